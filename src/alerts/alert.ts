@@ -1,0 +1,36 @@
+export type Severity = string;
+export type Labels = Readonly<Record<string, string>>;
+
+/**
+ * `pending`: something is remembered (a count below its threshold, say) but nobody is told.
+ * `firing`: true now. `resolved`: was true; kept until every group has told it and `memory` is no longer needed.
+ */
+export type AlertState = 'pending' | 'firing' | 'resolved';
+
+/** One alert as the store keeps it: at most one per identity, from its first fact on. */
+export interface Alert {
+  /** Identity: alertname, rule and subject, e.g. `FlightFailed/0/eu/bird/148890`. Stays when a Bird is renamed. */
+  readonly id: string;
+  /** The scope of the facts that concern it (`scopeOf`). */
+  readonly scope: string;
+  /** Index of its rule in the effective rules. */
+  readonly rule: number;
+  readonly alertname: string;
+  readonly state: AlertState;
+  /** Fixed from the moment it fires until it is resolved. */
+  readonly labels: Labels;
+  readonly annotations: Labels;
+  /** When the state began; 0 while pending. */
+  readonly startsAtUs: number;
+  /** When it ended; 0 unless resolved. */
+  readonly endsAtUs: number;
+  readonly updatedAtUs: number;
+  /** Events of this firing episode. */
+  readonly eventsTotal: number;
+  /** Events ever linked to this identity; the last one's `seq`. Never falls. */
+  readonly lastSeq: number;
+  /** The kind's own memory between facts: JSON, bounded. */
+  readonly memory: unknown;
+  /** When time alone may change it (`tick`); null for never. */
+  readonly dueAtUs: number | null;
+}

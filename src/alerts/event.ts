@@ -1,0 +1,28 @@
+/** One sort of entries of the service. */
+export type Feed = 'notification' | 'bird_log' | 'flight';
+export const FEEDS: readonly Feed[] = ['notification', 'bird_log', 'flight'];
+
+/**
+ * What one entry of the service became: immutable, told to everybody under the same `key`.
+ * Text in it comes from outside and is hostile until a format encodes it.
+ */
+export interface Event {
+  /** `region/feed/id`; for a Flight `region/flight/<flightId>/<status>`, with `#2` for its second end. */
+  readonly key: string;
+  readonly region: string;
+  readonly feed: Feed;
+  /** `flight.<status>`, `bird_log.<eventType>` or `notification.<eventType>`; open to values not known today. */
+  readonly type: string;
+  /** RFC 3339 with every digit that the service gave. */
+  readonly occurredAt: string;
+  readonly occurredAtUs: number;
+  readonly observedAtUs: number;
+  /** Empty where the service names none. */
+  readonly nestId: string;
+  readonly nest: string;
+  readonly birdId: string;
+  readonly bird: string;
+  readonly message: string;
+  /** What else is known, by feed: `flight_id, status, started_at, duration_seconds, step_id, scope, error, entity_id, …`. */
+  readonly attributes: Readonly<Record<string, string | number | boolean>>;
+}

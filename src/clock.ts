@@ -1,0 +1,44 @@
+/**
+ * Time as an argument. Only the process's edge creates `systemClock`; tests and the simulation bring a virtual
+ * one, so that days pass in milliseconds and in the same order every time.
+ */
+export interface Clock {
+  /** Wall clock: whole microseconds since 1970-01-01T00:00:00Z. May jump either way. */
+  nowUs(): number;
+  /** Milliseconds of a clock that never jumps, for durations only. */
+  monotonicMs(): number;
+  /** Calls `wake` once, no sooner than `ms` milliseconds from now; the returned function cancels it. */
+  setTimer(ms: number, wake: () => void): () => void;
+}
+
+/** Chance as an argument: a number in [0, 1). */
+export type Random = () => number;
+
+/** Resolves after `ms` milliseconds, or as soon as `signal` aborts; it never rejects. */
+export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) return resolve();
+    const finish = () => {
+      cancel();
+      signal?.removeEventListener('abort', finish);
+      resolve();
+    };
+    const cancel = clock.setTimer(ms, finish);
+    signal?.addEventListener('abort', finish);
+  });
+}
+
+/** The longest delay that Node's timers keep; a longer one would fire at once. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+
+/** The machine's own clock. */
+export function systemClock(): Clock {
+  return {
+    nowUs: () => Date.now() * 1000,
+    monotonicMs: () => performance.now(),
+    setTimer(ms, wake) {
+      const timer = setTimeout(wake, Math.min(Math.max(0, ms), MAX_TIMER_MS));
+      return () => clearTimeout(timer);
+    },
+  };
+}

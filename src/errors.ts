@@ -1,0 +1,157 @@
+/**
+ * Every failure that nestwatch foresees, in one closed table. The code is the log's `code`, the metrics' `reason`
+ * and a row of the README. Anything that is not a `NestwatchError` is a bug and is treated as one.
+ */
+export const ERRORS = {
+  // The watched service and receivers, over HTTP.
+  unreachable: {
+    retryable: true,
+    exit: 4,
+    help: 'No connection: check the address, DNS, firewall and TLS certificate.',
+  },
+  timeout: {
+    retryable: true,
+    exit: 4,
+    help: 'No answer in time: raise `timeout`, or look at the other side.',
+  },
+  rate_limited: {
+    retryable: true,
+    exit: 4,
+    help: 'The service asked to slow down (429): lower `requests_per_second` if it goes on.',
+  },
+  unavailable: { retryable: true, exit: 4, help: 'The other side failed (5xx): it is tried again.' },
+  not_json: {
+    retryable: true,
+    exit: 4,
+    help: 'The answer was HTML or cut JSON: a gateway answers in place of the service, or `base_url` is wrong.',
+  },
+  unexpected_shape: {
+    retryable: false,
+    exit: 4,
+    help: 'The answer is JSON of another shape: check `base_url`; if it is right, report it with the operation.',
+  },
+  too_large: { retryable: false, exit: 4, help: 'The answer was larger than the limit: lower `page_size`.' },
+  redirected: {
+    retryable: false,
+    exit: 4,
+    help: 'The address answers with a redirect, which is never followed with a token: configure the final address.',
+  },
+  unauthorized: {
+    retryable: false,
+    exit: 4,
+    help: 'The token was refused (401): create a new one and replace it.',
+  },
+  forbidden: {
+    retryable: false,
+    exit: 4,
+    help: 'The token may not do this (403): use a token of an organisation admin.',
+  },
+  not_found: { retryable: false, exit: 4, help: 'There is no such Nest, Bird, Flight or User (404).' },
+  bad_request: {
+    retryable: false,
+    exit: 4,
+    help: 'The service refused the request (4xx): its problem detail says why.',
+  },
+  circuit_open: {
+    retryable: false,
+    exit: 4,
+    help: 'The region failed repeatedly and is only probed until it answers again.',
+  },
+  cancelled: {
+    retryable: false,
+    exit: 1,
+    help: 'nestwatch was stopping; the work is done after the next start.',
+  },
+  // Deliveries.
+  rejected: {
+    retryable: false,
+    exit: 4,
+    help: 'The receiver refused the message: see the delivery, mend it, then run `deliveries retry`.',
+  },
+  ambiguous: {
+    retryable: true,
+    exit: 4,
+    help: 'Whether the receiver accepted is unknown: the same id is sent again.',
+  },
+  expired: {
+    retryable: false,
+    exit: 4,
+    help: 'The receiver did not accept for 72 h: see the delivery, then run `deliveries retry`.',
+  },
+  // Usage and configuration.
+  usage: { retryable: false, exit: 2, help: 'See `nestwatch --help`.' },
+  config_invalid: {
+    retryable: false,
+    exit: 2,
+    help: 'Correct the places named; `nestwatch check-config` lists them all.',
+  },
+  secret_unreadable: {
+    retryable: false,
+    exit: 2,
+    help: 'The secret file cannot be read: check its path and permissions.',
+  },
+  // The machine.
+  port_in_use: {
+    retryable: false,
+    exit: 1,
+    help: 'Another process listens there: stop it or change `web.listen`.',
+  },
+  store_locked: {
+    retryable: false,
+    exit: 1,
+    help: 'Another nestwatch uses this store: stop it, or give this one its own `store.url`.',
+  },
+  store_newer: {
+    retryable: false,
+    exit: 1,
+    help: 'A newer nestwatch wrote this store: run that version, or restore a backup.',
+  },
+  store_corrupt: {
+    retryable: false,
+    exit: 1,
+    help: 'The store fails its integrity check: restore a backup.',
+  },
+  disk_full: {
+    retryable: true,
+    exit: 1,
+    help: 'No space for the store: free some; reading goes on by itself.',
+  },
+  store_failed: {
+    retryable: false,
+    exit: 1,
+    help: 'The store cannot be read or written: check the disk and permissions.',
+  },
+} as const satisfies Record<string, { retryable: boolean; exit: 1 | 2 | 4; help: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** What a failed call carries beside its code. */
+export interface ErrorFacts {
+  /** HTTP status, where one came. */
+  readonly status?: number;
+  /** The service's ProblemDetails, whole. */
+  readonly problem?: Readonly<Record<string, unknown>>;
+  /** How long the other side asked us to wait. */
+  readonly retryAfterMs?: number;
+}
+
+export class NestwatchError extends Error {
+  override readonly name = 'NestwatchError';
+  readonly code: ErrorCode;
+  readonly facts: ErrorFacts;
+
+  constructor(code: ErrorCode, message: string, options: { cause?: unknown; facts?: ErrorFacts } = {}) {
+    super(message, 'cause' in options ? { cause: options.cause } : {});
+    this.code = code;
+    this.facts = options.facts ?? {};
+  }
+
+  get retryable(): boolean {
+    return ERRORS[this.code].retryable;
+  }
+}
+
+/** The code of a failure, or `bug` for anything that the table does not foresee. */
+export function codeOf(error: unknown): ErrorCode | 'bug' {
+  return error instanceof NestwatchError ? error.code : 'bug';
+}

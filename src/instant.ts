@@ -1,0 +1,46 @@
+/**
+ * Instants. Inside the program an instant is a whole number of microseconds since 1970 (`…Us`), which a double
+ * holds exactly until the year 2255. A JavaScript `Date` would lose the last three digits; the service's own text
+ * may carry up to nine, so where an instant is shown its text is kept beside the number.
+ */
+export interface Instant {
+  /** Microseconds since 1970; digits beyond the sixth are cut, never rounded up. */
+  readonly us: number;
+  /** RFC 3339 in UTC with a `Z` and every fraction digit that came. */
+  readonly text: string;
+}
+
+const RFC3339 =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?\s*([Zz]|[+-]\d{2}:?\d{2})?$/;
+
+/**
+ * Reads an RFC 3339 date-time with 0 to 9 fraction digits. Without an offset it is UTC (the service's `startDate`
+ * may lack the `Z`). Returns undefined for anything else, also for a date that does not exist.
+ */
+export function parseInstant(text: string): Instant | undefined {
+  const match = RFC3339.exec(text.trim());
+  if (!match) return undefined;
+  const [, year, month, day, hour, minute, second, fraction = '', offset = 'Z'] = match;
+  const wallMs = Date.UTC(+year!, +month! - 1, +day!, +hour!, +minute!, +second!);
+  const date = new Date(wallMs);
+  if (date.getUTCMonth() !== +month! - 1 || date.getUTCDate() !== +day! || +hour! > 23 || +minute! > 59) {
+    return undefined;
+  }
+  let offsetMinutes = 0;
+  if (offset !== 'Z' && offset !== 'z') {
+    const digits = offset.slice(1).replace(':', '');
+    offsetMinutes = Number(digits.slice(0, 2)) * 60 + Number(digits.slice(2));
+    if (offset[0] === '-') offsetMinutes = -offsetMinutes;
+  }
+  const utcMs = wallMs - offsetMinutes * 60_000;
+  const us = utcMs * 1000 + Number(fraction.slice(0, 6).padEnd(6, '0'));
+  const seconds = new Date(utcMs).toISOString().slice(0, 19);
+  return { us, text: `${seconds}${fraction ? `.${fraction}` : ''}Z` };
+}
+
+/** RFC 3339 in UTC with six fraction digits, the form in which the service writes its own times. */
+export function formatInstant(us: number): string {
+  const ms = Math.floor(us / 1000);
+  const micros = us - ms * 1000;
+  return `${new Date(ms).toISOString().slice(0, -1)}${String(micros).padStart(3, '0')}Z`;
+}

@@ -1,0 +1,112 @@
+import type { Feed } from './alerts/event.ts';
+import type { ErrorCode } from './errors.ts';
+
+export type FailureReason = ErrorCode | 'bug';
+
+/**
+ * What the stages tell about themselves: typed facts about the work, never about people's data. Only `observe/`
+ * knows what becomes of them (metrics and log lines). An implementation returns at once and never throws.
+ */
+export type Happening =
+  | {
+      readonly what: 'request';
+      readonly region: string;
+      readonly operation: string;
+      readonly durationMs: number;
+      readonly failure?: FailureReason;
+    }
+  | { readonly what: 'rate_limit'; readonly region: string; readonly requestsPerSecond: number }
+  | {
+      readonly what: 'poll';
+      readonly region: string;
+      readonly feed: Feed | 'inventory';
+      readonly durationMs: number;
+      readonly atUs: number;
+      readonly failure?: FailureReason;
+      readonly error?: unknown;
+      readonly birdId?: string;
+    }
+  | { readonly what: 'cursor'; readonly region: string; readonly feed: Feed; readonly oldestUs: number }
+  | {
+      readonly what: 'event';
+      readonly region: string;
+      readonly feed: Feed;
+      readonly type: string;
+      readonly delayMs: number;
+      readonly historic: boolean;
+    }
+  | {
+      readonly what: 'flight';
+      readonly region: string;
+      readonly nestId: string;
+      readonly birdId: string;
+      readonly status: string;
+      readonly endedAtUs: number;
+    }
+  | { readonly what: 'duplicates'; readonly region: string; readonly feed: Feed; readonly count: number }
+  | {
+      readonly what: 'quarantined';
+      readonly region: string;
+      readonly feed: Feed;
+      readonly count: number;
+      readonly reason: string;
+    }
+  | { readonly what: 'inventory'; readonly region: string; readonly birds: readonly ObservedBird[] }
+  | {
+      readonly what: 'flights_active';
+      readonly region: string;
+      readonly nestId: string;
+      readonly birdId: string;
+      readonly count: number;
+    }
+  | {
+      readonly what: 'region_health';
+      readonly region: string;
+      readonly health: 'up' | 'down' | 'unauthorized';
+      readonly reason: string;
+    }
+  | {
+      readonly what: 'alert';
+      readonly alertname: string;
+      readonly region: string;
+      readonly state: 'firing' | 'resolved';
+      readonly alertId: string;
+    }
+  | {
+      readonly what: 'notified';
+      readonly receiver: string;
+      readonly groupKey: string;
+      readonly reason: string;
+      readonly alerts: number;
+    }
+  | { readonly what: 'suppressed'; readonly reason: string; readonly count: number }
+  | {
+      readonly what: 'delivery';
+      readonly receiver: string;
+      readonly integration: string;
+      readonly id: string;
+      readonly outcome: 'delivered' | 'retry' | 'ambiguous' | 'dead' | 'suppressed';
+      readonly attempt: number;
+      readonly reason?: FailureReason;
+      readonly error?: string;
+      readonly latencyMs?: number;
+    }
+  | { readonly what: 'config_reload'; readonly success: boolean; readonly atUs: number }
+  | {
+      readonly what: 'trouble';
+      readonly stage: 'intake' | 'alerting' | 'delivery' | 'web' | 'store';
+      readonly region?: string;
+      readonly error: unknown;
+    };
+
+/** A Bird as the metrics show it. */
+export interface ObservedBird {
+  readonly nestId: string;
+  readonly nest: string;
+  readonly birdId: string;
+  readonly bird: string;
+  readonly status: string;
+  readonly triggerType: string;
+}
+
+export type Report = (happening: Happening) => void;
