@@ -28,6 +28,42 @@ export function sleep(clock: Clock, ms: number, signal?: AbortSignal): Promise<v
   });
 }
 
+/** Wakes a loop that waits: a ring while nobody waits is kept for the next wait, so none is missed. */
+export interface Bell {
+  ring(): void;
+  /** Resolves at the next ring, after `ms` milliseconds (Infinity: only then), or when `signal` aborts. */
+  wait(ms: number, signal?: AbortSignal): Promise<void>;
+}
+
+export function createBell(clock: Clock): Bell {
+  let rung = false;
+  let wake: (() => void) | undefined;
+  return {
+    ring() {
+      rung = true;
+      wake?.();
+    },
+    wait(ms, signal) {
+      if (rung || signal?.aborted) {
+        rung = false;
+        return Promise.resolve();
+      }
+      return new Promise((resolve) => {
+        const finish = () => {
+          rung = false;
+          wake = undefined;
+          cancel();
+          signal?.removeEventListener('abort', finish);
+          resolve();
+        };
+        const cancel = ms === Number.POSITIVE_INFINITY ? () => {} : clock.setTimer(ms, finish);
+        signal?.addEventListener('abort', finish);
+        wake = finish;
+      });
+    },
+  };
+}
+
 /** The longest delay that Node's timers keep; a longer one would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 

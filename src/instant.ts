@@ -13,14 +13,46 @@ export interface Instant {
 const RFC3339 =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d{1,9}))?\s*([Zz]|[+-]\d{2}:?\d{2})?$/;
 
+/** The form in which the service writes nearly every instant. */
+const CANONICAL = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?Z$/;
+
+/** The years whose microseconds a double holds exactly; .NET's "not set" (year 1) and "never" (9999) lie outside. */
+const FIRST_YEAR = 1685;
+const LAST_YEAR = 2254;
+
 /**
  * Reads an RFC 3339 date-time with 0 to 9 fraction digits. Without an offset it is UTC (the service's `startDate`
- * may lack the `Z`). Returns undefined for anything else, also for a date that does not exist.
+ * may lack the `Z`). Returns undefined for anything else, also for a date that does not exist or that microseconds
+ * do not hold exactly.
  */
 export function parseInstant(text: string): Instant | undefined {
+  return (CANONICAL.test(text) ? parseCanonical(text) : undefined) ?? parseAny(text);
+}
+
+/**
+ * Every entry carries an instant, so the usual form is read without captures and without writing it anew: ten times
+ * as fast. It leaves the ends of months and everything doubtful to `parseAny`.
+ */
+function parseCanonical(text: string): Instant | undefined {
+  const two = (at: number) => (text.charCodeAt(at) - 48) * 10 + text.charCodeAt(at + 1) - 48;
+  const year = two(0) * 100 + two(2);
+  const month = two(5);
+  const day = two(8);
+  const isPlain =
+    month >= 1 && month <= 12 && day >= 1 && day <= 28 && year >= FIRST_YEAR && year <= LAST_YEAR;
+  if (!isPlain || two(11) > 23 || two(14) > 59 || two(17) > 59) return undefined;
+  let us = Date.UTC(year, month - 1, day, two(11), two(14), two(17)) * 1000;
+  for (let at = 20, unit = 100_000; at < text.length - 1 && unit >= 1; at += 1, unit /= 10) {
+    us += (text.charCodeAt(at) - 48) * unit;
+  }
+  return { us, text };
+}
+
+function parseAny(text: string): Instant | undefined {
   const match = RFC3339.exec(text.trim());
   if (!match) return undefined;
   const [, year, month, day, hour, minute, second, fraction = '', offset = 'Z'] = match;
+  if (+year! < FIRST_YEAR || +year! > LAST_YEAR) return undefined;
   const wallMs = Date.UTC(+year!, +month! - 1, +day!, +hour!, +minute!, +second!);
   const date = new Date(wallMs);
   if (date.getUTCMonth() !== +month! - 1 || date.getUTCDate() !== +day! || +hour! > 23 || +minute! > 59) {

@@ -1,3 +1,7 @@
+import { EventEmitter } from 'node:events';
+import { errors, Pool } from 'undici';
+import { NestwatchError } from './errors.ts';
+
 /** One HTTP exchange. What goes out is prepared by the caller; what comes back is text, whole, with its status. */
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -21,4 +25,127 @@ export interface HttpResponse {
 export interface Transport {
   send(request: HttpRequest): Promise<HttpResponse>;
   close(): Promise<void>;
+}
+
+export interface TransportOptions {
+  /** Connections to each origin at the most; further requests wait for one. */
+  readonly connections: number;
+  /** For a whole exchange, from `send` to the last byte: a body that trickles does not live longer. */
+  readonly timeoutMs: number;
+  /** Larger bodies end with `too_large`, and their connection with them. */
+  readonly maxBodyBytes: number;
+}
+
+/**
+ * Opens a transport over sockets: one pool of HTTP/1.1 connections for each origin, created when it is first asked.
+ * No encoding is offered, so that bodies come plain. `close` ends what is still under way with `unreachable`.
+ */
+export function openTransport({ connections, timeoutMs, maxBodyBytes }: TransportOptions): Transport {
+  const pools = new Map<string, Pool>();
+  let isClosed = false;
+
+  function poolOf(origin: string): Pool {
+    let pool = pools.get(origin);
+    if (!pool) {
+      pool = new Pool(origin, {
+        connections,
+        // One request a connection keeps limits, timeouts and failures of requests apart from each other.
+        pipelining: 1,
+        allowH2: false,
+        connect: { timeout: timeoutMs },
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+        maxResponseSize: maxBodyBytes,
+      });
+      pools.set(origin, pool);
+    }
+    return pool;
+  }
+
+  return {
+    async send({ method, url, headers, body }) {
+      if (isClosed) throw new NestwatchError('unreachable', 'the transport is closed');
+      const target = URL.parse(url);
+      if (target?.protocol !== 'http:' && target?.protocol !== 'https:') {
+        throw new NestwatchError('unreachable', 'the address is not an http or https URL');
+      }
+      // An emitter and a plain timer cost a fraction of what `AbortSignal.timeout` does.
+      const abort = new EventEmitter();
+      const timer = setTimeout(() => abort.emit('abort'), timeoutMs);
+      let hasStarted = false;
+      try {
+        const response = await poolOf(target.origin).request({
+          method,
+          path: target.pathname + target.search,
+          headers: encoded(headers),
+          body: body ?? null,
+          signal: abort,
+        });
+        hasStarted = true;
+        return {
+          status: response.statusCode,
+          headers: joined(response.headers),
+          body: await response.body.text(),
+        };
+      } catch (error) {
+        throw failure(error, target.host, timeoutMs, maxBodyBytes, hasStarted);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+
+    async close() {
+      isClosed = true;
+      await Promise.all([...pools.values()].map((pool) => pool.destroy()));
+      pools.clear();
+    },
+  };
+}
+
+/** undici writes header values as Latin-1; text beyond ASCII goes out as the bytes of its UTF-8. */
+function encoded(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    result[name] = Buffer.from(value, 'utf8').toString('latin1');
+  }
+  return result;
+}
+
+function joined(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) result[name] = typeof value === 'string' ? value : value.join(', ');
+  }
+  return result;
+}
+
+/** Messages name the host alone: paths and queries may hold what must not be printed. */
+function failure(
+  error: unknown,
+  host: string,
+  timeoutMs: number,
+  maxBodyBytes: number,
+  hasStarted: boolean,
+): NestwatchError {
+  const options = { cause: error };
+  if (
+    error instanceof errors.RequestAbortedError ||
+    error instanceof errors.HeadersTimeoutError ||
+    error instanceof errors.BodyTimeoutError ||
+    error instanceof errors.ConnectTimeoutError
+  ) {
+    return new NestwatchError('timeout', `${host} did not answer within ${timeoutMs} ms`, options);
+  }
+  if (error instanceof errors.ResponseExceededMaxSizeError) {
+    return new NestwatchError('too_large', `${host} answered with more than ${maxBodyBytes} bytes`, options);
+  }
+  if (hasStarted) return new NestwatchError('not_json', `${host} cut its answer short`, options);
+  return new NestwatchError('unreachable', `no answer from ${host}: ${reasonOf(error)}`, options);
+}
+
+/** What the machine says, such as ECONNREFUSED: short, and without an address that may be private. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const { code } = error as Error & { code?: unknown };
+  return typeof code === 'string' ? code : error.name;
 }

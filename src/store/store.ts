@@ -184,6 +184,11 @@ export interface Transaction {
   openFlights(stream: number): Promise<FlightRecord[]>;
   /** Flights of the stream that started at or after `sinceUs`. */
   flightsSince(stream: number, sinceUs: number): Promise<FlightRecord[]>;
+  /** The stored ones of these Flights, each looked up by its exact start and id (0 for a start not given). */
+  findFlights(
+    stream: number,
+    flights: readonly { readonly flightId: string; readonly startedAtUs: number }[],
+  ): Promise<FlightRecord[]>;
   putFlights(flights: readonly FlightRecord[]): Promise<void>;
 
   /** Keeps malformed entries; returns how many were not kept before (the same raw text of the same stream). */

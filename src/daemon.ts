@@ -1,0 +1,131 @@
+/**
+ * THE FLOW. Read this first.
+ *
+ *   the service ──► intake ──► one transaction ──► alerting ──► one transaction ──► delivery ──► email · webhook
+ *                   sweep      events             groups        outbox              send
+ *                   flights    alerts             due now       rows                settle
+ *                   inventory  cursor
+ *
+ * The store is the only meeting point of the three stages. Each wakes the next when it has committed something;
+ * a wake that is lost costs time, never an event, because every stage finds its work in the store. Metrics, log and
+ * page look on through `report` and `status`; nothing flows through them.
+ */
+import { createAlerting } from './alerting/alerting.ts';
+import type { Clock, Random } from './clock.ts';
+import type { Config } from './config/config.ts';
+import { createDelivery, type Channels } from './delivery/outbox.ts';
+import { createCommit } from './intake/commit.ts';
+import { createRegionIntake, type FeedProgress } from './intake/region.ts';
+import type { Report } from './report.ts';
+import { createServiceClient, type RegionHealth } from './service/client.ts';
+import type { Store } from './store/store.ts';
+import type { Transport } from './transport.ts';
+
+/** Everything that comes from outside: the edge brings the real ones, a simulation virtual ones. */
+export interface DaemonParts {
+  readonly config: Config;
+  readonly store: Store;
+  /** The way to a region's service. */
+  readonly transportOf: (region: string) => Transport;
+  readonly channels: Channels;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: Report;
+}
+
+export interface Daemon {
+  /** Runs until `signal` aborts; resolves when what was under way is finished. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Reads every stream once, tells what there is to tell, and resolves to how many streams could not be read. */
+  runOnce(signal: AbortSignal): Promise<number>;
+  /** Deletes a bounded batch of what is past the retention; resolves to how many rows went. */
+  prune(): Promise<number>;
+  regions(): readonly RegionProgress[];
+}
+
+export interface RegionProgress {
+  readonly region: string;
+  readonly health: RegionHealth;
+  readonly requestsPerSecond: number;
+  readonly nests: number;
+  readonly birds: number;
+  /** True once the inventory was read in this life. */
+  readonly started: boolean;
+  readonly feeds: readonly FeedProgress[];
+}
+
+/** Rows deleted in one transaction, so that pruning never holds the other stages up for long. */
+const PRUNE_BATCH = 2_000;
+
+export function createDaemon(parts: DaemonParts): Daemon {
+  const { config, store, clock, random, report } = parts;
+
+  const delivery = createDelivery({
+    store,
+    receivers: config.receivers,
+    channels: parts.channels,
+    clock,
+    random,
+    report,
+    externalUrl: config.web.externalUrl,
+  });
+  const alerting = createAlerting({
+    store,
+    config,
+    clock,
+    report,
+    queued: delivery.wake,
+  });
+  const commit = createCommit({
+    store,
+    rules: config.rules,
+    forward: config.forward,
+    clock,
+    report,
+    changed: alerting.wake,
+  });
+  const regions = config.regions.map((region) => {
+    const transport = parts.transportOf(region.name);
+    const client = createServiceClient({ region, transport, clock, random, report });
+    const options = { region, poll: config.poll, client, store, commit, clock, random, report };
+    return { name: region.name, client, intake: createRegionIntake(options) };
+  });
+
+  return {
+    async run(signal) {
+      const stopClients = () => {
+        for (const { client } of regions) void client.close();
+      };
+      signal.addEventListener('abort', stopClients, { once: true });
+      await Promise.all([
+        ...regions.map(({ intake }) => intake.run(signal)),
+        alerting.run(signal),
+        delivery.run(signal),
+      ]);
+    },
+
+    async runOnce(signal) {
+      await Promise.all(regions.map(({ intake }) => intake.run(signal, { once: true })));
+      await alerting.drain();
+      await delivery.drain();
+      await Promise.all(regions.map(({ client }) => client.close()));
+      return regions.reduce((sum, { intake }) => sum + intake.failing(), 0);
+    },
+
+    prune() {
+      const beforeUs = clock.nowUs() - config.store.retentionMs * 1000;
+      return store.transaction((tx) => tx.prune(beforeUs, PRUNE_BATCH));
+    },
+
+    regions: () =>
+      regions.map(({ name, client, intake }) => ({
+        region: name,
+        health: client.health(),
+        requestsPerSecond: client.rate(),
+        nests: intake.inventory.nests().length,
+        birds: intake.inventory.birds().length,
+        started: intake.started(),
+        feeds: intake.feeds(),
+      })),
+  };
+}

@@ -1,0 +1,160 @@
+/**
+ * The one transaction in which intake ends: what a page brought becomes events, the alerts that they change, what
+ * is to be forwarded, and the stream's cursor, together or not at all. A crash before it repeats the page, a crash
+ * after it continues; neither loses or repeats an event.
+ */
+import { decide } from '../alerts/decide.ts';
+import type { Event, Feed } from '../alerts/event.ts';
+import { type Fact, scopeOf } from '../alerts/fact.ts';
+import { eventLabels } from '../alerts/labels.ts';
+import type { Rule } from '../alerts/rule.ts';
+import type { Clock } from '../clock.ts';
+import type { Forward } from '../config/config.ts';
+import type { Report } from '../report.ts';
+import type {
+  BirdRecord,
+  FlightRecord,
+  NestRecord,
+  QuarantinedEntry,
+  Store,
+  Transaction,
+} from '../store/store.ts';
+
+/** What one reading of the service brought; everything in it is optional but the region. */
+export interface Batch {
+  readonly region: string;
+  readonly stream?: { readonly stream: number; readonly feed: Feed };
+  readonly events?: readonly EventCandidate[];
+  readonly facts?: readonly Fact[];
+  readonly flights?: readonly FlightRecord[];
+  readonly nests?: readonly NestRecord[];
+  readonly birds?: readonly BirdRecord[];
+  readonly quarantined?: readonly QuarantinedEntry[];
+  /** The cursor that this batch justifies; 0 leaves it. */
+  readonly cursorUs?: number;
+}
+
+export interface EventCandidate {
+  readonly event: Event;
+  /** It happened before nestwatch first watched the region. */
+  readonly historic: boolean;
+  /** The Bird's status in the inventory, where it is known. */
+  readonly birdStatus?: string | undefined;
+}
+
+/** Commits a batch and returns the events that were new. */
+export type Commit = (batch: Batch) => Promise<readonly Event[]>;
+
+export interface CommitOptions {
+  readonly store: Store;
+  readonly rules: readonly Rule[];
+  readonly forward: readonly Forward[];
+  readonly clock: Clock;
+  readonly report: Report;
+  /** Called after a commit that changed an alert or queued something to forward. */
+  readonly changed: () => void;
+}
+
+export function createCommit({ store, rules, forward, clock, report, changed }: CommitOptions): Commit {
+  return async (batch) => {
+    const nowUs = clock.nowUs();
+    const outcome = await store.transaction(async (tx) => {
+      const fresh = await insertFresh(tx, batch);
+      if (batch.nests?.length) await tx.putNests(batch.nests);
+      if (batch.birds?.length) await tx.putBirds(batch.birds);
+      if (batch.flights?.length) await tx.putFlights(batch.flights);
+      const quarantined =
+        batch.stream && batch.quarantined?.length
+          ? await tx.quarantine(batch.stream.stream, batch.quarantined, nowUs)
+          : 0;
+      const alerted = await alert(tx, [...factsOf(batch, fresh), ...(batch.facts ?? [])], rules, nowUs);
+      const queued = await queueForward(tx, fresh, forward);
+      if (batch.stream && batch.cursorUs) await tx.advanceCursor(batch.stream.stream, batch.cursorUs);
+      return { fresh, quarantined, touched: alerted || queued };
+    });
+    tell(batch, outcome.fresh, outcome.quarantined, report);
+    if (outcome.touched) changed();
+    return outcome.fresh;
+  };
+}
+
+async function insertFresh(tx: Transaction, batch: Batch): Promise<readonly Event[]> {
+  if (!batch.stream || !batch.events?.length) return [];
+  return tx.insertEvents(
+    batch.stream.stream,
+    batch.events.map((candidate) => candidate.event),
+  );
+}
+
+function factsOf(batch: Batch, fresh: readonly Event[]): Fact[] {
+  if (fresh.length === 0) return [];
+  const kept = new Set(fresh);
+  return (batch.events ?? [])
+    .filter((candidate) => kept.has(candidate.event))
+    .map(({ event, historic, birdStatus }) => ({ fact: 'event', event, historic, birdStatus }));
+}
+
+async function alert(
+  tx: Transaction,
+  facts: readonly Fact[],
+  rules: readonly Rule[],
+  nowUs: number,
+): Promise<boolean> {
+  if (facts.length === 0) return false;
+  const known = await tx.alertsOfScopes([...new Set(facts.map(scopeOf))]);
+  const decision = decide(facts, known, rules, nowUs);
+  if (decision.alerts.length === 0) return false;
+  await tx.putAlerts(decision.alerts);
+  await tx.linkEvents(decision.links);
+  return true;
+}
+
+async function queueForward(
+  tx: Transaction,
+  fresh: readonly Event[],
+  forward: readonly Forward[],
+): Promise<boolean> {
+  if (forward.length === 0 || fresh.length === 0) return false;
+  const queue: { receiver: string; event: Event }[] = [];
+  for (const event of fresh) {
+    const labels = eventLabels(event);
+    // Two forward rules with one receiver still tell it an event once.
+    const receivers = new Set<string>();
+    for (const rule of forward) {
+      if (rule.matchers.every((matcher) => matcher.matches(labels))) receivers.add(rule.receiver);
+    }
+    for (const receiver of receivers) queue.push({ receiver, event });
+  }
+  if (queue.length > 0) await tx.queueForward(queue);
+  return queue.length > 0;
+}
+
+function tell(batch: Batch, fresh: readonly Event[], quarantined: number, report: Report): void {
+  const { region, stream } = batch;
+  if (!stream) return;
+  const historic = new Set(batch.events?.filter((one) => one.historic).map((one) => one.event.key));
+  for (const event of fresh) {
+    report({
+      what: 'event',
+      region,
+      feed: stream.feed,
+      type: event.type,
+      delayMs: Math.max(0, (event.observedAtUs - event.occurredAtUs) / 1000),
+      historic: historic.has(event.key),
+    });
+    if (stream.feed === 'flight') {
+      report({
+        what: 'flight',
+        region,
+        nestId: event.nestId,
+        birdId: event.birdId,
+        status: event.type.slice('flight.'.length),
+        endedAtUs: event.occurredAtUs,
+      });
+    }
+  }
+  if (quarantined > 0) {
+    const reason = batch.quarantined?.[0]?.reason ?? '';
+    report({ what: 'quarantined', region, feed: stream.feed, count: quarantined, reason });
+  }
+}

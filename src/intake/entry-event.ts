@@ -1,0 +1,127 @@
+/** What an entry of the service becomes: one event each, with the names that the inventory knows. */
+import type { Event } from '../alerts/event.ts';
+import type { BirdLogEntry, Flight, FlightLogEntry, NotificationEntry } from '../service/resources.ts';
+
+/** Names by id, from the inventory; empty where it knows none. */
+export interface Names {
+  nest(nestId: string): string;
+  bird(birdId: string): string;
+  /** The Nest that a Bird is in; empty when unknown. */
+  nestOf(birdId: string): string;
+}
+
+/** Longer messages are cut, with a mark that says so; stack traces of the service stay far below it. */
+const MAX_MESSAGE_LENGTH = 32_768;
+
+export function notificationEvent(
+  region: string,
+  entry: NotificationEntry,
+  names: Names,
+  observedAtUs: number,
+): Event {
+  // A notification about a Flow is about the Bird of that id.
+  const birdId = entry.entityType === 'Flow' ? entry.entityId : '';
+  const nestId = entry.nestId || names.nestOf(birdId);
+  return {
+    key: `${region}/notification/${entry.id}`,
+    region,
+    feed: 'notification',
+    type: `notification.${entry.eventType}`,
+    occurredAt: entry.createdAt.text,
+    occurredAtUs: entry.createdAt.us,
+    observedAtUs,
+    nestId,
+    nest: names.nest(nestId),
+    birdId,
+    bird: birdId ? names.bird(birdId) || entry.entityName : '',
+    message: capped(entry.message),
+    attributes: present({
+      entity_type: entry.entityType,
+      entity_id: entry.entityId,
+      entity_name: entry.entityName,
+    }),
+  };
+}
+
+export function birdLogEvent(
+  region: string,
+  birdId: string,
+  entry: BirdLogEntry,
+  names: Names,
+  observedAtUs: number,
+): Event {
+  const nestId = entry.nestId || names.nestOf(birdId);
+  return {
+    key: `${region}/bird_log/${entry.id}`,
+    region,
+    feed: 'bird_log',
+    type: `bird_log.${entry.eventType}`,
+    occurredAt: entry.createdAt.text,
+    occurredAtUs: entry.createdAt.us,
+    observedAtUs,
+    nestId,
+    nest: names.nest(nestId),
+    birdId,
+    bird: names.bird(birdId),
+    message: capped(entry.message),
+    attributes: present({
+      event_failed_by: entry.eventFailedBy,
+      error_type: entry.errorType,
+      initiator: entry.initiator,
+    }),
+  };
+}
+
+/** How a Flight ended, beside what the Flight itself says. */
+export interface FlightEnd {
+  readonly flight: Flight;
+  /** 1 for its first end. */
+  readonly ends: number;
+  readonly occurredAt: { readonly us: number; readonly text: string };
+  /** The Flight log's entry that failed it, where it was read. */
+  readonly failure?: FlightLogEntry | undefined;
+}
+
+export function flightEvent(
+  region: string,
+  place: { readonly nestId: string; readonly birdId: string },
+  end: FlightEnd,
+  names: Names,
+  observedAtUs: number,
+): Event {
+  const { flight, failure } = end;
+  return {
+    key: `${region}/flight/${flight.id}/${flight.status}${end.ends > 1 ? `#${end.ends}` : ''}`,
+    region,
+    feed: 'flight',
+    type: `flight.${flight.status}`,
+    occurredAt: end.occurredAt.text,
+    occurredAtUs: end.occurredAt.us,
+    observedAtUs,
+    nestId: place.nestId,
+    nest: names.nest(place.nestId),
+    birdId: place.birdId,
+    bird: names.bird(place.birdId),
+    message: capped(flight.errorMessages || failure?.message || ''),
+    attributes: present({
+      flight_id: flight.id,
+      status: flight.status,
+      started_at: flight.startedAt?.text ?? '',
+      started_at_us: flight.startedAt?.us ?? '',
+      duration_seconds: flight.durationSeconds ?? '',
+      step_id: failure?.stepId ?? '',
+      scope: failure?.scope ?? '',
+      error_type: failure?.errorType ?? '',
+    }),
+  };
+}
+
+function capped(text: string): string {
+  if (text.length <= MAX_MESSAGE_LENGTH) return text;
+  return `${text.slice(0, MAX_MESSAGE_LENGTH)}… [${text.length - MAX_MESSAGE_LENGTH} more characters]`;
+}
+
+/** Attributes that are known; an empty text says nothing and is left out. */
+function present(attributes: Record<string, string | number | boolean>): Event['attributes'] {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''));
+}

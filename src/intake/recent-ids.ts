@@ -1,0 +1,41 @@
+/**
+ * The ids of a stream's newest entries, with their instants. The store's key begins with the time, which is what
+ * makes it fast, and so it cannot see that an entry came again under the same id with another `createdAt`. This
+ * guard does, over the window that sweeps read again. It also tells that a page holds nothing new without asking
+ * the store.
+ */
+export interface RecentIds {
+  has(id: string): boolean;
+  /** Call after the commit only: what was rolled back must be new again. */
+  add(id: string, occurredAtUs: number): void;
+  /** Forgets what is older than `beforeUs`; the newest `MAX_IDS` stay at the most. */
+  forget(beforeUs: number): void;
+  readonly size: number;
+}
+
+/** Beyond it the oldest are dropped; the store's own key still catches their exact repetition. */
+const MAX_IDS = 20_000;
+
+export function createRecentIds(): RecentIds {
+  const ids = new Map<string, number>();
+  return {
+    has: (id) => ids.has(id),
+    add(id, occurredAtUs) {
+      ids.set(id, occurredAtUs);
+    },
+    forget(beforeUs) {
+      // Insertion is nearly in the order of time: the walk ends soon after the first entry that stays.
+      let stays = 0;
+      for (const [id, occurredAtUs] of ids) {
+        if (occurredAtUs < beforeUs || ids.size > MAX_IDS) ids.delete(id);
+        else {
+          stays += 1;
+          if (stays > 100) break;
+        }
+      }
+    },
+    get size() {
+      return ids.size;
+    },
+  };
+}
