@@ -1,0 +1,52 @@
+import { handle } from '../../src/simulator/api.ts';
+import type { Behaviours } from '../../src/simulator/behaviours.ts';
+import { seededRandom } from '../../src/simulator/seeded-random.ts';
+import { createWorld, type World } from '../../src/simulator/world.ts';
+import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
+
+export const TOKEN = 'a#b$c[d]';
+
+export interface Trial {
+  readonly clock: VirtualClock;
+  readonly world: World;
+}
+
+export function createTrial(behaviours: Partial<Behaviours> = {}, seed = 1): Trial {
+  const clock = createVirtualClock();
+  const world = createWorld({ region: 'eu', clock, random: seededRandom(seed), token: TOKEN, behaviours });
+  return { clock, world };
+}
+
+export interface Json {
+  readonly [key: string]: unknown;
+}
+
+export interface Told {
+  readonly status: number;
+  readonly type: string;
+  readonly body: string;
+  /** The body as an object; empty for an empty body. */
+  readonly json: Json;
+  readonly list: readonly Json[];
+  /** Of a page. */
+  readonly items: readonly Json[];
+}
+
+/** Asks with the right token; `path` lies below the prefix. */
+export function ask(world: World, target: string, body?: unknown): Told {
+  const [method = '', path = ''] = target.split(' ');
+  const headers: Record<string, string> = { authorization: TOKEN };
+  if (body !== undefined) headers['content-type'] = 'application/json';
+  const request = { method, path: `/api-rest${path}`, headers };
+  const answer = handle(world, body === undefined ? request : { ...request, body: JSON.stringify(body) });
+  const value: unknown = answer.body === '' ? {} : JSON.parse(answer.body);
+  const json = value as Json;
+  return {
+    status: answer.status,
+    type: answer.headers['content-type'] ?? '',
+    body: answer.body,
+    json,
+    list: value as readonly Json[],
+    items: json.items as readonly Json[],
+  };
+}
