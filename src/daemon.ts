@@ -13,7 +13,7 @@
 import { createAlerting } from './alerting/alerting.ts';
 import type { Clock, Random } from './clock.ts';
 import type { Config } from './config/config.ts';
-import { createDelivery, type Channels } from './delivery/outbox.ts';
+import { type Channels, createDelivery } from './delivery/outbox.ts';
 import { createCommit } from './intake/commit.ts';
 import { createRegionIntake, type FeedProgress } from './intake/region.ts';
 import type { Report } from './report.ts';

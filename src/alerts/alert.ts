@@ -9,7 +9,10 @@ export type AlertState = 'pending' | 'firing' | 'resolved';
 
 /** One alert as the store keeps it: at most one per identity, from its first fact on. */
 export interface Alert {
-  /** Identity: alertname, rule and subject, e.g. `FlightFailed/0/eu/bird/148890`. Stays when a Bird is renamed. */
+  /**
+   * Identity: alertname, rule, region and subject, e.g. `FlightFailed/0/eu/bird/148890`; with the severity at its end
+   * where that is part of it (`Kind.leveled`). Stays when a Bird is renamed.
+   */
   readonly id: string;
   /** The scope of the facts that concern it (`scopeOf`). */
   readonly scope: string;
@@ -20,16 +23,16 @@ export interface Alert {
   /** Fixed from the moment it fires until it is resolved. */
   readonly labels: Labels;
   readonly annotations: Labels;
-  /** When the state began; 0 while pending. */
+  /** When the last episode began; 0 before the first. */
   readonly startsAtUs: number;
   /** When it ended; 0 unless resolved. */
   readonly endsAtUs: number;
   readonly updatedAtUs: number;
-  /** Events of this firing episode. */
+  /** Events of this firing episode. Those of history raise an alert without being joined to it. */
   readonly eventsTotal: number;
   /** Events ever linked to this identity; the last one's `seq`. Never falls. */
   readonly lastSeq: number;
-  /** The kind's own memory between facts: JSON, bounded. */
+  /** The kind's own memory between facts: JSON, bounded; null when nothing is remembered. */
   readonly memory: unknown;
   /** When time alone may change it (`tick`); null for never. */
   readonly dueAtUs: number | null;

@@ -51,7 +51,8 @@ export type Fact =
 export function scopeOf(fact: Fact): string {
   switch (fact.fact) {
     case 'event': {
-      const { region, birdId, attributes } = fact.event;
+      const { region, attributes } = fact.event;
+      const birdId = birdOf(fact.event);
       if (birdId) return birdScope(region, birdId);
       if (attributes.entity_id !== undefined) {
         return `${region}/entity/${attributes.entity_type ?? ''}/${attributes.entity_id}`;
@@ -63,6 +64,14 @@ export function scopeOf(fact: Fact): string {
     default:
       return birdScope(fact.place.region, fact.place.birdId);
   }
+}
+
+/** Types of notifications whose entity is a Bird, whatever the service calls the entity's type. */
+const ABOUT_BIRDS: readonly string[] = ['notification.FlowDeactivated', 'notification.FlowSuspended'];
+
+/** The id of the Bird that an event is about, known to the inventory or not; empty for none. */
+export function birdOf({ birdId, type, attributes }: Event): string {
+  return birdId || (ABOUT_BIRDS.includes(type) ? String(attributes.entity_id ?? '') : '');
 }
 
 export function birdScope(region: string, birdId: string): string {

@@ -1,5 +1,23 @@
-import type { Labels } from './alert.ts';
+/**
+ * Groups: what is told together, when, and what was told already.
+ *
+ * A member says what a group has told of one alert. Of an alert that fires there is news when it was not told as
+ * firing, or has events beyond `toldSeq`; of one that is over, when it was told as firing (its end is news), or has
+ * events that were never told (it fired and was resolved between two flushes: it is told once, as resolved).
+ *
+ * `enrol` puts a changed alert into its groups. `flush`, at a group's `nextFlushAtUs`, decides from these numbers
+ * alone whether to notify and why, and what will then have been told; `notificationOf` writes the notification once
+ * the events are loaded. Both are to be committed together. A group sleeps (`NEVER_US`) while it has nothing that
+ * fires or waits to be told.
+ *
+ * Members stay as long as their alert is stored, also when all is told: an alert that fires anew is then compared
+ * with what the group knows of it, and no event is told twice. `isSettled` says when both may be deleted.
+ */
+import type { Alert, Labels } from './alert.ts';
+import { isForgettable } from './episode.ts';
 import type { Event } from './event.ts';
+import { fingerprint, hash64 } from './fingerprint.ts';
+import { groupKey, groupLabels, type Route, routeAt, routesFor } from './route.ts';
 
 /** Alerts of one route with the same values of its `group_by` labels: what one notification speaks of. */
 export interface Group {
@@ -9,7 +27,7 @@ export interface Group {
   readonly route: string;
   readonly receiver: string;
   readonly labels: Labels;
-  /** When it is looked at next. */
+  /** When it is looked at next; `NEVER_US` while nothing fires or waits to be told. */
   readonly nextFlushAtUs: number;
   /** When the last notification was queued; 0 before the first of this thread. */
   readonly notifiedAtUs: number;
@@ -23,7 +41,7 @@ export interface Group {
 export interface GroupMember {
   readonly groupKey: string;
   readonly alertId: string;
-  /** Events up to this `seq` are in a notification already. */
+  /** Events up to this `seq` are in a notification already; `HAS_LEFT` for an alert that is no longer of this group. */
   readonly toldSeq: number;
   /** The alert's state in the last notification; `none` before the first. */
   readonly toldState: 'none' | 'firing' | 'resolved';
@@ -78,3 +96,262 @@ export type Notification =
       /** 1 to 100. */
       readonly events: readonly Event[];
     };
+
+/** Alerts in one notification at the most. */
+export const MAX_ALERTS = 100;
+/** New events listed for one alert at the most. */
+export const MAX_EVENTS = 20;
+/** A group that sleeps. */
+export const NEVER_US = Number.MAX_SAFE_INTEGER;
+/** `toldSeq` of an alert whose labels took it to another group: only its end may still be told here. */
+export const HAS_LEFT = Number.MAX_SAFE_INTEGER;
+
+/** A member with its alert as it is now. */
+export interface Standing {
+  readonly member: GroupMember;
+  readonly alert: Alert;
+}
+
+/**
+ * Puts an alert that changed into the groups of its routes and returns the groups and members to write; both are
+ * empty where nothing changes. `known` are the alert's present members, and by key the stored groups of those
+ * members and of `groupKeysFor`. A group that is new or sleeps is flushed `group_wait` from now; one that is awake
+ * tells the news at its next flush.
+ */
+export function enrol(
+  alert: Alert,
+  root: Route,
+  known: { readonly members: readonly GroupMember[]; readonly groups: ReadonlyMap<string, Group> },
+  nowUs: number,
+): { groups: Group[]; members: GroupMember[] } {
+  const { members: present, groups: stored } = known;
+  // An alert that is over stays where it was told; one that no group knows yet may have something to tell.
+  const joins = alert.state === 'firing' || (present.length === 0 && alert.lastSeq > 0);
+  const routes = joins ? routesFor(root, alert.labels) : [];
+  const routeByKey = new Map(routes.map((route) => [groupKey(root, route, alert.labels), route]));
+  const left = joins ? present.filter((member) => !routeByKey.has(member.groupKey)) : [];
+  const groups: Group[] = [];
+  const members: GroupMember[] = left
+    .filter((member) => member.toldSeq !== HAS_LEFT)
+    .map((member) => ({ ...member, toldSeq: HAS_LEFT }));
+
+  for (const [key, route] of routeByKey) {
+    const member = present.find((one) => one.groupKey === key);
+    if (!member || member.toldSeq === HAS_LEFT) {
+      // What an earlier group of the same route has not told yet is told here.
+      const before = left.find((one) => stored.get(one.groupKey)?.route === route.path);
+      const isFollowed = before !== undefined && before.toldSeq !== HAS_LEFT;
+      const beforeEpisode = present.length === 0 ? 0 : alert.lastSeq - alert.eventsTotal;
+      const toldSeq = isFollowed ? before.toldSeq : beforeEpisode;
+      members.push({ groupKey: key, alertId: alert.id, toldSeq, toldState: member?.toldState ?? 'none' });
+    }
+    // After a change of the configuration the same group may belong to another place in the tree.
+    const group = { ...(stored.get(key) ?? newGroup(key, route, alert.labels)), route: route.path };
+    if (group.nextFlushAtUs === NEVER_US) groups.push(awake(group, route, nowUs));
+    else if (stored.get(key)?.route !== route.path) groups.push(group);
+  }
+  // One that fired and was resolved since its end was told has news for a group that may sleep by now.
+  for (const member of joins ? [] : present) {
+    const group = stored.get(member.groupKey);
+    if (group?.nextFlushAtUs !== NEVER_US || !hasNews(viewOf({ member, alert }))) continue;
+    groups.push(awake(group, routeAt(root, group.route), nowUs));
+  }
+  return { groups, members };
+}
+
+/** The keys of the groups that an alert belongs to by its present labels. */
+export function groupKeysFor(root: Route, alert: Alert): string[] {
+  return routesFor(root, alert.labels).map((route) => groupKey(root, route, alert.labels));
+}
+
+/** What a flush comes to: the state to commit, and what its notification lists. */
+export interface Flush {
+  /** Null: there is nothing to tell, and no notification. */
+  readonly reason: FlushReason | null;
+  readonly group: Group;
+  /** The members that change. */
+  readonly members: readonly GroupMember[];
+  /** What the notification lists: the alerts with news, then others that fire. */
+  readonly listed: readonly Listed[];
+  readonly truncatedAlerts: number;
+  readonly firingTotal: number;
+  readonly resolvedTotal: number;
+}
+
+/** An alert in a notification. Its events to load are the newest `MAX_EVENTS` with `afterSeq < seq`. */
+export interface Listed {
+  readonly alert: Alert;
+  readonly status: 'firing' | 'resolved';
+  /** Events to tell; with 0 none need be loaded. */
+  readonly untold: number;
+  readonly afterSeq: number;
+}
+
+/**
+ * Decides whether a group notifies now. `standings` are all its members. What does not fit into one notification
+ * stays news for the next one. The order of the reasons is Alertmanager's (`needsUpdate`), with new events between
+ * what was resolved and what is repeated.
+ */
+export function flush(group: Group, standings: readonly Standing[], route: Route, nowUs: number): Flush {
+  const views = standings.map(viewOf);
+  const news = views.filter(hasNews);
+  const reason = reasonOf(group, views, news, route, nowUs);
+  const firing = views.filter((view) => view.firing);
+  const candidates = [
+    ...news.toSorted(byUrgency),
+    ...firing.filter((view) => !hasNews(view)).toSorted(byUrgency),
+  ];
+  const listed = reason === null ? [] : candidates.slice(0, MAX_ALERTS);
+  const told = listed.filter(hasNews);
+  const rests = firing.length === 0 && told.length === news.length;
+  const nextFlushAtUs = rests ? NEVER_US : nowUs + route.groupIntervalMs * 1000;
+  return {
+    reason,
+    group: {
+      ...(reason === null ? group : notified(group, reason, nowUs)),
+      receiver: route.receiver,
+      nextFlushAtUs,
+    },
+    members: told.map(({ member, alert, firing: fires }) => ({
+      ...member,
+      toldSeq: member.toldSeq === HAS_LEFT ? HAS_LEFT : alert.lastSeq,
+      toldState: fires ? 'firing' : 'resolved',
+    })),
+    listed: listed.map(({ alert, member, firing: fires, untold }) => ({
+      alert: member.toldSeq === HAS_LEFT ? gone(alert, group, nowUs) : alert,
+      status: fires ? 'firing' : 'resolved',
+      untold,
+      afterSeq: member.toldSeq,
+    })),
+    truncatedAlerts: reason === null ? 0 : candidates.length - listed.length,
+    firingTotal: firing.length,
+    resolvedTotal: news.filter((view) => !view.firing).length,
+  };
+}
+
+/** The notification of a flush with a reason. `events`: for each listed alert with untold ones, newest first. */
+export function notificationOf(
+  {
+    reason,
+    group,
+    listed,
+    truncatedAlerts,
+    firingTotal,
+    resolvedTotal,
+  }: Flush & { readonly reason: FlushReason },
+  events: ReadonlyMap<string, readonly Event[]>,
+  id: string,
+): Extract<Notification, { kind: 'group' }> {
+  return {
+    kind: 'group',
+    id,
+    receiver: group.receiver,
+    createdAtUs: group.notifiedAtUs,
+    reason,
+    groupKey: group.key,
+    groupLabels: group.labels,
+    status: firingTotal > 0 ? 'firing' : 'resolved',
+    alerts: listed.map((one) => notifiedAlert(one, events.get(one.alert.id) ?? [])),
+    truncatedAlerts,
+    firingTotal,
+    resolvedTotal,
+    thread: group.thread,
+    threadPosition: group.notifications - 1,
+  };
+}
+
+/** True when an alert with all its members may be deleted: it is over, told everywhere, and nothing is remembered. */
+export function isSettled(alert: Alert, members: readonly GroupMember[]): boolean {
+  if (!isForgettable(alert) || (members.length === 0 && alert.lastSeq > 0)) return false;
+  return members.every((member) => !hasNews(viewOf({ member, alert })));
+}
+
+/** A member and its alert as the group sees them. */
+interface View extends Standing {
+  /** False also for an alert that has left the group. */
+  readonly firing: boolean;
+  readonly untold: number;
+}
+
+function viewOf({ member, alert }: Standing): View {
+  const isHere = member.toldSeq !== HAS_LEFT;
+  return {
+    member,
+    alert,
+    firing: isHere && alert.state === 'firing',
+    untold: isHere ? Math.max(0, alert.lastSeq - member.toldSeq) : 0,
+  };
+}
+
+function hasNews({ member, firing, untold }: View): boolean {
+  return untold > 0 || firing !== (member.toldState === 'firing');
+}
+
+function reasonOf(
+  group: Group,
+  views: readonly View[],
+  news: readonly View[],
+  route: Route,
+  nowUs: number,
+): FlushReason | null {
+  const wasTold = (view: View) => view.member.toldState === 'firing';
+  if (news.some((view) => !wasTold(view))) return views.some(wasTold) ? 'new_alerts' : 'first';
+  if (news.some((view) => !view.firing)) return 'resolved';
+  if (news.length > 0) return 'new_events';
+  const repeatAtUs = group.notifiedAtUs + route.repeatIntervalMs * 1000;
+  return views.some((view) => view.firing) && repeatAtUs <= nowUs ? 'repeat' : null;
+}
+
+/** What fires before what is over, the oldest first: what had no room this time comes first the next. */
+function byUrgency(a: View, b: View): number {
+  return (
+    Number(b.firing) - Number(a.firing) ||
+    a.alert.startsAtUs - b.alert.startsAtUs ||
+    (a.alert.id < b.alert.id ? -1 : 1)
+  );
+}
+
+function newGroup(key: string, route: Route, labels: Labels): Group {
+  return {
+    key,
+    route: route.path,
+    receiver: route.receiver,
+    labels: groupLabels(route, labels),
+    nextFlushAtUs: NEVER_US,
+    notifiedAtUs: 0,
+    thread: '',
+    notifications: 0,
+  };
+}
+
+function awake(group: Group, route: Route | undefined, nowUs: number): Group {
+  return { ...group, nextFlushAtUs: nowUs + (route?.groupWaitMs ?? 0) * 1000 };
+}
+
+/** The group after a notification. The first one opens a thread, named by the group and the instant. */
+function notified(group: Group, reason: FlushReason, nowUs: number): Group {
+  if (reason !== 'first') return { ...group, notifiedAtUs: nowUs, notifications: group.notifications + 1 };
+  return { ...group, notifiedAtUs: nowUs, notifications: 1, thread: hash64([group.key, String(nowUs)]) };
+}
+
+/** An alert as the group that it left knows it: over, under the labels that brought it there. */
+function gone(alert: Alert, group: Group, nowUs: number): Alert {
+  const annotations = { ...alert.annotations, resolved_by: 'it goes on under other labels' };
+  return { ...alert, labels: { ...alert.labels, ...group.labels }, annotations, endsAtUs: nowUs };
+}
+
+function notifiedAlert({ alert, status, untold }: Listed, events: readonly Event[]): NotifiedAlert {
+  const listed = untold === 0 ? [] : events.slice(0, MAX_EVENTS);
+  return {
+    id: alert.id,
+    status,
+    labels: alert.labels,
+    annotations: alert.annotations,
+    startsAtUs: alert.startsAtUs,
+    endsAtUs: status === 'firing' ? 0 : alert.endsAtUs,
+    fingerprint: fingerprint(alert.labels),
+    events: listed,
+    eventsTotal: alert.eventsTotal,
+    eventsOmitted: untold - listed.length,
+  };
+}

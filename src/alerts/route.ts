@@ -1,10 +1,11 @@
-import type { Matcher } from './matcher.ts';
+import type { Labels } from './alert.ts';
+import { goQuote, type Matcher, matchesAll } from './matcher.ts';
 
 /** A node of the route tree; settings that a node leaves out are already inherited from its parent. */
 export interface Route {
   /** Position in the tree: `0` for the root, `0.1` for its second child. */
   readonly path: string;
-  /** Alertmanager's key: the matchers from the root down, e.g. `{}/{severity="critical"}`. */
+  /** Alertmanager's key: the matchers from the root down, e.g. `{}/{severity="critical"}`. Two nodes may share it. */
   readonly key: string;
   readonly receiver: string;
   readonly matchers: readonly Matcher[];
@@ -15,4 +16,64 @@ export interface Route {
   readonly groupIntervalMs: number;
   readonly repeatIntervalMs: number;
   readonly routes: readonly Route[];
+}
+
+/**
+ * The routes that these labels reach, depth first: a node's children in their order, the first that matches ending
+ * the search unless it has `continue`; the node itself where no child matches. The root matches everything, so at
+ * least one route is returned.
+ */
+export function routesFor(root: Route, labels: Labels): Route[] {
+  const found = root.routes.length === 0 ? [] : childrenFor(root, labels);
+  return found.length === 0 ? [root] : found;
+}
+
+function childrenFor(node: Route, labels: Labels): Route[] {
+  const found: Route[] = [];
+  for (const child of node.routes) {
+    if (!matchesAll(child.matchers, labels)) continue;
+    found.push(...routesFor(child, labels));
+    if (!child.continue) break;
+  }
+  return found;
+}
+
+/** The node at a `path`; undefined where the tree has none, as after a change of the configuration. */
+export function routeAt(root: Route, path: string): Route | undefined {
+  if (root.path === path) return root;
+  const child = root.routes.find((one) => path === one.path || path.startsWith(`${one.path}.`));
+  return child && routeAt(child, path);
+}
+
+/** The labels that a group of this route has in common. An absent label is left out, as in Alertmanager. */
+export function groupLabels(route: Route, labels: Labels): Labels {
+  const names = route.groupBy === 'all' ? Object.keys(labels) : route.groupBy;
+  const entries = names.flatMap((name) =>
+    labels[name] === undefined ? [] : [[name, labels[name]] as const],
+  );
+  return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/**
+ * Alertmanager's text: the route's key, a colon, the group's labels: `{}/{severity="critical"}:{alertname="X"}`.
+ * Routes with the same matchers have the same key there; groups are stored under theirs, so a later one of such
+ * routes gets `#2`, `#3` behind its own.
+ */
+export function groupKey(root: Route, route: Route, labels: Labels): string {
+  const pairs = Object.entries(groupLabels(route, labels)).map(
+    ([name, value]) => `${name}=${goQuote(value)}`,
+  );
+  const twins = twinsBefore(root, route);
+  return `${route.key}${twins === 0 ? '' : `#${twins + 1}`}:{${pairs.join(', ')}}`;
+}
+
+/** How many nodes with this route's key come before it in the tree. */
+function twinsBefore(root: Route, route: Route): number {
+  let twins = 0;
+  const waiting = [root];
+  for (let node = waiting.pop(); node && node.path !== route.path; node = waiting.pop()) {
+    if (node.key === route.key) twins += 1;
+    waiting.push(...node.routes.toReversed());
+  }
+  return twins;
 }

@@ -52,3 +52,8 @@ export const RULE_DEFAULTS: Readonly<Record<AlertKind, RuleDefaults>> = {
   RegionDown: { forEach: 'bird', threshold: 1, windowMs: 0, forMs: 60_000, resolveAfterMs: null },
   RegionUnauthorized: { forEach: 'bird', threshold: 1, windowMs: 0, forMs: 0, resolveAfterMs: null },
 };
+
+/** The rule behind the configured ones of a kind. */
+export function defaultRule(kind: AlertKind): Rule {
+  return { kind, match: [], labels: {}, annotations: {}, ...RULE_DEFAULTS[kind] };
+}

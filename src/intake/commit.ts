@@ -8,6 +8,7 @@ import type { Event, Feed } from '../alerts/event.ts';
 import { type Fact, scopeOf } from '../alerts/fact.ts';
 import { eventLabels } from '../alerts/labels.ts';
 import type { Rule } from '../alerts/rule.ts';
+import { type Transition, transitions } from '../alerts/transition.ts';
 import type { Clock } from '../clock.ts';
 import type { Forward } from '../config/config.ts';
 import type { Report } from '../report.ts';
@@ -70,9 +71,13 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
       const alerted = await alert(tx, [...factsOf(batch, fresh), ...(batch.facts ?? [])], rules, nowUs);
       const queued = await queueForward(tx, fresh, forward);
       if (batch.stream && batch.cursorUs) await tx.advanceCursor(batch.stream.stream, batch.cursorUs);
-      return { fresh, quarantined, touched: alerted || queued };
+      return { fresh, quarantined, alerted, touched: alerted !== undefined || queued };
     });
     tell(batch, outcome.fresh, outcome.quarantined, report);
+    for (const { alert, state } of outcome.alerted ?? []) {
+      const { alertname, id: alertId } = alert;
+      report({ what: 'alert', alertname, region: batch.region, state, alertId });
+    }
     if (outcome.touched) changed();
     return outcome.fresh;
   };
@@ -99,14 +104,14 @@ async function alert(
   facts: readonly Fact[],
   rules: readonly Rule[],
   nowUs: number,
-): Promise<boolean> {
-  if (facts.length === 0) return false;
+): Promise<readonly Transition[] | undefined> {
+  if (facts.length === 0) return undefined;
   const known = await tx.alertsOfScopes([...new Set(facts.map(scopeOf))]);
   const decision = decide(facts, known, rules, nowUs);
-  if (decision.alerts.length === 0) return false;
+  if (decision.alerts.length === 0) return undefined;
   await tx.putAlerts(decision.alerts);
   await tx.linkEvents(decision.links);
-  return true;
+  return transitions(known, decision.alerts);
 }
 
 async function queueForward(

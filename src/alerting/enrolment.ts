@@ -1,0 +1,34 @@
+import { enrol, type Group, type GroupMember, groupKeysFor } from '../alerts/group.ts';
+import type { Route } from '../alerts/route.ts';
+import type { Transaction } from '../store/store.ts';
+import { NOTHING, type Step } from './step.ts';
+
+/** Alerts enrolled in one transaction. */
+const BATCH = 200;
+
+/** Puts alerts that changed into the groups of their routes, or wakes the groups that have to tell their end. */
+export async function enrolChanged(tx: Transaction, root: Route, nowUs: number): Promise<Step> {
+  const alerts = await tx.changedAlerts(BATCH);
+  if (alerts.length === 0) return NOTHING;
+  const ids = alerts.map((alert) => alert.id);
+  const told = alerts.filter((alert) => alert.state !== 'pending');
+  const members = Map.groupBy(await tx.groupsOfAlerts(ids), (member) => member.alertId);
+  const keys = new Set(told.flatMap((alert) => groupKeysFor(root, alert)));
+  for (const list of members.values()) for (const member of list) keys.add(member.groupKey);
+  const groups = new Map((await tx.groups([...keys])).map((group) => [group.key, group]));
+
+  const changedGroups = new Map<string, Group>();
+  const changedMembers: GroupMember[] = [];
+  for (const alert of told) {
+    const result = enrol(alert, root, { members: members.get(alert.id) ?? [], groups }, nowUs);
+    for (const group of result.groups) {
+      groups.set(group.key, group);
+      changedGroups.set(group.key, group);
+    }
+    changedMembers.push(...result.members);
+  }
+  await tx.putGroups([...changedGroups.values()]);
+  await tx.putGroupMembers(changedMembers);
+  await tx.markRouted(ids);
+  return { done: alerts.length, queued: 0, happenings: [] };
+}

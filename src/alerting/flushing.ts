@@ -1,0 +1,162 @@
+/**
+ * Flushes groups: decides whether one notifies now, queues the notification with a delivery for each integration of
+ * its receiver, and keeps what has been told, all in the transaction of the caller.
+ */
+import type { Event } from '../alerts/event.ts';
+import {
+  enrol,
+  type Flush,
+  type FlushReason,
+  flush,
+  type Group,
+  groupKeysFor,
+  MAX_EVENTS,
+  NEVER_US,
+  notificationOf,
+  type Standing,
+} from '../alerts/group.ts';
+import { type Route, routeAt } from '../alerts/route.ts';
+import type { Config, Integration, Receiver } from '../config/config.ts';
+import type { Happening } from '../report.ts';
+import type { Delivery, Transaction } from '../store/store.ts';
+import { NOTHING, type Step } from './step.ts';
+
+/** Groups flushed in one transaction. */
+const BATCH = 50;
+
+export async function flushDue(
+  tx: Transaction,
+  config: Pick<Config, 'route' | 'receivers'>,
+  nowUs: number,
+  everyGroup: boolean,
+): Promise<Step> {
+  // A group that sleeps stands at `NEVER_US`; one that was just flushed must not be taken again in this drain.
+  const due = await tx.groupsDue(
+    everyGroup ? NEVER_US - 1 : nowUs,
+    everyGroup ? Number.MAX_SAFE_INTEGER : BATCH,
+  );
+  if (due.length === 0) return NOTHING;
+  let queued = 0;
+  const happenings: Happening[] = [];
+  for (const group of due) {
+    const standings = await tx.groupMembers(group.key);
+    const route = presentRoute(config.route, group);
+    if (!route) {
+      await moveOut(tx, config.route, group, standings, nowUs);
+      continue;
+    }
+    const result = flush(group, standings, route, nowUs);
+    if (result.reason !== null) {
+      const flushed = { ...result, reason: result.reason };
+      const receiver = config.receivers.find((one) => one.name === route.receiver);
+      const deliveries = await queue(tx, flushed, receiver, nowUs);
+      queued += deliveries;
+      happenings.push(
+        deliveries > 0
+          ? {
+              what: 'notified',
+              receiver: route.receiver,
+              groupKey: group.key,
+              reason: result.reason,
+              alerts: result.listed.length,
+            }
+          : { what: 'suppressed', reason: 'no_integration', count: 1 },
+      );
+    }
+    await tx.putGroups([result.group]);
+    await tx.putGroupMembers(result.members);
+  }
+  return { done: everyGroup ? 0 : due.length, queued, happenings };
+}
+
+/** The group's route in the present configuration; undefined when that no longer has it. */
+function presentRoute(root: Route, group: Group): Route | undefined {
+  const route = routeAt(root, group.route);
+  return route && group.key.startsWith(`${route.key}:`) ? route : undefined;
+}
+
+/** Moves a group's alerts to the groups of the present routes; what was told stays told. */
+async function moveOut(
+  tx: Transaction,
+  root: Route,
+  group: Group,
+  standings: readonly Standing[],
+  nowUs: number,
+): Promise<void> {
+  for (const { alert } of standings) {
+    const members = await tx.groupsOfAlerts([alert.id]);
+    const keys = [...groupKeysFor(root, alert), ...members.map((member) => member.groupKey)];
+    const groups = new Map((await tx.groups(keys)).map((one) => [one.key, one]));
+    const result = enrol(alert, root, { members, groups }, nowUs);
+    await tx.putGroups(result.groups.filter((one) => one.key !== group.key));
+    await tx.putGroupMembers(result.members.filter((one) => one.groupKey !== group.key));
+  }
+  await tx.deleteGroupMembers(standings.map(({ member }) => member));
+  await tx.deleteGroups([group.key]);
+}
+
+/** Queues what was flushed for each integration of the receiver; returns how many deliveries that made. */
+async function queue(
+  tx: Transaction,
+  flushed: Flush & { readonly reason: FlushReason },
+  receiver: Receiver | undefined,
+  nowUs: number,
+): Promise<number> {
+  const events = new Map<string, readonly Event[]>();
+  for (const { alert, untold, afterSeq } of flushed.listed) {
+    if (untold === 0) continue;
+    const linked = await tx.alertEvents(alert.id, afterSeq, MAX_EVENTS);
+    events.set(
+      alert.id,
+      linked.map((link) => link.event),
+    );
+  }
+  const { group } = flushed;
+  const id = `${group.thread}-${group.notifications - 1}`;
+  // Whoever does not want to hear of ends is told the rest: what fires, and what has events not told before.
+  const withoutEnds = { ...flushed, listed: flushed.listed.filter(isMoreThanItsEnd), resolvedTotal: 0 };
+  const integrations = [...(receiver?.integrations ?? []).entries()];
+  let count = 0;
+  for (const [wantsEnds, what] of [
+    [true, flushed],
+    [false, withoutEnds],
+  ] as const) {
+    const wanted = integrations.filter(([, integration]) => integration.sendResolved === wantsEnds);
+    if (wanted.length === 0 || what.listed.length === 0) continue;
+    const notificationId = wantsEnds ? id : `${id}-open`;
+    const deliveries = wanted.map(([position, integration]) =>
+      deliveryOf(notificationId, group, position, integration, nowUs),
+    );
+    await tx.enqueue(notificationOf(what, events, notificationId), deliveries);
+    count += deliveries.length;
+  }
+  return count;
+}
+
+function isMoreThanItsEnd({ status, untold }: Flush['listed'][number]): boolean {
+  return status === 'firing' || untold > 0;
+}
+
+function deliveryOf(
+  notificationId: string,
+  group: Group,
+  position: number,
+  integration: Integration,
+  nowUs: number,
+): Delivery {
+  return {
+    id: `${notificationId}-${position}`,
+    notificationId,
+    receiver: group.receiver,
+    integration: integration.kind,
+    position,
+    // Updates of a group must not overtake each other on the way to one integration.
+    lane: `${position} ${group.key}`,
+    state: 'pending',
+    attempts: 0,
+    createdAtUs: nowUs,
+    nextAttemptAtUs: nowUs,
+    settledAtUs: 0,
+    lastError: '',
+  };
+}

@@ -1,0 +1,54 @@
+import { hash64 } from '../alerts/fingerprint.ts';
+import type { Receiver } from '../config/config.ts';
+import type { Delivery, Transaction } from '../store/store.ts';
+import { NOTHING, type Step } from './step.ts';
+
+/** Events in one forwarded batch (CloudEvents batches of up to 100). */
+const BATCH = 100;
+
+/** Batches queued in one transaction and for each receiver. */
+const BATCHES = 10;
+
+/** Turns events that wait to be forwarded into notifications, each event into one for each receiver. */
+export async function forwardWaiting(
+  tx: Transaction,
+  receivers: readonly Receiver[],
+  nowUs: number,
+): Promise<Step> {
+  let done = 0;
+  let queued = 0;
+  for (const name of await tx.forwardReceivers()) {
+    const integrations = receivers.find((receiver) => receiver.name === name)?.integrations ?? [];
+    for (let batch = 0; batch < BATCHES; batch += 1) {
+      const events = await tx.takeForward(name, BATCH);
+      const [first] = events;
+      if (!first) break;
+      done += events.length;
+      // An event is forwarded to a receiver once, so its key makes the id, and makes it the same after a restore.
+      const id = `forward-${hash64([name, first.key, String(events.length)])}`;
+      const deliveries = integrations.flatMap((integration, position): Delivery[] =>
+        integration.kind === 'webhook' && integration.format === 'cloudevents'
+          ? [
+              {
+                id: `${id}-${position}`,
+                notificationId: id,
+                receiver: name,
+                integration: integration.kind,
+                position,
+                lane: '',
+                state: 'pending',
+                attempts: 0,
+                createdAtUs: nowUs,
+                nextAttemptAtUs: nowUs,
+                settledAtUs: 0,
+                lastError: '',
+              },
+            ]
+          : [],
+      );
+      queued += deliveries.length;
+      await tx.enqueue({ kind: 'forward', id, receiver: name, createdAtUs: nowUs, events }, deliveries);
+    }
+  }
+  return done === 0 ? NOTHING : { done, queued, happenings: [] };
+}

@@ -1,0 +1,12 @@
+import type { Happening } from '../report.ts';
+
+/** What one step did in its transaction; what it has to report counts only once that is committed. */
+export interface Step {
+  /** Rows that it took up; 0 ends its turn. */
+  readonly done: number;
+  /** Deliveries that it queued. */
+  readonly queued: number;
+  readonly happenings: readonly Happening[];
+}
+
+export const NOTHING: Step = { done: 0, queued: 0, happenings: [] };

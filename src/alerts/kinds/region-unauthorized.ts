@@ -1,0 +1,9 @@
+import { createRegionKind } from './region-health.ts';
+
+/** A region refuses the token. That it stops answering at all does not mean that the token is good again. */
+export const regionUnauthorized = createRegionKind({
+  alertname: 'RegionUnauthorized',
+  health: 'unauthorized',
+  endedBy: ['up'],
+  summary: (region) => `Region ${region} refuses the token: nothing is seen of its Birds`,
+});

@@ -1,0 +1,86 @@
+/** What stands in the labels and annotations of events and alerts: short, on one line, never empty. */
+import type { Labels, Severity } from './alert.ts';
+import type { Event } from './event.ts';
+import { birdOf, type Place } from './fact.ts';
+import { manyLines, oneLine } from './plain-text.ts';
+import type { Rule } from './rule.ts';
+
+const MAX_LABEL_LENGTH = 200;
+const MAX_SUMMARY_LENGTH = 300;
+export const MAX_DESCRIPTION_LENGTH = 2000;
+
+/** What matchers of `forward` see of an event. */
+export function eventLabels(event: Event): Labels {
+  const { region, feed, type, nestId, nest, birdId, bird } = event;
+  return { region, feed, type, nest_id: nestId, nest, bird_id: birdId, bird };
+}
+
+/** The labels that say where something is; empty ones are left out later. */
+export function placeLabels({ region, nestId, nest, birdId, bird }: Place): Labels {
+  return { region, nest_id: nestId, nest, bird_id: birdId, bird };
+}
+
+export function entityLabels({ attributes }: Event): Labels {
+  return {
+    entity_type: String(attributes.entity_type ?? ''),
+    entity_id: String(attributes.entity_id ?? ''),
+    entity_name: String(attributes.entity_name ?? ''),
+  };
+}
+
+/** The place of an event. A notification that the service deactivated a Bird names it as its entity. */
+export function placeOf(event: Event): Place {
+  const { region, nestId, nest, attributes } = event;
+  const birdId = birdOf(event);
+  const bird = event.bird || (birdId && !event.birdId ? String(attributes.entity_name ?? '') : '');
+  return { region, nestId, nest, birdId, bird };
+}
+
+/** Clean, without empty ones, in the order of their names. */
+export function tidyLabels(labels: Labels): Labels {
+  const entries = Object.entries(labels).map(
+    ([name, value]) => [name, oneLine(value, MAX_LABEL_LENGTH)] as const,
+  );
+  return Object.fromEntries(
+    entries.filter(([, value]) => value !== '').toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}
+
+/** All labels of an alert. What a rule adds never hides what the alert is about. */
+export function alertLabels(alertname: string, topic: Labels, rule: Rule, severity: Severity): Labels {
+  return tidyLabels({ ...rule.labels, ...topic, alertname, severity });
+}
+
+/** The annotations of an alert; those of the rule win. */
+export function annotate(rule: Rule, summary: string, message: string): Labels {
+  const own = {
+    summary: oneLine(summary, MAX_SUMMARY_LENGTH),
+    description: manyLines(message, MAX_DESCRIPTION_LENGTH),
+  };
+  return Object.fromEntries(
+    Object.entries({ ...own, ...rule.annotations }).filter(([, value]) => value !== ''),
+  );
+}
+
+/** A Bird for people: its name, or else its id. */
+export function birdName({ birdId, bird }: Place): string {
+  return bird || (birdId ? `Bird ${birdId}` : 'a Bird');
+}
+
+/** Where something is for people: `in Marketing (EU)`, or `(EU)` where no Nest is known. */
+export function whereabouts({ region, nestId, nest }: Place): string {
+  const name = nest || (nestId && `Nest ${nestId}`);
+  return `${name ? `in ${name} ` : ''}(${region.toUpperCase()})`;
+}
+
+/** `an hour` would need rounding: durations for people are exact and short, `10 min`, `90 s`. */
+export function duration(ms: number): string {
+  const units = [
+    [86_400_000, 'd'],
+    [3_600_000, 'h'],
+    [60_000, 'min'],
+    [1000, 's'],
+  ] as const;
+  const fitting = units.find(([size]) => ms >= size && ms % size === 0);
+  return fitting ? `${ms / fitting[0]} ${fitting[1]}` : `${ms / 1000} s`;
+}

@@ -1,0 +1,73 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { openStage, type Stage, type StageOptions } from './stage.ts';
+
+let stage: Stage;
+async function curtain(options?: StageOptions): Promise<Stage> {
+  stage = await openStage(options);
+  return stage;
+}
+afterEach(() => stage.close());
+
+describe('a Flight fails', () => {
+  test('and is told by mail and webhook with its reason, once, and so is the recovery', async () => {
+    let birdId = '';
+    const { worlds, secondsPass, minutesPass, told, mails } = await curtain({
+      before(world) {
+        const nest = world.addNest({ name: 'Marketing' });
+        const bird = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'scheduled' });
+        if (world.region === 'eu') birdId = bird.id;
+      },
+    });
+    await minutesPass(2);
+    expect(told()).toEqual([]);
+
+    worlds.eu!.startFlight(birdId, {
+      endsAs: 'failed',
+      fliesForMs: 20_000,
+      errorMessages: 'The TMS refused the job',
+    });
+    await minutesPass(2);
+    expect(told()).toMatchObject([
+      {
+        status: 'firing',
+        alerts: [
+          {
+            status: 'firing',
+            labels: { alertname: 'FlightFailed', region: 'eu', nest: 'Marketing', bird: 'Translate blog' },
+            events: [{ type: 'flight.failed', message: 'The TMS refused the job' }],
+            events_total: 1,
+          },
+        ],
+      },
+    ]);
+    expect(mails).toHaveLength(1);
+
+    worlds.eu!.startFlight(birdId, { endsAs: 'succeeded', fliesForMs: 5_000 });
+    await minutesPass(3);
+    expect(told().map(({ status }) => status)).toEqual(['firing', 'resolved']);
+    expect(told()[1]!.alerts[0]!.events).toEqual([]);
+    await secondsPass(3600 * 5);
+    expect(told()).toHaveLength(2);
+  });
+});
+
+test('on a first start history is forwarded whole and raises no alert', async () => {
+  const { worlds, minutesPass, told, forwarded } = await curtain({
+    before(world) {
+      const nest = world.addNest({ name: 'Marketing' });
+      const bird = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'event' });
+      const nowUs = world.nowUs();
+      world.at(nowUs - 1_800e6, () =>
+        world.startFlight(bird.id, { startedAtUs: nowUs - 1_800e6, endsAs: 'failed' }),
+      );
+      world.at(nowUs - 1_700e6, () =>
+        world.appendNotification({ fields: { eventType: 'SomethingNew', entityType: 'Plan' } }),
+      );
+    },
+  });
+  await minutesPass(5);
+  const truth = [...worlds.eu!.truth().events, ...worlds.us!.truth().events].map(({ key }) => key);
+  expect(truth).toHaveLength(4);
+  expect(forwarded().toSorted()).toEqual(truth.toSorted());
+  expect(told()).toEqual([]);
+});

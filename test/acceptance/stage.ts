@@ -1,0 +1,274 @@
+/**
+ * The stage of the stories: the whole daemon, the simulated service of each region and what it tells, in one process
+ * on a virtual clock. Nothing here knows how the daemon works; a story says what happens and what people receive.
+ */
+import type { Notification } from '../../src/alerts/group.ts';
+import { RULE_DEFAULTS, type Rule } from '../../src/alerts/rule.ts';
+import type {
+  Config,
+  EmailIntegration,
+  Forward,
+  PollConfig,
+  WebhookIntegration,
+} from '../../src/config/config.ts';
+import { createDaemon, type Daemon } from '../../src/daemon.ts';
+import { openWebhookChannel } from '../../src/delivery/channels/webhook.ts';
+import { NestwatchError } from '../../src/errors.ts';
+import type { Happening } from '../../src/report.ts';
+import { secret } from '../../src/secret.ts';
+import type { Behaviours } from '../../src/simulator/behaviours.ts';
+import { seededRandom } from '../../src/simulator/seeded-random.ts';
+import { simulatorTransport } from '../../src/simulator/simulator-transport.ts';
+import { createWorld, type World } from '../../src/simulator/world.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Delivery, Store } from '../../src/store/store.ts';
+import type { HttpRequest, HttpResponse } from '../../src/transport.ts';
+import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
+
+/** A webhook call as a receiver saw it. */
+export interface Call {
+  readonly receivedAtUs: number;
+  readonly id: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** A mail as it was handed over. */
+export interface Mail {
+  readonly receivedAtUs: number;
+  readonly delivery: Delivery;
+  readonly notification: Extract<Notification, { kind: 'group' }>;
+}
+
+export interface StageOptions {
+  readonly regions?: readonly string[];
+  readonly behaviours?: Readonly<Record<string, Partial<Behaviours>>>;
+  readonly poll?: Partial<PollConfig>;
+  readonly route?: Partial<Config['route']>;
+  /** Without it everything is forwarded to the lake. */
+  readonly forward?: readonly Forward[];
+  readonly requestsPerSecond?: number;
+  readonly seed?: number;
+  /** How the webhook receiver answers; 200 by default. May throw as a transport would. */
+  readonly answer?: (call: Call) => number;
+  /** Called with each world before the daemon starts. */
+  readonly before?: (world: World) => void;
+}
+
+export interface Stage {
+  readonly clock: VirtualClock;
+  readonly worlds: Readonly<Record<string, World>>;
+  readonly calls: Call[];
+  readonly mails: Mail[];
+  readonly happenings: Happening[];
+  readonly store: Store;
+  secondsPass(seconds: number): Promise<void>;
+  minutesPass(minutes: number): Promise<void>;
+  /** Keys of the events that the lake accepted, in order, repeats included. */
+  forwarded(): string[];
+  /** Group notifications that the hook accepted. */
+  told(): Told[];
+  daemon(): Daemon;
+  /** Ends the daemon's life and starts another on the same store. */
+  restart(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** What a reader of the `alertmanager` format sees. */
+export interface Told {
+  readonly receivedAtUs: number;
+  readonly id: string;
+  readonly status: string;
+  readonly alerts: readonly {
+    readonly status: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations: Readonly<Record<string, string>>;
+    readonly startsAt: string;
+    readonly endsAt: string;
+    readonly events: readonly { readonly key: string; readonly type: string; readonly message: string }[];
+    readonly events_total: number;
+    readonly events_omitted: number;
+  }[];
+}
+
+const BASE: PollConfig = {
+  intervalMs: 30_000,
+  minIntervalMs: 10_000,
+  maxIntervalMs: 300_000,
+  inventoryIntervalMs: 300_000,
+  pageSize: 100,
+  overlapMs: 120_000,
+  initialLookbackMs: 3_600_000,
+  auditIntervalMs: 600_000,
+};
+
+export const DEFAULT_RULES: readonly Rule[] = (
+  Object.keys(RULE_DEFAULTS) as (keyof typeof RULE_DEFAULTS)[]
+).map((kind) => ({ kind, match: [], labels: {}, annotations: {}, ...RULE_DEFAULTS[kind] }));
+
+const webhook = (url: string, format: WebhookIntegration['format']): WebhookIntegration => ({
+  kind: 'webhook',
+  url: secret(url),
+  format,
+  secret: null,
+  timeoutMs: 10_000,
+  sendResolved: true,
+  maxAlerts: 0,
+});
+
+const email: EmailIntegration = {
+  kind: 'email',
+  to: ['ops@example.com'],
+  from: 'nestwatch@example.com',
+  smarthost: { host: 'mail.example.com', port: 25 },
+  requireTls: false,
+  username: '',
+  password: null,
+  hello: '',
+  tlsInsecureSkipVerify: false,
+  sendResolved: true,
+};
+
+export async function openStage(options: StageOptions = {}): Promise<Stage> {
+  const clock = createVirtualClock();
+  const regions = options.regions ?? ['eu', 'us'];
+  const seed = options.seed ?? 1;
+  const worlds: Record<string, World> = {};
+  for (const [at, region] of regions.entries()) {
+    const world = createWorld({
+      region,
+      clock,
+      random: seededRandom(seed * 100 + at),
+      token: 'token',
+      behaviours: options.behaviours?.[region] ?? {},
+    });
+    options.before?.(world);
+    worlds[region] = world;
+  }
+  const baseUrl = (region: string) => `https://${region}.example/api-rest`;
+  const config: Config = {
+    regions: regions.map((name) => ({
+      name,
+      baseUrl: baseUrl(name),
+      token: secret('token'),
+      requestsPerSecond: options.requestsPerSecond ?? 50,
+      concurrency: 8,
+      timeoutMs: 15_000,
+      nests: { include: ['*'], exclude: [] },
+    })),
+    store: { url: 'sqlite::memory:', retentionMs: 30 * 86_400_000 },
+    poll: { ...BASE, ...options.poll },
+    rules: DEFAULT_RULES,
+    route: {
+      path: '0',
+      key: '{}',
+      receiver: 'ops',
+      matchers: [],
+      continue: false,
+      groupBy: ['alertname', 'region', 'nest'],
+      groupWaitMs: 10_000,
+      groupIntervalMs: 60_000,
+      repeatIntervalMs: 4 * 3_600_000,
+      routes: [],
+      ...options.route,
+    },
+    receivers: [
+      { name: 'ops', integrations: [email, webhook('http://hook.example/alerts', 'alertmanager')] },
+      { name: 'lake', integrations: [webhook('http://hook.example/lake', 'cloudevents')] },
+    ],
+    forward: options.forward ?? [{ matchers: [], receiver: 'lake' }],
+    web: {
+      host: '127.0.0.1',
+      port: 0,
+      externalUrl: 'http://nestwatch.example',
+      bearerToken: null,
+      enableLifecycle: false,
+    },
+  };
+
+  const calls: Call[] = [];
+  const mails: Mail[] = [];
+  const happenings: Happening[] = [];
+  const store = await openSqliteStore({ path: ':memory:', clock });
+  const receive = async (request: HttpRequest): Promise<HttpResponse> => {
+    const id = request.headers['webhook-id'] ?? '';
+    const call = { receivedAtUs: clock.nowUs(), id, headers: request.headers, body: request.body ?? '' };
+    const status = options.answer?.(call) ?? 200;
+    if (status < 300) calls.push(call);
+    return { status, headers: {}, body: '' };
+  };
+
+  let life: { daemon: Daemon; stop: AbortController; ended: Promise<void> };
+  function start(): void {
+    const stop = new AbortController();
+    const daemon = createDaemon({
+      config,
+      store,
+      transportOf: (region) => simulatorTransport({ [baseUrl(region)]: worlds[region]! }),
+      channels: {
+        webhook: openWebhookChannel({
+          openTransport: () => ({ send: receive, close: async () => {} }),
+          clock,
+          version: 'test',
+        }),
+        email: {
+          async send(_integration, delivery, notification) {
+            if (notification.kind !== 'group') throw new NestwatchError('usage', 'events are not mailed');
+            mails.push({ receivedAtUs: clock.nowUs(), delivery, notification });
+            return { kind: 'accepted' };
+          },
+          async close() {},
+        },
+      },
+      clock,
+      random: seededRandom(seed + 7),
+      report: (happening) => {
+        happenings.push(happening);
+        // A bug must fail the story at once, not hide in a log.
+        if (happening.what === 'trouble') throw happening.error;
+        if (happening.what === 'poll' && happening.failure === 'bug') throw happening.error;
+      },
+    });
+    life = { daemon, stop, ended: daemon.run(stop.signal) };
+  }
+  async function end(): Promise<void> {
+    life.stop.abort();
+    await clock.advance(0);
+    await life.ended;
+  }
+
+  start();
+  await clock.advance(0);
+  return {
+    clock,
+    worlds,
+    calls,
+    mails,
+    happenings,
+    store,
+    secondsPass: (seconds) => clock.advance(seconds * 1000),
+    minutesPass: (minutes) => clock.advance(minutes * 60_000),
+    forwarded: () =>
+      calls
+        .filter((call) => call.headers['content-type']?.startsWith('application/cloudevents-batch+json'))
+        .flatMap((call) => (JSON.parse(call.body) as { id: string }[]).map(({ id }) => id)),
+    told: () =>
+      calls
+        .filter((call) => call.headers['content-type']?.startsWith('application/json'))
+        .map((call) => ({
+          receivedAtUs: call.receivedAtUs,
+          id: call.id,
+          ...(JSON.parse(call.body) as Omit<Told, 'receivedAtUs' | 'id'>),
+        })),
+    daemon: () => life.daemon,
+    async restart() {
+      await end();
+      start();
+      await clock.advance(0);
+    },
+    async close() {
+      await end();
+      await store.close();
+    },
+  };
+}
