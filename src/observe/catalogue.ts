@@ -1,0 +1,207 @@
+/** Every metric of nestwatch: its name, what it means and its labels. Units stand in the names. */
+
+interface Metric {
+  readonly type: 'counter' | 'gauge' | 'histogram';
+  readonly name: `nestwatch_${string}`;
+  readonly help: string;
+  readonly labels: readonly string[];
+  /** Upper bounds, in the unit of the name. */
+  readonly buckets?: readonly number[];
+}
+
+const CALL_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
+/** From one poll's interval, over the promise of a minute, to a day's outage. */
+const DELAY_SECONDS = [1, 2.5, 5, 10, 15, 30, 45, 60, 120, 300, 900, 3_600, 14_400, 86_400] as const;
+
+export const METRICS = {
+  buildInfo: {
+    type: 'gauge',
+    name: 'nestwatch_build_info',
+    help: 'What runs here; always 1.',
+    labels: ['version', 'revision', 'node_version'],
+  },
+  regionUp: {
+    type: 'gauge',
+    name: 'nestwatch_region_up',
+    help: 'Whether the region answers and accepts the token.',
+    labels: ['region'],
+  },
+  polls: {
+    type: 'counter',
+    name: 'nestwatch_polls_total',
+    help: 'Polls of streams, failed ones included.',
+    labels: ['region', 'feed'],
+  },
+  pollsFailed: {
+    type: 'counter',
+    name: 'nestwatch_polls_failed_total',
+    help: 'Polls of streams that failed, by error code.',
+    labels: ['region', 'feed', 'reason'],
+  },
+  pollDuration: {
+    type: 'histogram',
+    name: 'nestwatch_poll_duration_seconds',
+    help: 'How long a poll took, waiting for the pace included.',
+    labels: ['region', 'feed'],
+    buckets: CALL_SECONDS,
+  },
+  pollLastSuccess: {
+    type: 'gauge',
+    name: 'nestwatch_poll_last_success_timestamp_seconds',
+    help: 'When a poll of the feed last succeeded; 0 before the first.',
+    labels: ['region', 'feed'],
+  },
+  cursor: {
+    type: 'gauge',
+    name: 'nestwatch_cursor_timestamp_seconds',
+    help: 'The oldest cursor among the streams of the feed; 0 for none.',
+    labels: ['region', 'feed'],
+  },
+  requests: {
+    type: 'counter',
+    name: 'nestwatch_api_requests_total',
+    help: 'Requests to the service, failed ones included.',
+    labels: ['region', 'operation'],
+  },
+  requestsFailed: {
+    type: 'counter',
+    name: 'nestwatch_api_requests_failed_total',
+    help: 'Requests to the service that failed, by error code.',
+    labels: ['region', 'operation', 'reason'],
+  },
+  requestDuration: {
+    type: 'histogram',
+    name: 'nestwatch_api_request_duration_seconds',
+    help: 'How long a request to the service took.',
+    labels: ['region', 'operation'],
+    buckets: CALL_SECONDS,
+  },
+  rateLimit: {
+    type: 'gauge',
+    name: 'nestwatch_api_rate_limit',
+    help: 'Requests a second that the pace now allows.',
+    labels: ['region'],
+  },
+  events: {
+    type: 'counter',
+    name: 'nestwatch_events_total',
+    help: 'Events kept, each once.',
+    labels: ['region', 'feed', 'type'],
+  },
+  duplicates: {
+    type: 'counter',
+    name: 'nestwatch_events_duplicate_total',
+    help: 'Entries that were read again after they had been kept.',
+    labels: ['region', 'feed'],
+  },
+  quarantined: {
+    type: 'counter',
+    name: 'nestwatch_entries_quarantined_total',
+    help: 'Malformed entries that were set aside.',
+    labels: ['region', 'feed'],
+  },
+  eventDelay: {
+    type: 'histogram',
+    name: 'nestwatch_event_delay_seconds',
+    help: 'From an event to its being seen; what happened before the watch began is left out.',
+    labels: ['region', 'feed'],
+    buckets: DELAY_SECONDS,
+  },
+  birdInfo: {
+    type: 'gauge',
+    name: 'nestwatch_bird_info',
+    help: 'Names of a Bird and of its Nest; always 1.',
+    labels: ['region', 'nest_id', 'bird_id', 'nest', 'bird', 'trigger_type'],
+  },
+  birdStatus: {
+    type: 'gauge',
+    name: 'nestwatch_bird_status',
+    help: '1 for the status that the Bird has, 0 for the others.',
+    labels: ['region', 'nest_id', 'bird_id', 'status'],
+  },
+  flights: {
+    type: 'counter',
+    name: 'nestwatch_flights_total',
+    help: 'Flights of the Bird that were seen to reach the status.',
+    labels: ['region', 'nest_id', 'bird_id', 'status'],
+  },
+  flightsActive: {
+    type: 'gauge',
+    name: 'nestwatch_flights_active',
+    help: 'Flights of the Bird that are watched until they end.',
+    labels: ['region', 'nest_id', 'bird_id'],
+  },
+  flightLastFailure: {
+    type: 'gauge',
+    name: 'nestwatch_flight_last_failure_timestamp_seconds',
+    help: 'When a Flight of the Bird last failed; 0 for none seen.',
+    labels: ['region', 'nest_id', 'bird_id'],
+  },
+  alerts: {
+    type: 'gauge',
+    name: 'nestwatch_alerts',
+    help: 'Alerts by state.',
+    labels: ['alertname', 'severity', 'state'],
+  },
+  notifications: {
+    type: 'counter',
+    name: 'nestwatch_notifications_total',
+    help: 'Tries to deliver a notification, failed ones included.',
+    labels: ['receiver', 'integration'],
+  },
+  notificationsFailed: {
+    type: 'counter',
+    name: 'nestwatch_notifications_failed_total',
+    help: 'Tries to deliver a notification that failed, by error code.',
+    labels: ['receiver', 'integration', 'reason'],
+  },
+  notificationsSuppressed: {
+    type: 'counter',
+    name: 'nestwatch_notifications_suppressed_total',
+    help: 'Notifications that were left out on purpose, by reason.',
+    labels: ['reason'],
+  },
+  notificationLatency: {
+    type: 'histogram',
+    name: 'nestwatch_notification_latency_seconds',
+    help: 'From what is told to its acceptance by the receiver.',
+    labels: ['receiver', 'integration'],
+    buckets: DELAY_SECONDS,
+  },
+  deliveriesPending: {
+    type: 'gauge',
+    name: 'nestwatch_deliveries_pending',
+    help: 'Deliveries that are still to be sent, or tried again.',
+    labels: ['receiver'],
+  },
+  deliveriesDead: {
+    type: 'gauge',
+    name: 'nestwatch_deliveries_dead',
+    help: 'Deliveries that were given up.',
+    labels: ['receiver'],
+  },
+  reloadSuccessful: {
+    type: 'gauge',
+    name: 'nestwatch_config_last_reload_successful',
+    help: 'Whether the configuration was without a mistake when it was last read.',
+    labels: [],
+  },
+  reloadTime: {
+    type: 'gauge',
+    name: 'nestwatch_config_last_reload_success_timestamp_seconds',
+    help: 'When the configuration in use was read.',
+    labels: [],
+  },
+  troubles: {
+    type: 'counter',
+    name: 'nestwatch_troubles_total',
+    help: 'Failures that a stage met and survived, by error code; bug for what nobody foresaw.',
+    labels: ['stage', 'reason'],
+  },
+  seriesDropped: {
+    type: 'counter',
+    name: 'nestwatch_series_dropped_total',
+    help: 'Updates that found no room for a series of their own, by metric.',
+    labels: ['metric'],
+  },
+} as const satisfies Record<string, Metric>;

@@ -1,0 +1,84 @@
+/** The series that are known before anything has happened: they stand at 0, so that a first increase is seen as one. */
+import { FEEDS, type Feed } from '../alerts/event.ts';
+import type { FailureReason } from '../report.ts';
+import { METRICS } from './catalogue.ts';
+import type { Instruments, MetricsOptions } from './metrics.ts';
+
+/** Types of events that the service is known to bring. */
+export const EVENT_TYPES: Readonly<Record<Feed, readonly string[]>> = {
+  notification: [
+    'notification.ConnectionDisconnected',
+    'notification.FlowDeactivated',
+    'notification.FlowSuspended',
+  ],
+  bird_log: [
+    'bird_log.Published',
+    'bird_log.Saved',
+    'bird_log.Discarded',
+    'bird_log.Suspended',
+    'bird_log.Activated',
+    'bird_log.Deactivated',
+    'bird_log.EventError',
+  ],
+  flight: ['flight.succeeded', 'flight.failed', 'flight.cancelled'],
+};
+/** What breaks first; other reasons get their series when they occur. */
+const READ_FAILURES: readonly FailureReason[] = [
+  'unreachable',
+  'timeout',
+  'unavailable',
+  'rate_limited',
+  'unauthorized',
+];
+const SEND_FAILURES: readonly FailureReason[] = ['unreachable', 'timeout', 'unavailable', 'rejected'];
+const STAGES = ['intake', 'alerting', 'delivery', 'web', 'store'];
+
+/** Metrics that can run out of room. */
+const BOUNDED = [
+  'events',
+  'birdInfo',
+  'birdStatus',
+  'flights',
+  'flightsActive',
+  'flightLastFailure',
+  'notificationsSuppressed',
+] as const;
+
+/** A rate limit of 0 would be a statement: it comes with its first report. */
+export function foresee(metrics: Instruments, options: MetricsOptions): void {
+  const { version, revision, nodeVersion, clock } = options;
+  metrics.buildInfo.set({ version, revision, node_version: nodeVersion }, 1);
+  metrics.reloadSuccessful.set(1);
+  metrics.reloadTime.set(clock.nowUs() / 1e6);
+  for (const stage of STAGES) metrics.troubles.inc({ stage, reason: 'bug' }, 0);
+  for (const metric of BOUNDED) metrics.seriesDropped.inc({ metric: METRICS[metric].name }, 0);
+  for (const region of options.regions) {
+    metrics.regionUp.set({ region }, 0);
+    for (const feed of [...FEEDS, 'inventory']) {
+      metrics.polls.inc({ region, feed }, 0);
+      for (const reason of READ_FAILURES) metrics.pollsFailed.inc({ region, feed, reason }, 0);
+      metrics.pollDuration.zero({ region, feed });
+      metrics.pollLastSuccess.set({ region, feed }, 0);
+    }
+    for (const feed of FEEDS) {
+      metrics.cursor.set({ region, feed }, 0);
+      for (const type of EVENT_TYPES[feed]) metrics.events.inc({ region, feed, type }, 0);
+      metrics.duplicates.inc({ region, feed }, 0);
+      metrics.quarantined.inc({ region, feed }, 0);
+      metrics.eventDelay.zero({ region, feed });
+    }
+    for (const operation of options.operations) {
+      metrics.requests.inc({ region, operation }, 0);
+      for (const reason of READ_FAILURES) metrics.requestsFailed.inc({ region, operation, reason }, 0);
+      metrics.requestDuration.zero({ region, operation });
+    }
+  }
+  for (const { name: receiver, integrations } of options.receivers) {
+    for (const integration of new Set(integrations.map(({ kind }) => kind))) {
+      metrics.notifications.inc({ receiver, integration }, 0);
+      for (const reason of SEND_FAILURES)
+        metrics.notificationsFailed.inc({ receiver, integration, reason }, 0);
+      metrics.notificationLatency.zero({ receiver, integration });
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import { createHash } from 'node:crypto';
+
+export const STYLE = `
+:root {
+  color-scheme: light dark;
+  --paper: #f6f7f8; --sheet: #fff; --line: #e3e6e9; --ink: #1b2126; --soft: #5c6770;
+  --good: #1a7f4b; --warn: #96600a; --bad: #c02b2b; --quiet: #66717a;
+  --good-bg: #e4f4eb; --warn-bg: #fbf0d9; --bad-bg: #fce8e7; --quiet-bg: #eceff1; --link: #1f5fa8;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --paper: #14181b; --sheet: #1c2125; --line: #2e353b; --ink: #e4e8eb; --soft: #9da8b0;
+    --good: #6fd09b; --warn: #e6b45c; --bad: #ff8f87; --quiet: #a5b0b8;
+    --good-bg: #1c3a2b; --warn-bg: #3f3116; --bad-bg: #4a2422; --quiet-bg: #2d343a; --link: #86b7f0;
+  }
+}
+* { box-sizing: border-box; }
+body {
+  margin: 0; background: var(--paper); color: var(--ink);
+  font: 15px/1.45 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", sans-serif;
+  overflow-wrap: anywhere;
+}
+main, header, footer { max-width: 74rem; margin: 0 auto; padding: 0 1.25rem; }
+a { color: var(--link); }
+header { padding-top: 1.5rem; }
+.brand { margin: 0 0 1rem; color: var(--soft); font-size: .875rem; display: flex; gap: .25rem 1rem; flex-wrap: wrap; }
+.brand b { color: var(--ink); }
+.brand span:last-child { margin-left: auto; }
+h1 { font-size: 1.75rem; line-height: 1.2; margin: 0; font-weight: 650; letter-spacing: -.01em; }
+h2 { font-size: 1rem; margin: 2rem 0 .6rem; font-weight: 650; display: flex; align-items: baseline; gap: .75rem; }
+h2 a { font-size: .8125rem; font-weight: 400; margin-left: auto; }
+h3 { font-size: 1rem; margin: 0; font-weight: 650; }
+p { margin: 0; }
+.lead { color: var(--soft); margin-top: .35rem; }
+.soft { color: var(--soft); }
+.small { font-size: .8125rem; }
+time { white-space: nowrap; }
+.notice { margin-top: 1rem; padding: .6rem .9rem; border-radius: .5rem; background: var(--bad-bg); color: var(--bad); }
+.notice a { color: inherit; }
+.sheet { background: var(--sheet); border: 1px solid var(--line); border-radius: .6rem; overflow: hidden; }
+.empty { padding: 1.1rem 1rem; color: var(--soft); }
+.pill {
+  display: inline-block; padding: .05rem .5rem; border-radius: 1rem; font-size: .75rem; font-weight: 600;
+  line-height: 1.5; white-space: nowrap;
+}
+.pill.good { color: var(--good); background: var(--good-bg); }
+.pill.warn { color: var(--warn); background: var(--warn-bg); }
+.pill.bad { color: var(--bad); background: var(--bad-bg); }
+.pill.quiet { color: var(--quiet); background: var(--quiet-bg); }
+.text.good { color: var(--good); } .text.warn { color: var(--warn); } .text.bad { color: var(--bad); }
+ul { list-style: none; margin: 0; padding: 0; }
+li { padding: .7rem 1rem; border-top: 1px solid var(--line); }
+li:first-child { border-top: 0; }
+.alert { border-left: 3px solid var(--quiet); }
+.alert.bad { border-left-color: var(--bad); } .alert.warn { border-left-color: var(--warn); }
+.row { display: grid; grid-template-columns: minmax(0, 1fr) auto; gap: 0 1rem; align-items: baseline; }
+.row > :last-child { text-align: right; }
+.row h3 { display: inline; }
+.row h3, .what { margin-right: .35rem; }
+.message {
+  font: .8125rem/1.45 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace;
+  color: var(--soft); margin-top: .25rem;
+  display: -webkit-box; -webkit-box-orient: vertical; -webkit-line-clamp: 3; overflow: hidden;
+}
+.regions { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 21rem), 1fr)); }
+.region { padding: .9rem 1rem; }
+.region > p { margin-top: .3rem; }
+.text.quiet { color: var(--quiet); }
+table { border-collapse: collapse; width: 100%; margin-top: .7rem; font-size: .875rem; }
+th { font-weight: 400; color: var(--soft); text-align: left; padding: .25rem .75rem .25rem 0; }
+thead th { font-size: .75rem; padding-top: 0; }
+td { padding: .25rem 0 .25rem .75rem; text-align: right; font-variant-numeric: tabular-nums; }
+thead th + th { text-align: right; padding: 0 0 .25rem .75rem; }
+tbody tr { border-top: 1px solid var(--line); }
+.columns { display: grid; gap: 0 1.5rem; grid-template-columns: 1fr; }
+@media (min-width: 62rem) { .columns { grid-template-columns: 3fr 2fr; } }
+.columns > section { min-width: 0; }
+.columns .message { -webkit-line-clamp: 1; }
+@media (max-width: 36rem) {
+  h1 { font-size: 1.5rem; }
+  .brand span:last-child { margin-left: 0; }
+  .row.stack { grid-template-columns: minmax(0, 1fr); }
+  .row.stack > :last-child { text-align: left; }
+}
+footer { color: var(--soft); font-size: .8125rem; padding-top: 2rem; padding-bottom: 2.5rem; }
+`;
+
+/** The one style that the page may use, as its content security policy names it. */
+export const STYLE_HASH = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;

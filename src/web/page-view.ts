@@ -1,0 +1,69 @@
+/** What the page shows, read from the store in one transaction so that its parts fit together. */
+import type { Alert } from '../alerts/alert.ts';
+import type { Event } from '../alerts/event.ts';
+import type { Delivery, Store } from '../store/store.ts';
+import { severityTone } from './page-words.ts';
+import type { StatusView } from './status-view.ts';
+
+export interface PageView {
+  readonly nowUs: number;
+  /** Whether the browser is to ask again by itself. */
+  readonly isLive: boolean;
+  readonly status: StatusView;
+  /** Firing, the severest first; at most `SHOWN_ALERTS`. */
+  readonly firing: readonly ShownAlert[];
+  readonly firingTotal: number;
+  /** The latest few. */
+  readonly resolved: readonly Alert[];
+  readonly events: readonly Event[];
+  readonly deliveries: readonly Delivery[];
+  readonly deadTotal: number;
+}
+
+export interface ShownAlert {
+  readonly alert: Alert;
+  readonly lastEvent: Event | undefined;
+}
+
+const SHOWN_ALERTS = 50;
+const SHOWN_RESOLVED = 5;
+const SHOWN_EVENTS = 20;
+const SHOWN_DELIVERIES = 10;
+/** Enough to put the severest of them first. */
+const READ_ALERTS = 500;
+
+export async function readPageView(
+  store: Store,
+  rest: Pick<PageView, 'nowUs' | 'isLive' | 'status'>,
+): Promise<PageView> {
+  return store.transaction(async (tx) => {
+    const firing = (await tx.alerts({ state: 'firing', limit: READ_ALERTS })).toSorted(bySeverity);
+    const shown: ShownAlert[] = [];
+    for (const alert of firing.slice(0, SHOWN_ALERTS)) {
+      const [last] = await tx.alertEvents(alert.id, 0, 1);
+      shown.push({ alert, lastEvent: last?.event });
+    }
+    const resolved = await tx.alerts({ state: 'resolved', limit: READ_ALERTS });
+    const deliveries = await tx.countDeliveries();
+    return {
+      ...rest,
+      firing: shown,
+      firingTotal: sum((await tx.countAlerts()).filter((one) => one.state === 'firing')),
+      resolved: resolved.toSorted((a, b) => b.endsAtUs - a.endsAtUs).slice(0, SHOWN_RESOLVED),
+      events: (await tx.events({ limit: SHOWN_EVENTS })).events,
+      deliveries: await tx.deliveries({ limit: SHOWN_DELIVERIES }),
+      deadTotal: sum(deliveries.filter((one) => one.state === 'dead')),
+    };
+  });
+}
+
+const TONES = ['bad', 'warn', 'quiet', 'good'];
+
+function bySeverity(a: Alert, b: Alert): number {
+  const rank = (alert: Alert) => TONES.indexOf(severityTone(alert.labels.severity ?? ''));
+  return rank(a) - rank(b) || b.startsAtUs - a.startsAtUs;
+}
+
+function sum(counts: readonly { readonly count: number }[]): number {
+  return counts.reduce((total, one) => total + one.count, 0);
+}

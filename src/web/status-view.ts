@@ -1,0 +1,43 @@
+import type { Feed } from '../alerts/event.ts';
+
+/** What the page and the API show beside the store: how the watch itself stands. */
+export interface StatusView {
+  readonly version: string;
+  readonly startedAtUs: number;
+  readonly regions: readonly RegionView[];
+}
+
+export interface RegionView {
+  readonly region: string;
+  readonly health: {
+    readonly health: 'up' | 'down' | 'unauthorized';
+    /** One sentence for people: what was answered last. */
+    readonly reason: string;
+    readonly sinceUs: number;
+  };
+  /** False until its Nests and Birds were read for the first time in this life. */
+  readonly started: boolean;
+  readonly requestsPerSecond: number;
+  readonly nests: number;
+  readonly birds: number;
+  readonly feeds: readonly FeedView[];
+}
+
+export interface FeedView {
+  readonly feed: Feed;
+  readonly streams: number;
+  /** The oldest cursor of its streams; 0 for none. */
+  readonly cursorUs: number;
+  /** When a poll of the feed last succeeded; 0 for never. */
+  readonly lastSuccessUs: number;
+  readonly openFlights: number;
+  /** Up to here completeness is proven; absent where it is not checked. */
+  readonly verifiedUntilUs?: number;
+}
+
+/** `starting` until the region was read once, unless it is known to be in trouble. */
+export type RegionState = 'starting' | RegionView['health']['health'];
+
+export function stateOf({ health, started }: RegionView): RegionState {
+  return health.health === 'up' && !started ? 'starting' : health.health;
+}

@@ -1,0 +1,249 @@
+import { describe, expect, test } from 'vitest';
+import { NestwatchError } from '../../src/errors.ts';
+import { createLog, type LogOptions } from '../../src/observe/log.ts';
+import type { Happening } from '../../src/report.ts';
+import { secret } from '../../src/secret.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+
+function logTo(options: Partial<LogOptions> = {}) {
+  const clock = createVirtualClock();
+  let text = '';
+  const stream = { write: (line: string) => (text += line) };
+  const log = createLog({ level: 'debug', format: 'json', stream, clock, ...options });
+  const lines = (): Record<string, unknown>[] =>
+    text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line));
+  return { ...log, clock, text: () => text, lines };
+}
+
+const DELIVERY = { what: 'delivery', receiver: 'pager', integration: 'webhook', attempt: 1 } as const;
+
+describe('a line', () => {
+  test('is a fixed sentence with its data, at the time of the given clock', () => {
+    const { info, text } = logTo();
+    info('The page is open', { url: 'http://127.0.0.1:9465', portWanted: 9465 });
+    expect(text()).toBe(
+      '{"level":"info","time":"2026-07-02T12:00:00.000000Z","url":"http://127.0.0.1:9465","port_wanted":9465,"message":"The page is open"}\n',
+    );
+  });
+
+  test('below the level is not written', () => {
+    const { debug, info, warn, lines } = logTo({ level: 'warn' });
+    debug('a');
+    info('b');
+    warn('c');
+    expect(lines().map((line) => line.message)).toEqual(['c']);
+  });
+
+  test('for people is short, and in colour only when asked', () => {
+    const { report, text } = logTo({ format: 'pretty' });
+    report({ what: 'notified', receiver: 'ops', groupKey: '{}:{}', reason: 'first', alerts: 2 });
+    expect(text()).toBe(
+      '[12:00:00] INFO: A notification was queued {"receiver":"ops","group_key":"{}:{}","reason":"first","alerts":2}\n',
+    );
+    const coloured = logTo({ format: 'pretty', colour: true });
+    coloured.info('x');
+    expect(coloured.text()).toContain('\u001b[32mINFO');
+  });
+
+  test.each(['json', 'pretty'] as const)('in %s carries no control characters of others', (format) => {
+    const { warn, text } = logTo({ format });
+    warn('x', { reason: 'a\u001b[2Jb\nc\u202ed', error: new Error('e\u001b[2Jf') });
+    for (const control of ['\u001b', '\u202e']) expect(text()).not.toContain(control);
+    expect(text()).toContain('a [2Jb cd');
+  });
+});
+
+describe('what becomes a line, and how loud', () => {
+  const trouble = { what: 'trouble', stage: 'intake' } as const;
+  const table: [Happening, string, string][] = [
+    [{ what: 'request', region: 'eu', operation: 'getBird', durationMs: 3 }, 'debug', 'A request ended'],
+    [{ what: 'poll', region: 'eu', feed: 'flight', durationMs: 3, atUs: 1 }, 'debug', 'A poll ended'],
+    [
+      {
+        what: 'poll',
+        region: 'eu',
+        feed: 'flight',
+        durationMs: 3,
+        atUs: 1,
+        failure: 'timeout',
+        error: new NestwatchError('timeout', 'late'),
+      },
+      'warn',
+      'A poll failed',
+    ],
+    [
+      { what: 'poll', region: 'eu', feed: 'flight', durationMs: 3, atUs: 1, failure: 'circuit_open' },
+      'debug',
+      'A poll failed',
+    ],
+    [{ what: 'region_health', region: 'eu', health: 'up', reason: '' }, 'info', 'The region answers'],
+    [
+      { what: 'region_health', region: 'eu', health: 'down', reason: 'x' },
+      'error',
+      'The region does not answer',
+    ],
+    [
+      { what: 'region_health', region: 'eu', health: 'unauthorized', reason: 'x' },
+      'error',
+      'The region refuses the token',
+    ],
+    [
+      { what: 'alert', alertname: 'FlightFailed', region: 'eu', state: 'firing', alertId: 'a' },
+      'warn',
+      'An alert fires',
+    ],
+    [
+      { what: 'alert', alertname: 'FlightFailed', region: 'eu', state: 'resolved', alertId: 'a' },
+      'info',
+      'An alert is resolved',
+    ],
+    [{ ...DELIVERY, id: 'd', outcome: 'delivered' }, 'info', 'A notification was delivered'],
+    [{ ...DELIVERY, id: 'd', outcome: 'retry' }, 'warn', 'A delivery failed and is tried again'],
+    [{ ...DELIVERY, id: 'd', outcome: 'dead' }, 'error', 'A delivery was given up'],
+    [{ what: 'config_reload', success: true, atUs: 1 }, 'info', 'The configuration was read'],
+    [
+      { what: 'config_reload', success: false, atUs: 1 },
+      'error',
+      'The new configuration has mistakes and changes nothing',
+    ],
+    [
+      { what: 'quarantined', region: 'eu', feed: 'flight', count: 1, reason: 'x' },
+      'warn',
+      'Malformed entries were set aside',
+    ],
+    [{ ...trouble, error: new NestwatchError('timeout', 'late') }, 'warn', 'A stage met trouble'],
+    [{ ...trouble, error: new NestwatchError('disk_full', 'full') }, 'error', 'A stage met trouble'],
+    [{ ...trouble, error: new TypeError('x') }, 'error', 'A bug was met; the work goes on'],
+  ];
+  test.each(table)('%j', (happening, level, message) => {
+    const { report, lines } = logTo();
+    report(happening);
+    expect(lines()).toMatchObject([{ level, message }]);
+  });
+
+  test('the health of a region is told when it changes', () => {
+    const { report, lines } = logTo();
+    const health = { what: 'region_health', region: 'eu', reason: 'no connection' } as const;
+    for (const one of ['up', 'up', 'down', 'down', 'up'] as const) report({ ...health, health: one });
+    expect(lines().map((line) => line.level)).toEqual(['info', 'error', 'info']);
+  });
+});
+
+describe('trouble that repeats', () => {
+  const late = () => new NestwatchError('timeout', 'No answer');
+
+  test('is told once a minute with how often it was held back', async () => {
+    const { report, lines, clock } = logTo();
+    const happen = () => report({ what: 'trouble', stage: 'intake', region: 'eu', error: late() });
+    for (let index = 0; index < 100; index += 1) happen();
+    expect(lines()).toHaveLength(1);
+    expect(lines()[0]).not.toHaveProperty('repeated');
+    await clock.advance(59_999);
+    happen();
+    expect(lines()).toHaveLength(1);
+    await clock.advance(1);
+    happen();
+    expect(lines()[1]).toMatchObject({ repeated: 100 });
+  });
+
+  test('does not hide trouble of another stage, region or code, nor another bug', () => {
+    const { report, lines } = logTo();
+    report({ what: 'trouble', stage: 'intake', region: 'eu', error: late() });
+    report({ what: 'trouble', stage: 'intake', region: 'us', error: late() });
+    report({ what: 'trouble', stage: 'store', region: 'eu', error: late() });
+    report({ what: 'trouble', stage: 'intake', region: 'eu', error: new NestwatchError('not_json', 'HTML') });
+    report({ what: 'trouble', stage: 'intake', region: 'eu', error: new TypeError('a') });
+    report({ what: 'trouble', stage: 'intake', region: 'eu', error: new TypeError('b') });
+    expect(lines()).toHaveLength(6);
+  });
+
+  test('is held back for deliveries by receiver and reason', () => {
+    const { report, lines } = logTo();
+    for (const id of ['a', 'b', 'c']) report({ ...DELIVERY, id, outcome: 'dead', reason: 'rejected' });
+    report({ ...DELIVERY, id: 'd', outcome: 'dead', reason: 'rejected', receiver: 'ops' });
+    expect(lines().map((line) => line.id)).toEqual(['a', 'd']);
+  });
+});
+
+describe('errors', () => {
+  test('show code, status, problem and causes; only a bug shows its stack', () => {
+    const { report, lines } = logTo();
+    const cause = Object.assign(new Error('connect failed'), { code: 'ECONNREFUSED' });
+    const facts = { status: 502, problem: { title: 'Bad gateway' } };
+    report({
+      what: 'trouble',
+      stage: 'intake',
+      error: new NestwatchError('unavailable', 'No', { cause, facts }),
+    });
+    report({ what: 'trouble', stage: 'web', error: new RangeError('x', { cause: 'because' }) });
+    const [foreseen, bug] = lines().map((line) => line.error as Record<string, unknown>);
+    expect(foreseen).toEqual({
+      code: 'unavailable',
+      message: 'No',
+      status: 502,
+      problem: { title: 'Bad gateway' },
+      cause: { name: 'Error', system_code: 'ECONNREFUSED', message: 'connect failed' },
+    });
+    expect(bug).toMatchObject({ code: 'bug', name: 'RangeError', message: 'x', cause: 'because' });
+    expect((bug!.stack as string[])[1]).toContain('log.test.ts');
+  });
+
+  test('that name themselves as their cause end', () => {
+    const { warn, lines } = logTo();
+    const error = new Error('loop');
+    error.cause = error;
+    warn('x', { error });
+    expect(lines()).toHaveLength(1);
+  });
+});
+
+describe('secrets', () => {
+  const CANARY = 'canary-4711';
+
+  test.each([
+    ['in a secret', { token: secret(CANARY), other: secret(CANARY) }],
+    ['under a name that tells it', { api_key: CANARY, nested: { headers: { Authorization: CANARY } } }],
+    ['in lists', { all: [{ password: CANARY }, { Cookie: CANARY }] }],
+    [
+      'in an address',
+      { url: `https://hooks.example.com/services/${CANARY}`, at: `see http://u:${CANARY}@h/x` },
+    ],
+    ['in the query of an address', { url: `wss://h.example/?key=${CANARY}` }],
+    ['in a header that was printed', { text: `authorization: ${CANARY}` }],
+    ['in a bearer token', { text: `Bearer ${CANARY}` }],
+    ['in a signing secret', { text: 'whsec_canary4711AAAA', note: '' }],
+    ['in an error', { error: new Error(`GET https://h.example/${CANARY} failed`) }],
+    ['in a cause', { error: new Error('x', { cause: new Error(`token=${CANARY}`) }) }],
+    ['in an own field of a cause', { error: new Error('x', { cause: { secret: CANARY } }) }],
+    [
+      'in a problem',
+      { error: new NestwatchError('bad_request', 'x', { facts: { problem: { token: CANARY } } }) },
+    ],
+  ])('%s are not written', (_, data) => {
+    for (const format of ['json', 'pretty'] as const) {
+      const { error, text } = logTo({ format });
+      error('x', data);
+      expect(text()).not.toMatch(/canary-?4711/);
+      expect(text()).toContain('x');
+    }
+  });
+
+  test('what only resembles one stays', () => {
+    const { info, lines } = logTo();
+    info('x', { bird: 'Token of thanks', url: 'https://eu-1.blackbird.io/api-rest', region: 'eu' });
+    expect(lines()).toMatchObject([
+      { bird: 'Token of thanks', url: 'https://eu-1.blackbird.io/…', region: 'eu' },
+    ]);
+  });
+
+  test('data without end is cut', () => {
+    const { info, text } = logTo();
+    const loop: Record<string, unknown> = { name: 'a'.repeat(100_000) };
+    loop.self = loop;
+    info('x', { loop, many: Array.from({ length: 10_000 }, () => 'b') });
+    expect(text().length).toBeLessThan(30_000);
+  });
+});

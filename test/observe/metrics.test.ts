@@ -1,0 +1,337 @@
+import { describe, expect, test } from 'vitest';
+import { NestwatchError } from '../../src/errors.ts';
+import { METRICS } from '../../src/observe/catalogue.ts';
+import { type Collected, createMetrics } from '../../src/observe/metrics.ts';
+import type { ObservedBird } from '../../src/report.ts';
+import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
+
+const NOTHING: Collected = { alerts: [], deliveries: [], cursors: [] };
+
+function world(options: { maxBirds?: number; regions?: string[]; collect?: () => Promise<Collected> } = {}) {
+  const metrics = createMetrics({
+    version: '0.1.0',
+    revision: 'abc',
+    nodeVersion: 'v26',
+    clock: createVirtualClock(),
+    regions: options.regions ?? ['eu', 'us'],
+    operations: ['searchNests', 'getFlight'],
+    receivers: [
+      { name: 'ops', integrations: [{ kind: 'email' }, { kind: 'email' }] },
+      { name: 'pager', integrations: [{ kind: 'webhook' }] },
+    ],
+    collect: options.collect ?? (async () => NOTHING),
+    processMetrics: false,
+    ...(options.maxBirds !== undefined && { maxBirds: options.maxBirds }),
+  });
+  /** The value of one series, written as Prometheus shows it; undefined when there is none. */
+  async function value(series: string): Promise<number | undefined> {
+    const line = (await metrics.render()).body.split('\n').find((one) => one.startsWith(`${series} `));
+    return line === undefined ? undefined : Number(line.slice(series.length + 1));
+  }
+  async function series(name: string): Promise<string[]> {
+    const { body } = await metrics.render();
+    return body.split('\n').filter((line) => line.startsWith(`${name}{`));
+  }
+  return { ...metrics, value, series };
+}
+
+function bird(birdId: string, change: Partial<ObservedBird> = {}): ObservedBird {
+  return {
+    nestId: '682',
+    nest: 'Marketing',
+    birdId,
+    bird: `Bird ${birdId}`,
+    status: 'active',
+    triggerType: 'manual',
+    ...change,
+  };
+}
+
+describe('before anything has happened', () => {
+  test.each([
+    ['nestwatch_build_info{version="0.1.0",revision="abc",node_version="v26"}', 1],
+    ['nestwatch_region_up{region="us"}', 0],
+    ['nestwatch_polls_total{region="eu",feed="inventory"}', 0],
+    ['nestwatch_polls_failed_total{region="eu",feed="flight",reason="timeout"}', 0],
+    ['nestwatch_poll_duration_seconds_count{region="us",feed="bird_log"}', 0],
+    ['nestwatch_poll_last_success_timestamp_seconds{region="us",feed="notification"}', 0],
+    ['nestwatch_api_requests_total{region="eu",operation="getFlight"}', 0],
+    ['nestwatch_events_total{region="eu",feed="flight",type="flight.failed"}', 0],
+    ['nestwatch_events_duplicate_total{region="us",feed="flight"}', 0],
+    ['nestwatch_entries_quarantined_total{region="us",feed="flight"}', 0],
+    ['nestwatch_event_delay_seconds_count{region="eu",feed="flight"}', 0],
+    ['nestwatch_notifications_total{receiver="ops",integration="email"}', 0],
+    ['nestwatch_notifications_failed_total{receiver="pager",integration="webhook",reason="rejected"}', 0],
+    ['nestwatch_deliveries_pending{receiver="ops"}', 0],
+    ['nestwatch_deliveries_dead{receiver="pager"}', 0],
+    ['nestwatch_config_last_reload_successful', 1],
+    ['nestwatch_config_last_reload_success_timestamp_seconds', TEST_START_US / 1e6],
+    ['nestwatch_series_dropped_total{metric="nestwatch_bird_info"}', 0],
+  ])('%s is %d', async (series, expected) => {
+    expect(await world().value(series)).toBe(expected);
+  });
+
+  test('a rate limit is not claimed before the pace tells one', async () => {
+    const { report, series } = world();
+    expect(await series('nestwatch_api_rate_limit')).toEqual([]);
+    report({ what: 'rate_limit', region: 'eu', requestsPerSecond: 2.5 });
+    expect(await series('nestwatch_api_rate_limit')).toEqual(['nestwatch_api_rate_limit{region="eu"} 2.5']);
+  });
+
+  test('two instances share nothing', async () => {
+    const [one, other] = [world(), world()];
+    one.report({ what: 'region_health', region: 'eu', health: 'up', reason: '' });
+    expect(await other.value('nestwatch_region_up{region="eu"}')).toBe(0);
+  });
+
+  test('every metric of the catalogue is rendered with its help and type', async () => {
+    const { body } = await world().render();
+    for (const { name, help, type } of Object.values(METRICS)) {
+      expect(body).toContain(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
+    }
+  });
+});
+
+describe('reading', () => {
+  test('a poll counts, with its duration, its success or the reason of its failure', async () => {
+    const { report, value } = world();
+    const poll = { what: 'poll', region: 'eu', feed: 'flight', durationMs: 300 } as const;
+    report({ ...poll, atUs: 5_000_000 });
+    report({ ...poll, atUs: 9_000_000, failure: 'not_json' });
+    expect(await value('nestwatch_polls_total{region="eu",feed="flight"}')).toBe(2);
+    expect(await value('nestwatch_polls_failed_total{region="eu",feed="flight",reason="not_json"}')).toBe(1);
+    expect(await value('nestwatch_poll_last_success_timestamp_seconds{region="eu",feed="flight"}')).toBe(5);
+    expect(await value('nestwatch_poll_duration_seconds_sum{region="eu",feed="flight"}')).toBe(0.6);
+    expect(await value('nestwatch_polls_total{region="us",feed="flight"}')).toBe(0);
+  });
+
+  test('a request counts by operation', async () => {
+    const { report, value } = world();
+    const request = { what: 'request', region: 'us', operation: 'getFlight', durationMs: 40 } as const;
+    report(request);
+    report({ ...request, failure: 'timeout' });
+    const labels = 'region="us",operation="getFlight"';
+    expect(await value(`nestwatch_api_requests_total{${labels}}`)).toBe(2);
+    expect(await value(`nestwatch_api_requests_failed_total{${labels},reason="timeout"}`)).toBe(1);
+    expect(await value(`nestwatch_api_request_duration_seconds_bucket{le="0.05",${labels}}`)).toBe(2);
+    expect(await value(`nestwatch_api_request_duration_seconds_bucket{le="0.025",${labels}}`)).toBe(0);
+  });
+
+  test('the delay of an event is measured only from when the watch began', async () => {
+    const { report, value } = world();
+    const event = { what: 'event', region: 'eu', feed: 'flight', type: 'flight.failed' } as const;
+    report({ ...event, delayMs: 3_600_000, historic: true });
+    report({ ...event, delayMs: 4_000, historic: false });
+    expect(await value('nestwatch_events_total{region="eu",feed="flight",type="flight.failed"}')).toBe(2);
+    expect(await value('nestwatch_event_delay_seconds_sum{region="eu",feed="flight"}')).toBe(4);
+  });
+
+  test('new types of the service get a series, until there are too many or they are no words', async () => {
+    const { report, value, series } = world({ regions: ['eu'] });
+    const event = { what: 'event', region: 'eu', feed: 'notification', delayMs: 0, historic: false } as const;
+    report({ ...event, type: 'notification.UserInvited' });
+    report({ ...event, type: 'notification."} 1\nfake_metric 1' });
+    for (let index = 0; index < 500; index += 1) report({ ...event, type: `notification.T${index}` });
+    const labels = 'region="eu",feed="notification"';
+    expect(await value(`nestwatch_events_total{${labels},type="notification.UserInvited"}`)).toBe(1);
+    expect(await value(`nestwatch_events_total{${labels},type="other"}`)).toBe(482);
+    expect(await value('nestwatch_series_dropped_total{metric="nestwatch_events_total"}')).toBe(482);
+    expect((await series('nestwatch_events_total')).length).toBeLessThan(40);
+  });
+
+  test('duplicates and quarantined entries add up', async () => {
+    const { report, value } = world();
+    report({ what: 'duplicates', region: 'eu', feed: 'bird_log', count: 37 });
+    report({ what: 'quarantined', region: 'eu', feed: 'bird_log', count: 2, reason: 'createdAt: missing' });
+    expect(await value('nestwatch_events_duplicate_total{region="eu",feed="bird_log"}')).toBe(37);
+    expect(await value('nestwatch_entries_quarantined_total{region="eu",feed="bird_log"}')).toBe(2);
+  });
+
+  test.each(['down', 'unauthorized'] as const)('a region that is %s is not up', async (health) => {
+    const { report, value } = world();
+    report({ what: 'region_health', region: 'eu', health: 'up', reason: '' });
+    expect(await value('nestwatch_region_up{region="eu"}')).toBe(1);
+    report({ what: 'region_health', region: 'eu', health, reason: '' });
+    expect(await value('nestwatch_region_up{region="eu"}')).toBe(0);
+  });
+});
+
+describe('Birds', () => {
+  const LABELS = 'region="eu",nest_id="682",bird_id="1"';
+
+  test('have all their series at 0 from the inventory on', async () => {
+    const { report, value } = world();
+    report({ what: 'inventory', region: 'eu', birds: [bird('1')] });
+    for (const status of ['succeeded', 'failed', 'cancelled', 'active']) {
+      expect(await value(`nestwatch_flights_total{${LABELS},status="${status}"}`)).toBe(0);
+    }
+    expect(await value(`nestwatch_flights_active{${LABELS}}`)).toBe(0);
+    expect(await value(`nestwatch_flight_last_failure_timestamp_seconds{${LABELS}}`)).toBe(0);
+    expect(await value(`nestwatch_bird_status{${LABELS},status="active"}`)).toBe(1);
+    expect(await value(`nestwatch_bird_status{${LABELS},status="suspended"}`)).toBe(0);
+    expect(
+      await value(`nestwatch_bird_info{${LABELS},nest="Marketing",bird="Bird 1",trigger_type="manual"}`),
+    ).toBe(1);
+  });
+
+  test('count their Flights, and remember the newest failure whatever the order', async () => {
+    const { report, value } = world();
+    const flight = { what: 'flight', region: 'eu', nestId: '682', birdId: '1', status: 'failed' } as const;
+    report({ ...flight, endedAtUs: 90_000_000 });
+    report({ ...flight, endedAtUs: 50_000_000 });
+    report({ ...flight, status: 'succeeded', endedAtUs: 95_000_000 });
+    report({ what: 'flights_active', region: 'eu', nestId: '682', birdId: '1', count: 3 });
+    expect(await value(`nestwatch_flights_total{${LABELS},status="failed"}`)).toBe(2);
+    expect(await value(`nestwatch_flights_total{${LABELS},status="succeeded"}`)).toBe(1);
+    expect(await value(`nestwatch_flight_last_failure_timestamp_seconds{${LABELS}}`)).toBe(90);
+    expect(await value(`nestwatch_flights_active{${LABELS}}`)).toBe(3);
+  });
+
+  test('show a new status, also one that is not known today, and drop it when it ends', async () => {
+    const { report, value, series } = world();
+    report({ what: 'inventory', region: 'eu', birds: [bird('1', { status: 'archived' })] });
+    expect(await value(`nestwatch_bird_status{${LABELS},status="archived"}`)).toBe(1);
+    expect(await value(`nestwatch_bird_status{${LABELS},status="active"}`)).toBe(0);
+    report({ what: 'inventory', region: 'eu', birds: [bird('1', { status: 'suspended' })] });
+    expect(await value(`nestwatch_bird_status{${LABELS},status="suspended"}`)).toBe(1);
+    expect(await series('nestwatch_bird_status')).toHaveLength(3);
+  });
+
+  test('keep their counts under a new name', async () => {
+    const { report, value, series } = world();
+    report({ what: 'inventory', region: 'eu', birds: [bird('1')] });
+    report({ what: 'flight', region: 'eu', nestId: '682', birdId: '1', status: 'failed', endedAtUs: 1 });
+    report({ what: 'inventory', region: 'eu', birds: [bird('1', { bird: 'Renamed' })] });
+    expect(await series('nestwatch_bird_info')).toEqual([
+      `nestwatch_bird_info{${LABELS},nest="Marketing",bird="Renamed",trigger_type="manual"} 1`,
+    ]);
+    expect(await value(`nestwatch_flights_total{${LABELS},status="failed"}`)).toBe(1);
+  });
+
+  test('that vanish lose every series, in their own region only', async () => {
+    const { report, render } = world();
+    for (const region of ['eu', 'us']) {
+      report({ what: 'inventory', region, birds: [bird('1'), bird('2')] });
+      report({ what: 'flight', region, nestId: '682', birdId: '1', status: 'paused', endedAtUs: 1 });
+    }
+    report({ what: 'inventory', region: 'eu', birds: [bird('2')] });
+    const lines = (await render()).body.split('\n').filter((line) => line.includes('bird_id="1"'));
+    expect(lines.filter((line) => line.includes('region="eu"'))).toEqual([]);
+    expect(lines.filter((line) => line.includes('region="us"'))).toHaveLength(11);
+  });
+
+  test('that move to another Nest begin anew there', async () => {
+    const { report, value, render } = world();
+    report({ what: 'inventory', region: 'eu', birds: [bird('1')] });
+    report({ what: 'inventory', region: 'eu', birds: [bird('1', { nestId: '9' })] });
+    expect((await render()).body).not.toContain('nest_id="682"');
+    expect(await value('nestwatch_flights_active{region="eu",nest_id="9",bird_id="1"}')).toBe(0);
+  });
+
+  test('beyond the limit have no series, are counted, and take the room of those that vanish', async () => {
+    const { report, value, series } = world({ maxBirds: 4 });
+    const birds = ['1', '2', '3', '4', '5'].map((id) => bird(id));
+    report({ what: 'inventory', region: 'eu', birds });
+    report({ what: 'inventory', region: 'us', birds: [bird('1')] });
+    report({ what: 'flight', region: 'eu', nestId: '682', birdId: '5', status: 'failed', endedAtUs: 1 });
+    expect(await series('nestwatch_flights_active')).toHaveLength(3);
+    expect(await value('nestwatch_series_dropped_total{metric="nestwatch_bird_info"}')).toBe(3);
+    expect(await value('nestwatch_series_dropped_total{metric="nestwatch_flights_total"}')).toBe(4);
+    report({ what: 'inventory', region: 'eu', birds: [bird('5')] });
+    expect(await value('nestwatch_flights_active{region="eu",nest_id="682",bird_id="5"}')).toBe(0);
+  });
+
+  test('with hostile names stay one harmless line', async () => {
+    const { report, series } = world();
+    const name = `<script>"\n\u202e${'x'.repeat(500)}`;
+    report({ what: 'inventory', region: 'eu', birds: [bird('1', { bird: name, nest: 'a\\b' })] });
+    const [line, ...more] = await series('nestwatch_bird_info');
+    expect(more).toEqual([]);
+    expect(line).toContain('nest="a\\\\b",bird="<script>\\" xxx');
+    expect(line!.length).toBeLessThan(300);
+    expect(line).not.toMatch(/[\u202e\n]/);
+  });
+});
+
+describe('telling', () => {
+  const delivery = {
+    what: 'delivery',
+    receiver: 'pager',
+    integration: 'webhook',
+    id: 'd1',
+    attempt: 1,
+  } as const;
+  const LABELS = 'receiver="pager",integration="webhook"';
+
+  test('each try counts; what failed counts by reason; what was accepted with its latency', async () => {
+    const { report, value } = world();
+    report({ ...delivery, outcome: 'retry', reason: 'timeout' });
+    report({ ...delivery, outcome: 'ambiguous', reason: 'ambiguous' });
+    report({ ...delivery, outcome: 'delivered', latencyMs: 12_000 });
+    report({ ...delivery, outcome: 'dead', reason: 'rejected' });
+    expect(await value(`nestwatch_notifications_total{${LABELS}}`)).toBe(4);
+    expect(await value(`nestwatch_notifications_failed_total{${LABELS},reason="timeout"}`)).toBe(1);
+    expect(await value(`nestwatch_notifications_failed_total{${LABELS},reason="rejected"}`)).toBe(1);
+    expect(await value(`nestwatch_notification_latency_seconds_sum{${LABELS}}`)).toBe(12);
+  });
+
+  test('what is left out on purpose is no try', async () => {
+    const { report, value } = world();
+    report({ ...delivery, outcome: 'suppressed' });
+    report({ what: 'suppressed', reason: 'too_old', count: 3 });
+    expect(await value(`nestwatch_notifications_total{${LABELS}}`)).toBe(0);
+    expect(await value('nestwatch_notifications_suppressed_total{reason="at_delivery"}')).toBe(1);
+    expect(await value('nestwatch_notifications_suppressed_total{reason="too_old"}')).toBe(3);
+  });
+
+  test('trouble counts by stage and code, and what nobody foresaw as a bug', async () => {
+    const { report, value } = world();
+    report({ what: 'trouble', stage: 'store', error: new NestwatchError('disk_full', 'no space') });
+    report({ what: 'trouble', stage: 'intake', error: new TypeError('x') });
+    expect(await value('nestwatch_troubles_total{stage="store",reason="disk_full"}')).toBe(1);
+    expect(await value('nestwatch_troubles_total{stage="intake",reason="bug"}')).toBe(1);
+  });
+
+  test('a reload that fails leaves the time of the one in use', async () => {
+    const { report, value } = world();
+    report({ what: 'config_reload', success: true, atUs: 7_000_000 });
+    report({ what: 'config_reload', success: false, atUs: 9_000_000 });
+    expect(await value('nestwatch_config_last_reload_successful')).toBe(0);
+    expect(await value('nestwatch_config_last_reload_success_timestamp_seconds')).toBe(7);
+  });
+});
+
+describe('what is read at each scrape', () => {
+  const firing = { alertname: 'FlightFailed', severity: 'critical', state: 'firing' };
+  const SERIES = 'nestwatch_alerts{alertname="FlightFailed",severity="critical",state="firing"}';
+
+  test('alerts that are gone fall to 0', async () => {
+    let alerts = [{ ...firing, count: 2 }];
+    const { value } = world({ collect: async () => ({ ...NOTHING, alerts }) });
+    expect(await value(SERIES)).toBe(2);
+    alerts = [];
+    expect(await value(SERIES)).toBe(0);
+  });
+
+  test('pending deliveries are all that are not settled, also when two scrapes meet', async () => {
+    const deliveries = ['pending', 'leased', 'retry', 'ambiguous', 'dead', 'delivered', 'suppressed'].map(
+      (state, index) => ({ receiver: 'ops', state, count: 10 ** index }),
+    );
+    const { render, value } = world({ collect: async () => ({ ...NOTHING, deliveries }) });
+    await Promise.all([render(), render()]);
+    expect(await value('nestwatch_deliveries_pending{receiver="ops"}')).toBe(1_111);
+    expect(await value('nestwatch_deliveries_dead{receiver="ops"}')).toBe(10_000);
+    expect(await value('nestwatch_deliveries_dead{receiver="pager"}')).toBe(0);
+  });
+
+  test('cursors come as timestamps', async () => {
+    const cursors = [{ region: 'eu', feed: 'flight', cursorUs: 1_500_000 }] as const;
+    const { value } = world({ collect: async () => ({ ...NOTHING, cursors }) });
+    expect(await value('nestwatch_cursor_timestamp_seconds{region="eu",feed="flight"}')).toBe(1.5);
+  });
+
+  test('a scrape fails when its sources do', async () => {
+    const { render } = world({ collect: () => Promise.reject(new NestwatchError('store_failed', 'gone')) });
+    await expect(render()).rejects.toThrow('gone');
+  });
+});

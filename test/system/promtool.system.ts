@@ -1,0 +1,36 @@
+/** The metrics as Prometheus' own linter sees them. */
+import { spawnSync } from 'node:child_process';
+import { expect, test } from 'vitest';
+import { systemClock } from '../../src/clock.ts';
+import { createMetrics } from '../../src/observe/metrics.ts';
+
+test('promtool has nothing to say about the metrics', async () => {
+  const metrics = createMetrics({
+    version: '0.1.0',
+    revision: 'abc',
+    nodeVersion: process.version,
+    clock: systemClock(),
+    regions: ['eu', 'us'],
+    operations: ['searchNests'],
+    receivers: [{ name: 'ops', integrations: [{ kind: 'email' }] }],
+    collect: async () => ({
+      alerts: [{ alertname: 'FlightFailed', severity: 'critical', state: 'firing', count: 1 }],
+      deliveries: [{ receiver: 'ops', state: 'dead', count: 1 }],
+      cursors: [],
+    }),
+    processMetrics: true,
+  });
+  const bird = { nestId: '1', nest: 'a "quoted"\n\\ name', birdId: '2', bird: '名前', triggerType: 'manual' };
+  metrics.report({ what: 'inventory', region: 'eu', birds: [{ ...bird, status: 'active' }] });
+  metrics.report({ what: 'rate_limit', region: 'eu', requestsPerSecond: 5 });
+  metrics.report({ what: 'suppressed', reason: 'too_old', count: 1 });
+  metrics.report({ what: 'poll', region: 'eu', feed: 'flight', durationMs: 12.5, atUs: 1.5e15 });
+  const { body } = await metrics.render();
+
+  const { status, stdout, stderr, error } = spawnSync('promtool', ['check', 'metrics'], {
+    input: body,
+    encoding: 'utf8',
+  });
+  expect(error).toBeUndefined();
+  expect({ status, output: stdout + stderr }).toEqual({ status: 0, output: '' });
+});

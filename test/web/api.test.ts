@@ -1,0 +1,270 @@
+import { describe, expect, test } from 'vitest';
+import {
+  aDelivery,
+  anAlert,
+  anEvent,
+  aStatus,
+  NOW_US,
+  putAlert,
+  putDeliveries,
+  putEvents,
+} from './sample.ts';
+import { serve } from './served.ts';
+
+const MINUTE = 60_000_000;
+
+describe('GET /api/v1/status', () => {
+  test('says how each region and feed stands, with counts of alerts and deliveries', async () => {
+    const { ask, store } = await serve();
+    await putAlert(store, anAlert({ id: 'a' }));
+    await putDeliveries(store, [
+      aDelivery({ id: '1' }),
+      aDelivery({ id: '2', state: 'dead' }),
+      aDelivery({ id: '3', receiver: 'pager' }),
+    ]);
+    const { json } = await ask('/api/v1/status');
+    expect(json).toMatchObject({
+      version: '0.1.0',
+      started_at: '2026-07-01T10:00:00.000000Z',
+      alerts: [{ alertname: 'FlightFailed', severity: 'critical', state: 'firing', count: 1 }],
+      deliveries: { ops: { pending: 1, dead: 1 }, pager: { pending: 1 } },
+    });
+    expect(json.regions[1]).toEqual({
+      region: 'us',
+      health: 'up',
+      reason: 'answered',
+      since: '2026-07-01T10:00:00.000000Z',
+      requests_per_second: 2.5,
+      nests: 2,
+      birds: 7,
+      feeds: [
+        {
+          feed: 'notification',
+          cursor: '2026-07-02T10:30:00.000000Z',
+          last_success: '2026-07-02T11:59:53.000000Z',
+          streams: 1,
+          open_flights: 0,
+          verified_until: null,
+        },
+        expect.objectContaining({ feed: 'bird_log' }),
+        expect.objectContaining({ feed: 'flight', open_flights: 3 }),
+      ],
+    });
+  });
+
+  test('a region that was not read yet is starting, and what is not known is null', async () => {
+    const [eu] = aStatus().regions;
+    const feed = { feed: 'flight', streams: 0, cursorUs: 0, lastSuccessUs: 0, openFlights: 0 } as const;
+    const region = { ...eu!, started: false, feeds: [feed] };
+    const { ask } = await serve({ status: () => aStatus({ regions: [region] }) });
+    const { json } = await ask('/api/v1/status');
+    expect(json.regions[0]).toMatchObject({
+      health: 'starting',
+      feeds: [{ cursor: null, last_success: null, verified_until: null }],
+    });
+  });
+});
+
+describe('GET /api/v1/events', () => {
+  async function withEvents() {
+    const served = await serve();
+    await putEvents(served.store, [
+      anEvent({ id: 'a/failed', occurredAtUs: NOW_US - 3 * MINUTE }),
+      anEvent({ id: 'b/succeeded', type: 'flight.succeeded', occurredAtUs: NOW_US - 2 * MINUTE }),
+      anEvent({
+        id: 'c',
+        region: 'us',
+        feed: 'notification',
+        birdId: '',
+        type: 'notification.FlowDeactivated',
+      }),
+    ]);
+    const keys = async (query: string): Promise<string[]> =>
+      (await served.ask(`/api/v1/events${query}`)).json.events.map((event: { key: string }) => event.key);
+    return { ...served, keys };
+  }
+
+  test('gives whole events, the newest first', async () => {
+    const { ask, keys } = await withEvents();
+    expect(await keys('')).toEqual(['us/notification/c', 'eu/flight/b/succeeded', 'eu/flight/a/failed']);
+    const { json } = await ask('/api/v1/events?type=flight.failed');
+    expect(json).toEqual({
+      events: [
+        {
+          key: 'eu/flight/a/failed',
+          type: 'flight.failed',
+          region: 'eu',
+          feed: 'flight',
+          occurred_at: '2026-07-02T11:57:00.000123Z',
+          observed_at: '2026-07-02T11:57:04.000000Z',
+          nest_id: '682',
+          nest: 'Marketing',
+          bird_id: '148890',
+          bird: 'Translate blog',
+          message: 'The target language "nl-BE" is not supported',
+          attributes: {},
+        },
+      ],
+    });
+  });
+
+  test.each([
+    ['?region=us', ['us/notification/c']],
+    ['?feed=flight', ['eu/flight/b/succeeded', 'eu/flight/a/failed']],
+    ['?region=eu&type=flight.succeeded', ['eu/flight/b/succeeded']],
+    ['?since=2026-07-02T11:58:00Z', ['us/notification/c', 'eu/flight/b/succeeded']],
+    ['?until=2026-07-02T11:58:00Z', ['eu/flight/a/failed']],
+    ['?since=2026-07-02T13:58:30%2B02:00', ['us/notification/c']],
+    ['?since=2026-07-02T13:58:30+02:00', ['us/notification/c']],
+    ['?region=', ['us/notification/c', 'eu/flight/b/succeeded', 'eu/flight/a/failed']],
+    ['?type=nothing.like_this', []],
+  ])('%s filters', async (query, expected) => {
+    expect(await (await withEvents()).keys(query)).toEqual(expected);
+  });
+
+  test('gives pages that join without a gap', async () => {
+    const { ask, keys } = await withEvents();
+    const first = (await ask('/api/v1/events?limit=2')).json;
+    expect(first.events).toHaveLength(2);
+    expect(await keys(`?limit=2&cursor=${first.next}`)).toEqual(['eu/flight/a/failed']);
+    expect((await ask(`/api/v1/events?limit=2&cursor=${first.next}`)).json).not.toHaveProperty('next');
+  });
+});
+
+describe('bad parameters are a 400 that says what', () => {
+  test.each([
+    [
+      '/api/v1/events?regoin=eu',
+      'there is no parameter "regoin"; there are: region, feed, type, since, until, limit, cursor',
+    ],
+    ['/api/v1/events?region=EU', 'region: must be one of eu, us'],
+    ['/api/v1/events?feed=flights', 'feed: must be one of notification, bird_log, flight'],
+    ['/api/v1/events?since=yesterday', 'since: must be an RFC 3339 instant like 2026-07-02T13:59:34Z'],
+    [
+      '/api/v1/events?until=2026-02-30T00:00:00Z',
+      'until: must be an RFC 3339 instant like 2026-07-02T13:59:34Z',
+    ],
+    ['/api/v1/events?since=2026-07-02T12:00:00Z&until=2026-07-02T12:00:00Z', 'since: must be before until'],
+    ['/api/v1/events?limit=0', 'limit: must be a whole number from 1 to 1000'],
+    ['/api/v1/events?limit=1001', 'limit: must be a whole number from 1 to 1000'],
+    ['/api/v1/events?limit=1e2', 'limit: must be a whole number from 1 to 1000'],
+    ['/api/v1/events?limit=1&limit=2', 'limit: given more than once'],
+    [`/api/v1/events?type=${'x'.repeat(501)}`, 'type: longer than 500 characters'],
+    ['/api/v1/events?cursor=%7Bbroken', 'The cursor is not one that an earlier answer gave.'],
+    ['/api/v1/alerts?state=active', 'state: must be one of firing, resolved, pending'],
+    ['/api/v1/birds?region=asia', 'region: must be one of eu, us'],
+    [
+      '/api/v1/deliveries?state=sent',
+      'state: must be one of pending, leased, delivered, retry, ambiguous, dead, suppressed',
+    ],
+  ])('%s', async (path, error) => {
+    const { ask, reported } = await serve();
+    expect(await ask(path)).toMatchObject({ status: 400, json: { error } });
+    expect(reported).toEqual([]);
+  });
+
+  test('a parameter where there is none', async () => {
+    expect((await (await serve()).ask('/api/v1/status?x=1')).status).toBe(400);
+  });
+});
+
+describe('GET /api/v1/alerts', () => {
+  test("gives Alertmanager's shape with the state and the count of events", async () => {
+    const { ask, store } = await serve();
+    await putAlert(store, anAlert({ id: 'a' }), [anEvent({ id: '1' }), anEvent({ id: '2' })]);
+    const { alerts } = (await ask('/api/v1/alerts')).json;
+    expect(alerts).toEqual([
+      {
+        id: 'a',
+        state: 'firing',
+        status: 'firing',
+        labels: anAlert({ id: 'a' }).labels,
+        annotations: { summary: 'Flight of Translate blog failed in Marketing (EU)' },
+        startsAt: '2026-07-02T11:48:00.000000Z',
+        endsAt: '0001-01-01T00:00:00Z',
+        generatorURL: 'http://watch.example.com/nestwatch/',
+        fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
+        events_total: 2,
+      },
+    ]);
+  });
+
+  test('leaves out pending ones unless they are asked for', async () => {
+    const { ask, store } = await serve();
+    await putAlert(store, anAlert({ id: 'p', state: 'pending', startsAtUs: 0 }));
+    await putAlert(store, anAlert({ id: 'r', state: 'resolved', endsAtUs: NOW_US - MINUTE }));
+    await putAlert(store, anAlert({ id: 'f' }));
+    const ids = async (query: string) =>
+      (await ask(`/api/v1/alerts${query}`)).json.alerts.map((alert: { id: string }) => alert.id);
+    expect((await ids('')).toSorted()).toEqual(['f', 'r']);
+    expect(await ids('?state=pending')).toEqual(['p']);
+    expect(await ids('?state=firing')).toEqual(['f']);
+    expect((await ask('/api/v1/alerts?state=resolved')).json.alerts[0].endsAt).toBe(
+      '2026-07-02T11:59:00.000000Z',
+    );
+    expect((await ask('/api/v1/alerts?state=pending')).json.alerts[0].startsAt).toBeNull();
+  });
+});
+
+test('GET /api/v1/birds gives the Birds that are there, with their Nests', async () => {
+  const { ask, store } = await serve();
+  const bird = { region: 'eu', birdId: '1', nestId: '682', name: 'Translate', status: 'active' } as const;
+  await store.transaction(async (tx) => {
+    await tx.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
+    await tx.putBirds([
+      { ...bird, triggerType: 'manual', present: true, statusSinceUs: NOW_US },
+      { ...bird, birdId: '2', triggerType: 'event', present: false, statusSinceUs: NOW_US },
+      { ...bird, region: 'us', triggerType: 'event', present: true, statusSinceUs: NOW_US },
+    ]);
+  });
+  expect((await ask('/api/v1/birds?region=eu')).json).toEqual({
+    birds: [
+      {
+        region: 'eu',
+        nest_id: '682',
+        nest: 'Marketing',
+        bird_id: '1',
+        bird: 'Translate',
+        status: 'active',
+        status_since: '2026-07-02T12:00:00.000000Z',
+        trigger_type: 'manual',
+      },
+    ],
+  });
+  expect((await ask('/api/v1/birds')).json.birds).toHaveLength(2);
+});
+
+test('GET /api/v1/deliveries gives what was sent, to whom, when and why not', async () => {
+  const { ask, store } = await serve();
+  await putDeliveries(store, [
+    aDelivery({ id: 'd1', state: 'delivered', attempts: 1, settledAtUs: NOW_US }),
+    aDelivery({
+      id: 'd2',
+      receiver: 'pager',
+      integration: 'webhook',
+      state: 'retry',
+      attempts: 2,
+      lastError: 'HTTP 503',
+    }),
+  ]);
+  const { deliveries } = (await ask('/api/v1/deliveries')).json;
+  expect(deliveries.map((one: { id: string }) => one.id)).toEqual(['d2', 'd1']);
+  expect(deliveries[0]).toEqual({
+    id: 'd2',
+    notification_id: 'n-d2',
+    receiver: 'pager',
+    integration: 'webhook',
+    state: 'retry',
+    attempts: 2,
+    created_at: '2026-07-02T11:58:00.000000Z',
+    next_attempt_at: '2026-07-02T11:58:00.000000Z',
+    settled_at: null,
+    last_error: 'HTTP 503',
+  });
+  expect(deliveries[1]).toMatchObject({ next_attempt_at: null, settled_at: '2026-07-02T12:00:00.000000Z' });
+  const ids = async (query: string) =>
+    (await ask(`/api/v1/deliveries?${query}`)).json.deliveries.map((one: { id: string }) => one.id);
+  expect(await ids('receiver=ops')).toEqual(['d1']);
+  expect(await ids('state=retry')).toEqual(['d2']);
+  expect(await ids('limit=1')).toEqual(['d2']);
+});

@@ -1,0 +1,139 @@
+import type { Alert } from '../../src/alerts/alert.ts';
+import type { Event } from '../../src/alerts/event.ts';
+import type { Delivery, Store } from '../../src/store/store.ts';
+import type { StatusView } from '../../src/web/status-view.ts';
+import { TEST_START_US } from '../virtual-clock.ts';
+
+export const NOW_US = TEST_START_US;
+const SECOND = 1_000_000;
+const MINUTE = 60 * SECOND;
+
+export function anEvent(change: Partial<Event> & { readonly id: string }): Event {
+  const { id, ...rest } = change;
+  const region = rest.region ?? 'eu';
+  const feed = rest.feed ?? 'flight';
+  const occurredAtUs = rest.occurredAtUs ?? NOW_US - MINUTE;
+  return {
+    key: `${region}/${feed}/${id}`,
+    region,
+    feed,
+    type: 'flight.failed',
+    occurredAt: `${new Date(occurredAtUs / 1000).toISOString().slice(0, -1)}123Z`,
+    occurredAtUs,
+    observedAtUs: occurredAtUs + 4 * SECOND,
+    nestId: '682',
+    nest: 'Marketing',
+    birdId: '148890',
+    bird: 'Translate blog',
+    message: 'The target language "nl-BE" is not supported',
+    attributes: {},
+    ...rest,
+  };
+}
+
+export function anAlert(change: Partial<Alert> & { readonly id: string }): Alert {
+  return {
+    scope: 'eu/bird/148890',
+    rule: 0,
+    alertname: change.labels?.alertname ?? 'FlightFailed',
+    state: 'firing',
+    labels: {
+      alertname: 'FlightFailed',
+      severity: 'critical',
+      region: 'eu',
+      nest_id: '682',
+      nest: 'Marketing',
+      bird_id: '148890',
+      bird: 'Translate blog',
+    },
+    annotations: { summary: 'Flight of Translate blog failed in Marketing (EU)' },
+    startsAtUs: NOW_US - 12 * MINUTE,
+    endsAtUs: 0,
+    updatedAtUs: NOW_US - MINUTE,
+    eventsTotal: 0,
+    lastSeq: 0,
+    memory: null,
+    dueAtUs: null,
+    ...change,
+  };
+}
+
+export function aDelivery(change: Partial<Delivery> & { readonly id: string }): Delivery {
+  return {
+    notificationId: `n-${change.id}`,
+    receiver: 'ops',
+    integration: 'email',
+    position: 0,
+    lane: '',
+    state: 'pending',
+    attempts: 0,
+    createdAtUs: NOW_US - 2 * MINUTE,
+    nextAttemptAtUs: NOW_US - 2 * MINUTE,
+    settledAtUs: 0,
+    lastError: '',
+    ...change,
+  };
+}
+
+export async function putEvents(store: Store, events: readonly Event[]): Promise<void> {
+  await store.transaction(async (tx) => {
+    for (const event of events) {
+      const { stream } = await tx.openStream(event.region, event.feed, event.birdId);
+      await tx.insertEvents(stream, [event]);
+    }
+  });
+}
+
+/** Puts alerts with the events that made them, the oldest first. */
+export async function putAlert(store: Store, alert: Alert, events: readonly Event[] = []): Promise<void> {
+  await putEvents(store, events);
+  await store.transaction(async (tx) => {
+    await tx.putAlerts([{ ...alert, eventsTotal: events.length, lastSeq: events.length }]);
+    await tx.linkEvents(events.map((event, index) => ({ alertId: alert.id, seq: index + 1, event })));
+  });
+}
+
+/** Puts deliveries in the state that they name. */
+export async function putDeliveries(store: Store, deliveries: readonly Delivery[]): Promise<void> {
+  await store.transaction(async (tx) => {
+    for (const delivery of deliveries) {
+      const { id, receiver, createdAtUs } = delivery;
+      const notification = { kind: 'forward', id: `n-${id}`, receiver, createdAtUs, events: [] } as const;
+      await tx.enqueue(notification, [delivery]);
+    }
+  });
+}
+
+export function aStatus(change: Partial<StatusView> = {}): StatusView {
+  const feeds = (lastSuccessUs: number) =>
+    [
+      { feed: 'notification', streams: 1, cursorUs: NOW_US - 90 * MINUTE, lastSuccessUs, openFlights: 0 },
+      { feed: 'bird_log', streams: 12, cursorUs: NOW_US - 240 * MINUTE, lastSuccessUs, openFlights: 0 },
+      { feed: 'flight', streams: 12, cursorUs: NOW_US - 3 * MINUTE, lastSuccessUs, openFlights: 3 },
+    ] as const;
+  return {
+    version: '0.1.0',
+    startedAtUs: NOW_US - 26 * 60 * MINUTE,
+    regions: [
+      {
+        region: 'eu',
+        health: { health: 'up', reason: 'answered', sinceUs: NOW_US - 26 * 60 * MINUTE },
+        started: true,
+        requestsPerSecond: 5,
+        nests: 3,
+        birds: 12,
+        feeds: feeds(NOW_US - 3 * SECOND),
+      },
+      {
+        region: 'us',
+        health: { health: 'up', reason: 'answered', sinceUs: NOW_US - 26 * 60 * MINUTE },
+        started: true,
+        requestsPerSecond: 2.5,
+        nests: 2,
+        birds: 7,
+        feeds: feeds(NOW_US - 7 * SECOND),
+      },
+    ],
+    ...change,
+  };
+}

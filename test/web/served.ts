@@ -1,0 +1,66 @@
+import { request } from 'node:http';
+import { onTestFinished } from 'vitest';
+import type { Happening } from '../../src/report.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { openWeb, type WebOptions } from '../../src/web/server.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+import { aStatus } from './sample.ts';
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
+  readonly json: any;
+}
+
+/** The real server on a free port with a store in memory; both are closed when the test ends. */
+export async function serve(options: Partial<WebOptions> = {}) {
+  const clock = createVirtualClock();
+  const store = await openSqliteStore({ path: ':memory:', clock });
+  const reported: Happening[] = [];
+  const web = await openWeb({
+    config: {
+      host: '127.0.0.1',
+      port: 0,
+      externalUrl: 'http://watch.example.com/nestwatch',
+      bearerToken: null,
+      enableLifecycle: false,
+    },
+    store,
+    status: () => aStatus(),
+    metrics: async () => ({ contentType: 'text/plain; version=0.0.4', body: 'nestwatch_up 1\n' }),
+    health: () => ({ healthy: true, ready: true, reasons: [] }),
+    clock,
+    report: (one) => reported.push(one),
+    ...options,
+  });
+  let isClosed = false;
+  const close = async () => {
+    if (isClosed) return;
+    isClosed = true;
+    await web.close();
+    await store.close();
+  };
+  onTestFinished(close);
+
+  /** A request with exactly these headers, as `fetch` would not let a test name its own host. */
+  function ask(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const outgoing = request(new URL(path, web.url), { method, headers }, async (incoming) => {
+        let body = '';
+        for await (const chunk of incoming.setEncoding('utf8')) body += chunk;
+        const isJson = String(incoming.headers['content-type']).includes('json');
+        resolve({
+          status: incoming.statusCode ?? 0,
+          headers: incoming.headers,
+          body,
+          json: isJson && body ? JSON.parse(body) : undefined,
+        });
+      });
+      outgoing.on('error', reject);
+      outgoing.end();
+    });
+  }
+  return { ask, web, store, clock, reported, close };
+}

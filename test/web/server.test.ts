@@ -1,0 +1,244 @@
+import { Agent, get } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { NestwatchError } from '../../src/errors.ts';
+import { secret, secretFrom } from '../../src/secret.ts';
+import { openWeb } from '../../src/web/server.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+import { serve } from './served.ts';
+
+const CONFIG = {
+  host: '127.0.0.1',
+  port: 0,
+  externalUrl: 'http://watch.example.com/nestwatch',
+  bearerToken: null,
+  enableLifecycle: false,
+};
+
+describe('metrics and health', () => {
+  test('metrics are passed on with their type', async () => {
+    const { status, headers, body } = await (await serve()).ask('/metrics');
+    expect([status, headers['content-type'], body]).toEqual([
+      200,
+      'text/plain; version=0.0.4',
+      'nestwatch_up 1\n',
+    ]);
+  });
+
+  test.each(['/-/healthy', '/healthz'])('%s says 200 or 503 with the reasons', async (path) => {
+    let isHealthy = true;
+    const { ask } = await serve({
+      health: () => ({ healthy: isHealthy, ready: false, reasons: ['The store cannot be written.'] }),
+    });
+    expect(await ask(path)).toMatchObject({ status: 200, body: 'Healthy.\n' });
+    isHealthy = false;
+    expect(await ask(path)).toMatchObject({
+      status: 503,
+      body: 'Not healthy.\nThe store cannot be written.\n',
+    });
+  });
+
+  test.each(['/-/ready', '/readyz'])('%s waits for what is not ready', async (path) => {
+    let isReady = false;
+    const { ask } = await serve({
+      health: () => ({
+        healthy: true,
+        ready: isReady,
+        reasons: ['eu was not read yet.', 'us was not read yet.'],
+      }),
+    });
+    expect(await ask(path)).toMatchObject({
+      status: 503,
+      body: 'Not ready.\neu was not read yet.\nus was not read yet.\n',
+    });
+    isReady = true;
+    expect(await ask(path)).toMatchObject({ status: 200, body: 'Ready.\n' });
+  });
+});
+
+describe('the door', () => {
+  test.each(['POST', 'PUT', 'DELETE'])('%s is refused, as everything here only reads', async (method) => {
+    const { status, headers } = await (await serve()).ask('/api/v1/status', {}, method);
+    expect([status, headers.allow]).toEqual([405, 'GET, HEAD']);
+  });
+
+  test('HEAD answers like GET, without the body', async () => {
+    expect(await (await serve()).ask('/metrics', {}, 'HEAD')).toMatchObject({ status: 200, body: '' });
+  });
+
+  test.each(['/', '/metrics', '/-/healthy', '/api/v1/status', '/nowhere'])(
+    '%s carries the headers that keep a browser safe',
+    async (path) => {
+      const { headers } = await (await serve()).ask(path);
+      expect(headers['content-security-policy']).toMatch(
+        /^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; .*frame-ancestors 'none'$/,
+      );
+      expect(headers).toMatchObject({
+        'x-content-type-options': 'nosniff',
+        'referrer-policy': 'no-referrer',
+        'cache-control': 'no-store',
+      });
+    },
+  );
+
+  test.each(['evil.example', 'evil.example:9465', '127.0.0.1.evil.example', 'localhost.evil.example'])(
+    'on loopback the name %s is not served',
+    async (host) => {
+      const { ask } = await serve();
+      expect(await ask('/api/v1/status', { host })).toMatchObject({
+        status: 421,
+        json: { error: expect.stringContaining('web.external_url') },
+      });
+    },
+  );
+
+  test.each([
+    'localhost',
+    'LOCALHOST:9465',
+    '127.0.0.1:1',
+    '[::1]:9465',
+    'watch.example.com',
+    'watch.example.com:80',
+  ])('on loopback the name %s is served', async (host) => {
+    expect((await (await serve()).ask('/metrics', { host })).status).toBe(200);
+  });
+
+  test('on every interface any name is served', async () => {
+    const { ask } = await serve({ config: { ...CONFIG, host: '0.0.0.0' } });
+    expect((await ask('/metrics', { host: 'evil.example' })).status).toBe(200);
+  });
+
+  test('a wrong address says which there are', async () => {
+    const { ask } = await serve();
+    expect(await ask('/api/v1/event')).toMatchObject({
+      status: 404,
+      json: { error: expect.stringContaining('/api/v1/events') },
+    });
+    expect((await ask('/status')).body).toMatch(/^There is nothing at this address; there are: .*\n$/);
+  });
+
+  test('what fails behind it is a 500 that says nothing more, and is reported', async () => {
+    const error = new NestwatchError('store_failed', 'disk I/O error at /secret/path');
+    const { ask, reported } = await serve({ metrics: () => Promise.reject(error) });
+    const { status, body } = await ask('/metrics');
+    expect(status).toBe(500);
+    expect(body).not.toContain('secret');
+    expect(reported).toEqual([{ what: 'trouble', stage: 'web', error }]);
+  });
+});
+
+describe('with a token', () => {
+  const guarded = () => serve({ config: { ...CONFIG, bearerToken: secret('s3cret-#[…]') } });
+  const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
+
+  test.each(['/', '/metrics', '/api/v1/status', '/api/v1/events', '/nowhere'])(
+    '%s asks for it',
+    async (path) => {
+      const { status, headers, body } = await (await guarded()).ask(path);
+      expect(status).toBe(401);
+      expect(headers['www-authenticate']).toContain('Basic realm="nestwatch"');
+      expect(body).toContain('A token is needed');
+    },
+  );
+
+  test.each(['/-/healthy', '/healthz', '/-/ready', '/readyz'])('%s does not', async (path) => {
+    expect((await (await guarded()).ask(path)).status).toBe(200);
+  });
+
+  test.each([
+    ['as bearer', 'Bearer s3cret-#[â\u0080¦]', 200],
+    ['as bearer in any case', 'bearer s3cret-#[â\u0080¦]', 200],
+    ['as the password of any user', basic('anna:s3cret-#[…]'), 200],
+    ['as the password of nobody', basic(':s3cret-#[…]'), 200],
+    ['cut short', 'Bearer s3cret', 401],
+    ['as the user', basic('s3cret-#[…]:'), 401],
+    ['as user without a password', basic('s3cret-#[…]'), 401],
+    ['without a scheme', 's3cret', 401],
+    ['empty', 'Bearer ', 401],
+    ['of another scheme', 'Digest s3cret', 401],
+  ])('given %s', async (_, authorization, status) => {
+    expect((await (await guarded()).ask('/metrics', { authorization })).status).toBe(status);
+  });
+
+  test('a token that is rotated counts at once', async () => {
+    let token = 'old';
+    const { ask } = await serve({ config: { ...CONFIG, bearerToken: secretFrom(() => token) } });
+    token = 'new';
+    expect((await ask('/metrics', { authorization: 'Bearer old' })).status).toBe(401);
+    expect((await ask('/metrics', { authorization: 'Bearer new' })).status).toBe(200);
+  });
+});
+
+describe('listening', () => {
+  test('a port in use is one clear sentence that names the address', async () => {
+    const { web, store, clock } = await serve();
+    const port = Number(new URL(web.url).port);
+    const second = openWeb({
+      config: { ...CONFIG, port },
+      store,
+      status: () => ({ version: '', startedAtUs: 0, regions: [] }),
+      metrics: async () => ({ contentType: '', body: '' }),
+      health: () => ({ healthy: true, ready: true, reasons: [] }),
+      clock,
+      report: () => {},
+    });
+    await expect(second).rejects.toMatchObject({
+      code: 'port_in_use',
+      message: `Cannot listen on 127.0.0.1:${port}: another process listens there.`,
+    });
+  });
+
+  test('connections that are kept alive do not hold up the end', async () => {
+    const { web, close, clock } = await serve();
+    const agent = new Agent({ keepAlive: true });
+    await new Promise<void>((resolve) => {
+      get(`${web.url}/metrics`, { agent }, (incoming) => incoming.resume().on('end', resolve));
+    });
+    await close();
+    expect(clock.pending()).toBe(0);
+    agent.destroy();
+  });
+
+  test('a request under way is answered before the end, and its connection then closed', async () => {
+    const answer = Promise.withResolvers<{ contentType: string; body: string }>();
+    const asked = Promise.withResolvers<void>();
+    const { web, close } = await serve({
+      metrics: () => {
+        asked.resolve();
+        return answer.promise;
+      },
+    });
+    const agent = new Agent({ keepAlive: true });
+    const response = new Promise<[number | undefined, string | undefined]>((resolve, reject) => {
+      get(`${web.url}/metrics`, { agent }, (incoming) => {
+        incoming.resume();
+        resolve([incoming.statusCode, incoming.headers.connection]);
+      }).on('error', reject);
+    });
+    await asked.promise;
+    const closed = close();
+    answer.resolve({ contentType: 'text/plain', body: 'x' });
+    expect(await response).toEqual([200, 'close']);
+    await closed;
+    agent.destroy();
+  });
+
+  test('a request that never ends is cut off', async () => {
+    const clock = createVirtualClock();
+    const asked = Promise.withResolvers<void>();
+    const { web, close } = await serve({
+      clock,
+      metrics: () => {
+        asked.resolve();
+        return new Promise(() => {});
+      },
+    });
+    const response = new Promise<string>((resolve) => {
+      get(`${web.url}/metrics`).on('error', (error) => resolve(error.message));
+    });
+    await asked.promise;
+    const closed = close();
+    await clock.advance(2_000);
+    expect(await response).toBe('socket hang up');
+    await closed;
+  });
+});
