@@ -1,0 +1,83 @@
+/** What an HTTP answer of the service means: its JSON, or one `NestwatchError` that says what to do about it. */
+import { NestwatchError } from '../errors.ts';
+import type { HttpResponse } from '../transport.ts';
+import { isRecord } from './coerce.ts';
+import { parseJson } from './json.ts';
+
+/** Longer waits are not kept: a garbled or hostile header must not end the watch. */
+const LONGEST_RETRY_AFTER_MS = 3_600_000;
+
+/** Throws for every status but 2xx. `where` is the operation and region, for the message. */
+export function checkStatus(response: HttpResponse, where: string, nowUs: number): void {
+  const { status } = response;
+  if (status >= 200 && status < 300) return;
+  const waitMs = retryAfterMs(response, nowUs);
+  const problem = problemOf(response.body);
+  const facts = {
+    status,
+    ...(problem === undefined ? {} : { problem }),
+    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+  };
+  throw new NestwatchError(codeOfStatus(status, waitMs), `${where}: the service answered ${status}`, {
+    facts,
+  });
+}
+
+function codeOfStatus(status: number, waitMs: number | undefined) {
+  if (status < 400) return 'redirected';
+  if (status >= 500) return 'unavailable';
+  switch (status) {
+    case 401:
+      return 'unauthorized';
+    case 403:
+      // Some gateways limit with 403; one that names a wait does.
+      return waitMs === undefined ? 'forbidden' : 'rate_limited';
+    case 404:
+      return 'not_found';
+    case 408:
+      return 'timeout';
+    case 429:
+      return 'rate_limited';
+    default:
+      return 'bad_request';
+  }
+}
+
+/** The JSON of an answer. Throws `not_json` for HTML, for nothing and for what was cut short. */
+export function jsonOf(response: HttpResponse, where: string): unknown {
+  try {
+    return parseJson(response.body);
+  } catch (cause) {
+    const what = response.body === '' ? 'an empty body' : 'a body that is not JSON';
+    const facts = { status: response.status };
+    throw new NestwatchError('not_json', `${where}: the service answered ${response.status} with ${what}`, {
+      cause,
+      facts,
+    });
+  }
+}
+
+/** The service's clock from the `Date` header (RFC 9110, 6.6.1), in whole seconds; null when unreadable. */
+export function serverTimeUs(response: HttpResponse): number | null {
+  const ms = Date.parse(response.headers.date ?? '');
+  return Number.isNaN(ms) ? null : ms * 1000;
+}
+
+/** `Retry-After` (RFC 9110, 10.2.3) in seconds or as a date; undefined when absent or garbled. */
+function retryAfterMs(response: HttpResponse, nowUs: number): number | undefined {
+  const value = response.headers['retry-after']?.trim() ?? '';
+  // A date is meant on the service's clock, whatever ours says.
+  const sinceMs = (serverTimeUs(response) ?? nowUs) / 1000;
+  const isDate = /^[A-Za-z]{3,9},? /.test(value);
+  const ms = /^\d+(\.\d+)?$/.test(value) ? Number(value) * 1000 : isDate ? Date.parse(value) - sinceMs : NaN;
+  return Number.isNaN(ms) ? undefined : Math.min(LONGEST_RETRY_AFTER_MS, Math.max(0, ms));
+}
+
+function problemOf(body: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const json = parseJson(body);
+    return isRecord(json) ? json : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,215 @@
+/**
+ * One region of the service as the rest of nestwatch asks it: an operation each, which ends in a value of our own
+ * shapes or in one `NestwatchError`.
+ */
+import { NestwatchError } from '../errors.ts';
+import { formatInstant } from '../instant.ts';
+import type { HttpResponse } from '../transport.ts';
+import { jsonOf, serverTimeUs } from './answer.ts';
+import type { RegionHealth } from './breaker.ts';
+import { createExchange, type ServiceClientOptions } from './exchange.ts';
+import { type Operation, type OperationId, operationOf } from './operations.ts';
+import {
+  type Bird,
+  type BirdLogEntry,
+  type Flight,
+  type FlightLogEntry,
+  type Nest,
+  type NotificationEntry,
+  type Page,
+  type Parsed,
+  readBird,
+  readBirdLogEntry,
+  readFlight,
+  readFlightLogEntry,
+  readList,
+  readNest,
+  readNotification,
+  readOne,
+  readPage,
+  readUser,
+  type User,
+} from './resources.ts';
+
+export type { RegionHealth } from './breaker.ts';
+export type { ServiceClientOptions, ServiceRegion } from './exchange.ts';
+
+export interface Answer<T> {
+  readonly value: T;
+  /** The service's own clock from the `Date` header, in microseconds (whole seconds); null when unreadable. */
+  readonly serverTimeUs: number | null;
+}
+
+export interface PageQuery {
+  readonly page: number;
+  readonly pageSize: number;
+  readonly ascending: boolean;
+  readonly fromUs?: number;
+  readonly toUs?: number;
+}
+
+export interface BirdFilter {
+  readonly status?: string;
+  readonly triggerType?: string;
+}
+
+export interface FlightFilter {
+  readonly minStartUs?: number;
+  readonly maxStartUs?: number;
+  readonly status?: string;
+}
+
+export interface ServiceClient {
+  searchNests(): Promise<Answer<readonly Parsed<Nest>[]>>;
+  getNest(nestId: string): Promise<Answer<Parsed<Nest>>>;
+  searchBirds(nestId: string, filter?: BirdFilter): Promise<Answer<readonly Parsed<Bird>[]>>;
+  getBird(nestId: string, birdId: string): Promise<Answer<Parsed<Bird>>>;
+  searchUsers(): Promise<Answer<readonly Parsed<User>[]>>;
+  getUser(userId: string): Promise<Answer<Parsed<User>>>;
+  searchFlights(
+    nestId: string,
+    birdId: string,
+    filter?: FlightFilter,
+  ): Promise<Answer<readonly Parsed<Flight>[]>>;
+  getFlight(nestId: string, birdId: string, flightId: string): Promise<Answer<Parsed<Flight>>>;
+  getNotifications(query: PageQuery): Promise<Answer<Page<NotificationEntry>>>;
+  getBirdLogs(nestId: string, birdId: string, query: PageQuery): Promise<Answer<Page<BirdLogEntry>>>;
+  getFlightLogs(
+    nestId: string,
+    birdId: string,
+    flightId: string,
+    query: PageQuery,
+  ): Promise<Answer<Page<FlightLogEntry>>>;
+  /** Any operation by its id, raw. Operations that write are sent once. `json` is null where no body came. */
+  call(
+    operationId: string,
+    parameters: Readonly<Record<string, string>>,
+    body?: string,
+  ): Promise<{ readonly status: number; readonly body: string; readonly json: unknown }>;
+  /** Resolves when the pace would admit a request now; also when `signal` aborts or the client closes. */
+  ready(signal?: AbortSignal): Promise<void>;
+  /** The region as its requests saw it last. */
+  health(): RegionHealth;
+  onHealthChange(listener: (health: RegionHealth) => void): void;
+  /** Requests a second now allowed. */
+  rate(): number;
+  /** Whether there is room for requests that can also be left out. */
+  slack(): boolean;
+  /** Ends waiting calls with `cancelled`, and resolves when those under way have ended. */
+  close(): Promise<void>;
+}
+
+export function createServiceClient(options: ServiceClientOptions): ServiceClient {
+  const { pace, send, close } = createExchange(options);
+
+  function ask<T>(
+    id: OperationId,
+    parameters: Readonly<Record<string, string>>,
+    read: (json: unknown) => T | undefined,
+  ): Promise<Answer<T>> {
+    return send(operationOf(id), parameters, undefined, (response, where) => {
+      const value = read(jsonOf(response, where));
+      if (value !== undefined) return { value, serverTimeUs: serverTimeUs(response) };
+      throw new NestwatchError('unexpected_shape', `${where}: the answer is JSON of another shape`, {
+        facts: { status: response.status },
+      });
+    });
+  }
+
+  return {
+    searchNests: () => ask('searchNests', {}, (json) => readList(json, readNest)),
+    getNest: (nestId) => ask('getNest', { nestId }, (json) => readOne(json, readNest)),
+    searchBirds(nestId, filter = {}) {
+      const parameters = { nestId, ...given({ TriggerType: filter.triggerType, Status: filter.status }) };
+      return ask('searchBirds', parameters, (json) => readList(json, (item) => readBird(item, { nestId })));
+    },
+    getBird: (nestId, birdId) =>
+      ask('getBird', { nestId, birdId }, (json) => readOne(json, (item) => readBird(item, { nestId }))),
+    searchUsers: () => ask('searchUsers', {}, (json) => readList(json, readUser)),
+    getUser: (userId) => ask('getUser', { userId }, (json) => readOne(json, readUser)),
+    searchFlights(nestId, birdId, filter = {}) {
+      const parameters = given({
+        MinStartDate: instantText(filter.minStartUs),
+        MaxStartDate: instantText(filter.maxStartUs),
+        Status: filter.status,
+      });
+      return ask('searchFlights', { nestId, birdId, ...parameters }, (json) =>
+        readList(json, (item) => readFlight(item, { nestId, birdId })),
+      );
+    },
+    getFlight: (nestId, birdId, flightId) =>
+      ask('getFlight', { nestId, birdId, flightId }, (json) =>
+        readOne(json, (item) => readFlight(item, { nestId, birdId })),
+      ),
+    getNotifications: (query) =>
+      ask('getNotifications', pageParameters(query), (json) => readPage(json, readNotification)),
+    getBirdLogs: (nestId, birdId, query) =>
+      ask('getBirdLogs', { nestId, birdId, ...pageParameters(query) }, (json) =>
+        readPage(json, (item) => readBirdLogEntry(item, { nestId, birdId })),
+      ),
+    getFlightLogs: (nestId, birdId, flightId, query) =>
+      ask('getFlightLogs', { nestId, birdId, flightId, ...pageParameters(query) }, (json) =>
+        readPage(json, (item) => readFlightLogEntry(item, { nestId, flightId })),
+      ),
+
+    async call(operationId, parameters, body) {
+      const operation = operationOf(operationId);
+      checkBody(operation, body);
+      return send(operation, parameters, body, (response, where) => ({
+        status: response.status,
+        body: response.body,
+        // What writes has happened by now, whatever its answer looks like.
+        json: operation.writes ? jsonIfAny(response, where) : jsonOf(response, where),
+      }));
+    },
+
+    ready: (signal) => pace.ready(signal),
+    health: () => pace.health(),
+    onHealthChange: (listener) => pace.onHealthChange(listener),
+    rate: () => pace.rate(),
+    slack: () => pace.slack(),
+    close,
+  };
+}
+
+function given(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(values)) if (value !== undefined) result[name] = value;
+  return result;
+}
+
+/** Six digits, so that no bound is moved by rounding. */
+function instantText(us: number | undefined): string | undefined {
+  return us === undefined ? undefined : formatInstant(us);
+}
+
+function pageParameters(query: PageQuery): Record<string, string> {
+  return given({
+    page: String(query.page),
+    pageSize: String(query.pageSize),
+    ascending: String(query.ascending),
+    from: instantText(query.fromUs),
+    to: instantText(query.toUs),
+  });
+}
+
+function checkBody(operation: Operation, body: string | undefined): void {
+  if (!operation.hasBody) {
+    if (body === undefined) return;
+    throw new NestwatchError('usage', `${operation.id} takes no body`);
+  }
+  try {
+    JSON.parse(body ?? '');
+  } catch (cause) {
+    const example = '{"userId": "…"}';
+    throw new NestwatchError('usage', `${operation.id} needs a body of JSON, as ${example}`, { cause });
+  }
+}
+
+function jsonIfAny(response: HttpResponse, where: string): unknown {
+  try {
+    return jsonOf(response, where);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,69 @@
+/** Reading single values of JSON from outside: each function takes whatever came and never throws. */
+import { type Instant, parseInstant } from '../instant.ts';
+
+export type Json = Readonly<Record<string, unknown>>;
+
+/** Ids become keys, labels and path segments; nothing longer than this is one. */
+const MAX_ID_LENGTH = 256;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
+const NOT_IN_IDS = /[\u0000-\u0020\u007f-\u009f\u2028\u2029]/;
+
+export function isRecord(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Absent and null are ''; a list is its items, one a line; an object is its JSON. */
+export function text(value: unknown): string {
+  if (typeof value === 'string') return value;
+  if (value === undefined || value === null) return '';
+  if (typeof value !== 'object') return String(value);
+  return Array.isArray(value) ? value.map(line).join('\n') : jsonText(value);
+}
+
+/** An item of a list; lists within it are JSON, because their nesting may be deeper than the stack. */
+function line(item: unknown): string {
+  return typeof item === 'object' && item !== null ? jsonText(item) : text(item);
+}
+
+/** The service's own words (states, trigger types): compared in lower case, without surrounding space. */
+export function lower(value: unknown): string {
+  return text(value).trim().toLowerCase();
+}
+
+/**
+ * An id as text; '' when there is none that can be used. Whole numbers are written out: beyond 2^53 they have
+ * arrived as text already (see `parseJson`). `.` and `..` would change the path that they are put into.
+ */
+export function id(value: unknown): string {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : '';
+  if (typeof value !== 'string') return '';
+  const id = value.trim();
+  return id.length > MAX_ID_LENGTH || NOT_IN_IDS.test(id) || id === '.' || id === '..' ? '' : id;
+}
+
+/** `true` and `1`, also as text in any case; `otherwise` for what says neither yes nor no. */
+export function bool(value: unknown, otherwise: boolean): boolean {
+  if (typeof value === 'boolean') return value;
+  const word = lower(value);
+  if (word === 'true' || word === '1') return true;
+  return word === 'false' || word === '0' ? false : otherwise;
+}
+
+/** A finite number, also from its text; null for anything else. */
+export function number(value: unknown): number | null {
+  if (typeof value === 'string' && value.trim() !== '') return number(Number(value));
+  return typeof value === 'number' && Number.isFinite(value) ? value : null;
+}
+
+export function instant(value: unknown): Instant | null {
+  return typeof value === 'string' ? (parseInstant(value) ?? null) : null;
+}
+
+/** JSON that cannot fail: nesting may be deeper than the stack. */
+export function jsonText(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? '';
+  } catch {
+    return '[not writable as JSON]';
+  }
+}

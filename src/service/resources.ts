@@ -1,0 +1,314 @@
+/**
+ * The service's resources as the rest of nestwatch sees them: our names, text that is never null, ids as text,
+ * instants with every digit. The API's field names stop in this file.
+ *
+ * Reading is tolerant, because the service promises little: missing and null fields, numbers as text and text as
+ * numbers, unknown values and extra keys all pass. An entry is malformed only when it is not an object, has no
+ * usable id, or (for what is ordered by time) no readable `createdAt`; then its raw JSON is handed on.
+ */
+import type { Instant } from '../instant.ts';
+import { bool, id, instant, isRecord, jsonText, lower, number, text } from './coerce.ts';
+
+export const BIRD_STATUSES = ['active', 'unpublished', 'suspended'] as const;
+export const TRIGGER_TYPES = ['manual', 'event', 'scheduled'] as const;
+export const FLIGHT_STATUSES = ['succeeded', 'failed', 'cancelled', 'active'] as const;
+
+/** The names behind the integer `errorType` of a Flight log entry, in the order of their indexes. */
+export const ERROR_TYPES = [
+  'None',
+  'CorePlatform',
+  'PluginApplication',
+  'PluginMisconfiguration',
+  'PluginUnhandled',
+  'RequestTimeOut',
+  'OutOfMemory',
+  'FileSizeLimit',
+] as const;
+
+export interface User {
+  readonly id: string;
+  readonly firstName: string;
+  readonly lastName: string;
+  readonly email: string;
+  readonly isActive: boolean;
+}
+
+export interface Nest {
+  readonly id: string;
+  readonly name: string;
+  /** Members without a usable id are left out. */
+  readonly members: readonly User[];
+}
+
+export interface Bird {
+  readonly id: string;
+  readonly nestId: string;
+  readonly name: string;
+  /** Lower case; one of `BIRD_STATUSES` or a value not known today; '' when missing. */
+  readonly status: string;
+  /** Lower case; one of `TRIGGER_TYPES` or a value not known today; '' when missing. */
+  readonly triggerType: string;
+  /** Where the service does not say: whether the status is another than `unpublished`. */
+  readonly isPublished: boolean;
+}
+
+export interface Flight {
+  /** Lower case: Flight ids are GUIDs, compared without case. */
+  readonly id: string;
+  readonly birdId: string;
+  readonly nestId: string;
+  /** Lower case; one of `FLIGHT_STATUSES` or a value not known today; '' when missing. */
+  readonly status: string;
+  readonly errorMessages: string;
+  readonly startedAt: Instant | null;
+  readonly durationSeconds: number | null;
+}
+
+export interface BirdLogEntry {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly nestId: string;
+  readonly birdId: string;
+  readonly eventType: string;
+  readonly message: string;
+  readonly eventFailedBy: string;
+  readonly errorType: string;
+  readonly initiator: string;
+}
+
+export interface FlightLogEntry {
+  readonly id: string;
+  readonly createdAt: Instant;
+  readonly nestId: string;
+  /** Lower case, as a Flight's own id. */
+  readonly flightId: string;
+  readonly initiator: string;
+  readonly message: string;
+  /** 1 start, 2 end, 3 stopped, 4 SDK log, 5 error; text when it is not a number; '' when missing. */
+  readonly eventType: number | string;
+  readonly durationSeconds: number | null;
+  readonly eventFailedBy: string;
+  readonly isSkipped: boolean;
+  readonly isRetried: boolean;
+  readonly sdkLogType: string;
+  readonly stepId: string;
+  readonly scope: string;
+  /** One of `ERROR_TYPES`; an unknown index stays its digits, unknown text stays text. */
+  readonly errorType: string;
+}
+
+export interface NotificationEntry {
+  readonly id: string;
+  readonly createdAt: Instant;
+  /** Empty for what concerns the whole organisation. */
+  readonly nestId: string;
+  readonly entityId: string;
+  readonly entityName: string;
+  readonly entityType: string;
+  readonly eventType: string;
+  readonly message: string;
+}
+
+/** One entry that was read, or the reason why not, with its JSON of at most 64 KiB. */
+export type Parsed<T> =
+  | { readonly ok: true; readonly entry: T }
+  | { readonly ok: false; readonly raw: string; readonly reason: string };
+
+export interface Page<T> {
+  readonly items: readonly Parsed<T>[];
+  readonly totalCount: number | null;
+  readonly page: number | null;
+  readonly pageSize: number | null;
+}
+
+/** Ids that the request's path already names, for entries that leave them out. */
+export interface Within {
+  readonly nestId?: string;
+  readonly birdId?: string;
+  readonly flightId?: string;
+}
+
+export function readUser(value: unknown): Parsed<User> {
+  if (!isRecord(value)) return malformed(value, 'not an object');
+  const userId = id(value.id);
+  if (userId === '') return malformed(value, 'no usable id');
+  return {
+    ok: true,
+    entry: {
+      id: userId,
+      firstName: text(value.firstName),
+      lastName: text(value.lastName),
+      email: text(value.email),
+      isActive: bool(value.isActive, false),
+    },
+  };
+}
+
+export function readNest(value: unknown): Parsed<Nest> {
+  if (!isRecord(value)) return malformed(value, 'not an object');
+  const nestId = id(value.id);
+  if (nestId === '') return malformed(value, 'no usable id');
+  const members = Array.isArray(value.members) ? value.members.map(readUser) : [];
+  return {
+    ok: true,
+    entry: {
+      id: nestId,
+      name: text(value.name),
+      members: members.flatMap((member) => (member.ok ? [member.entry] : [])),
+    },
+  };
+}
+
+export function readBird(value: unknown, within: Within): Parsed<Bird> {
+  if (!isRecord(value)) return malformed(value, 'not an object');
+  const birdId = id(value.id);
+  if (birdId === '') return malformed(value, 'no usable id');
+  const status = lower(value.status);
+  return {
+    ok: true,
+    entry: {
+      id: birdId,
+      nestId: id(value.nestId) || (within.nestId ?? ''),
+      name: text(value.name),
+      status,
+      triggerType: lower(value.triggerType),
+      isPublished: bool(value.isPublished, status !== 'unpublished'),
+    },
+  };
+}
+
+export function readFlight(value: unknown, within: Within): Parsed<Flight> {
+  if (!isRecord(value)) return malformed(value, 'not an object');
+  const flightId = id(value.id).toLowerCase();
+  if (flightId === '') return malformed(value, 'no usable id');
+  return {
+    ok: true,
+    entry: {
+      id: flightId,
+      birdId: id(value.birdId) || (within.birdId ?? ''),
+      nestId: id(value.nestId) || (within.nestId ?? ''),
+      status: lower(value.status),
+      errorMessages: text(value.errorMessages),
+      startedAt: instant(value.startDate),
+      durationSeconds: number(value.duration),
+    },
+  };
+}
+
+export function readBirdLogEntry(value: unknown, within: Within): Parsed<BirdLogEntry> {
+  if (!isRecord(value)) return malformed(value, 'not an object');
+  const entryId = id(value.id);
+  if (entryId === '') return malformed(value, 'no usable id');
+  const createdAt = instant(value.createdAt);
+  if (createdAt === null) return malformed(value, 'no readable createdAt');
+  return {
+    ok: true,
+    entry: {
+      id: entryId,
+      createdAt,
+      nestId: id(value.workspaceId) || (within.nestId ?? ''),
+      birdId: id(value.workflowId) || (within.birdId ?? ''),
+      eventType: text(value.eventType),
+      message: text(value.message),
+      eventFailedBy: text(value.eventFailedBy),
+      errorType: errorType(value.errorType),
+      initiator: text(value.initiator),
+    },
+  };
+}
+
+export function readFlightLogEntry(value: unknown, within: Within): Parsed<FlightLogEntry> {
+  if (!isRecord(value)) return malformed(value, 'not an object');
+  const entryId = id(value.id);
+  if (entryId === '') return malformed(value, 'no usable id');
+  const createdAt = instant(value.createdAt);
+  if (createdAt === null) return malformed(value, 'no readable createdAt');
+  return {
+    ok: true,
+    entry: {
+      id: entryId,
+      createdAt,
+      nestId: id(value.workspaceId) || (within.nestId ?? ''),
+      flightId: id(value.flowInstanceId).toLowerCase() || (within.flightId ?? '').toLowerCase(),
+      initiator: text(value.initiator),
+      message: text(value.message),
+      eventType: number(value.eventType) ?? text(value.eventType),
+      durationSeconds: number(value.durationInSeconds),
+      eventFailedBy: text(value.eventFailedBy),
+      isSkipped: bool(value.isSkipped, false),
+      isRetried: bool(value.isRetried, false),
+      sdkLogType: text(value.sdkLogType),
+      stepId: text(value.stepId),
+      scope: text(value.scope),
+      errorType: errorType(value.errorType),
+    },
+  };
+}
+
+export function readNotification(value: unknown): Parsed<NotificationEntry> {
+  if (!isRecord(value)) return malformed(value, 'not an object');
+  const entryId = id(value.id);
+  if (entryId === '') return malformed(value, 'no usable id');
+  const createdAt = instant(value.createdAt);
+  if (createdAt === null) return malformed(value, 'no readable createdAt');
+  return {
+    ok: true,
+    entry: {
+      id: entryId,
+      createdAt,
+      nestId: id(value.workspaceId),
+      entityId: id(value.entityId),
+      entityName: text(value.entityName),
+      entityType: text(value.entityType),
+      eventType: text(value.eventType),
+      message: text(value.message),
+    },
+  };
+}
+
+/** One resource; undefined when it is not even an object. */
+export function readOne<T>(value: unknown, read: (item: unknown) => Parsed<T>): Parsed<T> | undefined {
+  return isRecord(value) ? read(value) : undefined;
+}
+
+/** An array of resources; undefined when it is something else. */
+export function readList<T>(value: unknown, read: (item: unknown) => Parsed<T>): Parsed<T>[] | undefined {
+  return Array.isArray(value) ? value.map(read) : undefined;
+}
+
+/**
+ * The envelope of a paged list; undefined when it is none. `items` may be null, and may be left out where the count
+ * says 0, but an object with neither is not a page: an error object must not pass for the end of a list.
+ */
+export function readPage<T>(value: unknown, read: (item: unknown) => Parsed<T>): Page<T> | undefined {
+  if (!isRecord(value)) return undefined;
+  const totalCount = number(value.totalCount);
+  const items = value.items === null || (value.items === undefined && totalCount === 0) ? [] : value.items;
+  if (!Array.isArray(items)) return undefined;
+  return {
+    items: items.map(read),
+    totalCount,
+    page: number(value.page),
+    pageSize: number(value.pageSize),
+  };
+}
+
+function errorType(value: unknown): string {
+  const index = number(value);
+  return index === null ? text(value) : (ERROR_TYPES[index] ?? String(index));
+}
+
+/** How much of a malformed entry is kept. */
+const MAX_RAW_BYTES = 65_536;
+
+function malformed(value: unknown, reason: string): { ok: false; raw: string; reason: string } {
+  const whole = jsonText(value);
+  // A code unit takes three bytes of UTF-8 at the most, and so does the mark for a character cut in two.
+  const raw =
+    whole.length * 3 <= MAX_RAW_BYTES
+      ? whole
+      : Buffer.from(whole)
+          .subarray(0, MAX_RAW_BYTES - 3)
+          .toString();
+  return { ok: false, raw, reason };
+}

@@ -1,0 +1,440 @@
+import { describe, expect, test } from 'vitest';
+import type { ErrorCode } from '../../src/errors.ts';
+import { secretFrom } from '../../src/secret.ts';
+import { OPERATIONS } from '../../src/service/operations.ts';
+import { TEST_START_US } from '../virtual-clock.ts';
+import { json, openRegion, type Reply, unreachable } from './region.ts';
+
+const AT = '2026-07-02T11:59:34.590833Z';
+const AT_US = TEST_START_US - 25_409_167;
+const QUERY = { page: 2, pageSize: 50, ascending: true };
+const failsWith = (code: ErrorCode, facts = {}) =>
+  expect.objectContaining({ name: 'NestwatchError', code, facts: expect.objectContaining(facts) });
+
+describe('what is asked', () => {
+  test.each([
+    ['searchNests', '/nests', (client) => client.searchNests()],
+    ['getNest', '/nests/682', (client) => client.getNest('682')],
+    ['searchBirds', '/nests/682/birds', (client) => client.searchBirds('682')],
+    [
+      'searchBirds',
+      '/nests/682/birds?TriggerType=event&Status=active',
+      (client) => client.searchBirds('682', { status: 'active', triggerType: 'event' }),
+    ],
+    ['getBird', '/nests/682/birds/1', (client) => client.getBird('682', '1')],
+    ['searchUsers', '/users', (client) => client.searchUsers()],
+    ['getUser', '/users/7', (client) => client.getUser('7')],
+    ['searchFlights', '/nests/682/birds/1/flights', (client) => client.searchFlights('682', '1')],
+    [
+      'searchFlights',
+      '/nests/682/birds/1/flights?MinStartDate=2026-07-02T11%3A59%3A34.590833Z&MaxStartDate=2026-07-02T12%3A00%3A00.000000Z&Status=failed',
+      (client) =>
+        client.searchFlights('682', '1', { minStartUs: AT_US, maxStartUs: TEST_START_US, status: 'failed' }),
+    ],
+    ['getFlight', '/nests/682/birds/1/flights/ab-cd', (client) => client.getFlight('682', '1', 'ab-cd')],
+    [
+      'getNotifications',
+      '/notifications?page=2&pageSize=50&ascending=true',
+      (client) => client.getNotifications(QUERY),
+    ],
+    [
+      'getBirdLogs',
+      '/nests/682/birds/1/logs?page=2&pageSize=50&ascending=true&from=2026-07-02T11%3A59%3A34.590833Z',
+      (client) => client.getBirdLogs('682', '1', { ...QUERY, fromUs: AT_US }),
+    ],
+    [
+      'getFlightLogs',
+      '/nests/682/birds/1/flights/ab-cd/logs?page=2&pageSize=50&ascending=true&to=2026-07-02T12%3A00%3A00.000000Z',
+      (client) => client.getFlightLogs('682', '1', 'ab-cd', { ...QUERY, toUs: TEST_START_US }),
+    ],
+  ] satisfies [string, string, (client: ReturnType<typeof openRegion>['client']) => Promise<unknown>][])(
+    '%s asks for %s',
+    async (operation, target, ask) => {
+      const { client, sent, happened, ends } = openRegion(() => ({ body: '[]' }));
+      await ends(ask(client).catch(() => {}));
+      expect(sent[0]).toEqual({
+        method: 'GET',
+        url: `https://eu.example/api-rest${target}`,
+        headers: { accept: 'application/json', 'user-agent': 'nestwatch', authorization: 't0ken' },
+      });
+      expect(happened.at(-1)).toMatchObject({ what: 'request', region: 'eu', operation });
+    },
+  );
+
+  test.each(OPERATIONS.map((operation) => [operation.id, operation] as const))(
+    '%s can be called by its id',
+    async (id, operation) => {
+      const { client, sent, ends } = openRegion(() => ({ body: '{"a":1}' }));
+      const parameters = operation.parameters.filter(({ place }) => place === 'path');
+      const given = Object.fromEntries(parameters.map(({ name }) => [name, 'x']));
+      const answer = await ends(client.call(id, given, operation.hasBody ? '{"userId":"7"}' : undefined));
+      expect(answer).toEqual({ status: 200, body: '{"a":1}', json: { a: 1 } });
+      expect(sent[0]).toMatchObject({
+        method: operation.method,
+        url: `https://eu.example/api-rest${operation.path.replace(/\{\w+\}/g, 'x')}`,
+      });
+      expect(sent[0]?.headers['content-type']).toBe(operation.hasBody ? 'application/json' : undefined);
+      expect(sent[0]?.body).toBe(operation.hasBody ? '{"userId":"7"}' : undefined);
+    },
+  );
+
+  test('wrong calls send nothing and say why', async () => {
+    const { client, sent } = openRegion(() => ({}));
+    await expect(client.call('flyBrid', {})).rejects.toEqual(failsWith('usage'));
+    await expect(client.call('getUser', {})).rejects.toThrow('userId is missing');
+    await expect(client.call('getUser', { userId: '7' }, '{}')).rejects.toThrow('getUser takes no body');
+    await expect(client.call('addUserToNest', { nestId: '1' })).rejects.toThrow('needs a body of JSON');
+    await expect(client.call('addUserToNest', { nestId: '1' }, 'Ann')).rejects.toEqual(failsWith('usage'));
+    expect(sent).toEqual([]);
+  });
+});
+
+describe('what is answered', () => {
+  test('lists, pages and single resources come in our own shapes, readable or not', async () => {
+    const { client, ends } = openRegion(({ url }) =>
+      url.includes('/logs')
+        ? json({
+            items: [{ id: 'e', createdAt: AT, workflowId: null }, {}],
+            totalCount: 2,
+            page: 0,
+            pageSize: 20,
+          })
+        : url.endsWith('/birds')
+          ? json([{ id: 1 }, 'odd'])
+          : json({ id: 'AB' }),
+    );
+    const { value: birds } = await ends(client.searchBirds('682'));
+    expect(birds.map((bird) => (bird.ok ? bird.entry.nestId : bird.reason))).toEqual([
+      '682',
+      'not an object',
+    ]);
+    const { value: page } = await ends(client.getBirdLogs('682', '1', QUERY));
+    expect(page.items[0]).toMatchObject({ ok: true, entry: { nestId: '682', birdId: '1' } });
+    expect(page.items[1]).toMatchObject({ ok: false, reason: 'no usable id' });
+    const { value: flight } = await ends(client.getFlight('682', '1', 'AB'));
+    expect(flight).toMatchObject({ ok: true, entry: { id: 'ab', birdId: '1', nestId: '682' } });
+  });
+
+  test.each([
+    ['Thu, 02 Jul 2026 12:00:05 GMT', TEST_START_US + 5_000_000],
+    ['soon', null],
+    [undefined, null],
+  ])('the service has %s on its clock', async (date, us) => {
+    const { client, ends } = openRegion(() => ({ body: '[]', headers: date === undefined ? {} : { date } }));
+    expect((await ends(client.searchNests())).serverTimeUs).toBe(us);
+  });
+
+  test.each<[Reply, ErrorCode]>([
+    [{ status: 301, headers: { location: '/login' } }, 'redirected'],
+    [json({ title: 'Bad' }, 400), 'bad_request'],
+    [{ status: 401 }, 'unauthorized'],
+    [{ status: 403 }, 'forbidden'],
+    [json({ title: 'Not Found' }, 404), 'not_found'],
+    [{ status: 408 }, 'timeout'],
+    [{ status: 418 }, 'bad_request'],
+    [{ status: 429 }, 'rate_limited'],
+    [{ status: 500 }, 'unavailable'],
+    [{ status: 502, body: '<h1>Bad Gateway</h1>' }, 'unavailable'],
+    [{ status: 503 }, 'unavailable'],
+    [{ status: 200, body: '<html>Please wait</html>' }, 'not_json'],
+    [{ status: 200, body: '[{"id":"1"' }, 'not_json'],
+    [{ status: 204, body: '' }, 'not_json'],
+    [{ status: 200, body: '{"items":[]}' }, 'unexpected_shape'],
+    [{ status: 200, body: 'null' }, 'unexpected_shape'],
+    [unreachable(), 'unreachable'],
+  ])('%j is %s', async (reply, code) => {
+    const { client, outcomes, ends } = openRegion(() => reply);
+    await expect(ends(client.searchNests())).rejects.toEqual(failsWith(code));
+    expect(new Set(outcomes())).toEqual(new Set([code]));
+  });
+
+  test('the problem detail of an error is kept whole, with the status', async () => {
+    const problem = { type: 'about:blank', title: 'Not manual', status: 400, traceId: '00-1', extra: [1] };
+    const { client, ends } = openRegion(() => json(problem, 400));
+    const failure = failsWith('bad_request', { status: 400, problem });
+    await expect(ends(client.call('flyBird', { nestId: '1', birdId: '2' }))).rejects.toEqual(failure);
+  });
+
+  test('a bug in the transport is not taken for a failure of the service', async () => {
+    const { client, outcomes, ends, sent } = openRegion(() => {
+      throw new RangeError('a bug');
+    });
+    await expect(ends(client.searchNests())).rejects.toThrow(new RangeError('a bug'));
+    expect(outcomes()).toEqual(['bug']);
+    expect(sent).toHaveLength(1);
+    expect(client.health().health).toBe('up');
+  });
+
+  test('what writes has happened, whatever its body', async () => {
+    const bodies = ['', 'OK', '{"a":1}'];
+    const { client, ends } = openRegion((_request, number) => ({ body: bodies[number - 1]! }));
+    const fly = () => ends(client.call('flyBird', { nestId: '1', birdId: '2' }));
+    expect([await fly(), await fly(), await fly()]).toEqual([
+      { status: 200, body: '', json: null },
+      { status: 200, body: 'OK', json: null },
+      { status: 200, body: '{"a":1}', json: { a: 1 } },
+    ]);
+  });
+});
+
+describe('tries', () => {
+  test('a read is tried again after waits that grow by chance, and succeeds', async () => {
+    const at: number[] = [];
+    const { client, clock, ends, outcomes } = openRegion((_request, number) => {
+      at.push(clock.monotonicMs());
+      return number < 4 ? unreachable() : { body: '[]' };
+    });
+    expect((await ends(client.searchNests())).value).toEqual([]);
+    expect(at.slice(1).map((ms, index) => Math.round((ms - at[index]!) / 10) * 10)).toEqual([250, 500, 1000]);
+    expect(outcomes()).toEqual(['unreachable', 'unreachable', 'unreachable', 'ok']);
+  });
+
+  test('a read that fails four times ends with its own failure', async () => {
+    const { client, sent, ends } = openRegion(() => ({ status: 502 }));
+    await expect(ends(client.searchNests())).rejects.toEqual(failsWith('unavailable', { status: 502 }));
+    expect(sent).toHaveLength(4);
+  });
+
+  test.each(['not_found', 'bad_request', 'redirected', 'unexpected_shape'] as const)(
+    '%s is not tried again',
+    async (code) => {
+      const status = { not_found: 404, bad_request: 400, redirected: 302, unexpected_shape: 200 }[code];
+      const { client, sent, ends } = openRegion(() => ({ status, body: '{}' }));
+      await expect(ends(client.searchNests())).rejects.toEqual(failsWith(code));
+      expect(sent).toHaveLength(1);
+    },
+  );
+
+  test.each(OPERATIONS.filter(({ writes }) => writes).map(({ id, hasBody }) => [id, hasBody] as const))(
+    '%s is sent once, whatever happens',
+    async (id, hasBody) => {
+      for (const reply of [unreachable(), { status: 503 }, { status: 429 }]) {
+        const { client, sent, ends } = openRegion(() => reply);
+        const given = { flyBird: { birdId: '2' }, removeUserFromNest: { userId: '7' } };
+        const parameters = { nestId: '1', ...given[id as keyof typeof given] };
+        await expect(ends(client.call(id, parameters, hasBody ? '{}' : undefined))).rejects.toThrow();
+        expect(sent).toHaveLength(1);
+      }
+    },
+  );
+
+  test('retries end where the budget does', async () => {
+    const { client, sent, ends } = openRegion((_request, number) =>
+      number % 2 ? { status: 404 } : unreachable(),
+    );
+    const calls = 40;
+    for (let call = 0; call < calls; call += 1) await ends(client.searchNests().catch(() => {}));
+    // Ten are saved at first, and a tenth comes with every request.
+    expect(sent.length - calls).toBeLessThanOrEqual(10 + sent.length / 10);
+    expect(sent.length - calls).toBeGreaterThan(10);
+  });
+
+  test('the first failure is told, not the closed breaker that it led to', async () => {
+    const { client, ends } = openRegion(() => unreachable());
+    const calls = Array.from({ length: 3 }, () => client.searchNests().catch((error: unknown) => error));
+    const failures = await ends(Promise.all(calls));
+    expect(failures).toEqual([failsWith('unreachable'), failsWith('unreachable'), failsWith('unreachable')]);
+    await expect(ends(client.searchNests())).rejects.toEqual(failsWith('circuit_open'));
+  });
+});
+
+describe('being slowed down', () => {
+  test.each([
+    ['7', 7000],
+    ['0.5', 1000],
+    ['Thu, 02 Jul 2026 12:00:09 GMT', 9000],
+    ['Thu, 02 Jul 2026 11:00:00 GMT', 1000],
+    ['in a while', 1000],
+    ['-5', 1000],
+    ['99999999999', 3_600_000],
+    [undefined, 1000],
+  ])('Retry-After %s is a pause of at least %d ms', async (retryAfter, leastMs) => {
+    const at: number[] = [];
+    const { client, clock, ends } = openRegion((_request, number) => {
+      at.push(clock.monotonicMs());
+      const headers: Record<string, string> = retryAfter === undefined ? {} : { 'retry-after': retryAfter };
+      return number === 1 ? { status: 429, headers } : { body: '[]' };
+    });
+    const call = client.searchNests();
+    await clock.advance(4_000_000);
+    await ends(call);
+    const pauseMs = at[1]! - at[0]!;
+    expect(pauseMs).toBeGreaterThanOrEqual(leastMs);
+    expect(pauseMs).toBeLessThan(leastMs * 1.1 + 500);
+  });
+
+  test('a date is meant on the service’s clock', async () => {
+    const at: number[] = [];
+    const { client, clock, ends } = openRegion((_request, number) => {
+      at.push(clock.monotonicMs());
+      const headers = {
+        date: 'Thu, 02 Jul 2026 15:00:00 GMT',
+        'retry-after': 'Thu, 02 Jul 2026 15:00:20 GMT',
+      };
+      return number === 1 ? { status: 429, headers } : { body: '[]' };
+    });
+    await ends(client.searchNests());
+    expect(at[1]! - at[0]!).toBeGreaterThanOrEqual(20_000);
+    expect(at[1]! - at[0]!).toBeLessThan(23_000);
+  });
+
+  test('a 403 that names a wait is a limit, not a refusal of the token', async () => {
+    const { client, ends } = openRegion((_request, number) =>
+      number < 3 ? { status: 403, headers: { 'retry-after': '1' } } : { body: '[]' },
+    );
+    await ends(client.searchNests());
+    expect(client.health().health).toBe('up');
+  });
+});
+
+describe('the region', () => {
+  test('goes down with failures, tells so, and comes back with a probe', async () => {
+    let isDown = true;
+    const { client, clock, ends } = openRegion(() => (isDown ? { status: 500 } : { body: '[]' }));
+    const changes: string[] = [];
+    client.onHealthChange(({ health, reason }) => changes.push(`${health}: ${reason}`));
+    await ends(client.searchNests().catch(() => {}));
+    await ends(client.searchNests().catch(() => {}));
+    expect(client.health()).toMatchObject({ health: 'down' });
+    expect(client.slack()).toBe(false);
+    isDown = false;
+    await ends(client.ready());
+    await ends(client.searchNests());
+    expect(changes).toEqual(['down: searchNests of eu: the service answered 500', 'up: the service answers']);
+    expect(client.health().sinceUs).toBe(clock.nowUs());
+    expect(client.rate()).toBe(2);
+  });
+
+  test('is not down because things are missing from it', async () => {
+    const { client, ends } = openRegion(() => ({ status: 404 }));
+    for (let time = 0; time < 30; time += 1) await ends(client.getNest('1').catch(() => {}));
+    expect(client.health().health).toBe('up');
+  });
+
+  test('reports each try and each change of the rate', async () => {
+    const { client, clock, happened, ends } = openRegion(async () => {
+      await new Promise<void>((resolve) => clock.setTimer(120, resolve));
+      return { body: '[]' };
+    });
+    await ends(client.searchNests());
+    expect(happened).toEqual([
+      { what: 'rate_limit', region: 'eu', requestsPerSecond: 100 },
+      { what: 'request', region: 'eu', operation: 'searchNests', durationMs: 120 },
+    ]);
+  });
+});
+
+describe('the token', () => {
+  test.each([
+    ['is empty', ''],
+    ['holds a control character', 'a\nb'],
+    ['holds a control character', 'a\u0000b'],
+  ])('that %s is not sent', async (fault, text) => {
+    const { client, sent, ends } = openRegion(() => ({ body: '[]' }), { token: secretFrom(() => text) });
+    await expect(ends(client.searchNests())).rejects.toThrow(`the token of eu ${fault}`);
+    expect(sent).toEqual([]);
+    expect(client.health()).toMatchObject({ health: 'unauthorized' });
+  });
+
+  test('goes out as it is, and is read anew for each request', async () => {
+    const tokens = ['a#b$[c]…', 'second'];
+    const { client, sent, ends } = openRegion(() => ({ body: '[]' }), {
+      token: secretFrom(() => tokens.shift()!),
+    });
+    await ends(client.searchNests());
+    await ends(client.searchNests());
+    expect(sent.map(({ headers }) => headers.authorization)).toEqual(['a#b$[c]…', 'second']);
+  });
+
+  test('when refused is not tried again, but probed every five minutes', async () => {
+    const { client, clock, sent, ends } = openRegion(() => ({ status: 401 }));
+    await expect(ends(client.searchNests())).rejects.toEqual(failsWith('unauthorized'));
+    await expect(ends(client.searchNests())).rejects.toEqual(failsWith('unauthorized'));
+    expect(sent).toHaveLength(1);
+    const beganMs = clock.monotonicMs();
+    await ends(client.ready());
+    expect((clock.monotonicMs() - beganMs) / 60_000).toBeGreaterThanOrEqual(4);
+    await ends(client.searchNests().catch(() => {}));
+    expect(sent).toHaveLength(2);
+    expect(client.health().health).toBe('unauthorized');
+  });
+
+  test('when replaced under way is simply used', async () => {
+    let token = 'old';
+    const { client, sent, ends } = openRegion(
+      ({ headers }) => {
+        token = 'new';
+        return headers.authorization === 'new' ? { body: '[]' } : { status: 401 };
+      },
+      { token: secretFrom(() => token) },
+    );
+    await ends(client.searchNests());
+    expect(sent.map(({ headers }) => headers.authorization)).toEqual(['old', 'new']);
+    expect(client.health().health).toBe('up');
+  });
+
+  test('when replaced later is tried within half a minute, also after its file could not be read', async () => {
+    let read = () => 'old';
+    const { client, clock, ends } = openRegion(
+      ({ headers }) => (headers.authorization === 'new' ? { body: '[]' } : { status: 401 }),
+      { token: secretFrom(() => read()) },
+    );
+    await ends(client.searchNests().catch(() => {}));
+    let isReady = false;
+    client.ready().then(() => {
+      isReady = true;
+    });
+    read = () => {
+      throw new Error('no such file');
+    };
+    await clock.advance(45_000);
+    expect(isReady).toBe(false);
+    read = () => 'new';
+    await clock.advance(30_000);
+    expect(isReady).toBe(true);
+    await ends(client.searchNests());
+    expect(client.health().health).toBe('up');
+    await clock.advance(60_000);
+    expect(clock.pending()).toBe(0);
+  });
+
+  test('appears in no failure and no report', async () => {
+    const { client, happened, ends } = openRegion(() => ({ status: 401, body: '{"title":"no"}' }), {
+      token: secretFrom(() => 'canary'),
+    });
+    const failure = await ends(client.searchNests().catch((error: Error) => error));
+    expect(JSON.stringify([failure, String(failure), happened, client.health()])).not.toContain('canary');
+  });
+});
+
+describe('closing', () => {
+  test('ends calls that wait, lets those under way finish, and leaves no timer', async () => {
+    const held = Promise.withResolvers<Reply>();
+    const { client, clock } = openRegion(
+      (_request, number) => (number === 1 ? held.promise : unreachable()),
+      {
+        concurrency: 2,
+      },
+    );
+    await clock.advance(1000);
+    const ended: string[] = [];
+    const watch = (name: string, call: Promise<unknown>) =>
+      call.then(
+        () => ended.push(name),
+        (error: { code: string }) => ended.push(`${name}: ${error.code}`),
+      );
+    watch('under way', client.searchNests());
+    watch('between tries', client.searchNests());
+    watch('waiting', client.searchNests());
+    await clock.advance(0);
+    watch('closed', client.close());
+    await clock.advance(0);
+    expect(ended.sort()).toEqual(['between tries: cancelled', 'waiting: cancelled']);
+    await expect(client.searchNests()).rejects.toEqual(failsWith('cancelled'));
+    await client.ready();
+    held.resolve({ body: '[]' });
+    await clock.advance(0);
+    expect(ended.slice(2).sort()).toEqual(['closed', 'under way']);
+    expect(clock.pending()).toBe(0);
+  });
+});

@@ -1,0 +1,339 @@
+import { describe, expect, test } from 'vitest';
+import { createPace, type Outcome, type Permit } from '../../src/service/pace.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+
+const ANSWER: Outcome = { met: 'answer' };
+const FAILURE: Outcome = { met: 'failure', reason: 'no answer' };
+
+function start({ requestsPerSecond = 1000, concurrency = 4, startPerSecond = 1000 } = {}) {
+  const clock = createVirtualClock();
+  const rates: number[] = [];
+  const pace = createPace({
+    requestsPerSecond,
+    concurrency,
+    startPerSecond,
+    clock,
+    random: () => 0,
+    onRate: (level) => rates.push(level),
+  });
+  const told: string[] = [];
+  return {
+    clock,
+    pace,
+    rates,
+    /** What was admitted, offered or refused, in order. */
+    told,
+    /** Asks for a turn under a name; the permit comes with `settle`. */
+    request(name: string): { settle(outcome?: Outcome): void } {
+      let permit: Permit | undefined;
+      pace.admit().then(
+        (given) => {
+          permit = given;
+          told.push(name);
+        },
+        (error: { code: string }) => told.push(`${name}: ${error.code}`),
+      );
+      return { settle: (outcome = ANSWER) => permit!.settle(outcome) };
+    },
+    ready(name: string, signal?: AbortSignal) {
+      pace.ready(signal).then(() => told.push(name));
+    },
+    /** Requests that all end so, one after the other, each when its turn has come. */
+    async ends(times: number, outcome: Outcome): Promise<void> {
+      for (let time = 0; time < times; time += 1) {
+        let permit: Permit | undefined;
+        pace.admit().then((given) => {
+          permit = given;
+        });
+        await clock.advanceUntil(() => permit !== undefined);
+        permit!.settle(outcome);
+      }
+    },
+    /** Lets promises settle, and a few tokens come. */
+    settles: () => clock.advance(10),
+  };
+}
+
+describe('turns', () => {
+  test('come in the order of arrival, as many at once as there are slots', async () => {
+    const { request, told, clock } = start({ concurrency: 2 });
+    await clock.advance(1000);
+    const [first, second] = ['a', 'b', 'c', 'd'].map(request);
+    await clock.advance(1000);
+    expect(told).toEqual(['a', 'b']);
+    second!.settle();
+    await clock.advance(1000);
+    expect(told).toEqual(['a', 'b', 'c']);
+    first!.settle();
+    first!.settle();
+    await clock.advance(1000);
+    expect(told).toEqual(['a', 'b', 'c', 'd']);
+  });
+
+  test('are spaced by the rate', async () => {
+    const { request, told, clock } = start({ requestsPerSecond: 2, startPerSecond: 2, concurrency: 9 });
+    for (const name of ['a', 'b', 'c', 'd']) request(name);
+    await clock.advance(0);
+    expect(told).toHaveLength(1);
+    await clock.advance(1000);
+    expect(told).toHaveLength(3);
+    await clock.advance(500);
+    expect(told).toHaveLength(4);
+  });
+
+  test('rate changes are told, small ones not', async () => {
+    const { rates, clock, pace } = start({ startPerSecond: 2, requestsPerSecond: 8 });
+    expect(rates).toEqual([2]);
+    const sending = Array.from({ length: 60 }, async () => (await pace.admit()).settle(ANSWER));
+    await clock.advance(10_000);
+    await Promise.all(sending);
+    expect(rates.length).toBeGreaterThan(3);
+    expect(rates.at(-1)).toBe(8);
+    expect(pace.rate()).toBe(8);
+    const steps = rates.slice(1).map((level, at) => level / rates[at]!);
+    expect(Math.min(...steps)).toBeGreaterThanOrEqual(1.01);
+  });
+});
+
+describe('ready', () => {
+  test('resolves at once where a request could leave, and leaves the turn to whoever asks next', async () => {
+    const { ready, request, told, settles } = start();
+    ready('ready');
+    await settles();
+    request('a');
+    await settles();
+    expect(told).toEqual(['ready', 'a']);
+  });
+
+  test('a turn is offered to one at a time, and on when nobody takes it', async () => {
+    const { pace, ready, request, told, clock } = start({ requestsPerSecond: 1, startPerSecond: 1 });
+    await pace.admit();
+    pace.ready().then(() => request('taken by the first'));
+    ready('the second');
+    ready('the third');
+    await clock.advance(1000);
+    expect(told).toEqual(['taken by the first']);
+    await clock.advance(1000);
+    expect(told).toEqual(['taken by the first', 'the second', 'the third']);
+  });
+
+  test('who was offered a turn goes ahead of those who came later', async () => {
+    const { pace, request, told, clock } = start({ requestsPerSecond: 1, startPerSecond: 1 });
+    await pace.admit();
+    pace.ready().then(() => request('chosen'));
+    request('b');
+    request('c');
+    await clock.advance(3000);
+    expect(told).toEqual(['chosen', 'b', 'c']);
+  });
+
+  test('waits for a slot, and gives up with its signal', async () => {
+    const { request, ready, told, settles } = start({ concurrency: 1 });
+    const first = request('a');
+    const leaving = new AbortController();
+    await settles();
+    ready('given up', leaving.signal);
+    ready('ready');
+    ready('aborted before', AbortSignal.abort());
+    await settles();
+    expect(told).toEqual(['a', 'aborted before']);
+    leaving.abort();
+    await settles();
+    expect(told).toEqual(['a', 'aborted before', 'given up']);
+    first.settle();
+    await settles();
+    expect(told.at(-1)).toBe('ready');
+    leaving.abort();
+  });
+
+  test('the next is served when the head of the queue gives up', async () => {
+    const { pace, ready, request, told, settles } = start();
+    const leaving = new AbortController();
+    await pace.ready();
+    // The offered turn holds the next one back for a moment.
+    ready('held', leaving.signal);
+    leaving.abort();
+    request('a');
+    await settles();
+    expect(told).toEqual(['held', 'a']);
+  });
+});
+
+describe('a region that does not answer', () => {
+  test('fails waiting requests at once, and lets one probe through when its time has come', async () => {
+    const { pace, request, told, clock, ends } = start();
+    await clock.advance(1000);
+    await ends(5, FAILURE);
+    expect(pace.health().health).toBe('down');
+    request('too early');
+    await clock.advance(0);
+    expect(told).toEqual(['too early: circuit_open']);
+
+    const ready = pace.ready().then(() => told.push('ready to probe'));
+    await clock.advance(1600);
+    await ready;
+    const probe = request('probe');
+    const behind = request('behind the probe');
+    await clock.advance(0);
+    expect(told.slice(1)).toEqual(['ready to probe', 'probe', 'behind the probe: circuit_open']);
+
+    pace.ready().then(() => told.push('ready again'));
+    await clock.advance(60_000);
+    expect(told).toHaveLength(4);
+    probe.settle();
+    await clock.advance(0);
+    expect(told.at(-1)).toBe('ready again');
+    expect(pace.health()).toMatchObject({ health: 'up', reason: 'the service answers' });
+    expect(behind).toBeDefined();
+  });
+
+  test('requests that wait for their turn fail when the breaker opens', async () => {
+    const { request, told, clock } = start({ requestsPerSecond: 1, startPerSecond: 1, concurrency: 9 });
+    const five = ['1', '2', '3', '4', '5'].map(request);
+    await clock.advance(4500);
+    request('waiting');
+    for (const one of five) one.settle(FAILURE);
+    await clock.advance(0);
+    expect(told.at(-1)).toBe('waiting: circuit_open');
+  });
+
+  test('returns at two requests a second', async () => {
+    const { pace, clock, ends, rates } = start();
+    await ends(5, FAILURE);
+    await clock.advance(2000);
+    await ends(1, ANSWER);
+    expect(pace.rate()).toBe(2);
+    expect(rates.at(-1)).toBe(2);
+  });
+
+  test('with a refused token says so, and probes when told of a new one', async () => {
+    const { pace, request, told, clock, ends } = start();
+    const seen: string[] = [];
+    pace.onHealthChange(({ health, reason }) => seen.push(`${health}: ${reason}`));
+    await ends(1, { met: 'unauthorized', reason: '401' });
+    request('refused');
+    pace.ready().then(() => told.push('ready'));
+    await clock.advance(200_000);
+    expect(told).toEqual(['refused: unauthorized']);
+    pace.probeNow();
+    await clock.advance(0);
+    expect(told.at(-1)).toBe('ready');
+    await ends(1, ANSWER);
+    expect(seen).toEqual(['unauthorized: 401', 'up: the service answers']);
+  });
+
+  test('three 403s in a row are a refused token, one of them is not', async () => {
+    const { pace, ends } = start();
+    const forbidden: Outcome = { met: 'forbidden', reason: '403' };
+    await ends(2, forbidden);
+    await ends(1, ANSWER);
+    await ends(2, forbidden);
+    expect(pace.health().health).toBe('up');
+    await ends(1, forbidden);
+    expect(pace.health().health).toBe('unauthorized');
+  });
+});
+
+describe('refusals', () => {
+  test('429s are no outage, however many', async () => {
+    const { pace, ends } = start();
+    await ends(50, { met: 'refusal' });
+    expect(pace.health().health).toBe('up');
+  });
+
+  test('a 429 tells that a region which was down answers', async () => {
+    const { pace, clock, ends } = start();
+    await ends(5, FAILURE);
+    await clock.advance(2000);
+    await ends(1, { met: 'refusal' });
+    expect(pace.health().health).toBe('up');
+  });
+
+  test('a 429 tells nothing about a refused token', async () => {
+    const { pace, clock, ends } = start();
+    await ends(1, { met: 'unauthorized', reason: '401' });
+    await clock.advance(300_000);
+    await ends(1, { met: 'refusal' });
+    expect(pace.health().health).toBe('unauthorized');
+  });
+
+  test('503s are an outage when each follows a pause, not when they come in one burst', async () => {
+    const { pace, clock, ends } = start({ concurrency: 8 });
+    await clock.advance(1000);
+    const burst = await Promise.all(Array.from({ length: 8 }, () => pace.admit()));
+    for (const permit of burst) permit.settle({ met: 'refusal', reason: '503' });
+    expect(pace.health().health).toBe('up');
+    await ends(4, { met: 'refusal', reason: '503' });
+    expect(pace.health()).toMatchObject({ health: 'down', reason: '503' });
+  });
+});
+
+describe('retries', () => {
+  test('are ten at first and then a tenth of what is sent', async () => {
+    const { pace, ends } = start();
+    const taken = () => {
+      let count = 0;
+      while (pace.takeRetry()) count += 1;
+      return count;
+    };
+    expect(taken()).toBe(10);
+    await ends(55, ANSWER);
+    expect(taken()).toBe(5);
+    await ends(500, ANSWER);
+    expect(taken()).toBe(10);
+  });
+});
+
+describe('slack', () => {
+  test('is there while tokens, slots and health allow more than is asked', async () => {
+    const { pace, request, clock, ends } = start({ concurrency: 4 });
+    await clock.advance(1000);
+    expect(pace.slack()).toBe(true);
+    const first = request('a');
+    await clock.advance(0);
+    expect(pace.slack()).toBe(true);
+    request('b');
+    await clock.advance(10);
+    expect(pace.slack()).toBe(false);
+    first.settle();
+    await clock.advance(1000);
+    expect(pace.slack()).toBe(true);
+    await ends(5, FAILURE);
+    await clock.advance(1000);
+    expect(pace.slack()).toBe(false);
+  });
+
+  test('is not there while anything waits', async () => {
+    const { pace, request, clock } = start({ requestsPerSecond: 2, startPerSecond: 2 });
+    for (const name of ['a', 'b', 'c']) request(name);
+    await clock.advance(0);
+    expect(pace.slack()).toBe(false);
+  });
+});
+
+describe('closing', () => {
+  test('ends all waiting and resolves when what is under way has ended', async () => {
+    const { pace, request, ready, told, settles, clock } = start({ concurrency: 1 });
+    const underWay = request('under way');
+    request('waiting');
+    ready('ready');
+    await settles();
+    const closed = pace.close().then(() => told.push('closed'));
+    await settles();
+    expect(told).toEqual(['under way', 'waiting: cancelled', 'ready']);
+    request('late');
+    ready('late ready');
+    await settles();
+    expect(told.slice(3).sort()).toEqual(['late ready', 'late: cancelled']);
+    underWay.settle();
+    await closed;
+    expect(told.at(-1)).toBe('closed');
+    expect(clock.pending()).toBe(0);
+  });
+
+  test('resolves at once where nothing is under way, also a second time', async () => {
+    const { pace } = start();
+    await pace.close();
+    await pace.close();
+  });
+});

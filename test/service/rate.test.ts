@@ -1,0 +1,264 @@
+import { describe, expect, test } from 'vitest';
+import { createRate, type Rate } from '../../src/service/rate.ts';
+
+/** A rate on a clock that only these steps move. */
+function start({ ceiling = 50, startPerSecond = 2, chance = 0 } = {}) {
+  let nowMs = 1000;
+  const rate = createRate({ ceiling, startPerSecond, random: () => chance, nowMs });
+  return {
+    rate,
+    now: () => nowMs,
+    passes(ms: number) {
+      nowMs += ms;
+    },
+    /** Sends as fast as the rate allows for a while; answers how many left. */
+    saturated(ms: number, latencyMs = 50): number {
+      const endMs = nowMs + ms;
+      let sent = 0;
+      for (;;) {
+        const waitMs = rate.waitMs(nowMs);
+        if (nowMs + waitMs > endMs) break;
+        nowMs += waitMs;
+        if (waitMs > 0) continue;
+        rate.take(nowMs);
+        rate.answered(latencyMs, nowMs);
+        sent += 1;
+      }
+      nowMs = endMs;
+      return sent;
+    },
+    refused: (retryAfterMs?: number, sentAtMs = nowMs) => rate.refused(sentAtMs, retryAfterMs, nowMs),
+  };
+}
+
+const levelOf = (rate: Rate) => Number(rate.level().toFixed(2));
+
+describe('while rising', () => {
+  test('the level doubles every two seconds up to the ceiling, as long as requests wait for it', () => {
+    const { rate, saturated } = start();
+    const levels = [levelOf(rate)];
+    for (let step = 0; step < 6; step += 1) {
+      saturated(2000);
+      levels.push(Math.round(rate.level()));
+    }
+    expect(levels).toEqual([2, 4, 8, 16, 32, 50, 50]);
+  });
+
+  test('it does not grow by what nobody waits for', () => {
+    const { rate, passes, now } = start();
+    for (let sent = 0; sent < 100; sent += 1) {
+      passes(1000);
+      expect(rate.waitMs(now())).toBe(0);
+      rate.take(now());
+      rate.answered(50, now());
+    }
+    expect(rate.level()).toBe(2);
+  });
+
+  test('it begins where it is told to, never above the ceiling', () => {
+    expect(start({ startPerSecond: 30 }).rate.level()).toBe(30);
+    expect(start({ ceiling: 1 }).rate.level()).toBe(1);
+    const low = start({ ceiling: 1 });
+    low.saturated(60_000);
+    expect(low.rate.level()).toBe(1);
+  });
+});
+
+describe('the spacing', () => {
+  test('after a rest at most half a second of the level leaves at once', () => {
+    const { rate, passes, now } = start({ ceiling: 20, startPerSecond: 20 });
+    passes(60_000);
+    let atOnce = 0;
+    while (rate.waitMs(now()) === 0) {
+      rate.take(now());
+      atOnce += 1;
+    }
+    expect(atOnce).toBe(10);
+    expect(rate.waitMs(now())).toBeCloseTo(50, 5);
+  });
+
+  test('there is room only with half of that left, and in no pause', () => {
+    const { rate, passes, now, refused } = start({ ceiling: 20, startPerSecond: 20 });
+    passes(60_000);
+    expect(rate.hasRoom(now())).toBe(true);
+    for (let sent = 0; sent < 6; sent += 1) rate.take(now());
+    expect(rate.hasRoom(now())).toBe(false);
+    passes(60_000);
+    refused();
+    expect(rate.hasRoom(now())).toBe(false);
+  });
+});
+
+describe('a refusal', () => {
+  test('makes a pause of at least Retry-After, and at least a second', () => {
+    const asked = start();
+    asked.refused(7000);
+    expect(asked.rate.waitMs(asked.now())).toBe(7000);
+    const silent = start();
+    silent.refused();
+    expect(silent.rate.waitMs(silent.now())).toBe(1000);
+    const spread = start({ chance: 0.5 });
+    spread.refused(1000);
+    expect(spread.rate.waitMs(spread.now())).toBeCloseTo(1050);
+  });
+
+  test('again and again makes the pauses double up to a minute, until something is accepted', () => {
+    const { rate, passes, now, refused } = start();
+    const pauses = [];
+    for (let time = 0; time < 8; time += 1) {
+      refused();
+      const waitMs = rate.waitMs(now());
+      pauses.push(Math.round(waitMs / 1000));
+      passes(waitMs + 1);
+    }
+    expect(pauses).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+    rate.answered(50, now());
+    refused();
+    expect(Math.round(rate.waitMs(now()) / 1000)).toBeLessThanOrEqual(20);
+  });
+
+  test('while rising halves the level; soon after another takes 30 %; after a clean time 15 %', () => {
+    const { rate, saturated, refused, passes } = start();
+    saturated(4000);
+    const first = rate.level();
+    refused();
+    expect(rate.level()).toBeCloseTo(first * 0.5);
+    passes(1000);
+    saturated(3000);
+    const second = rate.level();
+    refused();
+    expect(rate.level()).toBeCloseTo(second * 0.7);
+    passes(1000);
+    saturated(40_000);
+    const third = rate.level();
+    refused();
+    expect(rate.level()).toBeCloseTo(third * 0.85);
+  });
+
+  test('of a request that left before the last cut is no news', () => {
+    const { rate, passes, refused, now } = start();
+    const sentAtMs = now();
+    passes(100);
+    expect(refused(undefined, sentAtMs)).toBe(true);
+    const level = rate.level();
+    passes(50);
+    expect(refused(3000, sentAtMs)).toBe(false);
+    expect(rate.level()).toBe(level);
+    expect(rate.waitMs(now())).toBe(3000);
+  });
+
+  test('never brings the level to a standstill', () => {
+    const { rate, refused, passes } = start();
+    for (let time = 0; time < 50; time += 1) {
+      refused();
+      passes(61_000);
+    }
+    expect(rate.level()).toBe(0.05);
+  });
+});
+
+describe('while holding', () => {
+  function heldAt10() {
+    const one = start({ startPerSecond: 10, ceiling: 10 });
+    one.saturated(1000);
+    one.refused();
+    one.passes(1000);
+    return one;
+  }
+
+  test('the level returns quickly, stays long just below the refused one, and then goes beyond it', () => {
+    const low = start({ startPerSecond: 20, ceiling: 100 });
+    low.refused();
+    low.passes(1000);
+    // Cut from 20 to 10, aiming at 15.
+    const levels = [15, 30, 45, 60, 75, 90, 120].map((second, index, all) => {
+      low.saturated((second - (all[index - 1] ?? 0)) * 1000);
+      return levelOf(low.rate);
+    });
+    const [atQuarter, atHalf, , atPlateau, beyond, , twice] = levels as [number, ...number[]];
+    expect(atQuarter).toBeGreaterThan(12.5);
+    expect(atHalf).toBeGreaterThan(14);
+    expect(atPlateau).toBeCloseTo(15, 1);
+    expect(beyond).toBeLessThan(15.3);
+    expect(twice).toBeCloseTo(20, 0);
+  });
+
+  test('a long pause makes the next probe of the level later', () => {
+    const short = start({ startPerSecond: 20, ceiling: 100 });
+    const long = start({ startPerSecond: 20, ceiling: 100 });
+    short.refused();
+    long.refused(30_000);
+    for (const one of [short, long]) {
+      one.passes(30_000);
+      one.saturated(90_000);
+    }
+    expect(short.rate.level()).toBeGreaterThan(15);
+    expect(long.rate.level()).toBeLessThan(14);
+  });
+
+  test('a ceiling that was refused once is aimed at again', () => {
+    const { rate, saturated } = heldAt10();
+    expect(rate.level()).toBeCloseTo(7);
+    saturated(300_000);
+    expect(rate.level()).toBe(10);
+  });
+
+  test('time in which nothing waited does not count', () => {
+    const { rate, passes, now } = heldAt10();
+    const before = rate.level();
+    passes(600_000);
+    rate.waitMs(now());
+    rate.take(now());
+    expect(rate.level()).toBeLessThan(before * 1.01);
+  });
+});
+
+describe('latency', () => {
+  test('that leaves its band takes 10 % at a time, no more than every five seconds', () => {
+    const { rate, saturated } = start({ startPerSecond: 50 });
+    saturated(10_000, 50);
+    expect(rate.level()).toBe(50);
+    saturated(4000, 800);
+    expect(rate.level()).toBeGreaterThan(44.9);
+    expect(rate.level()).toBeLessThan(50);
+  });
+
+  test('that always varied so is within its band', () => {
+    const { rate, saturated } = start({ startPerSecond: 50 });
+    for (let second = 0; second < 60; second += 1) saturated(200, second % 2 === 0 ? 20 : 600);
+    expect(rate.level()).toBe(50);
+  });
+
+  test('alone never brings the level below one a second', () => {
+    const { rate, saturated } = start({ startPerSecond: 2, ceiling: 2 });
+    saturated(30_000, 10);
+    for (let step = 1; step < 60; step += 1) saturated(10_000, 10 * 3 ** step);
+    expect(rate.level()).toBeGreaterThanOrEqual(1);
+    expect(rate.level()).toBeLessThan(2);
+  });
+});
+
+describe('after an outage', () => {
+  test('the level begins at 2 and rises to just below the level that was refused', () => {
+    const { rate, saturated, refused, passes, now } = start({ startPerSecond: 40 });
+    refused();
+    passes(1000);
+    saturated(60_000);
+    const borne = rate.level();
+    rate.restart(now());
+    expect(rate.level()).toBe(2);
+    saturated(8000);
+    expect(rate.level()).toBeGreaterThan(borne * 0.84);
+    expect(rate.level()).toBeLessThan(borne * 0.95);
+  });
+
+  test('it rises to the ceiling where nothing was refused, and sends no burst', () => {
+    const { rate, saturated, passes, now } = start({ startPerSecond: 50 });
+    passes(60_000);
+    rate.restart(now());
+    rate.take(now());
+    expect(rate.waitMs(now())).toBeGreaterThan(400);
+    saturated(12_000);
+    expect(rate.level()).toBe(50);
+  });
+});

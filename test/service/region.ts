@@ -1,0 +1,66 @@
+import { NestwatchError } from '../../src/errors.ts';
+import type { Happening } from '../../src/report.ts';
+import { type Secret, secret } from '../../src/secret.ts';
+import { createServiceClient } from '../../src/service/client.ts';
+import type { HttpRequest, HttpResponse, Transport } from '../../src/transport.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+
+export type Reply = Partial<HttpResponse> | NestwatchError;
+
+export const json = (value: unknown, status = 200): Reply => ({ status, body: JSON.stringify(value) });
+export const unreachable = () => new NestwatchError('unreachable', 'no answer from eu.example: ECONNRESET');
+
+/**
+ * A client of one region on a virtual clock. `answer` is the service: what it says to each request, by its number
+ * from 1; it may take its time.
+ */
+export function openRegion(
+  answer: (request: HttpRequest, number: number) => Reply | Promise<Reply>,
+  options: { token?: Secret; requestsPerSecond?: number; startPerSecond?: number; concurrency?: number } = {},
+) {
+  const clock = createVirtualClock();
+  const sent: HttpRequest[] = [];
+  const happened: Happening[] = [];
+  const transport: Transport = {
+    async send(request) {
+      sent.push(request);
+      const reply = await answer(request, sent.length);
+      if (reply instanceof Error) throw reply;
+      return { status: 200, headers: {}, body: '', ...reply };
+    },
+    close: async () => {},
+  };
+  const client = createServiceClient({
+    region: {
+      name: 'eu',
+      baseUrl: 'https://eu.example/api-rest',
+      token: options.token ?? secret('t0ken'),
+      requestsPerSecond: options.requestsPerSecond ?? 100,
+      concurrency: options.concurrency ?? 8,
+    },
+    transport,
+    clock,
+    random: () => 0.5,
+    report: (happening) => happened.push(happening),
+    startPerSecond: options.startPerSecond ?? 100,
+  });
+  return {
+    clock,
+    client,
+    sent,
+    happened,
+    /** Moves the clock until the call has ended. */
+    async ends<T>(call: Promise<T>): Promise<T> {
+      let ended = false;
+      const end = () => {
+        ended = true;
+      };
+      call.then(end, end);
+      await clock.advanceUntil(() => ended);
+      return call;
+    },
+    /** What the requests so far came to, as reported. */
+    outcomes: () =>
+      happened.flatMap((one) => (one.what === 'request' ? [one.failure ?? ('ok' as const)] : [])),
+  };
+}
