@@ -1,0 +1,25 @@
+import type { Clock } from '../clock.ts';
+import { NestwatchError } from '../errors.ts';
+import type { Store } from './store.ts';
+
+export interface StoreOptions {
+  /** `sqlite:data/nestwatch.db`, `sqlite:/abs/olute.db` or `sqlite::memory:`. */
+  readonly url: string;
+  readonly clock: Clock;
+}
+
+/** Opens the store that the configuration's `store.url` names. */
+export async function openStore({ url, clock }: StoreOptions): Promise<Store> {
+  const [, scheme = '', path = ''] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
+  if (scheme === 'postgres' || scheme === 'postgresql') {
+    throw new NestwatchError(
+      'config_invalid',
+      'store.url: PostgreSQL is not supported by this version; use sqlite:data/nestwatch.db.',
+    );
+  }
+  if (scheme !== 'sqlite' || path === '') {
+    throw new NestwatchError('config_invalid', 'store.url must look like sqlite:data/nestwatch.db.');
+  }
+  const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');
+  return openSqliteStore({ path, clock });
+}

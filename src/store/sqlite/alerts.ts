@@ -1,0 +1,160 @@
+import type { Alert } from '../../alerts/alert.ts';
+import type { Transaction } from '../store.ts';
+import { prepareChunks } from './chunks.ts';
+import { type Connection, textList } from './connection.ts';
+import type { EventRow, Events } from './events.ts';
+
+type Alerts = Pick<
+  Transaction,
+  | 'alertsOfScopes'
+  | 'scopesWithAlerts'
+  | 'alertsDue'
+  | 'putAlerts'
+  | 'linkEvents'
+  | 'alertEvents'
+  | 'changedAlerts'
+  | 'markRouted'
+  | 'alerts'
+  | 'countAlerts'
+  | 'deleteAlerts'
+>;
+
+export interface AlertRow {
+  readonly body: string;
+}
+
+export function createAlerts(connection: Connection, events: Events): Alerts {
+  const ofScopes = connection.prepare<AlertRow>(
+    'SELECT body FROM alert WHERE scope IN (SELECT value FROM json_each(?)) ORDER BY id',
+  );
+  const scopes = connection.prepare<{ scope: string }>(
+    'SELECT DISTINCT scope FROM alert WHERE region = ? ORDER BY scope',
+  );
+  const due = connection.prepare<AlertRow>(
+    'SELECT body FROM alert WHERE due_us <= ? ORDER BY due_us, id LIMIT ?',
+  );
+  const put = connection.prepare(
+    `INSERT INTO alert (id, region, scope, alertname, severity, state, starts_us, due_us, changed, body)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET region = excluded.region, scope = excluded.scope, alertname = excluded.alertname,
+       severity = excluded.severity, state = excluded.state, starts_us = excluded.starts_us,
+       due_us = excluded.due_us, changed = coalesce(changed, excluded.changed), body = excluded.body`,
+  );
+  const newest = connection.prepare<{ changed: number | null }>('SELECT max(changed) AS changed FROM alert');
+  const number = connection.prepare<{ alert: number }>('SELECT alert FROM alert WHERE id = ?');
+  const link = prepareChunks(
+    connection,
+    5,
+    (rows) =>
+      `INSERT INTO link (alert, seq, occurred_us, stream, event_id) VALUES ${rows}
+       ON CONFLICT DO UPDATE SET occurred_us = excluded.occurred_us, stream = excluded.stream,
+         event_id = excluded.event_id`,
+  );
+  const linked = connection.prepare<EventRow & { readonly seq: number }>(
+    `SELECT link.seq, event.* FROM link JOIN event
+       ON event.occurred_us = link.occurred_us AND event.stream = link.stream AND event.id = link.event_id
+     WHERE link.alert = (SELECT alert FROM alert WHERE id = ?) AND link.seq > ?
+     ORDER BY link.seq DESC LIMIT ?`,
+  );
+  const changed = connection.prepare<AlertRow>(
+    'SELECT body FROM alert WHERE changed IS NOT NULL ORDER BY changed LIMIT ?',
+  );
+  const routed = connection.prepare(
+    'UPDATE alert SET changed = NULL WHERE changed IS NOT NULL AND id IN (SELECT value FROM json_each(?))',
+  );
+  const inState = connection.prepare<AlertRow>(
+    'SELECT body FROM alert WHERE state = ? ORDER BY starts_us DESC, id LIMIT ?',
+  );
+  const count = connection.prepare<{ alertname: string; severity: string; state: string; count: number }>(
+    `SELECT alertname, severity, state, count(*) AS count FROM alert
+     GROUP BY alertname, severity, state ORDER BY alertname, severity, state`,
+  );
+  const remove = connection.prepare('DELETE FROM alert WHERE id IN (SELECT value FROM json_each(?))');
+  const unlink = connection.prepare(
+    `DELETE FROM link WHERE alert IN
+       (SELECT alert FROM alert WHERE id IN (SELECT value FROM json_each(?)))`,
+  );
+  const leave = connection.prepare(
+    'DELETE FROM group_member WHERE alert_id IN (SELECT value FROM json_each(?))',
+  );
+
+  // Counts on from what waits; where nothing waits, the order may begin anew.
+  let lastChanged = newest.get()?.changed ?? 0;
+
+  return {
+    async alertsOfScopes(wanted) {
+      return ofScopes.all(textList(wanted)).map(alertOf);
+    },
+    async scopesWithAlerts(region) {
+      return scopes.all(region).map((row) => row.scope);
+    },
+    async alertsDue(nowUs, limit) {
+      return due.all(nowUs, limit).map(alertOf);
+    },
+    async putAlerts(alerts) {
+      for (const alert of alerts) {
+        lastChanged += 1;
+        put.run(
+          alert.id,
+          regionOf(alert.scope),
+          alert.scope,
+          alert.alertname,
+          alert.labels.severity ?? '',
+          alert.state,
+          alert.startsAtUs,
+          alert.dueAtUs,
+          lastChanged,
+          JSON.stringify(alert),
+        );
+      }
+    },
+    async linkEvents(links) {
+      const numbers = new Map<string, number>();
+      link(links.length, (index, values) => {
+        const { alertId, seq, event } = links[index]!;
+        const alert = numbers.get(alertId) ?? number.get(alertId)?.alert;
+        const place = events.placeOf(event);
+        if (alert === undefined) throw new Error(`The alert ${alertId} is not in the store.`);
+        if (!place) throw new Error(`The event ${event.key} is not in the store.`);
+        numbers.set(alertId, alert);
+        values.push(alert, seq, place.occurred_us, place.stream, place.id);
+      });
+    },
+    async alertEvents(alertId, afterSeq, limit) {
+      return linked
+        .all(alertId, afterSeq, limit)
+        .map((row) => ({ alertId, seq: row.seq, event: events.fromRow(row) }));
+    },
+    async changedAlerts(limit) {
+      return changed.all(limit).map(alertOf);
+    },
+    async markRouted(alertIds) {
+      routed.run(textList(alertIds));
+    },
+    async alerts({ state, limit }) {
+      const states = state === undefined ? ['firing', 'resolved'] : [state];
+      return states
+        .flatMap((one) => inState.all(one, limit).map(alertOf))
+        .sort((a, b) => b.startsAtUs - a.startsAtUs)
+        .slice(0, limit);
+    },
+    async countAlerts() {
+      return count.all().map((row) => ({ ...row }));
+    },
+    async deleteAlerts(alertIds) {
+      const list = textList(alertIds);
+      unlink.run(list);
+      remove.run(list);
+      leave.run(list);
+    },
+  };
+}
+
+/** A scope is a region or begins with one. */
+function regionOf(scope: string): string {
+  return scope.split('/', 1)[0]!;
+}
+
+export function alertOf(row: AlertRow): Alert {
+  return JSON.parse(row.body) as Alert;
+}

@@ -1,0 +1,109 @@
+/**
+ * One SQLite connection with what the rest of this room relies on:
+ *
+ * - Text survives exactly. SQLite keeps UTF-8, which cannot hold half of a surrogate pair; such text is kept as JSON
+ *   that begins with a quotation mark, and so is text that begins with one itself.
+ * - Failures are translated once, here.
+ * - A transaction in which a statement failed is over: SQLite may have rolled it back by itself, and what came next
+ *   would be committed alone. Every later statement of it throws the same failure.
+ */
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
+import { storeFailure } from './failure.ts';
+
+export type Value = string | number | null | Uint8Array;
+
+export interface Statement<Row> {
+  all(...values: Value[]): Row[];
+  get(...values: Value[]): Row | undefined;
+  /** Returns the number of rows that it changed. */
+  run(...values: Value[]): number;
+}
+
+export interface Connection {
+  /** `Row` names the columns with what they hold; the caller vouches for it. */
+  prepare<Row = unknown>(sql: string): Statement<Row>;
+  /** Runs statements without results, outside of the rule on failed transactions. */
+  exec(sql: string): void;
+  isTransaction(): boolean;
+  /** The first failure of a statement since `forget`. */
+  failure(): unknown;
+  forget(): void;
+  close(): void;
+}
+
+/** How long to wait for another program that writes to the store, say an `sqlite3` shell; nothing else runs then. */
+const BUSY_TIMEOUT_MS = 250;
+
+export function openConnection(path: string): Connection {
+  function translated<T>(call: () => T): T {
+    try {
+      return call();
+    } catch (error) {
+      throw storeFailure(error, path);
+    }
+  }
+
+  const db = translated(() => new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, defensive: true }));
+  let failed: { readonly error: unknown } | undefined;
+
+  function guarded<T>(call: () => T): T {
+    if (failed) throw failed.error;
+    try {
+      return call();
+    } catch (error) {
+      failed = { error: storeFailure(error, path) };
+      throw failed.error;
+    }
+  }
+
+  return {
+    prepare<Row>(sql: string): Statement<Row> {
+      const statement: StatementSync = translated(() => db.prepare(sql));
+      return {
+        all: (...values) => guarded(() => statement.all(...inputs(values)).map((row) => decoded(row) as Row)),
+        get: (...values) =>
+          guarded(() => {
+            const row = statement.get(...inputs(values));
+            return row && (decoded(row) as Row);
+          }),
+        run: (...values) => guarded(() => Number(statement.run(...inputs(values)).changes)),
+      };
+    },
+    exec: (sql) => translated(() => db.exec(sql)),
+    isTransaction: () => db.isTransaction,
+    failure: () => failed?.error,
+    forget() {
+      failed = undefined;
+    },
+    close: () => translated(() => db.close()),
+  };
+}
+
+/** A list of texts as one parameter, to be read by `json_each`. */
+export function textList(texts: readonly string[]): string {
+  return JSON.stringify(texts.map(encodeText));
+}
+
+export function encodeText(text: string): string {
+  return text.startsWith('"') || !text.isWellFormed() ? JSON.stringify(text) : text;
+}
+
+export function decodeText(text: string): string {
+  return text.startsWith('"') ? (JSON.parse(text) as string) : text;
+}
+
+function inputs(values: Value[]): SQLInputValue[] {
+  for (let index = 0; index < values.length; index += 1) {
+    const value = values[index];
+    if (typeof value === 'string') values[index] = encodeText(value);
+  }
+  return values;
+}
+
+function decoded(row: Record<string, unknown>): Record<string, unknown> {
+  for (const column in row) {
+    const value = row[column];
+    if (typeof value === 'string') row[column] = decodeText(value);
+  }
+  return row;
+}

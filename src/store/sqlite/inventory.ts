@@ -1,0 +1,85 @@
+import type { BirdRecord, NestRecord, Transaction } from '../store.ts';
+import type { Connection } from './connection.ts';
+
+type Inventory = Pick<Transaction, 'regionSince' | 'nests' | 'putNests' | 'birds' | 'putBirds'>;
+
+interface NestRow {
+  readonly region: string;
+  readonly nest_id: string;
+  readonly name: string;
+  readonly present: number;
+}
+
+interface BirdRow extends NestRow {
+  readonly bird_id: string;
+  readonly status: string;
+  readonly trigger_type: string;
+  readonly status_since_us: number;
+}
+
+export function createInventory(connection: Connection): Inventory {
+  const since = connection.prepare<{ since_us: number }>('SELECT since_us FROM region WHERE region = ?');
+  const watch = connection.prepare('INSERT INTO region (region, since_us) VALUES (?, ?)');
+  const nests = connection.prepare<NestRow>('SELECT * FROM nest WHERE region = ? ORDER BY nest_id');
+  const birds = connection.prepare<BirdRow>('SELECT * FROM bird WHERE region = ? ORDER BY bird_id');
+  const putNest = connection.prepare(
+    `INSERT INTO nest (region, nest_id, name, present) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET name = excluded.name, present = excluded.present`,
+  );
+  const putBird = connection.prepare(
+    `INSERT INTO bird (region, bird_id, nest_id, name, status, trigger_type, present, status_since_us)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET nest_id = excluded.nest_id, name = excluded.name, status = excluded.status,
+       trigger_type = excluded.trigger_type, present = excluded.present,
+       status_since_us = excluded.status_since_us`,
+  );
+
+  return {
+    async regionSince(region, nowUs) {
+      const known = since.get(region);
+      if (known) return known.since_us;
+      watch.run(region, nowUs);
+      return nowUs;
+    },
+    async nests(region) {
+      return nests.all(region).map(nestRecord);
+    },
+    async putNests(records) {
+      for (const nest of records) putNest.run(nest.region, nest.nestId, nest.name, nest.present ? 1 : 0);
+    },
+    async birds(region) {
+      return birds.all(region).map(birdRecord);
+    },
+    async putBirds(records) {
+      for (const bird of records) {
+        putBird.run(
+          bird.region,
+          bird.birdId,
+          bird.nestId,
+          bird.name,
+          bird.status,
+          bird.triggerType,
+          bird.present ? 1 : 0,
+          bird.statusSinceUs,
+        );
+      }
+    },
+  };
+}
+
+function nestRecord(row: NestRow): NestRecord {
+  return { region: row.region, nestId: row.nest_id, name: row.name, present: row.present === 1 };
+}
+
+function birdRecord(row: BirdRow): BirdRecord {
+  return {
+    region: row.region,
+    birdId: row.bird_id,
+    nestId: row.nest_id,
+    name: row.name,
+    status: row.status,
+    triggerType: row.trigger_type,
+    present: row.present === 1,
+    statusSinceUs: row.status_since_us,
+  };
+}

@@ -1,0 +1,195 @@
+/**
+ * The schema, as the steps that lead to it. `PRAGMA user_version` counts the steps that a store has taken; a step
+ * that was released is never changed, a new one is added behind it. Each runs in a transaction of its own.
+ *
+ * What decides the shape: events and their instants come in order, so a key that begins with the time is appended
+ * to, stays fast at any size and is pruned from its beginning; a random id as the key costs a page write per row.
+ */
+export const MIGRATIONS: readonly string[] = [
+  `
+  CREATE TABLE region (
+    region TEXT PRIMARY KEY,
+    since_us INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE nest (
+    region TEXT NOT NULL,
+    nest_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    present INTEGER NOT NULL,
+    PRIMARY KEY (region, nest_id)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE bird (
+    region TEXT NOT NULL,
+    bird_id TEXT NOT NULL,
+    nest_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    status TEXT NOT NULL,
+    trigger_type TEXT NOT NULL,
+    present INTEGER NOT NULL,
+    status_since_us INTEGER NOT NULL,
+    PRIMARY KEY (region, bird_id)
+  ) STRICT, WITHOUT ROWID;
+
+  -- AUTOINCREMENT: a number is never given twice.
+  CREATE TABLE stream (
+    stream INTEGER PRIMARY KEY AUTOINCREMENT,
+    region TEXT NOT NULL,
+    feed TEXT NOT NULL,
+    bird_id TEXT NOT NULL,
+    cursor_us INTEGER NOT NULL,
+    UNIQUE (region, feed, bird_id)
+  ) STRICT;
+
+  CREATE TABLE event (
+    occurred_us INTEGER NOT NULL,
+    stream INTEGER NOT NULL,
+    -- The last part of the key; region and feed are the stream's.
+    id TEXT NOT NULL,
+    type TEXT NOT NULL,
+    occurred_at TEXT NOT NULL,
+    observed_us INTEGER NOT NULL,
+    nest_id TEXT NOT NULL,
+    nest TEXT NOT NULL,
+    bird_id TEXT NOT NULL,
+    bird TEXT NOT NULL,
+    message TEXT NOT NULL,
+    attributes TEXT NOT NULL,
+    PRIMARY KEY (occurred_us, stream, id)
+  ) STRICT, WITHOUT ROWID;
+  -- Answers what concerns one stream (counts, ids) and finds an id without reading bodies.
+  CREATE INDEX event_of_stream ON event (stream, occurred_us);
+
+  -- Every question about Flights concerns one stream, so the stream comes first here.
+  CREATE TABLE flight (
+    stream INTEGER NOT NULL,
+    started_us INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    status TEXT NOT NULL,
+    open INTEGER NOT NULL,
+    ends INTEGER NOT NULL,
+    PRIMARY KEY (stream, started_us, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX flight_open ON flight (stream) WHERE open = 1;
+  CREATE INDEX flight_ended ON flight (started_us) WHERE open = 0;
+
+  CREATE TABLE quarantine (
+    stream INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    kept_us INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    raw TEXT NOT NULL,
+    UNIQUE (stream, hash)
+  ) STRICT;
+  CREATE INDEX quarantine_by_age ON quarantine (kept_us);
+
+  CREATE TABLE alert (
+    alert INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    region TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    alertname TEXT NOT NULL,
+    severity TEXT NOT NULL,
+    state TEXT NOT NULL,
+    starts_us INTEGER NOT NULL,
+    due_us INTEGER,
+    -- Position among the alerts that wait to be routed; null for none.
+    changed INTEGER,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX alert_scope ON alert (scope);
+  CREATE INDEX alert_region ON alert (region, scope);
+  CREATE INDEX alert_due ON alert (due_us) WHERE due_us IS NOT NULL;
+  CREATE INDEX alert_changed ON alert (changed) WHERE changed IS NOT NULL;
+  CREATE INDEX alert_state ON alert (state, starts_us);
+
+  -- The events of an alert, by its number and theirs within it.
+  CREATE TABLE link (
+    alert INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    occurred_us INTEGER NOT NULL,
+    stream INTEGER NOT NULL,
+    event_id TEXT NOT NULL,
+    PRIMARY KEY (alert, seq)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX link_by_age ON link (occurred_us);
+
+  CREATE TABLE alert_group (
+    key TEXT PRIMARY KEY,
+    next_flush_us INTEGER NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX alert_group_due ON alert_group (next_flush_us);
+
+  CREATE TABLE group_member (
+    group_key TEXT NOT NULL,
+    alert_id TEXT NOT NULL,
+    told_seq INTEGER NOT NULL,
+    told_state TEXT NOT NULL,
+    PRIMARY KEY (group_key, alert_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX group_member_alert ON group_member (alert_id);
+
+  -- Events wait here whole, so that retention never takes what is unsent.
+  CREATE TABLE forward (
+    receiver TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    PRIMARY KEY (receiver, seq)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE notification (
+    seq INTEGER PRIMARY KEY,
+    body TEXT NOT NULL
+  ) STRICT;
+
+  -- \`seq\` is the order of creation. \`turn\` is 1 where no earlier delivery of the same lane stands in the way: kept
+  -- here so that finding work never walks over what waits behind something else.
+  CREATE TABLE delivery (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    notification INTEGER NOT NULL,
+    notification_id TEXT NOT NULL,
+    receiver TEXT NOT NULL,
+    integration TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    lane TEXT NOT NULL,
+    turn INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    created_us INTEGER NOT NULL,
+    next_attempt_us INTEGER NOT NULL,
+    settled_us INTEGER NOT NULL,
+    last_error TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX delivery_waiting ON delivery (receiver, position, next_attempt_us)
+    WHERE turn = 1 AND state IN ('pending', 'retry', 'ambiguous');
+  CREATE INDEX delivery_lane ON delivery (receiver, position, lane, turn)
+    WHERE lane <> '' AND state IN ('pending', 'leased', 'retry', 'ambiguous');
+  CREATE INDEX delivery_leased ON delivery (receiver, position, lane) WHERE state = 'leased';
+  CREATE INDEX delivery_undelivered ON delivery (state) WHERE state <> 'delivered';
+  CREATE INDEX delivery_settled ON delivery (settled_us) WHERE settled_us > 0;
+  CREATE INDEX delivery_notification ON delivery (notification);
+
+  -- How many deliveries there are, kept by triggers: counting a million rows would hold up everything else.
+  CREATE TABLE delivery_count (
+    receiver TEXT NOT NULL,
+    state TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (receiver, state)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TRIGGER delivery_counted AFTER INSERT ON delivery BEGIN
+    INSERT INTO delivery_count VALUES (new.receiver, new.state, 1)
+      ON CONFLICT DO UPDATE SET count = count + 1;
+  END;
+  CREATE TRIGGER delivery_moved AFTER UPDATE OF state ON delivery WHEN new.state <> old.state BEGIN
+    UPDATE delivery_count SET count = count - 1 WHERE receiver = old.receiver AND state = old.state;
+    INSERT INTO delivery_count VALUES (new.receiver, new.state, 1)
+      ON CONFLICT DO UPDATE SET count = count + 1;
+  END;
+  CREATE TRIGGER delivery_dropped AFTER DELETE ON delivery BEGIN
+    UPDATE delivery_count SET count = count - 1 WHERE receiver = old.receiver AND state = old.state;
+  END;
+  `,
+];

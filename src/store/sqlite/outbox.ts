@@ -1,0 +1,216 @@
+/**
+ * The outbox. A delivery is claimable while it is `pending`, `retry` or `ambiguous`, its instant has come and it is
+ * its lane's turn. The turn belongs to the oldest unsettled delivery of a lane, unless another one of the lane is
+ * leased: then it comes back when that one settles. `turn` is kept in the row and given anew whenever a delivery of
+ * the lane settles. A lane is one receiver's integration's own: a slow one never holds up another.
+ */
+import type { Notification } from '../../alerts/group.ts';
+import type { Delivery, DeliveryState, Transaction } from '../store.ts';
+import type { Connection } from './connection.ts';
+
+type Outbox = Pick<
+  Transaction,
+  | 'enqueue'
+  | 'claim'
+  | 'dueDeliveries'
+  | 'settle'
+  | 'recoverLeases'
+  | 'deliveries'
+  | 'delivery'
+  | 'countDeliveries'
+>;
+
+interface DeliveryRow {
+  readonly seq: number;
+  readonly id: string;
+  readonly notification_id: string;
+  readonly receiver: string;
+  readonly integration: string;
+  readonly position: number;
+  readonly lane: string;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly created_us: number;
+  readonly next_attempt_us: number;
+  readonly settled_us: number;
+  readonly last_error: string;
+}
+
+type Lane = Pick<DeliveryRow, 'receiver' | 'position' | 'lane'>;
+
+interface ClaimedRow extends DeliveryRow {
+  readonly body: string;
+}
+
+/** What `delivery_waiting` and `delivery_lane` are partial on; the text must be the same for SQLite to use them. */
+const CLAIMABLE = "turn = 1 AND state IN ('pending', 'retry', 'ambiguous')";
+const LANE = 'receiver = ? AND position = ? AND lane = ?';
+const UNSETTLED = "lane <> '' AND state IN ('pending', 'leased', 'retry', 'ambiguous')";
+
+export function createOutbox(connection: Connection): Outbox {
+  const putNotification = connection.prepare<{ seq: number }>(
+    'INSERT INTO notification (body) VALUES (?) RETURNING seq',
+  );
+  const putDelivery = connection.prepare(
+    `INSERT INTO delivery (id, notification, notification_id, receiver, integration, position, lane, turn, state,
+       attempts, created_us, next_attempt_us, settled_us, last_error)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+  );
+  const waitsIn = connection.prepare(`SELECT 1 FROM delivery WHERE ${LANE} AND ${UNSETTLED} LIMIT 1`);
+  const isLeasedIn = connection.prepare(`SELECT 1 FROM delivery WHERE ${LANE} AND state = 'leased'`);
+  const loseTurn = connection.prepare(
+    `UPDATE delivery SET turn = 0 WHERE ${LANE} AND turn = 1 AND ${UNSETTLED}`,
+  );
+  const takeTurn = connection.prepare(
+    `UPDATE delivery SET turn = 1
+     WHERE seq = (
+       SELECT seq FROM delivery WHERE ${LANE} AND turn = 0 AND ${UNSETTLED} ORDER BY seq LIMIT 1)`,
+  );
+  const due = connection.prepare<ClaimedRow>(
+    `SELECT delivery.*, notification.body FROM delivery JOIN notification ON notification.seq = notification
+     WHERE receiver = ? AND position = ? AND next_attempt_us <= ? AND ${CLAIMABLE}
+     ORDER BY next_attempt_us, delivery.seq LIMIT ?`,
+  );
+  const lease = connection.prepare(
+    "UPDATE delivery SET state = 'leased', attempts = attempts + 1 WHERE seq = ?",
+  );
+  const nextIntegration = connection.prepare<{ receiver: string; position: number }>(
+    `SELECT receiver, position FROM delivery WHERE (receiver, position) > (?, ?) AND ${CLAIMABLE}
+     ORDER BY receiver, position LIMIT 1`,
+  );
+  const isDue = connection.prepare(
+    `SELECT 1 FROM delivery WHERE receiver = ? AND position = ? AND next_attempt_us <= ? AND ${CLAIMABLE} LIMIT 1`,
+  );
+  const later = connection.prepare<{ at_us: number | null }>(
+    `SELECT min(next_attempt_us) AS at_us FROM delivery
+     WHERE receiver = ? AND position = ? AND next_attempt_us > ? AND ${CLAIMABLE}`,
+  );
+  const settle = connection.prepare<Lane>(
+    `UPDATE delivery SET state = ?2, next_attempt_us = ?3, last_error = ?4, settled_us = ?5 WHERE id = ?1
+     RETURNING receiver, position, lane`,
+  );
+  const recover = connection.prepare<Lane>(
+    `UPDATE delivery SET state = 'ambiguous', next_attempt_us = ? WHERE state = 'leased'
+     RETURNING receiver, position, lane`,
+  );
+  const newest = connection.prepare<DeliveryRow>(
+    'SELECT * FROM delivery WHERE (?1 IS NULL OR receiver = ?1) ORDER BY seq DESC LIMIT ?2',
+  );
+  const newestDelivered = connection.prepare<DeliveryRow>(
+    `SELECT * FROM delivery NOT INDEXED
+     WHERE (?1 IS NULL OR receiver = ?1) AND state = ?3 ORDER BY seq DESC LIMIT ?2`,
+  );
+  const newestInState = connection.prepare<DeliveryRow>(
+    `SELECT * FROM delivery INDEXED BY delivery_undelivered
+     WHERE (?1 IS NULL OR receiver = ?1) AND state = ?3 AND state <> 'delivered' ORDER BY seq DESC LIMIT ?2`,
+  );
+  const one = connection.prepare<ClaimedRow>(
+    `SELECT delivery.*, notification.body FROM delivery JOIN notification ON notification.seq = notification
+     WHERE id = ?`,
+  );
+  const count = connection.prepare<{ receiver: string; state: DeliveryState; count: number }>(
+    'SELECT receiver, state, count FROM delivery_count WHERE count > 0 ORDER BY receiver, state',
+  );
+
+  /** Most are delivered, so those are found by walking back; the others have an index. */
+  function listed(state: DeliveryState | undefined, receiver: string | null, limit: number): DeliveryRow[] {
+    if (state === undefined) return newest.all(receiver, limit);
+    return (state === 'delivered' ? newestDelivered : newestInState).all(receiver, limit, state);
+  }
+
+  function giveTurn({ receiver, position, lane }: Lane): void {
+    if (lane === '') return;
+    loseTurn.run(receiver, position, lane);
+    if (!isLeasedIn.get(receiver, position, lane)) takeTurn.run(receiver, position, lane);
+  }
+
+  return {
+    async enqueue(notification, deliveries) {
+      if (deliveries.length === 0) return;
+      const { seq } = putNotification.get(JSON.stringify(notification))!;
+      for (const delivery of deliveries) {
+        const { receiver, position, lane } = delivery;
+        const turn = lane === '' || !waitsIn.get(receiver, position, lane);
+        putDelivery.run(
+          delivery.id,
+          seq,
+          delivery.notificationId,
+          receiver,
+          delivery.integration,
+          position,
+          lane,
+          turn ? 1 : 0,
+          delivery.state,
+          delivery.attempts,
+          delivery.createdAtUs,
+          delivery.nextAttemptAtUs,
+          delivery.settledAtUs,
+          delivery.lastError,
+        );
+      }
+    },
+    async claim(receiver, position, nowUs, limit) {
+      return due.all(receiver, position, nowUs, limit).map((row) => {
+        lease.run(row.seq);
+        return claimed({ ...row, state: 'leased', attempts: row.attempts + 1 });
+      });
+    },
+    async dueDeliveries(nowUs) {
+      const integrations: { receiver: string; position: number }[] = [];
+      let nextAtUs: number | undefined;
+      let at: { receiver: string; position: number } | undefined = { receiver: '', position: -1 };
+      for (;;) {
+        at = nextIntegration.get(at.receiver, at.position);
+        if (!at) break;
+        const { receiver, position } = at;
+        if (isDue.get(receiver, position, nowUs)) integrations.push({ receiver, position });
+        const atUs = later.get(receiver, position, nowUs)?.at_us ?? undefined;
+        if (atUs !== undefined && (nextAtUs === undefined || atUs < nextAtUs)) nextAtUs = atUs;
+      }
+      return { due: integrations, ...(nextAtUs === undefined ? {} : { nextAtUs }) };
+    },
+    async settle(settlements, nowUs) {
+      for (const { id, state, nextAttemptAtUs, lastError } of settlements) {
+        const settledUs = state === 'retry' || state === 'ambiguous' ? 0 : nowUs;
+        const row = settle.get(id, state, nextAttemptAtUs, lastError, settledUs);
+        if (row) giveTurn(row);
+      }
+    },
+    async recoverLeases(nowUs) {
+      const recovered = recover.all(nowUs);
+      recovered.forEach(giveTurn);
+      return recovered.length;
+    },
+    async deliveries({ state, receiver, limit }) {
+      return listed(state, receiver ?? null, limit).map(record);
+    },
+    async delivery(id) {
+      const row = one.get(id);
+      return row && claimed(row);
+    },
+    async countDeliveries() {
+      return count.all().map((row) => ({ ...row }));
+    },
+  };
+}
+
+function claimed(row: ClaimedRow) {
+  return { delivery: record(row), notification: JSON.parse(row.body) as Notification };
+}
+
+function record(row: DeliveryRow): Delivery {
+  return {
+    id: row.id,
+    notificationId: row.notification_id,
+    receiver: row.receiver,
+    integration: row.integration,
+    position: row.position,
+    lane: row.lane,
+    state: row.state,
+    attempts: row.attempts,
+    createdAtUs: row.created_us,
+    nextAttemptAtUs: row.next_attempt_us,
+    settledAtUs: row.settled_us,
+    lastError: row.last_error,
+  };
+}

@@ -1,0 +1,145 @@
+/**
+ * Durable ingest (sweep → SQLite file) beside the bare read ceiling (undici `request` + `JSON.parse` of the same
+ * pages), interleaved in one run so that the ratio holds on a noisy machine.
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Pool } from 'undici';
+import { RULE_DEFAULTS } from '../../src/alerts/rule.ts';
+import { systemClock } from '../../src/clock.ts';
+import { formatInstant } from '../../src/instant.ts';
+import { createCommit } from '../../src/intake/commit.ts';
+import { birdLogEvent } from '../../src/intake/entry-event.ts';
+import { createLogStream } from '../../src/intake/log-stream.ts';
+import { jsonOf, serverTimeUs } from '../../src/service/answer.ts';
+import type { Answer, PageQuery } from '../../src/service/client.ts';
+import { type BirdLogEntry, type Page, readBirdLogEntry, readPage } from '../../src/service/resources.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { openTransport } from '../../src/transport.ts';
+import { ENTRIES_PER_STREAM, FIRST_ENTRY_US } from './page-server.ts';
+
+const STREAMS = 8;
+const PAGE_SIZE = 100;
+
+export interface IngestFigures {
+  readonly bareEntriesPerSecond: number;
+  readonly ingestEntriesPerSecond: number;
+  readonly ratio: number;
+}
+
+async function bareRead(url: string): Promise<number> {
+  const pool = new Pool(url, { connections: STREAMS });
+  const began = performance.now();
+  let read = 0;
+  await Promise.all(
+    Array.from({ length: STREAMS }, async () => {
+      for (let index = 0; index < ENTRIES_PER_STREAM; index += PAGE_SIZE) {
+        const from = encodeURIComponent(formatInstant(FIRST_ENTRY_US + index * 1_000_000));
+        const path = `/api-rest/nests/1/birds/1/logs?page=0&pageSize=${PAGE_SIZE}&ascending=true&from=${from}`;
+        const { body } = await pool.request({ path, method: 'GET' });
+        read += (JSON.parse(await body.text()) as { items: unknown[] }).items.length;
+      }
+    }),
+  );
+  const perSecond = (read / (performance.now() - began)) * 1000;
+  await pool.close();
+  return perSecond;
+}
+
+async function ingest(url: string, path: string): Promise<number> {
+  const clock = systemClock();
+  const store = await openSqliteStore({ path, clock });
+  const transport = openTransport({ connections: STREAMS, timeoutMs: 30_000, maxBodyBytes: 16 << 20 });
+  // The pace begins at 2 requests a second and would be all that is measured: the bench reads without it.
+  async function read(birdId: string, query: PageQuery): Promise<Answer<Page<BirdLogEntry>>> {
+    const from = encodeURIComponent(formatInstant(query.fromUs ?? 0));
+    const path = `/api-rest/nests/1/birds/1/logs?page=${query.page}&pageSize=${query.pageSize}&ascending=true&from=${from}`;
+    const response = await transport.send({ method: 'GET', url: `${url}${path}`, headers: {} });
+    const page = readPage(jsonOf(response, path), (item) => readBirdLogEntry(item, { nestId: '1', birdId }));
+    if (!page) throw new Error('not a page');
+    return { value: page, serverTimeUs: serverTimeUs(response) };
+  }
+  // The default rules decide over every entry, as in production.
+  const rules = [
+    {
+      kind: 'BirdTriggerFailing',
+      match: [],
+      labels: {},
+      annotations: {},
+      ...RULE_DEFAULTS.BirdTriggerFailing,
+    },
+  ] as const;
+  const commit = createCommit({ store, rules, forward: [], clock, report: () => {}, changed: () => {} });
+  const names = { nest: () => 'Marketing', bird: () => 'Translate blog', nestOf: () => '682' };
+  const streams = Array.from({ length: STREAMS }, (_, index) =>
+    createLogStream(
+      {
+        region: 'eu',
+        feed: 'bird_log',
+        birdId: String(index),
+        read: (query) => read(String(index), query),
+        toEvent: (entry, observedAtUs) => birdLogEvent('eu', String(index), entry, names, observedAtUs),
+        birdStatus: () => 'active',
+      },
+      {
+        store,
+        commit,
+        clock,
+        report: () => {},
+        pageSize: () => PAGE_SIZE,
+        shrinkPages: () => false,
+        overlapUs: () => 120_000_000,
+        firstFromUs: () => FIRST_ENTRY_US - 1,
+        watchedSinceUs: () => 0,
+      },
+    ),
+  );
+  const signal = new AbortController().signal;
+  const began = performance.now();
+  let stored = 0;
+  await Promise.all(
+    streams.map(async (stream) => {
+      for (let more = true; more; ) {
+        const polled = await stream.poll(signal);
+        stored += polled.fresh.length;
+        more = polled.more;
+      }
+    }),
+  );
+  const perSecond = (stored / (performance.now() - began)) * 1000;
+  await transport.close();
+  await store.close();
+  if (stored !== STREAMS * ENTRIES_PER_STREAM) throw new Error(`stored ${stored} entries`);
+  return perSecond;
+}
+
+const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
+
+export async function benchIngest(rounds = 3): Promise<IngestFigures> {
+  const server = fork(join(import.meta.dirname, 'page-server.ts'));
+  const [{ port }] = (await once(server, 'message')) as [{ port: number }];
+  const url = `http://127.0.0.1:${port}`;
+  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bench-'));
+  const bare: number[] = [];
+  const ingested: number[] = [];
+  try {
+    for (let round = 0; round < rounds; round += 1) {
+      bare.push(await bareRead(url));
+      ingested.push(await ingest(url, join(folder, `${round}.db`)));
+    }
+  } finally {
+    server.disconnect();
+    rmSync(folder, { recursive: true });
+  }
+  const [bareEntriesPerSecond, ingestEntriesPerSecond] = [median(bare), median(ingested)];
+  return {
+    bareEntriesPerSecond,
+    ingestEntriesPerSecond,
+    ratio: ingestEntriesPerSecond / bareEntriesPerSecond,
+  };
+}
+
+if (import.meta.main) console.log(await benchIngest());

@@ -1,0 +1,45 @@
+/**
+ * A process of its own that uses a store, for tests of what only a second process shows.
+ * `node child.ts hold PATH` opens the store, says `open` and keeps it. `node child.ts write PATH FIRST` writes as fast
+ * as it can and says the number of each transaction when it is durable.
+ */
+import { systemClock } from '../../src/clock.ts';
+import { codeOf } from '../../src/errors.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { event, NOW_US } from './contract/samples.ts';
+
+const [mode, path = '', first = '0'] = process.argv.slice(2);
+
+/** What one numbered transaction writes: all of it or nothing must be found. */
+export const EVENTS_PER_TRANSACTION = 3;
+
+try {
+  const store = await openSqliteStore({ path, clock: systemClock() });
+  process.stdout.write('open\n');
+  if (mode === 'hold') process.stdin.resume();
+  if (mode === 'write') {
+    let next = Number(first);
+    await Promise.all(
+      Array.from({ length: 8 }, async (_, writer) => {
+        for (;;) {
+          const number = next++;
+          await store.transaction(async (tx) => {
+            const { stream } = await tx.openStream('eu', 'notification', String(writer));
+            const events = Array.from({ length: EVENTS_PER_TRANSACTION }, (_, part) =>
+              event(`${number}-${part}`, {
+                occurredAtUs: NOW_US + number,
+                message: 'x'.repeat(number % 2000),
+              }),
+            );
+            await tx.insertEvents(stream, events);
+            await tx.putNests([{ region: 'eu', nestId: String(number), name: 'done', present: true }]);
+          });
+          process.stdout.write(`${number}\n`);
+        }
+      }),
+    );
+  }
+} catch (error) {
+  process.stdout.write(`${codeOf(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest';
+import type { Alert } from '../../../src/alerts/alert.ts';
+import { alert, event, HOSTILE_TEXTS, NOW_US } from './samples.ts';
+import type { Run } from './subject.ts';
+
+export function describeAlerts(run: Run): void {
+  const ids = (alerts: readonly Alert[]) => alerts.map((one) => one.id);
+  const changed = async (limit = 100) => ids(await run((tx) => tx.changedAlerts(limit)));
+
+  describe('alerts', () => {
+    test('are found by their scopes, in every state, whole', async () => {
+      const stored = [
+        alert('a', { state: 'pending', startsAtUs: 0, memory: null }),
+        alert('b', { state: 'resolved', endsAtUs: NOW_US + 1, memory: 'text' }),
+        alert('c', { scope: 'eu/entity/Connection/9', dueAtUs: NOW_US + 5, memory: [1, { x: 'y' }] }),
+        alert('d', { scope: 'eu' }),
+      ];
+      await run((tx) => tx.putAlerts(stored));
+      const scopes = ['eu/entity/Connection/9', 'eu/bird/148890', 'eu/bird/148890', 'eu/bird/1'];
+      expect(await run((tx) => tx.alertsOfScopes(scopes))).toEqual(stored.slice(0, 3));
+      expect(await run((tx) => tx.alertsOfScopes([]))).toEqual([]);
+    });
+
+    test('keep every text exactly and apart', async () => {
+      const stored = HOSTILE_TEXTS.map((text) =>
+        alert(`A/${text}`, { scope: `eu/entity/${text}`, labels: { severity: text, nest: text } }),
+      );
+      await run((tx) => tx.putAlerts(stored));
+      for (const one of stored) {
+        expect(await run((tx) => tx.alertsOfScopes([one.scope]))).toEqual([one]);
+      }
+      expect(new Set(await run((tx) => tx.scopesWithAlerts('eu')))).toEqual(
+        new Set(stored.map((one) => one.scope)),
+      );
+      await run((tx) => tx.markRouted(ids(stored)));
+      expect(await changed()).toEqual([]);
+    });
+
+    test('tell the scopes of their region, each once', async () => {
+      await run((tx) =>
+        tx.putAlerts([
+          alert('a'),
+          alert('b', { state: 'resolved' }),
+          alert('c', { scope: 'eu' }),
+          alert('d', { scope: 'eu-2/bird/1' }),
+          alert('e', { scope: 'us/bird/1', state: 'pending' }),
+        ]),
+      );
+      expect((await run((tx) => tx.scopesWithAlerts('eu'))).sort()).toEqual(['eu', 'eu/bird/148890']);
+      expect(await run((tx) => tx.scopesWithAlerts('us'))).toEqual(['us/bird/1']);
+      expect(await run((tx) => tx.scopesWithAlerts('ap'))).toEqual([]);
+    });
+
+    test('are due when their time has come, the oldest first', async () => {
+      await run((tx) =>
+        tx.putAlerts([
+          alert('late', { dueAtUs: NOW_US }),
+          alert('never'),
+          alert('first', { dueAtUs: NOW_US - 5 }),
+          alert('not yet', { dueAtUs: NOW_US + 1 }),
+        ]),
+      );
+      const due = async (limit: number) => ids(await run((tx) => tx.alertsDue(NOW_US, limit)));
+      expect(await due(10)).toEqual(['first', 'late']);
+      expect(await due(1)).toEqual(['first']);
+      await run((tx) => tx.putAlerts([alert('first', { dueAtUs: null })]));
+      expect(await due(10)).toEqual(['late']);
+    });
+
+    test('are changed from every writing until they are routed, the oldest change first', async () => {
+      await run((tx) => tx.putAlerts([alert('b'), alert('a')]));
+      await run((tx) => tx.putAlerts([alert('c')]));
+      expect(await changed()).toEqual(['b', 'a', 'c']);
+      expect(await changed(2)).toEqual(['b', 'a']);
+      await run((tx) => tx.markRouted(['b', 'c', 'unknown']));
+      expect(await changed()).toEqual(['a']);
+      await run((tx) => tx.putAlerts([alert('b', { state: 'resolved' })]));
+      expect(await changed()).toEqual(['a', 'b']);
+      await run((tx) => tx.markRouted([]));
+      await run((tx) => tx.putAlerts([]));
+      expect(await changed()).toEqual(['a', 'b']);
+    });
+
+    test('are not changed by a writing that was taken back', async () => {
+      await run((tx) => tx.putAlerts([alert('a')]));
+      await run((tx) => tx.markRouted(['a']));
+      const failed = run(async (tx) => {
+        await tx.putAlerts([alert('a', { state: 'resolved' })]);
+        throw new Error('no');
+      });
+      await expect(failed).rejects.toThrow('no');
+      expect(await changed()).toEqual([]);
+    });
+
+    test('are listed for people, the newest first, without those that nobody is told of', async () => {
+      await run((tx) =>
+        tx.putAlerts([
+          alert('a', { startsAtUs: NOW_US - 2 }),
+          alert('b', { startsAtUs: NOW_US, state: 'resolved', endsAtUs: NOW_US + 1 }),
+          alert('c', { startsAtUs: NOW_US - 1 }),
+          alert('d', { startsAtUs: 0, state: 'pending' }),
+        ]),
+      );
+      const list = async (state: Alert['state'] | undefined, limit: number) =>
+        ids(await run((tx) => tx.alerts({ state, limit })));
+      expect(await list(undefined, 10)).toEqual(['b', 'c', 'a']);
+      expect(await list(undefined, 2)).toEqual(['b', 'c']);
+      expect(await list('firing', 10)).toEqual(['c', 'a']);
+      expect(await list('resolved', 10)).toEqual(['b']);
+      expect(await list('pending', 10)).toEqual(['d']);
+    });
+
+    test('are counted by name, severity and state', async () => {
+      expect(await run((tx) => tx.countAlerts())).toEqual([]);
+      await run((tx) =>
+        tx.putAlerts([
+          alert('a'),
+          alert('b'),
+          alert('c', { state: 'pending' }),
+          alert('d', { alertname: 'RegionDown', labels: { severity: 'critical' } }),
+          alert('e', { alertname: 'RegionDown', labels: {} }),
+        ]),
+      );
+      const counts = await run((tx) => tx.countAlerts());
+      expect(counts).toHaveLength(4);
+      expect(counts).toEqual(
+        expect.arrayContaining([
+          { alertname: 'FlightFailed', severity: 'warning', state: 'firing', count: 2 },
+          { alertname: 'FlightFailed', severity: 'warning', state: 'pending', count: 1 },
+          { alertname: 'RegionDown', severity: 'critical', state: 'firing', count: 1 },
+          { alertname: 'RegionDown', severity: '', state: 'firing', count: 1 },
+        ]),
+      );
+    });
+  });
+
+  describe("an alert's events", () => {
+    const events = [1, 2, 3, 4].map((number) => event(`e${number}`, { occurredAtUs: NOW_US + number }));
+    const link = (alertId: string, seqs: readonly number[]) =>
+      seqs.map((seq) => ({ alertId, seq, event: events[seq - 1]! }));
+    const seqs = async (alertId: string, after: number, limit: number) =>
+      (await run((tx) => tx.alertEvents(alertId, after, limit))).map((one) => one.seq);
+
+    test('are linked in the transaction that inserts them, and later', async () => {
+      await run(async (tx) => {
+        const { stream } = await tx.openStream('eu', 'notification', '');
+        await tx.insertEvents(stream, events);
+        await tx.putAlerts([alert('a'), alert('b')]);
+        await tx.linkEvents([...link('a', [1, 2, 3]), ...link('b', [2])]);
+      });
+      await run((tx) => tx.linkEvents(link('a', [4])));
+      expect(await run((tx) => tx.alertEvents('a', 2, 10))).toEqual([
+        { alertId: 'a', seq: 4, event: events[3] },
+        { alertId: 'a', seq: 3, event: events[2] },
+      ]);
+      expect(await seqs('a', 0, 3)).toEqual([4, 3, 2]);
+      expect(await seqs('a', 4, 3)).toEqual([]);
+      expect(await seqs('b', 0, 3)).toEqual([2]);
+      expect(await seqs('unknown', 0, 3)).toEqual([]);
+      await run((tx) => tx.linkEvents([]));
+    });
+
+    test('are found in the stream of a Bird and among those of the same instant', async () => {
+      const of = (birdId: string, changes = {}) =>
+        event('same', { feed: 'bird_log', birdId, message: birdId, ...changes });
+      // The stream's Bird and the event's may differ: an event of a Bird's stream need not name it.
+      const unnamed = of('', { key: 'eu/bird_log/unnamed', message: 'unnamed' });
+      await run(async (tx) => {
+        for (const birdId of ['1', '2']) {
+          const { stream } = await tx.openStream('eu', 'bird_log', birdId);
+          await tx.insertEvents(stream, birdId === '2' ? [of(birdId), unnamed] : [of(birdId)]);
+        }
+        await tx.putAlerts([alert('a')]);
+      });
+      await run((tx) =>
+        tx.linkEvents(
+          [of('1'), of('2'), unnamed].map((one, index) => ({ alertId: 'a', seq: index + 1, event: one })),
+        ),
+      );
+      const linked = await run((tx) => tx.alertEvents('a', 0, 10));
+      expect(linked.map((one) => one.event.message)).toEqual(['unnamed', '2', '1']);
+    });
+
+    test('must be in the store', async () => {
+      await run((tx) => tx.putAlerts([alert('a')]));
+      await expect(run((tx) => tx.linkEvents(link('a', [1])))).rejects.toThrow('not in the store');
+      const undone = run(async (tx) => {
+        const { stream } = await tx.openStream('eu', 'notification', '');
+        await tx.insertEvents(stream, events);
+        throw new Error('no');
+      });
+      await expect(undone).rejects.toThrow('no');
+      await expect(run((tx) => tx.linkEvents(link('a', [1])))).rejects.toThrow('not in the store');
+      expect(await seqs('a', 0, 10)).toEqual([]);
+    });
+
+    test('go with a deleted alert, which may come again with others', async () => {
+      await run(async (tx) => {
+        await tx.insertEvents((await tx.openStream('eu', 'notification', '')).stream, events);
+        await tx.putAlerts([alert('a'), alert('b', { dueAtUs: NOW_US })]);
+        await tx.linkEvents([...link('a', [1, 2]), ...link('b', [1])]);
+        await tx.putGroupMembers([{ groupKey: 'g', alertId: 'a', toldSeq: 0, toldState: 'none' }]);
+      });
+      await run((tx) => tx.deleteAlerts(['a', 'unknown']));
+      await run((tx) => tx.deleteAlerts([]));
+      expect(ids(await run((tx) => tx.alertsOfScopes(['eu/bird/148890'])))).toEqual(['b']);
+      expect(await run((tx) => tx.groupsOfAlerts(['a']))).toEqual([]);
+      await run((tx) => tx.putAlerts([alert('a')]));
+      expect(await seqs('a', 0, 10)).toEqual([]);
+      expect(await seqs('b', 0, 10)).toEqual([1]);
+      expect(await run((tx) => tx.event(events[0]!.key))).toEqual(events[0]);
+    });
+  });
+}

@@ -1,0 +1,248 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Event } from '../../../src/alerts/event.ts';
+import type { EventQuery } from '../../../src/store/store.ts';
+import { event, HOSTILE_TEXTS, NOW_US, SECOND_US } from './samples.ts';
+import type { Run } from './subject.ts';
+
+export function describeEvents(run: Run): void {
+  const streamOf = async (region = 'eu', feed: Event['feed'] = 'notification', birdId = '') =>
+    (await run((tx) => tx.openStream(region, feed, birdId))).stream;
+  const insert = async (events: readonly Event[], stream?: number) => {
+    const into = stream ?? (await streamOf());
+    return run((tx) => tx.insertEvents(into, events));
+  };
+  const ids = (events: readonly Event[]) => events.map((one) => one.key.split('/').slice(2).join('/'));
+
+  /** Walks through all pages. */
+  async function walk(query: EventQuery): Promise<Event[]> {
+    const all: Event[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await run((tx) => tx.events({ ...query, cursor }));
+      expect(page.events.length).toBeLessThanOrEqual(query.limit);
+      if (page.next !== undefined) expect(page.events).toHaveLength(query.limit);
+      all.push(...page.events);
+      cursor = page.next;
+    } while (cursor !== undefined);
+    return all;
+  }
+
+  describe('inserting events', () => {
+    test('returns them as they were given, in their order, and keeps them whole', async () => {
+      const events = [
+        event('b', { occurredAtUs: NOW_US + 1, occurredAt: '2026-07-02T12:00:00.0000014Z' }),
+        event('a', { nestId: '', nest: '', birdId: '', bird: '', message: '', attributes: {} }),
+      ];
+      expect(await insert(events)).toEqual(events);
+      expect(await run((tx) => tx.event('eu/notification/b'))).toEqual(events[0]);
+      expect(await run((tx) => tx.event('eu/notification/a'))).toEqual(events[1]);
+    });
+
+    test('takes an event once, whether it comes again or twice in one call', async () => {
+      const stream = await streamOf();
+      const [a, b, c] = [event('a'), event('b'), event('c', { occurredAtUs: NOW_US + 1 })];
+      const again = { ...a!, message: 'seen again' };
+      expect(ids(await insert([a!, b!, again, b!], stream))).toEqual(['a', 'b']);
+      expect(ids(await insert([again, c!, c!, b!], stream))).toEqual(['c']);
+      expect(await insert([a!, b!, c!], stream)).toEqual([]);
+      expect((await run((tx) => tx.event(a!.key)))?.message).toBe(a!.message);
+      expect(await run((tx) => tx.countEvents(stream, 0, NOW_US * 2))).toBe(3);
+    });
+
+    test('takes the same id at another instant as another event', async () => {
+      expect(await insert([event('a'), event('a', { occurredAtUs: NOW_US + 1 })])).toHaveLength(2);
+    });
+
+    test('takes the same id in another stream as another event', async () => {
+      const other = await streamOf('eu', 'bird_log', '1');
+      await insert([event('a')]);
+      expect(await insert([event('a', { feed: 'bird_log', birdId: '1' })], other)).toHaveLength(1);
+      expect(await insert([event('a', { feed: 'bird_log', birdId: '1' })], other)).toHaveLength(0);
+    });
+
+    test('takes none and takes a thousand', async () => {
+      const stream = await streamOf();
+      expect(await insert([], stream)).toEqual([]);
+      const many = Array.from({ length: 1000 }, (_, index) =>
+        event(`e${index}`, { occurredAtUs: NOW_US + (index % 7) }),
+      );
+      expect(await insert(many.slice(0, 333), stream)).toHaveLength(333);
+      expect(await insert(many, stream)).toEqual(many.slice(333));
+      expect(await run((tx) => tx.countEvents(stream, NOW_US, NOW_US + 7))).toBe(1000);
+    });
+
+    test('keeps every text exactly, in ids as well', async () => {
+      const events = HOSTILE_TEXTS.map((text) =>
+        event(text, { message: text, nest: text, bird: text, attributes: { [text]: text, n: 1.5, b: true } }),
+      );
+      expect(await insert(events)).toEqual(events);
+      expect(await insert(events)).toEqual([]);
+      for (const one of events) expect(await run((tx) => tx.event(one.key))).toEqual(one);
+      const stored = await walk({ limit: 2 });
+      expect(new Set(stored.map((one) => one.key))).toEqual(new Set(events.map((one) => one.key)));
+    });
+  });
+
+  describe('one stream', () => {
+    test('gives its ids from an instant on, the oldest first', async () => {
+      const stream = await streamOf();
+      const other = await streamOf('us');
+      await insert(
+        [event('c', { occurredAtUs: NOW_US + 2 }), event('a'), event('b', { occurredAtUs: NOW_US + 1 })],
+        stream,
+      );
+      await insert([event('x', { region: 'us', occurredAtUs: NOW_US + 1 })], other);
+      expect(await run((tx) => tx.eventIds(stream, NOW_US + 1))).toEqual([
+        { id: 'b', occurredAtUs: NOW_US + 1 },
+        { id: 'c', occurredAtUs: NOW_US + 2 },
+      ]);
+      expect(await run((tx) => tx.eventIds(stream, NOW_US + 3))).toEqual([]);
+    });
+
+    test('counts from the first instant up to but not with the last', async () => {
+      const stream = await streamOf();
+      await insert(
+        [0, 1, 2, 3].map((us) => event(`e${us}`, { occurredAtUs: NOW_US + us })),
+        stream,
+      );
+      const count = (from: number, to: number) =>
+        run((tx) => tx.countEvents(stream, NOW_US + from, NOW_US + to));
+      expect(await count(1, 3)).toBe(2);
+      expect(await count(0, 4)).toBe(4);
+      expect(await count(2, 2)).toBe(0);
+      expect(await run((tx) => tx.countEvents(stream + 1, 0, NOW_US * 2))).toBe(0);
+    });
+  });
+
+  describe('finding one event', () => {
+    test('works by its key, whatever its id looks like', async () => {
+      const uuid = (us: number, tail: string) => {
+        const hex = Math.floor(us / 1000)
+          .toString(16)
+          .padStart(12, '0');
+        return `${hex.slice(0, 8)}-${hex.slice(8)}-7abc-8def-${tail.padStart(12, '0')}`;
+      };
+      const truthful = event(uuid(NOW_US, '1'), { occurredAtUs: NOW_US + 417 });
+      const lying = event(uuid(NOW_US - 9_000 * SECOND_US, '2'));
+      const opaque = event('opaque/with/slashes');
+      await insert([truthful, lying, opaque]);
+      for (const one of [truthful, lying, opaque]) expect(await run((tx) => tx.event(one.key))).toEqual(one);
+    });
+
+    test('tells feeds and regions apart', async () => {
+      const flights = await streamOf('eu', 'flight', '9');
+      const end = event('5f0c/failed', { feed: 'flight', type: 'flight.failed' });
+      const second = event('5f0c/failed#2', { feed: 'flight', type: 'flight.failed' });
+      await insert([end, second], flights);
+      await insert([event('5f0c/failed', { region: 'us' })], await streamOf('us'));
+      expect(await run((tx) => tx.event('eu/flight/5f0c/failed'))).toEqual(end);
+      expect(await run((tx) => tx.event('eu/flight/5f0c/failed#2'))).toEqual(second);
+      expect((await run((tx) => tx.event('us/notification/5f0c/failed')))?.region).toBe('us');
+      for (const key of [
+        'us/flight/5f0c/failed',
+        'eu/notification/5f0c/failed',
+        'eu/flight/5f0c',
+        'eu',
+        '',
+        '//',
+      ]) {
+        expect(await run((tx) => tx.event(key))).toBeUndefined();
+      }
+    });
+  });
+
+  describe('listing events', () => {
+    test('gives the newest first and pages through ties in time without loss or repeat', async () => {
+      const notifications = await streamOf();
+      const logs = await streamOf('eu', 'bird_log', '1');
+      const tied = Array.from({ length: 12 }, (_, index) => event(`t${index}`));
+      await insert([event('old', { occurredAtUs: NOW_US - 1 }), ...tied], notifications);
+      await insert(
+        [event('t3', { feed: 'bird_log' }), event('new', { feed: 'bird_log', occurredAtUs: NOW_US + 1 })],
+        logs,
+      );
+      const all = await walk({ limit: 5 });
+      expect(all).toHaveLength(15);
+      expect(new Set(all.map((one) => one.key)).size).toBe(15);
+      expect(all[0]?.key).toBe('eu/bird_log/new');
+      expect(all.at(-1)?.key).toBe('eu/notification/old');
+      expect(await walk({ limit: 1 })).toEqual(all);
+      expect(await walk({ limit: 1000 })).toEqual(all);
+    });
+
+    test('stays whole for a reader while events arrive', async () => {
+      await insert([1, 2, 3, 4].map((us) => event(`e${us}`, { occurredAtUs: NOW_US + us })));
+      const first = await run((tx) => tx.events({ limit: 2 }));
+      await insert([event('newer', { occurredAtUs: NOW_US + 9 })]);
+      const second = await run((tx) => tx.events({ limit: 2, cursor: first.next }));
+      expect(ids([...first.events, ...second.events])).toEqual(['e4', 'e3', 'e2', 'e1']);
+      expect(second.next).toBeUndefined();
+    });
+
+    test('filters by region, feed, type and time', async () => {
+      await insert([event('n1'), event('n2', { type: 'notification.New', occurredAtUs: NOW_US + 2 })]);
+      await insert(
+        [event('l1', { feed: 'bird_log', type: 'bird_log.Saved', occurredAtUs: NOW_US + 1 })],
+        await streamOf('eu', 'bird_log', '1'),
+      );
+      await insert([event('u1', { region: 'us', occurredAtUs: NOW_US + 3 })], await streamOf('us'));
+      const list = async (query: Partial<EventQuery>) => ids(await walk({ limit: 1, ...query }));
+      expect(await list({})).toEqual(['u1', 'n2', 'l1', 'n1']);
+      expect(await list({ region: 'eu' })).toEqual(['n2', 'l1', 'n1']);
+      expect(await list({ feed: 'notification' })).toEqual(['u1', 'n2', 'n1']);
+      expect(await list({ region: 'eu', feed: 'notification' })).toEqual(['n2', 'n1']);
+      expect(await list({ type: 'notification.New' })).toEqual(['n2']);
+      expect(await list({ sinceUs: NOW_US + 1 })).toEqual(['u1', 'n2', 'l1']);
+      expect(await list({ untilUs: NOW_US + 2 })).toEqual(['l1', 'n1']);
+      expect(
+        await list({ sinceUs: NOW_US + 1, untilUs: NOW_US + 3, region: 'eu', type: 'bird_log.Saved' }),
+      ).toEqual(['l1']);
+      expect(await list({ region: 'ap' })).toEqual([]);
+      expect(await list({ region: undefined, type: undefined })).toHaveLength(4);
+    });
+
+    test('refuses a cursor that it never gave', async () => {
+      for (const cursor of ['', 'x', 'WzFd', 'bnVsbA']) {
+        await expect(run((tx) => tx.events({ limit: 1, cursor }))).rejects.toMatchObject({ code: 'usage' });
+      }
+    });
+  });
+
+  test('agrees with a plain list under arbitrary inserts', async () => {
+    const stream = await streamOf();
+    let round = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(
+          fc.array(fc.tuple(fc.string({ unit: 'binary', maxLength: 3 }), fc.integer({ min: 0, max: 3 })), {
+            maxLength: 30,
+          }),
+          { maxLength: 4 },
+        ),
+        fc.integer({ min: 1, max: 9 }),
+        async (calls, limit) => {
+          round += 1;
+          const baseUs = NOW_US + round * SECOND_US;
+          const model = new Map<string, Event>();
+          for (const call of calls) {
+            const events = call.map(([id, us]) => event(id, { occurredAtUs: baseUs + us, message: id }));
+            const expected = events.filter((one) => {
+              const name = `${one.occurredAtUs} ${one.key}`;
+              return !model.has(name) && model.set(name, one);
+            });
+            expect(await insert(events, stream)).toEqual(expected);
+          }
+          const stored = await walk({ limit, sinceUs: baseUs });
+          const newestFirst = stored.map((one) => one.occurredAtUs);
+          expect(newestFirst).toEqual([...newestFirst].sort((a, b) => b - a));
+          const byName = (events: Iterable<Event>) =>
+            new Map([...events].map((one) => [`${one.occurredAtUs} ${one.key}`, one]));
+          expect(byName(stored)).toEqual(byName(model.values()));
+          expect(stored).toHaveLength(model.size);
+        },
+      ),
+      { numRuns: 20 },
+    );
+  });
+}

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import type { BirdRecord, NestRecord } from '../../../src/store/store.ts';
+import { HOSTILE_TEXTS, NOW_US } from './samples.ts';
+import type { Run } from './subject.ts';
+
+export function describeInventory(run: Run): void {
+  describe('inventory', () => {
+    const bird: BirdRecord = {
+      region: 'eu',
+      birdId: '148890',
+      nestId: '682',
+      name: 'Translate blog',
+      status: 'active',
+      triggerType: 'scheduled',
+      present: true,
+      statusSinceUs: NOW_US,
+    };
+
+    test('remembers since when a region is watched', async () => {
+      expect(await run((tx) => tx.regionSince('eu', NOW_US))).toBe(NOW_US);
+      expect(await run((tx) => tx.regionSince('eu', NOW_US + 5))).toBe(NOW_US);
+      expect(await run((tx) => tx.regionSince('us', NOW_US + 5))).toBe(NOW_US + 5);
+    });
+
+    test('keeps the Nests of each region apart and updates them', async () => {
+      const eu: NestRecord = { region: 'eu', nestId: '1', name: 'Marketing', present: true };
+      const us: NestRecord = { region: 'us', nestId: '1', name: 'Sales', present: true };
+      await run((tx) => tx.putNests([eu, us]));
+      await run((tx) => tx.putNests([{ ...eu, name: 'Brand', present: false }]));
+      expect(await run((tx) => tx.nests('eu'))).toEqual([{ ...eu, name: 'Brand', present: false }]);
+      expect(await run((tx) => tx.nests('us'))).toEqual([us]);
+      expect(await run((tx) => tx.nests('ap'))).toEqual([]);
+    });
+
+    test('keeps Birds whole and updates them', async () => {
+      const other = { ...bird, region: 'us' };
+      await run((tx) => tx.putBirds([bird, other]));
+      const moved = { ...bird, nestId: '7', name: 'Renamed', status: 'a new status', triggerType: 'manual' };
+      const gone = { ...moved, present: false, statusSinceUs: NOW_US + 1 };
+      await run((tx) => tx.putBirds([moved, gone]));
+      expect(await run((tx) => tx.birds('eu'))).toEqual([gone]);
+      expect(await run((tx) => tx.birds('us'))).toEqual([other]);
+    });
+
+    test('keeps ids that differ in little apart', async () => {
+      const birds = HOSTILE_TEXTS.map((text) => ({ ...bird, birdId: text, name: text }));
+      await run((tx) => tx.putBirds(birds));
+      const stored = await run((tx) => tx.birds('eu'));
+      expect(new Set(stored.map((one) => one.birdId))).toEqual(new Set(HOSTILE_TEXTS));
+      expect(stored.every((one) => one.birdId === one.name)).toBe(true);
+    });
+
+    test('takes empty lists', async () => {
+      await run((tx) => tx.putNests([]));
+      await run((tx) => tx.putBirds([]));
+      expect(await run((tx) => tx.birds('eu'))).toEqual([]);
+    });
+  });
+
+  describe('streams', () => {
+    test('are found again under the same number', async () => {
+      const first = await run((tx) => tx.openStream('eu', 'bird_log', '7'));
+      expect(first).toEqual({
+        stream: first.stream,
+        region: 'eu',
+        feed: 'bird_log',
+        birdId: '7',
+        cursorUs: 0,
+      });
+      const others = await run(async (tx) => [
+        await tx.openStream('us', 'bird_log', '7'),
+        await tx.openStream('eu', 'flight', '7'),
+        await tx.openStream('eu', 'bird_log', '8'),
+        await tx.openStream('eu', 'notification', ''),
+      ]);
+      expect(await run((tx) => tx.openStream('eu', 'bird_log', '7'))).toEqual(first);
+      expect(new Set([first, ...others].map((stream) => stream.stream)).size).toBe(5);
+      const ofEu = await run((tx) => tx.streams('eu'));
+      expect(ofEu.map((stream) => [stream.feed, stream.birdId])).toEqual([
+        ['bird_log', '7'],
+        ['flight', '7'],
+        ['bird_log', '8'],
+        ['notification', ''],
+      ]);
+    });
+
+    test('move their cursor forward only', async () => {
+      const { stream } = await run((tx) => tx.openStream('eu', 'notification', ''));
+      const cursorUs = async () => (await run((tx) => tx.openStream('eu', 'notification', ''))).cursorUs;
+      await run((tx) => tx.advanceCursor(stream, NOW_US));
+      expect(await cursorUs()).toBe(NOW_US);
+      await run((tx) => tx.advanceCursor(stream, NOW_US - 1));
+      expect(await cursorUs()).toBe(NOW_US);
+      await run((tx) => tx.advanceCursor(stream, NOW_US + 1));
+      expect(await cursorUs()).toBe(NOW_US + 1);
+    });
+  });
+
+  describe('quarantine', () => {
+    test('keeps a raw text once per stream and tells how many were new', async () => {
+      const entry = { raw: '{"id":', reason: 'cut' };
+      expect(await run((tx) => tx.quarantine(1, [entry, entry, { ...entry, raw: '{}' }], NOW_US))).toBe(2);
+      expect(await run((tx) => tx.quarantine(1, [{ ...entry, reason: 'again' }], NOW_US + 1))).toBe(0);
+      expect(await run((tx) => tx.quarantine(2, [entry], NOW_US))).toBe(1);
+      expect(await run((tx) => tx.quarantine(1, [], NOW_US))).toBe(0);
+    });
+
+    test('tells texts apart that differ only in half of a pair', async () => {
+      const entries = HOSTILE_TEXTS.map((raw) => ({ raw, reason: raw }));
+      expect(await run((tx) => tx.quarantine(1, entries, NOW_US))).toBe(HOSTILE_TEXTS.length);
+    });
+  });
+}

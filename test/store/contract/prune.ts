@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import { alert, delivery, event, flight, NOW_US, notification, SECOND_US } from './samples.ts';
+import type { Run } from './subject.ts';
+
+export function describePrune(run: Run): void {
+  /** Prunes in batches until nothing is left to go; returns how many went. */
+  async function pruneAll(beforeUs: number, limit: number): Promise<number> {
+    let gone = 0;
+    for (;;) {
+      const batch = await run((tx) => tx.prune(beforeUs, limit));
+      expect(batch).toBeLessThanOrEqual(limit);
+      if (batch === 0) return gone;
+      gone += batch;
+    }
+  }
+  const stored = async () =>
+    (await run((tx) => tx.events({ limit: 1000 }))).events.map((one) => one.key.split('/').at(-1));
+  const old = (id: string, us = 1) => event(id, { occurredAtUs: NOW_US - us });
+
+  describe('retention', () => {
+    test('deletes events before the bound in batches and keeps those at and after it', async () => {
+      const events = Array.from({ length: 25 }, (_, index) => old(`e${index}`, 25 - index));
+      await run(async (tx) => {
+        const { stream } = await tx.openStream('eu', 'notification', '');
+        await tx.insertEvents(stream, [...events, event('at')]);
+      });
+      expect(await run((tx) => tx.prune(NOW_US, 10))).toBe(10);
+      expect(await stored()).toEqual(['at', ...Array.from({ length: 15 }, (_, index) => `e${24 - index}`)]);
+      expect(await pruneAll(NOW_US, 10)).toBe(15);
+      expect(await stored()).toEqual(['at']);
+    });
+
+    test('keeps the events of an alert that fires, and takes their links when it no longer does', async () => {
+      await run(async (tx) => {
+        const { stream } = await tx.openStream('eu', 'notification', '');
+        await tx.insertEvents(stream, [
+          old('firing'),
+          old('both'),
+          old('resolved'),
+          old('pending'),
+          old('free'),
+        ]);
+        await tx.putAlerts([alert('f'), alert('r', { state: 'resolved' }), alert('p', { state: 'pending' })]);
+        await tx.linkEvents([
+          { alertId: 'f', seq: 1, event: old('firing') },
+          { alertId: 'f', seq: 2, event: old('both') },
+          { alertId: 'r', seq: 1, event: old('both') },
+          { alertId: 'r', seq: 2, event: old('resolved') },
+          { alertId: 'p', seq: 1, event: old('pending') },
+        ]);
+      });
+      await pruneAll(NOW_US, 2);
+      expect((await stored()).sort()).toEqual(['both', 'firing']);
+      expect(await run((tx) => tx.alertEvents('f', 0, 10))).toHaveLength(2);
+      expect(await run((tx) => tx.alertEvents('r', 0, 10))).toEqual([]);
+      await run((tx) => tx.putAlerts([alert('f', { state: 'resolved' })]));
+      await pruneAll(NOW_US, 2);
+      expect(await stored()).toEqual([]);
+      expect(await run((tx) => tx.alertsOfScopes(['eu/bird/148890']))).toHaveLength(3);
+    });
+
+    test('keeps what waits to be forwarded', async () => {
+      await run(async (tx) => {
+        const { stream } = await tx.openStream('eu', 'notification', '');
+        await tx.insertEvents(stream, [old('a')]);
+        await tx.queueForward([{ receiver: 'lake', event: old('a') }]);
+      });
+      await pruneAll(NOW_US, 100);
+      expect(await run((tx) => tx.takeForward('lake', 10))).toEqual([old('a')]);
+    });
+
+    test('deletes Flights that ended and keeps open ones', async () => {
+      const past = NOW_US - 1;
+      await run((tx) =>
+        tx.putFlights([
+          flight('open', { startedAtUs: past }),
+          flight('ended', { startedAtUs: past, open: false }),
+          flight('undated', { startedAtUs: 0, open: true }),
+          flight('recent', { open: false }),
+        ]),
+      );
+      expect(await pruneAll(NOW_US, 1)).toBe(1);
+      expect((await run((tx) => tx.flightsSince(1, 0))).map((one) => one.flightId)).toEqual([
+        'undated',
+        'open',
+        'recent',
+      ]);
+    });
+
+    test('deletes settled deliveries, and a notification with its last one', async () => {
+      await run(async (tx) => {
+        await tx.enqueue(notification('n'), [delivery('a'), delivery('b', { position: 1 })]);
+        await tx.enqueue(notification('m'), [delivery('waits')]);
+        await tx.settle([{ id: 'a', state: 'delivered', nextAttemptAtUs: 0, lastError: '' }], NOW_US - 1);
+      });
+      expect(await pruneAll(NOW_US, 10)).toBe(1);
+      expect(await run((tx) => tx.delivery('a'))).toBeUndefined();
+      expect((await run((tx) => tx.delivery('b')))?.notification).toEqual(notification('n'));
+      expect(await run((tx) => tx.countDeliveries())).toEqual([
+        { receiver: 'ops', state: 'pending', count: 2 },
+      ]);
+      await run((tx) => tx.settle([{ id: 'b', state: 'dead', nextAttemptAtUs: 0, lastError: 'no' }], NOW_US));
+      expect(await pruneAll(NOW_US, 10)).toBe(0);
+      expect(await pruneAll(NOW_US + 1, 10)).toBe(1);
+      expect((await run((tx) => tx.deliveries({ limit: 10 }))).map((one) => one.id)).toEqual(['waits']);
+    });
+
+    test('deletes quarantined entries, which may then be kept again', async () => {
+      const entry = { raw: '{', reason: 'cut' };
+      await run((tx) => tx.quarantine(1, [entry], NOW_US - SECOND_US));
+      expect(await pruneAll(NOW_US - SECOND_US, 10)).toBe(0);
+      expect(await pruneAll(NOW_US, 10)).toBe(1);
+      expect(await run((tx) => tx.quarantine(1, [entry], NOW_US))).toBe(1);
+    });
+
+    test('of nothing deletes nothing', async () => {
+      expect(await run((tx) => tx.prune(NOW_US, 100))).toBe(0);
+    });
+  });
+}

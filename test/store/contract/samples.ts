@@ -1,0 +1,104 @@
+import type { Alert } from '../../../src/alerts/alert.ts';
+import type { Event } from '../../../src/alerts/event.ts';
+import type { Group, Notification } from '../../../src/alerts/group.ts';
+import { formatInstant } from '../../../src/instant.ts';
+import type { Delivery, FlightRecord } from '../../../src/store/store.ts';
+import { TEST_START_US } from '../../virtual-clock.ts';
+
+export const NOW_US = TEST_START_US;
+export const SECOND_US = 1_000_000;
+
+/** Text that a store easily spoils. */
+export const HOSTILE_TEXTS = [
+  '',
+  ' leading and trailing ',
+  '"quoted',
+  '\u0000nul\u0000',
+  'half of a pair \ud83d',
+  '\udc00',
+  '\ufffd',
+  'Zürich 東京 😀 e\u0301 \u202e',
+  "'; DROP TABLE event; --",
+  'a\nb\r\tc\u2028',
+  '%_*?[a]',
+] as const;
+
+export function event(id: string, changes: Partial<Event> = {}): Event {
+  const { region = 'eu', feed = 'notification', occurredAtUs = NOW_US } = changes;
+  return {
+    key: `${region}/${feed}/${id}`,
+    region,
+    feed,
+    type: 'notification.FlowDeactivated',
+    occurredAt: formatInstant(occurredAtUs),
+    occurredAtUs,
+    observedAtUs: occurredAtUs + 2 * SECOND_US,
+    nestId: '682',
+    nest: 'Marketing',
+    birdId: '148890',
+    bird: 'Translate blog',
+    message: 'The event has failed 5 times in a row',
+    attributes: { entity_id: '148890', retrying: false, attempt: 3 },
+    ...changes,
+  };
+}
+
+export function flight(flightId: string, changes: Partial<FlightRecord> = {}): FlightRecord {
+  return { stream: 1, flightId, startedAtUs: NOW_US, status: 'active', open: true, ends: 0, ...changes };
+}
+
+export function alert(id: string, changes: Partial<Alert> = {}): Alert {
+  return {
+    id,
+    scope: 'eu/bird/148890',
+    rule: 0,
+    alertname: 'FlightFailed',
+    state: 'firing',
+    labels: { alertname: 'FlightFailed', severity: 'warning', region: 'eu', bird: 'Translate blog' },
+    annotations: { summary: 'A Flight failed' },
+    startsAtUs: NOW_US,
+    endsAtUs: 0,
+    updatedAtUs: NOW_US,
+    eventsTotal: 1,
+    lastSeq: 1,
+    memory: { failures: [NOW_US], note: null },
+    dueAtUs: null,
+    ...changes,
+  };
+}
+
+export function group(key: string, changes: Partial<Group> = {}): Group {
+  return {
+    key,
+    route: '0',
+    receiver: 'ops',
+    labels: { alertname: 'FlightFailed' },
+    nextFlushAtUs: NOW_US,
+    notifiedAtUs: 0,
+    thread: 'thread-1',
+    notifications: 0,
+    ...changes,
+  };
+}
+
+export function notification(id: string, receiver = 'ops'): Notification {
+  return { kind: 'forward', id, receiver, createdAtUs: NOW_US, events: [event(`of ${id}`)] };
+}
+
+export function delivery(id: string, changes: Partial<Delivery> = {}): Delivery {
+  return {
+    id,
+    notificationId: `notification of ${id}`,
+    receiver: 'ops',
+    integration: 'webhook',
+    position: 0,
+    lane: '',
+    state: 'pending',
+    attempts: 0,
+    createdAtUs: NOW_US,
+    nextAttemptAtUs: NOW_US,
+    settledAtUs: 0,
+    lastError: '',
+    ...changes,
+  };
+}

@@ -1,0 +1,124 @@
+import { describe, expect, test } from 'vitest';
+import type { NestRecord } from '../../../src/store/store.ts';
+import { event, HOSTILE_TEXTS } from './samples.ts';
+import type { Run, Subject } from './subject.ts';
+
+const nest = (nestId: string, name = nestId): NestRecord => ({ region: 'eu', nestId, name, present: true });
+
+export function describeTransactions(subject: () => Subject, run: Run): void {
+  const names = async () => (await run((tx) => tx.nests('eu'))).map((one) => one.name);
+
+  describe('transactions', () => {
+    test('give what their work gave', async () => {
+      expect(await run(async () => 42)).toBe(42);
+    });
+
+    test('that throw leave nothing behind and pass the error on', async () => {
+      const failure = new Error('no');
+      const failed = run(async (tx) => {
+        await tx.putNests([nest('1')]);
+        await tx.insertEvents((await tx.openStream('eu', 'notification', '')).stream, [event('1')]);
+        throw failure;
+      });
+      await expect(failed).rejects.toBe(failure);
+      expect(await names()).toEqual([]);
+      expect(await run((tx) => tx.streams('eu'))).toEqual([]);
+    });
+
+    test('that wait together are each all or nothing', async () => {
+      const outcomes = await Promise.allSettled(
+        [1, 2, 3, 4, 5, 6].map((number) =>
+          run(async (tx) => {
+            await tx.putNests([nest(`${number}a`), nest(`${number}b`)]);
+            if (number % 2 === 1) throw new Error(`odd ${number}`);
+          }),
+        ),
+      );
+      expect(outcomes.map(({ status }) => status)).toEqual([
+        'rejected',
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+      ]);
+      expect(await names()).toEqual(['2a', '2b', '4a', '4b', '6a', '6b']);
+    });
+
+    test('run one after another, in the order in which they were asked for', async () => {
+      const log: string[] = [];
+      await Promise.all(
+        Array.from({ length: 200 }, (_, index) =>
+          run(async (tx) => {
+            log.push(`${index} begins`);
+            const before = await tx.nests('eu');
+            await tx.putNests([nest('counter', String(before.length ? Number(before[0]!.name) + 1 : 1))]);
+            log.push(`${index} ends`);
+          }),
+        ),
+      );
+      expect(log).toEqual(
+        Array.from({ length: 200 }, (_, index) => [`${index} begins`, `${index} ends`]).flat(),
+      );
+      expect(await names()).toEqual(['200']);
+    });
+
+    test('see what those before them wrote, also when one between them failed', async () => {
+      const [, failed, seen] = await Promise.allSettled([
+        run((tx) => tx.openStream('eu', 'flight', '1')),
+        run(async (tx) => {
+          await tx.openStream('eu', 'flight', '2');
+          throw new Error('no');
+        }),
+        run(async (tx) => {
+          const third = await tx.openStream('eu', 'flight', '3');
+          await tx.insertEvents(third.stream, [event('x/failed', { feed: 'flight', birdId: '3' })]);
+          return tx.event('eu/flight/x/failed');
+        }),
+      ]);
+      expect(failed.status).toBe('rejected');
+      expect(seen).toMatchObject({ status: 'fulfilled', value: { birdId: '3', feed: 'flight' } });
+      expect((await run((tx) => tx.streams('eu'))).map((stream) => stream.birdId)).toEqual(['1', '3']);
+    });
+
+    test('in which a statement failed cannot succeed any more', async () => {
+      const swallowed = run(async (tx) => {
+        await tx.putNests([nest('1')]);
+        const broken = { ...nest('2'), name: null as unknown as string };
+        await tx.putNests([broken]).catch(() => {});
+        await tx.putNests([nest('3')]).catch(() => {});
+      });
+      await expect(swallowed).rejects.toThrow();
+      expect(await names()).toEqual([]);
+    });
+
+    test('after the store is closed are refused', async () => {
+      await subject().store.close();
+      await expect(run(async () => 1)).rejects.toMatchObject({ code: 'cancelled' });
+    });
+
+    test('that wait when the store is closed are done first', async () => {
+      const { store, reopen } = subject();
+      const written = Promise.all([
+        run((tx) => tx.putNests([nest('1')])),
+        run((tx) => tx.putNests([nest('2')])),
+      ]);
+      const closed = store.close();
+      await expect(written).resolves.toHaveLength(2);
+      await closed;
+      await store.close();
+      if (!reopen) return;
+      const again = await reopen();
+      expect(await again.transaction((tx) => tx.nests('eu'))).toHaveLength(2);
+    });
+
+    test('keep every text exactly', async () => {
+      const nests = HOSTILE_TEXTS.map((text, index) => nest(String(index).padStart(2, '0'), text));
+      await run((tx) => tx.putNests(nests));
+      expect(await run((tx) => tx.nests('eu'))).toEqual(nests);
+      const { reopen } = subject();
+      if (!reopen) return;
+      expect(await (await reopen()).transaction((tx) => tx.nests('eu'))).toEqual(nests);
+    });
+  });
+}

@@ -1,0 +1,306 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openStore } from '../../src/store/open-store.ts';
+import { MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Transaction } from '../../src/store/store.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+import { event, NOW_US } from './contract/samples.ts';
+
+const clock = createVirtualClock();
+let directory: string;
+let path: string;
+let children: ChildProcess[];
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'nestwatch-store-'));
+  path = join(directory, 'store.db');
+  children = [];
+});
+
+afterEach(async () => {
+  for (const child of children) await kill(child);
+  rmSync(directory, { recursive: true });
+});
+
+const open = (file = path) => openSqliteStore({ path: file, clock });
+const refusal = (file = path) =>
+  open(file).then(
+    (store) => store.close().then(() => 'opened'),
+    (error) => error,
+  );
+
+/** Fills a store with something to lose and closes it. */
+async function fill(events = 500): Promise<void> {
+  const store = await open();
+  await store.transaction(async (tx) => {
+    const { stream } = await tx.openStream('eu', 'notification', '');
+    const some = Array.from({ length: events }, (_, index) =>
+      event(`e${index}`, { occurredAtUs: NOW_US + index }),
+    );
+    await tx.insertEvents(stream, some);
+  });
+  await store.close();
+}
+
+function child(
+  command: string,
+  args: readonly string[],
+): { process: ChildProcess; lines: AsyncIterator<string> } {
+  const started = spawn(command, args, { stdio: ['pipe', 'pipe', 'inherit'] });
+  children.push(started);
+  return { process: started, lines: createInterface({ input: started.stdout })[Symbol.asyncIterator]() };
+}
+
+const nestwatch = (...args: string[]) =>
+  child(process.execPath, [join(import.meta.dirname, 'child.ts'), ...args]);
+
+async function kill(started: ChildProcess): Promise<void> {
+  if (started.exitCode !== null || started.signalCode !== null) return;
+  const exited = once(started, 'exit');
+  started.kill('SIGKILL');
+  await exited;
+}
+
+describe('opening a store', () => {
+  test('makes the file and its directories', async () => {
+    const deep = join(directory, 'a', 'b', 'store.db');
+    const store = await open(deep);
+    expect(existsSync(deep)).toBe(true);
+    await store.close();
+  });
+
+  test('takes the place that store.url names', async () => {
+    const store = await openStore({ url: `sqlite:${path}`, clock });
+    await store.close();
+    expect(existsSync(path)).toBe(true);
+    const trial = await openStore({ url: 'sqlite::memory:', clock });
+    expect(await trial.transaction((tx) => tx.streams('eu'))).toEqual([]);
+    await trial.close();
+  });
+
+  test.each([
+    ['postgres://user@host/db', /PostgreSQL is not supported by this version/],
+    ['postgresql://host/db', /PostgreSQL is not supported by this version/],
+    ['sqlite:', /store\.url must look like sqlite:data\/nestwatch\.db/],
+    ['data/nestwatch.db', /store\.url must look like/],
+    ['mysql://host/db', /store\.url must look like/],
+  ])('refuses %s as a wrong configuration', async (url, message) => {
+    await expect(openStore({ url, clock })).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  test('refuses a place that cannot be one, by name', async () => {
+    writeFileSync(path, '');
+    expect(await refusal(join(path, 'below a file', 'x.db'))).toMatchObject({ code: 'store_failed' });
+    expect(await refusal(directory)).toMatchObject({
+      code: 'store_failed',
+      message: `The store ${directory} cannot be opened.`,
+    });
+  });
+
+  test('refuses a store of a newer version and changes nothing', async () => {
+    await fill();
+    const db = new DatabaseSync(path);
+    db.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
+    db.close();
+    const before = readFileSync(path);
+    expect(await refusal()).toMatchObject({
+      code: 'store_newer',
+      message: `The store ${path} was written by a newer nestwatch.`,
+    });
+    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(existsSync(`${path}-wal`)).toBe(false);
+  });
+
+  test('refuses the database of another program and changes nothing', async () => {
+    const db = new DatabaseSync(path);
+    db.exec('CREATE TABLE theirs (x); PRAGMA user_version = 1');
+    db.close();
+    const before = readFileSync(path);
+    expect(await refusal()).toMatchObject({ code: 'config_invalid' });
+    expect(readFileSync(path).equals(before)).toBe(true);
+  });
+
+  test('refuses what is no database', async () => {
+    writeFileSync(path, 'This is a text of more than a hundred bytes. '.repeat(40));
+    expect(await refusal()).toMatchObject({
+      code: 'store_corrupt',
+      message: `The store ${path} is not an SQLite database.`,
+    });
+  });
+
+  test('refuses a damaged store', async () => {
+    await fill();
+    const pageSize = 8192;
+    const file = openSync(path, 'r+');
+    for (let at = 6 * pageSize; at < statSync(path).size; at += pageSize) {
+      writeSync(file, Buffer.alloc(200, 0xa5), 0, 200, at + 8);
+    }
+    closeSync(file);
+    expect(await refusal()).toMatchObject({ code: 'store_corrupt' });
+  });
+
+  test('refuses a store that was cut short', async () => {
+    await fill();
+    writeFileSync(path, readFileSync(path).subarray(0, 5 * 8192 + 100));
+    expect(await refusal()).toMatchObject({ code: 'store_corrupt' });
+  });
+
+  test('releases the lock when it refuses', async () => {
+    writeFileSync(path, 'x'.repeat(5000));
+    expect(await refusal()).toMatchObject({ code: 'store_corrupt' });
+    rmSync(path);
+    expect(await refusal()).toBe('opened');
+  });
+});
+
+describe('one process at a time', () => {
+  test('is told at once that another one uses the store, by whatever name it calls it', async () => {
+    const holder = nestwatch('hold', path);
+    expect((await holder.lines.next()).value).toBe('open');
+    const alias = join(directory, 'alias.db');
+    symlinkSync(path, alias);
+    for (const name of [path, alias, join(directory, '.', 'store.db')]) {
+      expect(await refusal(name)).toMatchObject({
+        code: 'store_locked',
+        message: `Another nestwatch uses the store ${path}.`,
+      });
+    }
+    await kill(holder.process);
+    expect(await refusal()).toBe('opened');
+  });
+
+  test('refuses a second opening by the same process until the first is closed', async () => {
+    const store = await open();
+    expect(await refusal()).toMatchObject({ code: 'store_locked' });
+    await store.close();
+    expect(await refusal()).toBe('opened');
+  });
+
+  test('does not keep people from reading the store with another program', async () => {
+    await fill(10);
+    const store = await open();
+    const reader = new DatabaseSync(path, { readOnly: true });
+    const read = reader.prepare('SELECT count(*) AS count FROM event');
+    expect(read.get()).toEqual({ count: 10 });
+    await store.transaction(async (tx) => {
+      const { stream } = await tx.openStream('eu', 'notification', '');
+      await tx.insertEvents(stream, [event('new')]);
+    });
+    expect(read.get()).toEqual({ count: 11 });
+    reader.close();
+    await store.close();
+  });
+});
+
+describe('what is durable', () => {
+  /** Bytes appended to the log: a commit that changed nothing appends none. */
+  const walBytes = () => statSync(`${path}-wal`).size;
+
+  test('costs no write where nothing changed', async () => {
+    const store = await open();
+    const insert = () =>
+      store.transaction(async (tx) => {
+        const { stream } = await tx.openStream('eu', 'notification', '');
+        await tx.advanceCursor(stream, NOW_US);
+        return tx.insertEvents(stream, [event('a'), event('b')]);
+      });
+    expect(await insert()).toHaveLength(2);
+    const before = walBytes();
+    expect(await insert()).toHaveLength(0);
+    await store.transaction((tx) => tx.events({ limit: 10 }));
+    await store.transaction((tx) => tx.claim('ops', 0, NOW_US, 10));
+    await store.transaction((tx) => tx.prune(0, 10));
+    expect(walBytes()).toBe(before);
+    await store.close();
+  });
+
+  test('is whole after kill -9 at any moment: what was acknowledged, and no half of anything', async () => {
+    let first = 0;
+    for (const killAfter of [1, 7, 40, 150, 333]) {
+      const writer = nestwatch('write', path, String(first));
+      expect((await writer.lines.next()).value).toBe('open');
+      const acknowledged: number[] = [];
+      while (acknowledged.length < killAfter) acknowledged.push(Number((await writer.lines.next()).value));
+      const exited = once(writer.process, 'exit');
+      writer.process.kill('SIGKILL');
+      for (let line = await writer.lines.next(); !line.done; line = await writer.lines.next()) {
+        acknowledged.push(Number(line.value));
+      }
+      await exited;
+      const store = await open();
+      const { done, parts } = await store.transaction(async (tx) => ({
+        done: new Set((await tx.nests('eu')).map((nest) => Number(nest.nestId))),
+        parts: await countParts(tx),
+      }));
+      for (const number of acknowledged) expect(done.has(number)).toBe(true);
+      expect(new Set(parts.keys())).toEqual(done);
+      expect(new Set(parts.values())).toEqual(new Set([3]));
+      await store.close();
+      first = Math.max(...done) + 1;
+    }
+  });
+
+  test('fails for good once the disk has failed, and is whole when it is opened anew', async () => {
+    // The shell limits how large a file may become: to SQLite that is a disk that fails to write.
+    const writer = child('sh', [
+      '-c',
+      'ulimit -f 4000; exec "$@"',
+      'sh',
+      process.execPath,
+      join(import.meta.dirname, 'child.ts'),
+      'write',
+      path,
+      '0',
+    ]);
+    const acknowledged: number[] = [];
+    let last = '';
+    for (let line = await writer.lines.next(); !line.done; line = await writer.lines.next()) {
+      last = line.value;
+      if (/^\d+$/.test(last)) acknowledged.push(Number(last));
+    }
+    expect(last).toBe('store_failed');
+    expect(acknowledged.length).toBeGreaterThan(100);
+    const store = await open();
+    const done = new Set(
+      (await store.transaction((tx) => tx.nests('eu'))).map((nest) => Number(nest.nestId)),
+    );
+    for (const number of acknowledged) expect(done.has(number)).toBe(true);
+    await store.close();
+  });
+
+  /** How many of the events of each numbered transaction are there. */
+  async function countParts(tx: Transaction) {
+    const parts = new Map<number, number>();
+    let cursor: string | undefined;
+    do {
+      const page = await tx.events({ limit: 1000, cursor });
+      for (const { key } of page.events) {
+        const number = Number(/(\d+)-\d+$/.exec(key)![1]);
+        parts.set(number, (parts.get(number) ?? 0) + 1);
+      }
+      cursor = page.next;
+    } while (cursor !== undefined);
+    return parts;
+  }
+});
