@@ -1,0 +1,206 @@
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
+import { ConfigError } from '../config/problem.ts';
+import { ERRORS, NestwatchError } from '../errors.ts';
+import type { Edge } from './edge.ts';
+import { versionText } from './version.ts';
+
+const FAILED = 1;
+const WRONG_USAGE = 2;
+/** Where the terminal does not say how wide it is. */
+const HELP_WIDTH = 100;
+
+/**
+ * Runs one command and resolves to the process's exit code; it never rejects. Each command's file is loaded when
+ * it is asked for, so that `--help` and `healthcheck` do not wait for what only the daemon needs.
+ */
+export async function runCommandLine(edge: Edge, args: readonly string[]): Promise<number> {
+  let exit = 0;
+  const program = createProgram(edge, (code) => {
+    exit = code;
+  });
+  try {
+    await program.parseAsync(args, { from: 'user' });
+    return exit;
+  } catch (error) {
+    // Commander has told it already.
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : WRONG_USAGE;
+    return tellFailure(edge, error, args);
+  }
+}
+
+function createProgram(edge: Edge, finish: (exit: number) => void): Command {
+  const program = new Command('nestwatch')
+    .description(
+      'Monitoring and alerting for Birds and Flights: every failure seen once, told soon, with its reason.',
+    )
+    .version(versionText(edge.environment), '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print help')
+    .exitOverride()
+    .enablePositionalOptions()
+    .configureOutput({
+      writeOut: (text) => edge.stdout.write(text),
+      writeErr: (text) => edge.stderr.write(text),
+      getOutHelpWidth: () => edge.stdout.columns ?? HELP_WIDTH,
+      getErrHelpWidth: () => edge.stdout.columns ?? HELP_WIDTH,
+      getOutHasColors: () => hasColors(edge),
+      getErrHasColors: () => false,
+    });
+  program.addHelpText(
+    'after',
+    '\nExit codes: 0 done, 1 failed while running, 2 wrong usage or configuration, 4 a delivery or an upstream test failed.',
+  );
+
+  const configFile = () =>
+    new Option(
+      '--config.file <file>',
+      'default: $NESTWATCH_CONFIG, ./nestwatch.yaml, /etc/nestwatch/nestwatch.yaml',
+    );
+  const json = () => new Option('--json', 'print JSON');
+  const url = () => new Option('--url <url>', "the daemon's address; default: from the configuration");
+  const tokenFile = () => new Option('--token-file <file>', 'with --url: the file with its bearer token');
+
+  program
+    .command('run')
+    .description('watch every region and tell what went wrong: the daemon')
+    .addOption(configFile())
+    .option('--once', 'read every stream once, deliver, and exit')
+    .addOption(new Option('--log.level <level>').choices(['debug', 'info', 'warn', 'error']).default('info'))
+    .addOption(
+      new Option('--log.format <format>', 'default: pretty on a terminal').choices(['json', 'pretty']),
+    )
+    .action(async (options: Record<string, string | boolean | undefined>) => {
+      const { run } = await import('./run.ts');
+      finish(
+        await run(edge, {
+          configFile: options['config.file'] as string | undefined,
+          once: options.once === true,
+          logLevel: options['log.level'] as string,
+          logFormat: options['log.format'] as 'json' | 'pretty' | undefined,
+        }),
+      );
+    });
+
+  program
+    .command('demo')
+    .description('the service in two regions, mail and webhook catchers and the daemon, all on this machine')
+    .option('--for <duration>', 'end after this long, with a summary, e.g. 60s')
+    .action(async (options: { for?: string }) => {
+      const { demo } = await import('./demo.ts');
+      finish(await demo(edge, { for: options.for }));
+    });
+
+  program
+    .command('simulate')
+    .description('the watched service alone, with every operation of its specification')
+    .requiredOption('--listen <host:port>', 'where it listens; port 0 takes a free one')
+    .option('--region <name>', 'the region that it plays', 'eu')
+    .option('--token <token>', 'the token that it accepts', 'demo-token')
+    .option('--seed <n>', 'the same seed gives the same Nests, Birds and chances', wholeNumber, 1)
+    .option('--birds <n>', 'how many Birds there are', wholeNumber, 25)
+    .option('--faults <file>', 'YAML with how it deviates and fails')
+    .action(async (options) => {
+      const { simulate } = await import('./simulate.ts');
+      finish(await simulate(edge, options));
+    });
+
+  program
+    .command('api')
+    .description(
+      "call one of the service's 14 operations and print its JSON; `nestwatch api --help` lists them",
+    )
+    .argument('[operation]', 'e.g. searchBirds, with --nestId and so on')
+    .helpOption(false)
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .passThroughOptions()
+    .action(async (_operation: string | undefined, _options: object, command: Command) => {
+      const { api } = await import('./api.ts');
+      finish(await api(edge, command.args));
+    });
+
+  program
+    .command('check-config')
+    .description('name every mistake of a configuration as file:line:column: path: what')
+    .argument('[file...]', 'default: as for --config.file of run')
+    .option('--online', 'also try tokens, mail servers and whether webhooks can be reached')
+    .addOption(json())
+    .action(async (files: string[], options: { online?: boolean; json?: boolean }) => {
+      const { checkConfig } = await import('./check-config.ts');
+      finish(
+        await checkConfig(edge, files, { online: options.online === true, json: options.json === true }),
+      );
+    });
+
+  program
+    .command('status')
+    .description('how the running daemon stands: regions, feeds, alerts, deliveries')
+    .addOption(configFile())
+    .addOption(url())
+    .addOption(tokenFile())
+    .addOption(json())
+    .action(async (options: Record<string, string | boolean | undefined>) => {
+      const { status } = await import('./status.ts');
+      finish(await status(edge, { ...daemonOptions(options), json: options.json === true }));
+    });
+
+  program
+    .command('healthcheck')
+    .description('exit 0 when the running daemon is healthy, else 1')
+    .addOption(configFile())
+    .addOption(url())
+    .action(async (options: Record<string, string | undefined>) => {
+      const { healthcheck } = await import('./healthcheck.ts');
+      finish(await healthcheck(edge, daemonOptions(options)));
+    });
+
+  program
+    .command('schema')
+    .description("print the configuration's JSON Schema, for editors")
+    .action(async () => {
+      const { schema } = await import('./schema.ts');
+      finish(schema(edge));
+    });
+
+  program
+    .command('init')
+    .description('write an annotated first configuration to ./nestwatch.yaml; it never overwrites one')
+    .option('--stdout', 'print it instead')
+    .action(async (options: { stdout?: boolean }) => {
+      const { init } = await import('./init.ts');
+      finish(await init(edge, { stdout: options.stdout === true }));
+    });
+
+  return program;
+}
+
+function daemonOptions(options: Readonly<Record<string, string | boolean | undefined>>) {
+  const text = (value: string | boolean | undefined) => (typeof value === 'string' ? value : undefined);
+  return {
+    configFile: text(options['config.file']),
+    url: text(options.url),
+    tokenFile: text(options.tokenFile),
+  };
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number.');
+}
+
+function hasColors(edge: Edge): boolean {
+  return edge.stdout.isTTY === true && !edge.environment.NO_COLOR;
+}
+
+function tellFailure(edge: Edge, error: unknown, args: readonly string[]): number {
+  if (error instanceof NestwatchError) {
+    const { exit, help } = ERRORS[error.code];
+    const place = error instanceof ConfigError ? '' : 'nestwatch: ';
+    edge.stderr.write(`${place}${error.message}\n${help}\n`);
+    return exit;
+  }
+  const message = error instanceof Error ? error.message : String(error);
+  const wantsStack = /--log\.level[= ]debug\b/.test(args.join(' '));
+  const details = wantsStack && error instanceof Error ? `${error.stack}\n` : '';
+  edge.stderr.write(`nestwatch: this should not happen, please report it: ${message}\n${details}`);
+  return FAILED;
+}

@@ -1,0 +1,27 @@
+import * as z from 'zod';
+import { fileShape } from './file-shape.ts';
+
+/** The configuration's JSON Schema, for editors; draft 7 is what their YAML support knows best. */
+export function configJsonSchema(): Record<string, unknown> {
+  const schema = z.toJSONSchema(fileShape, {
+    io: 'input',
+    target: 'draft-7',
+    override({ jsonSchema, path }) {
+      // Keys are not expanded.
+      if (path.at(-1) !== 'propertyNames') acceptReferences(jsonSchema);
+    },
+  });
+  return { title: 'nestwatch configuration', ...schema };
+}
+
+/** Where a number, a boolean or a certain text is asked for, `${NAME}` may stand in for it. */
+function acceptReferences(schema: z.core.JSONSchema.BaseSchema): void {
+  const isOpen = schema.type === 'string' && schema.pattern === undefined && schema.enum === undefined;
+  const isScalar = ['string', 'number', 'integer', 'boolean'].includes(String(schema.type));
+  if (!isScalar || isOpen || schema.const !== undefined) return;
+  const { description, default: preset, ...rest } = schema;
+  for (const key of Object.keys(schema)) delete schema[key];
+  if (description !== undefined) schema.description = description;
+  if (preset !== undefined) schema.default = preset;
+  schema.anyOf = [rest, { type: 'string', pattern: '\\$\\{' }];
+}

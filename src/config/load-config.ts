@@ -1,0 +1,81 @@
+import { type Check, createCheck } from './check.ts';
+import type { Config, Receiver, WebConfig } from './config.ts';
+import { readDocument } from './document.ts';
+import type { Environment } from './expand.ts';
+import { sectionsShape } from './file-shape.ts';
+import { ConfigError } from './problem.ts';
+import { readPoll, readStore } from './read-poll.ts';
+import { readReceivers } from './read-receivers.ts';
+import { readRegions } from './read-regions.ts';
+import { readForward, readRoute } from './read-route.ts';
+import { readRules } from './read-rules.ts';
+import { readWeb } from './read-web.ts';
+import { whyUnreadable } from './why-unreadable.ts';
+
+export interface ConfigSource {
+  /** Named in every message; secret files are found from its folder. */
+  readonly file: string;
+  /** Its text, where it is at hand already. */
+  readonly text?: string;
+  readonly environment: Environment;
+  /** Throws like `readFileSync`; it is called for secret files again whenever the secret is used. */
+  readonly readFile: (path: string) => string;
+}
+
+/** Reads a whole configuration. Throws `ConfigError` with every mistake at once. */
+export function loadConfig(source: ConfigSource): Config {
+  const check = open(source);
+  check.read(sectionsShape.prefault({}), []);
+  const regions = readRegions(check);
+  const poll = readPoll(check);
+  const store = readStore(check, poll);
+  const rules = readRules(check);
+  const receivers = readReceivers(check);
+  const route = readRoute(check);
+  const forward = readForward(check);
+  const web = readWeb(check);
+  const problems = check.problems();
+  if (problems.length > 0 || !poll || !store || !web) throw new ConfigError(source.file, problems);
+  return { regions, store, poll, rules, route, receivers: withRoot(receivers, route.receiver), forward, web };
+}
+
+/**
+ * Reads only where the daemon listens, so that commands which ask it still work while the file is being edited.
+ * Throws like `loadConfig`.
+ */
+export function loadWebConfig(source: ConfigSource): WebConfig {
+  const check = open(source);
+  const web = readWeb(check);
+  const own = check.problems().filter(({ path }) => path === '' || /^web\b/.test(path));
+  if (own.length > 0 || !web) throw new ConfigError(source.file, own);
+  return web;
+}
+
+function open({ file, text, environment, readFile }: ConfigSource): Check {
+  const document = readDocument(text ?? readWhole(file, readFile), environment);
+  if (!document.isReadable) throw new ConfigError(file, document.problems);
+  const { value } = document;
+  if (value !== undefined && value !== null && (typeof value !== 'object' || Array.isArray(value))) {
+    const place = document.placeOf([]);
+    throw new ConfigError(file, [
+      { ...place, path: '', message: 'the file must be a map that begins with `regions:`' },
+    ]);
+  }
+  return createCheck({ document, file, readFile });
+}
+
+function readWhole(file: string, readFile: (path: string) => string): string {
+  try {
+    return readFile(file);
+  } catch (error) {
+    throw new ConfigError(file, [
+      { line: 1, column: 1, path: '', message: `the file ${whyUnreadable(error)}` },
+    ]);
+  }
+}
+
+/** A file without `route` has a root that goes to a receiver which need not stand there: it tells nobody. */
+function withRoot(receivers: readonly Receiver[], root: string): readonly Receiver[] {
+  const isThere = receivers.some(({ name }) => name === root);
+  return isThere ? receivers : [...receivers, { name: root, integrations: [] }];
+}

@@ -1,0 +1,163 @@
+import type { Check } from './check.ts';
+import type { EmailIntegration, Receiver, WebhookIntegration } from './config.ts';
+import { emailShape, globalShape, receiverShape, webhookShape } from './file-shape.ts';
+import { parseHostPort } from './host-port.ts';
+import { isAddress, splitAddresses } from './mail-address.ts';
+import type { Path } from './problem.ts';
+import { readList } from './read-list.ts';
+import { mistakeInUrl } from './web-address.ts';
+
+/** What all mails share, from `global`. */
+interface MailDefaults {
+  readonly smarthost: string | undefined;
+  readonly from: string | undefined;
+  readonly hello: string | undefined;
+  readonly username: string | undefined;
+  readonly password: EmailIntegration['password'];
+  readonly requireTls: boolean;
+  readonly tlsInsecureSkipVerify: boolean;
+}
+
+export function readReceivers(check: Check): Receiver[] {
+  const defaults = readMailDefaults(check);
+  const names = new Set<string>();
+  return readList(check, ['receivers']).flatMap((path) => {
+    const name = check.raw([...path, 'name']);
+    if (typeof name === 'string') {
+      if (names.has(name)) check.problem([...path, 'name'], 'another receiver has this name already');
+      names.add(name);
+    }
+    return readReceiver(check, path, defaults) ?? [];
+  });
+}
+
+/**
+ * Names of all receivers in their order, also of those that are wrong otherwise: a route to one of them is not a
+ * mistake. Empty where one has no name.
+ */
+export function receiverNames(check: Check): string[] {
+  const list = check.raw(['receivers']);
+  if (!Array.isArray(list)) return [];
+  return list.map((_, index) => {
+    const name = check.raw(['receivers', index, 'name']);
+    return typeof name === 'string' ? name : '';
+  });
+}
+
+function readReceiver(check: Check, path: Path, defaults: MailDefaults): Receiver | undefined {
+  const receiver = check.read(receiverShape, path);
+  const emails = readList(check, [...path, 'email_configs']).map((one) => readEmail(check, one, defaults));
+  const webhooks = readList(check, [...path, 'webhook_configs']).map((one) => readWebhook(check, one));
+  if (!receiver) return undefined;
+  const integrations = [...emails, ...webhooks].filter((one) => one !== undefined);
+  return { name: receiver.name, integrations };
+}
+
+function readMailDefaults(check: Check): MailDefaults {
+  const path = ['global'];
+  const password = check.secret(path, 'smtp_auth_password', {});
+  const text = (key: string) => {
+    const value = check.raw([...path, key]);
+    return typeof value === 'string' && value !== '' ? value : undefined;
+  };
+  checkSmarthost(check, [...path, 'smtp_smarthost']);
+  checkAddress(check, [...path, 'smtp_from']);
+  const shape = check.read(globalShape.prefault({}), path);
+  return {
+    smarthost: text('smtp_smarthost'),
+    from: text('smtp_from'),
+    hello: text('smtp_hello'),
+    username: text('smtp_auth_username'),
+    password,
+    requireTls: shape?.smtp_require_tls ?? true,
+    tlsInsecureSkipVerify: shape?.smtp_tls_config?.insecure_skip_verify ?? false,
+  };
+}
+
+function readEmail(check: Check, path: Path, defaults: MailDefaults): EmailIntegration | undefined {
+  const own = check.secret(path, 'auth_password', {});
+  checkSmarthost(check, [...path, 'smarthost']);
+  checkAddress(check, [...path, 'from']);
+  const to = readRecipients(check, [...path, 'to']);
+  const email = check.read(emailShape, path);
+
+  const has = (key: string, shared: string) =>
+    isGiven(check, path, key) || isGiven(check, ['global'], shared);
+  if (!has('smarthost', 'smtp_smarthost')) {
+    check.problem([...path, 'smarthost'], 'is missing: set `global.smtp_smarthost` to the mail server');
+  }
+  if (!has('from', 'smtp_from')) {
+    check.problem([...path, 'from'], 'is missing: set `global.smtp_from` to the sender');
+  }
+  const hasUser = has('auth_username', 'smtp_auth_username');
+  const hasPassword = has('auth_password', 'smtp_auth_password');
+  if (hasUser && !hasPassword) {
+    check.problem([...path, 'auth_password'], 'is missing: the user name needs a password');
+  }
+  if (hasPassword && !hasUser) {
+    check.problem([...path, 'auth_username'], 'is missing: the password needs a user name');
+  }
+
+  const from = email?.from ?? defaults.from;
+  const server = parseHostPort(email?.smarthost ?? defaults.smarthost ?? '');
+  if (!email || !from || !server) return undefined;
+  return {
+    kind: 'email',
+    to,
+    from,
+    smarthost: server,
+    requireTls: email.require_tls ?? defaults.requireTls,
+    username: email.auth_username ?? defaults.username ?? '',
+    password: own ?? defaults.password,
+    hello: email.hello ?? defaults.hello ?? '',
+    tlsInsecureSkipVerify: email.tls_config?.insecure_skip_verify ?? defaults.tlsInsecureSkipVerify,
+    sendResolved: email.send_resolved,
+  };
+}
+
+function readWebhook(check: Check, path: Path): WebhookIntegration | undefined {
+  const url = check.secret(path, 'url', { isRequired: true, mistake: mistakeInUrl });
+  const secret = check.secret(path, 'secret', {});
+  const webhook = check.read(webhookShape, path);
+  if (!webhook || !url) return undefined;
+  return {
+    kind: 'webhook',
+    url,
+    format: webhook.format,
+    secret,
+    timeoutMs: webhook.timeout,
+    sendResolved: webhook.send_resolved,
+    maxAlerts: webhook.max_alerts,
+  };
+}
+
+/** Also when it is wrong, which is told already. */
+function isGiven(check: Check, path: Path, key: string): boolean {
+  return check.raw([...path, key]) !== undefined || check.raw([...path, `${key}_file`]) !== undefined;
+}
+
+function checkSmarthost(check: Check, path: Path): void {
+  const text = check.raw(path);
+  if (typeof text !== 'string' || text === '') return;
+  const server = parseHostPort(text);
+  if (!server?.host || server.port === 0) {
+    check.problem(path, 'must be host:port, such as mail.example.com:587');
+  }
+}
+
+function checkAddress(check: Check, path: Path): void {
+  const text = check.raw(path);
+  if (typeof text === 'string' && text !== '' && !isAddress(text)) {
+    check.problem(path, 'must be a mail address, such as nestwatch@example.com');
+  }
+}
+
+function readRecipients(check: Check, path: Path): string[] {
+  const text = check.raw(path);
+  if (typeof text !== 'string' || text === '') return [];
+  const addresses = splitAddresses(text);
+  if (addresses.length === 0 || !addresses.every(isAddress)) {
+    check.problem(path, 'must be one or more mail addresses with commas between them');
+  }
+  return addresses;
+}

@@ -1,0 +1,132 @@
+import { formatMatcher, type Matcher } from '../alerts/matcher.ts';
+import type { Route } from '../alerts/route.ts';
+import type { Check } from './check.ts';
+import type { Forward } from './config.ts';
+import { forwardShape, routeShape } from './file-shape.ts';
+import { nearest } from './nearest.ts';
+import type { Path } from './problem.ts';
+import { readList, readMatchers } from './read-list.ts';
+import { receiverNames } from './read-receivers.ts';
+
+/** Where alerts go when the file has no `route`. */
+export const DEFAULT_RECEIVER = 'default';
+
+type Settings = Pick<Route, 'receiver' | 'groupBy' | 'groupWaitMs' | 'groupIntervalMs' | 'repeatIntervalMs'>;
+
+/** Alertmanager's own defaults. */
+const ROUTE_DEFAULTS: Settings = {
+  receiver: DEFAULT_RECEIVER,
+  groupBy: [],
+  groupWaitMs: 30_000,
+  groupIntervalMs: 300_000,
+  repeatIntervalMs: 14_400_000,
+};
+
+/** The route tree; without one, everything goes to the receiver `default`. */
+export function readRoute(check: Check): Route {
+  const names = receiverNames(check);
+  const root = { path: '0', key: '{}', matchers: [], continue: false };
+  if (check.raw(['route']) === undefined) {
+    const isTold = names.length === 0 || names.includes(DEFAULT_RECEIVER);
+    if (!isTold && readList(check, ['forward']).length === 0) {
+      check.problem(['route'], 'is missing: without it nothing reaches the receivers');
+    }
+    return { ...root, ...ROUTE_DEFAULTS, routes: [] };
+  }
+  for (const key of ['matchers', 'continue']) {
+    if (isSet(check.raw(['route', key]))) {
+      check.keyProblem(['route', key], 'the root takes every alert: move this to a route below `routes`');
+    }
+  }
+  if (check.raw(['route', 'receiver']) === undefined && typeof check.raw(['route']) === 'object') {
+    check.problem(['route', 'receiver'], 'is missing: the root names the receiver of what no child takes');
+  }
+  return readNode(check, ['route'], '0', undefined, names);
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
+}
+
+/** One node and those below it; a node that is wrong inherits, so that its children are checked all the same. */
+function readNode(
+  check: Check,
+  path: Path,
+  position: string,
+  parent: Route | undefined,
+  names: readonly string[],
+): Route {
+  const inherited: Settings = parent ?? ROUTE_DEFAULTS;
+  const receiver = check.raw([...path, 'receiver']);
+  if (typeof receiver === 'string') checkReceiver(check, [...path, 'receiver'], receiver, names);
+  checkGroupBy(check, [...path, 'group_by']);
+  const matchers = readMatchers(check, [...path, 'matchers']);
+  const node = check.read(routeShape, path);
+  const route: Omit<Route, 'routes'> = {
+    path: position,
+    key: parent ? `${parent.key}/${keyOf(matchers)}` : '{}',
+    receiver: node?.receiver ?? inherited.receiver,
+    matchers,
+    continue: node?.continue ?? false,
+    groupBy: node?.group_by ? (node.group_by.includes('...') ? 'all' : node.group_by) : inherited.groupBy,
+    groupWaitMs: node?.group_wait ?? inherited.groupWaitMs,
+    groupIntervalMs: node?.group_interval ?? inherited.groupIntervalMs,
+    repeatIntervalMs: node?.repeat_interval ?? inherited.repeatIntervalMs,
+  };
+  const routes = readList(check, [...path, 'routes']).map((child, index) =>
+    readNode(check, child, `${position}.${index}`, { ...route, routes: [] }, names),
+  );
+  return { ...route, routes };
+}
+
+/** Alertmanager's form: the matchers sorted, so that their order in the file does not matter. */
+function keyOf(matchers: readonly Matcher[]): string {
+  const sorted = matchers.toSorted(
+    (a, b) => compare(a.name, b.name) || compare(a.value, b.value) || compare(a.op, b.op),
+  );
+  return `{${sorted.map(formatMatcher).join(',')}}`;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+function checkReceiver(check: Check, path: Path, name: string, names: readonly string[]): void {
+  if (name === '' || names.includes(name)) return;
+  const shown = check.isExpanded(path) ? 'this name' : `the name ${JSON.stringify(name)}`;
+  const meant = nearest(name, names);
+  const others = [...new Set(names)].filter((one) => one !== '').join(', ');
+  const help = meant ? `did you mean ${meant}?` : `there is ${others || 'none'}`;
+  check.problem(path, `no receiver has ${shown}; ${help}`);
+}
+
+function checkGroupBy(check: Check, path: Path): void {
+  const list = check.raw(path);
+  if (!Array.isArray(list)) return;
+  if (list.includes('...') && list.length > 1) check.problem(path, '`...` means all labels and stands alone');
+  list.forEach((label, index) => {
+    if (list.indexOf(label) < index) check.problem([...path, index], 'stands here twice');
+  });
+}
+
+export function readForward(check: Check): Forward[] {
+  const names = receiverNames(check);
+  return readList(check, ['forward']).flatMap((path) => {
+    const name = check.raw([...path, 'receiver']);
+    if (typeof name === 'string') {
+      checkReceiver(check, [...path, 'receiver'], name, names);
+      if (names.includes(name) && !takesEvents(check, names.indexOf(name))) {
+        check.problem([...path, 'receiver'], 'must have a webhook with `format: cloudevents`');
+      }
+    }
+    const matchers = readMatchers(check, [...path, 'matchers']);
+    const forward = check.read(forwardShape, path);
+    return forward ? [{ matchers, receiver: forward.receiver }] : [];
+  });
+}
+
+/** Judged by the file itself: a webhook with another mistake still takes events. */
+function takesEvents(check: Check, receiver: number): boolean {
+  const webhooks = check.raw(['receivers', receiver, 'webhook_configs']);
+  return Array.isArray(webhooks) && webhooks.some((one) => one?.format === 'cloudevents');
+}

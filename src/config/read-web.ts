@@ -1,0 +1,32 @@
+import type { Check } from './check.ts';
+import type { WebConfig } from './config.ts';
+import { NOT_AN_ADDRESS, webShape } from './file-shape.ts';
+import { formatHostPort, parseHostPort } from './host-port.ts';
+import { mistakeInBaseUrl, withoutTrailingSlash } from './web-address.ts';
+
+/** What `:9465` listens on, as for Prometheus' own programs. */
+const EVERY_ADDRESS = '0.0.0.0';
+
+export function readWeb(check: Check): WebConfig | undefined {
+  const bearerToken = check.secret(['web', 'auth'], 'bearer_token', {});
+  const web = check.read(webShape.prefault({}), ['web']);
+  if (!web) return undefined;
+  const listen = parseHostPort(web.listen);
+  if (!listen) check.problem(['web', 'listen'], NOT_AN_ADDRESS);
+  const mistake = web.external_url === undefined ? undefined : mistakeInBaseUrl(web.external_url);
+  if (mistake) check.problem(['web', 'external_url'], mistake);
+  if (!listen) return undefined;
+  return {
+    host: listen.host || EVERY_ADDRESS,
+    port: listen.port,
+    externalUrl: withoutTrailingSlash(web.external_url ?? `http://${formatHostPort(reachable(listen))}`),
+    bearerToken,
+    enableLifecycle: web.enable_lifecycle,
+  };
+}
+
+/** An address that stands for every one is none that a link could lead to. */
+export function reachable(listen: { readonly host: string; readonly port: number }) {
+  const isEvery = listen.host === '' || listen.host === EVERY_ADDRESS || listen.host === '::';
+  return { host: isEvery ? 'localhost' : listen.host, port: listen.port };
+}

@@ -1,0 +1,20 @@
+/** What is wrong with a URL that requests go to, said without quoting it; undefined when it is good. */
+export function mistakeInUrl(text: string): string | undefined {
+  const url = URL.parse(text);
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    return 'must be a URL that begins with http:// or https://';
+  }
+  return url.username || url.password ? 'must not hold a user name or password' : undefined;
+}
+
+/** The same for a URL that paths are added to. */
+export function mistakeInBaseUrl(text: string): string | undefined {
+  const mistake = mistakeInUrl(text);
+  if (mistake) return mistake;
+  const { search, hash } = new URL(text);
+  return search || hash ? 'must end with its path: nothing after `?` or `#`' : undefined;
+}
+
+export function withoutTrailingSlash(url: string): string {
+  return url.replace(/\/+$/, '');
+}

@@ -1,0 +1,8 @@
+/** Why a file could not be read, as the end of a sentence that begins with its name. */
+export function whyUnreadable(error: unknown): string {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown reason';
+  if (code === 'ENOENT') return 'does not exist';
+  if (code === 'EACCES' || code === 'EPERM') return 'may not be read: its permissions forbid it';
+  if (code === 'EISDIR') return 'is a directory';
+  return `cannot be read (${code})`;
+}

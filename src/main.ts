@@ -1,0 +1,39 @@
+#!/usr/bin/env node
+/** The process's edge: its arguments, streams and signals, the real clock and chance, and its exit code. */
+import { enableCompileCache } from 'node:module';
+
+enableCompileCache();
+
+// What is imported statically would be compiled before the cache is there.
+const [{ runCommandLine }, { systemClock }] = await Promise.all([
+  import('./cli/command-line.ts'),
+  import('./clock.ts'),
+]);
+
+// A reader that has seen enough, such as `head`, is no failure.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    process.exit(error.code === 'EPIPE' ? 0 : 1);
+  });
+}
+
+const exit = await runCommandLine(
+  {
+    clock: systemClock(),
+    random: Math.random,
+    environment: process.env,
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    onSignal(name, listener) {
+      process.on(name, listener);
+      return () => process.off(name, listener);
+    },
+  },
+  process.argv.slice(2),
+);
+
+// Everything is written before the process ends, also into a slow pipe.
+await new Promise<void>((resolve) => process.stdout.write('', () => resolve()));
+await new Promise<void>((resolve) => process.stderr.write('', () => resolve()));
+process.exit(exit);

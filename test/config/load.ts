@@ -1,0 +1,36 @@
+import type { Config } from '../../src/config/config.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { ConfigError } from '../../src/config/problem.ts';
+
+export interface Surroundings {
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /** Contents by path; anything else does not exist. */
+  readonly files?: Readonly<Record<string, string>>;
+}
+
+/** One region, so that a test can name only what it is about: it takes the first line. */
+export const REGION = 'regions: { eu: { base_url: https://eu.example.com/api-rest, token: t0 } }\n';
+
+export function load(text: string, { environment = {}, files = {} }: Surroundings = {}): Config {
+  return loadConfig({
+    file: '/etc/nestwatch/n.yaml',
+    text,
+    environment,
+    readFile(path) {
+      const content = files[path];
+      if (content === undefined) throw Object.assign(new Error('no such file'), { code: 'ENOENT' });
+      return content;
+    },
+  });
+}
+
+/** Every problem as `line:column: path: what`; empty for a good configuration. */
+export function problemsOf(text: string, surroundings: Surroundings = {}): string[] {
+  try {
+    load(text, surroundings);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.message.split('\n').map((line) => line.replace('/etc/nestwatch/n.yaml:', ''));
+  }
+}

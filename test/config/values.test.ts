@@ -1,0 +1,261 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Route } from '../../src/alerts/route.ts';
+import { loadConfig, loadWebConfig } from '../../src/config/load-config.ts';
+import { load, problemsOf, REGION } from './load.ts';
+
+describe('values', () => {
+  test('numbers and booleans may come from the environment', () => {
+    const config = load(
+      `${REGION}store: { retention: "\${KEEP}" }\npoll: { page_size: "\${SIZE}" }\nweb: { enable_lifecycle: "\${LIFE:-true}" }`,
+      { environment: { KEEP: '7d', SIZE: '50' } },
+    );
+    expect([config.store.retentionMs, config.poll.pageSize, config.web.enableLifecycle]).toEqual([
+      604_800_000,
+      50,
+      true,
+    ]);
+  });
+
+  test('text from the environment stays text, also when it looks like a number or like YAML', () => {
+    const tokens = ['12', 'true', '#a', '[b', '{c: d}', '$e', '${F}', '*g', ' h ', '"i"'];
+    for (const token of tokens) {
+      const { regions } = load('regions:\n  eu:\n    base_url: https://x\n    token: ${T}', {
+        environment: { T: token, F: 'again' },
+      });
+      expect(regions[0]!.token.reveal()).toBe(token);
+    }
+  });
+
+  test('keys are not expanded', () => {
+    expect(
+      problemsOf('regions: { "${R}": { base_url: https://x, token: t } }', { environment: { R: 'eu' } }),
+    ).toEqual(['1:12: regions["${R}"]: a region name has only lower-case letters, digits and hyphens']);
+  });
+
+  test('anchors, aliases and merges bring their values with their places', () => {
+    const text = `regions:
+  eu: &base { base_url: https://x, token: "\${T}", concurrency: "\${N}" }
+  us: { <<: *base, base_url: https://y }`;
+    expect(
+      load(text, { environment: { T: 't', N: '3' } }).regions.map((one) => [one.baseUrl, one.concurrency]),
+    ).toEqual([
+      ['https://x', 3],
+      ['https://y', 3],
+    ]);
+    expect(problemsOf(text, { environment: { T: 't', N: 'x' } })).toEqual([
+      '2:64: regions.eu.concurrency: must be a number (it comes from the environment)',
+      '2:64: regions.us.concurrency: must be a number (it comes from the environment)',
+    ]);
+  });
+
+  test('addresses lose their trailing slash', () => {
+    const { regions, web } = load(
+      'regions: { eu: { base_url: "https://x/api-rest/", token: t } }\nweb: { external_url: "https://n.example.com/watch/" }',
+    );
+    expect([regions[0]!.baseUrl, web.externalUrl]).toEqual([
+      'https://x/api-rest',
+      'https://n.example.com/watch',
+    ]);
+  });
+
+  test.each([
+    ['0.0.0.0:80', { host: '0.0.0.0', port: 80, externalUrl: 'http://localhost:80' }],
+    [':9465', { host: '0.0.0.0', port: 9465, externalUrl: 'http://localhost:9465' }],
+    ['[::1]:9465', { host: '::1', port: 9465, externalUrl: 'http://[::1]:9465' }],
+    ['[::]:9465', { host: '::', port: 9465, externalUrl: 'http://localhost:9465' }],
+    ['watch.internal:0', { host: 'watch.internal', port: 0, externalUrl: 'http://watch.internal:0' }],
+  ])('web.listen %s', (listen, web) => {
+    expect(load(`${REGION}web: { listen: "${listen}" }`).web).toMatchObject(web);
+  });
+
+  test('a rule keeps what it says', () => {
+    const { rules } = load(`${REGION}
+rules:
+  - kind: FlightFailed
+    match: ['nest=~"Prod.*"', '{region="eu",bird!="x"}']
+    severity: page
+    for_each: error
+    threshold: 3
+    window: 1h
+    resolve_after: never
+    labels: { team: loc-ops }
+    annotations: { runbook_url: https://wiki.example.com }`);
+    expect(rules).toHaveLength(8);
+    expect(rules[0]).toEqual({
+      kind: 'FlightFailed',
+      match: [
+        expect.objectContaining({ name: 'nest', op: '=~', value: 'Prod.*' }),
+        expect.objectContaining({ name: 'region', op: '=', value: 'eu' }),
+        expect.objectContaining({ name: 'bird', op: '!=', value: 'x' }),
+      ],
+      severity: 'page',
+      labels: { team: 'loc-ops' },
+      annotations: { runbook_url: 'https://wiki.example.com' },
+      forEach: 'error',
+      threshold: 3,
+      windowMs: 3_600_000,
+      forMs: 0,
+      resolveAfterMs: null,
+    });
+  });
+
+  test('a mail takes from global what it does not say itself', () => {
+    const { receivers } = load(
+      `${REGION}
+global:
+  smtp_smarthost: mail.example.com:587
+  smtp_from: n@example.com
+  smtp_hello: watch.example.com
+  smtp_auth_username: user
+  smtp_auth_password_file: secrets/smtp
+  smtp_require_tls: false
+  smtp_tls_config: { insecure_skip_verify: true }
+route: { receiver: ops }
+receivers:
+  - name: ops
+    email_configs:
+      - to: a@example.com
+      - to: b@example.com
+        from: Watch <w@example.com>
+        smarthost: "[::1]:25"
+        hello: other
+        auth_username: me
+        auth_password: mine
+        require_tls: true
+        tls_config: { insecure_skip_verify: false }
+        send_resolved: true`,
+      { files: { '/etc/nestwatch/secrets/smtp': 'shared\n' } },
+    );
+    const mails = receivers[0]!.integrations.map((one) =>
+      one.kind === 'email' ? { ...one, password: one.password?.reveal() } : one,
+    );
+    expect(mails).toEqual([
+      {
+        kind: 'email',
+        to: ['a@example.com'],
+        from: 'n@example.com',
+        smarthost: { host: 'mail.example.com', port: 587 },
+        requireTls: false,
+        username: 'user',
+        password: 'shared',
+        hello: 'watch.example.com',
+        tlsInsecureSkipVerify: true,
+        sendResolved: false,
+      },
+      {
+        kind: 'email',
+        to: ['b@example.com'],
+        from: 'Watch <w@example.com>',
+        smarthost: { host: '::1', port: 25 },
+        requireTls: true,
+        username: 'me',
+        password: 'mine',
+        hello: 'other',
+        tlsInsecureSkipVerify: false,
+        sendResolved: true,
+      },
+    ]);
+  });
+});
+
+describe('the route tree', () => {
+  const tree = load(`${REGION}
+receivers: [{ name: ops }, { name: pager }, { name: night }]
+route:
+  receiver: ops
+  group_by: [alertname, region]
+  group_wait: 10s
+  routes:
+    - matchers: ['severity="critical"', 'region=~"e.*"']
+      receiver: pager
+      group_by: ['...']
+      repeat_interval: 1h
+      continue: true
+      routes:
+        - { matchers: ['nest="Prod"'], receiver: night, group_interval: 1m, group_by: [] }
+    - matchers: ['bird="x"']`).route;
+
+  const all = (route: Route): Route[] => [route, ...route.routes.flatMap(all)];
+
+  test('a child inherits what it does not say', () => {
+    expect(
+      all(tree).map((one) => [
+        one.path,
+        one.receiver,
+        one.groupBy,
+        one.groupWaitMs,
+        one.groupIntervalMs,
+        one.repeatIntervalMs,
+      ]),
+    ).toEqual([
+      ['0', 'ops', ['alertname', 'region'], 10_000, 300_000, 14_400_000],
+      ['0.0', 'pager', 'all', 10_000, 300_000, 3_600_000],
+      ['0.0.0', 'night', [], 10_000, 60_000, 3_600_000],
+      ['0.1', 'ops', ['alertname', 'region'], 10_000, 300_000, 14_400_000],
+    ]);
+  });
+
+  test('continue is not inherited', () => {
+    expect(all(tree).map((one) => one.continue)).toEqual([false, true, false, false]);
+  });
+
+  test("keys are Alertmanager's, with the matchers in its order", () => {
+    expect(all(tree).map((one) => one.key)).toEqual([
+      '{}',
+      '{}/{region=~"e.*",severity="critical"}',
+      '{}/{region=~"e.*",severity="critical"}/{nest="Prod"}',
+      '{}/{bird="x"}',
+    ]);
+  });
+
+  test('without a route a receiver named default gets everything', () => {
+    const { route, receivers } = load(
+      `${REGION}receivers: [{ name: default, webhook_configs: [{ url: http://x }] }]`,
+    );
+    expect([route.receiver, receivers.length, receivers[0]!.integrations.length]).toEqual(['default', 1, 1]);
+  });
+
+  test('events can be forwarded without any route', () => {
+    const { forward, receivers } = load(
+      `${REGION}receivers: [{ name: lake, webhook_configs: [{ url: http://x, format: cloudevents }] }]\nforward: [{ receiver: lake, matchers: ['feed="flight"'] }]`,
+    );
+    expect(forward).toEqual([
+      { receiver: 'lake', matchers: [expect.objectContaining({ name: 'feed', value: 'flight' })] },
+    ]);
+    expect(receivers.map(({ name }) => name)).toEqual(['lake', 'default']);
+  });
+});
+
+describe('files', () => {
+  test('the annotated example is good with its two tokens', () => {
+    const file = resolve(import.meta.dirname, '../../config/nestwatch.yaml');
+    const config = loadConfig({
+      file,
+      environment: { NESTWATCH_EU_TOKEN: 'a', NESTWATCH_US_TOKEN: 'b' },
+      readFile: (path) => readFileSync(path, 'utf8'),
+    });
+    expect(config.regions.map(({ name }) => name)).toEqual(['eu', 'us']);
+    expect(config.receivers.map(({ name }) => name)).toEqual(['ops', 'pager', 'lake']);
+  });
+
+  test('a file that is not there is told at its place', () => {
+    expect(() =>
+      loadConfig({ file: '/no/such.yaml', environment: {}, readFile: (path) => readFileSync(path, 'utf8') }),
+    ).toThrow('/no/such.yaml:1:1: the file does not exist');
+  });
+
+  test('where the daemon listens can be read while other sections are wrong', () => {
+    const text = 'regions: 5\nrules: 7\nweb: { listen: "127.0.0.1:${PORT}" }';
+    const source = { file: 'n.yaml', text, readFile: () => '' };
+    expect(loadWebConfig({ ...source, environment: { PORT: '81' } })).toMatchObject({
+      host: '127.0.0.1',
+      port: 81,
+    });
+    expect(() => loadWebConfig({ ...source, environment: {} })).toThrow(
+      'n.yaml:3:16: web.listen: $PORT is not set in the environment',
+    );
+  });
+});
