@@ -1,0 +1,43 @@
+import type { Notification } from '../../alerts/group.ts';
+import type { Integration } from '../../config/config.ts';
+import type { FailureReason } from '../../report.ts';
+import type { Delivery } from '../../store/store.ts';
+
+/** How one try ended, whatever the channel. Texts are for people: cleaned, capped and free of secrets. */
+export type Outcome =
+  | {
+      readonly kind: 'accepted';
+      /** What was not perfect about it. */
+      readonly note?: string;
+    }
+  /** Certainly not accepted, and the same message may be accepted later. */
+  | {
+      readonly kind: 'failed';
+      readonly reason: FailureReason;
+      readonly error: string;
+      /** How long the receiver asked us to wait. */
+      readonly retryAfterMs?: number;
+    }
+  /** It left us, and no answer tells whether it was accepted. */
+  | { readonly kind: 'unknown'; readonly reason: FailureReason; readonly error: string }
+  /** The receiver refused this message as it is. */
+  | { readonly kind: 'refused'; readonly reason: FailureReason; readonly error: string }
+  /** There is nothing to send, now or ever. */
+  | { readonly kind: 'nothing'; readonly why: string };
+
+/** One way out of the house, for every integration of its kind. */
+export interface Channel<I extends Integration> {
+  /**
+   * Tries once. What the outside does wrong is an outcome; it throws a `NestwatchError` only for what is wrong on
+   * our side, such as a secret file that cannot be read.
+   */
+  send(
+    integration: I,
+    delivery: Delivery,
+    notification: Notification,
+    /** The page's address, without a trailing slash: what links in the message begin with. */
+    externalUrl: string,
+  ): Promise<Outcome>;
+  /** Ends connections; a try that is under way ends as not accepted or unknown. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,181 @@
+/**
+ * Mails a group's notification through the configured smarthost. Mails of one thread carry the same subject and refer
+ * to its first mail; every id is derived, so each try of a delivery sends the same mail under the same Message-ID.
+ * What stops here: the password, and the server's words, which are cleaned before people see them.
+ */
+import { createTransport, type NodemailerError, type SendMailOptions } from 'nodemailer';
+import type { Clock } from '../../clock.ts';
+import type { EmailIntegration } from '../../config/config.ts';
+import { plainText } from '../../plain-text.ts';
+import { mailSubject, threadHeaders } from '../formats/email-headers.ts';
+import { emailHtml } from '../formats/email-html.ts';
+import { emailText } from '../formats/email-text.ts';
+import { mailView } from '../formats/email-view.ts';
+import type { Channel, Outcome } from './channel.ts';
+
+const CONNECTIONS = 5;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Without a byte from the server; servers may think for a while about the end of a message. */
+const SILENCE_TIMEOUT_MS = 60_000;
+/** For a whole try, with the wait for a connection: a server that trickles does not hold one for ever. */
+const TRY_TIMEOUT_MS = 120_000;
+const MAX_ERROR_CODE_POINTS = 300;
+/** Deliveries of which the addresses that are still to be reached are remembered. */
+const MAX_REMAINING = 1_000;
+
+export function openEmailChannel(options: {
+  readonly clock: Clock;
+  readonly version: string;
+}): Channel<EmailIntegration> {
+  const { clock, version } = options;
+  const pools = new Map<string, Pool>();
+  /** Addresses that deferred a mail which others accepted: only they get it with the next try. */
+  const remaining = new Map<string, readonly string[]>();
+
+  function poolOf(integration: EmailIntegration): Pool {
+    const { smarthost, requireTls, username, hello, tlsInsecureSkipVerify } = integration;
+    const password = integration.password?.reveal() ?? '';
+    const key = JSON.stringify([smarthost, requireTls, username, password, hello, tlsInsecureSkipVerify]);
+    let pool = pools.get(key);
+    if (!pool) {
+      pool = openPool(integration, password);
+      pools.set(key, pool);
+    }
+    return pool;
+  }
+
+  function remember(deliveryId: string, recipients: readonly string[]): void {
+    remaining.delete(deliveryId);
+    if (recipients.length > 0) remaining.set(deliveryId, recipients);
+    const [oldest] = remaining.keys();
+    if (remaining.size > MAX_REMAINING && oldest !== undefined) remaining.delete(oldest);
+  }
+
+  return {
+    async send(integration, delivery, notification, externalUrl) {
+      if (notification.kind === 'forward') {
+        return {
+          kind: 'nothing',
+          why: 'single events are forwarded to webhooks with format cloudevents only',
+        };
+      }
+      const view = mailView(notification, externalUrl);
+      const pool = poolOf(integration);
+      const to = remaining.get(delivery.id);
+      const abort = new AbortController();
+      let isSent = false;
+      const mail: Mail = {
+        from: integration.from,
+        to: [...integration.to],
+        ...(to && { envelope: { from: integration.from, to: [...to] } }),
+        ...threadHeaders(notification, delivery, externalUrl),
+        subject: mailSubject(notification),
+        date: new Date(clock.nowUs() / 1000),
+        xMailer: `nestwatch/${version}`,
+        headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+        text: emailText(view),
+        html: emailHtml(view),
+        signal: abort.signal,
+        whenSent() {
+          isSent = true;
+        },
+      };
+      const cancelTimer = clock.setTimer(TRY_TIMEOUT_MS, () => abort.abort());
+      try {
+        const { rejectedErrors = [] } = await pool.sendMail(mail);
+        const deferred = rejectedErrors.filter((error) => error.permanent !== true);
+        remember(
+          delivery.id,
+          deferred.flatMap((error) => error.recipient ?? []),
+        );
+        return partly(rejectedErrors, deferred);
+      } catch (error) {
+        return failed(error, isSent);
+      } finally {
+        cancelTimer();
+      }
+    },
+
+    async close() {
+      for (const pool of pools.values()) pool.close({ force: true });
+      pools.clear();
+    },
+  };
+}
+
+type Pool = ReturnType<typeof openPool>;
+
+interface Mail extends SendMailOptions {
+  /** Called when the last byte of the message was handed to the connection. */
+  readonly whenSent: () => void;
+}
+
+function openPool(integration: EmailIntegration, password: string) {
+  const { smarthost, requireTls, username, hello, tlsInsecureSkipVerify } = integration;
+  const secure = smarthost.port === 465;
+  const pool = createTransport({
+    pool: true,
+    maxConnections: CONNECTIONS,
+    // A message of which no byte was sent goes out over a second connection when the first turns out to be dead.
+    maxRequeues: 1,
+    host: smarthost.host,
+    port: smarthost.port,
+    secure,
+    requireTLS: requireTls && !secure,
+    // Without `require_tls` encryption is taken where it is offered, but proves nothing: a certificate that fails
+    // must not force the mail into plain text.
+    tls: { rejectUnauthorized: !tlsInsecureSkipVerify && (requireTls || secure) },
+    opportunisticTLS: !requireTls,
+    ...(hello && { name: hello }),
+    ...(username && { auth: { user: username, pass: password } }),
+    connectionTimeout: CONNECT_TIMEOUT_MS,
+    greetingTimeout: CONNECT_TIMEOUT_MS,
+    dnsTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SILENCE_TIMEOUT_MS,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  pool.use('stream', (mail, next) => {
+    const { whenSent } = mail.data as unknown as Mail;
+    if (mail.message) {
+      mail.message.processFunc((input) => {
+        input.once('end', whenSent);
+        return input;
+      });
+    }
+    next();
+  });
+  return pool;
+}
+
+/** Who of several was refused, when the server took the mail for the others. */
+function partly(rejected: readonly NodemailerError[], deferred: readonly NodemailerError[]): Outcome {
+  if (rejected.length === 0) return { kind: 'accepted' };
+  const words = rejected.map((error) => `${error.recipient}: ${error.response ?? error.message}`).join('; ');
+  if (deferred.length > 0) {
+    return { kind: 'failed', reason: 'unavailable', error: cleaned(`deferred for ${words}`) };
+  }
+  return { kind: 'accepted', note: cleaned(`refused for ${words}`) };
+}
+
+/** Replies that concern the message itself; the others, such as a refused login, concern the way to it. */
+const MESSAGE_CODES = new Set(['EENVELOPE', 'EMESSAGE']);
+
+function failed(error: unknown, isSent: boolean): Outcome {
+  if (!(error instanceof Error)) throw error;
+  const { code, responseCode, permanent, message } = error as NodemailerError;
+  const text = cleaned(message);
+  if (MESSAGE_CODES.has(code ?? '') && (permanent || responseCode === undefined)) {
+    return { kind: 'refused', reason: 'rejected', error: text };
+  }
+  if (responseCode !== undefined) {
+    return { kind: 'failed', reason: permanent ? 'rejected' : 'unavailable', error: text };
+  }
+  const isTimeout = code === 'ETIMEDOUT' || code === 'EABORT';
+  if (isSent) return { kind: 'unknown', reason: isTimeout ? 'timeout' : 'ambiguous', error: text };
+  return { kind: 'failed', reason: isTimeout ? 'timeout' : 'unreachable', error: text };
+}
+
+function cleaned(text: string): string {
+  return plainText(text, MAX_ERROR_CODE_POINTS);
+}

@@ -1,0 +1,65 @@
+import type { Event } from '../../alerts/event.ts';
+import type { Notification } from '../../alerts/group.ts';
+import { type EventJson, eventJson } from '../../event-json.ts';
+
+/** One event as a CloudEvent 1.0 in structured mode. */
+export interface CloudEvent {
+  readonly specversion: '1.0';
+  /** The event's key: the same however often it is sent. */
+  readonly id: string;
+  readonly source: string;
+  readonly type: string;
+  readonly subject?: string;
+  readonly time: string;
+  readonly datacontenttype: 'application/json';
+  readonly data: EventJson;
+}
+
+/** The most events of one batch. */
+const BATCH = 100;
+
+/**
+ * The notification's events in batches of up to 100, the oldest first. Of a group these are the events that are new in
+ * it; a group that only resolves or repeats has none, and CloudEvents have nothing to say about it.
+ */
+export function cloudEventBatches(notification: Notification): CloudEvent[][] {
+  const events = notification.kind === 'forward' ? notification.events : newEvents(notification.alerts);
+  const batches: CloudEvent[][] = [];
+  for (let start = 0; start < events.length; start += BATCH) {
+    batches.push(events.slice(start, start + BATCH).map(cloudEvent));
+  }
+  return batches;
+}
+
+/** Each once, although two alerts of a group may share one. */
+function newEvents(alerts: readonly { readonly events: readonly Event[] }[]): Event[] {
+  const byKey = new Map(alerts.flatMap((alert) => alert.events).map((event) => [event.key, event]));
+  return [...byKey.values()].sort((a, b) => a.occurredAtUs - b.occurredAtUs);
+}
+
+function cloudEvent(event: Event): CloudEvent {
+  const subject = subjectOf(event);
+  return {
+    specversion: '1.0',
+    id: event.key,
+    source: `/regions/${encodeURIComponent(event.region)}`,
+    type: `nestwatch.${event.type}`,
+    ...(subject && { subject }),
+    time: event.occurredAt,
+    datacontenttype: 'application/json',
+    data: eventJson(event),
+  };
+}
+
+/** `nests/…/birds/…/flights/…`, as far as known. */
+function subjectOf(event: Event): string {
+  const parts: [string, string][] = [
+    ['nests', event.nestId],
+    ['birds', event.birdId],
+    ['flights', String(event.attributes.flight_id ?? '')],
+  ];
+  return parts
+    .filter(([, id]) => id !== '')
+    .map(([kind, id]) => `${kind}/${encodeURIComponent(id)}`)
+    .join('/');
+}

@@ -1,0 +1,60 @@
+/** What makes mails of one group a thread: a constant subject, and ids that anyone can derive again. */
+import { createHash } from 'node:crypto';
+import type { Labels } from '../../alerts/alert.ts';
+import { plainText } from '../../plain-text.ts';
+import type { Delivery } from '../../store/store.ts';
+import { type GroupNotification, regionName } from './alert-subject.ts';
+
+const NAME_CODE_POINTS = 60;
+const SUBJECT_CODE_POINTS = 200;
+const PLACE_LABELS = new Set(['alertname', 'region', 'nest', 'nest_id', 'bird', 'bird_id']);
+
+/**
+ * `[nestwatch] EU · Marketing / Translate blog: FlightFailed`, from the group's labels alone, because everything else
+ * may change from one mail of the group to the next; `Re: ` on all but the first.
+ */
+export function mailSubject({ groupLabels, threadPosition }: GroupNotification): string {
+  const place = placeOf(groupLabels);
+  const others = Object.entries(groupLabels)
+    .filter(([name, value]) => !PLACE_LABELS.has(name) && value !== '')
+    .map(([, value]) => short(value));
+  const what = groupLabels.alertname ? short(groupLabels.alertname) : place ? '' : 'Alerts';
+  const about = [place, what].filter((part) => part !== '').join(': ');
+  const subject = `[nestwatch] ${about}${others.length > 0 ? ` (${others.join(', ')})` : ''}`;
+  return `${threadPosition > 0 ? 'Re: ' : ''}${plainText(subject, SUBJECT_CODE_POINTS)}`;
+}
+
+function placeOf({ region, nest, nest_id, bird, bird_id }: Labels): string {
+  const inside = [nest || (nest_id && `Nest ${nest_id}`), bird || (bird_id && `Bird ${bird_id}`)];
+  const path = inside.flatMap((name) => (name ? [short(name)] : [])).join(' / ');
+  return [region ? regionName(region) : '', path].filter((part) => part !== '').join(' · ');
+}
+
+function short(text: string): string {
+  return plainText(text, NAME_CODE_POINTS);
+}
+
+export interface ThreadHeaders {
+  readonly messageId: string;
+  readonly inReplyTo?: string;
+  readonly references?: string;
+}
+
+/**
+ * The first mail's Message-ID comes from the thread and whom it goes to, a later one's from its delivery: so a reply
+ * knows the first mail without asking anybody, and every try of a delivery has the same id (RFC 5322, 3.6.4).
+ */
+export function threadHeaders(
+  { thread, threadPosition }: GroupNotification,
+  { id, receiver, position }: Pick<Delivery, 'id' | 'receiver' | 'position'>,
+  externalUrl: string,
+): ThreadHeaders {
+  const host = URL.parse(externalUrl)?.hostname || 'localhost';
+  const first = `<thread.${digest(thread, receiver, String(position))}@${host}>`;
+  if (threadPosition === 0) return { messageId: first };
+  return { messageId: `<${digest('delivery', id)}@${host}>`, inReplyTo: first, references: first };
+}
+
+function digest(...parts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 32);
+}

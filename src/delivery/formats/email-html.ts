@@ -1,0 +1,133 @@
+import type { Cluster, Tone } from './email-clusters.ts';
+import type { EventLine, MailView } from './email-view.ts';
+import { escapeHtml } from './encode.ts';
+import { fitting, MAX_CLUSTERS, MAX_EVENTS, MAX_PART_BYTES } from './fitting.ts';
+
+/** Room for the markup around the lists. */
+const MARKUP_BYTES = 1_500;
+
+/**
+ * The HTML part: one column that fits a phone, nothing loaded from anywhere, dark where the reader's device is.
+ * Everything that matters is styled inline as well, for programs that drop the style sheet.
+ */
+export function emailHtml(view: MailView): string {
+  const head = [
+    '<!doctype html>',
+    '<html lang="en"><head><meta charset="utf-8">',
+    '<meta name="viewport" content="width=device-width, initial-scale=1">',
+    '<meta name="color-scheme" content="light dark"><meta name="supported-color-schemes" content="light dark">',
+    `<title>${escapeHtml(view.headline)}</title>`,
+    `<style>${STYLE}</style></head>`,
+    `<body class="page" style="margin:0;padding:0;background:#f2f4f7;color:#101828;font:15px/1.5 ${SANS}">`,
+    '<div style="max-width:640px;margin:0 auto;padding:16px 12px">',
+    `<div class="card" style="background:#ffffff;border:1px solid #e4e7ec;border-left:6px solid ${COLOURS[view.tone]};border-radius:8px;padding:20px">`,
+    `<h1 class="${view.tone}" style="margin:0;font-size:20px;line-height:1.3;color:${COLOURS[view.tone]}">${escapeHtml(view.headline)}</h1>`,
+    `<p class="quiet" style="margin:6px 0 0;color:#475467">${escapeHtml(view.context)}</p>`,
+    ...messageHtml(view),
+    ...detailsHtml(view),
+  ].join('\n');
+  const tail = [
+    ...linksHtml(view),
+    '</div>',
+    `<p class="quiet" style="margin:12px 4px;font-size:12px;color:#475467">${escapeHtml(view.footer)}</p>`,
+    '</div></body></html>',
+    '',
+  ].join('\n');
+
+  let room = MAX_PART_BYTES - Buffer.byteLength(head + tail) - MARKUP_BYTES;
+  const clusters = fitting(view.clusters, clusterHtml, room, MAX_CLUSTERS);
+  room -= clusters.bytes;
+  const events = fitting(view.events, eventHtml, room, MAX_EVENTS);
+
+  const moreAlerts = view.alertsMore + clusters.rest.reduce((total, { alerts }) => total + alerts, 0);
+  const moreEvents = view.eventsMore + events.rest.reduce((total, line) => total + line.events, 0);
+  const hasNews = events.kept.length + moreEvents > 0;
+  return [
+    head,
+    ...clusters.kept,
+    ...more(moreAlerts, 'alerts'),
+    ...(hasNews ? [title(view.eventsTitle)] : []),
+    ...(events.kept.length > 0 ? [`<table role="presentation" ${TABLE}>`, ...events.kept, '</table>'] : []),
+    ...more(moreEvents, 'events'),
+    tail,
+  ].join('\n');
+}
+
+const SANS = "-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
+const MONO = 'ui-monospace,Menlo,Consolas,monospace';
+const TABLE = 'cellpadding="0" cellspacing="0" style="border-collapse:collapse;width:100%"';
+const COLOURS: Readonly<Record<Tone, string>> = {
+  critical: '#b42318',
+  warning: '#b54708',
+  resolved: '#067647',
+};
+const STYLE = [
+  ':root{color-scheme:light dark}',
+  '@media (prefers-color-scheme:dark){',
+  '.page{background:#0c111d!important;color:#f2f4f7!important}',
+  '.card{background:#161b26!important;border-top-color:#333741!important;border-right-color:#333741!important;border-bottom-color:#333741!important}',
+  '.quiet{color:#a3aab5!important}.code{background:#0c111d!important;color:#f2f4f7!important}',
+  '.line{border-color:#333741!important}.critical{color:#fda29b!important}.warning{color:#fec84b!important}',
+  '.resolved{color:#75e0a7!important}.link{color:#84caff!important}}',
+].join('');
+
+function messageHtml({ message, messageTitle }: MailView): string[] {
+  if (message.length === 0) return [];
+  const text = message.map(escapeHtml).join('\n');
+  return [
+    title(messageTitle),
+    `<pre class="code" style="margin:0;padding:10px 12px;background:#f2f4f7;color:#101828;border-radius:6px;font:13px/1.5 ${MONO};white-space:pre-wrap;overflow-wrap:anywhere;word-break:break-word">${text}</pre>`,
+  ];
+}
+
+function detailsHtml({ details }: MailView): string[] {
+  if (details.length === 0) return [];
+  const rows = details.map(
+    ([name, value]) =>
+      `<tr><td class="quiet" style="padding:2px 14px 2px 0;color:#475467;vertical-align:top;white-space:nowrap">${escapeHtml(name)}</td>` +
+      `<td style="padding:2px 0;width:100%;overflow-wrap:anywhere;word-break:break-word">${escapeHtml(value)}</td></tr>`,
+  );
+  return [title('Details'), `<table role="presentation" ${TABLE}>`, ...rows, '</table>'];
+}
+
+function clusterHtml({ tone, title: what, cause, places, placesMore, context }: Cluster): string {
+  const where = escapeHtml(places.join(', ')) + (placesMore > 0 ? ` and ${placesMore} more` : '');
+  return [
+    '<div class="line" style="margin:14px 0 0;padding:12px 0 0;border-top:1px solid #e4e7ec">',
+    `<strong class="${tone}" style="color:${COLOURS[tone]}">${escapeHtml(what)}</strong> · ${where}`,
+    ...(cause
+      ? [
+          `<div style="font:13px/1.5 ${MONO};overflow-wrap:anywhere;word-break:break-word">${escapeHtml(cause)}</div>`,
+        ]
+      : []),
+    `<div class="quiet" style="font-size:13px;color:#475467">${escapeHtml(context)}</div></div>`,
+  ].join('\n');
+}
+
+function eventHtml({ time, where, what, events }: EventLine): string {
+  const count = events > 1 ? `${events} × ` : '';
+  const place = where ? `<strong>${escapeHtml(where)}</strong> ` : '';
+  return (
+    `<tr><td class="quiet" style="padding:2px 12px 2px 0;color:#475467;vertical-align:top;white-space:nowrap">${time}</td>` +
+    `<td style="padding:2px 0;width:100%;overflow-wrap:anywhere;word-break:break-word">${count}${place}${escapeHtml(what)}</td></tr>`
+  );
+}
+
+function linksHtml({ links }: MailView): string[] {
+  if (links.length === 0) return [];
+  const anchors = links.map(
+    ({ text, url }) =>
+      `<a class="link" href="${escapeHtml(url)}" style="color:#175cd3;margin-right:16px">${escapeHtml(text)}</a>`,
+  );
+  return [`<p style="margin:20px 0 0">${anchors.join(' ')}</p>`];
+}
+
+function title(text: string): string {
+  return `<h2 class="quiet" style="margin:18px 0 6px;font-size:13px;font-weight:600;color:#475467">${escapeHtml(text)}</h2>`;
+}
+
+function more(count: number, noun: string): string[] {
+  return count > 0
+    ? [`<p class="quiet" style="margin:8px 0 0;color:#475467">… and ${count} more ${noun}</p>`]
+    : [];
+}

@@ -1,0 +1,89 @@
+/**
+ * What becomes of a delivery after one try. Nothing here sends, waits or stores.
+ *
+ *   accepted → delivered
+ *   nothing  → suppressed
+ *   failed   → retry, after growing waits, until 72 h after its creation; then dead
+ *   unknown  → ambiguous, tried again like `failed`; the receiver drops the repeat by its id
+ *   refused  → retry twice, slowly, since a proxy without its backend also answers 404; then dead
+ */
+import type { Random } from '../clock.ts';
+import type { FailureReason } from '../report.ts';
+import type { Delivery, Settlement } from '../store/store.ts';
+import type { Outcome } from './channels/channel.ts';
+
+/** How long an outage of a receiver may last without a loss. */
+export const EXPIRES_AFTER_MS = 72 * 3_600_000;
+const FIRST_WAIT_MS = 1_000;
+const LONGEST_WAIT_MS = 600_000;
+/** The waits after the first and the second refusal; a third one is final. */
+const REFUSED_WAITS_MS = [60_000, 300_000];
+
+export interface Verdict {
+  readonly settlement: Settlement;
+  /** Why it is not delivered; absent when it is, or was suppressed. */
+  readonly reason?: FailureReason;
+}
+
+/** Judges the end of a try; `delivery` is as it was claimed, so `attempts` counts this try. */
+export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, random: Random): Verdict {
+  const { id, attempts, createdAtUs } = delivery;
+  const final = (state: 'delivered' | 'dead' | 'suppressed', lastError: string): Settlement => ({
+    id,
+    state,
+    nextAttemptAtUs: nowUs,
+    lastError,
+  });
+
+  switch (outcome.kind) {
+    case 'accepted':
+      return { settlement: final('delivered', outcome.note ?? '') };
+    case 'nothing':
+      return { settlement: final('suppressed', outcome.why) };
+    case 'refused': {
+      const refusals = refusalsIn(delivery.lastError) + 1;
+      const lastError = `${outcome.error} (refusal ${refusals} of ${REFUSED_WAITS_MS.length + 1})`;
+      const waitMs = REFUSED_WAITS_MS[refusals - 1];
+      const settlement: Settlement =
+        waitMs === undefined
+          ? final('dead', lastError)
+          : { id, state: 'retry', nextAttemptAtUs: nowUs + waitMs * 1000, lastError };
+      return { settlement, reason: outcome.reason };
+    }
+    default: {
+      const expiresAtUs = createdAtUs + EXPIRES_AFTER_MS * 1000;
+      if (nowUs >= expiresAtUs) {
+        return {
+          settlement: final('dead', `${outcome.error} (given up after 72 h)`),
+          reason: 'expired',
+        };
+      }
+      const asked = outcome.kind === 'failed' ? (outcome.retryAfterMs ?? 0) : 0;
+      const waitMs = Math.max(waitAfter(attempts, random), asked);
+      return {
+        settlement: {
+          id,
+          state: outcome.kind === 'unknown' ? 'ambiguous' : 'retry',
+          // The last try comes exactly at the end, however long the receiver asked us to wait.
+          nextAttemptAtUs: Math.min(nowUs + Math.round(waitMs * 1000), expiresAtUs),
+          lastError: outcome.error,
+        },
+        reason: outcome.reason,
+      };
+    }
+  }
+}
+
+/** Doubles from 1 s to 10 min; chance takes up to half of it, so that a crowd of deliveries spreads. */
+function waitAfter(attempts: number, random: Random): number {
+  const ceilingMs = Math.min(FIRST_WAIT_MS * 2 ** Math.max(0, attempts - 1), LONGEST_WAIT_MS);
+  return ceilingMs * (0.5 + random() / 2);
+}
+
+/**
+ * A delivery keeps nothing of its earlier tries but the last error, so the count of refusals stands in that text,
+ * where people read it too. Tries that failed in other ways begin the count anew.
+ */
+function refusalsIn(lastError: string): number {
+  return Number(/ \(refusal (\d) of \d\)$/.exec(lastError)?.[1] ?? 0);
+}

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest';
+import type { Outcome } from '../../src/delivery/channels/channel.ts';
+import { EXPIRES_AFTER_MS, judge } from '../../src/delivery/retry.ts';
+import type { Delivery } from '../../src/store/store.ts';
+import { delivery, NOW_US } from './samples.ts';
+
+const failed: Outcome = { kind: 'failed', reason: 'unavailable', error: 'HTTP 503' };
+const refused: Outcome = { kind: 'refused', reason: 'rejected', error: 'HTTP 404' };
+const EXPIRES_AT_US = NOW_US + EXPIRES_AFTER_MS * 1000;
+
+/** Judges one try after the other, each at the instant that the one before chose, until the delivery is settled. */
+function story(outcomeOf: (attempt: number, nowUs: number) => Outcome, chance = 0.999) {
+  let one: Delivery = delivery();
+  const waitsMs: number[] = [];
+  for (let nowUs = NOW_US; ; nowUs = one.nextAttemptAtUs) {
+    one = { ...one, attempts: one.attempts + 1 };
+    const { settlement, reason } = judge(one, outcomeOf(one.attempts, nowUs), nowUs, () => chance);
+    one = { ...one, ...settlement };
+    if (!['retry', 'ambiguous'].includes(settlement.state))
+      return { ...one, reason, waitsMs, endedAtUs: nowUs };
+    waitsMs.push(Math.round((settlement.nextAttemptAtUs - nowUs) / 1000));
+  }
+}
+
+describe('the end of a try', () => {
+  test('accepted is delivered, with its note', () => {
+    const { settlement, reason } = judge(
+      delivery(),
+      { kind: 'accepted', note: 'refused for bob' },
+      NOW_US,
+      Math.random,
+    );
+    expect(settlement).toEqual({
+      id: 'd-1',
+      state: 'delivered',
+      nextAttemptAtUs: NOW_US,
+      lastError: 'refused for bob',
+    });
+    expect(reason).toBeUndefined();
+  });
+
+  test('nothing to send is suppressed, with the reason', () => {
+    const { settlement } = judge(delivery(), { kind: 'nothing', why: 'nobody there' }, NOW_US, Math.random);
+    expect(settlement).toMatchObject({ state: 'suppressed', lastError: 'nobody there' });
+  });
+
+  test('a failure is tried again after waits that double from 1 s to 10 min', () => {
+    const { waitsMs } = story((attempt) => (attempt < 13 ? failed : { kind: 'accepted' }));
+    const doubled = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 600, 600];
+    for (const [index, seconds] of doubled.entries()) {
+      expect(waitsMs[index]! / 1000 / seconds).toBeCloseTo(1, 2);
+    }
+  });
+
+  test('chance takes at the most half of a wait', () => {
+    const { waitsMs } = story((attempt) => (attempt < 3 ? failed : { kind: 'accepted' }), 0);
+    expect(waitsMs).toEqual([500, 1000]);
+  });
+
+  test('a receiver that is down for 72 h gets a last try at that hour, then the delivery is dead', () => {
+    const end = story(() => failed);
+    expect(end).toMatchObject({
+      state: 'dead',
+      reason: 'expired',
+      lastError: 'HTTP 503 (given up after 72 h)',
+    });
+    expect(end.endedAtUs).toBe(EXPIRES_AT_US);
+  });
+
+  test('a receiver that comes back after 71 h is told', () => {
+    const backAtUs = NOW_US + 71 * 3_600_000_000;
+    const end = story((_, nowUs) => (nowUs < backAtUs ? failed : { kind: 'accepted' }));
+    expect(end.state).toBe('delivered');
+  });
+
+  test('what is unknown is ambiguous and tried again like a failure', () => {
+    const outcome: Outcome = { kind: 'unknown', reason: 'timeout', error: 'no answer' };
+    const { settlement, reason } = judge(delivery({ attempts: 1 }), outcome, NOW_US, () => 0);
+    expect(settlement).toEqual({
+      id: 'd-1',
+      state: 'ambiguous',
+      nextAttemptAtUs: NOW_US + 500_000,
+      lastError: 'no answer',
+    });
+    expect(reason).toBe('timeout');
+  });
+
+  test('a receiver that asks for a longer wait is given it, but not beyond the 72 h', () => {
+    const ask = (retryAfterMs: number) =>
+      judge(delivery({ attempts: 1 }), { ...failed, retryAfterMs }, NOW_US, () => 0).settlement
+        .nextAttemptAtUs;
+    expect(ask(90_000)).toBe(NOW_US + 90_000_000);
+    expect(ask(1)).toBe(NOW_US + 500_000);
+    expect(ask(1_000 * 3_600_000)).toBe(EXPIRES_AT_US);
+  });
+
+  test('a refusal is final after three, a minute and five minutes apart', () => {
+    const end = story(() => refused);
+    expect(end).toMatchObject({ state: 'dead', attempts: 3, reason: 'rejected', waitsMs: [60_000, 300_000] });
+    expect(end.lastError).toBe('HTTP 404 (refusal 3 of 3)');
+  });
+
+  test('a refusal after a long outage still has its three tries', () => {
+    const end = story((attempt) => (attempt <= 8 ? failed : refused));
+    expect(end).toMatchObject({ state: 'dead', attempts: 11 });
+  });
+
+  test('refusals with a failure between them are counted anew', () => {
+    const end = story((attempt) => (attempt === 3 ? failed : refused));
+    expect(end).toMatchObject({ state: 'dead', attempts: 6 });
+  });
+});
