@@ -34,7 +34,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Files at the top of src that know no room but the shapes of alerts. */
-const LEAVES = new Set(['clock', 'errors', 'event-json', 'instant', 'plain-text', 'report', 'secret', 'transport']);
+const LEAVES = new Set([
+  'clock',
+  'errors',
+  'event-json',
+  'instant',
+  'plain-text',
+  'report',
+  'secret',
+  'transport',
+]);
 
 interface Import {
   readonly from: string;

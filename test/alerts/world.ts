@@ -1,0 +1,200 @@
+/** A small vocabulary for stories about alerts: what happens in a Nest called Marketing, minute by minute. */
+import { expect } from 'vitest';
+import type { Alert } from '../../src/alerts/alert.ts';
+import { type Decision, decide, type Link, tick } from '../../src/alerts/decide.ts';
+import type { Event, Feed } from '../../src/alerts/event.ts';
+import type { Fact, Place } from '../../src/alerts/fact.ts';
+import { scopeOf } from '../../src/alerts/fact.ts';
+import { ALERT_KINDS, type AlertKind, defaultRule, type Rule } from '../../src/alerts/rule.ts';
+
+export const START_US = Date.UTC(2026, 6, 2, 12) * 1000;
+
+/** Minutes since the story began, as an instant. */
+export function minute(minutes: number): number {
+  return START_US + Math.round(minutes * 60_000_000);
+}
+
+export const MARKETING: Place = {
+  region: 'eu',
+  nestId: '682',
+  nest: 'Marketing',
+  birdId: '148890',
+  bird: 'Translate blog',
+};
+
+let entries = 0;
+
+interface EventParts {
+  readonly feed: Feed;
+  readonly type: string;
+  readonly at: number;
+  readonly seenAt?: number | undefined;
+  readonly place?: Place | undefined;
+  readonly message?: string | undefined;
+  readonly attributes?: Event['attributes'];
+  readonly key?: string;
+}
+
+export function event({
+  feed,
+  type,
+  at,
+  seenAt = at,
+  place = MARKETING,
+  message = '',
+  ...rest
+}: EventParts): Event {
+  entries += 1;
+  return {
+    key: rest.key ?? `${place.region}/${feed}/${String(entries).padStart(6, '0')}`,
+    ...place,
+    feed,
+    type,
+    occurredAt: new Date(minute(at) / 1000).toISOString(),
+    occurredAtUs: minute(at),
+    observedAtUs: minute(seenAt),
+    message,
+    attributes: rest.attributes ?? {},
+  };
+}
+
+type EventFact = Extract<Fact, { fact: 'event' }>;
+
+interface Seen {
+  readonly seenAt?: number;
+  readonly place?: Place;
+  readonly message?: string;
+  readonly historic?: boolean;
+  readonly birdStatus?: string;
+}
+
+function told(parts: EventParts, { historic = false, birdStatus }: Seen): EventFact {
+  return { fact: 'event', event: event(parts), historic, birdStatus };
+}
+
+/** A Flight that started at one minute and ended at another. */
+export function flight(
+  status: 'failed' | 'succeeded' | 'cancelled',
+  { started, at, id = `f-${started}`, ...seen }: { started: number | null; at: number; id?: string } & Seen,
+): EventFact {
+  const attributes = {
+    flight_id: id,
+    status,
+    ...(started === null ? {} : { started_at_us: minute(started) }),
+  };
+  return told({ feed: 'flight', type: `flight.${status}`, at, attributes, ...seen }, seen);
+}
+
+export function birdLog(eventType: string, at: number, seen: Seen = {}): EventFact {
+  return told({ feed: 'bird_log', type: `bird_log.${eventType}`, at, ...seen }, seen);
+}
+
+export function notification(
+  eventType: string,
+  at: number,
+  { entity, ...seen }: Seen & { entity?: { type?: string; id?: string; name?: string } } = {},
+): EventFact {
+  const attributes = Object.fromEntries(
+    Object.entries(entity ?? {}).map(([name, value]) => [`entity_${name}`, value]),
+  );
+  return told({ feed: 'notification', type: `notification.${eventType}`, at, attributes, ...seen }, seen);
+}
+
+export const NO_BIRD: Place = { ...MARKETING, birdId: '', bird: '' };
+
+export function connectionLost(at: number, message: string, seen: Seen = {}): EventFact {
+  const entity = { type: 'Connection', id: '77', name: 'Acme CMS' };
+  return notification('ConnectionDisconnected', at, { place: NO_BIRD, message, entity, ...seen });
+}
+
+export function birdStatus(status: string, readAt: number, previous?: string): Fact {
+  return { fact: 'bird_status', place: MARKETING, status, previous, readAtUs: minute(readAt) };
+}
+
+export function birdVanished(readAt: number): Fact {
+  return { fact: 'bird_vanished', place: MARKETING, readAtUs: minute(readAt) };
+}
+
+export function flightStarted(at: number, historic = false): Fact {
+  return { fact: 'flight_started', place: MARKETING, flightId: `f-${at}`, startedAtUs: minute(at), historic };
+}
+
+export function regionHealth(
+  health: 'up' | 'down' | 'unauthorized',
+  since: number,
+  reason = 'it said so',
+): Fact {
+  return { fact: 'region_health', region: 'eu', health, reason, sinceUs: minute(since) };
+}
+
+export function rule(kind: AlertKind, change: Partial<Rule> = {}): Rule {
+  return { ...defaultRule(kind), ...change };
+}
+
+/** What nestwatch holds while a story goes on. Every step is checked for what must hold of any decision. */
+export interface Watch {
+  /** Tells facts at a minute; several in one call come in one batch. */
+  tell(at: number, ...facts: Fact[]): Decision;
+  /** Lets time pass; alerts that come due are looked at in between, as the daemon does. */
+  pass(until: number): void;
+  alerts(): Alert[];
+  /** The only alert of a kind. */
+  the(alertname: AlertKind): Alert;
+  firing(): string[];
+  links(): readonly Link[];
+}
+
+export function watch(rules: readonly Rule[] = []): Watch {
+  const all = [...rules, ...ALERT_KINDS.map((kind) => defaultRule(kind))];
+  const stored = new Map<string, Alert>();
+  const links: Link[] = [];
+
+  function keep(decision: Decision): Decision {
+    expect(new Set(decision.alerts.map((one) => one.id)).size).toBe(decision.alerts.length);
+    for (const link of decision.links) {
+      expect(link.seq).toBe(links.filter((one) => one.alertId === link.alertId).length + 1);
+      links.push(link);
+    }
+    for (const alert of decision.alerts) {
+      const before = stored.get(alert.id);
+      if (before?.state === 'firing' && alert.state === 'firing' && before.startsAtUs === alert.startsAtUs) {
+        expect(alert.labels).toEqual(before.labels);
+      }
+      expect(alert.lastSeq).toBe(links.filter((one) => one.alertId === alert.id).length);
+      expect(alert.endsAtUs === 0 || alert.endsAtUs >= alert.startsAtUs).toBe(true);
+      expect(JSON.parse(JSON.stringify(alert))).toEqual(alert);
+      stored.set(alert.id, JSON.parse(JSON.stringify(alert)) as Alert);
+    }
+    return decision;
+  }
+
+  return {
+    tell(at, ...facts) {
+      const scopes = new Set(facts.map(scopeOf));
+      const known = [...stored.values()].filter((one) => scopes.has(one.scope));
+      return keep(decide(facts, known, all, minute(at)));
+    },
+    pass(until) {
+      for (;;) {
+        const due = [...stored.values()].filter(
+          (one) => one.dueAtUs !== null && one.dueAtUs <= minute(until),
+        );
+        if (due.length === 0) return;
+        const nowUs = Math.max(...due.map((one) => one.dueAtUs!));
+        expect(keep(tick(due, all, nowUs)).alerts.length).toBeGreaterThan(0);
+      }
+    },
+    alerts: () => [...stored.values()],
+    the(alertname) {
+      const found = [...stored.values()].filter((one) => one.alertname === alertname);
+      expect(found.map((one) => one.id)).toHaveLength(1);
+      return found[0]!;
+    },
+    firing: () =>
+      [...stored.values()]
+        .filter((one) => one.state === 'firing')
+        .map((one) => `${one.alertname} ${one.labels.severity}`)
+        .toSorted(),
+    links: () => links,
+  };
+}
