@@ -106,6 +106,7 @@ export function parseRegex(pattern: string): RegexNode {
       }
       const change = flagChange(flags);
       if (change) flags = change;
+      else if (rest(2) === '\\Q') items.push(...quoted(flags));
       else items.push(atom(flags));
     }
     depth -= 1;
@@ -194,14 +195,13 @@ export function parseRegex(pattern: string): RegexNode {
       at += 2;
       return { kind: 'assert', at: assertion[letter] };
     }
-    if (letter === 'Q') return quoted(flags);
     const set = classEscape();
     if (set) return { kind: 'char', test: set };
     return literal(charEscape(), flags);
   }
 
   /** `\Q…\E`: everything in between is itself. */
-  function quoted(flags: Flags): RegexNode {
+  function quoted(flags: Flags): RegexNode[] {
     at += 2;
     const nodes: RegexNode[] = [];
     while (at < chars.length && rest(2) !== '\\E') {
@@ -209,7 +209,7 @@ export function parseRegex(pattern: string): RegexNode {
       at += 1;
     }
     at += 2;
-    return { kind: 'all', nodes };
+    return nodes;
   }
 
   /** `\d`, `\pL`, `\p{Greek}` and the like, in and outside of brackets. */

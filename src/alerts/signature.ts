@@ -1,7 +1,7 @@
 /**
  * The stable part of a failure's message, so that the same failure of many Flights and Birds has one name: what
- * differs from one time to the next (ids, numbers, times, quoted values, addresses) is masked, numbers as `#`,
- * everything else as `…`.
+ * differs from one time to the next is masked: numbers and ids as `#`, times, quoted values, paths and the variable
+ * parts of addresses as `…`.
  */
 import { cap, oneLine } from './plain-text.ts';
 
@@ -25,13 +25,13 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
   [/"(?:[^"\\]|\\.){0,1000}"|“[^”]{0,1000}”|„[^“”]{0,1000}[“”]|«[^»]{0,1000}»|`[^`]{0,1000}`/g, '…'],
   // An apostrophe within a word opens nothing.
   [/(?<![\p{L}\p{N}])'[^']{0,1000}'(?![\p{L}\p{N}])/gu, '…'],
-  [/\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b/gi, '…'],
+  [/\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b/gi, '#'],
   [/\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?\s?(?:Z\b|[+-]\d\d:?\d\d\b)?/g, '…'],
   [/\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b/g, '…'],
   [/(?<![\w.:])\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s?[AP]M\b)?/gi, '…'],
   [/(?<![\w/\\])(?:[a-z]:)?(?:[\\/][\w.@%~+-]+){2,}[\\/]?/gi, '…'],
-  // A long word with digits, or all of hexadecimal digits, is an id; a short one keeps its letters (HTTP#, S#).
-  [/(?<![\p{L}\p{N}_-])(?=[\p{L}_-]*\p{N})[\p{L}\p{N}_-]{8,}(?![\p{L}\p{N}_-])/gu, '…'],
+  // A long word with digits is an id; a short one keeps its letters (HTTP#, S#).
+  [/(?<![\p{L}\p{N}_-])(?=[\p{L}_-]*\p{N})[\p{L}\p{N}_-]{8,}(?![\p{L}\p{N}_-])/gu, '#'],
   [/\p{N}+(?:[.,:]\p{N}+)*/gu, '#'],
   // Lists of masked things differ in length.
   [/([#…])(?:[\s,;|/]+\1)+/g, '$1'],

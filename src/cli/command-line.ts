@@ -35,6 +35,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
     )
     .version(versionText(edge.environment), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')
+    .option('--log.level <level>', 'debug: with the stack of a failure that nobody foresaw')
     .exitOverride()
     .enablePositionalOptions()
     .configureOutput({

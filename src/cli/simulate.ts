@@ -33,8 +33,10 @@ export async function simulate(edge: Edge, options: SimulateOptions): Promise<nu
   });
   createScenario(world, { random, birds: options.birds });
   const server = await openSimulator({ world, host: listen.host || '127.0.0.1', port: listen.port });
+  // Whoever reads the address may stop this at once.
+  const stopped = untilStopped(edge);
   edge.stdout.write(`base_url: ${server.url}\ntoken: ${options.token}\n`);
-  await untilStopped(edge);
+  await stopped;
   await server.close();
   return 0;
 }

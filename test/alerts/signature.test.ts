@@ -13,12 +13,12 @@ describe('signature', () => {
     ['GET https://api.example.com/v1/jobs/77?x=1: 502', 'GET https://api.example.com/… #'],
     ['Login of https://user:secret@host/x failed', 'Login of https://host/… failed'],
     ['No access for john.doe@example.com', 'No access for …'],
-    ['Order 0c9f7a4e-1111-4222-8333-abcdefabcdef is gone', 'Order … is gone'],
+    ['Order 0c9f7a4e-1111-4222-8333-abcdefabcdef is gone', 'Order # is gone'],
     ['ids 1, 2, 3 unknown', 'ids # unknown'],
     ['At 2026-07-02T13:59:34.590833Z: canceled', 'At …: canceled'],
     ['07/02/2026 13:59:34 PM canceled', '… canceled'],
     ['File /data/in/brief.docx or C:\\Temp\\x\\y.txt missing', 'File … or … missing'],
-    ['Bucket x7f3k9q2 of S3 over HTTP2', 'Bucket … of S# over HTTP#'],
+    ['Bucket x7f3k9q2 of S3 over HTTP2', 'Bucket # of S# over HTTP#'],
     ['文件 42 未找到', '文件 # 未找到'],
     ['{"error":{"code":404,"message":"Term base 17 not found"}}', 'Term base # not found'],
     ['Answer: {"detail":"Quota of 5 reached"} (retry)', 'Answer: Quota of # reached (retry)'],
@@ -45,7 +45,7 @@ describe('signature', () => {
       count: fc.nat(),
       quoted: fc.string().filter((text) => !/["\\\n\r\u2028\u2029{}]/.test(text)),
       at: fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('2100-01-01') }),
-      path: fc.webPath(),
+      path: fc.webPath().map((path) => path.replaceAll("'", '')),
       mail: fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), fc.stringMatching(/^[a-z]{1,8}$/)),
       line: fc.nat(),
     });
@@ -53,8 +53,13 @@ describe('signature', () => {
       `Job ${part.id} of ${part.mail[0]}@${part.mail[1]}.com: file "${part.quoted}" (${part.count} words) was not ` +
       `uploaded at ${part.at.toISOString()} to https://cms.example.com${part.path}\n   at Sdk.Run() line ${part.line}`;
     const first = signature(write(fc.sample(parts, { numRuns: 1, seed: 1 })[0]!));
-    expect(first).toBe('Job … of …: file … (# words) was not uploaded at … to https://cms.example.com/…');
-    fc.assert(fc.property(parts, (part) => expect(signature(write(part))).toBe(first)));
+    expect(first).toBe('Job # of …: file … (# words) was not uploaded at … to https://cms.example.com/…');
+    fc.assert(
+      fc.property(parts, (part) => {
+        expect(signature(write(part))).toBe(first);
+      }),
+      { numRuns: 300 },
+    );
   });
 
   test('is one short line for any text, and quickly', () => {

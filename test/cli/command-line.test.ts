@@ -4,7 +4,17 @@ import { runCommandLine } from '../../src/cli/command-line.ts';
 import { VERSION } from '../../src/cli/version.ts';
 import { createTestEdge, nestwatch, tempFile } from './test-edge.ts';
 
-const COMMANDS = ['run', 'demo', 'simulate', 'api', 'check-config', 'status', 'healthcheck', 'schema', 'init'];
+const COMMANDS = [
+  'run',
+  'demo',
+  'simulate',
+  'api',
+  'check-config',
+  'status',
+  'healthcheck',
+  'schema',
+  'init',
+];
 
 describe('the command line', () => {
   test('--help names every command on stdout', async () => {
@@ -33,8 +43,16 @@ describe('the command line', () => {
     ['an option without its value', ['status', '--url'], "error: option '--url <url>' argument missing\n"],
     ['one argument too many', ['schema', 'x'], 'error: too many arguments'],
     ['a level that there is not', ['run', '--log.level', 'loud'], "argument 'loud' is invalid"],
-    ['a number that is none', ['simulate', '--listen', 'x:1', '--birds', 'many'], 'It must be a whole number.'],
-    ['an option that is needed', ['simulate'], "error: required option '--listen <host:port>' not specified\n"],
+    [
+      'a number that is none',
+      ['simulate', '--listen', 'x:1', '--birds', 'many'],
+      'It must be a whole number.',
+    ],
+    [
+      'an option that is needed',
+      ['simulate'],
+      "error: required option '--listen <host:port>' not specified\n",
+    ],
   ])('%s is wrong usage', async (_what, args, message) => {
     const { exit, stdout, stderr } = await nestwatch(args);
     expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });

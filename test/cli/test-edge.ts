@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { PassThrough, Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
-import { type Clock, systemClock } from '../../src/clock.ts';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import type { Edge, SignalName } from '../../src/cli/edge.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
 
 export interface TestEdge {
   readonly edge: Edge;
@@ -24,7 +24,11 @@ export interface TestEdgeOptions {
   readonly clock?: Clock;
 }
 
-export function createTestEdge({ environment = {}, typed, clock = systemClock() }: TestEdgeOptions = {}): TestEdge {
+export function createTestEdge({
+  environment = {},
+  typed,
+  clock = systemClock(),
+}: TestEdgeOptions = {}): TestEdge {
   const [stdout, stderr] = [sink(), sink()];
   const signals = new EventEmitter();
   const stdin = Object.assign(new PassThrough(), { isTTY: typed !== undefined });

@@ -1,0 +1,200 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { openStage, type Stage } from './stage.ts';
+
+const DAY_S = 86_400;
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+function failures(of: Stage) {
+  return of
+    .told()
+    .flatMap(({ receivedAtUs, alerts }) =>
+      alerts
+        .filter(({ labels }) => labels.alertname === 'FlightFailed')
+        .map((alert) => ({ ...alert, receivedAtUs })),
+    );
+}
+
+describe('a Flight is watched to its end', () => {
+  test('one that started three days before its failure is alerted within two polls', async () => {
+    let birdId = '';
+    stage = await openStage({
+      regions: ['eu'],
+      before(world) {
+        birdId = world.addBird(world.addNest({ name: 'Legal' }).id, {
+          name: 'Long review',
+          triggerType: 'manual',
+        }).id;
+      },
+    });
+    const world = stage.worlds.eu!;
+    await stage.minutesPass(1);
+    const { id } = world.startFlight(birdId);
+    await stage.secondsPass(3 * DAY_S);
+    // Shorter Flights of the same Bird move the cursor far beyond the start of the long one.
+    for (let count = 0; count < 5; count += 1) {
+      world.startFlight(birdId, { endsAs: 'succeeded' });
+      await stage.minutesPass(30);
+    }
+    const failedAtUs = world.nowUs();
+    world.endFlight(id, 'failed', { errorMessages: 'Nobody approved the term base' });
+    await stage.secondsPass(60 + 15);
+    const [alert] = failures(stage);
+    expect(alert?.events[0]?.message).toBe('Nobody approved the term base');
+    // Two polls of 30 s, and the group's wait of 10 s.
+    expect((alert!.receivedAtUs - failedAtUs) / 1e6).toBeLessThanOrEqual(70);
+  });
+
+  test('one that was active before nestwatch first started is alerted when it fails', async () => {
+    let flightId = '';
+    stage = await openStage({
+      regions: ['eu'],
+      before(world) {
+        const bird = world.addBird(world.addNest({ name: 'Legal' }).id, {
+          name: 'Long review',
+          triggerType: 'manual',
+        });
+        flightId = world.startFlight(bird.id, { startedAtUs: world.nowUs() - 5 * DAY_S * 1e6 }).id;
+      },
+    });
+    await stage.minutesPass(3);
+    stage.worlds.eu!.endFlight(flightId, 'failed');
+    await stage.minutesPass(2);
+    expect(failures(stage)).toHaveLength(1);
+  });
+
+  test('a skipped error in a Flight that lands raises nothing, and neither does a retried one', async () => {
+    let birdId = '';
+    stage = await openStage({
+      regions: ['eu'],
+      before(world) {
+        birdId = world.addBird(world.addNest({ name: 'Legal' }).id, {
+          name: 'Sync',
+          triggerType: 'event',
+        }).id;
+      },
+    });
+    stage.worlds.eu!.startFlight(birdId, { endsAs: 'succeeded', skippedErrors: 2, retriedErrors: 1 });
+    await stage.minutesPass(10);
+    expect(stage.forwarded()).toHaveLength(1);
+    expect(stage.told()).toEqual([]);
+  });
+
+  test('one that ends again after having been active is a second event', async () => {
+    let birdId = '';
+    stage = await openStage({
+      regions: ['eu'],
+      before(world) {
+        birdId = world.addBird(world.addNest({ name: 'Legal' }).id, {
+          name: 'Sync',
+          triggerType: 'event',
+        }).id;
+      },
+    });
+    const world = stage.worlds.eu!;
+    const { id } = world.startFlight(birdId, { endsAs: 'failed' });
+    await stage.minutesPass(2);
+    world.reopenFlight(id);
+    await stage.minutesPass(2);
+    world.endFlight(id, 'failed');
+    await stage.minutesPass(2);
+    expect(stage.forwarded()).toEqual([`eu/flight/${id}/failed`, `eu/flight/${id}/failed#2`]);
+  });
+
+  test('a message that comes later than the status still stands in the event', async () => {
+    let birdId = '';
+    stage = await openStage({
+      regions: ['eu'],
+      behaviours: { eu: { errorMessagesLateMs: 8_000 } },
+      before(world) {
+        birdId = world.addBird(world.addNest({ name: 'Legal' }).id, {
+          name: 'Sync',
+          triggerType: 'event',
+        }).id;
+      },
+    });
+    stage.worlds.eu!.startFlight(birdId, {
+      endsAs: 'failed',
+      fliesForMs: 29_000,
+      errorMessages: 'Out of credits',
+    });
+    await stage.minutesPass(3);
+    expect(failures(stage)[0]?.events[0]?.message).toMatch(/\S/);
+    expect(failures(stage)).toHaveLength(1);
+  });
+});
+
+describe('one region is down', () => {
+  test('and delays nothing in the other; the outage itself is told, and its end', async () => {
+    const birds: Record<string, string> = {};
+    stage = await openStage({
+      before(world) {
+        const nest = world.addNest({ name: 'Production' });
+        birds[world.region] = world.addBird(nest.id, { name: 'Publish', triggerType: 'scheduled' }).id;
+      },
+    });
+    const { eu, us } = stage.worlds;
+    await stage.minutesPass(2);
+    eu!.goDown('reset');
+    const delaysS: number[] = [];
+    for (let count = 0; count < 40; count += 1) {
+      const { id } = us!.startFlight(birds.us!, { endsAs: 'failed', fliesForMs: 1_000 });
+      const endedAtUs = us!.nowUs() + 1e6;
+      await stage.minutesPass(1);
+      const call = stage.calls.find(({ body }) => body.includes(`us/flight/${id}/failed`));
+      delaysS.push((call!.receivedAtUs - endedAtUs) / 1e6);
+    }
+    // No event waits longer than one poll interval of its own region, whatever the other region does.
+    expect(Math.max(...delaysS)).toBeLessThanOrEqual(31);
+    const names = () =>
+      stage
+        .told()
+        .flatMap(({ alerts }) =>
+          alerts.map(({ labels, status }) => `${labels.region} ${labels.alertname} ${status}`),
+        );
+    expect(names()).toContain('eu RegionDown firing');
+
+    eu!.comeUp();
+    await stage.minutesPass(10);
+    expect(names()).toContain('eu RegionDown resolved');
+    expect(names().filter((name) => name.startsWith('us Region'))).toEqual([]);
+  });
+
+  test('what happened meanwhile is told after it', async () => {
+    const birds: Record<string, string> = {};
+    stage = await openStage({
+      before(world) {
+        birds[world.region] = world.addBird(world.addNest({ name: 'P' }).id, {
+          name: 'Publish',
+          triggerType: 'scheduled',
+        }).id;
+      },
+    });
+    const { eu } = stage.worlds;
+    await stage.minutesPass(2);
+    eu!.goDown('503');
+    await stage.minutesPass(5);
+    const { id } = eu!.startFlight(birds.eu!, { endsAs: 'failed' });
+    await stage.minutesPass(90);
+    eu!.comeUp();
+    await stage.minutesPass(5);
+    expect(stage.forwarded()).toEqual([`eu/flight/${id}/failed`]);
+    expect(failures(stage)).toHaveLength(1);
+  });
+
+  test('a refused token is told as such, and found again when it is accepted', async () => {
+    stage = await openStage({ regions: ['eu'], before: (world) => void world.addNest({ name: 'P' }) });
+    await stage.minutesPass(2);
+    stage.worlds.eu!.refuseToken();
+    await stage.minutesPass(5);
+    const names = () =>
+      stage
+        .told()
+        .flatMap(({ alerts }) => alerts.map(({ labels, status }) => `${labels.alertname} ${status}`));
+    expect(names()).toEqual(['RegionUnauthorized firing']);
+    stage.worlds.eu!.acceptToken();
+    await stage.minutesPass(15);
+    expect(names()).toEqual(['RegionUnauthorized firing', 'RegionUnauthorized resolved']);
+  });
+});

@@ -1,0 +1,145 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { secret } from '../../src/secret.ts';
+import { aDelivery, anAlert, aStatus, putAlert, putDeliveries } from '../web/sample.ts';
+import { serve } from '../web/served.ts';
+import { nestwatch, tempFile } from './test-edge.ts';
+
+const WEB = { host: '127.0.0.1', port: 0, externalUrl: 'http://127.0.0.1', enableLifecycle: false };
+
+/** Something that is not nestwatch. */
+async function answering(status: number, body: string): Promise<string> {
+  const server = createServer((_request, response) => response.writeHead(status).end(body));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+describe('status', () => {
+  test('shows regions, feeds, alerts and deliveries in columns', async () => {
+    const { web, store, clock } = await serve();
+    await putAlert(store, anAlert({ id: 'a' }));
+    await putDeliveries(store, [aDelivery({ id: '1' }), aDelivery({ id: '2', state: 'dead' })]);
+    const { exit, stdout, stderr } = await nestwatch(['status', '--url', web.url], { clock });
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+    expect(stdout).toMatch(/^nestwatch 0\.1\.0, started 26 h ago\n/);
+    expect(stdout).toMatch(/^REGION +STATE +SINCE +NESTS +BIRDS +REQUESTS\/S/m);
+    expect(stdout).toMatch(/^us +up +26 h ago +2 +7 +2\.5$/m);
+    expect(stdout).toMatch(/^us +notification +1 +7 s ago +90 min ago$/m);
+    expect(stdout).toMatch(/^us +flight .* 3$/m);
+    expect(stdout).toMatch(/^FlightFailed +critical +1$/m);
+    expect(stdout).toMatch(/^ops +1 pending, 1 dead$|^ops +1 dead, 1 pending$/m);
+  });
+
+  test('nothing to tell is said in words', async () => {
+    const { web, clock } = await serve({ status: () => aStatus({ regions: [] }) });
+    const { stdout } = await nestwatch(['status', '--url', web.url], { clock });
+    expect(stdout).toContain('No active alerts.\n');
+    expect(stdout).toContain('No deliveries yet.\n');
+  });
+
+  test('text from the service cannot steer the terminal', async () => {
+    const [eu] = aStatus().regions;
+    const health = { health: 'down', reason: '\u001b[2Jgone\n\u202Eevil', sinceUs: 0 } as const;
+    const { web, clock } = await serve({ status: () => aStatus({ regions: [{ ...eu!, health }] }) });
+    const { stdout } = await nestwatch(['status', '--url', web.url], { clock });
+    expect(stdout).toMatch(/^eu +down +- .*\[2Jgone evil$/m);
+    expect(stdout).not.toContain('\u001b');
+  });
+
+  test('--json prints what the daemon answered', async () => {
+    const { web, ask } = await serve();
+    const { stdout } = await nestwatch(['status', '--url', `${web.url}/`, '--json']);
+    expect(JSON.parse(stdout)).toEqual((await ask('/api/v1/status')).json);
+  });
+
+  test('the address and the token come from the configuration, or from --url with --token-file', async () => {
+    const { web } = await serve({ config: { ...WEB, bearerToken: secret('b3arer') } });
+    const port = new URL(web.url).port;
+    const config = (auth: string) => tempFile('n.yaml', `web: { listen: "127.0.0.1:${port}"${auth} }`);
+    const status = (...args: string[]) => nestwatch(['status', '--json', ...args]);
+    expect((await status('--config.file', config(', auth: { bearer_token: b3arer }'))).exit).toBe(0);
+    expect((await status('--url', web.url, '--token-file', tempFile('t', 'b3arer\n'))).exit).toBe(0);
+    expect(await status('--config.file', config(''))).toMatchObject({
+      exit: 4,
+      stderr: expect.stringContaining('the daemon asks for its token: give --token-file or --config.file'),
+    });
+  });
+
+  test('the token of the configuration does not go to another address', async () => {
+    const { web } = await serve({ config: { ...WEB, bearerToken: secret('b3arer') } });
+    const file = tempFile('n.yaml', 'web: { auth: { bearer_token: b3arer } }');
+    expect((await nestwatch(['status', '--config.file', file, '--url', web.url])).exit).toBe(4);
+  });
+
+  test.each([
+    ['a page', 200, '<html>', 'the answer is not JSON'],
+    ['other JSON', 200, '{"a":1}', 'this is not the answer of a nestwatch daemon'],
+    ['an error', 500, 'no', 'the daemon answered 500'],
+  ])('%s is not a daemon', async (_what, code, body, message) => {
+    const { exit, stdout, stderr } = await nestwatch(['status', '--url', await answering(code, body)]);
+    expect({ exit, stdout }).toEqual({ exit: 4, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+
+  test.each([
+    [['--url', 'nestwatch'], '--url must be a URL that begins with http:// or https://'],
+    [
+      ['--config.file', 'PORT0'],
+      '`web.listen` has port 0, so only the log says where it listens: give --url',
+    ],
+  ])('an address that is not known is wrong usage: %j', async (args, message) => {
+    const file = tempFile('n.yaml', 'web: { listen: "127.0.0.1:0" }');
+    const { exit, stderr } = await nestwatch([
+      'status',
+      ...args.map((arg) => (arg === 'PORT0' ? file : arg)),
+    ]);
+    expect({ exit, stderr }).toEqual({
+      exit: 2,
+      stderr: `nestwatch: ${message}\nSee \`nestwatch --help\`.\n`,
+    });
+  });
+});
+
+describe('healthcheck', () => {
+  test('says nothing when all is well', async () => {
+    const { web } = await serve();
+    expect(await nestwatch(['healthcheck', '--url', web.url])).toEqual({ exit: 0, stdout: '', stderr: '' });
+  });
+
+  test('needs no token', async () => {
+    const { web } = await serve({ config: { ...WEB, bearerToken: secret('b3arer') } });
+    expect((await nestwatch(['healthcheck', '--url', web.url])).exit).toBe(0);
+  });
+
+  test('exits 1 with the reasons when it is not', async () => {
+    const { web } = await serve({
+      health: () => ({ healthy: false, ready: false, reasons: ['The disk is full.'] }),
+    });
+    const { exit, stdout, stderr } = await nestwatch(['healthcheck', '--url', web.url]);
+    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+    expect(stderr).toMatch(/^nestwatch: not healthy \(503\): .*The disk is full\.\n$/);
+  });
+
+  test('exits 1 when nobody answers', async () => {
+    const { web, close } = await serve();
+    await close();
+    const { exit, stderr } = await nestwatch(['healthcheck', '--url', web.url]);
+    expect(exit).toBe(1);
+    expect(stderr).toMatch(/^nestwatch: not healthy: no answer from 127\.0\.0\.1:\d+: ECONNREFUSED\n$/);
+  });
+
+  test('needs nothing of the configuration but where the daemon listens', async () => {
+    const { web } = await serve();
+    const file = tempFile(
+      'n.yaml',
+      `regions: { eu: { token: "\${UNSET}" } }\nweb: { listen: "${new URL(web.url).host}" }`,
+    );
+    expect(await nestwatch(['healthcheck'], { environment: { NESTWATCH_CONFIG: file } })).toEqual({
+      exit: 0,
+      stdout: '',
+      stderr: '',
+    });
+  });
+});

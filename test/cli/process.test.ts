@@ -1,0 +1,107 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { configJsonSchema } from '../../src/config/json-schema.ts';
+
+const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
+
+interface Options {
+  readonly cwd?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+function start(
+  args: readonly string[],
+  { cwd = tempFolder(), environment = {} }: Options = {},
+): ChildProcess {
+  return spawn(process.execPath, [MAIN, ...args], { cwd, env: { PATH: process.env.PATH, ...environment } });
+}
+
+async function run(args: readonly string[], options?: Options) {
+  const child = start(args, options);
+  const [stdout, stderr, [exit]] = await Promise.all([
+    textOf(child.stdout!),
+    textOf(child.stderr!),
+    once(child, 'exit') as Promise<[number | null]>,
+  ]);
+  return { exit, stdout, stderr };
+}
+
+async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
+  let text = '';
+  for await (const chunk of stream) text += chunk;
+  return text;
+}
+
+function tempFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+describe('the process', () => {
+  test('ends with the exit code of its command', async () => {
+    expect(await run(['--version'])).toEqual({
+      exit: 0,
+      stdout: expect.stringMatching(/^nestwatch \d+\.\d+\.\d+ \(Node v\d+.*\)\n$/),
+      stderr: '',
+    });
+    expect(await run(['rum'])).toMatchObject({ exit: 2, stdout: '' });
+    expect(await run(['healthcheck', '--url', 'http://127.0.0.1:1'])).toMatchObject({ exit: 1, stdout: '' });
+  });
+
+  test('writes all of a long answer into a pipe', async () => {
+    const { exit, stdout } = await run(['schema']);
+    expect([exit, JSON.parse(stdout)]).toEqual([0, configJsonSchema()]);
+  });
+
+  test('a reader that has seen enough is no failure', async () => {
+    const child = start(['schema']);
+    child.stdout!.destroy();
+    const [[exit], stderr] = await Promise.all([once(child, 'exit'), textOf(child.stderr!)]);
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+  });
+
+  test('init writes a good configuration once, and never over another', async () => {
+    const cwd = tempFolder();
+    const environment = { NESTWATCH_EU_TOKEN: 'a', NESTWATCH_US_TOKEN: 'b' };
+    expect(await run(['init'], { cwd })).toMatchObject({ exit: 0, stdout: '' });
+    const written = readFileSync(join(cwd, 'nestwatch.yaml'), 'utf8');
+    expect((await run(['init', '--stdout'], { cwd })).stdout).toBe(written);
+    expect(await run(['check-config'], { cwd, environment })).toMatchObject({
+      exit: 0,
+      stdout: './nestwatch.yaml: good: regions eu, us; receivers none (alerts are seen only on the page)\n',
+    });
+    const file = join(cwd, 'whole.yaml');
+    writeFileSync(file, written.replaceAll(/^#(?: (?=(?:global|route|receivers|rules):)|(?= {3}))/gm, ''));
+    expect(await run(['check-config', file], { cwd, environment })).toMatchObject({
+      exit: 0,
+      stdout: `${file}: good: regions eu, us; receivers ops, pager\n`,
+    });
+    expect(await run(['init'], { cwd })).toEqual({
+      exit: 2,
+      stdout: '',
+      stderr:
+        'nestwatch: nestwatch.yaml exists already and stays as it is; --stdout prints a new one\nSee `nestwatch --help`.\n',
+    });
+    expect(readFileSync(join(cwd, 'nestwatch.yaml'), 'utf8')).toBe(written);
+  });
+
+  test('without a configuration it says where it looked', async () => {
+    const { exit, stderr } = await run(['check-config']);
+    expect(exit).toBe(2);
+    expect(stderr).toMatch(
+      /^nestwatch: no configuration: give --config\.file FILE or \$NESTWATCH_CONFIG .*`nestwatch init`/,
+    );
+  });
+
+  test.each(['SIGTERM', 'SIGINT'] as const)('%s ends simulate with exit 0', async (signal) => {
+    const child = start(['simulate', '--listen', '127.0.0.1:0', '--birds', '2']);
+    await once(child.stdout!, 'data');
+    child.kill(signal);
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+});
