@@ -36,6 +36,9 @@ export interface TransportOptions {
   readonly maxBodyBytes: number;
 }
 
+/** No server that is there takes longer to accept a connection. */
+const MAX_CONNECT_MS = 10_000;
+
 /**
  * Opens a transport over sockets: one pool of HTTP/1.1 connections for each origin, created when it is first asked.
  * No encoding is offered, so that bodies come plain. `close` ends what is still under way with `unreachable`.
@@ -52,7 +55,8 @@ export function openTransport({ connections, timeoutMs, maxBodyBytes }: Transpor
         // One request a connection keeps limits, timeouts and failures of requests apart from each other.
         pipelining: 1,
         allowH2: false,
-        connect: { timeout: timeoutMs },
+        // Shorter than the whole exchange, so that "never connected" is told apart from "sent, and no answer".
+        connect: { timeout: Math.min(MAX_CONNECT_MS, timeoutMs * 0.8) },
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,
         maxResponseSize: maxBodyBytes,
@@ -72,7 +76,7 @@ export function openTransport({ connections, timeoutMs, maxBodyBytes }: Transpor
       // An emitter and a plain timer cost a fraction of what `AbortSignal.timeout` does.
       const abort = new EventEmitter();
       const timer = setTimeout(() => abort.emit('abort'), timeoutMs);
-      let hasStarted = false;
+      let status: number | undefined;
       try {
         const response = await poolOf(target.origin).request({
           method,
@@ -81,14 +85,14 @@ export function openTransport({ connections, timeoutMs, maxBodyBytes }: Transpor
           body: body ?? null,
           signal: abort,
         });
-        hasStarted = true;
+        status = response.statusCode;
         return {
-          status: response.statusCode,
+          status,
           headers: joined(response.headers),
           body: await response.body.text(),
         };
       } catch (error) {
-        throw failure(error, target.host, timeoutMs, maxBodyBytes, hasStarted);
+        throw failure(error, target.host, timeoutMs, maxBodyBytes, status);
       } finally {
         clearTimeout(timer);
       }
@@ -125,21 +129,21 @@ function failure(
   host: string,
   timeoutMs: number,
   maxBodyBytes: number,
-  hasStarted: boolean,
+  /** Undefined while no answer has begun. */
+  status: number | undefined,
 ): NestwatchError {
-  const options = { cause: error };
+  const options = { cause: error, ...(status !== undefined && { facts: { status } }) };
   if (
     error instanceof errors.RequestAbortedError ||
     error instanceof errors.HeadersTimeoutError ||
-    error instanceof errors.BodyTimeoutError ||
-    error instanceof errors.ConnectTimeoutError
+    error instanceof errors.BodyTimeoutError
   ) {
     return new NestwatchError('timeout', `${host} did not answer within ${timeoutMs} ms`, options);
   }
   if (error instanceof errors.ResponseExceededMaxSizeError) {
     return new NestwatchError('too_large', `${host} answered with more than ${maxBodyBytes} bytes`, options);
   }
-  if (hasStarted) return new NestwatchError('not_json', `${host} cut its answer short`, options);
+  if (status !== undefined) return new NestwatchError('not_json', `${host} cut its answer short`, options);
   return new NestwatchError('unreachable', `no answer from ${host}: ${reasonOf(error)}`, options);
 }
 

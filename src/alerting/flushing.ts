@@ -10,8 +10,8 @@ import {
   flush,
   type Group,
   groupKeysFor,
+  isSettled,
   MAX_EVENTS,
-  NEVER_US,
   notificationOf,
   type Standing,
 } from '../alerts/group.ts';
@@ -24,22 +24,28 @@ import { NOTHING, type Step } from './step.ts';
 /** Groups flushed in one transaction. */
 const BATCH = 50;
 
+/** How long a resolved alert that was told everywhere can still be seen. */
+const SETTLED_FOR_US = 3_600_000_000;
+
 export async function flushDue(
   tx: Transaction,
   config: Pick<Config, 'route' | 'receivers'>,
   nowUs: number,
   everyGroup: boolean,
 ): Promise<Step> {
-  // A group that sleeps stands at `NEVER_US`; one that was just flushed must not be taken again in this drain.
   const due = await tx.groupsDue(
-    everyGroup ? NEVER_US - 1 : nowUs,
+    everyGroup ? Number.MAX_SAFE_INTEGER : nowUs,
     everyGroup ? Number.MAX_SAFE_INTEGER : BATCH,
   );
   if (due.length === 0) return NOTHING;
   let queued = 0;
   const happenings: Happening[] = [];
   for (const group of due) {
-    const standings = await tx.groupMembers(group.key);
+    const standings = await withoutSettled(tx, await tx.groupMembers(group.key), nowUs);
+    if (standings.length === 0) {
+      await tx.deleteGroups([group.key]);
+      continue;
+    }
     const route = presentRoute(config.route, group);
     if (!route) {
       await moveOut(tx, config.route, group, standings, nowUs);
@@ -67,6 +73,27 @@ export async function flushDue(
     await tx.putGroupMembers(result.members);
   }
   return { done: everyGroup ? 0 : due.length, queued, happenings };
+}
+
+/** Lets go of alerts that are over and told everywhere, once they have been on the page for a while. */
+async function withoutSettled(
+  tx: Transaction,
+  standings: readonly Standing[],
+  nowUs: number,
+): Promise<readonly Standing[]> {
+  const old = standings.filter(
+    ({ alert }) => alert.state === 'resolved' && alert.updatedAtUs < nowUs - SETTLED_FOR_US,
+  );
+  if (old.length === 0) return standings;
+  const members = Map.groupBy(
+    await tx.groupsOfAlerts(old.map(({ alert }) => alert.id)),
+    (member) => member.alertId,
+  );
+  const gone = old.map(({ alert }) => alert).filter((alert) => isSettled(alert, members.get(alert.id) ?? []));
+  const ids = new Set(gone.map((alert) => alert.id));
+  await tx.deleteGroupMembers([...ids].flatMap((id) => members.get(id) ?? []));
+  await tx.deleteAlerts([...ids]);
+  return standings.filter(({ alert }) => !ids.has(alert.id));
 }
 
 /** The group's route in the present configuration; undefined when that no longer has it. */
@@ -112,7 +139,7 @@ async function queue(
     );
   }
   const { group } = flushed;
-  const id = `${group.thread}-${group.notifications - 1}`;
+  const id = `${flushed.thread}-${flushed.threadPosition}`;
   // Whoever does not want to hear of ends is told the rest: what fires, and what has events not told before.
   const withoutEnds = { ...flushed, listed: flushed.listed.filter(isMoreThanItsEnd), resolvedTotal: 0 };
   const integrations = [...(receiver?.integrations ?? []).entries()];
