@@ -49,7 +49,7 @@ async function bareRead(url: string): Promise<number> {
   return perSecond;
 }
 
-async function ingest(url: string, path: string): Promise<number> {
+async function ingest(url: string, path: string, streamCount = STREAMS): Promise<number> {
   const clock = systemClock();
   const store = await openSqliteStore({ path, clock });
   const transport = openTransport({ connections: STREAMS, timeoutMs: 30_000, maxBodyBytes: 16 << 20 });
@@ -74,7 +74,7 @@ async function ingest(url: string, path: string): Promise<number> {
   ] as const;
   const commit = createCommit({ store, rules, forward: [], clock, report: () => {}, changed: () => {} });
   const names = { nest: () => 'Marketing', bird: () => 'Translate blog', nestOf: () => '682' };
-  const streams = Array.from({ length: STREAMS }, (_, index) =>
+  const streams = Array.from({ length: streamCount }, (_, index) =>
     createLogStream(
       {
         region: 'eu',
@@ -112,28 +112,49 @@ async function ingest(url: string, path: string): Promise<number> {
   const perSecond = (stored / (performance.now() - began)) * 1000;
   await transport.close();
   await store.close();
-  if (stored !== STREAMS * ENTRIES_PER_STREAM) throw new Error(`stored ${stored} entries`);
+  if (stored !== streamCount * ENTRIES_PER_STREAM) throw new Error(`stored ${stored} entries`);
   return perSecond;
+}
+
+/** Resident memory, in MiB, of a process that has just read and stored a million entries. */
+export async function benchMemory(): Promise<number> {
+  const child = fork(import.meta.filename, ['memory']);
+  const [{ rssMiB }] = (await once(child, 'message')) as [{ rssMiB: number }];
+  child.disconnect();
+  return rssMiB;
+}
+
+async function measureMemory(): Promise<void> {
+  const rssMiB = await withServer(async (url, folder) => {
+    await ingest(url, join(folder, 'memory.db'), 1_000_000 / ENTRIES_PER_STREAM);
+    return process.memoryUsage().rss / 2 ** 20;
+  });
+  process.send?.({ rssMiB });
+}
+
+async function withServer<T>(work: (url: string, folder: string) => Promise<T>): Promise<T> {
+  const server = fork(join(import.meta.dirname, 'page-server.ts'));
+  const [{ port }] = (await once(server, 'message')) as [{ port: number }];
+  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bench-'));
+  try {
+    return await work(`http://127.0.0.1:${port}`, folder);
+  } finally {
+    server.disconnect();
+    rmSync(folder, { recursive: true });
+  }
 }
 
 const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
 export async function benchIngest(rounds = 3): Promise<IngestFigures> {
-  const server = fork(join(import.meta.dirname, 'page-server.ts'));
-  const [{ port }] = (await once(server, 'message')) as [{ port: number }];
-  const url = `http://127.0.0.1:${port}`;
-  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bench-'));
   const bare: number[] = [];
   const ingested: number[] = [];
-  try {
+  await withServer(async (url, folder) => {
     for (let round = 0; round < rounds; round += 1) {
       bare.push(await bareRead(url));
       ingested.push(await ingest(url, join(folder, `${round}.db`)));
     }
-  } finally {
-    server.disconnect();
-    rmSync(folder, { recursive: true });
-  }
+  });
   const [bareEntriesPerSecond, ingestEntriesPerSecond] = [median(bare), median(ingested)];
   return {
     bareEntriesPerSecond,
@@ -142,4 +163,5 @@ export async function benchIngest(rounds = 3): Promise<IngestFigures> {
   };
 }
 
-if (import.meta.main) console.log(await benchIngest());
+if (process.argv[2] === 'memory') await measureMemory();
+else if (import.meta.main) console.log(await benchIngest());

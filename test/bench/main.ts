@@ -1,0 +1,21 @@
+/** `npm run bench`: every claim of speed in the README, measured in one run beside its baseline. */
+import { benchForward } from './forward.ts';
+import { benchIngest, benchMemory } from './ingest.ts';
+import { benchStore } from './store.ts';
+
+const whole = (value: number) => Math.round(value).toLocaleString('en');
+
+const ingest = await benchIngest();
+console.log('Durable ingest, sweep → SQLite file, page size 100, 8 streams, one entry in ten an EventError');
+console.log(`  ${whole(ingest.ingestEntriesPerSecond)} entries/s`);
+console.log(
+  `  ${whole(ingest.bareEntriesPerSecond)} entries/s is the bare read (undici request + JSON.parse of the same pages)`,
+);
+console.log(`  ${ingest.ratio.toFixed(2)} of it (aim: 0.25 or better)`);
+console.log('\nStore alone, durable insert-or-ignore');
+for (const { name, entriesPerSecond } of await benchStore())
+  console.log(`  ${whole(entriesPerSecond)} entries/s, ${name}`);
+console.log('\nEvents accepted by a webhook (CloudEvents batches, signed, durable before each is sent)');
+console.log(`  ${whole(await benchForward())} events/s`);
+console.log('\nResident memory after a million entries');
+console.log(`  ${whole(await benchMemory())} MiB`);
