@@ -123,7 +123,7 @@ export function readDocument(text: string, environment: Environment): ConfigDocu
   let value: unknown;
   if (isReadable) {
     try {
-      value = withoutNulls(document.toJS({ maxAliasCount: -1 })) ?? {};
+      value = withoutNulls(document.toJS({ maxAliasCount: MAX_ALIASES })) ?? {};
     } catch {
       isReadable = false;
       problems.push({ line: 1, column: 1, path: '', message: 'too many aliases' });

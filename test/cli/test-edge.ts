@@ -6,7 +6,8 @@ import { PassThrough, Writable } from 'node:stream';
 import { onTestFinished } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.ts';
 import type { Edge, SignalName } from '../../src/cli/edge.ts';
-import { type Clock, systemClock } from '../../src/clock.ts';
+import type { Clock } from '../../src/clock.ts';
+import { TEST_START_US } from '../virtual-clock.ts';
 
 export interface TestEdge {
   readonly edge: Edge;
@@ -27,7 +28,7 @@ export interface TestEdgeOptions {
 export function createTestEdge({
   environment = {},
   typed,
-  clock = systemClock(),
+  clock = createHurriedClock(),
 }: TestEdgeOptions = {}): TestEdge {
   const [stdout, stderr] = [sink(), sink()];
   const signals = new EventEmitter();
@@ -50,6 +51,22 @@ export function createTestEdge({
     stderr: stderr.text,
     signal: (name) => signals.emit(name),
     listeners: () => signals.eventNames().length,
+  };
+}
+
+/** A clock on which every wait is over at once, and has taken its time all the same. */
+function createHurriedClock(): Clock {
+  let nowMs = 0;
+  return {
+    nowUs: () => TEST_START_US + nowMs * 1000,
+    monotonicMs: () => nowMs,
+    setTimer(ms, wake) {
+      const immediate = setImmediate(() => {
+        nowMs += ms;
+        wake();
+      });
+      return () => clearImmediate(immediate);
+    },
   };
 }
 

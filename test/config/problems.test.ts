@@ -94,6 +94,14 @@ describe('the file', () => {
     ],
     ['a key that stands twice', `${REGION}web: {}\nweb: {}`, ['3:1: web: the key stands here twice']],
     [
+      'a key that stands twice, and a mistake in the second',
+      `${REGION}web: {}\nweb: { listen: x }`,
+      [
+        '3:1: web: the key stands here twice',
+        '3:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465',
+      ],
+    ],
+    [
       'a section of another type',
       `${REGION}poll: []\nrules: {}`,
       ['2:7: poll: must be a map of keys and values', '3:8: rules: must be a list'],
@@ -230,6 +238,11 @@ describe('regions', () => {
       'a number that is text',
       region('base_url: https://x, token: t, concurrency: "8"'),
       ['2:53: regions.eu.concurrency: must be a number'],
+    ],
+    [
+      'a number that is not set, told once',
+      region('base_url: https://x, token: t, requests_per_second: "${R}"'),
+      ['2:61: regions.eu.requests_per_second: $R is not set in the environment'],
     ],
     [
       'a number from the environment that is none',

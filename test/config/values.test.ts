@@ -248,7 +248,7 @@ describe('files', () => {
   });
 
   test('where the daemon listens can be read while other sections are wrong', () => {
-    const text = 'regions: 5\nrules: 7\nweb: { listen: "127.0.0.1:${PORT}" }';
+    const text = 'regions: 5\nrules: "${UNSET}"\nweb: { listen: "127.0.0.1:${PORT}" }';
     const source = { file: 'n.yaml', text, readFile: () => '' };
     expect(loadWebConfig({ ...source, environment: { PORT: '81' } })).toMatchObject({
       host: '127.0.0.1',
