@@ -15,7 +15,7 @@ import {
   notificationOf,
   type Standing,
 } from '../alerts/group.ts';
-import { type Route, routeAt } from '../alerts/route.ts';
+import { groupKey, type Route, routeAt } from '../alerts/route.ts';
 import type { Config, Integration, Receiver } from '../config/config.ts';
 import type { Happening } from '../report.ts';
 import type { Delivery, Transaction } from '../store/store.ts';
@@ -99,7 +99,7 @@ async function withoutSettled(
 /** The group's route in the present configuration; undefined when that no longer has it. */
 function presentRoute(root: Route, group: Group): Route | undefined {
   const route = routeAt(root, group.route);
-  return route && group.key.startsWith(`${route.key}:`) ? route : undefined;
+  return route && groupKey(root, route, group.labels) === group.key ? route : undefined;
 }
 
 /** Moves a group's alerts to the groups of the present routes; what was told stays told. */
