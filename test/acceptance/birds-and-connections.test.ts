@@ -1,0 +1,172 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { World } from '../../src/simulator/world.ts';
+import { openStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+/** One region with one Bird in Production; what happened before the first start is up to `history`. */
+async function oneBird(history: (world: World, birdId: string) => void = () => {}) {
+  let birdId = '';
+  let nestId = '';
+  stage = await openStage({
+    regions: ['eu'],
+    before(world) {
+      nestId = world.addNest({ name: 'Production' }).id;
+      birdId = world.addBird(nestId, { name: 'Publish', triggerType: 'event' }).id;
+      history(world, birdId);
+    },
+  });
+  return { world: stage.worlds.eu!, birdId, nestId };
+}
+
+/** What was told, in order: `FlightFailed firing critical`. */
+const told = () =>
+  stage
+    .told()
+    .flatMap(({ alerts }) =>
+      alerts.map(({ labels, status }) => `${labels.alertname} ${status} ${labels.severity}`),
+    );
+
+describe('a Bird whose trigger fails', () => {
+  test('is told before the service deactivates it, then its deactivation, then that it is active again', async () => {
+    const { world, birdId } = await oneBird();
+    await stage.minutesPass(1);
+    world.eventError(birdId);
+    await stage.minutesPass(5);
+    expect(told()).toEqual([]);
+    world.eventError(birdId);
+    await stage.minutesPass(2);
+    expect(told()).toEqual(['BirdTriggerFailing firing warning']);
+    for (let count = 0; count < 3; count += 1) world.eventError(birdId);
+    await stage.minutesPass(3);
+    expect(told()).toContain('BirdDeactivated firing critical');
+    const [deactivated] = stage
+      .told()
+      .flatMap(({ alerts }) => alerts)
+      .filter(({ labels }) => labels.alertname === 'BirdDeactivated');
+    // The Bird log and the notification of one deactivation are one alert.
+    expect(deactivated!.labels).toMatchObject({ bird: 'Publish', nest: 'Production', bird_id: birdId });
+    world.activate(birdId);
+    await stage.minutesPass(3);
+    expect(told().filter((one) => one.startsWith('BirdDeactivated'))).toEqual(
+      expect.arrayContaining(['BirdDeactivated resolved critical']),
+    );
+    const end = told().length;
+    await stage.minutesPass(60);
+    expect(told()).toHaveLength(end);
+  });
+
+  test('in spells with Flights between them is not told', async () => {
+    const { world, birdId } = await oneBird();
+    for (let count = 0; count < 4; count += 1) {
+      world.eventError(birdId);
+      await stage.minutesPass(3);
+      world.startFlight(birdId, { endsAs: 'succeeded' });
+      await stage.minutesPass(3);
+    }
+    expect(told()).toEqual([]);
+  });
+});
+
+test('a Bird that a person suspends is told as a warning, within a poll', async () => {
+  const { world, birdId } = await oneBird();
+  await stage.minutesPass(1);
+  world.suspend(birdId);
+  await stage.secondsPass(60);
+  expect(told()).toEqual(['BirdDeactivated firing warning']);
+  world.activate(birdId);
+  await stage.minutesPass(3);
+  expect(told()).toEqual(['BirdDeactivated firing warning', 'BirdDeactivated resolved warning']);
+});
+
+test('a lost connection is a warning while it is retried, and critical when all retries are exhausted', async () => {
+  const { world, nestId } = await oneBird();
+  await stage.minutesPass(1);
+  const connection = { nestId, entityId: '77', entityName: 'Phrase TMS', wording: 'old' } as const;
+  world.disconnectConnection({ ...connection, exhausted: false });
+  await stage.secondsPass(60);
+  expect(told()).toEqual(['ConnectionDisconnected firing warning']);
+  world.disconnectConnection({ ...connection, exhausted: true });
+  await stage.minutesPass(3);
+  expect(told()).toContain('ConnectionDisconnected firing critical');
+  // One daily check without a new notification: it is taken as connected again.
+  await stage.minutesPass(27 * 60);
+  expect(told().at(-1)).toBe('ConnectionDisconnected resolved critical');
+});
+
+test('a notification of a type not known today is told, not dropped', async () => {
+  const { world } = await oneBird();
+  await stage.minutesPass(1);
+  world.appendNotification({
+    fields: {
+      eventType: 'QuotaExceeded',
+      entityType: 'Plan',
+      entityId: 3,
+      entityName: 'Team',
+      message: '<b>No more Flights</b>',
+    },
+  });
+  await stage.minutesPass(2);
+  expect(told()).toEqual(['ServiceNotification firing warning']);
+  expect(stage.told()[0]!.alerts[0]!.events[0]!.message).toBe('<b>No more Flights</b>');
+});
+
+describe('on a first start', () => {
+  test('a Bird that was deactivated before and still is, is told', async () => {
+    await oneBird((world, birdId) => {
+      world.at(world.nowUs() - 1_200e6, () => {
+        for (let count = 0; count < 5; count += 1) world.eventError(birdId);
+      });
+    });
+    await stage.minutesPass(3);
+    expect(told()).toContain('BirdDeactivated firing critical');
+  });
+
+  test('a Bird that was deactivated before and is active again, is not', async () => {
+    await oneBird((world, birdId) => {
+      world.at(world.nowUs() - 1_200e6, () => {
+        for (let count = 0; count < 5; count += 1) world.eventError(birdId);
+      });
+      world.at(world.nowUs() - 600e6, () => world.activate(birdId));
+    });
+    await stage.minutesPass(10);
+    expect(told()).toEqual([]);
+  });
+});
+
+describe('the inventory', () => {
+  test('a Bird that moves to another Nest goes on under its new name, and nothing of it is lost', async () => {
+    const { world, birdId } = await oneBird();
+    await stage.minutesPass(1);
+    const flight = world.startFlight(birdId);
+    await stage.minutesPass(1);
+    world.moveBird(birdId, world.addNest({ name: 'Archive' }).id);
+    world.renameBird(birdId, 'Publish (old)');
+    await stage.minutesPass(12);
+    world.endFlight(flight.id, 'failed');
+    await stage.minutesPass(3);
+    expect(stage.told().at(-1)!.alerts[0]!.labels).toMatchObject({ nest: 'Archive', bird: 'Publish (old)' });
+  });
+
+  test('the alerts of a Bird that is deleted are resolved, and its 404s are no outage', async () => {
+    const { world, birdId, nestId } = await oneBird();
+    world.addBird(nestId, { name: 'Another', triggerType: 'manual' });
+    await stage.minutesPass(1);
+    world.startFlight(birdId, { endsAs: 'failed' });
+    await stage.minutesPass(2);
+    world.deleteBird(birdId);
+    await stage.minutesPass(20);
+    expect(told()).toEqual(['FlightFailed firing warning', 'FlightFailed resolved warning']);
+  });
+
+  test('a Bird that appears later is watched from its first Flight on', async () => {
+    const { world, nestId } = await oneBird();
+    await stage.minutesPass(7);
+    const late = world.addBird(nestId, { name: 'Newcomer', triggerType: 'manual' });
+    const { id } = world.startFlight(late.id, { endsAs: 'failed' });
+    await stage.minutesPass(7);
+    expect(stage.forwarded()).toEqual([`eu/flight/${id}/failed`]);
+    expect(told()).toEqual(['FlightFailed firing warning']);
+  });
+});
