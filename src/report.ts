@@ -41,7 +41,8 @@ export type Happening =
       readonly nestId: string;
       readonly birdId: string;
       readonly status: string;
-      readonly endedAtUs: number;
+      /** When it ended, or for `active` when it started. */
+      readonly atUs: number;
     }
   | { readonly what: 'duplicates'; readonly region: string; readonly feed: Feed; readonly count: number }
   | {

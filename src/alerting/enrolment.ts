@@ -1,4 +1,4 @@
-import { enrol, type Group, type GroupMember, groupKeysFor } from '../alerts/group.ts';
+import { enrol, type Group, type GroupMember, groupKeysFor, isSettled } from '../alerts/group.ts';
 import type { Route } from '../alerts/route.ts';
 import type { Transaction } from '../store/store.ts';
 import { NOTHING, type Step } from './step.ts';
@@ -29,6 +29,12 @@ export async function enrolChanged(tx: Transaction, root: Route, nowUs: number):
   }
   await tx.putGroups([...changedGroups.values()]);
   await tx.putGroupMembers(changedMembers);
+  // What never came to be told, such as a count that expired, leaves nothing behind.
+  const joined = new Set(changedMembers.map((member) => member.alertId));
+  const settled = alerts.filter(
+    (alert) => !joined.has(alert.id) && !members.has(alert.id) && isSettled(alert, []),
+  );
+  await tx.deleteAlerts(settled.map((alert) => alert.id));
   await tx.markRouted(ids);
   return { done: alerts.length, queued: 0, happenings: [] };
 }

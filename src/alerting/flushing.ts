@@ -10,6 +10,7 @@ import {
   flush,
   type Group,
   groupKeysFor,
+  HAS_LEFT,
   isSettled,
   MAX_EVENTS,
   notificationOf,
@@ -110,13 +111,17 @@ async function moveOut(
   standings: readonly Standing[],
   nowUs: number,
 ): Promise<void> {
-  for (const { alert } of standings) {
-    const members = await tx.groupsOfAlerts([alert.id]);
-    const keys = [...groupKeysFor(root, alert), ...members.map((member) => member.groupKey)];
+  for (const { alert, member } of standings) {
+    const all = await tx.groupsOfAlerts([alert.id]);
+    const members = all.filter((one) => one.groupKey !== group.key);
+    const keys = [...groupKeysFor(root, alert), ...members.map((one) => one.groupKey)];
     const groups = new Map((await tx.groups(keys)).map((one) => [one.key, one]));
     const result = enrol(alert, root, { members, groups }, nowUs);
-    await tx.putGroups(result.groups.filter((one) => one.key !== group.key));
-    await tx.putGroupMembers(result.members.filter((one) => one.groupKey !== group.key));
+    const toldSeq = member.toldSeq === HAS_LEFT ? alert.lastSeq : member.toldSeq;
+    await tx.putGroups(result.groups);
+    await tx.putGroupMembers(
+      result.members.map((one) => ({ ...one, toldSeq: Math.max(one.toldSeq, toldSeq) })),
+    );
   }
   await tx.deleteGroupMembers(standings.map(({ member }) => member));
   await tx.deleteGroups([group.key]);
@@ -149,7 +154,8 @@ async function queue(
     [false, withoutEnds],
   ] as const) {
     const wanted = integrations.filter(([, integration]) => integration.sendResolved === wantsEnds);
-    if (wanted.length === 0 || what.listed.length === 0) continue;
+    const isOnlyEnds = flushed.reason === 'resolved' && !what.listed.some((one) => one.untold > 0);
+    if (wanted.length === 0 || what.listed.length === 0 || (!wantsEnds && isOnlyEnds)) continue;
     const notificationId = wantsEnds ? id : `${id}-open`;
     const deliveries = wanted.map(([position, integration]) =>
       deliveryOf(notificationId, group, position, integration, nowUs),

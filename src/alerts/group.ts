@@ -7,11 +7,12 @@
  *
  * `enrol` puts a changed alert into its groups. `flush`, at a group's `nextFlushAtUs`, decides from these numbers
  * alone whether to notify and why, and what will then have been told; `notificationOf` writes the notification once
- * the events are loaded. Both are to be committed together. A group sleeps (`NEVER_US`) while it has nothing that
- * fires or waits to be told.
+ * the events are loaded. Both are to be committed together.
  *
  * Members stay as long as their alert is stored, also when all is told: an alert that fires anew is then compared
- * with what the group knows of it, and no event is told twice. `isSettled` says when both may be deleted.
+ * with what the group knows of it, and no event is told twice. `isSettled` says when both may be deleted. A group
+ * whose alerts are all over and told is at rest (it was flushed, and `notifications` is 0): what fires in it next
+ * waits for `group_wait` and opens a new thread, as in a new group. It is deleted when a flush finds it empty.
  */
 import type { Alert, Labels } from './alert.ts';
 import { isForgettable } from './episode.ts';
@@ -27,13 +28,13 @@ export interface Group {
   readonly route: string;
   readonly receiver: string;
   readonly labels: Labels;
-  /** When it is looked at next; `NEVER_US` while nothing fires or waits to be told. */
+  /** When it is looked at next. */
   readonly nextFlushAtUs: number;
-  /** When the last notification was queued; 0 before the first of this thread. */
+  /** When the last notification was queued, or the group came to rest; 0 before the first of this thread. */
   readonly notifiedAtUs: number;
   /** Begins anew when a group that was resolved fires again: one thread of mails. */
   readonly thread: string;
-  /** Notifications queued in this thread. */
+  /** Notifications queued in this thread; 0 also at rest. */
   readonly notifications: number;
 }
 
@@ -101,8 +102,6 @@ export type Notification =
 export const MAX_ALERTS = 100;
 /** New events listed for one alert at the most. */
 export const MAX_EVENTS = 20;
-/** A group that sleeps. */
-export const NEVER_US = Number.MAX_SAFE_INTEGER;
 /** `toldSeq` of an alert whose labels took it to another group: only its end may still be told here. */
 export const HAS_LEFT = Number.MAX_SAFE_INTEGER;
 
@@ -115,8 +114,8 @@ export interface Standing {
 /**
  * Puts an alert that changed into the groups of its routes and returns the groups and members to write; both are
  * empty where nothing changes. `known` are the alert's present members, and by key the stored groups of those
- * members and of `groupKeysFor`. A group that is new or sleeps is flushed `group_wait` from now; one that is awake
- * tells the news at its next flush.
+ * members and of `groupKeysFor`. A group that is new or at rest is flushed `group_wait` from now; any other tells the
+ * news at its next flush.
  */
 export function enrol(
   alert: Alert,
@@ -138,23 +137,24 @@ export function enrol(
   for (const [key, route] of routeByKey) {
     const member = present.find((one) => one.groupKey === key);
     if (!member || member.toldSeq === HAS_LEFT) {
-      // What an earlier group of the same route has not told yet is told here.
-      const before = left.find((one) => stored.get(one.groupKey)?.route === route.path);
+      // What an earlier group of the same route has not told its receiver yet is told here.
+      const before = left.find((one) => isSameWay(stored.get(one.groupKey), route));
       const isFollowed = before !== undefined && before.toldSeq !== HAS_LEFT;
       const beforeEpisode = present.length === 0 ? 0 : alert.lastSeq - alert.eventsTotal;
       const toldSeq = isFollowed ? before.toldSeq : beforeEpisode;
       members.push({ groupKey: key, alertId: alert.id, toldSeq, toldState: member?.toldState ?? 'none' });
     }
+    const group = stored.get(key);
+    if (!group) groups.push(newGroup(key, route, alert.labels, nowUs));
+    else if (isAtRest(group)) groups.push({ ...roused(group, route, nowUs), route: route.path });
     // After a change of the configuration the same group may belong to another place in the tree.
-    const group = { ...(stored.get(key) ?? newGroup(key, route, alert.labels)), route: route.path };
-    if (group.nextFlushAtUs === NEVER_US) groups.push(awake(group, route, nowUs));
-    else if (stored.get(key)?.route !== route.path) groups.push(group);
+    else if (group.route !== route.path) groups.push({ ...group, route: route.path });
   }
-  // One that fired and was resolved since its end was told has news for a group that may sleep by now.
+  // One that fired and was resolved since its end was told has news for a group that may be at rest by now.
   for (const member of joins ? [] : present) {
     const group = stored.get(member.groupKey);
-    if (group?.nextFlushAtUs !== NEVER_US || !hasNews(viewOf({ member, alert }))) continue;
-    groups.push(awake(group, routeAt(root, group.route), nowUs));
+    if (!group || !isAtRest(group) || !hasNews(viewOf({ member, alert }))) continue;
+    groups.push(roused(group, routeAt(root, group.route), nowUs));
   }
   return { groups, members };
 }
@@ -168,7 +168,11 @@ export function groupKeysFor(root: Route, alert: Alert): string[] {
 export interface Flush {
   /** Null: there is nothing to tell, and no notification. */
   readonly reason: FlushReason | null;
+  /** Without members it is to be deleted instead. */
   readonly group: Group;
+  readonly thread: string;
+  /** Notifications of the thread before this one. */
+  readonly threadPosition: number;
   /** The members that change. */
   readonly members: readonly GroupMember[];
   /** What the notification lists: the alerts with news, then others that fire. */
@@ -204,14 +208,21 @@ export function flush(group: Group, standings: readonly Standing[], route: Route
   const listed = reason === null ? [] : candidates.slice(0, MAX_ALERTS);
   const told = listed.filter(hasNews);
   const rests = firing.length === 0 && told.length === news.length;
-  const nextFlushAtUs = rests ? NEVER_US : nowUs + route.groupIntervalMs * 1000;
+  const begins = reason === 'first';
+  const thread = begins ? hash64([group.key, String(nowUs)]) : group.thread;
+  const threadPosition = begins ? 0 : group.notifications;
   return {
     reason,
     group: {
-      ...(reason === null ? group : notified(group, reason, nowUs)),
+      ...group,
       receiver: route.receiver,
-      nextFlushAtUs,
+      nextFlushAtUs: nowUs + route.groupIntervalMs * 1000,
+      notifiedAtUs: reason !== null || rests ? nowUs : group.notifiedAtUs,
+      thread,
+      notifications: rests ? 0 : threadPosition + (reason === null ? 0 : 1),
     },
+    thread,
+    threadPosition,
     members: told.map(({ member, alert, firing: fires }) => ({
       ...member,
       toldSeq: member.toldSeq === HAS_LEFT ? HAS_LEFT : alert.lastSeq,
@@ -231,32 +242,26 @@ export function flush(group: Group, standings: readonly Standing[], route: Route
 
 /** The notification of a flush with a reason. `events`: for each listed alert with untold ones, newest first. */
 export function notificationOf(
-  {
-    reason,
-    group,
-    listed,
-    truncatedAlerts,
-    firingTotal,
-    resolvedTotal,
-  }: Flush & { readonly reason: FlushReason },
+  flushed: Flush & { readonly reason: FlushReason },
   events: ReadonlyMap<string, readonly Event[]>,
   id: string,
 ): Extract<Notification, { kind: 'group' }> {
+  const { group, firingTotal } = flushed;
   return {
     kind: 'group',
     id,
     receiver: group.receiver,
     createdAtUs: group.notifiedAtUs,
-    reason,
+    reason: flushed.reason,
     groupKey: group.key,
     groupLabels: group.labels,
     status: firingTotal > 0 ? 'firing' : 'resolved',
-    alerts: listed.map((one) => notifiedAlert(one, events.get(one.alert.id) ?? [])),
-    truncatedAlerts,
+    alerts: flushed.listed.map((one) => notifiedAlert(one, events.get(one.alert.id) ?? [])),
+    truncatedAlerts: flushed.truncatedAlerts,
     firingTotal,
-    resolvedTotal,
-    thread: group.thread,
-    threadPosition: group.notifications - 1,
+    resolvedTotal: flushed.resolvedTotal,
+    thread: flushed.thread,
+    threadPosition: flushed.threadPosition,
   };
 }
 
@@ -311,27 +316,29 @@ function byUrgency(a: View, b: View): number {
   );
 }
 
-function newGroup(key: string, route: Route, labels: Labels): Group {
+function newGroup(key: string, route: Route, labels: Labels, nowUs: number): Group {
   return {
     key,
     route: route.path,
     receiver: route.receiver,
     labels: groupLabels(route, labels),
-    nextFlushAtUs: NEVER_US,
+    nextFlushAtUs: nowUs + route.groupWaitMs * 1000,
     notifiedAtUs: 0,
     thread: '',
     notifications: 0,
   };
 }
 
-function awake(group: Group, route: Route | undefined, nowUs: number): Group {
-  return { ...group, nextFlushAtUs: nowUs + (route?.groupWaitMs ?? 0) * 1000 };
+function isSameWay(group: Group | undefined, route: Route): boolean {
+  return group?.route === route.path && group.receiver === route.receiver;
 }
 
-/** The group after a notification. The first one opens a thread, named by the group and the instant. */
-function notified(group: Group, reason: FlushReason, nowUs: number): Group {
-  if (reason !== 'first') return { ...group, notifiedAtUs: nowUs, notifications: group.notifications + 1 };
-  return { ...group, notifiedAtUs: nowUs, notifications: 1, thread: hash64([group.key, String(nowUs)]) };
+function isAtRest(group: Group): boolean {
+  return group.notifications === 0 && group.notifiedAtUs > 0;
+}
+
+function roused(group: Group, route: Route | undefined, nowUs: number): Group {
+  return { ...group, nextFlushAtUs: nowUs + (route?.groupWaitMs ?? 0) * 1000, notifiedAtUs: 0 };
 }
 
 /** An alert as the group that it left knows it: over, under the labels that brought it there. */

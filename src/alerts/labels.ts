@@ -73,7 +73,7 @@ export function whereabouts({ region, nestId, nest }: Place): string {
   return `${name ? `in ${name} ` : ''}(${region.toUpperCase()})`;
 }
 
-/** `an hour` would need rounding: durations for people are exact and short, `10 min`, `90 s`. */
+/** A duration for people, exact and short: `26 h`, `10 min`, `90 s`. */
 export function duration(ms: number): string {
   const units = [
     [86_400_000, 'd'],

@@ -138,6 +138,11 @@ function tell(batch: Batch, fresh: readonly Event[], quarantined: number, report
   const { region, stream } = batch;
   if (!stream) return;
   const historic = new Set(batch.events?.filter((one) => one.historic).map((one) => one.event.key));
+  for (const fact of batch.facts ?? []) {
+    if (fact.fact !== 'flight_started' || fact.historic) continue;
+    const { nestId, birdId } = fact.place;
+    report({ what: 'flight', region, nestId, birdId, status: 'active', atUs: fact.startedAtUs });
+  }
   for (const event of fresh) {
     report({
       what: 'event',
@@ -154,7 +159,7 @@ function tell(batch: Batch, fresh: readonly Event[], quarantined: number, report
         nestId: event.nestId,
         birdId: event.birdId,
         status: event.type.slice('flight.'.length),
-        endedAtUs: event.occurredAtUs,
+        atUs: event.occurredAtUs,
       });
     }
   }

@@ -41,7 +41,7 @@ export interface BirdSeriesOptions {
 
 export interface BirdSeries {
   inventory(region: string, birds: readonly ObservedBird[]): void;
-  flightEnded(place: BirdPlace, status: string, endedAtUs: number): void;
+  flightSeen(place: BirdPlace, status: string, atUs: number): void;
   flightsActive(place: BirdPlace, count: number): void;
 }
 
@@ -138,15 +138,15 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
         else for (const metric of BIRD_METRICS) dropped(metric);
       }
     },
-    flightEnded(place, status, endedAtUs) {
+    flightSeen(place, status, atUs) {
       const shown = show(place);
       if (!shown) return dropped('flights');
       const label = options.flightStatusLabel(status);
       shown.flightStatuses.add(label);
       metrics.flights.inc({ ...shown.bird, status: label }, 1);
-      if (status === 'failed' && endedAtUs > shown.lastFailureUs) {
-        shown.lastFailureUs = endedAtUs;
-        metrics.flightLastFailure.set(shown.bird, endedAtUs / 1e6);
+      if (status === 'failed' && atUs > shown.lastFailureUs) {
+        shown.lastFailureUs = atUs;
+        metrics.flightLastFailure.set(shown.bird, atUs / 1e6);
       }
     },
     flightsActive(place, count) {

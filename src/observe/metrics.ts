@@ -116,8 +116,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
       metrics.events.inc({ region, feed, type: typeLabels[feed](type) });
       if (!historic) metrics.eventDelay.observe({ region, feed }, seconds(delayMs));
     },
-    flight(end) {
-      birds.flightEnded(end, end.status, end.endedAtUs);
+    flight(seen) {
+      birds.flightSeen(seen, seen.status, seen.atUs);
     },
     flights_active(seen) {
       birds.flightsActive(seen, seen.count);

@@ -39,12 +39,13 @@ describe('routesFor', () => {
         node('alertname=~"Bird.*"', { receiver: 'us-birds' }),
       ]),
       node('region="eu"', { receiver: 'eu' }),
-      node('region=~".*"', { receiver: 'never' }),
+      node('region=~".+"', { receiver: 'elsewhere' }),
     ]),
   );
 
   test.each([
-    ['the root where no child matches', {}, ['never']],
+    ['the root where no child matches', {}, ['ops']],
+    ['the last child', { region: 'ap' }, ['elsewhere']],
     ['a child', { region: 'eu' }, ['eu']],
     ['two, by continue', { region: 'eu', severity: 'critical' }, ['pager', 'eu']],
     ['a parent whose children do not match', { region: 'us' }, ['us']],

@@ -142,17 +142,20 @@ export interface Watch {
   the(alertname: AlertKind): Alert;
   firing(): string[];
   links(): readonly Link[];
+  /** Deletes an alert with its links, as alerting does with one that is settled. */
+  remove(id: string): void;
 }
 
 export function watch(rules: readonly Rule[] = []): Watch {
   const all = [...rules, ...ALERT_KINDS.map((kind) => defaultRule(kind))];
   const stored = new Map<string, Alert>();
   const links: Link[] = [];
+  const ofAlert = (id: string) => links.filter((one) => one.alertId === id);
 
   function keep(decision: Decision): Decision {
     expect(new Set(decision.alerts.map((one) => one.id)).size).toBe(decision.alerts.length);
     for (const link of decision.links) {
-      expect(link.seq).toBe(links.filter((one) => one.alertId === link.alertId).length + 1);
+      expect(link.seq).toBe(ofAlert(link.alertId).length + 1);
       links.push(link);
     }
     for (const alert of decision.alerts) {
@@ -160,7 +163,7 @@ export function watch(rules: readonly Rule[] = []): Watch {
       if (before?.state === 'firing' && alert.state === 'firing' && before.startsAtUs === alert.startsAtUs) {
         expect(alert.labels).toEqual(before.labels);
       }
-      expect(alert.lastSeq).toBe(links.filter((one) => one.alertId === alert.id).length);
+      expect(alert.lastSeq).toBe(ofAlert(alert.id).length);
       expect(alert.endsAtUs === 0 || alert.endsAtUs >= alert.startsAtUs).toBe(true);
       expect(JSON.parse(JSON.stringify(alert))).toEqual(alert);
       stored.set(alert.id, JSON.parse(JSON.stringify(alert)) as Alert);
@@ -196,5 +199,9 @@ export function watch(rules: readonly Rule[] = []): Watch {
         .map((one) => `${one.alertname} ${one.labels.severity}`)
         .toSorted(),
     links: () => links,
+    remove(id) {
+      stored.delete(id);
+      for (const link of ofAlert(id)) links.splice(links.indexOf(link), 1);
+    },
   };
 }

@@ -177,9 +177,9 @@ describe('Birds', () => {
   test('count their Flights, and remember the newest failure whatever the order', async () => {
     const { report, value } = world();
     const flight = { what: 'flight', region: 'eu', nestId: '682', birdId: '1', status: 'failed' } as const;
-    report({ ...flight, endedAtUs: 90_000_000 });
-    report({ ...flight, endedAtUs: 50_000_000 });
-    report({ ...flight, status: 'succeeded', endedAtUs: 95_000_000 });
+    report({ ...flight, atUs: 90_000_000 });
+    report({ ...flight, atUs: 50_000_000 });
+    report({ ...flight, status: 'succeeded', atUs: 95_000_000 });
     report({ what: 'flights_active', region: 'eu', nestId: '682', birdId: '1', count: 3 });
     expect(await value(`nestwatch_flights_total{${LABELS},status="failed"}`)).toBe(2);
     expect(await value(`nestwatch_flights_total{${LABELS},status="succeeded"}`)).toBe(1);
@@ -200,7 +200,7 @@ describe('Birds', () => {
   test('keep their counts under a new name', async () => {
     const { report, value, series } = world();
     report({ what: 'inventory', region: 'eu', birds: [bird('1')] });
-    report({ what: 'flight', region: 'eu', nestId: '682', birdId: '1', status: 'failed', endedAtUs: 1 });
+    report({ what: 'flight', region: 'eu', nestId: '682', birdId: '1', status: 'failed', atUs: 1 });
     report({ what: 'inventory', region: 'eu', birds: [bird('1', { bird: 'Renamed' })] });
     expect(await series('nestwatch_bird_info')).toEqual([
       `nestwatch_bird_info{${LABELS},nest="Marketing",bird="Renamed",trigger_type="manual"} 1`,
@@ -212,7 +212,7 @@ describe('Birds', () => {
     const { report, render } = world();
     for (const region of ['eu', 'us']) {
       report({ what: 'inventory', region, birds: [bird('1'), bird('2')] });
-      report({ what: 'flight', region, nestId: '682', birdId: '1', status: 'paused', endedAtUs: 1 });
+      report({ what: 'flight', region, nestId: '682', birdId: '1', status: 'paused', atUs: 1 });
     }
     report({ what: 'inventory', region: 'eu', birds: [bird('2')] });
     const lines = (await render()).body.split('\n').filter((line) => line.includes('bird_id="1"'));
@@ -233,7 +233,7 @@ describe('Birds', () => {
     const birds = ['1', '2', '3', '4', '5'].map((id) => bird(id));
     report({ what: 'inventory', region: 'eu', birds });
     report({ what: 'inventory', region: 'us', birds: [bird('1')] });
-    report({ what: 'flight', region: 'eu', nestId: '682', birdId: '5', status: 'failed', endedAtUs: 1 });
+    report({ what: 'flight', region: 'eu', nestId: '682', birdId: '5', status: 'failed', atUs: 1 });
     expect(await series('nestwatch_flights_active')).toHaveLength(3);
     expect(await value('nestwatch_series_dropped_total{metric="nestwatch_bird_info"}')).toBe(3);
     expect(await value('nestwatch_series_dropped_total{metric="nestwatch_flights_total"}')).toBe(4);

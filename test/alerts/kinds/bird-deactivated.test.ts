@@ -140,6 +140,22 @@ describe('BirdDeactivated', () => {
     expect(story.the('BirdDeactivated').annotations.resolved_by).toBe(activated.event.key);
   });
 
+  test('a reading that saw it inactive says nothing of when that began', () => {
+    const story = watch();
+    story.tell(6, birdLog('Deactivated', 5));
+    story.tell(8, birdStatus('suspended', 8, 'active'));
+    story.tell(9, birdLog('Activated', 7));
+    expect(story.firing()).toEqual([]);
+  });
+
+  test('an earlier reading that comes late does not lower the bar', () => {
+    const story = watch();
+    story.tell(6, birdLog('Deactivated', 5, { seenAt: 6 }));
+    story.tell(7, birdStatus('suspended', 5.5, 'active'));
+    story.tell(8, birdStatus('active', 5.8));
+    expect(story.firing()).toHaveLength(1);
+  });
+
   test('resolves when the Bird is gone', () => {
     const story = watch();
     story.tell(6, flowDeactivated(5));

@@ -85,6 +85,15 @@ describe('BirdTriggerFailing', () => {
     expect(story.the('BirdTriggerFailing').annotations.summary).toContain('2 of 5');
   });
 
+  test('an alert takes up only the EventErrors of its row', () => {
+    const story = watch([rule('BirdTriggerFailing', { threshold: 3 })]);
+    story.tell(5, eventError(1), eventError(5));
+    story.tell(6, flightStarted(3));
+    story.tell(8, eventError(7), eventError(8));
+    expect(story.the('BirdTriggerFailing')).toMatchObject({ state: 'firing', startsAtUs: minute(5) });
+    expect(story.links().map((link) => link.event.occurredAtUs)).toEqual([minute(5), minute(7), minute(8)]);
+  });
+
   test.each([
     ['its log says that it was deactivated', birdLog('Deactivated', 21.1)],
     [

@@ -86,6 +86,13 @@ describe('ConnectionDisconnected', () => {
     );
   });
 
+  test('an older one that is seen later does not shorten the wait', () => {
+    const story = watch();
+    story.tell(60, connectionLost(60, EXHAUSTED));
+    story.tell(61, connectionLost(1, EXHAUSTED, { historic: true, seenAt: 61 }));
+    expect(story.the('ConnectionDisconnected').dueAtUs).toBe(minute(60 + 26 * 60));
+  });
+
   test('a rule that ends it at once still tells it', () => {
     const story = watch([rule('ConnectionDisconnected', { resolveAfterMs: 0 })]);
     story.tell(1, connectionLost(1, EXHAUSTED));

@@ -178,6 +178,12 @@ describe('FlightFailed', () => {
       expect(story.links().map((link) => link.event.occurredAtUs)).toEqual([minute(1), minute(4), minute(8)]);
     });
 
+    test('once it fires, each failure joins', () => {
+      const story = watch(rules);
+      for (const at of [1, 2, 3, 60]) story.tell(at, flight('failed', { started: at - 1, at }));
+      expect(story.the('FlightFailed')).toMatchObject({ state: 'firing', eventsTotal: 4, lastSeq: 4 });
+    });
+
     test('counts by when they failed, not by when they were seen', () => {
       const story = watch(rules);
       story.tell(30, flight('failed', { started: 0, at: 1 }));

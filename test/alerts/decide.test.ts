@@ -1,0 +1,193 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { decide, tick } from '../../src/alerts/decide.ts';
+import { type Fact, scopeOf } from '../../src/alerts/fact.ts';
+import { defaultRule } from '../../src/alerts/rule.ts';
+import {
+  birdLog,
+  birdStatus,
+  birdVanished,
+  connectionLost,
+  flight,
+  flightStarted,
+  minute,
+  NO_BIRD,
+  notification,
+  regionHealth,
+  rule,
+  watch,
+} from './world.ts';
+
+describe('decide', () => {
+  test('one event can concern several kinds', () => {
+    const story = watch();
+    story.tell(6, birdLog('EventError', 1), birdLog('EventError', 5));
+    story.tell(8, birdLog('Deactivated', 7));
+    expect(story.alerts().map((alert) => `${alert.alertname} ${alert.state}`)).toEqual([
+      'BirdTriggerFailing resolved',
+      'BirdDeactivated firing',
+    ]);
+  });
+
+  test('scopes are apart: another Bird changes nothing', () => {
+    const story = watch();
+    story.tell(6, flight('failed', { started: 0, at: 5 }));
+    const other = flight('succeeded', { started: 6, at: 7 });
+    story.tell(8, { ...other, event: { ...other.event, birdId: '9' } });
+    expect(story.firing()).toEqual(['FlightFailed warning']);
+  });
+
+  test('a batch gives each alert once, in its final state, with links in their order', () => {
+    const story = watch();
+    const decision = story.tell(
+      9,
+      flight('failed', { started: 4, at: 5, message: 'second' }),
+      flight('failed', { started: 0, at: 1, message: 'first' }),
+      flight('succeeded', { started: 5, at: 8 }),
+    );
+    expect(decision.alerts.map((alert) => [alert.state, alert.lastSeq, alert.labels.error])).toEqual([
+      ['resolved', 2, 'first'],
+    ]);
+    expect(decision.links.map((link) => [link.seq, link.event.message])).toEqual([
+      [1, 'first'],
+      [2, 'second'],
+    ]);
+  });
+
+  test('the order of the events of a batch makes no difference', () => {
+    const events = [
+      flight('failed', { started: 0, at: 5, message: 'a' }),
+      flight('failed', { started: 3, at: 4, message: 'b' }),
+      flight('succeeded', { started: 2, at: 6 }),
+      flight('succeeded', { started: 4, at: 7 }),
+      birdLog('EventError', 1),
+      birdLog('EventError', 2),
+      birdLog('Deactivated', 3),
+      birdLog('Activated', 4),
+    ];
+    const rules = [
+      defaultRule('FlightFailed'),
+      defaultRule('BirdDeactivated'),
+      defaultRule('BirdTriggerFailing'),
+    ];
+    const expected = decide(events, [], rules, minute(9));
+    expect(expected.alerts).toHaveLength(3);
+    fc.assert(
+      fc.property(fc.shuffledSubarray(events, { minLength: events.length }), (shuffled) => {
+        expect(decide(shuffled, [], rules, minute(9))).toEqual(expected);
+      }),
+    );
+  });
+
+  test('without a rule that fits there is no alert', () => {
+    expect(decide([flight('failed', { started: 0, at: 5 })], [], [], minute(6))).toEqual({
+      alerts: [],
+      links: [],
+    });
+  });
+
+  test('a stored alert whose rule has changed its place still ends', () => {
+    const failed = decide(
+      [flight('failed', { started: 0, at: 5 })],
+      [],
+      [defaultRule('BirdDeactivated'), defaultRule('FlightFailed')],
+      minute(6),
+    ).alerts;
+    const facts = [flight('succeeded', { started: 6, at: 7 })];
+    expect(decide(facts, failed, [defaultRule('RegionDown')], minute(8)).alerts[0]!.state).toBe('resolved');
+    const long = tick(failed, [rule('FlightFailed', { resolveAfterMs: 1000 })], minute(6 + 1440));
+    expect(long.alerts[0]!.state).toBe('resolved');
+  });
+
+  test('tick leaves alone what is not due', () => {
+    const { alerts } = decide(
+      [flight('failed', { started: 0, at: 5 })],
+      [],
+      [defaultRule('FlightFailed')],
+      minute(6),
+    );
+    expect(tick(alerts, [], minute(7))).toEqual({ alerts: [], links: [] });
+    expect(tick([{ ...alerts[0]!, dueAtUs: null }], [], minute(9999))).toEqual({ alerts: [], links: [] });
+    expect(tick([{ ...alerts[0]!, alertname: 'Unknown' }], [], minute(9999))).toEqual({
+      alerts: [],
+      links: [],
+    });
+  });
+
+  test('whatever happens, in whatever order: labels stay while firing, seqs have no gap, memory is bounded JSON', () => {
+    const at = fc.integer({ min: 0, max: 300 });
+    const seen = { message: 'x'.repeat(5000) };
+    const fact: fc.Arbitrary<Fact> = fc.oneof(
+      fc
+        .tuple(at, at)
+        .map(([a, b]) => flight('failed', { started: Math.min(a, b), at: Math.max(a, b), ...seen })),
+      fc.tuple(at, at).map(([a, b]) => flight('succeeded', { started: Math.min(a, b), at: Math.max(a, b) })),
+      fc
+        .tuple(fc.constantFrom('EventError', 'Deactivated', 'Activated', 'Suspended', 'Published', 'New'), at)
+        .map(([type, when]) =>
+          birdLog(type, when, { ...seen, historic: when < 20, birdStatus: 'suspended' }),
+        ),
+      fc
+        .tuple(fc.constantFrom('FlowDeactivated', 'FlowSuspended', 'Quota'), at)
+        .map(([type, when]) =>
+          notification(type, when, { place: NO_BIRD, entity: { type: 'Flow', id: '148890' } }),
+        ),
+      fc
+        .tuple(fc.constantFrom('Retrying', 'exhausted', '?'), at)
+        .map(([words, when]) => connectionLost(when, words)),
+      fc
+        .tuple(fc.constantFrom('active', 'suspended'), fc.constantFrom('active', undefined), at)
+        .map(([status, previous, when]) => birdStatus(status, when, previous)),
+      at.map((when) => birdVanished(when)),
+      at.map((when) => flightStarted(when)),
+      fc
+        .tuple(fc.constantFrom('up', 'down', 'unauthorized'), at, fc.string())
+        .map(([health, when, reason]) => regionHealth(health, when, reason)),
+    );
+    const kinds = fc.constantFrom(
+      [],
+      [
+        rule('FlightFailed', { threshold: 3, windowMs: 3_600_000, severity: 'critical' }),
+        rule('BirdTriggerFailing', { threshold: 3 }),
+        rule('ConnectionDisconnected', { severity: 'info', resolveAfterMs: 60_000 }),
+      ],
+    );
+    fc.assert(
+      fc.property(
+        kinds,
+        fc.array(fc.array(fact, { minLength: 1, maxLength: 5 }), { maxLength: 40 }),
+        (rules, batches) => {
+          const story = watch(rules);
+          for (const [index, facts] of batches.entries()) {
+            // `watch` checks every decision for what must always hold.
+            story.tell(310 + index, ...facts);
+            if (index % 5 === 0) story.pass(310 + index);
+          }
+          const scopes = new Set(batches.flat().map(scopeOf));
+          for (const alert of story.alerts()) {
+            expect(scopes).toContain(alert.scope);
+            expect(JSON.stringify(alert.memory).length).toBeLessThan(60_000);
+            expect(alert.labels).toMatchObject({ alertname: alert.alertname, region: 'eu' });
+            expect(alert.labels.severity).toBeTruthy();
+            if (alert.state === 'firing') expect(alert.annotations.summary).toBeTruthy();
+            if (alert.state === 'resolved') expect(alert.annotations.resolved_by).toBeTruthy();
+          }
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('scopeOf', () => {
+  test.each([
+    [flight('failed', { started: 0, at: 5 }), 'eu/bird/148890'],
+    [connectionLost(5, ''), 'eu/entity/Connection/77'],
+    [notification('FlowDeactivated', 5, { place: NO_BIRD, entity: { id: '9' } }), 'eu/bird/9'],
+    [notification('Quota', 5, { place: NO_BIRD }), 'eu'],
+    [birdStatus('active', 5), 'eu/bird/148890'],
+    [regionHealth('up', 5), 'eu'],
+  ])('%j', (fact, scope) => {
+    expect(scopeOf(fact)).toBe(scope);
+  });
+});
