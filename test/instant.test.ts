@@ -48,7 +48,7 @@ describe('parseInstant', () => {
 
   test('reads the usual form as it reads every other', () => {
     const two = fc.nat(99).map((n) => String(n).padStart(2, '0'));
-    const parts = fc.tuple(fc.integer({ min: 1600, max: 2300 }), two, two, two, two, fc.nat(59));
+    const parts = fc.tuple(fc.integer({ min: 1600, max: 2300 }), two, two, two, two, fc.nat(99));
     fc.assert(
       fc.property(parts, ([year, month, day, hour, minute, second]) => {
         const stem = `${year}-${month}-${day}T${hour}:${minute}:${String(second).padStart(2, '0')}`;

@@ -56,6 +56,8 @@ export function decide(
     const scope = scopeOf(fact);
     for (const kind of KINDS) {
       const raised = raise(kind, fact, scope, book, rules, nowUs);
+      // Most facts concern a scope without alerts: those are passed at the price of one look-up.
+      if (!book.hasScope(scope)) continue;
       for (const alert of book.inScope(scope, kind)) {
         if (alert.id === raised) continue;
         const context = { rule: ruleOf(alert, rules), labels: alert.labels, nowUs };
@@ -157,6 +159,7 @@ function blank(id: string, scope: string, rule: number, kind: Kind, nowUs: numbe
 /** Alerts while facts are applied to them. */
 interface Book {
   get(id: string): Alert | undefined;
+  hasScope(scope: string): boolean;
   inScope(scope: string, kind: Kind): Alert[];
   apply(change: Change | undefined): void;
   decision(): Decision;
@@ -164,26 +167,23 @@ interface Book {
 
 function openBook(known: readonly Alert[]): Book {
   const alerts = new Map<string, Alert>();
-  const byPlace = new Map<string, Set<string>>();
+  const byScope = new Map<string, Alert[]>();
   const changed = new Set<string>();
   const links: Link[] = [];
-  const placeOf = (scope: string, alertname: string) => `${alertname} ${scope}`;
 
   function put(alert: Alert): void {
-    if (!alerts.has(alert.id)) {
-      const place = placeOf(alert.scope, alert.alertname);
-      byPlace.set(place, (byPlace.get(place) ?? new Set()).add(alert.id));
-    }
+    const list = byScope.get(alert.scope) ?? [];
+    if (list.length === 0) byScope.set(alert.scope, list);
+    const index = alerts.has(alert.id) ? list.findIndex((one) => one.id === alert.id) : list.length;
+    list[index] = alert;
     alerts.set(alert.id, alert);
   }
 
   for (const alert of known) put(alert);
   return {
     get: (id) => alerts.get(id),
-    inScope(scope, kind) {
-      if (alerts.size === 0) return [];
-      return Array.from(byPlace.get(placeOf(scope, kind.alertname)) ?? [], (id) => alerts.get(id)!);
-    },
+    hasScope: (scope) => byScope.has(scope),
+    inScope: (scope, kind) => byScope.get(scope)?.filter((alert) => alert.alertname === kind.alertname) ?? [],
     apply(change) {
       if (!change) return;
       const { alert, events } = change;

@@ -147,7 +147,7 @@ export function targetOf(operation: Operation, given: Readonly<Record<string, st
     const value = values.get(parameter);
     if (parameter.place === 'path') {
       if (value === undefined) mistakes.push(`${parameter.name} is missing`);
-      else path = path.replace(`{${parameter.name}}`, () => encodeURIComponent(value.toWellFormed()));
+      else path = path.replace(`{${parameter.name}}`, encodeURIComponent(value.toWellFormed()));
     } else if (value !== undefined) {
       query.push(`${parameter.name}=${encodeURIComponent(value.toWellFormed())}`);
     }

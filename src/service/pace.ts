@@ -78,7 +78,7 @@ export function createPace(options: PaceOptions): Pace {
   const { requestsPerSecond, concurrency, clock, random, onRate } = options;
   const listeners: ((health: RegionHealth) => void)[] = [];
   const breaker = createBreaker(clock, random, (health) => {
-    if (health.health === 'up') rate.restart(clock.monotonicMs());
+    if (health.health === 'up') rate.restart();
     for (const listener of listeners) listener(health);
   });
   const rate = createRate({

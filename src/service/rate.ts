@@ -32,7 +32,7 @@ export interface Rate {
    */
   refused(sentAtMs: number, retryAfterMs: number | undefined, nowMs: number): boolean;
   /** The region was away: begin gently, and go no higher at first than what it bore before. */
-  restart(nowMs: number): void;
+  restart(): void;
 }
 
 /** Requests a second after an outage. */
@@ -46,11 +46,14 @@ const LEAST_LEVEL_FOR_LATENCY = 1;
 /** What a refusal leaves of the level: while rising, soon after another cut, or after a long clean time. */
 const CUT = { rising: 0.5, soon: 0.7, late: 0.85, latency: 0.9 } as const;
 const SOON_MS = 10_000;
+/** Refusals without anything accepted between them are not about the level any more: only the pauses grow. */
+const CUTS_IN_ROW = 3;
 /** The level that is aimed at again stays this far below the refused one. */
 const BELOW_REFUSED = 0.97;
-/** From a cut to the level before it, while saturated; longer where the service's pauses are. */
+/** From a cut to the level before it, while saturated: longer where the service's pauses are, or its requests few. */
 const PLATEAU_MS = 60_000;
 const PLATEAU_PER_PAUSE = 20;
+const PLATEAU_REQUESTS = 100;
 
 /** Without depth a cubic would be a line that never grows. */
 const LEAST_DEPTH = 0.05;
@@ -173,23 +176,22 @@ export function createRate({ ceiling, startPerSecond, random, nowMs: startMs }: 
       const ownMs = Math.min(LONGEST_OWN_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (refusalsInRow - 1));
       const pauseMs = Math.max(ownMs, retryAfterMs ?? 0) * (1 + random() / 10);
       pausedUntilMs = Math.max(pausedUntilMs, nowMs + pauseMs);
-      // The pause fills no bucket, and its end is no time in which requests waited for the level.
+      // The pause fills no bucket.
       tokens = 0;
       filledAtMs = Math.max(filledAtMs, pausedUntilMs);
-      lastTakeMs = Math.max(lastTakeMs, pausedUntilMs);
       if (!isNews) return false;
-      plateauMs = Math.max(PLATEAU_MS, PLATEAU_PER_PAUSE * pauseMs);
-      if (phase === 'rising') cut(CUT.rising, LEAST_LEVEL, (1 + CUT.rising) / 2);
-      else cut(sinceCutMs < SOON_MS ? CUT.soon : CUT.late, LEAST_LEVEL, BELOW_REFUSED);
       cutAtMs = nowMs;
+      if (refusalsInRow <= CUTS_IN_ROW) {
+        plateauMs = Math.max(PLATEAU_MS, PLATEAU_PER_PAUSE * pauseMs, (PLATEAU_REQUESTS * 1000) / level);
+        if (phase === 'rising') cut(CUT.rising, LEAST_LEVEL, (1 + CUT.rising) / 2);
+        else cut(sinceCutMs < SOON_MS ? CUT.soon : CUT.late, LEAST_LEVEL, BELOW_REFUSED);
+      }
       return true;
     },
-    restart(nowMs) {
+    restart() {
       if (phase === 'holding') target = Math.max(target, level);
       phase = 'rising';
       level = Math.min(GENTLE_LEVEL, level);
-      fill(nowMs);
-      tokens = Math.min(tokens, 1);
     },
   };
 }

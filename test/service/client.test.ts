@@ -51,7 +51,7 @@ describe('what is asked', () => {
     '%s asks for %s',
     async (operation, target, ask) => {
       const { client, sent, happened, ends } = openRegion(() => ({ body: '[]' }));
-      await ends(ask(client).catch(() => {}));
+      await ends<unknown>(ask(client).catch(() => {}));
       expect(sent[0]).toEqual({
         method: 'GET',
         url: `https://eu.example/api-rest${target}`,
@@ -220,9 +220,9 @@ describe('tries', () => {
 
   test('retries end where the budget does', async () => {
     const { client, sent, ends } = openRegion((_request, number) =>
-      number % 2 ? { status: 404 } : unreachable(),
+      number % 3 ? { status: 404 } : unreachable(),
     );
-    const calls = 40;
+    const calls = 100;
     for (let call = 0; call < calls; call += 1) await ends(client.searchNests().catch(() => {}));
     // Ten are saved at first, and a tenth comes with every request.
     expect(sent.length - calls).toBeLessThanOrEqual(10 + sent.length / 10);
@@ -435,6 +435,14 @@ describe('closing', () => {
     held.resolve({ body: '[]' });
     await clock.advance(0);
     expect(ended.slice(2).sort()).toEqual(['closed', 'under way']);
+    expect(clock.pending()).toBe(0);
+  });
+
+  test('leaves no timer behind while the token is refused', async () => {
+    const { client, clock, ends } = openRegion(() => ({ status: 401 }));
+    await ends(client.searchNests().catch(() => {}));
+    expect(clock.pending()).toBe(1);
+    await client.close();
     expect(clock.pending()).toBe(0);
   });
 });

@@ -58,13 +58,14 @@ describe('turns', () => {
   test('come in the order of arrival, as many at once as there are slots', async () => {
     const { request, told, clock } = start({ concurrency: 2 });
     await clock.advance(1000);
-    const [first, second] = ['a', 'b', 'c', 'd'].map(request);
+    const [first, second] = ['a', 'b', 'c', 'd', 'e'].map(request);
     await clock.advance(1000);
     expect(told).toEqual(['a', 'b']);
     second!.settle();
     await clock.advance(1000);
     expect(told).toEqual(['a', 'b', 'c']);
     first!.settle();
+    // A permit that is settled twice frees one slot, not two.
     first!.settle();
     await clock.advance(1000);
     expect(told).toEqual(['a', 'b', 'c', 'd']);
@@ -129,11 +130,11 @@ describe('ready', () => {
 
   test('waits for a slot, and gives up with its signal', async () => {
     const { request, ready, told, settles } = start({ concurrency: 1 });
-    const first = request('a');
     const leaving = new AbortController();
+    const first = request('a');
     await settles();
-    ready('given up', leaving.signal);
     ready('ready');
+    ready('given up', leaving.signal);
     ready('aborted before', AbortSignal.abort());
     await settles();
     expect(told).toEqual(['a', 'aborted before']);
@@ -143,7 +144,20 @@ describe('ready', () => {
     first.settle();
     await settles();
     expect(told.at(-1)).toBe('ready');
+  });
+
+  test('a signal that aborts after the turn was offered takes nobody else out of the queue', async () => {
+    const { request, ready, told, settles } = start({ concurrency: 1 });
+    const leaving = new AbortController();
+    ready('ready', leaving.signal);
+    await settles();
+    const first = request('a');
+    request('b');
+    await settles();
     leaving.abort();
+    first.settle();
+    await settles();
+    expect(told).toEqual(['ready', 'a', 'b']);
   });
 
   test('the next is served when the head of the queue gives up', async () => {

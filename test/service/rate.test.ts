@@ -45,14 +45,18 @@ describe('while rising', () => {
   });
 
   test('it does not grow by what nobody waits for', () => {
-    const { rate, passes, now } = start();
+    const { rate, passes, now, saturated } = start();
+    saturated(1000);
+    passes(1000);
+    rate.take(now());
+    const before = rate.level();
     for (let sent = 0; sent < 100; sent += 1) {
       passes(1000);
       expect(rate.waitMs(now())).toBe(0);
       rate.take(now());
       rate.answered(50, now());
     }
-    expect(rate.level()).toBe(2);
+    expect(rate.level()).toBe(before);
   });
 
   test('it begins where it is told to, never above the ceiling', () => {
@@ -147,13 +151,34 @@ describe('a refusal', () => {
     expect(rate.waitMs(now())).toBe(3000);
   });
 
-  test('never brings the level to a standstill', () => {
-    const { rate, refused, passes } = start();
+  test('that follows others with nothing accepted between only makes the pauses longer', () => {
+    const { rate, passes, refused } = start({ startPerSecond: 40 });
+    const levels = [1, 2, 3, 4, 5].map(() => {
+      refused();
+      passes(61_000);
+      return levelOf(rate);
+    });
+    expect(levels).toEqual([20, 14, 9.8, 9.8, 9.8]);
+  });
+
+  test('never brings the level to a standstill, and it recovers from there', () => {
+    const { rate, refused, passes, now, saturated } = start();
     for (let time = 0; time < 50; time += 1) {
       refused();
       passes(61_000);
+      rate.answered(50, now());
     }
     expect(rate.level()).toBe(0.05);
+    saturated(6 * 3_600_000);
+    expect(rate.level()).toBeGreaterThan(1);
+  });
+
+  test('leaves no tokens from before for the end of the pause', () => {
+    const { rate, passes, refused, now } = start({ startPerSecond: 40 });
+    passes(60_000);
+    refused();
+    passes(1000);
+    expect(rate.waitMs(now())).toBeCloseTo(50);
   });
 });
 
@@ -203,6 +228,16 @@ describe('while holding', () => {
     expect(rate.level()).toBe(10);
   });
 
+  test('where few requests are allowed the next probe is later, so that few of them are refused', () => {
+    const { rate, saturated, refused, passes } = start({ startPerSecond: 0.5 });
+    refused();
+    passes(1000);
+    saturated(120_000);
+    expect(rate.level()).toBeLessThan(0.375);
+    saturated(180_000);
+    expect(rate.level()).toBeGreaterThan(0.375);
+  });
+
   test('time in which nothing waited does not count', () => {
     const { rate, passes, now } = heldAt10();
     const before = rate.level();
@@ -240,22 +275,34 @@ describe('latency', () => {
 
 describe('after an outage', () => {
   test('the level begins at 2 and rises to just below the level that was refused', () => {
-    const { rate, saturated, refused, passes, now } = start({ startPerSecond: 40 });
+    const { rate, saturated, refused, passes } = start({ startPerSecond: 40 });
     refused();
     passes(1000);
     saturated(60_000);
     const borne = rate.level();
-    rate.restart(now());
+    rate.restart();
     expect(rate.level()).toBe(2);
     saturated(8000);
     expect(rate.level()).toBeGreaterThan(borne * 0.84);
     expect(rate.level()).toBeLessThan(borne * 0.95);
   });
 
+  test('it rises to a level beyond the refused one, where that was borne', () => {
+    const { rate, saturated, refused, passes } = start({ startPerSecond: 20, ceiling: 100 });
+    refused();
+    passes(1000);
+    saturated(150_000);
+    const borne = rate.level();
+    expect(borne).toBeGreaterThan(20);
+    rate.restart();
+    saturated(12_000);
+    expect(rate.level()).toBeGreaterThan(borne * 0.84);
+  });
+
   test('it rises to the ceiling where nothing was refused, and sends no burst', () => {
     const { rate, saturated, passes, now } = start({ startPerSecond: 50 });
     passes(60_000);
-    rate.restart(now());
+    rate.restart();
     rate.take(now());
     expect(rate.waitMs(now())).toBeGreaterThan(400);
     saturated(12_000);

@@ -223,8 +223,8 @@ describe('tolerance', () => {
     expect(entryOf(readBird({ id: '1', status: 'active', isPublished: false }, {})).isPublished).toBe(false);
   });
 
-  test.each([
-    ...ERROR_TYPES.map((name, index) => [index, name] as const),
+  test.each<[unknown, string]>([
+    ...ERROR_TYPES.map((name, index): [unknown, string] => [index, name]),
     [8, '8'],
     [-1, '-1'],
     [1.5, '1.5'],
@@ -373,7 +373,13 @@ describe('parseJson', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         const text = JSON.stringify(value);
-        expect(parseJson(text)).toEqual(JSON.parse(text));
+        let isLong = false;
+        const plain = JSON.parse(text, (_key, item) => {
+          isLong ||= Number.isInteger(item) && !Number.isSafeInteger(item);
+          return item;
+        });
+        fc.pre(!isLong);
+        expect(parseJson(text)).toEqual(plain);
       }),
     );
     expect(parseJson('{"text":": 9223372036854775807"}')).toEqual({ text: ': 9223372036854775807' });
