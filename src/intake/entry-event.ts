@@ -123,5 +123,10 @@ function capped(text: string): string {
 
 /** Attributes that are known; an empty text says nothing and is left out. */
 function present(attributes: Record<string, string | number | boolean>): Event['attributes'] {
-  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''));
+  const known: Record<string, string | number | boolean> = {};
+  for (const name in attributes) {
+    const value = attributes[name]!;
+    if (value !== '') known[name] = value;
+  }
+  return known;
 }
