@@ -6,7 +6,7 @@ import { openEmailChannel } from '../delivery/channels/email.ts';
 import { openWebhookChannel } from '../delivery/channels/webhook.ts';
 import { codeOf } from '../errors.ts';
 import { createLog, type Log, type LogLevel } from '../observe/log.ts';
-import { createMetrics } from '../observe/metrics.ts';
+import { type Collected, createMetrics } from '../observe/metrics.ts';
 import type { Happening, Report } from '../report.ts';
 import { OPERATIONS } from '../service/operations.ts';
 import { openStore } from '../store/open-store.ts';
@@ -55,6 +55,7 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
   // Nobody may be listening when it happens.
   fatal.catch(() => {});
 
+  let counts: Omit<Collected, 'cursors'> = { alerts: [], deliveries: [] };
   const metrics = createMetrics({
     version: VERSION,
     revision: edge.environment.NESTWATCH_REVISION ?? '',
@@ -65,13 +66,19 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
     receivers: config.receivers,
     processMetrics: true,
     collect: async () => {
-      const [alerts, deliveries] = await store.transaction(
-        async (tx) => [await tx.countAlerts(), await tx.countDeliveries()] as const,
-      );
+      try {
+        counts = await store.transaction(async (tx) => ({
+          alerts: await tx.countAlerts(),
+          deliveries: await tx.countDeliveries(),
+        }));
+      } catch (error) {
+        // A full disk is just when metrics are looked at: the counts stay what they were.
+        report({ what: 'trouble', stage: 'store', error });
+      }
       const cursors = daemon
         .regions()
         .flatMap(({ region, feeds }) => feeds.map(({ feed, cursorUs }) => ({ region, feed, cursorUs })));
-      return { alerts, deliveries, cursors };
+      return { ...counts, cursors };
     },
   });
 
