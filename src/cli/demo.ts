@@ -151,7 +151,7 @@ ${regions
   )
   .join('\n')}
 store: { url: "sqlite::memory:" }
-poll: { interval: 1s, min_interval: 1s, max_interval: 5s, inventory_interval: 10s, overlap: 10s }
+poll: { interval: 1s, max_interval: 5s, inventory_interval: 5s, overlap: 10s }
 global: { smtp_smarthost: "${smarthost}", smtp_from: nestwatch@example.com, smtp_require_tls: false }
 route:
   receiver: ops

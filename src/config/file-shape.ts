@@ -24,7 +24,7 @@ export const regionShape = z.strictObject({
   requests_per_second: z
     .number()
     .min(0.1)
-    .max(1000)
+    .max(100_000)
     .prefault(5)
     .describe('Ceiling of the rate of requests; below it the rate adapts to what the service allows.'),
   concurrency: z.int().min(1).max(256).prefault(8).describe('Requests under way at the same time.'),
@@ -42,18 +42,22 @@ export const storeShape = z.strictObject({
   url: words
     .prefault('sqlite:data/nestwatch.db')
     .describe('sqlite:FILE, relative to the working directory, or sqlite::memory: for trials.'),
-  retention: duration(86_400_000).prefault('30d').describe('How long events are kept.'),
+  retention: duration(60_000).prefault('30d').describe('How long events are kept.'),
 });
 
 export const pollShape = z.strictObject({
-  interval: duration(1000).prefault('30s').describe('How often notifications are read; the aim for Birds.'),
-  min_interval: duration(1000).prefault('10s').describe('A Bird is never polled more often.'),
-  max_interval: duration(1000).prefault('5m').describe('A Bird is never polled less often.'),
-  inventory_interval: duration(10_000).prefault('5m').describe('How often Nests and Birds are listed.'),
-  page_size: z.int().min(1).max(1000).prefault(100).describe('Entries asked for in one page.'),
+  interval: duration(10).prefault('30s').describe('How often notifications are read; the aim for Birds.'),
+  min_interval: duration(10)
+    .optional()
+    .describe('A Bird is never polled more often; 10s, or `interval` where that is shorter.'),
+  max_interval: duration(10)
+    .optional()
+    .describe('A Bird is never polled less often; 5m, or `interval` where that is longer.'),
+  inventory_interval: duration(10).prefault('5m').describe('How often Nests and Birds are listed.'),
+  page_size: z.int().min(1).max(10_000).prefault(100).describe('Entries asked for in one page.'),
   overlap: duration(1000).prefault('2m').describe('How far each sweep looks back.'),
   initial_lookback: duration().prefault('1h').describe('What a first start reads.'),
-  audit_interval: duration(10_000).prefault('10m').describe('How often completeness is checked by count.'),
+  audit_interval: duration(10).prefault('10m').describe('How often completeness is checked by count.'),
 });
 
 const sharedByRules = {
@@ -234,10 +238,8 @@ export const routeShape = z.strictObject({
     .optional()
     .describe('Labels whose values make a group: one message for each.'),
   group_wait: duration().optional().describe('How long a new group waits for more; 30s at first.'),
-  group_interval: duration(1000).optional().describe('How often a group may tell of changes; 5m at first.'),
-  repeat_interval: duration(1000)
-    .optional()
-    .describe('How often what still fires is told again; 4h at first.'),
+  group_interval: duration(10).optional().describe('How often a group may tell of changes; 5m at first.'),
+  repeat_interval: duration(10).optional().describe('How often what still fires is told again; 4h at first.'),
   routes: z.array(z.unknown()).prefault([]).describe('Children: the first that fits gets the alert.'),
   match: withMatchers('\'name="value"\''),
   match_re: withMatchers('\'name=~"regex"\''),

@@ -9,14 +9,19 @@ const intervalsShape = z.object(
   pollShape.pick({ interval: true, min_interval: true, max_interval: true }).shape,
 );
 
+/** The bounds where the file gives none; a shorter or longer `interval` takes them along. */
+const MIN_INTERVAL_MS = 10_000;
+const MAX_INTERVAL_MS = 300_000;
+
 export function readPoll(check: Check): PollConfig | undefined {
   const intervals = check.read(intervalsShape.prefault({}), ['poll']);
   if (intervals) {
-    const limit = formatDuration(intervals.interval);
-    if (intervals.min_interval > intervals.interval) {
+    const { interval, min_interval: least = 0, max_interval: most = interval } = intervals;
+    const limit = formatDuration(interval);
+    if (least > interval) {
       check.problem(['poll', 'min_interval'], `must not be longer than \`interval\`, which is ${limit}`);
     }
-    if (intervals.max_interval < intervals.interval) {
+    if (most < interval) {
       check.problem(['poll', 'max_interval'], `must not be shorter than \`interval\`, which is ${limit}`);
     }
   }
@@ -24,8 +29,8 @@ export function readPoll(check: Check): PollConfig | undefined {
   if (!poll) return undefined;
   return {
     intervalMs: poll.interval,
-    minIntervalMs: poll.min_interval,
-    maxIntervalMs: poll.max_interval,
+    minIntervalMs: poll.min_interval ?? Math.min(MIN_INTERVAL_MS, poll.interval),
+    maxIntervalMs: poll.max_interval ?? Math.max(MAX_INTERVAL_MS, poll.interval),
     inventoryIntervalMs: poll.inventory_interval,
     pageSize: poll.page_size,
     overlapMs: poll.overlap,

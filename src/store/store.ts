@@ -102,7 +102,7 @@ export interface Delivery {
   readonly integration: string;
   /** Position among the receiver's integrations, from 0. */
   readonly position: number;
-  /** Deliveries of one lane are sent one after another in the order of their creation; empty: no order is kept. */
+  /** Deliveries of one integration's lane are sent one after another, as they were created; empty: in no order. */
   readonly lane: string;
   readonly state: DeliveryState;
   /** Tries begun. */

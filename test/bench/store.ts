@@ -1,5 +1,5 @@
 /**
- * How fast the store takes events, durably, on a real file. Run it alone: `node test/bench/store.ts [--rows 1000000]`.
+ * How fast the store takes events, durably, in a real file. Alone: `node test/bench/store.ts --fill-to 1000000`.
  */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -17,40 +17,46 @@ export interface StoreRate {
 }
 
 const START_US = Date.UTC(2026, 6, 2) * 1000;
+const HOUR_US = 3_600_000_000;
 const STREAMS = 200;
 
-/** Inserts about `rows` events in every way that is measured, into one store that grows. */
-export async function benchStore({ rows = 100_000, fillTo = 0 } = {}): Promise<StoreRate[]> {
+interface Page {
+  readonly stream: number;
+  readonly events: readonly Event[];
+}
+
+interface Case {
+  readonly name: string;
+  readonly pages: readonly Page[];
+  /** Each takes the next page as soon as its last one is durable. */
+  readonly callers: number;
+}
+
+/** Inserts `rows` events in each of the ways that are measured, into one store that holds `fillTo` before. */
+export async function benchStore({ rows = 100_000, fillTo = 20_000 } = {}): Promise<StoreRate[]> {
   const directory = await mkdtemp(join(tmpdir(), 'nestwatch-bench-'));
   const store = await openSqliteStore({ path: join(directory, 'store.db'), clock: systemClock() });
   try {
     const streams = await openStreams(store);
-    const source = createSource();
-    if (fillTo > 0) await insertPages(store, streams, pages(source, fillTo, 1000), 4);
-    const at = fillTo > 0 ? `, at ${fillTo.toLocaleString('en')} rows` : '';
-    const rates: StoreRate[] = [];
-    for (const [name, pageSize, callers] of [
-      ['100 a transaction, one caller', 100, 1],
-      ['500 a transaction, one caller', 500, 1],
-      ['100 a transaction, 8 callers', 100, 8],
-    ] as const) {
-      const batch = pages(source, rows, pageSize);
-      rates.push({ name: name + at, entriesPerSecond: await insertPages(store, streams, batch, callers) });
-      if (callers === 8) {
-        const again = await insertPages(store, streams, batch, callers);
-        rates.push({ name: `the same again, nothing new${at}`, entriesPerSecond: again });
-      }
+    // The first rows also warm up what is compiled while it runs.
+    for (let filled = 0; filled < fillTo; filled += 20_000) {
+      await insert(store, { name: '', pages: newer(streams, 20_000, 500, filled), callers: 8 });
     }
+    const hundreds = newer(streams, rows, 100, fillTo + rows);
+    const cases: Case[] = [
+      { name: 'pages of 100, one after another', pages: newer(streams, rows, 100, fillTo), callers: 1 },
+      { name: 'pages of 100, 8 at a time', pages: hundreds, callers: 8 },
+      { name: 'the same pages again: nothing is new', pages: hundreds, callers: 8 },
+      { name: 'pages of 500, 8 at a time', pages: newer(streams, rows, 500, fillTo + 2 * rows), callers: 8 },
+      { name: 'pages of 100 of history, all over the same hours', pages: history(streams, rows), callers: 8 },
+    ];
+    const rates: StoreRate[] = [];
+    for (const one of cases) rates.push({ name: one.name, entriesPerSecond: await insert(store, one) });
     return rates;
   } finally {
     await store.close();
     await rm(directory, { recursive: true });
   }
-}
-
-interface Page {
-  readonly bird: number;
-  readonly events: readonly Event[];
 }
 
 async function openStreams(store: Store): Promise<number[]> {
@@ -63,21 +69,15 @@ async function openStreams(store: Store): Promise<number[]> {
   });
 }
 
-/** Every caller takes the next page as soon as its last one is durable. Returns entries a second. */
-async function insertPages(
-  store: Store,
-  streams: readonly number[],
-  batch: readonly Page[],
-  callers: number,
-): Promise<number> {
+/** Returns entries a second. */
+async function insert(store: Store, { pages, callers }: Case): Promise<number> {
   let next = 0;
   let entries = 0;
   const startedMs = performance.now();
   await Promise.all(
     Array.from({ length: callers }, async () => {
-      for (let page = batch[next++]; page; page = batch[next++]) {
-        const { bird, events } = page;
-        const stream = streams[bird]!;
+      for (let page = pages[next++]; page; page = pages[next++]) {
+        const { stream, events } = page;
         await store.transaction(async (tx) => {
           await tx.insertEvents(stream, events);
           await tx.advanceCursor(stream, events.at(-1)!.occurredAtUs);
@@ -89,45 +89,55 @@ async function insertPages(
   return entries / ((performance.now() - startedMs) / 1000);
 }
 
-interface Source {
-  next(bird: number): Event;
-}
-
-function pages(source: Source, rows: number, pageSize: number): Page[] {
-  return Array.from({ length: Math.ceil(rows / pageSize) }, (_, page) => {
+/** Pages of changing streams, each newer than the one before it. */
+function newer(streams: readonly number[], rows: number, pageSize: number, first: number): Page[] {
+  return Array.from({ length: rows / pageSize }, (_, page) => {
     const bird = (page * 7) % STREAMS;
-    return { bird, events: Array.from({ length: pageSize }, () => source.next(bird)) };
+    const number = first + page * pageSize;
+    return {
+      stream: streams[bird]!,
+      events: Array.from({ length: pageSize }, (_, index) =>
+        birdLog(bird, number + index, START_US + (number + index) * 40_000),
+      ),
+    };
   });
 }
 
-/** Bird logs as the service writes them: their JSON is about 330 bytes here. */
-function createSource(): Source {
-  let count = 0;
+/** What a first start reads: every stream's page of an hour, then of the next one. */
+function history(streams: readonly number[], rows: number): Page[] {
+  return Array.from({ length: rows / 100 }, (_, page) => {
+    const bird = page % STREAMS;
+    const hour = Math.floor(page / STREAMS);
+    const firstUs = START_US - (1000 - hour) * HOUR_US + bird * 7_919_000;
+    return {
+      stream: streams[bird]!,
+      events: Array.from({ length: 100 }, (_, index) =>
+        birdLog(bird, page * 100 + index, firstUs + index * 30_000_000),
+      ),
+    };
+  });
+}
+
+/** A Bird log as the service writes it: about 330 bytes of JSON there. */
+function birdLog(bird: number, number: number, occurredAtUs: number): Event {
+  const hex = Math.floor(occurredAtUs / 1000)
+    .toString(16)
+    .padStart(12, '0');
+  const tail = ((number * 2_654_435_761) % 2 ** 32).toString(16).padStart(12, '0');
   return {
-    next(bird) {
-      count += 1;
-      const occurredAtUs = START_US + count * 40_000 + ((count * 7919) % 30_000);
-      const hex = Math.floor(occurredAtUs / 1000)
-        .toString(16)
-        .padStart(12, '0');
-      const tail = ((count * 2_654_435_761) % 2 ** 32).toString(16).padStart(12, '0');
-      const id = `${hex.slice(0, 8)}-${hex.slice(8)}-7a3c-9f00-${tail}`;
-      return {
-        key: `eu/bird_log/${id}`,
-        region: 'eu',
-        feed: 'bird_log',
-        type: 'bird_log.EventError',
-        occurredAt: formatInstant(occurredAtUs),
-        occurredAtUs,
-        observedAtUs: occurredAtUs + 3_000_000,
-        nestId: '682',
-        nest: 'Marketing',
-        birdId: `${148_000 + bird}`,
-        bird: `Translate blog ${bird}`,
-        message: 'Subscription failed: System.TimeoutException: the operation has timed out after 30 s',
-        attributes: { event_failed_by: 'Subscription', error_type: 'RequestTimeOut', user_id: '1209' },
-      };
-    },
+    key: `eu/bird_log/${hex.slice(0, 8)}-${hex.slice(8)}-7a3c-9f00-${tail}`,
+    region: 'eu',
+    feed: 'bird_log',
+    type: 'bird_log.EventError',
+    occurredAt: formatInstant(occurredAtUs),
+    occurredAtUs,
+    observedAtUs: occurredAtUs + 3_000_000,
+    nestId: '682',
+    nest: 'Marketing',
+    birdId: `${148_000 + bird}`,
+    bird: `Translate blog ${bird}`,
+    message: 'Subscription failed: System.TimeoutException: the operation has timed out after 30 s',
+    attributes: { event_failed_by: 'Subscription', error_type: 'RequestTimeOut', user_id: '1209' },
   };
 }
 
@@ -135,12 +145,11 @@ if (import.meta.main) {
   const { values } = parseArgs({
     options: {
       rows: { type: 'string', default: '100000' },
-      'fill-to': { type: 'string', default: '0' },
+      'fill-to': { type: 'string', default: '20000' },
     },
   });
   for (const rate of await benchStore({ rows: Number(values.rows), fillTo: Number(values['fill-to']) })) {
-    process.stdout.write(
-      `${Math.round(rate.entriesPerSecond).toLocaleString('en').padStart(9)} entries/s  ${rate.name}\n`,
-    );
+    const figure = Math.round(rate.entriesPerSecond).toLocaleString('en').padStart(9);
+    process.stdout.write(`${figure} entries/s  ${rate.name}\n`);
   }
 }

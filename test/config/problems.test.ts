@@ -275,14 +275,14 @@ describe('poll and store', () => {
       ],
     ],
     [
-      'an interval beyond the default of another',
-      `${REGION}poll: { interval: 10m }`,
-      ['2:1: poll.max_interval: must not be shorter than `interval`, which is 10m'],
+      'an interval beyond the greatest',
+      `${REGION}poll: { interval: 10m, max_interval: 5m }`,
+      ['2:38: poll.max_interval: must not be shorter than `interval`, which is 10m'],
     ],
     [
       'a page that no service gives',
-      `${REGION}poll: { page_size: 5000 }`,
-      ['2:20: poll.page_size: must be at most 1000'],
+      `${REGION}poll: { page_size: 50000 }`,
+      ['2:20: poll.page_size: must be at most 10000'],
     ],
     [
       'a wait without end',
@@ -300,9 +300,9 @@ describe('poll and store', () => {
       ['2:15: store.url: must be sqlite:FILE or sqlite::memory:'],
     ],
     [
-      'a retention of less than a day',
-      `${REGION}store: { retention: 1h }`,
-      ['2:21: store.retention: must be at least 1d'],
+      'a retention of nothing',
+      `${REGION}store: { retention: 1s }`,
+      ['2:21: store.retention: must be at least 1m'],
     ],
     [
       'a retention shorter than what is read',
@@ -576,7 +576,7 @@ describe('routes', () => {
     [
       'an interval of nothing',
       below('repeat_interval: 0s'),
-      ['6:26: route.routes[0].repeat_interval: must be at least 1s'],
+      ['6:26: route.routes[0].repeat_interval: must be at least 10ms'],
     ],
     [
       'groups of all labels and more',

@@ -20,7 +20,7 @@ test('a reference may stand in for a number, and defaults are shown', () => {
           page_size: {
             default: 100,
             anyOf: [
-              { type: 'integer', minimum: 1, maximum: 1000 },
+              { type: 'integer', minimum: 1, maximum: 10_000 },
               { type: 'string', pattern: '\\$\\{' },
             ],
           },

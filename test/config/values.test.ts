@@ -259,3 +259,11 @@ describe('files', () => {
     );
   });
 });
+
+test.each([
+  ['a short interval takes the least one along', 'interval: 2s', [2_000, 2_000, 300_000]],
+  ['a long interval takes the greatest one along', 'interval: 10m', [600_000, 10_000, 600_000]],
+])('%s', (_, poll, expected) => {
+  const { intervalMs, minIntervalMs, maxIntervalMs } = load(`${REGION}poll: { ${poll} }`).poll;
+  expect([intervalMs, minIntervalMs, maxIntervalMs]).toEqual(expected);
+});

@@ -1,11 +1,13 @@
 /**
  * A process of its own that uses a store, for tests of what only a second process shows.
  * `node child.ts hold PATH` opens the store, says `open` and keeps it. `node child.ts write PATH FIRST` writes as fast
- * as it can and says the number of each transaction when it is durable.
+ * as it can and says the number of each transaction when it is durable. What goes wrong it says by its code, and
+ * then what the store answers after it.
  */
 import { systemClock } from '../../src/clock.ts';
 import { codeOf } from '../../src/errors.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { event, NOW_US } from './contract/samples.ts';
 
 const [mode, path = '', first = '0'] = process.argv.slice(2);
@@ -13,17 +15,19 @@ const [mode, path = '', first = '0'] = process.argv.slice(2);
 /** What one numbered transaction writes: all of it or nothing must be found. */
 export const EVENTS_PER_TRANSACTION = 3;
 
+let store: Store | undefined;
 try {
-  const store = await openSqliteStore({ path, clock: systemClock() });
+  store = await openSqliteStore({ path, clock: systemClock() });
   process.stdout.write('open\n');
   if (mode === 'hold') process.stdin.resume();
   if (mode === 'write') {
+    const { transaction } = store;
     let next = Number(first);
     await Promise.all(
       Array.from({ length: 8 }, async (_, writer) => {
         for (;;) {
           const number = next++;
-          await store.transaction(async (tx) => {
+          await transaction(async (tx) => {
             const { stream } = await tx.openStream('eu', 'notification', String(writer));
             const events = Array.from({ length: EVENTS_PER_TRANSACTION }, (_, part) =>
               event(`${number}-${part}`, {
@@ -41,5 +45,7 @@ try {
   }
 } catch (error) {
   process.stdout.write(`${codeOf(error)}\n`);
-  process.exitCode = 1;
+  const after = await store?.transaction((tx) => tx.streams('eu')).catch(codeOf);
+  process.stdout.write(`then ${after}\n`);
+  process.exit(1);
 }

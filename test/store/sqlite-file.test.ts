@@ -18,11 +18,13 @@ import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openStore } from '../../src/store/open-store.ts';
+import { openConnection } from '../../src/store/sqlite/connection.ts';
 import { MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
+import { prepareSchema } from '../../src/store/sqlite/schema.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Transaction } from '../../src/store/store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
-import { event, NOW_US } from './contract/samples.ts';
+import { alert, event, NOW_US } from './contract/samples.ts';
 
 const clock = createVirtualClock();
 let directory: string;
@@ -214,6 +216,15 @@ describe('one process at a time', () => {
 });
 
 describe('what is durable', () => {
+  test('is on the disk when a commit returns, in a log that outlives the process', () => {
+    const connection = openConnection(path);
+    prepareSchema(connection, path);
+    const pragma = (name: string) => Object.values(connection.prepare<object>(`PRAGMA ${name}`).get()!)[0];
+    expect(pragma('journal_mode')).toBe('wal');
+    expect(pragma('synchronous')).toBe(2);
+    connection.close();
+  });
+
   /** Bytes appended to the log: a commit that changed nothing appends none. */
   const walBytes = () => statSync(`${path}-wal`).size;
 
@@ -233,6 +244,21 @@ describe('what is durable', () => {
     await store.transaction((tx) => tx.prune(0, 10));
     expect(walBytes()).toBe(before);
     await store.close();
+  });
+
+  test('leaves no link to an event that retention took', async () => {
+    const store = await open();
+    await store.transaction(async (tx) => {
+      const { stream } = await tx.openStream('eu', 'notification', '');
+      await tx.insertEvents(stream, [event('old')]);
+      await tx.putAlerts([alert('a', { state: 'resolved' })]);
+      await tx.linkEvents([{ alertId: 'a', seq: 1, event: event('old') }]);
+    });
+    expect(await store.transaction((tx) => tx.prune(NOW_US + 1, 10))).toBe(1);
+    await store.close();
+    const reader = new DatabaseSync(path, { readOnly: true });
+    expect(reader.prepare('SELECT count(*) AS count FROM link').get()).toEqual({ count: 0 });
+    reader.close();
   });
 
   test('is whole after kill -9 at any moment: what was acknowledged, and no half of anything', async () => {
@@ -274,12 +300,12 @@ describe('what is durable', () => {
       '0',
     ]);
     const acknowledged: number[] = [];
-    let last = '';
+    const complaints: string[] = [];
     for (let line = await writer.lines.next(); !line.done; line = await writer.lines.next()) {
-      last = line.value;
-      if (/^\d+$/.test(last)) acknowledged.push(Number(last));
+      if (/^\d+$/.test(line.value)) acknowledged.push(Number(line.value));
+      else complaints.push(line.value);
     }
-    expect(last).toBe('store_failed');
+    expect(complaints).toEqual(['open', 'store_failed', 'then store_failed']);
     expect(acknowledged.length).toBeGreaterThan(100);
     const store = await open();
     const done = new Set(

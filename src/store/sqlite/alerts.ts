@@ -41,18 +41,16 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
        due_us = excluded.due_us, changed = coalesce(changed, excluded.changed), body = excluded.body`,
   );
   const newest = connection.prepare<{ changed: number | null }>('SELECT max(changed) AS changed FROM alert');
-  const number = connection.prepare<{ alert: number }>('SELECT alert FROM alert WHERE id = ?');
+  const numberOf = connection.prepare<{ alert: number }>('SELECT alert FROM alert WHERE id = ?');
   const link = prepareChunks(
     connection,
-    5,
+    3,
     (rows) =>
-      `INSERT INTO link (alert, seq, occurred_us, stream, event_id) VALUES ${rows}
-       ON CONFLICT DO UPDATE SET occurred_us = excluded.occurred_us, stream = excluded.stream,
-         event_id = excluded.event_id`,
+      `INSERT INTO link (alert, seq, event) VALUES ${rows}
+       ON CONFLICT DO UPDATE SET event = excluded.event`,
   );
   const linked = connection.prepare<EventRow & { readonly seq: number }>(
-    `SELECT link.seq, event.* FROM link JOIN event
-       ON event.occurred_us = link.occurred_us AND event.stream = link.stream AND event.id = link.event_id
+    `SELECT link.seq, event.* FROM link JOIN event USING (event)
      WHERE link.alert = (SELECT alert FROM alert WHERE id = ?) AND link.seq > ?
      ORDER BY link.seq DESC LIMIT ?`,
   );
@@ -65,7 +63,12 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
   const inState = connection.prepare<AlertRow>(
     'SELECT body FROM alert WHERE state = ? ORDER BY starts_us DESC, id LIMIT ?',
   );
-  const count = connection.prepare<{ alertname: string; severity: string; state: string; count: number }>(
+  const count = connection.prepare<{
+    alertname: string;
+    severity: string;
+    state: string;
+    count: number;
+  }>(
     `SELECT alertname, severity, state, count(*) AS count FROM alert
      GROUP BY alertname, severity, state ORDER BY alertname, severity, state`,
   );
@@ -112,12 +115,12 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
       const numbers = new Map<string, number>();
       link(links.length, (index, values) => {
         const { alertId, seq, event } = links[index]!;
-        const alert = numbers.get(alertId) ?? number.get(alertId)?.alert;
-        const place = events.placeOf(event);
+        const alert = numbers.get(alertId) ?? numberOf.get(alertId)?.alert;
+        const number = events.numberOf(event);
         if (alert === undefined) throw new Error(`The alert ${alertId} is not in the store.`);
-        if (!place) throw new Error(`The event ${event.key} is not in the store.`);
+        if (number === undefined) throw new Error(`The event ${event.key} is not in the store.`);
         numbers.set(alertId, alert);
-        values.push(alert, seq, place.occurred_us, place.stream, place.id);
+        values.push(alert, seq, number);
       });
     },
     async alertEvents(alertId, afterSeq, limit) {

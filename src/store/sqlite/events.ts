@@ -1,18 +1,16 @@
-import type { Event } from '../../alerts/event.ts';
+import { type Event, FEEDS } from '../../alerts/event.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { EventQuery, Transaction } from '../store.ts';
 import { prepareChunks } from './chunks.ts';
 import type { Connection, Value } from './connection.ts';
 import type { Streams } from './streams.ts';
 
-/** How an event is named within the store. */
-export interface EventPlace {
-  readonly occurred_us: number;
+export interface EventRow {
+  /** Numbered in the order of arrival. */
+  readonly event: number;
   readonly stream: number;
+  readonly occurred_us: number;
   readonly id: string;
-}
-
-export interface EventRow extends EventPlace {
   readonly type: string;
   readonly occurred_at: string;
   readonly observed_us: number;
@@ -24,11 +22,14 @@ export interface EventRow extends EventPlace {
   readonly attributes: string;
 }
 
+/** The order in which events are listed. */
+type Place = Pick<EventRow, 'occurred_us' | 'stream' | 'event'>;
+
 export interface Events
   extends Pick<Transaction, 'insertEvents' | 'eventIds' | 'countEvents' | 'events' | 'event'> {
   fromRow(row: EventRow): Event;
-  /** Where a stored event stands. */
-  placeOf(event: Event): EventPlace | undefined;
+  /** The number of a stored event. */
+  numberOf(event: Event): number | undefined;
   /** Forgets what the last transaction inserted, which may have been taken back. */
   forget(): void;
 }
@@ -41,30 +42,35 @@ const HINT_MARGIN_US = 1_000_000;
 export function createEvents(connection: Connection, streams: Streams): Events {
   const insert = prepareChunks(
     connection,
-    12,
+    13,
     (rows) =>
-      `INSERT OR IGNORE INTO event (occurred_us, stream, id, type, occurred_at, observed_us, nest_id, nest,
+      `INSERT INTO event (event, stream, occurred_us, id, type, occurred_at, observed_us, nest_id, nest,
          bird_id, bird, message, attributes)
-       VALUES ${rows}`,
+       VALUES ${rows} ON CONFLICT (stream, occurred_us, id) DO NOTHING`,
   );
-  const stored = connection.prepare<EventPlace>(
+  const newest = connection.prepare<{ event: number | null }>('SELECT max(event) AS event FROM event');
+  const stored = connection.prepare<Pick<EventRow, 'occurred_us' | 'id'>>(
     'SELECT occurred_us, id FROM event WHERE stream = ? AND occurred_us BETWEEN ? AND ?',
   );
-  const ids = connection.prepare<EventPlace>(
+  const ids = connection.prepare<Pick<EventRow, 'occurred_us' | 'id'>>(
     'SELECT occurred_us, id FROM event WHERE stream = ? AND occurred_us >= ? ORDER BY occurred_us, id',
   );
   const count = connection.prepare<{ count: number }>(
     'SELECT count(*) AS count FROM event WHERE stream = ? AND occurred_us >= ? AND occurred_us < ?',
   );
-  const exact = connection.prepare<EventRow>(
-    'SELECT * FROM event WHERE occurred_us = ? AND stream = ? AND id = ?',
+  const exact = connection.prepare<Pick<EventRow, 'event'>>(
+    'SELECT event FROM event WHERE stream = ? AND occurred_us = ? AND id = ?',
   );
-  const near = connection.prepare<EventPlace>(
-    'SELECT occurred_us, stream, id FROM event WHERE occurred_us BETWEEN ? AND ? AND id = ?',
+  const near = connection.prepare<EventRow>(
+    'SELECT * FROM event INDEXED BY event_by_age WHERE occurred_us BETWEEN ? AND ? AND id = ?',
   );
-  const anywhere = connection.prepare<EventPlace>(
-    'SELECT occurred_us, stream, id FROM event INDEXED BY event_of_stream WHERE id = ?',
+  const anywhere = connection.prepare<Pick<EventRow, 'event' | 'stream'>>(
+    'SELECT event, stream FROM event INDEXED BY event_of_stream WHERE id = ?',
   );
+  const byNumber = connection.prepare<EventRow>('SELECT * FROM event WHERE event = ?');
+
+  // Numbers of a transaction that was taken back are never used.
+  let lastNumber = newest.get()?.event ?? 0;
 
   // What this transaction inserted need not be looked up again.
   const inserted = new Map<Event, number>();
@@ -88,29 +94,35 @@ export function createEvents(connection: Connection, streams: Streams): Events {
     };
   }
 
-  /** The first of these places whose stream is of this region and feed. */
-  function ofFeed(places: readonly EventPlace[], region: string, feed: string): EventPlace | undefined {
-    return places.find(({ stream }) => {
+  /** The number of the first of these rows whose stream is of this region and feed. */
+  function firstOf(
+    rows: readonly Pick<EventRow, 'event' | 'stream'>[],
+    region: string,
+    feed: string,
+  ): number | undefined {
+    return rows.find(({ stream }) => {
       const name = streams.nameOf(stream);
       return name.region === region && name.feed === feed;
-    });
+    })?.event;
   }
 
   /** Newest first, from `before` on: a keyset, so that a page costs the same wherever it is. */
-  function page(query: EventQuery, before: EventPlace | undefined, limit: number): EventRow[] {
+  function page(query: EventQuery, before: Place | undefined, limit: number): EventRow[] {
     const { region, feed, type, sinceUs, untilUs } = query;
     const conditions: string[] = [];
     const values: Value[] = [];
     if (before) {
-      conditions.push('(occurred_us, stream, id) < (?, ?, ?)');
-      values.push(before.occurred_us, before.stream, before.id);
+      conditions.push('(occurred_us, stream, event) < (?, ?, ?)');
+      values.push(before.occurred_us, before.stream, before.event);
     }
-    if (region !== undefined || feed !== undefined) {
+    // A type begins with its feed: rows of others need not be read.
+    const ofFeed = feed ?? FEEDS.find((one) => type?.startsWith(`${one}.`));
+    if (region !== undefined || ofFeed !== undefined) {
       conditions.push('+stream IN (SELECT value FROM json_each(?))');
       const wanted = streams
         .all()
         .filter((name) => region === undefined || name.region === region)
-        .filter((name) => feed === undefined || name.feed === feed);
+        .filter((name) => ofFeed === undefined || name.feed === ofFeed);
       values.push(JSON.stringify(wanted.map((name) => name.stream)));
     }
     if (type !== undefined) {
@@ -128,22 +140,23 @@ export function createEvents(connection: Connection, streams: Streams): Events {
     const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
     return connection
       .prepare<EventRow>(
-        `SELECT * FROM event ${where} ORDER BY occurred_us DESC, stream DESC, id DESC LIMIT ?`,
+        `SELECT * FROM event INDEXED BY event_by_age ${where}
+         ORDER BY occurred_us DESC, stream DESC, event DESC LIMIT ?`,
       )
       .all(...values, limit);
   }
 
   return {
     fromRow,
-    placeOf(event) {
-      const id = idOf(event);
-      const stream = inserted.get(event);
-      if (stream !== undefined) return { occurred_us: event.occurredAtUs, stream, id };
+    numberOf(event) {
+      const number = inserted.get(event);
+      if (number !== undefined) return number;
       const { region, feed, birdId, occurredAtUs } = event;
+      const id = idOf(event);
       const likely = streams.find(region, feed, birdId);
       return (
-        (likely && exact.get(occurredAtUs, likely.stream, id)) ??
-        ofFeed(near.all(occurredAtUs, occurredAtUs, id), region, feed)
+        (likely && exact.get(likely.stream, occurredAtUs, id)?.event) ??
+        firstOf(near.all(occurredAtUs, occurredAtUs, id), region, feed)
       );
     },
     forget() {
@@ -160,24 +173,27 @@ export function createEvents(connection: Connection, streams: Streams): Events {
         if (occurredAtUs > toUs) toUs = occurredAtUs;
       }
       const known = stored.all(stream, fromUs, toUs);
-      let fresh = known.length === 0 ? [...events] : withoutRepeats(known, events);
-      const count = insert(fresh.length, (index, values) => {
+      const fresh = known.length === 0 ? events : withoutRepeats(known, events);
+      const before = lastNumber;
+      lastNumber += fresh.length;
+      const written = insert(fresh.length, (index, values) => {
         const event = fresh[index]!;
+        inserted.set(event, before + index + 1);
         values.push(
-          event.occurredAtUs,
+          before + index + 1,
           stream,
+          event.occurredAtUs,
           idOf(event),
           event.type,
           event.occurredAt,
-          event.observedAtUs,
         );
-        values.push(event.nestId, event.nest, event.birdId, event.bird, event.message);
+        values.push(event.observedAtUs, event.nestId, event.nest, event.birdId, event.bird, event.message);
         values.push(JSON.stringify(event.attributes));
       });
-      // Less than all are inserted where one call names an event twice.
-      if (count < fresh.length) fresh = withoutRepeats([], fresh);
-      for (const event of fresh) inserted.set(event, stream);
-      return fresh;
+      // Less than all are written where one call names an event twice: the first of them stands.
+      if (written === fresh.length) return [...fresh];
+      for (const event of fresh) inserted.delete(event);
+      return withoutRepeats([], fresh);
     },
     async eventIds(stream, sinceUs) {
       return ids.all(stream, sinceUs).map((row) => ({ id: row.id, occurredAtUs: row.occurred_us }));
@@ -201,15 +217,17 @@ export function createEvents(connection: Connection, streams: Streams): Events {
       const hintUs = uuidInstantUs(id);
       const hinted =
         hintUs === undefined ? [] : near.all(hintUs - HINT_MARGIN_US, hintUs + HINT_MARGIN_US, id);
-      const place = ofFeed(hinted, region, feed) ?? ofFeed(anywhere.all(id), region, feed);
-      const row = place && exact.get(place.occurred_us, place.stream, place.id);
-      return row && fromRow(row);
+      const number = firstOf(hinted, region, feed) ?? firstOf(anywhere.all(id), region, feed);
+      return number === undefined ? undefined : fromRow(byNumber.get(number)!);
     },
   };
 }
 
 /** The first of each event, without those that are known. */
-function withoutRepeats(known: readonly EventPlace[], events: readonly Event[]): Event[] {
+function withoutRepeats(
+  known: readonly Pick<EventRow, 'occurred_us' | 'id'>[],
+  events: readonly Event[],
+): Event[] {
   const seen = new Set(known.map((row) => `${row.occurred_us} ${row.id}`));
   return events.filter((event) => {
     const name = `${event.occurredAtUs} ${idOf(event)}`;
@@ -229,15 +247,15 @@ function uuidInstantUs(id: string): number | undefined {
   return match ? Number.parseInt(`${match[1]}${match[2]}`, 16) * 1000 : undefined;
 }
 
-function formatCursor(place: EventPlace): string {
-  return Buffer.from(JSON.stringify([place.occurred_us, place.stream, place.id])).toString('base64url');
+function formatCursor(place: Place): string {
+  return Buffer.from(JSON.stringify([place.occurred_us, place.stream, place.event])).toString('base64url');
 }
 
-function parseCursor(cursor: string): EventPlace {
+function parseCursor(cursor: string): Place {
   try {
-    const [occurredUs, stream, id] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
-    if (typeof occurredUs === 'number' && typeof stream === 'number' && typeof id === 'string') {
-      return { occurred_us: occurredUs, stream, id };
+    const [occurredUs, stream, event] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    if (typeof occurredUs === 'number' && typeof stream === 'number' && typeof event === 'number') {
+      return { occurred_us: occurredUs, stream, event };
     }
   } catch {
     // Told below, as for any other text that was no cursor.

@@ -2,8 +2,10 @@
  * The schema, as the steps that lead to it. `PRAGMA user_version` counts the steps that a store has taken; a step
  * that was released is never changed, a new one is added behind it. Each runs in a transaction of its own.
  *
- * What decides the shape: events and their instants come in order, so a key that begins with the time is appended
- * to, stays fast at any size and is pruned from its beginning; a random id as the key costs a page write per row.
+ * What decides the shape: a page of entries belongs to one stream and covers a stretch of time. The rows are appended
+ * as they arrive, and the keys that tell what is new begin with the stream and then the time, so that a page touches
+ * few pages of the file, whether it is today's or history that many streams read side by side. A random id as the
+ * key would cost a page write per row.
  */
 export const MIGRATIONS: readonly string[] = [
   `
@@ -42,9 +44,11 @@ export const MIGRATIONS: readonly string[] = [
     UNIQUE (region, feed, bird_id)
   ) STRICT;
 
+  -- Numbered as they arrive, so that rows are only ever appended.
   CREATE TABLE event (
-    occurred_us INTEGER NOT NULL,
+    event INTEGER PRIMARY KEY,
     stream INTEGER NOT NULL,
+    occurred_us INTEGER NOT NULL,
     -- The last part of the key; region and feed are the stream's.
     id TEXT NOT NULL,
     type TEXT NOT NULL,
@@ -55,11 +59,11 @@ export const MIGRATIONS: readonly string[] = [
     bird_id TEXT NOT NULL,
     bird TEXT NOT NULL,
     message TEXT NOT NULL,
-    attributes TEXT NOT NULL,
-    PRIMARY KEY (occurred_us, stream, id)
-  ) STRICT, WITHOUT ROWID;
-  -- Answers what concerns one stream (counts, ids) and finds an id without reading bodies.
-  CREATE INDEX event_of_stream ON event (stream, occurred_us);
+    attributes TEXT NOT NULL
+  ) STRICT;
+  -- Tells what is new, answers what concerns one stream, and finds an id, all without reading rows.
+  CREATE UNIQUE INDEX event_of_stream ON event (stream, occurred_us, id);
+  CREATE INDEX event_by_age ON event (occurred_us, stream);
 
   -- Every question about Flights concerns one stream, so the stream comes first here.
   CREATE TABLE flight (
@@ -108,12 +112,10 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE link (
     alert INTEGER NOT NULL,
     seq INTEGER NOT NULL,
-    occurred_us INTEGER NOT NULL,
-    stream INTEGER NOT NULL,
-    event_id TEXT NOT NULL,
+    event INTEGER NOT NULL,
     PRIMARY KEY (alert, seq)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX link_by_age ON link (occurred_us);
+  CREATE INDEX link_event ON link (event);
 
   CREATE TABLE alert_group (
     key TEXT PRIMARY KEY,

@@ -7,29 +7,23 @@ import type { Connection } from './connection.ts';
 
 export function createPrune(connection: Connection): Pick<Transaction, 'prune'> {
   // A firing alert keeps its events: what is told of it must be complete.
-  const links = connection.prepare(
-    `DELETE FROM link WHERE (alert, seq) IN (
-       SELECT alert, seq FROM link
-       WHERE occurred_us < ?
-         AND NOT EXISTS (SELECT 1 FROM alert WHERE alert.alert = link.alert AND state = 'firing')
-       ORDER BY occurred_us LIMIT ?)`,
+  const oldEvents = connection.prepare<{ event: number }>(
+    `SELECT event FROM event INDEXED BY event_by_age
+     WHERE occurred_us < ? AND NOT EXISTS (
+       SELECT 1 FROM link JOIN alert USING (alert) WHERE link.event = event.event AND alert.state = 'firing')
+     ORDER BY occurred_us LIMIT ?`,
   );
-  const events = connection.prepare(
-    `DELETE FROM event WHERE (occurred_us, stream, id) IN (
-       SELECT occurred_us, stream, id FROM event
-       WHERE occurred_us < ?
-         AND NOT EXISTS (SELECT 1 FROM link WHERE link.occurred_us = event.occurred_us
-           AND link.stream = event.stream AND link.event_id = event.id)
-       ORDER BY occurred_us LIMIT ?)`,
-  );
+  const links = connection.prepare('DELETE FROM link WHERE event IN (SELECT value FROM json_each(?))');
+  const events = connection.prepare('DELETE FROM event WHERE event IN (SELECT value FROM json_each(?))');
   const flights = connection.prepare(
     `DELETE FROM flight WHERE (stream, started_us, id) IN (
-       SELECT stream, started_us, id FROM flight WHERE started_us < ? AND open = 0
+       SELECT stream, started_us, id FROM flight INDEXED BY flight_ended WHERE started_us < ? AND open = 0
        ORDER BY started_us LIMIT ?)`,
   );
   const deliveries = connection.prepare<{ notification: number }>(
     `DELETE FROM delivery WHERE seq IN (
-       SELECT seq FROM delivery WHERE settled_us > 0 AND settled_us < ? ORDER BY settled_us LIMIT ?)
+       SELECT seq FROM delivery INDEXED BY delivery_settled
+       WHERE settled_us > 0 AND settled_us < ? ORDER BY settled_us LIMIT ?)
      RETURNING notification`,
   );
   const notification = connection.prepare(
@@ -44,12 +38,15 @@ export function createPrune(connection: Connection): Pick<Transaction, 'prune'> 
   return {
     async prune(beforeUs, limit) {
       let left = limit;
-      left -= links.run(beforeUs, left);
-      left -= events.run(beforeUs, left);
+      const numbers = oldEvents.all(beforeUs, left).map((row) => row.event);
+      if (numbers.length > 0) {
+        links.run(JSON.stringify(numbers));
+        left -= events.run(JSON.stringify(numbers));
+      }
       left -= flights.run(beforeUs, left);
-      const gone = deliveries.all(beforeUs, left);
-      left -= gone.length;
-      for (const seq of new Set(gone.map((row) => row.notification))) notification.run(seq);
+      const settled = deliveries.all(beforeUs, left);
+      left -= settled.length;
+      for (const seq of new Set(settled.map((row) => row.notification))) notification.run(seq);
       left -= quarantined.run(beforeUs, left);
       return limit - left;
     },

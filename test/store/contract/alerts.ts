@@ -72,6 +72,8 @@ export function describeAlerts(run: Run): void {
       await run((tx) => tx.putAlerts([alert('c')]));
       expect(await changed()).toEqual(['b', 'a', 'c']);
       expect(await changed(2)).toEqual(['b', 'a']);
+      await run((tx) => tx.putAlerts([alert('b', { eventsTotal: 2 })]));
+      expect(await changed()).toEqual(['b', 'a', 'c']);
       await run((tx) => tx.markRouted(['b', 'c', 'unknown']));
       expect(await changed()).toEqual(['a']);
       await run((tx) => tx.putAlerts([alert('b', { state: 'resolved' })]));
@@ -160,6 +162,18 @@ export function describeAlerts(run: Run): void {
       await run((tx) => tx.linkEvents([]));
     });
 
+    test('are the right ones also when a call named some twice', async () => {
+      const [first, second] = events;
+      await run(async (tx) => {
+        const { stream } = await tx.openStream('eu', 'notification', '');
+        await tx.insertEvents(stream, [first!, second!, first!, { ...second!, message: 'again' }]);
+        await tx.putAlerts([alert('a')]);
+        await tx.linkEvents(link('a', [1, 2]));
+      });
+      const linked = await run((tx) => tx.alertEvents('a', 0, 10));
+      expect(linked.map((one) => one.event)).toEqual([second, first]);
+    });
+
     test('are found in the stream of a Bird and among those of the same instant', async () => {
       const of = (birdId: string, changes = {}) =>
         event('same', { feed: 'bird_log', birdId, message: birdId, ...changes });
@@ -194,10 +208,28 @@ export function describeAlerts(run: Run): void {
       expect(await seqs('a', 0, 10)).toEqual([]);
     });
 
+    test('are not mistaken for those of a stream that was never committed', async () => {
+      const here = event('same', { feed: 'flight', birdId: '2' });
+      await run((tx) => tx.events({ limit: 1 }));
+      const undone = run(async (tx) => {
+        await tx.openStream('eu', 'flight', '2');
+        await tx.event(here.key);
+        throw new Error('no');
+      });
+      await expect(undone).rejects.toThrow('no');
+      await run(async (tx) => {
+        const { stream } = await tx.openStream('us', 'flight', '3');
+        await tx.insertEvents(stream, [event('same', { region: 'us', feed: 'flight', birdId: '3' })]);
+        await tx.putAlerts([alert('a')]);
+      });
+      const linked = run((tx) => tx.linkEvents([{ alertId: 'a', seq: 1, event: here }]));
+      await expect(linked).rejects.toThrow('not in the store');
+    });
+
     test('go with a deleted alert, which may come again with others', async () => {
       await run(async (tx) => {
         await tx.insertEvents((await tx.openStream('eu', 'notification', '')).stream, events);
-        await tx.putAlerts([alert('a'), alert('b', { dueAtUs: NOW_US })]);
+        await tx.putAlerts([alert('b', { dueAtUs: NOW_US }), alert('a')]);
         await tx.linkEvents([...link('a', [1, 2]), ...link('b', [1])]);
         await tx.putGroupMembers([{ groupKey: 'g', alertId: 'a', toldSeq: 0, toldState: 'none' }]);
       });

@@ -136,6 +136,8 @@ export function describeEvents(run: Run): void {
       const second = event('5f0c/failed#2', { feed: 'flight', type: 'flight.failed' });
       await insert([end, second], flights);
       await insert([event('5f0c/failed', { region: 'us' })], await streamOf('us'));
+      for (const region of ['eu', 'us']) await streamOf(region);
+      await streamOf('us', 'flight', '9');
       expect(await run((tx) => tx.event('eu/flight/5f0c/failed'))).toEqual(end);
       expect(await run((tx) => tx.event('eu/flight/5f0c/failed#2'))).toEqual(second);
       expect((await run((tx) => tx.event('us/notification/5f0c/failed')))?.region).toBe('us');

@@ -156,6 +156,19 @@ export function describeOutbox(run: Run): void {
       expect(await claim()).toEqual(['3']);
     });
 
+    test('goes on after the process ended, wherever it stood', async () => {
+      await enqueue(inLane('1'), inLane('2'), inLane('3'));
+      await claim();
+      await settle('1', 'dead');
+      await claim();
+      await settle('1', 'retry');
+      expect(await run((tx) => tx.recoverLeases(NOW_US))).toBe(1);
+      for (const id of ['1', '2', '3']) {
+        expect(await claim()).toEqual([id]);
+        await settle(id, 'delivered');
+      }
+    });
+
     test("is one integration's own", async () => {
       await enqueue(inLane('w'), inLane('m', { position: 1 }), inLane('p', { receiver: 'pager' }));
       expect(await claim()).toEqual(['w']);

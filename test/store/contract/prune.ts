@@ -30,7 +30,7 @@ export function describePrune(run: Run): void {
       expect(await stored()).toEqual(['at']);
     });
 
-    test('keeps the events of an alert that fires, and takes their links when it no longer does', async () => {
+    test('keeps the events of an alert that fires until it no longer does; links go with their events', async () => {
       await run(async (tx) => {
         const { stream } = await tx.openStream('eu', 'notification', '');
         await tx.insertEvents(stream, [
@@ -52,10 +52,11 @@ export function describePrune(run: Run): void {
       await pruneAll(NOW_US, 2);
       expect((await stored()).sort()).toEqual(['both', 'firing']);
       expect(await run((tx) => tx.alertEvents('f', 0, 10))).toHaveLength(2);
-      expect(await run((tx) => tx.alertEvents('r', 0, 10))).toEqual([]);
+      expect((await run((tx) => tx.alertEvents('r', 0, 10))).map((one) => one.seq)).toEqual([1]);
       await run((tx) => tx.putAlerts([alert('f', { state: 'resolved' })]));
       await pruneAll(NOW_US, 2);
       expect(await stored()).toEqual([]);
+      expect(await run((tx) => tx.alertEvents('f', 0, 10))).toEqual([]);
       expect(await run((tx) => tx.alertsOfScopes(['eu/bird/148890']))).toHaveLength(3);
     });
 
@@ -111,6 +112,19 @@ export function describePrune(run: Run): void {
       expect(await pruneAll(NOW_US - SECOND_US, 10)).toBe(0);
       expect(await pruneAll(NOW_US, 10)).toBe(1);
       expect(await run((tx) => tx.quarantine(1, [entry], NOW_US))).toBe(1);
+    });
+
+    test('counts all kinds of rows against one limit', async () => {
+      await run(async (tx) => {
+        const { stream } = await tx.openStream('eu', 'notification', '');
+        await tx.insertEvents(stream, [old('a')]);
+        const ended = ['1', '2', '3', '4', '5'].map((id) =>
+          flight(id, { startedAtUs: NOW_US - 1, open: false }),
+        );
+        await tx.putFlights(ended);
+      });
+      expect(await run((tx) => tx.prune(NOW_US, 3))).toBe(3);
+      expect(await run((tx) => tx.flightsSince(1, 0))).toHaveLength(3);
     });
 
     test('of nothing deletes nothing', async () => {
