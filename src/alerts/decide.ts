@@ -1,5 +1,5 @@
 /** What facts, and time alone, do to alerts. Pure: the events of a batch give the same alerts in whatever order. */
-import type { Alert } from './alert.ts';
+import type { Alert, Labels } from './alert.ts';
 import { type Change, resolve } from './episode.ts';
 import type { Event } from './event.ts';
 import { type Fact, scopeOf } from './fact.ts';
@@ -123,8 +123,12 @@ function firingSiblings(kind: Kind, scope: string, base: string, book: Book): Al
 }
 
 function matchingRule(kind: Kind, topic: Topic, rules: readonly Rule[]): number {
-  const labels = { ...tidyLabels(topic.labels), alertname: kind.alertname };
-  return rules.findIndex((rule) => rule.kind === kind.alertname && matchesAll(rule.match, labels));
+  let labels: Labels | undefined;
+  return rules.findIndex((rule) => {
+    if (rule.kind !== kind.alertname || rule.match.length === 0) return rule.kind === kind.alertname;
+    labels ??= { ...tidyLabels(topic.labels), alertname: kind.alertname };
+    return matchesAll(rule.match, labels);
+  });
 }
 
 /** The rule of a stored alert. After a change of the rules its index may mean another one. */

@@ -1,7 +1,7 @@
 import type { Connection, Statement, Value } from './connection.ts';
 
-/** Rows of one statement: few sizes, so that each is prepared once; 100 is the usual page. */
-const SIZES = [100, 20, 5, 1] as const;
+/** Rows of one statement. Powers of two take any number of rows in few statements; each is prepared once. */
+const SIZES = [128, 64, 32, 16, 8, 4, 2, 1] as const;
 
 /**
  * Prepares statements over many rows at once, which cost a third of as many single ones. `sql` is given the text of the rows,
