@@ -102,10 +102,27 @@ web: { listen: "127.0.0.1:0" }
   }
 }
 
-/** About fifty events a second, in every feed. */
+/** About fifty events a second, in every feed, of a service with bad manners. */
 function createLoad(clock: Clock, seed: number): World {
   const random = seededRandom(seed + 1);
-  const world = createWorld({ region: 'eu', clock, random: seededRandom(seed + 2), token: 'token' });
+  const world = createWorld({
+    region: 'eu',
+    clock,
+    random: seededRandom(seed + 2),
+    token: 'token',
+    behaviours: {
+      bounds: 'exclusive',
+      comparedPrecision: 'second',
+      maxPageSize: 37,
+      lateShare: 0.1,
+      lateMaxMs: 4_000,
+      error503: 0.01,
+      retryAfterMs: 100,
+      reset: 0.01,
+      cut: 0.005,
+      htmlOk: 0.005,
+    },
+  });
   const nest = world.addNest({ name: 'Marketing' });
   const birds = Array.from({ length: 6 }, (_, index) =>
     world.addBird(nest.id, { name: `Bird ${index}`, triggerType: 'event' }),
