@@ -133,7 +133,7 @@ async function measureMemory(): Promise<void> {
 }
 
 async function withServer<T>(work: (url: string, folder: string) => Promise<T>): Promise<T> {
-  const server = fork(join(import.meta.dirname, 'page-server.ts'));
+  const server = fork(join(import.meta.dirname, 'page-server.ts'), ['serve']);
   const [{ port }] = (await once(server, 'message')) as [{ port: number }];
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bench-'));
   try {

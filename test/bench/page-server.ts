@@ -58,4 +58,4 @@ export function servePages(): void {
   process.on('disconnect', () => process.exit());
 }
 
-if (process.send) servePages();
+if (process.argv[2] === 'serve') servePages();
