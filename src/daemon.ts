@@ -4,7 +4,8 @@
  *   the service ──► intake ──► one transaction ──► alerting ──► one transaction ──► delivery ──► email · webhook
  *                   sweep      events             groups        outbox              send
  *                   flights    alerts             due now       rows                settle
- *                   inventory  cursor
+ *                   audit      cursor
+ *                   inventory
  *
  * The store is the only meeting point of the three stages. Each wakes the next when it has committed something;
  * a wake that is lost costs time, never an event, because every stage finds its work in the store. Metrics, log and
@@ -51,6 +52,8 @@ export interface RegionProgress {
   readonly birds: number;
   /** True once the inventory was read in this life. */
   readonly started: boolean;
+  /** How late the audits are; 0 while they keep their interval. */
+  readonly auditsBehindMs: number;
   readonly feeds: readonly FeedProgress[];
 }
 
@@ -87,7 +90,8 @@ export function createDaemon(parts: DaemonParts): Daemon {
   const regions = config.regions.map((region) => {
     const transport = parts.transportOf(region.name);
     const client = createServiceClient({ region, transport, clock, random, report });
-    const options = { region, poll: config.poll, client, store, commit, clock, random, report };
+    const { retentionMs } = config.store;
+    const options = { region, poll: config.poll, retentionMs, client, store, commit, clock, random, report };
     return { name: region.name, client, intake: createRegionIntake(options) };
   });
 
@@ -125,6 +129,7 @@ export function createDaemon(parts: DaemonParts): Daemon {
         nests: intake.inventory.nests().length,
         birds: intake.inventory.birds().length,
         started: intake.started(),
+        auditsBehindMs: intake.auditsBehindMs(),
         feeds: intake.feeds(),
       })),
   };

@@ -52,6 +52,17 @@ export type Happening =
       readonly count: number;
       readonly reason: string;
     }
+  /** Entries that polls had missed, found by an audit: late, not lost. */
+  | { readonly what: 'recovered'; readonly region: string; readonly feed: Feed; readonly count: number }
+  /** Entries that the service counts and does not show. */
+  | { readonly what: 'missing'; readonly region: string; readonly feed: Feed; readonly count: number }
+  /** The service's counts of a stream contradict its entries: audits read the entries instead. */
+  | {
+      readonly what: 'counts_untrue';
+      readonly region: string;
+      readonly feed: Feed;
+      readonly stream: string;
+    }
   | { readonly what: 'inventory'; readonly region: string; readonly birds: readonly ObservedBird[] }
   | {
       readonly what: 'flights_active';

@@ -7,6 +7,8 @@ import type { Kind, Topic } from './kind.ts';
 import { birdDeactivated } from './kinds/bird-deactivated.ts';
 import { birdTriggerFailing } from './kinds/bird-trigger-failing.ts';
 import { connectionDisconnected } from './kinds/connection-disconnected.ts';
+import { feedBehind } from './kinds/feed-behind.ts';
+import { feedIncomplete } from './kinds/feed-incomplete.ts';
 import { flightFailed } from './kinds/flight-failed.ts';
 import { regionDown } from './kinds/region-down.ts';
 import { regionUnauthorized } from './kinds/region-unauthorized.ts';
@@ -23,6 +25,8 @@ const KINDS: readonly Kind[] = [
   serviceNotification,
   regionDown,
   regionUnauthorized,
+  feedBehind,
+  feedIncomplete,
 ];
 
 /** An event joined to an alert: the `seq`-th ever of that alert's identity. */

@@ -1,4 +1,4 @@
-import type { Event } from './event.ts';
+import type { Event, Feed } from './event.ts';
 
 /** Where a fact happened. Ids are empty for a fact about the whole region. */
 export interface Place {
@@ -45,6 +45,24 @@ export type Fact =
       /** One sentence for people: what was answered last. */
       readonly reason: string;
       readonly sinceUs: number;
+    }
+  | {
+      readonly fact: 'feed_gap';
+      readonly region: string;
+      readonly feed: Feed;
+      /** Entries that the service counts and does not show; 0 when it does again. */
+      readonly missing: number;
+      /** When the oldest of them occurred, about. */
+      readonly sinceUs: number;
+    }
+  | {
+      readonly fact: 'polling_pace';
+      readonly region: string;
+      /** False while streams wait longer for a poll than they should at most. */
+      readonly kept: boolean;
+      /** One sentence for people: how late they are, and what would be needed. */
+      readonly reason: string;
+      readonly sinceUs: number;
     };
 
 /** The scope whose alerts a fact can change: `region/bird/<id>`, `region/entity/<type>/<id>` or `region`. */
@@ -60,6 +78,8 @@ export function scopeOf(fact: Fact): string {
       return region;
     }
     case 'region_health':
+    case 'feed_gap':
+    case 'polling_pace':
       return fact.region;
     default:
       return birdScope(fact.place.region, fact.place.birdId);

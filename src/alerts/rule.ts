@@ -10,6 +10,8 @@ export const ALERT_KINDS = [
   'ServiceNotification',
   'RegionDown',
   'RegionUnauthorized',
+  'FeedBehind',
+  'FeedIncomplete',
 ] as const;
 export type AlertKind = (typeof ALERT_KINDS)[number];
 
@@ -29,7 +31,7 @@ export interface Rule {
   /** FlightFailed: failures within `windowMs`; BirdTriggerFailing: EventErrors in a row. 1 or more. */
   readonly threshold: number;
   readonly windowMs: number;
-  /** RegionDown, RegionUnauthorized: how long it must last before it fires. */
+  /** RegionDown, RegionUnauthorized, FeedBehind: how long it must last before it fires. */
   readonly forMs: number;
   /** Resolved when nothing new came for this long; null for never. */
   readonly resolveAfterMs: number | null;
@@ -51,6 +53,8 @@ export const RULE_DEFAULTS: Readonly<Record<AlertKind, RuleDefaults>> = {
   ServiceNotification: { forEach: 'bird', threshold: 1, windowMs: 0, forMs: 0, resolveAfterMs: 3_600_000 },
   RegionDown: { forEach: 'bird', threshold: 1, windowMs: 0, forMs: 60_000, resolveAfterMs: null },
   RegionUnauthorized: { forEach: 'bird', threshold: 1, windowMs: 0, forMs: 0, resolveAfterMs: null },
+  FeedBehind: { forEach: 'bird', threshold: 1, windowMs: 0, forMs: 300_000, resolveAfterMs: null },
+  FeedIncomplete: { forEach: 'bird', threshold: 1, windowMs: 0, forMs: 0, resolveAfterMs: null },
 };
 
 /** The rule behind the configured ones of a kind. */

@@ -77,7 +77,9 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
       }
       const cursors = daemon
         .regions()
-        .flatMap(({ region, feeds }) => feeds.map(({ feed, cursorUs }) => ({ region, feed, cursorUs })));
+        .flatMap(({ region, feeds }) =>
+          feeds.map(({ feed, cursorUs, verifiedUntilUs }) => ({ region, feed, cursorUs, verifiedUntilUs })),
+        );
       return { ...counts, cursors };
     },
   });

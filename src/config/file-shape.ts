@@ -126,6 +126,15 @@ export const RULE_SHAPES = {
     ...sharedByRules,
     for: lasting('RegionUnauthorized'),
   }),
+  FeedBehind: z.strictObject({
+    kind: z.literal('FeedBehind'),
+    ...sharedByRules,
+    for: lasting('FeedBehind'),
+  }),
+  FeedIncomplete: z.strictObject({
+    kind: z.literal('FeedIncomplete'),
+    ...sharedByRules,
+  }),
 } as const satisfies Record<AlertKind, z.ZodType>;
 
 const tlsShape = z.strictObject({

@@ -6,14 +6,7 @@ import type { Path } from './problem.ts';
 import { readList, readMatchers } from './read-list.ts';
 
 /** Kinds of alerts that people may have read of and that this version does not judge. */
-const LATER_KINDS = [
-  'FlightStuck',
-  'BirdStale',
-  'FeedBehind',
-  'FeedIncomplete',
-  'SchemaDrift',
-  'DeliveryFailing',
-];
+const LATER_KINDS = ['FlightStuck', 'BirdStale', 'SchemaDrift', 'DeliveryFailing'];
 
 /** Labels by which nestwatch says what an alert is about: a rule that changed them would hide it. */
 const OWN_LABELS = new Set([

@@ -13,6 +13,7 @@ import type { Clock } from '../clock.ts';
 import type { Forward } from '../config/config.ts';
 import type { Report } from '../report.ts';
 import type {
+  AuditRecord,
   BirdRecord,
   FlightRecord,
   NestRecord,
@@ -31,6 +32,7 @@ export interface Batch {
   readonly nests?: readonly NestRecord[];
   readonly birds?: readonly BirdRecord[];
   readonly quarantined?: readonly QuarantinedEntry[];
+  readonly audits?: readonly AuditRecord[];
   /** The cursor that this batch justifies; 0 leaves it. */
   readonly cursorUs?: number;
 }
@@ -64,6 +66,7 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
       if (batch.nests?.length) await tx.putNests(batch.nests);
       if (batch.birds?.length) await tx.putBirds(batch.birds);
       if (batch.flights?.length) await tx.putFlights(batch.flights);
+      if (batch.audits?.length) await tx.putAudits(batch.audits);
       const quarantined =
         batch.stream && batch.quarantined?.length
           ? await tx.quarantine(batch.stream.stream, batch.quarantined, nowUs)

@@ -12,7 +12,7 @@
  */
 import type { Event } from '../alerts/event.ts';
 import type { Fact } from '../alerts/fact.ts';
-import type { Clock } from '../clock.ts';
+import type { Clock, Random } from '../clock.ts';
 import { NestwatchError } from '../errors.ts';
 import { formatInstant, type Instant } from '../instant.ts';
 import type { Report } from '../report.ts';
@@ -21,6 +21,8 @@ import type { Flight, FlightLogEntry, Parsed } from '../service/resources.ts';
 import type { FlightRecord, QuarantinedEntry, Store, Transaction } from '../store/store.ts';
 import type { Commit, EventCandidate } from './commit.ts';
 import { flightEvent, type Names } from './entry-event.ts';
+import { createFlightReview, type FlightScope } from './flight-review.ts';
+import { MOST_OVERLAP_US } from './lateness.ts';
 import { cursorOf } from './sweep.ts';
 
 /** Statuses that end a Flight. An unknown one is told as an event and the Flight is watched on. */
@@ -46,10 +48,14 @@ export interface FlightWatchOptions {
   readonly store: Store;
   readonly commit: Commit;
   readonly clock: Clock;
+  readonly random: Random;
   readonly report: Report;
   readonly names: Names;
   readonly birdStatus: () => string | undefined;
+  readonly retentionMs: number;
   readonly overlapUs: () => number;
+  /** Told how late a Flight was that came behind the cursor. */
+  readonly late: (latenessUs: number) => void;
   readonly firstFromUs: () => number;
   readonly watchedSinceUs: () => number;
   /** The longest list of Flights that the region ever answered, shared by its Birds: caps show there. */
@@ -58,9 +64,13 @@ export interface FlightWatchOptions {
 
 export interface FlightWatch {
   /** One poll. `again` asks for the next one soon: a message is awaited. */
-  poll(): Promise<{ again: boolean; fresh: readonly Event[] }>;
+  poll(): Promise<{ again: boolean; fresh: readonly Event[]; requests: number }>;
   cursorUs(): number;
+  /** Flights that started up to here are known; 0 before that was checked. */
+  verifiedUs(): number;
   openCount(): number;
+  /** True once a poll has found that no Flight of the Bird is in the air. */
+  hasLanded(): boolean;
 }
 
 interface Opened {
@@ -77,6 +87,8 @@ export function createFlightWatch(options: FlightWatchOptions): FlightWatch {
   let openFlights = 0;
   /** Failed Flights without a message: one more poll is given to each. */
   const awaitingMessage = new Set<string>();
+  const review = createFlightReview(options);
+  let lastPolledUs = 0;
 
   async function open(): Promise<Opened> {
     opened ??= await store.transaction(async (tx) => {
@@ -98,6 +110,7 @@ export function createFlightWatch(options: FlightWatchOptions): FlightWatch {
    */
   async function readWindow(window: Window, rows: Rows): Promise<void> {
     const startsUs: number[] = [];
+    rows.requests += 1;
     try {
       const answer = await client.searchFlights(options.nestId(), birdId, window);
       rows.serverTimeUs ??= answer.serverTimeUs;
@@ -110,19 +123,30 @@ export function createFlightWatch(options: FlightWatchOptions): FlightWatch {
     const endUs = window.maxStartUs ?? startsUs.reduce((a, b) => Math.max(a, b), clock.nowUs());
     if (endUs - window.minStartUs < 4 * ANCHOR_MARGIN_US) return;
     const middleUs = Math.floor((window.minStartUs + endUs) / 2);
-    await readWindow({ minStartUs: window.minStartUs, maxStartUs: middleUs }, rows);
+    await readWindow({ ...window, maxStartUs: middleUs }, rows);
     await readWindow({ ...window, minStartUs: middleUs - ANCHOR_MARGIN_US }, rows);
   }
 
-  /** Finds the open Flights that the list lacked, and at the first poll those that started before its window. */
-  async function readMissing(known: ReadonlyMap<string, FlightRecord>, rows: Rows): Promise<FlightRecord[]> {
+  /**
+   * Finds the open Flights that the list lacked, and at the first poll and in reviews those that started before its
+   * window.
+   */
+  async function readMissing(
+    known: ReadonlyMap<string, FlightRecord>,
+    { wholeFromUs }: FlightScope,
+    rows: Rows,
+  ): Promise<FlightRecord[]> {
     const missing = () => [...known.values()].filter((one) => one.open && !rows.flights.has(one.flightId));
-    if ((!polled && cursorUs === 0) || missing().length > SINGLE_READS) {
+    if (wholeFromUs !== undefined) await readWindow({ minStartUs: wholeFromUs, status: 'failed' }, rows);
+    const isFirst = !polled && cursorUs === 0;
+    if (isFirst || wholeFromUs !== undefined || missing().length > SINGLE_READS) {
+      rows.requests += 1;
       const active = await client.searchFlights(options.nestId(), birdId, { status: 'active' });
       collect(active.value, rows, []);
     }
     const vanished: FlightRecord[] = [];
     for (const record of missing()) {
+      rows.requests += 1;
       try {
         const answer = await client.getFlight(options.nestId(), birdId, record.flightId);
         collect([answer.value], rows, []);
@@ -135,8 +159,9 @@ export function createFlightWatch(options: FlightWatchOptions): FlightWatch {
   }
 
   /** The failing step and the exact end, when the pace has room for one more request. */
-  async function readFailure(flight: Flight): Promise<FailureLog> {
+  async function readFailure(flight: Flight, rows: Rows): Promise<FailureLog> {
     if (!client.slack()) return {};
+    rows.requests += 1;
     try {
       const query = { page: 0, pageSize: 50, ascending: false };
       const answer = await client.getFlightLogs(options.nestId(), birdId, flight.id, query);
@@ -154,19 +179,23 @@ export function createFlightWatch(options: FlightWatchOptions): FlightWatch {
 
   return {
     cursorUs: () => cursorUs,
+    verifiedUs: () => review.verifiedUs(),
     openCount: () => openFlights,
+    hasLanded: () => polled && openFlights === 0,
     async poll() {
       const { stream, known } = await open();
-      const sinceUs = windowStart(cursorUs, options, known);
-      const rows: Rows = { flights: new Map(), quarantined: [], serverTimeUs: null };
-      await readWindow({ minStartUs: sinceUs }, rows);
-      const changes = await readMissing(known, rows);
+      const pollFromUs = windowStart(cursorUs, options, known);
+      const scope = review.scope(pollFromUs);
+      const rows: Rows = { flights: new Map(), quarantined: [], serverTimeUs: null, requests: 0 };
+      await readWindow({ minStartUs: scope.fromUs }, rows);
+      const changes = await readMissing(known, scope, rows);
       const observedAtUs = clock.nowUs();
       const serviceNowUs = (rows.serverTimeUs ?? observedAtUs) + 1_000_000;
 
       const before = await knownOf(store, stream, known, rows.flights);
       const candidates: EventCandidate[] = [];
       const facts: Fact[] = [];
+      const canBeLate = lastPolledUs > 0 && serviceNowUs - lastPolledUs < MOST_OVERLAP_US;
       let duplicates = 0;
       let again = false;
       for (const flight of rows.flights.values()) {
@@ -181,6 +210,9 @@ export function createFlightWatch(options: FlightWatchOptions): FlightWatch {
             startedAtUs,
             historic: startedAtUs < options.watchedSinceUs(),
           });
+          // Of what only a review met it is not known how late it was, but that polls do not look that far back.
+          const lateUs = startedAtUs < pollFromUs ? options.overlapUs() : serviceNowUs - startedAtUs;
+          if (canBeLate && startedAtUs < cursorUs) options.late(lateUs);
         }
         if (record && record.status === flight.status && record.open === !ended) {
           duplicates += 1;
@@ -199,11 +231,16 @@ export function createFlightWatch(options: FlightWatchOptions): FlightWatch {
           continue;
         }
         // When a status not known today began is not known either: the start keeps its event's instant the same.
-        const plainEnd = ended
-          ? endOf(flight, observedAtUs)
-          : (flight.startedAt ?? endOf(flight, observedAtUs));
-        const historic = !record && plainEnd.us < options.watchedSinceUs();
-        const log = flight.status === 'failed' && !historic ? await readFailure(flight) : {};
+        const given = ended ? endOf(flight, serviceNowUs) : flight.startedAt;
+        const seenUs = rows.serverTimeUs ?? observedAtUs;
+        const plainEnd = given ?? { us: seenUs, text: formatInstant(seenUs) };
+        const isBefore = (us: number) => !record && us < options.watchedSinceUs();
+        // An end of which the service does not say when, met at the first reading of the Bird: the start must do.
+        const byStart = !given && cursorUs === 0;
+        let historic = isBefore(byStart ? startedAtUs : plainEnd.us);
+        const asksLog = flight.status === 'failed' && (!historic || byStart);
+        const log = asksLog ? await readFailure(flight, rows) : {};
+        if (byStart && log.endedAt) historic = isBefore(log.endedAt.us);
         const reason = flight.errorMessages || log.failure?.message;
         if (flight.status === 'failed' && !historic && !reason && !awaitingMessage.has(flight.id)) {
           awaitingMessage.add(flight.id);
@@ -245,7 +282,15 @@ export function createFlightWatch(options: FlightWatchOptions): FlightWatch {
           cursorUs: reachedUs,
         });
       }
+      const isMissed = ({ attributes }: Event) =>
+        cursorUs > 0 &&
+        !before.get(String(attributes.flight_id))?.open &&
+        Number(attributes.started_at_us) < pollFromUs;
+      const recovered = fresh.filter(isMissed).length;
       cursorUs = reachedUs;
+      lastPolledUs = serviceNowUs;
+      review.done(scope, serviceNowUs);
+      if (recovered > 0) report({ what: 'recovered', region, feed: 'flight', count: recovered });
       for (const record of changes) {
         known.set(record.flightId, record);
         if (!record.open) awaitingMessage.delete(record.flightId);
@@ -260,7 +305,7 @@ export function createFlightWatch(options: FlightWatchOptions): FlightWatch {
       openFlights = openNow;
       polled = true;
       if (duplicates > 0) report({ what: 'duplicates', region, feed: 'flight', count: duplicates });
-      return { again, fresh };
+      return { again, fresh, requests: rows.requests };
     },
   };
 }
@@ -270,11 +315,13 @@ interface Rows {
   readonly flights: Map<string, Flight>;
   readonly quarantined: QuarantinedEntry[];
   serverTimeUs: number | null;
+  requests: number;
 }
 
 interface Window {
   readonly minStartUs: number;
   readonly maxStartUs?: number;
+  readonly status?: string;
 }
 
 interface FailureLog {
@@ -331,15 +378,13 @@ async function knownOf(
 }
 
 /**
- * When the Flight ended: start + duration, in seconds as far as is known. Where that is missing or lies ahead of
- * the moment of observation (another unit, skewed clocks), the observation is the best that can be said.
+ * When the Flight ended: start + duration, in seconds as far as is known. Undefined where that is missing, or lies
+ * ahead of the service's present (another unit).
  */
-function endOf(flight: Flight, observedAtUs: number): Instant {
-  if (flight.startedAt && flight.durationSeconds !== null && flight.durationSeconds >= 0) {
-    const us = flight.startedAt.us + Math.round(flight.durationSeconds * 1_000_000);
-    if (us <= observedAtUs) return { us, text: formatInstant(us) };
-  }
-  return { us: observedAtUs, text: formatInstant(observedAtUs) };
+function endOf({ startedAt, durationSeconds }: Flight, serviceNowUs: number): Instant | undefined {
+  if (!startedAt || durationSeconds === null || durationSeconds < 0) return undefined;
+  const us = startedAt.us + Math.round(durationSeconds * 1_000_000);
+  return us <= serviceNowUs ? { us, text: formatInstant(us) } : undefined;
 }
 
 function placeOf(region: string, nestId: string, birdId: string, names: Names) {

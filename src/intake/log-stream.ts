@@ -9,9 +9,10 @@ import { NestwatchError } from '../errors.ts';
 import type { Instant } from '../instant.ts';
 import type { Report } from '../report.ts';
 import type { Answer, PageQuery } from '../service/client.ts';
-import type { Page } from '../service/resources.ts';
+import type { Page, Parsed } from '../service/resources.ts';
 import type { QuarantinedEntry, Store } from '../store/store.ts';
 import type { Commit, EventCandidate } from './commit.ts';
+import { MOST_OVERLAP_US } from './lateness.ts';
 import { createRecentIds, type RecentIds } from './recent-ids.ts';
 import { cursorOf, nextPosition, type Position, startOf } from './sweep.ts';
 
@@ -20,6 +21,9 @@ const RECENT_WINDOW_US = 12 * 60 * 1_000_000;
 
 /** Pages read in one poll before other streams have their turn. */
 const PAGES_PER_POLL = 20;
+
+/** After a longer pause nobody can say when an entry that came meanwhile became visible. */
+const PAUSE_US = MOST_OVERLAP_US;
 
 export interface LogEntry {
   readonly id: string;
@@ -46,6 +50,8 @@ export interface LogStreamOptions {
   /** Told when the service refuses pages of the present size. */
   readonly shrinkPages: () => boolean;
   readonly overlapUs: () => number;
+  /** Told how late an entry was that came behind the cursor. */
+  readonly late: (latenessUs: number) => void;
   /** Where a stream without a cursor begins. */
   readonly firstFromUs: () => number;
   /** On the service's clock: what occurred before it is history. */
@@ -54,9 +60,41 @@ export interface LogStreamOptions {
 
 export interface LogStream {
   /** One poll. Resolves to whether more pages wait. Throws what the service or the store threw. */
-  poll(signal: AbortSignal): Promise<{ more: boolean; fresh: readonly Event[] }>;
+  poll(signal: AbortSignal): Promise<{ more: boolean; fresh: readonly Event[]; requests: number }>;
   /** The newest `createdAt` committed; 0 before the first. */
   cursorUs(): number;
+  /** The last sweep that reached the end: where it began in the stream, and when, on the service's clock. */
+  swept(): Swept | undefined;
+  /** A page for an audit. */
+  ask(query: PageQuery): Promise<Page<LogEntry>>;
+  /** Commits what an audit found by `ask`, without moving the cursor; resolves to the events that were new. */
+  keep(items: readonly Parsed<LogEntry>[]): Promise<readonly Event[]>;
+}
+
+export interface Swept {
+  readonly stream: number;
+  readonly fromUs: number;
+  readonly atUs: number;
+}
+
+/** A sweep under way, which may take several polls. */
+interface Sweep {
+  readonly position: Position;
+  readonly fromUs: number;
+  readonly atUs: number;
+  /** The cursor when it began. */
+  readonly cursorUs: number;
+}
+
+/** The entries of a page by what becomes of them. */
+interface SortedPage {
+  readonly candidates: readonly EventCandidate[];
+  readonly quarantined: readonly QuarantinedEntry[];
+  /** Of the readable entries, in the order in which they came. */
+  readonly instantsUs: readonly number[];
+  /** Instants of the candidates by their ids. */
+  readonly ids: ReadonlyMap<string, number>;
+  readonly duplicates: number;
 }
 
 export function createLogStream<T extends LogEntry>(
@@ -66,7 +104,8 @@ export function createLogStream<T extends LogEntry>(
   const { store, commit, clock, report } = options;
   let opened: { readonly stream: number; readonly recent: RecentIds } | undefined;
   let cursorUs = 0;
-  let position: Position | null = null;
+  let paused: Sweep | undefined;
+  let swept: Swept | undefined;
 
   async function open() {
     opened ??= await store.transaction(async (tx) => {
@@ -93,86 +132,131 @@ export function createLogStream<T extends LogEntry>(
         const query = { page: from.page, pageSize, ascending: true, fromUs: from.fromUs };
         return { answer: await source.read(query), pageSize, at: from };
       } catch (error) {
-        const refused =
-          error instanceof NestwatchError && (error.code === 'bad_request' || error.code === 'too_large');
-        if (!refused || !options.shrinkPages()) throw error;
+        if (!isRefused(error) || !options.shrinkPages()) throw error;
         // Page numbers count in page sizes: after a change they begin anew.
         from = startOf(from.fromUs);
       }
     }
   }
 
+  function sortOut(items: readonly Parsed<T>[], recent: RecentIds, observedAtUs: number): SortedPage {
+    const candidates: EventCandidate[] = [];
+    const quarantined: QuarantinedEntry[] = [];
+    const instantsUs: number[] = [];
+    const ids = new Map<string, number>();
+    let duplicates = 0;
+    for (const item of items) {
+      if (!item.ok) {
+        quarantined.push({ raw: item.raw, reason: item.reason });
+        continue;
+      }
+      const { id, createdAt } = item.entry;
+      instantsUs.push(createdAt.us);
+      if (recent.has(id) || ids.has(id)) {
+        duplicates += 1;
+        continue;
+      }
+      ids.set(id, createdAt.us);
+      const event = source.toEvent(item.entry, observedAtUs);
+      const historic = event.occurredAtUs < options.watchedSinceUs();
+      candidates.push({ event, historic, birdStatus: source.birdStatus(event) });
+    }
+    return { candidates, quarantined, instantsUs, ids, duplicates };
+  }
+
+  /** Tells how late the new ones are that came behind the cursor at which the sweep began. */
+  function tellLate(inserted: readonly Event[], sweep: Sweep, serviceNowUs: number): void {
+    if (!swept || sweep.atUs - swept.atUs > PAUSE_US) return;
+    for (const { occurredAtUs } of inserted) {
+      if (occurredAtUs < sweep.cursorUs) options.late(serviceNowUs - occurredAtUs);
+    }
+  }
+
   return {
     cursorUs: () => cursorUs,
+    swept: () => swept,
+    async ask(query) {
+      try {
+        return (await source.read(query)).value;
+      } catch (error) {
+        // The audit comes again, with smaller pages. What else it is refused for is no matter of their size: polls
+        // have found that out before.
+        if (error instanceof NestwatchError && error.code === 'too_large') options.shrinkPages();
+        throw error;
+      }
+    },
+    async keep(items) {
+      const { stream, recent } = await open();
+      const { candidates, quarantined, ids } = sortOut(items as readonly Parsed<T>[], recent, clock.nowUs());
+      if (candidates.length + quarantined.length === 0) return [];
+      const { region, feed } = source;
+      const inserted = await commit({ region, stream: { stream, feed }, events: candidates, quarantined });
+      // All that is known is that they were later than the sweeps look back: so that is doubled.
+      const overlapUs = options.overlapUs();
+      for (const _ of inserted) options.late(overlapUs);
+      for (const [id, createdAtUs] of ids) {
+        if (createdAtUs >= cursorUs - RECENT_WINDOW_US) recent.add(id, createdAtUs);
+      }
+      return inserted;
+    },
     async poll(signal) {
       const { stream, recent } = await open();
       const fromUs = cursorUs > 0 ? cursorUs - options.overlapUs() : options.firstFromUs();
-      let at: Position | 'end' = position ?? startOf(fromUs);
-      position = null;
+      let sweep = paused;
+      let at: Position | 'end' = sweep?.position ?? startOf(fromUs);
+      paused = undefined;
       const fresh: Event[] = [];
       let heldCursorUs = 0;
-      for (let pages = 0; at !== 'end'; pages += 1) {
+      let pages = 0;
+      for (; at !== 'end'; pages += 1) {
         if (pages >= PAGES_PER_POLL || signal.aborted) {
-          position = at;
-          return { more: true, fresh };
+          if (sweep) paused = { ...sweep, position: at };
+          return { more: true, fresh, requests: pages };
         }
         const { answer, pageSize, at: asked } = await readPage(at);
         const observedAtUs = clock.nowUs();
+        const serviceNowUs = answer.serverTimeUs ?? observedAtUs;
+        sweep ??= { position: at, fromUs, atUs: serviceNowUs, cursorUs };
         const { items, totalCount } = answer.value;
-        const candidates: EventCandidate[] = [];
-        const quarantined: QuarantinedEntry[] = [];
-        const instantsUs: number[] = [];
-        const inPage = new Map<string, number>();
-        let duplicates = 0;
-        for (const item of items) {
-          if (!item.ok) {
-            quarantined.push({ raw: item.raw, reason: item.reason });
-            continue;
-          }
-          const { id, createdAt } = item.entry;
-          instantsUs.push(createdAt.us);
-          if (recent.has(id) || inPage.has(id)) {
-            duplicates += 1;
-            continue;
-          }
-          inPage.set(id, createdAt.us);
-          const event = source.toEvent(item.entry, observedAtUs);
-          const historic = event.occurredAtUs < options.watchedSinceUs();
-          candidates.push({ event, historic, birdStatus: source.birdStatus(event) });
-        }
+        const page = sortOut(items, recent, observedAtUs);
+        let { duplicates } = page;
         const echoedSize = answer.value.pageSize;
         at = nextPosition(asked, {
           count: items.length,
           pageSize: echoedSize !== null && echoedSize > 0 ? echoedSize : pageSize,
           totalCount,
-          instantsUs,
+          instantsUs: page.instantsUs,
         });
         // Without order a page's newest instant says nothing of the pages to come: the cursor waits for the end.
-        heldCursorUs = Math.max(
-          heldCursorUs,
-          cursorOf(instantsUs, (answer.serverTimeUs ?? observedAtUs) + 1_000_000),
-        );
+        heldCursorUs = Math.max(heldCursorUs, cursorOf(page.instantsUs, serviceNowUs + 1_000_000));
         const inOrder = at === 'end' || at.ordered;
         const reachedUs = inOrder && heldCursorUs > cursorUs ? heldCursorUs : 0;
-        if (candidates.length > 0 || quarantined.length > 0 || reachedUs > 0) {
+        if (page.candidates.length > 0 || page.quarantined.length > 0 || reachedUs > 0) {
           const inserted = await commit({
             region: source.region,
             stream: { stream, feed: source.feed },
-            events: candidates,
-            quarantined,
+            events: page.candidates,
+            quarantined: page.quarantined,
             cursorUs: reachedUs,
           });
           fresh.push(...inserted);
-          duplicates += candidates.length - inserted.length;
+          tellLate(inserted, sweep, serviceNowUs);
+          duplicates += page.candidates.length - inserted.length;
           if (reachedUs > 0) cursorUs = reachedUs;
-          for (const [id, createdAtUs] of inPage) recent.add(id, createdAtUs);
+          for (const [id, createdAtUs] of page.ids) recent.add(id, createdAtUs);
           recent.forget(cursorUs - RECENT_WINDOW_US);
         }
         if (duplicates > 0) {
           report({ what: 'duplicates', region: source.region, feed: source.feed, count: duplicates });
         }
       }
-      return { more: false, fresh };
+      if (sweep) swept = { stream, fromUs: sweep.fromUs, atUs: sweep.atUs };
+      return { more: false, fresh, requests: pages };
     },
   };
+}
+
+/** The service does not take pages of this size, or its answer was too large to be received. */
+function isRefused(error: unknown): boolean {
+  return error instanceof NestwatchError && (error.code === 'bad_request' || error.code === 'too_large');
 }

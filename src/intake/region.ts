@@ -2,23 +2,29 @@
  * Watches one region: keeps its inventory, polls its streams as the schedule says and as fast as the pace allows,
  * and tells alerting of the region's own health. Nothing in here waits for another region.
  */
-import type { Event, Feed } from '../alerts/event.ts';
+import { type Event, FEEDS, type Feed } from '../alerts/event.ts';
 import { type Clock, createBell, type Random } from '../clock.ts';
 import type { PollConfig, RegionConfig } from '../config/config.ts';
 import { codeOf } from '../errors.ts';
 import type { Report } from '../report.ts';
-import type { Answer, ServiceClient } from '../service/client.ts';
+import type { ServiceClient } from '../service/client.ts';
 import type { Store } from '../store/store.ts';
+import { createAuditRound } from './audit-round.ts';
+import { createBehindWatch } from './behind.ts';
 import type { Commit } from './commit.ts';
 import { birdLogEvent, notificationEvent } from './entry-event.ts';
 import { createFlightWatch, type FlightWatch } from './flights.ts';
 import { createInventory, type Inventory } from './inventory.ts';
+import { createLateness } from './lateness.ts';
 import { createLogStream, type LogStream } from './log-stream.ts';
-import { createSchedule } from './schedule.ts';
+import { createSchedule, type Polled } from './schedule.ts';
+import { createServiceClock } from './service-clock.ts';
 
 export interface RegionIntakeOptions {
   readonly region: RegionConfig;
   readonly poll: PollConfig;
+  /** How long the store keeps events. */
+  readonly retentionMs: number;
   readonly client: ServiceClient;
   readonly store: Store;
   readonly commit: Commit;
@@ -34,6 +40,8 @@ export interface RegionIntake {
   feeds(): readonly FeedProgress[];
   /** True after the first complete reading of the inventory. */
   started(): boolean;
+  /** How late the audits are; 0 while they keep their interval. */
+  auditsBehindMs(): number;
   /** Streams whose last poll failed. */
   failing(): number;
 }
@@ -45,19 +53,25 @@ export interface FeedProgress {
   readonly cursorUs: number;
   /** When a poll of the feed last succeeded; 0 for never. */
   readonly lastSuccessUs: number;
+  /** Up to here completeness is proven; 0 before that is known. */
+  readonly verifiedUntilUs: number;
   readonly openFlights: number;
 }
-
-/** Skew below this is the resolution of the `Date` header. */
-const SKEW_FLOOR_US = 2_000_000;
 
 /** A poll that failed is tried again after this, doubling with each further failure. */
 const FIRST_RETRY_MS = 5_000;
 
+/** The part of the requests that the inventory may use, and notifications as well, while Birds wait. */
+const REGULAR_SHARE = 1 / 4;
+
+/** The part that audits may use. */
+const AUDIT_SHARE = 1 / 10;
+
 export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
-  const { region, poll, client, store, commit, clock, random, report } = options;
+  const { region, poll, retentionMs, store, commit, clock, random, report } = options;
+  const { client, watchedSinceUs } = createServiceClock(region.name, options.client, store, clock);
   const bell = createBell(clock);
-  const schedule = createSchedule(poll.minIntervalMs);
+  const schedule = createSchedule({ ...poll, allowedPerSecond: () => client.rate() });
   const inventory = createInventory({
     region: region.name,
     nests: region.nests,
@@ -67,29 +81,33 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     clock,
     report,
   });
+  const tellBehind = createBehindWatch({
+    region: region.name,
+    maxIntervalMs: poll.maxIntervalMs,
+    schedule,
+    client,
+    commit,
+    clock,
+  });
   const logs = new Map<string, LogStream>();
   const flights = new Map<string, FlightWatch>();
   const failures = new Map<string, number>();
   const lastSuccessUs = new Map<Feed, number>();
   const longestAnswer = { rows: 0 };
   let pageSize = poll.pageSize;
-  let regionSinceUs = 0;
-  let skewUs = 0;
   let started = false;
   let inventoryTried = false;
   let saidUp = false;
 
-  /** When the watch of this region began, on the service's clock. */
-  const watchedSinceUs = () => regionSinceUs + (Math.abs(skewUs) > SKEW_FLOOR_US ? skewUs : 0);
   const shared = {
     store,
     commit,
     clock,
     report,
-    overlapUs: () => poll.overlapMs * 1000,
     firstFromUs: () => watchedSinceUs() - poll.initialLookbackMs * 1000,
     watchedSinceUs,
   };
+  const feeds = new Map(FEEDS.map((feed) => [feed, learnedOverlap(poll.overlapMs, clock)]));
   const paged = {
     ...shared,
     pageSize: () => pageSize,
@@ -100,12 +118,14 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     },
   };
 
-  /** Learns the service's clock from its answers. */
-  async function timed<T>(call: Promise<Answer<T>>): Promise<Answer<T>> {
-    const answer = await call;
-    if (answer.serverTimeUs !== null) skewUs = answer.serverTimeUs - clock.nowUs();
-    return answer;
-  }
+  const audits = createAuditRound({
+    ...paged,
+    region: region.name,
+    auditIntervalMs: poll.auditIntervalMs,
+    retentionMs,
+    random,
+    overlapUs: (feed) => feeds.get(feed)!.overlapUs(),
+  });
 
   const statusOf = (event: Event) => (event.birdId ? inventory.status(event.birdId) : undefined);
 
@@ -116,36 +136,43 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
         region: region.name,
         feed: 'notification',
         birdId: '',
-        read: (query) => timed(client.getNotifications(query)),
+        read: (query) => client.getNotifications(query),
         toEvent: (entry, observedAtUs) => notificationEvent(region.name, entry, inventory, observedAtUs),
         birdStatus: statusOf,
       },
-      paged,
+      { ...paged, ...feeds.get('notification')! },
     ),
   );
 
-  /** Streams follow the inventory: unpublished Birds have no Flights, vanished ones nothing. */
+  /** Streams follow the inventory: unpublished Birds have no new Flights, vanished ones nothing. */
   function followInventory(): void {
+    const nowMs = clock.monotonicMs();
     const wanted = new Set(['inventory', 'notifications']);
     // Notifications name Birds: they wait for the first reading of the inventory, or its failure.
     if (inventoryTried || inventory.birds().length > 0) {
-      schedule.add({ name: 'notifications', intervalMs: poll.intervalMs });
+      schedule.add({ name: 'notifications', intervalMs: poll.intervalMs, share: REGULAR_SHARE }, nowMs);
     }
     for (const { birdId, status } of inventory.birds()) {
       const logName = `logs/${birdId}`;
       wanted.add(logName);
-      if (!logs.has(logName)) logs.set(logName, birdLogStream(birdId));
-      schedule.add({ name: logName, intervalMs: poll.intervalMs });
-      if (status === 'unpublished') continue;
+      if (!logs.has(logName)) {
+        const log = birdLogStream(birdId);
+        logs.set(logName, log);
+        audits.add(logName, 'bird_log', birdId, log);
+      }
+      schedule.add({ name: logName, feed: 'bird_log' }, nowMs);
       const flightName = `flights/${birdId}`;
       wanted.add(flightName);
       if (!flights.has(flightName)) flights.set(flightName, flightWatch(birdId));
-      schedule.add({ name: flightName, intervalMs: poll.intervalMs });
+      // An unpublished Bird starts no Flights, but some may still be in the air.
+      if (status === 'unpublished' && flights.get(flightName)!.hasLanded()) schedule.remove(flightName);
+      else schedule.add({ name: flightName, feed: 'flight' }, nowMs);
     }
     for (const streams of [logs, flights]) {
       for (const name of streams.keys()) {
         if (wanted.has(name)) continue;
         streams.delete(name);
+        audits.remove(name);
         schedule.remove(name);
         failures.delete(name);
       }
@@ -158,18 +185,21 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
         region: region.name,
         feed: 'bird_log',
         birdId,
-        read: (query) => timed(client.getBirdLogs(inventory.nestOf(birdId), birdId, query)),
+        read: (query) => client.getBirdLogs(inventory.nestOf(birdId), birdId, query),
         toEvent: (entry, observedAtUs) => birdLogEvent(region.name, birdId, entry, inventory, observedAtUs),
         birdStatus: statusOf,
       },
-      paged,
+      { ...paged, ...feeds.get('bird_log')! },
     );
   }
 
   function flightWatch(birdId: string): FlightWatch {
     return createFlightWatch({
       ...shared,
+      ...feeds.get('flight')!,
       region: region.name,
+      retentionMs,
+      random,
       birdId,
       nestId: () => inventory.nestOf(birdId),
       client,
@@ -184,21 +214,23 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     const feed = feedOf(name);
     const birdId = name.split('/')[1] ?? '';
     const beganMs = clock.monotonicMs();
-    let delayMs: number | undefined = once ? Number.POSITIVE_INFINITY : undefined;
+    let polled: Polled = once ? { delayMs: Number.POSITIVE_INFINITY } : {};
     const poll = { what: 'poll', region: region.name, feed, birdId } as const;
     try {
-      const { soon, fresh } = await readStream(name, signal);
-      if (soon !== undefined) delayMs = soon;
+      const { soon, fresh, requests } = await readStream(name, signal);
+      const learned = { requests, news: fresh.length, complete: soon !== 0 };
+      polled = { delayMs: soon ?? polled.delayMs, ...learned };
       failures.delete(name);
       if (feed !== 'inventory') lastSuccessUs.set(feed, clock.nowUs());
       report({ ...poll, durationMs: clock.monotonicMs() - beganMs, atUs: clock.nowUs() });
       await confirmUp();
+      if (!once) await tellBehind();
       await follow(fresh);
     } catch (error) {
       const failure = codeOf(error);
       const count = (failures.get(name) ?? 0) + 1;
       failures.set(name, count);
-      if (!once) delayMs = retryDelayMs(count);
+      if (!once) polled = { delayMs: retryDelayMs(count) };
       // The Bird or its Nest may be gone: the inventory knows more.
       if (failure === 'not_found') schedule.hint('inventory', clock.monotonicMs());
       if (failure !== 'cancelled') {
@@ -210,30 +242,44 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
         inventoryTried = true;
         followInventory();
       }
-      schedule.done(name, clock.monotonicMs(), delayMs);
+      schedule.done(name, clock.monotonicMs(), polled);
       bell.ring();
     }
   }
 
+  /** A few requests of the audit that is due. What the service refuses to it, it refuses to the polls, which tell. */
+  async function auditTurn(): Promise<void> {
+    let polled: Polled = { delayMs: poll.maxIntervalMs };
+    try {
+      polled = await audits.turn();
+    } catch (error) {
+      report({ what: 'trouble', stage: 'intake', region: region.name, error });
+    } finally {
+      schedule.done('audit', clock.monotonicMs(), polled);
+      bell.ring();
+    }
+  }
+
+  /** `soon`: when to read on, if before its time; 0 where more was there than one poll reads. */
   async function readStream(
     name: string,
     signal: AbortSignal,
-  ): Promise<{ soon: number | undefined; fresh: readonly Event[] }> {
+  ): Promise<{ soon: number | undefined; fresh: readonly Event[]; requests: number }> {
     if (name === 'inventory') {
       await inventory.poll();
       followInventory();
       started = true;
-      return { soon: undefined, fresh: [] };
+      return { soon: undefined, fresh: [], requests: inventory.cost() };
     }
     const log = logs.get(name);
     if (log) {
-      const { more, fresh } = await log.poll(signal);
-      return { soon: more ? 0 : undefined, fresh };
+      const { more, ...rest } = await log.poll(signal);
+      return { soon: more ? 0 : undefined, ...rest };
     }
     const watch = flights.get(name);
-    if (!watch) return { soon: undefined, fresh: [] };
-    const { again, fresh } = await watch.poll();
-    return { soon: again ? poll.minIntervalMs : undefined, fresh };
+    if (!watch) return { soon: undefined, fresh: [], requests: 0 };
+    const { again, ...rest } = await watch.poll();
+    return { soon: again ? poll.minIntervalMs : undefined, ...rest };
   }
 
   /** News about a Bird brings its streams forward; news about its status has it read again. */
@@ -282,16 +328,25 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
   return {
     inventory,
     started: () => started,
+    auditsBehindMs: () => audits.behindMs(),
     failing: () => failures.size,
     async run(signal, { once } = { once: false }) {
-      regionSinceUs = await store.transaction((tx) => tx.regionSince(region.name, clock.nowUs()));
       await inventory.load();
+      await audits.load();
+      audits.add('notifications', 'notification', '', logs.get('notifications')!);
+      const auditMs = poll.auditIntervalMs;
+      if (!once) {
+        schedule.add({ name: 'audit', intervalMs: auditMs, share: AUDIT_SHARE }, clock.monotonicMs());
+      }
       client.onHealthChange(() => {
         tellHealth().catch((error) =>
           report({ what: 'trouble', stage: 'intake', region: region.name, error }),
         );
       });
-      schedule.add({ name: 'inventory', intervalMs: poll.inventoryIntervalMs });
+      schedule.add(
+        { name: 'inventory', intervalMs: poll.inventoryIntervalMs, share: REGULAR_SHARE },
+        clock.monotonicMs(),
+      );
       followInventory();
 
       const underWay = new Set<Promise<void>>();
@@ -303,7 +358,8 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
             ? schedule.take(clock.monotonicMs())
             : { waitMs: Number.POSITIVE_INFINITY };
         if ('name' in turn) {
-          const work = pollStream(turn.name, signal, once).finally(() => underWay.delete(work));
+          const reading = turn.name === 'audit' ? auditTurn() : pollStream(turn.name, signal, once);
+          const work = reading.finally(() => underWay.delete(work));
           underWay.add(work);
           continue;
         }
@@ -323,10 +379,23 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
         streams: list.length,
         cursorUs: oldest(list),
         lastSuccessUs: lastSuccessUs.get(feed) ?? 0,
+        verifiedUntilUs:
+          feed === 'flight'
+            ? oldest([...flights.values()].map((watch) => ({ cursorUs: watch.verifiedUs })))
+            : audits.verifiedUntilUs(feed),
         openFlights:
           feed === 'flight' ? [...flights.values()].reduce((sum, one) => sum + one.openCount(), 0) : 0,
       }));
     },
+  };
+}
+
+/** How far back the sweeps of a feed look, and what teaches them that. */
+function learnedOverlap(startMs: number, clock: Clock) {
+  const lateness = createLateness(startMs * 1000, clock.monotonicMs());
+  return {
+    overlapUs: () => lateness.overlapUs(clock.monotonicMs()),
+    late: (latenessUs: number) => lateness.saw(latenessUs, clock.monotonicMs()),
   };
 }
 

@@ -100,6 +100,24 @@ export const METRICS = {
     help: 'Malformed entries that were set aside.',
     labels: ['region', 'feed'],
   },
+  verified: {
+    type: 'gauge',
+    name: 'nestwatch_verified_timestamp_seconds',
+    help: 'Up to here the feed is proven to be complete; 0 before that is known of all its streams.',
+    labels: ['region', 'feed'],
+  },
+  recovered: {
+    type: 'counter',
+    name: 'nestwatch_entries_recovered_total',
+    help: 'Entries that polls had missed and an audit found.',
+    labels: ['region', 'feed'],
+  },
+  missing: {
+    type: 'counter',
+    name: 'nestwatch_entries_missing_total',
+    help: 'Entries that the service counts and does not show.',
+    labels: ['region', 'feed'],
+  },
   eventDelay: {
     type: 'histogram',
     name: 'nestwatch_event_delay_seconds',

@@ -65,6 +65,9 @@ export function foresee(metrics: Instruments, options: MetricsOptions): void {
       for (const type of EVENT_TYPES[feed]) metrics.events.inc({ region, feed, type }, 0);
       metrics.duplicates.inc({ region, feed }, 0);
       metrics.quarantined.inc({ region, feed }, 0);
+      metrics.verified.set({ region, feed }, 0);
+      metrics.recovered.inc({ region, feed }, 0);
+      metrics.missing.inc({ region, feed }, 0);
       metrics.eventDelay.zero({ region, feed });
     }
     for (const operation of options.operations) {

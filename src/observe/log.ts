@@ -118,6 +118,15 @@ function createLogReport(log: Readonly<Record<LogLevel, LogLine>>, clock: Clock)
         reason,
       });
     },
+    recovered({ what, ...data }) {
+      log.warn('An audit found entries that the polls had missed', data);
+    },
+    missing({ what, ...data }) {
+      log.error('The service counts entries that it does not show', data);
+    },
+    counts_untrue({ what, ...data }) {
+      log.warn('The counts of a stream are untrue: audits read its entries instead', data);
+    },
     alert({ state, ...data }) {
       const { alertname, region, alertId } = data;
       const shown = { alertname, region, alert: alertId };

@@ -44,8 +44,13 @@ export interface Collected {
     readonly state: string;
     readonly count: number;
   }[];
-  /** The oldest cursor of each feed; 0 for none. */
-  readonly cursors: readonly { readonly region: string; readonly feed: Feed; readonly cursorUs: number }[];
+  /** Of each feed the oldest cursor, and up to where it is complete; 0 for none. */
+  readonly cursors: readonly {
+    readonly region: string;
+    readonly feed: Feed;
+    readonly cursorUs: number;
+    readonly verifiedUntilUs: number;
+  }[];
 }
 
 export interface Metrics {
@@ -128,6 +133,12 @@ export function createMetrics(options: MetricsOptions): Metrics {
     quarantined({ region, feed, count }) {
       metrics.quarantined.inc({ region, feed }, count);
     },
+    recovered({ region, feed, count }) {
+      metrics.recovered.inc({ region, feed }, count);
+    },
+    missing({ region, feed, count }) {
+      metrics.missing.inc({ region, feed }, count);
+    },
     inventory({ region, birds: listed }) {
       birds.inventory(region, listed);
     },
@@ -158,6 +169,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     },
     // Alerts and cursors are read from their source at each scrape; what is queued shows when it is delivered.
     alert() {},
+    counts_untrue() {},
     cursor() {},
     notified() {},
   };
@@ -173,7 +185,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
       showAlerts(alerts.map(({ count, ...labels }) => [labels, count]));
       showPending(byReceiver(options.receivers, deliveries, UNSETTLED));
       showDead(byReceiver(options.receivers, deliveries, DEAD));
-      for (const { region, feed, cursorUs } of cursors) metrics.cursor.set({ region, feed }, cursorUs / 1e6);
+      for (const { region, feed, cursorUs, verifiedUntilUs } of cursors) {
+        metrics.cursor.set({ region, feed }, cursorUs / 1e6);
+        metrics.verified.set({ region, feed }, verifiedUntilUs / 1e6);
+      }
       return { contentType: registry.contentType, body: await registry.metrics() };
     },
   };

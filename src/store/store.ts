@@ -52,6 +52,29 @@ export interface StreamRecord {
   readonly cursorUs: number;
 }
 
+/** Where the service counts entries that cannot be read. */
+export interface GapRecord {
+  readonly fromUs: number;
+  readonly toUs: number;
+  /** How many. */
+  readonly missing: number;
+  /** Audits in a row that found it. */
+  readonly seen: number;
+  /** How many of them people have been told of. */
+  readonly told: number;
+}
+
+/** How far a stream is known to be complete, as its last audits left it. */
+export interface AuditRecord {
+  readonly stream: number;
+  /** Nothing is missing up to here; 0 before the first audit. */
+  readonly verifiedUs: number;
+  /** When its last day, and all that is kept of it, were last audited. */
+  readonly dayAuditedUs: number;
+  readonly wholeAuditedUs: number;
+  readonly gaps: readonly GapRecord[];
+}
+
 export interface FlightRecord {
   readonly stream: number;
   /** Lower case. */
@@ -172,14 +195,22 @@ export interface Transaction {
 
   /** Inserts the events that are not there yet (same stream, instant and id) and returns those, in their order. */
   insertEvents(stream: number, events: readonly Event[]): Promise<Event[]>;
-  /** Ids (the last part of the key) of the stream's events that occurred at or after `sinceUs`, oldest first. */
-  eventIds(stream: number, sinceUs: number): Promise<{ id: string; occurredAtUs: number }[]>;
+  /** Ids (the last part of the key) of the stream's events that occurred in [sinceUs, untilUs), oldest first. */
+  eventIds(
+    stream: number,
+    sinceUs: number,
+    untilUs?: number,
+  ): Promise<{ id: string; occurredAtUs: number }[]>;
   /** Events of the stream that occurred in [fromUs, toUs). */
   countEvents(stream: number, fromUs: number, toUs: number): Promise<number>;
   /** Newest first. `next` is absent at the end. */
   events(query: EventQuery): Promise<{ events: Event[]; next?: string }>;
   /** One event by its key. */
   event(key: string): Promise<Event | undefined>;
+
+  /** What audits found out about the streams of a region. */
+  audits(region: string): Promise<AuditRecord[]>;
+  putAudits(audits: readonly AuditRecord[]): Promise<void>;
 
   openFlights(stream: number): Promise<FlightRecord[]>;
   /** Flights of the stream that started at or after `sinceUs`. */

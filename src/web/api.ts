@@ -136,13 +136,14 @@ function regionJson(view: RegionView) {
     requests_per_second: view.requestsPerSecond,
     nests: view.nests,
     birds: view.birds,
+    audits_behind_seconds: view.auditsBehindMs / 1000,
     feeds: view.feeds.map((feed) => ({
       feed: feed.feed,
       cursor: instantJson(feed.cursorUs),
       last_success: instantJson(feed.lastSuccessUs),
       streams: feed.streams,
       open_flights: feed.openFlights,
-      verified_until: instantJson(feed.verifiedUntilUs ?? 0),
+      verified_until: instantJson(feed.verifiedUntilUs),
     })),
   };
 }

@@ -72,6 +72,8 @@ const ALERTS: Readonly<Record<string, string>> = {
   ServiceNotification: 'Notice from the service',
   RegionDown: 'Region down',
   RegionUnauthorized: 'Token refused',
+  FeedBehind: 'News comes late',
+  FeedIncomplete: 'Entries missing',
 };
 
 export function alertTitle(alertname: string): string {

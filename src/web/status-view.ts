@@ -20,6 +20,8 @@ export interface RegionView {
   readonly requestsPerSecond: number;
   readonly nests: number;
   readonly birds: number;
+  /** How late the audits are; 0 while they keep their interval. */
+  readonly auditsBehindMs: number;
   readonly feeds: readonly FeedView[];
 }
 
@@ -31,8 +33,8 @@ export interface FeedView {
   /** When a poll of the feed last succeeded; 0 for never. */
   readonly lastSuccessUs: number;
   readonly openFlights: number;
-  /** Up to here completeness is proven; absent where it is not checked. */
-  readonly verifiedUntilUs?: number;
+  /** Up to here completeness is proven; 0 before that is known. */
+  readonly verifiedUntilUs: number;
 }
 
 /** `starting` until the region was read once, unless it is known to be in trouble. */

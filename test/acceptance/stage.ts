@@ -22,7 +22,7 @@ import { simulatorTransport } from '../../src/simulator/simulator-transport.ts';
 import { createWorld, type World } from '../../src/simulator/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Delivery, Store } from '../../src/store/store.ts';
-import type { HttpRequest, HttpResponse } from '../../src/transport.ts';
+import type { HttpRequest, HttpResponse, Transport } from '../../src/transport.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 /** A webhook call as a receiver saw it. */
@@ -53,6 +53,8 @@ export interface StageOptions {
   readonly answer?: (call: Call) => number;
   /** Called with each world before the daemon starts. */
   readonly before?: (world: World) => void;
+  /** Lays something between the daemon and a region's service. */
+  readonly between?: (service: Transport) => Transport;
 }
 
 export interface Stage {
@@ -129,24 +131,15 @@ const email: EmailIntegration = {
   sendResolved: true,
 };
 
-export async function openStage(options: StageOptions = {}): Promise<Stage> {
-  const clock = createVirtualClock();
-  const regions = options.regions ?? ['eu', 'us'];
-  const seed = options.seed ?? 1;
-  const worlds: Record<string, World> = {};
-  for (const [at, region] of regions.entries()) {
-    const world = createWorld({
-      region,
-      clock,
-      random: seededRandom(seed * 100 + at),
-      token: 'token',
-      behaviours: options.behaviours?.[region] ?? {},
-    });
-    options.before?.(world);
-    worlds[region] = world;
-  }
-  const baseUrl = (region: string) => `https://${region}.example/api-rest`;
-  const config: Config = {
+/** Where a region's service is found. */
+export const baseUrl = (region: string) => `https://${region}.example/api-rest`;
+
+/** Regions by these names; a mail and a webhook `ops` for alerts, and a webhook `lake` for every event. */
+export function stageConfig(
+  regions: readonly string[],
+  options: Pick<StageOptions, 'poll' | 'route' | 'forward' | 'requestsPerSecond'> = {},
+): Config {
+  return {
     regions: regions.map((name) => ({
       name,
       baseUrl: baseUrl(name),
@@ -185,7 +178,25 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
       enableLifecycle: false,
     },
   };
+}
 
+export async function openStage(options: StageOptions = {}): Promise<Stage> {
+  const clock = createVirtualClock();
+  const regions = options.regions ?? ['eu', 'us'];
+  const seed = options.seed ?? 1;
+  const worlds: Record<string, World> = {};
+  for (const [at, region] of regions.entries()) {
+    const world = createWorld({
+      region,
+      clock,
+      random: seededRandom(seed * 100 + at),
+      token: 'token',
+      behaviours: options.behaviours?.[region] ?? {},
+    });
+    options.before?.(world);
+    worlds[region] = world;
+  }
+  const config = stageConfig(regions, options);
   const calls: Call[] = [];
   const mails: Mail[] = [];
   const happenings: Happening[] = [];
@@ -204,7 +215,10 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     const daemon = createDaemon({
       config,
       store,
-      transportOf: (region) => simulatorTransport({ [baseUrl(region)]: worlds[region]! }),
+      transportOf(region) {
+        const service = simulatorTransport({ [baseUrl(region)]: worlds[region]! });
+        return options.between?.(service) ?? service;
+      },
       channels: {
         webhook: openWebhookChannel({
           openTransport: () => ({ send: receive, close: async () => {} }),

@@ -92,6 +92,7 @@ async function ingest(url: string, path: string, streamCount = STREAMS): Promise
         pageSize: () => PAGE_SIZE,
         shrinkPages: () => false,
         overlapUs: () => 120_000_000,
+        late: () => {},
         firstFromUs: () => FIRST_ENTRY_US - 1,
         watchedSinceUs: () => 0,
       },

@@ -34,6 +34,8 @@ test('one region is a whole configuration: everything else has its default', () 
       'ServiceNotification',
       'RegionDown',
       'RegionUnauthorized',
+      'FeedBehind',
+      'FeedIncomplete',
     ],
     route: {
       path: '0',
@@ -107,6 +109,8 @@ test.each([
   ['ServiceNotification', { resolveAfterMs: 3_600_000 }],
   ['RegionDown', { forMs: 60_000, resolveAfterMs: null }],
   ['RegionUnauthorized', { forMs: 0, resolveAfterMs: null }],
+  ['FeedBehind', { forMs: 300_000, resolveAfterMs: null }],
+  ['FeedIncomplete', { resolveAfterMs: null }],
 ])('a rule of kind %s that says no more is the default rule', (kind, values) => {
   const { rules } = load(`${REGION}rules: [{ kind: ${kind} }]`);
   expect(rules[0]).toEqual(rules.findLast((rule) => rule.kind === kind));

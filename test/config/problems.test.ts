@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { load, problemsOf, REGION, type Surroundings } from './load.ts';
 
 const KINDS =
-  'FlightFailed, BirdDeactivated, BirdTriggerFailing, ConnectionDisconnected, ServiceNotification, RegionDown, RegionUnauthorized';
+  'FlightFailed, BirdDeactivated, BirdTriggerFailing, ConnectionDisconnected, ServiceNotification, RegionDown, RegionUnauthorized, FeedBehind, FeedIncomplete';
 const NO_INTEGRATION = 'is not supported by this version: use `email_configs` or `webhook_configs`';
 const MAIL = 'global: { smtp_smarthost: "m.example.com:25", smtp_from: n@example.com }\n';
 

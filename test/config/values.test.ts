@@ -83,7 +83,7 @@ rules:
     resolve_after: never
     labels: { team: loc-ops }
     annotations: { runbook_url: https://wiki.example.com }`);
-    expect(rules).toHaveLength(8);
+    expect(rules).toHaveLength(10);
     expect(rules[0]).toEqual({
       kind: 'FlightFailed',
       match: [

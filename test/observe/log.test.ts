@@ -81,6 +81,21 @@ describe('what becomes a line, and how loud', () => {
     ],
     [{ what: 'region_health', region: 'eu', health: 'up', reason: '' }, 'info', 'The region answers'],
     [
+      { what: 'recovered', region: 'eu', feed: 'bird_log', count: 2 },
+      'warn',
+      'An audit found entries that the polls had missed',
+    ],
+    [
+      { what: 'missing', region: 'eu', feed: 'bird_log', count: 2 },
+      'error',
+      'The service counts entries that it does not show',
+    ],
+    [
+      { what: 'counts_untrue', region: 'eu', feed: 'bird_log', stream: 'logs/7' },
+      'warn',
+      'The counts of a stream are untrue: audits read its entries instead',
+    ],
+    [
       { what: 'region_health', region: 'eu', health: 'down', reason: 'x' },
       'error',
       'The region does not answer',

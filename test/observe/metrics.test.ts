@@ -139,12 +139,16 @@ describe('reading', () => {
     expect((await series('nestwatch_events_total')).length).toBeLessThan(40);
   });
 
-  test('duplicates and quarantined entries add up', async () => {
+  test('entries that came twice, were recovered, are missing or malformed add up', async () => {
     const { report, value } = world();
     report({ what: 'duplicates', region: 'eu', feed: 'bird_log', count: 37 });
+    report({ what: 'recovered', region: 'eu', feed: 'bird_log', count: 5 });
+    report({ what: 'missing', region: 'eu', feed: 'bird_log', count: 2 });
     report({ what: 'quarantined', region: 'eu', feed: 'bird_log', count: 2, reason: 'createdAt: missing' });
     expect(await value('nestwatch_events_duplicate_total{region="eu",feed="bird_log"}')).toBe(37);
     expect(await value('nestwatch_entries_quarantined_total{region="eu",feed="bird_log"}')).toBe(2);
+    expect(await value('nestwatch_entries_recovered_total{region="eu",feed="bird_log"}')).toBe(5);
+    expect(await value('nestwatch_entries_missing_total{region="eu",feed="bird_log"}')).toBe(2);
   });
 
   test.each(['down', 'unauthorized'] as const)('a region that is %s is not up', async (health) => {
@@ -324,10 +328,11 @@ describe('what is read at each scrape', () => {
     expect(await value('nestwatch_deliveries_dead{receiver="pager"}')).toBe(0);
   });
 
-  test('cursors come as timestamps', async () => {
-    const cursors = [{ region: 'eu', feed: 'flight', cursorUs: 1_500_000 }] as const;
-    const { value } = world({ collect: async () => ({ ...NOTHING, cursors }) });
+  test('cursors, and up to where feeds are complete, come as timestamps', async () => {
+    const flights = { region: 'eu', feed: 'flight', cursorUs: 1_500_000, verifiedUntilUs: 500_000 } as const;
+    const { value } = world({ collect: async () => ({ ...NOTHING, cursors: [flights] }) });
     expect(await value('nestwatch_cursor_timestamp_seconds{region="eu",feed="flight"}')).toBe(1.5);
+    expect(await value('nestwatch_verified_timestamp_seconds{region="eu",feed="flight"}')).toBe(0.5);
   });
 
   test('a scrape fails when its sources do', async () => {

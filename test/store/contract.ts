@@ -1,6 +1,7 @@
 /** What every store promises (`src/store/store.ts`), as tests that each of them passes unchanged. */
 import { afterEach, beforeEach, describe } from 'vitest';
 import { describeAlerts } from './contract/alerts.ts';
+import { describeAudits } from './contract/audits.ts';
 import { describeEvents } from './contract/events.ts';
 import { describeFlights } from './contract/flights.ts';
 import { describeGroups } from './contract/groups.ts';
@@ -22,6 +23,7 @@ export function describeStore(name: string, open: () => Promise<Subject>): void 
     describeTransactions(() => subject, run);
     describeInventory(run);
     describeEvents(run);
+    describeAudits(run);
     describeFlights(run);
     describeAlerts(run);
     describeGroups(run);

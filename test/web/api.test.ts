@@ -37,6 +37,7 @@ describe('GET /api/v1/status', () => {
       requests_per_second: 2.5,
       nests: 2,
       birds: 7,
+      audits_behind_seconds: 90,
       feeds: [
         {
           feed: 'notification',
@@ -44,7 +45,7 @@ describe('GET /api/v1/status', () => {
           last_success: '2026-07-02T11:59:53.000000Z',
           streams: 1,
           open_flights: 0,
-          verified_until: null,
+          verified_until: '2026-07-02T11:58:00.000000Z',
         },
         expect.objectContaining({ feed: 'bird_log' }),
         expect.objectContaining({ feed: 'flight', open_flights: 3 }),
@@ -54,7 +55,8 @@ describe('GET /api/v1/status', () => {
 
   test('a region that was not read yet is starting, and what is not known is null', async () => {
     const [eu] = aStatus().regions;
-    const feed = { feed: 'flight', streams: 0, cursorUs: 0, lastSuccessUs: 0, openFlights: 0 } as const;
+    const never = { cursorUs: 0, lastSuccessUs: 0, verifiedUntilUs: 0 };
+    const feed = { feed: 'flight', streams: 0, openFlights: 0, ...never } as const;
     const region = { ...eu!, started: false, feeds: [feed] };
     const { ask } = await serve({ status: () => aStatus({ regions: [region] }) });
     const { json } = await ask('/api/v1/status');

@@ -106,11 +106,13 @@ export async function putDeliveries(store: Store, deliveries: readonly Delivery[
 
 export function aStatus(change: Partial<StatusView> = {}): StatusView {
   const feeds = (lastSuccessUs: number) =>
-    [
-      { feed: 'notification', streams: 1, cursorUs: NOW_US - 90 * MINUTE, lastSuccessUs, openFlights: 0 },
-      { feed: 'bird_log', streams: 12, cursorUs: NOW_US - 240 * MINUTE, lastSuccessUs, openFlights: 0 },
-      { feed: 'flight', streams: 12, cursorUs: NOW_US - 3 * MINUTE, lastSuccessUs, openFlights: 3 },
-    ] as const;
+    (
+      [
+        { feed: 'notification', streams: 1, cursorUs: NOW_US - 90 * MINUTE, openFlights: 0 },
+        { feed: 'bird_log', streams: 12, cursorUs: NOW_US - 240 * MINUTE, openFlights: 0 },
+        { feed: 'flight', streams: 12, cursorUs: NOW_US - 3 * MINUTE, openFlights: 3 },
+      ] as const
+    ).map((feed) => ({ ...feed, lastSuccessUs, verifiedUntilUs: NOW_US - 2 * MINUTE }));
   return {
     version: '0.1.0',
     startedAtUs: NOW_US - 26 * 60 * MINUTE,
@@ -122,6 +124,7 @@ export function aStatus(change: Partial<StatusView> = {}): StatusView {
         requestsPerSecond: 5,
         nests: 3,
         birds: 12,
+        auditsBehindMs: 0,
         feeds: feeds(NOW_US - 3 * SECOND),
       },
       {
@@ -131,6 +134,7 @@ export function aStatus(change: Partial<StatusView> = {}): StatusView {
         requestsPerSecond: 2.5,
         nests: 2,
         birds: 7,
+        auditsBehindMs: 90_000,
         feeds: feeds(NOW_US - 7 * SECOND),
       },
     ],

@@ -1,14 +1,15 @@
 /**
- * What RegionDown and RegionUnauthorized have in common: a region's health that lasts. It is remembered when it is
- * first told, and fires when it has lasted for the rule's `for`; the clock alone may do that.
+ * What RegionDown, RegionUnauthorized and FeedBehind have in common: a trouble of a whole region that lasts. It is
+ * remembered when it is first told, and fires when it has lasted for the rule's `for`; the clock alone may do that.
  */
-import type { Alert } from '../alert.ts';
+import type { Alert, Severity } from '../alert.ts';
 import { type Change, fire, remember, resolve } from '../episode.ts';
+import type { Fact } from '../fact.ts';
 import type { Context, Kind } from '../kind.ts';
 import { annotate } from '../labels.ts';
 import type { AlertKind } from '../rule.ts';
 
-type Health = 'up' | 'down' | 'unauthorized';
+export type Health = 'up' | 'down' | 'unauthorized';
 
 interface Memory {
   readonly sinceUs: number;
@@ -17,11 +18,31 @@ interface Memory {
 
 export interface RegionTrouble {
   readonly alertname: AlertKind;
-  readonly health: Health;
-  /** Healths that end it once it fires. */
-  readonly endedBy: readonly Health[];
+  readonly severity: Severity;
+  /** What a fact says of it; undefined for facts that do not concern it. */
+  readonly told: (fact: Fact) => Told | undefined;
   /** One sentence; the region comes in capitals. */
   readonly summary: (region: string) => string;
+  /** Says what ended it. */
+  readonly over: string;
+}
+
+export interface Told {
+  readonly region: string;
+  /** `hidden`: it may last, but cannot be seen; that ends it only before it fires. */
+  readonly state: 'lasts' | 'hidden' | 'over';
+  readonly sinceUs: number;
+  readonly reason: string;
+}
+
+/** The trouble that a region's health is `health`. Healths that do not end it once it fires hide it. */
+export function ofHealth(health: Health, endedBy: readonly Health[]): RegionTrouble['told'] {
+  return (fact) => {
+    if (fact.fact !== 'region_health') return undefined;
+    const { region, sinceUs, reason } = fact;
+    const ended = endedBy.includes(fact.health) ? 'over' : 'hidden';
+    return { region, state: fact.health === health ? 'lasts' : ended, sinceUs, reason };
+  };
 }
 
 export function createRegionKind(trouble: RegionTrouble): Kind {
@@ -45,25 +66,26 @@ export function createRegionKind(trouble: RegionTrouble): Kind {
     alertname: trouble.alertname,
 
     topic(fact) {
-      if (fact.fact !== 'region_health' || fact.health !== trouble.health) return undefined;
-      return { subject: 'region', labels: { region: fact.region }, severity: 'critical' };
+      const told = trouble.told(fact);
+      if (told?.state !== 'lasts') return undefined;
+      return { subject: 'region', labels: { region: told.region }, severity: trouble.severity };
     },
 
     raise(alert, fact, context) {
-      if (fact.fact !== 'region_health') return undefined;
+      const told = trouble.told(fact);
       const known = alert.memory as Memory | null;
-      if (known?.reason === fact.reason) return undefined;
-      const memory: Memory = { sinceUs: known?.sinceUs ?? fact.sinceUs, reason: fact.reason };
+      if (!told || known?.reason === told.reason) return undefined;
+      const memory: Memory = { sinceUs: known?.sinceUs ?? told.sinceUs, reason: told.reason };
       const dueAtUs = memory.sinceUs + context.rule.forMs * 1000;
       if (alert.state === 'firing' || dueAtUs <= context.nowUs) return firing(alert, memory, context);
       return remember(alert, memory, dueAtUs, context.nowUs);
     },
 
     observe(alert, fact, { nowUs }) {
-      if (fact.fact !== 'region_health') return undefined;
+      const told = trouble.told(fact);
+      if (!told) return undefined;
       if (alert.state === 'firing') {
-        if (!trouble.endedBy.includes(fact.health)) return undefined;
-        return resolve(alert, fact.sinceUs, 'the region answers again', nowUs);
+        return told.state === 'over' ? resolve(alert, told.sinceUs, trouble.over, nowUs) : undefined;
       }
       return alert.memory === null ? undefined : remember(alert, null, null, nowUs);
     },

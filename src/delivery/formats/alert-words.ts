@@ -38,6 +38,16 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       still: 'Token still refused',
       resolved: 'Token accepted again',
     },
+    FeedBehind: {
+      firing: 'News comes late',
+      still: 'News still comes late',
+      resolved: 'News in time again',
+    },
+    FeedIncomplete: {
+      firing: 'Entries missing',
+      still: 'Entries still missing',
+      resolved: 'Nothing missing any more',
+    },
   }),
 );
 

@@ -53,7 +53,8 @@ export function createEvents(connection: Connection, streams: Streams): Events {
     'SELECT occurred_us, id FROM event WHERE stream = ? AND occurred_us BETWEEN ? AND ?',
   );
   const ids = connection.prepare<Pick<EventRow, 'occurred_us' | 'id'>>(
-    'SELECT occurred_us, id FROM event WHERE stream = ? AND occurred_us >= ? ORDER BY occurred_us, id',
+    `SELECT occurred_us, id FROM event WHERE stream = ? AND occurred_us >= ? AND occurred_us < ?
+     ORDER BY occurred_us, id`,
   );
   const count = connection.prepare<{ count: number }>(
     'SELECT count(*) AS count FROM event WHERE stream = ? AND occurred_us >= ? AND occurred_us < ?',
@@ -195,8 +196,8 @@ export function createEvents(connection: Connection, streams: Streams): Events {
       for (const event of fresh) inserted.delete(event);
       return withoutRepeats([], fresh);
     },
-    async eventIds(stream, sinceUs) {
-      return ids.all(stream, sinceUs).map((row) => ({ id: row.id, occurredAtUs: row.occurred_us }));
+    async eventIds(stream, sinceUs, untilUs = Number.MAX_SAFE_INTEGER) {
+      return ids.all(stream, sinceUs, untilUs).map((row) => ({ id: row.id, occurredAtUs: row.occurred_us }));
     },
     async countEvents(stream, fromUs, toUs) {
       return count.get(stream, fromUs, toUs)!.count;

@@ -194,4 +194,10 @@ export const MIGRATIONS: readonly string[] = [
     UPDATE delivery_count SET count = count - 1 WHERE receiver = old.receiver AND state = old.state;
   END;
   `,
+  `
+  CREATE TABLE audit (
+    stream INTEGER PRIMARY KEY,
+    body TEXT NOT NULL
+  ) STRICT;
+  `,
 ];

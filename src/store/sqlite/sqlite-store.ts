@@ -4,6 +4,7 @@ import type { Clock } from '../../clock.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Store, Transaction } from '../store.ts';
 import { createAlerts } from './alerts.ts';
+import { createAudits } from './audits.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { createEvents } from './events.ts';
 import { createFlights } from './flights.ts';
@@ -63,6 +64,7 @@ function createStore(connection: Connection, clock: Clock, isInMemory: boolean, 
     ...createInventory(connection),
     ...streams,
     ...events,
+    ...createAudits(connection),
     ...createFlights(connection),
     ...createQuarantine(connection),
     ...createAlerts(connection, events),

@@ -1,0 +1,53 @@
+/** The service counts entries of a feed that it does not show: what they say is not known to anybody. */
+import { fire, remember, resolve } from '../episode.ts';
+import type { Feed } from '../event.ts';
+import type { Kind } from '../kind.ts';
+import { annotate } from '../labels.ts';
+
+interface Memory {
+  readonly missing: number;
+}
+
+const ENTRIES: Readonly<Record<Feed, readonly [one: string, many: string]>> = {
+  notification: ['notification', 'notifications'],
+  bird_log: ['Bird log entry', 'Bird log entries'],
+  flight: ['Flight', 'Flights'],
+};
+
+export const feedIncomplete: Kind = {
+  alertname: 'FeedIncomplete',
+
+  topic(fact) {
+    if (fact.fact !== 'feed_gap' || fact.missing === 0) return undefined;
+    return {
+      subject: `feed/${fact.feed}`,
+      labels: { region: fact.region, feed: fact.feed },
+      severity: 'warning',
+    };
+  },
+
+  raise(alert, fact, { rule, labels, nowUs }) {
+    if (fact.fact !== 'feed_gap') return undefined;
+    const { feed, missing, region } = fact;
+    if (alert.state === 'firing' && (alert.memory as Memory | null)?.missing === missing) return undefined;
+    const [one, many] = ENTRIES[feed];
+    const what = missing === 1 ? `1 ${one} is` : `${missing} ${many} are`;
+    const summary = `${what} missing in region ${region.toUpperCase()}`;
+    const message = 'The service counts them and does not show them: look there for what is not told here.';
+    const memory: Memory = { missing };
+    const annotations = annotate(rule, summary, message);
+    return fire(
+      alert,
+      { startsAtUs: fact.sinceUs, labels, annotations, events: [], memory, dueAtUs: null },
+      nowUs,
+    );
+  },
+
+  observe(alert, fact, { nowUs }) {
+    if (fact.fact !== 'feed_gap' || fact.missing > 0 || alert.state !== 'firing') return undefined;
+    if (!alert.id.endsWith(`/feed/${fact.feed}`)) return undefined;
+    return resolve(alert, nowUs, 'nothing that the service counts is missing any more', nowUs);
+  },
+
+  tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
+};

@@ -1,0 +1,13 @@
+const HOUR_MS = 3_600_000;
+
+/** The part of the retention that audits leave alone at its end. */
+const EXPIRY_SHARE = 1 / 20;
+
+/**
+ * What occurred since then is surely still in the store. What is older may have been deleted already, even by a clock
+ * that was wrong for an hour: to find it at the service again would mean to tell it twice.
+ */
+export function keptSinceUs(nowUs: number, retentionMs: number): number {
+  const keptMs = Math.max(0, retentionMs * (1 - EXPIRY_SHARE) - 2 * HOUR_MS);
+  return nowUs - keptMs * 1000;
+}

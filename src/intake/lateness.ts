@@ -1,0 +1,80 @@
+/**
+ * How late a feed's entries become visible, and so how far back its sweeps look: twice the 99.9th percentile of the
+ * lateness seen in the last day, within 10 s and 10 min. Only entries that came behind their stream's cursor are
+ * late; the rest would have been found without looking back at all.
+ *
+ * The configured overlap, from which it starts, counts as one entry that was late by half of it: it is forgotten
+ * after a day as every other one, or outweighed by thousands. What was seen within the last hour or two is never
+ * undercut, however rare it was.
+ */
+export interface Lateness {
+  /** An entry came behind the cursor, this long after it occurred. */
+  saw(latenessUs: number, nowMs: number): void;
+  /** How far behind the cursor a sweep begins. */
+  overlapUs(nowMs: number): number;
+}
+
+const SECOND_US = 1_000_000;
+const LEAST_US = 10 * SECOND_US;
+export const MOST_OVERLAP_US = 600 * SECOND_US;
+const QUANTILE = 0.999;
+const FACTOR = 2;
+
+const HOUR_MS = 3_600_000;
+const MEMORY_HOURS = 24;
+
+/** Latenesses within a tenth of each other are kept as one: the largest. */
+const BUCKET_STEP = Math.log(1.1);
+
+interface Bucket {
+  count: number;
+  mostUs: number;
+}
+
+export function createLateness(startUs: number, nowMs: number): Lateness {
+  const mostUs = Math.max(MOST_OVERLAP_US, startUs);
+  /** By hour, and within it by the size of the lateness. */
+  const hours = new Map<number, Map<number, Bucket>>();
+  const hourOf = (ms: number) => Math.floor(ms / HOUR_MS);
+  /** The overlap of an hour, until something is seen. */
+  let known: { readonly hour: number; readonly overlapUs: number } | undefined;
+
+  function saw(latenessUs: number, atMs: number): void {
+    const hour = hourOf(atMs);
+    const buckets = hours.get(hour) ?? new Map<number, Bucket>();
+    hours.set(hour, buckets);
+    const index = Math.ceil(Math.log(Math.max(1, latenessUs / SECOND_US)) / BUCKET_STEP);
+    const bucket = buckets.get(index) ?? { count: 0, mostUs: 0 };
+    buckets.set(index, { count: bucket.count + 1, mostUs: Math.max(bucket.mostUs, latenessUs) });
+    known = undefined;
+  }
+
+  function learn(hour: number): number {
+    for (const old of hours.keys()) if (old <= hour - MEMORY_HOURS) hours.delete(old);
+    const seen = [...hours.values()].flatMap((buckets) => [...buckets.values()]);
+    const recent = [hour, hour - 1].flatMap((one) => [...(hours.get(one)?.values() ?? [])]);
+    const recentUs = Math.max(0, ...recent.map((bucket) => bucket.mostUs));
+    return Math.min(mostUs, Math.max(LEAST_US, FACTOR * quantileUs(seen), recentUs));
+  }
+
+  saw(startUs / FACTOR, nowMs);
+  return {
+    saw,
+    overlapUs(atMs) {
+      const hour = hourOf(atMs);
+      if (known?.hour !== hour) known = { hour, overlapUs: learn(hour) };
+      return known.overlapUs;
+    },
+  };
+}
+
+function quantileUs(buckets: readonly Bucket[]): number {
+  const sorted = buckets.toSorted((a, b) => a.mostUs - b.mostUs);
+  const rank = QUANTILE * sorted.reduce((sum, { count }) => sum + count, 0);
+  let passed = 0;
+  for (const { count, mostUs } of sorted) {
+    passed += count;
+    if (passed >= rank) return mostUs;
+  }
+  return 0;
+}

@@ -1,0 +1,46 @@
+/**
+ * The service's own clock, as its answers tell it. What the service wrote is compared with that clock alone: ours may
+ * be wrong by hours, and be set at any moment. So also "since when is this region watched" is an instant on it, fixed
+ * once for good by the first answer that the region ever gave.
+ */
+import type { Clock } from '../clock.ts';
+import type { Answer, ServiceClient } from '../service/client.ts';
+import type { Store } from '../store/store.ts';
+
+export interface ServiceClock {
+  /** The client, with an ear on what streams and the inventory begin with. */
+  readonly client: ServiceClient;
+  /** When the watch of this region began; before the first answer our own clock must do. */
+  watchedSinceUs(): number;
+}
+
+export function createServiceClock(
+  region: string,
+  client: ServiceClient,
+  store: Store,
+  clock: Clock,
+): ServiceClock {
+  const beganMs = clock.monotonicMs();
+  let sinceUs: number | undefined;
+
+  async function hear<T>(call: Promise<Answer<T>>): Promise<Answer<T>> {
+    const answer = await call;
+    if (sinceUs === undefined) {
+      const watchedUs = Math.round((clock.monotonicMs() - beganMs) * 1000);
+      const nowUs = answer.serverTimeUs ?? clock.nowUs();
+      sinceUs = await store.transaction((tx) => tx.regionSince(region, nowUs - watchedUs));
+    }
+    return answer;
+  }
+
+  return {
+    client: {
+      ...client,
+      searchNests: () => hear(client.searchNests()),
+      searchFlights: (nestId, birdId, filter) => hear(client.searchFlights(nestId, birdId, filter)),
+      getNotifications: (query) => hear(client.getNotifications(query)),
+      getBirdLogs: (nestId, birdId, query) => hear(client.getBirdLogs(nestId, birdId, query)),
+    },
+    watchedSinceUs: () => sinceUs ?? clock.nowUs(),
+  };
+}

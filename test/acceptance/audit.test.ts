@@ -1,0 +1,357 @@
+/** Completeness that is checked: entries beyond the overlap's reach, deletions, lying counts, entries never shown. */
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Feed } from '../../src/alerts/event.ts';
+import type { Behaviours } from '../../src/simulator/behaviours.ts';
+import { createScenario } from '../../src/simulator/scenario.ts';
+import { seededRandom } from '../../src/simulator/seeded-random.ts';
+import type { World } from '../../src/simulator/world.ts';
+import type { Transport } from '../../src/transport.ts';
+import { TEST_START_US } from '../virtual-clock.ts';
+import { openStage, type Stage, type StageOptions } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+const MINUTE_US = 60e6;
+
+/** An audit interval, and a minute to ask, to commit and to send. */
+const PROMISE_US = 11 * MINUTE_US;
+const FLIGHT_PROMISE_US = 61 * MINUTE_US;
+
+/** Few Birds with much to say, so that cursors are always near the present. */
+function busy(world: World): void {
+  createScenario(world, {
+    random: seededRandom(21),
+    birds: 4,
+    flightsPerHour: 60,
+    eventErrorsPerHour: 200,
+    editsPerHour: 600,
+    historyMs: 1_800_000,
+  });
+}
+
+/** One entry in ten minutes is taken away, of those that were there for a while. */
+function deleteSome(world: World): void {
+  const random = seededRandom(4);
+  world.every(600_000, () => {
+    const old = [...world.birds.values()]
+      .flatMap((bird) => [...bird.logs])
+      .filter((entry) => entry.visibleAtUs < world.nowUs() - 5 * MINUTE_US);
+    const entry = old[Math.floor(random() * old.length)];
+    if (entry) world.deleteEntry(entry.id);
+  });
+}
+
+const LATE: Partial<Behaviours> = { lateShare: 0.01, lateMinMs: 600_000, lateMaxMs: 600_000 };
+
+async function openLate(options: StageOptions = {}): Promise<void> {
+  stage = await openStage({
+    regions: ['eu'],
+    behaviours: { eu: LATE },
+    before(world) {
+      busy(world);
+      deleteSome(world);
+    },
+    ...options,
+  });
+}
+
+/** Keys of what could be read for longer than is promised and did not arrive. */
+function lost(): string[] {
+  const seen = new Set(stage.forwarded());
+  const nowUs = stage.clock.nowUs();
+  return stage.worlds
+    .eu!.truth()
+    .events.filter((one) => {
+      const promiseUs = one.feed === 'flight' ? FLIGHT_PROMISE_US : PROMISE_US;
+      return (one.goneAtUs ?? nowUs) - one.visibleAtUs > promiseUs && !seen.has(one.key);
+    })
+    .map((one) => one.key);
+}
+
+function counted(what: 'recovered' | 'missing', feed: Feed): number {
+  return stage.happenings.reduce(
+    (sum, one) => (one.what === what && one.feed === feed ? sum + one.count : sum),
+    0,
+  );
+}
+
+const untrueStreams = () => stage.happenings.filter((one) => one.what === 'counts_untrue').length;
+
+/** How long it took from being visible to being received, for entries of a feed that came up since the start. */
+function delaysUs(feed: Feed): number[] {
+  const arrivals = new Map<string, number>();
+  for (const { body, receivedAtUs } of stage.calls) {
+    const events: unknown = JSON.parse(body);
+    if (Array.isArray(events)) for (const { id } of events) arrivals.set(id, receivedAtUs);
+  }
+  return stage.worlds.eu!.truth().events.flatMap((one) => {
+    const receivedAtUs = arrivals.get(one.key);
+    const isNew = one.feed === feed && one.visibleAtUs > TEST_START_US;
+    return isNew && receivedAtUs !== undefined ? [receivedAtUs - one.visibleAtUs] : [];
+  });
+}
+
+describe('entries that become visible long after they were created, while others are deleted', () => {
+  // The first audits teach sweeps to look 10 minutes back, which catches some of the first and none of the second.
+  test.each([
+    [10, 2],
+    [25, 20],
+  ])('%d minutes late: are all found within one audit interval, each once', async (minutes, least) => {
+    const lateMs = minutes * 60_000;
+    await openLate({ behaviours: { eu: { ...LATE, lateMinMs: lateMs, lateMaxMs: lateMs } } });
+    await stage.minutesPass(240);
+    expect(lost()).toEqual([]);
+    expect(counted('recovered', 'bird_log')).toBeGreaterThan(least);
+    expect(Math.max(...delaysUs('bird_log'))).toBeLessThan(PROMISE_US);
+    const keys = stage.forwarded();
+    expect(new Set(keys).size).toBe(keys.length);
+    expect(counted('missing', 'bird_log')).toBe(0);
+  });
+
+  test('are lost without the audit', async () => {
+    await openLate({ poll: { auditIntervalMs: 1e12 } });
+    await stage.minutesPass(240);
+    expect(counted('recovered', 'bird_log')).toBe(0);
+    expect(lost().length).toBeGreaterThan(5);
+  });
+
+  test('are found across restarts, which remember up to where all is proven', async () => {
+    await openLate();
+    for (let life = 0; life < 6; life += 1) {
+      await stage.minutesPass(17);
+      const before = stage
+        .daemon()
+        .regions()[0]!
+        .feeds.find(({ feed }) => feed === 'bird_log')!.verifiedUntilUs;
+      await stage.restart();
+      await stage.secondsPass(5);
+      const [region] = stage.daemon().regions();
+      const after = region!.feeds.find(({ feed }) => feed === 'bird_log')!.verifiedUntilUs;
+      expect(after).toBeGreaterThanOrEqual(before);
+      // The learned overlap, after which a stream counts as complete, and an interval.
+      expect(before).toBeGreaterThan(stage.clock.nowUs() - 10 * MINUTE_US - PROMISE_US);
+    }
+    await stage.minutesPass(15);
+    expect(lost()).toEqual([]);
+  });
+});
+
+describe('counts that lie', () => {
+  test.each<[string, Partial<Behaviours>]>([
+    ['a cap', { totalCountCap: 20 }],
+    ['a staleness of 20 minutes', { totalCountStaleMs: 1_200_000 }],
+  ])('%s raises no alert, costs no endless work, and hides nothing', async (_, lie) => {
+    await openLate({ behaviours: { eu: { ...LATE, ...lie } } });
+    await stage.minutesPass(180);
+    expect(lost()).toEqual([]);
+    expect(untrueStreams()).toBeGreaterThan(0);
+    expect(counted('missing', 'bird_log')).toBe(0);
+    expect(stage.told().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname))).not.toContain(
+      'FeedIncomplete',
+    );
+    const before = stage.worlds.eu!.requests().byOperation.getBirdLogs!;
+    await stage.minutesPass(60);
+    // Polls every 30 s of 4 Birds are 480 requests; each of 7 audits reads some 3,200 entries in place of counting.
+    expect(stage.worlds.eu!.requests().byOperation.getBirdLogs! - before).toBeLessThan(900);
+  });
+});
+
+describe('an entry that the service counts and never shows', () => {
+  /** Hides what has this message from every page of logs; counts go on counting it. */
+  function hiding(text: string, isHidden: () => boolean): (service: Transport) => Transport {
+    return (service) => ({
+      async send(request) {
+        const response = await service.send(request);
+        if (!isHidden() || !request.url.includes('/logs?') || !response.body.includes(text)) return response;
+        const page = JSON.parse(response.body) as { items: { message?: string }[] };
+        const items = page.items.filter(({ message }) => message !== text);
+        return { ...response, body: JSON.stringify({ ...page, items }) };
+      },
+      close: () => service.close(),
+    });
+  }
+
+  test('is told as FeedIncomplete, and resolved when it is shown after all', async () => {
+    let isHidden = true;
+    stage = await openStage({
+      regions: ['eu'],
+      before: busy,
+      between: hiding('the hidden one', () => isHidden),
+    });
+    const world = stage.worlds.eu!;
+    const [birdId] = [...world.birds.keys()];
+    await stage.minutesPass(30);
+    const atUs = stage.clock.nowUs();
+    world.appendBirdLog(birdId!, { fields: { eventType: 'Saved', message: 'the hidden one' } });
+    await stage.minutesPass(30);
+    const alerts = () =>
+      stage
+        .told()
+        .flatMap((one) => one.alerts)
+        .filter(({ labels }) => labels.alertname === 'FeedIncomplete');
+    expect(alerts()).toMatchObject([
+      {
+        status: 'firing',
+        labels: { region: 'eu', feed: 'bird_log', severity: 'warning' },
+        annotations: { summary: '1 Bird log entry is missing in region EU' },
+      },
+    ]);
+    expect(counted('missing', 'bird_log')).toBe(1);
+    const feed = () =>
+      stage
+        .daemon()
+        .regions()[0]!
+        .feeds.find((one) => one.feed === 'bird_log')!;
+    expect(feed().verifiedUntilUs).toBeLessThanOrEqual(atUs);
+    await stage.restart();
+    await stage.minutesPass(60);
+    expect(alerts()).toHaveLength(1);
+    expect(counted('missing', 'bird_log')).toBe(1);
+    isHidden = false;
+    await stage.minutesPass(15);
+    expect(alerts().map(({ status }) => status)).toEqual(['firing', 'resolved']);
+    expect(counted('recovered', 'bird_log')).toBe(1);
+    expect(lost()).toEqual([]);
+    expect(feed().verifiedUntilUs).toBeGreaterThan(atUs + 80 * MINUTE_US);
+  });
+});
+
+describe('Flights, which the service does not count', () => {
+  /** A Bird whose Flights land all the time, so that its cursor is always near the present. */
+  async function openBusyBird(): Promise<{ world: World; birdId: string }> {
+    let birdId = '';
+    stage = await openStage({
+      regions: ['eu'],
+      before(world) {
+        const { id } = world.addNest({ name: 'Legal' });
+        birdId = world.addBird(id, { name: 'Contracts', triggerType: 'event' }).id;
+        world.every(600_000, () => world.startFlight(birdId, { endsAs: 'succeeded' }));
+      },
+    });
+    return { world: stage.worlds.eu!, birdId };
+  }
+
+  const failedFlights = () =>
+    stage
+      .told()
+      .flatMap(({ alerts }) => alerts)
+      .filter(({ labels, status }) => labels.alertname === 'FlightFailed' && status === 'firing');
+
+  test('that become visible long after their start are found within an hour', async () => {
+    const { world, birdId } = await openBusyBird();
+    await stage.minutesPass(20);
+    Object.assign(world.behaviours, { lateShare: 1, lateMinMs: 1_800_000, lateMaxMs: 1_800_000 });
+    world.startFlight(birdId, { endsAs: 'failed' });
+    Object.assign(world.behaviours, { lateShare: 0 });
+    await stage.minutesPass(29);
+    expect(failedFlights()).toEqual([]);
+    await stage.minutesPass(62);
+    expect(failedFlights()).toHaveLength(1);
+    expect(counted('recovered', 'flight')).toBe(1);
+    expect(lost()).toEqual([]);
+  });
+
+  test('that come back to life days after their end, and fail then, are found within a day', async () => {
+    const { world, birdId } = await openBusyBird();
+    await stage.minutesPass(5);
+    const { id } = world.startFlight(birdId, { endsAs: 'succeeded' });
+    await stage.minutesPass(30 * 60);
+    world.reopenFlight(id);
+    world.endFlight(id, 'failed', { errorMessages: 'It is alive' });
+    await stage.minutesPass(24 * 60 + 10);
+    expect(failedFlights()).toHaveLength(1);
+    expect(stage.forwarded()).toContain(`eu/flight/${id}/failed#2`);
+  });
+
+  test('are proven up to the last review, which costs no request more than its poll', async () => {
+    await openBusyBird();
+    await stage.minutesPass(65);
+    const [region] = stage.daemon().regions();
+    const verified = region!.feeds.find(({ feed }) => feed === 'flight')!.verifiedUntilUs;
+    expect(verified).toBeGreaterThan(stage.clock.nowUs() - 66 * MINUTE_US);
+    const before = stage.worlds.eu!.requests().byOperation.searchFlights!;
+    await stage.minutesPass(60);
+    expect(stage.worlds.eu!.requests().byOperation.searchFlights! - before).toBeLessThanOrEqual(122);
+  });
+});
+
+describe('what audits cost', () => {
+  /** Requests of audits: no poll names an end. */
+  function listening(urls: string[]): (service: Transport) => Transport {
+    return (service) => ({
+      send(request) {
+        if (request.url.includes('&to=')) urls.push(request.url);
+        return service.send(request);
+      },
+      close: () => service.close(),
+    });
+  }
+
+  test('nothing for streams at rest, which are proven up to their last sweep all the same', async () => {
+    const urls: string[] = [];
+    stage = await openStage({
+      regions: ['eu'],
+      between: listening(urls),
+      before(world) {
+        const { id } = world.addNest({ name: 'Quiet' });
+        for (let count = 0; count < 30; count += 1) {
+          const bird = world.addBird(id, { name: `Bird ${count}`, triggerType: 'manual' });
+          world.appendBirdLog(bird.id, { createdAtUs: world.nowUs() - 40 * MINUTE_US });
+        }
+      },
+    });
+    // What is said while nothing else happens moves the cursor, and is read again until it is hours old.
+    await stage.minutesPass(5 * 60);
+    urls.length = 0;
+    await stage.minutesPass(30);
+    expect(urls).toEqual([]);
+    const [region] = stage.daemon().regions();
+    for (const { verifiedUntilUs } of region!.feeds.filter(({ feed }) => feed !== 'flight')) {
+      expect(verifiedUntilUs).toBeGreaterThan(stage.clock.nowUs() - 13 * MINUTE_US);
+    }
+    expect(region!.auditsBehindMs).toBe(0);
+  });
+
+  test('a tenth of what the service allows when that is scarce, and then they say that they are behind', async () => {
+    const urls: string[] = [];
+    stage = await openStage({
+      regions: ['eu'],
+      requestsPerSecond: 1,
+      between: listening(urls),
+      before(world) {
+        createScenario(world, {
+          random: seededRandom(8),
+          birds: 120,
+          editsPerHour: 1_000,
+          skew: 0,
+          historyMs: 1_800_000,
+        });
+      },
+    });
+    await stage.minutesPass(60);
+    const before = stage.worlds.eu!.requests().total;
+    urls.length = 0;
+    await stage.minutesPass(60);
+    const all = stage.worlds.eu!.requests().total - before;
+    expect(urls.length / all).toBeGreaterThan(0.07);
+    expect(urls.length / all).toBeLessThan(0.12);
+    expect(stage.daemon().regions()[0]!.auditsBehindMs).toBeGreaterThan(0);
+  });
+});
+
+test('how far sweeps look back is learned from what audits had to find, and then sweeps find it', async () => {
+  stage = await openStage({
+    regions: ['eu'],
+    poll: { overlapMs: 10_000 },
+    behaviours: { eu: { lateShare: 0.03, lateMinMs: 60_000, lateMaxMs: 90_000 } },
+    before: busy,
+  });
+  await stage.minutesPass(60);
+  const learning = counted('recovered', 'bird_log');
+  expect(learning).toBeGreaterThan(2);
+  await stage.minutesPass(120);
+  expect(counted('recovered', 'bird_log') - learning).toBe(0);
+  expect(lost()).toEqual([]);
+  expect(Math.max(...delaysUs('bird_log').slice(-500))).toBeLessThan(MINUTE_US);
+});

@@ -1,0 +1,80 @@
+import { afterEach, expect, test } from 'vitest';
+import { openStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+const told = () =>
+  stage
+    .told()
+    .flatMap(({ alerts }) =>
+      alerts
+        .filter(({ labels }) => labels.alertname === 'FeedBehind')
+        .map(({ status, annotations }) => ({ status, description: annotations.description })),
+    );
+
+test('a region with more Birds than its rate allows says so, until there are fewer', async () => {
+  const birds: string[] = [];
+  stage = await openStage({
+    regions: ['eu'],
+    requestsPerSecond: 0.25,
+    before(world) {
+      const nest = world.addNest({ name: 'Marketing' });
+      for (let count = 0; count < 60; count += 1) {
+        birds.push(world.addBird(nest.id, { name: `Bird ${count}`, triggerType: 'scheduled' }).id);
+      }
+    },
+  });
+  await stage.minutesPass(25);
+  expect(told()).toMatchObject([
+    { status: 'firing', description: expect.stringMatching(/ \d\.\d requests a second, 0\.3 are allowed$/) },
+  ]);
+  const world = stage.worlds.eu!;
+  for (const birdId of birds.slice(10)) world.deleteBird(birdId);
+  await stage.minutesPass(60);
+  expect(told().map(({ status }) => status)).toEqual(['firing', 'resolved']);
+});
+
+test('a region with few Birds polls each at the interval, and sends no request more', async () => {
+  stage = await openStage({
+    regions: ['eu'],
+    before(world) {
+      const nest = world.addNest({ name: 'Marketing' });
+      for (let count = 0; count < 10; count += 1) {
+        world.addBird(nest.id, { name: `Bird ${count}`, triggerType: 'scheduled' });
+      }
+    },
+  });
+  await stage.minutesPass(10);
+  const before = stage.happenings.length;
+  await stage.minutesPass(60);
+  const requests = stage.happenings
+    .slice(before)
+    .flatMap((one) => (one.what === 'request' ? [one.operation] : []));
+  const of = (operation: string) => requests.filter((one) => one === operation).length;
+  for (const operation of ['searchFlights', 'getBirdLogs']) {
+    expect(of(operation)).toBeGreaterThan(10 * 110);
+    expect(of(operation)).toBeLessThanOrEqual(10 * 121);
+  }
+  expect(of('getNotifications')).toBeGreaterThanOrEqual(119);
+  expect(told()).toEqual([]);
+});
+
+test('after a failure the Bird is looked at again before its interval is over', async () => {
+  let birdId = '';
+  stage = await openStage({
+    regions: ['eu'],
+    poll: { intervalMs: 120_000 },
+    before(world) {
+      birdId = world.addBird(world.addNest({ name: 'P' }).id, { name: 'Publish', triggerType: 'event' }).id;
+    },
+  });
+  await stage.minutesPass(5);
+  const world = stage.worlds.eu!;
+  const first = world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
+  await stage.clock.advanceUntil(() => stage.forwarded().includes(`eu/flight/${first.id}/failed`));
+  // The second failure follows the news of the first one at once.
+  const second = world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
+  await stage.secondsPass(15);
+  expect(stage.forwarded()).toContain(`eu/flight/${second.id}/failed`);
+});

@@ -1,0 +1,216 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Event } from '../../src/alerts/event.ts';
+import { type ErrorCode, NestwatchError } from '../../src/errors.ts';
+import { type AuditRound, createAuditRound } from '../../src/intake/audit-round.ts';
+import { type Batch, createCommit } from '../../src/intake/commit.ts';
+import type { LogStream, Swept } from '../../src/intake/log-stream.ts';
+import type { Happening } from '../../src/report.ts';
+import type { PageQuery } from '../../src/service/client.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const OVERLAP_US = 120_000_000;
+
+let clock: VirtualClock;
+let store: Store;
+let round: AuditRound;
+let committed: Batch[];
+let happenings: Happening[];
+let asked: { birdId: string; query: PageQuery }[];
+let failure: { birdId: string; code: ErrorCode } | undefined;
+
+const usAgo = (ms: number) => clock.nowUs() - ms * 1000;
+
+beforeEach(async () => {
+  clock = createVirtualClock();
+  store = await openSqliteStore({ path: ':memory:', clock });
+  committed = [];
+  happenings = [];
+  asked = [];
+  failure = undefined;
+  round = openRound();
+});
+afterEach(() => store.close());
+
+function openRound(): AuditRound {
+  const report = (one: Happening) => happenings.push(one);
+  const commit = createCommit({ store, rules: [], forward: [], clock, report, changed: () => {} });
+  return createAuditRound({
+    region: 'eu',
+    auditIntervalMs: 10 * MINUTE_MS,
+    retentionMs: 30 * 24 * HOUR_MS,
+    store,
+    commit: (batch) => {
+      committed.push(batch);
+      return commit(batch);
+    },
+    clock,
+    random: () => 0,
+    report,
+    pageSize: () => 100,
+    overlapUs: () => OVERLAP_US,
+    firstFromUs: () => TEST_START_US - HOUR_MS * 1000,
+  });
+}
+
+/** A stream of which the service lists these instants, and the store none. */
+interface Given {
+  readonly fromMsAgo: number;
+  readonly instantsUs?: readonly number[];
+}
+
+async function add(birdId: string, given?: Given): Promise<{ given: Given | undefined; kept: number }> {
+  const { stream } = await store.transaction((tx) => tx.openStream('eu', 'bird_log', birdId));
+  const state = { given, kept: 0 };
+  const log: LogStream = {
+    poll: () => Promise.reject(new Error('audits do not poll')),
+    cursorUs: () => 0,
+    swept(): Swept | undefined {
+      return state.given && { stream, fromUs: usAgo(state.given.fromMsAgo), atUs: clock.nowUs() };
+    },
+    async ask(query) {
+      asked.push({ birdId, query });
+      if (failure?.birdId === birdId) throw new NestwatchError(failure.code, 'no');
+      const items = (state.given?.instantsUs ?? [])
+        .filter((us) => us >= query.fromUs! && us <= query.toUs!)
+        .map((us) => ({ ok: true as const, entry: { id: String(us), createdAt: { us, text: '' } } }));
+      return { items, totalCount: items.length, page: 0, pageSize: query.pageSize };
+    },
+    async keep(items) {
+      state.kept += items.length;
+      return items.map(() => ({}) as Event);
+    },
+  };
+  round.add(`logs/${birdId}`, 'bird_log', birdId, log);
+  return state;
+}
+
+/** Turns for this long, each as soon as the one before wants it. */
+async function pass(ms: number): Promise<void> {
+  const endMs = clock.monotonicMs() + ms;
+  for (;;) {
+    const { delayMs } = await round.turn();
+    const leftMs = endMs - clock.monotonicMs();
+    await clock.advance(Math.min(delayMs, leftMs));
+    if (delayMs >= leftMs) return;
+  }
+}
+
+const HOURS_AGO = { fromMsAgo: 5 * HOUR_MS };
+const BUSY = { fromMsAgo: 2 * MINUTE_MS };
+
+describe('a stream', () => {
+  test('is audited only after a sweep has reached its end', async () => {
+    const stream = await add('1');
+    await pass(5 * MINUTE_MS);
+    expect(asked).toEqual([]);
+    expect(round.verifiedUntilUs('bird_log')).toBe(0);
+    stream.given = BUSY;
+    await pass(MINUTE_MS);
+    expect(asked).toHaveLength(1);
+  });
+
+  test('at rest costs nothing and is proven up to an overlap before its last sweep', async () => {
+    await add('1', HOURS_AGO);
+    await pass(59 * MINUTE_MS);
+    expect(asked).toEqual([]);
+    expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(12 * MINUTE_MS));
+    // Whoever reads a sweep's result at once still cannot know what comes an overlap late.
+    expect(round.verifiedUntilUs('bird_log')).toBeLessThanOrEqual(clock.nowUs() - OVERLAP_US);
+  });
+
+  test('with traffic is audited whole at first, then over 4 h at each interval, a day hourly, all of it daily', async () => {
+    await add('1', BUSY);
+    const lengths = () =>
+      asked.splice(0).map(({ query }) => Math.round((query.toUs! - query.fromUs!) / (HOUR_MS * 1000)));
+    await pass(MINUTE_MS);
+    expect(lengths()).toEqual([1]);
+    await pass(24 * HOUR_MS);
+    // The watch began an hour before the first start.
+    expect(lengths().at(-1)).toBe(25);
+    await pass(2 * HOUR_MS);
+    expect(lengths()).toEqual([4, 4, 4, 4, 4, 24, 4, 4, 4, 4, 4, 24]);
+  });
+
+  test('begins where it was last proven when that is longer ago than its span', async () => {
+    const stream = await add('1', BUSY);
+    await pass(MINUTE_MS);
+    stream.given = undefined;
+    await pass(9 * HOUR_MS);
+    asked.length = 0;
+    const verifiedUs = round.verifiedUntilUs('bird_log');
+    stream.given = BUSY;
+    await pass(MINUTE_MS);
+    expect(asked[0]!.query.fromUs).toBeLessThanOrEqual(verifiedUs);
+  });
+
+  test('whose entries an audit finds is told of, and its record survives the process', async () => {
+    const stream = await add('1', { ...BUSY, instantsUs: [usAgo(30 * MINUTE_MS)] });
+    await pass(MINUTE_MS);
+    expect(stream.kept).toBe(1);
+    expect(happenings).toContainEqual({ what: 'recovered', region: 'eu', feed: 'bird_log', count: 1 });
+    const verifiedUs = round.verifiedUntilUs('bird_log');
+    round = openRound();
+    await round.load();
+    await add('1');
+    expect(round.verifiedUntilUs('bird_log')).toBe(verifiedUs);
+  });
+});
+
+describe('a failure', () => {
+  test('of one stream delays no other, and its audit goes on half a minute later', async () => {
+    await add('1', BUSY);
+    await add('2', BUSY);
+    failure = { birdId: '1', code: 'unavailable' };
+    await pass(10_000);
+    expect(asked.map(({ birdId }) => birdId)).toEqual(['1', '2']);
+    failure = undefined;
+    await pass(30_000);
+    expect(asked.map(({ birdId }) => birdId)).toEqual(['1', '2', '1']);
+    expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(0);
+  });
+
+  test('that would come again is left to the next audit', async () => {
+    await add('1', BUSY);
+    failure = { birdId: '1', code: 'bad_request' };
+    await pass(9 * MINUTE_MS);
+    expect(asked).toHaveLength(1);
+  });
+});
+
+describe('what is proven of a feed', () => {
+  test('is what is proven of all its streams', async () => {
+    await add('1', HOURS_AGO);
+    await add('2');
+    await pass(MINUTE_MS);
+    expect(round.verifiedUntilUs('bird_log')).toBe(0);
+  });
+
+  test('is not taken back by a stream that is new', async () => {
+    await add('1', HOURS_AGO);
+    await pass(MINUTE_MS);
+    const verifiedUs = round.verifiedUntilUs('bird_log');
+    await add('2');
+    expect(round.verifiedUntilUs('bird_log')).toBe(verifiedUs);
+  });
+});
+
+test('ten thousand streams at rest are proven within their interval, without a request', async () => {
+  for (let bird = 0; bird < 10_000; bird += 1) await add(String(bird), HOURS_AGO);
+  await pass(9 * MINUTE_MS);
+  expect(asked).toEqual([]);
+  expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(15 * MINUTE_MS));
+  expect(round.behindMs()).toBe(0);
+});
+
+test('an earlier life is told to be over where nothing is missing any more', async () => {
+  await add('1', HOURS_AGO);
+  await pass(MINUTE_MS);
+  const facts = committed.flatMap((batch) => batch.facts ?? []);
+  expect(facts).toContainEqual({ fact: 'feed_gap', region: 'eu', feed: 'bird_log', missing: 0, sinceUs: 0 });
+  await pass(HOUR_MS);
+  expect(committed.flatMap((batch) => batch.facts ?? [])).toHaveLength(facts.length);
+});
