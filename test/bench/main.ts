@@ -1,4 +1,5 @@
 /** `npm run bench`: every claim of speed in the README, measured in one run beside its baseline. */
+import { printDelay } from './delay.ts';
 import { benchForward } from './forward.ts';
 import { benchIngest, benchMemory } from './ingest.ts';
 import { benchStore } from './store.ts';
@@ -19,3 +20,5 @@ console.log('\nEvents accepted by a webhook (CloudEvents batches, signed, durabl
 console.log(`  ${whole(await benchForward())} events/s`);
 console.log('\nResident memory after a million entries');
 console.log(`  ${whole(await benchMemory())} MiB`);
+console.log('');
+printDelay();
