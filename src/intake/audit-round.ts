@@ -19,6 +19,7 @@ import { gapsAfter, toldOf } from './gaps.ts';
 import { createInstantQueue } from './instant-queue.ts';
 import { keptSinceUs } from './kept-since.ts';
 import type { LogStream } from './log-stream.ts';
+import { createProvenUntil } from './proven-until.ts';
 import { findEdge } from './quiet-edge.ts';
 import { ANCHOR_MARGIN_US } from './sweep.ts';
 
@@ -123,12 +124,15 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
   const toldMissing = new Map<Feed, number>();
   /** False when gaps may have changed since. */
   let isToldAll = false;
-  /** Feeds whose streams have all been found complete once. */
-  const wholeFeeds = new Set<Feed>();
+  const provenUntil = new Map(FEEDS.map((feed) => [feed, createProvenUntil()]));
 
   function plan(slot: Slot, readyMs: number): void {
     slot.readyMs = readyMs;
     queue.add(slot, readyMs);
+  }
+
+  function* instantsOf(feed: Feed): Iterable<number> {
+    for (const slot of slots.values()) if (slot.feed === feed) yield slot.verifiedUs;
   }
 
   /** The span is done, and those within it. */
@@ -304,18 +308,7 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
       const dueMs = (queue.first()?.atMs ?? Number.POSITIVE_INFINITY) - clock.monotonicMs();
       return { requests, delayMs: Math.max(requests > 0 ? 0 : PAUSE_MS, dueMs) };
     },
-    verifiedUntilUs(feed) {
-      let leastUs = Number.POSITIVE_INFINITY;
-      let isWhole = true;
-      for (const slot of slots.values()) {
-        if (slot.feed !== feed) continue;
-        if (slot.verifiedUs === 0) isWhole = false;
-        else leastUs = Math.min(leastUs, slot.verifiedUs);
-      }
-      if (isWhole && leastUs < Number.POSITIVE_INFINITY) wholeFeeds.add(feed);
-      // A stream that is new does not take back what is known of the others.
-      return wholeFeeds.has(feed) && Number.isFinite(leastUs) ? leastUs : 0;
-    },
+    verifiedUntilUs: (feed) => provenUntil.get(feed)!(instantsOf(feed)),
     behindMs: () => Math.max(0, clock.monotonicMs() - (queue.first()?.atMs ?? Number.POSITIVE_INFINITY)),
   };
 }

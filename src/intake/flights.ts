@@ -113,7 +113,7 @@ export function createFlightWatch(options: FlightWatchOptions): FlightWatch {
     rows.requests += 1;
     try {
       const answer = await client.searchFlights(options.nestId(), birdId, window);
-      rows.serverTimeUs ??= answer.serverTimeUs;
+      rows.serverTimeUs = answer.serverTimeUs ?? rows.serverTimeUs;
       collect(answer.value, rows, startsUs);
       if (startsUs.length < Math.max(SUSPICIOUS_ROWS, longestAnswer.rows)) return;
       longestAnswer.rows = startsUs.length;
@@ -149,6 +149,7 @@ export function createFlightWatch(options: FlightWatchOptions): FlightWatch {
       rows.requests += 1;
       try {
         const answer = await client.getFlight(options.nestId(), birdId, record.flightId);
+        rows.serverTimeUs = answer.serverTimeUs ?? rows.serverTimeUs;
         collect([answer.value], rows, []);
       } catch (error) {
         if (!(error instanceof NestwatchError && error.code === 'not_found')) throw error;

@@ -7,11 +7,13 @@
  * after a day as every other one, or outweighed by thousands. What was seen within the last hour or two is never
  * undercut, however rare it was.
  */
+import type { Clock } from '../clock.ts';
+
 export interface Lateness {
   /** An entry came behind the cursor, this long after it occurred. */
-  saw(latenessUs: number, nowMs: number): void;
-  /** How far behind the cursor a sweep begins. */
-  overlapUs(nowMs: number): number;
+  readonly late: (latenessUs: number) => void;
+  /** How far behind the cursor a sweep begins that begins now. */
+  readonly overlapUs: () => number;
 }
 
 const SECOND_US = 1_000_000;
@@ -31,16 +33,16 @@ interface Bucket {
   mostUs: number;
 }
 
-export function createLateness(startUs: number, nowMs: number): Lateness {
+export function createLateness(startUs: number, clock: Pick<Clock, 'monotonicMs'>): Lateness {
   const mostUs = Math.max(MOST_OVERLAP_US, startUs);
   /** By hour, and within it by the size of the lateness. */
   const hours = new Map<number, Map<number, Bucket>>();
-  const hourOf = (ms: number) => Math.floor(ms / HOUR_MS);
+  const thisHour = () => Math.floor(clock.monotonicMs() / HOUR_MS);
   /** The overlap of an hour, until something is seen. */
   let known: { readonly hour: number; readonly overlapUs: number } | undefined;
 
-  function saw(latenessUs: number, atMs: number): void {
-    const hour = hourOf(atMs);
+  function late(latenessUs: number): void {
+    const hour = thisHour();
     const buckets = hours.get(hour) ?? new Map<number, Bucket>();
     hours.set(hour, buckets);
     const index = Math.ceil(Math.log(Math.max(1, latenessUs / SECOND_US)) / BUCKET_STEP);
@@ -57,11 +59,11 @@ export function createLateness(startUs: number, nowMs: number): Lateness {
     return Math.min(mostUs, Math.max(LEAST_US, FACTOR * quantileUs(seen), recentUs));
   }
 
-  saw(startUs / FACTOR, nowMs);
+  late(startUs / FACTOR);
   return {
-    saw,
-    overlapUs(atMs) {
-      const hour = hourOf(atMs);
+    late,
+    overlapUs() {
+      const hour = thisHour();
       if (known?.hour !== hour) known = { hour, overlapUs: learn(hour) };
       return known.overlapUs;
     },

@@ -17,6 +17,7 @@ import { createFlightWatch, type FlightWatch } from './flights.ts';
 import { createInventory, type Inventory } from './inventory.ts';
 import { createLateness } from './lateness.ts';
 import { createLogStream, type LogStream } from './log-stream.ts';
+import { createProvenUntil } from './proven-until.ts';
 import { createSchedule, type Polled } from './schedule.ts';
 import { createServiceClock } from './service-clock.ts';
 
@@ -94,6 +95,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
   const failures = new Map<string, number>();
   const lastSuccessUs = new Map<Feed, number>();
   const longestAnswer = { rows: 0 };
+  const flightsProvenUntil = createProvenUntil();
   let pageSize = poll.pageSize;
   let started = false;
   let inventoryTried = false;
@@ -107,7 +109,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     firstFromUs: () => watchedSinceUs() - poll.initialLookbackMs * 1000,
     watchedSinceUs,
   };
-  const feeds = new Map(FEEDS.map((feed) => [feed, learnedOverlap(poll.overlapMs, clock)]));
+  const lateness = new Map(FEEDS.map((feed) => [feed, createLateness(poll.overlapMs * 1000, clock)]));
   const paged = {
     ...shared,
     pageSize: () => pageSize,
@@ -124,7 +126,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     auditIntervalMs: poll.auditIntervalMs,
     retentionMs,
     random,
-    overlapUs: (feed) => feeds.get(feed)!.overlapUs(),
+    overlapUs: (feed) => lateness.get(feed)!.overlapUs(),
   });
 
   const statusOf = (event: Event) => (event.birdId ? inventory.status(event.birdId) : undefined);
@@ -140,7 +142,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
         toEvent: (entry, observedAtUs) => notificationEvent(region.name, entry, inventory, observedAtUs),
         birdStatus: statusOf,
       },
-      { ...paged, ...feeds.get('notification')! },
+      { ...paged, ...lateness.get('notification')! },
     ),
   );
 
@@ -189,14 +191,14 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
         toEvent: (entry, observedAtUs) => birdLogEvent(region.name, birdId, entry, inventory, observedAtUs),
         birdStatus: statusOf,
       },
-      { ...paged, ...feeds.get('bird_log')! },
+      { ...paged, ...lateness.get('bird_log')! },
     );
   }
 
   function flightWatch(birdId: string): FlightWatch {
     return createFlightWatch({
       ...shared,
-      ...feeds.get('flight')!,
+      ...lateness.get('flight')!,
       region: region.name,
       retentionMs,
       random,
@@ -369,33 +371,26 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       await Promise.all(underWay);
     },
     feeds() {
+      const watches = [...flights.values()];
+      // The others are of Birds that start no Flights and have none in the air.
+      const polled = [...flights].filter(([name]) => schedule.has(name));
       const streams: [Feed, readonly { cursorUs(): number }[]][] = [
         ['notification', [logs.get('notifications')!]],
         ['bird_log', [...logs].flatMap(([name, log]) => (name === 'notifications' ? [] : [log]))],
-        ['flight', [...flights.values()]],
+        ['flight', watches],
       ];
       return streams.map(([feed, list]) => ({
         feed,
         streams: list.length,
-        cursorUs: oldest(list),
+        cursorUs: oldest(list.map((stream) => stream.cursorUs())),
         lastSuccessUs: lastSuccessUs.get(feed) ?? 0,
         verifiedUntilUs:
           feed === 'flight'
-            ? oldest([...flights.values()].map((watch) => ({ cursorUs: watch.verifiedUs })))
+            ? flightsProvenUntil(polled.map(([, watch]) => watch.verifiedUs()))
             : audits.verifiedUntilUs(feed),
-        openFlights:
-          feed === 'flight' ? [...flights.values()].reduce((sum, one) => sum + one.openCount(), 0) : 0,
+        openFlights: feed === 'flight' ? watches.reduce((sum, one) => sum + one.openCount(), 0) : 0,
       }));
     },
-  };
-}
-
-/** How far back the sweeps of a feed look, and what teaches them that. */
-function learnedOverlap(startMs: number, clock: Clock) {
-  const lateness = createLateness(startMs * 1000, clock.monotonicMs());
-  return {
-    overlapUs: () => lateness.overlapUs(clock.monotonicMs()),
-    late: (latenessUs: number) => lateness.saw(latenessUs, clock.monotonicMs()),
   };
 }
 
@@ -413,11 +408,8 @@ function feedOf(name: string): Feed | 'inventory' {
   return name.startsWith('logs/') ? 'bird_log' : 'flight';
 }
 
-function oldest(streams: readonly { cursorUs(): number }[]): number {
-  let oldestUs = 0;
-  for (const stream of streams) {
-    const cursorUs = stream.cursorUs();
-    if (cursorUs > 0 && (oldestUs === 0 || cursorUs < oldestUs)) oldestUs = cursorUs;
-  }
-  return oldestUs;
+/** The least instant but for 0, which stands for none. */
+function oldest(instantsUs: readonly number[]): number {
+  const known = instantsUs.filter((us) => us > 0);
+  return known.length === 0 ? 0 : known.reduce((least, us) => Math.min(least, us));
 }

@@ -6,7 +6,21 @@ const SECOND_US = 1_000_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-const start = (overlapSeconds: number) => createLateness(overlapSeconds * SECOND_US, 0);
+/** What a feed learns, with the instant of each question and answer. */
+function start(overlapSeconds: number) {
+  let nowMs = 0;
+  const lateness = createLateness(overlapSeconds * SECOND_US, { monotonicMs: () => nowMs });
+  return {
+    late(latenessUs: number, atMs: number): void {
+      nowMs = atMs;
+      lateness.late(latenessUs);
+    },
+    overlapUs(atMs: number): number {
+      nowMs = atMs;
+      return lateness.overlapUs();
+    },
+  };
+}
 
 describe('the overlap', () => {
   test('starts as configured', () => {
@@ -20,13 +34,13 @@ describe('the overlap', () => {
 
   test('is twice what was late, as soon as that is more', () => {
     const lateness = start(120);
-    lateness.saw(90 * SECOND_US, HOUR_MS);
+    lateness.late(90 * SECOND_US, HOUR_MS);
     expect(lateness.overlapUs(HOUR_MS)).toBe(180 * SECOND_US);
   });
 
   test('never exceeds 10 minutes, but where more is configured', () => {
     const lateness = start(120);
-    lateness.saw(7 * HOUR_MS * 1000, 0);
+    lateness.late(7 * HOUR_MS * 1000, 0);
     expect(lateness.overlapUs(0)).toBe(600 * SECOND_US);
     expect(start(1800).overlapUs(0)).toBe(1800 * SECOND_US);
   });
@@ -37,15 +51,15 @@ describe('the overlap', () => {
 
   test('leaves the rarest aside among thousands, but not while they are recent', () => {
     const lateness = start(0);
-    lateness.saw(200 * SECOND_US, 0);
-    for (let count = 0; count < 5_000; count += 1) lateness.saw(15 * SECOND_US, 0);
+    lateness.late(200 * SECOND_US, 0);
+    for (let count = 0; count < 5_000; count += 1) lateness.late(15 * SECOND_US, 0);
     expect(lateness.overlapUs(HOUR_MS)).toBe(200 * SECOND_US);
     expect(lateness.overlapUs(2 * HOUR_MS)).toBe(30 * SECOND_US);
   });
 
   test('forgets what was late a day ago', () => {
     const lateness = start(120);
-    lateness.saw(250 * SECOND_US, 30 * HOUR_MS);
+    lateness.late(250 * SECOND_US, 30 * HOUR_MS);
     expect(lateness.overlapUs(53 * HOUR_MS)).toBe(500 * SECOND_US);
     expect(lateness.overlapUs(54 * HOUR_MS)).toBe(10 * SECOND_US);
   });
@@ -55,7 +69,7 @@ describe('the overlap', () => {
     fc.assert(
       fc.property(fc.array(anyLateness, { minLength: 1, maxLength: 3_000 }), (seenUs) => {
         const lateness = start(0);
-        for (const us of seenUs) lateness.saw(us, 5 * HOUR_MS);
+        for (const us of seenUs) lateness.late(us, 5 * HOUR_MS);
         const sorted = seenUs.toSorted((a, b) => a - b);
         const quantileUs = sorted[Math.ceil(0.999 * sorted.length) - 1]!;
         const overlapUs = lateness.overlapUs(5 * HOUR_MS);
