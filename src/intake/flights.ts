@@ -37,6 +37,9 @@ const SUSPICIOUS_ROWS = 20;
 /** Flights asked for one by one before `Status=active` is cheaper. */
 const SINGLE_READS = 2;
 
+/** Of a Flight's log, whose end tells of the failure. */
+const LOG_ENTRIES = 50;
+
 const ANCHOR_MARGIN_US = 1_100_000;
 
 export interface FlightWatchOptions {
@@ -53,6 +56,8 @@ export interface FlightWatchOptions {
   readonly names: Names;
   readonly birdStatus: () => string | undefined;
   readonly retentionMs: number;
+  /** No larger page is asked for. */
+  readonly pageSize: () => number;
   readonly overlapUs: () => number;
   /** Told how late a Flight was that came behind the cursor. */
   readonly late: (latenessUs: number) => void;
@@ -164,7 +169,8 @@ export function createFlightWatch(options: FlightWatchOptions): FlightWatch {
     if (!client.slack()) return {};
     rows.requests += 1;
     try {
-      const query = { page: 0, pageSize: 50, ascending: false };
+      const pageSize = Math.min(LOG_ENTRIES, options.pageSize());
+      const query = { page: 0, pageSize, ascending: false };
       const answer = await client.getFlightLogs(options.nestId(), birdId, flight.id, query);
       const entries = answer.value.items.flatMap((item) => (item.ok ? [item.entry] : []));
       entries.sort((a, b) => b.createdAt.us - a.createdAt.us);
@@ -236,8 +242,8 @@ export function createFlightWatch(options: FlightWatchOptions): FlightWatch {
         const seenUs = rows.serverTimeUs ?? observedAtUs;
         const plainEnd = given ?? { us: seenUs, text: formatInstant(seenUs) };
         const isBefore = (us: number) => !record && us < options.watchedSinceUs();
-        // An end of which the service does not say when, met at the first reading of the Bird: the start must do.
-        const byStart = !given && cursorUs === 0;
+        // An end of which the service does not say when, of a Flight never met before: its start must do.
+        const byStart = !given && !record;
         let historic = isBefore(byStart ? startedAtUs : plainEnd.us);
         const asksLog = flight.status === 'failed' && (!historic || byStart);
         const log = asksLog ? await readFailure(flight, rows) : {};
@@ -246,7 +252,7 @@ export function createFlightWatch(options: FlightWatchOptions): FlightWatch {
         if (flight.status === 'failed' && !historic && !reason && !awaitingMessage.has(flight.id)) {
           awaitingMessage.add(flight.id);
           again = true;
-          if (!record) changes.push({ ...next, status: 'active', open: true, ends: 0 });
+          changes.push({ ...next, status: 'active', open: true, ends: record?.ends ?? 0 });
           continue;
         }
         changes.push(next);
@@ -343,7 +349,8 @@ function windowStart(
       startUs = Math.min(startUs, record.startedAtUs - ANCHOR_MARGIN_US);
     }
   }
-  return startUs;
+  // What started before the first reading's beginning and was not in the air then is nobody's news.
+  return Math.max(startUs, options.firstFromUs());
 }
 
 function collect(items: readonly Parsed<Flight>[], rows: Rows, startsUs: number[]): void {

@@ -108,11 +108,11 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     report,
     firstFromUs: () => watchedSinceUs() - poll.initialLookbackMs * 1000,
     watchedSinceUs,
+    pageSize: () => pageSize,
   };
   const lateness = new Map(FEEDS.map((feed) => [feed, createLateness(poll.overlapMs * 1000, clock)]));
   const paged = {
     ...shared,
-    pageSize: () => pageSize,
     shrinkPages() {
       if (pageSize === 1) return false;
       pageSize = Math.max(1, Math.floor(pageSize / 2));
