@@ -1,0 +1,114 @@
+/**
+ * Runs many worlds on all cores, or one world that is to be looked at:
+ *
+ *   node test/simulation/main.ts --seeds 2000 [--from 1] [--hours 6 | --days 7] [--jobs 2]
+ *   node test/simulation/main.ts --seed 17 [--hours 6 | --days 7]
+ *
+ * Ends with 1 when anything was found. Each world that failed is named by the one command that repeats it.
+ */
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { createDelays } from './delays.ts';
+import { createPool } from './pool.ts';
+import { type Outcome, runSeed } from './run.ts';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    seeds: { type: 'string', default: '100' },
+    from: { type: 'string', default: '1' },
+    hours: { type: 'string', default: '6' },
+    days: { type: 'string' },
+    jobs: { type: 'string', default: String(availableParallelism()) },
+  },
+});
+const hours = values.days === undefined ? Number(values.hours) : Number(values.days) * 24;
+const span = values.days === undefined ? `--hours ${values.hours}` : `--days ${values.days}`;
+/** Failed worlds that are shown one by one. */
+const MOST_SHOWN = 20;
+/** How often progress is told where it cannot be drawn. */
+const PLAIN_PROGRESS_MS = 10_000;
+
+process.exitCode = values.seed === undefined ? await many() : await one(Number(values.seed));
+
+async function one(seed: number): Promise<number> {
+  const startedMs = performance.now();
+  const outcome = await runSeed(seed, { hours });
+  for (const { fault, check, what } of outcome.findings) console.log(`${fault}: ${check}: ${what}`);
+  const delays = createDelays();
+  delays.add(outcome.delaysMs);
+  console.log(
+    [
+      `seed ${seed}: ${outcome.events} events in ${hours} hours and ${outcome.lives} lives`,
+      `${outcome.requests} requests, ${outcome.unavoidable} unavoidable repeats`,
+      `delay p50 ${seconds(delays.quantile(0.5))}, p99 ${seconds(delays.quantile(0.99))}`,
+      `${whole(outcome.virtualMs / (performance.now() - startedMs))} times as fast as life`,
+      `accepted calls ${outcome.digest.slice(0, 16)}`,
+    ].join('\n'),
+  );
+  return outcome.findings.length === 0 ? 0 : 1;
+}
+
+async function many(): Promise<number> {
+  const count = Number(values.seeds);
+  const first = Number(values.from);
+  const jobs = Math.min(count, Number(values.jobs));
+  const pool = createPool(jobs);
+  const delays = createDelays();
+  const failed: Outcome[] = [];
+  const sums = { done: 0, events: 0, requests: 0, lives: 0, unavoidable: 0, virtualMs: 0 };
+  const startedMs = performance.now();
+  let toldMs = startedMs;
+  const speed = () => sums.virtualMs / (performance.now() - startedMs);
+
+  function tell(): void {
+    const leftMs = ((performance.now() - startedMs) / sums.done) * (count - sums.done);
+    const bar = '█'.repeat(Math.floor((30 * sums.done) / count)).padEnd(30, '░');
+    const text = `${bar} ${sums.done}/${count} worlds, ${failed.length} failed, ${whole(speed())} × life, ${whole(leftMs / 1000)} s left`;
+    if (process.stderr.isTTY) process.stderr.write(`\r${text}  `);
+    else if (performance.now() - toldMs > PLAIN_PROGRESS_MS) {
+      toldMs = performance.now();
+      process.stderr.write(`${text}\n`);
+    }
+  }
+
+  await Promise.all(
+    Array.from({ length: count }, async (_, index) => {
+      const outcome = await pool.run({ seed: first + index, hours });
+      sums.done += 1;
+      for (const key of ['events', 'requests', 'lives', 'unavoidable', 'virtualMs'] as const) {
+        sums[key] += outcome[key];
+      }
+      delays.add(outcome.delaysMs);
+      if (outcome.findings.length > 0) failed.push(outcome);
+      tell();
+    }),
+  );
+  await pool.close();
+  if (process.stderr.isTTY) process.stderr.write('\n');
+
+  const findings = failed.flatMap((outcome) => outcome.findings);
+  const found = (fault: string) => findings.filter((one) => one.fault === fault).length;
+  console.log(`worlds       ${count} of ${whole(sums.virtualMs / count / 3_600_000)} virtual hours, ${sums.lives} lives
+events       ${sums.events}
+lost         ${found('lost')}
+invented     ${found('invented')}
+repeated     ${found('repeated')} (and ${sums.unavoidable} messages that were unavoidable, under the same id)
+unexplained  ${found('unexplained')}
+delay        p50 ${seconds(delays.quantile(0.5))}, p99 ${seconds(delays.quantile(0.99))}
+requests     ${sums.requests}
+speed        ${whole(speed())} times life, ${whole(speed() / jobs)} on each of ${jobs} threads`);
+  for (const { seed, findings: own } of failed.toSorted((a, b) => a.seed - b.seed).slice(0, MOST_SHOWN)) {
+    const names = [...new Set(own.map(({ fault, check }) => `${fault} (${check})`))].join(', ');
+    console.log(`\nseed ${seed}: ${names}\n  node test/simulation/main.ts --seed ${seed} ${span}`);
+  }
+  return failed.length === 0 ? 0 : 1;
+}
+
+function whole(value: number): string {
+  return Math.round(value).toLocaleString('en');
+}
+
+function seconds(ms: number | undefined): string {
+  return ms === undefined ? '-' : `${(ms / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,106 @@
+/**
+ * One life of the daemon's process, which can end at once. A dead process does nothing more: its timers never ring,
+ * its transactions that were not committed are gone, its requests are never answered. So everything that the daemon
+ * holds of the outside is given to it through here.
+ */
+import type { Clock } from '../../src/clock.ts';
+import type { Store } from '../../src/store/store.ts';
+
+/** Where a process is killed. */
+export type CrashPoint = 'rolled_back' | 'committed' | 'sending' | 'accepted';
+
+export interface Mortal {
+  readonly clock: Clock;
+  isDead(): boolean;
+  /** Infinity while it lives. */
+  diedAtUs(): number;
+  die(): void;
+  /** To die at a point of this kind, after so many more have been passed. */
+  doom(point: CrashPoint, passing: number): void;
+  /** Not to die after all. */
+  pardon(): void;
+  /** Asked at every point; true: the life ends here. */
+  endsAt(point: CrashPoint): boolean;
+  store(inner: Store): Store;
+  /** The answer, or none for the dead. */
+  answer<T>(promise: Promise<T>): Promise<T>;
+}
+
+export function createMortal(base: Clock, aheadUs: () => number, died: () => void): Mortal {
+  const timers = new Set<() => void>();
+  let dead = false;
+  let diedAtUs = Number.POSITIVE_INFINITY;
+  let fate: { readonly point: CrashPoint; left: number } | undefined;
+
+  const mortal: Mortal = {
+    clock: {
+      nowUs: () => base.nowUs() + aheadUs(),
+      monotonicMs: base.monotonicMs,
+      setTimer(ms, wake) {
+        if (dead) return () => {};
+        const cancel = base.setTimer(ms, () => {
+          timers.delete(cancel);
+          wake();
+        });
+        timers.add(cancel);
+        return () => {
+          timers.delete(cancel);
+          cancel();
+        };
+      },
+    },
+    isDead: () => dead,
+    diedAtUs: () => diedAtUs,
+    die() {
+      if (dead) return;
+      dead = true;
+      diedAtUs = base.nowUs();
+      for (const cancel of timers) cancel();
+      timers.clear();
+      died();
+    },
+    doom(point, passing) {
+      fate = { point, left: passing };
+    },
+    pardon() {
+      fate = undefined;
+    },
+    endsAt(point) {
+      if (dead) return true;
+      if (fate?.point !== point) return false;
+      fate.left -= 1;
+      if (fate.left >= 0) return false;
+      mortal.die();
+      return true;
+    },
+    answer: (promise) =>
+      new Promise((resolve, reject) => {
+        promise.then(
+          (value) => {
+            if (!dead) resolve(value);
+          },
+          (error) => {
+            if (!dead) reject(error);
+          },
+        );
+      }),
+    store: (inner) => ({
+      transaction(work) {
+        const committed = inner.transaction(async (tx) => {
+          if (dead) throw new Error('a dead process begins no transaction');
+          const value = await work(tx);
+          if (mortal.endsAt('rolled_back')) throw new Error('the process died before the commit');
+          return value;
+        });
+        return mortal.answer(
+          committed.then((value) => {
+            mortal.endsAt('committed');
+            return value;
+          }),
+        );
+      },
+      close: inner.close,
+    }),
+  };
+  return mortal;
+}

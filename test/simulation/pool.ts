@@ -1,0 +1,63 @@
+/** Runs worlds on several cores: one thread each, one world at a time. */
+import { Worker } from 'node:worker_threads';
+import type { Outcome } from './run.ts';
+
+export interface Task {
+  readonly seed: number;
+  readonly hours: number;
+  /** A known-bad daemon of the zoo by its name. */
+  readonly variant?: string;
+}
+
+export interface Pool {
+  run(task: Task): Promise<Outcome>;
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  readonly task: Task;
+  readonly resolve: (outcome: Outcome) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+export function createPool(threads: number): Pool {
+  const waiting: Waiting[] = [];
+  const idle: Worker[] = [];
+  const busy = new Map<Worker, Waiting>();
+  const workers = Array.from({ length: threads }, () => new Worker(new URL('./worker.ts', import.meta.url)));
+
+  function next(): void {
+    while (idle.length > 0 && waiting.length > 0) {
+      const worker = idle.pop()!;
+      const one = waiting.shift()!;
+      busy.set(worker, one);
+      worker.postMessage(one.task);
+    }
+  }
+
+  for (const worker of workers) {
+    idle.push(worker);
+    worker.on('message', (outcome: Outcome) => {
+      busy.get(worker)?.resolve(outcome);
+      busy.delete(worker);
+      idle.push(worker);
+      next();
+    });
+    worker.on('error', (error) => {
+      const one = busy.get(worker);
+      busy.delete(worker);
+      one?.reject(new Error(`seed ${one.task.seed} broke down`, { cause: error }));
+    });
+  }
+
+  return {
+    run: (task) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ task, resolve, reject });
+        next();
+      }),
+    async close() {
+      await Promise.all(workers.map((worker) => worker.terminate()));
+    },
+  };
+}

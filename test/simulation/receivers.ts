@@ -1,0 +1,228 @@
+/**
+ * Who is told: a webhook that takes every event, a webhook and a mailbox that take alerts. They refuse, do not answer,
+ * or accept and do not say so, by chance; and they remember every message that they accepted, and whether the sender
+ * was told that they did.
+ */
+import { createHash } from 'node:crypto';
+import type { Notification } from '../../src/alerts/group.ts';
+import { type Clock, type Random, sleep } from '../../src/clock.ts';
+import type { EmailIntegration } from '../../src/config/config.ts';
+import type { Channel, Outcome } from '../../src/delivery/channels/channel.ts';
+import { NestwatchError } from '../../src/errors.ts';
+import type { EventJson } from '../../src/event-json.ts';
+import type { HttpRequest, HttpResponse, Transport } from '../../src/transport.ts';
+import type { Mortal } from './mortal.ts';
+import type { ReceiverPlan } from './plan.ts';
+
+export type Inbox = 'lake' | 'hook' | 'mail';
+
+export interface Arrival {
+  readonly inbox: Inbox;
+  readonly id: string;
+  readonly atUs: number;
+  readonly events: readonly EventJson[];
+  readonly alerts: readonly ToldAlert[];
+  /** Who sent it. */
+  readonly life: Mortal;
+  /** When the sender got to know that it was accepted; Infinity for never. */
+  confirmedAtUs: number;
+}
+
+export interface ToldAlert {
+  readonly status: string;
+  readonly fingerprint: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly eventKeys: readonly string[];
+  readonly omitted: number;
+}
+
+export interface Receivers {
+  readonly arrivals: readonly Arrival[];
+  /** What a polite sender never does, in words. */
+  readonly complaints: readonly string[];
+  /** From now on everything is accepted at once. */
+  heal(): void;
+  transport(life: Mortal): Transport;
+  mail(life: Mortal): Channel<EmailIntegration>;
+  /** Of all accepted messages in their order. */
+  digest(): string;
+}
+
+type Message = Omit<Arrival, 'atUs' | 'life' | 'confirmedAtUs'>;
+
+/** What was met by one message so far. */
+interface Told {
+  /** Whose try is under way. */
+  inFlight: Mortal | undefined;
+  /** Who was asked to wait, until when, and how far its clock was ahead: one that is set may come sooner. */
+  limited: Mortal | undefined;
+  aheadUs: number;
+  notBeforeUs: number;
+  refusals: number;
+}
+
+/** What happens to one message. */
+type Fate = 'accepted' | Exclude<keyof ReceiverPlan, 'latencyMs'>;
+
+const TIMEOUT_MS = 10_000;
+const RETRY_AFTER_S = 20;
+
+export function createReceivers(clock: Clock, random: Random, plan: ReceiverPlan): Receivers {
+  const arrivals: Arrival[] = [];
+  const complaints: string[] = [];
+  const hash = createHash('sha256');
+  /** By inbox and id: what was said, and whether a try is under way. */
+  const known = new Map<string, Told>();
+  let isHealed = false;
+
+  function draw(): Fate {
+    if (isHealed) return 'accepted';
+    let chance = random();
+    const { latencyMs: _, ...shares } = plan;
+    for (const [fate, share] of Object.entries(shares)) {
+      chance -= share;
+      if (chance < 0) return fate as Fate;
+    }
+    return 'accepted';
+  }
+
+  const aheadOf = (life: Mortal) => life.clock.nowUs() - clock.nowUs();
+
+  /** One message on its way: what it meets, or never returns for a life that has ended. */
+  async function receive(life: Mortal, message: Message, body: string): Promise<Fate> {
+    const key = `${message.inbox} ${message.id}`;
+    const fresh: Told = { inFlight: undefined, limited: undefined, aheadUs: 0, notBeforeUs: 0, refusals: 0 };
+    const about = known.get(key) ?? fresh;
+    known.set(key, about);
+    if (about.inFlight === life) complaints.push(`${key} was sent while it was still under way`);
+    if (about.limited === life && about.aheadUs === aheadOf(life) && clock.nowUs() < about.notBeforeUs)
+      complaints.push(`${key} was sent before its Retry-After had passed`);
+    about.inFlight = life;
+
+    let fate = draw();
+    // A third refusal would end the delivery for good, and be right.
+    if (fate === 'notFound' && about.refusals === 2) fate = 'accepted';
+    if (fate === 'notFound') about.refusals += 1;
+    const isAccepted = fate === 'accepted' || fate === 'acceptedTimeout' || fate === 'acceptedReset';
+    const delayMs = isHealed ? 0 : random() * plan.latencyMs;
+    if (life.endsAt('sending')) return never();
+    if (delayMs > 0) await sleep(life.clock, delayMs / 2);
+    let arrival: Arrival | undefined;
+    if (isAccepted) {
+      arrival = { ...message, atUs: clock.nowUs(), life, confirmedAtUs: Number.POSITIVE_INFINITY };
+      arrivals.push(arrival);
+      hash.update(`${arrival.atUs} ${key} ${body}\n`);
+      if (life.endsAt('accepted')) return never();
+    }
+    if (delayMs > 0) await sleep(life.clock, delayMs / 2);
+    if (fate === 'timeout' || fate === 'acceptedTimeout') await sleep(life.clock, TIMEOUT_MS);
+    if (arrival && fate === 'accepted' && !life.isDead()) arrival.confirmedAtUs = clock.nowUs();
+    if (fate === 'limited') {
+      about.notBeforeUs = clock.nowUs() + RETRY_AFTER_S * 1e6;
+      about.limited = life;
+      about.aheadUs = aheadOf(life);
+    }
+    about.inFlight = undefined;
+    return fate;
+  }
+
+  return {
+    arrivals,
+    complaints,
+    heal() {
+      isHealed = true;
+    },
+    digest: () => hash.copy().digest('hex'),
+    transport: (life) => ({
+      async send(request) {
+        return answerOf(await receive(life, messageOf(request), request.body ?? ''));
+      },
+      async close() {},
+    }),
+    mail: (life) => ({
+      async send(_integration, delivery, notification) {
+        if (notification.kind !== 'group') throw new NestwatchError('usage', 'events are not mailed');
+        const alerts = notification.alerts.map((alert) => told(alert));
+        const message = { inbox: 'mail', id: delivery.id, events: [], alerts } as const;
+        return outcomeOf(await receive(life, message, JSON.stringify(alerts)));
+      },
+      async close() {},
+    }),
+  };
+}
+
+function never(): Promise<never> {
+  return new Promise(() => {});
+}
+
+function told(alert: Extract<Notification, { kind: 'group' }>['alerts'][number]): ToldAlert {
+  const { status, fingerprint, labels, events, eventsOmitted } = alert;
+  return { status, fingerprint, labels, eventKeys: events.map(({ key }) => key), omitted: eventsOmitted };
+}
+
+function messageOf({ url, headers, body = '' }: HttpRequest): Message {
+  const id = headers['webhook-id'] ?? '';
+  if (url.endsWith('/lake')) {
+    const events = (JSON.parse(body) as { data: EventJson }[]).map(({ data }) => data);
+    return { inbox: 'lake', id, events, alerts: [] };
+  }
+  const { alerts } = JSON.parse(body) as {
+    alerts: (Pick<ToldAlert, 'status' | 'fingerprint' | 'labels'> & {
+      events: EventJson[];
+      events_omitted: number;
+    })[];
+  };
+  return {
+    inbox: 'hook',
+    id,
+    events: [],
+    alerts: alerts.map(({ events, events_omitted: omitted, ...alert }) => ({
+      ...alert,
+      eventKeys: events.map(({ key }) => key),
+      omitted,
+    })),
+  };
+}
+
+function answerOf(fate: Fate): HttpResponse {
+  const answer = (status: number, headers = {}) => ({ status, headers, body: '' });
+  switch (fate) {
+    case 'accepted':
+      return answer(200);
+    case 'unavailable':
+      return answer(503);
+    case 'limited':
+      return answer(429, { 'retry-after': String(RETRY_AFTER_S) });
+    case 'notFound':
+      return answer(404);
+    case 'unreachable':
+      throw new NestwatchError('unreachable', 'no answer from the receiver', {
+        cause: broken('ECONNREFUSED'),
+      });
+    case 'timeout':
+    case 'acceptedTimeout':
+      throw new NestwatchError('timeout', `the receiver did not answer within ${TIMEOUT_MS} ms`);
+    case 'acceptedReset':
+      throw new NestwatchError('unreachable', 'no answer from the receiver', { cause: broken('ECONNRESET') });
+  }
+}
+
+function broken(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
+
+function outcomeOf(fate: Fate): Outcome {
+  switch (fate) {
+    case 'accepted':
+      return { kind: 'accepted' };
+    case 'limited':
+      return { kind: 'failed', reason: 'rate_limited', error: '450', retryAfterMs: RETRY_AFTER_S * 1000 };
+    case 'unavailable':
+    case 'unreachable':
+      return { kind: 'failed', reason: 'unreachable', error: 'no answer' };
+    case 'notFound':
+      return { kind: 'refused', reason: 'rejected', error: '550' };
+    default:
+      return { kind: 'unknown', reason: 'timeout', error: 'no answer' };
+  }
+}

@@ -1,0 +1,276 @@
+/**
+ * One world from one seed: the whole daemon, the service of two regions and those who are told, in one process on a
+ * virtual clock. First a time of trouble, then a quiet time in which everything that is owed must be done.
+ */
+import { createDaemon, type Daemon, type DaemonParts } from '../../src/daemon.ts';
+import { openWebhookChannel } from '../../src/delivery/channels/webhook.ts';
+import type { Happening } from '../../src/report.ts';
+import { forked, seededRandom } from '../../src/simulator/seeded-random.ts';
+import { simulatorTransport } from '../../src/simulator/simulator-transport.ts';
+import { createWorld, type World } from '../../src/simulator/world.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { baseUrl, stageConfig } from '../acceptance/stage.ts';
+import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
+import { type Checked, check } from './checker.ts';
+import { beginLife, endLife, landEverywhere } from './life.ts';
+import { createManners } from './manners.ts';
+import { createMortal, type Mortal } from './mortal.ts';
+import { type Crash, type Plan, planOf, type Span } from './plan.ts';
+import { createReceivers, type Receivers } from './receivers.ts';
+
+/** A known-bad daemon: the parts that production uses, one of them replaced. */
+export type Variation = (parts: DaemonParts) => DaemonParts;
+
+export interface RunOptions extends Span {
+  readonly vary?: Variation;
+  /** Shown every happening, for a person who looks for a cause. */
+  readonly watch?: (happening: Happening, atUs: number) => void;
+  /** Shown what the run leaves behind. */
+  readonly inspect?: (remains: Remains) => void;
+}
+
+export interface Outcome extends Checked {
+  readonly seed: number;
+  readonly virtualMs: number;
+  readonly requests: number;
+  readonly lives: number;
+  /** The same for the same seed, always. */
+  readonly digest: string;
+}
+
+/** What a run leaves behind for the checker. */
+export interface Remains {
+  readonly plan: Plan;
+  readonly worlds: readonly World[];
+  readonly receivers: Receivers;
+  readonly store: Store;
+  /** Times in which no daemon lived. */
+  readonly down: readonly Interval[];
+  readonly happenings: HappeningCounts;
+  readonly complaints: readonly string[];
+  /** When the daemon first started, on the service's clock. */
+  readonly startedAtUs: number;
+  readonly endedAtUs: number;
+}
+
+export interface Interval {
+  readonly fromUs: number;
+  toUs: number;
+}
+
+export interface HappeningCounts {
+  /** Unforeseen errors, in words. */
+  readonly bugs: readonly string[];
+  /** Regions that were called down or unauthorized, with the instant on the service's clock. */
+  readonly alarms: readonly { readonly region: string; readonly health: string; readonly atUs: number }[];
+}
+
+/** A process that was asked to stop is killed after so long. */
+const STOP_WITHIN_MS = 8_000;
+/** A crash whose point does not come kills the process all the same. */
+const IDLE_CRASH_MS = 120_000;
+/** How long before the daemon's first start the regions have lived. */
+const HISTORY_MS = 2 * 3_600_000;
+/** What was still to come of an edit or a trigger ends by then; the last Flights are to be younger. */
+const LANDING_MS = 60_000;
+/** After the trouble: by then all of it has been read, and what happens next is newer than all that went wrong. */
+const RECOVERY_MS = 16 * 60_000;
+
+export async function runSeed(seed: number, options: RunOptions): Promise<Outcome> {
+  const plan = planOf(seed, options);
+  const random = seededRandom(seed);
+  const clock = createVirtualClock(TEST_START_US);
+  const worlds = plan.regions.map((region) =>
+    createWorld({
+      region: region.region,
+      clock,
+      random: seededRandom(region.seed),
+      token: 'token',
+      behaviours: region.behaviours,
+    }),
+  );
+  for (const [index, world] of worlds.entries()) {
+    const forMs = plan.safetyMs;
+    beginLife(world, plan.regions[index]!, { random: forked(random), historyMs: HISTORY_MS, forMs });
+  }
+  const receivers = createReceivers(clock, forked(random), plan.receivers);
+  const store = await openSqliteStore({ path: ':memory:', clock });
+  const bugs: string[] = [];
+  const alarms: { region: string; health: string; atUs: number }[] = [];
+  const down: Interval[] = [];
+  const complaints: string[] = [];
+  const config = stageConfig(
+    plan.regions.map(({ region }) => region),
+    plan,
+  );
+  let aheadMs = plan.clockAheadMs;
+  let lives = 0;
+  let doomed: Mortal | undefined;
+  let isTrouble = true;
+  let life!: { readonly mortal: Mortal; readonly daemon: Daemon; readonly stop: AbortController };
+
+  function report(happening: Happening): void {
+    options.watch?.(happening, clock.nowUs());
+    if (happening.what === 'trouble') bugs.push(`${happening.stage}: ${stackOf(happening.error)}`);
+    if (happening.what === 'poll' && happening.failure === 'bug') bugs.push(stackOf(happening.error));
+    if (happening.what === 'region_health' && happening.health !== 'up') {
+      alarms.push({ region: happening.region, health: happening.health, atUs: clock.nowUs() });
+    }
+  }
+
+  function start(): void {
+    lives += 1;
+    const mortal = createMortal(
+      clock,
+      () => Math.round(aheadMs * 1000),
+      () => down.push({ fromUs: clock.nowUs(), toUs: Number.POSITIVE_INFINITY }),
+    );
+    const stop = new AbortController();
+    const parts: DaemonParts = {
+      config,
+      store: mortal.store(store),
+      transportOf(region) {
+        const world = worlds.find((one) => one.region === region)!;
+        const manners = createManners(clock, region, complaints);
+        const inner = simulatorTransport({ [baseUrl(region)]: world });
+        return {
+          send: (request) =>
+            mortal.isDead() ? new Promise(() => {}) : mortal.answer(manners(inner, request)),
+          close: inner.close,
+        };
+      },
+      channels: {
+        webhook: openWebhookChannel({
+          openTransport: () => receivers.transport(mortal),
+          clock: mortal.clock,
+          version: 'simulation',
+        }),
+        email: receivers.mail(mortal),
+      },
+      clock: mortal.clock,
+      random: forked(random),
+      report: (happening) => {
+        if (!mortal.isDead()) report(happening);
+      },
+    };
+    const daemon = createDaemon(options.vary?.(parts) ?? parts);
+    life = { mortal, daemon, stop };
+    daemon.run(stop.signal).catch((error) => {
+      if (!mortal.isDead()) bugs.push(`the daemon ended: ${stackOf(error)}`);
+    });
+  }
+
+  function startAgain({ downMs, again }: Omit<Crash, 'atMs'>): void {
+    const leftMs = TEST_START_US / 1000 + plan.safetyMs - clock.nowUs() / 1000;
+    clock.setTimer(Math.min(downMs, Math.max(1000, leftMs)), () => {
+      down.at(-1)!.toUs = clock.nowUs();
+      start();
+      if (again) crash({ ...again, downMs });
+    });
+  }
+
+  /** Ends the present life as planned. */
+  function crash(planned: Omit<Crash, 'atMs'>): void {
+    const { kind, passing } = planned;
+    const { mortal, stop } = life;
+    if (mortal.isDead() || doomed === mortal || !isTrouble) return;
+    doomed = mortal;
+    let isOver = false;
+    const over = () => {
+      if (isOver) return;
+      isOver = true;
+      mortal.die();
+      startAgain(planned);
+    };
+    if (kind === 'stop') {
+      stop.abort();
+      clock.setTimer(STOP_WITHIN_MS, over);
+      return;
+    }
+    mortal.doom(kind, passing);
+    // Death is noticed within a second, which counts as time without a daemon.
+    const look = (leftMs: number) => {
+      if (mortal.isDead() || (leftMs <= 0 && isTrouble)) over();
+      else if (isTrouble) clock.setTimer(1000, () => look(leftMs - 1000));
+    };
+    look(IDLE_CRASH_MS);
+  }
+
+  for (const [index, { outages }] of plan.regions.entries()) {
+    const world = worlds[index]!;
+    for (const { atMs, forMs, kind } of outages) {
+      clock.setTimer(atMs, () => (kind === 'token' ? world.refuseToken() : world.goDown(kind)));
+      clock.setTimer(atMs + forMs, () => (kind === 'token' ? world.acceptToken() : world.comeUp()));
+    }
+  }
+  for (const { atMs, byMs } of plan.clockSteps) {
+    clock.setTimer(atMs, () => {
+      aheadMs += byMs;
+    });
+  }
+  for (const planned of plan.crashes) clock.setTimer(planned.atMs, () => crash(planned));
+
+  start();
+  await clock.advance(plan.safetyMs);
+  isTrouble = false;
+  life.mortal.pardon();
+  for (const world of worlds) {
+    calm(world);
+    endLife(world, forked(random));
+  }
+  receivers.heal();
+  await clock.advance(RECOVERY_MS);
+  for (const world of worlds) endLife(world, forked(random));
+  await clock.advance(LANDING_MS);
+  for (const world of worlds) landEverywhere(world);
+  await clock.advance(plan.livenessMs - RECOVERY_MS - LANDING_MS);
+  const remains: Remains = {
+    plan,
+    worlds,
+    receivers,
+    store,
+    down,
+    happenings: { bugs, alarms },
+    complaints,
+    startedAtUs: TEST_START_US,
+    endedAtUs: clock.nowUs(),
+  };
+  options.inspect?.(remains);
+  const checked = await check(remains);
+  life.mortal.die();
+  await store.close();
+  return {
+    ...checked,
+    seed,
+    virtualMs: plan.safetyMs + plan.livenessMs,
+    requests: worlds.reduce((sum, world) => sum + world.requests().total, 0),
+    lives,
+    digest: receivers.digest(),
+  };
+}
+
+/** The end of the trouble. What the service is like stays; what goes wrong in it stops. */
+function calm(world: World): void {
+  world.comeUp();
+  world.acceptToken();
+  Object.assign(world.behaviours, {
+    lateShare: 0,
+    tooManyRequests: 0,
+    error500: 0,
+    error502: 0,
+    error503: 0,
+    error504: 0,
+    html: 0,
+    htmlOk: 0,
+    reset: 0,
+    cut: 0,
+    truncated: 0,
+    slow: 0,
+    requestsPerSecond: 0,
+  });
+}
+
+function stackOf(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}

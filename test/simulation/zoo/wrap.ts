@@ -1,0 +1,44 @@
+/** Ways to replace one part of what the daemon is given, as the edge could. */
+import type { DaemonParts } from '../../../src/daemon.ts';
+import type { Outcome } from '../../../src/delivery/channels/channel.ts';
+import type { Store, Transaction } from '../../../src/store/store.ts';
+import type { HttpRequest, HttpResponse, Transport } from '../../../src/transport.ts';
+
+export function withStore(parts: DaemonParts, change: (store: Store) => Partial<Store>): DaemonParts {
+  return { ...parts, store: { ...parts.store, ...change(parts.store) } };
+}
+
+/** Replaces methods of every transaction. */
+export function withTransaction(
+  parts: DaemonParts,
+  change: (tx: Transaction) => Partial<Transaction>,
+): DaemonParts {
+  return withStore(parts, (store) => ({
+    transaction: (work) => store.transaction((tx) => work({ ...tx, ...change(tx) })),
+  }));
+}
+
+export type Send = (request: HttpRequest) => Promise<HttpResponse>;
+
+/** Stands between the daemon and a region; called once for every life. */
+export function withRegion(parts: DaemonParts, between: (send: Send, region: string) => Send): DaemonParts {
+  return {
+    ...parts,
+    transportOf(region): Transport {
+      const inner = parts.transportOf(region);
+      return { send: between((request) => inner.send(request), region), close: () => inner.close() };
+    },
+  };
+}
+
+/** Changes how the tries of both channels end. */
+export function withOutcome(parts: DaemonParts, change: (outcome: Outcome) => Outcome): DaemonParts {
+  const { webhook, email } = parts.channels;
+  return {
+    ...parts,
+    channels: {
+      webhook: { ...webhook, send: async (...args) => change(await webhook.send(...args)) },
+      email: { ...email, send: async (...args) => change(await email.send(...args)) },
+    },
+  };
+}

@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest';
+import { runSeed } from '../run.ts';
+import { VARIANTS } from './variants.ts';
+
+/** Where these are found at once; `node test/simulation/zoo/main.ts` hunts all of them. */
+const FOUND_IN: Readonly<Record<string, number>> = {
+  no_dedupe: 1,
+  dedupe_by_content: 1,
+  open_flights_forgotten: 1,
+  watch_begins_anew: 1,
+  retry_after_ignored: 1,
+  settled_before_sending: 1,
+  lease_ignored: 1,
+  new_id_for_each_try: 1,
+};
+
+describe('the simulation finds a daemon', () => {
+  test.each(VARIANTS.filter(({ name }) => name in FOUND_IN))(
+    '$name: $mistake',
+    async ({ name, vary, by }) => {
+      const { findings } = await runSeed(FOUND_IN[name]!, { hours: 2, vary });
+      expect(findings.map(({ fault }) => fault)).toContain(by);
+    },
+  );
+
+  test('only by its mistake: the same worlds are clean without it', async () => {
+    for (const seed of new Set(Object.values(FOUND_IN))) {
+      expect((await runSeed(seed, { hours: 2 })).findings).toEqual([]);
+    }
+  });
+});
