@@ -20,7 +20,6 @@
 import type { PageQuery } from '../service/client.ts';
 import type { Page, Parsed } from '../service/resources.ts';
 import type { LogEntry } from './log-stream.ts';
-import { createPageRows } from './page-rows.ts';
 import { findEdge } from './quiet-edge.ts';
 import { ANCHOR_MARGIN_US, nextPosition, type Position, startOf } from './sweep.ts';
 
@@ -131,9 +130,9 @@ export function createAudit(stream: AuditedStream, options: AuditOptions): Audit
 
   const isCounted = (part: Part) => isCountTrue && !part.isDense;
 
-  function ask(window: Window, pageSize: number): Promise<Page<LogEntry>> {
+  function ask({ fromUs, toUs }: Window, pageSize: number, page = 0): Promise<Page<LogEntry>> {
     requests += 1;
-    return stream.ask({ page: 0, pageSize, ascending: true, fromUs: window.fromUs, toUs: window.toUs });
+    return stream.ask({ page, pageSize, ascending: true, fromUs, toUs });
   }
 
   /** Whether `sum` is what the service counts in the part, now if not before. */
@@ -218,7 +217,7 @@ export function createAudit(stream: AuditedStream, options: AuditOptions): Audit
       total = page.totalCount;
     }
     if (piece.fromUs === part.fromUs && piece.toUs === part.toUs) part.total = total;
-    if (total === null || page.items.length > total) doubt(part);
+    if (total === null) doubt(part);
     else if (page.items.length === total) {
       await settle(piece, page.items);
       await finish(piece, total);
@@ -236,31 +235,29 @@ export function createAudit(stream: AuditedStream, options: AuditOptions): Audit
     else beginAnew(piece.of, { isDense: true });
   }
 
-  /** Reads the piece to its end, which no count decides. */
+  /**
+   * Reads the piece to its end. While its count is trusted it is no longer than a page should be, and pages follow one
+   * another until there are as many rows as are counted; else it is swept, and only an empty page ends it.
+   */
   async function read(piece: Piece): Promise<void> {
     const part = piece.of;
-    const marginUs = isCounted(part) ? 0 : ANCHOR_MARGIN_US;
-    const rows = createPageRows();
+    const isTrusted = isCounted(part);
+    const marginUs = isTrusted ? 0 : ANCHOR_MARGIN_US;
+    const rows: Parsed<LogEntry>[] = [];
     let total: number | null = null;
     let at: Position | 'end' = startOf(piece.fromUs - marginUs);
-    for (let first = true; at !== 'end'; first = false) {
-      const pageSize = stream.pageSize();
-      requests += 1;
-      const query: PageQuery = { page: at.page, pageSize, ascending: true, fromUs: at.fromUs };
-      const page = await stream.ask({ ...query, toUs: piece.toUs + marginUs });
-      if (first) total = page.totalCount;
-      rows.add(page.items);
-      at = nextPosition(at, {
-        count: page.items.length,
-        pageSize: page.pageSize !== null && page.pageSize > 0 ? page.pageSize : pageSize,
-        totalCount: Number.MAX_SAFE_INTEGER,
-        instantsUs: page.items.flatMap((item) => (item.ok ? [item.entry.createdAt.us] : [])),
-      });
+    while (at !== 'end') {
+      const window = { fromUs: at.fromUs, toUs: piece.toUs + marginUs };
+      const page = await ask(window, stream.pageSize(), at.page);
+      rows.push(...page.items);
+      total = page.totalCount;
+      if (!isTrusted) at = sweptOn(at, page, stream.pageSize());
+      else at = page.items.length > 0 && rows.length < (total ?? 0) ? { ...at, page: at.page + 1 } : 'end';
     }
-    await settle(piece, rows.items());
-    if (!isCounted(part)) return finish(piece, 0);
-    if (total === null || rows.count() > total) return doubt(part);
-    const missing = total - rows.count();
+    await settle(piece, rows);
+    if (!isTrusted) return finish(piece, 0);
+    if (total === null || rows.length > total) return doubt(part);
+    const missing = total - rows.length;
     const isWide = piece.toUs - piece.fromUs > GAP_US || part.pieces === 1;
     if (missing > 0 && isWide && !part.isKnownGap && (await halve(piece))) return;
     await finish(piece, total, missing);
@@ -284,6 +281,16 @@ export function createAudit(stream: AuditedStream, options: AuditOptions): Audit
       return { gaps: isCountTrue ? gaps : [], recovered, isDeleted, isCountTrue };
     },
   };
+}
+
+/** Where a sweep goes on of which no count says that it ends. */
+function sweptOn(at: Position, { items, pageSize }: Page<LogEntry>, asked: number): Position | 'end' {
+  return nextPosition(at, {
+    count: items.length,
+    pageSize: pageSize !== null && pageSize > 0 ? pageSize : asked,
+    totalCount: Number.MAX_SAFE_INTEGER,
+    instantsUs: items.flatMap((item) => (item.ok ? [item.entry.createdAt.us] : [])),
+  });
 }
 
 /** The window without its known gaps, and those; the newest first, since the last piece is worked off first. */

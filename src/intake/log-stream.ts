@@ -132,7 +132,9 @@ export function createLogStream<T extends LogEntry>(
         const query = { page: from.page, pageSize, ascending: true, fromUs: from.fromUs };
         return { answer: await source.read(query), pageSize, at: from };
       } catch (error) {
-        if (!isRefused(error) || !options.shrinkPages()) throw error;
+        if (!isRefused(error)) throw error;
+        // Streams share the size: another one may have met the same refusal, and asked for less already.
+        if (options.pageSize() >= pageSize && !options.shrinkPages()) throw error;
         // Page numbers count in page sizes: after a change they begin anew.
         from = startOf(from.fromUs);
       }

@@ -340,18 +340,41 @@ describe('what audits cost', () => {
   });
 });
 
-test('how far sweeps look back is learned from what audits had to find, and then sweeps find it', async () => {
-  stage = await openStage({
-    regions: ['eu'],
-    poll: { overlapMs: 10_000 },
-    behaviours: { eu: { lateShare: 0.03, lateMinMs: 60_000, lateMaxMs: 90_000 } },
-    before: busy,
+describe('how far polls look back is learned from what audits and reviews had to find', () => {
+  const LATE_A_MINUTE: Partial<Behaviours> = { lateShare: 0.03, lateMinMs: 60_000, lateMaxMs: 90_000 };
+
+  test('and then sweeps find late entries by themselves', async () => {
+    stage = await openStage({
+      regions: ['eu'],
+      poll: { overlapMs: 10_000 },
+      behaviours: { eu: LATE_A_MINUTE },
+      before: busy,
+    });
+    await stage.minutesPass(60);
+    const learning = counted('recovered', 'bird_log');
+    expect(learning).toBeGreaterThan(2);
+    await stage.minutesPass(120);
+    expect(counted('recovered', 'bird_log') - learning).toBe(0);
+    expect(lost()).toEqual([]);
+    expect(Math.max(...delaysUs('bird_log').slice(-500))).toBeLessThan(MINUTE_US);
   });
-  await stage.minutesPass(60);
-  const learning = counted('recovered', 'bird_log');
-  expect(learning).toBeGreaterThan(2);
-  await stage.minutesPass(120);
-  expect(counted('recovered', 'bird_log') - learning).toBe(0);
-  expect(lost()).toEqual([]);
-  expect(Math.max(...delaysUs('bird_log').slice(-500))).toBeLessThan(MINUTE_US);
+
+  test('and then polls find late Flights by themselves', async () => {
+    stage = await openStage({
+      regions: ['eu'],
+      poll: { overlapMs: 10_000 },
+      behaviours: { eu: LATE_A_MINUTE },
+      before(world) {
+        const { id } = world.addNest({ name: 'Legal' });
+        const bird = world.addBird(id, { name: 'Contracts', triggerType: 'event' });
+        world.every(10_000, () => world.startFlight(bird.id, { endsAs: 'succeeded' }));
+      },
+    });
+    await stage.minutesPass(4 * 60);
+    const learning = counted('recovered', 'flight');
+    expect(learning).toBeGreaterThan(2);
+    await stage.minutesPass(3 * 60);
+    expect(counted('recovered', 'flight') - learning).toBe(0);
+    expect(lost()).toEqual([]);
+  });
 });

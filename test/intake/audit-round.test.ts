@@ -8,6 +8,7 @@ import type { Happening } from '../../src/report.ts';
 import type { PageQuery } from '../../src/service/client.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { event } from '../store/contract/samples.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
@@ -60,6 +61,8 @@ function openRound(): AuditRound {
 interface Given {
   readonly fromMsAgo: number;
   readonly instantsUs?: readonly number[];
+  /** Counted, and not listed. */
+  readonly hiddenUs?: readonly number[];
 }
 
 async function add(birdId: string, given?: Given): Promise<{ given: Given | undefined; kept: number }> {
@@ -74,10 +77,13 @@ async function add(birdId: string, given?: Given): Promise<{ given: Given | unde
     async ask(query) {
       asked.push({ birdId, query });
       if (failure?.birdId === birdId) throw new NestwatchError(failure.code, 'no');
+      const isAsked = (us: number) => us >= query.fromUs! && us <= query.toUs!;
       const items = (state.given?.instantsUs ?? [])
-        .filter((us) => us >= query.fromUs! && us <= query.toUs!)
+        .filter(isAsked)
         .map((us) => ({ ok: true as const, entry: { id: String(us), createdAt: { us, text: '' } } }));
-      return { items, totalCount: items.length, page: 0, pageSize: query.pageSize };
+      const hidden = (state.given?.hiddenUs ?? []).filter(isAsked);
+      const totalCount = items.length + hidden.length;
+      return { items: query.page === 0 ? items : [], totalCount, page: query.page, pageSize: query.pageSize };
     },
     async keep(items) {
       state.kept += items.length;
@@ -173,12 +179,91 @@ describe('a failure', () => {
     expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(0);
   });
 
-  test('that would come again is left to the next audit', async () => {
+  test('that would come again is left to the next audit, which begins anew', async () => {
     await add('1', BUSY);
     failure = { birdId: '1', code: 'bad_request' };
     await pass(9 * MINUTE_MS);
     expect(asked).toHaveLength(1);
+    failure = undefined;
+    await pass(2 * MINUTE_MS);
+    expect(asked).toHaveLength(2);
+    expect(asked[1]!.query.toUs).toBeGreaterThan(asked[0]!.query.toUs!);
   });
+});
+
+describe('a gap', () => {
+  const gapFacts = () =>
+    committed
+      .flatMap((batch) => batch.facts ?? [])
+      .flatMap((one) => (one.fact === 'feed_gap' && one.feed === 'bird_log' ? [one.missing] : []));
+
+  test('holds back what is proven from the first audit on, and is told by the second', async () => {
+    const hiddenUs = [usAgo(30 * MINUTE_MS)];
+    await add('1', { ...BUSY, hiddenUs });
+    await pass(MINUTE_MS);
+    expect(round.verifiedUntilUs('bird_log')).toBeLessThanOrEqual(hiddenUs[0]!);
+    expect(gapFacts()).toEqual([0]);
+    await pass(10 * MINUTE_MS);
+    expect(gapFacts()).toEqual([0, 1]);
+    expect(happenings).toContainEqual({ what: 'missing', region: 'eu', feed: 'bird_log', count: 1 });
+    await pass(HOUR_MS);
+    expect(gapFacts()).toEqual([0, 1]);
+  });
+
+  test('is told again by a new life, so that an alert of it cannot be lost', async () => {
+    const hiddenUs = [usAgo(30 * MINUTE_MS)];
+    await add('1', { ...BUSY, hiddenUs });
+    await pass(11 * MINUTE_MS);
+    committed = [];
+    round = openRound();
+    await round.load();
+    await add('1', { ...BUSY, hiddenUs });
+    await pass(MINUTE_MS);
+    expect(gapFacts()).toEqual([1]);
+  });
+
+  test('is over when it heals, when its Bird is gone, and when it is older than what is kept', async () => {
+    const given = { ...BUSY, hiddenUs: [usAgo(30 * MINUTE_MS)] };
+    const healing = await add('1', given);
+    await add('2', given);
+    await add('3', given);
+    await pass(11 * MINUTE_MS);
+    expect(gapFacts().at(-1)).toBe(3);
+    healing.given = BUSY;
+    await pass(10 * MINUTE_MS);
+    expect(gapFacts().at(-1)).toBe(2);
+    round.remove('logs/2');
+    await pass(10 * MINUTE_MS);
+    expect(gapFacts().at(-1)).toBe(1);
+    await pass(30 * 24 * HOUR_MS);
+    expect(gapFacts().at(-1)).toBe(0);
+    expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(HOUR_MS));
+  });
+});
+
+test('an entry that the store knows under another instant is not kept again', async () => {
+  const us = usAgo(30 * MINUTE_MS);
+  const stream = await add('1', { ...BUSY, instantsUs: [us] });
+  await store.transaction(async (tx) => {
+    const { stream: number } = await tx.openStream('eu', 'bird_log', '1');
+    const known = event(String(us), {
+      feed: 'bird_log',
+      birdId: '1',
+      occurredAtUs: us - 10 * MINUTE_MS * 1000,
+    });
+    await tx.insertEvents(number, [known]);
+  });
+  await pass(MINUTE_MS);
+  expect(asked).toHaveLength(1);
+  expect(stream.kept).toBe(0);
+});
+
+test('no audit looks at what the store may have deleted already', async () => {
+  await add('1', { ...BUSY });
+  await pass(40 * 24 * HOUR_MS);
+  const oldestMs = Math.max(...asked.map(({ query }) => (query.toUs! - query.fromUs!) / 1000));
+  expect(oldestMs).toBeGreaterThan(28 * 24 * HOUR_MS);
+  expect(oldestMs).toBeLessThan(28.5 * 24 * HOUR_MS);
 });
 
 describe('what is proven of a feed', () => {

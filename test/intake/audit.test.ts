@@ -139,6 +139,9 @@ describe('entries that the service deleted', () => {
     const all = evenly(100);
     const outcome = await run(world(all.slice(30), all));
     expect(outcome).toMatchObject({ requests: 1, recovered: 0, isDeleted: false });
+    const few = evenly(9);
+    expect(await run(world(few.slice(3), few))).toMatchObject({ isDeleted: false });
+    expect(await run(world([], few))).toMatchObject({ isDeleted: false });
   });
 
   test('hide as many missing ones from counts, and none from pages', async () => {
@@ -182,7 +185,10 @@ describe('gaps', () => {
   test('a malformed entry and one that is listed twice are counted and are no gaps', async () => {
     const all = evenly(50);
     const odd = [...all, { id: '{}', us: all[20]!.us + SECOND_US, isMalformed: true }, all[30]!];
-    expect(await run(world(odd, all))).toMatchObject({ gaps: [], recovered: 0, isCountTrue: true });
+    for (const maxPageSize of [1000, 3]) {
+      const outcome = await run(world(odd, all, { ...PLAIN, maxPageSize }));
+      expect(outcome).toMatchObject({ gaps: [], recovered: 0, isCountTrue: true });
+    }
   });
 });
 
@@ -215,15 +221,51 @@ describe('counts that lie', () => {
     expect(outcome.requests).toBeLessThanOrEqual(25);
   });
 
-  test('a count that changes once between two requests is given another chance', async () => {
+  test.each([1, -1])('counts that are wrong by %d for one request are given another chance', async (by) => {
     const all = evenly(200);
-    let asked = 0;
-    const total = (count: number) => {
-      asked += 1;
-      return asked === 3 ? count + 1 : count;
-    };
-    const outcome = await run(world(all, without(all, 50), { ...PLAIN, total }));
+    // One less at first would be just what the store has.
+    for (let wrong = by > 0 ? 1 : 2; wrong <= 20; wrong += 1) {
+      let asked = 0;
+      const total = (count: number) => {
+        asked += 1;
+        return asked === wrong ? count + by : count;
+      };
+      const outcome = await run(world(all, without(all, 50), { ...PLAIN, total }));
+      expect(outcome).toMatchObject({ gaps: [], recovered: 1, isCountTrue: true });
+    }
+  });
+
+  test('make no gaps, neither in a short window nor of what was taken for one', async () => {
+    const total = (count: number) => count + 1;
+    const window = { fromUs: WINDOW.fromUs, toUs: WINDOW.fromUs + 600 * SECOND_US };
+    const short = await run(world([], [], { ...PLAIN, total }), { window });
+    expect(short).toMatchObject({ gaps: [], isCountTrue: false });
+    const all = evenly(100);
+    const known = await run(world(all, all, { ...PLAIN, total }), { knownGaps: [window] });
+    expect(known).toMatchObject({ gaps: [], isCountTrue: false });
+  });
+});
+
+describe('an edge between pieces', () => {
+  const exclusive: Rules = { ...PLAIN, exclusive: true, precisionUs: SECOND_US };
+
+  test('is put elsewhere when an entry that is not known yet lay right on it', async () => {
+    const middle = { id: 'middle', us: (WINDOW.fromUs + WINDOW.toUs) / 2 };
+    const all = evenly(100);
+    const outcome = await run(world([...all, middle], all, exclusive));
     expect(outcome).toMatchObject({ gaps: [], recovered: 1, isCountTrue: true });
+  });
+
+  test('hides nothing where entries are too dense for a quiet one, and is no lie of the count', async () => {
+    const middleUs = (WINDOW.fromUs + WINDOW.toUs) / 2;
+    const dense = Array.from({ length: 3_000 }, (_, at) => ({
+      id: `d${at}`,
+      us: middleUs + (at - 1_500) * 700_000,
+    }));
+    const stored = dense.filter((_, at) => at % 3 > 0);
+    const one = world(dense, stored, exclusive);
+    expect(await run(one)).toMatchObject({ gaps: [], recovered: 1_000, isCountTrue: true });
+    expect(one.store.size).toBe(3_000);
   });
 });
 

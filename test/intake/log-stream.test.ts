@@ -15,8 +15,10 @@ const signal = new AbortController().signal;
 let clock: VirtualClock;
 let store: Store;
 let log: LogStream;
-/** Instants of the entries that the service shows. */
+/** Instants of the entries that the service shows, by which they are named. */
 let shownUs: number[];
+/** How much later the service now says that all was created. */
+let movedUs: number;
 /** How far the service's clock is ahead of ours. */
 let skewUs: number;
 let lateUs: number[];
@@ -27,6 +29,7 @@ beforeEach(async () => {
   clock = createVirtualClock();
   store = await openSqliteStore({ path: ':memory:', clock });
   shownUs = [];
+  movedUs = 0;
   skewUs = 0;
   lateUs = [];
   refuse = undefined;
@@ -47,7 +50,7 @@ function entry(us: number): BirdLogEntry {
     errorType: '',
     initiator: '',
   };
-  return { id: String(us), createdAt: { us, text: '' }, birdId: '7', ...text };
+  return { id: String(us), createdAt: { us: us + movedUs, text: '' }, birdId: '7', ...text };
 }
 
 function openLog(): LogStream {
@@ -180,6 +183,7 @@ describe('what an audit keeps', () => {
     const page = await log.ask({ page: 0, pageSize: 10, ascending: true, fromUs: 0 });
     expect(await log.keep(page.items)).toHaveLength(1);
     expect(log.cursorUs()).toBe(cursorUs);
+    movedUs = 1;
     expect((await poll()).fresh).toEqual([]);
   });
 

@@ -106,6 +106,9 @@ export interface Span {
   readonly hours: number;
 }
 
+/** A refusal is taken for the service's limit: many by chance would slow the pace down to a crawl. */
+const REFUSALS_ARE_RARER = 8;
+
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
@@ -226,10 +229,10 @@ function shapes(random: Random, has: Has): Partial<Behaviours> {
 function faults(random: Random, has: Has): Partial<Behaviours> {
   const share = () => (has(0.25) ? random() * 0.02 : 0);
   return {
-    tooManyRequests: share(),
+    tooManyRequests: share() / REFUSALS_ARE_RARER,
     error500: share(),
     error502: share(),
-    error503: share(),
+    error503: share() / REFUSALS_ARE_RARER,
     error504: share(),
     html: share(),
     htmlOk: share(),

@@ -257,6 +257,15 @@ const EVENTS: readonly Variant[] = [
       }),
   },
   {
+    name: 'no_audit',
+    mistake: 'What sweeps do not find is not there.',
+    by: 'lost',
+    vary: (parts) => ({
+      ...parts,
+      config: { ...parts.config, poll: { ...parts.config.poll, auditIntervalMs: 1e12 } },
+    }),
+  },
+  {
     name: 'watch_begins_anew',
     mistake: 'What happened while no daemon lived is history.',
     by: 'unexplained',
