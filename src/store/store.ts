@@ -4,9 +4,13 @@
  * Transactions run one after another; those that wait at the same moment may share one durable commit, each still
  * all-or-nothing on its own. Every store passes `test/store/contract.ts` unchanged.
  */
-import type { Alert } from '../alerts/alert.ts';
+import type { Alert, Labels } from '../alerts/alert.ts';
+import type { OldEvents } from '../alerts/catching-up.ts';
 import type { Event, Feed } from '../alerts/event.ts';
+import type { FlightEnded, Place } from '../alerts/fact.ts';
 import type { Group, GroupMember, Notification } from '../alerts/group.ts';
+import type { Silence } from '../alerts/silence.ts';
+import type { Suppression } from '../alerts/suppression.ts';
 
 export interface Store {
   /**
@@ -86,6 +90,27 @@ export interface FlightRecord {
   readonly open: boolean;
   /** How often it was seen to end; the second end's event has `#2`. */
   readonly ends: number;
+  /** When it ended; absent while it is open, and where that is not known. */
+  readonly endedAtUs?: number;
+}
+
+/** A Flight in the air that may be there for too long. */
+export interface FlightToJudge {
+  readonly stream: number;
+  readonly flightId: string;
+  readonly startedAtUs: number;
+  readonly place: Place;
+}
+
+/** An active Bird that may have stopped flying. */
+export interface BirdToJudge {
+  readonly place: Place;
+  readonly triggerType: string;
+  readonly statusSinceUs: number;
+  /** The stream of its Flights; undefined before the first poll. */
+  readonly stream: number | undefined;
+  /** When the latest of them started; 0 for none. */
+  readonly lastStartUs: number;
 }
 
 export interface QuarantinedEntry {
@@ -137,6 +162,8 @@ export interface Delivery {
   readonly settledAtUs: number;
   /** What the last try ended with, for people; empty when none failed. */
   readonly lastError: string;
+  /** When it is given to the receiver's fallback as well, unless it is accepted before; absent for never. */
+  readonly fallbackAtUs?: number;
 }
 
 /** A claimed delivery with what it carries. */
@@ -150,6 +177,36 @@ export interface Settlement {
   readonly state: 'delivered' | 'retry' | 'ambiguous' | 'dead' | 'suppressed';
   readonly nextAttemptAtUs: number;
   readonly lastError: string;
+  /** True when a try came to nothing: it counts for the integration's health and for the fallback. */
+  readonly failed?: boolean;
+}
+
+/** An integration of which nothing was accepted since its tries began to fail. */
+export interface FailingIntegration {
+  readonly receiver: string;
+  readonly integration: string;
+  readonly position: number;
+  /** Tries that failed in a row. */
+  readonly failures: number;
+  /** When the first of them ended. */
+  readonly sinceUs: number;
+  readonly lastError: string;
+}
+
+/** What a receiver with a cap was told lately, as the cap last left it. */
+export interface ReceiverPace {
+  readonly receiver: string;
+  /** When the notifications of the last hour were queued, the oldest first. */
+  readonly toldAtUs: readonly number[];
+  /** Notifications held back since the last one that was queued. */
+  readonly heldBack: number;
+}
+
+/** Mail addresses of the active members of a Nest. */
+export interface NestMembers {
+  readonly region: string;
+  readonly nestId: string;
+  readonly addresses: readonly string[];
 }
 
 export interface EventQuery {
@@ -182,8 +239,14 @@ export interface Transaction {
   /** When this region was first watched by this store: `nowUs` at the first call, the same instant ever after. */
   regionSince(region: string, nowUs: number): Promise<number>;
 
+  /** A key for signatures of our own: `fresh` at the first call with this name, the same ever after. */
+  key(name: string, fresh: string): Promise<string>;
+
   nests(region: string): Promise<NestRecord[]>;
   putNests(nests: readonly NestRecord[]): Promise<void>;
+  /** Who is to be told as a member of a Nest; kept only where a receiver wants it. */
+  nestMembers(region: string): Promise<NestMembers[]>;
+  putNestMembers(members: readonly NestMembers[]): Promise<void>;
   birds(region: string): Promise<BirdRecord[]>;
   putBirds(birds: readonly BirdRecord[]): Promise<void>;
 
@@ -222,9 +285,38 @@ export interface Transaction {
   ): Promise<FlightRecord[]>;
   putFlights(flights: readonly FlightRecord[]): Promise<void>;
 
+  /** How the latest Flights of the stream ended that failed or succeeded, in no order. */
+  latestEnds(stream: number, limit: number): Promise<FlightEnded[]>;
+  /** Open Flights that started up to `startedUs` and are to be judged by `nowUs`, the oldest first. */
+  flightsToJudge(startedUs: number, nowUs: number, limit: number): Promise<FlightToJudge[]>;
+  /** Says when they are to be judged next. */
+  judgeFlights(
+    flights: readonly {
+      readonly stream: number;
+      readonly startedAtUs: number;
+      readonly flightId: string;
+      readonly nextUs: number;
+    }[],
+  ): Promise<void>;
+  /** Present, active Birds that are to be judged by `nowUs`. */
+  birdsToJudge(nowUs: number, limit: number): Promise<BirdToJudge[]>;
+  judgeBirds(
+    birds: readonly { readonly region: string; readonly birdId: string; readonly nextUs: number }[],
+  ): Promise<void>;
+  /** Judges all Flights and Birds anew: the rules may be others. */
+  forgetJudgements(): Promise<void>;
+  /** Microseconds that the latest Flights of the stream took which succeeded, in no order: of the last 500 at most. */
+  flightDurations(stream: number): Promise<number[]>;
+  /** What lies between the starts of the stream's last 3000 Flights at most. */
+  flightGaps(stream: number): Promise<{ count: number; longestUs: number; spanUs: number }>;
+  /** Alerts of this name that fire about a Flight which is no longer open. */
+  alertsOfGoneFlights(alertname: string): Promise<Alert[]>;
+
   /** Keeps malformed entries; returns how many were not kept before (the same raw text of the same stream). */
   quarantine(stream: number, entries: readonly QuarantinedEntry[], nowUs: number): Promise<number>;
 
+  /** One alert, in whatever state. */
+  alert(id: string): Promise<Alert | undefined>;
   /** Alerts of these scopes, in every state. */
   alertsOfScopes(scopes: readonly string[]): Promise<Alert[]>;
   /** Scopes of a region that have an alert in any state but forgotten ones. */
@@ -235,6 +327,11 @@ export interface Transaction {
   putAlerts(alerts: readonly Alert[]): Promise<void>;
   /** Links events to alerts. The events must be in the store. */
   linkEvents(links: readonly AlertEvent[]): Promise<void>;
+  /**
+   * The alert's oldest events with `afterSeq < seq`, up to the first one that was observed within `maxAgeUs` of when
+   * it occurred; undefined where there is none older.
+   */
+  oldEvents(alertId: string, afterSeq: number, maxAgeUs: number): Promise<OldEvents | undefined>;
   /** The alert's events with `afterSeq < seq`, the newest `limit`, newest first. */
   alertEvents(alertId: string, afterSeq: number, limit: number): Promise<AlertEvent[]>;
   /** Alerts changed since they were last routed, oldest change first. */
@@ -242,6 +339,8 @@ export interface Transaction {
   markRouted(alertIds: readonly string[]): Promise<void>;
   /** Firing and resolved alerts for people and metrics, newest first. */
   alerts(query: { state?: Alert['state'] | undefined; limit: number }): Promise<Alert[]>;
+  /** Labels of the alerts that fire, of all or of those with these names; in no order. */
+  firingLabels(alertnames: readonly string[] | null): Promise<Labels[]>;
   countAlerts(): Promise<{ alertname: string; severity: string; state: string; count: number }[]>;
   deleteAlerts(alertIds: readonly string[]): Promise<void>;
 
@@ -249,12 +348,24 @@ export interface Transaction {
   groupsOfAlerts(alertIds: readonly string[]): Promise<GroupMember[]>;
   groupsDue(nowUs: number, limit: number): Promise<Group[]>;
   groupMembers(groupKey: string): Promise<{ member: GroupMember; alert: Alert }[]>;
+  /** Alerts that fire and of which a group of this receiver has told so, by id, from behind `afterId` on. */
+  toldFiring(receiver: string, afterId: string, limit: number): Promise<Alert[]>;
   putGroups(groups: readonly Group[]): Promise<void>;
   putGroupMembers(members: readonly GroupMember[]): Promise<void>;
   deleteGroupMembers(members: readonly { groupKey: string; alertId: string }[]): Promise<void>;
   deleteGroups(keys: readonly string[]): Promise<void>;
-  /** The earliest instant at which an alert or a group is due; undefined for none. */
+  /** The earliest instant at which an alert, a group or a fallback is due; undefined for none. */
   nextAlertingUs(): Promise<number | undefined>;
+
+  /** Silences that end after this instant, or else all that are kept, expired ones too; the first to end first. */
+  silences(endsAfterUs?: number): Promise<Silence[]>;
+  putSilences(silences: readonly Silence[]): Promise<void>;
+  /** Keeps what is never told, and of which events. Their alert must be in the store. */
+  suppress(suppressions: readonly Suppression[]): Promise<void>;
+  /** What was not told of an alert, in the order of time; also once the alert itself is gone. */
+  suppressions(alertId: string): Promise<Suppression[]>;
+  /** What was not told of an event, by its key. */
+  suppressionsOfEvent(key: string): Promise<Suppression[]>;
 
   queueForward(events: readonly ForwardedEvent[]): Promise<void>;
   /** Receivers with events that wait to be forwarded. */
@@ -262,8 +373,19 @@ export interface Transaction {
   /** Takes the oldest `limit` events that wait for a receiver: they are gone when the transaction commits. */
   takeForward(receiver: string, limit: number): Promise<Event[]>;
 
-  /** Queues a notification for its deliveries: all or none. */
-  enqueue(notification: Notification, deliveries: readonly Delivery[]): Promise<void>;
+  /**
+   * Queues a notification for its deliveries: all or none. `tells` says which events it tells, those with
+   * `afterSeq < seq <= lastSeq` of each alert; without it, those that it lists.
+   */
+  enqueue(
+    notification: Notification,
+    deliveries: readonly Delivery[],
+    tells?: readonly { readonly alertId: string; readonly afterSeq: number; readonly lastSeq: number }[],
+  ): Promise<void>;
+  /** The alerts that an event is joined to, with its `seq` in each; alerts that were let go of are not among them. */
+  alertsOfEvent(key: string): Promise<{ alert: Alert; seq: number }[]>;
+  /** The notifications that tell an event, or count it, the oldest first; then those that forward it. */
+  notificationsOfEvent(key: string): Promise<{ notification: Notification; deliveries: Delivery[] }[]>;
   /**
    * Claims up to `limit` deliveries of one receiver's integration that are due, the first of each lane only, and
    * records the attempt: they are `leased` and their `attempts` counts this one.
@@ -273,6 +395,17 @@ export interface Transaction {
   dueDeliveries(nowUs: number): Promise<{ due: { receiver: string; position: number }[]; nextAtUs?: number }>;
   /** Ends an attempt. */
   settle(settlements: readonly Settlement[], nowUs: number): Promise<void>;
+  /**
+   * Puts dead deliveries back as if they were queued now: with 72 h and all tries before them. Ids of others change
+   * nothing. Returns the ids that were put back.
+   */
+  redrive(ids: readonly string[], nowUs: number): Promise<string[]>;
+  /** Takes up to `limit` deliveries whose `fallbackAtUs` has come: each is given once. */
+  takeFallbacks(nowUs: number, limit: number): Promise<ClaimedDelivery[]>;
+  /** Integrations that accept nothing now, by receiver and position. */
+  failingIntegrations(): Promise<FailingIntegration[]>;
+  receiverPace(receiver: string): Promise<ReceiverPace>;
+  putReceiverPace(pace: ReceiverPace): Promise<void>;
   /** At start: what another life of this process left leased becomes ambiguous, due now. Returns how many. */
   recoverLeases(nowUs: number): Promise<number>;
   /** Newest first. */
@@ -280,9 +413,17 @@ export interface Transaction {
   delivery(id: string): Promise<ClaimedDelivery | undefined>;
   countDeliveries(): Promise<{ receiver: string; state: DeliveryState; count: number }[]>;
 
+  /** The latest instant of our clock that events and deliveries tell of; 0 for none. */
+  newestInstantUs(): Promise<number>;
+  /** Whatever groups and unsettled deliveries wait for after `nowUs` comes so much earlier. */
+  setBack(byUs: number, nowUs: number): Promise<void>;
+
+  /** Lets the process turn to other things in a long transaction, which goes on where it was. */
+  pause(): Promise<void>;
+
   /**
    * Deletes up to `limit` rows of what is past the retention: events, ended Flights, settled deliveries with their
-   * notifications, links, quarantined entries. Never what is open, firing or unsent. Returns how many went.
+   * notifications, links, quarantined entries, expired silences, suppressions. Never what is open, firing or unsent. Returns how many went.
    */
   prune(beforeUs: number, limit: number): Promise<number>;
 }

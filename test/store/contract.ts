@@ -7,8 +7,11 @@ import { describeFlights } from './contract/flights.ts';
 import { describeGroups } from './contract/groups.ts';
 import { describeInventory } from './contract/inventory.ts';
 import { describeOutbox } from './contract/outbox.ts';
+import { describeOverdue } from './contract/overdue.ts';
 import { describePrune } from './contract/prune.ts';
+import { describeSilences } from './contract/silences.ts';
 import type { Run, Subject } from './contract/subject.ts';
+import { describeTold } from './contract/told.ts';
 import { describeTransactions } from './contract/transactions.ts';
 
 export function describeStore(name: string, open: () => Promise<Subject>): void {
@@ -25,9 +28,12 @@ export function describeStore(name: string, open: () => Promise<Subject>): void 
     describeEvents(run);
     describeAudits(run);
     describeFlights(run);
+    describeOverdue(run);
     describeAlerts(run);
     describeGroups(run);
+    describeSilences(run);
     describeOutbox(run);
+    describeTold(run);
     describePrune(run);
   });
 }

@@ -1,4 +1,4 @@
-import type { Alert } from '../../alerts/alert.ts';
+import type { Alert, Labels } from '../../alerts/alert.ts';
 import type { Transaction } from '../store.ts';
 import { prepareChunks } from './chunks.ts';
 import { type Connection, textList } from './connection.ts';
@@ -6,15 +6,18 @@ import type { EventRow, Events } from './events.ts';
 
 type Alerts = Pick<
   Transaction,
+  | 'alert'
   | 'alertsOfScopes'
   | 'scopesWithAlerts'
   | 'alertsDue'
   | 'putAlerts'
   | 'linkEvents'
+  | 'oldEvents'
   | 'alertEvents'
   | 'changedAlerts'
   | 'markRouted'
   | 'alerts'
+  | 'firingLabels'
   | 'countAlerts'
   | 'deleteAlerts'
 >;
@@ -24,6 +27,7 @@ export interface AlertRow {
 }
 
 export function createAlerts(connection: Connection, events: Events): Alerts {
+  const one = connection.prepare<AlertRow>('SELECT body FROM alert WHERE id = ?');
   const ofScopes = connection.prepare<AlertRow>(
     'SELECT body FROM alert WHERE scope IN (SELECT value FROM json_each(?)) ORDER BY id',
   );
@@ -54,6 +58,20 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
      WHERE link.alert = (SELECT alert FROM alert WHERE id = ?) AND link.seq > ?
      ORDER BY link.seq DESC LIMIT ?`,
   );
+  const firstFresh = connection.prepare<{ seq: number }>(
+    `SELECT link.seq FROM link JOIN event USING (event)
+     WHERE link.alert = (SELECT alert FROM alert WHERE id = ?) AND link.seq > ?
+       AND event.observed_us - event.occurred_us <= ? ORDER BY link.seq LIMIT 1`,
+  );
+  const linkedSpan = connection.prepare<{
+    last_seq: number | null;
+    from_us: number;
+    to_us: number;
+  }>(
+    `SELECT max(link.seq) AS last_seq, min(event.occurred_us) AS from_us, max(event.occurred_us) AS to_us
+     FROM link JOIN event USING (event)
+     WHERE link.alert = (SELECT alert FROM alert WHERE id = ?) AND link.seq > ? AND link.seq < ?`,
+  );
   const changed = connection.prepare<AlertRow>(
     'SELECT body FROM alert WHERE changed IS NOT NULL ORDER BY changed LIMIT ?',
   );
@@ -62,6 +80,13 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
   );
   const inState = connection.prepare<AlertRow>(
     'SELECT body FROM alert WHERE state = ? ORDER BY starts_us DESC, id LIMIT ?',
+  );
+  const firing = connection.prepare<{ labels: string }>(
+    `SELECT body ->> '$.labels' AS labels FROM alert WHERE state = 'firing'`,
+  );
+  const firingNamed = connection.prepare<{ labels: string }>(
+    `SELECT body ->> '$.labels' AS labels FROM alert INDEXED BY alert_firing
+     WHERE state = 'firing' AND alertname IN (SELECT value FROM json_each(?))`,
   );
   const count = connection.prepare<{
     alertname: string;
@@ -85,6 +110,10 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
   let lastChanged = newest.get()?.changed ?? 0;
 
   return {
+    async alert(id) {
+      const row = one.get(id);
+      return row && alertOf(row);
+    },
     async alertsOfScopes(wanted) {
       return ofScopes.all(textList(wanted)).map(alertOf);
     },
@@ -123,6 +152,12 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
         values.push(alert, seq, number);
       });
     },
+    async oldEvents(alertId, afterSeq, maxAgeUs) {
+      const first = firstFresh.get(alertId, afterSeq, maxAgeUs)?.seq ?? Number.MAX_SAFE_INTEGER;
+      if (first === afterSeq + 1) return undefined;
+      const { last_seq: lastSeq, from_us: fromUs, to_us: toUs } = linkedSpan.get(alertId, afterSeq, first)!;
+      return lastSeq === null ? undefined : { lastSeq, fromUs, toUs };
+    },
     async alertEvents(alertId, afterSeq, limit) {
       return linked
         .all(alertId, afterSeq, limit)
@@ -140,6 +175,10 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
         .flatMap((one) => inState.all(one, limit).map(alertOf))
         .sort((a, b) => b.startsAtUs - a.startsAtUs)
         .slice(0, limit);
+    },
+    async firingLabels(alertnames) {
+      const rows = alertnames === null ? firing.all() : firingNamed.all(textList(alertnames));
+      return rows.map(({ labels }) => JSON.parse(labels) as Labels);
     },
     async countAlerts() {
       return count.all().map((row) => ({ ...row }));

@@ -28,6 +28,8 @@ type Place = Pick<EventRow, 'occurred_us' | 'stream' | 'event'>;
 export interface Events
   extends Pick<Transaction, 'insertEvents' | 'eventIds' | 'countEvents' | 'events' | 'event'> {
   fromRow(row: EventRow): Event;
+  /** What `event` gives. */
+  find(key: string): Event | undefined;
   /** The number of a stored event. */
   numberOf(event: Event): number | undefined;
   /** Forgets what the last transaction inserted, which may have been taken back. */
@@ -147,8 +149,21 @@ export function createEvents(connection: Connection, streams: Streams): Events {
       .all(...values, limit);
   }
 
+  function find(key: string): Event | undefined {
+    const named = streams.all().find((name) => key.startsWith(`${name.region}/${name.feed}/`));
+    if (!named) return undefined;
+    const { region, feed } = named;
+    const id = key.slice(region.length + feed.length + 2);
+    // The hint saves walking over all ids; an id that promises nothing, or wrongly, is found all the same.
+    const hintUs = uuidInstantUs(id);
+    const hinted = hintUs === undefined ? [] : near.all(hintUs - HINT_MARGIN_US, hintUs + HINT_MARGIN_US, id);
+    const number = firstOf(hinted, region, feed) ?? firstOf(anywhere.all(id), region, feed);
+    return number === undefined ? undefined : fromRow(byNumber.get(number)!);
+  }
+
   return {
     fromRow,
+    find,
     numberOf(event) {
       const number = inserted.get(event);
       if (number !== undefined) return number;
@@ -209,18 +224,7 @@ export function createEvents(connection: Connection, streams: Streams): Events {
       const last = rows[limit - 1];
       return rows.length > limit && last ? { events, next: formatCursor(last) } : { events };
     },
-    async event(key) {
-      const named = streams.all().find((name) => key.startsWith(`${name.region}/${name.feed}/`));
-      if (!named) return undefined;
-      const { region, feed } = named;
-      const id = key.slice(region.length + feed.length + 2);
-      // The hint saves walking over all ids; an id that promises nothing, or wrongly, is found all the same.
-      const hintUs = uuidInstantUs(id);
-      const hinted =
-        hintUs === undefined ? [] : near.all(hintUs - HINT_MARGIN_US, hintUs + HINT_MARGIN_US, id);
-      const number = firstOf(hinted, region, feed) ?? firstOf(anywhere.all(id), region, feed);
-      return number === undefined ? undefined : fromRow(byNumber.get(number)!);
-    },
+    event: async (key) => find(key),
   };
 }
 

@@ -11,6 +11,7 @@ interface FlightRow {
   readonly status: string;
   readonly open: number;
   readonly ends: number;
+  readonly ended_us: number;
 }
 
 export function createFlights(connection: Connection): Flights {
@@ -25,10 +26,11 @@ export function createFlights(connection: Connection): Flights {
   );
   const put = prepareChunks(
     connection,
-    6,
+    7,
     (rows) =>
-      `INSERT INTO flight (stream, started_us, id, status, open, ends) VALUES ${rows}
-       ON CONFLICT DO UPDATE SET status = excluded.status, open = excluded.open, ends = excluded.ends`,
+      `INSERT INTO flight (stream, started_us, id, status, open, ends, ended_us) VALUES ${rows}
+       ON CONFLICT DO UPDATE SET status = excluded.status, open = excluded.open, ends = excluded.ends,
+         ended_us = excluded.ended_us, judge_us = iif(excluded.open, judge_us, 0)`,
   );
 
   return {
@@ -48,7 +50,7 @@ export function createFlights(connection: Connection): Flights {
       put(flights.length, (index, values) => {
         const flight = flights[index]!;
         values.push(flight.stream, flight.startedAtUs, flight.flightId, flight.status);
-        values.push(flight.open ? 1 : 0, flight.ends);
+        values.push(flight.open ? 1 : 0, flight.ends, flight.endedAtUs ?? 0);
       });
     },
   };
@@ -62,5 +64,6 @@ function record(row: FlightRow): FlightRecord {
     status: row.status,
     open: row.open === 1,
     ends: row.ends,
+    ...(row.ended_us > 0 && { endedAtUs: row.ended_us }),
   };
 }

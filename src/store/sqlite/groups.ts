@@ -9,6 +9,7 @@ type Groups = Pick<
   | 'groupsOfAlerts'
   | 'groupsDue'
   | 'groupMembers'
+  | 'toldFiring'
   | 'putGroups'
   | 'putGroupMembers'
   | 'deleteGroupMembers'
@@ -50,6 +51,14 @@ export function createGroups(connection: Connection): Groups {
     `SELECT group_member.*, alert.body FROM group_member JOIN alert ON alert.id = group_member.alert_id
      WHERE group_key = ? ORDER BY alert_id`,
   );
+  const toldFiring = connection.prepare<AlertRow>(
+    `SELECT alert.body FROM alert
+     WHERE alert.state = 'firing' AND alert.id > ? AND EXISTS (
+       SELECT 1 FROM group_member JOIN alert_group ON alert_group.key = group_member.group_key
+       WHERE group_member.alert_id = alert.id AND told_state = 'firing'
+         AND alert_group.body ->> '$.receiver' = ?)
+     ORDER BY alert.id LIMIT ?`,
+  );
   const putMember = connection.prepare(
     `INSERT INTO group_member (group_key, alert_id, told_seq, told_state) VALUES (?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET told_seq = excluded.told_seq, told_state = excluded.told_state`,
@@ -58,7 +67,8 @@ export function createGroups(connection: Connection): Groups {
   const next = connection.prepare<{ at_us: number | null }>(
     `SELECT min(at_us) AS at_us FROM (
        SELECT min(due_us) AS at_us FROM alert WHERE due_us IS NOT NULL
-       UNION ALL SELECT min(next_flush_us) FROM alert_group)`,
+       UNION ALL SELECT min(next_flush_us) FROM alert_group
+       UNION ALL SELECT min(fallback_us) FROM delivery WHERE fallback_us IS NOT NULL)`,
   );
 
   return {
@@ -73,6 +83,9 @@ export function createGroups(connection: Connection): Groups {
     },
     async groupMembers(groupKey) {
       return members.all(groupKey).map((row) => ({ member: memberOf(row), alert: alertOf(row) }));
+    },
+    async toldFiring(receiver, afterId, limit) {
+      return toldFiring.all(afterId, receiver, limit).map(alertOf);
     },
     async putGroups(groups) {
       for (const group of groups) put.run(group.key, group.nextFlushAtUs, JSON.stringify(group));

@@ -1,7 +1,10 @@
-import type { BirdRecord, NestRecord, Transaction } from '../store.ts';
+import type { BirdRecord, NestMembers, NestRecord, Transaction } from '../store.ts';
 import type { Connection } from './connection.ts';
 
-type Inventory = Pick<Transaction, 'regionSince' | 'nests' | 'putNests' | 'birds' | 'putBirds'>;
+type Inventory = Pick<
+  Transaction,
+  'regionSince' | 'nests' | 'putNests' | 'nestMembers' | 'putNestMembers' | 'birds' | 'putBirds'
+>;
 
 interface NestRow {
   readonly region: string;
@@ -26,12 +29,20 @@ export function createInventory(connection: Connection): Inventory {
     `INSERT INTO nest (region, nest_id, name, present) VALUES (?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET name = excluded.name, present = excluded.present`,
   );
+  const members = connection.prepare<{ nest_id: string; addresses: string }>(
+    'SELECT nest_id, addresses FROM nest_members WHERE region = ? ORDER BY nest_id',
+  );
+  const putMembers = connection.prepare(
+    `INSERT INTO nest_members (region, nest_id, addresses) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET addresses = excluded.addresses`,
+  );
   const putBird = connection.prepare(
     `INSERT INTO bird (region, bird_id, nest_id, name, status, trigger_type, present, status_since_us)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET nest_id = excluded.nest_id, name = excluded.name, status = excluded.status,
        trigger_type = excluded.trigger_type, present = excluded.present,
-       status_since_us = excluded.status_since_us`,
+       status_since_us = excluded.status_since_us,
+       judge_us = iif(bird.status = excluded.status, judge_us, 0)`,
   );
 
   return {
@@ -46,6 +57,20 @@ export function createInventory(connection: Connection): Inventory {
     },
     async putNests(records) {
       for (const nest of records) putNest.run(nest.region, nest.nestId, nest.name, nest.present ? 1 : 0);
+    },
+    async nestMembers(region) {
+      return members.all(region).map(
+        (row): NestMembers => ({
+          region,
+          nestId: row.nest_id,
+          addresses: JSON.parse(row.addresses) as string[],
+        }),
+      );
+    },
+    async putNestMembers(records) {
+      for (const { region, nestId, addresses } of records) {
+        putMembers.run(region, nestId, JSON.stringify(addresses));
+      }
     },
     async birds(region) {
       return birds.all(region).map(birdRecord);

@@ -200,4 +200,89 @@ export const MIGRATIONS: readonly string[] = [
     body TEXT NOT NULL
   ) STRICT;
   `,
+  `
+  -- When a delivery is given to its receiver's fallback; null for never, and once that is done.
+  ALTER TABLE delivery ADD COLUMN fallback_us INTEGER;
+  CREATE INDEX delivery_fallback ON delivery (fallback_us) WHERE fallback_us IS NOT NULL;
+
+  -- Tries that failed in a row; an integration that accepts has no row.
+  CREATE TABLE failing_integration (
+    receiver TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    integration TEXT NOT NULL,
+    failures INTEGER NOT NULL,
+    since_us INTEGER NOT NULL,
+    last_error TEXT NOT NULL,
+    PRIMARY KEY (receiver, position, integration)
+  ) STRICT, WITHOUT ROWID;
+
+  CREATE TABLE receiver_pace (
+    receiver TEXT PRIMARY KEY,
+    body TEXT NOT NULL
+  ) STRICT;
+
+  CREATE TABLE nest_members (
+    region TEXT NOT NULL,
+    nest_id TEXT NOT NULL,
+    addresses TEXT NOT NULL,
+    PRIMARY KEY (region, nest_id)
+  ) STRICT, WITHOUT ROWID;
+  `,
+  `
+  CREATE TABLE silence (
+    id TEXT PRIMARY KEY,
+    ends_us INTEGER NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX silence_by_end ON silence (ends_us, id);
+
+  -- Those who inhibit are asked for at every flush, by their name.
+  CREATE INDEX alert_firing ON alert (alertname) WHERE state = 'firing';
+
+  -- What was decided and is never told, with the reason.
+  CREATE TABLE suppression (
+    suppression INTEGER PRIMARY KEY,
+    alert_id TEXT NOT NULL,
+    at_us INTEGER NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX suppression_alert ON suppression (alert_id);
+  CREATE INDEX suppression_by_age ON suppression (at_us);
+
+  CREATE TABLE suppressed_event (
+    event INTEGER NOT NULL,
+    suppression INTEGER NOT NULL,
+    PRIMARY KEY (event, suppression)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX suppressed_event_reason ON suppressed_event (suppression);
+  `,
+  `
+  -- Which notifications tell an event: asked for rarely, so kept small. Forwarded ones have a row for each batch.
+  CREATE TABLE told (
+    event INTEGER NOT NULL,
+    notification INTEGER NOT NULL,
+    PRIMARY KEY (event, notification)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE forwarded (
+    event INTEGER NOT NULL,
+    receiver TEXT NOT NULL,
+    notification INTEGER NOT NULL,
+    PRIMARY KEY (event, receiver)
+  ) STRICT, WITHOUT ROWID;
+
+  -- Made by this program itself, and of no use outside of it.
+  CREATE TABLE signing_key (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+  ) STRICT;
+  `,
+  `
+  -- When it ended; 0 where that is not known. With it the Flights of a Bird tell how long they take.
+  ALTER TABLE flight ADD COLUMN ended_us INTEGER NOT NULL DEFAULT 0;
+  -- When what may be overdue is judged next.
+  ALTER TABLE flight ADD COLUMN judge_us INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX flight_in_air ON flight (started_us, judge_us) WHERE open = 1;
+  ALTER TABLE bird ADD COLUMN judge_us INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX bird_judged ON bird (judge_us) WHERE present = 1 AND status = 'active';
+  `,
 ];

@@ -7,6 +7,8 @@
 import type { Notification } from '../../alerts/group.ts';
 import type { Delivery, DeliveryState, Transaction } from '../store.ts';
 import type { Connection } from './connection.ts';
+import { createIntegrationHealth } from './integration-health.ts';
+import type { Told } from './told.ts';
 
 type Outbox = Pick<
   Transaction,
@@ -14,13 +16,16 @@ type Outbox = Pick<
   | 'claim'
   | 'dueDeliveries'
   | 'settle'
+  | 'redrive'
+  | 'takeFallbacks'
+  | 'failingIntegrations'
   | 'recoverLeases'
   | 'deliveries'
   | 'delivery'
   | 'countDeliveries'
 >;
 
-interface DeliveryRow {
+export interface DeliveryRow {
   readonly seq: number;
   readonly id: string;
   readonly notification_id: string;
@@ -34,6 +39,7 @@ interface DeliveryRow {
   readonly next_attempt_us: number;
   readonly settled_us: number;
   readonly last_error: string;
+  readonly fallback_us: number | null;
 }
 
 type Lane = Pick<DeliveryRow, 'receiver' | 'position' | 'lane'>;
@@ -44,17 +50,20 @@ interface ClaimedRow extends DeliveryRow {
 
 /** What `delivery_waiting` and `delivery_lane` are partial on; the text must be the same for SQLite to use them. */
 const CLAIMABLE = "turn = 1 AND state IN ('pending', 'retry', 'ambiguous')";
+/** Failed tries after which a fallback no longer waits for its time. */
+const FALLBACK_FAILURES = 3;
 const LANE = 'receiver = ? AND position = ? AND lane = ?';
 const UNSETTLED = "lane <> '' AND state IN ('pending', 'leased', 'retry', 'ambiguous')";
 
-export function createOutbox(connection: Connection): Outbox {
+export function createOutbox(connection: Connection, told: Pick<Told, 'record'>): Outbox {
+  const health = createIntegrationHealth(connection);
   const putNotification = connection.prepare<{ seq: number }>(
     'INSERT INTO notification (body) VALUES (?) RETURNING seq',
   );
   const putDelivery = connection.prepare(
     `INSERT INTO delivery (id, notification, notification_id, receiver, integration, position, lane, turn, state,
-       attempts, created_us, next_attempt_us, settled_us, last_error)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       attempts, created_us, next_attempt_us, settled_us, last_error, fallback_us)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const waitsIn = connection.prepare(`SELECT 1 FROM delivery WHERE ${LANE} AND ${UNSETTLED} LIMIT 1`);
   const isLeasedIn = connection.prepare(`SELECT 1 FROM delivery WHERE ${LANE} AND state = 'leased'`);
@@ -85,10 +94,27 @@ export function createOutbox(connection: Connection): Outbox {
     `SELECT min(next_attempt_us) AS at_us FROM delivery
      WHERE receiver = ? AND position = ? AND next_attempt_us > ? AND ${CLAIMABLE}`,
   );
-  const settle = connection.prepare<Lane>(
-    `UPDATE delivery SET state = ?2, next_attempt_us = ?3, last_error = ?4, settled_us = ?5 WHERE id = ?1
-     RETURNING receiver, position, lane`,
+  // A fallback is due at once after the third failure, or when the delivery is given up before its time has come.
+  const settle = connection.prepare<Lane & { integration: string }>(
+    `UPDATE delivery SET state = ?2, next_attempt_us = ?3, last_error = ?4, settled_us = ?5,
+       fallback_us = CASE
+         WHEN ?2 IN ('delivered', 'suppressed') THEN NULL
+         WHEN ?6 AND (?2 = 'dead' OR attempts >= ${FALLBACK_FAILURES}) THEN min(fallback_us, ?7)
+         ELSE fallback_us
+       END
+     WHERE id = ?1
+     RETURNING receiver, position, lane, integration`,
   );
+  const revive = connection.prepare<Lane>(
+    `UPDATE delivery SET state = 'pending', attempts = 0, created_us = ?2, next_attempt_us = ?2, settled_us = 0,
+       last_error = ''
+     WHERE id = ?1 AND state = 'dead' RETURNING receiver, position, lane`,
+  );
+  const fallbacks = connection.prepare<ClaimedRow>(
+    `SELECT delivery.*, notification.body FROM delivery JOIN notification ON notification.seq = notification
+     WHERE fallback_us <= ? ORDER BY fallback_us, delivery.seq LIMIT ?`,
+  );
+  const fellBack = connection.prepare('UPDATE delivery SET fallback_us = NULL WHERE seq = ?');
   const recover = connection.prepare<Lane>(
     `UPDATE delivery SET state = 'ambiguous', next_attempt_us = ? WHERE state = 'leased'
      RETURNING receiver, position, lane`,
@@ -125,9 +151,10 @@ export function createOutbox(connection: Connection): Outbox {
   }
 
   return {
-    async enqueue(notification, deliveries) {
+    async enqueue(notification, deliveries, tells) {
       if (deliveries.length === 0) return;
       const { seq } = putNotification.get(JSON.stringify(notification))!;
+      told.record(seq, notification, tells);
       for (const delivery of deliveries) {
         const { receiver, position, lane } = delivery;
         const turn = lane === '' || !waitsIn.get(receiver, position, lane);
@@ -146,6 +173,7 @@ export function createOutbox(connection: Connection): Outbox {
           delivery.nextAttemptAtUs,
           delivery.settledAtUs,
           delivery.lastError,
+          delivery.fallbackAtUs ?? null,
         );
       }
     },
@@ -170,11 +198,29 @@ export function createOutbox(connection: Connection): Outbox {
       return { due: integrations, ...(nextAtUs === undefined ? {} : { nextAtUs }) };
     },
     async settle(settlements, nowUs) {
-      for (const { id, state, nextAttemptAtUs, lastError } of settlements) {
+      for (const { id, state, nextAttemptAtUs, lastError, failed = false } of settlements) {
         const settledUs = state === 'retry' || state === 'ambiguous' ? 0 : nowUs;
-        const row = settle.get(id, state, nextAttemptAtUs, lastError, settledUs);
-        if (row) giveTurn(row);
+        const row = settle.get(id, state, nextAttemptAtUs, lastError, settledUs, failed ? 1 : 0, nowUs);
+        if (!row) continue;
+        giveTurn(row);
+        if (state === 'delivered') health.accepted(row);
+        else if (failed) health.failed(row, lastError, nowUs);
       }
+    },
+    async redrive(ids, nowUs) {
+      return ids.filter((id) => {
+        const lane = revive.get(id, nowUs);
+        if (lane) giveTurn(lane);
+        return lane !== undefined;
+      });
+    },
+    async takeFallbacks(nowUs, limit) {
+      const rows = fallbacks.all(nowUs, limit);
+      for (const { seq } of rows) fellBack.run(seq);
+      return rows.map((row) => claimed({ ...row, fallback_us: null }));
+    },
+    async failingIntegrations() {
+      return health.failing();
     },
     async recoverLeases(nowUs) {
       const recovered = recover.all(nowUs);
@@ -182,7 +228,7 @@ export function createOutbox(connection: Connection): Outbox {
       return recovered.length;
     },
     async deliveries({ state, receiver, limit }) {
-      return listed(state, receiver ?? null, limit).map(record);
+      return listed(state, receiver ?? null, limit).map(deliveryOf);
     },
     async delivery(id) {
       const row = one.get(id);
@@ -195,10 +241,10 @@ export function createOutbox(connection: Connection): Outbox {
 }
 
 function claimed(row: ClaimedRow) {
-  return { delivery: record(row), notification: JSON.parse(row.body) as Notification };
+  return { delivery: deliveryOf(row), notification: JSON.parse(row.body) as Notification };
 }
 
-function record(row: DeliveryRow): Delivery {
+export function deliveryOf(row: DeliveryRow): Delivery {
   return {
     id: row.id,
     notificationId: row.notification_id,
@@ -212,5 +258,6 @@ function record(row: DeliveryRow): Delivery {
     nextAttemptAtUs: row.next_attempt_us,
     settledAtUs: row.settled_us,
     lastError: row.last_error,
+    ...(row.fallback_us !== null && { fallbackAtUs: row.fallback_us }),
   };
 }

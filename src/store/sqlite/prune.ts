@@ -14,6 +14,13 @@ export function createPrune(connection: Connection): Pick<Transaction, 'prune'> 
      ORDER BY occurred_us LIMIT ?`,
   );
   const links = connection.prepare('DELETE FROM link WHERE event IN (SELECT value FROM json_each(?))');
+  const untold = connection.prepare(
+    'DELETE FROM suppressed_event WHERE event IN (SELECT value FROM json_each(?))',
+  );
+  const told = connection.prepare('DELETE FROM told WHERE event IN (SELECT value FROM json_each(?))');
+  const forwarded = connection.prepare(
+    'DELETE FROM forwarded WHERE event IN (SELECT value FROM json_each(?))',
+  );
   const events = connection.prepare('DELETE FROM event WHERE event IN (SELECT value FROM json_each(?))');
   const flights = connection.prepare(
     `DELETE FROM flight WHERE (stream, started_us, id) IN (
@@ -34,6 +41,19 @@ export function createPrune(connection: Connection): Pick<Transaction, 'prune'> 
     `DELETE FROM quarantine WHERE rowid IN (
        SELECT rowid FROM quarantine WHERE kept_us < ? ORDER BY kept_us LIMIT ?)`,
   );
+  const silences = connection.prepare(
+    `DELETE FROM silence WHERE id IN (
+       SELECT id FROM silence INDEXED BY silence_by_end WHERE ends_us < ? ORDER BY ends_us, id LIMIT ?)`,
+  );
+  const suppressions = connection.prepare<{ suppression: number }>(
+    `DELETE FROM suppression WHERE suppression IN (
+       SELECT suppression FROM suppression INDEXED BY suppression_by_age
+       WHERE at_us < ? ORDER BY at_us LIMIT ?)
+     RETURNING suppression`,
+  );
+  const unreasoned = connection.prepare(
+    'DELETE FROM suppressed_event WHERE suppression IN (SELECT value FROM json_each(?))',
+  );
 
   return {
     async prune(beforeUs, limit) {
@@ -41,6 +61,9 @@ export function createPrune(connection: Connection): Pick<Transaction, 'prune'> 
       const numbers = oldEvents.all(beforeUs, left).map((row) => row.event);
       if (numbers.length > 0) {
         links.run(JSON.stringify(numbers));
+        untold.run(JSON.stringify(numbers));
+        told.run(JSON.stringify(numbers));
+        forwarded.run(JSON.stringify(numbers));
         left -= events.run(JSON.stringify(numbers));
       }
       left -= flights.run(beforeUs, left);
@@ -48,6 +71,10 @@ export function createPrune(connection: Connection): Pick<Transaction, 'prune'> 
       left -= settled.length;
       for (const seq of new Set(settled.map((row) => row.notification))) notification.run(seq);
       left -= quarantined.run(beforeUs, left);
+      left -= silences.run(beforeUs, left);
+      const reasons = suppressions.all(beforeUs, left).map((row) => row.suppression);
+      if (reasons.length > 0) unreasoned.run(JSON.stringify(reasons));
+      left -= reasons.length;
       return limit - left;
     },
   };

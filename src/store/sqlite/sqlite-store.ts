@@ -11,13 +11,20 @@ import { createFlights } from './flights.ts';
 import { createForward } from './forward.ts';
 import { createGroups } from './groups.ts';
 import { createInventory } from './inventory.ts';
+import { createKeys } from './keys.ts';
 import { takeLock } from './lock.ts';
 import { createOutbox } from './outbox.ts';
+import { createOverdue } from './overdue.ts';
 import { createPrune } from './prune.ts';
 import { createQuarantine } from './quarantine.ts';
 import { createTransactionQueue } from './queue.ts';
+import { createReceiverPace } from './receiver-pace.ts';
 import { prepareSchema } from './schema.ts';
+import { createSetBack } from './set-back.ts';
+import { createSilences } from './silences.ts';
 import { createStreams } from './streams.ts';
+import { createSuppressions } from './suppressions.ts';
+import { createTold } from './told.ts';
 
 export interface SqliteStoreOptions {
   /** A file, created with its directory where it is missing, or `:memory:` for trials. */
@@ -60,24 +67,37 @@ function trueName(path: string): string {
 function createStore(connection: Connection, clock: Clock, isInMemory: boolean, unlock: () => void): Store {
   const streams = createStreams(connection);
   const events = createEvents(connection, streams);
+  const told = createTold(connection, events);
+  // Nothing in memory takes long, and what runs on a virtual clock has no turns of the event loop to wait for.
+  const turn = (): Promise<void> =>
+    isInMemory ? Promise.resolve() : new Promise((resolve) => setImmediate(resolve));
   const tx: Transaction = {
     ...createInventory(connection),
     ...streams,
     ...events,
     ...createAudits(connection),
     ...createFlights(connection),
+    ...createOverdue(connection),
     ...createQuarantine(connection),
     ...createAlerts(connection, events),
     ...createGroups(connection),
+    ...createSilences(connection),
+    ...createSuppressions(connection, events),
     ...createForward(connection),
-    ...createOutbox(connection),
+    ...createOutbox(connection, told),
+    alertsOfEvent: told.alertsOfEvent,
+    notificationsOfEvent: told.notificationsOfEvent,
+    ...createReceiverPace(connection),
+    ...createSetBack(connection),
+    ...createKeys(connection),
+    pause: turn,
     ...createPrune(connection),
   };
   const queue = createTransactionQueue({
     connection,
     clock,
     // A commit to a disk is worth a turn of the event loop, in which answers that have arrived become transactions.
-    gather: () => (isInMemory ? Promise.resolve() : new Promise((resolve) => setImmediate(resolve))),
+    gather: turn,
     rolledBack: streams.forget,
   });
   let closed: Promise<void> | undefined;

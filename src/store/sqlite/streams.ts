@@ -10,7 +10,7 @@ interface StreamRow {
   readonly cursor_us: number;
 }
 
-/** What names a stream; it never changes, so it is remembered. */
+/** What names a stream; it never changes, so it is remembered. There may be tens of thousands: words are shared. */
 export interface StreamName {
   readonly stream: number;
   readonly region: string;
@@ -38,24 +38,44 @@ export function createStreams(connection: Connection): Streams {
   );
   const advance = connection.prepare('UPDATE stream SET cursor_us = ?2 WHERE stream = ?1 AND cursor_us < ?2');
 
-  let names: Names | undefined;
+  let names: Map<number, StreamName> | undefined;
+  /** Each region and feed once, instead of a copy of its name for each stream. */
+  const words = new Map<string, string>();
 
   function remembered() {
     if (!names) {
-      names = { byNumber: new Map(), byName: new Map() };
-      for (const row of all.all()) remember(names, nameOfRow(row));
+      names = new Map();
+      for (const row of all.all()) names.set(row.stream, nameOfRow(row));
     }
     return names;
   }
 
+  function shared<T extends string>(word: T): T {
+    const known = words.get(word);
+    if (known === undefined) words.set(word, word);
+    return (known as T | undefined) ?? word;
+  }
+
+  function nameOfRow(row: StreamRow): StreamName {
+    return {
+      stream: row.stream,
+      region: shared(row.region),
+      feed: shared(row.feed),
+      birdId: row.bird_id,
+    };
+  }
+
   return {
     nameOf(stream) {
-      const name = remembered().byNumber.get(stream);
+      const name = remembered().get(stream);
       if (!name) throw new Error(`There is no stream ${stream}.`);
       return name;
     },
-    all: () => [...remembered().byNumber.values()],
-    find: (region, feed, birdId) => remembered().byName.get(nameKey(region, feed, birdId)),
+    all: () => [...remembered().values()],
+    find(region, feed, birdId) {
+      const row = one.get(region, feed, birdId);
+      return row && nameOfRow(row);
+    },
     forget() {
       names = undefined;
     },
@@ -66,7 +86,7 @@ export function createStreams(connection: Connection): Streams {
       const known = one.get(region, feed, birdId);
       if (known) return record(known);
       const created = create.get(region, feed, birdId)!;
-      if (names) remember(names, nameOfRow(created));
+      names?.set(created.stream, nameOfRow(created));
       return record(created);
     },
     async advanceCursor(stream, cursorUs) {
@@ -75,24 +95,12 @@ export function createStreams(connection: Connection): Streams {
   };
 }
 
-interface Names {
-  readonly byNumber: Map<number, StreamName>;
-  readonly byName: Map<string, StreamName>;
-}
-
-function remember(names: Names, name: StreamName): void {
-  names.byNumber.set(name.stream, name);
-  names.byName.set(nameKey(name.region, name.feed, name.birdId), name);
-}
-
-function nameKey(region: string, feed: Feed, birdId: string): string {
-  return JSON.stringify([region, feed, birdId]);
-}
-
-function nameOfRow(row: StreamRow): StreamName {
-  return { stream: row.stream, region: row.region, feed: row.feed, birdId: row.bird_id };
-}
-
 function record(row: StreamRow): StreamRecord {
-  return { ...nameOfRow(row), cursorUs: row.cursor_us };
+  return {
+    stream: row.stream,
+    region: row.region,
+    feed: row.feed,
+    birdId: row.bird_id,
+    cursorUs: row.cursor_us,
+  };
 }

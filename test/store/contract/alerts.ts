@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/alerts/alert.ts';
-import { alert, event, HOSTILE_TEXTS, NOW_US } from './samples.ts';
+import { alert, event, HOSTILE_TEXTS, NOW_US, SECOND_US } from './samples.ts';
 import type { Run } from './subject.ts';
 
 export function describeAlerts(run: Run): void {
@@ -110,6 +110,20 @@ export function describeAlerts(run: Run): void {
       expect(await list('firing', 10)).toEqual(['c', 'a']);
       expect(await list('resolved', 10)).toEqual(['b']);
       expect(await list('pending', 10)).toEqual(['d']);
+    });
+
+    test('give the labels of those that fire, of all or by name', async () => {
+      await run((tx) =>
+        tx.putAlerts([
+          alert('a'),
+          alert('b', { alertname: 'RegionDown', labels: { nest: '"x' } }),
+          alert('c', { alertname: 'RegionDown', state: 'resolved' }),
+        ]),
+      );
+      const labels = (names: string[] | null) => run((tx) => tx.firingLabels(names));
+      expect(await labels(null)).toEqual([alert('a').labels, { nest: '"x' }]);
+      expect(await labels(['RegionDown', 'other'])).toEqual([{ nest: '"x' }]);
+      expect(await labels([])).toEqual([]);
     });
 
     test('are counted by name, severity and state', async () => {
@@ -224,6 +238,36 @@ export function describeAlerts(run: Run): void {
       });
       const linked = run((tx) => tx.linkEvents([{ alertId: 'a', seq: 1, event: here }]));
       await expect(linked).rejects.toThrow('not in the store');
+    });
+
+    test('are old up to the first one that was observed soon after it occurred', async () => {
+      const HOUR_US = 3_600 * SECOND_US;
+      const ages = [7, 9, 6, 8, 2, 7];
+      const aged = ages.map((hours, index) => {
+        const occurredAtUs = NOW_US - hours * HOUR_US;
+        return event(`old-${index}`, { occurredAtUs, observedAtUs: NOW_US });
+      });
+      await run(async (tx) => {
+        await tx.insertEvents((await tx.openStream('eu', 'notification', '')).stream, aged);
+        await tx.putAlerts([alert('a')]);
+        await tx.linkEvents(aged.map((one, index) => ({ alertId: 'a', seq: index + 1, event: one })));
+      });
+      const old = (afterSeq: number, hours: number) =>
+        run((tx) => tx.oldEvents('a', afterSeq, hours * HOUR_US));
+      const span = (lastSeq: number, from: number, to: number) => ({
+        lastSeq,
+        fromUs: NOW_US - from * HOUR_US,
+        toUs: NOW_US - to * HOUR_US,
+      });
+      expect(await old(0, 5)).toEqual(span(4, 9, 6));
+      expect(await old(2, 5)).toEqual(span(4, 8, 6));
+      // Exactly as old is not older.
+      expect(await old(0, 6)).toEqual(span(2, 9, 7));
+      expect(await old(4, 5)).toBeUndefined();
+      expect(await old(5, 5)).toEqual(span(6, 7, 7));
+      expect(await old(0, 1)).toEqual(span(6, 9, 2));
+      expect(await old(6, 1)).toBeUndefined();
+      expect(await run((tx) => tx.oldEvents('unknown', 0, 1))).toBeUndefined();
     });
 
     test('go with a deleted alert, which may come again with others', async () => {

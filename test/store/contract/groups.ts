@@ -130,5 +130,24 @@ export function describeGroups(run: Run): void {
       await expect(failed).rejects.toThrow('no');
       expect(await run((tx) => tx.takeForward('lake', 1))).toEqual([whole]);
     });
+
+    test('say what fires and was told to a receiver, by id and in pages', async () => {
+      const over = alert('d', { state: 'resolved', endsAtUs: NOW_US });
+      await run(async (tx) => {
+        await tx.putAlerts([alert('c'), alert('a'), alert('b'), over, alert('e'), alert('f')]);
+        await tx.putGroups([group('g1'), group('g2'), group('other', { receiver: 'pager' })]);
+        await tx.putGroupMembers([
+          ...['a', 'b', 'c', 'd'].map((id) => member('g1', id, { toldState: 'firing' })),
+          member('g2', 'a', { toldState: 'firing' }),
+          member('g2', 'e'),
+          member('other', 'f', { toldState: 'firing' }),
+        ]);
+      });
+      const page = (afterId: string, limit: number) => run((tx) => tx.toldFiring('ops', afterId, limit));
+      expect((await page('', 10)).map(({ id }) => id)).toEqual(['a', 'b', 'c']);
+      expect(await page('', 2)).toEqual([alert('a'), alert('b')]);
+      expect((await page('b', 2)).map(({ id }) => id)).toEqual(['c']);
+      expect((await run((tx) => tx.toldFiring('pager', '', 9))).map(({ id }) => id)).toEqual(['f']);
+    });
   });
 }

@@ -22,6 +22,19 @@ export function describeInventory(run: Run): void {
       expect(await run((tx) => tx.regionSince('us', NOW_US + 5))).toBe(NOW_US + 5);
     });
 
+    test('keeps the members of each Nest', async () => {
+      const sales = { region: 'eu', nestId: '1', addresses: ['a@example.com', 'b@example.com'] };
+      const docs = { region: 'eu', nestId: '2', addresses: [] };
+      const us = { region: 'us', nestId: '1', addresses: ['c@example.com'] };
+      await run((tx) => tx.putNestMembers([docs, sales, us]));
+      expect(await run((tx) => tx.nestMembers('eu'))).toEqual([sales, docs]);
+      await run((tx) => tx.putNestMembers([{ ...sales, addresses: ['b@example.com'] }]));
+      expect(await run((tx) => tx.nestMembers('eu'))).toEqual([
+        { ...sales, addresses: ['b@example.com'] },
+        docs,
+      ]);
+    });
+
     test('keeps the Nests of each region apart and updates them', async () => {
       const eu: NestRecord = { region: 'eu', nestId: '1', name: 'Marketing', present: true };
       const us: NestRecord = { region: 'us', nestId: '1', name: 'Sales', present: true };

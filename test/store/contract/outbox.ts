@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ClaimedDelivery, Delivery, Settlement } from '../../../src/store/store.ts';
-import { delivery, HOSTILE_TEXTS, NOW_US, notification, SECOND_US } from './samples.ts';
+import { delivery, event, group, HOSTILE_TEXTS, NOW_US, notification, SECOND_US } from './samples.ts';
 import type { Run } from './subject.ts';
 
 export function describeOutbox(run: Run): void {
@@ -15,6 +15,47 @@ export function describeOutbox(run: Run): void {
   const settle = (id: string, state: Settlement['state'], nextAttemptAtUs = NOW_US) =>
     run((tx) => tx.settle([{ id, state, nextAttemptAtUs, lastError: state }], NOW_US));
   const stateOf = async (id: string) => (await run((tx) => tx.delivery(id)))?.delivery.state;
+
+  describe('when our clock was set back', () => {
+    const HOUR_US = 3_600 * SECOND_US;
+    const laterUs = NOW_US + HOUR_US;
+
+    test('the latest instant is what events and deliveries tell of', async () => {
+      expect(await run((tx) => tx.newestInstantUs())).toBe(0);
+      await run(async (tx) => {
+        const { stream } = await tx.openStream('eu', 'notification', '');
+        await tx.insertEvents(stream, [event('1', { observedAtUs: NOW_US + 5 })]);
+      });
+      expect(await run((tx) => tx.newestInstantUs())).toBe(NOW_US + 5);
+      await enqueue(delivery('d', { createdAtUs: NOW_US + 9 }));
+      expect(await run((tx) => tx.newestInstantUs())).toBe(NOW_US + 9);
+    });
+
+    test('groups and deliveries that wait for an instant wait as long as they were to', async () => {
+      await enqueue(
+        delivery('soon', { createdAtUs: laterUs, nextAttemptAtUs: laterUs + 5 }),
+        delivery('due', { nextAttemptAtUs: NOW_US - 5, fallbackAtUs: laterUs + 7 }),
+        delivery('over', { state: 'dead', nextAttemptAtUs: laterUs, settledAtUs: laterUs }),
+      );
+      await run((tx) =>
+        tx.putGroups([group('soon', { nextFlushAtUs: laterUs + 3 }), group('due', { nextFlushAtUs: 1 })]),
+      );
+      await run((tx) => tx.setBack(HOUR_US, NOW_US));
+      const nextOf = async (id: string) => (await run((tx) => tx.delivery(id)))!.delivery.nextAttemptAtUs;
+      expect([await nextOf('soon'), await nextOf('due'), await nextOf('over')]).toEqual([
+        NOW_US + 5,
+        NOW_US - 5,
+        laterUs,
+      ]);
+      const fallbacks = await run((tx) => tx.takeFallbacks(NOW_US + 7, 10));
+      expect(ids(fallbacks)).toEqual(['due']);
+      const groups = await run((tx) => tx.groupsDue(NOW_US + 3, 10));
+      expect(groups.map(({ key, nextFlushAtUs }) => [key, nextFlushAtUs])).toEqual([
+        ['due', 1],
+        ['soon', NOW_US + 3],
+      ]);
+    });
+  });
 
   describe('the outbox', () => {
     test('leases what is due once, records the attempt and gives what it carries', async () => {
@@ -179,6 +220,121 @@ export function describeOutbox(run: Run): void {
     test('of a thousand gives one', async () => {
       await enqueue(...Array.from({ length: 1000 }, (_, index) => inLane(`d${index}`)));
       expect(await claim({ limit: 1000 })).toEqual(['d0']);
+    });
+  });
+
+  describe('what was given up', () => {
+    test('is put back as if it were queued now, in its lane, and nothing else is', async () => {
+      const inLane = (id: string) => delivery(id, { lane: 'l', attempts: 7, fallbackAtUs: NOW_US + 9 });
+      await enqueue(inLane('1'), inLane('2'), delivery('well'));
+      await claim();
+      await settle('1', 'dead');
+      await settle('well', 'delivered');
+      const laterUs = NOW_US + 100 * SECOND_US;
+      expect(await run((tx) => tx.redrive(['1', 'well', 'unknown', '2'], laterUs))).toEqual(['1']);
+      const { delivery: again } = (await run((tx) => tx.delivery('1')))!;
+      expect(again).toMatchObject({
+        state: 'pending',
+        attempts: 0,
+        createdAtUs: laterUs,
+        nextAttemptAtUs: laterUs,
+        settledAtUs: 0,
+        lastError: '',
+      });
+      expect(await claim({ nowUs: laterUs })).toEqual(['1']);
+      await settle('1', 'delivered');
+      expect(await claim({ nowUs: laterUs })).toEqual(['2']);
+      expect(await run((tx) => tx.redrive(['1'], laterUs))).toEqual([]);
+    });
+  });
+
+  describe('a fallback', () => {
+    const FIVE_US = 300 * SECOND_US;
+    const withFallback = (id: string) => delivery(id, { fallbackAtUs: NOW_US + FIVE_US });
+    const fails = (id: string, state: 'retry' | 'ambiguous' | 'dead' = 'retry') =>
+      run((tx) =>
+        tx.settle([{ id, state, nextAttemptAtUs: NOW_US, lastError: 'no', failed: true }], NOW_US + 1),
+      );
+    const taken = async (nowUs: number) => ids(await run((tx) => tx.takeFallbacks(nowUs, 10)));
+
+    test('is given once what was not accepted in time, tried or not', async () => {
+      await enqueue(withFallback('a'), withFallback('b'), delivery('without'));
+      await claim({ limit: 1 });
+      await fails('a');
+      expect(await taken(NOW_US + FIVE_US - 1)).toEqual([]);
+      expect(await run((tx) => tx.nextAlertingUs())).toBe(NOW_US + FIVE_US);
+      expect(await taken(NOW_US + FIVE_US)).toEqual(['a', 'b']);
+      expect(await taken(NOW_US * 2)).toEqual([]);
+      expect(await run((tx) => tx.nextAlertingUs())).toBeUndefined();
+      expect((await run((tx) => tx.delivery('a')))?.delivery).not.toHaveProperty('fallbackAtUs');
+    });
+
+    test('is given at once what failed three times, or is given up', async () => {
+      await enqueue(withFallback('a'), withFallback('b'));
+      await claim({ limit: 1 });
+      await fails('a');
+      await claim({ limit: 1 });
+      await fails('a', 'ambiguous');
+      expect(await taken(NOW_US + 1)).toEqual([]);
+      await claim({ limit: 1 });
+      await fails('a');
+      expect(await taken(NOW_US)).toEqual([]);
+      expect(await taken(NOW_US + 1)).toEqual(['a']);
+      await claim();
+      await fails('b', 'dead');
+      expect(await taken(NOW_US + 1)).toEqual(['b']);
+    });
+
+    test('is not given what was accepted, suppressed, or only put back untried', async () => {
+      await enqueue(withFallback('a'), withFallback('b'), withFallback('c'));
+      for (let tries = 0; tries < 4; tries += 1) {
+        await claim();
+        for (const id of ['a', 'b', 'c']) await settle(id, 'retry');
+      }
+      expect(await taken(NOW_US + 1)).toEqual([]);
+      await claim();
+      await settle('a', 'delivered');
+      await settle('b', 'suppressed');
+      expect(await taken(NOW_US * 2)).toEqual(['c']);
+    });
+  });
+
+  describe("an integration's health", () => {
+    test('counts the tries that failed since something was accepted', async () => {
+      const failing = () => run((tx) => tx.failingIntegrations());
+      const fails = (id: string, lastError: string, nowUs: number) =>
+        run((tx) =>
+          tx.settle([{ id, state: 'retry', nextAttemptAtUs: NOW_US, lastError, failed: true }], nowUs),
+        );
+      await enqueue(delivery('a'), delivery('b', { position: 1, integration: 'email' }), delivery('c'));
+      expect(await failing()).toEqual([]);
+      await claim({ limit: 1 });
+      await settle('a', 'retry');
+      expect(await failing()).toEqual([]);
+      await fails('a', 'first', NOW_US + 5);
+      await fails('a', 'second', NOW_US + 9);
+      await fails('b', 'other', NOW_US + 9);
+      const web = { receiver: 'ops', integration: 'webhook', position: 0 };
+      const mail = { receiver: 'ops', integration: 'email', position: 1 };
+      const other = { ...mail, failures: 1, sinceUs: NOW_US + 9, lastError: 'other' };
+      expect(await failing()).toEqual([
+        { ...web, failures: 2, sinceUs: NOW_US + 5, lastError: 'second' },
+        other,
+      ]);
+      await settle('c', 'delivered');
+      expect(await failing()).toEqual([other]);
+    });
+  });
+
+  describe("a receiver's pace", () => {
+    test('is kept as it was left', async () => {
+      const none = { receiver: 'ops', toldAtUs: [], heldBack: 0 };
+      expect(await run((tx) => tx.receiverPace('ops'))).toEqual(none);
+      const pace = { receiver: 'ops', toldAtUs: [1, 2], heldBack: 3 };
+      await run((tx) => tx.putReceiverPace({ ...pace, heldBack: 1 }));
+      await run((tx) => tx.putReceiverPace(pace));
+      expect(await run((tx) => tx.receiverPace('ops'))).toEqual(pace);
+      expect(await run((tx) => tx.receiverPace('other'))).toEqual({ ...none, receiver: 'other' });
     });
   });
 

@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest';
+import type { BirdRecord, Transaction } from '../../../src/store/store.ts';
+import { alert, event, flight, NOW_US, SECOND_US } from './samples.ts';
+import type { Run } from './subject.ts';
+
+const MINUTE_US = 60 * SECOND_US;
+
+function bird(birdId: string, changes: Partial<BirdRecord> = {}): BirdRecord {
+  return {
+    region: 'eu',
+    birdId,
+    nestId: '682',
+    name: `Bird ${birdId}`,
+    status: 'active',
+    triggerType: 'scheduled',
+    present: true,
+    statusSinceUs: NOW_US,
+    ...changes,
+  };
+}
+
+const openFlightsOf = async (tx: Transaction, birdId: string) =>
+  (await tx.openStream('eu', 'flight', birdId)).stream;
+
+export function describeOverdue(run: Run): void {
+  describe('what may be overdue', () => {
+    test('open Flights are judged when they are old enough, the oldest first, with where they are', async () => {
+      const found = await run(async (tx) => {
+        const stream = await openFlightsOf(tx, '1');
+        await tx.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
+        await tx.putBirds([bird('1')]);
+        await tx.putFlights([
+          flight('young', { stream }),
+          flight('old', { stream, startedAtUs: NOW_US - MINUTE_US }),
+          flight('older', { stream, startedAtUs: NOW_US - 2 * MINUTE_US }),
+          flight('ended', { stream, startedAtUs: NOW_US - MINUTE_US, open: false }),
+          flight('undated', { stream, startedAtUs: 0 }),
+        ]);
+        return tx.flightsToJudge(NOW_US - MINUTE_US, NOW_US, 10);
+      });
+      expect(found.map((one) => one.flightId)).toEqual(['older', 'old']);
+      expect(found[0]).toMatchObject({
+        startedAtUs: NOW_US - 2 * MINUTE_US,
+        place: { region: 'eu', nestId: '682', nest: 'Marketing', birdId: '1', bird: 'Bird 1' },
+      });
+      expect(await run((tx) => tx.flightsToJudge(NOW_US, NOW_US, 1))).toHaveLength(1);
+    });
+
+    test('a Flight of a Bird that the inventory does not know has no names', async () => {
+      const found = await run(async (tx) => {
+        await tx.putFlights([flight('a', { stream: await openFlightsOf(tx, 'x') })]);
+        return tx.flightsToJudge(NOW_US, NOW_US, 10);
+      });
+      expect(found[0]!.place).toEqual({ region: 'eu', nestId: '', nest: '', birdId: 'x', bird: '' });
+    });
+
+    test('a Flight comes back when it is to be judged next, or when it ended and is active again', async () => {
+      const ids = (atUs: number) =>
+        run(async (tx) => (await tx.flightsToJudge(NOW_US, atUs, 10)).map((one) => one.flightId).sort());
+      await run(async (tx) => {
+        const stream = await openFlightsOf(tx, '1');
+        await tx.putFlights([flight('a', { stream }), flight('b', { stream })]);
+        const nextUs = NOW_US + MINUTE_US;
+        await tx.judgeFlights([{ stream, startedAtUs: NOW_US, flightId: 'a', nextUs }]);
+        // A further reading that changes nothing does not bring it back.
+        await tx.putFlights([flight('a', { stream })]);
+      });
+      expect(await ids(NOW_US + MINUTE_US - 1)).toEqual(['b']);
+      expect(await ids(NOW_US + MINUTE_US)).toEqual(['a', 'b']);
+      await run(async (tx) => {
+        const stream = await openFlightsOf(tx, '1');
+        await tx.putFlights([flight('a', { stream, open: false, status: 'failed', ends: 1 })]);
+        await tx.putFlights([flight('a', { stream, ends: 1 })]);
+      });
+      expect(await ids(NOW_US)).toEqual(['a', 'b']);
+    });
+
+    test('present, active Birds are judged, with their last start', async () => {
+      const found = await run(async (tx) => {
+        await tx.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
+        await tx.putBirds([
+          bird('1'),
+          bird('2', { status: 'suspended' }),
+          bird('3', { present: false }),
+          bird('4', { triggerType: 'event' }),
+        ]);
+        const stream = await openFlightsOf(tx, '1');
+        await tx.advanceCursor(stream, NOW_US - MINUTE_US);
+        return tx.birdsToJudge(NOW_US, 10);
+      });
+      expect(found.toSorted((a, b) => (a.place.birdId < b.place.birdId ? -1 : 1))).toEqual([
+        {
+          place: { region: 'eu', nestId: '682', nest: 'Marketing', birdId: '1', bird: 'Bird 1' },
+          triggerType: 'scheduled',
+          statusSinceUs: NOW_US,
+          stream: expect.any(Number),
+          lastStartUs: NOW_US - MINUTE_US,
+        },
+        expect.objectContaining({ triggerType: 'event', stream: undefined, lastStartUs: 0 }),
+      ]);
+    });
+
+    test('a Bird comes back when it is to be judged next, or when its status changed', async () => {
+      const ids = (atUs: number) =>
+        run(async (tx) => (await tx.birdsToJudge(atUs, 10)).map((one) => one.place.birdId));
+      const nextUs = NOW_US + MINUTE_US;
+      await run(async (tx) => {
+        await tx.putBirds([bird('1')]);
+        await tx.judgeBirds([{ region: 'eu', birdId: '1', nextUs }]);
+        await tx.putBirds([bird('1', { name: 'renamed' })]);
+      });
+      expect(await ids(nextUs - 1)).toEqual([]);
+      expect(await ids(nextUs)).toEqual(['1']);
+      await run((tx) => tx.putBirds([bird('1', { status: 'suspended' })]));
+      await run((tx) => tx.putBirds([bird('1')]));
+      expect(await ids(NOW_US)).toEqual(['1']);
+    });
+
+    test('judgements are forgotten', async () => {
+      const left = await run(async (tx) => {
+        const stream = await openFlightsOf(tx, '1');
+        await tx.putBirds([bird('1')]);
+        await tx.putFlights([flight('a', { stream })]);
+        const nextUs = NOW_US + MINUTE_US;
+        await tx.judgeFlights([{ stream, startedAtUs: NOW_US, flightId: 'a', nextUs }]);
+        await tx.judgeBirds([{ region: 'eu', birdId: '1', nextUs }]);
+        await tx.forgetJudgements();
+        return [await tx.flightsToJudge(NOW_US, NOW_US, 9), await tx.birdsToJudge(NOW_US, 9)];
+      });
+      expect(left.map((list) => list.length)).toEqual([1, 1]);
+    });
+
+    test('durations are of Flights that succeeded and whose end is known', async () => {
+      const ended = (id: string, seconds: number, changes = {}) =>
+        flight(id, {
+          open: false,
+          status: 'succeeded',
+          ends: 1,
+          endedAtUs: NOW_US + seconds * SECOND_US,
+          ...changes,
+        });
+      const { endedAtUs: _unknown, ...undated } = ended('c', 1);
+      const found = await run(async (tx) => {
+        await tx.putFlights([
+          ended('a', 30),
+          ended('b', 0),
+          undated,
+          ended('d', 5, { status: 'failed' }),
+          ended('e', 7, { stream: 2 }),
+          flight('open'),
+        ]);
+        return [await tx.flightDurations(1), await tx.flightDurations(3), await tx.flightsSince(1, 0)];
+      });
+      expect((found[0] as number[]).toSorted((a, b) => a - b)).toEqual([0, 30 * SECOND_US]);
+      expect(found[1]).toEqual([]);
+      // The end is kept with the Flight.
+      expect(found[2]).toContainEqual(ended('a', 30));
+    });
+
+    test('gaps lie between the starts of Flights, whatever became of them', async () => {
+      const at = (id: string, minutes: number) => flight(id, { startedAtUs: NOW_US + minutes * MINUTE_US });
+      const found = await run(async (tx) => {
+        await tx.putFlights([at('a', 0), at('b', 60), at('c', 10), flight('undated', { startedAtUs: 0 })]);
+        return [await tx.flightGaps(1), await tx.flightGaps(2)];
+      });
+      expect(found).toEqual([
+        { count: 2, longestUs: 50 * MINUTE_US, spanUs: 60 * MINUTE_US },
+        { count: 0, longestUs: 0, spanUs: 0 },
+      ]);
+    });
+
+    test('the latest ends are those that failed or succeeded', async () => {
+      const ended = (id: string, minutes: number, type: string) =>
+        event(id, { feed: 'flight', type, occurredAtUs: NOW_US + minutes * MINUTE_US, birdId: '1' });
+      const found = await run(async (tx) => {
+        const stream = await openFlightsOf(tx, '1');
+        await tx.insertEvents(stream, [
+          ended('a/failed', 1, 'flight.failed'),
+          ended('b/succeeded', 3, 'flight.succeeded'),
+          ended('c/cancelled', 4, 'flight.cancelled'),
+          ended('d/failed', 2, 'flight.failed'),
+        ]);
+        return tx.latestEnds(stream, 2);
+      });
+      expect(found).toEqual([
+        { key: 'eu/flight/b/succeeded', atUs: NOW_US + 3 * MINUTE_US, failed: false },
+        { key: 'eu/flight/d/failed', atUs: NOW_US + 2 * MINUTE_US, failed: true },
+      ]);
+    });
+
+    test('alerts of Flights that are no longer open are found', async () => {
+      const stuck = (id: string, flightId: string, changes = {}) =>
+        alert(id, {
+          alertname: 'FlightStuck',
+          labels: { region: 'eu', severity: 'warning', bird_id: '1', flight_id: flightId },
+          memory: { startedAtUs: NOW_US },
+          ...changes,
+        });
+      const found = await run(async (tx) => {
+        const stream = await openFlightsOf(tx, '1');
+        await tx.putFlights([flight('open', { stream }), flight('closed', { stream, open: false })]);
+        await tx.putAlerts([
+          stuck('1', 'open'),
+          stuck('2', 'closed'),
+          stuck('3', 'unknown'),
+          stuck('4', 'unknown', { state: 'resolved' }),
+          stuck('5', 'unknown', { alertname: 'FlightFailed' }),
+        ]);
+        return tx.alertsOfGoneFlights('FlightStuck');
+      });
+      expect(found.map((one) => one.id)).toEqual(['2', '3']);
+    });
+  });
+}

@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest';
+import { createMatcher } from '../../../src/alerts/matcher.ts';
+import type { Silence } from '../../../src/alerts/silence.ts';
+import type { Suppression } from '../../../src/alerts/suppression.ts';
+import { alert, event, HOSTILE_TEXTS, NOW_US, SECOND_US } from './samples.ts';
+import type { Run } from './subject.ts';
+
+export function silence(id: string, changes: Partial<Silence> = {}): Silence {
+  return {
+    id,
+    matchers: [createMatcher('alertname', '=', 'FlightFailed'), createMatcher('nest', '!~', 'Prod.*')],
+    startsAtUs: NOW_US,
+    endsAtUs: NOW_US + 60 * SECOND_US,
+    updatedAtUs: NOW_US,
+    createdBy: 'ann',
+    comment: 'maintenance',
+    recurrence: null,
+    alertId: null,
+    alertStartsAtUs: null,
+    ...changes,
+  };
+}
+
+/** A silence without the functions of its matchers. */
+function plain({ matchers, ...rest }: Silence): unknown {
+  return { ...rest, matchers: matchers.map(({ name, op, value }) => [name, op, value]) };
+}
+
+export function describeSilences(run: Run): void {
+  describe('silences', () => {
+    const all = async (endsAfterUs?: number) => (await run((tx) => tx.silences(endsAfterUs))).map(plain);
+
+    test('are kept whole, changed by their id, and listed by their end', async () => {
+      const recurrence = { cron: '0 22 * * *', timezone: 'Europe/Amsterdam', durationMs: 3_600_000 };
+      const a = silence('a', { recurrence });
+      const b = silence('b', { endsAtUs: NOW_US + SECOND_US, alertId: 'x', alertStartsAtUs: 7 });
+      await run((tx) => tx.putSilences([a, b]));
+      expect(await all()).toEqual([plain(b), plain(a)]);
+      const expired = { ...a, endsAtUs: NOW_US, updatedAtUs: NOW_US + 1 };
+      await run((tx) => tx.putSilences([expired]));
+      expect(await all()).toEqual([plain(expired), plain(b)]);
+    });
+
+    test('are given without those that are over when asked so', async () => {
+      const over = silence('over', { endsAtUs: NOW_US });
+      await run((tx) => tx.putSilences([over, silence('lasts', { endsAtUs: NOW_US + 1 })]));
+      expect((await run((tx) => tx.silences(NOW_US))).map(({ id }) => id)).toEqual(['lasts']);
+    });
+
+    test('match as they did before they were stored', async () => {
+      await run((tx) => tx.putSilences([silence('a')]));
+      const [stored] = await run((tx) => tx.silences());
+      const matches = (nest: string) =>
+        stored!.matchers.every((matcher) => matcher.matches({ alertname: 'FlightFailed', nest }));
+      expect(matches('Sandbox')).toBe(true);
+      expect(matches('Production')).toBe(false);
+    });
+
+    test('keep every text exactly', async () => {
+      const list = HOSTILE_TEXTS.map((text, index) =>
+        silence(String(index).padStart(2, '0'), {
+          comment: text,
+          matchers: [createMatcher('nest', '=', text)],
+        }),
+      );
+      await run((tx) => tx.putSilences(list));
+      expect(await all()).toEqual(list.map(plain));
+    });
+
+    test('go when they have been over for the retention', async () => {
+      await run((tx) =>
+        tx.putSilences([silence('old', { endsAtUs: NOW_US - 1 }), silence('over', { endsAtUs: NOW_US })]),
+      );
+      expect(await run((tx) => tx.prune(NOW_US, 10))).toBe(1);
+      expect((await run((tx) => tx.silences())).map(({ id }) => id)).toEqual(['over']);
+    });
+  });
+
+  describe('what is not told', () => {
+    const suppression = (changes: Partial<Suppression> = {}): Suppression => ({
+      alertId: 'a',
+      afterSeq: 0,
+      lastSeq: 2,
+      groupKey: '{}:{}',
+      receiver: 'ops',
+      reason: 'silenced',
+      detail: 'by "ann"',
+      atUs: NOW_US,
+      ...changes,
+    });
+
+    async function alertWithEvents(): Promise<void> {
+      await run(async (tx) => {
+        const { stream } = await tx.openStream('eu', 'notification', '');
+        await tx.insertEvents(stream, [event('1'), event('2'), event('3')]);
+        await tx.putAlerts([alert('a', { state: 'resolved' })]);
+        await tx.linkEvents(
+          ['1', '2', '3'].map((id, index) => ({ alertId: 'a', seq: index + 1, event: event(id) })),
+        );
+      });
+    }
+
+    test('is found by alert and by each of its events', async () => {
+      await alertWithEvents();
+      const later = suppression({ afterSeq: 1, reason: 'time_interval', atUs: NOW_US + 1 });
+      const onlyItsEnd = suppression({ afterSeq: 3, lastSeq: 3 });
+      await run((tx) => tx.suppress([suppression(), later, onlyItsEnd]));
+      expect(await run((tx) => tx.suppressions('a'))).toEqual([suppression(), later, onlyItsEnd]);
+      expect(await run((tx) => tx.suppressions('b'))).toEqual([]);
+      const ofEvent = (id: string) => run((tx) => tx.suppressionsOfEvent(`eu/notification/${id}`));
+      expect(await ofEvent('1')).toEqual([suppression()]);
+      expect(await ofEvent('2')).toEqual([suppression(), later]);
+      expect(await ofEvent('3')).toEqual([]);
+      expect(await ofEvent('unknown')).toEqual([]);
+    });
+
+    test('outlives the alert, and goes with its events or by its own age', async () => {
+      await alertWithEvents();
+      await run(async (tx) => {
+        await tx.suppress([
+          suppression({ atUs: NOW_US - 1 }),
+          suppression({ alertId: 'a', reason: 'too_old' }),
+        ]);
+        await tx.deleteAlerts(['a']);
+      });
+      const reasons = async () =>
+        (await run((tx) => tx.suppressionsOfEvent('eu/notification/1'))).map(({ reason }) => reason);
+      expect(await reasons()).toEqual(['silenced', 'too_old']);
+      expect(await run((tx) => tx.prune(NOW_US, 10))).toBe(1);
+      expect(await reasons()).toEqual(['too_old']);
+      expect(await run((tx) => tx.prune(NOW_US + 1, 10))).toBe(4);
+      expect(await reasons()).toEqual([]);
+    });
+  });
+}

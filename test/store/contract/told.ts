@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import type { Event } from '../../../src/alerts/event.ts';
+import type { Notification } from '../../../src/alerts/group.ts';
+import type { Transaction } from '../../../src/store/store.ts';
+import { alert, delivery, event, NOW_US } from './samples.ts';
+import type { Run } from './subject.ts';
+
+export function describeTold(run: Run): void {
+  const ofGroup = (id: string, events: readonly Event[] = []): Notification => ({
+    kind: 'group',
+    id,
+    receiver: 'ops',
+    createdAtUs: NOW_US,
+    reason: 'first',
+    groupKey: '{}:{}',
+    groupLabels: {},
+    status: 'firing',
+    alerts: [
+      {
+        id: 'a',
+        status: 'firing',
+        labels: {},
+        annotations: {},
+        startsAtUs: NOW_US,
+        endsAtUs: 0,
+        fingerprint: '',
+        events,
+        eventsTotal: events.length,
+        eventsOmitted: 0,
+      },
+    ],
+    truncatedAlerts: 0,
+    firingTotal: 1,
+    resolvedTotal: 0,
+    thread: 't',
+    threadPosition: 0,
+  });
+  const forwarded = (id: string, receiver: string, events: readonly Event[]): Notification => ({
+    kind: 'forward',
+    id,
+    receiver,
+    createdAtUs: NOW_US,
+    events,
+  });
+  const events = Array.from({ length: 5 }, (_, index) =>
+    event(`e${index}`, { occurredAtUs: NOW_US + index }),
+  );
+  const key = (index: number) => events[index]!.key;
+  const keep = async (tx: Transaction) => {
+    const { stream } = await tx.openStream('eu', 'notification', '');
+    await tx.insertEvents(stream, events);
+  };
+  const queue = (
+    tx: Transaction,
+    notification: Notification,
+    tells?: Parameters<Transaction['enqueue']>[2],
+  ) =>
+    tx.enqueue(
+      notification,
+      [
+        delivery(`${notification.id}-0`, {
+          receiver: notification.receiver,
+          notificationId: notification.id,
+        }),
+      ],
+      tells,
+    );
+  const toldOf = async (tx: Transaction, index: number) =>
+    (await tx.notificationsOfEvent(key(index))).map(({ notification }) => notification.id);
+
+  describe('what is told of an event', () => {
+    test('is found by the range of its alert, listed or not, with its deliveries', async () => {
+      await run(async (tx) => {
+        await keep(tx);
+        await tx.putAlerts([alert('a', { lastSeq: 4 })]);
+        await tx.linkEvents(
+          events.slice(0, 4).map((one, index) => ({ alertId: 'a', seq: index + 1, event: one })),
+        );
+        await queue(tx, ofGroup('n1', [events[1]!]), [{ alertId: 'a', afterSeq: 0, lastSeq: 2 }]);
+        await queue(tx, ofGroup('n2'), [{ alertId: 'a', afterSeq: 2, lastSeq: 4 }]);
+        await queue(tx, ofGroup('repeat'), []);
+      });
+      expect(await run((tx) => Promise.all([0, 1, 2, 3, 4].map((index) => toldOf(tx, index))))).toEqual([
+        ['n1'],
+        ['n1'],
+        ['n2'],
+        ['n2'],
+        [],
+      ]);
+      const [found] = await run((tx) => tx.notificationsOfEvent(key(0)));
+      expect(found!.deliveries).toMatchObject([{ id: 'n1-0', state: 'pending', receiver: 'ops' }]);
+      expect(await run((tx) => tx.alertsOfEvent(key(2)))).toMatchObject([{ alert: { id: 'a' }, seq: 3 }]);
+      expect(await run((tx) => tx.alertsOfEvent(key(4)))).toEqual([]);
+    });
+
+    test('is found by the events that are listed, where nothing else was said', async () => {
+      await run(async (tx) => {
+        await keep(tx);
+        await queue(tx, ofGroup('copy', [events[3]!, events[0]!]));
+      });
+      expect(await run((tx) => Promise.all([0, 1, 3].map((index) => toldOf(tx, index))))).toEqual([
+        ['copy'],
+        [],
+        ['copy'],
+      ]);
+    });
+
+    test('outlives the alert', async () => {
+      await run(async (tx) => {
+        await keep(tx);
+        await tx.putAlerts([alert('a')]);
+        await tx.linkEvents([{ alertId: 'a', seq: 1, event: events[0]! }]);
+        await queue(tx, ofGroup('n1'), [{ alertId: 'a', afterSeq: 0, lastSeq: 1 }]);
+        await tx.deleteAlerts(['a']);
+      });
+      expect(await run((tx) => toldOf(tx, 0))).toEqual(['n1']);
+      expect(await run((tx) => tx.alertsOfEvent(key(0)))).toEqual([]);
+    });
+
+    test('includes the batch in which it was forwarded to each receiver', async () => {
+      await run(async (tx) => {
+        await keep(tx);
+        await queue(tx, forwarded('f1', 'lake', events.slice(0, 2)));
+        await queue(tx, forwarded('f2', 'lake', events.slice(2, 4)));
+        await queue(tx, forwarded('g1', 'siem', [events[1]!, events[3]!]));
+      });
+      expect(await run((tx) => Promise.all([0, 1, 2, 3, 4].map((index) => toldOf(tx, index))))).toEqual([
+        ['f1'],
+        ['f1', 'g1'],
+        ['f2'],
+        ['f2', 'g1'],
+        [],
+      ]);
+    });
+
+    test('is nothing for an event that is not kept', async () => {
+      expect(await run((tx) => tx.notificationsOfEvent('eu/notification/none'))).toEqual([]);
+      expect(await run((tx) => tx.alertsOfEvent('none'))).toEqual([]);
+    });
+
+    test('goes with the event when it is old', async () => {
+      await run(async (tx) => {
+        await keep(tx);
+        await queue(tx, ofGroup('n1', [events[0]!]));
+        await queue(tx, forwarded('f1', 'lake', events.slice(0, 2)));
+      });
+      // The five events alone: notifications that wait to be sent stay.
+      expect(await run((tx) => tx.prune(NOW_US + 1_000, 100))).toBe(5);
+      await run(keep);
+      expect(await run((tx) => toldOf(tx, 0))).toEqual([]);
+    });
+  });
+
+  test('an alert is found by its id, in whatever state', async () => {
+    await run((tx) => tx.putAlerts([alert('a'), alert('b', { state: 'resolved' })]));
+    expect(await run((tx) => tx.alert('b'))).toMatchObject({ id: 'b', state: 'resolved' });
+    expect(await run((tx) => tx.alert('c'))).toBeUndefined();
+  });
+
+  test('a key for signatures stays as it was first given', async () => {
+    expect(await run((tx) => tx.key('link', 'first'))).toBe('first');
+    expect(await run((tx) => tx.key('link', 'second'))).toBe('first');
+    expect(await run((tx) => tx.key('other', 'third'))).toBe('third');
+  });
+}
