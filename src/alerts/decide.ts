@@ -1,17 +1,22 @@
 /** What facts, and time alone, do to alerts. Pure: the events of a batch give the same alerts in whatever order. */
 import type { Alert, Labels } from './alert.ts';
+import { asKindSees, dampen, dampingTick, trueSinceUs } from './damping.ts';
 import { type Change, resolve } from './episode.ts';
 import type { Event } from './event.ts';
 import { type Fact, scopeOf } from './fact.ts';
-import type { Kind, Topic } from './kind.ts';
+import type { Kind } from './kind.ts';
 import { birdDeactivated } from './kinds/bird-deactivated.ts';
+import { birdStale } from './kinds/bird-stale.ts';
 import { birdTriggerFailing } from './kinds/bird-trigger-failing.ts';
 import { connectionDisconnected } from './kinds/connection-disconnected.ts';
+import { deliveryFailing } from './kinds/delivery-failing.ts';
 import { feedBehind } from './kinds/feed-behind.ts';
 import { feedIncomplete } from './kinds/feed-incomplete.ts';
 import { flightFailed } from './kinds/flight-failed.ts';
+import { flightStuck } from './kinds/flight-stuck.ts';
 import { regionDown } from './kinds/region-down.ts';
 import { regionUnauthorized } from './kinds/region-unauthorized.ts';
+import { schemaDrift } from './kinds/schema-drift.ts';
 import { serviceNotification } from './kinds/service-notification.ts';
 import { alertLabels, tidyLabels } from './labels.ts';
 import { matchesAll } from './matcher.ts';
@@ -19,6 +24,8 @@ import { defaultRule, type Rule } from './rule.ts';
 
 const KINDS: readonly Kind[] = [
   flightFailed,
+  flightStuck,
+  birdStale,
   birdDeactivated,
   birdTriggerFailing,
   connectionDisconnected,
@@ -27,6 +34,8 @@ const KINDS: readonly Kind[] = [
   regionUnauthorized,
   feedBehind,
   feedIncomplete,
+  schemaDrift,
+  deliveryFailing,
 ];
 
 /** An event joined to an alert: the `seq`-th ever of that alert's identity. */
@@ -64,8 +73,10 @@ export function decide(
       if (!book.hasScope(scope)) continue;
       for (const alert of book.inScope(scope, kind)) {
         if (alert.id === raised) continue;
-        const context = { rule: ruleOf(alert, rules), labels: alert.labels, nowUs };
-        book.apply(kind.observe(alert, fact, context));
+        const seen = asKindSees(alert);
+        const context = { rule: ruleOf(alert, rules), labels: seen.labels, nowUs };
+        const change = kind.observe(seen, fact, context);
+        if (change) book.apply(dampen(alert, change, context));
       }
     }
   }
@@ -78,7 +89,9 @@ export function tick(due: readonly Alert[], rules: readonly Rule[], nowUs: numbe
   for (const alert of due) {
     const kind = KINDS.find((one) => one.alertname === alert.alertname);
     if (!kind || alert.dueAtUs === null || alert.dueAtUs > nowUs) continue;
-    book.apply(kind.tick(alert, { rule: ruleOf(alert, rules), labels: alert.labels, nowUs }));
+    const seen = asKindSees(alert);
+    const context = { rule: ruleOf(alert, rules), labels: seen.labels, nowUs };
+    book.apply(dampingTick(alert, context) ?? dampen(alert, kind.tick(seen, context), context));
   }
   return book.decision();
 }
@@ -94,44 +107,81 @@ function raise(
 ): string | undefined {
   const found = kind.topic(fact);
   if (!found) return undefined;
-  const index = matchingRule(kind, found, rules);
+  const index = matchingRule(kind.alertname, found.labels, rules);
   const rule = rules[index];
   if (!rule) return undefined;
   const topic = kind.narrow?.(found, fact, rule) ?? found;
   const region = topic.labels.region ?? '';
-  const base = `${kind.alertname}/${index}/${region}/${topic.subject}`;
+  const base = identityOf(kind, index, `${region}/${topic.subject}`, scope, book);
   const own = rule.severity ?? topic.severity;
-  const siblings = kind.leveled ? firingSiblings(kind, scope, base, book) : [];
+  const siblings = kind.leveled ? lastingSiblings(kind, scope, base, book) : [];
   const isTakenUp = own !== 'critical' && siblings.some((alert) => alert.id === `${base}/critical`);
   const severity = isTakenUp ? 'critical' : own;
   const id = kind.leveled ? `${base}/${severity}` : base;
-  const alert = book.get(id) ?? blank(id, scope, index, kind, nowUs);
+  const stored = book.get(id) ?? blank(id, scope, index, kind, nowUs);
   const labels = alertLabels(kind.alertname, topic.labels, rule, severity);
-  const change = kind.raise(alert.state === 'pending' ? { ...alert, labels } : alert, fact, {
-    rule,
-    labels,
-    nowUs,
-  });
-  book.apply(change);
-  if (change?.alert.state === 'firing') {
+  const alert = { ...stored, rule: index, ...(stored.state === 'pending' && { labels }) };
+  const change = kind.raise(asKindSees(alert), fact, { rule, labels, nowUs });
+  if (!change) return id;
+  const sinceUs = siblings.map(trueSinceUs).toSorted((a, b) => a - b)[0];
+  book.apply(dampen(alert, change, { rule, nowUs, sinceUs }));
+  if (change.alert.state === 'firing') {
     for (const sibling of siblings) {
       if (sibling.id === id) continue;
-      book.apply(resolve(sibling, change.alert.startsAtUs, `superseded: it is ${severity} now`, nowUs));
+      const by = `superseded: it is ${severity} now`;
+      const ended = resolve(asKindSees(sibling), change.alert.startsAtUs, by, nowUs);
+      book.apply(dampen(sibling, ended, { rule, nowUs, atOnce: true }));
     }
   }
   return id;
 }
 
-function firingSiblings(kind: Kind, scope: string, base: string, book: Book): Alert[] {
-  return book.inScope(scope, kind).filter(({ id, state }) => state === 'firing' && id.startsWith(`${base}/`));
+/**
+ * The identity of a subject's alerts. One that is true keeps the one that it began with: another set of rules, in
+ * which its rule stands at another place, must not make it two.
+ */
+function identityOf(kind: Kind, index: number, subject: string, scope: string, book: Book): string {
+  const own = `${kind.alertname}/${index}/${subject}`;
+  const lasting = book.inScope(scope, kind).flatMap((alert) => {
+    const [, place = '', ...rest] = asKindSees(alert).state === 'firing' ? alert.id.split('/') : [];
+    const isSame = kind.leveled ? rest.slice(0, -1).join('/') === subject : rest.join('/') === subject;
+    return isSame ? [place] : [];
+  });
+  const [first] = lasting;
+  if (first === undefined || lasting.includes(String(index))) return own;
+  return `${kind.alertname}/${first}/${subject}`;
 }
 
-function matchingRule(kind: Kind, topic: Topic, rules: readonly Rule[]): number {
+/** Alerts of the same subject that are true, told or not. */
+function lastingSiblings(kind: Kind, scope: string, base: string, book: Book): Alert[] {
+  const isLasting = (alert: Alert) => asKindSees(alert).state === 'firing';
+  return book.inScope(scope, kind).filter((alert) => isLasting(alert) && alert.id.startsWith(`${base}/`));
+}
+
+/** The rule that judges what has these labels; undefined where none fits. */
+export function ruleFor(alertname: Rule['kind'], labels: Labels, rules: readonly Rule[]): Rule | undefined {
+  return rules[matchingRule(alertname, labels, rules)];
+}
+
+function matchingRule(alertname: Rule['kind'], topic: Labels, rules: readonly Rule[]): number {
   let labels: Labels | undefined;
   return rules.findIndex((rule) => {
-    if (rule.kind !== kind.alertname || rule.match.length === 0) return rule.kind === kind.alertname;
-    labels ??= { ...tidyLabels(topic.labels), alertname: kind.alertname };
+    if (rule.kind !== alertname || rule.match.length === 0) return rule.kind === alertname;
+    labels ??= { ...tidyLabels(topic), alertname };
     return matchesAll(rule.match, labels);
+  });
+}
+
+/** Which kinds a fact concerns by itself, and which rule of each decides on it; null where no rule takes it. */
+export function rulesConcerning(
+  fact: Fact,
+  rules: readonly Rule[],
+): { readonly kind: Rule['kind']; readonly rule: number | null }[] {
+  return KINDS.flatMap((kind) => {
+    const topic = kind.topic(fact);
+    if (!topic) return [];
+    const index = matchingRule(kind.alertname, topic.labels, rules);
+    return [{ kind: kind.alertname, rule: index === -1 ? null : index }];
   });
 }
 
@@ -207,7 +257,8 @@ function openBook(known: readonly Alert[]): Book {
 
 /**
  * Events by the time at which they occurred, successes of Flights after all others: a page may bring a failure and
- * a later Flight's success in any order, and the failure is what has to be told. Then the facts that are none.
+ * a later Flight's success in any order, and the failure is what has to be told. What was found to last comes before
+ * all that may end it, other facts come last.
  */
 function inOrder(facts: readonly Fact[]): readonly Fact[] {
   if (facts.length < 2) return facts;
@@ -215,6 +266,7 @@ function inOrder(facts: readonly Fact[]): readonly Fact[] {
 }
 
 function rank(fact: Fact): number {
+  if (fact.fact === 'flight_in_air' || fact.fact === 'bird_idle') return 0;
   if (fact.fact !== 'event') return 2;
   return fact.event.type === 'flight.succeeded' ? 1 : 0;
 }

@@ -10,6 +10,7 @@
  */
 import type { Alert, Labels } from './alert.ts';
 import type { Event } from './event.ts';
+import { cap } from './plain-text.ts';
 
 /** An alert's next state, and the events that it takes up: the last ones up to its `lastSeq`. */
 export interface Change {
@@ -78,5 +79,12 @@ export function clear(alert: Alert, endsAtUs: number, by: string, nowUs: number)
 
 /** True when an alert need not be kept for its own sake: it does not fire, and nothing is remembered. */
 export function isForgettable(alert: Alert): boolean {
-  return alert.state !== 'firing' && alert.memory === null;
+  return alert.state !== 'firing' && alert.memory === null && alert.damping?.awaits === undefined;
+}
+
+const MAX_WAITING_MESSAGE = 2000;
+
+/** What waits in an alert needs no whole stack trace: the event itself is in the store. */
+export function waitingEvent(event: Event): Event {
+  return { ...event, message: cap(event.message, MAX_WAITING_MESSAGE) };
 }

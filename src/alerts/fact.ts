@@ -20,6 +20,8 @@ export type Fact =
       readonly event: Event;
       readonly historic: boolean;
       readonly birdStatus?: string | undefined;
+      /** For a failed Flight: how the Bird's latest Flights ended, as far as a rule asks for it. */
+      readonly latestEnds?: readonly FlightEnded[] | undefined;
     }
   | {
       readonly fact: 'flight_started';
@@ -38,6 +40,46 @@ export type Fact =
       readonly readAtUs: number;
     }
   | { readonly fact: 'bird_vanished'; readonly place: Place; readonly readAtUs: number }
+  | {
+      /** A Flight is active, and was when the Bird's Flights were last read. */
+      readonly fact: 'flight_in_air';
+      readonly place: Place;
+      readonly flightId: string;
+      readonly startedAtUs: number;
+      /** What 99 of 100 Flights of the Bird do not take longer than; null where too few are known. */
+      readonly usualMs: number | null;
+      /** When that reading began. */
+      readonly readAtUs: number;
+    }
+  /** A Flight is no longer watched, without a word of how it ended. */
+  | {
+      readonly fact: 'flight_gone';
+      readonly place: Place;
+      readonly flightId: string;
+      readonly atUs: number;
+    }
+  | {
+      /** An active Bird starts no Flight. */
+      readonly fact: 'bird_idle';
+      readonly place: Place;
+      /** When its last Flight started, or else since when one could be seen. */
+      readonly sinceUs: number;
+      readonly hasFlown: boolean;
+      /** The longest that it was between two of its Flights; null where that is not known or means nothing. */
+      readonly usualMs: number | null;
+      /** When its Flights were last read. */
+      readonly readAtUs: number;
+    }
+  | {
+      readonly fact: 'schema_drift';
+      readonly region: string;
+      readonly feed: Feed;
+      /** Entries that could not be read, not counted before. */
+      readonly count: number;
+      /** What is wrong with one of them. */
+      readonly reason: string;
+      readonly atUs: number;
+    }
   | {
       readonly fact: 'region_health';
       readonly region: string;
@@ -63,7 +105,29 @@ export type Fact =
       /** One sentence for people: how late they are, and what would be needed. */
       readonly reason: string;
       readonly sinceUs: number;
+    }
+  | {
+      readonly fact: 'delivery_health';
+      readonly receiver: string;
+      /** `email`, `webhook`, … */
+      readonly integration: string;
+      /** False from the first try that failed until one is accepted. */
+      readonly accepts: boolean;
+      /** What the last try ended with, for people; empty when it accepts. */
+      readonly reason: string;
+      readonly sinceUs: number;
     };
+
+/** How a Flight ended, where it failed or succeeded: one that was cancelled says nothing. */
+export interface FlightEnded {
+  /** The key of its event. */
+  readonly key: string;
+  readonly atUs: number;
+  readonly failed: boolean;
+}
+
+/** The scope of alerts about deliveries: no region's, and no name that a region can have. */
+export const DELIVERY_SCOPE = 'all/delivery';
 
 /** The scope whose alerts a fact can change: `region/bird/<id>`, `region/entity/<type>/<id>` or `region`. */
 export function scopeOf(fact: Fact): string {
@@ -80,7 +144,10 @@ export function scopeOf(fact: Fact): string {
     case 'region_health':
     case 'feed_gap':
     case 'polling_pace':
+    case 'schema_drift':
       return fact.region;
+    case 'delivery_health':
+      return DELIVERY_SCOPE;
     default:
       return birdScope(fact.place.region, fact.place.birdId);
   }

@@ -1,5 +1,6 @@
 import type { Alert, Labels, Severity } from './alert.ts';
 import type { Change } from './episode.ts';
+import type { Feed } from './event.ts';
 import type { Fact } from './fact.ts';
 import type { AlertKind, Rule } from './rule.ts';
 
@@ -52,3 +53,10 @@ export function subjectPart(text: string | number | boolean | undefined): string
 export function quietAtUs(rule: Rule, atUs: number): number | null {
   return rule.resolveAfterMs === null ? null : atUs + rule.resolveAfterMs * 1000;
 }
+
+/** What entries of a feed are called. */
+export const FEED_ENTRIES: Readonly<Record<Feed, readonly [one: string, many: string]>> = {
+  notification: ['notification', 'notifications'],
+  bird_log: ['Bird log entry', 'Bird log entries'],
+  flight: ['Flight', 'Flights'],
+};

@@ -84,3 +84,16 @@ export function duration(ms: number): string {
   const fitting = units.find(([size]) => ms >= size && ms % size === 0);
   return fitting ? `${ms / fitting[0]} ${fitting[1]}` : `${ms / 1000} s`;
 }
+
+/** A measured duration for people, not exact: `26 h`, `1.5 h`, `42 min`. */
+export function roughly(ms: number): string {
+  const units = [
+    [86_400_000, 'd', 3],
+    [3_600_000, 'h', 1],
+    [60_000, 'min', 1],
+  ] as const;
+  const unit = units.find(([size, , from]) => ms >= size * from);
+  if (!unit) return `${Math.round(ms / 1000)} s`;
+  const count = ms / unit[0];
+  return `${count < 10 ? Math.round(count * 10) / 10 : Math.round(count)} ${unit[1]}`;
+}

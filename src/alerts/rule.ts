@@ -1,7 +1,10 @@
 import type { Labels } from './alert.ts';
 import type { Matcher } from './matcher.ts';
 
-/** The kinds of alerts that rules can speak of. */
+/**
+ * The kinds of alerts that rules can speak of. A new one is added behind the others: the place of its default rule is
+ * part of the identity of alerts that are stored.
+ */
 export const ALERT_KINDS = [
   'FlightFailed',
   'BirdDeactivated',
@@ -12,8 +15,20 @@ export const ALERT_KINDS = [
   'RegionUnauthorized',
   'FeedBehind',
   'FeedIncomplete',
+  'DeliveryFailing',
+  'FlightStuck',
+  'BirdStale',
+  'SchemaDrift',
 ] as const;
 export type AlertKind = (typeof ALERT_KINDS)[number];
+
+/** An alert that changed so often within a time fires on until it has been over for the calm. */
+export interface Flapping {
+  /** Times that it began to fire or was resolved; 2 or more. */
+  readonly changes: number;
+  readonly withinMs: number;
+  readonly calmMs: number;
+}
 
 /**
  * How one kind is judged. Of several rules of one kind the first whose `match` fits the labels decides.
@@ -31,30 +46,51 @@ export interface Rule {
   /** FlightFailed: failures within `windowMs`; BirdTriggerFailing: EventErrors in a row. 1 or more. */
   readonly threshold: number;
   readonly windowMs: number;
-  /** RegionDown, RegionUnauthorized, FeedBehind: how long it must last before it fires. */
+  /** FlightFailed, in place of `threshold`: so many of the Bird's Flights failed in a row. */
+  readonly consecutive?: number | undefined;
+  /** FlightFailed, in place of `threshold`: the part of the Bird's last `ofLast` Flights that failed, above 0. */
+  readonly ratio?: { readonly least: number; readonly ofLast: number } | undefined;
+  /** FlightStuck: how long a Flight may be active; undefined to learn it from the Bird's own Flights. */
+  readonly maxDurationMs?: number | undefined;
+  /** BirdStale: how long a Bird may be without a Flight; undefined to learn it from a scheduled Bird's own. */
+  readonly expectEveryMs?: number | undefined;
+  /** How long it must last before it fires. */
   readonly forMs: number;
+  /** How long it fires on when it is over. */
+  readonly keepFiringForMs: number;
+  /** Null: it may change as often as it likes. */
+  readonly flapping: Flapping | null;
   /** Resolved when nothing new came for this long; null for never. */
   readonly resolveAfterMs: number | null;
 }
 
 /** What the rules of a kind start from. */
-export type RuleDefaults = Pick<Rule, 'forEach' | 'threshold' | 'windowMs' | 'forMs' | 'resolveAfterMs'>;
+export type RuleDefaults = Omit<Rule, 'kind' | 'match' | 'severity' | 'labels' | 'annotations'>;
+
+const PLAIN: RuleDefaults = {
+  forEach: 'bird',
+  threshold: 1,
+  windowMs: 0,
+  forMs: 0,
+  keepFiringForMs: 0,
+  flapping: { changes: 4, withinMs: 3_600_000, calmMs: 1_800_000 },
+  resolveAfterMs: null,
+};
+
 export const RULE_DEFAULTS: Readonly<Record<AlertKind, RuleDefaults>> = {
-  FlightFailed: { forEach: 'bird', threshold: 1, windowMs: 600_000, forMs: 0, resolveAfterMs: 86_400_000 },
-  BirdDeactivated: { forEach: 'bird', threshold: 1, windowMs: 0, forMs: 0, resolveAfterMs: null },
-  BirdTriggerFailing: { forEach: 'bird', threshold: 2, windowMs: 0, forMs: 0, resolveAfterMs: 7_200_000 },
-  ConnectionDisconnected: {
-    forEach: 'bird',
-    threshold: 1,
-    windowMs: 0,
-    forMs: 0,
-    resolveAfterMs: 93_600_000,
-  },
-  ServiceNotification: { forEach: 'bird', threshold: 1, windowMs: 0, forMs: 0, resolveAfterMs: 3_600_000 },
-  RegionDown: { forEach: 'bird', threshold: 1, windowMs: 0, forMs: 60_000, resolveAfterMs: null },
-  RegionUnauthorized: { forEach: 'bird', threshold: 1, windowMs: 0, forMs: 0, resolveAfterMs: null },
-  FeedBehind: { forEach: 'bird', threshold: 1, windowMs: 0, forMs: 300_000, resolveAfterMs: null },
-  FeedIncomplete: { forEach: 'bird', threshold: 1, windowMs: 0, forMs: 0, resolveAfterMs: null },
+  FlightFailed: { ...PLAIN, windowMs: 600_000, resolveAfterMs: 86_400_000 },
+  FlightStuck: PLAIN,
+  BirdStale: PLAIN,
+  BirdDeactivated: PLAIN,
+  BirdTriggerFailing: { ...PLAIN, threshold: 2, resolveAfterMs: 7_200_000 },
+  ConnectionDisconnected: { ...PLAIN, resolveAfterMs: 93_600_000 },
+  ServiceNotification: { ...PLAIN, resolveAfterMs: 3_600_000 },
+  RegionDown: { ...PLAIN, forMs: 60_000 },
+  RegionUnauthorized: PLAIN,
+  FeedBehind: { ...PLAIN, forMs: 300_000 },
+  FeedIncomplete: PLAIN,
+  SchemaDrift: { ...PLAIN, resolveAfterMs: 86_400_000 },
+  DeliveryFailing: { ...PLAIN, forMs: 300_000 },
 };
 
 /** The rule behind the configured ones of a kind. */

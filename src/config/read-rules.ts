@@ -1,17 +1,14 @@
 import { ALERT_KINDS, type AlertKind, RULE_DEFAULTS, type Rule } from '../alerts/rule.ts';
 import type { Check } from './check.ts';
-import { RULE_SHAPES } from './file-shape.ts';
 import { nearest } from './nearest.ts';
 import type { Path } from './problem.ts';
 import { readList, readMatchers } from './read-list.ts';
-
-/** Kinds of alerts that people may have read of and that this version does not judge. */
-const LATER_KINDS = ['FlightStuck', 'BirdStale', 'SchemaDrift', 'DeliveryFailing'];
+import { RULE_SHAPES } from './rule-shape.ts';
 
 /** Labels by which nestwatch says what an alert is about: a rule that changed them would hide it. */
 const OWN_LABELS = new Set([
   ...['alertname', 'region', 'nest_id', 'nest', 'bird_id', 'bird'],
-  ...['entity_type', 'entity_id', 'entity_name', 'error'],
+  ...['entity_type', 'entity_id', 'entity_name', 'error', 'flight_id', 'feed'],
 ]);
 
 /** The configured rules, then one of each kind with its defaults. */
@@ -29,8 +26,10 @@ function readRule(check: Check, path: Path): Rule | undefined {
   if (!kind) return undefined;
   const match = readMatchers(check, [...path, 'match']);
   checkLabels(check, [...path, 'labels']);
+  if (kind === 'FlightFailed') checkThreshold(check, path);
   const rule = check.read(RULE_SHAPES[kind], path);
   if (!rule) return undefined;
+  const { changes, within: withinMs, calm: calmMs } = rule.flapping;
   const defaults = RULE_DEFAULTS[kind];
   return {
     kind,
@@ -41,9 +40,47 @@ function readRule(check: Check, path: Path): Rule | undefined {
     forEach: 'for_each' in rule ? rule.for_each : defaults.forEach,
     threshold: 'threshold' in rule ? rule.threshold : defaults.threshold,
     windowMs: 'window' in rule ? rule.window : defaults.windowMs,
+    ...('consecutive' in rule && { consecutive: rule.consecutive }),
+    ...('ratio' in rule && {
+      ratio: rule.ratio === undefined ? undefined : { least: rule.ratio, ofLast: rule.of_last ?? 1 },
+    }),
+    ...('max_duration' in rule && { maxDurationMs: rule.max_duration }),
+    ...('expect_every' in rule && { expectEveryMs: rule.expect_every }),
     forMs: 'for' in rule ? rule.for : defaults.forMs,
+    keepFiringForMs: rule.keep_firing_for,
+    flapping: changes === 0 ? null : { changes, withinMs, calmMs },
     resolveAfterMs: 'resolve_after' in rule ? rule.resolve_after : defaults.resolveAfterMs,
   };
+}
+
+/** A rule has one way to say how many failures are too many, and each way its own companions. */
+function checkThreshold(check: Check, path: Path): void {
+  const given = (name: string) => check.raw([...path, name]) !== undefined;
+  const [own = 'threshold', ...others] = ['threshold', 'consecutive', 'ratio'].filter(given);
+  for (const name of others) {
+    check.keyProblem([...path, name], 'give only one of `threshold`, `consecutive` and `ratio`');
+  }
+  const forEach = check.raw([...path, 'for_each']) ?? 'bird';
+  const threshold = check.raw([...path, 'threshold']) ?? 1;
+  if (own === 'threshold') {
+    if (forEach === 'flight' && threshold !== 1) {
+      check.keyProblem([...path, 'threshold'], 'a Flight fails once: leave it out with `for_each: flight`');
+    }
+  } else if (forEach !== 'bird') {
+    check.problem(
+      [...path, 'for_each'],
+      `\`${own}\` looks at all Flights of a Bird: leave \`for_each\` out, or say bird`,
+    );
+  }
+  if (own !== 'threshold' && given('window')) {
+    check.keyProblem([...path, 'window'], 'belongs to `threshold`: leave it out');
+  }
+  if (own !== 'ratio' && given('of_last')) {
+    check.keyProblem([...path, 'of_last'], 'belongs to `ratio`: give it, or leave this out');
+  }
+  if (own === 'ratio' && !given('of_last')) {
+    check.keyProblem([...path, 'ratio'], 'needs `of_last`: how many of the last Flights it looks at');
+  }
 }
 
 function checkLabels(check: Check, path: Path): void {
@@ -67,9 +104,7 @@ function readKind(check: Check, path: Path): AlertKind | undefined {
   const known = `the kinds are ${ALERT_KINDS.join(', ')}`;
   if (kind === undefined) check.problem(at, `is missing: ${known}`);
   else if (isKind(kind)) return kind;
-  else if (LATER_KINDS.includes(String(kind))) {
-    check.problem(at, `is not supported by this version: ${known}`);
-  } else {
+  else {
     const meant = nearest(String(kind), ALERT_KINDS);
     check.problem(at, `unknown kind; ${meant ? `did you mean ${meant}?` : known}`);
   }

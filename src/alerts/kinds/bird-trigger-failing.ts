@@ -7,12 +7,11 @@
  * left, or after the quiet. A single EventError that stays below the threshold is forgotten after the same quiet.
  */
 import type { Alert } from '../alert.ts';
-import { type Change, clear, fire, remember, resolve } from '../episode.ts';
+import { type Change, clear, fire, remember, resolve, waitingEvent } from '../episode.ts';
 import type { Event } from '../event.ts';
 import type { Fact } from '../fact.ts';
 import { type Context, type Kind, quietAtUs, subjectPart } from '../kind.ts';
-import { annotate, birdName, duration, MAX_DESCRIPTION_LENGTH, placeLabels, whereabouts } from '../labels.ts';
-import { cap } from '../plain-text.ts';
+import { annotate, birdName, duration, placeLabels, whereabouts } from '../labels.ts';
 import { signature } from '../signature.ts';
 import { isDeactivation } from './bird-deactivated.ts';
 
@@ -70,7 +69,7 @@ export const birdTriggerFailing: Kind = {
     if (alert.state !== 'firing' && errorsUs.length < rule.threshold) {
       return remember(
         alert,
-        { ...next, waiting: waiting.slice(-MAX_WAITING).map(shortened) },
+        { ...next, waiting: waiting.slice(-MAX_WAITING).map(waitingEvent) },
         dueAtUs,
         nowUs,
       );
@@ -141,11 +140,6 @@ function seenInactive(
 
 function latest(a: number | null, b: number | null): number | null {
   return a === null || b === null ? b : Math.max(a, b);
-}
-
-/** What waits in memory needs no whole stack trace: the event itself is in the store. */
-function shortened(event: Event): Event {
-  return { ...event, message: cap(event.message, MAX_DESCRIPTION_LENGTH) };
 }
 
 function summary(event: Event, inRow: number): string {

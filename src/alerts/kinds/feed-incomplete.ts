@@ -1,18 +1,11 @@
 /** The service counts entries of a feed that it does not show: what they say is not known to anybody. */
 import { fire, remember, resolve } from '../episode.ts';
-import type { Feed } from '../event.ts';
-import type { Kind } from '../kind.ts';
+import { FEED_ENTRIES, type Kind } from '../kind.ts';
 import { annotate } from '../labels.ts';
 
 interface Memory {
   readonly missing: number;
 }
-
-const ENTRIES: Readonly<Record<Feed, readonly [one: string, many: string]>> = {
-  notification: ['notification', 'notifications'],
-  bird_log: ['Bird log entry', 'Bird log entries'],
-  flight: ['Flight', 'Flights'],
-};
 
 export const feedIncomplete: Kind = {
   alertname: 'FeedIncomplete',
@@ -30,7 +23,7 @@ export const feedIncomplete: Kind = {
     if (fact.fact !== 'feed_gap') return undefined;
     const { feed, missing, region } = fact;
     if (alert.state === 'firing' && (alert.memory as Memory | null)?.missing === missing) return undefined;
-    const [one, many] = ENTRIES[feed];
+    const [one, many] = FEED_ENTRIES[feed];
     const what = missing === 1 ? `1 ${one} is` : `${missing} ${many} are`;
     const summary = `${what} missing in region ${region.toUpperCase()}`;
     const message = 'The service counts them and does not show them: look there for what is not told here.';

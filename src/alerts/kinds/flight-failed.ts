@@ -1,35 +1,33 @@
 /**
- * A Flight ended as failed, or so many of them within a window.
+ * A Flight ended as failed, or so many of them within a window, in a row, or of the Bird's last ones.
  *
- * Resolves when a Flight of the Bird succeeds that started later than the latest failed one started; or when it was
- * quiet. Flights overlap: a success that is seen before the failure of a Flight that had started earlier and ran
+ * Resolves when a Flight of the Bird succeeds that started later than the latest failed one started, for a part of
+ * the last ones when a success makes it less than that part; or when it was quiet. Flights overlap: a success that is seen before the failure of a Flight that had started earlier and ran
  * long does not excuse it. The failure is told, and the alert lasts until the next success or the quiet.
  */
-import { clear, fire, remember, resolve } from '../episode.ts';
+import type { Alert } from '../alert.ts';
+import { type Change, clear, fire, remember, resolve, waitingEvent } from '../episode.ts';
 import type { Event } from '../event.ts';
+import type { FlightEnded } from '../fact.ts';
 import { hash64 } from '../fingerprint.ts';
-import { type Kind, quietAtUs, subjectPart } from '../kind.ts';
-import {
-  annotate,
-  birdName,
-  duration,
-  MAX_DESCRIPTION_LENGTH,
-  placeLabels,
-  placeOf,
-  whereabouts,
-} from '../labels.ts';
-import { cap } from '../plain-text.ts';
-import type { Rule } from '../rule.ts';
+import { type Context, type Kind, quietAtUs, subjectPart } from '../kind.ts';
+import { annotate, birdName, duration, placeLabels, placeOf, whereabouts } from '../labels.ts';
 import { signature } from '../signature.ts';
+import { isReached, latestEnds, thresholdWords, weigh } from '../threshold.ts';
 
 interface Memory {
-  /** Failures that do not make an alert yet: the newest, fewer than the threshold. */
+  /** Failures that do not make an alert yet: the newest, as many as can count. */
   readonly waiting: readonly Event[];
   /** When the latest failed Flight of the episode started. */
   readonly failedStartUs: number;
+  /** While it fires by a part of the last Flights: how those ended. */
+  readonly ends?: readonly FlightEnded[];
 }
 
 const NOTHING: Memory = { waiting: [], failedStartUs: 0 };
+
+/** How long failures below the threshold are remembered where nothing else says so. */
+const LONGEST_WAIT_MS = 7 * 86_400_000;
 
 export const flightFailed: Kind = {
   alertname: 'FlightFailed',
@@ -60,35 +58,44 @@ export const flightFailed: Kind = {
 
   raise(alert, fact, { rule, labels, nowUs }) {
     if (fact.fact !== 'event') return undefined;
+    const { event, latestEnds: known = [] } = fact;
     const memory = (alert.memory as Memory | null) ?? NOTHING;
     const renews = alert.state === 'firing';
-    const counted = renews ? [fact.event] : withinWindow([...memory.waiting, fact.event], rule);
-    if (!renews && counted.length < rule.threshold) {
-      const forgetAtUs = fact.event.observedAtUs + rule.windowMs * 1000;
-      return remember(alert, { ...NOTHING, waiting: counted.map(shortened) }, forgetAtUs, nowUs);
+    const ends = [...(memory.ends ?? []), ...known];
+    const { counted, isEnough } = weigh(rule, [...memory.waiting, event], ends);
+    if (!renews && !isEnough) {
+      const forgetMs = isCounted(rule) ? rule.windowMs : (rule.resolveAfterMs ?? LONGEST_WAIT_MS);
+      const forgetAtUs = event.observedAtUs + forgetMs * 1000;
+      return remember(alert, { ...NOTHING, waiting: counted.map(waitingEvent) }, forgetAtUs, nowUs);
     }
-    const startsUs = counted.map(startOf);
+    const events = renews ? [event] : counted;
+    const place = placeOf(event);
+    const what = `${thresholdWords(rule, birdName(place), ends)} ${whereabouts(place)}`;
+    const next: Memory = {
+      waiting: [],
+      failedStartUs: Math.max(memory.failedStartUs, ...events.map(startOf)),
+      ...(rule.ratio && { ends: latestEnds(ends, rule.ratio.ofLast) }),
+    };
     return fire(
       alert,
       {
-        startsAtUs: counted[0]!.occurredAtUs,
+        startsAtUs: events[0]!.occurredAtUs,
         labels,
-        annotations: annotate(rule, summary(fact.event, rule), fact.event.message),
-        events: counted,
-        memory: { waiting: [], failedStartUs: Math.max(memory.failedStartUs, ...startsUs) } satisfies Memory,
-        dueAtUs: quietAtUs(rule, fact.event.observedAtUs),
+        annotations: annotate(rule, what, event.message),
+        events,
+        memory: next,
+        dueAtUs: quietAtUs(rule, event.observedAtUs),
       },
       nowUs,
     );
   },
 
-  observe(alert, fact, { nowUs }) {
-    if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs);
-    if (alert.state !== 'firing' || fact.fact !== 'event' || fact.event.type !== 'flight.succeeded')
-      return undefined;
-    const memory = (alert.memory as Memory | null) ?? NOTHING;
-    if (startOf(fact.event) <= memory.failedStartUs) return undefined;
-    return resolve(alert, fact.event.occurredAtUs, fact.event.key, nowUs);
+  observe(alert, fact, context) {
+    if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', context.nowUs);
+    if (fact.fact !== 'event' || fact.event.type !== 'flight.succeeded') return undefined;
+    return alert.state === 'firing'
+      ? recovered(alert, fact.event, context)
+      : interrupted(alert, fact.event, context);
   },
 
   tick(alert, { rule, nowUs }) {
@@ -102,11 +109,31 @@ export const flightFailed: Kind = {
   },
 };
 
-/** The newest failures, as many as the threshold, that occurred within a window of the newest; oldest first. */
-function withinWindow(events: readonly Event[], { windowMs, threshold }: Rule): readonly Event[] {
-  const sorted = events.toSorted((a, b) => a.occurredAtUs - b.occurredAtUs);
-  const sinceUs = sorted.at(-1)!.occurredAtUs - windowMs * 1000;
-  return sorted.filter((event) => event.occurredAtUs >= sinceUs).slice(-threshold);
+function isCounted({ consecutive, ratio }: Context['rule']): boolean {
+  return consecutive === undefined && ratio === undefined;
+}
+
+/** A Flight succeeded while the alert fires. */
+function recovered(alert: Alert, event: Event, { rule, nowUs }: Context): Change | undefined {
+  const memory = (alert.memory as Memory | null) ?? NOTHING;
+  if (rule.ratio) {
+    const success = { key: event.key, atUs: event.occurredAtUs, failed: false };
+    const ends = latestEnds([...(memory.ends ?? []), success], rule.ratio.ofLast);
+    if (isReached(rule.ratio, ends)) return remember(alert, { ...memory, ends }, alert.dueAtUs, nowUs);
+    return resolve(alert, event.occurredAtUs, event.key, nowUs);
+  }
+  if (startOf(event) <= memory.failedStartUs) return undefined;
+  return resolve(alert, event.occurredAtUs, event.key, nowUs);
+}
+
+/** A Flight succeeded before there were enough failures in a row: those before it no longer count. */
+function interrupted(alert: Alert, event: Event, { rule, nowUs }: Context): Change | undefined {
+  const memory = alert.memory as Memory | null;
+  if (rule.consecutive === undefined || memory === null) return undefined;
+  const waiting = memory.waiting.filter((one) => one.occurredAtUs > event.occurredAtUs);
+  if (waiting.length === memory.waiting.length) return undefined;
+  if (waiting.length === 0) return remember(alert, null, null, nowUs);
+  return remember(alert, { ...memory, waiting }, alert.dueAtUs, nowUs);
 }
 
 /** When the Flight started; where the service does not say, as near before its end as is known. */
@@ -114,16 +141,4 @@ function startOf({ attributes, occurredAtUs }: Event): number {
   if (typeof attributes.started_at_us === 'number') return attributes.started_at_us;
   const seconds = attributes.duration_seconds;
   return occurredAtUs - (typeof seconds === 'number' ? seconds * 1_000_000 : 0);
-}
-
-/** What waits in memory needs no whole stack trace: the event itself is in the store. */
-function shortened(event: Event): Event {
-  return { ...event, message: cap(event.message, MAX_DESCRIPTION_LENGTH) };
-}
-
-function summary(event: Event, { threshold, windowMs }: Rule): string {
-  const place = placeOf(event);
-  const what = `${birdName(place)} failed`;
-  if (threshold === 1) return `Flight of ${what} ${whereabouts(place)}`;
-  return `${threshold} or more Flights of ${what} within ${duration(windowMs)} ${whereabouts(place)}`;
 }

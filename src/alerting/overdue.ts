@@ -1,0 +1,169 @@
+/**
+ * Looks for what time alone makes wrong: Flights that do not end, Birds that start none. Nothing tells of them, so
+ * once a minute the store is asked for those whose time to be judged has come; what it answers goes through `decide`
+ * like any other fact. When each is judged next is kept in the store as well; what this step remembers only saves work.
+ *
+ * A judgement needs a reading: while a region is down, or not read yet in this life, a Flight may have ended and a
+ * Bird may have flown.
+ */
+import { decide, ruleFor } from '../alerts/decide.ts';
+import { type Fact, type Place, scopeOf } from '../alerts/fact.ts';
+import * as birdStale from '../alerts/kinds/bird-stale.ts';
+import * as flightStuck from '../alerts/kinds/flight-stuck.ts';
+import { placeLabels } from '../alerts/labels.ts';
+import type { Rule } from '../alerts/rule.ts';
+import type { Clock } from '../clock.ts';
+import type { BirdToJudge, FlightToJudge, Transaction } from '../store/store.ts';
+import { alertHappenings, NOTHING, type Step } from './step.ts';
+
+export interface OverdueOptions {
+  readonly rules: readonly Rule[];
+  readonly clock: Clock;
+  /** When the last reading of a Bird's Flights began, in this life; undefined for none. */
+  readonly flightsReadUs: (region: string, birdId: string) => number | undefined;
+}
+
+/** A step of the alerting pass. */
+export type Overdue = (tx: Transaction) => Promise<Step>;
+
+const LOOK_MS = 60_000;
+const LOOK_US = LOOK_MS * 1000;
+
+/** Nothing waits longer for its next judgement: what is usual for a Bird may have become known. */
+const LONGEST_US = 3_600_000_000;
+
+/** Without a reading it is judged later and later, up to this. */
+const UNREAD_US = 300_000_000;
+
+/** Flights and Birds judged in one transaction. */
+const BATCH = 200;
+
+/** Fewer Flights do not tell how long one usually takes. */
+const ENOUGH_DURATIONS = 20;
+
+/** Fewer do not tell how often a Bird flies, and neither does less than a week: it may rest at weekends. */
+const ENOUGH_GAPS = 4;
+const ENOUGH_SPAN_US = 6.5 * 86_400_000_000;
+
+export function createOverdue(options: OverdueOptions): Overdue {
+  const { rules, clock, flightsReadUs } = options;
+  const leastMs = rules
+    .filter((rule) => rule.kind === 'FlightStuck')
+    .reduce(
+      (least, { maxDurationMs }) => Math.min(least, maxDurationMs ?? least),
+      flightStuck.LEAST_LEARNED_MS,
+    );
+  let nextLookMs = Number.NEGATIVE_INFINITY;
+  let isFirst = true;
+
+  const readUs = ({ region, birdId }: Place) => flightsReadUs(region, birdId) ?? 0;
+
+  /** When something is judged again that is overdue at `overdueUs`, or nobody knows when. */
+  function nextUs(overdueUs: number | null, place: Place, nowUs: number): number {
+    if (overdueUs === null) return nowUs + LONGEST_US;
+    const unreadUs = nowUs - readUs(place);
+    const soonestUs = nowUs + (unreadUs > LOOK_US ? Math.min(unreadUs, UNREAD_US) : LOOK_US);
+    return Math.min(Math.max(overdueUs, soonestUs), nowUs + LONGEST_US);
+  }
+
+  async function judgeFlights(tx: Transaction, flights: readonly FlightToJudge[], nowUs: number) {
+    const usual = new Map<number, number | null>();
+    const facts: Fact[] = [];
+    const judged: Parameters<Transaction['judgeFlights']>[0][number][] = [];
+    for (const { stream, startedAtUs, flightId, place } of flights) {
+      const rule = ruleFor('FlightStuck', { ...placeLabels(place), flight_id: flightId }, rules);
+      if (!usual.has(stream)) usual.set(stream, usualDurationMs(await tx.flightDurations(stream)));
+      const usualMs = usual.get(stream) ?? null;
+      const limitMs = rule ? flightStuck.stuckAfterMs(rule, usualMs) : null;
+      const overdueUs = limitMs === null ? null : startedAtUs + limitMs * 1000;
+      const readAtUs = readUs(place);
+      const isStuck = overdueUs !== null && overdueUs <= Math.min(nowUs, readAtUs);
+      if (isStuck) facts.push({ fact: 'flight_in_air', place, flightId, startedAtUs, usualMs, readAtUs });
+      const next = isStuck ? nowUs + LONGEST_US : nextUs(overdueUs, place, nowUs);
+      judged.push({ stream, startedAtUs, flightId, nextUs: next });
+    }
+    await tx.judgeFlights(judged);
+    return facts;
+  }
+
+  async function judgeBirds(tx: Transaction, birds: readonly BirdToJudge[], nowUs: number) {
+    const facts: Fact[] = [];
+    const judged: Parameters<Transaction['judgeBirds']>[0][number][] = [];
+    for (const bird of birds) {
+      const { place, lastStartUs } = bird;
+      const sinceUs = Math.max(lastStartUs, bird.statusSinceUs);
+      const rule = ruleFor('BirdStale', placeLabels(place), rules);
+      const usualMs = rule && rule.expectEveryMs === undefined ? await usualGapMs(tx, bird, nowUs) : null;
+      const limitMs = rule ? birdStale.staleAfterMs(rule, usualMs) : null;
+      const overdueUs = limitMs === null ? null : sinceUs + limitMs * 1000;
+      const readAtUs = readUs(place);
+      const isStale = overdueUs !== null && overdueUs <= Math.min(nowUs, readAtUs);
+      const hasFlown = lastStartUs === sinceUs;
+      if (isStale) facts.push({ fact: 'bird_idle', place, sinceUs, hasFlown, usualMs, readAtUs });
+      const next = nextUs(isStale ? nowUs + limitMs! * 1000 : overdueUs, place, nowUs);
+      judged.push({ region: place.region, birdId: place.birdId, nextUs: next });
+    }
+    await tx.judgeBirds(judged);
+    return facts;
+  }
+
+  return async (tx) => {
+    const nowMs = clock.monotonicMs();
+    if (nowMs < nextLookMs) return NOTHING;
+    const nowUs = clock.nowUs();
+    if (isFirst) await tx.forgetJudgements();
+    isFirst = false;
+    const flights = await tx.flightsToJudge(nowUs - leastMs * 1000, nowUs, BATCH);
+    const birds = await tx.birdsToJudge(nowUs, BATCH);
+    const done = flights.length + birds.length;
+    const facts = [...(await judgeFlights(tx, flights, nowUs)), ...(await judgeBirds(tx, birds, nowUs))];
+    if (done === 0) {
+      nextLookMs = nowMs + LOOK_MS;
+      facts.push(...(await goneFlights(tx, nowUs)));
+    }
+    return { ...(await tell(tx, facts, rules, nowUs)), done };
+  };
+}
+
+/** What 99 of 100 do not take longer than, milliseconds; null where too few are known. */
+export function usualDurationMs(durationsUs: readonly number[]): number | null {
+  if (durationsUs.length < ENOUGH_DURATIONS) return null;
+  const sorted = durationsUs.toSorted((a, b) => a - b);
+  return sorted[Math.ceil(sorted.length * 0.99) - 1]! / 1000;
+}
+
+/** Of a scheduled Bird, the longest between two of its Flights; not read while it is too early to ask. */
+async function usualGapMs(
+  tx: Transaction,
+  { triggerType, stream, lastStartUs }: BirdToJudge,
+  nowUs: number,
+): Promise<number | null> {
+  if (triggerType !== 'scheduled' || stream === undefined) return null;
+  if (nowUs - lastStartUs < birdStale.LEAST_LEARNED_MS * 1000) return 0;
+  const { count, longestUs, spanUs } = await tx.flightGaps(stream);
+  return count >= ENOUGH_GAPS && spanUs >= ENOUGH_SPAN_US ? longestUs / 1000 : null;
+}
+
+/** Flights that are told as stuck and are no longer watched: deleted by the service, most of all. */
+async function goneFlights(tx: Transaction, nowUs: number): Promise<Fact[]> {
+  const alerts = await tx.alertsOfGoneFlights('FlightStuck');
+  return alerts.map(({ labels }) => {
+    const { region = '', nest_id: nestId = '', nest = '', bird_id: birdId = '', bird = '' } = labels;
+    const place = { region, nestId, nest, birdId, bird };
+    return { fact: 'flight_gone', place, flightId: labels.flight_id ?? '', atUs: nowUs };
+  });
+}
+
+async function tell(
+  tx: Transaction,
+  facts: readonly Fact[],
+  rules: readonly Rule[],
+  nowUs: number,
+): Promise<Step> {
+  if (facts.length === 0) return NOTHING;
+  const known = await tx.alertsOfScopes([...new Set(facts.map(scopeOf))]);
+  const { alerts, links } = decide(facts, known, rules, nowUs);
+  await tx.putAlerts(alerts);
+  await tx.linkEvents(links);
+  return { done: facts.length, queued: 0, happenings: alertHappenings(known, alerts) };
+}

@@ -1,0 +1,272 @@
+/** What only shows in the course of hours: Flights that hang, Birds that stop, failures that come and go. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { defaultRule, type Rule } from '../../src/alerts/rule.ts';
+import type { World } from '../../src/simulator/world.ts';
+import { openStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+const HOUR = 60;
+const DAY = 24 * HOUR;
+
+async function oneBird(
+  rules: readonly Rule[] = [],
+  triggerType: 'scheduled' | 'event' = 'scheduled',
+  pollMinutes = 1,
+) {
+  let birdId = '';
+  stage = await openStage({
+    regions: ['eu'],
+    // Rarely enough that days pass quickly.
+    poll: {
+      intervalMs: pollMinutes * 60_000,
+      inventoryIntervalMs: 600_000,
+      auditIntervalMs: 86_400_000,
+      maxIntervalMs: Math.max(pollMinutes, 5) * 60_000,
+    },
+    rules,
+    before(world) {
+      birdId = world.addBird(world.addNest({ name: 'Production' }).id, { name: 'Publish', triggerType }).id;
+    },
+  });
+  await stage.minutesPass(1);
+  return { world: stage.worlds.eu!, birdId };
+}
+
+const told = () =>
+  stage
+    .told()
+    .flatMap(({ alerts }) => alerts)
+    .map(({ labels, status }) => `${labels.alertname} ${status}`);
+const last = () => stage.told().at(-1)!.alerts[0]!;
+
+/** Flights of some minutes each, one after another. */
+async function fly(world: World, birdId: string, count: number, minutes: number): Promise<void> {
+  for (let flown = 0; flown < count; flown += 1) {
+    world.startFlight(birdId, { endsAs: 'succeeded', fliesForMs: minutes * 60_000 });
+    await stage.minutesPass(minutes + 1);
+  }
+}
+
+describe('a Flight that hangs', () => {
+  test('is told when it takes three times as long as the Bird is used to, and its end resolves that', async () => {
+    const { world, birdId } = await oneBird([], 'event');
+    await fly(world, birdId, 20, 10);
+    expect(told()).toEqual([]);
+    const flight = world.startFlight(birdId);
+    await stage.minutesPass(29);
+    expect(told()).toEqual([]);
+    await stage.minutesPass(4);
+    expect(told()).toEqual(['FlightStuck firing']);
+    expect(last().labels).toMatchObject({ bird: 'Publish', flight_id: flight.id, severity: 'warning' });
+    expect(last().annotations.description).toMatch(
+      /^Active since .*, for more than 30 min\. 99 of 100 of its Flights take 10 min/,
+    );
+    await stage.minutesPass(HOUR);
+    world.endFlight(flight.id, 'succeeded');
+    await stage.minutesPass(3);
+    expect(told()).toEqual(['FlightStuck firing', 'FlightStuck resolved']);
+  });
+
+  test('is not told of a Bird whose Flights are not known yet, and is where the rule gives a limit', async () => {
+    const { world, birdId } = await oneBird([], 'event');
+    await fly(world, birdId, 19, 2);
+    world.startFlight(birdId);
+    await stage.minutesPass(5 * HOUR);
+    expect(told()).toEqual([]);
+    await stage.close();
+    const limited = await oneBird([{ ...defaultRule('FlightStuck'), maxDurationMs: 7_200_000 }], 'event');
+    const flight = limited.world.startFlight(limited.birdId);
+    await stage.minutesPass(2 * HOUR);
+    expect(told()).toEqual([]);
+    await stage.minutesPass(2);
+    expect(told()).toEqual(['FlightStuck firing']);
+    limited.world.endFlight(flight.id, 'failed');
+    await stage.minutesPass(3);
+    expect(told()).toEqual(expect.arrayContaining(['FlightStuck resolved', 'FlightFailed firing']));
+  });
+
+  test('is told once across restarts, and after one that it ended meanwhile', async () => {
+    const { world, birdId } = await oneBird(
+      [{ ...defaultRule('FlightStuck'), maxDurationMs: 3_600_000 }],
+      'event',
+    );
+    const flight = world.startFlight(birdId);
+    await stage.minutesPass(30);
+    await stage.restart();
+    await stage.minutesPass(33);
+    expect(told()).toEqual(['FlightStuck firing']);
+    await stage.restart();
+    await stage.minutesPass(30);
+    expect(told()).toEqual(['FlightStuck firing']);
+    world.endFlight(flight.id, 'cancelled');
+    await stage.restart();
+    await stage.minutesPass(3);
+    expect(told()).toEqual(['FlightStuck firing', 'FlightStuck resolved']);
+  });
+
+  test('is not told while the region is down: it may have ended', async () => {
+    const { world, birdId } = await oneBird(
+      [{ ...defaultRule('FlightStuck'), maxDurationMs: 3_600_000 }],
+      'event',
+    );
+    const flight = world.startFlight(birdId);
+    await stage.minutesPass(30);
+    world.goDown('503');
+    await stage.minutesPass(20);
+    world.endFlight(flight.id, 'succeeded');
+    await stage.minutesPass(HOUR);
+    world.comeUp();
+    await stage.minutesPass(15);
+    expect(told().filter((one) => one.startsWith('Flight'))).toEqual([]);
+  });
+});
+
+describe('a scheduled Bird that stops flying', () => {
+  test('is told by its own habits once a week is known, and the next Flight resolves it', async () => {
+    const { world, birdId } = await oneBird([], 'scheduled', 10);
+    for (let day = 0; day < 8; day += 1) {
+      world.startFlight(birdId, { endsAs: 'succeeded' });
+      await stage.minutesPass(DAY);
+    }
+    await stage.minutesPass(12 * HOUR - 5);
+    expect(told()).toEqual([]);
+    await stage.minutesPass(30);
+    expect(told()).toEqual(['BirdStale firing']);
+    expect(last().annotations).toMatchObject({
+      summary: 'Publish starts no Flights in Production (EU)',
+      description: expect.stringMatching(
+        /^Its last Flight started at .*; there were never more than 24 h between two of them\.$/,
+      ),
+    });
+    world.startFlight(birdId, { endsAs: 'succeeded' });
+    await stage.minutesPass(15);
+    expect(told().at(-1)).toBe('BirdStale resolved');
+  });
+
+  test('is not told by habit before a week is known, nor when it is no scheduled one', async () => {
+    const { world, birdId } = await oneBird([], 'scheduled', 10);
+    const { id: other } = world.addBird(world.addNest({ name: 'B' }).id, {
+      name: 'On event',
+      triggerType: 'event',
+    });
+    for (let hour = 0; hour < 48; hour += 1) {
+      world.startFlight(birdId, { endsAs: 'succeeded' });
+      world.startFlight(other, { endsAs: 'succeeded' });
+      await stage.minutesPass(HOUR);
+    }
+    await stage.minutesPass(2 * DAY);
+    expect(told()).toEqual([]);
+  });
+
+  test('is told after `expect_every`, counted from the first start on where it never flew', async () => {
+    const { world, birdId } = await oneBird([{ ...defaultRule('BirdStale'), expectEveryMs: 3_600_000 }]);
+    await stage.minutesPass(57);
+    expect(told()).toEqual([]);
+    await stage.minutesPass(7);
+    expect(told()).toEqual(['BirdStale firing']);
+    world.suspend(birdId);
+    await stage.minutesPass(3);
+    expect(told()).toEqual(expect.arrayContaining(['BirdStale resolved', 'BirdDeactivated firing']));
+    await stage.minutesPass(3 * HOUR);
+    expect(told().filter((one) => one === 'BirdStale firing')).toHaveLength(1);
+    // It is active again: from now on an hour counts anew.
+    world.activate(birdId);
+    await stage.minutesPass(55);
+    expect(told().filter((one) => one === 'BirdStale firing')).toHaveLength(1);
+    await stage.minutesPass(10);
+    expect(told().filter((one) => one === 'BirdStale firing')).toHaveLength(2);
+  });
+
+  test('is not told when it flew while the region was down, or while nestwatch was', async () => {
+    const { world, birdId } = await oneBird([{ ...defaultRule('BirdStale'), expectEveryMs: 3_600_000 }]);
+    world.startFlight(birdId, { endsAs: 'succeeded' });
+    await stage.minutesPass(30);
+    world.goDown('503');
+    await stage.minutesPass(20);
+    world.startFlight(birdId, { endsAs: 'succeeded' });
+    await stage.minutesPass(20);
+    await stage.restart();
+    await stage.minutesPass(5);
+    world.comeUp();
+    await stage.minutesPass(15);
+    expect(told().filter((one) => one.startsWith('BirdStale'))).toEqual([]);
+  });
+});
+
+describe('failures that come and go', () => {
+  test('a Bird that flaps says so once, fires on until it is calm, and no failure is lost', async () => {
+    const { world, birdId } = await oneBird([], 'event');
+    const failed: string[] = [];
+    for (let turn = 0; turn < 6; turn += 1) {
+      failed.push(world.startFlight(birdId, { endsAs: 'failed' }).id);
+      await stage.minutesPass(4);
+      world.startFlight(birdId, { endsAs: 'succeeded' });
+      await stage.minutesPass(4);
+    }
+    // The third time that it fires within an hour is one change too many.
+    expect(told().filter((one) => one === 'FlightFailed resolved')).toHaveLength(2);
+    const flapping = stage
+      .told()
+      .filter(({ alerts }) => alerts.some(({ annotations }) => annotations.flapping !== undefined));
+    expect(flapping[0]!.alerts[0]!.annotations.flapping).toBe(
+      'it changed 4 times or more within 1 h, so it stays firing until it has been over for 30 min',
+    );
+    await stage.minutesPass(35);
+    expect(told().filter((one) => one === 'FlightFailed resolved')).toHaveLength(3);
+    const events = stage.told().flatMap(({ alerts }) => alerts.flatMap((alert) => alert.events));
+    expect(events.map(({ key }) => key).toSorted()).toEqual(
+      failed.map((id) => `eu/flight/${id}/failed`).toSorted(),
+    );
+  });
+
+  test('half of the last ten Flights: told once, over when it is less than half', async () => {
+    const half: Rule = { ...defaultRule('FlightFailed'), ratio: { least: 0.5, ofLast: 10 } };
+    const { world, birdId } = await oneBird([half], 'event');
+    const flies = async (pattern: string) => {
+      for (const one of pattern) {
+        world.startFlight(birdId, { endsAs: one === 'x' ? 'failed' : 'succeeded' });
+        await stage.minutesPass(2);
+      }
+    };
+    await flies('.x.x.x.x.');
+    expect(told()).toEqual([]);
+    await flies('x');
+    expect(told()).toEqual(['FlightFailed firing']);
+    expect(last().annotations.summary).toBe('5 of the last 10 Flights of Publish failed in Production (EU)');
+    expect(last().events_total).toBe(5);
+    // The window moves on: a success takes the place of a success.
+    await flies('.');
+    expect(told()).toEqual(['FlightFailed firing']);
+    await flies('.');
+    expect(told()).toEqual(['FlightFailed firing', 'FlightFailed resolved']);
+  });
+
+  test('three in a row: a success between them begins the count anew', async () => {
+    const { world, birdId } = await oneBird([{ ...defaultRule('FlightFailed'), consecutive: 3 }], 'event');
+    for (const endsAs of ['failed', 'failed', 'succeeded', 'failed', 'failed'] as const) {
+      world.startFlight(birdId, { endsAs });
+      await stage.minutesPass(30);
+    }
+    expect(told()).toEqual([]);
+    world.startFlight(birdId, { endsAs: 'failed' });
+    await stage.minutesPass(3);
+    expect(told()).toEqual(['FlightFailed firing']);
+    expect(last()).toMatchObject({ events_total: 3 });
+    expect(last().annotations.summary).toBe(
+      '3 or more Flights of Publish failed in a row in Production (EU)',
+    );
+  });
+});
+
+test('a malformed entry is told once for its feed, and is over a day later', async () => {
+  const { world, birdId } = await oneBird([], 'event');
+  world.appendBirdLog(birdId, { raw: { id: undefined, createdAt: 'yesterday' } });
+  await stage.minutesPass(3);
+  expect(told()).toEqual(['SchemaDrift firing']);
+  expect(last().labels).toMatchObject({ region: 'eu', feed: 'bird_log', severity: 'warning' });
+  expect(last().annotations.summary).toBe('1 Bird log entry could not be read in region EU');
+  await stage.minutesPass(DAY + 5);
+  expect(told().at(-1)).toBe('SchemaDrift resolved');
+});

@@ -1,0 +1,178 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { createOverdue, type Overdue, usualDurationMs } from '../../src/alerting/overdue.ts';
+import { parseMatchers } from '../../src/alerts/matcher.ts';
+import { ALERT_KINDS, defaultRule, type Rule } from '../../src/alerts/rule.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { FlightRecord, Store } from '../../src/store/store.ts';
+import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_US = 86_400_000_000;
+
+let clock: VirtualClock;
+let store: Store;
+let read: boolean;
+let looks: number;
+beforeEach(async () => {
+  clock = createVirtualClock();
+  store = await openSqliteStore({ path: ':memory:', clock });
+  read = true;
+  looks = 0;
+});
+afterEach(() => store.close());
+
+/** A step of a life that has just begun. */
+function begin(...rules: readonly Rule[]): Overdue {
+  const all = [...rules, ...ALERT_KINDS.map((kind) => defaultRule(kind))];
+  return createOverdue({ rules: all, clock, flightsReadUs: () => (read ? clock.nowUs() : undefined) });
+}
+
+/** Looks until nothing is left to judge; resolves to how many Flights and Birds were judged. */
+async function look(step: Overdue): Promise<number> {
+  let judged = 0;
+  for (;;) {
+    const { done } = await store.transaction((tx) => step(tx));
+    looks += 1;
+    judged += done;
+    if (done === 0) return judged;
+  }
+}
+
+const firing = async () =>
+  (await store.transaction((tx) => tx.alerts({ state: 'firing', limit: 1000 }))).map(
+    ({ alertname, labels }) => `${alertname} ${labels.flight_id ?? labels.bird}`,
+  );
+
+/** Birds of one Nest with their Flights; their starts are by minutes ago. */
+async function world(
+  birds: Readonly<Record<string, readonly Partial<FlightRecord>[]>>,
+  triggerType = 'scheduled',
+) {
+  await store.transaction(async (tx) => {
+    await tx.putNests([{ region: 'eu', nestId: '1', name: 'Docs', present: true }]);
+    for (const [name, flights] of Object.entries(birds)) {
+      const { stream } = await tx.openStream('eu', 'flight', name);
+      const ids = { region: 'eu', nestId: '1', birdId: name, name };
+      const statusSinceUs = clock.nowUs() - 30 * DAY_US;
+      await tx.putBirds([{ ...ids, status: 'active', triggerType, present: true, statusSinceUs }]);
+      const records = flights.map((flight, index) => ({
+        ...{ stream, flightId: `${name}-${index}`, startedAtUs: 0, status: 'active', open: true, ends: 0 },
+        ...flight,
+      }));
+      await tx.putFlights(records);
+      await tx.advanceCursor(stream, Math.max(0, ...records.map((one) => one.startedAtUs)));
+    }
+  });
+}
+
+const ago = (minutes: number) => TEST_START_US - minutes * MINUTE_MS * 1000;
+const landed = (minutesAgo: number, tookMinutes: number): Partial<FlightRecord> => ({
+  startedAtUs: ago(minutesAgo),
+  endedAtUs: ago(minutesAgo - tookMinutes),
+  status: 'succeeded',
+  open: false,
+  ends: 1,
+});
+
+test.each([
+  ['nineteen', Array.from({ length: 19 }, () => 5e6), null],
+  ['twenty', Array.from({ length: 20 }, (_, index) => (index + 1) * 1e6), 20_000],
+  ['two hundred, of which one is far off', [...Array.from({ length: 199 }, () => 3e6), 9e9], 3000],
+  ['two hundred, of which three are', [...Array.from({ length: 197 }, () => 3e6), 9e9, 8e9, 9e9], 8_000_000],
+])('what 99 of 100 do not take longer than, of %s', (_what, durations, expected) => {
+  expect(usualDurationMs(durations)).toBe(expected);
+});
+
+describe('a look', () => {
+  const history = Array.from({ length: 20 }, (_, index) => landed(300 + index * 10, 10));
+
+  test('finds the Flights that are in the air for too long, each by its own Bird', async () => {
+    await world(
+      {
+        quick: [...history, { startedAtUs: ago(31) }, { startedAtUs: ago(29) }],
+        unknown: [{ startedAtUs: ago(4000) }],
+        undated: [...history, { startedAtUs: 0 }],
+      },
+      'event',
+    );
+    await look(begin());
+    expect(await firing()).toEqual(['FlightStuck quick-20']);
+  });
+
+  test('is taken once a minute, and reads nothing that is not due', async () => {
+    await world({ quick: [...history, { startedAtUs: ago(16) }, { startedAtUs: ago(2) }] }, 'event');
+    const step = begin();
+    // The Flight that is older than a quarter of an hour, and the Bird.
+    expect(await look(step)).toBe(2);
+    expect(await look(step)).toBe(0);
+    await world({ other: [{ startedAtUs: ago(40) }] }, 'event');
+    await clock.advance(MINUTE_MS - 1);
+    expect(await look(step)).toBe(0);
+    await clock.advance(1);
+    expect(await look(step)).toBe(2);
+    await clock.advance(12 * MINUTE_MS);
+    // The younger Flight is a quarter of an hour old now.
+    expect(await look(step)).toBe(1);
+    await clock.advance(2 * MINUTE_MS);
+    expect(await look(step)).toBe(1);
+    expect(await firing()).toEqual(['FlightStuck quick-20']);
+  });
+
+  test('of a new life begins anew, by its own rules, and repeats nothing', async () => {
+    await world({ quick: [...history, { startedAtUs: ago(40) }], slow: [{ startedAtUs: ago(40) }] }, 'event');
+    await look(begin());
+    await look(begin());
+    expect(await firing()).toEqual(['FlightStuck quick-20']);
+    const match = parseMatchers('bird="slow"');
+    await look(begin({ ...defaultRule('FlightStuck'), match, maxDurationMs: 30 * MINUTE_MS }));
+    expect((await firing()).toSorted()).toEqual(['FlightStuck quick-20', 'FlightStuck slow-0']);
+  });
+
+  test('judges nothing that was not read in this life, and does as soon as it is', async () => {
+    await world({ quick: [...history, { startedAtUs: ago(40) }] }, 'event');
+    read = false;
+    const step = begin();
+    await look(step);
+    read = true;
+    await clock.advance(4 * MINUTE_MS);
+    expect(await look(step)).toBe(0);
+    await clock.advance(MINUTE_MS);
+    await look(step);
+    expect(await firing()).toEqual(['FlightStuck quick-20']);
+  });
+
+  test('sees that a Flight is watched no longer', async () => {
+    await world({ quick: [...history, { startedAtUs: ago(40) }] }, 'event');
+    const step = begin();
+    await look(step);
+    await world({ quick: [...history, { startedAtUs: ago(40), open: false }] }, 'event');
+    await clock.advance(MINUTE_MS);
+    await look(step);
+    expect(await firing()).toEqual([]);
+  });
+
+  test('finds scheduled Birds that stopped, once a week of them is known', async () => {
+    const daily = (days: number) => Array.from({ length: days }, (_, day) => landed(2200 + day * 1440, 5));
+    await world({ known: daily(8), short: daily(7), recent: [...daily(8), landed(1500, 5)] });
+    await look(begin());
+    expect(await firing()).toEqual(['BirdStale known']);
+  });
+
+  test('asks nothing of Birds that nothing is expected of', async () => {
+    const daily = Array.from({ length: 20 }, (_, day) => landed(9000 + day * 1440, 5));
+    await world({ manual: daily }, 'manual');
+    await look(begin());
+    expect(await firing()).toEqual([]);
+    await look(begin({ ...defaultRule('BirdStale'), expectEveryMs: 60 * MINUTE_MS }));
+    expect(await firing()).toEqual(['BirdStale manual']);
+  });
+
+  test('goes through many in small steps', async () => {
+    const names = Array.from({ length: 450 }, (_, index) => `b${index}`);
+    await world(Object.fromEntries(names.map((name) => [name, [{ startedAtUs: ago(40) }]])));
+    const step = begin({ ...defaultRule('FlightStuck'), maxDurationMs: 30 * MINUTE_MS });
+    expect(await look(step)).toBe(900);
+    expect(looks).toBe(4);
+    expect(await firing()).toHaveLength(450);
+  });
+});

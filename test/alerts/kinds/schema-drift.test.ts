@@ -1,0 +1,43 @@
+import { describe, expect, test } from 'vitest';
+import { minute, rule, schemaDrift, watch } from '../world.ts';
+
+describe('SchemaDrift', () => {
+  test('fires for each feed and says what was wrong', () => {
+    const story = watch();
+    story.tell(5, schemaDrift(5, 2, 'createdAt: <b>missing</b>\n\u202e', 'bird_log'), schemaDrift(5));
+    expect(story.alerts().map(({ id }) => id)).toEqual([
+      'SchemaDrift/12/eu/feed/bird_log',
+      'SchemaDrift/12/eu/feed/flight',
+    ]);
+    expect(story.alerts()[0]).toMatchObject({
+      scope: 'eu',
+      startsAtUs: minute(5),
+      labels: { region: 'eu', feed: 'bird_log', severity: 'warning' },
+      annotations: {
+        summary: '2 Bird log entries could not be read in region EU',
+        description: 'What they say is not told. The last one: createdAt: <b>missing</b>',
+      },
+    });
+    expect(story.alerts()[1]!.annotations.summary).toBe('1 Flight could not be read in region EU');
+  });
+
+  test('counts on while it fires, and is over after a day without one', () => {
+    const story = watch();
+    story.tell(5, schemaDrift(5, 2));
+    story.tell(65, schemaDrift(65, 3));
+    expect(story.the('SchemaDrift').annotations.summary).toBe('5 Flights could not be read in region EU');
+    story.pass(65 + 1439);
+    expect(story.firing()).toEqual(['SchemaDrift warning']);
+    story.pass(65 + 1440);
+    expect(story.the('SchemaDrift')).toMatchObject({ state: 'resolved', startsAtUs: minute(5) });
+    expect(story.the('SchemaDrift').annotations.resolved_by).toBe('every entry could be read for 1 d');
+    story.tell(5000, schemaDrift(5000));
+    expect(story.the('SchemaDrift').annotations.summary).toBe('1 Flight could not be read in region EU');
+  });
+
+  test('can last until somebody looks', () => {
+    const story = watch([rule('SchemaDrift', { resolveAfterMs: null })]);
+    story.tell(5, schemaDrift(5));
+    expect(story.the('SchemaDrift').dueAtUs).toBeNull();
+  });
+});
