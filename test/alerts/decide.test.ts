@@ -4,17 +4,22 @@ import { decide, tick } from '../../src/alerts/decide.ts';
 import { type Fact, scopeOf } from '../../src/alerts/fact.ts';
 import { defaultRule } from '../../src/alerts/rule.ts';
 import {
+  birdIdle,
   birdLog,
   birdStatus,
   birdVanished,
   connectionLost,
+  ends,
   flight,
+  flightGone,
   flightStarted,
+  inAir,
   minute,
   NO_BIRD,
   notification,
   regionHealth,
   rule,
+  schemaDrift,
   watch,
 } from './world.ts';
 
@@ -79,6 +84,34 @@ describe('decide', () => {
     );
   });
 
+  test('of the facts of time as well, and whatever the rules hold back', () => {
+    const facts = [
+      { ...flight('failed', { started: 0, at: 5 }), latestEnds: ends('xx.xx', 1) },
+      { ...flight('failed', { started: 3, at: 4 }), latestEnds: ends('xx.xx', 1) },
+      inAir(-100, 9, { usualMs: 600_000 }),
+      inAir(-80, 9, { usualMs: 600_000 }),
+      flightGone(-80, 9),
+      birdIdle(-200, 9, { usualMs: 600_000 }),
+      schemaDrift(3, 2, 'a'),
+      schemaDrift(3, 2, 'a'),
+    ];
+    const rules = [
+      rule('FlightFailed', { ratio: { least: 0.5, ofLast: 5 }, keepFiringForMs: 60_000 }),
+      rule('FlightStuck', { forMs: 60_000 }),
+      defaultRule('BirdStale'),
+      defaultRule('SchemaDrift'),
+    ];
+    const byId = (shuffled: readonly Fact[]) =>
+      decide(shuffled, [], rules, minute(9)).alerts.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    const expected = byId(facts);
+    expect(expected.map(({ state }) => state)).toEqual(['firing', 'firing', 'firing', 'resolved', 'firing']);
+    fc.assert(
+      fc.property(fc.shuffledSubarray(facts, { minLength: facts.length }), (shuffled) => {
+        expect(byId(shuffled)).toEqual(expected);
+      }),
+    );
+  });
+
   test('without a rule that fits there is no alert', () => {
     expect(decide([flight('failed', { started: 0, at: 5 })], [], [], minute(6))).toEqual({
       alerts: [],
@@ -97,6 +130,36 @@ describe('decide', () => {
     expect(decide(facts, failed, [defaultRule('RegionDown')], minute(8)).alerts[0]!.state).toBe('resolved');
     const long = tick(failed, [rule('FlightFailed', { resolveAfterMs: 1000 })], minute(6 + 1440));
     expect(long.alerts[0]!.state).toBe('resolved');
+  });
+
+  test('a stored alert whose rule has changed its place is not raised a second time', () => {
+    const facts = [
+      flight('failed', { started: 0, at: 5 }),
+      birdLog('Deactivated', 5),
+      inAir(-60, 6, { usualMs: 600_000 }),
+    ];
+    const kinds = ['FlightFailed', 'BirdDeactivated', 'FlightStuck'] as const;
+    const before = decide(
+      facts,
+      [],
+      kinds.map((kind) => defaultRule(kind)),
+      minute(6),
+    ).alerts;
+    const rules = kinds.toReversed().map((kind) => defaultRule(kind));
+    const again = [
+      flight('failed', { started: 6, at: 7 }),
+      notification('FlowSuspended', 7, { place: NO_BIRD, entity: { id: '148890' } }),
+      inAir(-60, 8, { usualMs: 600_000 }),
+    ];
+    const after = decide(again, before, rules, minute(8));
+    expect(after.alerts.map(({ id, rule: at, lastSeq }) => [id, at, lastSeq])).toEqual([
+      ['FlightFailed/0/eu/bird/148890', 2, 2],
+      ['BirdDeactivated/1/eu/bird/148890/critical', 1, 2],
+    ]);
+    // What is over begins anew under the place that its rule has now.
+    const over = decide([flight('succeeded', { started: 8, at: 9 })], after.alerts, rules, minute(9)).alerts;
+    const next = decide([flight('failed', { started: 10, at: 11 })], over, rules, minute(12)).alerts;
+    expect(next.map(({ id }) => id)).toEqual(['FlightFailed/2/eu/bird/148890']);
   });
 
   test('tick leaves alone what is not due', () => {
@@ -141,6 +204,18 @@ describe('decide', () => {
       at.map((when) => birdVanished(when)),
       at.map((when) => flightStarted(when)),
       fc
+        .tuple(at, at, fc.option(fc.integer({ min: 0, max: 3_600_000 })))
+        .map(([a, b, usualMs]) => inAir(Math.min(a, b), Math.max(a, b), { usualMs })),
+      fc.tuple(at, at).map(([a, b]) => flightGone(Math.min(a, b), Math.max(a, b))),
+      fc.tuple(at, at).map(([a, b]) => birdIdle(Math.min(a, b), Math.max(a, b), { usualMs: 600_000 })),
+      fc
+        .tuple(at, fc.nat(9), fc.string())
+        .map(([when, count, reason]) => schemaDrift(when, count + 1, reason)),
+      fc.tuple(at, fc.stringMatching(/^[x.]{1,12}$/)).map(([when, pattern]) => ({
+        ...flight('failed', { started: when - 1, at: when, ...seen }),
+        latestEnds: ends(pattern, when - pattern.length),
+      })),
+      fc
         .tuple(fc.constantFrom('up', 'down', 'unauthorized'), at, fc.string())
         .map(([health, when, reason]) => regionHealth(health, when, reason)),
     );
@@ -150,6 +225,21 @@ describe('decide', () => {
         rule('FlightFailed', { threshold: 3, windowMs: 3_600_000, severity: 'critical' }),
         rule('BirdTriggerFailing', { threshold: 3 }),
         rule('ConnectionDisconnected', { severity: 'info', resolveAfterMs: 60_000 }),
+      ],
+      [
+        rule('FlightFailed', { consecutive: 3, forMs: 1_800_000, keepFiringForMs: 600_000 }),
+        rule('FlightStuck', { maxDurationMs: 3_600_000 }),
+        rule('BirdStale', { expectEveryMs: 3_600_000, keepFiringForMs: 1_200_000 }),
+        rule('BirdDeactivated', { forMs: 1_200_000 }),
+        rule('ConnectionDisconnected', {
+          forMs: 600_000,
+          flapping: { changes: 2, withinMs: 3_600_000, calmMs: 60_000 },
+        }),
+      ],
+      [
+        rule('FlightFailed', { ratio: { least: 0.4, ofLast: 5 }, flapping: null }),
+        rule('RegionDown', { keepFiringForMs: 1_200_000 }),
+        rule('BirdTriggerFailing', { forMs: 60_000 }),
       ],
     );
     fc.assert(
@@ -167,6 +257,7 @@ describe('decide', () => {
           for (const alert of story.alerts()) {
             expect(scopes).toContain(alert.scope);
             expect(JSON.stringify(alert.memory).length).toBeLessThan(60_000);
+            expect(JSON.stringify(alert.damping ?? null).length).toBeLessThan(300_000);
             expect(alert.labels).toMatchObject({ alertname: alert.alertname, region: 'eu' });
             expect(alert.labels.severity).toBeTruthy();
             if (alert.state === 'firing') expect(alert.annotations.summary).toBeTruthy();
@@ -187,6 +278,9 @@ describe('scopeOf', () => {
     [notification('Quota', 5, { place: NO_BIRD }), 'eu'],
     [birdStatus('active', 5), 'eu/bird/148890'],
     [regionHealth('up', 5), 'eu'],
+    [inAir(1, 5), 'eu/bird/148890'],
+    [birdIdle(1, 5), 'eu/bird/148890'],
+    [schemaDrift(5), 'eu'],
   ])('%j', (fact, scope) => {
     expect(scopeOf(fact)).toBe(scope);
   });

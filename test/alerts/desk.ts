@@ -14,8 +14,11 @@ import {
   type Notification,
   notificationOf,
 } from '../../src/alerts/group.ts';
+import type { Mute } from '../../src/alerts/muting.ts';
 import { type Route, routeAt } from '../../src/alerts/route.ts';
 import type { Rule } from '../../src/alerts/rule.ts';
+import type { Suppression } from '../../src/alerts/suppression.ts';
+import { withhold } from '../../src/alerts/withhold.ts';
 import { minute, watch } from './world.ts';
 
 export type GroupNotification = Extract<Notification, { kind: 'group' }>;
@@ -30,19 +33,26 @@ export interface Desk {
   /** Flushes every group that is due. */
   flushDue(at: number): void;
   readonly sent: GroupNotification[];
+  readonly suppressed: Suppression[];
   alerts(): Alert[];
   groups(): Group[];
   members(): GroupMember[];
   reconfigure(root: Route): void;
 }
 
-export function desk(first: Route, rules: readonly Rule[] = []): Desk {
+/** `why` says at each flush which alerts are muted. */
+export function desk(
+  first: Route,
+  rules: readonly Rule[] = [],
+  why: (alert: Alert, at: number) => Mute | null = () => null,
+): Desk {
   let root = first;
   const story = watch(rules);
   const changed = new Set<string>();
   const groups = new Map<string, Group>();
   const members = new Map<string, GroupMember>();
   const sent: GroupNotification[] = [];
+  const suppressed: Suppression[] = [];
   let previous = new Map<string, Alert>();
 
   const membersOf = (alertId: string) => [...members.values()].filter((one) => one.alertId === alertId);
@@ -80,7 +90,11 @@ export function desk(first: Route, rules: readonly Rule[] = []): Desk {
     const standings = [...members.values()]
       .filter((member) => member.groupKey === group.key)
       .map((member) => ({ member, alert: story.alerts().find((one) => one.id === member.alertId)! }));
-    const result = flush(group, standings, routeAt(root, group.route)!, minute(at));
+    const withheld = withhold(group, standings, (alert) => why(alert, at), minute(at));
+    put(withheld.members);
+    suppressed.push(...withheld.suppressions);
+    const { open, waiting } = withheld;
+    const result = flush(group, open, routeAt(root, group.route)!, minute(at), waiting);
     put(result.members);
     if (result.reason !== null) {
       const events = new Map<string, Event[]>();
@@ -110,6 +124,7 @@ export function desk(first: Route, rules: readonly Rule[] = []): Desk {
 
   const self: Desk = {
     sent,
+    suppressed,
     tell(at, ...facts) {
       self.decideOnly(at, ...facts);
       route(at);

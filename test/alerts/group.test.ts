@@ -117,6 +117,28 @@ describe('a group', () => {
     ]);
   });
 
+  test('with repeat_backoff repeats ever more rarely, until there is news', () => {
+    const settings = { groupBy: ['alertname', 'region'], repeatIntervalMs: 3_600_000, repeatBackoff: 2 };
+    const here = desk(tree(node('', settings)));
+    const hours = () =>
+      here.sent.map((one) => [one.reason, Math.floor((one.createdAtUs - minute(0)) / 3.6e9)]);
+    here.tell(0, failed(0));
+    here.pass(16 * 60);
+    expect(hours()).toEqual([
+      ['first', 0],
+      ['repeat', 1],
+      ['repeat', 3],
+      ['repeat', 7],
+      ['repeat', 15],
+    ]);
+    here.tell(16 * 60, failed(16 * 60));
+    here.pass(18 * 60);
+    expect(hours().slice(5)).toEqual([
+      ['new_events', 16],
+      ['repeat', 17],
+    ]);
+  });
+
   test('begins a new thread after everything was resolved, and waits again', () => {
     const here = desk(ROOT);
     here.tell(0, failed(0));
@@ -209,20 +231,22 @@ describe('a group', () => {
     expect(times[0]).toBe(minute(0.26));
   });
 
-  test('lists 100 alerts; those with news that had no room come with the next flush', () => {
+  test('tells all news at once, and beside it others as far as 100 alerts have room', () => {
     const here = desk(ROOT);
     for (let n = 0; n < 150; n += 1) here.tell(0, failed(n / 1000, `B${String(n).padStart(3, '0')}`));
     here.pass(1);
-    expect(here.sent[0]!.alerts).toHaveLength(MAX_ALERTS);
-    expect(here.sent[0]).toMatchObject({ truncatedAlerts: 50, firingTotal: 150 });
-    here.pass(6);
-    const second = here.sent[1]!;
-    expect(second).toMatchObject({ reason: 'new_alerts', truncatedAlerts: 50 });
-    expect(
-      second.alerts.filter((alert) => alert.events.length > 0).map((alert) => alert.labels.bird),
-    ).toEqual(Array.from({ length: 50 }, (_, n) => `B${n + 100}`));
+    expect(here.sent[0]!.alerts).toHaveLength(150);
+    expect(here.sent[0]).toMatchObject({ truncatedAlerts: 0, firingTotal: 150 });
+    here.tell(2, failed(2, 'B149'));
     here.pass(60);
     expect(here.sent).toHaveLength(2);
+    const second = here.sent[1]!;
+    expect(second).toMatchObject({ reason: 'new_events', truncatedAlerts: 50, firingTotal: 150 });
+    expect(second.alerts).toHaveLength(MAX_ALERTS);
+    expect(second.alerts.map((alert) => alert.events.length)).toEqual([1, ...Array(99).fill(0)]);
+    here.pass(260);
+    expect(here.sent[2]).toMatchObject({ reason: 'repeat', truncatedAlerts: 0 });
+    expect(here.sent[2]!.alerts).toHaveLength(150);
   });
 
   test('a lost connection that cannot be regained is told as what it became', () => {

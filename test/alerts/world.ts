@@ -3,7 +3,7 @@ import { expect } from 'vitest';
 import type { Alert } from '../../src/alerts/alert.ts';
 import { type Decision, decide, type Link, tick } from '../../src/alerts/decide.ts';
 import type { Event, Feed } from '../../src/alerts/event.ts';
-import type { Fact, Place } from '../../src/alerts/fact.ts';
+import type { Fact, FlightEnded, Place } from '../../src/alerts/fact.ts';
 import { scopeOf } from '../../src/alerts/fact.ts';
 import { ALERT_KINDS, type AlertKind, defaultRule, type Rule } from '../../src/alerts/rule.ts';
 
@@ -117,6 +117,60 @@ export function birdVanished(readAt: number): Fact {
 
 export function flightStarted(at: number, historic = false): Fact {
   return { fact: 'flight_started', place: MARKETING, flightId: `f-${at}`, startedAtUs: minute(at), historic };
+}
+
+/** A Flight that is active still, as a look at a minute finds it. */
+export function inAir(
+  started: number,
+  at: number,
+  { usualMs = null, readAt = at }: { usualMs?: number | null; readAt?: number } = {},
+): Fact {
+  const flightId = `f-${started}`;
+  return {
+    fact: 'flight_in_air',
+    place: MARKETING,
+    flightId,
+    startedAtUs: minute(started),
+    usualMs,
+    readAtUs: minute(readAt),
+  };
+}
+
+export function flightGone(started: number, at: number): Fact {
+  return { fact: 'flight_gone', place: MARKETING, flightId: `f-${started}`, atUs: minute(at) };
+}
+
+export function birdIdle(
+  since: number,
+  at: number,
+  { usualMs = null, hasFlown = true }: { usualMs?: number | null; hasFlown?: boolean } = {},
+): Fact {
+  return {
+    fact: 'bird_idle',
+    place: MARKETING,
+    sinceUs: minute(since),
+    hasFlown,
+    usualMs,
+    readAtUs: minute(at),
+  };
+}
+
+export function schemaDrift(
+  at: number,
+  count = 1,
+  reason = 'createdAt: missing',
+  feed: Feed = 'flight',
+): Fact {
+  return { fact: 'schema_drift', region: 'eu', feed, count, reason, atUs: minute(at) };
+}
+
+/** How Flights ended, one a minute from `from` on: `x` failed, `.` succeeded. */
+export function ends(pattern: string, from = 0): FlightEnded[] {
+  return [...pattern].map((one, index) => ({
+    key: `end ${from + index}`,
+    atUs: minute(from + index),
+    failed: one === 'x',
+  }));
 }
 
 export function regionHealth(

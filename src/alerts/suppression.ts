@@ -1,0 +1,32 @@
+/** Why something was decided and yet not told: each reason is a series of the metric and a row in the store. */
+export const SUPPRESSION_REASONS = [
+  /** It ended while a silence hid it. */
+  'silenced',
+  /** It ended while another alert inhibited it. */
+  'inhibited',
+  /** It ended while its route was muted by the time of day. */
+  'time_interval',
+  /** The receiver's cap holds it back. */
+  'receiver_cap',
+  /** It is told in a summary instead. */
+  'too_old',
+  /** The receiver has no integration that takes it. */
+  'no_integration',
+  /** Its delivery was left out. */
+  'at_delivery',
+] as const;
+export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
+
+/** What a group will never tell of one of its alerts. */
+export interface Suppression {
+  readonly alertId: string;
+  /** The events with `afterSeq < seq <= lastSeq`; where both are the same, only the alert's end is not told. */
+  readonly afterSeq: number;
+  readonly lastSeq: number;
+  readonly groupKey: string;
+  readonly receiver: string;
+  readonly reason: SuppressionReason;
+  /** By whom or what, e.g. the ids of silences; for people. */
+  readonly detail: string;
+  readonly atUs: number;
+}

@@ -1,0 +1,67 @@
+/**
+ * What a group does not tell while it is muted, as Alertmanager has it:
+ *
+ * - What fires waits: it is told, with all of its events, by the first flush that finds it no longer muted.
+ * - What is over is never told, even where its beginning was: that is kept as a suppression, with the reason.
+ */
+import { type Group, type GroupMember, HAS_LEFT, isNews, type Standing } from './group.ts';
+import type { Mute } from './muting.ts';
+import type { Suppression } from './suppression.ts';
+
+export interface Withheld {
+  /** What may be told. */
+  readonly open: readonly Standing[];
+  /** What fires and waits for the end of its muting. */
+  readonly waiting: readonly Standing[];
+  /** Members whose news is never told any more, as they are to be written. */
+  readonly members: readonly GroupMember[];
+  /** One for each of these members. */
+  readonly suppressions: readonly Suppression[];
+}
+
+export function withhold(
+  group: Group,
+  standings: readonly Standing[],
+  why: (alert: Standing['alert']) => Mute | null,
+  nowUs: number,
+): Withheld {
+  const open: Standing[] = [];
+  const waiting: Standing[] = [];
+  const members: GroupMember[] = [];
+  const suppressions: Suppression[] = [];
+  for (const standing of standings) {
+    const { alert, member } = standing;
+    const hasLeft = member.toldSeq === HAS_LEFT;
+    const fires = !hasLeft && alert.state === 'firing';
+    // What is neither firing nor news is nothing to mute.
+    const mute = fires || isNews(standing) ? why(alertAsKnown(group, standing)) : null;
+    if (mute === null) {
+      open.push(standing);
+    } else if (fires) {
+      waiting.push(standing);
+    } else {
+      const { groupKey, toldSeq, toldState } = member;
+      const isTold = toldState === 'firing' || toldState === 'hidden';
+      members.push({
+        ...member,
+        toldSeq: hasLeft ? HAS_LEFT : alert.lastSeq,
+        toldState: isTold ? 'resolved' : toldState,
+      });
+      suppressions.push({
+        alertId: alert.id,
+        afterSeq: hasLeft ? alert.lastSeq : toldSeq,
+        lastSeq: alert.lastSeq,
+        groupKey,
+        receiver: group.receiver,
+        ...mute,
+        atUs: nowUs,
+      });
+    }
+  }
+  return { open, waiting, members, suppressions };
+}
+
+/** One that left the group for other labels is judged by those that brought it there. */
+function alertAsKnown(group: Group, { alert, member }: Standing): Standing['alert'] {
+  return member.toldSeq === HAS_LEFT ? { ...alert, labels: { ...alert.labels, ...group.labels } } : alert;
+}

@@ -1,0 +1,274 @@
+/** Silences, acknowledgements, inhibition and times of day, as people see them: what is told, and when. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { BUILT_IN_INHIBITIONS } from '../../src/alerts/inhibit.ts';
+import { parseMatchers } from '../../src/alerts/matcher.ts';
+import type { SilenceRequest } from '../../src/alerts/silence-change.ts';
+import { acknowledge, expireSilence, setSilence } from '../../src/alerts/silence-change.ts';
+import { createTimeInterval } from '../../src/alerts/time-interval.ts';
+import { createRecurrences } from '../../src/recurrence.ts';
+import type { World } from '../../src/simulator/world.ts';
+import { openStage, type Stage, type StageOptions } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+async function twoBirds(options: StageOptions = {}): Promise<{
+  world: World;
+  nestId: string;
+  fails(bird: 'Publish' | 'Review'): string;
+  lands(bird: 'Publish' | 'Review'): void;
+  triggerFails(bird: 'Publish' | 'Review'): void;
+}> {
+  const birds: Record<string, string> = {};
+  let nestId = '';
+  stage = await openStage({
+    regions: ['eu'],
+    ...options,
+    before(world) {
+      nestId = world.addNest({ name: 'Production' }).id;
+      for (const name of ['Publish', 'Review']) {
+        birds[name] = world.addBird(nestId, { name, triggerType: 'event' }).id;
+      }
+    },
+  });
+  const world = stage.worlds.eu!;
+  await stage.minutesPass(1);
+  return {
+    world,
+    nestId,
+    fails: (bird) => `eu/flight/${world.startFlight(birds[bird]!, { endsAs: 'failed' }).id}/failed`,
+    triggerFails: (bird) => void world.eventError(birds[bird]!),
+    lands: (bird) => void world.startFlight(birds[bird]!, { endsAs: 'succeeded' }),
+  };
+}
+
+/** What was told, in order, with the number of new events: `Publish firing +1`. */
+const told = () =>
+  stage.told().map(({ alerts }) =>
+    alerts
+      .map(
+        ({ labels, status, events }) =>
+          `${labels.bird ?? labels.region} ${labels.alertname} ${status} +${events.length}`,
+      )
+      .toSorted()
+      .join(', '),
+  );
+
+/** Keys of the events that the hook was told of, repeats included. */
+const toldEvents = () =>
+  stage.told().flatMap(({ alerts }) => alerts.flatMap(({ events }) => events.map(({ key }) => key)));
+
+const suppressed = () =>
+  stage.happenings.flatMap((one) => (one.what === 'suppressed' ? [`${one.reason} ${one.count}`] : []));
+
+async function silence(changes: Partial<SilenceRequest> = {}, minutes = 30): Promise<string> {
+  return stage.store.transaction(async (tx) => {
+    const nowUs = stage.clock.nowUs();
+    const request: SilenceRequest = {
+      matchers: parseMatchers('bird="Publish"'),
+      endsAtUs: nowUs + minutes * 60e6,
+      createdBy: 'ann',
+      comment: 'we know',
+      ...changes,
+    };
+    const newId = `00000000-0000-4000-8000-${String(nowUs).slice(-12)}`;
+    const change = setSilence(await tx.silences(), request, {
+      newId,
+      recurrences: createRecurrences(),
+      nowUs,
+    });
+    if (!change.ok) throw new Error(change.message);
+    await tx.putSilences(change.write);
+    return change.id;
+  });
+}
+
+describe('a silence', () => {
+  test('hides what it matches, not the rest; what still fires when it ends is told then, each event once', async () => {
+    const { fails } = await twoBirds();
+    await silence();
+    const events = [fails('Publish'), fails('Review')];
+    await stage.minutesPass(5);
+    expect(told()).toEqual(['Review FlightFailed firing +1']);
+    events.push(fails('Publish'));
+    await stage.minutesPass(20);
+    expect(told()).toHaveLength(1);
+    await stage.minutesPass(10);
+    expect(told().slice(1)).toEqual(['Publish FlightFailed firing +2, Review FlightFailed firing +0']);
+    expect(toldEvents().toSorted()).toEqual(events.toSorted());
+    expect(suppressed()).toEqual([]);
+  });
+
+  test('lasts over a restart, and can be ended early', async () => {
+    const { fails } = await twoBirds();
+    const id = await silence({}, 600);
+    fails('Publish');
+    await stage.minutesPass(10);
+    await stage.restart();
+    await stage.minutesPass(60);
+    expect(told()).toEqual([]);
+    await stage.store.transaction(async (tx) => {
+      const change = expireSilence(await tx.silences(), id, stage.clock.nowUs());
+      if (change.ok) await tx.putSilences(change.write);
+    });
+    await stage.minutesPass(2);
+    expect(told()).toEqual(['Publish FlightFailed firing +1']);
+  });
+
+  test('whose alert is over before it ends: that is never told, and the reason stays with each event', async () => {
+    const { fails, lands } = await twoBirds();
+    const id = await silence();
+    const keys = [fails('Publish')];
+    await stage.minutesPass(2);
+    keys.push(fails('Publish'));
+    await stage.minutesPass(2);
+    lands('Publish');
+    await stage.minutesPass(120);
+    expect(told()).toEqual([]);
+    expect(suppressed()).toEqual(['silenced 1']);
+    for (const key of keys) {
+      const reasons = await stage.store.transaction((tx) => tx.suppressionsOfEvent(key));
+      expect(reasons).toMatchObject([
+        { receiver: 'ops', reason: 'silenced', detail: `by ann: we know (${id})`, afterSeq: 0, lastSeq: 2 },
+      ]);
+    }
+  });
+
+  test('that recurs hides in its windows alone', async () => {
+    const { fails } = await twoBirds();
+    // The stage begins at noon UTC.
+    await silence(
+      { recurrence: { cron: '30 12 * * *', timezone: 'UTC', durationMs: 3_600_000 } },
+      3 * 24 * 60,
+    );
+    fails('Publish');
+    await stage.minutesPass(10);
+    expect(told()).toEqual(['Publish FlightFailed firing +1']);
+    await stage.minutesPass(30);
+    fails('Publish');
+    await stage.minutesPass(45);
+    expect(told()).toHaveLength(1);
+    await stage.minutesPass(10);
+    expect(told().slice(1)).toEqual(['Publish FlightFailed firing +1']);
+  });
+});
+
+describe('an acknowledgement', () => {
+  const acknowledgeFirst = () =>
+    stage.store.transaction(async (tx) => {
+      const [alert] = await tx.alerts({ state: 'firing', limit: 1 });
+      const nowUs = stage.clock.nowUs();
+      const by = { createdBy: 'ann', comment: 'on it' };
+      const change = acknowledge(await tx.silences(), alert!, by, { newId: 'ack', nowUs });
+      if (change.ok) await tx.putSilences(change.write);
+    });
+
+  test('hides repetitions and further failures; the end is told, and what fires next is as well', async () => {
+    const { fails, lands } = await twoBirds();
+    fails('Publish');
+    await stage.minutesPass(2);
+    await acknowledgeFirst();
+    fails('Publish');
+    await stage.minutesPass(9 * 60);
+    expect(told()).toEqual(['Publish FlightFailed firing +1']);
+    lands('Publish');
+    await stage.minutesPass(3);
+    expect(told().slice(1)).toEqual(['Publish FlightFailed resolved +1']);
+    const [ack] = await stage.store.transaction((tx) => tx.silences());
+    expect(ack!.endsAtUs).toBeLessThan(stage.clock.nowUs());
+    await stage.restart();
+    fails('Publish');
+    await stage.minutesPass(3);
+    expect(told().slice(2)).toEqual(['Publish FlightFailed firing +1']);
+    expect(suppressed()).toEqual([]);
+  });
+});
+
+describe('inhibition', () => {
+  test('a region that is down hides what else fires in it until it is up again', async () => {
+    const { world, fails } = await twoBirds({ route: { repeatIntervalMs: 1_200_000 } });
+    fails('Publish');
+    await stage.minutesPass(5);
+    expect(told()).toEqual(['Publish FlightFailed firing +1']);
+    world.goDown('503');
+    await stage.minutesPass(60);
+    // It is repeated while the region is down; the Bird's alert is not.
+    expect(new Set(told().slice(1))).toEqual(new Set(['eu RegionDown firing +0']));
+    world.comeUp();
+    await stage.minutesPass(30);
+    expect(told()).toContain('eu RegionDown resolved +0');
+    expect(told().at(-1)).toBe('Publish FlightFailed firing +0');
+  });
+
+  test('a lost connection hides failing triggers of its Nest where a rule says so', async () => {
+    const { world, nestId, triggerFails } = await twoBirds({
+      inhibitRules: [
+        {
+          sourceMatchers: parseMatchers('alertname="ConnectionDisconnected"'),
+          targetMatchers: parseMatchers('alertname="BirdTriggerFailing"'),
+          equal: ['region', 'nest_id'],
+        },
+        ...BUILT_IN_INHIBITIONS,
+      ],
+    });
+    world.disconnectConnection({
+      nestId,
+      entityId: '77',
+      entityName: 'Phrase TMS',
+      exhausted: false,
+      wording: 'old',
+    });
+    await stage.minutesPass(2);
+    triggerFails('Publish');
+    triggerFails('Publish');
+    await stage.minutesPass(10);
+    expect(told()).toEqual(['eu ConnectionDisconnected firing +1']);
+  });
+});
+
+describe('times of day', () => {
+  /** Everything but the child route is told at any time. */
+  const during = (names: { mute?: string[]; active?: string[] }): StageOptions => ({
+    route: {
+      routes: [
+        {
+          path: '0.0',
+          key: '{}/{alertname="FlightFailed"}',
+          receiver: 'ops',
+          matchers: parseMatchers('alertname="FlightFailed"'),
+          continue: false,
+          groupBy: ['bird'],
+          groupWaitMs: 10_000,
+          groupIntervalMs: 60_000,
+          repeatIntervalMs: 4 * 3_600_000,
+          ...(names.mute && { muteTimeIntervals: names.mute }),
+          ...(names.active && { activeTimeIntervals: names.active }),
+          routes: [],
+        },
+      ],
+    },
+    // The stage begins at noon UTC.
+    timeIntervals: new Map([
+      ['lunch', [createTimeInterval({ location: 'UTC', times: [{ from: 12 * 60, to: 13 * 60 }] })]],
+      ['afternoon', [createTimeInterval({ location: 'UTC', times: [{ from: 13 * 60, to: 18 * 60 }] })]],
+    ]),
+  });
+
+  test.each([
+    ['inside a mute interval', { mute: ['lunch'] }, 'lunch'],
+    ['outside of all active intervals', { active: ['afternoon'] }, 'afternoon'],
+  ])('%s nothing is told; what still fires is told after it', async (_, names, detail) => {
+    const { fails, lands } = await twoBirds(during(names));
+    fails('Publish');
+    const over = fails('Review');
+    await stage.minutesPass(5);
+    lands('Review');
+    await stage.minutesPass(50);
+    expect(told()).toEqual([]);
+    await stage.minutesPass(10);
+    expect(told()).toEqual(['Publish FlightFailed firing +1']);
+    expect(await stage.store.transaction((tx) => tx.suppressionsOfEvent(over))).toMatchObject([
+      { reason: 'time_interval', detail },
+    ]);
+  });
+});

@@ -1,0 +1,46 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { admission } from '../../src/alerts/cap.ts';
+
+const HOUR_US = 3_600_000_000;
+
+test('a cap admits until it is full, and again when the oldest notification is an hour old', () => {
+  expect(admission([], 2, 10)).toEqual({ recentUs: [], freeAtUs: null });
+  expect(admission([5], 2, 10)).toEqual({ recentUs: [5], freeAtUs: null });
+  expect(admission([5, 7], 2, 10)).toEqual({ recentUs: [5, 7], freeAtUs: 5 + HOUR_US });
+  expect(admission([5, 7], 2, 5 + HOUR_US - 1).freeAtUs).toBe(5 + HOUR_US);
+  expect(admission([5, 7], 2, 5 + HOUR_US)).toEqual({ recentUs: [7], freeAtUs: null });
+});
+
+test('a cap that became lower waits until as many have grown old', () => {
+  expect(admission([1, 2, 3, 4], 2, 10).freeAtUs).toBe(3 + HOUR_US);
+});
+
+test('what a clock that was set back has not reached is not counted', () => {
+  expect(admission([5, 50], 2, 10)).toEqual({ recentUs: [5], freeAtUs: null });
+});
+
+test('in no hour more than the cap are admitted', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 5 }),
+      fc.array(fc.integer({ min: 0, max: HOUR_US / 3 }), { maxLength: 40 }),
+      (max, steps) => {
+        let nowUs = 0;
+        let toldAtUs: readonly number[] = [];
+        const told: number[] = [];
+        for (const step of steps) {
+          nowUs += step;
+          const { recentUs, freeAtUs } = admission(toldAtUs, max, nowUs);
+          toldAtUs = recentUs;
+          if (freeAtUs !== null) continue;
+          toldAtUs = [...recentUs, nowUs];
+          told.push(nowUs);
+        }
+        for (const at of told) {
+          expect(told.filter((one) => one >= at && one < at + HOUR_US).length).toBeLessThanOrEqual(max);
+        }
+      },
+    ),
+  );
+});

@@ -1,0 +1,37 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { type Listed, MAX_EVENTS } from '../../src/alerts/group.ts';
+import { PART_ALERTS, PART_EVENTS, partsOf } from '../../src/alerts/part.ts';
+
+/** Alerts with so many untold events each; what else they hold does not matter here. */
+const listed = (untold: readonly number[]) => untold.map((count): Listed => ({ untold: count }) as Listed);
+const sizes = (untold: readonly number[]) => partsOf(listed(untold)).map((part) => part.length);
+
+test('parts are full of alerts', () => {
+  expect(sizes([])).toEqual([]);
+  expect(sizes(Array(PART_ALERTS).fill(1))).toEqual([PART_ALERTS]);
+  expect(sizes(Array(PART_ALERTS + 1).fill(1))).toEqual([PART_ALERTS, 1]);
+});
+
+test('or of events, of which no alert lists more than the newest', () => {
+  const full = PART_EVENTS / MAX_EVENTS;
+  expect(sizes(Array(full).fill(MAX_EVENTS))).toEqual([full]);
+  expect(sizes(Array(full + 1).fill(5_000))).toEqual([full, 1]);
+});
+
+test('every alert is in exactly one part, in order, and no part is too big', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 3_000 }), (untold) => {
+      const all = listed(untold);
+      const parts = partsOf(all);
+      expect(parts.flat()).toEqual(all);
+      for (const part of parts) {
+        expect(part.length).toBeGreaterThan(0);
+        expect(part.length).toBeLessThanOrEqual(PART_ALERTS);
+        const events = part.reduce((sum, one) => sum + Math.min(one.untold, MAX_EVENTS), 0);
+        expect(events).toBeLessThanOrEqual(PART_EVENTS);
+      }
+    }),
+    { numRuns: 50 },
+  );
+});

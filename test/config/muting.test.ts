@@ -1,0 +1,210 @@
+/** `inhibit_rules`, `time_intervals` and the routes that name them: every rule's message, and what good ones become. */
+import { describe, expect, test } from 'vitest';
+import { BUILT_IN_INHIBITIONS } from '../../src/alerts/inhibit.ts';
+import { load, problemsOf, REGION } from './load.ts';
+
+const ROUTE = `route:
+  receiver: ops
+  routes: [{ mute_time_intervals: [night], active_time_intervals: [office] }]
+receivers: [{ name: ops }]
+`;
+const inhibit = (rule: string) => problemsOf(`${REGION}inhibit_rules:\n  - ${rule}`);
+/** Problems of one interval with these settings, their place cut off where it is the interval's own. */
+const interval = (settings: string) =>
+  problemsOf(`${REGION}time_intervals:\n  - { name: t, time_intervals: [{ ${settings} }] }`).map((problem) =>
+    problem.replace(/^\d+:\d+: time_intervals\[0\]\.time_intervals\[0\]\./, ''),
+  );
+
+describe('inhibit_rules', () => {
+  test('are read with their matchers; the built-in ones come after them', () => {
+    const config = load(
+      `${REGION}inhibit_rules:
+  - name: connections
+    source_matchers: [alertname="ConnectionDisconnected"]
+    target_matchers: ['alertname=~"Bird.*", nest!="X"']
+    equal: [region, nest_id]`,
+    );
+    const [own, ...builtIn] = config.inhibitRules;
+    expect(builtIn).toEqual(BUILT_IN_INHIBITIONS);
+    expect(own).toMatchObject({
+      sourceMatchers: [{ name: 'alertname', op: '=', value: 'ConnectionDisconnected' }],
+      targetMatchers: [
+        { name: 'alertname', op: '=~', value: 'Bird.*' },
+        { name: 'nest', op: '!=', value: 'X' },
+      ],
+      equal: ['region', 'nest_id'],
+    });
+    expect(load(REGION).inhibitRules).toEqual(BUILT_IN_INHIBITIONS);
+  });
+
+  test.each([
+    ['source_matchers: [a="b"]', '3:5: inhibit_rules[0].target_matchers: is missing'],
+    [
+      '{ source_matchers: [], target_matchers: [a="b"] }',
+      '3:24: inhibit_rules[0].source_matchers: must not be empty',
+    ],
+    [
+      '{ source_matchers: [a="b"], target_matchers: [a=~"("] }',
+      '3:51: inhibit_rules[0].target_matchers[0]: a group is not closed (at character 1 of the regular expression in a=~"(")',
+    ],
+    [
+      '{ source_matchers: [a="b"], target_matchers: [a="c"], equal: [1x] }',
+      '3:67: inhibit_rules[0].equal[0]: is not a label name: letters, digits and underscores, no digit first',
+    ],
+    [
+      '{ source_match: { a: b }, target_matchers: [a="c"], source_matchers: [a="b"] }',
+      `3:21: inhibit_rules[0].source_match: is not supported: write \`source_matchers: ['name="value"']\``,
+    ],
+    [
+      '{ target_match_re: { a: b }, target_matchers: [a="c"], source_matchers: [a="b"] }',
+      `3:24: inhibit_rules[0].target_match_re: is not supported: write \`target_matchers: ['name=~"regex"']\``,
+    ],
+  ])('%s', (rule, problem) => {
+    expect(inhibit(rule)).toEqual([problem]);
+  });
+
+  test('that are no list', () => {
+    expect(problemsOf(`${REGION}inhibit_rules: { a: b }`)).toEqual(['2:16: inhibit_rules: must be a list']);
+  });
+});
+
+describe('time_intervals', () => {
+  test('are read from both lists, and their names may stand on routes', () => {
+    const config = load(`${REGION}${ROUTE}time_intervals:
+  - name: night
+    time_intervals:
+      - times: [{ start_time: "22:00", end_time: "24:00" }, { start_time: 00:00, end_time: 06:30 }]
+        weekdays: ["Monday:friday", sunday]
+        days_of_month: ["1:5", -1, "-3:-2"]
+        months: [1, may:august]
+        years: [2026, "2030:2031"]
+        location: Europe/Amsterdam
+      - weekdays: [saturday]
+mute_time_intervals: [{ name: office, time_intervals: [{}] }]`);
+    expect(config.timeIntervals.get('night')?.map(({ spec }) => spec)).toEqual([
+      {
+        times: [
+          { from: 1320, to: 1440 },
+          { from: 0, to: 390 },
+        ],
+        weekdays: [
+          { from: 1, to: 5 },
+          { from: 0, to: 0 },
+        ],
+        daysOfMonth: [
+          { from: 1, to: 5 },
+          { from: -1, to: -1 },
+          { from: -3, to: -2 },
+        ],
+        months: [
+          { from: 1, to: 1 },
+          { from: 5, to: 8 },
+        ],
+        years: [
+          { from: 2026, to: 2026 },
+          { from: 2030, to: 2031 },
+        ],
+        location: 'Europe/Amsterdam',
+      },
+      { weekdays: [{ from: 6, to: 6 }], location: 'UTC' },
+    ]);
+    expect(config.timeIntervals.get('office')).toHaveLength(1);
+    expect(config.route.routes[0]).toMatchObject({
+      muteTimeIntervals: ['night'],
+      activeTimeIntervals: ['office'],
+    });
+  });
+
+  test('of a route are not those of its children, as in Alertmanager', () => {
+    const { route } = load(`${REGION}route:
+  receiver: ops
+  routes: [{ mute_time_intervals: [night], routes: [{ matchers: [a="b"] }] }]
+receivers: [{ name: ops }]
+time_intervals: [{ name: night, time_intervals: [{}] }]`);
+    expect(route.routes[0]!.routes[0]).not.toHaveProperty('muteTimeIntervals');
+  });
+
+  const TIME = 'must be a time such as "06:00", up to "24:00"';
+  const WEEKDAY = 'must be a weekday such as monday, or a range such as monday:friday';
+  const DAY =
+    'must be a day from 1 to 31, or from the end of the month -1 to -31, or a range such as 1:5 or -3:-1';
+  const MONTH = 'must be a month such as may or 5, or a range such as may:august';
+  const YEAR = 'must be a year such as 2026, or a range such as 2026:2028';
+  test.each([
+    ['times: [{ start_time: "6:00", end_time: "07:00" }]', `times[0].start_time: ${TIME}`],
+    ['times: [{ start_time: "06:00", end_time: "24:01" }]', `times[0].end_time: ${TIME}`],
+    ['times: [{ start_time: "06:60", end_time: "07:00" }]', `times[0].start_time: ${TIME}`],
+    ['times: [{ start_time: 6, end_time: "07:00" }]', `times[0].start_time: ${TIME}`],
+    ['times: [{ start_time: "06:00" }]', 'times[0].end_time: is missing'],
+    [
+      'times: [{ start_time: "22:00", end_time: "06:00" }]',
+      'times[0].end_time: must be later than `start_time`: for a night write two ranges, one up to "24:00"',
+    ],
+    ['weekdays: [mon]', `weekdays[0]: ${WEEKDAY}`],
+    ['weekdays: [monday:tuesday:friday]', `weekdays[0]: ${WEEKDAY}`],
+    ['weekdays: [1]', `weekdays[0]: ${WEEKDAY}`],
+    [
+      'weekdays: [saturday:monday]',
+      'weekdays[0]: the range must not go past saturday: a week begins on sunday, so write two ranges',
+    ],
+    ['days_of_month: [0]', `days_of_month[0]: ${DAY}`],
+    ['days_of_month: [32]', `days_of_month[0]: ${DAY}`],
+    ['days_of_month: ["1:"]', `days_of_month[0]: ${DAY}`],
+    ['days_of_month: ["5:1"]', 'days_of_month[0]: the first day must not come after the last'],
+    ['days_of_month: ["-1:3"]', 'days_of_month[0]: the first day must not come after the last'],
+    ['days_of_month: ["31:-3"]', 'days_of_month[0]: the first day must not come after the last'],
+    ['months: [13]', `months[0]: ${MONTH}`],
+    ['months: [sept]', `months[0]: ${MONTH}`],
+    ['months: [may:april]', 'months[0]: the range must not go past december: write two ranges'],
+    ['years: [next]', `years[0]: ${YEAR}`],
+    ['years: ["2027:2026"]', 'years[0]: the first year must not come after the last'],
+    ['location: Mars/Base', 'location: is not a time zone such as Europe/Amsterdam or UTC'],
+    ['location: "+02:00"', 'location: is not a time zone such as Europe/Amsterdam or UTC'],
+    ['location: Local', 'location: is not a time zone such as Europe/Amsterdam or UTC'],
+    ['weekdays: []', 'weekdays: must not be empty'],
+    ['weekday: [monday]', 'weekday: unknown key; did you mean `weekdays`?'],
+  ])('%s', (settings, problem) => {
+    expect(interval(settings)).toEqual([problem]);
+  });
+
+  test('without a name or intervals, or with the name of another', () => {
+    const text = `${REGION}time_intervals:
+  - time_intervals: [{}]
+  - name: a
+  - { name: b, time_intervals: [] }
+  - { name: c, time_intervals: [{}] }
+mute_time_intervals:
+  - { name: c, time_intervals: [{}] }`;
+    expect(problemsOf(text)).toEqual([
+      '3:5: time_intervals[0].name: is missing',
+      '4:5: time_intervals[1].time_intervals: is missing',
+      '5:32: time_intervals[2].time_intervals: must not be empty',
+      '6:13: time_intervals[3].name: another time interval has this name',
+    ]);
+  });
+
+  test('that a route names and nobody knows', () => {
+    const route = (settings: string) =>
+      problemsOf(`${REGION}route:
+  receiver: ops
+  routes: [{ ${settings} }]
+receivers: [{ name: ops }]
+time_intervals: [{ name: night, time_intervals: [{}] }]`);
+    expect(route('mute_time_intervals: [nihgt, ""]')).toEqual([
+      '4:36: route.routes[0].mute_time_intervals[0]: no time interval has the name "nihgt"; did you mean night?',
+      '4:43: route.routes[0].mute_time_intervals[1]: must not be empty',
+    ]);
+    expect(route('active_time_intervals: [weekend]')).toEqual([
+      '4:38: route.routes[0].active_time_intervals[0]: no time interval has the name "weekend"; there is night',
+    ]);
+  });
+
+  test('on the root, which takes every alert', () => {
+    const text = `${REGION}route: { receiver: ops, mute_time_intervals: [night] }
+receivers: [{ name: ops }]
+time_intervals: [{ name: night, time_intervals: [{}] }]`;
+    expect(problemsOf(text)).toEqual([
+      '2:25: route.mute_time_intervals: the root takes every alert: move this to a route below `routes`',
+    ]);
+  });
+});
