@@ -3,27 +3,36 @@
  * commits its result with the new state in one transaction, so that a crash between two steps repeats none and
  * forgets none.
  *
+ *   overdue Flights and Birds ──decide──┐
  *   due alerts ──tick──► changed alerts ──enrol──► groups ──flush──► notification and its deliveries
  *   forwarded events ──────────────────────────────────────────────► notification and its deliveries
  *
  * What to do is decided by pure functions of `alerts/`; this stage loads, saves and keeps time.
  */
 import { tick } from '../alerts/decide.ts';
-import { transitions } from '../alerts/transition.ts';
 import { type Clock, createBell, sleep } from '../clock.ts';
 import type { Config } from '../config/config.ts';
-import type { Report } from '../report.ts';
+import { createRecurrences } from '../recurrence.ts';
+import type { Happening, Report } from '../report.ts';
 import type { Store, Transaction } from '../store/store.ts';
+import { createClockStep } from './clock-step.ts';
+import { watchDeliveries } from './delivery-health.ts';
 import { enrolChanged } from './enrolment.ts';
+import { fallBack } from './fallback.ts';
 import { flushDue } from './flushing.ts';
 import { forwardWaiting } from './forwarding.ts';
-import { NOTHING, type Step } from './step.ts';
+import { createOverdue, type OverdueOptions } from './overdue.ts';
+import { alertHappenings, NOTHING, type Step } from './step.ts';
 
 export interface AlertingOptions {
   readonly store: Store;
-  readonly config: Pick<Config, 'route' | 'receivers' | 'rules'>;
+  readonly config: Pick<Config, 'route' | 'receivers' | 'rules' | 'inhibitRules' | 'timeIntervals'> & {
+    readonly poll: Pick<Config['poll'], 'maxAlertAgeMs'>;
+  };
   readonly clock: Clock;
   readonly report: Report;
+  /** Without it nothing is overdue: see `overdue.ts`. */
+  readonly flightsReadUs?: OverdueOptions['flightsReadUs'];
   /** Called after a commit that queued deliveries. */
   readonly queued: () => void;
 }
@@ -48,7 +57,12 @@ const STORE_PAUSE_MS = 1_000;
 
 export function createAlerting(options: AlertingOptions): Alerting {
   const { store, config, clock, report } = options;
+  const maxAgeUs = config.poll.maxAlertAgeMs * 1000;
   const bell = createBell(clock);
+  const { flightsReadUs = () => undefined } = options;
+  const lookForOverdue = createOverdue({ rules: config.rules, clock, flightsReadUs });
+  const recurrences = createRecurrences();
+  const clockWasSetBack = createClockStep(store, clock);
 
   /** Runs a step until it finds nothing more to do. */
   async function exhaust(step: (tx: Transaction) => Promise<Step>): Promise<void> {
@@ -61,9 +75,23 @@ export function createAlerting(options: AlertingOptions): Alerting {
   }
 
   async function pass(everyGroup: boolean): Promise<void> {
+    if (await clockWasSetBack()) options.queued();
     await exhaust((tx) => tickDue(tx, config.rules, clock.nowUs()));
-    await exhaust((tx) => enrolChanged(tx, config.route, clock.nowUs()));
-    await exhaust((tx) => flushDue(tx, config, clock.nowUs(), everyGroup));
+    await exhaust(lookForOverdue);
+    await exhaust((tx) => watchDeliveries(tx, config, clock.nowUs()));
+    await exhaust((tx) => enrolChanged(tx, config.route, maxAgeUs, clock.nowUs()));
+    await exhaust(async (tx) => {
+      // A flush tells what has been enrolled: only then it is known what of it is old and not told there.
+      const happenings: Happening[] = [];
+      for (;;) {
+        const enrolled = await enrolChanged(tx, config.route, maxAgeUs, clock.nowUs());
+        happenings.push(...enrolled.happenings);
+        if (enrolled.done === 0) break;
+      }
+      const flushed = await flushDue(tx, config, recurrences, clock.nowUs(), everyGroup);
+      return { ...flushed, happenings: [...happenings, ...flushed.happenings] };
+    });
+    await exhaust((tx) => fallBack(tx, config.receivers, clock.nowUs()));
     await exhaust((tx) => forwardWaiting(tx, config.receivers, clock.nowUs()));
   }
 
@@ -95,12 +123,5 @@ async function tickDue(tx: Transaction, rules: Config['rules'], nowUs: number): 
   const idle = due.filter((alert) => !changed.has(alert.id)).map((alert) => ({ ...alert, dueAtUs: null }));
   await tx.putAlerts([...alerts, ...idle]);
   await tx.linkEvents(links);
-  const happenings = transitions(due, alerts).map(({ alert, state }) => ({
-    what: 'alert' as const,
-    alertname: alert.alertname,
-    region: alert.labels.region ?? '',
-    state,
-    alertId: alert.id,
-  }));
-  return { done: due.length, queued: 0, happenings };
+  return { done: due.length, queued: 0, happenings: alertHappenings(due, alerts) };
 }

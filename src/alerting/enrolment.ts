@@ -1,13 +1,24 @@
 import { enrol, type Group, type GroupMember, groupKeysFor, isSettled } from '../alerts/group.ts';
 import type { Route } from '../alerts/route.ts';
+import type { Suppression } from '../alerts/suppression.ts';
 import type { Transaction } from '../store/store.ts';
+import { setOldAside } from './catching-up.ts';
+import { endAcknowledgements } from './muting.ts';
 import { NOTHING, type Step } from './step.ts';
 
 /** Alerts enrolled in one transaction. */
 const BATCH = 200;
 
-/** Puts alerts that changed into the groups of their routes, or wakes the groups that have to tell their end. */
-export async function enrolChanged(tx: Transaction, root: Route, nowUs: number): Promise<Step> {
+/**
+ * Puts alerts that changed into the groups of their routes, or wakes the groups that have to tell their end. Events
+ * that were older than `maxAgeUs` when they were observed are set aside for a summary.
+ */
+export async function enrolChanged(
+  tx: Transaction,
+  root: Route,
+  maxAgeUs: number,
+  nowUs: number,
+): Promise<Step> {
   const alerts = await tx.changedAlerts(BATCH);
   if (alerts.length === 0) return NOTHING;
   const ids = alerts.map((alert) => alert.id);
@@ -19,22 +30,32 @@ export async function enrolChanged(tx: Transaction, root: Route, nowUs: number):
 
   const changedGroups = new Map<string, Group>();
   const changedMembers: GroupMember[] = [];
+  const suppressions: Suppression[] = [];
   for (const alert of told) {
-    const result = enrol(alert, root, { members: members.get(alert.id) ?? [], groups }, nowUs);
+    const known = members.get(alert.id) ?? [];
+    const result = enrol(alert, root, { members: known, groups }, nowUs);
     for (const group of result.groups) {
       groups.set(group.key, group);
       changedGroups.set(group.key, group);
     }
     changedMembers.push(...result.members);
+    const present = new Map([...known, ...result.members].map((member) => [member.groupKey, member]));
+    const old = await setOldAside(tx, { alert, members: present, groups }, root, maxAgeUs, nowUs);
+    for (const group of old.groups) changedGroups.set(group.key, group);
+    changedMembers.push(...old.members);
+    suppressions.push(...old.suppressions);
   }
   await tx.putGroups([...changedGroups.values()]);
   await tx.putGroupMembers(changedMembers);
+  await tx.suppress(suppressions);
   // What never came to be told, such as a count that expired, leaves nothing behind.
   const joined = new Set(changedMembers.map((member) => member.alertId));
   const settled = alerts.filter(
     (alert) => !joined.has(alert.id) && !members.has(alert.id) && isSettled(alert, []),
   );
   await tx.deleteAlerts(settled.map((alert) => alert.id));
+  await endAcknowledgements(tx, alerts, nowUs);
   await tx.markRouted(ids);
-  return { done: alerts.length, queued: 0, happenings: [] };
+  const happenings = suppressions.map(({ reason }) => ({ what: 'suppressed' as const, reason, count: 1 }));
+  return { done: alerts.length, queued: 0, happenings };
 }

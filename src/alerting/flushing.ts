@@ -1,26 +1,27 @@
 /**
- * Flushes groups: decides whether one notifies now, queues the notification with a delivery for each integration of
- * its receiver, and keeps what has been told, all in the transaction of the caller.
+ * Flushes groups: decides whether one notifies now, has it told (`telling.ts`) and keeps what has been told, all in
+ * the transaction of the caller.
  */
-import type { Event } from '../alerts/event.ts';
+import { asideRoute, asideStandings, isTimed } from '../alerts/aside.ts';
+import { isCatchingUp } from '../alerts/catching-up.ts';
 import {
   enrol,
-  type Flush,
-  type FlushReason,
   flush,
   type Group,
   groupKeysFor,
   HAS_LEFT,
   isSettled,
-  MAX_EVENTS,
-  notificationOf,
   type Standing,
 } from '../alerts/group.ts';
-import { groupKey, type Route, routeAt } from '../alerts/route.ts';
-import type { Config, Integration, Receiver } from '../config/config.ts';
+import { groupKey, isAside, type Route, routeAt } from '../alerts/route.ts';
+import type { Recurrences } from '../alerts/silence.ts';
+import type { Config } from '../config/config.ts';
 import type { Happening } from '../report.ts';
-import type { Delivery, Transaction } from '../store/store.ts';
+import type { Transaction } from '../store/store.ts';
+import { flushSummary, goOn } from './catching-up.ts';
+import { keepMuted, loadMuting, type MutingConfig } from './muting.ts';
 import { NOTHING, type Step } from './step.ts';
+import { tell } from './telling.ts';
 
 /** Groups flushed in one transaction. */
 const BATCH = 50;
@@ -30,7 +31,8 @@ const SETTLED_FOR_US = 3_600_000_000;
 
 export async function flushDue(
   tx: Transaction,
-  config: Pick<Config, 'route' | 'receivers'>,
+  config: MutingConfig & Pick<Config, 'route' | 'receivers'>,
+  recurrences: Recurrences,
   nowUs: number,
   everyGroup: boolean,
 ): Promise<Step> {
@@ -41,39 +43,54 @@ export async function flushDue(
   if (due.length === 0) return NOTHING;
   let queued = 0;
   const happenings: Happening[] = [];
+  const muting = await loadMuting(tx, config, recurrences, nowUs);
   for (const group of due) {
-    const standings = await withoutSettled(tx, await tx.groupMembers(group.key), nowUs);
-    if (standings.length === 0) {
+    // A hurry does not change what these wait for.
+    if (isTimed(group.key) && group.nextFlushAtUs > nowUs) continue;
+    const stored = await withoutSettled(tx, await tx.groupMembers(group.key), nowUs);
+    const { standings, route } = await present(tx, config.route, group, stored);
+    if (standings.length === 0 || (!route && isAside(group.key))) {
       await tx.deleteGroups([group.key]);
       continue;
     }
-    const route = presentRoute(config.route, group);
     if (!route) {
       await moveOut(tx, config.route, group, standings, nowUs);
       continue;
     }
-    const result = flush(group, standings, route, nowUs);
-    if (result.reason !== null) {
-      const flushed = { ...result, reason: result.reason };
-      const receiver = config.receivers.find((one) => one.name === route.receiver);
-      const deliveries = await queue(tx, flushed, receiver, nowUs);
-      queued += deliveries;
-      happenings.push(
-        deliveries > 0
-          ? {
-              what: 'notified',
-              receiver: route.receiver,
-              groupKey: group.key,
-              reason: result.reason,
-              alerts: result.listed.length,
-            }
-          : { what: 'suppressed', reason: 'no_integration', count: 1 },
-      );
+    const { open, waiting, suppressed } = await keepMuted(tx, muting, { group, standings, route }, nowUs);
+    happenings.push(...suppressed);
+    const isSummary = isCatchingUp(group.key);
+    const result = isSummary
+      ? await flushSummary(tx, group, open, nowUs)
+      : flush(group, open, route, nowUs, waiting);
+    const told = await tell(tx, config, { group, standings: open, route, flushed: result }, nowUs);
+    queued += told.queued;
+    happenings.push(...told.happenings);
+    // Not where the receiver's cap puts the summary off.
+    if (isSummary && told.group.notifiedAtUs === nowUs) await goOn(tx, config.route, group, open, nowUs);
+    if (told.isOver && waiting.length === 0) {
+      await tx.deleteGroups([group.key]);
+      continue;
     }
-    await tx.putGroups([result.group]);
-    await tx.putGroupMembers(result.members);
+    await tx.putGroups([told.group]);
+    // Only what is still muted keeps a group that is over.
+    if (told.isOver) await tx.deleteGroupMembers(open.map(({ member }) => member));
+    else await tx.putGroupMembers(told.members);
   }
   return { done: everyGroup ? 0 : due.length, queued, happenings };
+}
+
+/** What a flush decides on: the members that count, and the route; without one in the present configuration. */
+async function present(
+  tx: Transaction,
+  root: Route,
+  group: Group,
+  stored: readonly Standing[],
+): Promise<{ standings: readonly Standing[]; route: Route | undefined }> {
+  if (!isAside(group.key)) return { standings: stored, route: presentRoute(root, group) };
+  const { staying, leaving } = asideStandings(group, stored);
+  await tx.deleteGroupMembers(leaving);
+  return { standings: staying, route: asideRoute(root, group) };
 }
 
 /** Lets go of alerts that are over and told everywhere, once they have been on the page for a while. */
@@ -125,71 +142,4 @@ async function moveOut(
   }
   await tx.deleteGroupMembers(standings.map(({ member }) => member));
   await tx.deleteGroups([group.key]);
-}
-
-/** Queues what was flushed for each integration of the receiver; returns how many deliveries that made. */
-async function queue(
-  tx: Transaction,
-  flushed: Flush & { readonly reason: FlushReason },
-  receiver: Receiver | undefined,
-  nowUs: number,
-): Promise<number> {
-  const events = new Map<string, readonly Event[]>();
-  for (const { alert, untold, afterSeq } of flushed.listed) {
-    if (untold === 0) continue;
-    const linked = await tx.alertEvents(alert.id, afterSeq, MAX_EVENTS);
-    events.set(
-      alert.id,
-      linked.map((link) => link.event),
-    );
-  }
-  const { group } = flushed;
-  const id = `${flushed.thread}-${flushed.threadPosition}`;
-  // Whoever does not want to hear of ends is told the rest: what fires, and what has events not told before.
-  const withoutEnds = { ...flushed, listed: flushed.listed.filter(isMoreThanItsEnd), resolvedTotal: 0 };
-  const integrations = [...(receiver?.integrations ?? []).entries()];
-  let count = 0;
-  for (const [wantsEnds, what] of [
-    [true, flushed],
-    [false, withoutEnds],
-  ] as const) {
-    const wanted = integrations.filter(([, integration]) => integration.sendResolved === wantsEnds);
-    const isOnlyEnds = flushed.reason === 'resolved' && !what.listed.some((one) => one.untold > 0);
-    if (wanted.length === 0 || what.listed.length === 0 || (!wantsEnds && isOnlyEnds)) continue;
-    const notificationId = wantsEnds ? id : `${id}-open`;
-    const deliveries = wanted.map(([position, integration]) =>
-      deliveryOf(notificationId, group, position, integration, nowUs),
-    );
-    await tx.enqueue(notificationOf(what, events, notificationId), deliveries);
-    count += deliveries.length;
-  }
-  return count;
-}
-
-function isMoreThanItsEnd({ status, untold }: Flush['listed'][number]): boolean {
-  return status === 'firing' || untold > 0;
-}
-
-function deliveryOf(
-  notificationId: string,
-  group: Group,
-  position: number,
-  integration: Integration,
-  nowUs: number,
-): Delivery {
-  return {
-    id: `${notificationId}-${position}`,
-    notificationId,
-    receiver: group.receiver,
-    integration: integration.kind,
-    position,
-    // Updates of a group must not overtake each other on the way to one integration.
-    lane: `${position} ${group.key}`,
-    state: 'pending',
-    attempts: 0,
-    createdAtUs: nowUs,
-    nextAttemptAtUs: nowUs,
-    settledAtUs: 0,
-    lastError: '',
-  };
 }

@@ -1,3 +1,5 @@
+import type { Event } from './event.ts';
+
 export type Severity = string;
 export type Labels = Readonly<Record<string, string>>;
 
@@ -36,4 +38,33 @@ export interface Alert {
   readonly memory: unknown;
   /** When time alone may change it (`tick`); null for never. */
   readonly dueAtUs: number | null;
+  /** What a rule holds back of it (`damping.ts`); absent where there is nothing to keep. */
+  readonly damping?: Damping;
+}
+
+/** What lies between what a kind says of an alert and what people are told of it. */
+export interface Damping {
+  /** When people were told that it fires or is over: the newest changes that count for flapping. */
+  readonly changesUs: readonly number[];
+  /** True while it is told as flapping. */
+  readonly flapping?: true;
+  /** It is true, and has not lasted for the rule's `for`: what it fires with then. */
+  readonly awaits?: {
+    readonly startsAtUs: number;
+    /** What `for` counts from. */
+    readonly sinceUs: number;
+    readonly labels: Labels;
+    readonly annotations: Labels;
+    readonly events: readonly Event[];
+    /** The kind's own. */
+    readonly dueAtUs: number | null;
+  };
+  /** It is over, and fires on until then. */
+  readonly held?: {
+    readonly endsAtUs: number;
+    readonly by: string;
+    readonly untilUs: number;
+    /** The kind's own. */
+    readonly dueAtUs: number | null;
+  };
 }

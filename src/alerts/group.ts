@@ -18,7 +18,8 @@ import type { Alert, Labels } from './alert.ts';
 import { isForgettable } from './episode.ts';
 import type { Event } from './event.ts';
 import { fingerprint, hash64 } from './fingerprint.ts';
-import { groupKey, groupLabels, type Route, routeAt, routesFor } from './route.ts';
+import { groupKey, groupLabels, isAside, type Route, routeAt, routesFor } from './route.ts';
+import type { Summary } from './summary.ts';
 
 /** Alerts of one route with the same values of its `group_by` labels: what one notification speaks of. */
 export interface Group {
@@ -36,6 +37,10 @@ export interface Group {
   readonly thread: string;
   /** Notifications queued in this thread; 0 also at rest. */
   readonly notifications: number;
+  /** How often the last news was repeated; absent for never. */
+  readonly repeats?: number;
+  /** Of a summary of old news: when it began to wait, and when the first and the last of its events occurred. */
+  readonly awaited?: { readonly sinceUs: number; readonly fromUs: number; readonly toUs: number };
 }
 
 /** What a group has told of one of its alerts. */
@@ -44,8 +49,12 @@ export interface GroupMember {
   readonly alertId: string;
   /** Events up to this `seq` are in a notification already; `HAS_LEFT` for an alert that is no longer of this group. */
   readonly toldSeq: number;
-  /** The alert's state in the last notification; `none` before the first. */
-  readonly toldState: 'none' | 'firing' | 'resolved';
+  /**
+   * The alert's state in the last notification; `none` before the first, `hidden` when it was told as firing and the
+   * group has notified since without it, because it was muted: it is told anew when that ends; `summary` while a
+   * summary of old news is to tell of it (`catching-up.ts`).
+   */
+  readonly toldState: 'none' | 'firing' | 'resolved' | 'hidden' | 'summary';
 }
 
 /** Why a group notifies now. */
@@ -82,12 +91,23 @@ export type Notification =
       readonly status: 'firing' | 'resolved';
       /** The changed ones first; capped. */
       readonly alerts: readonly NotifiedAlert[];
+      /** Alerts that neither this notification nor another part of it carries. */
       readonly truncatedAlerts: number;
       readonly firingTotal: number;
       readonly resolvedTotal: number;
       readonly thread: string;
       /** 0 for the first of its thread. */
       readonly threadPosition: number;
+      /** Which part of a big notification this is, from 1; absent where it is whole. */
+      readonly part?: { readonly number: number; readonly of: number };
+      /** What else people should know of it, a sentence each. */
+      readonly notices?: readonly string[];
+      /** What it sums up, if that is what it does; its alerts then list no events. */
+      readonly summary?: Summary;
+      /** Mail addresses that stand in the place of the integration's own. */
+      readonly to?: readonly string[];
+      /** Where the only alert that fires can be acknowledged; it is there while the notification is sent. */
+      readonly acknowledgeUrl?: string;
     }
   | {
       readonly kind: 'forward';
@@ -98,7 +118,7 @@ export type Notification =
       readonly events: readonly Event[];
     };
 
-/** Alerts in one notification at the most. */
+/** Alerts in a notification that has less news; a message that is not told in parts lists no more. */
 export const MAX_ALERTS = 100;
 /** New events listed for one alert at the most. */
 export const MAX_EVENTS = 20;
@@ -123,7 +143,8 @@ export function enrol(
   known: { readonly members: readonly GroupMember[]; readonly groups: ReadonlyMap<string, Group> },
   nowUs: number,
 ): { groups: Group[]; members: GroupMember[] } {
-  const { members: present, groups: stored } = known;
+  const { groups: stored } = known;
+  const present = known.members.filter((member) => !isAside(member.groupKey));
   // An alert that is over stays where it was told; one that no group knows yet may have something to tell.
   const joins = alert.state === 'firing' || (present.length === 0 && alert.lastSeq > 0);
   const routes = joins ? routesFor(root, alert.labels) : [];
@@ -175,11 +196,13 @@ export interface Flush {
   readonly threadPosition: number;
   /** The members that change. */
   readonly members: readonly GroupMember[];
-  /** What the notification lists: the alerts with news, then others that fire. */
+  /** What the notification lists: all alerts with news, then others that fire as far as there is room. */
   readonly listed: readonly Listed[];
   readonly truncatedAlerts: number;
   readonly firingTotal: number;
   readonly resolvedTotal: number;
+  /** Only counts are told of the events. */
+  readonly summary?: Summary;
 }
 
 /** An alert in a notification. Its events to load are the newest `MAX_EVENTS` with `afterSeq < seq`. */
@@ -192,22 +215,31 @@ export interface Listed {
 }
 
 /**
- * Decides whether a group notifies now. `standings` are all its members. What does not fit into one notification
- * stays news for the next one. The order of the reasons is Alertmanager's (`needsUpdate`), with new events between
- * what was resolved and what is repeated.
+ * Decides whether a group notifies now. `standings` are its members but for the muted ones; `waiting` those of them
+ * that fire (`withhold.ts`). All news is told, and a repetition tells of all that fires, in as many parts as it takes
+ * (`part.ts`). The order of the reasons is Alertmanager's (`needsUpdate`), with new events between what was resolved
+ * and what is repeated.
  */
-export function flush(group: Group, standings: readonly Standing[], route: Route, nowUs: number): Flush {
+export function flush(
+  group: Group,
+  standings: readonly Standing[],
+  route: Route,
+  nowUs: number,
+  waiting: readonly Standing[] = [],
+): Flush {
   const views = standings.map(viewOf);
   const news = views.filter(hasNews);
-  const reason = reasonOf(group, views, news, route, nowUs);
+  const shown = waiting.filter(({ member }) => member.toldState === 'firing');
+  const reason = reasonOf({ group, views, news, isShown: shown.length > 0, route, nowUs });
   const firing = views.filter((view) => view.firing);
   const candidates = [
     ...news.toSorted(byUrgency),
     ...firing.filter((view) => !hasNews(view)).toSorted(byUrgency),
   ];
-  const listed = reason === null ? [] : candidates.slice(0, MAX_ALERTS);
+  const room = reason === 'repeat' ? candidates.length : Math.max(news.length, MAX_ALERTS);
+  const listed = reason === null ? [] : candidates.slice(0, room);
   const told = listed.filter(hasNews);
-  const rests = firing.length === 0 && told.length === news.length;
+  const rests = firing.length === 0 && waiting.length === 0;
   const begins = reason === 'first';
   const thread = begins ? hash64([group.key, String(nowUs)]) : group.thread;
   const threadPosition = begins ? 0 : group.notifications;
@@ -220,14 +252,18 @@ export function flush(group: Group, standings: readonly Standing[], route: Route
       notifiedAtUs: reason !== null || rests ? nowUs : group.notifiedAtUs,
       thread,
       notifications: rests ? 0 : threadPosition + (reason === null ? 0 : 1),
+      repeats: reason === null ? (group.repeats ?? 0) : reason === 'repeat' ? (group.repeats ?? 0) + 1 : 0,
     },
     thread,
     threadPosition,
-    members: told.map(({ member, alert, firing: fires }) => ({
-      ...member,
-      toldSeq: member.toldSeq === HAS_LEFT ? HAS_LEFT : alert.lastSeq,
-      toldState: fires ? 'firing' : 'resolved',
-    })),
+    members: [
+      ...told.map(({ member, alert, firing: fires }) => ({
+        ...member,
+        toldSeq: member.toldSeq === HAS_LEFT ? HAS_LEFT : alert.lastSeq,
+        toldState: fires ? ('firing' as const) : ('resolved' as const),
+      })),
+      ...(reason === null ? [] : shown.map(({ member }) => ({ ...member, toldState: 'hidden' as const }))),
+    ],
     listed: listed.map(({ alert, member, firing: fires, untold }) => ({
       alert: member.toldSeq === HAS_LEFT ? gone(alert, group, nowUs) : alert,
       status: fires ? 'firing' : 'resolved',
@@ -271,15 +307,21 @@ export function isSettled(alert: Alert, members: readonly GroupMember[]): boolea
   return members.every((member) => !hasNews(viewOf({ member, alert })));
 }
 
+/** True when a member has something to tell. */
+export function isNews(standing: Standing): boolean {
+  return hasNews(viewOf(standing));
+}
+
 /** A member and its alert as the group sees them. */
 interface View extends Standing {
-  /** False also for an alert that has left the group. */
+  /** False also for an alert that has left the group, or of which a summary is to tell. */
   readonly firing: boolean;
   readonly untold: number;
 }
 
 function viewOf({ member, alert }: Standing): View {
-  const isHere = member.toldSeq !== HAS_LEFT;
+  const isSummedUp = member.toldState === 'summary' && alert.lastSeq <= member.toldSeq;
+  const isHere = member.toldSeq !== HAS_LEFT && !isSummedUp;
   return {
     member,
     alert,
@@ -289,25 +331,30 @@ function viewOf({ member, alert }: Standing): View {
 }
 
 function hasNews({ member, firing, untold }: View): boolean {
-  return untold > 0 || firing !== (member.toldState === 'firing');
+  return untold > 0 || member.toldState === 'hidden' || firing !== (member.toldState === 'firing');
 }
 
-function reasonOf(
-  group: Group,
-  views: readonly View[],
-  news: readonly View[],
-  route: Route,
-  nowUs: number,
-): FlushReason | null {
+function reasonOf(of: {
+  group: Group;
+  views: readonly View[];
+  news: readonly View[];
+  /** Whether one that is muted now was told as firing by the last notification. */
+  isShown: boolean;
+  route: Route;
+  nowUs: number;
+}): FlushReason | null {
+  const { group, views, news, route, nowUs } = of;
   const wasTold = (view: View) => view.member.toldState === 'firing';
-  if (news.some((view) => !wasTold(view))) return views.some(wasTold) ? 'new_alerts' : 'first';
+  const isNew = (view: View) => !wasTold(view) && (view.firing || view.member.toldState !== 'hidden');
+  if (news.some(isNew)) return views.some(wasTold) || of.isShown ? 'new_alerts' : 'first';
   if (news.some((view) => !view.firing)) return 'resolved';
   if (news.length > 0) return 'new_events';
-  const repeatAtUs = group.notifiedAtUs + route.repeatIntervalMs * 1000;
+  const waitMs = route.repeatIntervalMs * (route.repeatBackoff ?? 1) ** (group.repeats ?? 0);
+  const repeatAtUs = group.notifiedAtUs + waitMs * 1000;
   return views.some((view) => view.firing) && repeatAtUs <= nowUs ? 'repeat' : null;
 }
 
-/** What fires before what is over, the oldest first: what had no room this time comes first the next. */
+/** What fires before what is over, the oldest first. */
 function byUrgency(a: View, b: View): number {
   return (
     Number(b.firing) - Number(a.firing) ||

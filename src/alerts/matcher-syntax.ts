@@ -144,7 +144,8 @@ function readClassic(text: string): MatcherText[] {
       continue;
     }
     if (char === '"' && !escaped) quoted = !quoted;
-    escaped = char === '\\' && !escaped;
+    // As there: behind `\,` a quote still counts as escaped.
+    if (char !== ',') escaped = char === '\\' && !escaped;
     part += char;
   }
   if (part.trim() !== '') parts.push(part.trim());

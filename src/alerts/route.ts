@@ -15,6 +15,13 @@ export interface Route {
   readonly groupWaitMs: number;
   readonly groupIntervalMs: number;
   readonly repeatIntervalMs: number;
+  /** Each repetition without news in between waits this many times as long as the one before; absent for 1. */
+  readonly repeatBackoff?: number;
+  /** Who is told as well of what still fires and is not silenced this long after it was told; absent for nobody. */
+  readonly escalation?: { readonly afterMs: number; readonly receiver: string };
+  /** Names of the time intervals in which nothing is told, and of those outside of which nothing is told. */
+  readonly muteTimeIntervals?: readonly string[];
+  readonly activeTimeIntervals?: readonly string[];
   readonly routes: readonly Route[];
 }
 
@@ -65,6 +72,11 @@ export function groupKey(root: Route, route: Route, labels: Labels): string {
   );
   const twins = twinsBefore(root, route);
   return `${route.key}${twins === 0 ? '' : `#${twins + 1}`}:{${pairs.join(', ')}}`;
+}
+
+/** True for the key of a group beside those of the tree, whose keys all begin with `{}` (`aside.ts`). */
+export function isAside(key: string): boolean {
+  return !key.startsWith('{}');
 }
 
 /** How many nodes with this route's key come before it in the tree. */

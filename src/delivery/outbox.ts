@@ -16,16 +16,19 @@
  * turns: one transaction settles what has ended and claims as much again. It claims more than it has in flight, so
  * that sending goes on while a turn commits. The order within a lane is the store's: it gives only the first of each.
  */
+import type { AcknowledgeLinks } from '../acknowledge-link.ts';
 import { type Clock, createBell, type Random, sleep } from '../clock.ts';
 import type { EmailIntegration, Integration, Receiver, WebhookIntegration } from '../config/config.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Report } from '../report.ts';
 import type { ClaimedDelivery, Settlement, Store } from '../store/store.ts';
+import { withAcknowledgeUrl } from './acknowledge.ts';
 import type { Channel, Outcome } from './channels/channel.ts';
+import type { ServiceChannels } from './channels/services.ts';
 import { judge } from './retry.ts';
 
 /** The ways out, one for each kind of integration. */
-export interface Channels {
+export interface Channels extends ServiceChannels {
   readonly webhook: Channel<WebhookIntegration>;
   readonly email: Channel<EmailIntegration>;
 }
@@ -40,7 +43,15 @@ export interface Delivery {
 }
 
 /** Tries in flight at once, of one integration. */
-const IN_FLIGHT: Readonly<Record<Integration['kind'], number>> = { webhook: 8, email: 5 };
+const IN_FLIGHT: Readonly<Record<Integration['kind'], number>> = {
+  webhook: 8,
+  email: 5,
+  // Slack takes about one message a second, and the others not many more.
+  slack: 2,
+  msteamsv2: 2,
+  pagerduty: 4,
+  alertmanager: 4,
+};
 /** Deliveries claimed beyond those in flight, as a multiple of them. */
 const AHEAD = 3;
 /** The clock may be set meanwhile, so that no wait is trusted for longer. */
@@ -56,8 +67,12 @@ export function createDelivery(options: {
   readonly random: Random;
   readonly report: Report;
   readonly externalUrl: string;
+  /** Without it, messages have no link to acknowledge. */
+  readonly links?: AcknowledgeLinks | undefined;
+  /** Called after a commit that settled a failed try. */
+  readonly failed?: () => void;
 }): Delivery {
-  const { store, channels, clock, random, report, externalUrl } = options;
+  const { store, channels, clock, random, report, externalUrl, links } = options;
   const receivers = new Map(options.receivers.map((receiver) => [receiver.name, receiver]));
   const bell = createBell(clock);
   let isRecovered = false;
@@ -73,6 +88,10 @@ export function createDelivery(options: {
     const outcome = await send({ delivery, notification });
     const nowUs = clock.nowUs();
     const { settlement, reason } = judge(delivery, outcome, nowUs, random);
+    if (outcome.kind === 'accepted' && outcome.templateError !== undefined) {
+      const { receiver, integration } = delivery;
+      report({ what: 'template_failed', receiver, integration, error: outcome.templateError });
+    }
     const occurredAtUs = outcome.kind === 'accepted' ? firstOccurrence(notification) : undefined;
     report({
       what: 'delivery',
@@ -97,9 +116,9 @@ export function createDelivery(options: {
       };
     }
     try {
-      return integration.kind === 'email'
-        ? await channels.email.send(integration, delivery, notification, externalUrl)
-        : await channels.webhook.send(integration, delivery, notification, externalUrl);
+      const channel: Channel<Integration> = channels[integration.kind];
+      const told = withAcknowledgeUrl(notification, links);
+      return await channel.send(integration, delivery, told, externalUrl);
     } catch (error) {
       if (error instanceof NestwatchError) {
         return { kind: 'failed', reason: error.code, error: error.message };
@@ -142,6 +161,7 @@ export function createDelivery(options: {
         const news = await turn(at, settlements, room, dueUs());
         hasWorked ||= news.length > 0;
         claimed.push(...news);
+        if (settlements.some(({ failed }) => failed)) options.failed?.();
         // A new instant to wake up at.
         if (settlements.some(({ state }) => state === 'retry' || state === 'ambiguous')) bell.ring();
       } catch (error) {

@@ -37,7 +37,9 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
 
   switch (outcome.kind) {
     case 'accepted':
-      return { settlement: final('delivered', outcome.note ?? '') };
+      return {
+        settlement: final('delivered', [outcome.note, outcome.templateError].filter(Boolean).join('; ')),
+      };
     case 'nothing':
       return { settlement: final('suppressed', outcome.why) };
     case 'refused': {
@@ -46,15 +48,15 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
       const waitMs = REFUSED_WAITS_MS[refusals - 1];
       const settlement: Settlement =
         waitMs === undefined
-          ? final('dead', lastError)
-          : { id, state: 'retry', nextAttemptAtUs: nowUs + waitMs * 1000, lastError };
+          ? { ...final('dead', lastError), failed: true }
+          : { id, state: 'retry', nextAttemptAtUs: nowUs + waitMs * 1000, lastError, failed: true };
       return { settlement, reason: outcome.reason };
     }
     default: {
       const expiresAtUs = createdAtUs + EXPIRES_AFTER_MS * 1000;
       if (nowUs >= expiresAtUs) {
         return {
-          settlement: final('dead', `${outcome.error} (given up after 72 h)`),
+          settlement: { ...final('dead', `${outcome.error} (given up after 72 h)`), failed: true },
           reason: 'expired',
         };
       }
@@ -67,6 +69,7 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
           // The last try comes exactly at the end, however long the receiver asked us to wait.
           nextAttemptAtUs: Math.min(nowUs + Math.round(waitMs * 1000), expiresAtUs),
           lastError: outcome.error,
+          failed: true,
         },
         reason: outcome.reason,
       };

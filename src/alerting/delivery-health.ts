@@ -1,0 +1,51 @@
+import { decide } from '../alerts/decide.ts';
+import { DELIVERY_SCOPE, type Fact } from '../alerts/fact.ts';
+import type { Config } from '../config/config.ts';
+import type { FailingIntegration, Transaction } from '../store/store.ts';
+import { alertHappenings, NOTHING, type Step } from './step.ts';
+
+/**
+ * Tells alerts which integrations accept nothing, as the store knows it: so a restart changes nothing. One that is
+ * no longer configured has nobody who waits for it.
+ */
+export async function watchDeliveries(
+  tx: Transaction,
+  config: Pick<Config, 'rules' | 'receivers'>,
+  nowUs: number,
+): Promise<Step> {
+  const failing = (await tx.failingIntegrations()).filter((one) => isConfigured(config, one));
+  const known = await tx.alertsOfScopes([DELIVERY_SCOPE]);
+  const lasting = known.filter(({ state, memory }) => state === 'firing' || memory !== null);
+  if (failing.length === 0 && lasting.length === 0) return NOTHING;
+
+  const facts = [...Map.groupBy(failing, nameOf)].map(([, all]) => failed(all));
+  const names = new Set(failing.map(nameOf));
+  const whole = lasting.flatMap(({ id }): Fact[] => {
+    // Labels are cut and cleaned; the id has the names as they are.
+    const [receiver = '', integration = ''] = id.split('/').slice(-2).map(decodeURIComponent);
+    if (names.has(nameOf({ receiver, integration }))) return [];
+    return [{ fact: 'delivery_health', receiver, integration, accepts: true, reason: '', sinceUs: nowUs }];
+  });
+  const { alerts, links } = decide([...facts, ...whole], known, config.rules, nowUs);
+  if (alerts.length === 0) return NOTHING;
+  await tx.putAlerts(alerts);
+  await tx.linkEvents(links);
+  return { done: 0, queued: 0, happenings: alertHappenings(known, alerts) };
+}
+
+type Named = Pick<FailingIntegration, 'receiver' | 'integration'>;
+
+function nameOf({ receiver, integration }: Named): string {
+  return JSON.stringify([receiver, integration]);
+}
+
+function isConfigured({ receivers }: Pick<Config, 'receivers'>, { receiver, integration }: Named): boolean {
+  const integrations = receivers.find((one) => one.name === receiver)?.integrations ?? [];
+  return integrations.some(({ kind }) => kind === integration);
+}
+
+/** A receiver's integrations of one sort are told of as one: since the first of them fails. */
+function failed(all: readonly FailingIntegration[]): Fact {
+  const { receiver, integration, lastError, sinceUs } = all.toSorted((a, b) => a.sinceUs - b.sinceUs)[0]!;
+  return { fact: 'delivery_health', receiver, integration, accepts: false, reason: lastError, sinceUs };
+}

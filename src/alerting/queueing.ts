@@ -1,0 +1,249 @@
+/**
+ * Makes notifications and their deliveries out of what a flush tells. Those who take it in parts (webhooks, pushes)
+ * get all of it, in as many as it takes; a message for people is one, lists the first alerts and counts the rest;
+ * members of Nests are told of their own Nest alone.
+ */
+
+import { summaryOf } from '../alerts/catching-up.ts';
+import type { Event } from '../alerts/event.ts';
+import { hash64 } from '../alerts/fingerprint.ts';
+import {
+  type Flush,
+  type FlushReason,
+  type Listed,
+  MAX_ALERTS,
+  MAX_EVENTS,
+  notificationOf,
+} from '../alerts/group.ts';
+import { partsOf } from '../alerts/part.ts';
+import { summaryWords } from '../alerts/summary.ts';
+import type { EmailIntegration, Integration, Receiver } from '../config/config.ts';
+import type { Delivery, Transaction } from '../store/store.ts';
+
+/** A flush that tells something. */
+export type Tellable = Flush & { readonly reason: FlushReason };
+
+/** Integrations whose receiver is a program. */
+const IN_PARTS: ReadonlySet<string> = new Set(['webhook', 'alertmanager']);
+/** Those that need the state of every alert also from a summary, which else is one message. */
+const STATES_IN_PARTS: ReadonlySet<string> = new Set(['alertmanager']);
+
+/** A receiver's fallback gets what was not accepted for this long, if it did not fail often enough before. */
+const FALLBACK_AFTER_US = 300_000_000;
+
+/** Queues for each integration of the receiver; returns how many deliveries that made. */
+export async function queueDeliveries(
+  tx: Transaction,
+  flushed: Tellable,
+  receiver: Receiver | undefined,
+  notices: readonly string[],
+  nowUs: number,
+): Promise<number> {
+  let count = 0;
+  async function queue(id: string, what: Tellable, to: readonly Place[], extra: Extra = {}): Promise<void> {
+    if (to.length === 0 || what.listed.length === 0) return;
+    const said = [...(what.summary ? summaryWords(what.summary) : []), ...notices];
+    const events = what.summary ? new Map() : await eventsOf(tx, what.listed);
+    const notification = {
+      ...notificationOf(what, events, id),
+      ...(said.length > 0 && { notices: said }),
+      ...(what.summary && { summary: what.summary }),
+      ...extra.notification,
+    };
+    const deliveries = to.map((place) => ({
+      ...newDelivery(id, what.group.key, receiver!, place, nowUs),
+      ...extra.delivery,
+      ...(extra.isUntold && receiver!.fallback !== undefined && { fallbackAtUs: nowUs }),
+    }));
+    await tx.enqueue(notification, deliveries, tellsOf(extra.covers ?? what.listed));
+    count += deliveries.length;
+  }
+
+  const id = `${flushed.thread}-${flushed.threadPosition}`;
+  for (const { id: base, what, to } of audiences(id, flushed, [
+    ...(receiver?.integrations ?? []).entries(),
+  ])) {
+    const toMembers = to.filter(isToMembers);
+    const others = to.filter((place) => !isToMembers(place));
+    if (what.listed.length <= MAX_ALERTS) {
+      await queue(base, what, others);
+    } else {
+      const inParts = what.summary ? STATES_IN_PARTS : IN_PARTS;
+      const programs = others.filter(([, { kind }]) => inParts.has(kind));
+      const parts = programs.length > 0 ? partsOf(what.listed) : [];
+      for (const [index, listed] of parts.entries()) {
+        const part = { number: index + 1, of: parts.length };
+        const partId = index === 0 ? base : `${base}-part${part.number}`;
+        await queue(
+          partId,
+          { ...what, listed },
+          programs,
+          parts.length > 1 ? { notification: { part } } : {},
+        );
+        await tx.pause();
+      }
+      const people = others.filter(([, { kind }]) => !inParts.has(kind));
+      await queue(`${base}-brief`, shortened(what), people, { covers: what.listed });
+    }
+    if (toMembers.length > 0) {
+      for (const one of await byNest(tx, base, what)) {
+        for (const place of toMembers) await queue(...forMembers(one, place, nowUs));
+      }
+    }
+  }
+  return count;
+}
+
+export type Place = readonly [position: number, integration: Integration];
+
+interface Extra {
+  readonly notification?: {
+    readonly part?: { readonly number: number; readonly of: number };
+    readonly to?: readonly string[];
+  };
+  readonly delivery?: Partial<Delivery>;
+  /** It reaches nobody, so that a fallback is told at once. */
+  readonly isUntold?: boolean;
+  /** What is told by it, where it counts more than it lists. */
+  readonly covers?: readonly Listed[];
+}
+
+/** The events that are told with these alerts, for those who ask later. */
+function tellsOf(listed: readonly Listed[]) {
+  return listed
+    .filter(({ untold }) => untold > 0)
+    .map(({ alert, afterSeq, untold }) => ({ alertId: alert.id, afterSeq, lastSeq: afterSeq + untold }));
+}
+
+interface Audience {
+  readonly id: string;
+  readonly what: Tellable;
+  readonly to: readonly Place[];
+}
+
+/** Whoever does not want to hear of ends is told the rest: what fires, and what has events not told before. */
+function audiences(id: string, flushed: Tellable, integrations: readonly Place[]): Audience[] {
+  const listed = flushed.listed.filter(({ status, untold }) => status === 'firing' || untold > 0);
+  const isOnlyEnds = flushed.reason === 'resolved' && !listed.some((one) => one.untold > 0);
+  return [
+    { id, what: flushed, to: integrations.filter(([, { sendResolved }]) => sendResolved) },
+    {
+      id: `${id}-open`,
+      what: { ...flushed, listed, resolvedTotal: 0 },
+      to: isOnlyEnds ? [] : integrations.filter(([, { sendResolved }]) => !sendResolved),
+    },
+  ];
+}
+
+/** The same with the first alerts alone; the others are counted. */
+function shortened(flushed: Tellable): Tellable {
+  const listed = flushed.listed.slice(0, MAX_ALERTS);
+  const truncatedAlerts = flushed.truncatedAlerts + flushed.listed.length - listed.length;
+  return { ...flushed, listed, truncatedAlerts };
+}
+
+/** The same with these alerts alone, as if there were no others. */
+export function narrowed(flushed: Tellable, listed: readonly Listed[]): Tellable {
+  const firingTotal = listed.filter(({ status }) => status === 'firing').length;
+  return {
+    ...flushed,
+    listed,
+    truncatedAlerts: 0,
+    firingTotal,
+    resolvedTotal: listed.length - firingTotal,
+    ...(flushed.summary && { summary: summaryOf(listed, flushed.summary.fromUs, flushed.summary.toUs) }),
+  };
+}
+
+interface NestPart {
+  readonly id: string;
+  readonly what: Tellable;
+  readonly covers: readonly Listed[];
+  readonly nestId: string;
+  readonly addresses: readonly string[];
+}
+
+/** What concerns each Nest, with its members; alerts that belong to no Nest have nobody. */
+async function byNest(tx: Transaction, id: string, flushed: Tellable): Promise<NestPart[]> {
+  const nests = Map.groupBy(flushed.listed, ({ alert: { labels } }) =>
+    JSON.stringify([labels.region ?? '', labels.nest_id ?? '']),
+  );
+  const parts: NestPart[] = [];
+  for (const [key, listed] of nests) {
+    const [region, nestId] = JSON.parse(key) as [string, string];
+    const members = await tx.nestMembers(region);
+    const name = hash64([region, nestId]);
+    parts.push({
+      id: `${id}-nest-${name}`,
+      // Each Nest has a thread of its own: one mail of another Nest must not look like a repeat of it.
+      what: { ...shortened(narrowed(flushed, listed)), thread: hash64([flushed.thread, name]) },
+      covers: listed,
+      nestId,
+      addresses: members.find((one) => one.nestId === nestId)?.addresses ?? [],
+    });
+  }
+  return parts;
+}
+
+type MemberPlace = readonly [position: number, integration: EmailIntegration];
+
+function isToMembers(place: Place): place is MemberPlace {
+  return place[1].kind === 'email' && place[1].toNestMembers === true;
+}
+
+/** Without anybody to mail there is a delivery all the same: suppressed, with the reason. */
+function forMembers(
+  { id, what, covers, nestId, addresses }: NestPart,
+  place: MemberPlace,
+  nowUs: number,
+): [id: string, what: Tellable, to: readonly Place[], extra: Extra] {
+  const to = [...new Set([...addresses, ...place[1].to])];
+  const lastError = nestId ? `Nest ${nestId} has no active members` : 'the alerts belong to no Nest';
+  const ownId = `${id}-to${place[0]}`;
+  const notification = { to };
+  if (to.length > 0) return [ownId, what, [place], { notification, covers }];
+  const delivery = { state: 'suppressed', settledAtUs: nowUs, lastError } as const;
+  return [ownId, what, [place], { notification, covers, delivery, isUntold: true }];
+}
+
+/** The events to list of each alert, newest first. */
+async function eventsOf(
+  tx: Transaction,
+  listed: readonly Listed[],
+): Promise<ReadonlyMap<string, readonly Event[]>> {
+  const events = new Map<string, readonly Event[]>();
+  for (const { alert, untold, afterSeq } of listed) {
+    if (untold === 0) continue;
+    const linked = await tx.alertEvents(alert.id, afterSeq, MAX_EVENTS);
+    events.set(
+      alert.id,
+      linked.map((link) => link.event),
+    );
+  }
+  return events;
+}
+
+export function newDelivery(
+  notificationId: string,
+  groupKey: string,
+  receiver: Receiver,
+  [position, { kind }]: Place,
+  nowUs: number,
+): Delivery {
+  return {
+    id: `${notificationId}-${position}`,
+    notificationId,
+    receiver: receiver.name,
+    integration: kind,
+    position,
+    // Updates of a group must not overtake each other on the way to one integration.
+    lane: `${position} ${groupKey}`,
+    state: 'pending',
+    attempts: 0,
+    createdAtUs: nowUs,
+    nextAttemptAtUs: nowUs,
+    settledAtUs: 0,
+    lastError: '',
+    ...(receiver.fallback !== undefined && { fallbackAtUs: nowUs + FALLBACK_AFTER_US }),
+  };
+}

@@ -1,0 +1,309 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { World } from '../../src/simulator/world.ts';
+import { openStage, type Stage } from './stage.ts';
+
+// A day of two regions takes some seconds, and more where other tests run beside it.
+vi.setConfig({ testTimeout: 90_000 });
+
+const HOUR_US = 3_600_000_000;
+const MAX_AGE_US = 6 * HOUR_US;
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+/** Nests of ten Birds each; returns the Birds' ids. */
+function settle(world: World, birds: number): string[] {
+  return Array.from({ length: birds / 10 }, (_, nest) => {
+    const { id } = world.addNest({ name: `Nest ${nest}` });
+    return Array.from(
+      { length: 10 },
+      (_, at) => world.addBird(id, { name: `Bird ${nest}-${at}`, triggerType: 'event' }).id,
+    );
+  }).flat();
+}
+
+/** What each event that was to be told came to, by receiver `ops`: told, counted in a summary, or nothing. */
+async function accounts(of: Stage, region: string) {
+  const truth = of.worlds[region]!.truth().events.filter(({ type }) => type === 'flight.failed');
+  const listed = new Map<string, number>();
+  for (const { notification } of of.mails)
+    for (const { key } of notification.alerts.flatMap(({ events }) => events))
+      listed.set(key, (listed.get(key) ?? 0) + 1);
+  const tooOld = new Set<string>();
+  for (const { key } of truth) {
+    const reasons = await of.store.transaction((tx) => tx.suppressionsOfEvent(key));
+    if (reasons.some(({ reason }) => reason === 'too_old')) tooOld.add(key);
+  }
+  return { truth, listed, tooOld };
+}
+
+const summaries = (of: Stage) =>
+  of.mails.flatMap(({ notification }) => (notification.summary ? [notification] : []));
+
+describe('a region was away for 24 hours', () => {
+  test('its old news is told in one summary, the rest as always, and the other region waits for nothing', async () => {
+    const birds: Record<string, string[]> = {};
+    stage = await openStage({
+      requestsPerSecond: 10,
+      before(world) {
+        birds[world.region] = settle(world, world.region === 'eu' ? 60 : 10);
+      },
+    });
+    const { eu, us } = stage.worlds;
+    await stage.minutesPass(5);
+    eu!.goDown('reset');
+    const fails = (bird: string) => eu!.startFlight(bird, { endsAs: 'failed', fliesForMs: 5_000 });
+    const [past, lasting, forgotten] = [
+      birds.eu!.slice(0, 30),
+      birds.eu!.slice(30, 45),
+      birds.eu!.slice(45, 50),
+    ];
+    for (let hour = 0; hour < 24; hour += 1) {
+      for (const bird of hour < 12 ? past : []) fails(bird);
+      for (const bird of hour === 13 ? past : []) eu!.startFlight(bird, { endsAs: 'succeeded' });
+      for (const bird of lasting) fails(bird);
+      for (const bird of hour === 2 ? forgotten : []) fails(bird);
+      await stage.minutesPass(60);
+    }
+    const [callsBefore, mailsBefore] = [stage.calls.length, stage.mails.length];
+    eu!.comeUp();
+    // During the whole drain the other region's failures are found in time.
+    const delaysS: number[] = [];
+    for (let count = 0; count < 40; count += 1) {
+      const { id } = us!.startFlight(birds.us![count % 10]!, { endsAs: 'failed', fliesForMs: 1_000 });
+      const endedAtUs = us!.nowUs() + 1e6;
+      await stage.secondsPass(45);
+      const call = stage.calls.find(({ body }) => body.includes(`us/flight/${id}/failed`));
+      delaysS.push((call!.receivedAtUs - endedAtUs) / 1e6);
+    }
+    expect(Math.max(...delaysS)).toBeLessThanOrEqual(31);
+
+    const keys = stage.forwarded();
+    expect(keys.toSorted()).toEqual(
+      Object.values(stage.worlds)
+        .flatMap((world) => world.truth().events.map(({ key }) => key))
+        .toSorted(),
+    );
+    const [mail, ...others] = summaries(stage);
+    expect(others).toEqual([]);
+    const hooks = stage.calls.slice(callsBefore).filter(({ body }) => body.includes('"catching_up"'));
+    expect(hooks).toHaveLength(1);
+
+    const { truth, listed, tooOld } = await accounts(stage, 'eu');
+    const observed = new Map(
+      (await Promise.all(truth.map(({ key }) => stage.store.transaction((tx) => tx.event(key))))).map(
+        (event) => [event!.key, event!],
+      ),
+    );
+    const isOld = (key: string) => {
+      const { observedAtUs, occurredAtUs } = observed.get(key)!;
+      return observedAtUs - occurredAtUs > MAX_AGE_US;
+    };
+    const old = truth.filter(({ key }) => isOld(key));
+    expect([...tooOld].toSorted()).toEqual(old.map(({ key }) => key).toSorted());
+    expect(old.filter(({ key }) => listed.has(key))).toEqual([]);
+    const fresh = truth.filter(({ key }) => !isOld(key));
+    expect(fresh.map(({ key }) => listed.get(key))).toEqual(fresh.map(() => 1));
+
+    expect(mail!.summary).toMatchObject({
+      events: old.length,
+      alerts: 50,
+      firing: 20,
+      kinds: [{ alertname: 'FlightFailed', events: old.length, alerts: 50, firing: 20 }],
+    });
+    expect(mail!.alerts.every(({ events }) => events.length === 0)).toBe(true);
+    // What came and went is in no other message; what lasts is, with what is fresh.
+    const told = stage.mails
+      .slice(mailsBefore)
+      .filter(({ notification }) => !notification.summary)
+      .flatMap(({ notification }) => notification.alerts)
+      .filter(({ labels }) => labels.region === 'eu' && labels.alertname === 'FlightFailed')
+      .map(({ labels }) => labels.bird_id);
+    expect(new Set(told)).toEqual(new Set(lasting));
+
+    // Their ends are told as usual, each once: also of those that the summary alone has told of.
+    for (const bird of [...lasting, ...forgotten]) eu!.startFlight(bird, { endsAs: 'succeeded' });
+    const before = stage.mails.length;
+    await stage.minutesPass(5);
+    const ends = stage.mails
+      .slice(before)
+      .flatMap(({ notification }) => notification.alerts)
+      .filter(({ labels, status }) => labels.region === 'eu' && status === 'resolved')
+      .map(({ labels }) => labels.bird_id);
+    expect(ends.toSorted()).toEqual([...lasting, ...forgotten].toSorted());
+    expect(summaries(stage)).toHaveLength(1);
+  });
+});
+
+/** What was forwarded to the lake, as often as it was, with the ids under which it was. */
+function lakeOf(of: Stage): Map<string, string[]> {
+  const ids = new Map<string, string[]>();
+  for (const call of of.calls) {
+    if (!call.headers['content-type']?.startsWith('application/cloudevents-batch+json')) continue;
+    for (const { id } of JSON.parse(call.body) as { id: string }[])
+      ids.set(id, [...(ids.get(id) ?? []), call.id]);
+  }
+  return ids;
+}
+
+const truthOf = (of: Stage) =>
+  Object.values(of.worlds)
+    .flatMap((world) => world.truth().events.map(({ key }) => key))
+    .toSorted();
+
+/** Failures of all Birds, one a minute each, with a notification and a Bird log. */
+async function minutesOfTrouble(of: Stage, birds: readonly string[], minutes: number): Promise<void> {
+  const world = of.worlds.eu!;
+  for (let minute = 0; minute < minutes; minute += 1) {
+    for (const bird of birds) {
+      world.startFlight(bird, { endsAs: minute % 5 === 4 ? 'succeeded' : 'failed', fliesForMs: 2_000 });
+      world.save(bird);
+    }
+    world.appendNotification({ fields: { eventType: 'Announcement', entityType: 'Plan', entityId: minute } });
+    await of.minutesPass(1);
+  }
+}
+
+describe('nestwatch itself was away', () => {
+  test('for ten hours: what is old is summed up, the rest is told, and nothing twice', async () => {
+    let birds: string[] = [];
+    stage = await openStage({
+      regions: ['eu'],
+      before(world) {
+        birds = settle(world, 10);
+      },
+    });
+    const world = stage.worlds.eu!;
+    await stage.minutesPass(2);
+    await stage.restart(async () => {
+      for (let hour = 0; hour < 10; hour += 1) {
+        for (const bird of birds) world.startFlight(bird, { endsAs: 'failed' });
+        await stage.minutesPass(60);
+      }
+    });
+    await stage.minutesPass(2);
+    // Another stop in the middle of the waiting changes nothing.
+    await stage.restart();
+    await stage.minutesPass(15);
+    expect(stage.forwarded().toSorted()).toEqual(truthOf(stage));
+    const { truth, listed, tooOld } = await accounts(stage, 'eu');
+    expect(truth.filter(({ key }) => tooOld.has(key) === (listed.get(key) === 1))).toEqual([]);
+    expect(summaries(stage).map(({ summary }) => summary)).toMatchObject([
+      { events: tooOld.size, alerts: 10, firing: 10 },
+    ]);
+    expect(tooOld.size).toBe(40);
+  });
+});
+
+describe('the service was restored from a backup', () => {
+  test('its newest entries vanish and come back: nothing is told twice, and what is new is found', async () => {
+    let birds: string[] = [];
+    stage = await openStage({
+      regions: ['eu'],
+      before(world) {
+        birds = settle(world, 10);
+      },
+    });
+    const world = stage.worlds.eu!;
+    await minutesOfTrouble(stage, birds, 30);
+    await stage.minutesPass(2);
+    const lost = world
+      .truth()
+      .events.filter(
+        ({ feed, occurredAtUs }) => feed !== 'flight' && occurredAtUs > world.nowUs() - 20 * 60e6,
+      );
+    expect(lost.length).toBeGreaterThan(100);
+    const before = truthOf(stage);
+    for (const { key } of lost) world.deleteEntry(key.split('/').at(-1)!);
+    await stage.minutesPass(30);
+    // Somebody imports them again, with their ids and instants; and some that nobody has seen are among them.
+    for (const { key, occurredAtUs, type, birdId } of lost) {
+      const again = {
+        raw: { id: key.split('/').at(-1)!, eventType: type.split('.')[1] },
+        createdAtUs: occurredAtUs,
+      };
+      if (key.includes('/notification/')) world.appendNotification(again);
+      else world.appendBirdLog(birdId, again);
+    }
+    const fields = { eventType: 'Announcement', entityType: 'Plan', entityId: 4711 };
+    world.appendNotification({ fields, createdAtUs: lost[0]!.occurredAtUs + 1_000 });
+    await minutesOfTrouble(stage, birds, 30);
+    await stage.minutesPass(3);
+    const seen = lakeOf(stage);
+    expect([...seen].filter(([, ids]) => ids.length > 1).slice(0, 5)).toEqual([]);
+    expect(before.filter((key) => !seen.has(key))).toEqual([]);
+    expect(truthOf(stage).filter((key) => !seen.has(key))).toEqual([]);
+    expect(summaries(stage)).toEqual([]);
+  });
+});
+
+describe('the store was restored from an old backup', () => {
+  test('nothing is lost, and what is forwarded again are the same events', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
+    try {
+      const storePath = join(folder, 'store.db');
+      let birds: string[] = [];
+      stage = await openStage({
+        regions: ['eu'],
+        storePath,
+        before(world) {
+          birds = settle(world, 10).slice(0, 3);
+        },
+      });
+      await minutesOfTrouble(stage, birds, 5);
+      await stage.restart(() => copyFileSync(storePath, join(folder, 'backup.db')));
+      await minutesOfTrouble(stage, birds, 40);
+      await stage.restart(() => {
+        for (const ending of ['-wal', '-shm']) rmSync(`${storePath}${ending}`, { force: true });
+        copyFileSync(join(folder, 'backup.db'), storePath);
+      });
+      await minutesOfTrouble(stage, birds, 5);
+      await stage.minutesPass(3);
+      const seen = lakeOf(stage);
+      expect(truthOf(stage).filter((key) => !seen.has(key))).toEqual([]);
+      const again = [...seen].filter(([, ids]) => ids.length > 1);
+      expect(again.length).toBeGreaterThan(250);
+      const stored = await stage.store.transaction((tx) => tx.countDeliveries());
+      expect(stored.every(({ state }) => state === 'delivered')).toBe(true);
+    } finally {
+      await stage.close();
+      rmSync(folder, { recursive: true });
+      stage = await openStage({ regions: [] });
+    }
+  });
+});
+
+describe.each([
+  ['forward', 3_600],
+  ['back', -3_600],
+])('our clock is set %s by an hour', (_, seconds) => {
+  test.each([
+    ['while it runs', false],
+    ['while it is stopped', true],
+  ])('%s: nothing is lost or told twice, and nobody waits for the hour', async (_when, isStopped) => {
+    let birds: string[] = [];
+    stage = await openStage({
+      regions: ['eu'],
+      before(world) {
+        birds = settle(world, 10);
+      },
+    });
+    await minutesOfTrouble(stage, birds, 20);
+    if (isStopped) await stage.restart(() => stage.ourClockSteps(seconds));
+    else stage.ourClockSteps(seconds);
+    const before = stage.mails.length;
+    await minutesOfTrouble(stage, birds, 8);
+    // Groups go on at their interval of a minute, and the lake is as quick as ever.
+    expect(stage.mails.length - before).toBeGreaterThanOrEqual(4);
+    await stage.minutesPass(2);
+    const seen = lakeOf(stage);
+    expect([...seen.keys()].toSorted()).toEqual(truthOf(stage));
+    expect([...seen].filter(([, ids]) => ids.length > 1)).toEqual([]);
+    const { truth, listed } = await accounts(stage, 'eu');
+    expect(truth.map(({ key }) => [key, listed.get(key)])).toEqual(truth.map(({ key }) => [key, 1]));
+    expect(summaries(stage)).toEqual([]);
+  });
+});

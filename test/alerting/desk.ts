@@ -1,0 +1,319 @@
+/**
+ * Alerting and delivery over a store, on a virtual clock, without a service to watch: what happens to Birds is
+ * committed as intake would, and people receive it. After every transaction the states of the outbox must add up to
+ * what was ever queued.
+ */
+import { expect } from 'vitest';
+import { createAlerting } from '../../src/alerting/alerting.ts';
+import type { Event } from '../../src/alerts/event.ts';
+import type { Notification } from '../../src/alerts/group.ts';
+import type { Route } from '../../src/alerts/route.ts';
+import { ALERT_KINDS, defaultRule, type Rule } from '../../src/alerts/rule.ts';
+import type { Receiver } from '../../src/config/config.ts';
+import { openWebhookChannel } from '../../src/delivery/channels/webhook.ts';
+import { type Channels, createDelivery } from '../../src/delivery/outbox.ts';
+import { NestwatchError } from '../../src/errors.ts';
+import { formatInstant } from '../../src/instant.ts';
+import { createCommit } from '../../src/intake/commit.ts';
+import type { Happening } from '../../src/report.ts';
+import { secret } from '../../src/secret.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Delivery, Store, Transaction } from '../../src/store/store.ts';
+import { webhook } from '../delivery/samples.ts';
+import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
+
+export const MINUTE_MS = 60_000;
+
+/** How a hook answers: a status, or `lost` for one that accepts and never says so. */
+export type Answer = number | 'lost';
+
+export interface DeskOptions {
+  readonly receivers: readonly Receiver[];
+  readonly route?: Partial<Route>;
+  readonly rules?: readonly Rule[];
+  /** How a receiver's hook answers at a minute of the story; 200 where it is not said. */
+  readonly answer?: (receiver: string, minute: number, tries: number) => Answer;
+  /** Ends the process when this many transactions are committed, and begins the next life. */
+  readonly dieAfter?: number;
+}
+
+/** A message as a receiver has it; `again` for one whose id came before. */
+export interface Told {
+  readonly receiver: string;
+  readonly minute: number;
+  readonly id: string;
+  readonly again: boolean;
+  readonly body: Body;
+}
+
+export interface Body {
+  readonly status: string;
+  readonly truncatedAlerts: number;
+  readonly part?: number;
+  readonly parts?: number;
+  readonly notices?: readonly string[];
+  readonly alerts: readonly {
+    readonly status: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly events: readonly { readonly key: string }[];
+  }[];
+}
+
+export interface Mail {
+  readonly delivery: Delivery;
+  readonly notification: Extract<Notification, { kind: 'group' }>;
+}
+
+export interface Desk {
+  readonly clock: VirtualClock;
+  readonly store: Store;
+  readonly told: Told[];
+  readonly mails: Mail[];
+  readonly happenings: Happening[];
+  /** A Bird is named `Bird`, `Nest/Bird`, or `id:Bird` after it was renamed. */
+  fails(...birds: string[]): Promise<void>;
+  succeeds(...birds: string[]): Promise<void>;
+  pass(minutes: number): Promise<void>;
+  restart(): Promise<void>;
+  /** Queues what there is to tell without waiting for the groups, as `run --once` does. */
+  hurry(): Promise<void>;
+  /** Transactions that alerting and delivery have committed. */
+  committed(): number;
+  states(): Promise<Record<string, number>>;
+  /** `receiver@minute status: Bird status +events; …`, repeats left out. */
+  lines(receiver?: string): string[];
+  close(): Promise<void>;
+}
+
+/** A receiver with one hook. */
+export function hook(name: string, settings: Partial<Receiver> = {}): Receiver {
+  return { name, integrations: [webhook({ url: secret(`http://${name}.example/`) })], ...settings };
+}
+
+export async function openDesk(options: DeskOptions): Promise<Desk> {
+  const clock = createVirtualClock();
+  const startUs = clock.nowUs();
+  const minute = () => (clock.nowUs() - startUs) / 60_000_000;
+  const inner = await openSqliteStore({ path: ':memory:', clock });
+  const told: Told[] = [];
+  const mails: Mail[] = [];
+  const happenings: Happening[] = [];
+  const tries = new Map<string, number>();
+  const route: Route = {
+    path: '0',
+    key: '{}',
+    receiver: 'ops',
+    matchers: [],
+    continue: false,
+    groupBy: ['alertname'],
+    groupWaitMs: 30_000,
+    groupIntervalMs: 5 * MINUTE_MS,
+    repeatIntervalMs: 240 * MINUTE_MS,
+    routes: [],
+    ...options.route,
+  };
+  const rules = [...(options.rules ?? []), ...ALERT_KINDS.map((kind) => defaultRule(kind))];
+  let queued = 0;
+  let committed = 0;
+  let entries = 0;
+
+  /** Counts what is queued, and compares it with the states at the end of each transaction. */
+  async function counted<T>(tx: Transaction, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    const before = queued;
+    try {
+      const result = await work({
+        ...tx,
+        enqueue(notification, deliveries, tells) {
+          queued += deliveries.length;
+          return tx.enqueue(notification, deliveries, tells);
+        },
+      });
+      const sum = (await tx.countDeliveries()).reduce((total, { count }) => total + count, 0);
+      expect(sum).toBe(queued);
+      return result;
+    } catch (error) {
+      queued = before;
+      throw error;
+    }
+  }
+
+  interface Life {
+    readonly stop: AbortController;
+    readonly alerting: ReturnType<typeof createAlerting>;
+    ended: Promise<unknown>;
+    dead: boolean;
+  }
+
+  function begin(): Life {
+    const stop = new AbortController();
+    const store: Store = {
+      async transaction(work) {
+        if (life.dead) throw new NestwatchError('cancelled', 'this process is dead');
+        const result = await inner.transaction((tx) => counted(tx, work));
+        committed += 1;
+        if (committed === options.dieAfter) {
+          life.dead = true;
+          stop.abort();
+          life = begin();
+        }
+        return result;
+      },
+      close: async () => {},
+    };
+    const report = (happening: Happening) => {
+      if (life.stop !== stop) return;
+      if (happening.what === 'trouble') throw happening.error;
+      happenings.push(happening);
+    };
+    const channels = {
+      webhook: openWebhookChannel({
+        clock,
+        version: 'test',
+        openTransport: () => ({
+          async send({ url, headers, body }) {
+            const receiver = new URL(url).hostname.replace('.example', '');
+            const count = (tries.get(receiver) ?? 0) + 1;
+            tries.set(receiver, count);
+            const answer = options.answer?.(receiver, minute(), count) ?? 200;
+            if (answer === 'lost' || answer < 300) {
+              const id = headers['webhook-id']!;
+              const again = told.some((one) => one.receiver === receiver && one.id === id);
+              told.push({ receiver, minute: minute(), id, again, body: JSON.parse(body!) as Body });
+            }
+            if (answer === 'lost') throw new NestwatchError('timeout', 'no answer within 10000 ms');
+            return { status: answer, headers: {}, body: '' };
+          },
+          close: async () => {},
+        }),
+      }),
+      email: {
+        async send(_: unknown, delivery: Delivery, notification: Notification) {
+          if (notification.kind === 'group') mails.push({ delivery, notification });
+          return { kind: 'accepted' as const };
+        },
+        close: async () => {},
+      },
+    } as unknown as Channels;
+    const { receivers } = options;
+    const delivery = createDelivery({
+      store,
+      receivers,
+      channels,
+      clock,
+      random: () => 0.5,
+      report,
+      externalUrl: 'http://nestwatch.example',
+      failed: () => alerting.wake(),
+    });
+    const alerting = createAlerting({
+      store,
+      config: {
+        route,
+        receivers,
+        rules,
+        inhibitRules: [],
+        timeIntervals: new Map(),
+        poll: { maxAlertAgeMs: 240 * MINUTE_MS },
+      },
+      clock,
+      report,
+      queued: delivery.wake,
+    });
+    const one: Life = { stop, alerting, ended: Promise.resolve(), dead: false };
+    // It begins to run when it is the present one.
+    one.ended = Promise.resolve().then(() =>
+      Promise.all([alerting.run(stop.signal), delivery.run(stop.signal)]),
+    );
+    return one;
+  }
+
+  async function happens(type: string, birds: readonly string[]): Promise<void> {
+    const stream = await inner.transaction((tx) => tx.openStream('eu', 'flight', 'all'));
+    const commit = createCommit({
+      store: { transaction: (work) => inner.transaction((tx) => counted(tx, work)), close: async () => {} },
+      rules,
+      forward: [],
+      clock,
+      report: () => {},
+      changed: () => life.alerting.wake(),
+    });
+    const atUs = clock.nowUs();
+    const events = birds.map((name): Event => {
+      entries += 1;
+      const [nest, named] = name.includes('/') ? name.split('/') : ['Marketing', name];
+      const [id, bird = id] = named!.split(':');
+      return {
+        key: `eu/flight/f-${String(entries).padStart(6, '0')}/${type}`,
+        region: 'eu',
+        feed: 'flight',
+        type: `flight.${type}`,
+        occurredAt: formatInstant(atUs),
+        occurredAtUs: atUs,
+        observedAtUs: atUs,
+        nestId: `nest-${nest}`,
+        nest: nest!,
+        birdId: `${nest}/${id}`,
+        bird: bird!,
+        message: type === 'failed' ? 'the provider answered 429' : '',
+        attributes: { flight_id: `f-${entries}`, status: type, started_at_us: atUs - 1_000_000 },
+      };
+    });
+    await commit({
+      region: 'eu',
+      stream: { stream: stream.stream, feed: 'flight' },
+      events: events.map((event) => ({ event, historic: false })),
+    });
+    await clock.advance(0);
+  }
+
+  let life = begin();
+  await clock.advance(0);
+  const desk: Desk = {
+    clock,
+    store: inner,
+    told,
+    mails,
+    happenings,
+    fails: (...birds) => happens('failed', birds),
+    succeeds: (...birds) => happens('succeeded', birds),
+    pass: (minutes) => clock.advance(minutes * MINUTE_MS),
+    async restart() {
+      life.stop.abort();
+      await clock.advance(0);
+      await life.ended;
+      life = begin();
+      await clock.advance(0);
+    },
+    async hurry() {
+      await life.alerting.drain();
+      await clock.advance(0);
+    },
+    committed: () => committed,
+    async states() {
+      const sums: Record<string, number> = {};
+      for (const { state, count } of await inner.transaction((tx) => tx.countDeliveries())) {
+        sums[state] = (sums[state] ?? 0) + count;
+      }
+      return sums;
+    },
+    lines: (receiver) =>
+      told
+        .filter((one) => !one.again && (receiver === undefined || one.receiver === receiver))
+        .map((one) => `${one.receiver}@${Math.floor(one.minute)} ${line(one.body)}`),
+    async close() {
+      life.stop.abort();
+      await clock.advance(0);
+      await life.ended;
+      await inner.close();
+    },
+  };
+  return desk;
+}
+
+function line({ status, alerts }: Body): string {
+  const each = alerts.map(({ labels, status: state, events }) => {
+    const about = labels.bird ?? labels.receiver ?? labels.alertname;
+    return `${about} ${state} +${events.length}`;
+  });
+  return `${status}: ${each.toSorted().join('; ')}`;
+}

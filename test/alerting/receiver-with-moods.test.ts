@@ -1,0 +1,98 @@
+/** A receiver that fails in every way, one after the other, and a process that may end between any two steps. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Answer, type Desk, hook, openDesk } from './desk.ts';
+
+const desks: Desk[] = [];
+afterEach(async () => {
+  for (const desk of desks.splice(0)) await desk.close();
+});
+
+/** 503 for two hours, then 410, then it accepts without an answer, then it is well. */
+function moods(): (receiver: string, minute: number) => Answer {
+  let lost = 0;
+  return (receiver, minute) => {
+    if (receiver !== 'ops') return 200;
+    if (minute < 120) return 503;
+    if (minute < 150) return 410;
+    lost += 1;
+    return lost <= 2 ? 'lost' : 200;
+  };
+}
+
+async function story(dieAfter?: number): Promise<Desk> {
+  const desk = await openDesk({
+    receivers: [hook('ops', { fallback: 'backup' }), hook('backup'), hook('boss')],
+    answer: moods(),
+    ...(dieAfter !== undefined && { dieAfter }),
+  });
+  desks.push(desk);
+  await desk.fails('A');
+  await desk.pass(151);
+  await desk.fails('B');
+  await desk.pass(60);
+  return desk;
+}
+
+describe('a receiver that answers 503 for two hours, then 410, then times out after accepting', () => {
+  test('each way ends as promised', async () => {
+    const desk = await story();
+    const deliveries = await desk.store.transaction((tx) => tx.deliveries({ limit: 100 }));
+    const ofOps = deliveries.filter((one) => one.receiver === 'ops').toReversed();
+    expect(ofOps.map(({ state }) => state)).toEqual(['dead', 'dead', 'delivered', 'delivered']);
+    const [first, , last] = ofOps;
+    expect(first).toMatchObject({ lastError: 'HTTP 410 (refusal 3 of 3)' });
+    expect(first!.attempts).toBeGreaterThan(15);
+    expect(last!.attempts).toBe(3);
+    // It was accepted three times, always under one id, so the receiver can drop two of them.
+    const times = desk.told.filter((one) => one.receiver === 'ops' && one.id === last!.id);
+    expect(times.map(({ again }) => again)).toEqual([false, true, true]);
+    expect(await desk.states()).toEqual({ dead: 2, delivered: deliveries.length - 2 });
+  });
+
+  test('the fallback is told once, with the reason, while the original goes on being tried', async () => {
+    const desk = await story();
+    const copies = desk.told.filter(({ body }) => body.notices);
+    expect(copies.map((one) => [one.receiver, one.body.alerts[0]!.labels.bird])).toEqual([['backup', 'A']]);
+    expect(copies[0]!.minute).toBeLessThan(1);
+    expect(copies[0]!.body.notices).toEqual([
+      'This was meant for receiver ops, which has not accepted it: HTTP 503. It is still being tried there.',
+    ]);
+  });
+
+  test('that it accepts nothing is told to its fallback after five minutes, and that it does again', async () => {
+    const desk = await story();
+    const about = desk
+      .lines('backup')
+      .filter((line) => line.includes('ops'))
+      .map((line) => line.replace(/^backup/, ''));
+    expect(about).toEqual(['@6 firing: ops firing +0', '@156 resolved: ops resolved +0']);
+    expect(desk.lines('boss')).toEqual([]);
+    const alerts = await desk.store.transaction((tx) => tx.alerts({ limit: 10 }));
+    expect(alerts.find((one) => one.alertname === 'DeliveryFailing')).toMatchObject({
+      state: 'resolved',
+      labels: { alertname: 'DeliveryFailing', severity: 'critical', region: 'all', receiver: 'ops' },
+    });
+  });
+
+  test('a process that ends between any two steps loses and invents nothing', {
+    timeout: 120_000,
+  }, async () => {
+    const whole = await story();
+    // A try that the end cut off comes again a little later; what is told is the same.
+    const messages = (desk: Desk) =>
+      desk
+        .lines()
+        .map((line) => line.replace(/@\d+/, ''))
+        .toSorted();
+    const expected = messages(whole);
+    const states = await whole.states();
+    expect(whole.committed()).toBeGreaterThan(100);
+    const every = Math.ceil(whole.committed() / 60);
+    for (let at = 1; at <= whole.committed(); at += at < 60 ? 1 : every) {
+      const desk = await story(at);
+      expect(messages(desk), `killed after ${at}`).toEqual(expected);
+      expect(await desk.states(), `killed after ${at}`).toEqual(states);
+      await desks.pop()!.close();
+    }
+  });
+});
