@@ -4,11 +4,13 @@ import { readDocument } from './document.ts';
 import type { Environment } from './expand.ts';
 import { sectionsShape } from './file-shape.ts';
 import { ConfigError } from './problem.ts';
+import { readInhibitRules } from './read-inhibit-rules.ts';
 import { readPoll, readStore } from './read-poll.ts';
 import { readReceivers } from './read-receivers.ts';
 import { readRegions } from './read-regions.ts';
 import { readForward, readRoute } from './read-route.ts';
 import { readRules } from './read-rules.ts';
+import { readTimeIntervals } from './read-time-intervals.ts';
 import { readWeb } from './read-web.ts';
 import { whyUnreadable } from './why-unreadable.ts';
 
@@ -32,11 +34,24 @@ export function loadConfig(source: ConfigSource): Config {
   const rules = readRules(check);
   const receivers = readReceivers(check);
   const route = readRoute(check);
+  const inhibitRules = readInhibitRules(check);
+  const timeIntervals = readTimeIntervals(check);
   const forward = readForward(check);
   const web = readWeb(check);
   const problems = check.problems();
   if (problems.length > 0 || !poll || !store || !web) throw new ConfigError(source.file, problems);
-  return { regions, store, poll, rules, route, receivers: withRoot(receivers, route.receiver), forward, web };
+  return {
+    regions,
+    store,
+    poll,
+    rules,
+    route,
+    receivers: withRoot(receivers, route.receiver),
+    inhibitRules,
+    timeIntervals,
+    forward,
+    web,
+  };
 }
 
 /**

@@ -36,6 +36,7 @@ export function readPoll(check: Check): PollConfig | undefined {
     overlapMs: poll.overlap,
     initialLookbackMs: poll.initial_lookback,
     auditIntervalMs: poll.audit_interval,
+    maxAlertAgeMs: poll.max_alert_age,
   };
 }
 

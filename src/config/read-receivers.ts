@@ -2,13 +2,24 @@ import type { Check } from './check.ts';
 import type { EmailIntegration, Receiver, WebhookIntegration } from './config.ts';
 import { emailShape, globalShape, receiverShape, webhookShape } from './file-shape.ts';
 import { parseHostPort } from './host-port.ts';
+import { checkReceiver } from './known-receiver.ts';
 import { isAddress, splitAddresses } from './mail-address.ts';
 import type { Path } from './problem.ts';
 import { readList } from './read-list.ts';
+import { readMailExtras } from './read-mail-extras.ts';
+import {
+  type PostDefaults,
+  readAlertmanager,
+  readPagerduty,
+  readPostDefaults,
+  readSlack,
+  readTeams,
+} from './read-posts.ts';
+import { readTemplate } from './read-template.ts';
 import { mistakeInUrl } from './web-address.ts';
 
 /** What all mails share, from `global`. */
-interface MailDefaults {
+interface MailDefaults extends PostDefaults {
   readonly smarthost: string | undefined;
   readonly from: string | undefined;
   readonly hello: string | undefined;
@@ -44,13 +55,37 @@ export function receiverNames(check: Check): string[] {
   });
 }
 
+/** A fallback must be another receiver, or it is no help. */
+function checkFallback(check: Check, path: Path): void {
+  const name = check.raw([...path, 'fallback']);
+  if (typeof name !== 'string' || name === '') return;
+  if (name === check.raw([...path, 'name'])) {
+    check.problem([...path, 'fallback'], 'must be another receiver: this is the one that it stands in for');
+  }
+  checkReceiver(check, [...path, 'fallback'], name, receiverNames(check));
+}
+
 function readReceiver(check: Check, path: Path, defaults: MailDefaults): Receiver | undefined {
+  checkFallback(check, path);
   const receiver = check.read(receiverShape, path);
   const emails = readList(check, [...path, 'email_configs']).map((one) => readEmail(check, one, defaults));
   const webhooks = readList(check, [...path, 'webhook_configs']).map((one) => readWebhook(check, one));
+  const each = <T>(key: string, read: (at: Path) => T) => readList(check, [...path, key]).map(read);
+  const posts = [
+    ...each('slack_configs', (one) => readSlack(check, one, defaults)),
+    ...each('msteamsv2_configs', (one) => readTeams(check, one)),
+    ...each('pagerduty_configs', (one) => readPagerduty(check, one, defaults)),
+    ...each('alertmanager_configs', (one) => readAlertmanager(check, one)),
+  ];
   if (!receiver) return undefined;
-  const integrations = [...emails, ...webhooks].filter((one) => one !== undefined);
-  return { name: receiver.name, integrations };
+  const integrations = [...emails, ...webhooks, ...posts].filter((one) => one !== undefined);
+  const { name, fallback, max_notifications_per_hour: max } = receiver;
+  return {
+    name,
+    integrations,
+    ...(fallback !== undefined && { fallback }),
+    ...(max !== undefined && { maxNotificationsPerHour: max }),
+  };
 }
 
 function readMailDefaults(check: Check): MailDefaults {
@@ -64,6 +99,7 @@ function readMailDefaults(check: Check): MailDefaults {
   checkAddress(check, [...path, 'smtp_from']);
   const shape = check.read(globalShape.prefault({}), path);
   return {
+    ...readPostDefaults(check),
     smarthost: text('smtp_smarthost'),
     from: text('smtp_from'),
     hello: text('smtp_hello'),
@@ -78,7 +114,8 @@ function readEmail(check: Check, path: Path, defaults: MailDefaults): EmailInteg
   const own = check.secret(path, 'auth_password', {});
   checkSmarthost(check, [...path, 'smarthost']);
   checkAddress(check, [...path, 'from']);
-  const to = readRecipients(check, [...path, 'to']);
+  const { to, toNestMembers } = readRecipients(check, [...path, 'to']);
+  const extras = readMailExtras(check, path);
   const email = check.read(emailShape, path);
 
   const has = (key: string, shared: string) =>
@@ -91,11 +128,16 @@ function readEmail(check: Check, path: Path, defaults: MailDefaults): EmailInteg
   }
   const hasUser = has('auth_username', 'smtp_auth_username');
   const hasPassword = has('auth_password', 'smtp_auth_password');
-  if (hasUser && !hasPassword) {
+  const hasOauth2 = check.raw([...path, 'oauth2']) !== undefined;
+  if (hasUser && !hasPassword && !hasOauth2) {
     check.problem([...path, 'auth_password'], 'is missing: the user name needs a password');
   }
   if (hasPassword && !hasUser) {
     check.problem([...path, 'auth_username'], 'is missing: the password needs a user name');
+  }
+
+  if (hasOauth2 && !hasUser) {
+    check.problem([...path, 'auth_username'], 'is missing: `oauth2` needs a user name');
   }
 
   const from = email?.from ?? defaults.from;
@@ -104,6 +146,7 @@ function readEmail(check: Check, path: Path, defaults: MailDefaults): EmailInteg
   return {
     kind: 'email',
     to,
+    ...(toNestMembers && { toNestMembers }),
     from,
     smarthost: server,
     requireTls: email.require_tls ?? defaults.requireTls,
@@ -112,23 +155,44 @@ function readEmail(check: Check, path: Path, defaults: MailDefaults): EmailInteg
     hello: email.hello ?? defaults.hello ?? '',
     tlsInsecureSkipVerify: email.tls_config?.insecure_skip_verify ?? defaults.tlsInsecureSkipVerify,
     sendResolved: email.send_resolved,
+    ...extras,
   };
 }
 
 function readWebhook(check: Check, path: Path): WebhookIntegration | undefined {
   const url = check.secret(path, 'url', { isRequired: true, mistake: mistakeInUrl });
   const secret = check.secret(path, 'secret', {});
+  const previousSecret = check.secret(path, 'secret_previous', {});
+  if (previousSecret && !isGiven(check, path, 'secret')) {
+    check.problem([...path, 'secret'], 'is missing: `secret_previous` stands beside the new one');
+  }
+  const template = readTemplate(check, [...path, 'template'], 'json');
   const webhook = check.read(webhookShape, path);
+  checkFormat(check, path);
   if (!webhook || !url) return undefined;
   return {
     kind: 'webhook',
     url,
     format: webhook.format,
+    ...(template && { template }),
     secret,
+    ...(previousSecret && { previousSecret }),
     timeoutMs: webhook.timeout,
     sendResolved: webhook.send_resolved,
     maxAlerts: webhook.max_alerts,
   };
+}
+
+/** The template and the format that asks for one stand together. */
+function checkFormat(check: Check, path: Path): void {
+  const isTemplate = check.raw([...path, 'format']) === 'template';
+  const isGiven = check.raw([...path, 'template']) !== undefined;
+  if (isTemplate && !isGiven) {
+    check.problem([...path, 'template'], 'is missing: write the JSON that is posted, as a Liquid template');
+  }
+  if (isGiven && !isTemplate) {
+    check.problem([...path, 'format'], 'must be template, or else `template` is not used');
+  }
 }
 
 /** Also when it is wrong, which is told already. */
@@ -152,12 +216,16 @@ function checkAddress(check: Check, path: Path): void {
   }
 }
 
-function readRecipients(check: Check, path: Path): string[] {
+/** Stands among the addresses for the active members of the alert's Nest. */
+const NEST_MEMBERS = 'nest_members';
+
+function readRecipients(check: Check, path: Path): { to: string[]; toNestMembers: boolean } {
   const text = check.raw(path);
-  if (typeof text !== 'string' || text === '') return [];
-  const addresses = splitAddresses(text);
-  if (addresses.length === 0 || !addresses.every(isAddress)) {
+  if (typeof text !== 'string' || text === '') return { to: [], toNestMembers: false };
+  const all = splitAddresses(text);
+  const to = all.filter((one) => one !== NEST_MEMBERS);
+  if (all.length === 0 || !to.every(isAddress)) {
     check.problem(path, 'must be one or more mail addresses with commas between them');
   }
-  return addresses;
+  return { to, toNestMembers: to.length < all.length };
 }

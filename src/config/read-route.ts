@@ -3,15 +3,25 @@ import type { Route } from '../alerts/route.ts';
 import type { Check } from './check.ts';
 import type { Forward } from './config.ts';
 import { forwardShape, routeShape } from './file-shape.ts';
-import { nearest } from './nearest.ts';
+import { checkReceiver } from './known-receiver.ts';
 import type { Path } from './problem.ts';
 import { readList, readMatchers } from './read-list.ts';
 import { receiverNames } from './read-receivers.ts';
+import { checkTimeIntervalNames } from './read-time-intervals.ts';
 
 /** Where alerts go when the file has no `route`. */
 export const DEFAULT_RECEIVER = 'default';
 
-type Settings = Pick<Route, 'receiver' | 'groupBy' | 'groupWaitMs' | 'groupIntervalMs' | 'repeatIntervalMs'>;
+type Settings = Pick<
+  Route,
+  | 'receiver'
+  | 'groupBy'
+  | 'groupWaitMs'
+  | 'groupIntervalMs'
+  | 'repeatIntervalMs'
+  | 'repeatBackoff'
+  | 'escalation'
+>;
 
 /** Alertmanager's own defaults. */
 const ROUTE_DEFAULTS: Settings = {
@@ -33,7 +43,7 @@ export function readRoute(check: Check): Route {
     }
     return { ...root, ...ROUTE_DEFAULTS, routes: [] };
   }
-  for (const key of ['matchers', 'continue']) {
+  for (const key of ['matchers', 'continue', 'mute_time_intervals', 'active_time_intervals']) {
     if (isSet(check.raw(['route', key]))) {
       check.keyProblem(['route', key], 'the root takes every alert: move this to a route below `routes`');
     }
@@ -60,8 +70,13 @@ function readNode(
   const receiver = check.raw([...path, 'receiver']);
   if (typeof receiver === 'string') checkReceiver(check, [...path, 'receiver'], receiver, names);
   checkGroupBy(check, [...path, 'group_by']);
+  checkEscalation(check, path, names);
+  checkTimeIntervalNames(check, [...path, 'mute_time_intervals']);
+  checkTimeIntervalNames(check, [...path, 'active_time_intervals']);
   const matchers = readMatchers(check, [...path, 'matchers']);
   const node = check.read(routeShape, path);
+  const repeatBackoff = node?.repeat_backoff ?? inherited.repeatBackoff;
+  const escalation = escalationOf(node?.escalate_after, node?.escalate_to, inherited.escalation);
   const route: Omit<Route, 'routes'> = {
     path: position,
     key: parent ? `${parent.key}/${keyOf(matchers)}` : '{}',
@@ -72,6 +87,11 @@ function readNode(
     groupWaitMs: node?.group_wait ?? inherited.groupWaitMs,
     groupIntervalMs: node?.group_interval ?? inherited.groupIntervalMs,
     repeatIntervalMs: node?.repeat_interval ?? inherited.repeatIntervalMs,
+    ...(repeatBackoff !== undefined && { repeatBackoff }),
+    ...(escalation && { escalation }),
+    // Not inherited, as in Alertmanager.
+    ...(node && node.mute_time_intervals.length > 0 && { muteTimeIntervals: node.mute_time_intervals }),
+    ...(node && node.active_time_intervals.length > 0 && { activeTimeIntervals: node.active_time_intervals }),
   };
   const routes = readList(check, [...path, 'routes']).map((child, index) =>
     readNode(check, child, `${position}.${index}`, { ...route, routes: [] }, names),
@@ -79,10 +99,12 @@ function readNode(
   return { ...route, routes };
 }
 
+const OPS = ['=', '!=', '=~', '!~'];
+
 /** Alertmanager's form: the matchers sorted, so that their order in the file does not matter. */
 function keyOf(matchers: readonly Matcher[]): string {
   const sorted = matchers.toSorted(
-    (a, b) => compare(a.name, b.name) || compare(a.value, b.value) || compare(a.op, b.op),
+    (a, b) => compare(a.name, b.name) || compare(a.value, b.value) || OPS.indexOf(a.op) - OPS.indexOf(b.op),
   );
   return `{${sorted.map(formatMatcher).join(',')}}`;
 }
@@ -91,13 +113,26 @@ function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-function checkReceiver(check: Check, path: Path, name: string, names: readonly string[]): void {
-  if (name === '' || names.includes(name)) return;
-  const shown = check.isExpanded(path) ? 'this name' : `the name ${JSON.stringify(name)}`;
-  const meant = nearest(name, names);
-  const others = [...new Set(names)].filter((one) => one !== '').join(', ');
-  const help = meant ? `did you mean ${meant}?` : `there is ${others || 'none'}`;
-  check.problem(path, `no receiver has ${shown}; ${help}`);
+/** One of the two keys alone says nothing, unless it is `never`. */
+function checkEscalation(check: Check, path: Path, names: readonly string[]): void {
+  const after = check.raw([...path, 'escalate_after']);
+  const to = check.raw([...path, 'escalate_to']);
+  if (typeof to === 'string') checkReceiver(check, [...path, 'escalate_to'], to, names);
+  if (to !== undefined && after === undefined) {
+    check.problem([...path, 'escalate_after'], 'is missing: say how long to wait, such as 15m');
+  }
+  if (to === undefined && after !== undefined && after !== 'never') {
+    check.problem([...path, 'escalate_to'], 'is missing: name the receiver that is told then');
+  }
+}
+
+function escalationOf(
+  afterMs: number | null | undefined,
+  receiver: string | undefined,
+  inherited: Route['escalation'],
+): Route['escalation'] {
+  if (afterMs === undefined) return inherited;
+  return afterMs === null || receiver === undefined ? undefined : { afterMs, receiver };
 }
 
 function checkGroupBy(check: Check, path: Path): void {

@@ -38,6 +38,14 @@ export function refused(instead: string) {
   return z.array(z.unknown(), { error }).max(0, { error }).optional().describe(`${REFUSED}${instead}.`);
 }
 
+/** A key of Alertmanager's older form of matchers. */
+export function writeMatchers(key: string, example: string) {
+  return z
+    .never({ error: `is not supported: write \`${key}: [${example}]\`` })
+    .optional()
+    .describe(`Not supported: write \`${key}\`.`);
+}
+
 export function isRefused(shape: z.ZodType): boolean {
   return shape.description?.startsWith(REFUSED) ?? false;
 }

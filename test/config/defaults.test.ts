@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { BUILT_IN_INHIBITIONS } from '../../src/alerts/inhibit.ts';
 import { load, REGION } from './load.ts';
 
 test('one region is a whole configuration: everything else has its default', () => {
@@ -25,6 +26,7 @@ test('one region is a whole configuration: everything else has its default', () 
       overlapMs: 120_000,
       initialLookbackMs: 3_600_000,
       auditIntervalMs: 600_000,
+      maxAlertAgeMs: 6 * 3_600_000,
     },
     rules: [
       'FlightFailed',
@@ -36,6 +38,10 @@ test('one region is a whole configuration: everything else has its default', () 
       'RegionUnauthorized',
       'FeedBehind',
       'FeedIncomplete',
+      'DeliveryFailing',
+      'FlightStuck',
+      'BirdStale',
+      'SchemaDrift',
     ],
     route: {
       path: '0',
@@ -50,6 +56,8 @@ test('one region is a whole configuration: everything else has its default', () 
       routes: [],
     },
     receivers: [{ name: 'default', integrations: [] }],
+    inhibitRules: BUILT_IN_INHIBITIONS,
+    timeIntervals: new Map(),
     forward: [],
     web: {
       host: '127.0.0.1',
@@ -111,6 +119,10 @@ test.each([
   ['RegionUnauthorized', { forMs: 0, resolveAfterMs: null }],
   ['FeedBehind', { forMs: 300_000, resolveAfterMs: null }],
   ['FeedIncomplete', { resolveAfterMs: null }],
+  ['DeliveryFailing', { forMs: 300_000, resolveAfterMs: null }],
+  ['FlightStuck', { keepFiringForMs: 0 }],
+  ['BirdStale', { flapping: { changes: 4, withinMs: 3_600_000, calmMs: 1_800_000 } }],
+  ['SchemaDrift', { resolveAfterMs: 86_400_000 }],
 ])('a rule of kind %s that says no more is the default rule', (kind, values) => {
   const { rules } = load(`${REGION}rules: [{ kind: ${kind} }]`);
   expect(rules[0]).toEqual(rules.findLast((rule) => rule.kind === kind));

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import { load, problemsOf, REGION, type Surroundings } from './load.ts';
 
 const KINDS =
-  'FlightFailed, BirdDeactivated, BirdTriggerFailing, ConnectionDisconnected, ServiceNotification, RegionDown, RegionUnauthorized, FeedBehind, FeedIncomplete';
-const NO_INTEGRATION = 'is not supported by this version: use `email_configs` or `webhook_configs`';
+  'FlightFailed, BirdDeactivated, BirdTriggerFailing, ConnectionDisconnected, ServiceNotification, RegionDown, RegionUnauthorized, FeedBehind, FeedIncomplete, DeliveryFailing, FlightStuck, BirdStale, SchemaDrift';
+const NO_INTEGRATION =
+  'is not supported by this version: use `email_configs`, `slack_configs`, `msteamsv2_configs`, `pagerduty_configs` or `webhook_configs` with `format: template`';
 const MAIL = 'global: { smtp_smarthost: "m.example.com:25", smtp_from: n@example.com }\n';
 
 type Case = readonly [name: string, text: string, problems: readonly string[], surroundings?: Surroundings];
@@ -82,14 +83,14 @@ describe('the file', () => {
       'an unknown section unlike any other',
       `${REGION}zzz: 1`,
       [
-        '2:1: zzz: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, web',
+        '2:1: zzz: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, web, inhibit_rules, time_intervals, mute_time_intervals',
       ],
     ],
     [
       'an unknown key without a value',
       `${REGION}zzweb:`,
       [
-        '2:1: zzweb: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, web',
+        '2:1: zzweb: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, web, inhibit_rules, time_intervals, mute_time_intervals',
       ],
     ],
     ['a key that stands twice', `${REGION}web: {}\nweb: {}`, ['3:1: web: the key stands here twice']],
@@ -108,13 +109,11 @@ describe('the file', () => {
     ],
     [
       'what this version does not support',
-      `${REGION}inhibit_rules: [{}]\ntime_intervals: [{}]\ndigests: [{}]\nheartbeat: { url: x }\ntemplates: [x]`,
+      `${REGION}digests: [{}]\nheartbeat: { url: x }\ntemplates: [x]`,
       [
-        '2:16: inhibit_rules: is not supported by this version: leave it out; a route to a receiver without integrations silences what it matches',
-        '3:17: time_intervals: is not supported by this version: leave it out, notifications go out at any hour',
-        '4:10: digests: is not supported by this version: leave it out; `repeat_interval` reminds of what still fires',
-        '5:12: heartbeat: is not supported by this version: let another monitor ask GET /-/ready',
-        '6:12: templates: is not supported by this version: leave it out, messages have one form',
+        '2:10: digests: is not supported by this version: leave it out; `repeat_interval` reminds of what still fires',
+        '3:12: heartbeat: is not supported by this version: let another monitor ask GET /-/ready',
+        '4:12: templates: is not supported by this version: write Liquid in `title`, `text`, `html` or `headers` of a receiver',
       ],
     ],
     [
@@ -285,6 +284,11 @@ describe('poll and store', () => {
       ['2:20: poll.page_size: must be at most 10000'],
     ],
     [
+      'an age at which all news is old',
+      `${REGION}poll: { max_alert_age: 0 }`,
+      ['2:24: poll.max_alert_age: must be at least 1m'],
+    ],
+    [
       'a wait without end',
       `${REGION}poll: { overlap: 101y }`,
       ['2:18: poll.overlap: must not be longer than 100y'],
@@ -330,19 +334,75 @@ describe('rules', () => {
       ['2:17: rules[0].kind: unknown kind; did you mean FlightFailed?'],
     ],
     [
-      'a kind of a later version',
-      `${REGION}rules: [{ kind: BirdStale }]`,
-      [`2:17: rules[0].kind: is not supported by this version: the kinds are ${KINDS}`],
-    ],
-    [
       'no map',
       `${REGION}rules: [FlightFailed]`,
       ['2:9: rules[0]: must be a map with `kind` and its parameters'],
     ],
     [
+      'two ways to say how many failures are too many',
+      `${REGION}rules: [{ kind: FlightFailed, threshold: 3, consecutive: 3, ratio: 0.5, of_last: 10 }]`,
+      [
+        '2:45: rules[0].consecutive: give only one of `threshold`, `consecutive` and `ratio`',
+        '2:61: rules[0].ratio: give only one of `threshold`, `consecutive` and `ratio`',
+        '2:73: rules[0].of_last: belongs to `ratio`: give it, or leave this out',
+      ],
+    ],
+    [
+      'a window without a count',
+      `${REGION}rules: [{ kind: FlightFailed, consecutive: 3, window: 1h }]`,
+      ['2:47: rules[0].window: belongs to `threshold`: leave it out'],
+    ],
+    [
+      'a ratio of nobody knows how many',
+      `${REGION}rules: [{ kind: FlightFailed, ratio: 0.5 }]`,
+      ['2:31: rules[0].ratio: needs `of_last`: how many of the last Flights it looks at'],
+    ],
+    [
+      'a ratio that nothing reaches',
+      `${REGION}rules: [{ kind: FlightFailed, ratio: 1.5, of_last: 1 }, { kind: FlightFailed, ratio: 0, of_last: 200 }]`,
+      [
+        '2:38: rules[0].ratio: must be more than 0 and at most 1',
+        '2:52: rules[0].of_last: must be at least 2',
+        '2:86: rules[1].ratio: must be more than 0 and at most 1',
+        '2:98: rules[1].of_last: must be at most 100',
+      ],
+    ],
+    [
+      'a row of errors instead of Flights',
+      `${REGION}rules: [{ kind: FlightFailed, for_each: error, consecutive: 3 }]`,
+      [
+        '2:41: rules[0].for_each: `consecutive` looks at all Flights of a Bird: leave `for_each` out, or say bird',
+      ],
+    ],
+    [
+      'a count of one Flight',
+      `${REGION}rules: [{ kind: FlightFailed, for_each: flight, threshold: 3 }]`,
+      ['2:49: rules[0].threshold: a Flight fails once: leave it out with `for_each: flight`'],
+    ],
+    [
+      'limits that are too short to be seen',
+      `${REGION}rules: [{ kind: FlightStuck, max_duration: 10s }, { kind: BirdStale, expect_every: 0 }]`,
+      [
+        '2:44: rules[0].max_duration: must be at least 1m',
+        '2:84: rules[1].expect_every: must be at least 1m',
+      ],
+    ],
+    [
+      'flapping that cannot be known',
+      `${REGION}rules: [{ kind: BirdStale, flapping: { changes: 1, within: 2h, calm: 1s, often: 3 } }]`,
+      [
+        '2:49: rules[0].flapping.changes: must be at least 2, or 0 for never',
+        '2:60: rules[0].flapping.within: must not be longer than 1h',
+        '2:70: rules[0].flapping.calm: must be at least 1m',
+        '2:74: rules[0].flapping.often: unknown key; known here: changes, within, calm',
+      ],
+    ],
+    [
       'a parameter of another kind',
       `${REGION}rules: [{ kind: RegionDown, window: 5m }]`,
-      ['2:29: rules[0].window: unknown key; known here: kind, match, severity, labels, annotations, for'],
+      [
+        '2:29: rules[0].window: unknown key; known here: kind, match, severity, labels, annotations, keep_firing_for, flapping, for',
+      ],
     ],
     [
       'parameters out of bounds',
@@ -392,27 +452,40 @@ describe('receivers', () => {
       ['3:34: receivers[1].name: another receiver has this name already'],
     ],
     [
+      'a fallback that is no receiver',
+      `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops, fallback: pagr }, { name: pager }]`,
+      ['3:36: receivers[0].fallback: no receiver has the name "pagr"; did you mean pager?'],
+    ],
+    [
+      'its own fallback',
+      `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops, fallback: ops }]`,
+      ['3:36: receivers[0].fallback: must be another receiver: this is the one that it stands in for'],
+    ],
+    [
+      'a cap that tells nothing',
+      `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops, max_notifications_per_hour: 0 }]`,
+      ['3:54: receivers[0].max_notifications_per_hour: must be at least 1'],
+    ],
+    [
+      'members beside what is no address',
+      email('to: "nest_members, ops"'),
+      ['6:27: receivers[0].email_configs[0].to: must be one or more mail addresses with commas between them'],
+    ],
+    [
       'none of a name',
       `${REGION}route: { receiver: a }\nreceivers: [{ name: a }, {}]`,
       ['3:26: receivers[1].name: is missing'],
     ],
     [
       'an integration of a later version',
-      `${REGION}route: { receiver: a }\nreceivers: [{ name: a, slack_configs: [{}], pagerduty_configs: [] }]`,
-      [`3:39: receivers[0].slack_configs: ${NO_INTEGRATION}`],
-    ],
-    [
-      'a push to Alertmanager',
-      `${REGION}route: { receiver: a }\nreceivers: [{ name: a, alertmanager_configs: [{}] }]`,
-      [
-        '3:46: receivers[0].alertmanager_configs: is not supported by this version: use `webhook_configs` with `format: alertmanager`',
-      ],
+      `${REGION}route: { receiver: a }\nreceivers: [{ name: a, sns_configs: [{}], webex_configs: [] }]`,
+      [`3:37: receivers[0].sns_configs: ${NO_INTEGRATION}`],
     ],
     [
       'a setting of such an integration',
-      `${REGION}global: { slack_api_url: x, resolve_timeout: 5m }`,
+      `${REGION}global: { webex_api_url: x, resolve_timeout: 5m }`,
       [
-        `2:26: global.slack_api_url: ${NO_INTEGRATION}`,
+        `2:26: global.webex_api_url: ${NO_INTEGRATION}`,
         '2:46: global.resolve_timeout: is not supported by this version: alerts resolve by their rules (`resolve_after`)',
       ],
     ],
@@ -460,10 +533,10 @@ describe('receivers', () => {
       ['6:21: receivers[0].email_configs[0].auth_username: is missing: the password needs a user name'],
     ],
     [
-      'headers of mails',
-      email('to: a@b.c, headers: { Subject: x }'),
+      'mails without threads',
+      email('to: a@b.c, threading: {}'),
       [
-        '6:43: receivers[0].email_configs[0].headers: is not supported by this version: leave it out, mails have one form and are threaded',
+        '6:45: receivers[0].email_configs[0].threading: is not supported by this version: leave it out, mails are threaded',
       ],
     ],
     [
@@ -495,16 +568,9 @@ describe('receivers', () => {
       ['5:53: receivers[0].webhook_configs[0].secret_file: /s does not exist'],
     ],
     [
-      'the format of a later version',
-      webhook('url: http://x, format: template'),
-      [
-        '5:48: receivers[0].webhook_configs[0].format: template is not supported by this version: use alertmanager or cloudevents',
-      ],
-    ],
-    [
       'an unknown format',
       webhook('url: http://x, format: json'),
-      ['5:48: receivers[0].webhook_configs[0].format: must be one of alertmanager, cloudevents'],
+      ['5:48: receivers[0].webhook_configs[0].format: must be one of alertmanager, cloudevents, template'],
     ],
     [
       'settings of the HTTP client',
@@ -548,7 +614,9 @@ describe('routes', () => {
     [
       'a receiver with another mistake exists all the same',
       `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops, slak: [] }]`,
-      ['3:26: receivers[0].slak: unknown key; known here: name, email_configs, webhook_configs'],
+      [
+        '3:26: receivers[0].slak: unknown key; known here: name, fallback, max_notifications_per_hour, email_configs, webhook_configs, slack_configs, msteamsv2_configs, pagerduty_configs, alertmanager_configs',
+      ],
     ],
     [
       'matchers at the root',
@@ -564,13 +632,6 @@ describe('routes', () => {
       [
         `6:16: route.routes[0].match: is not supported: write \`matchers: ['name="value"']\``,
         `6:36: route.routes[0].match_re: is not supported: write \`matchers: ['name=~"regex"']\``,
-      ],
-    ],
-    [
-      'times of day',
-      below('mute_time_intervals: [night]'),
-      [
-        '6:30: route.routes[0].mute_time_intervals: is not supported by this version: leave it out, notifications go out at any hour',
       ],
     ],
     [
@@ -594,10 +655,35 @@ describe('routes', () => {
       ['6:20: route.routes[0].group_by[0]: must be a label name, or `...` for all'],
     ],
     [
+      'a repetition that comes ever sooner',
+      below('repeat_backoff: 0.5'),
+      ['6:25: route.routes[0].repeat_backoff: must be at least 1'],
+    ],
+    [
+      'an escalation to nobody',
+      below('escalate_after: 15m'),
+      ['6:7: route.routes[0].escalate_to: is missing: name the receiver that is told then'],
+    ],
+    [
+      'an escalation at no time',
+      below('escalate_to: ops'),
+      ['6:7: route.routes[0].escalate_after: is missing: say how long to wait, such as 15m'],
+    ],
+    [
+      'an escalation to a receiver that does not exist',
+      below('escalate_after: 15m, escalate_to: opps'),
+      ['6:43: route.routes[0].escalate_to: no receiver has the name "opps"; did you mean ops?'],
+    ],
+    [
+      'an escalation after no duration',
+      below('escalate_after: soon, escalate_to: ops'),
+      ['6:25: route.routes[0].escalate_after: must be a duration such as 30s, 5m or 1h30m, or never'],
+    ],
+    [
       'mistakes at two levels at once',
       below('slack: 1, routes: [{ receiver: x }]'),
       [
-        '6:9: route.routes[0].slack: unknown key; known here: receiver, matchers, continue, group_by, group_wait, group_interval, repeat_interval, routes',
+        '6:9: route.routes[0].slack: unknown key; known here: receiver, matchers, continue, group_by, group_wait, group_interval, repeat_interval, repeat_backoff, escalate_to, escalate_after, routes, mute_time_intervals, active_time_intervals',
         '6:40: route.routes[0].routes[0].receiver: no receiver has the name "x"; there is ops',
       ],
     ],

@@ -83,7 +83,7 @@ rules:
     resolve_after: never
     labels: { team: loc-ops }
     annotations: { runbook_url: https://wiki.example.com }`);
-    expect(rules).toHaveLength(10);
+    expect(rules).toHaveLength(14);
     expect(rules[0]).toEqual({
       kind: 'FlightFailed',
       match: [
@@ -98,8 +98,25 @@ rules:
       threshold: 3,
       windowMs: 3_600_000,
       forMs: 0,
+      keepFiringForMs: 0,
+      flapping: { changes: 4, withinMs: 3_600_000, calmMs: 1_800_000 },
       resolveAfterMs: null,
     });
+  });
+
+  test.each([
+    ['FlightFailed, consecutive: 3', { consecutive: 3, threshold: 1 }],
+    ['FlightFailed, ratio: 0.5, of_last: 10', { ratio: { least: 0.5, ofLast: 10 } }],
+    ['FlightFailed, for: 5m, keep_firing_for: 10m', { forMs: 300_000, keepFiringForMs: 600_000 }],
+    ['FlightStuck, max_duration: 2h', { maxDurationMs: 7_200_000 }],
+    ['BirdStale, expect_every: 25h', { expectEveryMs: 90_000_000 }],
+    ['BirdStale, flapping: { changes: 0 }', { flapping: null }],
+    [
+      'RegionDown, flapping: { changes: 6, calm: 1h }',
+      { flapping: { changes: 6, withinMs: 3_600_000, calmMs: 3_600_000 } },
+    ],
+  ])('a rule %s', (text, values) => {
+    expect(load(`${REGION}rules: [{ kind: ${text} }]`).rules[0]).toMatchObject(values);
   });
 
   test('a mail takes from global what it does not say itself', () => {
@@ -158,6 +175,83 @@ receivers:
         sendResolved: true,
       },
     ]);
+  });
+});
+
+describe('integrations', () => {
+  test('that post keep what they say, in the order of their kinds', () => {
+    const { receivers } = load(
+      `${REGION}
+global: { slack_api_url_file: /slack, pagerduty_url: https://pd.example.com }
+route: { receiver: ops }
+receivers:
+  - name: ops
+    alertmanager_configs: [{ url: "http://am:9093/", send_resolved: false }]
+    pagerduty_configs: [{ routing_key: key, severity: error, description: '{{ title }}' }]
+    msteamsv2_configs: [{ webhook_url: https://t.example.com, timeout: 3s }]
+    slack_configs: [{ channel: '#ops', username: watch, icon_emoji: ':bell:', text: '{{ title }}' }]
+    webhook_configs:
+      - { url: https://h.example.com, secret: new, secret_previous: old }
+      - { url: https://h.example.com, format: template, template: '{"a":"{{ title }}"}' }`,
+      { files: { '/slack': 'https://s.example.com\n' } },
+    );
+    const revealed = receivers[0]!.integrations.map((one) =>
+      Object.fromEntries(
+        Object.entries(one).map(([key, value]) => {
+          if (typeof value !== 'object' || value === null) return [key, value];
+          return [key, 'reveal' in value ? value.reveal() : Object.keys(value)];
+        }),
+      ),
+    );
+    const shared = { timeoutMs: 10_000, sendResolved: true };
+    const hook = { kind: 'webhook', url: 'https://h.example.com', maxAlerts: 0, ...shared };
+    expect(revealed).toEqual([
+      { ...hook, format: 'alertmanager', secret: 'new', previousSecret: 'old' },
+      { ...hook, format: 'template', secret: null, template: ['use', 'render'] },
+      {
+        kind: 'slack',
+        ...{ url: 'https://s.example.com', channel: '#ops', username: 'watch' },
+        ...{ iconEmoji: ':bell:', iconUrl: '', text: ['use', 'render'] },
+        ...shared,
+        // As in Alertmanager.
+        sendResolved: false,
+      },
+      { kind: 'msteamsv2', url: 'https://t.example.com', ...shared, timeoutMs: 3_000 },
+      {
+        kind: 'pagerduty',
+        ...{ url: 'https://pd.example.com', routingKey: 'key', severity: 'error' },
+        description: ['use', 'render'],
+        ...shared,
+      },
+      { kind: 'alertmanager', url: 'http://am:9093', ...shared, sendResolved: false },
+    ]);
+  });
+
+  test('a mail keeps how it logs in, signs and reads', () => {
+    const { receivers } = load(
+      `${REGION}
+global: { smtp_smarthost: "m.example.com:25", smtp_from: n@example.com }
+route: { receiver: ops }
+receivers:
+  - name: ops
+    email_configs:
+      - to: a@example.com
+        auth_username: me
+        oauth2: { client_id: id, client_secret: hush, refresh_token_file: /token }
+        headers: { subject: '{{ status }}', X-Team: loc }
+        html: '<p>{{ title }}</p>'`,
+      { files: { '/token': 'refresh\n' } },
+    );
+    const [mail] = receivers[0]!.integrations;
+    expect(mail).toMatchObject({
+      username: 'me',
+      password: null,
+      oauth2: { clientId: 'id', tokenUrl: 'https://accounts.google.com/o/oauth2/token' },
+      templates: { subject: { use: 'text' }, html: { use: 'html' }, headers: { 'X-Team': { use: 'text' } } },
+    });
+    const oauth2 = mail?.kind === 'email' ? mail.oauth2 : undefined;
+    expect(oauth2 && 'refreshToken' in oauth2 && oauth2.refreshToken.reveal()).toBe('refresh');
+    expect(JSON.stringify(mail)).not.toMatch(/hush|refresh"/);
   });
 });
 

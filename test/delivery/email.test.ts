@@ -1,3 +1,4 @@
+import { createHash, createVerify, generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import type { AddressInfo, Socket } from 'node:net';
 import PostalMime, { type Email } from 'postal-mime';
@@ -5,6 +6,8 @@ import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openEmailChannel } from '../../src/delivery/channels/email.ts';
 import { secret } from '../../src/secret.ts';
+import { compileTemplate } from '../../src/templates/liquid.ts';
+import { SAMPLE_VARIABLES } from '../../src/templates/variables.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { alert, delivery, email, failedFlight, forward, group, NOW_US } from './samples.ts';
 
@@ -84,6 +87,18 @@ describe('a mail through a real server', () => {
     expect(raw).toMatch(/multipart\/alternative/);
   });
 
+  test('goes to the addresses of the notification where it has its own', async () => {
+    const { channel, mails, at } = await mailServer();
+    const to = ['anna@example.com', 'bo@example.com'];
+    const notification = group({ to, notices: ['2 notifications were held back & <b>more</b>.'] });
+    const outcome = await channel.send(email({ ...at, to: [] }), delivery(), notification, URL);
+    expect(outcome).toEqual({ kind: 'accepted' });
+    expect(mails[0]!.to).toEqual(to);
+    expect(mails[0]!.mail.to?.map(({ address }) => address)).toEqual(to);
+    expect(mails[0]!.mail.text).toContain('2 notifications were held back & <b>more</b>.');
+    expect(mails[0]!.mail.html).toContain('2 notifications were held back &amp; &lt;b&gt;more&lt;/b&gt;.');
+  });
+
   test('has the same Message-ID on every try, and replies refer to the first one', async () => {
     const { channel, mails, at } = await mailServer();
     await channel.send(email(at), delivery({ id: 'd-1' }), group(), URL);
@@ -148,6 +163,77 @@ describe('a mail through a real server', () => {
       ['me', 'p$ss#1'],
       ['me', 'canary'],
     ]);
+  });
+
+  test('logs in with XOAUTH2, also with a token that was replaced', async () => {
+    const seen: unknown[] = [];
+    const { channel, at } = await mailServer({
+      authOptional: false,
+      allowInsecureAuth: true,
+      authMethods: ['XOAUTH2'],
+      onAuth({ method, username, accessToken }, _session, done) {
+        seen.push([method, username, accessToken]);
+        done(null, { user: username });
+      },
+    });
+    for (const token of ['first', 'second']) {
+      const integration = email({ ...at, username: 'me', oauth2: { accessToken: secret(token) } });
+      expect((await channel.send(integration, delivery(), group(), URL)).kind).toBe('accepted');
+    }
+    expect(seen).toEqual([
+      ['XOAUTH2', 'me', 'first'],
+      ['XOAUTH2', 'me', 'second'],
+    ]);
+  });
+
+  test('is signed with DKIM by the key of the domain', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const { channel, mails, at } = await mailServer();
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const dkim = { domain: 'example.com', selector: 'watch', privateKey: secret(pem) };
+    expect((await channel.send(email({ ...at, dkim }), delivery(), group(), URL)).kind).toBe('accepted');
+    const { raw } = mails[0]!;
+    const value = /^DKIM-Signature: ((?:.*\r\n[ \t])*.*)\r\n/m.exec(raw)![1]!;
+    expect(value).toMatch(/d=example\.com/);
+    expect(value).toMatch(/s=watch/);
+    // The body's hash is signed, and the body is what arrived (RFC 6376, 3.7; relaxed).
+    const body = raw.slice(raw.indexOf('\r\n\r\n') + 4);
+    const relaxed = `${body
+      .replace(/[ \t]+(?=\r\n)/g, '')
+      .replace(/[ \t]+/g, ' ')
+      .replace(/(\r\n)*$/, '')}\r\n`;
+    const hash = createHash('sha256').update(Buffer.from(relaxed, 'latin1')).digest('base64');
+    expect(/bh=([^;]+)/.exec(value)![1]!.replace(/\s/g, '')).toBe(hash);
+    const names = /[ ;\t\n]h=([^;]+)/.exec(value)![1]!.replace(/\s/g, '').split(':');
+    const headers = raw.slice(0, raw.indexOf('\r\n\r\n') + 2);
+    const canonical = (name: string, text: string) =>
+      `${name.toLowerCase()}:${text.replace(/\s+/g, ' ').trim()}`;
+    // A name without a header is signed as well, so that nobody can add one.
+    const signed = names.flatMap((name) => {
+      const found = new RegExp(`^${name}:((?:.*\\r\\n[ \\t])*.*)\\r\\n`, 'im').exec(headers);
+      return found ? [`${canonical(name, found[1]!)}\r\n`] : [];
+    });
+    const signature = /[ ;\t\n]b=([^;]+)/.exec(value)![1]!.replace(/\s/g, '');
+    const own = canonical('dkim-signature', value.replace(/([ ;\t\n]b=)[^;]+/, '$1'));
+    const verifier = createVerify('RSA-SHA256').update(Buffer.from(signed.join('') + own, 'latin1'));
+    expect(verifier.verify(publicKey, signature, 'base64')).toBe(true);
+  });
+
+  test('has the headers of its templates, and its own win', async () => {
+    const { channel, mails, at } = await mailServer();
+    const liquid = (text: string) => compileTemplate(text, 'text', SAMPLE_VARIABLES);
+    const templates = {
+      subject: liquid('{{ status }}'),
+      headers: { 'X-Team': liquid('loc'), 'X-Broken': liquid('{{ commonLabels.nobody }}') },
+    };
+    expect(await channel.send(email({ ...at, templates }), delivery(), group(), URL)).toEqual({
+      kind: 'accepted',
+      templateError: expect.stringContaining('The template X-Broken failed'),
+    });
+    const [{ mail }] = mails as [Received];
+    expect(mail.subject).toBe('firing');
+    expect(mail.headers).toContainEqual(expect.objectContaining({ key: 'x-team', value: 'loc' }));
+    expect(mail.headers.map(({ key }) => key)).toContain('auto-submitted');
   });
 
   test('is not sent in the clear where TLS is required', async () => {

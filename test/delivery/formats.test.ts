@@ -57,6 +57,47 @@ describe('the alertmanager format', () => {
     expect(body.alerts[0]).toMatchObject({ status: 'resolved', endsAt: '2026-07-02T12:00:00.000000Z' });
   });
 
+  test('says of a summary that it is one, with its counts', () => {
+    const summary = {
+      fromUs: NOW_US - 1_440 * MINUTE_US,
+      toUs: NOW_US - 400 * MINUTE_US,
+      events: 312,
+      alerts: 240,
+      firing: 12,
+      kinds: [{ alertname: 'FlightFailed', events: 312, alerts: 240, firing: 12 }],
+    };
+    const one = alert({ events: [], eventsTotal: 40, eventsOmitted: 40 });
+    const groupLabels = { summary: 'catching-up' };
+    const body = alertmanagerBody(
+      group({ alerts: [one], truncatedAlerts: 239, groupLabels, summary }),
+      URL,
+      0,
+    );
+    expect(body).toMatchObject({
+      status: 'firing',
+      truncatedAlerts: 239,
+      groupLabels,
+      commonAnnotations: { summary: 'Caught up: 312 events of 240 alerts, 12 still open' },
+      alerts: [{ events: [], events_total: 40, events_omitted: 40 }],
+    });
+    expect(body.catching_up).toEqual({
+      from: '2026-07-01T12:00:00.000000Z',
+      to: '2026-07-02T05:20:00.000000Z',
+      events: 312,
+      alerts: 240,
+      firing: 12,
+      kinds: summary.kinds,
+    });
+    expect(alertmanagerBody(group(), URL, 0)).not.toHaveProperty('catching_up');
+  });
+
+  test('says which part of a big notification it is, and what else there is to know', () => {
+    const notification = group({ part: { number: 2, of: 3 }, notices: ['1 notification was held back.'] });
+    const body = alertmanagerBody(notification, 'http://x', 0);
+    expect(body).toMatchObject({ part: 2, parts: 3, notices: ['1 notification was held back.'] });
+    expect(alertmanagerBody(group(), 'http://x', 0)).not.toHaveProperty('parts');
+  });
+
   test('common labels are those that all alerts share with the same value', () => {
     const other = alert({
       labels: { ...alert().labels, bird: 'Sync', extra: 'x' },

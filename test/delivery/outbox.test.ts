@@ -12,6 +12,7 @@ import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Delivery, Store } from '../../src/store/store.ts';
 import type { HttpRequest, HttpResponse } from '../../src/transport.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
+import { NO_SERVICES } from './no-services.ts';
 import { alert, delivery, email, failedFlight, group, NOW_US, webhook } from './samples.ts';
 
 const cleanups: (() => Promise<void>)[] = [];
@@ -69,7 +70,7 @@ const receiverOf = (name: string): Receiver => ({ name, integrations: [webhook()
 /** The stage over channels that do as `send` says. */
 function stage(
   { store, clock, told }: World,
-  channels: Send | Channels,
+  channels: Send | Pick<Channels, 'webhook' | 'email'>,
   receivers: readonly Receiver[] = [OPS],
 ) {
   const channel = (send: Send) => ({
@@ -80,7 +81,9 @@ function stage(
     store,
     receivers,
     channels:
-      typeof channels === 'function' ? { webhook: channel(channels), email: channel(channels) } : channels,
+      typeof channels === 'function'
+        ? { ...NO_SERVICES, webhook: channel(channels), email: channel(channels) }
+        : { ...NO_SERVICES, ...channels },
     clock,
     random: () => 0.5,
     report: (happening) => told.push(happening),
@@ -408,6 +411,54 @@ describe('the stage', () => {
     ] as const) {
       expect(await home.stateOf(id)).toMatchObject({ state: 'suppressed', lastError: reason });
     }
+  });
+
+  test('a template that failed is told once, with the message that went without it', async () => {
+    const home = await world();
+    await home.queue({ id: 'd-1' });
+    let tries = 0;
+    start(
+      stage(home, async () => {
+        tries += 1;
+        if (tries === 1) return { kind: 'failed', reason: 'unavailable', error: 'busy' };
+        return { kind: 'accepted', templateError: 'The template text failed: x' };
+      }),
+    );
+    await home.clock.advance(5_000);
+    expect(await home.stateOf('d-1')).toMatchObject({
+      state: 'delivered',
+      lastError: 'The template text failed: x',
+    });
+    expect(home.told.filter(({ what }) => what === 'template_failed')).toEqual([
+      {
+        what: 'template_failed',
+        receiver: 'ops',
+        integration: 'webhook',
+        error: 'The template text failed: x',
+      },
+    ]);
+  });
+
+  test('every kind of integration has its own channel', async () => {
+    const home = await world();
+    const sent: string[] = [];
+    const channelOf = (kind: string) => ({
+      send: async (integration: { readonly kind: string }) => {
+        sent.push(`${integration.kind} by ${kind}`);
+        return accepted;
+      },
+      close: async () => {},
+      repeat: async () => accepted,
+    });
+    const kinds = ['webhook', 'email', 'slack', 'msteamsv2', 'pagerduty', 'alertmanager'] as const;
+    const integrations = kinds.map((kind) => ({ ...webhook(), kind })) as unknown as Receiver['integrations'];
+    const channels = Object.fromEntries(kinds.map((kind) => [kind, channelOf(kind)])) as unknown as Channels;
+    await home.queue(
+      ...kinds.map((kind, position) => ({ id: kind, integration: kind, position, lane: kind })),
+    );
+    start(stage(home, channels, [{ name: 'ops', integrations }]));
+    await home.clock.advance(10);
+    expect(sent.sort()).toEqual(kinds.map((kind) => `${kind} by ${kind}`).sort());
   });
 
   test('a webhook that moved behind a new email in the configuration still gets its messages', async () => {

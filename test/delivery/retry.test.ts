@@ -79,6 +79,7 @@ describe('the end of a try', () => {
     expect(settlement).toEqual({
       id: 'd-1',
       state: 'ambiguous',
+      failed: true,
       nextAttemptAtUs: NOW_US + 500_000,
       lastError: 'no answer',
     });

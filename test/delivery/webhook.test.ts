@@ -6,6 +6,8 @@ import type { WebhookIntegration } from '../../src/config/config.ts';
 import { openWebhookChannel } from '../../src/delivery/channels/webhook.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { secret } from '../../src/secret.ts';
+import { compileTemplate } from '../../src/templates/liquid.ts';
+import { SAMPLE_VARIABLES } from '../../src/templates/variables.ts';
 import { type HttpRequest, type HttpResponse, openTransport, type Transport } from '../../src/transport.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { alert, delivery, failedFlight, forward, group, NOW_US, webhook } from './samples.ts';
@@ -114,6 +116,49 @@ describe('what a webhook is sent', () => {
     expect(verifier.verify(body!, headers)).toMatchObject({ receiver: 'öps' });
     expect(() => verifier.verify(`${body} `, headers)).toThrow('No matching signature found');
     expect(() => verifier.verify(body!, { ...headers, 'webhook-id': 'd-2' })).toThrow();
+  });
+
+  test('is signed with both secrets while one is replaced, and each of them alone verifies it', async () => {
+    const { channel, requests } = receiver({});
+    const [old, fresh] = ['b2xkIGtleSBvZiB0aGUgaG9vaw==', 'bmV3IGtleSBvZiB0aGUgaG9vaw=='];
+    await channel.send(
+      webhook({ secret: secret(fresh), previousSecret: secret(old) }),
+      delivery(),
+      group(),
+      '',
+    );
+    const { headers, body } = requests[0]!;
+    expect(headers['webhook-signature']!.split(' ')).toEqual([
+      expect.stringMatching(/^v1,/),
+      expect.stringMatching(/^v1,/),
+    ]);
+    vi.useFakeTimers({ now: NOW_US / 1000, toFake: ['Date'] });
+    for (const key of [old, fresh]) expect(new Webhook(key).verify(body!, headers)).toBeDefined();
+    expect(() => new Webhook('b3RoZXI=').verify(body!, headers)).toThrow();
+  });
+
+  test('is the JSON of its template', async () => {
+    const { channel, requests } = receiver({});
+    const template = compileTemplate('{"t":"{{ message }}","n":{{ alerts.size }}}', 'json', SAMPLE_VARIABLES);
+    const hostile = group({ alerts: [alert({ events: [failedFlight(1, { message: '"},{"\\ <b>' })] })] });
+    const outcome = await channel.send(webhook({ format: 'template', template }), delivery(), hostile, '');
+    expect(outcome).toEqual({ kind: 'accepted' });
+    expect(requests[0]!.headers['content-type']).toBe('application/json');
+    expect(JSON.parse(requests[0]!.body!)).toEqual({ t: '"},{"\\ <b>', n: 1 });
+  });
+
+  test("is Alertmanager's body with a note where its template fails", async () => {
+    const { channel, requests } = receiver({});
+    const template = compileTemplate('{"t":"{{ commonLabels.nobody }}"}', 'json', SAMPLE_VARIABLES);
+    const outcome = await channel.send(webhook({ format: 'template', template }), delivery(), group(), '');
+    expect(outcome).toMatchObject({
+      kind: 'accepted',
+      templateError: expect.stringContaining('body failed'),
+    });
+    expect(JSON.parse(requests[0]!.body!)).toMatchObject({
+      version: '4',
+      notices: [expect.stringContaining('The built-in text stands in its place.')],
+    });
   });
 
   test('credentials of the URL go into a header', async () => {

@@ -9,6 +9,8 @@ export type Outcome =
       readonly kind: 'accepted';
       /** What was not perfect about it. */
       readonly note?: string;
+      /** Why a template of the integration could not be used: the built-in message was sent in its place. */
+      readonly templateError?: string;
     }
   /** Certainly not accepted, and the same message may be accepted later. */
   | {
@@ -24,6 +26,9 @@ export type Outcome =
   | { readonly kind: 'refused'; readonly reason: FailureReason; readonly error: string }
   /** There is nothing to send, now or ever. */
   | { readonly kind: 'nothing'; readonly why: string };
+
+/** Why an integration that is for groups does not take single events. */
+export const ONLY_CLOUDEVENTS = 'single events are forwarded to webhooks with format cloudevents only';
 
 /** One way out of the house, for every integration of its kind. */
 export interface Channel<I extends Integration> {

@@ -7,13 +7,13 @@ import { createTransport, type NodemailerError, type SendMailOptions } from 'nod
 import type { Clock } from '../../clock.ts';
 import type { EmailIntegration } from '../../config/config.ts';
 import { plainText } from '../../plain-text.ts';
-import { mailSubject, threadHeaders } from '../formats/email-headers.ts';
-import { emailHtml } from '../formats/email-html.ts';
-import { emailText } from '../formats/email-text.ts';
-import { mailView } from '../formats/email-view.ts';
-import type { Channel, Outcome } from './channel.ts';
+import { threadHeaders } from '../formats/email-headers.ts';
+import { mailMessage } from '../formats/mail-message.ts';
+import { type Channel, ONLY_CLOUDEVENTS, type Outcome } from './channel.ts';
 
 const CONNECTIONS = 5;
+/** Of logins that are kept connected. */
+const MAX_POOLS = 32;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** Without a byte from the server; servers may think for a while about the end of a message. */
 const SILENCE_TIMEOUT_MS = 60_000;
@@ -34,14 +34,25 @@ export function openEmailChannel(options: {
 
   function poolOf(integration: EmailIntegration): Pool {
     const { smarthost, requireTls, username, hello, tlsInsecureSkipVerify } = integration;
-    const password = integration.password?.reveal() ?? '';
-    const key = JSON.stringify([smarthost, requireTls, username, password, hello, tlsInsecureSkipVerify]);
+    const login = smtpLogin(integration);
+    const dkim = dkimOf(integration);
+    const own = [login, hello, tlsInsecureSkipVerify, dkim];
+    const key = JSON.stringify([smarthost, requireTls, username, ...own]);
     let pool = pools.get(key);
     if (!pool) {
-      pool = openPool(integration, password);
+      pool = openPool(integration, login, dkim);
       pools.set(key, pool);
+      dropOldPool();
     }
     return pool;
+  }
+
+  /** A login that changes leaves a pool behind that is not asked again. What it has under way it ends. */
+  function dropOldPool(): void {
+    const [oldest] = pools;
+    if (pools.size <= MAX_POOLS || !oldest) return;
+    pools.delete(oldest[0]);
+    oldest[1].close();
   }
 
   function remember(deliveryId: string, recipients: readonly string[]): void {
@@ -54,27 +65,28 @@ export function openEmailChannel(options: {
   return {
     async send(integration, delivery, notification, externalUrl) {
       if (notification.kind === 'forward') {
-        return {
-          kind: 'nothing',
-          why: 'single events are forwarded to webhooks with format cloudevents only',
-        };
+        return { kind: 'nothing', why: ONLY_CLOUDEVENTS };
       }
-      const view = mailView(notification, externalUrl);
+      const { subject, text, html, headers, templateError } = mailMessage(
+        notification,
+        externalUrl,
+        integration.templates,
+      );
       const pool = poolOf(integration);
       const to = remaining.get(delivery.id);
       const abort = new AbortController();
       let isSent = false;
       const mail: Mail = {
         from: integration.from,
-        to: [...integration.to],
+        to: [...(notification.to ?? integration.to)],
         ...(to && { envelope: { from: integration.from, to: [...to] } }),
         ...threadHeaders(notification, delivery, externalUrl),
-        subject: mailSubject(notification),
+        subject,
         date: new Date(clock.nowUs() / 1000),
         xMailer: `nestwatch/${version}`,
-        headers: { 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
-        text: emailText(view),
-        html: emailHtml(view),
+        headers: { ...headers, 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+        text,
+        html,
         signal: abort.signal,
         whenSent() {
           isSent = true;
@@ -88,7 +100,8 @@ export function openEmailChannel(options: {
           delivery.id,
           deferred.flatMap((error) => error.recipient ?? []),
         );
-        return partly(rejectedErrors, deferred);
+        const outcome = partly(rejectedErrors, deferred);
+        return outcome.kind === 'accepted' && templateError ? { ...outcome, templateError } : outcome;
       } catch (error) {
         return failed(error, isSent);
       } finally {
@@ -110,8 +123,33 @@ interface Mail extends SendMailOptions {
   readonly whenSent: () => void;
 }
 
-function openPool(integration: EmailIntegration, password: string) {
-  const { smarthost, requireTls, username, hello, tlsInsecureSkipVerify } = integration;
+type Login = ReturnType<typeof smtpLogin>;
+type Dkim = ReturnType<typeof dkimOf>;
+
+/** How to log in: with a password, with XOAUTH2, or not at all. */
+export function smtpLogin({ username, password, oauth2 }: EmailIntegration) {
+  if (!username) return undefined;
+  if (!oauth2) return { user: username, pass: password?.reveal() ?? '' };
+  if ('accessToken' in oauth2) {
+    return { type: 'OAuth2' as const, user: username, accessToken: oauth2.accessToken.reveal() };
+  }
+  return {
+    type: 'OAuth2' as const,
+    user: username,
+    clientId: oauth2.clientId,
+    clientSecret: oauth2.clientSecret.reveal(),
+    refreshToken: oauth2.refreshToken.reveal(),
+    accessUrl: oauth2.tokenUrl,
+  };
+}
+
+function dkimOf({ dkim }: EmailIntegration) {
+  if (!dkim) return undefined;
+  return { domainName: dkim.domain, keySelector: dkim.selector, privateKey: dkim.privateKey.reveal() };
+}
+
+function openPool(integration: EmailIntegration, login: Login, dkim: Dkim) {
+  const { smarthost, requireTls, hello, tlsInsecureSkipVerify } = integration;
   const secure = smarthost.port === 465;
   const pool = createTransport({
     pool: true,
@@ -127,7 +165,8 @@ function openPool(integration: EmailIntegration, password: string) {
     tls: { rejectUnauthorized: !tlsInsecureSkipVerify && (requireTls || secure) },
     opportunisticTLS: !requireTls,
     ...(hello && { name: hello }),
-    ...(username && { auth: { user: username, pass: password } }),
+    ...(login && { auth: login }),
+    ...(dkim && { dkim }),
     connectionTimeout: CONNECT_TIMEOUT_MS,
     greetingTimeout: CONNECT_TIMEOUT_MS,
     dnsTimeout: CONNECT_TIMEOUT_MS,

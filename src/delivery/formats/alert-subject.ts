@@ -8,14 +8,15 @@ export type GroupNotification = Extract<Notification, { kind: 'group' }>;
 
 export const NAME_CODE_POINTS = 80;
 
-/** What the alert is about: the Bird, the entity or the region. */
+/** What the alert is about: the Bird, the entity, the receiver or the region. */
 export function subjectOf({ labels }: NotifiedAlert): string {
-  const { bird, bird_id, entity_name, entity_type, entity_id, region } = labels;
+  const { bird, bird_id, entity_name, entity_type, entity_id, receiver, integration, region } = labels;
   const name =
     bird ||
     entity_name ||
     (bird_id && `Bird ${bird_id}`) ||
     (entity_id && `${entity_type ?? 'entity'} ${entity_id}`) ||
+    (receiver && integration && `${receiver} (${integration})`) ||
     (region && regionName(region)) ||
     'nestwatch';
   return plainText(name, NAME_CODE_POINTS);
@@ -34,8 +35,9 @@ export function placeOf(labels: Labels, only: NotifiedAlert | undefined): string
     .join(' · ');
 }
 
+/** `all` is no region: what concerns nestwatch itself. */
 export function regionName(region: string): string {
-  return plainText(region, NAME_CODE_POINTS).toUpperCase();
+  return region === 'all' ? 'all regions' : plainText(region, NAME_CODE_POINTS).toUpperCase();
 }
 
 function since(startsAtUs: number, endsAtUs: number, nowUs: number): string {

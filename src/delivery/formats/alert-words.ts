@@ -48,6 +48,18 @@ const WORDS: ReadonlyMap<string, Words> = new Map(
       still: 'Entries still missing',
       resolved: 'Nothing missing any more',
     },
+    FlightStuck: { firing: 'Flight stuck', still: 'Flight still stuck', resolved: 'No longer stuck' },
+    BirdStale: { firing: 'No Flight in time', still: 'Still no Flight', resolved: 'A Flight started again' },
+    SchemaDrift: {
+      firing: 'Entries unreadable',
+      still: 'Entries still unreadable',
+      resolved: 'No more unreadable entries',
+    },
+    DeliveryFailing: {
+      firing: 'Receiver not reached',
+      still: 'Receiver still not reached',
+      resolved: 'Receiver reached again',
+    },
   }),
 );
 

@@ -1,5 +1,6 @@
 import type { Labels } from '../../alerts/alert.ts';
 import type { NotifiedAlert } from '../../alerts/group.ts';
+import { type Summary, summaryTitle } from '../../alerts/summary.ts';
 import { type EventJson, eventJson } from '../../event-json.ts';
 import { formatInstant } from '../../instant.ts';
 import type { GroupNotification } from './alert-subject.ts';
@@ -16,6 +17,23 @@ export interface AlertmanagerBody {
   readonly commonAnnotations: Labels;
   readonly externalURL: string;
   readonly alerts: readonly AlertJson[];
+  /** Of a notification that is told in several parts: which one this is, from 1, and of how many. */
+  readonly part?: number;
+  readonly parts?: number;
+  /** What else people should know, a sentence each. */
+  readonly notices?: readonly string[];
+  /** Only of a summary of old news: its alerts list no events, which are counted here. */
+  readonly catching_up?: CatchingUpJson;
+}
+
+export interface CatchingUpJson {
+  /** When the first and the last event occurred. */
+  readonly from: string;
+  readonly to: string;
+  readonly events: number;
+  readonly alerts: number;
+  readonly firing: number;
+  readonly kinds: Summary['kinds'];
 }
 
 export interface AlertJson {
@@ -49,9 +67,15 @@ export function alertmanagerBody(
     receiver: notification.receiver,
     groupLabels: notification.groupLabels,
     commonLabels: common(alerts.map((alert) => alert.labels)),
-    commonAnnotations: common(alerts.map((alert) => alert.annotations)),
+    commonAnnotations: {
+      ...common(alerts.map((alert) => alert.annotations)),
+      ...(notification.summary && { summary: summaryTitle(notification.summary) }),
+    },
     externalURL: externalUrl,
     alerts: alerts.map((alert) => alertJson(alert, externalUrl)),
+    ...(notification.part && { part: notification.part.number, parts: notification.part.of }),
+    ...(notification.notices && { notices: notification.notices }),
+    ...(notification.summary && { catching_up: catchingUpJson(notification.summary) }),
   };
 }
 
@@ -68,6 +92,10 @@ function alertJson(alert: NotifiedAlert, externalUrl: string): AlertJson {
     events_total: alert.eventsTotal,
     events_omitted: alert.eventsOmitted,
   };
+}
+
+function catchingUpJson({ fromUs, toUs, ...counts }: Summary): CatchingUpJson {
+  return { from: formatInstant(fromUs), to: formatInstant(toUs), ...counts };
 }
 
 /** The pairs that all sets share. */

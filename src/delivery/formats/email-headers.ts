@@ -1,6 +1,7 @@
 /** What makes mails of one group a thread: a constant subject, and ids that anyone can derive again. */
 import { createHash } from 'node:crypto';
 import type { Labels } from '../../alerts/alert.ts';
+import { summaryTitle } from '../../alerts/summary.ts';
 import { plainText } from '../../plain-text.ts';
 import type { Delivery } from '../../store/store.ts';
 import { type GroupNotification, regionName } from './alert-subject.ts';
@@ -13,7 +14,9 @@ const PLACE_LABELS = new Set(['alertname', 'region', 'nest', 'nest_id', 'bird', 
  * `[nestwatch] EU · Marketing / Translate blog: FlightFailed`, from the group's labels alone, because everything else
  * may change from one mail of the group to the next; `Re: ` on all but the first.
  */
-export function mailSubject({ groupLabels, threadPosition }: GroupNotification): string {
+export function mailSubject({ groupLabels, threadPosition, summary }: GroupNotification): string {
+  // A summary is the only one of its thread.
+  if (summary) return `[nestwatch] ${summaryTitle(summary)}`;
   const place = placeOf(groupLabels);
   const others = Object.entries(groupLabels)
     .filter(([name, value]) => !PLACE_LABELS.has(name) && value !== '')

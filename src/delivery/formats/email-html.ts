@@ -23,6 +23,7 @@ export function emailHtml(view: MailView): string {
     `<div class="card" style="background:#ffffff;border:1px solid #e4e7ec;border-left:6px solid ${COLOURS[view.tone]};border-radius:8px;padding:20px">`,
     `<h1 class="${view.tone}" style="margin:0;font-size:20px;line-height:1.3;color:${COLOURS[view.tone]}">${escapeHtml(view.headline)}</h1>`,
     `<p class="quiet" style="margin:6px 0 0;color:#475467">${escapeHtml(view.context)}</p>`,
+    ...view.notices.map((one) => `<p style="margin:12px 0 0">${escapeHtml(one)}</p>`),
     ...messageHtml(view),
     ...detailsHtml(view),
   ].join('\n');

@@ -6,7 +6,15 @@ import { fitting, MAX_CLUSTERS, MAX_EVENTS, MAX_PART_BYTES } from './fitting.ts'
 export function emailText(view: MailView): string {
   const message = view.message.map((line) => `    ${line}`);
   const details = view.details.map(([name, value]) => `${name}: ${value}`);
-  const head = [view.headline, view.context, '', ...paragraph(message), ...paragraph(details)].join('\n');
+  const notices = paragraph(view.notices);
+  const head = [
+    view.headline,
+    view.context,
+    '',
+    ...notices,
+    ...paragraph(message),
+    ...paragraph(details),
+  ].join('\n');
   const tail = [
     ...paragraph(view.links.map(({ text, url }) => `${text}: ${url}`)),
     '-- ',

@@ -4,6 +4,7 @@
  */
 import type { Event } from '../../alerts/event.ts';
 import type { FlushReason, NotifiedAlert } from '../../alerts/group.ts';
+import { summaryTitle } from '../../alerts/summary.ts';
 import { plainText } from '../../plain-text.ts';
 import {
   commonLabels,
@@ -23,7 +24,7 @@ import {
   toneOf,
 } from './email-clusters.ts';
 import { linkable, plainLines } from './encode.ts';
-import { timeOfDay } from './human-time.ts';
+import { dayAndTime, timeOfDay } from './human-time.ts';
 
 export interface MailView {
   readonly tone: Tone;
@@ -44,6 +45,8 @@ export interface MailView {
   /** New ones that are not listed. */
   readonly eventsMore: number;
   readonly eventsTitle: string;
+  /** What else people should know, a sentence each. */
+  readonly notices: readonly string[];
   readonly links: readonly { readonly text: string; readonly url: string }[];
   readonly footer: string;
 }
@@ -58,6 +61,7 @@ export interface EventLine {
 }
 
 const MESSAGE_LINES = 12;
+const NOTICE_CODE_POINTS = 500;
 /** Reasons for a notification that tell nothing of another kind than the one before. */
 const GOES_ON = new Set<FlushReason>(['new_events', 'repeat']);
 const OWN_ANNOTATIONS = new Set(['summary', 'description', 'runbook_url', 'resolved_by']);
@@ -67,10 +71,10 @@ const OWN_LABELS = new Set([
 ]);
 
 export function mailView(notification: GroupNotification, externalUrl: string): MailView {
-  const { alerts, createdAtUs } = notification;
+  const { alerts, createdAtUs, summary } = notification;
   const [first] = alerts;
-  const only =
-    alerts.length === 1 && notification.firingTotal + notification.resolvedTotal <= 1 ? first : undefined;
+  const isOne = alerts.length === 1 && notification.firingTotal + notification.resolvedTotal <= 1;
+  const only = isOne && !summary ? first : undefined;
   const events = newEvents(alerts);
   const counted = events.length + alerts.reduce((count, alert) => count + alert.eventsOmitted, 0);
   // A single new event of the only alert is the message already.
@@ -79,10 +83,12 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
     tone: toneOf(alerts),
     headline: only
       ? `${stateWords(only, GOES_ON.has(notification.reason))}: ${subjectOf(only)}`
-      : headlineOf(notification),
+      : summary
+        ? summaryTitle(summary)
+        : headlineOf(notification),
     context: [
       placeOf(commonLabels(alerts), only),
-      sinceOf(alerts, createdAtUs),
+      summary ? `${dayAndTime(summary.fromUs)} to ${dayAndTime(summary.toUs)}` : sinceOf(alerts, createdAtUs),
       ...(only && only.eventsTotal > 1 ? [`${only.eventsTotal} events`] : []),
       ...(notification.reason === 'repeat' ? ['reminder'] : []),
     ]
@@ -94,9 +100,10 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
     clusters: only ? [] : clustersOf(notification),
     alertsMore: notification.truncatedAlerts,
     events: eventLines(listed, createdAtUs, only === undefined),
-    eventsMore: only && counted <= 1 ? 0 : counted - events.length,
+    eventsMore: summary || (only && counted <= 1) ? 0 : counted - events.length,
     eventsTitle: notification.threadPosition > 0 ? 'New since the last mail' : 'Events',
-    links: linksOf(alerts, externalUrl),
+    notices: (notification.notices ?? []).map((one) => plainText(one, NOTICE_CODE_POINTS)),
+    links: linksOf(notification, externalUrl),
     footer: `Sent by nestwatch to receiver ${plainText(notification.receiver, NAME_CODE_POINTS)}.`,
   };
 }
@@ -168,11 +175,16 @@ function newEvents(alerts: readonly NotifiedAlert[]): Event[] {
   return [...byKey.values()].sort((a, b) => b.occurredAtUs - a.occurredAtUs);
 }
 
-function linksOf(alerts: readonly NotifiedAlert[], externalUrl: string): { text: string; url: string }[] {
+function linksOf(
+  { alerts, acknowledgeUrl }: GroupNotification,
+  externalUrl: string,
+): { text: string; url: string }[] {
+  const acknowledge = linkable(acknowledgeUrl ?? '');
   const runbooks = new Set(alerts.map((alert) => linkable(alert.annotations.runbook_url ?? '')));
   const page = linkable(`${externalUrl}/`);
   return [
     ...(page ? [{ text: 'Open nestwatch', url: page }] : []),
+    ...(acknowledge ? [{ text: 'Acknowledge', url: acknowledge }] : []),
     ...[...runbooks].flatMap((url) => (url ? [{ text: 'Runbook', url }] : [])).slice(0, 3),
   ];
 }

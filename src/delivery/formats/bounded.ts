@@ -1,0 +1,46 @@
+/** Keeps texts and lists inside the limits of the services that take them. */
+
+/**
+ * The text with every code point written by `write`, cut so that the result has at most `maxUnits` UTF-16 units: no
+ * escape and no surrogate pair is torn, and `…` stands where something is missing.
+ */
+export function escapedWithin(text: string, maxUnits: number, write: (codePoint: string) => string): string {
+  let written = '';
+  /** What still leaves room for the `…`. */
+  let safe = '';
+  for (const point of text) {
+    const next = written + write(point);
+    if (next.length > maxUnits) return `${safe}…`;
+    written = next;
+    if (written.length < maxUnits) safe = written;
+  }
+  return written;
+}
+
+export function within(text: string, maxUnits: number): string {
+  return text.length <= maxUnits ? text : escapedWithin(text, maxUnits, (point) => point);
+}
+
+/**
+ * As many of the first items as fit into a number of items and of bytes as JSON, one of each kept for `rest`, which
+ * says how many are left out and stands last.
+ */
+export function listWithin<T>(
+  items: readonly T[],
+  maxItems: number,
+  maxBytes: number,
+  rest: (count: number) => T,
+): T[] {
+  const sizeOf = (item: T) => Buffer.byteLength(JSON.stringify(item)) + 1;
+  const all = items.map(sizeOf).reduce((sum, size) => sum + size, 0);
+  if (items.length <= maxItems && all <= maxBytes) return [...items];
+  let bytes = sizeOf(rest(items.length));
+  const kept: T[] = [];
+  for (const item of items.slice(0, maxItems - 1)) {
+    const size = sizeOf(item);
+    if (bytes + size > maxBytes) break;
+    kept.push(item);
+    bytes += size;
+  }
+  return [...kept, rest(items.length - kept.length)];
+}

@@ -1,0 +1,110 @@
+/**
+ * An event for PagerDuty's Events API v2 (https://developer.pagerduty.com/docs/events-api-v2/trigger-events/). A group
+ * is one incident: its `dedup_key` is made of the group's key as Alertmanager makes it, so that a team which changes
+ * over keeps its incidents apart in the same way.
+ */
+import { createHash } from 'node:crypto';
+import type { NotifiedAlert } from '../../alerts/group.ts';
+import { plainText } from '../../plain-text.ts';
+import { type GroupNotification, placeWithin } from './alert-subject.ts';
+import { stateWords } from './alert-words.ts';
+import { listWithin, within } from './bounded.ts';
+import { messageOf } from './email-clusters.ts';
+import { mailView } from './email-view.ts';
+
+export const PAGERDUTY_LIMITS = { summary: 1_024, source: 255, bytes: 512_000 } as const;
+/** Of the listed alerts: much less than the limit of an event, and enough to read. */
+const ALERTS_BYTES = 60_000;
+const LISTED_ALERTS = 100;
+const MESSAGE_CODE_POINTS = 500;
+
+export type PagerdutySeverity = 'critical' | 'error' | 'warning' | 'info';
+
+export interface PagerdutyEvent {
+  readonly routing_key: string;
+  readonly event_action: 'trigger' | 'resolve';
+  readonly dedup_key: string;
+  readonly client: 'nestwatch';
+  readonly client_url: string;
+  readonly payload: {
+    readonly summary: string;
+    readonly source: string;
+    readonly severity: PagerdutySeverity;
+    readonly timestamp: string;
+    readonly component?: string;
+    readonly group?: string;
+    readonly class?: string;
+    readonly custom_details: Readonly<Record<string, string | number | readonly string[]>>;
+  };
+  readonly links: readonly { readonly href: string; readonly text: string }[];
+}
+
+export interface PagerdutyStyle {
+  readonly routingKey: string;
+  /** In place of the alerts' own. */
+  readonly severity: PagerdutySeverity | null;
+}
+
+export function pagerdutyEvent(
+  notification: GroupNotification,
+  externalUrl: string,
+  { routingKey, severity }: PagerdutyStyle,
+  description?: string,
+  notes: readonly string[] = [],
+): PagerdutyEvent {
+  const view = mailView(notification, externalUrl);
+  const { alerts, groupLabels: labels } = notification;
+  const summary = description?.trim() || `${view.headline} · ${view.context}`;
+  const named = (value: string | undefined) => (value ? plainText(value, 200) : undefined);
+  const [component, group, kind] = [named(labels.bird), named(labels.nest), named(labels.alertname)];
+  const notices = [...view.notices, ...notes];
+  return {
+    routing_key: routingKey,
+    event_action: notification.status === 'resolved' ? 'resolve' : 'trigger',
+    dedup_key: createHash('sha256').update(notification.groupKey).digest('hex'),
+    client: 'nestwatch',
+    client_url: externalUrl,
+    payload: {
+      summary: within(plainText(summary, PAGERDUTY_LIMITS.summary), PAGERDUTY_LIMITS.summary),
+      source: within(URL.parse(externalUrl)?.host || 'nestwatch', PAGERDUTY_LIMITS.source),
+      severity: severity ?? severityOf(alerts),
+      timestamp: new Date(notification.createdAtUs / 1000).toISOString(),
+      ...(component && { component }),
+      ...(group && { group }),
+      ...(kind && { class: kind }),
+      custom_details: {
+        firing: notification.firingTotal,
+        resolved: notification.resolvedTotal,
+        ...(notices.length > 0 && { notices }),
+        alerts: listWithin(alerts.map(lineOf), LISTED_ALERTS, ALERTS_BYTES, (count) => `… and ${count} more`),
+        ...(notification.truncatedAlerts > 0 && { alerts_not_listed: notification.truncatedAlerts }),
+      },
+    },
+    links: view.links.map(({ text, url }) => ({ href: url, text })),
+  };
+}
+
+function lineOf(alert: NotifiedAlert): string {
+  const message = plainText(messageOf(alert) || alert.annotations.summary || '', MESSAGE_CODE_POINTS);
+  const head = `${stateWords(alert, false)}: ${placeWithin(alert, {})}`;
+  return message ? `${head}: ${message}` : head;
+}
+
+const RANKS: readonly PagerdutySeverity[] = ['info', 'warning', 'error', 'critical'];
+const SEVERITIES: ReadonlyMap<string, PagerdutySeverity> = new Map([
+  ['critical', 'critical'],
+  ['page', 'critical'],
+  ['error', 'error'],
+  ['warning', 'warning'],
+  ['info', 'info'],
+  ['none', 'info'],
+]);
+
+/** The worst of the open alerts; names that PagerDuty does not know are errors, as in Alertmanager. */
+function severityOf(alerts: readonly NotifiedAlert[]): PagerdutySeverity {
+  const open = alerts.filter(({ status }) => status === 'firing');
+  const ranks = (open.length > 0 ? open : alerts).map(({ labels }) =>
+    RANKS.indexOf(SEVERITIES.get((labels.severity ?? '').toLowerCase()) ?? 'error'),
+  );
+  return RANKS[Math.max(...ranks)] ?? 'error';
+}

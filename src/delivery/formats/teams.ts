@@ -1,0 +1,147 @@
+/**
+ * A message for the Workflows webhook of Microsoft Teams: one adaptive card. Its texts are rich text runs, which read
+ * no Markdown, so that text from outside makes no links; mentions would need entities, and there are none.
+ * Limit: 28 kB (https://learn.microsoft.com/microsoftteams/limits-specifications-teams).
+ */
+import type { GroupNotification } from './alert-subject.ts';
+import { listWithin, within } from './bounded.ts';
+import type { Tone } from './email-clusters.ts';
+import { type MailView, mailView } from './email-view.ts';
+import { MAX_CLUSTERS, MAX_EVENTS } from './fitting.ts';
+
+export const TEAMS_MAX_BYTES = 28_000;
+/** For what stands around the list of texts. */
+const ENVELOPE_BYTES = 4_500;
+const RUN_UNITS = 4_000;
+const TITLE_UNITS = 300;
+
+export interface TeamsBody {
+  readonly type: 'message';
+  readonly attachments: readonly [
+    {
+      readonly contentType: 'application/vnd.microsoft.card.adaptive';
+      readonly contentUrl: null;
+      readonly content: AdaptiveCard;
+    },
+  ];
+}
+
+interface AdaptiveCard {
+  readonly $schema: 'http://adaptivecards.io/schemas/adaptive-card.json';
+  readonly type: 'AdaptiveCard';
+  readonly version: '1.4';
+  readonly msteams: { readonly width: 'Full' };
+  readonly fallbackText: string;
+  readonly body: readonly RichTextBlock[];
+  readonly actions: readonly {
+    readonly type: 'Action.OpenUrl';
+    readonly title: string;
+    readonly url: string;
+  }[];
+}
+
+interface RichTextBlock {
+  readonly type: 'RichTextBlock';
+  readonly inlines: readonly TextRun[];
+}
+
+interface TextRun {
+  readonly type: 'TextRun';
+  readonly text: string;
+  readonly size?: 'Large' | 'Small';
+  readonly weight?: 'Bolder';
+  readonly color?: 'Attention' | 'Warning' | 'Good';
+  readonly fontType?: 'Monospace';
+  readonly isSubtle?: true;
+}
+
+export interface TeamsTexts {
+  readonly title?: string;
+  readonly text?: string;
+}
+
+const COLOURS: Readonly<Record<Tone, NonNullable<TextRun['color']>>> = {
+  critical: 'Attention',
+  warning: 'Warning',
+  resolved: 'Good',
+};
+
+export function teamsBody(
+  notification: GroupNotification,
+  externalUrl: string,
+  texts: TeamsTexts = {},
+  notes: readonly string[] = [],
+): TeamsBody {
+  const view = mailView(notification, externalUrl);
+  const headline = within((texts.title || view.headline).toWellFormed(), TITLE_UNITS);
+  const blocks = [
+    block({ text: headline, size: 'Large', weight: 'Bolder', color: COLOURS[view.tone] }),
+    ...(texts.text === undefined && view.context ? [subtle(view.context)] : []),
+    ...[...view.notices, ...notes].map((notice) => block({ text: notice })),
+    ...(texts.text === undefined
+      ? contentOf(view)
+      : texts.text.split('\n').map((line) => block({ text: line }))),
+  ];
+  const rest = (count: number) => subtle(`… and ${count} more lines; the page has all of it`);
+  return {
+    type: 'message',
+    attachments: [
+      {
+        contentType: 'application/vnd.microsoft.card.adaptive',
+        contentUrl: null,
+        content: {
+          $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
+          type: 'AdaptiveCard',
+          version: '1.4',
+          msteams: { width: 'Full' },
+          fallbackText: headline,
+          body: listWithin(blocks, 200, TEAMS_MAX_BYTES - ENVELOPE_BYTES, rest),
+          actions: view.links.map(({ text, url }) => ({ type: 'Action.OpenUrl', title: text, url })),
+        },
+      },
+    ],
+  };
+}
+
+function contentOf(view: MailView): RichTextBlock[] {
+  const clusters = view.clusters.slice(0, MAX_CLUSTERS);
+  const alertsMore =
+    view.alertsMore + view.clusters.slice(MAX_CLUSTERS).reduce((sum, { alerts }) => sum + alerts, 0);
+  const events = view.events.slice(0, MAX_EVENTS);
+  const eventsMore = view.eventsMore + view.events.length - events.length;
+  return [
+    ...view.message.map((line) => block({ text: line, fontType: 'Monospace' })),
+    ...view.details.map(([name, value]) => block({ text: `${name}: `, weight: 'Bolder' }, { text: value })),
+    ...clusters.flatMap(({ tone, title, places, placesMore, cause, context }) => [
+      block(
+        { text: title, weight: 'Bolder', color: COLOURS[tone] },
+        { text: ` · ${places.join(', ')}${placesMore > 0 ? ` and ${placesMore} more` : ''}` },
+      ),
+      ...(cause ? [block({ text: cause, fontType: 'Monospace' })] : []),
+      subtle(context),
+    ]),
+    ...(alertsMore > 0 ? [subtle(`… and ${alertsMore} more alerts`)] : []),
+    ...(events.length > 0 ? [block({ text: view.eventsTitle, weight: 'Bolder' })] : []),
+    ...events.map(({ time, where, what, events: count }) =>
+      block({
+        text: [time, count > 1 ? `${count} ×` : '', where, what].filter((part) => part !== '').join('  '),
+      }),
+    ),
+    ...(eventsMore > 0 ? [subtle(`… and ${eventsMore} more events`)] : []),
+  ];
+}
+
+function block(...runs: readonly Omit<TextRun, 'type'>[]): RichTextBlock {
+  return {
+    type: 'RichTextBlock',
+    inlines: runs.map((run) => ({
+      type: 'TextRun',
+      ...run,
+      text: within(run.text.toWellFormed(), RUN_UNITS) || ' ',
+    })),
+  };
+}
+
+function subtle(text: string): RichTextBlock {
+  return block({ text, isSubtle: true, size: 'Small' });
+}

@@ -1,0 +1,71 @@
+/** What `test-receiver` and `render` send and print: a failure that never was, said to be one. */
+import type { Event } from '../alerts/event.ts';
+import type { NotifiedAlert } from '../alerts/group.ts';
+import { formatInstant } from '../instant.ts';
+import type { GroupNotification } from './formats/alert-subject.ts';
+
+const MINUTE_US = 60_000_000;
+const MESSAGE = 'This is a sample: the provider answered 429 "Too Many Requests" <retry later>';
+const PLACE = { region: 'eu', nest_id: '682', nest: 'Sample Nest', bird_id: '148890', bird: 'Sample Bird' };
+
+/** For one receiver, as if it was queued at `nowUs`. The incident of a firing one is ended by a resolved one. */
+export function sampleNotification(receiver: string, isResolved: boolean, nowUs: number): GroupNotification {
+  const startsAtUs = nowUs - 4 * MINUTE_US;
+  const alert: NotifiedAlert = {
+    id: 'FlightFailed/0/eu/bird/148890',
+    status: isResolved ? 'resolved' : 'firing',
+    labels: {
+      alertname: 'FlightFailed',
+      severity: 'critical',
+      ...PLACE,
+      error: 'This is a sample: the provider answered <n> <…> <retry later>',
+    },
+    annotations: {
+      summary: 'Sample: a Flight of Sample Bird failed in Sample Nest (EU)',
+      description: MESSAGE,
+      ...(isResolved && { resolved_by: 'eu/flight/00000000-0000-4000-8000-000000000002/succeeded' }),
+    },
+    startsAtUs,
+    endsAtUs: isResolved ? nowUs : 0,
+    fingerprint: '5a3b1e0000000000',
+    events: [sampleEvent(startsAtUs)],
+    eventsTotal: 1,
+    eventsOmitted: 0,
+  };
+  return {
+    kind: 'group',
+    id: `test-${nowUs}`,
+    receiver,
+    createdAtUs: nowUs,
+    reason: isResolved ? 'resolved' : 'first',
+    groupKey: `nestwatch test of receiver ${receiver}`,
+    groupLabels: { alertname: 'FlightFailed', region: PLACE.region, nest: PLACE.nest, bird: PLACE.bird },
+    status: alert.status,
+    alerts: [alert],
+    truncatedAlerts: 0,
+    firingTotal: isResolved ? 0 : 1,
+    resolvedTotal: isResolved ? 1 : 0,
+    thread: `test-${nowUs}`,
+    threadPosition: 0,
+    notices: ['This is a test of the receiver: nothing has failed.'],
+  };
+}
+
+function sampleEvent(occurredAtUs: number): Event {
+  const flightId = '00000000-0000-4000-8000-000000000001';
+  return {
+    key: `eu/flight/${flightId}/failed`,
+    region: PLACE.region,
+    feed: 'flight',
+    type: 'flight.failed',
+    occurredAt: formatInstant(occurredAtUs),
+    occurredAtUs,
+    observedAtUs: occurredAtUs,
+    nestId: PLACE.nest_id,
+    nest: PLACE.nest,
+    birdId: PLACE.bird_id,
+    bird: PLACE.bird,
+    message: MESSAGE,
+    attributes: { flight_id: flightId, status: 'failed', scope: 'Sample' },
+  };
+}

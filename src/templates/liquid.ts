@@ -1,0 +1,147 @@
+/**
+ * People's own templates, in Liquid (https://liquidjs.com). A template only reads the values that it is given: there
+ * are no files, no code, no prototypes, and a limit on its length, time, memory and result. Every value that it prints
+ * is escaped for where it goes, and there is no filter that turns this off: text from outside stays text.
+ */
+import { Liquid, type Template as Node } from 'liquidjs';
+import { findGoSyntax } from './go-syntax.ts';
+
+/** Where the result goes: it decides how values are escaped. */
+export type TemplateUse = 'text' | 'html' | 'slack' | 'json';
+
+export interface Template {
+  readonly use: TemplateUse;
+  /** Throws `TemplateError` for a variable or label that is not there, and for what goes beyond a limit. */
+  render(variables: object): string;
+}
+
+/** What is wrong with a template or with one rendering of it, in words for the person who wrote it. */
+export class TemplateError extends Error {
+  override readonly name = 'TemplateError';
+}
+
+/** Characters of a template, and of what it makes. */
+export const MAX_TEMPLATE_LENGTH = 100_000;
+export const MAX_OUTPUT_LENGTH = 500_000;
+const RENDER_MS = 500;
+/** liquidjs counts characters and items that filters and loops create. */
+const MEMORY = 10_000_000;
+
+/** Tags that read other templates: there are none. */
+const NO_TAGS = ['include', 'render', 'layout', 'block'];
+
+const ESCAPES: Readonly<Record<TemplateUse, ((value: unknown) => string) | undefined>> = {
+  text: undefined,
+  html: (value) => replaced(value, /[&<>"']/g, HTML),
+  slack: (value) => replaced(value, /[&<>]/g, HTML),
+  json: (value) => JSON.stringify(textOf(value)).slice(1, -1),
+};
+
+const HTML: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+
+function replaced(value: unknown, what: RegExp, by: Readonly<Record<string, string>>): string {
+  return textOf(value).replace(what, (character) => by[character]!);
+}
+
+function textOf(value: unknown): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function createEngine(use: TemplateUse): Liquid {
+  const escaping = ESCAPES[use];
+  const engine = new Liquid({
+    templates: {},
+    ownPropertyOnly: true,
+    strictFilters: true,
+    strictVariables: true,
+    // A condition and `default` may ask for a label that not every alert has.
+    lenientIf: true,
+    timezoneOffset: 0,
+    locale: 'en',
+    parseLimit: MAX_TEMPLATE_LENGTH,
+    renderLimit: RENDER_MS,
+    memoryLimit: MEMORY,
+    ...(escaping && { outputEscape: escaping }),
+  });
+  for (const tag of NO_TAGS) delete engine.tags[tag];
+  if (escaping) delete engine.filters.raw;
+  if (use === 'json') {
+    // A whole value as JSON, which is not to be escaped again.
+    engine.registerFilter('json', { raw: true, handler: (value: unknown) => JSON.stringify(value ?? null) });
+    delete engine.filters.jsonify;
+    delete engine.filters.inspect;
+  }
+  return engine;
+}
+
+const engines = new Map<TemplateUse, Liquid>();
+
+function engineOf(use: TemplateUse): Liquid {
+  const engine = engines.get(use) ?? createEngine(use);
+  engines.set(use, engine);
+  return engine;
+}
+
+/**
+ * Parses a template and tries it with `sample`, whose keys are the variables that it may use; labels that the sample
+ * does not have are taken as empty. Throws `TemplateError` with line and column.
+ */
+export function compileTemplate(text: string, use: TemplateUse, sample: object): Template {
+  const names = Object.keys(sample);
+  const go = findGoSyntax(text);
+  if (go) throw new TemplateError(go);
+  const engine = engineOf(use);
+  let nodes: Node[];
+  let used: string[];
+  try {
+    nodes = engine.parse(text);
+    used = engine.globalVariablesSync(nodes);
+  } catch (error) {
+    throw new TemplateError(words(error));
+  }
+  const unknown = used.find((name) => !names.includes(name));
+  if (unknown !== undefined) {
+    throw new TemplateError(`there is no variable ${unknown}; there are ${names.join(', ')}`);
+  }
+
+  function render(variables: object, strict: boolean): string {
+    let output: string;
+    try {
+      output = engine.renderSync(nodes, variables, { strictVariables: strict });
+    } catch (error) {
+      throw new TemplateError(words(error));
+    }
+    if (output.length > MAX_OUTPUT_LENGTH) {
+      throw new TemplateError(`the result has more than ${MAX_OUTPUT_LENGTH} characters`);
+    }
+    if (use === 'json') checkJson(output);
+    return output;
+  }
+
+  render(sample, false);
+  return { use, render: (variables) => render(variables, true) };
+}
+
+function checkJson(text: string): void {
+  try {
+    JSON.parse(text);
+  } catch {
+    throw new TemplateError('the result is not JSON: a comma, a quote or a bracket is wrong');
+  }
+}
+
+const MAX_WORDS = 200;
+
+/** The first line of what the engine says: further ones quote the template. */
+function words(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const [first = ''] = message.split('\n');
+  return first.length > MAX_WORDS ? `${first.slice(0, MAX_WORDS).toWellFormed()}…` : first;
+}

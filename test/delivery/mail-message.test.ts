@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import type { MailTemplates } from '../../src/config/config.ts';
+import { MAX_PART_BYTES } from '../../src/delivery/formats/fitting.ts';
+import { mailMessage } from '../../src/delivery/formats/mail-message.ts';
+import { compileTemplate, type TemplateUse } from '../../src/templates/liquid.ts';
+import { SAMPLE_VARIABLES } from '../../src/templates/variables.ts';
+import { alert, failedFlight, group } from './samples.ts';
+
+const URL = 'https://watch.example.com';
+const liquid = (text: string, use: TemplateUse = 'text') => compileTemplate(text, use, SAMPLE_VARIABLES);
+const message = (templates: Partial<MailTemplates>, notification = group()) =>
+  mailMessage(notification, URL, { headers: {}, ...templates });
+
+describe('a mail with templates', () => {
+  test('says what they say, and the rest as always', () => {
+    const mail = message({
+      subject: liquid('{{ status | upcase }} {{ commonLabels.bird }}'),
+      html: liquid('<p>{{ title }}</p>', 'html'),
+      headers: { 'X-Team': liquid('{{ receiver }}') },
+    });
+    expect(mail).toMatchObject({
+      subject: 'FIRING Translate blog',
+      html: '<p>Flight failed: Translate blog</p>',
+      headers: { 'X-Team': 'ops' },
+    });
+    expect(mail.text).toMatch(/^Flight failed: Translate blog\n/);
+    expect(mail.templateError).toBeUndefined();
+  });
+
+  test('takes no header or markup from hostile text', () => {
+    const bad = 'x\r\nBcc: victim@example.com\r\n<script>alert(1)</script>\u202E';
+    const labels = { ...alert().labels, bird: bad };
+    const notification = group({
+      groupLabels: { bird: bad },
+      alerts: [alert({ labels, events: [failedFlight(1, { message: bad, bird: bad })] })],
+    });
+    const text = liquid('{{ commonLabels.bird }}{{ message }}');
+    const mail = message(
+      {
+        subject: text,
+        headers: { 'X-Bird': text },
+        html: liquid('<p>{{ message }}{{ alerts[0].labels.bird }}</p>', 'html'),
+      },
+      notification,
+    );
+    for (const line of [mail.subject, mail.headers['X-Bird']]) expect(line).not.toMatch(/[\r\n\u202E]/);
+    expect(mail.html).not.toMatch(/<script|\u202E/);
+  });
+
+  test.each(['subject', 'text', 'html'] as const)(
+    'whose %s fails is sent with the built-in one and a note',
+    (part) => {
+      const fails = liquid('{{ commonLabels.nobody }}', part === 'html' ? 'html' : 'text');
+      const [plain, mail] = [mailMessage(group(), URL, undefined), message({ [part]: fails })];
+      expect(mail.subject).toBe(plain.subject);
+      expect(mail.templateError).toBe(
+        `The template ${part} failed: undefined variable: commonLabels.nobody, line:1, col:4`,
+      );
+      for (const body of [mail.text, mail.html]) {
+        expect(body).toContain('Flight failed: Translate blog');
+        expect(body).toContain(`The template ${part} failed`);
+      }
+    },
+  );
+
+  test.each([
+    [MAX_PART_BYTES, undefined],
+    [
+      MAX_PART_BYTES + 1,
+      'The template html made more than 30000 bytes. The built-in text stands in its place.',
+    ],
+  ])('whose HTML has %i bytes', (bytes, templateError) => {
+    const mail = message({ html: liquid('x'.repeat(bytes), 'html') });
+    expect(mail.templateError).toBe(templateError);
+    expect(mail.html.startsWith('xxx')).toBe(templateError === undefined);
+  });
+
+  test('an empty subject or header is not sent', () => {
+    const empty = liquid('{% if resolved.size > 0 %}x{% endif %}');
+    const mail = message({ subject: empty, headers: { 'X-Empty': empty } });
+    expect(mail.subject).toBe('[nestwatch] EU · Marketing: FlightFailed');
+    expect(mail.headers).toEqual({});
+  });
+});
