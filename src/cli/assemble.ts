@@ -1,18 +1,21 @@
 /** Puts the daemon together with all that looks on or goes out: store, log, metrics, page, channels, transports. */
+import { randomBytes, randomUUID } from 'node:crypto';
 import { schedule } from 'node-cron';
+import { createAcknowledgeLinks } from '../acknowledge-link.ts';
+import { countSilences } from '../alerts/silence.ts';
 import type { Config } from '../config/config.ts';
 import { createDaemon, type Daemon } from '../daemon.ts';
-import { openEmailChannel } from '../delivery/channels/email.ts';
-import { openWebhookChannel } from '../delivery/channels/webhook.ts';
 import { codeOf } from '../errors.ts';
 import { createLog, type Log, type LogLevel } from '../observe/log.ts';
 import { type Collected, createMetrics } from '../observe/metrics.ts';
 import type { Happening, Report } from '../report.ts';
+import { secret } from '../secret.ts';
 import { OPERATIONS } from '../service/operations.ts';
 import { openStore } from '../store/open-store.ts';
 import { openTransport } from '../transport.ts';
 import { type Health, openWeb } from '../web/server.ts';
 import type { Edge } from './edge.ts';
+import { closeChannels, openChannels } from './open-channels.ts';
 import { VERSION } from './version.ts';
 
 /** Larger answers of the service are asked for in smaller pages. */
@@ -51,11 +54,13 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
     clock,
   });
   const store = await openStore({ url: config.store.url, clock });
+  const linkKey = await store.transaction((tx) => tx.key('link', randomBytes(32).toString('base64url')));
+  const links = createAcknowledgeLinks(secret(linkKey), config.web.externalUrl);
   const { promise: fatal, reject: die } = Promise.withResolvers<never>();
   // Nobody may be listening when it happens.
   fatal.catch(() => {});
 
-  let counts: Omit<Collected, 'cursors'> = { alerts: [], deliveries: [] };
+  let counts: Omit<Collected, 'cursors'> = { alerts: [], silences: [], deliveries: [] };
   const metrics = createMetrics({
     version: VERSION,
     revision: edge.environment.NESTWATCH_REVISION ?? '',
@@ -69,6 +74,7 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
       try {
         counts = await store.transaction(async (tx) => ({
           alerts: await tx.countAlerts(),
+          silences: countSilences(await tx.silences(), clock.nowUs()),
           deliveries: await tx.countDeliveries(),
         }));
       } catch (error) {
@@ -99,26 +105,27 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
       maxBodyBytes: MAX_BODY_BYTES,
     }),
   );
-  const channels = {
-    webhook: openWebhookChannel({ clock, version: VERSION, openTransport }),
-    email: openEmailChannel({ clock, version: VERSION }),
-  };
+  const channels = openChannels(clock);
   const transportOf = (name: string) => transports[config.regions.findIndex((one) => one.name === name)]!;
-  const daemon = createDaemon({ config, store, transportOf, channels, clock, random, report });
+  const daemon = createDaemon({ config, store, transportOf, channels, links, clock, random, report });
   const startedAtUs = clock.nowUs();
 
   async function closeAll(): Promise<void> {
-    await Promise.all([...transports, channels.webhook, channels.email].map((one) => one.close()));
+    await Promise.all([...transports.map((one) => one.close()), closeChannels(channels)]);
     await store.close();
   }
 
   try {
     const web = await openWeb({
       config: config.web,
+      alerting: config,
       store,
       status: () => ({ version: VERSION, startedAtUs, regions: daemon.regions() }),
       metrics: () => metrics.render(),
       health: () => healthOf(daemon),
+      links,
+      newId: randomUUID,
+      changed: () => daemon.wake(),
       clock,
       report,
     });

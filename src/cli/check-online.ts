@@ -3,6 +3,7 @@ import { connect as connectTls } from 'node:tls';
 import { createTransport } from 'nodemailer';
 import type { Config, EmailIntegration, RegionConfig } from '../config/config.ts';
 import { formatHostPort } from '../config/host-port.ts';
+import { smtpLogin } from '../delivery/channels/email.ts';
 import { ERRORS, NestwatchError } from '../errors.ts';
 import { createServiceClient } from '../service/client.ts';
 import { openTransport } from '../transport.ts';
@@ -17,7 +18,7 @@ export interface OnlineResult {
 const TIMEOUT_MS = 10_000;
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-/** Tries each token, mail server and webhook address once. Nothing is written or sent. */
+/** Tries each token, mail server and other receiver's address once. Nothing is written or sent. */
 export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<OnlineResult> {
   for (const region of config.regions) {
     yield { what: `regions.${region.name}`, ...(await outcome(() => tryToken(edge, region))) };
@@ -29,7 +30,7 @@ export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<O
       const key = isMail ? mailKey(integration) : originOf(integration.url.reveal());
       if (seen.has(key)) continue;
       seen.add(key);
-      const what = `receiver ${name}, ${isMail ? `mail server ${formatHostPort(integration.smarthost)}` : `webhook ${index + 1}`}`;
+      const what = `receiver ${name}, ${isMail ? `mail server ${formatHostPort(integration.smarthost)}` : `${integration.kind} ${index + 1}`}`;
       yield {
         what,
         ...(await outcome(() => (isMail ? tryMail(integration) : tryConnect(integration.url.reveal())))),
@@ -77,6 +78,7 @@ function mailKey({ smarthost, username, requireTls }: EmailIntegration): string 
 async function tryMail(email: EmailIntegration): Promise<void> {
   const { host, port } = email.smarthost;
   const secure = port === 465;
+  const login = smtpLogin(email);
   const transport = createTransport({
     host,
     port,
@@ -84,7 +86,7 @@ async function tryMail(email: EmailIntegration): Promise<void> {
     requireTLS: email.requireTls && !secure,
     tls: { rejectUnauthorized: !email.tlsInsecureSkipVerify },
     ...(email.hello && { name: email.hello }),
-    ...(email.username && { auth: { user: email.username, pass: email.password?.reveal() ?? '' } }),
+    ...(login && { auth: login }),
     connectionTimeout: TIMEOUT_MS,
     greetingTimeout: TIMEOUT_MS,
     socketTimeout: TIMEOUT_MS,

@@ -1,6 +1,8 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { ConfigError } from '../config/problem.ts';
 import { ERRORS, NestwatchError } from '../errors.ts';
+import { addAlertingCommands } from './alerting-commands.ts';
+import { daemonOptions, daemonOptionsOf, type Given } from './daemon-options.ts';
 import type { Edge } from './edge.ts';
 import { versionText } from './version.ts';
 
@@ -57,8 +59,6 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
       'default: $NESTWATCH_CONFIG, ./nestwatch.yaml, /etc/nestwatch/nestwatch.yaml',
     );
   const json = () => new Option('--json', 'print JSON');
-  const url = () => new Option('--url <url>', "the daemon's address; default: from the configuration");
-  const tokenFile = () => new Option('--token-file <file>', 'with --url: the file with its bearer token');
 
   program
     .command('run')
@@ -123,7 +123,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
     .command('check-config')
     .description('name every mistake of a configuration as file:line:column: path: what')
     .argument('[file...]', 'default: as for --config.file of run')
-    .option('--online', 'also try tokens, mail servers and whether webhooks can be reached')
+    .option('--online', 'also try tokens, mail servers and whether other receivers can be reached')
     .addOption(json())
     .action(async (files: string[], options: { online?: boolean; json?: boolean }) => {
       const { checkConfig } = await import('./check-config.ts');
@@ -132,26 +132,69 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
       );
     });
 
-  program
-    .command('status')
-    .description('how the running daemon stands: regions, feeds, alerts, deliveries')
-    .addOption(configFile())
-    .addOption(url())
-    .addOption(tokenFile())
+  daemonOptions(
+    program
+      .command('status')
+      .description('how the running daemon stands: regions, feeds, alerts, deliveries'),
+  )
     .addOption(json())
-    .action(async (options: Record<string, string | boolean | undefined>) => {
+    .action(async (options: Given) => {
       const { status } = await import('./status.ts');
-      finish(await status(edge, { ...daemonOptions(options), json: options.json === true }));
+      finish(await status(edge, daemonOptionsOf(options)));
     });
 
   program
     .command('healthcheck')
     .description('exit 0 when the running daemon is healthy, else 1')
     .addOption(configFile())
-    .addOption(url())
-    .action(async (options: Record<string, string | undefined>) => {
+    .addOption(new Option('--url <url>', "the daemon's address; default: from the configuration"))
+    .action(async (options: Given) => {
       const { healthcheck } = await import('./healthcheck.ts');
-      finish(await healthcheck(edge, daemonOptions(options)));
+      finish(await healthcheck(edge, daemonOptionsOf(options)));
+    });
+
+  addAlertingCommands(program, edge, finish);
+
+  program
+    .command('test-receiver')
+    .description('send a sample through every integration of a receiver; exit 4 when one was not accepted')
+    .argument('<name>', 'the receiver')
+    .addOption(configFile())
+    .option('--resolved', 'as if the alert was over: ends the incident that an earlier sample opened')
+    .option('--dry-run', 'print what would be sent')
+    .action(async (name: string, options: Record<string, string | boolean | undefined>) => {
+      const { testReceiver } = await import('./test-receiver.ts');
+      finish(
+        await testReceiver(edge, name, {
+          configFile: options['config.file'] as string | undefined,
+          resolved: options.resolved === true,
+          dryRun: options.dryRun === true,
+        }),
+      );
+    });
+
+  program
+    .command('render')
+    .description("print what a receiver's integrations, or one template, make of a sample; nothing is sent")
+    .argument('[receiver]', 'the receiver; leave it out with --template')
+    .addOption(configFile())
+    .option('--resolved', 'as if the alert was over')
+    .option('--template <file>', 'a file with one Liquid template')
+    .addOption(
+      new Option('--use <use>', 'what the template is for: it decides how values are escaped')
+        .choices(['text', 'html', 'slack', 'json'])
+        .default('text'),
+    )
+    .action(async (receiver: string | undefined, options: Record<string, string | boolean | undefined>) => {
+      const { render } = await import('./render.ts');
+      finish(
+        render(edge, receiver, {
+          configFile: options['config.file'] as string | undefined,
+          resolved: options.resolved === true,
+          template: options.template as string | undefined,
+          use: options.use as 'text' | 'html' | 'slack' | 'json',
+        }),
+      );
     });
 
   program
@@ -172,15 +215,6 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
     });
 
   return program;
-}
-
-function daemonOptions(options: Readonly<Record<string, string | boolean | undefined>>) {
-  const text = (value: string | boolean | undefined) => (typeof value === 'string' ? value : undefined);
-  return {
-    configFile: text(options['config.file']),
-    url: text(options.url),
-    tokenFile: text(options.tokenFile),
-  };
 }
 
 function wholeNumber(text: string): number {

@@ -10,7 +10,12 @@ const UNHEALTHY = 1;
 /** For containers: says nothing when all is well, and one line when it is not. */
 export async function healthcheck(edge: Edge, options: DaemonOptions): Promise<number> {
   try {
-    const { status, body } = await askDaemon(edge, options, '/-/healthy', TIMEOUT_MS);
+    const { status, body } = await askDaemon(
+      edge,
+      options,
+      { method: 'GET', path: '/-/healthy' },
+      TIMEOUT_MS,
+    );
     if (status === 200) return HEALTHY;
     edge.stderr.write(`nestwatch: not healthy (${status}): ${plainText(body, 300)}\n`);
     return UNHEALTHY;

@@ -1,13 +1,10 @@
 import * as z from 'zod';
 import type { Clock } from '../clock.ts';
-import { NestwatchError } from '../errors.ts';
 import { parseInstant } from '../instant.ts';
-import { plainText } from '../plain-text.ts';
-import { askDaemon, type DaemonOptions } from './ask-daemon.ts';
+import { type DaemonOptions, daemonJson } from './ask-daemon.ts';
 import type { Edge } from './edge.ts';
+import { jsonText, shown } from './shown.ts';
 import { table } from './table.ts';
-
-const TIMEOUT_MS = 10_000;
 
 export interface StatusOptions extends DaemonOptions {
   readonly json: boolean;
@@ -48,32 +45,14 @@ const statusShape = z.object({
 type Status = z.output<typeof statusShape>;
 
 export async function status(edge: Edge, options: StatusOptions): Promise<number> {
-  const { status: code, body } = await askDaemon(edge, options, '/api/v1/status', TIMEOUT_MS);
-  if (code === 401) {
-    throw new NestwatchError(
-      'unauthorized',
-      'the daemon asks for its token: give --token-file or --config.file',
-    );
-  }
-  if (code !== 200) throw new NestwatchError('unavailable', `the daemon answered ${code}`);
-  const json = jsonOf(body);
-  const parsed = statusShape.safeParse(json);
-  if (!parsed.success)
-    throw new NestwatchError('unexpected_shape', 'this is not the answer of a nestwatch daemon');
-  edge.stdout.write(
-    options.json ? `${JSON.stringify(json, null, 2)}\n` : statusText(parsed.data, edge.clock),
+  const { json, data } = await daemonJson(
+    edge,
+    options,
+    { method: 'GET', path: '/api/v1/status' },
+    statusShape,
   );
+  edge.stdout.write(options.json ? jsonText(json) : statusText(data, edge.clock));
   return 0;
-}
-
-function jsonOf(body: string): unknown {
-  try {
-    return JSON.parse(body);
-  } catch (cause) {
-    throw new NestwatchError('not_json', 'the answer is not JSON: is this the address of nestwatch?', {
-      cause,
-    });
-  }
 }
 
 function statusText(view: Status, clock: Clock): string {
@@ -112,13 +91,6 @@ function statusText(view: Status, clock: Clock): string {
     alerts.length > 0 ? table([['ALERT', 'SEVERITY', 'FIRING'], ...alerts]) : 'No active alerts.\n',
     deliveries.length > 0 ? table([['RECEIVER', 'DELIVERIES'], ...deliveries]) : 'No deliveries yet.\n',
   ].join('\n');
-}
-
-const MAX_CELL = 120;
-
-/** Reasons quote what a service or gateway said: nothing in them may steer the terminal. */
-function shown(text: string): string {
-  return plainText(text, MAX_CELL);
 }
 
 function count(value: number | null | undefined): string {

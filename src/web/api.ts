@@ -1,18 +1,29 @@
-/** The JSON API: what the store and the stages know, in snake_case. It only reads. */
+/** The JSON API: what the store and the stages know, in snake_case. It only reads, but for dead deliveries put back. */
 import { Hono } from 'hono';
-import type { Alert, AlertState } from '../alerts/alert.ts';
+import * as z from 'zod';
+import type { AlertState } from '../alerts/alert.ts';
 import { FEEDS } from '../alerts/event.ts';
-import { fingerprint } from '../alerts/fingerprint.ts';
+import type { Recurrences } from '../alerts/silence.ts';
+import type { Clock } from '../clock.ts';
 import { eventJson } from '../event-json.ts';
 import { formatInstant } from '../instant.ts';
-import type { BirdRecord, Delivery, DeliveryState, EventQuery, Store } from '../store/store.ts';
+import type { BirdRecord, DeliveryState, EventQuery, Store } from '../store/store.ts';
+import { type ExplainConfig, explain } from './explain.ts';
+import { explanationJson } from './explain-json.ts';
+import { alertJson, deliveryJson, instantJson } from './json.ts';
 import { instant, limit, oneOf, readQuery, refuse } from './query.ts';
+import { type AlertingConfig, readMuting } from './standing.ts';
 import { type RegionView, type StatusView, stateOf } from './status-view.ts';
 
 export interface ApiOptions {
   readonly store: Store;
   readonly status: () => StatusView;
+  readonly alerting: AlertingConfig & ExplainConfig;
+  readonly recurrences: Recurrences;
+  readonly clock: Clock;
   readonly externalUrl: string;
+  /** Called after deliveries were put back. */
+  readonly changed: () => void;
 }
 
 const ALERT_STATES: readonly AlertState[] = ['firing', 'resolved', 'pending'];
@@ -26,7 +37,8 @@ const DELIVERY_STATES: readonly DeliveryState[] = [
   'suppressed',
 ];
 
-export function createApi({ store, status, externalUrl }: ApiOptions): Hono {
+export function createApi(options: ApiOptions): Hono {
+  const { store, status, alerting, recurrences, clock, externalUrl, changed } = options;
   const api = new Hono();
   const search = (url: string) => new URL(url).searchParams;
 
@@ -121,11 +133,47 @@ export function createApi({ store, status, externalUrl }: ApiOptions): Hono {
     return c.json({ deliveries: deliveries.map(deliveryJson) });
   });
 
+  api.post('/deliveries/retry', async (c) => {
+    const { ids } = readIds(await c.req.text());
+    const retried = await store.transaction((tx) => tx.redrive(ids, clock.nowUs()));
+    if (retried.length > 0) changed();
+    return c.json({ retried });
+  });
+
+  // A key has slashes of its own, which a client may have encoded or not.
+  api.get('/events/*', async (c) => {
+    const { pathname } = new URL(c.req.url);
+    const encoded = /\/events\/(.+)\/explain$/.exec(pathname)?.[1];
+    if (encoded === undefined) return c.notFound();
+    const key = decodeKey(encoded);
+    const nowUs = clock.nowUs();
+    const explanation = await store.transaction(async (tx) =>
+      explain(tx, key, alerting, await readMuting(tx, alerting, recurrences, nowUs), nowUs),
+    );
+    if (!explanation) return c.json({ error: `No event with the key ${key} is kept.` }, 404);
+    return c.json(explanationJson(explanation, alerting.rules, externalUrl));
+  });
+
   return api;
 }
 
-/** An instant for JSON; 0 stands for none. */
-const instantJson = (us: number) => (us === 0 ? null : formatInstant(us));
+const idsShape = z.object({ ids: z.array(z.string().max(500)).min(1).max(1_000) });
+
+function readIds(body: string): z.output<typeof idsShape> {
+  try {
+    return idsShape.parse(JSON.parse(body));
+  } catch {
+    throw refuse('the body must be {"ids": ["…"]} with 1 to 1000 ids of deliveries');
+  }
+}
+
+function decodeKey(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    throw refuse('the key is not encoded as an address is');
+  }
+}
 
 function regionJson(view: RegionView) {
   return {
@@ -158,25 +206,6 @@ function countsByReceiver(
   return Object.fromEntries(byReceiver);
 }
 
-/** Go's zero time: how Alertmanager writes that an alert has not ended. */
-const NOT_ENDED = '0001-01-01T00:00:00Z';
-
-/** Alertmanager's shape, with the state and the count of events beside it. */
-function alertJson(alert: Alert, externalUrl: string) {
-  return {
-    id: alert.id,
-    state: alert.state,
-    status: alert.state,
-    labels: alert.labels,
-    annotations: alert.annotations,
-    startsAt: alert.startsAtUs === 0 ? null : formatInstant(alert.startsAtUs),
-    endsAt: alert.endsAtUs === 0 ? NOT_ENDED : formatInstant(alert.endsAtUs),
-    generatorURL: `${externalUrl}/`,
-    fingerprint: fingerprint(alert.labels),
-    events_total: alert.eventsTotal,
-  };
-}
-
 function birdJson(bird: BirdRecord, nest: string) {
   return {
     region: bird.region,
@@ -187,20 +216,5 @@ function birdJson(bird: BirdRecord, nest: string) {
     status: bird.status,
     status_since: instantJson(bird.statusSinceUs),
     trigger_type: bird.triggerType,
-  };
-}
-
-function deliveryJson(delivery: Delivery) {
-  return {
-    id: delivery.id,
-    notification_id: delivery.notificationId,
-    receiver: delivery.receiver,
-    integration: delivery.integration,
-    state: delivery.state,
-    attempts: delivery.attempts,
-    created_at: formatInstant(delivery.createdAtUs),
-    next_attempt_at: delivery.settledAtUs === 0 ? instantJson(delivery.nextAttemptAtUs) : null,
-    settled_at: instantJson(delivery.settledAtUs),
-    last_error: delivery.lastError,
   };
 }

@@ -1,9 +1,10 @@
 /**
- * Who may read. With a token set, whoever brings it: as `Authorization: Bearer`, or as the password of any user, so
+ * Who may read, and who may write. With a token set, whoever brings it: as `Authorization: Bearer`, or as the password of any user, so
  * that a browser can ask for it. On loopback also only who asks for this machine by a name of its own: a page from
  * elsewhere that points its own name at 127.0.0.1 is turned away.
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
+import { isIP } from 'node:net';
 import type { Secret } from '../secret.ts';
 
 export type Access = 'granted' | 'denied';
@@ -42,3 +43,43 @@ export function isAllowedHost(allowed: ReadonlySet<string>, header: string | und
 }
 
 const bare = (host: string) => host.toLowerCase().replace(/^\[|\]$|\.$/g, '');
+
+/** What a browser says of where a request comes from; programs say nothing of it. */
+export interface RequestSource {
+  readonly origin: string | undefined;
+  readonly fetchSite: string | undefined;
+  readonly host: string | undefined;
+  readonly contentType: string | undefined;
+}
+
+/**
+ * Why a request that would change something is turned away, as a sentence; undefined when it may go on. A page from
+ * elsewhere can make a browser send a form with the person's password, so a form must say that it comes from here.
+ * Programs send JSON and no origin: a browser would ask first whether it may send that to another place, and is not
+ * answered.
+ */
+export function mistakeInOrigin(source: RequestSource, externalUrl: string): string | undefined {
+  const { origin, fetchSite, host, contentType } = source;
+  if (fetchSite !== undefined && fetchSite !== 'same-origin' && fetchSite !== 'none') return FOREIGN;
+  if (origin !== undefined) return isOwnOrigin(origin, host, externalUrl) ? undefined : FOREIGN;
+  const isForm = contentType !== undefined && !/^application\/json\b/i.test(contentType);
+  return isForm
+    ? 'Send JSON with content-type: application/json, or a form from a page of nestwatch.'
+    : undefined;
+}
+
+const FOREIGN =
+  'This was sent by a page of another origin: open nestwatch itself, or set web.external_url to the address that people use.';
+
+/**
+ * The origin of `external_url`, or the address by which this machine was asked. A name that is not configured is not
+ * enough: whoever owns it could let it point here.
+ */
+function isOwnOrigin(origin: string, host: string | undefined, externalUrl: string): boolean {
+  const url = URL.parse(origin);
+  if (!url) return false;
+  if (url.origin === URL.parse(externalUrl)?.origin) return true;
+  return url.host === host?.toLowerCase() && isAddress(bare(url.hostname));
+}
+
+const isAddress = (name: string) => name === 'localhost' || isIP(name) !== 0;

@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto';
 export const STYLE = `
 :root {
   color-scheme: light dark;
-  --paper: #f6f7f8; --sheet: #fff; --line: #e3e6e9; --ink: #1b2126; --soft: #5c6770;
+  --paper: #f6f7f8; --sheet: #fff; --line: #e3e6e9; --edge: #858e96; --ink: #1b2126; --soft: #5c6770;
   --good: #1a7f4b; --warn: #96600a; --bad: #c02b2b; --quiet: #66717a;
   --good-bg: #e4f4eb; --warn-bg: #fbf0d9; --bad-bg: #fce8e7; --quiet-bg: #eceff1; --link: #1f5fa8;
 }
 @media (prefers-color-scheme: dark) {
   :root {
-    --paper: #14181b; --sheet: #1c2125; --line: #2e353b; --ink: #e4e8eb; --soft: #9da8b0;
+    --paper: #14181b; --sheet: #1c2125; --line: #2e353b; --edge: #6c767e; --ink: #e4e8eb; --soft: #9da8b0;
     --good: #6fd09b; --warn: #e6b45c; --bad: #ff8f87; --quiet: #a5b0b8;
     --good-bg: #1c3a2b; --warn-bg: #3f3116; --bad-bg: #4a2422; --quiet-bg: #2d343a; --link: #86b7f0;
   }
@@ -81,6 +81,36 @@ tbody tr { border-top: 1px solid var(--line); }
   .brand span:last-child { margin-left: 0; }
   .row.stack { grid-template-columns: minmax(0, 1fr); }
   .row.stack > :last-child { text-align: left; }
+}
+.after { margin-top: .9rem; }
+.inline { display: inline; font-size: 1rem; margin: 0 .35rem 0 0; }
+.narrow { max-width: 44rem; }
+main.narrow { padding-top: 1.25rem; padding-bottom: 2.5rem; }
+main.narrow > * + * { margin-top: 1rem; }
+.fields { padding: 1rem 1.1rem 1.1rem; overflow: visible; }
+.fields > label, .fields label { display: block; font-weight: 600; font-size: .875rem; margin: .8rem 0 .25rem; }
+.fields > label:first-of-type { margin-top: 0; }
+.fields label .soft { font-weight: 400; }
+.fields .small { margin-top: .3rem; }
+.pair { display: grid; gap: 0 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 13rem), 1fr)); }
+input, textarea, button, .button {
+  font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--edge); border-radius: .4rem;
+}
+input, textarea { width: 100%; padding: .45rem .6rem; }
+textarea, code, #cron { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; font-size: .875rem; }
+textarea { resize: vertical; }
+::placeholder { color: var(--soft); opacity: 1; }
+button, .button { display: inline-block; padding: .3rem .8rem; cursor: pointer; font-weight: 600; font-size: .875rem; text-decoration: none; line-height: 1.4; }
+button:hover, .button:hover { border-color: var(--ink); }
+button.main { background: var(--link); border-color: var(--link); color: var(--sheet); padding: .45rem 1.1rem; }
+.buttons { display: flex; flex-wrap: wrap; gap: .6rem; margin-top: 1.1rem; }
+.actions .button, button.small { padding: .15rem .6rem; font-size: .8125rem; font-weight: 500; }
+.actions { display: flex; flex-wrap: wrap; gap: .5rem; margin-top: .5rem; }
+.matchers { font-weight: 600; }
+details { margin-top: .9rem; }
+summary { cursor: pointer; font-size: .875rem; font-weight: 600; }
+a:focus-visible, button:focus-visible, input:focus-visible, textarea:focus-visible, summary:focus-visible {
+  outline: 2px solid var(--link); outline-offset: 2px;
 }
 footer { color: var(--soft); font-size: .8125rem; padding-top: 2rem; padding-bottom: 2.5rem; }
 `;

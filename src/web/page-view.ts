@@ -1,8 +1,11 @@
 /** What the page shows, read from the store in one transaction so that its parts fit together. */
 import type { Alert } from '../alerts/alert.ts';
 import type { Event } from '../alerts/event.ts';
+import type { Recurrences, Silence } from '../alerts/silence.ts';
 import type { Delivery, Store } from '../store/store.ts';
 import { severityTone } from './page-words.ts';
+import { type ShownSilence, shownSilences } from './silence-view.ts';
+import { type AlertingConfig, readMuting, readStandings } from './standing.ts';
 import type { StatusView } from './status-view.ts';
 
 export interface PageView {
@@ -18,11 +21,17 @@ export interface PageView {
   readonly events: readonly Event[];
   readonly deliveries: readonly Delivery[];
   readonly deadTotal: number;
+  /** Those that are not over. */
+  readonly silences: readonly ShownSilence[];
 }
 
 export interface ShownAlert {
   readonly alert: Alert;
   readonly lastEvent: Event | undefined;
+  /** The silences that hide it now. */
+  readonly silencedBy: readonly Silence[];
+  /** Whether another alert keeps it from being told. */
+  readonly isInhibited: boolean;
 }
 
 const SHOWN_ALERTS = 50;
@@ -32,27 +41,44 @@ const SHOWN_DELIVERIES = 10;
 /** Enough to put the severest of them first. */
 const READ_ALERTS = 500;
 
-export async function readPageView(
-  store: Store,
-  rest: Pick<PageView, 'nowUs' | 'isLive' | 'status'>,
-): Promise<PageView> {
+export interface PageViewOptions extends Pick<PageView, 'nowUs' | 'isLive' | 'status'> {
+  readonly alerting: AlertingConfig;
+  readonly recurrences: Recurrences;
+}
+
+export async function readPageView(store: Store, options: PageViewOptions): Promise<PageView> {
+  const { nowUs, isLive, status, alerting, recurrences } = options;
   return store.transaction(async (tx) => {
+    const muting = await readMuting(tx, alerting, recurrences, nowUs);
+    const silences = await tx.silences(nowUs);
     const firing = (await tx.alerts({ state: 'firing', limit: READ_ALERTS })).toSorted(bySeverity);
     const shown: ShownAlert[] = [];
     for (const alert of firing.slice(0, SHOWN_ALERTS)) {
       const [last] = await tx.alertEvents(alert.id, 0, 1);
-      shown.push({ alert, lastEvent: last?.event });
+      const { silencedBy, inhibitedBy } = muting.of(alert);
+      shown.push({
+        alert,
+        lastEvent: last?.event,
+        silencedBy: silences.filter(({ id }) => silencedBy.includes(id)),
+        isInhibited: inhibitedBy.length > 0,
+      });
     }
     const resolved = await tx.alerts({ state: 'resolved', limit: READ_ALERTS });
     const deliveries = await tx.countDeliveries();
     return {
-      ...rest,
+      nowUs,
+      isLive,
+      status,
       firing: shown,
       firingTotal: sum((await tx.countAlerts()).filter((one) => one.state === 'firing')),
       resolved: resolved.toSorted((a, b) => b.endsAtUs - a.endsAtUs).slice(0, SHOWN_RESOLVED),
       events: (await tx.events({ limit: SHOWN_EVENTS })).events,
       deliveries: await tx.deliveries({ limit: SHOWN_DELIVERIES }),
       deadTotal: sum(deliveries.filter((one) => one.state === 'dead')),
+      silences:
+        silences.length === 0
+          ? []
+          : shownSilences(silences, await readStandings(tx, muting, alerting), nowUs),
     };
   });
 }

@@ -74,6 +74,10 @@ const ALERTS: Readonly<Record<string, string>> = {
   RegionUnauthorized: 'Token refused',
   FeedBehind: 'News comes late',
   FeedIncomplete: 'Entries missing',
+  FlightStuck: 'Flight stuck',
+  BirdStale: 'No Flight in time',
+  SchemaDrift: 'Entries unreadable',
+  DeliveryFailing: 'Receiver not reached',
 };
 
 export function alertTitle(alertname: string): string {

@@ -2,15 +2,14 @@
  * The page: how the watch stands, for people. It is whole without JavaScript. Everything from outside passes through
  * `plainText`, and `html` escapes whatever is put into it.
  */
-import { html, raw } from 'hono/html';
+import { html } from 'hono/html';
 import type { Alert } from '../alerts/alert.ts';
 import type { Event } from '../alerts/event.ts';
 import { plainText } from '../plain-text.ts';
 import type { Delivery } from '../store/store.ts';
-import { STYLE } from './page-style.ts';
+import { frame, type Html, isoTime, when, where } from './page-frame.ts';
 import type { PageView, ShownAlert } from './page-view.ts';
 import {
-  ago,
   alertPlace,
   alertTitle,
   count,
@@ -28,9 +27,8 @@ import {
   severityTone,
   type Tone,
 } from './page-words.ts';
+import { silenceItem, silenceWords } from './silence-view.ts';
 import { type FeedView, type RegionView, stateOf } from './status-view.ts';
-
-type Html = ReturnType<typeof html>;
 
 /** A feed that was not read for longer than the slowest regular poll is late. */
 const LATE_US = 300e6;
@@ -39,18 +37,10 @@ export function renderPage(view: PageView): Html {
   const { status, nowUs } = view;
   const tone = overallTone(view);
   const headline = headlineOf(view);
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="robots" content="noindex">
-<title>${view.firingTotal > 0 ? `(${view.firingTotal}) ` : ''}nestwatch: ${headline}</title>
-<link rel="icon" href="${icon(tone)}">
-<style>${raw(STYLE)}</style>
-</head>
-<body>
-<header>
+  return frame({
+    title: `${view.firingTotal > 0 ? `(${view.firingTotal}) ` : ''}nestwatch: ${headline}`,
+    tone,
+    body: html`<header>
 <p class="brand"><b>nestwatch</b><span>${liveness(view)}</span></p>
 <h1 class="text ${tone}">${headline}</h1>
 <p class="lead">${leadOf(view)}</p>
@@ -62,6 +52,7 @@ ${view.deadTotal > 0 ? deadNotice(view.deadTotal) : ''}
 ${alertList(view)}
 ${resolvedList(view)}
 </section>
+${silenceSection(view)}
 <section>
 <h2>Regions <a href="api/v1/status">as JSON</a></h2>
 <div class="regions">${status.regions.map((region) => regionCard(region, nowUs))}</div>
@@ -83,10 +74,8 @@ ${list(
 </section>
 </div>
 </main>
-<footer>nestwatch ${status.version}, running for ${duration(nowUs - status.startedAtUs)} · <a href="metrics">metrics</a> · all times in UTC</footer>
-</body>
-</html>
-`;
+<footer>nestwatch ${status.version}, running for ${duration(nowUs - status.startedAtUs)} · <a href="metrics">metrics</a> · all times in UTC</footer>`,
+  });
 }
 
 function overallTone({ firing, status, deadTotal, nowUs }: PageView): Tone {
@@ -164,7 +153,7 @@ function alertList(view: PageView): Html {
   }</ul>`;
 }
 
-function alertItem({ alert, lastEvent }: ShownAlert, nowUs: number): Html {
+function alertItem({ alert, lastEvent, silencedBy, isInhibited }: ShownAlert, nowUs: number): Html {
   const { labels, annotations } = alert;
   const severity = plainText(labels.severity ?? '', NAME_LENGTH);
   const tone = severityTone(severity);
@@ -172,12 +161,21 @@ function alertItem({ alert, lastEvent }: ShownAlert, nowUs: number): Html {
     lastEvent?.message || annotations.description || annotations.summary || '',
     MESSAGE_LENGTH,
   );
-  return html`<li class="alert ${tone}">
-<div class="row"><div><h3>${alertTitle(labels.alertname ?? '')}</h3> <span class="pill ${tone}">${severity}</span></div>
+  const [silence] = silencedBy;
+  const isAcknowledged = silencedBy.some(({ alertId }) => alertId !== null);
+  const title = `${alertTitle(labels.alertname ?? '')}, ${alertPlace(labels) || labels.region}`;
+  const query = new URLSearchParams({ alert: alert.id }).toString();
+  return html`<li class="alert ${silence || isInhibited ? 'quiet' : tone}">
+<div class="row"><div><h3>${alertTitle(labels.alertname ?? '')}</h3> <span class="pill ${tone}">${severity}</span>
+${silence ? html`<span class="pill quiet">${isAcknowledged ? 'Acknowledged' : 'Silenced'}</span>` : ''}${isInhibited ? html`<span class="pill quiet">Inhibited</span>` : ''}</div>
 <span class="small soft">for <time datetime="${isoTime(alert.startsAtUs)}" title="since ${exactTime(alert.startsAtUs)}">${duration(nowUs - alert.startsAtUs)}</time></span></div>
 <div class="row stack"><div>${where(labels.region ?? '', alertPlace(labels))}</div>
 <span class="small soft">${eventCount(alert, lastEvent, nowUs)}</span></div>
 ${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}
+${silence ? html`<p class="small soft"><bdi>${silenceWords(silence)}</bdi></p>` : ''}
+${isInhibited ? html`<p class="small soft">Not told while an alert that explains it is active.</p>` : ''}
+<p class="actions">${isAcknowledged ? '' : html`<a class="button" href="acknowledge?${query}" aria-label="Acknowledge ${title}">Acknowledge</a>`}
+<a class="button" href="silence?${query}" aria-label="Silence ${title}">Silence</a></p>
 </li>`;
 }
 
@@ -196,6 +194,13 @@ function resolvedList({ resolved, nowUs }: PageView): Html {
 </div></li>`,
   );
   return html`<h2>Resolved lately</h2><ul class="sheet small">${items}</ul>`;
+}
+
+function silenceSection({ silences, nowUs }: PageView): Html {
+  const link = html`<a href="silence">new silence</a>`;
+  if (silences.length === 0) return html`<p class="small soft after">No silences. ${link}</p>`;
+  return html`<section id="silences"><h2>Silences ${link}</h2>
+<ul class="sheet">${silences.map((one) => silenceItem(one, nowUs))}</ul></section>`;
 }
 
 function regionCard(region: RegionView, nowUs: number): Html {
@@ -249,30 +254,4 @@ ${lastError && delivery.state !== 'delivered' ? html`<p class="message"><bdi>${p
 
 function list(items: readonly Html[], empty: string): Html {
   return items.length > 0 ? html`<ul class="sheet">${items}</ul>` : html`<p class="sheet empty">${empty}</p>`;
-}
-
-/** `EU · Marketing / Translate blog`; names keep the direction of their own script. */
-function where(region: string, place: string): Html {
-  const name = plainText(regionName(region), NAME_LENGTH);
-  return html`<span class="soft">${name}${place ? ' ·' : ''}</span> <bdi>${place}</bdi>`;
-}
-
-/** A relative time that tells the exact one when pointed at. */
-function when(us: number, nowUs: number): Html {
-  return html`<time datetime="${isoTime(us)}" title="${exactTime(us)}">${ago(us, nowUs)}</time>`;
-}
-
-const isoTime = (us: number) => new Date(us / 1000).toISOString();
-
-const ICON_COLOURS: Readonly<Record<Tone, string>> = {
-  good: '#2e9e66',
-  warn: '#d9962b',
-  bad: '#d64545',
-  quiet: '#8a949c',
-};
-
-/** A dot in the colour of the whole, so that a tab among many tells it. */
-function icon(tone: Tone): string {
-  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="6" fill="${ICON_COLOURS[tone]}"/></svg>`;
-  return `data:image/svg+xml,${encodeURIComponent(svg)}`;
 }

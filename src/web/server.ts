@@ -1,29 +1,41 @@
 /**
- * The daemon's own HTTP: metrics, health, the JSON API and the page. It only reads. A request passes the guards in
- * the order in which they stand here: method, host, then for everything but health the token.
+ * The daemon's own HTTP: metrics, health, the JSON APIs and the pages. A request passes the guards in the order in
+ * which they stand here: method, host, for a write the origin, then for everything but health the token.
  */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
+import { bodyLimit } from 'hono/body-limit';
+import type { AcknowledgeLinks } from '../acknowledge-link.ts';
 import type { Clock } from '../clock.ts';
 import type { WebConfig } from '../config/config.ts';
 import { NestwatchError } from '../errors.ts';
+import { createRecurrences } from '../recurrence.ts';
 import type { Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
+import { createAlertmanagerApi } from './alertmanager-api.ts';
 import { createApi } from './api.ts';
-import { allowedHosts, checkToken, isAllowedHost } from './guard.ts';
-import { REFRESH_SECONDS, renderPage } from './page.ts';
+import type { ExplainConfig } from './explain.ts';
+import { allowedHosts, checkToken, isAllowedHost, mistakeInOrigin } from './guard.ts';
 import { STYLE_HASH } from './page-style.ts';
-import { readPageView } from './page-view.ts';
+import { createPages } from './pages.ts';
+import { createSilenceDesk } from './silence-desk.ts';
+import type { AlertingConfig } from './standing.ts';
 import type { StatusView } from './status-view.ts';
 
 export interface WebOptions {
   readonly config: WebConfig;
+  readonly alerting: AlertingConfig & ExplainConfig;
   readonly store: Store;
   readonly status: () => StatusView;
   readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
   readonly health: () => Health;
+  readonly links: AcknowledgeLinks;
+  /** Gives an unused UUID. */
+  readonly newId: () => string;
+  /** Called after something was written that the stages have to look at: silences, deliveries put back. */
+  readonly changed: () => void;
   readonly clock: Clock;
   readonly report: Report;
 }
@@ -49,10 +61,11 @@ const CLOSE_GRACE_MS = 2_000;
 const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
   [
     'content-security-policy',
-    `default-src 'none'; style-src ${STYLE_HASH}; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    `default-src 'none'; style-src ${STYLE_HASH}; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   ],
   ['x-content-type-options', 'nosniff'],
-  ['referrer-policy', 'no-referrer'],
+  // With `no-referrer` a browser would not say which origin a form comes from.
+  ['referrer-policy', 'same-origin'],
   ['cross-origin-resource-policy', 'same-origin'],
   ['cache-control', 'no-store'],
 ];
@@ -87,7 +100,10 @@ export async function openWeb(options: WebOptions): Promise<Web> {
 }
 
 function createApp(options: WebOptions, isClosing: () => boolean): Hono {
-  const { config, store, status, metrics, health, clock, report } = options;
+  const { config, alerting, store, status, metrics, health, links, clock, report } = options;
+  const { externalUrl } = config;
+  const recurrences = createRecurrences();
+  const desk = createSilenceDesk({ ...options, recurrences });
   const app = new Hono();
 
   app.use(async (c, next) => {
@@ -97,12 +113,14 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
     if (isClosing()) c.header('connection', 'close');
   });
   app.use(async (c, next) => {
-    if (c.req.method === 'GET' || c.req.method === 'HEAD') return next();
+    if (c.req.method === 'GET' || c.req.method === 'HEAD' || isWrite(c)) return next();
     c.header('allow', 'GET, HEAD');
     return c.text('Only reading is possible here.\n', 405);
   });
-  const hosts = allowedHosts(config.host, config.externalUrl);
+  const hosts = allowedHosts(config.host, externalUrl);
   if (hosts) app.use(onlyHosts(hosts));
+  app.use(onlyOwnOrigins(externalUrl));
+  app.use(bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (c) => refuse(c, 413, 'The body is too large.') }));
 
   const tell = (isGood: boolean) => (isGood ? 200 : 503);
   for (const path of ['/-/healthy', '/healthz']) {
@@ -121,6 +139,9 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
   if (config.bearerToken) {
     const token = config.bearerToken;
     app.use(async (c, next) => {
+      // Who has a signed link may use it without the token, for what it is signed for.
+      if (c.req.path === '/acknowledge' && links.read(c.req.query('link') ?? '', clock.nowUs()))
+        return next();
       if (checkToken(token, c.req.header('authorization')) === 'granted') return next();
       c.header('www-authenticate', 'Basic realm="nestwatch", charset="UTF-8", Bearer realm="nestwatch"');
       return refuse(c, 401, 'A token is needed: as Authorization: Bearer, or as the password of any user.');
@@ -131,17 +152,12 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
     const { contentType, body } = await metrics();
     return c.body(body, 200, { 'content-type': contentType });
   });
-  app.get('/', async (c) => {
-    const isLive = c.req.query('paused') === undefined;
-    const view = await readPageView(store, {
-      nowUs: clock.nowUs(),
-      isLive,
-      status: status(),
-    });
-    if (isLive) c.header('refresh', String(REFRESH_SECONDS));
-    return c.html(renderPage(view));
-  });
-  app.route('/api/v1', createApi({ store, status, externalUrl: config.externalUrl }));
+  app.route('/', createPages({ store, status, alerting, recurrences, desk, links, clock }));
+  app.route('/api/v1', createApi({ ...options, recurrences, externalUrl }));
+  app.route(
+    '/api/v2',
+    createAlertmanagerApi({ store, status, alerting, recurrences, desk, clock, externalUrl }),
+  );
 
   app.notFound((c) =>
     refuse(c, 404, `There is nothing at this address; there are: ${ADDRESSES.join(', ')}.`),
@@ -152,6 +168,33 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
     return refuse(c, 500, 'This could not be answered; the log says why.');
   });
   return app;
+}
+
+/** The requests that change something. */
+const WRITES = [
+  /^POST \/(silence|expire-silence|acknowledge)$/,
+  /^POST \/api\/v1\/deliveries\/retry$/,
+  /^POST \/api\/v2\/silences$/,
+  /^DELETE \/api\/v2\/silence\/[^/]+$/,
+];
+const MAX_BODY_BYTES = 512 * 1024;
+
+function isWrite(c: Context): boolean {
+  return WRITES.some((write) => write.test(`${c.req.method} ${c.req.path}`));
+}
+
+function onlyOwnOrigins(externalUrl: string): MiddlewareHandler {
+  return async (c, next) => {
+    if (c.req.method === 'GET' || c.req.method === 'HEAD') return next();
+    const source = {
+      origin: c.req.header('origin'),
+      fetchSite: c.req.header('sec-fetch-site'),
+      host: c.req.header('host'),
+      contentType: c.req.header('content-type'),
+    };
+    const mistake = mistakeInOrigin(source, externalUrl);
+    return mistake === undefined ? next() : refuse(c, 403, mistake);
+  };
 }
 
 /** What can be asked for, as a person who took a wrong address is told. */
@@ -165,6 +208,8 @@ const ADDRESSES = [
   '/api/v1/alerts',
   '/api/v1/birds',
   '/api/v1/deliveries',
+  '/api/v1/events/{key}/explain',
+  '/api/v2/',
 ];
 
 function onlyHosts(hosts: ReadonlySet<string>): MiddlewareHandler {
@@ -178,8 +223,9 @@ function onlyHosts(hosts: ReadonlySet<string>): MiddlewareHandler {
   };
 }
 
-/** An error in the form that the asker reads: JSON for the API, a line of text elsewhere. */
-function refuse(c: Context, status: 400 | 401 | 404 | 421 | 500, message: string): Response {
+/** An error in the form that the asker reads: JSON for the APIs, a line of text elsewhere. */
+function refuse(c: Context, status: 400 | 401 | 403 | 404 | 413 | 421 | 500, message: string): Response {
+  if (c.req.path.startsWith('/api/v2/')) return c.json(message, status);
   return c.req.path.startsWith('/api/') ? c.json({ error: message }, status) : c.text(`${message}\n`, status);
 }
 

@@ -85,6 +85,7 @@ receivers:
   - name: ops
     email_configs: [{ to: a@example.com }, { to: b@example.com }]
     webhook_configs: [{ url: "http://127.0.0.1:${port(hook)}/key" }]
+    slack_configs: [{ api_url: "http://localhost:${port(hook)}/key" }]
 `,
     );
     return { file, world, mails, posts, smtpPort: port(smtp.server), hook };
@@ -97,6 +98,7 @@ receivers:
       `${file}: regions.eu: good`,
       `${file}: receiver ops, mail server 127.0.0.1:${smtpPort}: good`,
       `${file}: receiver ops, webhook 3: good`,
+      `${file}: receiver ops, slack 4: good`,
       '',
     ]);
     expect(exit).toBe(0);
@@ -114,6 +116,7 @@ receivers:
     );
     expect(stdout).toMatch(new RegExp(`mail server 127.0.0.1:${smtpPort}: .*535`));
     expect(stdout).toMatch(/receiver ops, webhook 3: .*ECONNREFUSED/);
+    expect(stdout).toMatch(/receiver ops, slack 4: .*ECONNREFUSED/);
     expect(stdout).not.toMatch(/wr0ng|refus3d|\/key/);
   });
 

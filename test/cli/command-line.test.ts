@@ -12,6 +12,11 @@ const COMMANDS = [
   'check-config',
   'status',
   'healthcheck',
+  'alerts',
+  'silence',
+  'routes',
+  'deliveries',
+  'explain',
   'schema',
   'init',
 ];

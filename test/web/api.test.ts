@@ -270,3 +270,33 @@ test('GET /api/v1/deliveries gives what was sent, to whom, when and why not', as
   expect(await ids('state=retry')).toEqual(['d2']);
   expect(await ids('limit=1')).toEqual(['d2']);
 });
+
+describe('/api/v1/deliveries/retry', () => {
+  test('puts back what was given up, and wakes the stages', async () => {
+    const { post, store, changes } = await serve();
+    await putDeliveries(store, [aDelivery({ id: '1', state: 'dead' }), aDelivery({ id: '2' })]);
+    const { status, json } = await post('/api/v1/deliveries/retry', { ids: ['1', '2', 'none'] });
+    expect([status, json]).toEqual([200, { retried: ['1'] }]);
+    expect(changes).toHaveLength(1);
+    expect((await store.transaction((tx) => tx.delivery('1')))?.delivery.state).toBe('pending');
+  });
+
+  test.each([[{ ids: [] }], [{ ids: 'x' }], [{}], ['x']])('%j is refused', async (body) => {
+    const { post, changes } = await serve();
+    const { status, json } = await post('/api/v1/deliveries/retry', body);
+    expect([status, json.error]).toEqual([400, expect.stringContaining('the body must be {"ids"')]);
+    expect(changes).toEqual([]);
+  });
+});
+
+describe('/api/v1/events/{key}/explain', () => {
+  test('an address that names no key is not found', async () => {
+    const { ask } = await serve();
+    expect((await ask('/api/v1/events/x')).status).toBe(404);
+    expect((await ask('/api/v1/events/explain')).status).toBe(404);
+    expect(await ask('/api/v1/events/%zz/explain')).toMatchObject({
+      status: 400,
+      json: { error: 'the key is not encoded as an address is' },
+    });
+  });
+});

@@ -1,8 +1,47 @@
 import type { Alert } from '../../src/alerts/alert.ts';
 import type { Event } from '../../src/alerts/event.ts';
+import { BUILT_IN_INHIBITIONS } from '../../src/alerts/inhibit.ts';
+import { createMatcher } from '../../src/alerts/matcher.ts';
+import { ALERT_KINDS, defaultRule } from '../../src/alerts/rule.ts';
 import type { Delivery, Store } from '../../src/store/store.ts';
+import type { WebOptions } from '../../src/web/server.ts';
 import type { StatusView } from '../../src/web/status-view.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
+
+/** A tree of two receivers: critical alerts go to `pager` as well. */
+export function anAlertingConfig(change: Partial<WebOptions['alerting']> = {}): WebOptions['alerting'] {
+  const times = { groupWaitMs: 30_000, groupIntervalMs: 300_000, repeatIntervalMs: 14_400_000 };
+  const route = { matchers: [], continue: false, groupBy: ['alertname', 'region'], ...times, routes: [] };
+  const critical = [createMatcher('severity', '=', 'critical')];
+  return {
+    route: {
+      ...route,
+      path: '0',
+      key: '{}',
+      receiver: 'ops',
+      routes: [
+        {
+          ...route,
+          path: '0.0',
+          key: '{}/{severity="critical"}',
+          receiver: 'pager',
+          matchers: critical,
+          continue: true,
+        },
+        { ...route, path: '0.1', key: '{}/{}', receiver: 'ops', groupBy: 'all' },
+      ],
+    },
+    receivers: [
+      { name: 'ops', integrations: [] },
+      { name: 'pager', integrations: [] },
+    ],
+    inhibitRules: BUILT_IN_INHIBITIONS,
+    timeIntervals: new Map(),
+    rules: ALERT_KINDS.map(defaultRule),
+    forward: [],
+    ...change,
+  };
+}
 
 export const NOW_US = TEST_START_US;
 const SECOND = 1_000_000;

@@ -1,10 +1,12 @@
 import { request } from 'node:http';
 import { onTestFinished } from 'vitest';
+import { createAcknowledgeLinks } from '../../src/acknowledge-link.ts';
 import type { Happening } from '../../src/report.ts';
+import { secret } from '../../src/secret.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { openWeb, type WebOptions } from '../../src/web/server.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
-import { aStatus } from './sample.ts';
+import { anAlertingConfig, aStatus } from './sample.ts';
 
 export interface Answer {
   readonly status: number;
@@ -19,6 +21,9 @@ export async function serve(options: Partial<WebOptions> = {}) {
   const clock = createVirtualClock();
   const store = await openSqliteStore({ path: ':memory:', clock });
   const reported: Happening[] = [];
+  /** When the stages were woken. */
+  const changes: number[] = [];
+  let ids = 0;
   const web = await openWeb({
     config: {
       host: '127.0.0.1',
@@ -27,10 +32,14 @@ export async function serve(options: Partial<WebOptions> = {}) {
       bearerToken: null,
       enableLifecycle: false,
     },
+    alerting: anAlertingConfig(),
     store,
     status: () => aStatus(),
     metrics: async () => ({ contentType: 'text/plain; version=0.0.4', body: 'nestwatch_up 1\n' }),
     health: () => ({ healthy: true, ready: true, reasons: [] }),
+    links: createAcknowledgeLinks(secret('a key'), 'http://watch.example.com/nestwatch'),
+    newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
+    changed: () => changes.push(clock.nowUs()),
     clock,
     report: (one) => reported.push(one),
     ...options,
@@ -45,7 +54,12 @@ export async function serve(options: Partial<WebOptions> = {}) {
   onTestFinished(close);
 
   /** A request with exactly these headers, as `fetch` would not let a test name its own host. */
-  function ask(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
+  function ask(
+    path: string,
+    headers: Record<string, string> = {},
+    method = 'GET',
+    sent?: string,
+  ): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const outgoing = request(new URL(path, web.url), { method, headers }, async (incoming) => {
         let body = '';
@@ -59,8 +73,19 @@ export async function serve(options: Partial<WebOptions> = {}) {
         });
       });
       outgoing.on('error', reject);
-      outgoing.end();
+      outgoing.end(sent);
     });
   }
-  return { ask, web, store, clock, reported, close };
+
+  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
+    ask(path, { 'content-type': 'application/json', ...headers }, 'POST', JSON.stringify(body));
+  /** As the form of a page sends it. */
+  const submit = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+    ask(
+      path,
+      { 'content-type': 'application/x-www-form-urlencoded', origin: web.url, ...headers },
+      'POST',
+      new URLSearchParams(fields).toString(),
+    );
+  return { ask, post, submit, web, store, clock, reported, changes, close };
 }

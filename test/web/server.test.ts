@@ -2,7 +2,6 @@ import { Agent, get } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
 import { secret, secretFrom } from '../../src/secret.ts';
-import { openWeb } from '../../src/web/server.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { serve } from './served.ts';
 
@@ -56,7 +55,7 @@ describe('metrics and health', () => {
 });
 
 describe('the door', () => {
-  test.each(['POST', 'PUT', 'DELETE'])('%s is refused, as everything here only reads', async (method) => {
+  test.each(['POST', 'PUT', 'DELETE'])('%s is refused where there is nothing to write', async (method) => {
     const { status, headers } = await (await serve()).ask('/api/v1/status', {}, method);
     expect([status, headers.allow]).toEqual([405, 'GET, HEAD']);
   });
@@ -74,7 +73,7 @@ describe('the door', () => {
       );
       expect(headers).toMatchObject({
         'x-content-type-options': 'nosniff',
-        'referrer-policy': 'no-referrer',
+        'referrer-policy': 'same-origin',
         'cache-control': 'no-store',
       });
     },
@@ -168,19 +167,67 @@ describe('with a token', () => {
   });
 });
 
+describe('a write', () => {
+  const JSON_TYPE = { 'content-type': 'application/json' };
+  const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
+  const path = '/api/v1/deliveries/retry';
+  const body = JSON.stringify({ ids: ['x'] });
+
+  test.each([
+    ['a program', {}, 200],
+    ['the page itself', { origin: 'OWN', 'sec-fetch-site': 'same-origin' }, 200],
+    ['the page under its external address', { origin: 'http://watch.example.com' }, 200],
+    ['another page', { origin: 'https://evil.example' }, 403],
+    ['another page on this machine', { origin: 'http://127.0.0.1:1' }, 403],
+    ['the external name with another scheme', { origin: 'https://watch.example.com' }, 403],
+    ['a page that hides where it is', { origin: 'null' }, 403],
+    ['another site, as the browser says', { 'sec-fetch-site': 'cross-site' }, 403],
+    ['a sibling site, as the browser says', { 'sec-fetch-site': 'same-site' }, 403],
+  ])('from %s', async (_, headers: Record<string, string>, expected) => {
+    const { ask, web } = await serve();
+    const origin = headers.origin === 'OWN' ? { origin: web.url } : {};
+    expect((await ask(path, { ...JSON_TYPE, ...headers, ...origin }, 'POST', body)).status).toBe(expected);
+  });
+
+  test('of a form must say where it comes from', async () => {
+    const { ask, submit, store } = await serve();
+    const withoutOrigin = await ask('/expire-silence', FORM, 'POST', 'id=x');
+    expect(withoutOrigin).toMatchObject({ status: 403, body: expect.stringContaining('content-type') });
+    expect((await ask(path, { 'content-type': 'text/plain' }, 'POST', body)).status).toBe(403);
+    expect((await submit('/expire-silence', { id: 'x' })).status).toBe(303);
+    expect(await store.transaction((tx) => tx.silences())).toEqual([]);
+  });
+
+  test('to a name that is not configured is refused, also when it asks itself', async () => {
+    const { ask } = await serve({ config: { ...CONFIG, host: '0.0.0.0' } });
+    const rebound = { host: 'evil.example', origin: 'http://evil.example' };
+    expect((await ask(path, { ...JSON_TYPE, ...rebound }, 'POST', body)).status).toBe(403);
+  });
+
+  test('a silence cannot be ended from elsewhere', async () => {
+    const { ask } = await serve();
+    const { status, json } = await ask('/api/v2/silence/x', { origin: 'https://evil.example' }, 'DELETE');
+    expect([status, json]).toEqual([403, expect.stringContaining('another origin')]);
+  });
+
+  test('asks for the token as well', async () => {
+    const { ask, post } = await serve({ config: { ...CONFIG, bearerToken: secret('s3cret') } });
+    expect((await post(path, { ids: ['x'] })).status).toBe(401);
+    expect((await ask('/api/v2/silence/x', {}, 'DELETE')).status).toBe(401);
+    expect((await post(path, { ids: ['x'] }, { authorization: 'Bearer s3cret' })).status).toBe(200);
+  });
+
+  test('has a bounded body', async () => {
+    const { post } = await serve();
+    expect((await post(path, { ids: ['x'.repeat(600_000)] })).status).toBe(413);
+  });
+});
+
 describe('listening', () => {
   test('a port in use is one clear sentence that names the address', async () => {
-    const { web, store, clock } = await serve();
+    const { web } = await serve();
     const port = Number(new URL(web.url).port);
-    const second = openWeb({
-      config: { ...CONFIG, port },
-      store,
-      status: () => ({ version: '', startedAtUs: 0, regions: [] }),
-      metrics: async () => ({ contentType: '', body: '' }),
-      health: () => ({ healthy: true, ready: true, reasons: [] }),
-      clock,
-      report: () => {},
-    });
+    const second = serve({ config: { ...CONFIG, port } });
     await expect(second).rejects.toMatchObject({
       code: 'port_in_use',
       message: `Cannot listen on 127.0.0.1:${port}: another process listens there.`,

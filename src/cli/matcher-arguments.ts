@@ -1,0 +1,25 @@
+import { formatMatcher, type Matcher, parseMatchers } from '../alerts/matcher.ts';
+import { MatcherSyntaxError } from '../alerts/matcher-syntax.ts';
+import { NestwatchError } from '../errors.ts';
+
+/**
+ * Reads matchers as amtool does: a first argument that is none is the name of an alert. Throws `usage` for any other
+ * that is none.
+ */
+export function readMatcherArguments(args: readonly string[]): Matcher[] {
+  return args.flatMap((arg, index) => {
+    try {
+      return parseMatchers(arg);
+    } catch (error) {
+      if (!(error instanceof MatcherSyntaxError)) throw error;
+      if (index === 0 && !/[=~]/.test(arg))
+        return parseMatchers(formatMatcher({ name: 'alertname', op: '=', value: arg }));
+      throw new NestwatchError('usage', error.message);
+    }
+  });
+}
+
+/** The matchers as parameters of an address. */
+export function filterParameters(matchers: readonly Matcher[]): URLSearchParams {
+  return new URLSearchParams(matchers.map((matcher) => ['filter', formatMatcher(matcher)]));
+}

@@ -1,0 +1,84 @@
+/** The page behind the links in messages, and the page's own button: it asks before an alert is acknowledged. */
+import { html } from 'hono/html';
+import type { Alert } from '../alerts/alert.ts';
+import type { Event } from '../alerts/event.ts';
+import type { Silence } from '../alerts/silence.ts';
+import { plainText } from '../plain-text.ts';
+import { frame, type Html, when, where } from './page-frame.ts';
+import { alertPlace, alertTitle, MESSAGE_LENGTH, severityTone } from './page-words.ts';
+import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from './silence-request.ts';
+import { silenceWords } from './silence-view.ts';
+
+export interface AcknowledgePage {
+  /** Undefined when it is no longer known. */
+  readonly alert: Alert | undefined;
+  /** True when the episode that was meant still lasts. */
+  readonly isOpen: boolean;
+  readonly lastEvent: Event | undefined;
+  readonly acknowledgement: Silence | undefined;
+  /** Where the form is sent, with which alert it means. */
+  readonly action: string;
+  /** Whether the asker may see the other pages. */
+  readonly hasHome: boolean;
+  readonly author: string;
+  readonly comment: string;
+  readonly problem: string;
+  readonly nowUs: number;
+}
+
+export function renderAcknowledgePage(page: AcknowledgePage): Html {
+  const { alert, isOpen, hasHome, problem } = page;
+  return frame({
+    title: 'nestwatch: acknowledge an alert',
+    tone: 'quiet',
+    body: html`<header class="narrow">
+<p class="brand"><b>nestwatch</b>${hasHome ? html`<span><a href="./">all alerts</a></span>` : ''}</p>
+<h1>${headlineOf(page)}</h1>
+<p class="lead">${leadOf(page)}</p>
+${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
+</header>
+<main class="narrow">
+${alert ? alertSheet(alert, page) : ''}
+${isOpen && !page.acknowledgement ? formOf(page) : ''}
+</main>`,
+  });
+}
+
+function headlineOf({ alert, isOpen, acknowledgement }: AcknowledgePage): string {
+  if (!alert) return 'This alert is over';
+  if (!isOpen) return 'There is nothing to acknowledge any more';
+  return acknowledgement ? 'Acknowledged' : 'Acknowledge this alert?';
+}
+
+function leadOf({ alert, isOpen, acknowledgement, nowUs }: AcknowledgePage): Html {
+  if (!alert || !isOpen) return html`It was resolved since the message was sent.`;
+  if (acknowledgement) {
+    return html`<bdi>${silenceWords(acknowledgement)}</bdi>, ${when(acknowledgement.startsAtUs, nowUs)}. Its end will be told.`;
+  }
+  return html`Nobody is reminded of it or told of new events in it until it is resolved. Its end is told, and so is the next time.`;
+}
+
+function alertSheet(
+  { labels, annotations, startsAtUs }: Alert,
+  { lastEvent, isOpen, nowUs }: AcknowledgePage,
+): Html {
+  const severity = plainText(labels.severity ?? '', MESSAGE_LENGTH);
+  const tone = isOpen ? severityTone(severity) : 'quiet';
+  const message = plainText(lastEvent?.message || annotations.summary || '', MESSAGE_LENGTH);
+  return html`<ul class="sheet"><li class="alert ${tone}">
+<div class="row"><div><h2 class="inline">${alertTitle(labels.alertname ?? '')}</h2> <span class="pill ${tone}">${isOpen ? severity : 'resolved'}</span></div>
+<span class="small soft">began ${when(startsAtUs, nowUs)}</span></div>
+<div>${where(labels.region ?? '', alertPlace(labels))}</div>
+${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}
+</li></ul>`;
+}
+
+function formOf({ action, author, comment }: AcknowledgePage): Html {
+  return html`<form method="post" action="${action}" class="sheet fields">
+<label for="author">Your name</label>
+<input id="author" name="author" value="${author}" required autocomplete="name" maxlength="${MAX_AUTHOR_LENGTH}">
+<label for="comment">What you are doing about it <span class="soft">(may be left out)</span></label>
+<input id="comment" name="comment" value="${comment}" autocomplete="off" maxlength="${MAX_COMMENT_LENGTH}">
+<div class="buttons"><button class="main">Acknowledge</button></div>
+</form>`;
+}

@@ -1,0 +1,65 @@
+import type { Labels } from '../alerts/alert.ts';
+import type { Rule } from '../alerts/rule.ts';
+import { eventJson } from '../event-json.ts';
+import { formatInstant } from '../instant.ts';
+import type { Explanation, Telling } from './explain.ts';
+import { alertJson, deliveryJson } from './json.ts';
+
+/** The steps in the order in which an event takes them. */
+export function explanationJson(explanation: Explanation, rules: readonly Rule[], externalUrl: string) {
+  const { event, alerts, suppressions, forwards, waiting } = explanation;
+  return {
+    event: eventJson(event),
+    seen: {
+      feed: event.feed,
+      occurred_at: event.occurredAt,
+      observed_at: formatInstant(event.observedAtUs),
+      delay_seconds: Math.max(0, event.observedAtUs - event.occurredAtUs) / 1e6,
+      historic: explanation.isHistoric,
+    },
+    rules: explanation.rules.map(({ kind, rule }) => ({
+      alertname: kind,
+      rule,
+      threshold: rule === null ? null : (rules[rule]?.threshold ?? null),
+    })),
+    alerts: alerts.map(({ alert, seq }) => ({ ...alertJson(alert, externalUrl), seq })),
+    no_alert: explanation.noAlert,
+    waiting: waiting.map((one) => ({
+      alert_id: one.alertId,
+      receiver: one.receiver,
+      group_key: one.groupKey,
+      next_flush: formatInstant(one.nextFlushAtUs),
+      muted: one.muted || null,
+    })),
+    notifications: explanation.notifications.map(tellingJson),
+    suppressions: suppressions.map((one) => ({
+      alert_id: one.alertId,
+      receiver: one.receiver,
+      group_key: one.groupKey,
+      reason: one.reason,
+      detail: one.detail,
+      at: formatInstant(one.atUs),
+    })),
+    forwards: forwards.map(({ receiver, deliveries, isWaiting }) => ({
+      receiver,
+      state: deliveries[0]?.state ?? (isWaiting ? 'waiting' : 'not_sent'),
+      deliveries: deliveries.map(deliveryJson),
+    })),
+  };
+}
+export type ExplanationJson = ReturnType<typeof explanationJson>;
+
+function tellingJson({ notification, isListed, deliveries }: Telling) {
+  const { id, receiver, groupKey, groupLabels, reason, status, createdAtUs } = notification;
+  return {
+    id,
+    receiver,
+    group_key: groupKey,
+    group_labels: groupLabels satisfies Labels,
+    reason,
+    status,
+    created_at: formatInstant(createdAtUs),
+    listed: isListed,
+    deliveries: deliveries.map(deliveryJson),
+  };
+}

@@ -1,0 +1,71 @@
+/** Changes of silences in the store: one transaction each, after which alerting looks again. */
+import type { Recurrences, Silence } from '../alerts/silence.ts';
+import {
+  acknowledge,
+  expireSilence,
+  type SilenceChange,
+  type SilenceRequest,
+  setSilence,
+} from '../alerts/silence-change.ts';
+import type { Clock } from '../clock.ts';
+import type { Store, Transaction } from '../store/store.ts';
+
+export interface SilenceDesk {
+  set(request: SilenceRequest): Promise<SilenceChange>;
+  expire(id: string): Promise<SilenceChange>;
+  /** Hides the present episode of a firing alert; `startsAtUs` is of the episode that is meant, where that is known. */
+  acknowledge(alertId: string, by: Signature, startsAtUs?: number): Promise<SilenceChange>;
+}
+
+/** Who did it, and why. */
+export interface Signature {
+  readonly createdBy: string;
+  readonly comment: string;
+}
+
+export interface SilenceDeskOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly recurrences: Recurrences;
+  /** Gives an unused UUID. */
+  readonly newId: () => string;
+  /** Called after a silence was written. */
+  readonly changed: () => void;
+}
+
+export function createSilenceDesk(options: SilenceDeskOptions): SilenceDesk {
+  const { store, clock, recurrences, newId } = options;
+
+  async function change(
+    decide: (tx: Transaction, present: readonly Silence[]) => SilenceChange | Promise<SilenceChange>,
+  ): Promise<SilenceChange> {
+    const result = await store.transaction(async (tx) => {
+      const decided = await decide(tx, await tx.silences());
+      if (decided.ok) await tx.putSilences(decided.write);
+      return decided;
+    });
+    if (result.ok && result.write.length > 0) options.changed();
+    return result;
+  }
+
+  return {
+    set: (request) =>
+      change((_, present) =>
+        setSilence(present, request, { newId: newId(), recurrences, nowUs: clock.nowUs() }),
+      ),
+    expire: (id) => change((_, present) => expireSilence(present, id, clock.nowUs())),
+    acknowledge: (alertId, by, startsAtUs) =>
+      change(async (tx, present) => {
+        const alert = await tx.alert(alertId);
+        if (!alert) return { ok: false, problem: 'not_found', message: 'there is no such alert' };
+        if (startsAtUs !== undefined && alert.startsAtUs !== startsAtUs) {
+          return {
+            ok: false,
+            problem: 'invalid',
+            message: 'the alert was resolved, and has fired anew since',
+          };
+        }
+        return acknowledge(present, alert, by, { newId: newId(), nowUs: clock.nowUs() });
+      }),
+  };
+}

@@ -1,0 +1,86 @@
+/** Reads what somebody wants to silence: Alertmanager's `postableSilence` with our `recurrence` beside it. */
+import * as z from 'zod';
+import { createMatcher, type Matcher } from '../alerts/matcher.ts';
+import { MatcherSyntaxError, type MatchOp } from '../alerts/matcher-syntax.ts';
+import type { SilenceRequest } from '../alerts/silence-change.ts';
+import { parseDuration } from '../config/duration.ts';
+import { parseInstant } from '../instant.ts';
+import { refuse } from './query.ts';
+
+const MAX_MATCHERS = 100;
+const MAX_VALUE_LENGTH = 2_000;
+export const MAX_COMMENT_LENGTH = 2_000;
+export const MAX_AUTHOR_LENGTH = 200;
+
+const dateTime = z.string().transform((text, context) => {
+  const instant = parseInstant(text);
+  if (instant) return instant.us;
+  context.addIssue({ code: 'custom', message: 'must be an RFC 3339 instant like 2026-07-02T13:59:34Z' });
+  return z.NEVER;
+});
+
+const duration = z.string().transform((text, context) => {
+  const ms = parseDuration(text);
+  if (ms !== undefined) return ms;
+  context.addIssue({ code: 'custom', message: 'must be a duration such as 2h' });
+  return z.NEVER;
+});
+
+/** Others than these are passed over, as Alertmanager does. */
+const postableSilence = z.object({
+  id: z.string().optional(),
+  matchers: z
+    .array(
+      z.object({
+        name: z.string().max(MAX_VALUE_LENGTH),
+        value: z.string().max(MAX_VALUE_LENGTH),
+        isRegex: z.boolean(),
+        isEqual: z.boolean().default(true),
+      }),
+    )
+    .max(MAX_MATCHERS),
+  startsAt: dateTime.optional(),
+  endsAt: dateTime,
+  createdBy: z.string().max(MAX_AUTHOR_LENGTH),
+  comment: z.string().max(MAX_COMMENT_LENGTH),
+  recurrence: z.object({ cron: z.string(), timezone: z.string(), duration }).nullish(),
+});
+
+/** Throws `usage` with the first mistake. */
+export function readSilence(body: unknown): SilenceRequest {
+  const { success, data, error } = postableSilence.safeParse(body);
+  if (!success) {
+    const [issue] = error.issues;
+    const place = issue!.path.join('.');
+    throw refuse(`bad silence: ${place ? `${place}: ` : ''}${issue!.message}`);
+  }
+  const { recurrence } = data;
+  return {
+    id: data.id || undefined,
+    matchers: data.matchers.map(matcherOf),
+    startsAtUs: data.startsAt,
+    endsAtUs: data.endsAt,
+    createdBy: data.createdBy,
+    comment: data.comment,
+    recurrence: recurrence && {
+      cron: recurrence.cron,
+      timezone: recurrence.timezone,
+      durationMs: recurrence.duration,
+    },
+  };
+}
+
+function matcherOf({
+  name,
+  value,
+  isRegex,
+  isEqual,
+}: z.output<typeof postableSilence>['matchers'][number]): Matcher {
+  const op: MatchOp = isRegex ? (isEqual ? '=~' : '!~') : isEqual ? '=' : '!=';
+  try {
+    return createMatcher(name, op, value);
+  } catch (error) {
+    if (error instanceof MatcherSyntaxError) throw refuse(`bad silence: ${error.message}`);
+    throw error;
+  }
+}

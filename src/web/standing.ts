@@ -1,0 +1,43 @@
+/** The alerts that fire as the routes, silences and inhibitions of this moment see them. */
+import type { Alert } from '../alerts/alert.ts';
+import { sourceNames } from '../alerts/inhibit.ts';
+import { createMuting, type Mutes, type Muting } from '../alerts/muting.ts';
+import { routesFor } from '../alerts/route.ts';
+import type { Recurrences } from '../alerts/silence.ts';
+import type { Config } from '../config/config.ts';
+import type { Transaction } from '../store/store.ts';
+
+export type AlertingConfig = Pick<Config, 'route' | 'receivers' | 'inhibitRules' | 'timeIntervals'>;
+
+/** An alert with who is told of it, and who keeps it from being told. */
+export interface Standing extends Mutes {
+  readonly alert: Alert;
+  /** In the order of the routes. */
+  readonly receivers: readonly string[];
+}
+
+/** All that fire are read: a client that sees a part of them would take the others as over. */
+const ALL = 100_000;
+
+export async function readStandings(
+  tx: Transaction,
+  muting: Muting,
+  { route }: AlertingConfig,
+): Promise<Standing[]> {
+  const alerts = await tx.alerts({ state: 'firing', limit: ALL });
+  return alerts.map((alert) => {
+    const receivers = routesFor(route, alert.labels).map((one) => one.receiver);
+    return { alert, receivers: [...new Set(receivers)], ...muting.of(alert) };
+  });
+}
+
+export async function readMuting(
+  tx: Transaction,
+  { inhibitRules, timeIntervals }: AlertingConfig,
+  recurrences: Recurrences,
+  nowUs: number,
+): Promise<Muting> {
+  const silences = await tx.silences(nowUs);
+  const firing = await tx.firingLabels(sourceNames(inhibitRules));
+  return createMuting({ silences, inhibitRules, firing, timeIntervals, recurrences, nowUs });
+}
