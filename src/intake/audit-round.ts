@@ -72,6 +72,9 @@ const LASTING = new Set<string>(['not_found', 'bad_request', 'unexpected_shape',
 /** Shorter windows are left to the next audit. */
 const LEAST_WINDOW_US = 10 * 1_000_000;
 
+/** For all streams without one. */
+const NO_GAPS: readonly GapRecord[] = [];
+
 interface Span {
   readonly lookbackMs: number;
   readonly everyMs: number;
@@ -114,7 +117,7 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
   ];
   const slots = new Map<string, Slot>();
   const queue = createInstantQueue<Slot>(
-    ({ item, atMs }) => item.readyMs === atMs && slots.get(item.name) === item,
+    (slot, atMs) => slot.readyMs === atMs && slots.get(slot.name) === slot,
   );
   const known = new Map<string, AuditRecord>();
   const nameOf = (feed: Feed, birdId: string) => `${feed}/${birdId}`;
@@ -278,7 +281,7 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
         verifiedUs: record?.verifiedUs ?? 0,
         dayAuditedUs: record?.dayAuditedUs ?? 0,
         wholeAuditedUs: record?.wholeAuditedUs ?? 0,
-        gaps: record?.gaps ?? [],
+        gaps: record?.gaps ?? NO_GAPS,
         isCountTrue: true,
         run: undefined,
       };

@@ -8,6 +8,7 @@ import type { Event, Feed } from '../alerts/event.ts';
 import { type Fact, scopeOf } from '../alerts/fact.ts';
 import { eventLabels } from '../alerts/labels.ts';
 import type { Rule } from '../alerts/rule.ts';
+import { endsAskedFor } from '../alerts/threshold.ts';
 import { type Transition, transitions } from '../alerts/transition.ts';
 import type { Clock } from '../clock.ts';
 import type { Forward } from '../config/config.ts';
@@ -59,19 +60,25 @@ export interface CommitOptions {
 }
 
 export function createCommit({ store, rules, forward, clock, report, changed }: CommitOptions): Commit {
+  const askedEnds = endsAskedFor(rules);
   return async (batch) => {
     const nowUs = clock.nowUs();
     const outcome = await store.transaction(async (tx) => {
       const fresh = await insertFresh(tx, batch);
       if (batch.nests?.length) await tx.putNests(batch.nests);
       if (batch.birds?.length) await tx.putBirds(batch.birds);
-      if (batch.flights?.length) await tx.putFlights(batch.flights);
+      if (batch.flights?.length) await tx.putFlights(withEnds(batch.flights, batch.events ?? []));
       if (batch.audits?.length) await tx.putAudits(batch.audits);
       const quarantined =
         batch.stream && batch.quarantined?.length
           ? await tx.quarantine(batch.stream.stream, batch.quarantined, nowUs)
           : 0;
-      const alerted = await alert(tx, [...factsOf(batch, fresh), ...(batch.facts ?? [])], rules, nowUs);
+      const facts = [
+        ...(await factsOf(tx, batch, fresh, askedEnds)),
+        ...(batch.facts ?? []),
+        ...driftOf(batch, quarantined, nowUs),
+      ];
+      const alerted = await alert(tx, facts, rules, nowUs);
       const queued = await queueForward(tx, fresh, forward);
       if (batch.stream && batch.cursorUs) await tx.advanceCursor(batch.stream.stream, batch.cursorUs);
       return { fresh, quarantined, alerted, touched: alerted !== undefined || queued };
@@ -94,12 +101,46 @@ async function insertFresh(tx: Transaction, batch: Batch): Promise<readonly Even
   );
 }
 
-function factsOf(batch: Batch, fresh: readonly Event[]): Fact[] {
+/** Rules that count Flights in a row, or a part of the last ones, are told how those ended. */
+async function factsOf(
+  tx: Transaction,
+  batch: Batch,
+  fresh: readonly Event[],
+  askedEnds: number,
+): Promise<Fact[]> {
   if (fresh.length === 0) return [];
   const kept = new Set(fresh);
-  return (batch.events ?? [])
-    .filter((candidate) => kept.has(candidate.event))
-    .map(({ event, historic, birdStatus }) => ({ fact: 'event', event, historic, birdStatus }));
+  const candidates = (batch.events ?? []).filter((candidate) => kept.has(candidate.event));
+  const isNews = ({ event, historic }: EventCandidate) => event.type === 'flight.failed' && !historic;
+  const latestEnds =
+    batch.stream && askedEnds > 0 && candidates.some(isNews)
+      ? await tx.latestEnds(batch.stream.stream, askedEnds)
+      : undefined;
+  return candidates.map((candidate) => {
+    const { event, historic, birdStatus } = candidate;
+    const ends = isNews(candidate) ? latestEnds : undefined;
+    return { fact: 'event', event, historic, birdStatus, latestEnds: ends };
+  });
+}
+
+/** Flights with when they ended, as their events say. */
+function withEnds(
+  flights: readonly FlightRecord[],
+  events: readonly EventCandidate[],
+): readonly FlightRecord[] {
+  const endsUs = new Map(
+    events.map(({ event }) => [String(event.attributes.flight_id ?? ''), event.occurredAtUs]),
+  );
+  return flights.map((flight) => {
+    const endedAtUs = endsUs.get(flight.flightId);
+    return flight.open || endedAtUs === undefined ? flight : { ...flight, endedAtUs };
+  });
+}
+
+function driftOf({ region, stream, quarantined }: Batch, count: number, atUs: number): Fact[] {
+  if (!stream || count === 0) return [];
+  const reason = quarantined?.at(-1)?.reason ?? '';
+  return [{ fact: 'schema_drift', region, feed: stream.feed, count, reason, atUs }];
 }
 
 async function alert(

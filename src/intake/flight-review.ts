@@ -35,35 +35,56 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 export function createFlightReview(options: FlightReviewOptions): FlightReview {
-  const { clock, random, retentionMs } = options;
-  let dayDueMs = clock.monotonicMs();
-  // All Birds begin together, and lives may be short: at random each of them comes to it in good time.
-  let wholeDueMs = clock.monotonicMs() + random() * DAY_MS;
-  let serviceNowUs: number | undefined;
-  let verifiedUs = 0;
+  return new OneReview(options);
+}
 
-  const oldestUs = (nowUs: number) =>
-    Math.max(options.firstFromUs(), keptSinceUs(Math.max(nowUs, clock.nowUs()), retentionMs));
-  const dayAgoUs = (nowUs: number) => Math.max(oldestUs(nowUs), nowUs - DAY_MS * 1000);
+/** A class, since each Bird has one: a closure for each method would take more room than what it remembers. */
+class OneReview implements FlightReview {
+  readonly #options: FlightReviewOptions;
+  #dayDueMs: number;
+  #wholeDueMs: number;
+  /** When the last poll succeeded; 0 before. */
+  #serviceNowUs = 0;
+  #verifiedUs = 0;
 
-  return {
-    verifiedUs: () => verifiedUs,
-    scope(pollFromUs) {
-      const nowMs = clock.monotonicMs();
-      if (serviceNowUs === undefined) return { fromUs: pollFromUs, wholeFromUs: undefined };
-      const isWhole = nowMs >= wholeDueMs;
-      const isDay = isWhole || nowMs >= dayDueMs;
-      return {
-        fromUs: isDay ? Math.min(pollFromUs, dayAgoUs(serviceNowUs)) : pollFromUs,
-        wholeFromUs: isWhole ? oldestUs(serviceNowUs) : undefined,
-      };
-    },
-    done({ fromUs, wholeFromUs }, nowUs) {
-      serviceNowUs = nowUs;
-      if (wholeFromUs !== undefined) wholeDueMs = clock.monotonicMs() + DAY_MS;
-      if (fromUs > dayAgoUs(nowUs)) return;
-      dayDueMs = clock.monotonicMs() + HOUR_MS;
-      verifiedUs = Math.max(verifiedUs, nowUs - options.overlapUs());
-    },
-  };
+  constructor(options: FlightReviewOptions) {
+    const { clock, random } = options;
+    this.#options = options;
+    this.#dayDueMs = clock.monotonicMs();
+    // All Birds begin together, and lives may be short: at random each of them comes to it in good time.
+    this.#wholeDueMs = clock.monotonicMs() + random() * DAY_MS;
+  }
+
+  verifiedUs(): number {
+    return this.#verifiedUs;
+  }
+
+  scope(pollFromUs: number): FlightScope {
+    if (this.#serviceNowUs === 0) return { fromUs: pollFromUs, wholeFromUs: undefined };
+    const nowMs = this.#options.clock.monotonicMs();
+    const isWhole = nowMs >= this.#wholeDueMs;
+    const isDay = isWhole || nowMs >= this.#dayDueMs;
+    return {
+      fromUs: isDay ? Math.min(pollFromUs, this.#dayAgoUs(this.#serviceNowUs)) : pollFromUs,
+      wholeFromUs: isWhole ? this.#oldestUs(this.#serviceNowUs) : undefined,
+    };
+  }
+
+  done({ fromUs, wholeFromUs }: FlightScope, serviceNowUs: number): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    this.#serviceNowUs = serviceNowUs;
+    if (wholeFromUs !== undefined) this.#wholeDueMs = nowMs + DAY_MS;
+    if (fromUs > this.#dayAgoUs(serviceNowUs)) return;
+    this.#dayDueMs = nowMs + HOUR_MS;
+    this.#verifiedUs = Math.max(this.#verifiedUs, serviceNowUs - this.#options.overlapUs());
+  }
+
+  #oldestUs(nowUs: number): number {
+    const { clock, retentionMs, firstFromUs } = this.#options;
+    return Math.max(firstFromUs(), keptSinceUs(Math.max(nowUs, clock.nowUs()), retentionMs));
+  }
+
+  #dayAgoUs(nowUs: number): number {
+    return Math.max(this.#oldestUs(nowUs), nowUs - DAY_MS * 1000);
+  }
 }

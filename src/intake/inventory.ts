@@ -13,6 +13,7 @@ import type { BirdRecord, NestRecord, Store } from '../store/store.ts';
 import type { Commit } from './commit.ts';
 import type { Names } from './entry-event.ts';
 import { matchesGlob } from './glob.ts';
+import type { MemberBook } from './nest-members.ts';
 
 export interface InventoryOptions {
   readonly region: string;
@@ -22,6 +23,8 @@ export interface InventoryOptions {
   readonly commit: Commit;
   readonly clock: Clock;
   readonly report: Report;
+  /** Present where a receiver tells the members of Nests. */
+  readonly members?: MemberBook | undefined;
 }
 
 export interface Inventory extends Names {
@@ -68,8 +71,9 @@ export function createInventory(options: InventoryOptions): Inventory {
     const seenBirds = new Map<string, Omit<BirdRecord, 'statusSinceUs'>>();
     /** Nests whose Birds could not be listed: theirs stay as they were. */
     const unread = new Set<string>();
-    for (const nest of good((await client.searchNests()).value)) {
-      if (!isWatched(nest)) continue;
+    const watched = good((await client.searchNests()).value).filter(isWatched);
+    await options.members?.keep(watched);
+    for (const nest of watched) {
       seenNests.set(nest.id, { region, nestId: nest.id, name: nest.name, present: true });
       try {
         for (const bird of good((await client.searchBirds(nest.id)).value)) {

@@ -16,8 +16,11 @@ import { MOST_OVERLAP_US } from './lateness.ts';
 import { createRecentIds, type RecentIds } from './recent-ids.ts';
 import { cursorOf, nextPosition, type Position, startOf } from './sweep.ts';
 
-/** How long before the cursor ids are remembered: the longest overlap there is, and the anchor's margin. */
-const RECENT_WINDOW_US = 12 * 60 * 1_000_000;
+/**
+ * How long before the cursor ids are remembered: the longest overlap there is, with the anchor's margin, and as long
+ * again, since an entry that is read in it may have come earlier with an older `createdAt`.
+ */
+const RECENT_WINDOW_US = 2 * 12 * 60 * 1_000_000;
 
 /** Pages read in one poll before other streams have their turn. */
 const PAGES_PER_POLL = 20;
@@ -30,14 +33,12 @@ export interface LogEntry {
   readonly createdAt: Instant;
 }
 
-/** What tells one paged stream from another. */
+/** What tells the paged streams of one feed from those of another; `birdId` is empty where it has one stream only. */
 export interface LogSource<T extends LogEntry> {
   readonly region: string;
   readonly feed: Feed;
-  /** Creates the stream's row at the first poll. */
-  readonly birdId: string;
-  readonly read: (query: PageQuery) => Promise<Answer<Page<T>>>;
-  readonly toEvent: (entry: T, observedAtUs: number) => Event;
+  readonly read: (birdId: string, query: PageQuery) => Promise<Answer<Page<T>>>;
+  readonly toEvent: (birdId: string, entry: T, observedAtUs: number) => Event;
   readonly birdStatus: (event: Event) => string | undefined;
 }
 
@@ -59,7 +60,7 @@ export interface LogStreamOptions {
 }
 
 export interface LogStream {
-  /** One poll. Resolves to whether more pages wait. Throws what the service or the store threw. */
+  /** One poll. The first creates the stream's row. Resolves to whether more pages wait. Throws what the service or the store threw. */
   poll(signal: AbortSignal): Promise<{ more: boolean; fresh: readonly Event[]; requests: number }>;
   /** The newest `createdAt` committed; 0 before the first. */
   cursorUs(): number;
@@ -97,130 +98,87 @@ interface SortedPage {
   readonly duplicates: number;
 }
 
-export function createLogStream<T extends LogEntry>(
+/**
+ * Creates the streams of one feed of a region. There may be tens of thousands, nearly all at rest: so a stream holds
+ * nothing but what is its own, and everything else is shared.
+ */
+export function createLogStreams<T extends LogEntry>(
   source: LogSource<T>,
   options: LogStreamOptions,
-): LogStream {
+): (birdId: string) => LogStream {
+  const { region, feed } = source;
   const { store, commit, clock, report } = options;
-  let opened: { readonly stream: number; readonly recent: RecentIds } | undefined;
-  let cursorUs = 0;
-  let paused: Sweep | undefined;
-  let swept: Swept | undefined;
 
-  async function open() {
-    opened ??= await store.transaction(async (tx) => {
-      const row = await tx.openStream(source.region, source.feed, source.birdId);
-      const recent = createRecentIds();
-      if (row.cursorUs > 0) {
-        for (const { id, occurredAtUs } of await tx.eventIds(row.stream, row.cursorUs - RECENT_WINDOW_US)) {
-          recent.add(id, occurredAtUs);
-        }
-      }
-      cursorUs = row.cursorUs;
-      return { stream: row.stream, recent };
-    });
-    return opened;
-  }
+  class OneLogStream implements LogStream {
+    readonly #birdId: string;
+    /** 0 before it was opened. */
+    #stream = 0;
+    /** Undefined as long as there are none. */
+    #recent: RecentIds | undefined;
+    #cursorUs = 0;
+    #paused: Sweep | undefined;
+    #sweptFromUs = 0;
+    /** 0 before the first sweep that reached the end. */
+    #sweptAtUs = 0;
 
-  async function readPage(
-    at: Position,
-  ): Promise<{ answer: Answer<Page<T>>; pageSize: number; at: Position }> {
-    let from = at;
-    for (;;) {
-      const pageSize = options.pageSize();
+    constructor(birdId: string) {
+      this.#birdId = birdId;
+    }
+
+    cursorUs(): number {
+      return this.#cursorUs;
+    }
+
+    swept(): Swept | undefined {
+      if (this.#sweptAtUs === 0) return undefined;
+      return { stream: this.#stream, fromUs: this.#sweptFromUs, atUs: this.#sweptAtUs };
+    }
+
+    async ask(query: PageQuery): Promise<Page<LogEntry>> {
       try {
-        const query = { page: from.page, pageSize, ascending: true, fromUs: from.fromUs };
-        return { answer: await source.read(query), pageSize, at: from };
-      } catch (error) {
-        if (!isRefused(error)) throw error;
-        // Streams share the size: another one may have met the same refusal, and asked for less already.
-        if (options.pageSize() >= pageSize && !options.shrinkPages()) throw error;
-        // Page numbers count in page sizes: after a change they begin anew.
-        from = startOf(from.fromUs);
-      }
-    }
-  }
-
-  function sortOut(items: readonly Parsed<T>[], recent: RecentIds, observedAtUs: number): SortedPage {
-    const candidates: EventCandidate[] = [];
-    const quarantined: QuarantinedEntry[] = [];
-    const instantsUs: number[] = [];
-    const ids = new Map<string, number>();
-    let duplicates = 0;
-    for (const item of items) {
-      if (!item.ok) {
-        quarantined.push({ raw: item.raw, reason: item.reason });
-        continue;
-      }
-      const { id, createdAt } = item.entry;
-      instantsUs.push(createdAt.us);
-      if (recent.has(id) || ids.has(id)) {
-        duplicates += 1;
-        continue;
-      }
-      ids.set(id, createdAt.us);
-      const event = source.toEvent(item.entry, observedAtUs);
-      const historic = event.occurredAtUs < options.watchedSinceUs();
-      candidates.push({ event, historic, birdStatus: source.birdStatus(event) });
-    }
-    return { candidates, quarantined, instantsUs, ids, duplicates };
-  }
-
-  /** Tells how late the new ones are that came behind the cursor at which the sweep began. */
-  function tellLate(inserted: readonly Event[], sweep: Sweep, serviceNowUs: number): void {
-    if (!swept || sweep.atUs - swept.atUs > PAUSE_US) return;
-    for (const { occurredAtUs } of inserted) {
-      if (occurredAtUs < sweep.cursorUs) options.late(serviceNowUs - occurredAtUs);
-    }
-  }
-
-  return {
-    cursorUs: () => cursorUs,
-    swept: () => swept,
-    async ask(query) {
-      try {
-        return (await source.read(query)).value;
+        return (await source.read(this.#birdId, query)).value;
       } catch (error) {
         // The audit comes again, with smaller pages. What else it is refused for is no matter of their size: polls
         // have found that out before.
         if (error instanceof NestwatchError && error.code === 'too_large') options.shrinkPages();
         throw error;
       }
-    },
-    async keep(items) {
-      const { stream, recent } = await open();
-      const { candidates, quarantined, ids } = sortOut(items as readonly Parsed<T>[], recent, clock.nowUs());
+    }
+
+    async keep(items: readonly Parsed<LogEntry>[]): Promise<readonly Event[]> {
+      const stream = await this.#open();
+      const { candidates, quarantined, ids } = this.#sortOut(items as readonly Parsed<T>[], clock.nowUs());
       if (candidates.length + quarantined.length === 0) return [];
-      const { region, feed } = source;
       const inserted = await commit({ region, stream: { stream, feed }, events: candidates, quarantined });
       // All that is known is that they were later than the sweeps look back: so that is doubled.
       const overlapUs = options.overlapUs();
       for (const _ of inserted) options.late(overlapUs);
       for (const [id, createdAtUs] of ids) {
-        if (createdAtUs >= cursorUs - RECENT_WINDOW_US) recent.add(id, createdAtUs);
+        if (createdAtUs >= this.#cursorUs - RECENT_WINDOW_US) this.#remember(id, createdAtUs);
       }
       return inserted;
-    },
-    async poll(signal) {
-      const { stream, recent } = await open();
-      const fromUs = cursorUs > 0 ? cursorUs - options.overlapUs() : options.firstFromUs();
-      let sweep = paused;
+    }
+
+    async poll(signal: AbortSignal) {
+      const stream = await this.#open();
+      const fromUs = this.#cursorUs > 0 ? this.#cursorUs - options.overlapUs() : options.firstFromUs();
+      let sweep = this.#paused;
       let at: Position | 'end' = sweep?.position ?? startOf(fromUs);
-      paused = undefined;
+      this.#paused = undefined;
       const fresh: Event[] = [];
       let heldCursorUs = 0;
       let pages = 0;
       for (; at !== 'end'; pages += 1) {
         if (pages >= PAGES_PER_POLL || signal.aborted) {
-          if (sweep) paused = { ...sweep, position: at };
+          if (sweep) this.#paused = { ...sweep, position: at };
           return { more: true, fresh, requests: pages };
         }
-        const { answer, pageSize, at: asked } = await readPage(at);
+        const { answer, pageSize, at: asked } = await this.#readPage(at);
         const observedAtUs = clock.nowUs();
         const serviceNowUs = answer.serverTimeUs ?? observedAtUs;
-        sweep ??= { position: at, fromUs, atUs: serviceNowUs, cursorUs };
+        sweep ??= { position: at, fromUs, atUs: serviceNowUs, cursorUs: this.#cursorUs };
         const { items, totalCount } = answer.value;
-        const page = sortOut(items, recent, observedAtUs);
+        const page = this.#sortOut(items, observedAtUs);
         let { duplicates } = page;
         const echoedSize = answer.value.pageSize;
         at = nextPosition(asked, {
@@ -232,30 +190,101 @@ export function createLogStream<T extends LogEntry>(
         // Without order a page's newest instant says nothing of the pages to come: the cursor waits for the end.
         heldCursorUs = Math.max(heldCursorUs, cursorOf(page.instantsUs, serviceNowUs + 1_000_000));
         const inOrder = at === 'end' || at.ordered;
-        const reachedUs = inOrder && heldCursorUs > cursorUs ? heldCursorUs : 0;
+        const reachedUs = inOrder && heldCursorUs > this.#cursorUs ? heldCursorUs : 0;
         if (page.candidates.length > 0 || page.quarantined.length > 0 || reachedUs > 0) {
           const inserted = await commit({
-            region: source.region,
-            stream: { stream, feed: source.feed },
+            region,
+            stream: { stream, feed },
             events: page.candidates,
             quarantined: page.quarantined,
             cursorUs: reachedUs,
           });
           fresh.push(...inserted);
-          tellLate(inserted, sweep, serviceNowUs);
+          this.#tellLate(inserted, sweep, serviceNowUs);
           duplicates += page.candidates.length - inserted.length;
-          if (reachedUs > 0) cursorUs = reachedUs;
-          for (const [id, createdAtUs] of page.ids) recent.add(id, createdAtUs);
-          recent.forget(cursorUs - RECENT_WINDOW_US);
+          if (reachedUs > 0) this.#cursorUs = reachedUs;
+          for (const [id, createdAtUs] of page.ids) this.#remember(id, createdAtUs);
+          this.#recent?.forget(this.#cursorUs - RECENT_WINDOW_US);
         }
-        if (duplicates > 0) {
-          report({ what: 'duplicates', region: source.region, feed: source.feed, count: duplicates });
+        if (duplicates > 0) report({ what: 'duplicates', region, feed, count: duplicates });
+      }
+      // At least one page was read.
+      this.#sweptFromUs = sweep!.fromUs;
+      this.#sweptAtUs = sweep!.atUs;
+      return { more: false, fresh, requests: pages };
+    }
+
+    /** Resolves to the stream's number. */
+    async #open(): Promise<number> {
+      if (this.#stream > 0) return this.#stream;
+      const { row, ids } = await store.transaction(async (tx) => {
+        const row = await tx.openStream(region, feed, this.#birdId);
+        const ids = row.cursorUs > 0 ? await tx.eventIds(row.stream, row.cursorUs - RECENT_WINDOW_US) : [];
+        return { row, ids };
+      });
+      for (const { id, occurredAtUs } of ids) this.#remember(id, occurredAtUs);
+      this.#cursorUs = row.cursorUs;
+      this.#stream = row.stream;
+      return row.stream;
+    }
+
+    #remember(id: string, createdAtUs: number): void {
+      this.#recent ??= createRecentIds();
+      this.#recent.add(id, createdAtUs);
+    }
+
+    async #readPage(at: Position): Promise<{ answer: Answer<Page<T>>; pageSize: number; at: Position }> {
+      let from = at;
+      for (;;) {
+        const pageSize = options.pageSize();
+        try {
+          const query = { page: from.page, pageSize, ascending: true, fromUs: from.fromUs };
+          return { answer: await source.read(this.#birdId, query), pageSize, at: from };
+        } catch (error) {
+          if (!isRefused(error)) throw error;
+          // Streams share the size: another one may have met the same refusal, and asked for less already.
+          if (options.pageSize() >= pageSize && !options.shrinkPages()) throw error;
+          // Page numbers count in page sizes: after a change they begin anew.
+          from = startOf(from.fromUs);
         }
       }
-      if (sweep) swept = { stream, fromUs: sweep.fromUs, atUs: sweep.atUs };
-      return { more: false, fresh, requests: pages };
-    },
-  };
+    }
+
+    #sortOut(items: readonly Parsed<T>[], observedAtUs: number): SortedPage {
+      const candidates: EventCandidate[] = [];
+      const quarantined: QuarantinedEntry[] = [];
+      const instantsUs: number[] = [];
+      const ids = new Map<string, number>();
+      let duplicates = 0;
+      for (const item of items) {
+        if (!item.ok) {
+          quarantined.push({ raw: item.raw, reason: item.reason });
+          continue;
+        }
+        const { id, createdAt } = item.entry;
+        instantsUs.push(createdAt.us);
+        if (this.#recent?.has(id) || ids.has(id)) {
+          duplicates += 1;
+          continue;
+        }
+        ids.set(id, createdAt.us);
+        const event = source.toEvent(this.#birdId, item.entry, observedAtUs);
+        const historic = event.occurredAtUs < options.watchedSinceUs();
+        candidates.push({ event, historic, birdStatus: source.birdStatus(event) });
+      }
+      return { candidates, quarantined, instantsUs, ids, duplicates };
+    }
+
+    /** Tells how late the new ones are that came behind the cursor at which the sweep began. */
+    #tellLate(inserted: readonly Event[], sweep: Sweep, serviceNowUs: number): void {
+      if (this.#sweptAtUs === 0 || sweep.atUs - this.#sweptAtUs > PAUSE_US) return;
+      for (const { occurredAtUs } of inserted) {
+        if (occurredAtUs < sweep.cursorUs) options.late(serviceNowUs - occurredAtUs);
+      }
+    }
+  }
+
+  return (birdId) => new OneLogStream(birdId);
 }
 
 /** The service does not take pages of this size, or its answer was too large to be received. */

@@ -27,28 +27,42 @@ const COST_GAIN = 1 / 4;
 /** Creates the streams of one feed, which learn its average from each other. */
 export function createFeedProspects(): () => Prospect {
   const feed = noEvidence(0);
-  return () => {
-    const own: Evidence = noEvidence(0);
-    let cost = 1;
-    /** Entries since `coveredMs`, up to where all have been counted; undefined before the first complete poll. */
-    let news = 0;
-    let coveredMs: number | undefined;
-    return {
-      cost: () => cost,
-      worth: () => expectedRate(own, expectedRate(feed)) / (2 * cost),
-      learn(lesson) {
-        const { beganMs, nowMs } = lesson;
-        cost += (Math.max(1, lesson.requests) - cost) * COST_GAIN;
-        news += lesson.news;
-        if (!lesson.complete) return;
-        // The first complete poll of a life brings a history of unknown length.
-        if (coveredMs !== undefined) {
-          addEvidence(own, news, beganMs - coveredMs, nowMs);
-          addEvidence(feed, news, beganMs - coveredMs, nowMs);
-        }
-        coveredMs = beganMs;
-        news = 0;
-      },
-    };
-  };
+  return () => new StreamProspect(feed);
+}
+
+/** A class, since there are so many: methods are shared, and what was learned lies in the object itself. */
+class StreamProspect implements Prospect, Evidence {
+  entries = 0;
+  coveredMs = 0;
+  atMs = 0;
+  readonly #feed: Evidence;
+  #cost = 1;
+  /** Entries since `#countedMs`, up to where all have been counted; NaN before the first complete poll. */
+  #news = 0;
+  #countedMs = Number.NaN;
+
+  constructor(feed: Evidence) {
+    this.#feed = feed;
+  }
+
+  cost(): number {
+    return this.#cost;
+  }
+
+  worth(): number {
+    return expectedRate(this, expectedRate(this.#feed)) / (2 * this.#cost);
+  }
+
+  learn({ beganMs, nowMs, requests, news, complete }: Lesson): void {
+    this.#cost += (Math.max(1, requests) - this.#cost) * COST_GAIN;
+    this.#news += news;
+    if (!complete) return;
+    // The first complete poll of a life brings a history of unknown length.
+    if (!Number.isNaN(this.#countedMs)) {
+      addEvidence(this, this.#news, beganMs - this.#countedMs, nowMs);
+      addEvidence(this.#feed, this.#news, beganMs - this.#countedMs, nowMs);
+    }
+    this.#countedMs = beganMs;
+    this.#news = 0;
+  }
 }

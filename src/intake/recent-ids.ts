@@ -17,25 +17,34 @@ export interface RecentIds {
 const MAX_IDS = 20_000;
 
 export function createRecentIds(): RecentIds {
-  const ids = new Map<string, number>();
-  return {
-    has: (id) => ids.has(id),
-    add(id, occurredAtUs) {
-      ids.set(id, occurredAtUs);
-    },
-    forget(beforeUs) {
-      // Insertion is nearly in the order of time: the walk ends soon after the first entry that stays.
-      let stays = 0;
-      for (const [id, occurredAtUs] of ids) {
-        if (occurredAtUs < beforeUs || ids.size > MAX_IDS) ids.delete(id);
-        else {
-          stays += 1;
-          if (stays > 100) break;
-        }
+  return new IdsInOrder();
+}
+
+/** A class, since so many streams have one: a closure for each method would take more room than the ids. */
+class IdsInOrder implements RecentIds {
+  readonly #ids = new Map<string, number>();
+
+  get size(): number {
+    return this.#ids.size;
+  }
+
+  has(id: string): boolean {
+    return this.#ids.has(id);
+  }
+
+  add(id: string, occurredAtUs: number): void {
+    this.#ids.set(id, occurredAtUs);
+  }
+
+  forget(beforeUs: number): void {
+    // Insertion is nearly in the order of time: the walk ends soon after the first entry that stays.
+    let stays = 0;
+    for (const [id, occurredAtUs] of this.#ids) {
+      if (occurredAtUs < beforeUs || this.#ids.size > MAX_IDS) this.#ids.delete(id);
+      else {
+        stays += 1;
+        if (stays > 100) break;
       }
-    },
-    get size() {
-      return ids.size;
-    },
-  };
+    }
+  }
 }

@@ -2,7 +2,7 @@
  * Watches one region: keeps its inventory, polls its streams as the schedule says and as fast as the pace allows,
  * and tells alerting of the region's own health. Nothing in here waits for another region.
  */
-import { type Event, FEEDS, type Feed } from '../alerts/event.ts';
+import type { Event, Feed } from '../alerts/event.ts';
 import { type Clock, createBell, type Random } from '../clock.ts';
 import type { PollConfig, RegionConfig } from '../config/config.ts';
 import { codeOf } from '../errors.ts';
@@ -12,11 +12,11 @@ import type { Store } from '../store/store.ts';
 import { createAuditRound } from './audit-round.ts';
 import { createBehindWatch } from './behind.ts';
 import type { Commit } from './commit.ts';
-import { birdLogEvent, notificationEvent } from './entry-event.ts';
-import { createFlightWatch, type FlightWatch } from './flights.ts';
+import { createFeeds } from './feeds.ts';
+import type { FlightWatch } from './flights.ts';
 import { createInventory, type Inventory } from './inventory.ts';
-import { createLateness } from './lateness.ts';
-import { createLogStream, type LogStream } from './log-stream.ts';
+import type { LogStream } from './log-stream.ts';
+import { createMemberBook } from './nest-members.ts';
 import { createProvenUntil } from './proven-until.ts';
 import { createSchedule, type Polled } from './schedule.ts';
 import { createServiceClock } from './service-clock.ts';
@@ -32,6 +32,8 @@ export interface RegionIntakeOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
+  /** Whether a receiver tells the members of Nests. */
+  readonly keepsMembers?: boolean;
 }
 
 export interface RegionIntake {
@@ -45,6 +47,8 @@ export interface RegionIntake {
   auditsBehindMs(): number;
   /** Streams whose last poll failed. */
   failing(): number;
+  /** When the last successful poll of a Bird's Flights began, in this life; undefined for none. */
+  flightsReadUs(birdId: string): number | undefined;
 }
 
 export interface FeedProgress {
@@ -69,7 +73,7 @@ const REGULAR_SHARE = 1 / 4;
 const AUDIT_SHARE = 1 / 10;
 
 export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
-  const { region, poll, retentionMs, store, commit, clock, random, report } = options;
+  const { region, poll, store, commit, clock, random, report } = options;
   const { client, watchedSinceUs } = createServiceClock(region.name, options.client, store, clock);
   const bell = createBell(clock);
   const schedule = createSchedule({ ...poll, allowedPerSecond: () => client.rate() });
@@ -81,6 +85,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     commit,
     clock,
     report,
+    members: options.keepsMembers ? createMemberBook(region.name, store) : undefined,
   });
   const tellBehind = createBehindWatch({
     region: region.name,
@@ -94,57 +99,27 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
   const flights = new Map<string, FlightWatch>();
   const failures = new Map<string, number>();
   const lastSuccessUs = new Map<Feed, number>();
-  const longestAnswer = { rows: 0 };
+  /** When the last successful poll of a Bird's Flights began, by the stream's name. */
+  const flightsReadUs = new Map<string, number>();
   const flightsProvenUntil = createProvenUntil();
-  let pageSize = poll.pageSize;
   let started = false;
   let inventoryTried = false;
   let saidUp = false;
 
-  const shared = {
-    store,
-    commit,
-    clock,
-    report,
-    firstFromUs: () => watchedSinceUs() - poll.initialLookbackMs * 1000,
+  const { createNotifications, createBirdLog, createFlightWatch, ...common } = createFeeds({
+    ...options,
+    region: region.name,
+    client,
+    inventory,
     watchedSinceUs,
-    pageSize: () => pageSize,
-  };
-  const lateness = new Map(FEEDS.map((feed) => [feed, createLateness(poll.overlapMs * 1000, clock)]));
-  const paged = {
-    ...shared,
-    shrinkPages() {
-      if (pageSize === 1) return false;
-      pageSize = Math.max(1, Math.floor(pageSize / 2));
-      return true;
-    },
-  };
-
+  });
   const audits = createAuditRound({
-    ...paged,
+    ...options,
+    ...common,
     region: region.name,
     auditIntervalMs: poll.auditIntervalMs,
-    retentionMs,
-    random,
-    overlapUs: (feed) => lateness.get(feed)!.overlapUs(),
   });
-
-  const statusOf = (event: Event) => (event.birdId ? inventory.status(event.birdId) : undefined);
-
-  logs.set(
-    'notifications',
-    createLogStream(
-      {
-        region: region.name,
-        feed: 'notification',
-        birdId: '',
-        read: (query) => client.getNotifications(query),
-        toEvent: (entry, observedAtUs) => notificationEvent(region.name, entry, inventory, observedAtUs),
-        birdStatus: statusOf,
-      },
-      { ...paged, ...lateness.get('notification')! },
-    ),
-  );
+  logs.set('notifications', createNotifications());
 
   /** Streams follow the inventory: unpublished Birds have no new Flights, vanished ones nothing. */
   function followInventory(): void {
@@ -158,14 +133,14 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       const logName = `logs/${birdId}`;
       wanted.add(logName);
       if (!logs.has(logName)) {
-        const log = birdLogStream(birdId);
+        const log = createBirdLog(birdId);
         logs.set(logName, log);
         audits.add(logName, 'bird_log', birdId, log);
       }
       schedule.add({ name: logName, feed: 'bird_log' }, nowMs);
       const flightName = `flights/${birdId}`;
       wanted.add(flightName);
-      if (!flights.has(flightName)) flights.set(flightName, flightWatch(birdId));
+      if (!flights.has(flightName)) flights.set(flightName, createFlightWatch(birdId));
       // An unpublished Bird starts no Flights, but some may still be in the air.
       if (status === 'unpublished' && flights.get(flightName)!.hasLanded()) schedule.remove(flightName);
       else schedule.add({ name: flightName, feed: 'flight' }, nowMs);
@@ -177,38 +152,9 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
         audits.remove(name);
         schedule.remove(name);
         failures.delete(name);
+        flightsReadUs.delete(name);
       }
     }
-  }
-
-  function birdLogStream(birdId: string): LogStream {
-    return createLogStream(
-      {
-        region: region.name,
-        feed: 'bird_log',
-        birdId,
-        read: (query) => client.getBirdLogs(inventory.nestOf(birdId), birdId, query),
-        toEvent: (entry, observedAtUs) => birdLogEvent(region.name, birdId, entry, inventory, observedAtUs),
-        birdStatus: statusOf,
-      },
-      { ...paged, ...lateness.get('bird_log')! },
-    );
-  }
-
-  function flightWatch(birdId: string): FlightWatch {
-    return createFlightWatch({
-      ...shared,
-      ...lateness.get('flight')!,
-      region: region.name,
-      retentionMs,
-      random,
-      birdId,
-      nestId: () => inventory.nestOf(birdId),
-      client,
-      names: inventory,
-      birdStatus: () => inventory.status(birdId),
-      longestAnswer,
-    });
   }
 
   /** One poll of one stream; what it throws is reported here and never ends the loop. */
@@ -216,6 +162,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     const feed = feedOf(name);
     const birdId = name.split('/')[1] ?? '';
     const beganMs = clock.monotonicMs();
+    const beganUs = clock.nowUs();
     let polled: Polled = once ? { delayMs: Number.POSITIVE_INFINITY } : {};
     const poll = { what: 'poll', region: region.name, feed, birdId } as const;
     try {
@@ -224,6 +171,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       polled = { delayMs: soon ?? polled.delayMs, ...learned };
       failures.delete(name);
       if (feed !== 'inventory') lastSuccessUs.set(feed, clock.nowUs());
+      if (feed === 'flight' && flights.has(name)) flightsReadUs.set(name, beganUs);
       report({ ...poll, durationMs: clock.monotonicMs() - beganMs, atUs: clock.nowUs() });
       await confirmUp();
       if (!once) await tellBehind();
@@ -280,8 +228,8 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     }
     const watch = flights.get(name);
     if (!watch) return { soon: undefined, fresh: [], requests: 0 };
-    const { again, ...rest } = await watch.poll();
-    return { soon: again ? poll.minIntervalMs : undefined, ...rest };
+    const { again, more, ...rest } = await watch.poll();
+    return { soon: more ? 0 : again ? poll.minIntervalMs : undefined, ...rest };
   }
 
   /** News about a Bird brings its streams forward; news about its status has it read again. */
@@ -332,6 +280,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     started: () => started,
     auditsBehindMs: () => audits.behindMs(),
     failing: () => failures.size,
+    flightsReadUs: (birdId) => flightsReadUs.get(`flights/${birdId}`),
     async run(signal, { once } = { once: false }) {
       await inventory.load();
       await audits.load();
@@ -340,7 +289,9 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       if (!once) {
         schedule.add({ name: 'audit', intervalMs: auditMs, share: AUDIT_SHARE }, clock.monotonicMs());
       }
-      client.onHealthChange(() => {
+      client.onHealthChange(({ health }) => {
+        // Whoever waits for another try since the outage need wait no longer.
+        if (health === 'up') for (const name of failures.keys()) schedule.hint(name, clock.monotonicMs());
         tellHealth().catch((error) =>
           report({ what: 'trouble', stage: 'intake', region: region.name, error }),
         );

@@ -120,8 +120,8 @@ export function createSchedule(options: ScheduleOptions): Schedule {
   const leastMs = Math.min(minIntervalMs, longestWaitMs);
   const slots = new Map<string, Slot>();
   const regulars = new Set<Slot>();
-  const fresh = createInstantQueue<Slot>(({ item }) => item.state === 'fresh');
-  const timed = createInstantQueue<Slot>(({ item, atMs }) => item.state === 'timed' && item.readyMs === atMs);
+  const fresh = createInstantQueue<Slot>((slot) => slot.state === 'fresh');
+  const timed = createInstantQueue<Slot>((slot, atMs) => slot.state === 'timed' && slot.readyMs === atMs);
   const waiting = createWaitlist<Slot>(maxIntervalMs);
   const shares = createShares();
   const timedAccount = shares.open(TIMED_SHARE);

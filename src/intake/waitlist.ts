@@ -7,7 +7,7 @@
  * only the first of each class is compared. Classes are a tenth apart in √(λ/cost): intervals are within 5 % of the
  * best ones, which costs the mean delay next to nothing, and a choice takes the same time among any number of streams.
  */
-import { createInstantQueue, type InstantQueue, type QueueEntry } from './instant-queue.ts';
+import { createInstantQueue, type InstantQueue } from './instant-queue.ts';
 
 export interface Waiting {
   /** When its last poll began. Must not change while it waits. */
@@ -44,7 +44,7 @@ const AGE_BANDS = 64;
 export function createWaitlist<T extends Waiting>(spanMs: number): Waitlist<T> {
   const bandMs = spanMs / AGE_BANDS;
   const members = new Set<T>();
-  const isCurrent = ({ item, atMs }: QueueEntry<T>) => item.lastMs === atMs && members.has(item);
+  const isCurrent = (item: T, atMs: number) => item.lastMs === atMs && members.has(item);
   const byAge = createInstantQueue(isCurrent);
   const classes = new Map<number, Class<T>>();
   /** How many wait whose last poll began in a band of time. */

@@ -161,6 +161,12 @@ export const METRICS = {
     help: 'Alerts by state.',
     labels: ['alertname', 'severity', 'state'],
   },
+  silences: {
+    type: 'gauge',
+    name: 'nestwatch_silences',
+    help: 'Silences that are kept, by state: pending, active or expired.',
+    labels: ['state'],
+  },
   notifications: {
     type: 'counter',
     name: 'nestwatch_notifications_total',
@@ -192,11 +198,23 @@ export const METRICS = {
     help: 'Deliveries that are still to be sent, or tried again.',
     labels: ['receiver'],
   },
+  deliveries: {
+    type: 'gauge',
+    name: 'nestwatch_deliveries',
+    help: 'Deliveries that are kept, by state; their sum is all that was decided to send.',
+    labels: ['receiver', 'state'],
+  },
   deliveriesDead: {
     type: 'gauge',
     name: 'nestwatch_deliveries_dead',
     help: 'Deliveries that were given up.',
     labels: ['receiver'],
+  },
+  templatesFailed: {
+    type: 'counter',
+    name: 'nestwatch_template_failures_total',
+    help: 'Messages that were sent with a built-in text, because a template failed.',
+    labels: ['receiver', 'integration'],
   },
   reloadSuccessful: {
     type: 'gauge',

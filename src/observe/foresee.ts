@@ -1,5 +1,6 @@
 /** The series that are known before anything has happened: they stand at 0, so that a first increase is seen as one. */
 import { FEEDS, type Feed } from '../alerts/event.ts';
+import { SUPPRESSION_REASONS } from '../alerts/suppression.ts';
 import type { FailureReason } from '../report.ts';
 import { METRICS } from './catalogue.ts';
 import type { Instruments, MetricsOptions } from './metrics.ts';
@@ -50,6 +51,7 @@ export function foresee(metrics: Instruments, options: MetricsOptions): void {
   metrics.buildInfo.set({ version, revision, node_version: nodeVersion }, 1);
   metrics.reloadSuccessful.set(1);
   metrics.reloadTime.set(clock.nowUs() / 1e6);
+  for (const reason of SUPPRESSION_REASONS) metrics.notificationsSuppressed.inc({ reason }, 0);
   for (const stage of STAGES) metrics.troubles.inc({ stage, reason: 'bug' }, 0);
   for (const metric of BOUNDED) metrics.seriesDropped.inc({ metric: METRICS[metric].name }, 0);
   for (const region of options.regions) {
@@ -82,6 +84,7 @@ export function foresee(metrics: Instruments, options: MetricsOptions): void {
       for (const reason of SEND_FAILURES)
         metrics.notificationsFailed.inc({ receiver, integration, reason }, 0);
       metrics.notificationLatency.zero({ receiver, integration });
+      metrics.templatesFailed.inc({ receiver, integration }, 0);
     }
   }
 }

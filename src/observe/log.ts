@@ -136,6 +136,13 @@ function createLogReport(log: Readonly<Record<LogLevel, LogLine>>, clock: Clock)
     notified({ what, ...data }) {
       log.info('A notification was queued', data);
     },
+    template_failed({ receiver, integration, error }) {
+      seldom(`template/${receiver}/${integration}`, 'warn', 'A template failed, the built-in text was sent', {
+        receiver,
+        integration,
+        reason: error,
+      });
+    },
     suppressed({ what, ...data }) {
       log.debug('A notification was left out', data);
     },

@@ -4,6 +4,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Feed } from '../alerts/event.ts';
+import { SUPPRESSION_REASONS } from '../alerts/suppression.ts';
 import type { Clock } from '../clock.ts';
 import { codeOf } from '../errors.ts';
 import type { Happening, Report } from '../report.ts';
@@ -39,6 +40,8 @@ export interface Collected {
     readonly state: string;
     readonly count: number;
   }[];
+  /** Each of the states has one. */
+  readonly silences: readonly { readonly state: string; readonly count: number }[];
   readonly deliveries: readonly {
     readonly receiver: string;
     readonly state: string;
@@ -91,7 +94,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     bird_log: guard('events', EVENT_TYPES.bird_log),
     flight: guard('events', EVENT_TYPES.flight),
   };
-  const suppressedLabel = guard('notificationsSuppressed', []);
+  const suppressedLabel = guard('notificationsSuppressed', SUPPRESSION_REASONS);
   const birds = createBirdSeries({
     metrics,
     birdsPerRegion: Math.floor((options.maxBirds ?? MAX_BIRDS) / Math.max(1, options.regions.length)),
@@ -160,6 +163,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
         metrics.notificationLatency.observe({ receiver, integration }, seconds(latencyMs));
       }
     },
+    template_failed({ receiver, integration }) {
+      metrics.templatesFailed.inc({ receiver, integration });
+    },
     config_reload({ success, atUs }) {
       metrics.reloadSuccessful.set(success ? 1 : 0);
       if (success) metrics.reloadTime.set(atUs / 1e6);
@@ -175,15 +181,19 @@ export function createMetrics(options: MetricsOptions): Metrics {
   };
 
   const showAlerts = createSnapshot(metrics.alerts);
+  const showSilences = createSnapshot(metrics.silences);
   const showPending = createSnapshot(metrics.deliveriesPending);
+  const showDeliveries = createSnapshot(metrics.deliveries);
   const showDead = createSnapshot(metrics.deliveriesDead);
 
   return {
     report: (one) => (record[one.what] as (one: Happening) => void)(one),
     async render() {
-      const { alerts, deliveries, cursors } = await collect();
+      const { alerts, silences, deliveries, cursors } = await collect();
       showAlerts(alerts.map(({ count, ...labels }) => [labels, count]));
+      showSilences(silences.map(({ state, count }) => [{ state }, count]));
       showPending(byReceiver(options.receivers, deliveries, UNSETTLED));
+      showDeliveries(byState(options.receivers, deliveries));
       showDead(byReceiver(options.receivers, deliveries, DEAD));
       for (const { region, feed, cursorUs, verifiedUntilUs } of cursors) {
         metrics.cursor.set({ region, feed }, cursorUs / 1e6);
@@ -198,6 +208,7 @@ type Recorders = {
   readonly [What in Happening['what']]: (one: Extract<Happening, { what: What }>) => void;
 };
 
+const DELIVERY_STATES = ['pending', 'leased', 'delivered', 'retry', 'ambiguous', 'dead', 'suppressed'];
 const UNSETTLED: ReadonlySet<string> = new Set(['pending', 'leased', 'retry', 'ambiguous']);
 const DEAD: ReadonlySet<string> = new Set(['dead']);
 
@@ -211,6 +222,17 @@ function byReceiver(
     if (states.has(state)) sums.set(receiver, (sums.get(receiver) ?? 0) + count);
   }
   return [...sums].map(([receiver, sum]) => [{ receiver }, sum]);
+}
+
+/** Every state of every receiver, at 0 where there is none; also of receivers that are no longer configured. */
+function byState(
+  receivers: MetricsOptions['receivers'],
+  deliveries: Collected['deliveries'],
+): [{ receiver: string; state: string }, number][] {
+  const none = receivers.flatMap(({ name: receiver }) =>
+    DELIVERY_STATES.map((state) => ({ receiver, state, count: 0 })),
+  );
+  return [...none, ...deliveries].map(({ receiver, state, count }) => [{ receiver, state }, count]);
 }
 
 /** Sets all series of a gauge at once; one that is no longer counted falls to 0 and stays. */

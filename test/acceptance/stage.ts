@@ -3,6 +3,7 @@
  * on a virtual clock. Nothing here knows how the daemon works; a story says what happens and what people receive.
  */
 import type { Notification } from '../../src/alerts/group.ts';
+import { BUILT_IN_INHIBITIONS } from '../../src/alerts/inhibit.ts';
 import { RULE_DEFAULTS, type Rule } from '../../src/alerts/rule.ts';
 import type {
   Config,
@@ -23,6 +24,7 @@ import { createWorld, type World } from '../../src/simulator/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Delivery, Store } from '../../src/store/store.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/transport.ts';
+import { NO_SERVICES } from '../delivery/no-services.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 /** A webhook call as a receiver saw it. */
@@ -45,6 +47,13 @@ export interface StageOptions {
   readonly behaviours?: Readonly<Record<string, Partial<Behaviours>>>;
   readonly poll?: Partial<PollConfig>;
   readonly route?: Partial<Config['route']>;
+  /** In front of the default ones. */
+  readonly rules?: readonly Rule[];
+  /** Without it the built-in ones. */
+  readonly inhibitRules?: Config['inhibitRules'];
+  readonly timeIntervals?: Config['timeIntervals'];
+  /** True when the mails of `ops` go to the members of Nests alone. */
+  readonly toNestMembers?: boolean;
   /** Without it everything is forwarded to the lake. */
   readonly forward?: readonly Forward[];
   readonly requestsPerSecond?: number;
@@ -53,6 +62,8 @@ export interface StageOptions {
   readonly answer?: (call: Call) => number;
   /** Called with each world before the daemon starts. */
   readonly before?: (world: World) => void;
+  /** A file, for stories in which somebody exchanges it between two lives. */
+  readonly storePath?: string;
   /** Lays something between the daemon and a region's service. */
   readonly between?: (service: Transport) => Transport;
 }
@@ -71,8 +82,10 @@ export interface Stage {
   /** Group notifications that the hook accepted. */
   told(): Told[];
   daemon(): Daemon;
-  /** Ends the daemon's life and starts another on the same store. */
-  restart(): Promise<void>;
+  /** Ends the daemon's life and starts another on the same store; what comes between happens without either. */
+  restart(between?: () => Promise<void> | void): Promise<void>;
+  /** Sets the clock of the daemon alone. */
+  ourClockSteps(seconds: number): void;
   close(): Promise<void>;
 }
 
@@ -102,6 +115,7 @@ const BASE: PollConfig = {
   overlapMs: 120_000,
   initialLookbackMs: 3_600_000,
   auditIntervalMs: 600_000,
+  maxAlertAgeMs: 6 * 3_600_000,
 };
 
 export const DEFAULT_RULES: readonly Rule[] = (
@@ -137,7 +151,17 @@ export const baseUrl = (region: string) => `https://${region}.example/api-rest`;
 /** Regions by these names; a mail and a webhook `ops` for alerts, and a webhook `lake` for every event. */
 export function stageConfig(
   regions: readonly string[],
-  options: Pick<StageOptions, 'poll' | 'route' | 'forward' | 'requestsPerSecond'> = {},
+  options: Pick<
+    StageOptions,
+    | 'poll'
+    | 'rules'
+    | 'route'
+    | 'inhibitRules'
+    | 'timeIntervals'
+    | 'forward'
+    | 'requestsPerSecond'
+    | 'toNestMembers'
+  > = {},
 ): Config {
   return {
     regions: regions.map((name) => ({
@@ -151,7 +175,7 @@ export function stageConfig(
     })),
     store: { url: 'sqlite::memory:', retentionMs: 30 * 86_400_000 },
     poll: { ...BASE, ...options.poll },
-    rules: DEFAULT_RULES,
+    rules: [...(options.rules ?? []), ...DEFAULT_RULES],
     route: {
       path: '0',
       key: '{}',
@@ -166,9 +190,17 @@ export function stageConfig(
       ...options.route,
     },
     receivers: [
-      { name: 'ops', integrations: [email, webhook('http://hook.example/alerts', 'alertmanager')] },
+      {
+        name: 'ops',
+        integrations: [
+          options.toNestMembers ? { ...email, to: [], toNestMembers: true } : email,
+          webhook('http://hook.example/alerts', 'alertmanager'),
+        ],
+      },
       { name: 'lake', integrations: [webhook('http://hook.example/lake', 'cloudevents')] },
     ],
+    inhibitRules: options.inhibitRules ?? BUILT_IN_INHIBITIONS,
+    timeIntervals: options.timeIntervals ?? new Map(),
     forward: options.forward ?? [{ matchers: [], receiver: 'lake' }],
     web: {
       host: '127.0.0.1',
@@ -181,7 +213,8 @@ export function stageConfig(
 }
 
 export async function openStage(options: StageOptions = {}): Promise<Stage> {
-  const clock = createVirtualClock();
+  // A store in a file takes turns of the event loop, during which time must stand still.
+  const clock = options.storePath ? createVirtualClock(undefined, someTurns) : createVirtualClock();
   const regions = options.regions ?? ['eu', 'us'];
   const seed = options.seed ?? 1;
   const worlds: Record<string, World> = {};
@@ -200,7 +233,10 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const calls: Call[] = [];
   const mails: Mail[] = [];
   const happenings: Happening[] = [];
-  const store = await openSqliteStore({ path: ':memory:', clock });
+  let aheadUs = 0;
+  const ours = { ...clock, nowUs: () => clock.nowUs() + aheadUs };
+  const openStore = () => openSqliteStore({ path: options.storePath ?? ':memory:', clock: ours });
+  let store = await openStore();
   const receive = async (request: HttpRequest): Promise<HttpResponse> => {
     const id = request.headers['webhook-id'] ?? '';
     const call = { receivedAtUs: clock.nowUs(), id, headers: request.headers, body: request.body ?? '' };
@@ -220,9 +256,10 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         return options.between?.(service) ?? service;
       },
       channels: {
+        ...NO_SERVICES,
         webhook: openWebhookChannel({
           openTransport: () => ({ send: receive, close: async () => {} }),
-          clock,
+          clock: ours,
           version: 'test',
         }),
         email: {
@@ -234,7 +271,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
           async close() {},
         },
       },
-      clock,
+      clock: ours,
       random: seededRandom(seed + 7),
       report: (happening) => {
         happenings.push(happening);
@@ -259,7 +296,9 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     calls,
     mails,
     happenings,
-    store,
+    get store() {
+      return store;
+    },
     secondsPass: (seconds) => clock.advance(seconds * 1000),
     minutesPass: (minutes) => clock.advance(minutes * 60_000),
     forwarded: () =>
@@ -275,8 +314,14 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
           ...(JSON.parse(call.body) as Omit<Told, 'receivedAtUs' | 'id'>),
         })),
     daemon: () => life.daemon,
-    async restart() {
+    ourClockSteps(seconds) {
+      aheadUs += seconds * 1e6;
+    },
+    async restart(between) {
       await end();
+      if (options.storePath) await store.close();
+      await between?.();
+      if (options.storePath) store = await openStore();
       start();
       await clock.advance(0);
     },
@@ -285,4 +330,8 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
       await store.close();
     },
   };
+}
+
+async function someTurns(): Promise<void> {
+  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -21,7 +21,7 @@ let round: AuditRound;
 let committed: Batch[];
 let happenings: Happening[];
 let asked: { birdId: string; query: PageQuery }[];
-let failure: { birdId: string; code: ErrorCode } | undefined;
+let failure: { birdId: string; code: ErrorCode | 'bug' } | undefined;
 
 const usAgo = (ms: number) => clock.nowUs() - ms * 1000;
 
@@ -76,7 +76,9 @@ async function add(birdId: string, given?: Given): Promise<{ given: Given | unde
     },
     async ask(query) {
       asked.push({ birdId, query });
-      if (failure?.birdId === birdId) throw new NestwatchError(failure.code, 'no');
+      if (failure?.birdId === birdId) {
+        throw failure.code === 'bug' ? new TypeError('a bug') : new NestwatchError(failure.code, 'no');
+      }
       const isAsked = (us: number) => us >= query.fromUs! && us <= query.toUs!;
       const items = (state.given?.instantsUs ?? [])
         .filter(isAsked)
@@ -298,4 +300,36 @@ test('an earlier life is told to be over where nothing is missing any more', asy
   expect(facts).toContainEqual({ fact: 'feed_gap', region: 'eu', feed: 'bird_log', missing: 0, sinceUs: 0 });
   await pass(HOUR_MS);
   expect(committed.flatMap((batch) => batch.facts ?? [])).toHaveLength(facts.length);
+});
+
+describe('a round', () => {
+  test('without streams has nothing to do and is not behind', async () => {
+    expect(await round.turn()).toEqual({ requests: 0, delayMs: Number.POSITIVE_INFINITY });
+    expect(round.behindMs()).toBe(0);
+    expect(round.verifiedUntilUs('notification')).toBe(0);
+  });
+
+  test('keeps feeds apart', async () => {
+    await add('1', HOURS_AGO);
+    await pass(MINUTE_MS);
+    expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(0);
+    expect(round.verifiedUntilUs('notification')).toBe(0);
+  });
+
+  test('tells of a bug in an audit, and leaves it to its next turn', async () => {
+    failure = { birdId: '1', code: 'bug' };
+    await add('1', BUSY);
+    await pass(5 * MINUTE_MS);
+    expect(asked).toHaveLength(1);
+    expect(happenings.filter(({ what }) => what === 'trouble')).toHaveLength(1);
+  });
+
+  test('tells of a store that cannot be written when it has nothing else to do', async () => {
+    const { transaction } = store;
+    await add('1', HOURS_AGO);
+    store.transaction = () => Promise.reject(new NestwatchError('disk_full', 'no space'));
+    await round.turn();
+    expect(happenings).toContainEqual(expect.objectContaining({ what: 'trouble', stage: 'intake' }));
+    store.transaction = transaction;
+  });
 });

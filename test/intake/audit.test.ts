@@ -340,3 +340,46 @@ describe('whatever bounds, precision, page sizes, ties and deletions there are',
     );
   });
 });
+
+describe('an audit whose counts are not trusted', () => {
+  /** As `world`, of a service that does not say how large its pages are. */
+  function silent(service: Entry[], stored: readonly Entry[]) {
+    const one = world(service, stored);
+    const ask = async (query: PageQuery) => ({ ...(await one.stream.ask(query)), pageSize: null });
+    return { ...one, stream: { ...one.stream, ask } };
+  }
+
+  test('reads the window to its end, past what is malformed, also where pages have no size', async () => {
+    const all = evenly(35).map((entry, at) => ({ ...entry, isMalformed: at === 3 }));
+    const one = silent(all, without(all, 3, 20));
+    expect(await run(one, { isCountTrue: false })).toMatchObject({ recovered: 1, gaps: [] });
+  });
+
+  test('that is over has nothing more to ask', async () => {
+    const { stream, queries } = world([], []);
+    const audit = createAudit(stream, {
+      window: WINDOW,
+      isDense: false,
+      knownGaps: [],
+      doCountsProve: true,
+      isCountTrue: true,
+    });
+    await audit.step();
+    expect([await audit.step(), queries.length]).toEqual([0, 1]);
+  });
+
+  test('asks for nothing behind a known gap that reaches to the end of the window', async () => {
+    const gap = { fromUs: WINDOW.toUs - HOUR_US, toUs: WINDOW.toUs };
+    const one = world([], []);
+    await run(one, { knownGaps: [gap] });
+    expect(one.queries.map(({ fromUs, toUs }) => [fromUs, toUs])).toEqual([
+      [WINDOW.fromUs, gap.fromUs],
+      [gap.fromUs, gap.toUs],
+    ]);
+  });
+
+  test('begins with what the first entry says, also where that cannot be read', async () => {
+    const all = evenly(40).map((entry, at) => ({ ...entry, isMalformed: at === 0 }));
+    expect(await run(world(all, all))).toMatchObject({ gaps: [], recovered: 0, isCountTrue: true });
+  });
+});

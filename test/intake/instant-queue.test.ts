@@ -4,7 +4,7 @@ import { createInstantQueue } from '../../src/intake/instant-queue.ts';
 
 test('what was added last with an earlier instant comes first, and of the same instant what was added first', () => {
   const taken = new Set<string>();
-  const queue = createInstantQueue<string>(({ item }) => !taken.has(item));
+  const queue = createInstantQueue<string>((item) => !taken.has(item));
   for (const [item, atMs] of [
     ['b', 20],
     ['c', 20],
@@ -31,7 +31,7 @@ test('any mixture of adding, moving on and taking gives the order of a sorted li
   fc.assert(
     fc.property(fc.array(step, { minLength: 1, maxLength: 2_000, size: 'max' }), (steps) => {
       const current = new Map<number, number>();
-      const queue = createInstantQueue<number>(({ item, atMs }) => current.get(item) === atMs);
+      const queue = createInstantQueue<number>((item, atMs) => current.get(item) === atMs);
       for (const [item, { act, atMs }] of steps.entries()) {
         if (act === 'add') {
           current.set(item, atMs);

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import { birdLogEvent } from '../../src/intake/entry-event.ts';
-import { createLogStream, type LogStream } from '../../src/intake/log-stream.ts';
-import type { BirdLogEntry } from '../../src/service/resources.ts';
+import { createLogStreams, type LogStream } from '../../src/intake/log-stream.ts';
+import type { BirdLogEntry, Parsed } from '../../src/service/resources.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
@@ -19,10 +19,21 @@ let log: LogStream;
 let shownUs: number[];
 /** How much later the service now says that all was created. */
 let movedUs: number;
+/** Ids of entries that are shown under another one's. */
+let sameAs: Map<number, string>;
+let overlapUs: number;
 /** How far the service's clock is ahead of ours. */
 let skewUs: number;
 let lateUs: number[];
-let refuse: NestwatchError | undefined;
+let refuse: Error | undefined;
+/** Larger pages are refused with this code. */
+let most: { pageSize: number; code: 'too_large' | 'bad_request' } | undefined;
+/** Called before a page is refused. */
+let atRefusal: () => void;
+let canShrink: boolean;
+/** The service says what time it is, and how large its pages are. */
+let isTalkative: boolean;
+let malformed: number;
 let pageSize: number;
 
 beforeEach(async () => {
@@ -30,9 +41,16 @@ beforeEach(async () => {
   store = await openSqliteStore({ path: ':memory:', clock });
   shownUs = [];
   movedUs = 0;
+  sameAs = new Map();
+  overlapUs = OVERLAP_US;
   skewUs = 0;
   lateUs = [];
   refuse = undefined;
+  most = undefined;
+  atRefusal = () => {};
+  canShrink = true;
+  isTalkative = true;
+  malformed = 0;
   pageSize = 100;
   log = openLog();
 });
@@ -50,27 +68,38 @@ function entry(us: number): BirdLogEntry {
     errorType: '',
     initiator: '',
   };
-  return { id: String(us), createdAt: { us: us + movedUs, text: '' }, birdId: '7', ...text };
+  return {
+    id: sameAs.get(us) ?? String(us),
+    createdAt: { us: us + movedUs, text: '' },
+    birdId: '7',
+    ...text,
+  };
 }
 
 function openLog(): LogStream {
-  return createLogStream<BirdLogEntry>(
+  const streams = createLogStreams<BirdLogEntry>(
     {
       region: 'eu',
       feed: 'bird_log',
-      birdId: '7',
-      async read({ page, pageSize: size, fromUs = 0, toUs = Number.POSITIVE_INFINITY }) {
+      async read(_birdId, { page, pageSize: size, fromUs = 0, toUs = Number.POSITIVE_INFINITY }) {
         if (refuse) throw refuse;
+        if (most && size > most.pageSize) {
+          atRefusal();
+          throw new NestwatchError(most.code, 'not in pages of this size');
+        }
         const all = shownUs.filter((us) => us >= fromUs && us <= toUs).sort((a, b) => a - b);
-        const items = all
+        const items: Parsed<BirdLogEntry>[] = all
           .slice(page * size, (page + 1) * size)
-          .map((us) => ({ ok: true as const, entry: entry(us) }));
+          .map((us) => ({ ok: true, entry: entry(us) }));
+        for (let at = 0; at < malformed; at += 1) {
+          items.push({ ok: false, raw: `{"id":null,"at":${at}}`, reason: 'no id' });
+        }
         return {
-          value: { items, totalCount: all.length, page, pageSize: size },
-          serverTimeUs: serviceNowUs(),
+          value: { items, totalCount: all.length + malformed, page, pageSize: isTalkative ? size : null },
+          serverTimeUs: isTalkative ? serviceNowUs() : null,
         };
       },
-      toEvent: (one, observedAtUs) => birdLogEvent('eu', '7', one, names, observedAtUs),
+      toEvent: (_birdId, one, observedAtUs) => birdLogEvent('eu', '7', one, names, observedAtUs),
       birdStatus: () => 'active',
     },
     {
@@ -80,15 +109,17 @@ function openLog(): LogStream {
       report: () => {},
       pageSize: () => pageSize,
       shrinkPages() {
+        if (!canShrink) return false;
         pageSize /= 2;
         return true;
       },
-      overlapUs: () => OVERLAP_US,
+      overlapUs: () => overlapUs,
       late: (us) => lateUs.push(us),
       firstFromUs: () => TEST_START_US - 3_600 * SECOND_US,
       watchedSinceUs: () => TEST_START_US,
     },
   );
+  return streams('7');
 }
 
 /** An entry that the service shows from now on, as if created so many seconds ago. */
@@ -159,6 +190,22 @@ describe('an entry is late', () => {
   });
 });
 
+test('an entry that comes again with a later instant is known by its id as long as sweeps read it', async () => {
+  overlapUs = 600 * SECOND_US;
+  show(5);
+  await poll();
+  await pass(8 * 60);
+  show(0);
+  sameAs.set(shownUs[1]!, String(shownUs[0]));
+  expect((await poll()).fresh).toEqual([]);
+  await pass(9 * 60);
+  show(1);
+  expect((await poll()).fresh).toHaveLength(1);
+  expect((await poll()).fresh).toEqual([]);
+  log = openLog();
+  expect((await poll()).fresh).toEqual([]);
+});
+
 describe('the last sweep', () => {
   test('is known with where and when it began, once it has reached its end', async () => {
     expect(log.swept()).toBeUndefined();
@@ -196,4 +243,66 @@ describe('what an audit keeps', () => {
     await expect(ask()).rejects.toBe(refuse);
     expect(pageSize).toBe(50);
   });
+});
+
+describe('a page that the service refuses', () => {
+  test.each(['too_large', 'bad_request'] as const)(
+    'as %s is asked for in halves until it is taken',
+    async (code) => {
+      for (let second = 300; second > 0; second -= 1) show(second);
+      most = { pageSize: 30, code };
+      expect((await poll()).fresh).toHaveLength(300);
+      expect(pageSize).toBe(25);
+    },
+  );
+
+  test('is asked for as small as another stream has found out meanwhile', async () => {
+    for (let second = 300; second > 0; second -= 1) show(second);
+    most = { pageSize: 30, code: 'too_large' };
+    atRefusal = () => {
+      pageSize = 10;
+    };
+    await poll();
+    expect(pageSize).toBe(10);
+  });
+
+  test('is a failure where it cannot be smaller, and any other refusal at once', async () => {
+    canShrink = false;
+    most = { pageSize: 30, code: 'too_large' };
+    await expect(poll()).rejects.toThrow('not in pages of this size');
+    canShrink = true;
+    for (const error of [new NestwatchError('timeout', 'no answer'), new TypeError('a bug')]) {
+      refuse = error;
+      await expect(poll()).rejects.toThrow(error.message);
+      expect(pageSize).toBe(100);
+    }
+  });
+});
+
+test('what cannot be read is set aside once, and the cursor moves on', async () => {
+  show(5);
+  malformed = 2;
+  expect((await poll()).fresh).toHaveLength(1);
+  expect(log.cursorUs()).toBe(shownUs[0]);
+});
+
+test('a service that tells neither the time nor its page size is read by ours', async () => {
+  isTalkative = false;
+  for (let second = 250; second > 0; second -= 1) show(second);
+  expect(await poll()).toMatchObject({ more: false, fresh: { length: 250 } });
+  expect(log.swept()?.atUs).toBe(clock.nowUs());
+});
+
+test('a poll that is to end before its first page has read nothing', async () => {
+  expect(await log.poll(AbortSignal.abort())).toEqual({ more: true, fresh: [], requests: 0 });
+  expect(log.swept()).toBeUndefined();
+});
+
+test('an old entry that an audit found is not remembered, and yet kept once', async () => {
+  show(5);
+  await poll();
+  show(3_500);
+  const page = await log.ask({ page: 0, pageSize: 10, ascending: true, fromUs: 0 });
+  expect(await log.keep(page.items)).toHaveLength(1);
+  expect(await log.keep(page.items)).toEqual([]);
 });

@@ -5,7 +5,7 @@ import { type Collected, createMetrics } from '../../src/observe/metrics.ts';
 import type { ObservedBird } from '../../src/report.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 
-const NOTHING: Collected = { alerts: [], deliveries: [], cursors: [] };
+const NOTHING: Collected = { alerts: [], silences: [], deliveries: [], cursors: [] };
 
 function world(options: { maxBirds?: number; regions?: string[]; collect?: () => Promise<Collected> } = {}) {
   const metrics = createMetrics({
@@ -58,12 +58,15 @@ describe('before anything has happened', () => {
     ['nestwatch_api_requests_total{region="eu",operation="getFlight"}', 0],
     ['nestwatch_events_total{region="eu",feed="flight",type="flight.failed"}', 0],
     ['nestwatch_events_duplicate_total{region="us",feed="flight"}', 0],
+    ['nestwatch_notifications_suppressed_total{reason="silenced"}', 0],
+    ['nestwatch_notifications_suppressed_total{reason="time_interval"}', 0],
     ['nestwatch_entries_quarantined_total{region="us",feed="flight"}', 0],
     ['nestwatch_event_delay_seconds_count{region="eu",feed="flight"}', 0],
     ['nestwatch_notifications_total{receiver="ops",integration="email"}', 0],
     ['nestwatch_notifications_failed_total{receiver="pager",integration="webhook",reason="rejected"}', 0],
     ['nestwatch_deliveries_pending{receiver="ops"}', 0],
     ['nestwatch_deliveries_dead{receiver="pager"}', 0],
+    ['nestwatch_deliveries{receiver="pager",state="ambiguous"}', 0],
     ['nestwatch_config_last_reload_successful', 1],
     ['nestwatch_config_last_reload_success_timestamp_seconds', TEST_START_US / 1e6],
     ['nestwatch_series_dropped_total{metric="nestwatch_bird_info"}', 0],
@@ -288,6 +291,13 @@ describe('telling', () => {
     expect(await value('nestwatch_notifications_suppressed_total{reason="too_old"}')).toBe(3);
   });
 
+  test('a message with a built-in text in the place of a template counts, from 0', async () => {
+    const { report, value } = world();
+    expect(await value(`nestwatch_template_failures_total{${LABELS}}`)).toBe(0);
+    report({ what: 'template_failed', receiver: 'pager', integration: 'webhook', error: 'x' });
+    expect(await value(`nestwatch_template_failures_total{${LABELS}}`)).toBe(1);
+  });
+
   test('trouble counts by stage and code, and what nobody foresaw as a bug', async () => {
     const { report, value } = world();
     report({ what: 'trouble', stage: 'store', error: new NestwatchError('disk_full', 'no space') });
@@ -317,6 +327,16 @@ describe('what is read at each scrape', () => {
     expect(await value(SERIES)).toBe(0);
   });
 
+  test('silences by state', async () => {
+    const silences = [
+      { state: 'active', count: 2 },
+      { state: 'expired', count: 0 },
+    ];
+    const { value } = world({ collect: async () => ({ ...NOTHING, silences }) });
+    expect(await value('nestwatch_silences{state="active"}')).toBe(2);
+    expect(await value('nestwatch_silences{state="expired"}')).toBe(0);
+  });
+
   test('pending deliveries are all that are not settled, also when two scrapes meet', async () => {
     const deliveries = ['pending', 'leased', 'retry', 'ambiguous', 'dead', 'delivered', 'suppressed'].map(
       (state, index) => ({ receiver: 'ops', state, count: 10 ** index }),
@@ -326,6 +346,9 @@ describe('what is read at each scrape', () => {
     expect(await value('nestwatch_deliveries_pending{receiver="ops"}')).toBe(1_111);
     expect(await value('nestwatch_deliveries_dead{receiver="ops"}')).toBe(10_000);
     expect(await value('nestwatch_deliveries_dead{receiver="pager"}')).toBe(0);
+    for (const { state, count } of deliveries) {
+      expect(await value(`nestwatch_deliveries{receiver="ops",state="${state}"}`)).toBe(count);
+    }
   });
 
   test('cursors, and up to where feeds are complete, come as timestamps', async () => {

@@ -351,3 +351,9 @@ describe('closing', () => {
     await pace.close();
   });
 });
+
+test('a region of which nothing is known is asked twice a second at first', () => {
+  const clock = createVirtualClock();
+  const options = { requestsPerSecond: 50, concurrency: 4, random: () => 0, onRate: () => {} };
+  expect(createPace({ ...options, clock }).rate()).toBe(2);
+});

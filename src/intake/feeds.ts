@@ -1,0 +1,96 @@
+/**
+ * The streams of a region's three feeds, and what they share: the page size that the service takes, where a first
+ * reading begins, and per feed how far back polls look.
+ */
+import { type Event, FEEDS, type Feed } from '../alerts/event.ts';
+import type { Clock, Random } from '../clock.ts';
+import type { PollConfig } from '../config/config.ts';
+import type { Report } from '../report.ts';
+import type { ServiceClient } from '../service/client.ts';
+import type { Store } from '../store/store.ts';
+import type { Commit } from './commit.ts';
+import { birdLogEvent, notificationEvent } from './entry-event.ts';
+import { createFlightWatches, type FlightWatch } from './flights.ts';
+import type { Inventory } from './inventory.ts';
+import { createLateness } from './lateness.ts';
+import { createLogStreams, type LogStream } from './log-stream.ts';
+
+export interface FeedsOptions {
+  readonly region: string;
+  readonly poll: PollConfig;
+  readonly retentionMs: number;
+  readonly client: ServiceClient;
+  readonly inventory: Inventory;
+  readonly store: Store;
+  readonly commit: Commit;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: Report;
+  /** On the service's clock: what occurred before it is history. */
+  readonly watchedSinceUs: () => number;
+}
+
+export interface Feeds {
+  readonly createNotifications: () => LogStream;
+  readonly createBirdLog: (birdId: string) => LogStream;
+  readonly createFlightWatch: (birdId: string) => FlightWatch;
+  readonly pageSize: () => number;
+  /** How far behind its cursor a stream of the feed is read. */
+  readonly overlapUs: (feed: Feed) => number;
+  /** Where a stream without a cursor begins. */
+  readonly firstFromUs: () => number;
+}
+
+export function createFeeds(options: FeedsOptions): Feeds {
+  const { region, poll, client, inventory, watchedSinceUs } = options;
+  const lateness = new Map(FEEDS.map((feed) => [feed, createLateness(poll.overlapMs * 1000, options.clock)]));
+  let pageSize = poll.pageSize;
+
+  const shared = {
+    ...options,
+    firstFromUs: () => watchedSinceUs() - poll.initialLookbackMs * 1000,
+    pageSize: () => pageSize,
+    shrinkPages() {
+      if (pageSize === 1) return false;
+      pageSize = Math.max(1, Math.floor(pageSize / 2));
+      return true;
+    },
+  };
+  const birdStatus = (event: Event) => (event.birdId ? inventory.status(event.birdId) : undefined);
+
+  const createNotifications = createLogStreams(
+    {
+      region,
+      feed: 'notification',
+      read: (_birdId, query) => client.getNotifications(query),
+      toEvent: (_birdId, entry, observedAtUs) => notificationEvent(region, entry, inventory, observedAtUs),
+      birdStatus,
+    },
+    { ...shared, ...lateness.get('notification')! },
+  );
+  const createBirdLog = createLogStreams(
+    {
+      region,
+      feed: 'bird_log',
+      read: (birdId, query) => client.getBirdLogs(inventory.nestOf(birdId), birdId, query),
+      toEvent: (birdId, entry, observedAtUs) => birdLogEvent(region, birdId, entry, inventory, observedAtUs),
+      birdStatus,
+    },
+    { ...shared, ...lateness.get('bird_log')! },
+  );
+  const createFlightWatch = createFlightWatches({
+    ...shared,
+    ...lateness.get('flight')!,
+    names: inventory,
+    status: inventory.status,
+  });
+
+  return {
+    createNotifications: () => createNotifications(''),
+    createBirdLog,
+    createFlightWatch,
+    pageSize: shared.pageSize,
+    overlapUs: (feed) => lateness.get(feed)!.overlapUs(),
+    firstFromUs: shared.firstFromUs,
+  };
+}

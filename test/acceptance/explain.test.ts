@@ -1,0 +1,210 @@
+/** What the daemon answers to those who ask why they were told of an event, or why not. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { createMatcher } from '../../src/alerts/matcher.ts';
+import { createRecurrences } from '../../src/recurrence.ts';
+import { type ApiOptions, createApi } from '../../src/web/api.ts';
+import { openStage, type Stage, type StageOptions, stageConfig } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+let birdId = '';
+async function curtain(options: StageOptions = {}, past = false) {
+  stage = await openStage({
+    regions: ['eu'],
+    ...options,
+    before(world) {
+      const nest = world.addNest({ name: 'Marketing' });
+      birdId = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'manual' }).id;
+      if (past) world.at(world.nowUs() - 60_000_000, () => void fails(world));
+    },
+  });
+  if (!past) await stage.minutesPass(2);
+  return stage;
+}
+
+function fails(world = stage.worlds.eu!): string {
+  const flight = world.startFlight(birdId);
+  world.endFlight(flight.id, 'failed', { errorMessages: 'The TMS refused the job' });
+  return `eu/flight/${flight.id.toLowerCase()}/failed`;
+}
+
+async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}) {
+  const api = createApi({
+    store: stage.store,
+    status: () => ({ version: '', startedAtUs: 0, regions: [] }),
+    alerting: { ...stageConfig(['eu']), ...change },
+    recurrences: createRecurrences(),
+    clock: stage.clock,
+    externalUrl: 'http://nestwatch.example',
+    changed: () => {},
+  });
+  const answer = await api.request(`http://nestwatch.example/events/${key}/explain`);
+  // biome-ignore lint/suspicious/noExplicitAny: the answer is looked into by name.
+  return { status: answer.status, ...((await answer.json()) as any) };
+}
+
+async function silence(change: { readonly endsInMs: number }): Promise<void> {
+  const nowUs = stage.clock.nowUs();
+  await stage.store.transaction((tx) =>
+    tx.putSilences([
+      {
+        id: '5f0c0000-0000-4000-8000-000000000001',
+        matchers: [createMatcher('bird', '=', 'Translate blog')],
+        startsAtUs: nowUs,
+        endsAtUs: nowUs + change.endsInMs * 1000,
+        updatedAtUs: nowUs,
+        createdBy: 'anna',
+        comment: 'maintenance',
+        recurrence: null,
+        alertId: null,
+        alertStartsAtUs: null,
+      },
+    ]),
+  );
+}
+
+describe('an event that was told', () => {
+  test('has its way shown: seen, rule, alert, group, each delivery, forwarded', async () => {
+    const { minutesPass } = await curtain();
+    const key = fails();
+    await minutesPass(3);
+    expect(await explain(key)).toMatchObject({
+      status: 200,
+      event: { key, type: 'flight.failed', message: 'The TMS refused the job' },
+      seen: { feed: 'flight', historic: false, delay_seconds: expect.any(Number) },
+      rules: [{ alertname: 'FlightFailed', rule: expect.any(Number), threshold: 1 }],
+      alerts: [{ labels: { alertname: 'FlightFailed', bird: 'Translate blog' }, state: 'firing', seq: 1 }],
+      no_alert: null,
+      waiting: [],
+      notifications: [
+        {
+          receiver: 'ops',
+          group_key: '{}:{alertname="FlightFailed", nest="Marketing", region="eu"}',
+          reason: 'first',
+          listed: true,
+          deliveries: [
+            { integration: 'email', state: 'delivered', attempts: 1 },
+            { integration: 'webhook', state: 'delivered', attempts: 1 },
+          ],
+        },
+      ],
+      suppressions: [],
+      forwards: [{ receiver: 'lake', state: 'delivered', deliveries: [{ state: 'delivered' }] }],
+    });
+  });
+
+  test('is found by its key as it is, and encoded', async () => {
+    const { minutesPass } = await curtain();
+    const key = fails();
+    await minutesPass(1);
+    const { seen } = await explain(encodeURIComponent(key));
+    expect(seen).toEqual((await explain(key)).seen);
+    expect(await explain('eu/flight/none/failed')).toEqual({
+      status: 404,
+      error: 'No event with the key eu/flight/none/failed is kept.',
+    });
+  });
+
+  test('waits for its group at first', async () => {
+    const { secondsPass, minutesPass } = await curtain({ route: { groupWaitMs: 600_000 } });
+    const key = fails();
+    await minutesPass(2);
+    const before = await explain(key);
+    expect(before.notifications).toEqual([]);
+    expect(before.waiting).toMatchObject([{ receiver: 'ops', muted: null, next_flush: expect.any(String) }]);
+    await secondsPass(600);
+    expect((await explain(key)).notifications).toMatchObject([{ receiver: 'ops' }]);
+  });
+
+  test('can be one of many that are counted and not listed', async () => {
+    const { minutesPass } = await curtain({ route: { groupWaitMs: 300_000 } });
+    const keys = Array.from({ length: 25 }, () => fails());
+    await minutesPass(8);
+    const answers = await Promise.all(keys.map((key) => explain(key)));
+    const listed = answers.map(({ notifications }) =>
+      notifications.map((one: { listed: boolean }) => one.listed),
+    );
+    expect(listed.filter(([one]) => one === true)).toHaveLength(20);
+    expect(listed.filter(([one]) => one === false)).toHaveLength(5);
+    expect(listed.every((list) => list.length === 1)).toBe(true);
+  });
+
+  test('still has its notifications when its alert is long over', async () => {
+    const { worlds, minutesPass } = await curtain();
+    const key = fails();
+    await minutesPass(3);
+    const flight = worlds.eu!.startFlight(birdId);
+    worlds.eu!.endFlight(flight.id, 'succeeded');
+    await minutesPass(180);
+    const { alerts, no_alert, notifications } = await explain(key);
+    expect({ alerts, no_alert }).toEqual({ alerts: [], no_alert: null });
+    expect(notifications).toMatchObject([{ reason: 'first', deliveries: [{}, {}] }]);
+  });
+
+  test('says what became of each try', async () => {
+    const { minutesPass } = await curtain({ answer: () => 503 });
+    const key = fails();
+    await minutesPass(3);
+    const { notifications, forwards } = await explain(key);
+    expect(notifications[0].deliveries).toMatchObject([
+      { integration: 'email', state: 'delivered' },
+      { integration: 'webhook', state: 'retry', last_error: expect.stringContaining('503') },
+    ]);
+    expect(forwards).toMatchObject([{ receiver: 'lake', state: 'retry' }]);
+  });
+});
+
+describe('an event that was not told', () => {
+  test('of a type that raises nothing', async () => {
+    const { worlds, minutesPass } = await curtain();
+    const flight = worlds.eu!.startFlight(birdId);
+    worlds.eu!.endFlight(flight.id, 'succeeded');
+    await minutesPass(2);
+    const { no_alert, rules } = await explain(`eu/flight/${flight.id.toLowerCase()}/succeeded`);
+    expect({ no_alert, rules }).toEqual({
+      no_alert: 'No kind of alert is raised by flight.succeeded.',
+      rules: [],
+    });
+  });
+
+  test('from before the watch, or that no rule takes', async () => {
+    const { worlds, minutesPass } = await curtain({}, true);
+    await minutesPass(2);
+    const [event] = worlds.eu!.truth().events;
+    const { seen, no_alert, forwards } = await explain(event!.key);
+    expect(seen.historic).toBe(true);
+    expect(no_alert).toBe(
+      'It happened before nestwatch first watched the region: what is past raises no alert.',
+    );
+    expect(forwards).toMatchObject([{ receiver: 'lake', state: 'delivered' }]);
+    expect((await explain(event!.key, { rules: [] })).no_alert).toBe('No rule for FlightFailed matches it.');
+  });
+
+  test('because a silence hides it now, and says whose', async () => {
+    const { minutesPass } = await curtain();
+    await silence({ endsInMs: 3_600_000 });
+    const key = fails();
+    await minutesPass(3);
+    const { notifications, waiting } = await explain(key);
+    expect(notifications).toEqual([]);
+    expect(waiting).toMatchObject([
+      { receiver: 'ops', muted: expect.stringMatching(/^silenced: by anna: maintenance/) },
+    ]);
+  });
+
+  test('because it was over before the silence was', async () => {
+    const { worlds, minutesPass } = await curtain();
+    await silence({ endsInMs: 3_600_000 });
+    const key = fails();
+    await minutesPass(3);
+    const flight = worlds.eu!.startFlight(birdId);
+    worlds.eu!.endFlight(flight.id, 'succeeded');
+    await minutesPass(120);
+    const { notifications, suppressions, no_alert } = await explain(key);
+    expect({ notifications, no_alert }).toEqual({ notifications: [], no_alert: null });
+    expect(suppressions).toMatchObject([
+      { receiver: 'ops', reason: 'silenced', detail: expect.stringContaining('anna') },
+    ]);
+  });
+});

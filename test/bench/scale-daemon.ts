@@ -1,0 +1,192 @@
+/**
+ * The daemon of the scale run, alone in its process so that the process's memory is the daemon's: with the real
+ * connections, store, metrics and log, on a virtual clock. Time stands still while an answer that is due has not
+ * come, so it passes as fast as the machine can work.
+ */
+
+import { keepHeapSmall } from '../../src/cli/small-heap.ts';
+import { sleep } from '../../src/clock.ts';
+import { createDaemon } from '../../src/daemon.ts';
+import type { Channels } from '../../src/delivery/outbox.ts';
+import { createLog } from '../../src/observe/log.ts';
+import { createMetrics } from '../../src/observe/metrics.ts';
+import { OPERATIONS } from '../../src/service/operations.ts';
+import { seededRandom } from '../../src/simulator/seeded-random.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { openTransport, type Transport } from '../../src/transport.ts';
+import { stageConfig } from '../acceptance/stage.ts';
+import { NO_SERVICES } from '../delivery/no-services.ts';
+import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
+import { INSTANT_HEADER } from './scale-service.ts';
+
+export interface DaemonSettings {
+  readonly regions: readonly string[];
+  readonly hours: number;
+  readonly requestsPerSecond: number;
+  readonly storePath: string;
+  /** Of the service. */
+  readonly port: number;
+}
+
+/** What the process is like after some of the time. */
+export interface Sample {
+  readonly hours: number;
+  readonly rssMiB: number;
+  /** The most since the last sample, as it was seen each minute. */
+  readonly mostRssMiB: number;
+  /** After a complete collection; only at the start, half-way and at the end. */
+  readonly heapMiB: number | undefined;
+  readonly requests: number;
+  readonly events: number;
+  readonly cpuSeconds: number;
+  readonly wallSeconds: number;
+  readonly troubles: readonly string[];
+  readonly shortestRatePerSecond: number;
+}
+
+/** How long the service takes to answer. */
+const LATENCY_MS = 80;
+const MINUTE_MS = 60_000;
+const SAMPLES_PER_HOUR = 4;
+const MIB = 2 ** 20;
+
+async function watch(settings: DaemonSettings): Promise<void> {
+  keepHeapSmall();
+  const owed = createDebt();
+  const clock = createVirtualClock(TEST_START_US, owed.settle);
+  const store = await openSqliteStore({ path: settings.storePath, clock });
+  const sockets = openTransport({ connections: 64, timeoutMs: 60_000, maxBodyBytes: 16 * MIB });
+  const channels: Channels = {
+    ...NO_SERVICES,
+    email: { send: async () => ({ kind: 'accepted' }), close: async () => {} },
+    webhook: { send: async () => ({ kind: 'accepted' }), close: async () => {} },
+  };
+  const base = stageConfig(settings.regions, { requestsPerSecond: settings.requestsPerSecond });
+  const config = {
+    ...base,
+    regions: base.regions.map((region) => ({
+      ...region,
+      baseUrl: `http://127.0.0.1:${settings.port}/${region.name}/api-rest`,
+    })),
+  };
+  const log = createLog({ level: 'info', format: 'json', stream: { write() {} }, clock });
+  const metrics = createMetrics({
+    version: 'bench',
+    revision: '',
+    nodeVersion: process.version,
+    clock,
+    regions: settings.regions,
+    operations: OPERATIONS.map(({ id }) => id),
+    receivers: config.receivers,
+    processMetrics: true,
+    collect: async () => ({ alerts: [], silences: [], deliveries: [], cursors: [] }),
+  });
+  let [requests, events] = [0, 0];
+  const troubles: string[] = [];
+  const slow: Transport = {
+    async send(request) {
+      const atUs = clock.nowUs() + (LATENCY_MS * 1000) / 2;
+      const answer = sockets.send({
+        ...request,
+        headers: { ...request.headers, [INSTANT_HEADER]: String(atUs) },
+      });
+      // A failure is met below; until then nobody listens.
+      answer.catch(() => {});
+      await sleep(clock, LATENCY_MS);
+      return owed.of(answer);
+    },
+    close: async () => {},
+  };
+  const daemon = createDaemon({
+    config,
+    store,
+    transportOf: () => slow,
+    channels,
+    clock,
+    random: seededRandom(7),
+    report(happening) {
+      metrics.report(happening);
+      log.report(happening);
+      if (happening.what === 'request') requests += 1;
+      if (happening.what === 'event') events += 1;
+      const isTrouble = 'failure' in happening && happening.failure !== undefined;
+      if (isTrouble || happening.what === 'trouble') {
+        const { failure, error } = happening as { failure?: string; error?: unknown };
+        troubles.push(`${happening.what} ${failure ?? ''} ${error instanceof Error ? error.stack : ''}`);
+      }
+    },
+  });
+  const stop = new AbortController();
+  const began = performance.now();
+  let lastCpu = process.cpuUsage();
+  let mostRss = 0;
+  const sample = (hours: number, withHeap: boolean) => {
+    const rss = process.memoryUsage.rss();
+    if (withHeap) collect();
+    const { user, system } = process.cpuUsage(lastCpu);
+    const told: Sample = {
+      hours,
+      rssMiB: rss / MIB,
+      mostRssMiB: Math.max(rss, mostRss) / MIB,
+      heapMiB: withHeap ? process.memoryUsage().heapUsed / MIB : undefined,
+      requests,
+      events,
+      cpuSeconds: (user + system) / 1e6,
+      wallSeconds: (performance.now() - began) / 1000,
+      troubles: troubles.splice(0).slice(0, 5),
+      shortestRatePerSecond: Math.min(...daemon.regions().map(({ requestsPerSecond }) => requestsPerSecond)),
+    };
+    mostRss = 0;
+    lastCpu = process.cpuUsage();
+    process.send?.(told);
+  };
+  sample(0, true);
+  const running = daemon.run(stop.signal);
+  const minutes = settings.hours * 60;
+  for (let minute = 1; minute <= minutes; minute += 1) {
+    await clock.advance(MINUTE_MS);
+    // Prometheus comes by.
+    await metrics.render();
+    mostRss = Math.max(mostRss, process.memoryUsage.rss());
+    const isNotable = minute === minutes || minute === Math.floor(minutes / 2);
+    if (isNotable || minute % (60 / SAMPLES_PER_HOUR) === 0) sample(minute / 60, isNotable);
+  }
+  stop.abort();
+  await clock.advance(60_000);
+  await running;
+  await sockets.close();
+  await store.close();
+  process.disconnect?.();
+}
+
+/** A complete garbage collection; the process is started such that it can ask for one. */
+const collect = () => (globalThis as unknown as { readonly gc: () => void }).gc();
+
+/** Answers whose time has come and which have not: the clock waits for them. */
+function createDebt() {
+  let count = 0;
+  let paid = () => {};
+  const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
+  return {
+    async of<T>(answer: Promise<T>): Promise<T> {
+      count += 1;
+      try {
+        return await answer;
+      } finally {
+        count -= 1;
+        if (count === 0) paid();
+      }
+    },
+    async settle(): Promise<void> {
+      await turn();
+      while (count > 0) {
+        await new Promise<void>((resolve) => {
+          paid = resolve;
+        });
+        await turn();
+      }
+    },
+  };
+}
+
+if (import.meta.main) process.once('message', (settings) => void watch(settings as DaemonSettings));

@@ -1,0 +1,42 @@
+/**
+ * `vitest run --coverage --config test/coverage.config.ts`: what nestwatch promises stands in these files, so every
+ * branch of them is taken by a test. A branch that cannot be taken is named where it stands, with its reason.
+ */
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+
+const intake = [
+  'sweep',
+  'audit',
+  'audit-round',
+  'flights',
+  'flight-reading',
+  'flight-review',
+  'schedule',
+  'log-stream',
+].map((name) => `src/intake/${name}.ts`);
+const service = ['pace', 'rate', 'breaker'].map((name) => `src/service/${name}.ts`);
+const delivery = ['outbox', 'retry'].map((name) => `src/delivery/${name}.ts`);
+
+export default defineConfig({
+  root: join(import.meta.dirname, '..'),
+  test: {
+    include: [
+      'test/intake/*.test.ts',
+      'test/service/*.test.ts',
+      'test/delivery/*.test.ts',
+      'test/acceptance/audit.test.ts',
+    ],
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
+    allowOnly: false,
+    passWithNoTests: false,
+    coverage: {
+      provider: 'v8',
+      include: [...intake, ...service, ...delivery],
+      reporter: ['text'],
+      reportOnFailure: true,
+      thresholds: { branches: 100 },
+    },
+  },
+});

@@ -1,0 +1,459 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Fact } from '../../src/alerts/fact.ts';
+import { NestwatchError } from '../../src/errors.ts';
+import { formatInstant } from '../../src/instant.ts';
+import { createCommit } from '../../src/intake/commit.ts';
+import { createFlightWatches, type FlightWatch } from '../../src/intake/flights.ts';
+import type { Happening } from '../../src/report.ts';
+import type { FlightFilter, ServiceClient } from '../../src/service/client.ts';
+import type { Flight, FlightLogEntry, Parsed } from '../../src/service/resources.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
+
+const SECOND_US = 1_000_000;
+const MINUTE_US = 60 * SECOND_US;
+const HOUR_US = 60 * MINUTE_US;
+const OVERLAP_US = 2 * MINUTE_US;
+
+let clock: VirtualClock;
+let store: Store;
+let watch: FlightWatch;
+/** What the service shows, by id. */
+let shown: Map<string, Flight>;
+/** Ids that `searchFlights` leaves out, as where a Flight is read that the list does not hold. */
+let unlisted: Set<string>;
+let log: Parsed<FlightLogEntry>[];
+let asked: string[];
+/** Rows of an answer at the most. */
+let cap: number;
+/** Thrown instead of an answer by the operation of this name. */
+let trouble: Record<string, unknown>;
+let hasSlack: boolean;
+let tellsTime: boolean;
+let lateUs: number[];
+let happenings: Happening[];
+let facts: Fact[];
+
+const instant = (us: number) => ({ us, text: formatInstant(us) });
+const names = { nest: () => 'Marketing', bird: () => 'Translate blog', nestOf: () => '682' };
+
+function answer<T>(value: T) {
+  return { value, serverTimeUs: tellsTime ? Math.floor(clock.nowUs() / SECOND_US) * SECOND_US : null };
+}
+
+function met(operation: string): void {
+  asked.push(operation);
+  if (operation in trouble) throw trouble[operation];
+}
+
+const client = {
+  async searchFlights(_nestId: string, _birdId: string, filter: FlightFilter = {}) {
+    const { minStartUs = 0, maxStartUs = Number.POSITIVE_INFINITY, status } = filter;
+    met(status === undefined ? 'list' : `list ${status}`);
+    const rows = [...shown.values()].filter(
+      (one) =>
+        !unlisted.has(one.id) &&
+        (one.startedAt?.us ?? minStartUs) >= minStartUs &&
+        (one.startedAt?.us ?? 0) <= maxStartUs &&
+        (status === undefined || one.status === status),
+    );
+    return answer(rows.slice(0, cap).map((entry): Parsed<Flight> => parsed(entry)));
+  },
+  async getFlight(_nestId: string, _birdId: string, flightId: string) {
+    met('get');
+    const flight = shown.get(flightId);
+    if (!flight) throw new NestwatchError('not_found', 'there is no such Flight');
+    return answer(parsed(flight));
+  },
+  async getFlightLogs() {
+    met('log');
+    return answer({ items: log, totalCount: log.length, page: 0, pageSize: 50 });
+  },
+  slack: () => hasSlack,
+} as unknown as ServiceClient;
+
+function parsed(entry: Flight): Parsed<Flight> {
+  return entry.id === 'malformed' ? { ok: false, raw: '{"id":null}', reason: 'no id' } : { ok: true, entry };
+}
+
+beforeEach(async () => {
+  clock = createVirtualClock();
+  store = await openSqliteStore({ path: ':memory:', clock });
+  shown = new Map();
+  unlisted = new Set();
+  log = [];
+  asked = [];
+  cap = Number.POSITIVE_INFINITY;
+  trouble = {};
+  hasSlack = true;
+  tellsTime = true;
+  lateUs = [];
+  happenings = [];
+  facts = [];
+  watch = openWatch();
+});
+afterEach(() => store.close());
+
+function openWatch(): FlightWatch {
+  const commit = createCommit({
+    store,
+    rules: [],
+    forward: [],
+    clock,
+    report: (happening) => happenings.push(happening),
+    changed: () => {},
+  });
+  return createFlightWatches({
+    region: 'eu',
+    client,
+    store,
+    commit(batch) {
+      facts.push(...(batch.facts ?? []));
+      return commit(batch);
+    },
+    clock,
+    random: () => 0.5,
+    report: (happening) => happenings.push(happening),
+    names,
+    status: () => 'active',
+    retentionMs: 30 * 86_400_000,
+    pageSize: () => 100,
+    overlapUs: () => OVERLAP_US,
+    late: (us) => lateUs.push(us),
+    firstFromUs: () => TEST_START_US - HOUR_US,
+    watchedSinceUs: () => TEST_START_US,
+  })('148890');
+}
+
+/** Shows a Flight that started so many seconds ago; `null` for a start that is not given. */
+function show(id: string, secondsAgo: number | null, given: Partial<Flight> = {}): void {
+  const startedAt = secondsAgo === null ? null : instant(clock.nowUs() - secondsAgo * SECOND_US);
+  const plain = { birdId: '148890', nestId: '682', status: 'active', errorMessages: '' };
+  shown.set(id, { ...plain, id, startedAt, durationSeconds: null, ...given });
+}
+
+const ends = (id: string, given: Partial<Flight>) => shown.set(id, { ...shown.get(id)!, ...given });
+const pass = (seconds: number) => clock.advance(seconds * 1000);
+const told = async () => (await watch.poll()).fresh.map(({ type, key }) => `${type} ${key.split('/')[2]}`);
+
+function line(eventType: number | string, secondsAgo: number, given: Partial<FlightLogEntry> = {}) {
+  const createdAt = instant(clock.nowUs() - secondsAgo * SECOND_US);
+  const entry = { id: `${eventType}`, createdAt, eventType, message: '', stepId: '', scope: '', ...given };
+  return { ok: true, entry: entry as FlightLogEntry } as const;
+}
+
+describe('a Flight', () => {
+  test('is told when it ends, with the instant of start and duration, and once', async () => {
+    show('a', 20);
+    expect(await told()).toEqual([]);
+    expect([watch.openCount(), watch.hasLanded()]).toEqual([1, false]);
+    await pass(30);
+    ends('a', { status: 'succeeded', durationSeconds: 25 });
+    const { fresh } = await watch.poll();
+    expect(fresh.map(({ type, occurredAtUs }) => [type, occurredAtUs])).toEqual([
+      ['flight.succeeded', TEST_START_US + 5 * SECOND_US],
+    ]);
+    expect(watch.hasLanded()).toBe(true);
+    expect(await told()).toEqual([]);
+  });
+
+  test('that is active again and ends again is told again', async () => {
+    show('a', 20, { status: 'succeeded', durationSeconds: 10 });
+    await watch.poll();
+    ends('a', { status: 'active', durationSeconds: null });
+    expect(await told()).toEqual([]);
+    ends('a', { status: 'cancelled', durationSeconds: 15 });
+    const { fresh } = await watch.poll();
+    expect(fresh.map(({ key }) => key)).toEqual(['eu/flight/a/cancelled#2']);
+  });
+
+  test('of a status not known today is told once, at its start, and watched on', async () => {
+    show('a', 20, { status: 'paused' });
+    const { fresh } = await watch.poll();
+    expect(fresh.map(({ type, occurredAtUs }) => [type, occurredAtUs])).toEqual([
+      ['flight.paused', TEST_START_US - 20 * SECOND_US],
+    ]);
+    expect(watch.openCount()).toBe(1);
+    expect(await told()).toEqual([]);
+  });
+
+  test('without a status is watched and not told', async () => {
+    show('a', 20, { status: '' });
+    expect(await told()).toEqual([]);
+    expect(watch.openCount()).toBe(1);
+  });
+
+  test('that was there and is there no more is watched no longer, until it comes back', async () => {
+    show('a', 20);
+    await watch.poll();
+    const flight = shown.get('a')!;
+    shown.clear();
+    await watch.poll();
+    expect(watch.openCount()).toBe(0);
+    shown.set('a', flight);
+    await watch.poll();
+    expect(watch.openCount()).toBe(1);
+  });
+
+  test('that is not readable is set aside', async () => {
+    show('malformed', 20);
+    await watch.poll();
+    expect(happenings).toContainEqual(expect.objectContaining({ what: 'quarantined', reason: 'no id' }));
+  });
+});
+
+describe('a failed Flight', () => {
+  test('is told with the step of its log and the instant of its end there', async () => {
+    await pass(60);
+    log = [
+      line(1, 20),
+      line(5, 12, { isRetried: true, message: 'tried again' }),
+      line(5, 11, { isSkipped: true, message: 'passed over' }),
+      { ok: false, raw: '', reason: 'malformed' },
+      line(5, 10, { message: 'Segment limit', stepId: 'translate' }),
+      line(3, 8),
+    ];
+    show('a', 20, { status: 'failed', durationSeconds: 9 });
+    const [event] = (await watch.poll()).fresh;
+    expect(event).toMatchObject({
+      message: 'Segment limit',
+      occurredAtUs: clock.nowUs() - 8 * SECOND_US,
+      attributes: { step_id: 'translate' },
+    });
+  });
+
+  test('ends by its log with the failure, where no line says that it ended', async () => {
+    log = [line('5', 10, { message: 'Segment limit' })];
+    show('a', -20, { status: 'failed', durationSeconds: 9 });
+    const [event] = (await watch.poll()).fresh;
+    expect(event?.occurredAtUs).toBe(clock.nowUs() - 10 * SECOND_US);
+  });
+
+  test('whose log tells of the future ended when it was seen', async () => {
+    await pass(60);
+    log = [line(2, -7_200)];
+    show('a', 20, { status: 'failed', errorMessages: 'No quota', durationSeconds: 9_000 });
+    const [event] = (await watch.poll()).fresh;
+    expect(event?.occurredAtUs).toBe(clock.nowUs());
+  });
+
+  test('without a message has one more poll to come by it', async () => {
+    await pass(60);
+    show('a', 20, { status: 'failed', durationSeconds: 9 });
+    expect(await watch.poll()).toMatchObject({ again: true, fresh: [] });
+    show('b', 20, { status: 'failed', durationSeconds: 9 });
+    ends('a', { errorMessages: 'No quota' });
+    const { again, fresh } = await watch.poll();
+    expect([again, fresh.map(({ message }) => message)]).toEqual([true, ['No quota']]);
+    expect((await watch.poll()).fresh.map(({ key, message }) => [key, message])).toEqual([
+      ['eu/flight/b/failed', ''],
+    ]);
+  });
+
+  test('has no log read where the pace leaves no room, or the log is in trouble', async () => {
+    hasSlack = false;
+    show('a', 20, { status: 'failed', errorMessages: 'No quota', durationSeconds: 9 });
+    await pass(30);
+    ends('a', { durationSeconds: 40 });
+    expect(await told()).toEqual(['flight.failed a']);
+    expect(asked).not.toContain('log');
+    hasSlack = true;
+    trouble = { log: new NestwatchError('unavailable', 'the service answered 503') };
+    show('b', 5, { status: 'failed', errorMessages: 'No quota', durationSeconds: 5 });
+    expect(await told()).toEqual(['flight.failed b']);
+    trouble = { log: new TypeError('a bug') };
+    show('c', 5, { status: 'failed', errorMessages: 'No quota', durationSeconds: 5 });
+    await expect(watch.poll()).rejects.toThrow('a bug');
+  });
+
+  test('of before the watch is history, by its end, its log or its start, and its log is not read for less', async () => {
+    log = [line(3, 600)];
+    show('by its end', 1_800, { status: 'failed', durationSeconds: 60 });
+    show('by its log', 1_800, { status: 'failed', durationSeconds: null });
+    show('by its start', 1_800, { status: 'cancelled', durationSeconds: -1 });
+    show('no start at all', null, { status: 'succeeded' });
+    await watch.poll();
+    expect(asked.filter((one) => one === 'log')).toHaveLength(1);
+    const history = happenings.flatMap((one) => (one.what === 'event' ? [one.historic] : []));
+    expect(history).toEqual([true, true, true, true]);
+  });
+});
+
+describe('a poll', () => {
+  test('that finds nothing new writes nothing, and counts what it knows', async () => {
+    show('a', 20);
+    await watch.poll();
+    const before = happenings.length;
+    expect(await watch.poll()).toMatchObject({ again: false, fresh: [], requests: 1 });
+    expect(happenings.slice(before)).toEqual([
+      { what: 'duplicates', region: 'eu', feed: 'flight', count: 1 },
+    ]);
+  });
+
+  test('reads an answer that may be cut in halves, and one that is too large', async () => {
+    for (let at = 0; at < 60; at += 1) show(`${at}`, at * 50, { status: 'succeeded', durationSeconds: 1 });
+    cap = 25;
+    expect((await watch.poll()).fresh).toHaveLength(60);
+    trouble = { list: new NestwatchError('too_large', 'more than 16 MiB') };
+    await pass(60);
+    const before = asked.length;
+    await watch.poll();
+    // Halved until nothing is left to halve.
+    expect(asked.length - before).toBeGreaterThan(50);
+    trouble = { list: new NestwatchError('timeout', 'no answer') };
+    await expect(watch.poll()).rejects.toThrow('no answer');
+    trouble = { list: new TypeError('a bug') };
+    await expect(watch.poll()).rejects.toThrow('a bug');
+  });
+
+  test('asks for one or two open Flights that the list lacks by their ids, for more by their status', async () => {
+    for (const id of ['a', 'b', 'c']) show(id, 20);
+    await watch.poll();
+    unlisted = new Set(['a', 'b']);
+    asked = [];
+    await watch.poll();
+    expect(asked).toEqual(['list', 'get', 'get']);
+    unlisted.add('c');
+    asked = [];
+    await watch.poll();
+    expect(asked).toEqual(['list', 'list active', 'get', 'get', 'get']);
+    trouble = { get: new NestwatchError('unavailable', 'the service answered 503') };
+    await expect(watch.poll()).rejects.toThrow('503');
+  });
+
+  test('of a service that tells no time goes by our clock', async () => {
+    tellsTime = false;
+    show('a', 20);
+    await watch.poll();
+    unlisted.add('a');
+    ends('a', { status: 'cancelled' });
+    expect((await watch.poll()).fresh[0]?.occurredAtUs).toBe(clock.nowUs());
+  });
+
+  test('begins a little before open Flights of the last quarter of an hour, and at the first reading at the earliest', async () => {
+    show('old', 3_500);
+    show('young', 200);
+    show('new', 0);
+    await watch.poll();
+    expect(watch.cursorUs()).toBe(clock.nowUs());
+    asked = [];
+    await watch.poll();
+    expect(asked).toEqual(['list', 'get']);
+  });
+
+  test('of a new life goes on with what the store knows', async () => {
+    show('a', 20);
+    show('b', 30, { status: 'succeeded', durationSeconds: 5 });
+    await watch.poll();
+    watch = openWatch();
+    asked = [];
+    expect(await told()).toEqual([]);
+    expect([asked, watch.openCount()]).toEqual([['list'], 1]);
+  });
+
+  test('forgets ended Flights of long ago, which the store still knows', async () => {
+    show('a', 20, { status: 'succeeded', durationSeconds: 5 });
+    await watch.poll();
+    await pass(1_200);
+    for (let round = 0; round < 3; round += 1) {
+      await pass(1_200);
+      show(`later ${round}`, 0, { status: 'succeeded', durationSeconds: 0 });
+      expect(await watch.poll()).toMatchObject({ fresh: [{ type: 'flight.succeeded' }] });
+    }
+  });
+});
+
+describe('a Flight that comes late', () => {
+  test('is told to the overlap by the time since it started', async () => {
+    show('a', 1);
+    await watch.poll();
+    await pass(30);
+    show('b', 50);
+    show('c', 1);
+    await watch.poll();
+    // The service's clock counts whole seconds, and the one that has begun.
+    expect(lateUs).toEqual([51 * SECOND_US]);
+    expect(facts.map((fact) => (fact.fact === 'flight_started' ? fact.historic : fact))).toEqual([
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  test('says nothing of the overlap after a pause, in which it may have come at any time', async () => {
+    show('a', 1);
+    await watch.poll();
+    await pass(700);
+    show('b', 705);
+    await watch.poll();
+    expect(lateUs).toEqual([]);
+  });
+
+  test('beyond the overlap is recovered by a review, and doubles the overlap', async () => {
+    show('a', 1);
+    await watch.poll();
+    for (let minute = 0; minute < 59; minute += 1) {
+      await pass(60);
+      show(`${minute}`, 0, { status: 'succeeded', durationSeconds: 0 });
+      await watch.poll();
+    }
+    show('missed', 1_000, { status: 'cancelled', durationSeconds: 5 });
+    for (let poll = 0; poll < 3; poll += 1) {
+      await pass(60);
+      await watch.poll();
+    }
+    expect(happenings).toContainEqual({ what: 'recovered', region: 'eu', feed: 'flight', count: 1 });
+    expect(lateUs).toEqual([OVERLAP_US]);
+    expect(watch.verifiedUs()).toBeGreaterThan(TEST_START_US);
+  });
+
+  test('by more than a day is found by the daily reading of all that failed or is active', async () => {
+    show('a', 1);
+    await watch.poll();
+    await pass(3_600);
+    show('failed', 3_000, { status: 'failed', errorMessages: 'No quota', durationSeconds: 5 });
+    show('newer', 0);
+    unlisted.add('failed');
+    for (let hours = 0; hours < 40; hours += 1) {
+      await watch.poll();
+      await pass(3_600);
+      if (hours === 30) unlisted.clear();
+    }
+    expect(asked).toContain('list failed');
+    expect(happenings).toContainEqual({ what: 'recovered', region: 'eu', feed: 'flight', count: 1 });
+  });
+});
+
+describe('a backlog', () => {
+  test('of more Flights than a poll should hold is read from its oldest end, each once', async () => {
+    await pass(30);
+    show('known', 0, { status: 'succeeded', durationSeconds: 0 });
+    await watch.poll();
+    await pass(7_200);
+    cap = 1_000;
+    for (let at = 0; at < 5_000; at += 1)
+      show(`${at}`, 7_000 - at, { status: 'succeeded', durationSeconds: 0 });
+    show('no start at all', null);
+    const seen: number[] = [];
+    for (let more = true; more; ) {
+      const polled = await watch.poll();
+      more = polled.more;
+      seen.push(...polled.fresh.map(({ attributes }) => Number(attributes.started_at_us)));
+      expect(polled.fresh.length).toBeLessThan(4_500);
+      if (polled.fresh.length > 0) expect(Math.max(...seen)).toBe(watch.cursorUs());
+    }
+    expect(new Set(seen).size).toBe(5_000);
+    expect(seen).toHaveLength(5_000);
+  });
+});
+
+test('a Bird of which the store has only the cursor is read from there', async () => {
+  await store.transaction(async (tx) => {
+    const { stream } = await tx.openStream('eu', 'flight', '148890');
+    await tx.advanceCursor(stream, TEST_START_US - 60 * SECOND_US);
+  });
+  show('before', 600, { status: 'succeeded', durationSeconds: 1 });
+  show('after', 30, { status: 'succeeded', durationSeconds: 1 });
+  expect(await told()).toEqual(['flight.succeeded after']);
+});
