@@ -37,6 +37,8 @@ const MOST_BIRDS = 8;
 /** Five failures of a trigger take so long. */
 const BROKEN_FOR_US = 25 * 60e6;
 
+const CLEARED_SHARE = 0.3;
+
 /** A repeated entry comes within the time that sweeps read again. */
 const DUPLICATE_WITHIN_US = 8 * 60e6;
 
@@ -174,21 +176,35 @@ function brokenTrigger(stage: Stage): void {
   if (isForGood) soon(stage, bird, (30 + random() * 60) * MINUTE_S, () => isActivated(stage, bird));
 }
 
-/** Many entries at the very same instant: wider than a page, as often as not. */
+/**
+ * Many entries at the very same instant: wider than a page, as often as not. Now and then it is cleared up at once,
+ * while it is being read, and life goes on behind it.
+ */
 function tie(world: World, random: Random, size: number): void {
-  const createdAtUs = world.nowUs();
+  let createdAtUs = world.nowUs();
   const isOfBird = random() < 0.5;
-  for (let count = 0; count < size; count += 1) {
-    const fields = { eventType: isOfBird ? 'Saved' : 'Announcement', message: `tie ${count}` };
-    if (isOfBird) {
-      const [bird] = present(world);
-      if (bird) world.appendBirdLog(bird.id, { fields, createdAtUs });
-    } else {
-      world.appendNotification({
-        fields: { ...fields, entityType: 'Plan', entityId: count % 3 },
-        createdAtUs,
-      });
-    }
+  const [bird] = present(world);
+  const isThere = () => !isOfBird || (bird !== undefined && bird.deletedAtUs === undefined);
+  const append = (fields: Readonly<Record<string, unknown>>) => {
+    if (!isThere()) return undefined;
+    if (bird && isOfBird)
+      return world.appendBirdLog(bird.id, { fields: { ...fields, eventType: 'Saved' }, createdAtUs });
+    const plan = { eventType: 'Announcement', entityType: 'Plan' };
+    return world.appendNotification({ fields: { ...fields, ...plan }, createdAtUs });
+  };
+  const entries = Array.from({ length: size }, (_, count) =>
+    append({ message: `tie ${count}`, entityId: count % 3 }),
+  );
+  if (random() > CLEARED_SHARE) return;
+  world.at(world.nowUs() + 3e6, () => {
+    createdAtUs = world.nowUs();
+    append({ message: 'after the tie', entityId: 3 });
+  });
+  for (const entry of entries) {
+    if (!entry || random() < 0.5) continue;
+    world.at(createdAtUs + Math.round((5 + random() * 60) * 1e6), () => {
+      if (isThere() && entry.deletedAtUs === undefined) world.deleteEntry(entry.id);
+    });
   }
 }
 

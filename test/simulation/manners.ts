@@ -1,5 +1,9 @@
-/** Watches how a region is asked: nobody may come again before the time that an answer named. */
+/**
+ * Watches how a region is asked: nobody may come again before the time that an answer named, faster than the ceiling
+ * allows, or with more requests at once.
+ */
 import type { Clock } from '../../src/clock.ts';
+import type { RegionConfig } from '../../src/config/config.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/transport.ts';
 
 export type Manners = (inner: Transport, request: HttpRequest) => Promise<HttpResponse>;
@@ -7,25 +11,57 @@ export type Manners = (inner: Transport, request: HttpRequest) => Promise<HttpRe
 /** Whole seconds are all that a date can say. */
 const TOLERANCE_US = 1_000_000;
 
-export function createManners(clock: Clock, region: string, complaints: string[]): Manners {
+/** The ceiling is held over so long; half a second's worth may leave at once. */
+const WINDOW_S = 10;
+const BURST_S = 0.5;
+
+/** For one life of a client. */
+export function createManners(
+  clock: Clock,
+  { name, requestsPerSecond, concurrency }: Pick<RegionConfig, 'name' | 'requestsPerSecond' | 'concurrency'>,
+  complaints: string[],
+): Manners {
+  const most = Math.ceil(requestsPerSecond * (WINDOW_S + BURST_S)) + 1;
+  /** When the last of them left, the oldest first. */
+  const sentUs: number[] = [];
   let limitedAtUs = 0;
   let notBeforeUs = 0;
+  let underWay = 0;
+
+  function count(nowUs: number): void {
+    sentUs.push(nowUs);
+    if (sentUs.length > most && sentUs.shift()! > nowUs - WINDOW_S * 1e6) {
+      complaints.push(`${name} was asked more than ${most} times within ${WINDOW_S} s`);
+      sentUs.length = 0;
+    }
+    if (underWay > concurrency) complaints.push(`${name} had ${underWay} requests at once`);
+  }
+
   return async (inner, request) => {
+    const nowUs = clock.nowUs();
     // What left at the same instant could not know yet.
-    if (clock.nowUs() > limitedAtUs && clock.nowUs() < notBeforeUs - TOLERANCE_US) {
-      complaints.push(
-        `${region} was asked ${(notBeforeUs - clock.nowUs()) / 1e6} s before its Retry-After had passed`,
-      );
+    if (nowUs > limitedAtUs && nowUs < notBeforeUs - TOLERANCE_US) {
+      complaints.push(`${name} was asked ${(notBeforeUs - nowUs) / 1e6} s before its Retry-After had passed`);
     }
-    const response = await inner.send(request);
-    if (response.status === 429) limitedAtUs = clock.nowUs();
-    const seconds = Number(response.headers['retry-after']);
-    const atMs = Date.parse(response.headers['retry-after'] ?? '');
-    if (response.status === 429 && seconds > 0) {
-      notBeforeUs = Math.max(notBeforeUs, clock.nowUs() + seconds * 1e6);
-    } else if (response.status === 429 && !Number.isNaN(atMs)) {
-      notBeforeUs = Math.max(notBeforeUs, atMs * 1000);
+    underWay += 1;
+    count(nowUs);
+    try {
+      const response = await inner.send(request);
+      if (response.status === 429) {
+        limitedAtUs = clock.nowUs();
+        notBeforeUs = Math.max(notBeforeUs, askedUntilUs(response.headers['retry-after'], limitedAtUs));
+      }
+      return response;
+    } finally {
+      underWay -= 1;
     }
-    return response;
   };
+}
+
+/** 0 where the header says nothing that can be read. */
+function askedUntilUs(retryAfter: string | undefined, nowUs: number): number {
+  const seconds = Number(retryAfter);
+  if (seconds > 0) return nowUs + seconds * 1e6;
+  const atMs = Date.parse(retryAfter ?? '');
+  return Number.isNaN(atMs) ? 0 : atMs * 1000;
 }

@@ -4,7 +4,7 @@
  * holds of the outside is given to it through here.
  */
 import type { Clock } from '../../src/clock.ts';
-import type { Store } from '../../src/store/store.ts';
+import type { Store, Transaction } from '../../src/store/store.ts';
 
 /** Where a process is killed. */
 export type CrashPoint = 'rolled_back' | 'committed' | 'sending' | 'accepted';
@@ -20,7 +20,7 @@ export interface Mortal {
   /** Not to die after all. */
   pardon(): void;
   /** Asked at every point; true: the life ends here. */
-  endsAt(point: CrashPoint): boolean;
+  endsAt(point: CrashPoint, savesNews?: boolean): boolean;
   store(inner: Store): Store;
   /** The answer, or none for the dead. */
   answer<T>(promise: Promise<T>): Promise<T>;
@@ -30,7 +30,8 @@ export function createMortal(base: Clock, aheadUs: () => number, died: () => voi
   const timers = new Set<() => void>();
   let dead = false;
   let diedAtUs = Number.POSITIVE_INFINITY;
-  let fate: { readonly point: CrashPoint; left: number } | undefined;
+  let fate: { readonly point: CrashPoint; readonly isOfNews: boolean; left: number } | undefined;
+  const isAtTransaction = (point: CrashPoint) => point === 'rolled_back' || point === 'committed';
 
   const mortal: Mortal = {
     clock: {
@@ -60,14 +61,16 @@ export function createMortal(base: Clock, aheadUs: () => number, died: () => voi
       died();
     },
     doom(point, passing) {
-      fate = { point, left: passing };
+      // Most transactions only read: half of these crashes wait for one that saves events.
+      const isOfNews = isAtTransaction(point) && passing % 2 === 0;
+      fate = { point, isOfNews, left: isOfNews ? passing >> 2 : passing };
     },
     pardon() {
       fate = undefined;
     },
-    endsAt(point) {
+    endsAt(point, savesNews = false) {
       if (dead) return true;
-      if (fate?.point !== point) return false;
+      if (fate?.point !== point || (fate.isOfNews && !savesNews)) return false;
       fate.left -= 1;
       if (fate.left >= 0) return false;
       mortal.die();
@@ -86,15 +89,24 @@ export function createMortal(base: Clock, aheadUs: () => number, died: () => voi
       }),
     store: (inner) => ({
       transaction(work) {
+        let savesNews = false;
+        const watched = (tx: Transaction): Transaction => ({
+          ...tx,
+          async insertEvents(stream, events) {
+            const fresh = await tx.insertEvents(stream, events);
+            savesNews ||= fresh.length > 0;
+            return fresh;
+          },
+        });
         const committed = inner.transaction(async (tx) => {
           if (dead) throw new Error('a dead process begins no transaction');
-          const value = await work(tx);
-          if (mortal.endsAt('rolled_back')) throw new Error('the process died before the commit');
+          const value = await work(fate?.isOfNews ? watched(tx) : tx);
+          if (mortal.endsAt('rolled_back', savesNews)) throw new Error('the process died before the commit');
           return value;
         });
         return mortal.answer(
           committed.then((value) => {
-            mortal.endsAt('committed');
+            mortal.endsAt('committed', savesNews);
             return value;
           }),
         );

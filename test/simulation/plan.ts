@@ -81,7 +81,7 @@ export interface Crash {
    * before or after it has arrived. `stop`: asked to stop, as by SIGTERM.
    */
   readonly kind: 'rolled_back' | 'committed' | 'sending' | 'accepted' | 'stop';
-  /** So many transactions or messages are passed first. */
+  /** So many transactions or messages are passed first; where it is even, a quarter of it of those that save news. */
   readonly passing: number;
   readonly downMs: number;
   /** So many transactions or messages after it has started again, the process dies once more. */
@@ -109,11 +109,16 @@ export interface Span {
 /** A refusal is taken for the service's limit: many by chance would slow the pace down to a crawl. */
 const REFUSALS_ARE_RARER = 8;
 
+/** Where entries come late, so many an hour that it can be learned. */
+const SLOW_EDITS = 80;
+
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 
 /** Long enough for the longest waits: a token's next probe, a delivery's backoff, two readings of the inventory. */
 const QUIET_MS = 40 * MINUTE_MS;
+/** An alert that flaps fires on until it has been over for that long, and is then told by its group. */
+const CALM_MS = 20 * MINUTE_MS;
 
 export function planOf(seed: number, { hours }: Span): Plan {
   const random = seededRandom(Math.imul(seed, 0x9e3779b1) ^ 0x5eed);
@@ -125,7 +130,7 @@ export function planOf(seed: number, { hours }: Span): Plan {
     seed,
     safetyMs,
     // A clock that was set back makes everything wait that had an instant.
-    livenessMs: QUIET_MS + clockSteps.reduce((sum, step) => sum + Math.max(0, -step.byMs), 0),
+    livenessMs: QUIET_MS + CALM_MS + clockSteps.reduce((sum, step) => sum + Math.max(0, -step.byMs), 0),
     regions: ['eu', 'us'].map((region) => newRegion(region, forked(random), safetyMs, isCalm)),
     poll: {
       intervalMs: pick(random, [20_000, 30_000, 30_000, 60_000]),
@@ -150,9 +155,11 @@ function newRegion(region: string, random: Random, safetyMs: number, isCalm: boo
   const rate = (share: number, most: number) => (has(share) ? random() * most : 0);
   const maxPageSize = has(0.6) ? 2 + Math.floor(random() * 38) : 1000;
   const hours = safetyMs / HOUR_MS;
+  const seed = Math.floor(random() * 2 ** 32);
+  const slow = isCalm ? undefined : slowness(seededRandom(seed ^ 0x51033));
   return {
     region,
-    seed: Math.floor(random() * 2 ** 32),
+    seed,
     birds: 3 + Math.floor(random() * 6),
     nests: 1 + Math.floor(random() * 3),
     behaviours: {
@@ -160,13 +167,14 @@ function newRegion(region: string, random: Random, safetyMs: number, isCalm: boo
       ...paging(random, has, maxPageSize),
       ...shapes(random, has),
       ...faults(random, has),
+      ...slow,
     },
     life: {
       flights: 5 + random() * 60,
       failureShare: 0.05 + random() * 0.4,
       longFlights: rate(0.6, 4),
       reopenings: rate(0.4, 3),
-      edits: rate(0.8, 30),
+      edits: rate(0.8, 30) + (slow ? SLOW_EDITS : 0),
       brokenTriggers: rate(0.5, 4),
       lostConnections: rate(0.5, 4),
       ties: rate(0.5, 4),
@@ -202,6 +210,12 @@ function lateness(random: Random, has: Has): Partial<Behaviours> {
   if (has(0.4)) return { lateShare: random() * 0.5, lateMinMs: 0, lateMaxMs: 1000 + random() * 59_000 };
   if (has(0.3)) return { lateShare: random() * 0.02, lateMinMs: 0, lateMaxMs: 12 * MINUTE_MS };
   return {};
+}
+
+/** A region that is slow to show much of what happens, by more than sweeps look back at first: that can be learned. */
+function slowness(random: Random): Partial<Behaviours> | undefined {
+  if (random() > 0.12) return undefined;
+  return { lateShare: 0.1 + random() * 0.3, lateMinMs: 150_000, lateMaxMs: 8 * MINUTE_MS };
 }
 
 function paging(random: Random, has: Has, maxPageSize: number): Partial<Behaviours> {

@@ -11,6 +11,7 @@ import { createWorld, type World } from '../../src/simulator/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { baseUrl, stageConfig } from '../acceptance/stage.ts';
+import { NO_SERVICES } from '../delivery/no-services.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 import { type Checked, check } from './checker.ts';
 import { beginLife, endLife, landEverywhere } from './life.ts';
@@ -132,7 +133,7 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
       store: mortal.store(store),
       transportOf(region) {
         const world = worlds.find((one) => one.region === region)!;
-        const manners = createManners(clock, region, complaints);
+        const manners = createManners(clock, config.regions.find(({ name }) => name === region)!, complaints);
         const inner = simulatorTransport({ [baseUrl(region)]: world });
         return {
           send: (request) =>
@@ -141,6 +142,7 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
         };
       },
       channels: {
+        ...NO_SERVICES,
         webhook: openWebhookChannel({
           openTransport: () => receivers.transport(mortal),
           clock: mortal.clock,

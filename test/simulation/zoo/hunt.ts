@@ -1,8 +1,9 @@
 /** Looks for the first world in which a variant is found to do the wrong that is meant. */
 
-import type { Finding } from '../checker.ts';
+import type { Finding } from '../finding.ts';
 import type { Pool } from '../pool.ts';
-import type { Variant } from './variants.ts';
+import type { Outcome } from '../run.ts';
+import type { Variant } from './variant.ts';
 
 export interface Hunt {
   readonly variant: Variant;
@@ -13,9 +14,23 @@ export interface Hunt {
 
 export async function hunt(variant: Variant, pool: Pool, most: number, hours: number): Promise<Hunt> {
   for (let seed = 1; seed <= most; seed += 1) {
-    const { findings } = await pool.run({ seed, hours, variant: variant.name });
-    const finding = findings.find(({ fault }) => fault === variant.by);
+    const task = { seed, hours, variant: variant.name };
+    const { findings } = await pool.run(task);
+    const [finding] = await ownFindings(
+      findings.filter(({ fault }) => fault === variant.by),
+      () => pool.run({ ...task, isControl: true }),
+    );
     if (finding) return { variant, finding, seeds: seed };
   }
   return { variant, finding: undefined, seeds: most };
+
+  /** Those that the layers which are off do not explain without the mistake. */
+  async function ownFindings(
+    found: readonly Finding[],
+    control: () => Promise<Outcome>,
+  ): Promise<readonly Finding[]> {
+    if (!variant.without || found.length === 0) return found;
+    const explained = new Set((await control()).findings.map(({ what }) => what));
+    return found.filter(({ what }) => !explained.has(what));
+  }
 }

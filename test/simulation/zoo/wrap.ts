@@ -37,8 +37,38 @@ export function withOutcome(parts: DaemonParts, change: (outcome: Outcome) => Ou
   return {
     ...parts,
     channels: {
+      ...parts.channels,
       webhook: { ...webhook, send: async (...args) => change(await webhook.send(...args)) },
       email: { ...email, send: async (...args) => change(await email.send(...args)) },
     },
   };
+}
+
+export function withAnswer(
+  parts: DaemonParts,
+  change: (response: HttpResponse) => HttpResponse,
+): DaemonParts {
+  return withRegion(parts, (send) => async (request) => change(await send(request)));
+}
+
+export function withHeader(response: HttpResponse, name: string, value: string | undefined): HttpResponse {
+  const { [name]: _, ...headers } = response.headers;
+  return { ...response, headers: value === undefined ? headers : { ...headers, [name]: value } };
+}
+
+/** Runs work in a transaction that is taken back. */
+export async function dryRun<T>(
+  transaction: <R>(work: (tx: Transaction) => Promise<R>) => Promise<R>,
+  work: (tx: Transaction) => Promise<T>,
+  change: (tx: Transaction) => Transaction,
+): Promise<void> {
+  const enough = new Error('a dry run is taken back');
+  try {
+    await transaction(async (tx) => {
+      await work(change(tx));
+      throw enough;
+    });
+  } catch (error) {
+    if (error !== enough) throw error;
+  }
 }

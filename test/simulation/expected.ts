@@ -1,0 +1,153 @@
+/**
+ * What the regions know to have happened, and what of it nestwatch owes: what could be read, for as long as finding
+ * it may take while a daemon lives and its region answers.
+ */
+import type { TrueEvent } from '../../src/simulator/truth.ts';
+import type { World } from '../../src/simulator/world.ts';
+import type { Interval, Remains } from './run.ts';
+
+export const MINUTE_US = 60e6;
+/** What comes later than that may be left to the audit. */
+export const LATE_US = 100e6;
+const FOUND_US = 10 * MINUTE_US;
+const AUDIT_US = 25 * MINUTE_US;
+const REVIEW_US = 80 * MINUTE_US;
+/** After an outage the daemon may wait for so long before it looks again: a refused token's next probe. */
+const NEXT_LOOK_US = 6 * MINUTE_US;
+/** What happened so near to the first start may be counted to either side: the service need not say when it was. */
+export const EDGE_US = 60e6;
+const LOOKBACK_US = 3_600e6;
+
+export interface Expected extends TrueEvent {
+  readonly world: World;
+  /** It could be read, so it must have been found. */
+  readonly isOwed: boolean;
+  /** Of a Flight with several ends, the keys may count them otherwise when one of them was too short to be seen. */
+  readonly isCountable: boolean;
+  /** How long it may take to find it, from `visibleAtUs` on. */
+  readonly withinUs: number;
+  /** By how much it was shown late: a Flight counts from its start, since that is where polls look. */
+  readonly latenessUs: number;
+  /** Nothing stood in the way of finding it at once, and within its time. */
+  readonly isUndisturbed: boolean;
+  readonly isUndisturbedWithin: boolean;
+}
+
+export function expectedOf(world: World, remains: Remains): Expected[] {
+  const { startedAtUs, endedAtUs } = remains;
+  const dark = darkOf(world, remains);
+  return world.truth().events.map((event) => {
+    const goneAtUs = event.goneAtUs ?? endedAtUs;
+    const lateUs = latenessUs(world, event);
+    const withinUs = foundWithinUs(event, lateUs);
+    const fromUs = Math.max(event.visibleAtUs, startedAtUs);
+    const readableUs = goneAtUs - fromUs - overlap(dark, fromUs, goneAtUs);
+    const isStillThere = event.goneAtUs === undefined && event.visibleAtUs < endedAtUs - withinUs;
+    return {
+      ...event,
+      world,
+      isOwed:
+        (isStillThere || readableUs >= 2 * withinUs) &&
+        isWithinLookback(world, event, startedAtUs) &&
+        (!isLaterEnd(event) || isAnotherEnd(world, event)),
+      isCountable: event.feed !== 'flight' || isEveryEndSeen(world, event, dark, remains),
+      withinUs,
+      latenessUs: lateUs,
+      isUndisturbed: isUndisturbed(5 * MINUTE_US),
+      isUndisturbedWithin: isUndisturbed(withinUs),
+    };
+
+    function isUndisturbed(forUs: number): boolean {
+      const { visibleAtUs } = event;
+      return (
+        visibleAtUs > startedAtUs + 10 * MINUTE_US &&
+        overlap(dark, visibleAtUs - 10 * MINUTE_US, visibleAtUs + forUs) === 0
+      );
+    }
+  });
+}
+
+/** A first start reads an hour back; Flights that were active then are known by their status. */
+function isWithinLookback(world: World, event: TrueEvent, startedAtUs: number): boolean {
+  const sinceUs = startedAtUs - LOOKBACK_US + EDGE_US;
+  if (event.feed !== 'flight') return event.occurredAtUs > sinceUs;
+  const flight = world.flights.get(event.key.split('/')[2]!);
+  return flight!.startedAtUs > sinceUs || event.occurredAtUs > startedAtUs + EDGE_US;
+}
+
+/**
+ * How long it may take to find an event while a daemon lives and its region answers: sweeps and polls find most, the
+ * audit what comes too late for them; Flights that were shown late, or end once more long after they started, are
+ * left to the hourly review.
+ */
+function foundWithinUs(event: TrueEvent, lateUs: number): number {
+  const isLate = lateUs > LATE_US;
+  if (event.feed === 'flight') return isLate || isLaterEnd(event) ? REVIEW_US : FOUND_US;
+  return isLate ? AUDIT_US : FOUND_US;
+}
+
+/** By how much it was shown late: a Flight counts from its start, since that is where polls look. */
+function latenessUs(world: World, event: TrueEvent): number {
+  const flight = event.feed === 'flight' ? world.flights.get(event.key.split('/')[2]!) : undefined;
+  if (flight) return flight.visibleAtUs - flight.startedAtUs;
+  return event.visibleAtUs - event.occurredAtUs;
+}
+
+function isLaterEnd(event: TrueEvent): boolean {
+  return event.key.includes('#');
+}
+
+/** A review sees that a Flight has ended in another way than before, and not that it has ended once more. */
+function isAnotherEnd(world: World, event: TrueEvent): boolean {
+  const { ends } = world.flights.get(event.key.split('/')[2]!)!;
+  return ends.every(({ status }, index) => status !== ends[index - 1]?.status);
+}
+
+/** Whether each stretch of the Flight, flying or ended, could be read before the next began. */
+function isEveryEndSeen(
+  world: World,
+  event: TrueEvent,
+  dark: readonly Interval[],
+  remains: Remains,
+): boolean {
+  const flight = world.flights.get(event.key.split('/')[2]!)!;
+  if (flight.ends.length < 2) return true;
+  // A Flight that was shown late is behind what polls look at: only reviews read it again.
+  const neededUs = latenessUs(world, event) > LATE_US ? REVIEW_US : 6 * MINUTE_US;
+  const turns = flight.ends.flatMap(({ endedAtUs, reopenedAtUs }) => [
+    endedAtUs,
+    reopenedAtUs ?? remains.endedAtUs,
+  ]);
+  return turns.every((atUs, index) => {
+    const nextUs = turns[index + 1];
+    if (nextUs === undefined) return true;
+    const fromUs = Math.max(atUs, flight.visibleAtUs, remains.startedAtUs);
+    return nextUs - fromUs - overlap(dark, fromUs, nextUs) >= neededUs;
+  });
+}
+
+/** Times in which a region could not be read. */
+function darkOf(world: World, { plan, down, startedAtUs }: Remains): Interval[] {
+  const { outages } = plan.regions.find(({ region }) => region === world.region)!;
+  const spans = [
+    ...down.map(({ fromUs, toUs }) => ({ fromUs: fromUs - MINUTE_US, toUs: toUs + 2 * MINUTE_US })),
+    ...outages.map(({ atMs, forMs }) => {
+      const fromUs = startedAtUs + atMs * 1000;
+      return { fromUs, toUs: fromUs + forMs * 1000 + NEXT_LOOK_US };
+    }),
+  ].sort((a, b) => a.fromUs - b.fromUs);
+  const merged: Interval[] = [];
+  for (const span of spans) {
+    const last = merged.at(-1);
+    if (last && span.fromUs <= last.toUs) last.toUs = Math.max(last.toUs, span.toUs);
+    else merged.push(span);
+  }
+  return merged;
+}
+
+function overlap(intervals: readonly Interval[], fromUs: number, toUs: number): number {
+  return intervals.reduce(
+    (sum, one) => sum + Math.max(0, Math.min(one.toUs, toUs) - Math.max(one.fromUs, fromUs)),
+    0,
+  );
+}

@@ -1,0 +1,129 @@
+/** Mistakes in how notifications are queued, sent and settled. */
+import type { Transaction } from '../../../src/store/store.ts';
+import type { Variant } from './variant.ts';
+import { withOutcome, withStore, withTransaction } from './wrap.ts';
+
+export const DELIVERY: readonly Variant[] = [
+  {
+    name: 'settled_before_sending',
+    mistake: 'A delivery is done when it is claimed.',
+    by: 'lost',
+    vary: (parts) =>
+      withTransaction(parts, (tx) => ({
+        async claim(receiver, position, nowUs, limit) {
+          const claimed = await tx.claim(receiver, position, nowUs, limit);
+          const ids = claimed.map(({ delivery }) => delivery.id);
+          const done = { state: 'delivered', nextAttemptAtUs: nowUs, lastError: '' } as const;
+          await tx.settle(
+            ids.map((id) => ({ id, ...done })),
+            nowUs,
+          );
+          return claimed;
+        },
+        async settle() {},
+      })),
+  },
+  {
+    name: 'lease_ignored',
+    mistake: 'What is under way is claimed again.',
+    by: 'repeated',
+    vary: (parts) =>
+      withTransaction(parts, (tx) => ({
+        async claim(receiver, position, nowUs, limit) {
+          const claimed = await tx.claim(receiver, position, nowUs, limit);
+          const free = { state: 'retry', nextAttemptAtUs: nowUs, lastError: '' } as const;
+          await tx.settle(
+            claimed.map(({ delivery }) => ({ id: delivery.id, ...free })),
+            nowUs,
+          );
+          return claimed;
+        },
+      })),
+  },
+  {
+    name: 'leases_not_recovered',
+    mistake: 'What another life of the process was sending stays with it.',
+    by: 'unexplained',
+    vary: (parts) => withTransaction(parts, () => ({ recoverLeases: async () => 0 })),
+  },
+  {
+    name: 'new_id_for_each_try',
+    mistake: 'A repeated message has an id of its own.',
+    by: 'repeated',
+    vary(parts) {
+      const { webhook, email } = parts.channels;
+      const renamed = <D extends { readonly id: string; readonly attempts: number }>(delivery: D): D => ({
+        ...delivery,
+        id: `${delivery.id}-try-${delivery.attempts}`,
+      });
+      return {
+        ...parts,
+        channels: {
+          ...parts.channels,
+          webhook: {
+            ...webhook,
+            send: (to, delivery, ...rest) => webhook.send(to, renamed(delivery), ...rest),
+          },
+          email: { ...email, send: (to, delivery, ...rest) => email.send(to, renamed(delivery), ...rest) },
+        },
+      };
+    },
+  },
+  {
+    name: 'no_answer_is_yes',
+    mistake: 'What may have been accepted was accepted.',
+    by: 'lost',
+    vary: (parts) =>
+      withOutcome(parts, (outcome) => (outcome.kind === 'unknown' ? { kind: 'accepted' } : outcome)),
+  },
+  {
+    name: 'one_try',
+    mistake: 'What was not accepted is given up.',
+    by: 'lost',
+    vary: (parts) =>
+      withOutcome(parts, (outcome) =>
+        outcome.kind === 'accepted' ? outcome : { kind: 'nothing', why: 'it was not accepted' },
+      ),
+  },
+  {
+    name: 'forward_taken_first',
+    mistake: 'Events leave the line before they are in a message.',
+    by: 'lost',
+    vary: (parts) =>
+      withStore(parts, (store) => ({
+        async transaction(work) {
+          const queued: Parameters<Transaction['enqueue']>[] = [];
+          const value = await store.transaction((tx) =>
+            work({
+              ...tx,
+              async enqueue(notification, deliveries) {
+                if (notification.kind === 'forward') queued.push([notification, deliveries]);
+                else await tx.enqueue(notification, deliveries);
+              },
+            }),
+          );
+          if (queued.length > 0) {
+            await store.transaction(async (tx) => {
+              for (const [notification, deliveries] of queued) await tx.enqueue(notification, deliveries);
+            });
+          }
+          return value;
+        },
+      })),
+  },
+  {
+    name: 'no_reason_kept',
+    mistake: 'What is not told leaves no reason behind.',
+    by: 'unexplained',
+    vary: (parts) => withTransaction(parts, () => ({ suppress: async () => {} })),
+  },
+  {
+    name: 'told_is_forgotten',
+    mistake: 'A group does not keep what it has told.',
+    by: 'repeated',
+    vary: (parts) =>
+      withTransaction(parts, (tx) => ({
+        putGroupMembers: (members) => tx.putGroupMembers(members.map((one) => ({ ...one, toldSeq: 0 }))),
+      })),
+  },
+];

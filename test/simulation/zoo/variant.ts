@@ -1,0 +1,38 @@
+/** What a known-bad daemon is, and what is switched off with it where another rule would make its mistake good. */
+import type { DaemonParts } from '../../../src/daemon.ts';
+import { ANCHOR_MARGIN_US } from '../../../src/intake/sweep.ts';
+import type { Fault } from '../finding.ts';
+import type { Variation } from '../run.ts';
+import { lookingBack, withoutReview } from './look-back.ts';
+
+export interface Variant {
+  readonly name: string;
+  /** What is wrong with it. */
+  readonly mistake: string;
+  /** What it has to be found by. */
+  readonly by: Fault;
+  /** What would make the mistake good, and is switched off as well. */
+  readonly without?: readonly Layer[];
+  readonly vary: Variation;
+}
+
+/** Rules that stand behind each other: what one of them misses, the next one finds. */
+export const LAYERS = {
+  audit: (parts: DaemonParts): DaemonParts => ({
+    ...parts,
+    config: { ...parts.config, poll: { ...parts.config.poll, auditIntervalMs: 1e12 } },
+  }),
+  overlap: (parts: DaemonParts): DaemonParts => {
+    const poll = { ...parts.config.poll, overlapMs: ANCHOR_MARGIN_US / 1000 };
+    const config = { ...parts.config, poll };
+    return lookingBack({ ...parts, config }, (cursorUs) => cursorUs - ANCHOR_MARGIN_US);
+  },
+  review: withoutReview,
+} as const;
+
+export type Layer = keyof typeof LAYERS;
+
+/** The daemon of a variant; as a control, that without the mistake but with the same layers off. */
+export function variationOf({ without = [], vary }: Variant, isControl = false): Variation {
+  return (parts) => without.reduce((all, layer) => LAYERS[layer](all), isControl ? parts : vary(parts));
+}
