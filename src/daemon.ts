@@ -11,10 +11,12 @@
  * a wake that is lost costs time, never an event, because every stage finds its work in the store. Metrics, log and
  * page look on through `report` and `status`; nothing flows through them.
  */
+import type { AcknowledgeLinks } from './acknowledge-link.ts';
 import { createAlerting } from './alerting/alerting.ts';
 import type { Clock, Random } from './clock.ts';
 import type { Config } from './config/config.ts';
 import { type Channels, createDelivery } from './delivery/outbox.ts';
+import { createRepeating } from './delivery/repeating.ts';
 import { createCommit } from './intake/commit.ts';
 import { createRegionIntake, type FeedProgress } from './intake/region.ts';
 import type { Report } from './report.ts';
@@ -29,6 +31,8 @@ export interface DaemonParts {
   /** The way to a region's service. */
   readonly transportOf: (region: string) => Transport;
   readonly channels: Channels;
+  /** Signs the links by which alerts are acknowledged from messages; absent for none. */
+  readonly links?: AcknowledgeLinks;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
@@ -39,6 +43,8 @@ export interface Daemon {
   run(signal: AbortSignal): Promise<void>;
   /** Reads every stream once, tells what there is to tell, and resolves to how many streams could not be read. */
   runOnce(signal: AbortSignal): Promise<number>;
+  /** Something was written from outside: silences, deliveries put back. */
+  wake(): void;
   /** Deletes a bounded batch of what is past the retention; resolves to how many rows went. */
   prune(): Promise<number>;
   regions(): readonly RegionProgress[];
@@ -71,6 +77,16 @@ export function createDaemon(parts: DaemonParts): Daemon {
     random,
     report,
     externalUrl: config.web.externalUrl,
+    links: parts.links,
+    failed: () => alerting.wake(),
+  });
+  const repeating = createRepeating({
+    store,
+    receivers: config.receivers,
+    channel: parts.channels.alertmanager,
+    clock,
+    report,
+    externalUrl: config.web.externalUrl,
   });
   const alerting = createAlerting({
     store,
@@ -78,6 +94,8 @@ export function createDaemon(parts: DaemonParts): Daemon {
     clock,
     report,
     queued: delivery.wake,
+    flightsReadUs: (region, birdId) =>
+      regions.find(({ name }) => name === region)?.intake.flightsReadUs(birdId),
   });
   const commit = createCommit({
     store,
@@ -92,7 +110,8 @@ export function createDaemon(parts: DaemonParts): Daemon {
     const client = createServiceClient({ region, transport, clock, random, report });
     const { retentionMs } = config.store;
     const options = { region, poll: config.poll, retentionMs, client, store, commit, clock, random, report };
-    return { name: region.name, client, intake: createRegionIntake(options) };
+    const intake = createRegionIntake({ ...options, keepsMembers: tellsMembers(config) });
+    return { name: region.name, client, intake };
   });
 
   return {
@@ -105,6 +124,7 @@ export function createDaemon(parts: DaemonParts): Daemon {
         ...regions.map(({ intake }) => intake.run(signal)),
         alerting.run(signal),
         delivery.run(signal),
+        repeating.run(signal),
       ]);
     },
 
@@ -114,6 +134,11 @@ export function createDaemon(parts: DaemonParts): Daemon {
       await delivery.drain();
       await Promise.all(regions.map(({ client }) => client.close()));
       return regions.reduce((sum, { intake }) => sum + intake.failing(), 0);
+    },
+
+    wake() {
+      alerting.wake();
+      delivery.wake();
     },
 
     prune() {
@@ -133,4 +158,10 @@ export function createDaemon(parts: DaemonParts): Daemon {
         feeds: intake.feeds(),
       })),
   };
+}
+
+function tellsMembers({ receivers }: Config): boolean {
+  return receivers.some(({ integrations }) =>
+    integrations.some((one) => one.kind === 'email' && one.toNestMembers === true),
+  );
 }

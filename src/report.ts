@@ -1,4 +1,5 @@
 import type { Feed } from './alerts/event.ts';
+import type { SuppressionReason } from './alerts/suppression.ts';
 import type { ErrorCode } from './errors.ts';
 
 export type FailureReason = ErrorCode | 'bug';
@@ -91,7 +92,7 @@ export type Happening =
       readonly reason: string;
       readonly alerts: number;
     }
-  | { readonly what: 'suppressed'; readonly reason: string; readonly count: number }
+  | { readonly what: 'suppressed'; readonly reason: SuppressionReason; readonly count: number }
   | {
       readonly what: 'delivery';
       readonly receiver: string;
@@ -102,6 +103,13 @@ export type Happening =
       readonly reason?: FailureReason;
       readonly error?: string;
       readonly latencyMs?: number;
+    }
+  /** A message was accepted with a built-in text, because a template of people's own failed. */
+  | {
+      readonly what: 'template_failed';
+      readonly receiver: string;
+      readonly integration: string;
+      readonly error: string;
     }
   | { readonly what: 'config_reload'; readonly success: boolean; readonly atUs: number }
   | {

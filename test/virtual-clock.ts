@@ -22,7 +22,8 @@ interface Timer {
 /** 2026-07-02T12:00:00Z: an instant in the range of the specification's examples. */
 export const TEST_START_US = Date.UTC(2026, 6, 2, 12) * 1000;
 
-export function createVirtualClock(startUs: number = TEST_START_US): VirtualClock {
+/** `settle` lets everything run that is ready; time stands still until it resolves. */
+export function createVirtualClock(startUs: number = TEST_START_US, settle = turn): VirtualClock {
   let nowMs = 0;
   let wallOffsetMs = 0;
   let order = 0;
@@ -59,9 +60,6 @@ export function createVirtualClock(startUs: number = TEST_START_US): VirtualCloc
     }
     return first;
   }
-
-  /** Lets everything that is ready run: promise jobs, and through one macrotask also the ones that they queue. */
-  const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
   async function runUntil(endMs: number, done: () => boolean): Promise<boolean> {
     await settle();
@@ -107,4 +105,9 @@ export function createVirtualClock(startUs: number = TEST_START_US): VirtualCloc
     },
     pending: () => waiting,
   };
+}
+
+/** Promise jobs, and through one macrotask also the ones that they queue. */
+function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }

@@ -81,7 +81,7 @@ export function uniformPolicy(streams: number): Policy {
 /** Knows the rates, and polls each stream in proportion to its own. */
 export function proportionalPolicy({ perHour }: DelayWorld): Policy {
   const random = seededRandom(2);
-  const queue = createInstantQueue<{ stream: number; pass: number }>(({ item, atMs }) => item.pass === atMs);
+  const queue = createInstantQueue<{ stream: number; pass: number }>((item, atMs) => item.pass === atMs);
   for (const [stream, rate] of perHour.entries()) {
     const item = { stream, pass: random() / rate };
     queue.add(item, item.pass);

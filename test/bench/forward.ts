@@ -16,6 +16,7 @@ import { createCommit } from '../../src/intake/commit.ts';
 import { secret } from '../../src/secret.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { openTransport } from '../../src/transport.ts';
+import { NO_SERVICES } from '../delivery/no-services.ts';
 
 const PAGES = 500;
 const PAGE_SIZE = 100;
@@ -82,7 +83,11 @@ export async function benchForward(): Promise<number> {
   const delivery = createDelivery({
     store,
     receivers,
-    channels: { webhook, email: { send: () => Promise.reject(new Error('no mail')), close: async () => {} } },
+    channels: {
+      ...NO_SERVICES,
+      webhook,
+      email: { send: () => Promise.reject(new Error('no mail')), close: async () => {} },
+    },
     clock,
     random: Math.random,
     externalUrl: 'http://127.0.0.1',
@@ -96,7 +101,14 @@ export async function benchForward(): Promise<number> {
   });
   const alerting = createAlerting({
     store,
-    config: { route: root, receivers, rules: [] },
+    config: {
+      route: root,
+      receivers,
+      rules: [],
+      inhibitRules: [],
+      timeIntervals: new Map(),
+      poll: { maxAlertAgeMs: 6 * 3_600_000 },
+    },
     clock,
     report: () => {},
     queued: () => delivery.wake(),

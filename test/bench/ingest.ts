@@ -9,15 +9,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { RULE_DEFAULTS } from '../../src/alerts/rule.ts';
-import { systemClock } from '../../src/clock.ts';
+import { keepHeapSmall } from '../../src/cli/small-heap.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
 import { formatInstant } from '../../src/instant.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import { birdLogEvent } from '../../src/intake/entry-event.ts';
-import { createLogStream } from '../../src/intake/log-stream.ts';
+import { createLogStreams } from '../../src/intake/log-stream.ts';
 import { jsonOf, serverTimeUs } from '../../src/service/answer.ts';
 import type { Answer, PageQuery } from '../../src/service/client.ts';
 import { type BirdLogEntry, type Page, readBirdLogEntry, readPage } from '../../src/service/resources.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { openTransport } from '../../src/transport.ts';
 import { ENTRIES_PER_STREAM, FIRST_ENTRY_US } from './page-server.ts';
 
@@ -30,7 +32,7 @@ export interface IngestFigures {
   readonly ratio: number;
 }
 
-async function bareRead(url: string): Promise<number> {
+export async function bareRead(url: string): Promise<number> {
   const pool = new Pool(url, { connections: STREAMS });
   const began = performance.now();
   let read = 0;
@@ -49,9 +51,19 @@ async function bareRead(url: string): Promise<number> {
   return perSecond;
 }
 
-async function ingest(url: string, path: string, streamCount = STREAMS): Promise<number> {
+/** Resolves to entries a second. With `alongside` also what that begins has to end before the time is taken. */
+export async function ingest(
+  url: string,
+  path: string,
+  streamCount = STREAMS,
+  alongside?: (
+    store: Store,
+    clock: Clock,
+  ) => { readonly wake: () => void; readonly end: () => Promise<void> },
+): Promise<number> {
   const clock = systemClock();
   const store = await openSqliteStore({ path, clock });
+  const beside = alongside?.(store, clock);
   const transport = openTransport({ connections: STREAMS, timeoutMs: 30_000, maxBodyBytes: 16 << 20 });
   // The pace begins at 2 requests a second and would be all that is measured: the bench reads without it.
   async function read(birdId: string, query: PageQuery): Promise<Answer<Page<BirdLogEntry>>> {
@@ -70,34 +82,41 @@ async function ingest(url: string, path: string, streamCount = STREAMS): Promise
       labels: {},
       annotations: {},
       ...RULE_DEFAULTS.BirdTriggerFailing,
+      // People publish the Birds between their failures: by the default nobody would hear of them.
+      ...(beside && { threshold: 1 }),
     },
   ] as const;
-  const commit = createCommit({ store, rules, forward: [], clock, report: () => {}, changed: () => {} });
+  const commit = createCommit({
+    store,
+    rules,
+    forward: [],
+    clock,
+    report: () => {},
+    changed: () => beside?.wake(),
+  });
   const names = { nest: () => 'Marketing', bird: () => 'Translate blog', nestOf: () => '682' };
-  const streams = Array.from({ length: streamCount }, (_, index) =>
-    createLogStream(
-      {
-        region: 'eu',
-        feed: 'bird_log',
-        birdId: String(index),
-        read: (query) => read(String(index), query),
-        toEvent: (entry, observedAtUs) => birdLogEvent('eu', String(index), entry, names, observedAtUs),
-        birdStatus: () => 'active',
-      },
-      {
-        store,
-        commit,
-        clock,
-        report: () => {},
-        pageSize: () => PAGE_SIZE,
-        shrinkPages: () => false,
-        overlapUs: () => 120_000_000,
-        late: () => {},
-        firstFromUs: () => FIRST_ENTRY_US - 1,
-        watchedSinceUs: () => 0,
-      },
-    ),
+  const createStream = createLogStreams(
+    {
+      region: 'eu',
+      feed: 'bird_log',
+      read,
+      toEvent: (birdId, entry, observedAtUs) => birdLogEvent('eu', birdId, entry, names, observedAtUs),
+      birdStatus: () => 'active',
+    },
+    {
+      store,
+      commit,
+      clock,
+      report: () => {},
+      pageSize: () => PAGE_SIZE,
+      shrinkPages: () => false,
+      overlapUs: () => 120_000_000,
+      late: () => {},
+      firstFromUs: () => FIRST_ENTRY_US - 1,
+      watchedSinceUs: () => 0,
+    },
   );
+  const streams = Array.from({ length: streamCount }, (_, index) => createStream(String(index)));
   const signal = new AbortController().signal;
   const began = performance.now();
   let stored = 0;
@@ -110,6 +129,7 @@ async function ingest(url: string, path: string, streamCount = STREAMS): Promise
       }
     }),
   );
+  await beside?.end();
   const perSecond = (stored / (performance.now() - began)) * 1000;
   await transport.close();
   await store.close();
@@ -126,6 +146,7 @@ export async function benchMemory(): Promise<number> {
 }
 
 async function measureMemory(): Promise<void> {
+  keepHeapSmall();
   const rssMiB = await withServer(async (url, folder) => {
     await ingest(url, join(folder, 'memory.db'), 1_000_000 / ENTRIES_PER_STREAM);
     return process.memoryUsage().rss / 2 ** 20;
@@ -133,7 +154,7 @@ async function measureMemory(): Promise<void> {
   process.send?.({ rssMiB });
 }
 
-async function withServer<T>(work: (url: string, folder: string) => Promise<T>): Promise<T> {
+export async function withServer<T>(work: (url: string, folder: string) => Promise<T>): Promise<T> {
   const server = fork(join(import.meta.dirname, 'page-server.ts'), ['serve']);
   const [{ port }] = (await once(server, 'message')) as [{ port: number }];
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bench-'));
@@ -145,7 +166,7 @@ async function withServer<T>(work: (url: string, folder: string) => Promise<T>):
   }
 }
 
-const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
+export const median = (values: number[]) => values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 
 export async function benchIngest(rounds = 3): Promise<IngestFigures> {
   const bare: number[] = [];

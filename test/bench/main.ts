@@ -1,7 +1,9 @@
 /** `npm run bench`: every claim of speed in the README, measured in one run beside its baseline. */
+import { benchBacklog } from './backlog.ts';
 import { printDelay } from './delay.ts';
 import { benchForward } from './forward.ts';
 import { benchIngest, benchMemory } from './ingest.ts';
+import { printScale, SCALE } from './scale.ts';
 import { benchStore } from './store.ts';
 
 const whole = (value: number) => Math.round(value).toLocaleString('en');
@@ -13,6 +15,14 @@ console.log(
   `  ${whole(ingest.bareEntriesPerSecond)} entries/s is the bare read (undici request + JSON.parse of the same pages)`,
 );
 console.log(`  ${ingest.ratio.toFixed(2)} of it (aim: 0.25 or better)`);
+const backlog = await benchBacklog();
+console.log(
+  '\nBacklog after an outage: read, stored, decided upon and summed up; 8 Birds with an entry a second each',
+);
+console.log(
+  `  ${whole(backlog.entriesPerSecond)} entries/s, ${whole(backlog.timesRealTime)} × as fast as they occurred`,
+);
+console.log(`  ${backlog.ratio.toFixed(2)} of the bare read of the same pages in the same run`);
 console.log('\nStore alone, durable insert-or-ignore');
 for (const { name, entriesPerSecond } of await benchStore())
   console.log(`  ${whole(entriesPerSecond)} entries/s, ${name}`);
@@ -22,3 +32,5 @@ console.log('\nResident memory after a million entries');
 console.log(`  ${whole(await benchMemory())} MiB`);
 console.log('');
 printDelay();
+console.log('\nMemory and processor time of the daemon, in steady state (its service is another process)');
+await printScale({ ...SCALE, hours: 1 });

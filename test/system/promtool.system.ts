@@ -15,6 +15,7 @@ test('promtool has nothing to say about the metrics', async () => {
     receivers: [{ name: 'ops', integrations: [{ kind: 'email' }] }],
     collect: async () => ({
       alerts: [{ alertname: 'FlightFailed', severity: 'critical', state: 'firing', count: 1 }],
+      silences: [{ state: 'active', count: 1 }],
       deliveries: [{ receiver: 'ops', state: 'dead', count: 1 }],
       cursors: [],
     }),

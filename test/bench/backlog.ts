@@ -1,0 +1,65 @@
+/**
+ * A backlog after an outage: pages read, stored and decided upon, the alerts enrolled, old news set aside and in the
+ * end summed up. Beside the bare read of the same pages, interleaved in one run. All entries are much older than
+ * `max_alert_age`, so that the summary has all of the work.
+ */
+import { join } from 'node:path';
+import { createAlerting } from '../../src/alerting/alerting.ts';
+import type { Clock } from '../../src/clock.ts';
+import type { Store } from '../../src/store/store.ts';
+import { load, REGION } from '../config/load.ts';
+import { bareRead, ingest, median, withServer } from './ingest.ts';
+import { ENTRIES_PER_STREAM } from './page-server.ts';
+
+const STREAMS = 8;
+
+export interface BacklogFigures {
+  readonly entriesPerSecond: number;
+  /** How much faster than the entries occurred, a second apart in each stream. */
+  readonly timesRealTime: number;
+  /** Of the bare read. */
+  readonly ratio: number;
+}
+
+function tellIn(store: Store, clock: Clock) {
+  const config = load(
+    `${REGION}route: { receiver: hook }\nreceivers: [{ name: hook, webhook_configs: [{ url: "http://127.0.0.1:9/" }] }]\n`,
+  );
+  const report = (happening: { readonly what: string; readonly error?: unknown }) => {
+    if (happening.what === 'trouble') throw happening.error;
+  };
+  const alerting = createAlerting({ store, config, clock, report, queued: () => {} });
+  const stop = new AbortController();
+  const running = alerting.run(stop.signal);
+  return {
+    wake: alerting.wake,
+    async end() {
+      stop.abort();
+      await running;
+      await alerting.drain();
+      const told = await store.transaction((tx) => tx.deliveries({ limit: 10 }));
+      if (told.length !== 1)
+        throw new Error(`the backlog was told in ${told.length} notifications, not in one`);
+    },
+  };
+}
+
+export async function benchBacklog(rounds = 3): Promise<BacklogFigures> {
+  const bare: number[] = [];
+  const drained: number[] = [];
+  await withServer(async (url, folder) => {
+    for (let round = 0; round < rounds; round += 1) {
+      bare.push(await bareRead(url));
+      drained.push(await ingest(url, join(folder, `${round}.db`), STREAMS, tellIn));
+    }
+  });
+  const entriesPerSecond = median(drained);
+  const seconds = (STREAMS * ENTRIES_PER_STREAM) / entriesPerSecond;
+  return {
+    entriesPerSecond,
+    timesRealTime: ENTRIES_PER_STREAM / seconds,
+    ratio: entriesPerSecond / median(bare),
+  };
+}
+
+if (import.meta.main) console.log(await benchBacklog());

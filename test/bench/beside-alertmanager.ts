@@ -1,0 +1,227 @@
+/**
+ * Alerts delivered a second, beside a real Alertmanager on the same work in the same run: many groups of one alert,
+ * and one group of many alerts, to one webhook. Alertmanager is fed by its API in posts of 100; nestwatch by pages of
+ * 100 failed Flights, which it makes durable, as alerts and as notifications, before anything is sent.
+ *
+ *   node test/bench/beside-alertmanager.ts [alerts in groups of their own] [alerts in one group]
+ */
+import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { json } from 'node:stream/consumers';
+import { setTimeout as wait } from 'node:timers/promises';
+import { Pool } from 'undici';
+
+export interface Side {
+  readonly alertsPerSecond: number;
+  readonly peakMiB: number;
+  readonly posts: number;
+}
+
+export interface Work {
+  readonly name: string;
+  readonly alerts: number;
+  readonly groupBy: string;
+}
+
+const PAGE = 100;
+
+/** An alert that comes late to a group waits for its interval, so the one group has a short one. */
+export function routeYaml(groupBy: string): string {
+  const interval = groupBy === 'region' ? '1s' : '5m';
+  return `{ receiver: hook, group_by: [${groupBy}], group_wait: 0s, group_interval: ${interval}, repeat_interval: 4h }`;
+}
+
+interface Counted {
+  readonly alerts: number;
+  readonly posts: number;
+  readonly port?: number;
+}
+
+/** Runs a program that delivers to a counting receiver; resolves when all alerts have arrived. */
+async function measure(
+  alerts: number,
+  run: (port: number) => Promise<{ pid: number; end: () => Promise<void> }>,
+) {
+  const receiver = fork(import.meta.filename, ['receiver']);
+  const [{ port }] = (await once(receiver, 'message')) as [{ port: number }];
+  const began = performance.now();
+  const program = await run(port);
+  let counted: Counted = { alerts: 0, posts: 0 };
+  while (counted.alerts < alerts) {
+    await wait(20);
+    counted = await ask(receiver);
+  }
+  const seconds = (performance.now() - began) / 1000;
+  const peakMiB = peakOf(program.pid);
+  await program.end();
+  receiver.disconnect();
+  return { alertsPerSecond: alerts / seconds, peakMiB, posts: counted.posts };
+}
+
+async function ask(receiver: ChildProcess): Promise<Counted> {
+  receiver.send('how many');
+  const [counted] = (await once(receiver, 'message')) as [Counted];
+  return counted;
+}
+
+function peakOf(pid: number): number {
+  const found = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
+  return Number(found?.[1] ?? 0) / 1024;
+}
+
+async function alertmanager({ alerts, groupBy }: Work): Promise<Side> {
+  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bench-'));
+  let program: ChildProcess | undefined;
+  let pool: Pool | undefined;
+  try {
+    const side = measure(alerts, async (port) => {
+      const file = join(folder, 'alertmanager.yml');
+      const receivers = `[{ name: hook, webhook_configs: [{ url: "http://127.0.0.1:${port}/" }] }]`;
+      writeFileSync(file, `route: ${routeYaml(groupBy)}\nreceivers: ${receivers}\n`);
+      const started = spawn(
+        'prometheus-alertmanager',
+        [
+          `--config.file=${file}`,
+          `--storage.path=${folder}`,
+          '--web.listen-address=127.0.0.1:0',
+          '--cluster.listen-address=',
+        ],
+        { stdio: ['ignore', 'ignore', 'pipe'] },
+      );
+      program = started;
+      pool = new Pool(await listening(started.stderr), { connections: 4 });
+      await feed(pool, alerts);
+      return { pid: started.pid!, end: async () => {} };
+    });
+    return await side;
+  } finally {
+    await pool?.close();
+    if (program) {
+      const ended = once(program, 'exit');
+      program.kill();
+      await ended;
+    }
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function listening(stderr: NodeJS.ReadableStream): Promise<string> {
+  for await (const line of createInterface({ input: stderr })) {
+    const found = /msg="?Listening on"? address=(\S+)/.exec(line);
+    if (!found) continue;
+    stderr.resume();
+    return `http://${found[1]}`;
+  }
+  throw new Error('Alertmanager did not start');
+}
+
+async function feed(pool: Pool, alerts: number): Promise<void> {
+  let next = 0;
+  const startsAt = new Date().toISOString();
+  async function post(): Promise<void> {
+    for (let first = next; first < alerts; first = next) {
+      next = first + PAGE;
+      const body = Array.from({ length: Math.min(PAGE, alerts - first) }, (_, at) => ({
+        labels: {
+          alertname: 'FlightFailed',
+          severity: 'warning',
+          region: 'eu',
+          nest_id: '682',
+          nest: 'Marketing',
+          bird_id: String(first + at),
+          bird: `Translate blog ${first + at}`,
+          error: 'The connection to the translation service was refused',
+        },
+        annotations: {
+          summary: `Flight of Translate blog ${first + at} failed in Marketing (EU)`,
+          description: 'The connection to the translation service was refused (503)',
+        },
+        startsAt,
+      }));
+      const response = await pool.request({
+        path: '/api/v2/alerts',
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(body),
+      });
+      await response.body.dump();
+      if (response.statusCode !== 200) throw new Error(`Alertmanager answered ${response.statusCode}`);
+    }
+  }
+  await Promise.all(Array.from({ length: 4 }, post));
+}
+
+async function nestwatch({ alerts, groupBy }: Work): Promise<Side> {
+  return measure(alerts, async (port) => {
+    const child = fork(join(import.meta.dirname, 'telling-process.ts'), [
+      String(port),
+      String(alerts),
+      groupBy,
+    ]);
+    return {
+      pid: child.pid!,
+      async end() {
+        const ended = once(child, 'exit');
+        child.disconnect();
+        await ended;
+      },
+    };
+  });
+}
+
+/** Counts each alert once, however often it is told. */
+function receive(): void {
+  const seen = new Set<string>();
+  let posts = 0;
+  const server = createServer(async (request, response) => {
+    const { alerts } = (await json(request)) as { alerts: { fingerprint: string }[] };
+    for (const { fingerprint } of alerts) seen.add(fingerprint);
+    posts += 1;
+    response.writeHead(204).end();
+  });
+  server.listen(0, '127.0.0.1', () => {
+    const address = server.address();
+    if (address && typeof address === 'object') process.send?.({ port: address.port });
+  });
+  process.on('message', () => process.send?.({ alerts: seen.size, posts } satisfies Counted));
+  process.on('disconnect', () => process.exit());
+}
+
+export const isAlertmanagerHere = () =>
+  spawnSync('prometheus-alertmanager', ['--version']).error === undefined;
+
+export async function printBesideAlertmanager(many = 20_000, oneGroup = 10_000): Promise<void> {
+  const whole = (value: number) => Math.round(value).toLocaleString('en');
+  const works: Work[] = [
+    { name: `${whole(many)} alerts in groups of their own`, alerts: many, groupBy: 'bird_id' },
+    { name: `${whole(oneGroup)} alerts in one group`, alerts: oneGroup, groupBy: 'region' },
+  ];
+  for (const work of works) {
+    const theirs = await alertmanager(work);
+    const ours = await nestwatch(work);
+    console.log(`  ${work.name}`);
+    for (const [name, side] of [
+      ['Alertmanager', theirs],
+      ['nestwatch', ours],
+    ] as const) {
+      const { alertsPerSecond, peakMiB, posts } = side;
+      console.log(
+        `    ${name.padEnd(13)}${whole(alertsPerSecond).padStart(7)} alerts/s, ${whole(posts)} posts, ${whole(peakMiB)} MiB at most`,
+      );
+    }
+    const rate = (ours.alertsPerSecond / theirs.alertsPerSecond).toFixed(1);
+    const memory = (ours.peakMiB / theirs.peakMiB).toFixed(2);
+    console.log(`    ${rate} times its rate (aim: 2 or more), ${memory} of its memory (aim: 0.20 or less)`);
+  }
+}
+
+if (process.argv[2] === 'receiver') receive();
+else if (import.meta.main) {
+  const [many, oneGroup] = process.argv.slice(2).map(Number);
+  await printBesideAlertmanager(many, oneGroup);
+}

@@ -1,0 +1,37 @@
+/** The same alerts at the same moments, told by a real Alertmanager and by nestwatch. */
+import { expect, test } from 'vitest';
+import { playToAlertmanager } from './beside/alertmanager.ts';
+import { playToNestwatch } from './beside/nestwatch.ts';
+import { STORIES } from './beside/stories.ts';
+import type { Heard } from './beside/story.ts';
+
+/** What a loaded machine may add to Alertmanager's real seconds. */
+const TOLERANCE = 1;
+
+test.concurrent.each(STORIES)('$name', async (story) => {
+  const [theirs, ours] = await Promise.all([playToAlertmanager(story), playToNestwatch(story)]);
+  expect(bySender(ours)).toEqual(bySender(theirs));
+  const instants = instantsOf(theirs);
+  for (const [at, ourAt] of instantsOf(ours).entries()) {
+    expect(Math.abs(ourAt - instants[at]!), `notification ${at + 1}, of ${instants}`).toBeLessThan(TOLERANCE);
+  }
+});
+
+/** What each receiver heard of each group, in order; groups that are due together come in any order. */
+function bySender(all: readonly Heard[]): Record<string, Omit<Heard, 'at'>[]> {
+  const heard: Record<string, Omit<Heard, 'at'>[]> = {};
+  for (const { at: _, ...one } of inOrder(all)) {
+    heard[`${one.receiver} ${one.groupKey}`] ??= [];
+    heard[`${one.receiver} ${one.groupKey}`]!.push(one);
+  }
+  return heard;
+}
+
+function instantsOf(all: readonly Heard[]): number[] {
+  return inOrder(all).map(({ at }) => at);
+}
+
+function inOrder(all: readonly Heard[]): Heard[] {
+  const key = ({ receiver, groupKey }: Heard) => `${receiver} ${groupKey}`;
+  return all.toSorted((a, b) => (key(a) < key(b) ? -1 : key(a) > key(b) ? 1 : a.at - b.at));
+}

@@ -1,0 +1,222 @@
+/**
+ * Stories that both programs must tell alike. Seconds stand for what takes minutes in life: groups wait 1 s, have an
+ * interval of 3 s, and repeat after 8 s. Steps keep half a second away from every flush.
+ *
+ * What nestwatch does otherwise, and why:
+ * - An alert that was over before its group was first told is told once, as resolved, when it has events: a Flight
+ *   that failed is news also when the next one succeeded within `group_wait`. Alerts of these stories have none.
+ * - New events of an alert that fires are told at the next `group_interval`; Alertmanager knows no events.
+ * - A region that is down inhibits the alerts of its Birds without a rule.
+ * - `group_wait` counts from when nestwatch saw the alert, never from its `startsAt`: what one page of late entries
+ *   brought is told together.
+ * - Groups outlive a restart, so nothing is told again by it; Alertmanager remembers what it told, not when it is due.
+ */
+import type { Labels } from '../../../src/alerts/alert.ts';
+import type { Story } from './story.ts';
+
+const TIMES = 'group_wait: 1s, group_interval: 3s, repeat_interval: 8s';
+const PLAIN = `route: { receiver: ops, group_by: [alertname, nest], ${TIMES} }`;
+
+function failed(bird: string, more: Labels = {}): Labels {
+  return { alertname: 'FlightFailed', bird, nest: 'Marketing', region: 'eu', severity: 'warning', ...more };
+}
+
+const BLOG = failed('Translate blog');
+const NEWS = failed('Translate news');
+const LEGAL = failed('Contracts', { nest: 'Legal' });
+const NOTICE: Labels = { alertname: 'ServiceNotification', region: 'eu', severity: 'critical' };
+const DOWN: Labels = { alertname: 'RegionDown', region: 'eu', severity: 'critical' };
+
+export const STORIES: readonly Story[] = [
+  {
+    name: 'one alert is told after group_wait, and again after repeat_interval',
+    config: PLAIN,
+    receivers: ['ops'],
+    steps: [{ at: 0, fire: [BLOG] }],
+    lasts: 12,
+  },
+  {
+    name: 'alerts of one group are told together, another group by itself',
+    config: PLAIN,
+    receivers: ['ops'],
+    steps: [
+      { at: 0, fire: [BLOG] },
+      { at: 0.5, fire: [NEWS, LEGAL] },
+    ],
+    lasts: 6,
+  },
+  {
+    name: 'what joins a group later is told at its next interval, with what still fires',
+    config: PLAIN,
+    receivers: ['ops'],
+    steps: [
+      { at: 0, fire: [BLOG] },
+      { at: 2, fire: [NEWS] },
+    ],
+    lasts: 9,
+  },
+  {
+    name: 'an end is told at the next interval, and then nothing more',
+    config: PLAIN,
+    receivers: ['ops'],
+    steps: [
+      { at: 0, fire: [BLOG] },
+      { at: 2, resolve: [BLOG] },
+    ],
+    lasts: 14,
+  },
+  {
+    name: 'the end of one of two is told with the one that still fires',
+    config: PLAIN,
+    receivers: ['ops'],
+    steps: [
+      { at: 0, fire: [BLOG, NEWS] },
+      { at: 2, resolve: [NEWS] },
+      { at: 5.5, resolve: [BLOG] },
+    ],
+    lasts: 14,
+  },
+  {
+    name: 'a group that was over and fires again waits for group_wait again',
+    config: PLAIN,
+    receivers: ['ops'],
+    steps: [
+      { at: 0, fire: [BLOG] },
+      { at: 2, resolve: [BLOG] },
+      { at: 8.5, fire: [BLOG] },
+    ],
+    lasts: 13,
+  },
+  {
+    name: 'an end and a new beginning between two intervals are no news',
+    config: PLAIN,
+    receivers: ['ops'],
+    steps: [
+      { at: 0, fire: [BLOG] },
+      { at: 2, resolve: [BLOG] },
+      { at: 2.5, fire: [BLOG] },
+    ],
+    lasts: 7.5,
+  },
+  {
+    name: 'what is over before group_wait is not told',
+    config: PLAIN,
+    receivers: ['ops'],
+    steps: [
+      { at: 0, fire: [BLOG] },
+      { at: 0.4, resolve: [BLOG] },
+    ],
+    lasts: 6,
+  },
+  {
+    name: 'continue tells several receivers, each by its own route',
+    config: `
+route:
+  receiver: ops
+  group_by: [alertname, nest]
+  group_wait: 1s
+  group_interval: 3s
+  repeat_interval: 8s
+  routes:
+    - { matchers: ['severity="critical"'], receiver: pager, group_by: [region], continue: true }
+    - { matchers: ['region=~"eu|us"', 'nest!="Sandbox"'], receiver: europe, group_by: ['...'] }`,
+    receivers: ['ops', 'pager', 'europe'],
+    steps: [
+      { at: 0, fire: [{ ...BLOG, severity: 'critical' }, NEWS, failed('Play', { nest: 'Sandbox' })] },
+      { at: 2, fire: [NOTICE] },
+      { at: 2, resolve: [NEWS] },
+    ],
+    lasts: 9,
+  },
+  {
+    name: 'children override the timers of their parents',
+    config: `
+route:
+  receiver: ops
+  group_by: [alertname]
+  group_wait: 2s
+  group_interval: 5s
+  repeat_interval: 1h
+  routes:
+    - matchers: ['nest="Legal"']
+      group_wait: 1s
+      routes:
+        - { matchers: ['severity="critical"'], receiver: pager, group_interval: 3s }`,
+    receivers: ['ops', 'pager'],
+    steps: [
+      { at: 0, fire: [BLOG, LEGAL, { ...LEGAL, bird: 'Deeds', severity: 'critical' }] },
+      { at: 2.5, fire: [{ ...LEGAL, bird: 'Wills', severity: 'critical' }, NEWS] },
+    ],
+    lasts: 9,
+  },
+  {
+    name: 'a silence hides what fires; what still fires at its end is told then',
+    config: PLAIN,
+    receivers: ['ops'],
+    steps: [
+      { at: 0, silence: [{ name: 'bird', value: 'Translate (blog|shop)', isRegex: true, isEqual: true }] },
+      { at: 0.4, fire: [BLOG, NEWS] },
+      { at: 6, expire: true },
+    ],
+    lasts: 10,
+  },
+  {
+    name: 'what ends under a silence is not told, even where its beginning was',
+    config: PLAIN,
+    receivers: ['ops'],
+    steps: [
+      { at: 0, fire: [BLOG, NEWS] },
+      { at: 2, silence: [{ name: 'bird', value: 'Translate blog', isRegex: false, isEqual: true }] },
+      { at: 2.5, resolve: [BLOG] },
+      { at: 6, expire: true },
+    ],
+    lasts: 9,
+  },
+  {
+    name: 'what begins and ends under a silence is never told',
+    config: PLAIN,
+    receivers: ['ops'],
+    steps: [
+      { at: 0, silence: [{ name: 'nest', value: 'Legal', isRegex: false, isEqual: false }] },
+      { at: 0.5, fire: [BLOG, LEGAL] },
+      { at: 2.5, resolve: [BLOG] },
+      { at: 3, expire: true },
+    ],
+    lasts: 8,
+  },
+  {
+    name: 'what fires with equal labels inhibits, until it is over',
+    config: `${PLAIN}
+inhibit_rules:
+  - source_matchers: ['alertname="RegionDown"']
+    target_matchers: ['alertname="FlightFailed"']
+    equal: [region]`,
+    receivers: ['ops'],
+    steps: [
+      { at: 0, fire: [DOWN] },
+      { at: 0.5, fire: [BLOG, failed('Shop', { region: 'us', nest: 'Shop' })] },
+      { at: 6, resolve: [DOWN] },
+    ],
+    lasts: 12.5,
+  },
+  {
+    name: 'routes are muted in their time intervals, and outside of those in which they are active',
+    config: `
+route:
+  receiver: ops
+  group_by: [alertname, nest]
+  group_wait: 1s
+  group_interval: 3s
+  repeat_interval: 8s
+  routes:
+    - { matchers: ['nest="Marketing"'], mute_time_intervals: [always] }
+    - { matchers: ['nest="Legal"'], active_time_intervals: [long ago] }
+    - { matchers: ['nest="Shop"'], mute_time_intervals: [long ago], active_time_intervals: [always], receiver: pager }
+time_intervals:
+  - { name: always, time_intervals: [{ times: [{ start_time: "00:00", end_time: "24:00" }] }] }
+  - { name: long ago, time_intervals: [{ years: ["1990:1995"] }] }`,
+    receivers: ['ops', 'pager'],
+    steps: [{ at: 0, fire: [BLOG, LEGAL, failed('Shop', { nest: 'Shop' }), failed('Ads', { nest: 'Ads' })] }],
+    lasts: 12,
+  },
+];
