@@ -6,11 +6,35 @@
  */
 import type { Alert, Labels } from '../alerts/alert.ts';
 import type { OldEvents } from '../alerts/catching-up.ts';
+import type { Digest, Episode } from '../alerts/digest.ts';
 import type { Event, Feed } from '../alerts/event.ts';
-import type { FlightEnded, Place } from '../alerts/fact.ts';
-import type { Group, GroupMember, Notification } from '../alerts/group.ts';
+import type { FlightEnded } from '../alerts/fact.ts';
+import type { EndedFlight } from '../alerts/flight-tally.ts';
+import type { FlightOutcome, Group, GroupMember, Notification } from '../alerts/group.ts';
 import type { Silence } from '../alerts/silence.ts';
 import type { Suppression } from '../alerts/suppression.ts';
+import type {
+  AlertEvent,
+  AuditRecord,
+  BirdRecord,
+  BirdToJudge,
+  ClaimedDelivery,
+  Delivery,
+  DeliveryQuery,
+  DeliveryState,
+  DigestRecord,
+  EventQuery,
+  FailingIntegration,
+  FlightRecord,
+  FlightToJudge,
+  ForwardedEvent,
+  NestMembers,
+  NestRecord,
+  QuarantinedEntry,
+  ReceiverPace,
+  Settlement,
+  StreamRecord,
+} from './record.ts';
 
 export interface Store {
   /**
@@ -20,219 +44,6 @@ export interface Store {
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** Waits for what is under way, then releases the lock. */
   close(): Promise<void>;
-}
-
-/** A Nest or Bird as the inventory last saw it. */
-export interface NestRecord {
-  readonly region: string;
-  readonly nestId: string;
-  readonly name: string;
-  /** False from the reading on that no longer listed it. */
-  readonly present: boolean;
-}
-
-export interface BirdRecord {
-  readonly region: string;
-  readonly birdId: string;
-  readonly nestId: string;
-  readonly name: string;
-  /** `active`, `unpublished`, `suspended` or a value not known today. */
-  readonly status: string;
-  /** `manual`, `event`, `scheduled` or a value not known today. */
-  readonly triggerType: string;
-  readonly present: boolean;
-  /** When the status was last seen to change, by our clock; the first reading counts. */
-  readonly statusSinceUs: number;
-}
-
-/** A stream is one feed of one entity: of the region (notifications, `birdId` empty) or of one Bird. */
-export interface StreamRecord {
-  /** Small, never reused. */
-  readonly stream: number;
-  readonly region: string;
-  readonly feed: Feed;
-  readonly birdId: string;
-  /** Newest `createdAt` (flights: `startDate`) committed; 0 before the first. */
-  readonly cursorUs: number;
-}
-
-/** Where the service counts entries that cannot be read. */
-export interface GapRecord {
-  readonly fromUs: number;
-  readonly toUs: number;
-  /** How many. */
-  readonly missing: number;
-  /** Audits in a row that found it. */
-  readonly seen: number;
-  /** How many of them people have been told of. */
-  readonly told: number;
-}
-
-/** How far a stream is known to be complete, as its last audits left it. */
-export interface AuditRecord {
-  readonly stream: number;
-  /** Nothing is missing up to here; 0 before the first audit. */
-  readonly verifiedUs: number;
-  /** When its last day, and all that is kept of it, were last audited. */
-  readonly dayAuditedUs: number;
-  readonly wholeAuditedUs: number;
-  readonly gaps: readonly GapRecord[];
-}
-
-export interface FlightRecord {
-  readonly stream: number;
-  /** Lower case. */
-  readonly flightId: string;
-  /** 0 when the service gave no `startDate`. */
-  readonly startedAtUs: number;
-  readonly status: string;
-  /** True while the Flight is watched: not seen to have ended. */
-  readonly open: boolean;
-  /** How often it was seen to end; the second end's event has `#2`. */
-  readonly ends: number;
-  /** When it ended; absent while it is open, and where that is not known. */
-  readonly endedAtUs?: number;
-}
-
-/** A Flight in the air that may be there for too long. */
-export interface FlightToJudge {
-  readonly stream: number;
-  readonly flightId: string;
-  readonly startedAtUs: number;
-  readonly place: Place;
-}
-
-/** An active Bird that may have stopped flying. */
-export interface BirdToJudge {
-  readonly place: Place;
-  readonly triggerType: string;
-  readonly statusSinceUs: number;
-  /** The stream of its Flights; undefined before the first poll. */
-  readonly stream: number | undefined;
-  /** When the latest of them started; 0 for none. */
-  readonly lastStartUs: number;
-}
-
-export interface QuarantinedEntry {
-  /** The entry as it came, JSON, capped. */
-  readonly raw: string;
-  /** What is wrong with it. */
-  readonly reason: string;
-}
-
-/** An event joined to an alert: the `seq`-th ever of that alert's identity. */
-export interface AlertEvent {
-  readonly alertId: string;
-  readonly seq: number;
-  readonly event: Event;
-}
-
-/**
- * `pending → leased → delivered`, or `retry` (refused for now), `ambiguous` (accepted or not is unknown), `dead`
- * (given up), `suppressed` (never to be sent, with the reason). Only pending, retry and ambiguous are claimed.
- */
-export type DeliveryState =
-  | 'pending'
-  | 'leased'
-  | 'delivered'
-  | 'retry'
-  | 'ambiguous'
-  | 'dead'
-  | 'suppressed';
-
-/** One notification on its way to one integration of one receiver. */
-export interface Delivery {
-  /** The `webhook-id`, and what the mail's Message-ID is made from: the same on every try. */
-  readonly id: string;
-  readonly notificationId: string;
-  readonly receiver: string;
-  /** `email` or `webhook` (more to come). */
-  readonly integration: string;
-  /** Position among the receiver's integrations, from 0. */
-  readonly position: number;
-  /** Deliveries of one integration's lane are sent one after another, as they were created; empty: in no order. */
-  readonly lane: string;
-  readonly state: DeliveryState;
-  /** Tries begun. */
-  readonly attempts: number;
-  readonly createdAtUs: number;
-  /** When it may be claimed again. */
-  readonly nextAttemptAtUs: number;
-  /** When it was delivered, died or was suppressed; 0 before. */
-  readonly settledAtUs: number;
-  /** What the last try ended with, for people; empty when none failed. */
-  readonly lastError: string;
-  /** When it is given to the receiver's fallback as well, unless it is accepted before; absent for never. */
-  readonly fallbackAtUs?: number;
-}
-
-/** A claimed delivery with what it carries. */
-export interface ClaimedDelivery {
-  readonly delivery: Delivery;
-  readonly notification: Notification;
-}
-
-export interface Settlement {
-  readonly id: string;
-  readonly state: 'delivered' | 'retry' | 'ambiguous' | 'dead' | 'suppressed';
-  readonly nextAttemptAtUs: number;
-  readonly lastError: string;
-  /** True when a try came to nothing: it counts for the integration's health and for the fallback. */
-  readonly failed?: boolean;
-}
-
-/** An integration of which nothing was accepted since its tries began to fail. */
-export interface FailingIntegration {
-  readonly receiver: string;
-  readonly integration: string;
-  readonly position: number;
-  /** Tries that failed in a row. */
-  readonly failures: number;
-  /** When the first of them ended. */
-  readonly sinceUs: number;
-  readonly lastError: string;
-}
-
-/** What a receiver with a cap was told lately, as the cap last left it. */
-export interface ReceiverPace {
-  readonly receiver: string;
-  /** When the notifications of the last hour were queued, the oldest first. */
-  readonly toldAtUs: readonly number[];
-  /** Notifications held back since the last one that was queued. */
-  readonly heldBack: number;
-}
-
-/** Mail addresses of the active members of a Nest. */
-export interface NestMembers {
-  readonly region: string;
-  readonly nestId: string;
-  readonly addresses: readonly string[];
-}
-
-export interface EventQuery {
-  readonly region?: string | undefined;
-  readonly feed?: Feed | undefined;
-  readonly type?: string | undefined;
-  /** Occurred at or after. */
-  readonly sinceUs?: number | undefined;
-  /** Occurred before. */
-  readonly untilUs?: number | undefined;
-  /** 1 to 1000. */
-  readonly limit: number;
-  /** `next` of an earlier answer. */
-  readonly cursor?: string | undefined;
-}
-
-export interface DeliveryQuery {
-  readonly state?: DeliveryState | undefined;
-  readonly receiver?: string | undefined;
-  readonly limit: number;
-}
-
-/** An event that waits to be forwarded to a receiver, in the order of commits. */
-export interface ForwardedEvent {
-  readonly receiver: string;
-  readonly event: Event;
 }
 
 export interface Transaction {
@@ -287,6 +98,8 @@ export interface Transaction {
 
   /** How the latest Flights of the stream ended that failed or succeeded, in no order. */
   latestEnds(stream: number, limit: number): Promise<FlightEnded[]>;
+  /** How the Bird's latest Flights ended, the oldest first. */
+  lastOutcomes(region: string, birdId: string, limit: number): Promise<FlightOutcome[]>;
   /** Open Flights that started up to `startedUs` and are to be judged by `nowUs`, the oldest first. */
   flightsToJudge(startedUs: number, nowUs: number, limit: number): Promise<FlightToJudge[]>;
   /** Says when they are to be judged next. */
@@ -323,7 +136,10 @@ export interface Transaction {
   scopesWithAlerts(region: string): Promise<string[]>;
   /** Alerts whose `dueAtUs` has come, the oldest first. */
   alertsDue(nowUs: number, limit: number): Promise<Alert[]>;
-  /** Writes alerts and marks them as changed, so that `changedAlerts` gives them until `routed`. */
+  /**
+   * Writes alerts and marks them as changed, so that `changedAlerts` gives them until `routed`. The episode of one
+   * that is resolved joins the history.
+   */
   putAlerts(alerts: readonly Alert[]): Promise<void>;
   /** Links events to alerts. The events must be in the store. */
   linkEvents(links: readonly AlertEvent[]): Promise<void>;
@@ -413,6 +229,22 @@ export interface Transaction {
   delivery(id: string): Promise<ClaimedDelivery | undefined>;
   countDeliveries(): Promise<{ receiver: string; state: DeliveryState; count: number }[]>;
 
+  digest(name: string): Promise<DigestRecord | undefined>;
+  putDigest(record: DigestRecord): Promise<void>;
+  /**
+   * Events are numbered in the order of their arrival: the number before the first of those that occurred at or after
+   * `sinceUs`, and the last number of all.
+   */
+  arrivals(sinceUs: number): Promise<{ readonly before: number; readonly last: number }>;
+  /** Flights that failed or succeeded, whose events have these numbers: `after < number <= upTo`. */
+  endedFlights(after: number, upTo: number): Promise<(EndedFlight & { readonly number: number })[]>;
+  /** Episodes of alerts that were seen to be over after `afterUs` and by `upToUs`; kept for the retention. */
+  episodes(afterUs: number, upToUs: number, limit: number): Promise<Episode[]>;
+  /** What a receiver was not told in that time, by the reason. */
+  countSuppressed(receiver: string, afterUs: number, upToUs: number): Promise<Digest['suppressed']>;
+  /** Deliveries to it that were given up in that time. */
+  countDead(receiver: string, afterUs: number, upToUs: number): Promise<number>;
+
   /** The latest instant of our clock that events and deliveries tell of; 0 for none. */
   newestInstantUs(): Promise<number>;
   /** Whatever groups and unsettled deliveries wait for after `nowUs` comes so much earlier. */
@@ -423,7 +255,7 @@ export interface Transaction {
 
   /**
    * Deletes up to `limit` rows of what is past the retention: events, ended Flights, settled deliveries with their
-   * notifications, links, quarantined entries, expired silences, suppressions. Never what is open, firing or unsent. Returns how many went.
+   * notifications, links, quarantined entries, expired silences, suppressions, ended episodes. Never what is open, firing or unsent. Returns how many went.
    */
   prune(beforeUs: number, limit: number): Promise<number>;
 }

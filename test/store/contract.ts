@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe } from 'vitest';
 import { describeAlerts } from './contract/alerts.ts';
 import { describeAudits } from './contract/audits.ts';
+import { describeDigests } from './contract/digests.ts';
 import { describeEvents } from './contract/events.ts';
 import { describeFlights } from './contract/flights.ts';
 import { describeGroups } from './contract/groups.ts';
@@ -34,6 +35,7 @@ export function describeStore(name: string, open: () => Promise<Subject>): void 
     describeSilences(run);
     describeOutbox(run);
     describeTold(run);
+    describeDigests(run);
     describePrune(run);
   });
 }

@@ -1,4 +1,5 @@
 import type { Alert, Labels } from '../../alerts/alert.ts';
+import type { Episode } from '../../alerts/digest.ts';
 import type { Transaction } from '../store.ts';
 import { prepareChunks } from './chunks.ts';
 import { type Connection, textList } from './connection.ts';
@@ -43,6 +44,10 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
      ON CONFLICT DO UPDATE SET region = excluded.region, scope = excluded.scope, alertname = excluded.alertname,
        severity = excluded.severity, state = excluded.state, starts_us = excluded.starts_us,
        due_us = excluded.due_us, changed = coalesce(changed, excluded.changed), body = excluded.body`,
+  );
+  const remember = connection.prepare(
+    `INSERT INTO episode (alert_id, starts_us, resolved_us, body) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET body = excluded.body`,
   );
   const newest = connection.prepare<{ changed: number | null }>('SELECT max(changed) AS changed FROM alert');
   const numberOf = connection.prepare<{ alert: number }>('SELECT alert FROM alert WHERE id = ?');
@@ -138,6 +143,10 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
           lastChanged,
           JSON.stringify(alert),
         );
+        if (alert.state === 'resolved') {
+          const { id, startsAtUs, updatedAtUs } = alert;
+          remember.run(id, startsAtUs, updatedAtUs, JSON.stringify(episodeOf(alert)));
+        }
       }
     },
     async linkEvents(links) {
@@ -189,6 +198,18 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
       remove.run(list);
       leave.run(list);
     },
+  };
+}
+
+function episodeOf({ id, alertname, labels, startsAtUs, endsAtUs, eventsTotal, ending }: Alert): Episode {
+  return {
+    alertId: id,
+    alertname,
+    labels,
+    startsAtUs,
+    endsAtUs,
+    events: eventsTotal,
+    ending: ending ?? null,
   };
 }
 

@@ -1,4 +1,5 @@
-import type { AuditRecord, Transaction } from '../store.ts';
+import type { AuditRecord } from '../record.ts';
+import type { Transaction } from '../store.ts';
 import type { Connection } from './connection.ts';
 
 export function createAudits(connection: Connection): Pick<Transaction, 'audits' | 'putAudits'> {

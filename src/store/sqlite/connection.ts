@@ -6,6 +6,8 @@
  * - Failures are translated once, here.
  * - A transaction in which a statement failed is over: SQLite may have rolled it back by itself, and what came next
  *   would be committed alone. Every later statement of it throws the same failure.
+ * - A statement is planned once. SQLite looks at the value of a bare `LIMIT ?` while it plans, and plans anew for each
+ *   value that is bound: that cost several times what the statement itself does. It cannot look into a sum.
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { storeFailure } from './failure.ts';
@@ -58,7 +60,7 @@ export function openConnection(path: string): Connection {
 
   return {
     prepare<Row>(sql: string): Statement<Row> {
-      const statement: StatementSync = translated(() => db.prepare(sql));
+      const statement: StatementSync = translated(() => db.prepare(plannedOnce(sql)));
       return {
         all: (...values) => guarded(() => statement.all(...inputs(values)).map((row) => decoded(row) as Row)),
         get: (...values) =>
@@ -77,6 +79,10 @@ export function openConnection(path: string): Connection {
     },
     close: () => translated(() => db.close()),
   };
+}
+
+function plannedOnce(sql: string): string {
+  return sql.replaceAll(/\bLIMIT (\?\d*)/g, 'LIMIT $1 + 0');
 }
 
 /** A list of texts as one parameter, to be read by `json_each`. */

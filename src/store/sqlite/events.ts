@@ -1,6 +1,7 @@
 import { type Event, FEEDS } from '../../alerts/event.ts';
 import { NestwatchError } from '../../errors.ts';
-import type { EventQuery, Transaction } from '../store.ts';
+import type { EventQuery } from '../record.ts';
+import type { Transaction } from '../store.ts';
 import { prepareChunks } from './chunks.ts';
 import type { Connection, Value } from './connection.ts';
 import type { Streams } from './streams.ts';

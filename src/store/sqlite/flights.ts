@@ -1,4 +1,5 @@
-import type { FlightRecord, Transaction } from '../store.ts';
+import type { FlightRecord } from '../record.ts';
+import type { Transaction } from '../store.ts';
 import { prepareChunks } from './chunks.ts';
 import type { Connection } from './connection.ts';
 

@@ -1,4 +1,5 @@
-import type { BirdRecord, NestMembers, NestRecord, Transaction } from '../store.ts';
+import type { BirdRecord, NestMembers, NestRecord } from '../record.ts';
+import type { Transaction } from '../store.ts';
 import type { Connection } from './connection.ts';
 
 type Inventory = Pick<

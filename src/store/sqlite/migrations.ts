@@ -285,4 +285,21 @@ export const MIGRATIONS: readonly string[] = [
   ALTER TABLE bird ADD COLUMN judge_us INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX bird_judged ON bird (judge_us) WHERE present = 1 AND status = 'active';
   `,
+  `
+  -- Alerts are let go of soon after their end; what they were stays here for digests, until the retention is over.
+  CREATE TABLE episode (
+    alert_id TEXT NOT NULL,
+    starts_us INTEGER NOT NULL,
+    -- When it was seen to be over.
+    resolved_us INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (alert_id, starts_us)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX episode_by_age ON episode (resolved_us);
+
+  CREATE TABLE digest (
+    name TEXT PRIMARY KEY,
+    body TEXT NOT NULL
+  ) STRICT;
+  `,
 ];

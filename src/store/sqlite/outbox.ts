@@ -5,8 +5,9 @@
  * the lane settles. A lane is one receiver's integration's own: a slow one never holds up another.
  */
 import type { Notification } from '../../alerts/group.ts';
-import type { Delivery, DeliveryState, Transaction } from '../store.ts';
-import type { Connection } from './connection.ts';
+import type { Delivery, DeliveryState, Settlement } from '../record.ts';
+import type { Transaction } from '../store.ts';
+import { type Connection, textList } from './connection.ts';
 import { createIntegrationHealth } from './integration-health.ts';
 import type { Told } from './told.ts';
 
@@ -43,6 +44,8 @@ export interface DeliveryRow {
 }
 
 type Lane = Pick<DeliveryRow, 'receiver' | 'position' | 'lane'>;
+/** One integration of one receiver. */
+type Place = Pick<DeliveryRow, 'receiver' | 'position'>;
 
 interface ClaimedRow extends DeliveryRow {
   readonly body: string;
@@ -52,13 +55,16 @@ interface ClaimedRow extends DeliveryRow {
 const CLAIMABLE = "turn = 1 AND state IN ('pending', 'retry', 'ambiguous')";
 /** Failed tries after which a fallback no longer waits for its time. */
 const FALLBACK_FAILURES = 3;
+/** Text after which no more is claimed at a time: big notifications must not fill the memory. */
+const MAX_CLAIMED_BYTES = 4 * 1024 * 1024;
 const LANE = 'receiver = ? AND position = ? AND lane = ?';
 const UNSETTLED = "lane <> '' AND state IN ('pending', 'leased', 'retry', 'ambiguous')";
 
 export function createOutbox(connection: Connection, told: Pick<Told, 'record'>): Outbox {
   const health = createIntegrationHealth(connection);
-  const putNotification = connection.prepare<{ seq: number }>(
-    'INSERT INTO notification (body) VALUES (?) RETURNING seq',
+  const putNotification = connection.prepare('INSERT INTO notification (seq, body) VALUES (?, ?)');
+  const newestNotification = connection.prepare<{ seq: number | null }>(
+    'SELECT max(seq) AS seq FROM notification',
   );
   const putDelivery = connection.prepare(
     `INSERT INTO delivery (id, notification, notification_id, receiver, integration, position, lane, turn, state,
@@ -75,16 +81,26 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
      WHERE seq = (
        SELECT seq FROM delivery WHERE ${LANE} AND turn = 0 AND ${UNSETTLED} ORDER BY seq LIMIT 1)`,
   );
-  const due = connection.prepare<ClaimedRow>(
-    `SELECT delivery.*, notification.body FROM delivery JOIN notification ON notification.seq = notification
+  const due = connection.prepare<DeliveryRow & { readonly notification: number; readonly bytes: number }>(
+    `SELECT delivery.*, octet_length(body) AS bytes
+     FROM delivery JOIN notification ON notification.seq = notification
      WHERE receiver = ? AND position = ? AND next_attempt_us <= ? AND ${CLAIMABLE}
      ORDER BY next_attempt_us, delivery.seq LIMIT ?`,
   );
-  const lease = connection.prepare(
-    "UPDATE delivery SET state = 'leased', attempts = attempts + 1 WHERE seq = ?",
+  const bodies = connection.prepare<{ seq: number; body: string }>(
+    'SELECT seq, body FROM notification WHERE seq IN (SELECT value FROM json_each(?))',
   );
-  const nextIntegration = connection.prepare<{ receiver: string; position: number }>(
-    `SELECT receiver, position FROM delivery WHERE (receiver, position) > (?, ?) AND ${CLAIMABLE}
+  const lease = connection.prepare(
+    `UPDATE delivery SET state = 'leased', attempts = attempts + 1
+     WHERE seq IN (SELECT value FROM json_each(?))`,
+  );
+  // From one to the next in two questions: to compare both columns at once would walk over all that waits.
+  const nextPosition = connection.prepare<Place>(
+    `SELECT receiver, position FROM delivery WHERE receiver = ? AND position > ? AND ${CLAIMABLE}
+     ORDER BY position LIMIT 1`,
+  );
+  const nextReceiver = connection.prepare<Place>(
+    `SELECT receiver, position FROM delivery WHERE receiver > ? AND ${CLAIMABLE}
      ORDER BY receiver, position LIMIT 1`,
   );
   const isDue = connection.prepare(
@@ -104,6 +120,16 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
        END
      WHERE id = ?1
      RETURNING receiver, position, lane, integration`,
+  );
+  // What most of them come to, many at once: that costs a third of as many single ones.
+  const deliver = connection.prepare<Lane & { integration: string }>(
+    `UPDATE delivery SET state = 'delivered', next_attempt_us = ?2, last_error = '', settled_us = ?2, fallback_us = NULL
+     WHERE id IN (SELECT value FROM json_each(?1))
+     RETURNING receiver, position, lane, integration`,
+  );
+  const waitingLanes = connection.prepare<{ lane: string }>(
+    `SELECT value AS lane FROM json_each(?3) WHERE EXISTS (
+       SELECT 1 FROM delivery WHERE receiver = ?1 AND position = ?2 AND lane = value AND ${UNSETTLED})`,
   );
   const revive = connection.prepare<Lane>(
     `UPDATE delivery SET state = 'pending', attempts = 0, created_us = ?2, next_attempt_us = ?2, settled_us = 0,
@@ -138,6 +164,9 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
     'SELECT receiver, state, count FROM delivery_count WHERE count > 0 ORDER BY receiver, state',
   );
 
+  // Numbers of a transaction that was taken back are never used.
+  let lastNotification = newestNotification.get()?.seq ?? 0;
+
   /** Most are delivered, so those are found by walking back; the others have an index. */
   function listed(state: DeliveryState | undefined, receiver: string | null, limit: number): DeliveryRow[] {
     if (state === undefined) return newest.all(receiver, limit);
@@ -150,10 +179,38 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
     if (!isLeasedIn.get(receiver, position, lane)) takeTurn.run(receiver, position, lane);
   }
 
+  function settleOne(
+    { id, state, nextAttemptAtUs, lastError, failed = false }: Settlement,
+    nowUs: number,
+  ): void {
+    const settledUs = state === 'retry' || state === 'ambiguous' ? 0 : nowUs;
+    const row = settle.get(id, state, nextAttemptAtUs, lastError, settledUs, failed ? 1 : 0, nowUs);
+    if (!row) return;
+    giveTurn(row);
+    if (state === 'delivered') health.accepted(row);
+    else if (failed) health.failed(row, lastError, nowUs);
+  }
+
+  function settleDelivered(ids: readonly string[], nowUs: number): void {
+    if (ids.length === 0) return;
+    const rows = deliver.all(textList(ids), nowUs);
+    const ways = Map.groupBy(rows, ({ receiver, position }) => JSON.stringify([receiver, position]));
+    for (const way of ways.values()) {
+      const { receiver, position } = way[0]!;
+      for (const row of new Map(way.map((one) => [one.integration, one])).values()) health.accepted(row);
+      const lanes = new Set(way.map(({ lane }) => lane));
+      for (const { lane } of waitingLanes.all(receiver, position, textList([...lanes]))) {
+        giveTurn({ receiver, position, lane });
+      }
+    }
+  }
+
   return {
     async enqueue(notification, deliveries, tells) {
       if (deliveries.length === 0) return;
-      const { seq } = putNotification.get(JSON.stringify(notification))!;
+      lastNotification += 1;
+      const seq = lastNotification;
+      putNotification.run(seq, JSON.stringify(notification));
       told.record(seq, notification, tells);
       for (const delivery of deliveries) {
         const { receiver, position, lane } = delivery;
@@ -178,17 +235,25 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
       }
     },
     async claim(receiver, position, nowUs, limit) {
-      return due.all(receiver, position, nowUs, limit).map((row) => {
-        lease.run(row.seq);
-        return claimed({ ...row, state: 'leased', attempts: row.attempts + 1 });
+      let bytes = 0;
+      const rows = due.all(receiver, position, nowUs, limit).filter((row, index) => {
+        bytes += row.bytes;
+        return index === 0 || bytes <= MAX_CLAIMED_BYTES;
       });
+      if (rows.length === 0) return [];
+      lease.run(JSON.stringify(rows.map(({ seq }) => seq)));
+      const texts = bodies.all(JSON.stringify(rows.map(({ notification }) => notification)));
+      const bodyOf = new Map(texts.map(({ seq, body }) => [seq, body]));
+      return rows.map((row) =>
+        claimed({ ...row, state: 'leased', attempts: row.attempts + 1, body: bodyOf.get(row.notification)! }),
+      );
     },
     async dueDeliveries(nowUs) {
-      const integrations: { receiver: string; position: number }[] = [];
+      const integrations: Place[] = [];
       let nextAtUs: number | undefined;
-      let at: { receiver: string; position: number } | undefined = { receiver: '', position: -1 };
+      let at: Place | undefined = { receiver: '', position: -1 };
       for (;;) {
-        at = nextIntegration.get(at.receiver, at.position);
+        at = nextPosition.get(at.receiver, at.position) ?? nextReceiver.get(at.receiver);
         if (!at) break;
         const { receiver, position } = at;
         if (isDue.get(receiver, position, nowUs)) integrations.push({ receiver, position });
@@ -198,14 +263,19 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
       return { due: integrations, ...(nextAtUs === undefined ? {} : { nextAtUs }) };
     },
     async settle(settlements, nowUs) {
-      for (const { id, state, nextAttemptAtUs, lastError, failed = false } of settlements) {
-        const settledUs = state === 'retry' || state === 'ambiguous' ? 0 : nowUs;
-        const row = settle.get(id, state, nextAttemptAtUs, lastError, settledUs, failed ? 1 : 0, nowUs);
-        if (!row) continue;
-        giveTurn(row);
-        if (state === 'delivered') health.accepted(row);
-        else if (failed) health.failed(row, lastError, nowUs);
+      // In their order, since the health of an integration is what its last try came to.
+      let delivered: string[] = [];
+      for (const settlement of settlements) {
+        const { id, state, lastError, failed } = settlement;
+        if (state === 'delivered' && lastError === '' && !failed) {
+          delivered.push(id);
+          continue;
+        }
+        settleDelivered(delivered, nowUs);
+        delivered = [];
+        settleOne(settlement, nowUs);
       }
+      settleDelivered(delivered, nowUs);
     },
     async redrive(ids, nowUs) {
       return ids.filter((id) => {

@@ -4,6 +4,7 @@
  * are: a Flight that has been waiting for days costs a row now and then.
  */
 import type { Place } from '../../alerts/fact.ts';
+import type { FlightOutcome } from '../../alerts/group.ts';
 import type { Transaction } from '../store.ts';
 import { type AlertRow, alertOf } from './alerts.ts';
 import type { Connection } from './connection.ts';
@@ -11,6 +12,7 @@ import type { Connection } from './connection.ts';
 type Overdue = Pick<
   Transaction,
   | 'latestEnds'
+  | 'lastOutcomes'
   | 'flightsToJudge'
   | 'judgeFlights'
   | 'birdsToJudge'
@@ -34,6 +36,12 @@ export function createOverdue(connection: Connection): Overdue {
     `SELECT stream.region || '/' || stream.feed || '/' || event.id AS key, occurred_us AS at_us, type
      FROM event JOIN stream USING (stream)
      WHERE stream = ? AND type IN ('flight.failed', 'flight.succeeded') ORDER BY occurred_us DESC LIMIT ?`,
+  );
+  const outcomes = connection.prepare<{ type: string }>(
+    `SELECT type FROM event
+     WHERE stream = (SELECT stream FROM stream WHERE region = ? AND feed = 'flight' AND bird_id = ?)
+       AND type IN ('flight.failed', 'flight.succeeded', 'flight.cancelled')
+     ORDER BY occurred_us DESC, id DESC LIMIT ?`,
   );
   const flights = connection.prepare<PlaceRow & { stream: number; id: string; started_us: number }>(
     `SELECT flight.stream, flight.id, flight.started_us, stream.region, stream.bird_id, bird.nest_id,
@@ -98,6 +106,12 @@ export function createOverdue(connection: Connection): Overdue {
       return ends
         .all(stream, limit)
         .map((row) => ({ key: row.key, atUs: row.at_us, failed: row.type === 'flight.failed' }));
+    },
+    async lastOutcomes(region, birdId, limit) {
+      return outcomes
+        .all(region, birdId, limit)
+        .map(({ type }) => type.slice('flight.'.length) as FlightOutcome)
+        .toReversed();
     },
     async flightsToJudge(startedUs, nowUs, limit) {
       return flights.all(startedUs, nowUs, limit).map((row) => ({

@@ -55,6 +55,12 @@ export function createPrune(connection: Connection): Pick<Transaction, 'prune'> 
     'DELETE FROM suppressed_event WHERE suppression IN (SELECT value FROM json_each(?))',
   );
 
+  const episodes = connection.prepare(
+    `DELETE FROM episode WHERE (alert_id, starts_us) IN (
+       SELECT alert_id, starts_us FROM episode INDEXED BY episode_by_age
+       WHERE resolved_us < ? ORDER BY resolved_us LIMIT ?)`,
+  );
+
   return {
     async prune(beforeUs, limit) {
       let left = limit;
@@ -75,6 +81,7 @@ export function createPrune(connection: Connection): Pick<Transaction, 'prune'> 
       const reasons = suppressions.all(beforeUs, left).map((row) => row.suppression);
       if (reasons.length > 0) unreasoned.run(JSON.stringify(reasons));
       left -= reasons.length;
+      left -= episodes.run(beforeUs, left);
       return limit - left;
     },
   };

@@ -1,4 +1,5 @@
-import type { ReceiverPace, Transaction } from '../store.ts';
+import type { ReceiverPace } from '../record.ts';
+import type { Transaction } from '../store.ts';
 import type { Connection } from './connection.ts';
 
 type Pace = Pick<Transaction, 'receiverPace' | 'putReceiverPace'>;

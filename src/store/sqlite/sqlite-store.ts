@@ -6,6 +6,7 @@ import type { Store, Transaction } from '../store.ts';
 import { createAlerts } from './alerts.ts';
 import { createAudits } from './audits.ts';
 import { type Connection, openConnection } from './connection.ts';
+import { createDigests } from './digests.ts';
 import { createEvents } from './events.ts';
 import { createFlights } from './flights.ts';
 import { createForward } from './forward.ts';
@@ -89,6 +90,7 @@ function createStore(connection: Connection, clock: Clock, isInMemory: boolean, 
     notificationsOfEvent: told.notificationsOfEvent,
     ...createReceiverPace(connection),
     ...createSetBack(connection),
+    ...createDigests(connection),
     ...createKeys(connection),
     pause: turn,
     ...createPrune(connection),

@@ -1,5 +1,6 @@
 import type { Feed } from '../../alerts/event.ts';
-import type { StreamRecord, Transaction } from '../store.ts';
+import type { StreamRecord } from '../record.ts';
+import type { Transaction } from '../store.ts';
 import type { Connection } from './connection.ts';
 
 interface StreamRow {

@@ -60,6 +60,8 @@ export function createTold(connection: Connection, events: Events): Told {
 
   return {
     record(seq, notification, tells) {
+      // A digest counts events and tells none of them.
+      if (notification.kind === 'digest') return;
       if (notification.kind === 'forward') {
         const [first] = notification.events;
         const number = first && events.numberOf(first);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AuditRecord } from '../../../src/store/store.ts';
+import type { AuditRecord } from '../../../src/store/record.ts';
 import { event, NOW_US } from './samples.ts';
 import type { Run } from './subject.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ClaimedDelivery, Delivery, Settlement } from '../../../src/store/store.ts';
+import type { ClaimedDelivery, Delivery, Settlement } from '../../../src/store/record.ts';
 import { delivery, event, group, HOSTILE_TEXTS, NOW_US, notification, SECOND_US } from './samples.ts';
 import type { Run } from './subject.ts';
 
@@ -83,6 +83,53 @@ export function describeOutbox(run: Run): void {
       expect(await claim({ receiver: 'pager' })).toEqual(['other']);
       expect(await claim({ receiver: 'unknown' })).toEqual([]);
       expect(await claim({ nowUs: NOW_US + 1 })).toEqual(['later']);
+    });
+
+    test('claims few at a time where they are big, and one however big it is', async () => {
+      const big = { ...notification('big', 'ops'), notices: ['x'.repeat(3 * 1024 * 1024)] };
+      const huge = { ...notification('huge', 'ops'), notices: ['x'.repeat(9 * 1024 * 1024)] };
+      await run(async (tx) => {
+        for (const id of ['a', 'b']) await tx.enqueue(big, [delivery(id)]);
+        await tx.enqueue(huge, [delivery('c')]);
+      });
+      expect(await claim()).toEqual(['a']);
+      expect(await claim()).toEqual(['b']);
+      expect(await claim()).toEqual(['c']);
+      expect(await claim()).toEqual([]);
+    });
+
+    test('settles many at once, each as it ended', async () => {
+      await enqueue(delivery('a'), delivery('b'), delivery('c'), delivery('d'));
+      await claim();
+      const ended = (id: string, state: Settlement['state'], lastError: string, failed: boolean) => ({
+        id,
+        state,
+        lastError,
+        failed,
+        nextAttemptAtUs: NOW_US + 5,
+      });
+      await run((tx) =>
+        tx.settle(
+          [
+            ended('a', 'delivered', '', false),
+            ended('b', 'retry', 'HTTP 503', true),
+            ended('c', 'delivered', '', false),
+            ended('d', 'dead', 'HTTP 410', true),
+          ],
+          NOW_US + 1,
+        ),
+      );
+      const stored = await Promise.all(['a', 'b', 'c', 'd'].map((id) => run((tx) => tx.delivery(id))));
+      expect(stored.map((one) => [one?.delivery.state, one?.delivery.settledAtUs])).toEqual([
+        ['delivered', NOW_US + 1],
+        ['retry', 0],
+        ['delivered', NOW_US + 1],
+        ['dead', NOW_US + 1],
+      ]);
+      // What was accepted last but one ended the row of failures before it.
+      expect(await run((tx) => tx.failingIntegrations())).toMatchObject([
+        { failures: 1, lastError: 'HTTP 410' },
+      ]);
     });
 
     test('gives a refused and a doubtful one again when its time has come, and counts every try', async () => {

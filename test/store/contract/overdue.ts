@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { BirdRecord, Transaction } from '../../../src/store/store.ts';
+import type { BirdRecord } from '../../../src/store/record.ts';
+import type { Transaction } from '../../../src/store/store.ts';
 import { alert, event, flight, NOW_US, SECOND_US } from './samples.ts';
 import type { Run } from './subject.ts';
 
@@ -186,6 +187,29 @@ export function describeOverdue(run: Run): void {
         { key: 'eu/flight/b/succeeded', atUs: NOW_US + 3 * MINUTE_US, failed: false },
         { key: 'eu/flight/d/failed', atUs: NOW_US + 2 * MINUTE_US, failed: true },
       ]);
+    });
+
+    test('the outcomes of the last Flights of a Bird come oldest first, and of no other Bird', async () => {
+      const ended = (birdId: string, minutes: number, outcome: string) =>
+        event(`${birdId}-${minutes}/${outcome}`, {
+          feed: 'flight',
+          type: `flight.${outcome}`,
+          occurredAtUs: NOW_US + minutes * MINUTE_US,
+          birdId,
+        });
+      await run(async (tx) => {
+        await tx.insertEvents(await openFlightsOf(tx, '1'), [
+          ended('1', 1, 'failed'),
+          ended('1', 3, 'succeeded'),
+          ended('1', 4, 'cancelled'),
+          ended('1', 2, 'failed'),
+        ]);
+        await tx.insertEvents(await openFlightsOf(tx, '2'), [ended('2', 5, 'failed')]);
+      });
+      const last = (birdId: string, limit: number) => run((tx) => tx.lastOutcomes('eu', birdId, limit));
+      expect(await last('1', 3)).toEqual(['failed', 'succeeded', 'cancelled']);
+      expect(await last('1', 10)).toHaveLength(4);
+      expect(await last('3', 10)).toEqual([]);
     });
 
     test('alerts of Flights that are no longer open are found', async () => {

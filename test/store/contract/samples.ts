@@ -2,7 +2,7 @@ import type { Alert } from '../../../src/alerts/alert.ts';
 import type { Event } from '../../../src/alerts/event.ts';
 import type { Group, Notification } from '../../../src/alerts/group.ts';
 import { formatInstant } from '../../../src/instant.ts';
-import type { Delivery, FlightRecord } from '../../../src/store/store.ts';
+import type { Delivery, FlightRecord } from '../../../src/store/record.ts';
 import { TEST_START_US } from '../../virtual-clock.ts';
 
 export const NOW_US = TEST_START_US;

@@ -1,0 +1,18 @@
+import { sourceNames } from '../alerts/inhibit.ts';
+import { createMuting, type Muting, type MutingOptions } from '../alerts/muting.ts';
+import type { Recurrences } from '../alerts/silence.ts';
+import type { Transaction } from './store.ts';
+
+export type MutingConfig = Pick<MutingOptions, 'inhibitRules' | 'timeIntervals'>;
+
+/** Who is not told at this instant, from the silences and the firing alerts that the store holds. */
+export async function loadMuting(
+  tx: Transaction,
+  { inhibitRules, timeIntervals }: MutingConfig,
+  recurrences: Recurrences,
+  nowUs: number,
+): Promise<Muting> {
+  const silences = await tx.silences(nowUs);
+  const firing = await tx.firingLabels(sourceNames(inhibitRules));
+  return createMuting({ silences, inhibitRules, firing, timeIntervals, recurrences, nowUs });
+}

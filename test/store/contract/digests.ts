@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'vitest';
+import { alert, delivery, event, HOSTILE_TEXTS, NOW_US, notification, SECOND_US } from './samples.ts';
+import type { Run } from './subject.ts';
+
+export function describeDigests(run: Run): void {
+  const flightEvent = (id: string, status: string, occurredAtUs: number, changes = {}) =>
+    event(`${id}/${status}`, {
+      feed: 'flight',
+      type: `flight.${status}`,
+      occurredAtUs,
+      attributes: { duration_seconds: 1.5 },
+      ...changes,
+    });
+
+  describe('digests', () => {
+    test('how far a name has come is kept, and may be changed', async () => {
+      expect(await run((tx) => tx.digest('daily'))).toBeUndefined();
+      await run((tx) => tx.putDigest({ name: 'daily', lastUs: 1 }));
+      await run((tx) => tx.putDigest({ name: 'weekly', lastUs: 2 }));
+      await run((tx) => tx.putDigest({ name: 'daily', lastUs: 3, lastEvent: 9 }));
+      expect(await run((tx) => tx.digest('daily'))).toEqual({ name: 'daily', lastUs: 3, lastEvent: 9 });
+      expect(await run((tx) => tx.digest('weekly'))).toEqual({ name: 'weekly', lastUs: 2 });
+    });
+
+    test('ended Flights come in the order of their arrival, with what a digest needs of them', async () => {
+      const message = HOSTILE_TEXTS.join(' ');
+      await run(async (tx) => {
+        const { stream } = await tx.openStream('eu', 'flight', '148890');
+        await tx.insertEvents(stream, [
+          flightEvent('late', 'succeeded', NOW_US),
+          flightEvent('early', 'failed', NOW_US - SECOND_US, { message, attributes: {} }),
+          flightEvent('stopped', 'cancelled', NOW_US),
+        ]);
+      });
+      const { before, last } = await run((tx) => tx.arrivals(0));
+      expect(await run((tx) => tx.endedFlights(before, last))).toEqual([
+        expect.objectContaining({
+          occurredAtUs: NOW_US,
+          succeeded: true,
+          message: '',
+          durationUs: 1_500_000,
+        }),
+        {
+          number: expect.any(Number),
+          occurredAtUs: NOW_US - SECOND_US,
+          succeeded: false,
+          region: 'eu',
+          nest: 'Marketing',
+          nestId: '682',
+          bird: 'Translate blog',
+          birdId: '148890',
+          message,
+          durationUs: null,
+        },
+      ]);
+      const [first] = await run((tx) => tx.endedFlights(before, last));
+      expect(await run((tx) => tx.endedFlights(first!.number, last))).toHaveLength(1);
+      expect(await run((tx) => tx.endedFlights(before, first!.number))).toHaveLength(1);
+    });
+
+    test('the numbers of arrivals bound what occurred since an instant', async () => {
+      expect(await run((tx) => tx.arrivals(0))).toEqual({ before: 0, last: 0 });
+      await run(async (tx) => {
+        const { stream } = await tx.openStream('eu', 'flight', '148890');
+        await tx.insertEvents(stream, [
+          flightEvent('a', 'failed', NOW_US - 2),
+          flightEvent('b', 'failed', NOW_US),
+          flightEvent('c', 'failed', NOW_US - 1),
+        ]);
+      });
+      const since = async (us: number) => {
+        const { before, last } = await run((tx) => tx.arrivals(us));
+        return (await run((tx) => tx.endedFlights(before, last))).map(
+          ({ occurredAtUs }) => NOW_US - occurredAtUs,
+        );
+      };
+      expect(await since(NOW_US - 2)).toEqual([2, 0, 1]);
+      expect(await since(NOW_US - 1)).toEqual([0, 1]);
+      expect(await since(NOW_US + 1)).toEqual([]);
+    });
+
+    test('an episode joins the history when its alert is resolved, once, and outlives it until the retention', async () => {
+      const over = (id: string, changes = {}) =>
+        alert(id, {
+          state: 'resolved',
+          endsAtUs: NOW_US + SECOND_US,
+          ending: 'over',
+          updatedAtUs: NOW_US + 2,
+          ...changes,
+        });
+      await run((tx) => tx.putAlerts([alert('a'), alert('p', { state: 'pending' }), over('b')]));
+      await run((tx) => tx.putAlerts([over('b', { updatedAtUs: NOW_US + 9 })]));
+      await run((tx) =>
+        tx.putAlerts([over('a', { updatedAtUs: NOW_US + 5, ending: 'quiet', eventsTotal: 7 })]),
+      );
+      await run((tx) => tx.deleteAlerts(['a', 'b', 'p']));
+      const between = (from: number, to: number) => run((tx) => tx.episodes(NOW_US + from, NOW_US + to, 10));
+      expect(await between(0, 10)).toEqual([
+        expect.objectContaining({ alertId: 'b', ending: 'over' }),
+        {
+          alertId: 'a',
+          alertname: 'FlightFailed',
+          labels: alert('a').labels,
+          startsAtUs: NOW_US,
+          endsAtUs: NOW_US + SECOND_US,
+          events: 7,
+          ending: 'quiet',
+        },
+      ]);
+      expect((await between(2, 5)).map((one) => one.alertId)).toEqual(['a']);
+      expect(await run((tx) => tx.episodes(NOW_US, NOW_US + 10, 1))).toHaveLength(1);
+      expect(await run((tx) => tx.prune(NOW_US + 5, 10))).toBe(1);
+      expect((await between(0, 10)).map((one) => one.alertId)).toEqual(['a']);
+    });
+
+    test('what a receiver was not told is counted by its reason, and what was given up', async () => {
+      const suppression = (receiver: string, reason: 'silenced' | 'too_old', atUs: number) => ({
+        ...{ alertId: 'a', afterSeq: 0, lastSeq: 0, groupKey: 'g', detail: '', receiver, reason, atUs },
+      });
+      await run(async (tx) => {
+        await tx.putAlerts([alert('a')]);
+        await tx.suppress([
+          suppression('ops', 'silenced', NOW_US),
+          suppression('ops', 'too_old', NOW_US + 1),
+          suppression('ops', 'silenced', NOW_US + 2),
+          suppression('ops', 'silenced', NOW_US + 3),
+          suppression('pager', 'silenced', NOW_US + 2),
+        ]);
+        await tx.enqueue(notification('n'), [
+          delivery('x'),
+          delivery('y', { position: 1 }),
+          delivery('z', { receiver: 'lake' }),
+        ]);
+        const dead = { state: 'dead', nextAttemptAtUs: 0, lastError: 'no' } as const;
+        await tx.settle(
+          [
+            { id: 'x', ...dead },
+            { id: 'z', ...dead },
+          ],
+          NOW_US + 1,
+        );
+        await tx.settle([{ id: 'y', ...dead }], NOW_US + 3);
+      });
+      expect(await run((tx) => tx.countSuppressed('ops', NOW_US, NOW_US + 3))).toEqual([
+        { reason: 'silenced', count: 2 },
+        { reason: 'too_old', count: 1 },
+      ]);
+      expect(await run((tx) => tx.countDead('ops', NOW_US, NOW_US + 2))).toBe(1);
+      expect(await run((tx) => tx.countDead('ops', NOW_US, NOW_US + 3))).toBe(2);
+    });
+  });
+}
