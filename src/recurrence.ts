@@ -3,9 +3,9 @@
  * instant; from that follows whether a window is open. An hour that a change of the clock skips opens nothing, one
  * that it repeats opens twice.
  */
-import { createTask, type ScheduledTask } from 'node-cron';
+import type { ScheduledTask } from 'node-cron';
 import type { Recurrence, Recurrences } from './alerts/silence.ts';
-import { isTimezone } from './instant.ts';
+import { cronProblem, cronTask } from './cron.ts';
 
 const MINUTE_MS = 60_000;
 /** Finding the last opening walks over the minutes of one duration: 0.1 s for this one. */
@@ -28,7 +28,7 @@ export function createRecurrences(): Recurrences {
     const found = known.get(key);
     if (found) return found;
     if (known.size >= MAX_KNOWN) known.clear();
-    const made = { task: taskOf(cron, timezone), checkedTo: Number.NEGATIVE_INFINITY, openedAt: -1 };
+    const made = { task: cronTask(cron, timezone), checkedTo: Number.NEGATIVE_INFINITY, openedAt: -1 };
     known.set(key, made);
     return made;
   }
@@ -55,25 +55,8 @@ export function createRecurrences(): Recurrences {
 }
 
 function problem({ cron, timezone, durationMs }: Recurrence): string | undefined {
-  if (!isTimezone(timezone)) {
-    return `${JSON.stringify(timezone)} is not a time zone such as Europe/Amsterdam or UTC`;
-  }
-  if (cron.trim().split(/\s+/).length !== 5) {
-    return 'the cron expression must have five fields: minute, hour, day of month, month, day of week';
-  }
-  try {
-    taskOf(cron, timezone);
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return `the cron expression ${JSON.stringify(cron)} is not valid: ${why}`;
-  }
+  const mistake = cronProblem(cron, timezone);
+  if (mistake) return mistake;
   const isInBounds = durationMs >= MINUTE_MS && durationMs <= LONGEST_MS;
   return isInBounds ? undefined : 'the duration must be at least 1m and not longer than 7d';
-}
-
-/** A task that is never started: it only knows its expression. The library must not keep it in its list. */
-function taskOf(cron: string, timezone: string): ScheduledTask {
-  const task = createTask(cron, () => {}, { timezone });
-  task.destroy();
-  return task;
 }

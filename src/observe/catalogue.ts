@@ -216,6 +216,18 @@ export const METRICS = {
     help: 'Messages that were sent with a built-in text, because a template failed.',
     labels: ['receiver', 'integration'],
   },
+  heartbeatSent: {
+    type: 'counter',
+    name: 'nestwatch_heartbeat_sent_total',
+    help: 'Calls that the outside watchdog accepted.',
+    labels: [],
+  },
+  heartbeatLastSuccess: {
+    type: 'gauge',
+    name: 'nestwatch_heartbeat_last_success_timestamp_seconds',
+    help: 'When the outside watchdog last accepted a call; 0 for never.',
+    labels: [],
+  },
   reloadSuccessful: {
     type: 'gauge',
     name: 'nestwatch_config_last_reload_successful',

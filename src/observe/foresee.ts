@@ -1,9 +1,10 @@
 /** The series that are known before anything has happened: they stand at 0, so that a first increase is seen as one. */
 import { FEEDS, type Feed } from '../alerts/event.ts';
 import { SUPPRESSION_REASONS } from '../alerts/suppression.ts';
+import type { Clock } from '../clock.ts';
 import type { FailureReason } from '../report.ts';
 import { METRICS } from './catalogue.ts';
-import type { Instruments, MetricsOptions } from './metrics.ts';
+import type { Instruments } from './instruments.ts';
 
 /** Types of events that the service is known to bring. */
 export const EVENT_TYPES: Readonly<Record<Feed, readonly string[]>> = {
@@ -45,8 +46,23 @@ const BOUNDED = [
   'notificationsSuppressed',
 ] as const;
 
+/** What is known of the metrics before anything has happened. */
+export interface Foreseen {
+  readonly version: string;
+  readonly revision: string;
+  readonly nodeVersion: string;
+  readonly clock: Clock;
+  readonly regions: readonly string[];
+  /** Ids of the operations that the watch calls. */
+  readonly operations: readonly string[];
+  readonly receivers: readonly {
+    readonly name: string;
+    readonly integrations: readonly { readonly kind: string }[];
+  }[];
+}
+
 /** A rate limit of 0 would be a statement: it comes with its first report. */
-export function foresee(metrics: Instruments, options: MetricsOptions): void {
+export function foresee(metrics: Instruments, options: Foreseen): void {
   const { version, revision, nodeVersion, clock } = options;
   metrics.buildInfo.set({ version, revision, node_version: nodeVersion }, 1);
   metrics.reloadSuccessful.set(1);

@@ -70,6 +70,8 @@ function fields(data: Readonly<Record<string, unknown>>): Record<string, unknown
 function createLogReport(log: Readonly<Record<LogLevel, LogLine>>, clock: Clock): Report {
   const pass = createFloodGate(clock);
   const healths = new Map<string, string>();
+  /** Why it was not accepted the last time; empty when it was. */
+  let heartbeat: string | undefined;
 
   /** A line that may come often: at most once a minute for each `kind`. */
   function seldom(
@@ -153,6 +155,15 @@ function createLogReport(log: Readonly<Record<LogLevel, LogLine>>, clock: Clock)
       else if (outcome === 'suppressed') seldom(kind, 'warn', 'A delivery was left out', data);
       else if (outcome === 'dead') seldom(kind, 'error', 'A delivery was given up', data);
       else seldom(kind, 'warn', 'A delivery failed and is tried again', data);
+    },
+    heartbeat({ outcome, reason }) {
+      const state = outcome === 'sent' ? '' : `${outcome}: ${reason}`;
+      const before = heartbeat;
+      heartbeat = state;
+      if (state === before) return;
+      if (outcome === 'silent') log.warn('The heartbeat stays out', { reason });
+      else if (outcome === 'failed') log.warn('The heartbeat was not accepted', { reason });
+      else log.info('The heartbeat is sent', {});
     },
     config_reload({ success, atUs }) {
       if (success) log.info('The configuration was read', { at: formatInstant(atUs) });

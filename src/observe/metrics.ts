@@ -2,29 +2,18 @@
  * What Prometheus sees. Labels are closed sets or ids, so that no text of the service can make series without
  * bound; every series that can be foreseen stands at 0 from the start, so that its first increase is seen as one.
  */
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { collectDefaultMetrics, type Gauge, Registry } from 'prom-client';
 import type { Feed } from '../alerts/event.ts';
 import { SUPPRESSION_REASONS } from '../alerts/suppression.ts';
-import type { Clock } from '../clock.ts';
 import { codeOf } from '../errors.ts';
 import type { Happening, Report } from '../report.ts';
 import { createBirdSeries } from './bird-series.ts';
 import { METRICS } from './catalogue.ts';
-import { EVENT_TYPES, foresee } from './foresee.ts';
+import { EVENT_TYPES, type Foreseen, foresee } from './foresee.ts';
+import { createInstruments, type Instruments } from './instruments.ts';
 import { createLabelGuard } from './label-guard.ts';
 
-export interface MetricsOptions {
-  readonly version: string;
-  readonly revision: string;
-  readonly nodeVersion: string;
-  readonly clock: Clock;
-  readonly regions: readonly string[];
-  /** Ids of the operations that the watch calls. */
-  readonly operations: readonly string[];
-  readonly receivers: readonly {
-    readonly name: string;
-    readonly integrations: readonly { readonly kind: string }[];
-  }[];
+export interface MetricsOptions extends Foreseen {
   /** Asked at each scrape for what only the store and the stages know; when it fails, so does the scrape. */
   readonly collect: () => Promise<Collected>;
   /** Adds the figures of the process under the names that every Node program gives them. */
@@ -166,6 +155,11 @@ export function createMetrics(options: MetricsOptions): Metrics {
     template_failed({ receiver, integration }) {
       metrics.templatesFailed.inc({ receiver, integration });
     },
+    heartbeat({ outcome, atUs }) {
+      if (outcome !== 'sent') return;
+      metrics.heartbeatSent.inc();
+      metrics.heartbeatLastSuccess.set(atUs / 1e6);
+    },
     config_reload({ success, atUs }) {
       metrics.reloadSuccessful.set(success ? 1 : 0);
       if (success) metrics.reloadTime.set(atUs / 1e6);
@@ -245,23 +239,6 @@ function createSnapshot<L extends string>(gauge: Gauge<L>) {
       gauge.set(labels, value);
     }
   };
-}
-
-type Definition = (typeof METRICS)[keyof typeof METRICS];
-type InstrumentOf<D extends Definition> = D['type'] extends 'counter'
-  ? Counter<D['labels'][number]>
-  : D['type'] extends 'gauge'
-    ? Gauge<D['labels'][number]>
-    : Histogram<D['labels'][number]>;
-export type Instruments = { readonly [K in keyof typeof METRICS]: InstrumentOf<(typeof METRICS)[K]> };
-
-function createInstruments(registry: Registry): Instruments {
-  const kinds = { counter: Counter, gauge: Gauge, histogram: Histogram };
-  const made = Object.entries(METRICS).map(([key, { type, labels, ...rest }]) => {
-    const settings = { ...rest, labelNames: labels, registers: [registry] };
-    return [key, new kinds[type](settings as never)];
-  });
-  return Object.fromEntries(made);
 }
 
 /** Durations come from clocks that may step back; a metric takes no negative ones. */

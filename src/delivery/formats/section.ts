@@ -1,0 +1,43 @@
+import { escapeHtml } from './encode.ts';
+
+/** A titled list in a message: of a digest, which has several. Clean and capped, not escaped. */
+export interface Section {
+  readonly title: string;
+  readonly rows: readonly Row[];
+  /** Rows that are counted but not listed. */
+  readonly more: number;
+}
+
+export interface Row {
+  /** What stands in front: a count, a duration, a region. */
+  readonly lead: string;
+  readonly what: string;
+  /** Empty for nothing. */
+  readonly note: string;
+}
+
+export const MAX_SECTIONS = 12;
+
+export function sectionText({ title, rows, more }: Section): string {
+  const width = Math.max(0, ...rows.map(({ lead }) => lead.length));
+  const lines = rows.map(
+    ({ lead, what, note }) => `  ${lead.padEnd(width)}  ${what}${note ? ` (${note})` : ''}`,
+  );
+  return [`${title}:`, ...lines, ...(more > 0 ? [`  … and ${more} more`] : []), ''].join('\n');
+}
+
+export function sectionHtml({ title, rows, more }: Section): string {
+  const lines = rows.map(
+    ({ lead, what, note }) =>
+      `<tr><td class="quiet" style="padding:2px 12px 2px 0;color:#475467;vertical-align:top;white-space:nowrap">${escapeHtml(lead)}</td>` +
+      `<td style="padding:2px 0;width:100%;overflow-wrap:anywhere;word-break:break-word">${escapeHtml(what)}` +
+      `${note ? ` <span class="quiet" style="color:#475467">· ${escapeHtml(note)}</span>` : ''}</td></tr>`,
+  );
+  return [
+    `<h2 class="quiet" style="margin:18px 0 6px;font-size:13px;font-weight:600;color:#475467">${escapeHtml(title)}</h2>`,
+    '<table role="presentation" cellpadding="0" cellspacing="0" style="border-collapse:collapse;width:100%">',
+    ...lines,
+    '</table>',
+    ...(more > 0 ? [`<p class="quiet" style="margin:4px 0 0;color:#475467">… and ${more} more</p>`] : []),
+  ].join('\n');
+}

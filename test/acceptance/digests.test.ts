@@ -1,0 +1,225 @@
+/** Digests as people receive them, and the heartbeat as an outside watchdog does, over the whole daemon. */
+import { describe, expect, test } from 'vitest';
+import type { Config, DigestConfig } from '../../src/config/config.ts';
+import { digestSubject, digestView } from '../../src/delivery/formats/digest-view.ts';
+import { emailText } from '../../src/delivery/formats/email-text.ts';
+import { secret } from '../../src/secret.ts';
+import { openStage, type Stage, type StageOptions } from './stage.ts';
+
+/** The stage begins on Thursday, 2 July 2026 at 12:00 UTC. */
+const HOURLY: DigestConfig = {
+  name: 'hourly',
+  cron: '0 * * * *',
+  timezone: 'UTC',
+  receiver: 'ops',
+  skipEmpty: false,
+};
+
+interface Cast {
+  readonly nestId: string;
+  readonly translate: string;
+  readonly contracts: string;
+}
+
+async function withBirds(
+  options: StageOptions,
+  story: (stage: Stage, cast: Cast) => Promise<void>,
+): Promise<void> {
+  let cast: Cast | undefined;
+  const stage = await openStage({
+    regions: ['eu'],
+    ...options,
+    before(world) {
+      const { id: nestId } = world.addNest({ name: 'Marketing' });
+      const bird = (name: string) => world.addBird(nestId, { name, triggerType: 'event' }).id;
+      cast = { nestId, translate: bird('Translate blog'), contracts: bird('Contracts') };
+    },
+  });
+  try {
+    await story(stage, cast!);
+  } finally {
+    await stage.close();
+  }
+}
+
+const fails = ({ worlds }: Stage, birdId: string, errorMessages = 'quota of 1000 words exceeded') =>
+  void worlds.eu!.startFlight(birdId, { endsAs: 'failed', fliesForMs: 20_000, errorMessages });
+const succeeds = ({ worlds }: Stage, birdId: string, fliesForMs = 5_000) =>
+  void worlds.eu!.startFlight(birdId, { endsAs: 'succeeded', fliesForMs });
+const timesOf = (stage: Stage) =>
+  stage.digests.map(({ receivedAtUs }) => new Date(receivedAtUs / 1000).toISOString().slice(11, 16));
+const last = (stage: Stage) => stage.digests.at(-1)!.notification.digest;
+const textOf = (stage: Stage) =>
+  emailText(digestView(stage.digests.at(-1)!.notification, 'http://n.example'));
+
+describe('a digest', () => {
+  test('comes at its instant and tells what happened since the last one, each Flight once', async () => {
+    await withBirds({ digests: [HOURLY] }, async (stage, { translate, contracts }) => {
+      await stage.minutesPass(10);
+      fails(stage, translate);
+      fails(stage, translate, 'quota of 2000 words exceeded');
+      fails(stage, contracts, 'timed out');
+      await stage.minutesPass(20);
+      succeeds(stage, translate);
+      await stage.minutesPass(29);
+      expect(stage.digests).toEqual([]);
+      await stage.minutesPass(2);
+      expect(timesOf(stage)).toEqual(['13:00']);
+      expect(last(stage).flights).toMatchObject({
+        failed: 3,
+        succeeded: 1,
+        birdsFailing: 2,
+        nestsFailing: 1,
+        birds: [
+          { region: 'eu', nest: 'Marketing', bird: 'Translate blog', failed: 2, succeeded: 1 },
+          { bird: 'Contracts', failed: 1, succeeded: 0 },
+        ],
+        causes: [
+          { error: 'quota of # words exceeded', failed: 2, birds: 1 },
+          { error: 'timed out', failed: 1, birds: 1 },
+        ],
+      });
+      expect(last(stage)).toMatchObject({ openTotal: 1, recovered: { alerts: 1 } });
+      expect(last(stage).recovered.meanUs).toBeGreaterThan(15 * 60e6);
+      expect(digestSubject(stage.digests[0]!.notification)).toBe(
+        '[nestwatch] Digest hourly: 3 Flights failed, 1 alert open',
+      );
+      await stage.minutesPass(60);
+      expect(timesOf(stage)).toEqual(['13:00', '14:00']);
+      expect(last(stage)).toMatchObject({ flights: { failed: 0, succeeded: 0 }, openTotal: 1 });
+      expect(last(stage).fromUs).toBe(stage.digests[0]!.notification.digest.toUs);
+    });
+  });
+
+  test('has the period of its expression at first, and the webhook gets no alerts with it', async () => {
+    const daily = { ...HOURLY, name: 'daily', cron: '30 14 * * *', timezone: 'Europe/Amsterdam' };
+    await withBirds({ digests: [daily] }, async (stage) => {
+      await stage.minutesPass(31);
+      expect(timesOf(stage)).toEqual(['12:30']);
+      expect(last(stage).toUs - last(stage).fromUs).toBe(86_400e6);
+      const [body] = stage.told() as unknown as { alerts: unknown[]; digest: { name: string } }[];
+      expect(body).toMatchObject({
+        status: 'resolved',
+        alerts: [],
+        digest: { name: 'daily', flights_failed: 0 },
+      });
+    });
+  });
+
+  test('that was due while nestwatch was down comes once, when what happened has been read', async () => {
+    await withBirds({ digests: [HOURLY] }, async (stage, { translate }) => {
+      await stage.minutesPass(30);
+      await stage.restart(async () => {
+        fails(stage, translate);
+        await stage.minutesPass(200);
+      });
+      await stage.minutesPass(3);
+      expect(stage.digests).toEqual([]);
+      await stage.minutesPass(5);
+      expect(stage.digests).toHaveLength(1);
+      expect(last(stage).flights.failed).toBe(1);
+      expect(last(stage).toUs - last(stage).fromUs).toBeGreaterThan(3 * 3600e6);
+      await stage.minutesPass(60);
+      expect(stage.digests).toHaveLength(2);
+      expect(last(stage).flights.failed).toBe(0);
+    });
+  });
+
+  test('is not told twice by a restart', async () => {
+    await withBirds({ digests: [HOURLY] }, async (stage) => {
+      await stage.minutesPass(60);
+      await stage.restart();
+      await stage.minutesPass(30);
+      expect(timesOf(stage)).toEqual(['13:00']);
+    });
+  });
+
+  test('does not wait for the old time when our clock is set back', async () => {
+    await withBirds({ digests: [HOURLY] }, async (stage, { translate }) => {
+      await stage.minutesPass(61);
+      stage.ourClockSteps(-86_400);
+      fails(stage, translate);
+      await stage.minutesPass(61);
+      expect(timesOf(stage)).toEqual(['13:00', '14:00']);
+      expect(last(stage).toUs).toBe(stage.digests[0]!.notification.digest.toUs + 3600e6 - 86_400e6);
+    });
+  });
+
+  test('may be left out where nothing happened, and only there', async () => {
+    await withBirds({ digests: [{ ...HOURLY, skipEmpty: true }] }, async (stage, { translate }) => {
+      succeeds(stage, translate);
+      await stage.minutesPass(61);
+      expect(stage.digests).toEqual([]);
+      fails(stage, translate);
+      await stage.minutesPass(60);
+      expect(last(stage)).toMatchObject({ flights: { failed: 1, succeeded: 0 } });
+      expect(timesOf(stage)).toEqual(['14:00']);
+    });
+  });
+
+  test('tells of lost connections, deactivated Birds, slow ones and a region that was down', async () => {
+    await withBirds({ digests: [HOURLY] }, async (stage, { nestId, translate, contracts }) => {
+      const world = stage.worlds.eu!;
+      for (let count = 0; count < 6; count += 1) succeeds(stage, translate, 300_000 + count * 60_000);
+      const lost = { nestId, entityId: '118', entityName: 'Phrase TMS', wording: 'old' as const };
+      world.disconnectConnection({ ...lost, exhausted: true });
+      for (let count = 0; count < 5; count += 1) {
+        world.eventError(contracts);
+        await stage.minutesPass(1);
+      }
+      await stage.minutesPass(15);
+      world.goDown('503');
+      await stage.minutesPass(20);
+      world.comeUp();
+      await stage.minutesPass(30);
+      const digest = last(stage);
+      expect(digest.connectionsLost.map(({ labels }) => labels.entity_name)).toEqual(['Phrase TMS']);
+      expect(digest.deactivated.map(({ labels }) => labels.bird)).toEqual(['Contracts']);
+      expect(digest.flights.slowest).toMatchObject([{ bird: 'Translate blog', beforeUs: null }]);
+      expect(Math.abs(digest.flights.slowest[0]!.p95Us / 600e6 - 1)).toBeLessThan(0.05);
+      expect(digest.watch).toMatchObject([
+        { region: 'eu', impaired: [{ alertname: 'RegionDown', isOpen: false }] },
+      ]);
+      expect(textOf(stage)).toContain('Region down for ');
+    });
+  });
+});
+
+describe('the heartbeat', () => {
+  const heartbeat: NonNullable<Config['heartbeat']> = {
+    url: secret('https://hc.example/ping/x'),
+    intervalMs: 60_000,
+  };
+  const outcomes = ({ happenings }: Stage) =>
+    happenings.flatMap((one) => (one.what === 'heartbeat' ? [`${one.outcome} ${one.reason}`.trim()] : []));
+
+  test('beats while every region is fresh', async () => {
+    await withBirds({ heartbeat }, async (stage) => {
+      await stage.minutesPass(10);
+      expect(stage.beats).toHaveLength(10);
+      expect(outcomes(stage).slice(0, 2)).toEqual(['silent region eu has not been read yet', 'sent']);
+    });
+  });
+
+  test('stays out while a region is down, and comes back with it', async () => {
+    await withBirds({ heartbeat, regions: ['eu', 'us'] }, async (stage) => {
+      await stage.minutesPass(10);
+      stage.worlds.us!.goDown('503');
+      await stage.minutesPass(5);
+      const before = stage.beats.length;
+      await stage.minutesPass(10);
+      expect(stage.beats).toHaveLength(before);
+      expect(outcomes(stage).at(-1)).toBe('silent region us does not answer');
+      stage.worlds.us!.comeUp();
+      await stage.minutesPass(10);
+      expect(stage.beats.length).toBeGreaterThan(before + 5);
+    });
+  });
+
+  test('says that the watchdog refused it', async () => {
+    await withBirds({ heartbeat, watchdog: () => 404 }, async (stage) => {
+      await stage.minutesPass(2);
+      expect(outcomes(stage).at(-1)).toBe('failed it answered 404');
+    });
+  });
+});

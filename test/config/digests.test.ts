@@ -1,0 +1,97 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
+import { describe, expect, test } from 'vitest';
+import { load, problemsOf, REGION, type Surroundings } from './load.ts';
+
+/** The digest stands on the fifth line. */
+const digest = (settings: string, more = '') =>
+  `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops }]\ndigests:\n  - ${settings}${more}`;
+const GOOD = '{ name: daily, cron: "0 8 * * 1-5", receiver: ops }';
+
+describe('digests and the heartbeat', () => {
+  test('have their defaults', () => {
+    const config = load(`${digest(GOOD)}\nheartbeat: { url: https://hc.example/ping }`);
+    expect(config.digests).toEqual([
+      { name: 'daily', cron: '0 8 * * 1-5', timezone: 'UTC', receiver: 'ops', skipEmpty: false },
+    ]);
+    expect(config.heartbeat?.intervalMs).toBe(60_000);
+    expect(config.heartbeat?.url.reveal()).toBe('https://hc.example/ping');
+    expect(JSON.stringify(config.heartbeat)).not.toContain('hc.example');
+  });
+
+  test('take everything', () => {
+    const config = load(
+      `${digest('{ name: d, cron: "0 8 * * *", timezone: Europe/Amsterdam, receiver: ops, skip_empty: true }')}\nheartbeat: { url_file: /u, interval: 30s }`,
+      { files: { '/u': 'https://hc.example/secret\n' } },
+    );
+    expect(config.digests[0]).toMatchObject({ timezone: 'Europe/Amsterdam', skipEmpty: true });
+    expect(config.heartbeat).toMatchObject({ intervalMs: 30_000 });
+    expect(config.heartbeat?.url.reveal()).toBe('https://hc.example/secret');
+  });
+
+  const cases: readonly (readonly [string, string, readonly string[], Surroundings?])[] = [
+    [
+      'an empty digest',
+      digest('{}'),
+      [
+        '5:5: digests[0].name: is missing',
+        '5:5: digests[0].cron: is missing',
+        '5:5: digests[0].receiver: is missing',
+      ],
+    ],
+    [
+      'a receiver that is not there',
+      digest('{ name: daily, cron: "0 8 * * *", receiver: op }'),
+      ['5:49: digests[0].receiver: no receiver has the name "op"; did you mean ops?'],
+    ],
+    [
+      'two digests of one name',
+      digest(GOOD, `\n  - ${GOOD}`),
+      ['6:13: digests[1].name: another digest has this name already'],
+    ],
+    [
+      'a cron expression with seconds',
+      digest('{ name: daily, cron: "0 0 8 * * *", receiver: ops }'),
+      [
+        '5:26: digests[0].cron: the cron expression must have five fields: minute, hour, day of month, month, day of week',
+      ],
+    ],
+    [
+      'a time zone that is none',
+      digest('{ name: daily, cron: "0 8 * * *", timezone: "+02:00", receiver: ops }'),
+      ['5:49: digests[0].timezone: "+02:00" is not a time zone such as Europe/Amsterdam or UTC'],
+    ],
+    [
+      'a cron expression from the environment, which is not shown',
+      digest('{ name: daily, cron: "${WHEN}", receiver: ops }'),
+      ['5:26: digests[0].cron: is not a valid cron expression (it comes from the environment)'],
+      { environment: { WHEN: '61 8 * * *' } },
+    ],
+    ['digests that are no list', `${REGION}digests: { name: d }`, ['2:10: digests: must be a list']],
+    [
+      'a heartbeat without an address',
+      `${REGION}heartbeat: { interval: 1m }`,
+      ['2:1: heartbeat.url: is missing: give `url` or `url_file`'],
+    ],
+    [
+      'a heartbeat to a file',
+      `${REGION}heartbeat: { url: "file:///x" }`,
+      ['2:19: heartbeat.url: must be a URL that begins with http:// or https://'],
+    ],
+    [
+      'a heartbeat too often',
+      `${REGION}heartbeat: { url: "https://h.example", interval: 10ms }`,
+      ['2:50: heartbeat.interval: must be at least 1s'],
+    ],
+  ];
+  for (const [name, text, problems, surroundings] of cases) {
+    test(name, () => {
+      expect(problemsOf(text, surroundings)).toEqual(problems);
+    });
+  }
+
+  test('names what is wrong with a cron expression', () => {
+    expect(problemsOf(digest('{ name: daily, cron: "61 8 * * *", receiver: ops }'))).toEqual([
+      expect.stringMatching(/^5:26: digests\[0\]\.cron: the cron expression "61 8 \* \* \*" is not valid: /),
+    ]);
+  });
+});
