@@ -2,7 +2,8 @@ import { hash64 } from '../alerts/fingerprint.ts';
 import type { Notification } from '../alerts/group.ts';
 import type { Integration, Receiver } from '../config/config.ts';
 import type { Happening } from '../report.ts';
-import type { ClaimedDelivery, Transaction } from '../store/store.ts';
+import type { ClaimedDelivery } from '../store/record.ts';
+import type { Transaction } from '../store/store.ts';
 import { newDelivery } from './queueing.ts';
 import { NOTHING, type Step } from './step.ts';
 

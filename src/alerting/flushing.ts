@@ -17,14 +17,16 @@ import { groupKey, isAside, type Route, routeAt } from '../alerts/route.ts';
 import type { Recurrences } from '../alerts/silence.ts';
 import type { Config } from '../config/config.ts';
 import type { Happening } from '../report.ts';
+import { loadMuting, type MutingConfig } from '../store/load-muting.ts';
 import type { Transaction } from '../store/store.ts';
 import { flushSummary, goOn } from './catching-up.ts';
-import { keepMuted, loadMuting, type MutingConfig } from './muting.ts';
+import { keepMuted } from './muting.ts';
 import { NOTHING, type Step } from './step.ts';
 import { tell } from './telling.ts';
 
-/** Groups flushed in one transaction. */
-const BATCH = 50;
+/** Groups flushed in one transaction, and alerts after which no other group is begun in it. */
+const BATCH = 200;
+const BATCH_ALERTS = 1_000;
 
 /** How long a resolved alert that was told everywhere can still be seen. */
 const SETTLED_FOR_US = 3_600_000_000;
@@ -41,13 +43,18 @@ export async function flushDue(
     everyGroup ? Number.MAX_SAFE_INTEGER : BATCH,
   );
   if (due.length === 0) return NOTHING;
+  let done = 0;
+  let alerts = 0;
   let queued = 0;
   const happenings: Happening[] = [];
   const muting = await loadMuting(tx, config, recurrences, nowUs);
   for (const group of due) {
+    if (alerts >= BATCH_ALERTS && !everyGroup) break;
+    done += 1;
     // A hurry does not change what these wait for.
     if (isTimed(group.key) && group.nextFlushAtUs > nowUs) continue;
     const stored = await withoutSettled(tx, await tx.groupMembers(group.key), nowUs);
+    alerts += stored.length;
     const { standings, route } = await present(tx, config.route, group, stored);
     if (standings.length === 0 || (!route && isAside(group.key))) {
       await tx.deleteGroups([group.key]);
@@ -77,7 +84,7 @@ export async function flushDue(
     if (told.isOver) await tx.deleteGroupMembers(open.map(({ member }) => member));
     else await tx.putGroupMembers(told.members);
   }
-  return { done: everyGroup ? 0 : due.length, queued, happenings };
+  return { done: everyGroup ? 0 : done, queued, happenings };
 }
 
 /** What a flush decides on: the members that count, and the route; without one in the present configuration. */

@@ -1,6 +1,7 @@
 import { hash64 } from '../alerts/fingerprint.ts';
 import type { Receiver } from '../config/config.ts';
-import type { Delivery, Transaction } from '../store/store.ts';
+import type { Delivery } from '../store/record.ts';
+import type { Transaction } from '../store/store.ts';
 import { NOTHING, type Step } from './step.ts';
 
 /** Events in one forwarded batch (CloudEvents batches of up to 100). */

@@ -1,28 +1,12 @@
 import type { Alert } from '../alerts/alert.ts';
 import type { Group, Standing } from '../alerts/group.ts';
-import { sourceNames } from '../alerts/inhibit.ts';
-import { createMuting, type Muting } from '../alerts/muting.ts';
+import type { Muting } from '../alerts/muting.ts';
 import type { Route } from '../alerts/route.ts';
-import { isAcknowledgementOver, type Recurrences } from '../alerts/silence.ts';
+import { isAcknowledgementOver } from '../alerts/silence.ts';
 import { ended } from '../alerts/silence-change.ts';
 import { type Withheld, withhold } from '../alerts/withhold.ts';
-import type { Config } from '../config/config.ts';
 import type { Happening } from '../report.ts';
 import type { Transaction } from '../store/store.ts';
-
-export type MutingConfig = Pick<Config, 'inhibitRules' | 'timeIntervals'>;
-
-/** Who is not told now, from what the store holds. */
-export async function loadMuting(
-  tx: Transaction,
-  { inhibitRules, timeIntervals }: MutingConfig,
-  recurrences: Recurrences,
-  nowUs: number,
-): Promise<Muting> {
-  const silences = await tx.silences(nowUs);
-  const firing = await tx.firingLabels(sourceNames(inhibitRules));
-  return createMuting({ silences, inhibitRules, firing, timeIntervals, recurrences, nowUs });
-}
 
 /** Keeps what a flush must not tell; the rest is told. What is never told is written with the reason. */
 export async function keepMuted(

@@ -13,7 +13,8 @@ import * as flightStuck from '../alerts/kinds/flight-stuck.ts';
 import { placeLabels } from '../alerts/labels.ts';
 import type { Rule } from '../alerts/rule.ts';
 import type { Clock } from '../clock.ts';
-import type { BirdToJudge, FlightToJudge, Transaction } from '../store/store.ts';
+import type { BirdToJudge, FlightToJudge } from '../store/record.ts';
+import type { Transaction } from '../store/store.ts';
 import { alertHappenings, NOTHING, type Step } from './step.ts';
 
 export interface OverdueOptions {

@@ -13,12 +13,14 @@ import {
   type Listed,
   MAX_ALERTS,
   MAX_EVENTS,
+  type NotifiedAlert,
   notificationOf,
 } from '../alerts/group.ts';
 import { partsOf } from '../alerts/part.ts';
 import { summaryWords } from '../alerts/summary.ts';
 import type { EmailIntegration, Integration, Receiver } from '../config/config.ts';
-import type { Delivery, Transaction } from '../store/store.ts';
+import type { Delivery } from '../store/record.ts';
+import type { Transaction } from '../store/store.ts';
 
 /** A flush that tells something. */
 export type Tellable = Flush & { readonly reason: FlushReason };
@@ -27,6 +29,9 @@ export type Tellable = Flush & { readonly reason: FlushReason };
 const IN_PARTS: ReadonlySet<string> = new Set(['webhook', 'alertmanager']);
 /** Those that need the state of every alert also from a summary, which else is one message. */
 const STATES_IN_PARTS: ReadonlySet<string> = new Set(['alertmanager']);
+
+/** Flights of which the ends are shown. */
+const LAST_FLIGHTS = 10;
 
 /** A receiver's fallback gets what was not accepted for this long, if it did not fail often enough before. */
 const FALLBACK_AFTER_US = 300_000_000;
@@ -44,8 +49,10 @@ export async function queueDeliveries(
     if (to.length === 0 || what.listed.length === 0) return;
     const said = [...(what.summary ? summaryWords(what.summary) : []), ...notices];
     const events = what.summary ? new Map() : await eventsOf(tx, what.listed);
+    const plain = notificationOf(what, events, id);
     const notification = {
-      ...notificationOf(what, events, id),
+      ...plain,
+      alerts: await withHistory(tx, plain.alerts),
       ...(said.length > 0 && { notices: said }),
       ...(what.summary && { summary: what.summary }),
       ...extra.notification,
@@ -204,6 +211,18 @@ function forMembers(
   if (to.length > 0) return [ownId, what, [place], { notification, covers }];
   const delivery = { state: 'suppressed', settledAtUs: nowUs, lastError } as const;
   return [ownId, what, [place], { notification, covers, delivery, isUntold: true }];
+}
+
+/** How the Bird's last Flights ended, where one alert is told by itself: among many it would only be noise. */
+async function withHistory(
+  tx: Transaction,
+  alerts: readonly NotifiedAlert[],
+): Promise<readonly NotifiedAlert[]> {
+  const [{ bird_id: birdId, region = '' } = {}, ...others] = alerts.map(({ labels }) => labels);
+  if (!birdId || others.some((labels) => labels.bird_id !== birdId || labels.region !== region))
+    return alerts;
+  const history = await tx.lastOutcomes(region, birdId, LAST_FLIGHTS);
+  return history.length === 0 ? alerts : alerts.map((alert) => ({ ...alert, history }));
 }
 
 /** The events to list of each alert, newest first. */

@@ -2,17 +2,21 @@
  * Tells what a flush decided: to its receiver, unless that one's cap holds it back; alerts about a receiver that
  * accepts nothing also to those who can be reached; and later to the second receiver, where the route escalates.
  */
-import { escalate, heldBackGroup, heldBackKey, isHeldBack } from '../alerts/aside.ts';
-import { admission } from '../alerts/cap.ts';
+import { escalate, heldBackGroup, heldBackKey, isEscalation, isHeldBack } from '../alerts/aside.ts';
+import { admission, afterStormUs } from '../alerts/cap.ts';
 import { isCatchingUp } from '../alerts/catching-up.ts';
 import { hash64 } from '../alerts/fingerprint.ts';
 import { type Flush, type Group, type GroupMember, HAS_LEFT, type Standing } from '../alerts/group.ts';
+import { duration } from '../alerts/labels.ts';
 import type { Route } from '../alerts/route.ts';
 import type { Suppression } from '../alerts/suppression.ts';
 import type { Config, Receiver } from '../config/config.ts';
 import type { Happening } from '../report.ts';
 import type { Transaction } from '../store/store.ts';
+import { passOn } from './held-back.ts';
 import { narrowed, queueDeliveries, type Tellable } from './queueing.ts';
+
+const ESCALATED = 'Nobody has acknowledged this yet, so you are told as well.';
 
 export interface Told {
   readonly queued: number;
@@ -51,7 +55,9 @@ export async function tell(
   }
   const tellable: Tellable = { ...flushed, reason };
   const receiver = config.receivers.find((one) => one.name === route.receiver);
-  const { freeAtUs, notices } = await admit(tx, receiver, group, nowUs);
+  const { freeAtUs, notices: heldBack } = await admit(tx, receiver, group, nowUs);
+  const isEscalated = isEscalation(group.key) && flushed.firingTotal > 0;
+  const notices = [...(isEscalated ? [ESCALATED] : []), ...heldBack];
   if (freeAtUs !== null && (isOver || isCatchingUp(group.key))) {
     const later = { ...group, nextFlushAtUs: freeAtUs };
     return { queued: 0, happenings: [], group: later, members: [], isOver: false };
@@ -62,6 +68,7 @@ export async function tell(
     return { queued: 0, happenings: [{ what: 'suppressed', reason: 'receiver_cap', count: 1 }], ...after };
   }
 
+  if (isOver) await passOn(tx, route.receiver, flushed.members);
   const happenings: Happening[] = [];
   let queued = 0;
   if (!receiver?.integrations.length) {
@@ -96,20 +103,27 @@ async function admit(
   group: Group,
   nowUs: number,
 ): Promise<{ freeAtUs: number | null; notices: readonly string[] }> {
-  const max = receiver?.maxNotificationsPerHour;
-  if (!receiver || max === undefined) return { freeAtUs: null, notices: [] };
+  const { maxNotificationsPerHour: max, foldStormsMs: foldMs } = receiver ?? {};
+  if (!receiver || (max === undefined && foldMs === undefined)) return { freeAtUs: null, notices: [] };
   const pace = await tx.receiverPace(receiver.name);
-  const { recentUs, freeAtUs } = admission(pace.toldAtUs, max, nowUs);
+  const { recentUs, freeAtUs: cappedUs } = admission(pace.toldAtUs, max ?? Number.POSITIVE_INFINITY, nowUs);
+  const stormUs = foldMs === undefined ? null : afterStormUs(recentUs, pace.foldedAtUs ?? 0, foldMs, nowUs);
+  const freeAtUs = cappedUs === null && stormUs === null ? null : Math.max(cappedUs ?? 0, stormUs ?? 0);
   if (freeAtUs !== null) {
     // A held-back group that has to wait once more is counted already.
     const heldBack = pace.heldBack + (isHeldBack(group.key) ? 0 : 1);
     await tx.putReceiverPace({ ...pace, toldAtUs: recentUs, heldBack });
     return { freeAtUs, notices: [] };
   }
-  await tx.putReceiverPace({ ...pace, toldAtUs: [...recentUs, nowUs], heldBack: 0 });
+  const folded = isHeldBack(group.key) && pace.heldBack > 1 ? { foldedAtUs: nowUs } : {};
+  await tx.putReceiverPace({ ...pace, ...folded, toldAtUs: [...recentUs, nowUs], heldBack: 0 });
   if (pace.heldBack === 0) return { freeAtUs: null, notices: [] };
   const what = pace.heldBack === 1 ? '1 notification was' : `${pace.heldBack} notifications were`;
-  return { freeAtUs: null, notices: [`${what} held back before this one: at most ${max} an hour are sent.`] };
+  const why =
+    foldMs === undefined
+      ? `at most ${max} an hour are sent`
+      : `what comes in a storm is told together, every ${duration(foldMs)}`;
+  return { freeAtUs: null, notices: [`${what} held back before this one: ${why}.`] };
 }
 
 /** Keeps what a flush would have told for one notification that tells it later with all else that is held back. */

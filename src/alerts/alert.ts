@@ -9,6 +9,13 @@ export type Labels = Readonly<Record<string, string>>;
  */
 export type AlertState = 'pending' | 'firing' | 'resolved';
 
+/**
+ * How an episode ended; the annotation `resolved_by` tells people. `over`: it was seen that it is no longer so.
+ * `quiet`: nothing more was heard of it. `superseded`: it has become worse, which another alert says. `moved`: it goes
+ * on under other labels. `gone`: what it was about is not there any more.
+ */
+export type Ending = 'over' | 'quiet' | 'superseded' | 'moved' | 'gone';
+
 /** One alert as the store keeps it: at most one per identity, from its first fact on. */
 export interface Alert {
   /**
@@ -29,6 +36,8 @@ export interface Alert {
   readonly startsAtUs: number;
   /** When it ended; 0 unless resolved. */
   readonly endsAtUs: number;
+  /** Of the last episode that ended; absent before the first. */
+  readonly ending?: Ending;
   readonly updatedAtUs: number;
   /** Events of this firing episode. Those of history raise an alert without being joined to it. */
   readonly eventsTotal: number;
@@ -63,6 +72,7 @@ export interface Damping {
   readonly held?: {
     readonly endsAtUs: number;
     readonly by: string;
+    readonly ending: Ending;
     readonly untilUs: number;
     /** The kind's own. */
     readonly dueAtUs: number | null;

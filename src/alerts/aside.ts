@@ -23,6 +23,10 @@ export function isTimed(groupKey: string): boolean {
   return groupKey.startsWith(ESCALATION) || isHeldBack(groupKey);
 }
 
+export function isEscalation(groupKey: string): boolean {
+  return groupKey.startsWith(ESCALATION);
+}
+
 export function isHeldBack(groupKey: string): boolean {
   return groupKey.startsWith(HELD_BACK);
 }

@@ -63,8 +63,8 @@ export function dampingTick(alert: Alert, context: DampingContext): Change | und
   const { nowUs, rule } = context;
   if (held && held.untilUs <= nowUs && isFirst(held.untilUs, held.dueAtUs)) {
     const annotations = { ...alert.annotations, resolved_by: held.by };
-    const { endsAtUs, dueAtUs } = held;
-    return over({ ...alert, annotations, endsAtUs, dueAtUs }, alert.damping, context);
+    const { endsAtUs, dueAtUs, ending } = held;
+    return over({ ...alert, annotations, endsAtUs, ending, dueAtUs }, alert.damping, context);
   }
   if (awaits && isFirst(forOverUs(awaits.sinceUs, rule), awaits.dueAtUs)) {
     return begin(alert, { alert: asKindSees(alert), events: [] }, context);
@@ -121,8 +121,8 @@ function end(alert: Alert, next: Alert, context: DampingContext): Change {
   const calmMs = damping.flapping ? (rule.flapping?.calmMs ?? 0) : 0;
   const untilUs = Math.min(next.endsAtUs, nowUs) + Math.max(rule.keepFiringForMs, calmMs) * 1000;
   if (atOnce || untilUs <= nowUs) return over(next, damping, context);
-  const { endsAtUs, dueAtUs, memory } = next;
-  const held = { endsAtUs, by: next.annotations.resolved_by ?? '', untilUs, dueAtUs };
+  const { endsAtUs, dueAtUs, memory, ending = 'over' } = next;
+  const held = { endsAtUs, by: next.annotations.resolved_by ?? '', ending, untilUs, dueAtUs };
   return unheard(
     { ...alert, memory, damping: { ...damping, held }, dueAtUs: earliest(untilUs, dueAtUs) },
     nowUs,
@@ -168,5 +168,5 @@ function flappingWords({ flapping }: Rule): string {
   if (flapping === null) return '';
   const { changes, withinMs, calmMs } = flapping;
   const often = `it changed ${changes} times or more within ${duration(withinMs)}`;
-  return `${often}, so it stays firing until it has been over for ${duration(calmMs)}`;
+  return `${often}, so it stays open until it has been over for ${duration(calmMs)}`;
 }

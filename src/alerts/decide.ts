@@ -128,8 +128,9 @@ function raise(
   if (change.alert.state === 'firing') {
     for (const sibling of siblings) {
       if (sibling.id === id) continue;
-      const by = `superseded: it is ${severity} now`;
-      const ended = resolve(asKindSees(sibling), change.alert.startsAtUs, by, nowUs);
+      const by = `it is ${severity} now`;
+      const { startsAtUs } = change.alert;
+      const ended = resolve(asKindSees(sibling), startsAtUs, by, nowUs, 'superseded');
       book.apply(dampen(sibling, ended, { rule, nowUs, atOnce: true }));
     }
   }
@@ -137,13 +138,15 @@ function raise(
 }
 
 /**
- * The identity of a subject's alerts. One that is true keeps the one that it began with: another set of rules, in
- * which its rule stands at another place, must not make it two.
+ * The identity of a subject's alerts. One that is true, or that its kind remembers something of, as while it waits to
+ * fire, keeps the one that it began with: another set of rules, in which its rule stands at another place, must not
+ * make it two.
  */
 function identityOf(kind: Kind, index: number, subject: string, scope: string, book: Book): string {
   const own = `${kind.alertname}/${index}/${subject}`;
   const lasting = book.inScope(scope, kind).flatMap((alert) => {
-    const [, place = '', ...rest] = asKindSees(alert).state === 'firing' ? alert.id.split('/') : [];
+    const isLasting = asKindSees(alert).state === 'firing' || alert.memory !== null;
+    const [, place = '', ...rest] = isLasting ? alert.id.split('/') : [];
     const isSame = kind.leveled ? rest.slice(0, -1).join('/') === subject : rest.join('/') === subject;
     return isSame ? [place] : [];
   });

@@ -8,7 +8,7 @@
  * says that nothing is remembered. Events are joined to an alert only as part of an episode, so `lastSeq` never
  * moves without something to tell.
  */
-import type { Alert, Labels } from './alert.ts';
+import type { Alert, Ending, Labels } from './alert.ts';
 import type { Event } from './event.ts';
 import { cap } from './plain-text.ts';
 
@@ -55,14 +55,21 @@ export function remember(alert: Alert, memory: unknown, dueAtUs: number | null, 
   return { alert: { ...alert, memory, dueAtUs, updatedAtUs: nowUs }, events: [] };
 }
 
-/** Ends the episode. `by` says what ended it: an event's key, or a sentence for people. */
-export function resolve(alert: Alert, endsAtUs: number, by: string, nowUs: number): Change {
+/** Ends the episode. `by` says what ended it, for people: a clause that begins with a small letter. */
+export function resolve(
+  alert: Alert,
+  endsAtUs: number,
+  by: string,
+  nowUs: number,
+  ending: Ending = 'over',
+): Change {
   return {
     alert: {
       ...alert,
       state: 'resolved',
       annotations: { ...alert.annotations, resolved_by: by },
       endsAtUs: Math.max(endsAtUs, alert.startsAtUs),
+      ending,
       updatedAtUs: nowUs,
       memory: null,
       dueAtUs: null,
@@ -72,8 +79,14 @@ export function resolve(alert: Alert, endsAtUs: number, by: string, nowUs: numbe
 }
 
 /** Ends the episode where there is one, and forgets what was remembered; undefined where there was neither. */
-export function clear(alert: Alert, endsAtUs: number, by: string, nowUs: number): Change | undefined {
-  if (alert.state === 'firing') return resolve(alert, endsAtUs, by, nowUs);
+export function clear(
+  alert: Alert,
+  endsAtUs: number,
+  by: string,
+  nowUs: number,
+  ending: Ending = 'over',
+): Change | undefined {
+  if (alert.state === 'firing') return resolve(alert, endsAtUs, by, nowUs, ending);
   return alert.memory === null ? undefined : remember(alert, null, null, nowUs);
 }
 

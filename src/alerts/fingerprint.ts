@@ -29,8 +29,15 @@ export function hash64(parts: readonly string[]): string {
     low = product >>> 0;
   };
   for (const part of parts) {
-    for (const byte of encoder.encode(part)) add(byte);
+    if (isAscii(part)) for (let index = 0; index < part.length; index += 1) add(part.charCodeAt(index));
+    else for (const byte of encoder.encode(part)) add(byte);
     add(SEPARATOR);
   }
   return high.toString(16).padStart(8, '0') + low.toString(16).padStart(8, '0');
+}
+
+/** Most labels are: their bytes are their code units, and need no encoder, which costs more than the hash itself. */
+function isAscii(text: string): boolean {
+  for (let index = 0; index < text.length; index += 1) if (text.charCodeAt(index) > 127) return false;
+  return true;
 }

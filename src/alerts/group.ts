@@ -14,7 +14,8 @@
  * whose alerts are all over and told is at rest (it was flushed, and `notifications` is 0): what fires in it next
  * waits for `group_wait` and opens a new thread, as in a new group. It is deleted when a flush finds it empty.
  */
-import type { Alert, Labels } from './alert.ts';
+import type { Alert, Ending, Labels } from './alert.ts';
+import type { Digest } from './digest.ts';
 import { isForgettable } from './episode.ts';
 import type { Event } from './event.ts';
 import { fingerprint, hash64 } from './fingerprint.ts';
@@ -69,6 +70,8 @@ export interface NotifiedAlert {
   readonly startsAtUs: number;
   /** 0 while firing. */
   readonly endsAtUs: number;
+  /** How it ended; absent while firing. */
+  readonly ending?: Ending;
   readonly fingerprint: string;
   /** Events new since the last notification to this receiver: the newest 20, newest first. */
   readonly events: readonly Event[];
@@ -76,7 +79,12 @@ export interface NotifiedAlert {
   readonly eventsTotal: number;
   /** New events that are counted but not listed. */
   readonly eventsOmitted: number;
+  /** How the Bird's last Flights ended, the oldest first; absent where none has, or it was not looked up. */
+  readonly history?: readonly FlightOutcome[];
 }
+
+/** How a Flight ended. */
+export type FlightOutcome = 'succeeded' | 'failed' | 'cancelled';
 
 /** What a receiver is told, fixed when it is queued. */
 export type Notification =
@@ -108,6 +116,13 @@ export type Notification =
       readonly to?: readonly string[];
       /** Where the only alert that fires can be acknowledged; it is there while the notification is sent. */
       readonly acknowledgeUrl?: string;
+    }
+  | {
+      readonly kind: 'digest';
+      readonly id: string;
+      readonly receiver: string;
+      readonly createdAtUs: number;
+      readonly digest: Digest;
     }
   | {
       readonly kind: 'forward';
@@ -240,8 +255,10 @@ export function flush(
   const listed = reason === null ? [] : candidates.slice(0, room);
   const told = listed.filter(hasNews);
   const rests = firing.length === 0 && waiting.length === 0;
-  const begins = reason === 'first';
-  const thread = begins ? hash64([group.key, String(nowUs)]) : group.thread;
+  // What was held back may go on with news, in a group that begins with it.
+  const begins = reason === 'first' || group.thread === '';
+  // The time comes first, so that ids made from it arrive in order: random ones would cost the store a page each.
+  const thread = begins ? `${nowUs.toString(36)}-${hash64([group.key])}` : group.thread;
   const threadPosition = begins ? 0 : group.notifications;
   return {
     reason,
@@ -391,7 +408,8 @@ function roused(group: Group, route: Route | undefined, nowUs: number): Group {
 /** An alert as the group that it left knows it: over, under the labels that brought it there. */
 function gone(alert: Alert, group: Group, nowUs: number): Alert {
   const annotations = { ...alert.annotations, resolved_by: 'it goes on under other labels' };
-  return { ...alert, labels: { ...alert.labels, ...group.labels }, annotations, endsAtUs: nowUs };
+  const labels = { ...alert.labels, ...group.labels };
+  return { ...alert, labels, annotations, endsAtUs: nowUs, ending: 'moved' };
 }
 
 function notifiedAlert({ alert, status, untold }: Listed, events: readonly Event[]): NotifiedAlert {
@@ -403,6 +421,7 @@ function notifiedAlert({ alert, status, untold }: Listed, events: readonly Event
     annotations: alert.annotations,
     startsAtUs: alert.startsAtUs,
     endsAtUs: status === 'firing' ? 0 : alert.endsAtUs,
+    ...(status === 'resolved' && alert.ending && { ending: alert.ending }),
     fingerprint: fingerprint(alert.labels),
     events: listed,
     eventsTotal: alert.eventsTotal,

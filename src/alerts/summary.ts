@@ -1,3 +1,5 @@
+import { dayAndTime } from './day-and-time.ts';
+
 /** What a summary of old news counts, and says (`catching-up.ts`). */
 export interface Summary {
   /** When the first and the last of its events occurred. */
@@ -26,9 +28,15 @@ export function summaryTitle({ events, alerts, firing }: Summary): string {
 
 /** The summary in sentences for people, for formats that know no more of it. */
 export function summaryWords({ fromUs, toUs, events, kinds }: Summary): string[] {
-  const when = fromUs === toUs ? `at ${minuteOf(fromUs)}` : `from ${minuteOf(fromUs)} to ${minuteOf(toUs)}`;
+  const from = dayAndTime(fromUs);
+  const to = dayAndTime(toUs);
+  const when = from === to ? `on ${from}` : `from ${from} to ${to}`;
+  const that =
+    events === 1
+      ? 'It is counted here and not told by itself'
+      : 'They are counted here and not told one by one';
   return [
-    `${counted(events, 'event')} ${when} could be read only long after, and ${events === 1 ? 'is' : 'are'} summed up here.`,
+    `${counted(events, 'event')} ${when} could be read only long after. ${that}.`,
     ...kinds.map(
       (kind) =>
         `${kind.alertname}: ${counted(kind.events, 'event')} of ${counted(kind.alerts, 'alert')}, ${kind.firing === 0 ? 'all over' : `${kind.firing} still open`}.`,
@@ -38,8 +46,4 @@ export function summaryWords({ fromUs, toUs, events, kinds }: Summary): string[]
 
 function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-function minuteOf(us: number): string {
-  return `${new Date(us / 1000).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
 }

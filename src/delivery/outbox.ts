@@ -14,14 +14,17 @@
  *
  * Every integration of every receiver has a line of its own, so a slow or dead one delays nobody else. A line takes
  * turns: one transaction settles what has ended and claims as much again. It claims more than it has in flight, so
- * that sending goes on while a turn commits. The order within a lane is the store's: it gives only the first of each.
+ * that sending goes on while a turn commits, and takes the next turn when half of what it holds has ended, or a moment
+ * after the first has: a commit costs as much as a few deliveries. The order within a lane is the store's: it gives
+ * only the first of each.
  */
 import type { AcknowledgeLinks } from '../acknowledge-link.ts';
 import { type Clock, createBell, type Random, sleep } from '../clock.ts';
 import type { EmailIntegration, Integration, Receiver, WebhookIntegration } from '../config/config.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Report } from '../report.ts';
-import type { ClaimedDelivery, Settlement, Store } from '../store/store.ts';
+import type { ClaimedDelivery, Settlement } from '../store/record.ts';
+import type { Store } from '../store/store.ts';
 import { withAcknowledgeUrl } from './acknowledge.ts';
 import type { Channel, Outcome } from './channels/channel.ts';
 import type { ServiceChannels } from './channels/services.ts';
@@ -52,8 +55,17 @@ const IN_FLIGHT: Readonly<Record<Integration['kind'], number>> = {
   pagerduty: 4,
   alertmanager: 4,
 };
-/** Deliveries claimed beyond those in flight, as a multiple of them. */
-const AHEAD = 3;
+/** Deliveries claimed at once, those in flight among them: many where they are sent quickly. */
+const CLAIMED: Readonly<Record<Integration['kind'], number>> = {
+  webhook: 128,
+  email: 40,
+  slack: 8,
+  msteamsv2: 8,
+  pagerduty: 16,
+  alertmanager: 32,
+};
+/** How long a try that has ended may wait to be settled; the next of its lane waits for that. */
+const SETTLED_WITHIN_MS = 50;
 /** The clock may be set meanwhile, so that no wait is trusted for longer. */
 const LONGEST_WAIT_MS = 60_000;
 /** How long the stage rests when the store refuses a transaction. */
@@ -137,14 +149,26 @@ export function createDelivery(options: {
     const atOnce = IN_FLIGHT[kind];
     const claimed: ClaimedDelivery[] = [];
     const ended: Settlement[] = [];
+    let endedSinceMs = 0;
     let inFlight = 0;
     let hasWorked = false;
+
+    function isTurn(stopping: boolean): boolean {
+      if (signal?.aborted) return !stopping || ended.length > 0;
+      // More may be due, and there are hands free for it.
+      if (line.wanted && inFlight < atOnce) return true;
+      if (ended.length === 0) return false;
+      return (
+        ended.length >= inFlight + claimed.length || clock.monotonicMs() - endedSinceMs >= SETTLED_WITHIN_MS
+      );
+    }
 
     function fill(): void {
       while (inFlight < atOnce && claimed.length > 0 && !signal?.aborted) {
         inFlight += 1;
         void attempt(claimed.shift()!).then((settlement) => {
           inFlight -= 1;
+          if (ended.length === 0) endedSinceMs = clock.monotonicMs();
           ended.push(settlement);
           fill();
           line.bell.ring();
@@ -155,8 +179,9 @@ export function createDelivery(options: {
     for (;;) {
       const stopping = signal?.aborted ?? false;
       if (stopping) ended.push(...claimed.splice(0).map(({ delivery }) => released(delivery)));
-      const room = stopping ? 0 : atOnce * (1 + AHEAD) - inFlight - claimed.length;
+      const room = stopping ? 0 : CLAIMED[kind] - inFlight - claimed.length;
       const settlements = ended.splice(0);
+      line.wanted = false;
       try {
         const news = await turn(at, settlements, room, dueUs());
         hasWorked ||= news.length > 0;
@@ -174,9 +199,13 @@ export function createDelivery(options: {
         continue;
       }
       fill();
-      if (ended.length > 0) continue;
-      if (inFlight === 0 && claimed.length === 0) return hasWorked;
-      await line.bell.wait(Number.POSITIVE_INFINITY, stopping ? undefined : signal);
+      if (inFlight === 0 && claimed.length === 0 && ended.length === 0) return hasWorked;
+      while (!isTurn(stopping)) {
+        await line.bell.wait(
+          ended.length > 0 ? SETTLED_WITHIN_MS : Number.POSITIVE_INFINITY,
+          stopping ? undefined : signal,
+        );
+      }
     }
   }
 
@@ -233,7 +262,7 @@ export function createDelivery(options: {
           await recover();
           const nowUs = clock.nowUs();
           const { due, nextAtUs } = await store.transaction((tx) => tx.dueDeliveries(nowUs));
-          if (!signal.aborted) due.forEach(begin);
+          due.forEach(begin);
           if (nextAtUs !== undefined) waitMs = Math.min(waitMs, (nextAtUs - nowUs) / 1000);
         } catch (error) {
           report({ what: 'trouble', stage: 'delivery', error });
@@ -283,6 +312,7 @@ function integrationOf(
 
 /** When the oldest event in it occurred: what the latency is measured from. Undefined without events. */
 function firstOccurrence(notification: ClaimedDelivery['notification']): number | undefined {
+  if (notification.kind === 'digest') return undefined;
   const events =
     notification.kind === 'forward'
       ? notification.events

@@ -73,7 +73,7 @@ describe('an event that was told', () => {
       status: 200,
       event: { key, type: 'flight.failed', message: 'The TMS refused the job' },
       seen: { feed: 'flight', historic: false, delay_seconds: expect.any(Number) },
-      rules: [{ alertname: 'FlightFailed', rule: expect.any(Number), threshold: 1 }],
+      rules: [{ alertname: 'FlightFailed', rule: expect.any(Number), built_in: true, threshold: 1 }],
       alerts: [{ labels: { alertname: 'FlightFailed', bird: 'Translate blog' }, state: 'firing', seq: 1 }],
       no_alert: null,
       waiting: [],

@@ -137,7 +137,7 @@ describe('a scheduled Bird that stops flying', () => {
     expect(last().annotations).toMatchObject({
       summary: 'Publish starts no Flights in Production (EU)',
       description: expect.stringMatching(
-        /^Its last Flight started at .*; there were never more than 24 h between two of them\.$/,
+        /^Its last Flight started on .*; there were never more than 24 h between two of them\.$/,
       ),
     });
     world.startFlight(birdId, { endsAs: 'succeeded' });
@@ -211,7 +211,7 @@ describe('failures that come and go', () => {
       .told()
       .filter(({ alerts }) => alerts.some(({ annotations }) => annotations.flapping !== undefined));
     expect(flapping[0]!.alerts[0]!.annotations.flapping).toBe(
-      'it changed 4 times or more within 1 h, so it stays firing until it has been over for 30 min',
+      'it changed 4 times or more within 1 h, so it stays open until it has been over for 30 min',
     );
     await stage.minutesPass(35);
     expect(told().filter((one) => one === 'FlightFailed resolved')).toHaveLength(3);

@@ -2,16 +2,22 @@
  * Stories with exactly the mails that a person would want of each, as texts to be read: `mails/*.txt`. A change of
  * wording shows there; write them anew with `vitest run test/acceptance/mails.test.ts -u`, and read them.
  */
-import { describe, expect, test } from 'vitest';
-import { mailSubject } from '../../src/delivery/formats/email-headers.ts';
-import { emailText } from '../../src/delivery/formats/email-text.ts';
-import { mailView } from '../../src/delivery/formats/email-view.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { mailMessage } from '../../src/delivery/formats/mail-message.ts';
 import { type Cast, MAIL_STORIES, type MailStory, setTheScene } from './mails/stories.ts';
-import { type Mail, openStage } from './stage.ts';
+import { type DigestMail, type Mail, openStage } from './stage.ts';
+
+// A day takes some seconds, and each story is told once for each restart.
+vi.setConfig({ testTimeout: 300_000 });
 
 const EXTERNAL_URL = 'http://nestwatch.example';
 
-async function mailsOf({ before, options, steps }: MailStory, restartAfter?: number): Promise<Mail[]> {
+interface Post {
+  readonly mails: readonly Mail[];
+  readonly digests: readonly DigestMail[];
+}
+
+async function mailsOf({ before, options, steps }: MailStory, restartAfter?: number): Promise<Post> {
   const cast: Cast = { nests: new Map(), birds: new Map(), flights: new Map() };
   const stage = await openStage({
     regions: ['eu'],
@@ -25,20 +31,21 @@ async function mailsOf({ before, options, steps }: MailStory, restartAfter?: num
   try {
     for (const [at, step] of steps.entries()) {
       if (typeof step === 'number') await stage.minutesPass(step);
-      else step(stage.worlds.eu!, cast, stage);
+      else await step(stage.worlds.eu!, cast, stage);
       if (at === restartAfter) await stage.restart();
     }
-    return [...stage.mails];
+    return { mails: [...stage.mails], digests: [...stage.digests] };
   } finally {
     await stage.close();
   }
 }
 
-function written(mails: readonly Mail[]): string {
-  const texts = mails.map(({ notification, receivedAtUs }) => {
+function written({ mails, digests }: Post): string {
+  const all = [...mails, ...digests].sort((a, b) => a.receivedAtUs - b.receivedAtUs);
+  const texts = all.map(({ notification, receivedAtUs }) => {
     const minute = new Date(receivedAtUs / 1000).toISOString().slice(11, 16);
-    const text = emailText(mailView(notification, EXTERNAL_URL));
-    return `${minute} UTC\nSubject: ${mailSubject(notification)}\n\n${text}`;
+    const { subject, text } = mailMessage(notification, EXTERNAL_URL, undefined);
+    return `${minute} UTC\nSubject: ${subject}\n\n${text}`;
   });
   return texts.join(`\n${'='.repeat(80)}\n\n`);
 }
@@ -47,7 +54,7 @@ function written(mails: readonly Mail[]): string {
  * What is told: the messages in their order, and of the events that each one of them is told once. Which of two
  * messages tells an event may depend on seconds, by which a restart shifts polls.
  */
-function told(mails: readonly Mail[]): unknown {
+function told({ mails, digests }: Post): unknown {
   const messages = mails.map(({ notification: { groupKey, reason, status, alerts } }) => ({
     groupKey,
     reason,
@@ -60,12 +67,22 @@ function told(mails: readonly Mail[]): unknown {
   const omitted = mails
     .flatMap(({ notification }) => notification.alerts)
     .reduce((sum, { eventsOmitted }) => sum + eventsOmitted, 0);
-  return { messages, events: events.toSorted(), omitted };
+  const counts = digests.map(({ notification: { id, digest } }) => {
+    const { flights, openTotal, recovered } = digest;
+    return { id, flights, openTotal, recovered: recovered.alerts };
+  });
+  return { messages, events: events.toSorted(), omitted, counts };
 }
 
 describe.each(MAIL_STORIES)('$name', (story) => {
   test('gives these mails', async () => {
-    await expect(written(await mailsOf(story))).toMatchFileSnapshot(`mails/${story.name}.txt`);
+    const post = await mailsOf(story);
+    await expect(written(post)).toMatchFileSnapshot(`mails/${story.name}.txt`);
+    for (const { notification } of [...post.mails, ...post.digests]) {
+      const { html } = mailMessage(notification, EXTERNAL_URL, undefined);
+      expect(Buffer.byteLength(html)).toBeLessThan(30_000);
+      expect(html).not.toMatch(/<(img|link|script|iframe|video|audio|object)|url\(|@import|src=/i);
+    }
   });
 
   test('gives the same mails when nestwatch is restarted in between', async () => {

@@ -21,8 +21,9 @@ import type { Behaviours } from '../../src/simulator/behaviours.ts';
 import { seededRandom } from '../../src/simulator/seeded-random.ts';
 import { simulatorTransport } from '../../src/simulator/simulator-transport.ts';
 import { createWorld, type World } from '../../src/simulator/world.ts';
+import type { Delivery } from '../../src/store/record.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Delivery, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/transport.ts';
 import { NO_SERVICES } from '../delivery/no-services.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
@@ -42,6 +43,11 @@ export interface Mail {
   readonly notification: Extract<Notification, { kind: 'group' }>;
 }
 
+export interface DigestMail {
+  readonly receivedAtUs: number;
+  readonly notification: Extract<Notification, { kind: 'digest' }>;
+}
+
 export interface StageOptions {
   readonly regions?: readonly string[];
   readonly behaviours?: Readonly<Record<string, Partial<Behaviours>>>;
@@ -52,10 +58,16 @@ export interface StageOptions {
   /** Without it the built-in ones. */
   readonly inhibitRules?: Config['inhibitRules'];
   readonly timeIntervals?: Config['timeIntervals'];
+  /** Puts together what `ops` is told in a storm. */
+  readonly foldStormsMs?: number;
   /** True when the mails of `ops` go to the members of Nests alone. */
   readonly toNestMembers?: boolean;
   /** Without it everything is forwarded to the lake. */
   readonly forward?: readonly Forward[];
+  readonly digests?: Config['digests'];
+  readonly heartbeat?: NonNullable<Config['heartbeat']>;
+  /** How the watchdog answers; 200 without it. */
+  readonly watchdog?: () => number;
   readonly requestsPerSecond?: number;
   readonly seed?: number;
   /** How the webhook receiver answers; 200 by default. May throw as a transport would. */
@@ -73,6 +85,10 @@ export interface Stage {
   readonly worlds: Readonly<Record<string, World>>;
   readonly calls: Call[];
   readonly mails: Mail[];
+  /** Those among the mails that are digests. */
+  readonly digests: DigestMail[];
+  /** When the watchdog was called. */
+  readonly beats: number[];
   readonly happenings: Happening[];
   readonly store: Store;
   secondsPass(seconds: number): Promise<void>;
@@ -160,7 +176,10 @@ export function stageConfig(
     | 'timeIntervals'
     | 'forward'
     | 'requestsPerSecond'
+    | 'digests'
+    | 'heartbeat'
     | 'toNestMembers'
+    | 'foldStormsMs'
   > = {},
 ): Config {
   return {
@@ -196,12 +215,15 @@ export function stageConfig(
           options.toNestMembers ? { ...email, to: [], toNestMembers: true } : email,
           webhook('http://hook.example/alerts', 'alertmanager'),
         ],
+        ...(options.foldStormsMs !== undefined && { foldStormsMs: options.foldStormsMs }),
       },
       { name: 'lake', integrations: [webhook('http://hook.example/lake', 'cloudevents')] },
     ],
     inhibitRules: options.inhibitRules ?? BUILT_IN_INHIBITIONS,
     timeIntervals: options.timeIntervals ?? new Map(),
     forward: options.forward ?? [{ matchers: [], receiver: 'lake' }],
+    digests: options.digests ?? [],
+    ...(options.heartbeat && { heartbeat: options.heartbeat }),
     web: {
       host: '127.0.0.1',
       port: 0,
@@ -232,6 +254,8 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const config = stageConfig(regions, options);
   const calls: Call[] = [];
   const mails: Mail[] = [];
+  const digests: DigestMail[] = [];
+  const beats: number[] = [];
   const happenings: Happening[] = [];
   let aheadUs = 0;
   const ours = { ...clock, nowUs: () => clock.nowUs() + aheadUs };
@@ -264,12 +288,23 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         }),
         email: {
           async send(_integration, delivery, notification) {
+            if (notification.kind === 'digest') {
+              digests.push({ receivedAtUs: clock.nowUs(), notification });
+              return { kind: 'accepted' };
+            }
             if (notification.kind !== 'group') throw new NestwatchError('usage', 'events are not mailed');
             mails.push({ receivedAtUs: clock.nowUs(), delivery, notification });
             return { kind: 'accepted' };
           },
           async close() {},
         },
+      },
+      watchdog: {
+        async send() {
+          beats.push(clock.nowUs());
+          return { status: options.watchdog?.() ?? 200, headers: {}, body: '' };
+        },
+        async close() {},
       },
       clock: ours,
       random: seededRandom(seed + 7),
@@ -295,6 +330,8 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     worlds,
     calls,
     mails,
+    digests,
+    beats,
     happenings,
     get store() {
       return store;

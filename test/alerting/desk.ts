@@ -17,8 +17,9 @@ import { formatInstant } from '../../src/instant.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
+import type { Delivery } from '../../src/store/record.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Delivery, Store, Transaction } from '../../src/store/store.ts';
+import type { Store, Transaction } from '../../src/store/store.ts';
 import { webhook } from '../delivery/samples.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 

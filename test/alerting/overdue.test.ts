@@ -2,8 +2,9 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createOverdue, type Overdue, usualDurationMs } from '../../src/alerting/overdue.ts';
 import { parseMatchers } from '../../src/alerts/matcher.ts';
 import { ALERT_KINDS, defaultRule, type Rule } from '../../src/alerts/rule.ts';
+import type { FlightRecord } from '../../src/store/record.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { FlightRecord, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 
 const MINUTE_MS = 60_000;

@@ -106,6 +106,8 @@ describe('escalation', () => {
     await desk.succeeds('A');
     await desk.pass(30);
     expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +2', 'boss@340 resolved: A resolved +0']);
+    const notices = desk.told.flatMap(({ receiver, body }) => (receiver === 'boss' ? [body.notices] : []));
+    expect(notices).toEqual([['Nobody has acknowledged this yet, so you are told as well.'], undefined]);
   });
 
   test('tells it nothing of what is over in time', async () => {
@@ -207,6 +209,53 @@ describe("a receiver's cap", () => {
     expect(
       desk.happenings.filter((one) => one.what === 'suppressed' && one.reason === 'receiver_cap'),
     ).toHaveLength(8);
+  });
+
+  test('tells an event once that came after the holding back and before the telling', async () => {
+    const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
+    await desk.fails('A');
+    await desk.pass(20);
+    await desk.fails('A');
+    await desk.pass(37.5);
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.fails('A');
+    await desk.pass(30);
+    await desk.fails('A');
+    await desk.pass(180);
+    await desk.succeeds('A');
+    await desk.pass(90);
+    const events = desk.told.flatMap(({ body }) =>
+      body.alerts.flatMap((one) => one.events.map(({ key }) => key)),
+    );
+    expect(events).toHaveLength(5);
+    expect(new Set(events).size).toBe(5);
+    expect(desk.told.at(-1)!.body.status).toBe('resolved');
+    expect(new Set(desk.told.map(({ id }) => id)).size).toBe(desk.told.length);
+  });
+
+  test('folds a storm: three by themselves, then one each time, and again by themselves when it is over', async () => {
+    const desk = await open({ receivers: [hook('ops', { foldStormsMs: 5 * MINUTE_MS })], route });
+    await desk.fails(...birds(10));
+    await desk.pass(1);
+    expect(desk.told).toHaveLength(3);
+    await desk.pass(10);
+    expect(desk.told).toHaveLength(4);
+    expect(desk.told[3]!.body.alerts).toHaveLength(7);
+    expect(desk.told[3]!.body.notices).toEqual([
+      '7 notifications were held back before this one: what comes in a storm is told together, every 5 min.',
+    ]);
+    await desk.fails(...birds(10));
+    await desk.pass(10);
+    await desk.pass(30);
+    await desk.fails(...birds(2, 20));
+    await desk.pass(1);
+    expect(desk.told.slice(-2).map(({ body }) => body.notices)).toEqual([undefined, undefined]);
+    const events = desk.told.flatMap(({ body }) =>
+      body.alerts.flatMap((one) => one.events.map(({ key }) => key)),
+    );
+    expect(events).toHaveLength(22);
+    expect(new Set(events).size).toBe(22);
   });
 
   test('never lets more than that through in any hour, and loses nothing over a restart', async () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
-import { admission } from '../../src/alerts/cap.ts';
+import { describe, expect, test } from 'vitest';
+import { admission, afterStormUs } from '../../src/alerts/cap.ts';
 
 const HOUR_US = 3_600_000_000;
 
@@ -43,4 +43,35 @@ test('in no hour more than the cap are admitted', () => {
       },
     ),
   );
+});
+
+describe('a storm', () => {
+  const MINUTE_US = 60_000_000;
+  const minutes = (...at: number[]) => at.map((minute) => minute * MINUTE_US);
+  const free = (told: number[], now: number, folded = -1) => {
+    const us = afterStormUs(minutes(...told), folded * MINUTE_US, 300_000, now * MINUTE_US);
+    return us === null ? null : us / MINUTE_US;
+  };
+
+  test('begins with the fourth notification within twice the time, and then waits for the time', () => {
+    expect(free([], 20)).toBeNull();
+    expect(free([19, 19.5], 20)).toBeNull();
+    expect(free([18, 19, 19.5], 20)).toBe(24.5);
+    expect(free([18, 19, 19.5], 24.5)).toBeNull();
+  });
+
+  test('is over when few were told within twice the time', () => {
+    expect(free([10, 18, 19], 20)).toBeNull();
+    expect(free([10.1, 18, 19], 20)).toBe(24);
+  });
+
+  test('goes on while several are put together each time', () => {
+    expect(free([16], 20, 16)).toBe(21);
+    expect(free([16], 21, 16)).toBeNull();
+    expect(free([16], 20, 4)).toBeNull();
+  });
+
+  test('does not wait for what a clock that was set back has not reached', () => {
+    expect(free([30, 31, 32], 20, 32)).toBeNull();
+  });
 });

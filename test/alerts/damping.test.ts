@@ -156,7 +156,10 @@ describe('keep_firing_for', () => {
       endsAtUs: minute(6),
       dueAtUs: null,
     });
-    expect(story.the('FlightFailed').annotations.resolved_by).toBe(success.event.key);
+    expect(story.the('FlightFailed').annotations.resolved_by).toBe(
+      'a Flight that started on 2 Jul 2026, 12:05 UTC succeeded',
+    );
+    expect(story.the('FlightFailed').ending).toBe('over');
   });
 
   test('goes on with the same episode when it fires again meanwhile', () => {
@@ -233,7 +236,7 @@ describe('flapping', () => {
     const story = flapped();
     expect(story.the('FlightFailed')).toMatchObject({ state: 'firing', startsAtUs: minute(21) });
     expect(story.the('FlightFailed').annotations.flapping).toBe(
-      'it changed 4 times or more within 1 h, so it stays firing until it has been over for 30 min',
+      'it changed 4 times or more within 1 h, so it stays open until it has been over for 30 min',
     );
     story.tell(26, landed(26));
     story.tell(31, failed(31));

@@ -132,6 +132,16 @@ describe('decide', () => {
     expect(long.alerts[0]!.state).toBe('resolved');
   });
 
+  test('an alert that waits to fire when its rule changes its place fires once', () => {
+    const rules = [rule('RegionDown', { forMs: 60_000 })];
+    const { alerts: waiting } = decide([regionHealth('down', 5)], [], rules, minute(5));
+    const others = [rule('BirdStale'), ...rules];
+    const { alerts } = decide([regionHealth('down', 5)], waiting, others, minute(5.5));
+    const all = new Map([...waiting, ...alerts].map((alert) => [alert.id, alert]));
+    const fired = tick([...all.values()], others, minute(6)).alerts;
+    expect(fired.map(({ id, state }) => [id, state])).toEqual([[waiting[0]!.id, 'firing']]);
+  });
+
   test('a stored alert whose rule has changed its place is not raised a second time', () => {
     const facts = [
       flight('failed', { started: 0, at: 5 }),

@@ -155,7 +155,7 @@ describe('a group', () => {
     ]);
     expect(here.sent[2]!.createdAtUs).toBe(minute(21.5));
     const threads = here.sent.map((one) => one.thread);
-    expect(threads[0]).toMatch(/^[0-9a-f]{16}$/);
+    expect(threads[0]).toMatch(/^[0-9a-z]{10}-[0-9a-f]{16}$/);
     expect(threads[1]).toBe(threads[0]);
     expect(threads[2]).not.toBe(threads[0]);
   });

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { dayAndTime } from '../../src/alerts/day-and-time.ts';
 import { mailSubject, threadHeaders } from '../../src/delivery/formats/email-headers.ts';
 import { emailHtml } from '../../src/delivery/formats/email-html.ts';
 import { emailText } from '../../src/delivery/formats/email-text.ts';
 import { mailView } from '../../src/delivery/formats/email-view.ts';
 import { escapeHtml, linkable, plainLines } from '../../src/delivery/formats/encode.ts';
-import { dayAndTime, duration, timeOfDay } from '../../src/delivery/formats/human-time.ts';
+import { duration, timeOfDay } from '../../src/delivery/formats/human-time.ts';
 import { alert, failedFlight, type GroupNotification, group, MINUTE_US, NOW_US, storm } from './samples.ts';
 
 const URL = 'https://nestwatch.example.com';
@@ -25,34 +26,41 @@ describe('the first two lines of a mail', () => {
     const more = alert({ startsAtUs: NOW_US - 134 * MINUTE_US, eventsTotal: 41 });
     expect(firstLines(group({ reason: 'new_events', alerts: [more] }))).toEqual([
       'Flights still failing: Translate blog',
-      'EU · Marketing · since 2 Jul 2026, 09:46 UTC, for 2 h 14 min · 41 events',
+      'EU · Marketing · since 2 Jul 2026, 09:46 UTC, for 2 h 14 min · 41 failures, 1 of them new',
     ]);
   });
 
   test('of a resolved alert say how long it lasted, and claim a recovery only where one was seen', () => {
-    const over = (resolved_by: string) =>
+    const over = (ending: 'over' | 'quiet' | 'superseded' | 'moved' | 'gone', resolved_by = '') =>
       group({
         reason: 'resolved',
         alerts: [
           alert({
             status: 'resolved',
             endsAtUs: NOW_US,
+            ending,
             events: [],
             annotations: { ...alert().annotations, resolved_by },
           }),
         ],
       });
-    expect(firstLines(over('eu/flight/1/succeeded'))).toEqual([
+    expect(firstLines(over('over'))).toEqual([
       'Recovered: Translate blog',
       'EU · Marketing · from 2 Jul 2026, 11:56 UTC, lasted 4 min',
     ]);
-    expect(firstLines(over('no further failure for 24 h'))[0]).toBe('No new failures: Translate blog');
-    expect(firstLines(over('superseded: it is critical now'))[0]).toBe('Superseded: Translate blog');
+    expect(firstLines(over('quiet'))[0]).toBe('No new failures: Translate blog');
+    expect(firstLines(over('moved'))[0]).toBe('Flight failed: told elsewhere now: Translate blog');
+    expect(firstLines(over('gone'))[0]).toBe('Flight failed: no longer there: Translate blog');
+    expect(text(over('over', 'a later Flight succeeded'))).toContain('\n\nA later Flight succeeded.\n\n');
+    const tones = (['over', 'quiet', 'superseded', 'moved', 'gone'] as const).map(
+      (ending) => mailView(over(ending), URL).tone,
+    );
+    expect(tones).toEqual(['resolved', 'resolved', 'neutral', 'neutral', 'neutral']);
   });
 
   test('of a storm say how many', () => {
     expect(firstLines(storm())).toEqual([
-      'Flight failed: 200 open alerts',
+      'Flight failed: 200 Birds',
       'EU · Marketing · since 2 Jul 2026, 10:21 UTC, for 1 h 39 min',
     ]);
   });
@@ -78,20 +86,25 @@ describe('the body of a mail', () => {
     expect(body).toContain('Bird: Translate blog (148890)');
     expect(body).toContain('Flight: 5f0c9a52-0000-4000-8000-000000000004');
     expect(body).toContain('Started: 2026-07-02 11:41:07 UTC');
-    expect(body).toContain(`Open nestwatch: ${URL}/`);
+    expect(body).toContain(`Open nestwatch: ${URL}/#alert-0123456789abcdef\n`);
+    expect(body).toContain(`Silence: ${URL}/silence?alert=FlightFailed/0/eu/bird/148890\n`);
   });
 
-  test('lists new events with their time, the same ones together, and counts the rest', () => {
+  test('lists what the message does not say with its time, the same ones together, and counts the rest', () => {
     const events = [1, 2, 3].map((minutes) => failedFlight(minutes));
-    const other = failedFlight(5, { message: 'Term base not found' });
+    const others = [5, 6].map((minutes) => failedFlight(minutes, { message: 'Term base not found' }));
     const body = text(
       group({
         threadPosition: 1,
-        alerts: [alert({ events: [...events, other], eventsTotal: 30, eventsOmitted: 9 })],
+        alerts: [alert({ events: [...events, ...others], eventsTotal: 30, eventsOmitted: 9 })],
       }),
     );
-    expect(body).toContain('New since the last mail:\n  11:59:00  3 ×  failed: Translation failed');
-    expect(body).toContain('  11:55:00  failed: Term base not found\n  … and 9 more events');
+    expect(body).toContain(
+      'New since the last message:\n  11:55:00 2 × failed: Term base not found\n  … and 9 more events',
+    );
+    expect(firstLines(group({ alerts: [alert({ eventsTotal: 30 })], threadPosition: 1 }))[1]).toContain(
+      '30 failures, 1 of them new',
+    );
   });
 
   test('puts alerts of one cause together, the most first, and counts those that are not listed', () => {
@@ -123,9 +136,130 @@ describe('the body of a mail', () => {
     ]);
   });
 
-  test('does not list a single event again below its message', () => {
-    expect(text(group())).not.toContain('Events:');
-    expect(text(group({ alerts: [alert({ eventsOmitted: 1 })] }))).toContain('Events:');
+  test('does not list again below the message what it says', () => {
+    const events = [failedFlight(4), failedFlight(5)];
+    expect(text(group({ alerts: [alert({ events, eventsTotal: 2 })] }))).not.toContain('Before that');
+  });
+
+  test('says the beginning once where clusters share it, to the minute', () => {
+    const one = (startsAtUs: number, error: string) =>
+      alert({ startsAtUs, labels: { ...alert().labels, error } });
+    const contexts = (...alerts: ReturnType<typeof alert>[]) =>
+      mailView(group({ alerts }), URL).clusters.map(({ context }) => context);
+    expect(contexts(one(NOW_US - MINUTE_US, 'a'), one(NOW_US - MINUTE_US + 9, 'b'))).toEqual(['', '']);
+    expect(contexts(one(NOW_US - MINUTE_US, 'a'), one(NOW_US, 'b'))).toEqual([
+      '',
+      'since 2 Jul 2026, 12:00 UTC, for 0 s',
+    ]);
+  });
+
+  test('tells an alert that became worse as one with what it became', () => {
+    const labels = {
+      alertname: 'ConnectionDisconnected',
+      region: 'eu',
+      entity_id: '1',
+      entity_name: 'DeepL',
+    };
+    const retrying = alert({
+      labels: { ...labels, severity: 'warning' },
+      status: 'resolved',
+      ending: 'superseded',
+      startsAtUs: NOW_US - 2 * MINUTE_US,
+      endsAtUs: NOW_US,
+    });
+    const lost = alert({
+      labels: { ...labels, severity: 'critical' },
+      startsAtUs: NOW_US,
+      annotations: { summary: 'Connection DeepL is lost (EU): it must be reconnected' },
+    });
+    const view = mailView(group({ reason: 'new_alerts', alerts: [lost, retrying] }), URL);
+    expect(view).toMatchObject({
+      tone: 'critical',
+      headline: 'Connection given up: DeepL',
+      context: 'EU · since 2 Jul 2026, 11:58 UTC, for 2 min · 2 messages',
+      lead: [
+        'Connection DeepL is lost (EU): it must be reconnected.',
+        'It was a warning since 2 Jul 2026, 11:58 UTC.',
+      ],
+      clusters: [],
+    });
+    const other = alert({
+      ...retrying,
+      labels: { ...retrying.labels, entity_id: '2', entity_name: 'Phrase' },
+    });
+    expect(mailView(group({ alerts: [lost, other] }), URL).clusters.map(({ title }) => title)).toEqual([
+      'Connection lost',
+      'Connection given up',
+    ]);
+  });
+
+  test('a failing trigger is not told beside the deactivation that it led to', () => {
+    const bird = { region: 'eu', nest_id: '1', bird_id: '7', bird: 'Contracts' };
+    const trigger = alert({
+      labels: { ...bird, alertname: 'BirdTriggerFailing', severity: 'warning', error: 'x' },
+      status: 'resolved',
+      ending: 'superseded',
+      endsAtUs: NOW_US,
+    });
+    const deactivated = alert({ labels: { ...bird, alertname: 'BirdDeactivated', severity: 'critical' } });
+    expect(mailView(group({ alerts: [deactivated, trigger] }), URL)).toMatchObject({
+      headline: 'Bird deactivated: Contracts',
+      context: 'EU · Nest 1 · since 2 Jul 2026, 11:56 UTC, for 4 min',
+      clusters: [],
+    });
+    expect(mailView(group({ alerts: [trigger] }), URL)).toMatchObject({
+      tone: 'neutral',
+      headline: 'Deactivated after trigger failures: Contracts',
+    });
+  });
+
+  test('a reminder says that it is one', () => {
+    expect(firstLines(group({ reason: 'repeat' }))[0]).toBe(
+      'Reminder: Flights still failing: Translate blog',
+    );
+  });
+
+  test('an alert that comes and goes says so, and why it is told as over only now', () => {
+    const annotations = { flapping: 'it changed 4 times or more within 1 h' };
+    const flapping = mailView(group({ alerts: [alert({ annotations })] }), URL);
+    expect(flapping.headline).toBe('Flight failed, on and off: Translate blog');
+    expect(flapping.lead).toEqual(['It changed 4 times or more within 1 h.']);
+    const over = alert({ annotations, status: 'resolved', ending: 'over', endsAtUs: NOW_US });
+    expect(text(group({ alerts: [over] }))).toContain('It had come and gone several times');
+  });
+
+  test('says in the lead only what the first two lines do not say', () => {
+    expect(mailView(group(), URL).lead).toEqual([]);
+    const summary = '3 or more Flights of Translate blog failed in a row in Marketing (EU)';
+    expect(mailView(group({ alerts: [alert({ annotations: { summary } })] }), URL).lead).toEqual([
+      `${summary}.`,
+    ]);
+  });
+
+  test('shows how the last Flights ended, as marks and in words', () => {
+    const history = ['succeeded', 'succeeded', 'failed', 'cancelled', 'failed'] as const;
+    const notification = group({ alerts: [alert({ history })] });
+    expect(text(notification)).toContain(
+      'Last Flights: ● ● ✕ ○ ✕ (2 succeeded, 2 failed, 1 cancelled; the last one failed)\n',
+    );
+    expect(html(notification).match(/[●✕○](?=<\/span>)/g)).toEqual(['●', '●', '✕', '○', '✕']);
+    expect(html(notification)).toContain('2 succeeded, 2 failed, 1 cancelled; the last one failed');
+    const [words] = [group({ alerts: [alert({ history: history.slice(1, 3) })] })].map(text);
+    expect(words).toContain('Last Flights: ● ✕ (1 succeeded, then 1 failed)\n');
+    // Of one Flight there is nothing to learn.
+    expect(text(group({ alerts: [alert({ history: ['failed'] })] }))).not.toContain('Last Flights');
+  });
+
+  test('links to a silence of all where there are several, but for a summary of many groups', () => {
+    const several = group({
+      alerts: [alert(), alert({ labels: { ...alert().labels, bird: 'b', bird_id: '2' } })],
+    });
+    const matchers = 'alertname="FlightFailed"\nregion="eu"\nnest="Marketing"';
+    const link = mailView(several, URL).links.find(({ text: words }) => words === 'Silence all of these');
+    expect(new globalThis.URL(link!.url).searchParams.get('matchers')).toBe(matchers);
+    const summary = { fromUs: 0, toUs: 0, events: 2, alerts: 2, firing: 2, kinds: [] };
+    expect(mailView({ ...several, summary }, URL).links).toHaveLength(1);
+    expect(mailView(group({ groupLabels: {}, alerts: several.alerts }), URL).links).toHaveLength(1);
   });
 
   test('says the same in HTML', () => {
@@ -149,7 +283,7 @@ describe('the body of a mail', () => {
     expect(withRunbook('javascript:alert(1)')).not.toContain('javascript:');
   });
 
-  const hostile = `<script>alert('x')</script>"&\u202Egpj.exe\u0000\uD800\r\nBcc: all@example.com`;
+  const hostile = `<script>alert('x')</script>"&<!channel> @everyone \u202Egpj.exe\u0000\uD800\r\nBcc: all@example.com`;
 
   test('hostile names and messages stay text', () => {
     const labels = {

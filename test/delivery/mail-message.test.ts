@@ -11,6 +11,72 @@ const liquid = (text: string, use: TemplateUse = 'text') => compileTemplate(text
 const message = (templates: Partial<MailTemplates>, notification = group()) =>
   mailMessage(notification, URL, { headers: {}, ...templates });
 
+const HOSTILE = [
+  '<script>alert(1)</script>',
+  '</title><img src=x onerror=alert(1)>" onmouseover="x',
+  '<!channel> <!here|x> @everyone @channel',
+  '\u202Eevil\u2066right-to-left\u200F',
+  'half \uD83D pair \uDE00',
+  '\0\u0007\r\n.\r\nBcc: victim@example.com\r\n\r\n',
+  'x'.repeat(5_000_000),
+  '\u{1F600}</pre>&'.repeat(300_000),
+];
+
+describe('a mail of hostile text', () => {
+  /** Every text from outside is this one. */
+  function saying(text: string, others: number) {
+    const one = (position: number) =>
+      alert({
+        labels: {
+          ...{ alertname: text, severity: text, region: text, nest: text, bird: `${position}${text}` },
+          ...{ bird_id: String(position), error: `${position}${text}`, [text.slice(0, 50)]: text },
+        },
+        annotations: {
+          summary: text,
+          description: text,
+          flapping: text,
+          runbook_url: text,
+          [`x${text.slice(0, 50)}`]: text,
+        },
+        history: ['failed', 'succeeded'],
+        events: [
+          failedFlight(1, {
+            message: text,
+            bird: text,
+            type: text,
+            attributes: { step_id: text, flight_id: text },
+          }),
+          failedFlight(2),
+        ],
+      });
+    return group({
+      receiver: text,
+      groupLabels: { alertname: text, region: text, nest: text, bird: text },
+      notices: [text],
+      alerts: Array.from({ length: others + 1 }, (_, position) => one(position)),
+    });
+  }
+
+  test.each(HOSTILE.map((text) => [text.slice(0, 40), text]))('%j stays text', (_start, text) => {
+    for (const notification of [saying(text, 0), saying(text, 30)]) {
+      const { subject, text: plain, html } = mailMessage(notification, URL, undefined);
+      expect(subject).not.toMatch(/[\r\n]/);
+      expect(subject.length).toBeLessThan(500);
+      const tags = new Set([...html.matchAll(/<\/?([a-z0-9]+)/gi)].map(([, name]) => name));
+      const ours = ['html', 'head', 'meta', 'title', 'style', 'body', 'div', 'h1', 'h2', 'p', 'pre', 'table'];
+      expect([...ours, 'tr', 'td', 'a', 'strong', 'span', 'br']).toEqual(expect.arrayContaining([...tags]));
+      expect(html.match(/<\/(title|style|body)>/g)).toHaveLength(3);
+      expect(html).not.toMatch(/<[^>]*\son[a-z]+=/i);
+      for (const part of [subject, plain, html]) {
+        expect(part).not.toMatch(/[\u202A-\u202E\u2066-\u2069\u200F\r]/);
+        for (const control of ['\0', '\u0007']) expect(part).not.toContain(control);
+        expect(part.isWellFormed()).toBe(true);
+        expect(Buffer.byteLength(part)).toBeLessThan(30_000);
+      }
+    }
+  });
+});
+
 describe('a mail with templates', () => {
   test('says what they say, and the rest as always', () => {
     const mail = message({

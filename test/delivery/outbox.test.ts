@@ -8,10 +8,12 @@ import { type Channels, createDelivery } from '../../src/delivery/outbox.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
+import type { Delivery } from '../../src/store/record.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Delivery, Store } from '../../src/store/store.ts';
+import type { Store } from '../../src/store/store.ts';
 import type { HttpRequest, HttpResponse } from '../../src/transport.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
+import { digestNotification } from './digest-samples.ts';
 import { NO_SERVICES } from './no-services.ts';
 import { alert, delivery, email, failedFlight, group, NOW_US, webhook } from './samples.ts';
 
@@ -241,6 +243,16 @@ describe('the stage', () => {
     ]);
   });
 
+  test('tells no latency of a digest, which is about no one instant', async () => {
+    const home = await world();
+    const row = delivery({ id: 'd-1', notificationId: 'digest-1' });
+    await home.store.transaction((tx) => tx.enqueue(digestNotification(), [row]));
+    start(stage(home, async () => accepted));
+    await home.clock.advance(1);
+    expect(home.told).toMatchObject([{ what: 'delivery', outcome: 'delivered' }]);
+    expect(home.told[0]).not.toHaveProperty('latencyMs');
+  });
+
   test('sleeps until something is queued, and is woken at once', async () => {
     const home = await world();
     const sent: string[] = [];
@@ -256,6 +268,26 @@ describe('the stage', () => {
     one.wake();
     await home.clock.advance(0);
     expect(sent).toEqual(['d-1']);
+  });
+
+  test('sends at once what is queued while another try of its integration hangs', async () => {
+    const home = await world();
+    const hanging = gate<Outcome>();
+    const sent: string[] = [];
+    await home.queue({ id: 'd-1', lane: 'hangs' });
+    const one = stage(home, async ({ id }) => {
+      sent.push(id);
+      return id === 'd-1' ? hanging.promise : accepted;
+    });
+    start(one);
+    await home.clock.advance(10);
+    await home.queue({ id: 'd-2' });
+    one.wake();
+    await home.clock.advance(0);
+    expect(sent).toEqual(['d-1', 'd-2']);
+    hanging.open(accepted);
+    await home.clock.advance(100);
+    expect(await home.states()).toEqual({ delivered: 2 });
   });
 
   test('sends at once what is queued just as the work on its integration ends', async () => {
@@ -400,6 +432,41 @@ describe('the stage', () => {
     expect(await home.states()).toEqual({ delivered: 10_000 });
   });
 
+  test('shares a commit among many, and settles a single one at once', async () => {
+    const home = await world();
+    const ids = Array.from({ length: 400 }, (_, index) => `d-${index}`);
+    await home.queue(...ids.map((id) => ({ id })));
+    let transactions = 0;
+    const store: Store = {
+      ...home.store,
+      transaction(work) {
+        transactions += 1;
+        return home.store.transaction(work);
+      },
+    };
+    const one = stage({ ...home, store }, async () => accepted);
+    start(one);
+    await home.clock.advance(10);
+    expect(await home.states()).toEqual({ delivered: 400 });
+    expect(transactions).toBeLessThan(25);
+    await home.queue({ id: 'single' });
+    one.wake();
+    await home.clock.advance(0);
+    expect((await home.stateOf('single')).state).toBe('delivered');
+  });
+
+  test('settles within a moment what has ended while others hang', async () => {
+    const home = await world();
+    await home.queue(...Array.from({ length: 5 }, (_, index) => ({ id: `d-${index}` })));
+    const open = gate<Outcome>();
+    start(stage(home, ({ id }) => (id === 'd-0' ? Promise.resolve(accepted) : open.promise)));
+    await home.clock.advance(49);
+    expect(await home.states()).toEqual({ leased: 5 });
+    await home.clock.advance(1);
+    expect((await home.stateOf('d-0')).state).toBe('delivered');
+    open.open(accepted);
+  });
+
   test('a message that nobody is left to get is suppressed with the reason', async () => {
     const home = await world();
     await home.queue({ id: 'd-1', receiver: 'gone' }, { id: 'd-2', integration: 'email', position: 3 });
@@ -542,6 +609,49 @@ describe('stopping', () => {
     expect(home.clock.pending()).toBe(0);
   });
 
+  test('asks nothing of the store while what is in flight goes on', async () => {
+    const home = await world();
+    const open = gate<Outcome>();
+    let transactions = 0;
+    const store: Store = {
+      ...home.store,
+      transaction(work) {
+        transactions += 1;
+        return home.store.transaction(work);
+      },
+    };
+    await home.queue({ id: 'd-1' });
+    const { abort, running } = start(stage({ ...home, store }, () => open.promise));
+    await home.clock.advance(10);
+    transactions = 0;
+    abort();
+    await home.clock.advance(60_000);
+    expect(transactions).toBe(0);
+    open.open(accepted);
+    await running;
+    expect(await home.states()).toEqual({ delivered: 1 });
+  });
+
+  test('in the moment of a look at what is due claims nothing of it', async () => {
+    const home = await world();
+    const look = gate<void>();
+    const store: Store = {
+      ...home.store,
+      async transaction(work) {
+        const result = await home.store.transaction(work);
+        if (result !== undefined) await look.promise;
+        return result;
+      },
+    };
+    await home.queue({ id: 'd-1' });
+    const { abort, running } = start(stage({ ...home, store }, async () => accepted));
+    await home.clock.advance(10);
+    abort();
+    look.open();
+    await running;
+    expect(await home.states()).toEqual({ pending: 1 });
+  });
+
   test('is at once when nothing is in flight', async () => {
     const home = await world();
     const { stop } = start(stage(home, async () => accepted));
@@ -606,6 +716,93 @@ describe('a store that fails for a while', () => {
     await home.clock.advance(5_000);
     expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered' });
     expect(tries).toBe(1);
+  });
+
+  test('is looked at again each second, and what is due is sent as soon as it works', async () => {
+    const home = await world();
+    let isBroken = true;
+    await home.queue({ id: 'd-1' });
+    start(
+      stage(
+        breaking(home, () => isBroken),
+        async () => accepted,
+      ),
+    );
+    await home.clock.advance(2_500);
+    expect(home.told.map(({ what }) => what)).toEqual(['trouble', 'trouble', 'trouble']);
+    isBroken = false;
+    await home.clock.advance(1_000);
+    expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered', attempts: 1 });
+  });
+
+  test('holds up no stop: what is not settled by then is sent again by the next life', async () => {
+    const home = await world();
+    let isBroken = false;
+    const seen: Delivery[] = [];
+    await home.queue({ id: 'd-1' });
+    const send: Send = async (one) => {
+      seen.push(one);
+      isBroken = seen.length === 1;
+      return accepted;
+    };
+    const broken = breaking(home, () => isBroken);
+    const { stop } = start(stage(broken, send));
+    await home.clock.advance(10);
+    await stop();
+    expect(home.clock.pending()).toBe(0);
+    isBroken = false;
+    expect(await home.stateOf('d-1')).toMatchObject({ state: 'leased', attempts: 1 });
+    start(stage(broken, send));
+    await home.clock.advance(10);
+    expect(seen.map(({ id, attempts }) => `${id} ${attempts}`)).toEqual(['d-1 1', 'd-1 2']);
+    expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered' });
+  });
+
+  test('is tried again each second by a stop that waits for a try anyway', async () => {
+    const home = await world();
+    const slow = gate<Outcome>();
+    let isBroken = false;
+    let refused = 0;
+    await home.queue({ id: 'quick' }, { id: 'slow', lane: 'slow' });
+    const { abort, running } = start(
+      stage(
+        breaking(home, () => {
+          if (isBroken) refused += 1;
+          // A stop that takes no rest would else never let this test go on.
+          return isBroken && refused < 10;
+        }),
+        async ({ id }) => {
+          if (id === 'slow') return slow.promise;
+          isBroken = true;
+          return accepted;
+        },
+      ),
+    );
+    await home.clock.advance(10);
+    abort();
+    await home.clock.advance(3_500);
+    expect(refused).toBe(5);
+    isBroken = false;
+    await home.clock.advance(1_000);
+    expect(await home.states()).toEqual({ delivered: 1, leased: 1 });
+    slow.open(accepted);
+    await running;
+    expect(await home.states()).toEqual({ delivered: 2 });
+  });
+
+  test('makes a drain reject also after a try, which the next life repeats', async () => {
+    const home = await world();
+    let isBroken = false;
+    await home.queue({ id: 'd-1' });
+    const one = stage(
+      breaking(home, () => isBroken),
+      async () => {
+        isBroken = true;
+        return accepted;
+      },
+    );
+    await expect(one.drain()).rejects.toThrow('no space left');
+    expect(await home.stateOf('d-1')).toMatchObject({ state: 'leased', attempts: 1 });
   });
 
   test('makes a drain reject rather than wait', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/delivery/channels/channel.ts';
 import { EXPIRES_AFTER_MS, judge } from '../../src/delivery/retry.ts';
-import type { Delivery } from '../../src/store/store.ts';
+import type { Delivery } from '../../src/store/record.ts';
 import { delivery, NOW_US } from './samples.ts';
 
 const failed: Outcome = { kind: 'failed', reason: 'unavailable', error: 'HTTP 503' };

@@ -4,7 +4,7 @@ import type { Notification, NotifiedAlert } from '../../src/alerts/group.ts';
 import type { EmailIntegration, WebhookIntegration } from '../../src/config/config.ts';
 import { formatInstant } from '../../src/instant.ts';
 import { secret } from '../../src/secret.ts';
-import type { Delivery } from '../../src/store/store.ts';
+import type { Delivery } from '../../src/store/record.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 
 export type GroupNotification = Extract<Notification, { kind: 'group' }>;

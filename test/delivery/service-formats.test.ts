@@ -105,7 +105,9 @@ describe('Slack', () => {
       'EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
       '```\nTranslation failed: the provider answered 429 Too Many Requests\n```',
     ]);
-    expect(blocks.flatMap(textsOf).at(-1)).toBe('<https://watch.example.com/|Open nestwatch>');
+    expect(blocks.flatMap(textsOf).at(-1)).toBe(
+      '<https://watch.example.com/#alert-0123456789abcdef|Open nestwatch>  <https://watch.example.com/silence?alert=FlightFailed/0/eu/bird/148890|Silence>',
+    );
   });
 
   test.each(ALL.map((one, index) => [index, one] as const))('keeps every limit (%i)', (_, notification) => {
@@ -130,7 +132,10 @@ describe('Slack', () => {
       for (const one of textsOf(block)) {
         // Only our own links stand in angle brackets, and code ends where we end it.
         expect(
-          one.replaceAll(/<https:\/\/(?:watch|evil)\.example[^|<>]*\|(?:Open nestwatch|Runbook)>/g, ''),
+          one.replaceAll(
+            /<https:\/\/(?:watch|evil)\.example[^|<>]*\|(?:Open nestwatch|Silence|Runbook)>/g,
+            '',
+          ),
         ).not.toMatch(/[<>]/);
         expect(one.split('```').length).toBeOneOf([1, 3]);
       }
@@ -193,7 +198,10 @@ describe('Teams', () => {
       'EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
       'Translation failed: the provider answered 429 Too Many Requests',
     ]);
-    expect(content.actions).toEqual([{ type: 'Action.OpenUrl', title: 'Open nestwatch', url: `${URL}/` }]);
+    expect(content.actions).toMatchObject([
+      { type: 'Action.OpenUrl', title: 'Open nestwatch', url: `${URL}/#alert-0123456789abcdef` },
+      { title: 'Silence', url: `${URL}/silence?alert=FlightFailed/0/eu/bird/148890` },
+    ]);
     expect(new Set(content.body.map(({ type }) => type))).toEqual(new Set(['RichTextBlock']));
     expect(content.body[0]!.inlines[0]).toMatchObject({ color: 'Attention', size: 'Large' });
   });
@@ -219,7 +227,7 @@ describe('Teams', () => {
     for (let length = 100; length < 140; length += 1) {
       const text = `${'x'.repeat(length)}\n`.repeat(500);
       const body = teamsBody(group({ alerts }), URL, { title: '語'.repeat(400), text });
-      expect(body.attachments[0].content.actions).toHaveLength(4);
+      expect(body.attachments[0].content.actions).toHaveLength(5);
       expect(Buffer.byteLength(JSON.stringify(body))).toBeLessThanOrEqual(TEAMS_MAX_BYTES);
     }
   });
@@ -254,7 +262,10 @@ describe('PagerDuty', () => {
           ],
         },
       },
-      links: [{ href: `${URL}/`, text: 'Open nestwatch' }],
+      links: [
+        { href: `${URL}/#alert-0123456789abcdef`, text: 'Open nestwatch' },
+        { href: `${URL}/silence?alert=FlightFailed/0/eu/bird/148890`, text: 'Silence' },
+      ],
     });
   });
 

@@ -10,6 +10,7 @@
  * tells of an activation that occurred later; or when it is gone.
  */
 import type { Alert } from '../alert.ts';
+import { dayAndTime } from '../day-and-time.ts';
 import { type Change, clear, fire, resolve } from '../episode.ts';
 import type { Event } from '../event.ts';
 import { birdOf, type Fact } from '../fact.ts';
@@ -66,7 +67,7 @@ export const birdDeactivated: Kind = {
 
   observe(alert, fact, context) {
     const { nowUs } = context;
-    if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs);
+    if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs, 'gone');
     if (alert.state !== 'firing') return undefined;
     const memory = alert.memory as Memory;
     if (fact.fact === 'bird_status') {
@@ -74,15 +75,15 @@ export const birdDeactivated: Kind = {
       return resolve(alert, fact.readAtUs, 'the Bird was seen active again', nowUs);
     }
     if (fact.fact !== 'event') return undefined;
-    const { type, occurredAtUs, key } = fact.event;
+    const { type, occurredAtUs } = fact.event;
     if (type === 'bird_log.Activated' && occurredAtUs > memory.occurredUs) {
-      return resolve(alert, occurredAtUs, key, nowUs);
+      return resolve(alert, occurredAtUs, `the Bird was activated on ${dayAndTime(occurredAtUs)}`, nowUs);
     }
     return type === 'bird_log.Suspended' && !fact.historic ? told(alert, fact, context) : undefined;
   },
 
   tick(alert, { nowUs }) {
-    return resolve(alert, alert.dueAtUs ?? nowUs, 'nothing more was heard of it', nowUs);
+    return resolve(alert, alert.dueAtUs ?? nowUs, 'nothing more was heard of it', nowUs, 'quiet');
   },
 };
 

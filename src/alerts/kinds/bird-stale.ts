@@ -4,6 +4,7 @@
  * long as the Bird's Flights have not been read since then, one may have started. Resolves when a Flight starts, or
  * when the Bird is active no more.
  */
+import { dayAndTime } from '../day-and-time.ts';
 import { clear, fire, remember, resolve } from '../episode.ts';
 import { type Kind, subjectPart } from '../kind.ts';
 import { annotate, birdName, placeLabels, roughly, whereabouts } from '../labels.ts';
@@ -41,8 +42,8 @@ export const birdStale: Kind = {
     const limitMs = staleAfterMs(rule, usualMs);
     const overdueUs = sinceUs + (limitMs ?? 0) * 1000;
     if (limitMs === null || overdueUs > Math.min(nowUs, fact.readAtUs)) return undefined;
-    const since = new Date(sinceUs / 1000).toISOString();
-    const last = fact.hasFlown ? `Its last Flight started at ${since}` : `No Flight was seen since ${since}`;
+    const since = dayAndTime(sinceUs);
+    const last = fact.hasFlown ? `Its last Flight started on ${since}` : `No Flight was seen since ${since}`;
     const why =
       rule.expectEveryMs === undefined && usualMs !== null
         ? `there were never more than ${roughly(usualMs)} between two of them`
@@ -68,17 +69,17 @@ export const birdStale: Kind = {
 
   observe(alert, fact, { nowUs }) {
     const memory = alert.memory as Memory | null;
-    if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs);
+    if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs, 'gone');
     if (alert.state !== 'firing' || memory === null) return undefined;
     if (fact.fact === 'bird_status' && fact.status !== 'active') {
-      return resolve(alert, fact.readAtUs, 'the Bird is no longer active', nowUs);
+      return resolve(alert, fact.readAtUs, 'the Bird is no longer active', nowUs, 'superseded');
     }
     if (fact.fact !== 'flight_started' || fact.startedAtUs <= memory.sinceUs) return undefined;
     // One that comes to light late may itself be too long ago.
     if (fact.startedAtUs + memory.limitMs * 1000 <= nowUs) {
       return remember(alert, { ...memory, sinceUs: fact.startedAtUs }, null, nowUs);
     }
-    return resolve(alert, fact.startedAtUs, 'a Flight started', nowUs);
+    return resolve(alert, fact.startedAtUs, `a Flight started on ${dayAndTime(fact.startedAtUs)}`, nowUs);
   },
 
   tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),

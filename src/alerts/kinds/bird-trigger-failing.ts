@@ -6,7 +6,8 @@
  * takes over). Only EventErrors that occurred after that count. The alert resolves when no EventError of the row is
  * left, or after the quiet. A single EventError that stays below the threshold is forgotten after the same quiet.
  */
-import type { Alert } from '../alert.ts';
+import type { Alert, Ending } from '../alert.ts';
+import { dayAndTime } from '../day-and-time.ts';
 import { type Change, clear, fire, remember, resolve, waitingEvent } from '../episode.ts';
 import type { Event } from '../event.ts';
 import type { Fact } from '../fact.ts';
@@ -91,9 +92,14 @@ export const birdTriggerFailing: Kind = {
   observe(alert, fact, context) {
     switch (fact.fact) {
       case 'flight_started':
-        return endRow(alert, fact.startedAtUs, 'a Flight started', context);
+        return endRow(
+          alert,
+          fact.startedAtUs,
+          `a Flight started on ${dayAndTime(fact.startedAtUs)}`,
+          context,
+        );
       case 'bird_vanished':
-        return clear(alert, fact.readAtUs, 'the Bird is gone', context.nowUs);
+        return clear(alert, fact.readAtUs, 'the Bird is gone', context.nowUs, 'gone');
       case 'bird_status':
         return seenInactive(alert, fact, context);
       case 'event':
@@ -106,23 +112,34 @@ export const birdTriggerFailing: Kind = {
   tick(alert, { rule, nowUs }) {
     if (alert.state !== 'firing') return remember(alert, null, null, nowUs);
     const by = `the trigger did not fail for ${duration(rule.resolveAfterMs ?? 0)}`;
-    return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs);
+    return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
 };
 
 function endOfRow(alert: Alert, event: Event, context: Context): Change | undefined {
   const restarts = event.type === 'bird_log.Published' || event.type === 'bird_log.Activated';
-  if (!restarts && !isDeactivation(event)) return undefined;
-  return endRow(alert, event.occurredAtUs, event.key, context);
+  if (isDeactivation(event)) {
+    return endRow(alert, event.occurredAtUs, 'the service deactivated the Bird', context, 'superseded');
+  }
+  if (!restarts) return undefined;
+  const how = event.type === 'bird_log.Published' ? 'published' : 'activated';
+  const by = `the Bird was ${how} on ${dayAndTime(event.occurredAtUs)}`;
+  return endRow(alert, event.occurredAtUs, by, context);
 }
 
 /** Takes the EventErrors up to an instant out of the row. */
-function endRow(alert: Alert, atUs: number, by: string, { nowUs }: Context): Change | undefined {
+function endRow(
+  alert: Alert,
+  atUs: number,
+  by: string,
+  { nowUs }: Context,
+  ending: Ending = 'over',
+): Change | undefined {
   const memory = alert.memory as Memory | null;
   if (memory === null || atUs <= memory.endedUs) return undefined;
   const errorsUs = memory.errorsUs.filter((us) => us > atUs);
   if (errorsUs.length === memory.errorsUs.length) return undefined;
-  if (errorsUs.length === 0) return clear(alert, atUs, by, nowUs);
+  if (errorsUs.length === 0) return clear(alert, atUs, by, nowUs, ending);
   const waiting = memory.waiting.filter((event) => event.occurredAtUs > atUs);
   return remember(alert, { ...memory, errorsUs, waiting, endedUs: atUs }, alert.dueAtUs, nowUs);
 }
@@ -135,7 +152,8 @@ function seenInactive(
 ): Change | undefined {
   const memory = alert.memory as Memory | null;
   if (memory === null || status === 'active' || readAtUs <= memory.seenUs) return undefined;
-  return clear(alert, readAtUs, `the Bird was seen ${status || 'inactive'}`, nowUs);
+  const by = `the Bird is no longer active: it is ${status || 'of no known status'}`;
+  return clear(alert, readAtUs, by, nowUs, 'superseded');
 }
 
 function latest(a: number | null, b: number | null): number | null {

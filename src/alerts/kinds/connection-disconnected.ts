@@ -48,8 +48,8 @@ export const connectionDisconnected: Kind = {
   observe: () => undefined,
 
   tick(alert, { rule, nowUs }) {
-    const by = `not reported as lost again for ${duration(rule.resolveAfterMs ?? 0)}`;
-    return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs);
+    const by = `it was not reported as lost again for ${duration(rule.resolveAfterMs ?? 0)}`;
+    return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
 };
 

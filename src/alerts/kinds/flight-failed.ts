@@ -2,10 +2,12 @@
  * A Flight ended as failed, or so many of them within a window, in a row, or of the Bird's last ones.
  *
  * Resolves when a Flight of the Bird succeeds that started later than the latest failed one started, for a part of
- * the last ones when a success makes it less than that part; or when it was quiet. Flights overlap: a success that is seen before the failure of a Flight that had started earlier and ran
- * long does not excuse it. The failure is told, and the alert lasts until the next success or the quiet.
+ * the last ones when a success makes it less than that part; or when it was quiet. Flights overlap: a success that is
+ * seen before the failure of a Flight that had started earlier and ran long does not excuse it. The failure is told,
+ * and the alert lasts until the next success or the quiet.
  */
 import type { Alert } from '../alert.ts';
+import { dayAndTime } from '../day-and-time.ts';
 import { type Change, clear, fire, remember, resolve, waitingEvent } from '../episode.ts';
 import type { Event } from '../event.ts';
 import type { FlightEnded } from '../fact.ts';
@@ -91,7 +93,8 @@ export const flightFailed: Kind = {
   },
 
   observe(alert, fact, context) {
-    if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', context.nowUs);
+    if (fact.fact === 'bird_vanished')
+      return clear(alert, fact.readAtUs, 'the Bird is gone', context.nowUs, 'gone');
     if (fact.fact !== 'event' || fact.event.type !== 'flight.succeeded') return undefined;
     return alert.state === 'firing'
       ? recovered(alert, fact.event, context)
@@ -103,8 +106,9 @@ export const flightFailed: Kind = {
     return resolve(
       alert,
       alert.dueAtUs ?? nowUs,
-      `no further failure for ${duration(rule.resolveAfterMs ?? 0)}`,
+      `there was no further failure for ${duration(rule.resolveAfterMs ?? 0)}`,
       nowUs,
+      'quiet',
     );
   },
 };
@@ -120,10 +124,14 @@ function recovered(alert: Alert, event: Event, { rule, nowUs }: Context): Change
     const success = { key: event.key, atUs: event.occurredAtUs, failed: false };
     const ends = latestEnds([...(memory.ends ?? []), success], rule.ratio.ofLast);
     if (isReached(rule.ratio, ends)) return remember(alert, { ...memory, ends }, alert.dueAtUs, nowUs);
-    return resolve(alert, event.occurredAtUs, event.key, nowUs);
+    return resolve(alert, event.occurredAtUs, successWords(event), nowUs);
   }
   if (startOf(event) <= memory.failedStartUs) return undefined;
-  return resolve(alert, event.occurredAtUs, event.key, nowUs);
+  return resolve(alert, event.occurredAtUs, successWords(event), nowUs);
+}
+
+function successWords(event: Event): string {
+  return `a Flight that started on ${dayAndTime(startOf(event))} succeeded`;
 }
 
 /** A Flight succeeded before there were enough failures in a row: those before it no longer count. */

@@ -3,6 +3,8 @@
  * 99 of 100 Flights of its Bird take. Flights that wait for a person may last days, and those of their Bird did so
  * before: that is why the Bird's own Flights are the measure. Resolves when the Flight ends, or is watched no longer.
  */
+import type { Ending } from '../alert.ts';
+import { dayAndTime } from '../day-and-time.ts';
 import { clear, fire, remember } from '../episode.ts';
 import type { Fact } from '../fact.ts';
 import { type Kind, subjectPart } from '../kind.ts';
@@ -15,7 +17,11 @@ const TIMES_USUAL = 3;
 /** What is learned is never less: short Flights vary for no reason. */
 export const LEAST_LEARNED_MS = 900_000;
 
-const ENDS: readonly string[] = ['flight.succeeded', 'flight.failed', 'flight.cancelled'];
+const ENDS: Readonly<Record<string, string>> = {
+  'flight.succeeded': 'the Flight succeeded',
+  'flight.failed': 'the Flight failed',
+  'flight.cancelled': 'the Flight was cancelled',
+};
 
 /** How long a Flight may be active, milliseconds; null where nobody knows. */
 export function stuckAfterMs({ maxDurationMs }: Rule, usualMs: number | null): number | null {
@@ -43,7 +49,7 @@ export const flightStuck: Kind = {
     const overdueUs = startedAtUs + (limitMs ?? 0) * 1000;
     // What was not read since then may have ended in time.
     if (limitMs === null || overdueUs > Math.min(nowUs, fact.readAtUs)) return undefined;
-    const since = new Date(startedAtUs / 1000).toISOString();
+    const since = dayAndTime(startedAtUs);
     const why =
       rule.maxDurationMs === undefined && usualMs !== null
         ? `99 of 100 of its Flights take ${roughly(usualMs)} at the most.`
@@ -65,18 +71,26 @@ export const flightStuck: Kind = {
   },
 
   observe(alert, fact, { nowUs }) {
-    if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs);
+    if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs, 'gone');
     const end = endOf(fact);
     if (!end || !alert.id.endsWith(`/flight/${subjectPart(end.flightId)}`)) return undefined;
-    return clear(alert, end.atUs, end.by, nowUs);
+    return clear(alert, end.atUs, end.by, nowUs, end.ending);
   },
 
   tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
 };
 
-function endOf(fact: Fact): { flightId: string; atUs: number; by: string } | undefined {
-  if (fact.fact === 'flight_gone') return { ...fact, by: 'the service no longer knows the Flight' };
-  if (fact.fact !== 'event' || !ENDS.includes(fact.event.type)) return undefined;
-  const { attributes, occurredAtUs: atUs, key: by } = fact.event;
-  return { flightId: String(attributes.flight_id ?? ''), atUs, by };
+function endOf(fact: Fact): { flightId: string; atUs: number; by: string; ending: Ending } | undefined {
+  if (fact.fact === 'flight_gone') {
+    return { ...fact, by: 'the service no longer knows the Flight', ending: 'gone' };
+  }
+  const how = fact.fact === 'event' ? ENDS[fact.event.type] : undefined;
+  if (fact.fact !== 'event' || how === undefined) return undefined;
+  const { attributes, occurredAtUs: atUs } = fact.event;
+  return {
+    flightId: String(attributes.flight_id ?? ''),
+    atUs,
+    by: `${how} on ${dayAndTime(atUs)}`,
+    ending: 'over',
+  };
 }

@@ -49,6 +49,6 @@ export const schemaDrift: Kind = {
 
   tick(alert, { rule, nowUs }) {
     const by = `every entry could be read for ${duration(rule.resolveAfterMs ?? 0)}`;
-    return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs);
+    return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
 };

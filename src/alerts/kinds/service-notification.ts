@@ -51,7 +51,7 @@ export const serviceNotification: Kind = {
 
   tick(alert, { rule, nowUs }) {
     const by = `no further notification for ${duration(rule.resolveAfterMs ?? 0)}`;
-    return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs);
+    return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
 };
 

@@ -1,7 +1,7 @@
 import type { Notification } from '../../alerts/group.ts';
 import type { Integration } from '../../config/config.ts';
 import type { FailureReason } from '../../report.ts';
-import type { Delivery } from '../../store/store.ts';
+import type { Delivery } from '../../store/record.ts';
 
 /** How one try ended, whatever the channel. Texts are for people: cleaned, capped and free of secrets. */
 export type Outcome =
@@ -29,6 +29,9 @@ export type Outcome =
 
 /** Why an integration that is for groups does not take single events. */
 export const ONLY_CLOUDEVENTS = 'single events are forwarded to webhooks with format cloudevents only';
+
+/** Why an integration that only knows alerts does not take a digest. */
+export const NO_DIGEST = 'a digest is no alert: it goes to mails, Slack, Teams and webhooks only';
 
 /** One way out of the house, for every integration of its kind. */
 export interface Channel<I extends Integration> {

@@ -67,6 +67,9 @@ export function openEmailChannel(options: {
       if (notification.kind === 'forward') {
         return { kind: 'nothing', why: ONLY_CLOUDEVENTS };
       }
+      if (notification.kind === 'digest' && integration.to.length === 0) {
+        return { kind: 'nothing', why: 'a digest belongs to no Nest: it goes to addresses, not to members' };
+      }
       const { subject, text, html, headers, templateError } = mailMessage(
         notification,
         externalUrl,
@@ -78,7 +81,7 @@ export function openEmailChannel(options: {
       let isSent = false;
       const mail: Mail = {
         from: integration.from,
-        to: [...(notification.to ?? integration.to)],
+        to: [...((notification.kind === 'group' ? notification.to : undefined) ?? integration.to)],
         ...(to && { envelope: { from: integration.from, to: [...to] } }),
         ...threadHeaders(notification, delivery, externalUrl),
         subject,

@@ -13,6 +13,8 @@ const CONNECTIONS = 256;
 /** Of an answer only the status counts; of its body a line is kept for people. */
 const MAX_ANSWER_BYTES = 1_048_576;
 const MAX_ERROR_CODE_POINTS = 300;
+/** Addresses that are remembered; those in files change. */
+const MAX_TARGETS = 100;
 
 export interface Post {
   readonly url: string;
@@ -33,6 +35,18 @@ export interface Sender {
 export function openSender(options: SenderOptions): Sender {
   const { clock, version } = options;
   const transports = new Map<number, Transport>();
+  // Taking an address apart costs as much as the rest of a post.
+  const targets = new Map<string, Target>();
+
+  function knownTarget(url: string): Target {
+    let target = targets.get(url);
+    if (!target) {
+      if (targets.size >= MAX_TARGETS) targets.clear();
+      target = targetOf(url);
+      targets.set(url, target);
+    }
+    return target;
+  }
 
   function transportOf(timeoutMs: number): Transport {
     let transport = transports.get(timeoutMs);
@@ -49,7 +63,7 @@ export function openSender(options: SenderOptions): Sender {
 
   return {
     async post({ url, contentType, body, timeoutMs, headers = {}, secrets = [] }) {
-      const target = targetOf(url);
+      const target = knownTarget(url);
       try {
         const response = await transportOf(timeoutMs).send({
           method: 'POST',
@@ -83,8 +97,14 @@ export interface SenderOptions {
   readonly openTransport: (options: TransportOptions) => Transport;
 }
 
+interface Target {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly secrets: readonly string[];
+}
+
 /** Where to post. Credentials in the URL go into a header; `secrets` are the parts that no text may repeat. */
-function targetOf(text: string): { url: string; headers: Record<string, string>; secrets: string[] } {
+function targetOf(text: string): Target {
   const url = new URL(text);
   const { username, password } = url;
   url.username = '';

@@ -9,13 +9,13 @@ import type {
   SlackIntegration,
   TeamsIntegration,
 } from '../../config/config.ts';
-import type { GroupNotification } from '../formats/alert-subject.ts';
 import { type Pushable, pushedAlerts } from '../formats/alertmanager-push.ts';
+import type { Readable } from '../formats/digest-view.ts';
 import { type Filled, filled } from '../formats/filled.ts';
 import { pagerdutyEvent } from '../formats/pagerduty.ts';
 import { slackBody } from '../formats/slack.ts';
 import { teamsBody } from '../formats/teams.ts';
-import { type Channel, ONLY_CLOUDEVENTS, type Outcome } from './channel.ts';
+import { type Channel, NO_DIGEST, ONLY_CLOUDEVENTS, type Outcome } from './channel.ts';
 import { openSender, type Sender, type SenderOptions } from './post.ts';
 
 export interface ServiceChannels {
@@ -65,12 +65,9 @@ function serviceChannel<I extends ServiceIntegration>(sender: Sender, nowUs: () 
   return {
     async send(integration, _delivery, notification, externalUrl) {
       if (notification.kind === 'forward') return { kind: 'nothing', why: ONLY_CLOUDEVENTS };
-      const { url, body, secrets, templateError } = serviceRequest(
-        integration,
-        notification,
-        externalUrl,
-        nowUs(),
-      );
+      const request = serviceRequest(integration, notification, externalUrl, nowUs());
+      if (typeof request === 'string') return { kind: 'nothing', why: request };
+      const { url, body, secrets, templateError } = request;
       const outcome = await sender.post({
         url,
         contentType: 'application/json',
@@ -92,13 +89,13 @@ export interface ServiceRequest {
   readonly templateError?: string;
 }
 
-/** What is posted where. Throws a `NestwatchError` for a secret file that cannot be read. */
+/** What is posted where, or why nothing is. Throws a `NestwatchError` for a secret file that cannot be read. */
 export function serviceRequest(
   integration: ServiceIntegration,
-  notification: GroupNotification,
+  notification: Readable,
   externalUrl: string,
   nowUs: number,
-): ServiceRequest {
+): ServiceRequest | string {
   const url = integration.url.reveal();
   switch (integration.kind) {
     case 'slack': {
@@ -114,6 +111,7 @@ export function serviceRequest(
       return { url, body, secrets: [], ...failureOf(custom) };
     }
     case 'pagerduty': {
+      if (notification.kind === 'digest') return NO_DIGEST;
       const routingKey = integration.routingKey.reveal();
       const custom = filled({ description: integration.description }, notification, externalUrl);
       const style = { routingKey, severity: integration.severity };
@@ -121,6 +119,7 @@ export function serviceRequest(
       return { url, body, secrets: [routingKey], ...failureOf(custom) };
     }
     case 'alertmanager': {
+      if (notification.kind === 'digest') return NO_DIGEST;
       const body = pushedAlerts(notification.alerts, externalUrl, nowUs);
       return { url: alertsUrl(url), body, secrets: [] };
     }

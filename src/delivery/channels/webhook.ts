@@ -6,7 +6,8 @@ import { Webhook } from 'standardwebhooks';
 import type { Notification } from '../../alerts/group.ts';
 import type { WebhookIntegration } from '../../config/config.ts';
 import { alertmanagerBody } from '../formats/alertmanager.ts';
-import { cloudEventBatches } from '../formats/cloudevents.ts';
+import { cloudEventBatches, digestEvent } from '../formats/cloudevents.ts';
+import { digestBody } from '../formats/digest-json.ts';
 import { filled } from '../formats/filled.ts';
 import { type Channel, ONLY_CLOUDEVENTS, type Outcome } from './channel.ts';
 import { openSender, type SenderOptions } from './post.ts';
@@ -51,6 +52,10 @@ export function openWebhookChannel(options: SenderOptions): Channel<WebhookInteg
   };
 }
 
+/** Why a webhook with a template gets no digest. */
+const NO_DIGEST_TEMPLATE =
+  'a template is written for alerts: digests go to the formats alertmanager and cloudevents';
+
 export interface WebhookMessage {
   readonly contentType: string;
   readonly body: string;
@@ -64,7 +69,8 @@ export function webhookMessages(
   externalUrl: string,
 ): WebhookMessage[] | string {
   if (format === 'cloudevents') {
-    const batches = cloudEventBatches(notification);
+    const batches =
+      notification.kind === 'digest' ? [[digestEvent(notification)]] : cloudEventBatches(notification);
     if (batches.length === 0) return 'no new event in it to tell as a CloudEvent';
     return batches.map((batch) => ({
       contentType: 'application/cloudevents-batch+json',
@@ -72,6 +78,10 @@ export function webhookMessages(
     }));
   }
   if (notification.kind === 'forward') return ONLY_CLOUDEVENTS;
+  if (notification.kind === 'digest') {
+    if (format === 'template') return NO_DIGEST_TEMPLATE;
+    return [{ contentType: 'application/json', body: JSON.stringify(digestBody(notification, externalUrl)) }];
+  }
   const { texts, notes, error } = filled({ body: template }, notification, externalUrl);
   const told =
     notes.length > 0

@@ -1,9 +1,12 @@
 import type { Event } from '../../alerts/event.ts';
 import type { Notification } from '../../alerts/group.ts';
 import { type EventJson, eventJson } from '../../event-json.ts';
+import { formatInstant } from '../../instant.ts';
+import { digestJson } from './digest-json.ts';
+import type { DigestNotification } from './digest-view.ts';
 
 /** One event as a CloudEvent 1.0 in structured mode. */
-export interface CloudEvent {
+export interface CloudEvent<Data = EventJson> {
   readonly specversion: '1.0';
   /** The event's key: the same however often it is sent. */
   readonly id: string;
@@ -12,7 +15,7 @@ export interface CloudEvent {
   readonly subject?: string;
   readonly time: string;
   readonly datacontenttype: 'application/json';
-  readonly data: EventJson;
+  readonly data: Data;
 }
 
 /** The most events of one batch. */
@@ -22,13 +25,27 @@ const BATCH = 100;
  * The notification's events in batches of up to 100, the oldest first. Of a group these are the events that are new in
  * it; a group that only resolves or repeats has none, and CloudEvents have nothing to say about it.
  */
-export function cloudEventBatches(notification: Notification): CloudEvent[][] {
+export function cloudEventBatches(notification: Exclude<Notification, DigestNotification>): CloudEvent[][] {
   const events = notification.kind === 'forward' ? notification.events : newEvents(notification.alerts);
   const batches: CloudEvent[][] = [];
   for (let start = 0; start < events.length; start += BATCH) {
     batches.push(events.slice(start, start + BATCH).map(cloudEvent));
   }
   return batches;
+}
+
+/** A digest as an event of its own. */
+export function digestEvent({ id, digest }: DigestNotification): CloudEvent<ReturnType<typeof digestJson>> {
+  return {
+    specversion: '1.0',
+    id,
+    source: '/digests',
+    type: 'nestwatch.digest',
+    subject: digest.name,
+    time: formatInstant(digest.toUs),
+    datacontenttype: 'application/json',
+    data: digestJson(digest),
+  };
 }
 
 /** Each once, although two alerts of a group may share one. */

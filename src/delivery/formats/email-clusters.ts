@@ -1,9 +1,11 @@
+import { dayAndTime } from '../../alerts/day-and-time.ts';
 import type { NotifiedAlert } from '../../alerts/group.ts';
 import { commonLabels, type GroupNotification, placeWithin, sinceOf } from './alert-subject.ts';
-import { stateWords } from './alert-words.ts';
+import { eventNoun, isNoRecovery, stateWords } from './alert-words.ts';
 import { plainLines } from './encode.ts';
 
-export type Tone = 'critical' | 'warning' | 'resolved';
+/** `neutral`: over, and no recovery. */
+export type Tone = 'critical' | 'warning' | 'resolved' | 'neutral';
 
 /** Several alerts of one kind, state and cause, told as one. */
 export interface Cluster {
@@ -15,6 +17,7 @@ export interface Cluster {
   readonly cause: string;
   readonly places: readonly string[];
   readonly placesMore: number;
+  /** What is not the same for all clusters; may be empty. */
   readonly context: string;
 }
 
@@ -23,13 +26,19 @@ export const LINE_CODE_POINTS = 200;
 /** Severities that do not call for red. */
 const MILD = new Set(['warning', 'info', 'none']);
 
-/** The largest cluster first, open ones before resolved ones. */
-export function clustersOf({ alerts, reason, createdAtUs }: GroupNotification): Cluster[] {
+/** The largest cluster first, open ones before resolved ones. `goesOn`: nothing of it is told for the first time. */
+export function clustersOf(
+  alerts: readonly NotifiedAlert[],
+  { createdAtUs, summary }: GroupNotification,
+  goesOn: boolean,
+): Cluster[] {
   const shared = commonLabels(alerts);
+  // What the head of the mail has said, to the minute.
+  const beginning = summary ? '' : beginningOf(alerts);
   const byCause = new Map<string, NotifiedAlert[]>();
   for (const alert of alerts) {
     const signature = alert.labels.error || causeOf(alert);
-    const key = JSON.stringify([stateWords(alert, reason === 'repeat'), signature]);
+    const key = JSON.stringify([stateWords(alert, goesOn), signature]);
     byCause.set(key, [...(byCause.get(key) ?? []), alert]);
   }
   const rank = (members: readonly NotifiedAlert[]) =>
@@ -38,8 +47,7 @@ export function clustersOf({ alerts, reason, createdAtUs }: GroupNotification): 
     .sort((a, b) => rank(b) - rank(a))
     .map((members) => {
       const places = [...new Set(members.map((alert) => placeWithin(alert, shared)))];
-      const words = stateWords(members[0]!, reason === 'repeat');
-      const total = members.reduce((count, alert) => count + alert.eventsTotal, 0);
+      const words = stateWords(members[0]!, goesOn);
       return {
         tone: toneOf(members),
         alerts: members.length,
@@ -47,19 +55,38 @@ export function clustersOf({ alerts, reason, createdAtUs }: GroupNotification): 
         cause: causeOf(members[0]!),
         places: places.slice(0, PLACES),
         placesMore: Math.max(0, places.length - PLACES),
-        context: `${sinceOf(members, createdAtUs)}${total > members.length ? ` · ${total} events` : ''}`,
+        context: [
+          ...(beginningOf(members) === beginning ? [] : [sinceOf(members, createdAtUs)]),
+          ...eventsOf(members),
+        ].join(' · '),
       };
     });
 }
 
+function beginningOf(alerts: readonly NotifiedAlert[]): string {
+  const open = alerts.filter(({ status }) => status === 'firing');
+  if (open.length === 0) return sinceOf(alerts, 0);
+  return `open ${dayAndTime(Math.min(...open.map(({ startsAtUs }) => startsAtUs)))}`;
+}
+
+/** How many events, where that says more than that there is something: `34 failures, 29 of them new`. */
+export function eventsOf(alerts: readonly NotifiedAlert[]): string[] {
+  const total = alerts.reduce((count, alert) => count + alert.eventsTotal, 0);
+  const fresh = alerts.reduce((count, alert) => count + alert.events.length + alert.eventsOmitted, 0);
+  const noun = eventNoun(alerts[0]?.labels.alertname);
+  if (!noun || total <= alerts.length) return [];
+  const isPartNew = noun === 'failure' && fresh > 0 && fresh < total;
+  return [`${total} ${noun}s${isPartNew ? `, ${fresh} of them new` : ''}`];
+}
+
 /** The first line of what was said last. */
-function causeOf(alert: NotifiedAlert): string {
+export function causeOf(alert: NotifiedAlert): string {
   return plainLines(messageOf(alert) || alert.annotations.summary || '', 1, LINE_CODE_POINTS)[0] ?? '';
 }
 
-export function toneOf(alerts: readonly Pick<NotifiedAlert, 'status' | 'labels'>[]): Tone {
+export function toneOf(alerts: readonly Pick<NotifiedAlert, 'status' | 'ending' | 'labels'>[]): Tone {
   const open = alerts.filter((alert) => alert.status === 'firing');
-  if (open.length === 0) return 'resolved';
+  if (open.length === 0) return alerts.some(isNoRecovery) ? 'neutral' : 'resolved';
   return open.every((alert) => MILD.has(alert.labels.severity ?? '')) ? 'warning' : 'critical';
 }
 

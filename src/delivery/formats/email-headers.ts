@@ -1,10 +1,12 @@
 /** What makes mails of one group a thread: a constant subject, and ids that anyone can derive again. */
 import { createHash } from 'node:crypto';
 import type { Labels } from '../../alerts/alert.ts';
+import { isHeldBack } from '../../alerts/aside.ts';
 import { summaryTitle } from '../../alerts/summary.ts';
 import { plainText } from '../../plain-text.ts';
-import type { Delivery } from '../../store/store.ts';
-import { type GroupNotification, regionName } from './alert-subject.ts';
+import type { Delivery } from '../../store/record.ts';
+import { commonLabels, type GroupNotification, regionName } from './alert-subject.ts';
+import type { DigestNotification, Readable } from './digest-view.ts';
 
 const NAME_CODE_POINTS = 60;
 const SUBJECT_CODE_POINTS = 200;
@@ -14,9 +16,13 @@ const PLACE_LABELS = new Set(['alertname', 'region', 'nest', 'nest_id', 'bird', 
  * `[nestwatch] EU · Marketing / Translate blog: FlightFailed`, from the group's labels alone, because everything else
  * may change from one mail of the group to the next; `Re: ` on all but the first.
  */
-export function mailSubject({ groupLabels, threadPosition, summary }: GroupNotification): string {
-  // A summary is the only one of its thread.
+export function mailSubject(notification: GroupNotification): string {
+  const { threadPosition, summary } = notification;
+  // A summary is the only one of its thread, as is what was held back.
   if (summary) return `[nestwatch] ${summaryTitle(summary)}`;
+  const groupLabels = isHeldBack(notification.groupKey)
+    ? sharedPlace(notification)
+    : notification.groupLabels;
   const place = placeOf(groupLabels);
   const others = Object.entries(groupLabels)
     .filter(([name, value]) => !PLACE_LABELS.has(name) && value !== '')
@@ -25,6 +31,12 @@ export function mailSubject({ groupLabels, threadPosition, summary }: GroupNotif
   const about = [place, what].filter((part) => part !== '').join(': ');
   const subject = `[nestwatch] ${about}${others.length > 0 ? ` (${others.join(', ')})` : ''}`;
   return `${threadPosition > 0 ? 'Re: ' : ''}${plainText(subject, SUBJECT_CODE_POINTS)}`;
+}
+
+/** What groups that are told together have in common. */
+function sharedPlace({ alerts }: GroupNotification): Labels {
+  const shared = Object.entries(commonLabels(alerts));
+  return Object.fromEntries(shared.filter(([name]) => PLACE_LABELS.has(name)));
 }
 
 function placeOf({ region, nest, nest_id, bird, bird_id }: Labels): string {
@@ -48,14 +60,20 @@ export interface ThreadHeaders {
  * knows the first mail without asking anybody, and every try of a delivery has the same id (RFC 5322, 3.6.4).
  */
 export function threadHeaders(
-  { thread, threadPosition }: GroupNotification,
+  notification: Readable,
   { id, receiver, position }: Pick<Delivery, 'id' | 'receiver' | 'position'>,
   externalUrl: string,
 ): ThreadHeaders {
+  const { thread, threadPosition } = notification.kind === 'digest' ? ownThread(notification) : notification;
   const host = URL.parse(externalUrl)?.hostname || 'localhost';
   const first = `<thread.${digest(thread, receiver, String(position))}@${host}>`;
   if (threadPosition === 0) return { messageId: first };
   return { messageId: `<${digest('delivery', id)}@${host}>`, inReplyTo: first, references: first };
+}
+
+/** A digest stands alone. */
+function ownThread({ id }: DigestNotification) {
+  return { thread: id, threadPosition: 0 };
 }
 
 function digest(...parts: readonly string[]): string {

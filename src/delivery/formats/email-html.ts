@@ -1,7 +1,9 @@
+import type { FlightOutcome } from '../../alerts/group.ts';
 import type { Cluster, Tone } from './email-clusters.ts';
 import type { EventLine, MailView } from './email-view.ts';
 import { escapeHtml } from './encode.ts';
 import { fitting, MAX_CLUSTERS, MAX_EVENTS, MAX_PART_BYTES } from './fitting.ts';
+import { MAX_SECTIONS, sectionHtml } from './section.ts';
 
 /** Room for the markup around the lists. */
 const MARKUP_BYTES = 1_500;
@@ -23,8 +25,9 @@ export function emailHtml(view: MailView): string {
     `<div class="card" style="background:#ffffff;border:1px solid #e4e7ec;border-left:6px solid ${COLOURS[view.tone]};border-radius:8px;padding:20px">`,
     `<h1 class="${view.tone}" style="margin:0;font-size:20px;line-height:1.3;color:${COLOURS[view.tone]}">${escapeHtml(view.headline)}</h1>`,
     `<p class="quiet" style="margin:6px 0 0;color:#475467">${escapeHtml(view.context)}</p>`,
-    ...view.notices.map((one) => `<p style="margin:12px 0 0">${escapeHtml(one)}</p>`),
+    ...[...view.notices, ...view.lead].map((one) => `<p style="margin:12px 0 0">${escapeHtml(one)}</p>`),
     ...messageHtml(view),
+    ...historyHtml(view),
     ...detailsHtml(view),
   ].join('\n');
   const tail = [
@@ -36,6 +39,8 @@ export function emailHtml(view: MailView): string {
   ].join('\n');
 
   let room = MAX_PART_BYTES - Buffer.byteLength(head + tail) - MARKUP_BYTES;
+  const sections = fitting(view.sections ?? [], sectionHtml, room, MAX_SECTIONS);
+  room -= sections.bytes;
   const clusters = fitting(view.clusters, clusterHtml, room, MAX_CLUSTERS);
   room -= clusters.bytes;
   const events = fitting(view.events, eventHtml, room, MAX_EVENTS);
@@ -45,6 +50,8 @@ export function emailHtml(view: MailView): string {
   const hasNews = events.kept.length + moreEvents > 0;
   return [
     head,
+    ...sections.kept,
+    ...more(sections.rest.length, 'parts'),
     ...clusters.kept,
     ...more(moreAlerts, 'alerts'),
     ...(hasNews ? [title(view.eventsTitle)] : []),
@@ -61,6 +68,7 @@ const COLOURS: Readonly<Record<Tone, string>> = {
   critical: '#b42318',
   warning: '#b54708',
   resolved: '#067647',
+  neutral: '#475467',
 };
 const STYLE = [
   ':root{color-scheme:light dark}',
@@ -69,7 +77,7 @@ const STYLE = [
   '.card{background:#161b26!important;border-top-color:#333741!important;border-right-color:#333741!important;border-bottom-color:#333741!important}',
   '.quiet{color:#a3aab5!important}.code{background:#0c111d!important;color:#f2f4f7!important}',
   '.line{border-color:#333741!important}.critical{color:#fda29b!important}.warning{color:#fec84b!important}',
-  '.resolved{color:#75e0a7!important}.link{color:#84caff!important}}',
+  '.resolved{color:#75e0a7!important}.neutral{color:#a3aab5!important}.link{color:#84caff!important}}',
 ].join('');
 
 function messageHtml({ message, messageTitle }: MailView): string[] {
@@ -80,6 +88,26 @@ function messageHtml({ message, messageTitle }: MailView): string[] {
     `<pre class="code" style="margin:0;padding:10px 12px;background:#f2f4f7;color:#101828;border-radius:6px;font:13px/1.5 ${MONO};white-space:pre-wrap;overflow-wrap:anywhere;word-break:break-word">${text}</pre>`,
   ];
 }
+
+/** Marks for the eye; their meaning in words for everybody. */
+function historyHtml({ history }: MailView): string[] {
+  if (!history) return [];
+  const marks = history.marks.map(
+    ({ mark, outcome }) =>
+      `<span class="${TONES[outcome]}" style="color:${COLOURS[TONES[outcome]]}">${mark}</span>`,
+  );
+  return [
+    title('Last Flights, the newest last'),
+    `<p style="margin:0;line-height:1.3"><span aria-hidden="true" style="font-size:18px;letter-spacing:4px">${marks.join('')}</span><br>`,
+    `<span class="quiet" style="font-size:13px;color:#475467">${escapeHtml(history.words)}</span></p>`,
+  ];
+}
+
+const TONES: Readonly<Record<FlightOutcome, Tone>> = {
+  succeeded: 'resolved',
+  failed: 'critical',
+  cancelled: 'neutral',
+};
 
 function detailsHtml({ details }: MailView): string[] {
   if (details.length === 0) return [];
@@ -101,7 +129,10 @@ function clusterHtml({ tone, title: what, cause, places, placesMore, context }: 
           `<div style="font:13px/1.5 ${MONO};overflow-wrap:anywhere;word-break:break-word">${escapeHtml(cause)}</div>`,
         ]
       : []),
-    `<div class="quiet" style="font-size:13px;color:#475467">${escapeHtml(context)}</div></div>`,
+    ...(context
+      ? [`<div class="quiet" style="font-size:13px;color:#475467">${escapeHtml(context)}</div>`]
+      : []),
+    '</div>',
   ].join('\n');
 }
 

@@ -2,6 +2,7 @@
  * What a mail says, before it is text or HTML: both are written from this. Everything in it is clean and capped, but
  * not escaped. It depends on the notification alone, so every try of a delivery says the same.
  */
+import { dayAndTime } from '../../alerts/day-and-time.ts';
 import type { Event } from '../../alerts/event.ts';
 import type { FlushReason, NotifiedAlert } from '../../alerts/group.ts';
 import { summaryTitle } from '../../alerts/summary.ts';
@@ -14,17 +15,24 @@ import {
   sinceOf,
   subjectOf,
 } from './alert-subject.ts';
-import { stateWords } from './alert-words.ts';
+import { IN_OWN_WORDS, stateWords } from './alert-words.ts';
 import {
   type Cluster,
+  causeOf,
   clustersOf,
+  eventsOf,
   LINE_CODE_POINTS,
   messageOf,
   type Tone,
   toneOf,
 } from './email-clusters.ts';
-import { linkable, plainLines } from './encode.ts';
-import { dayAndTime, timeOfDay } from './human-time.ts';
+import { plainLines } from './encode.ts';
+import { type FlightHistory, flightHistory } from './flight-history.ts';
+import { timeOfDay } from './human-time.ts';
+import { leadOf } from './lead.ts';
+import { type Link, linksOf } from './links.ts';
+import type { Section } from './section.ts';
+import { asPeopleCount } from './superseded.ts';
 
 export interface MailView {
   readonly tone: Tone;
@@ -32,10 +40,14 @@ export interface MailView {
   readonly headline: string;
   /** Where, since when, for how long. */
   readonly context: string;
+  /** What more there is to say of the only alert, a sentence each: what it means, or what ended it. */
+  readonly lead: readonly string[];
   /** The message of the only alert; empty lists for several. */
   readonly message: readonly string[];
   readonly messageTitle: string;
   readonly details: readonly (readonly [name: string, value: string])[];
+  /** Of the only alert's Bird. */
+  readonly history?: FlightHistory;
   /** Several alerts, those of one cause together. */
   readonly clusters: readonly Cluster[];
   /** Alerts that the notification counts but does not carry. */
@@ -45,9 +57,11 @@ export interface MailView {
   /** New ones that are not listed. */
   readonly eventsMore: number;
   readonly eventsTitle: string;
+  /** Titled lists: of a digest alone. */
+  readonly sections?: readonly Section[];
   /** What else people should know, a sentence each. */
   readonly notices: readonly string[];
-  readonly links: readonly { readonly text: string; readonly url: string }[];
+  readonly links: readonly Link[];
   readonly footer: string;
 }
 
@@ -60,64 +74,89 @@ export interface EventLine {
   readonly events: number;
 }
 
-const MESSAGE_LINES = 12;
+const MESSAGE_LINES = 8;
 const NOTICE_CODE_POINTS = 500;
 /** Reasons for a notification that tell nothing of another kind than the one before. */
 const GOES_ON = new Set<FlushReason>(['new_events', 'repeat']);
-const OWN_ANNOTATIONS = new Set(['summary', 'description', 'runbook_url', 'resolved_by']);
+const OWN_ANNOTATIONS = new Set(['summary', 'description', 'runbook_url', 'resolved_by', 'flapping']);
 const OWN_LABELS = new Set([
-  ...['alertname', 'severity', 'region', 'nest', 'nest_id', 'bird', 'bird_id'],
+  ...['alertname', 'severity', 'region', 'nest', 'nest_id', 'bird', 'bird_id', 'flight_id', 'type'],
   ...['entity_type', 'entity_id', 'entity_name', 'error'],
 ]);
 
 export function mailView(notification: GroupNotification, externalUrl: string): MailView {
-  const { alerts, createdAtUs, summary } = notification;
+  const { createdAtUs, summary, reason } = notification;
+  const isUpdate = notification.threadPosition > 0;
+  const goesOn = GOES_ON.has(reason);
+  const counts = asPeopleCount(notification.alerts);
+  const alerts = counts.map(({ alert }) => alert);
+  const hidden = notification.alerts.length - alerts.length;
+  const resolvedTotal = Math.max(0, notification.resolvedTotal - hidden);
+  const counted = { ...notification, alerts, resolvedTotal };
   const [first] = alerts;
-  const isOne = alerts.length === 1 && notification.firingTotal + notification.resolvedTotal <= 1;
+  const isOne = alerts.length === 1 && notification.firingTotal + resolvedTotal <= 1;
   const only = isOne && !summary ? first : undefined;
-  const events = newEvents(alerts);
-  const counted = events.length + alerts.reduce((count, alert) => count + alert.eventsOmitted, 0);
-  // A single new event of the only alert is the message already.
-  const listed = only && counted <= 1 ? [] : events;
+  const milder = (only && counts[0]?.milder) ?? [];
+  const clusters = only ? [] : clustersOf(alerts, notification, goesOn);
+  const message =
+    only && !IN_OWN_WORDS.has(only.labels.alertname ?? '')
+      ? plainLines(messageOf(only), MESSAGE_LINES, LINE_CODE_POINTS)
+      : [];
+  // What the message or a cluster says already is counted there.
+  const said = new Set(only ? message.slice(0, 1) : alerts.map(causeOf));
+  const events = newEvents(alerts).filter(({ message: text }) => !said.has(firstLine(text)));
+  const headline = only
+    ? `${stateWords(milder[0] ?? only, goesOn)}: ${subjectOf(only)}`
+    : headlineOf(counted, clusters, goesOn);
+  const context = [
+    placeOf(commonLabels(alerts), only),
+    summary ? `${dayAndTime(summary.fromUs)} to ${dayAndTime(summary.toUs)}` : sinceOf(alerts, createdAtUs),
+    ...(only ? eventsOf([only]) : []),
+  ];
   return {
     tone: toneOf(alerts),
-    headline: only
-      ? `${stateWords(only, GOES_ON.has(notification.reason))}: ${subjectOf(only)}`
-      : summary
-        ? summaryTitle(summary)
-        : headlineOf(notification),
-    context: [
-      placeOf(commonLabels(alerts), only),
-      summary ? `${dayAndTime(summary.fromUs)} to ${dayAndTime(summary.toUs)}` : sinceOf(alerts, createdAtUs),
-      ...(only && only.eventsTotal > 1 ? [`${only.eventsTotal} events`] : []),
-      ...(notification.reason === 'repeat' ? ['reminder'] : []),
-    ]
-      .filter((part) => part !== '')
-      .join(' · '),
-    message: only ? plainLines(messageOf(only), MESSAGE_LINES, LINE_CODE_POINTS) : [],
-    messageTitle: only?.status === 'resolved' ? 'Last message' : 'Message',
+    headline: summary ? summaryTitle(summary) : reason === 'repeat' ? `Reminder: ${headline}` : headline,
+    context: context.filter((part) => part !== '').join(' · '),
+    lead: only ? leadOf(only, milder) : [],
+    message,
+    messageTitle: only?.status === 'resolved' || reason === 'repeat' ? 'Last message' : 'Message',
     details: only ? detailsOf(only) : [],
-    clusters: only ? [] : clustersOf(notification),
+    ...(only?.history && only.history.length > 1 && { history: flightHistory(only.history) }),
+    clusters,
     alertsMore: notification.truncatedAlerts,
-    events: eventLines(listed, createdAtUs, only === undefined),
-    eventsMore: summary || (only && counted <= 1) ? 0 : counted - events.length,
-    eventsTitle: notification.threadPosition > 0 ? 'New since the last mail' : 'Events',
+    events: eventLines(events, createdAtUs, only === undefined),
+    eventsMore: events.length > 0 ? alerts.reduce((count, alert) => count + alert.eventsOmitted, 0) : 0,
+    eventsTitle: isUpdate ? 'New since the last message' : 'Before that',
     notices: (notification.notices ?? []).map((one) => plainText(one, NOTICE_CODE_POINTS)),
-    links: linksOf(notification, externalUrl),
+    links: linksOf(counted, externalUrl),
     footer: `Sent by nestwatch to receiver ${plainText(notification.receiver, NAME_CODE_POINTS)}.`,
   };
 }
 
-/** `Flight failed: 5 open, 1 resolved`; alerts of several kinds are just `Alerts`. */
-function headlineOf({ alerts, reason, firingTotal, resolvedTotal }: GroupNotification): string {
-  const counts = [
-    ...(firingTotal > 0 ? [`${firingTotal} open ${firingTotal === 1 ? 'alert' : 'alerts'}`] : []),
-    ...(resolvedTotal > 0 ? [`${resolvedTotal} resolved`] : []),
-  ];
+/** `Flight failed: 5 Birds, 2 causes, 1 resolved`; alerts of several kinds are just `Alerts`. */
+function headlineOf(
+  { alerts, firingTotal, resolvedTotal, truncatedAlerts }: GroupNotification,
+  clusters: readonly Cluster[],
+  goesOn: boolean,
+): string {
   const open = alerts.filter((alert) => alert.status === 'firing');
   const told = open.length > 0 ? open : alerts;
-  const [words = 'Alerts', ...others] = new Set(told.map((alert) => stateWords(alert, reason === 'repeat')));
+  const total = open.length > 0 ? firingTotal : resolvedTotal;
+  const [words = 'Alerts', ...others] = new Set(told.map((alert) => stateWords(alert, goesOn)));
+  const causes = clusters.filter(({ tone }) => tone !== 'resolved' && tone !== 'neutral').length;
+  const counts = [
+    countedAlerts(told, total),
+    ...(open.length > 0 && causes > 1 && truncatedAlerts === 0 ? [`${causes} causes`] : []),
+    ...(open.length > 0 && resolvedTotal > 0 ? [`${resolvedTotal} resolved`] : []),
+  ];
   return `${others.length > 0 ? 'Alerts' : words}: ${counts.join(', ')}`;
+}
+
+/** `5 Birds` where each alert is about another Bird, else `5 alerts`. */
+function countedAlerts(alerts: readonly NotifiedAlert[], total: number): string {
+  const birds = new Set(alerts.flatMap(({ labels }) => labels.bird_id || labels.bird || []));
+  const noun = birds.size === alerts.length ? 'Bird' : 'alert';
+  return `${total} ${noun}${total === 1 ? '' : 's'}`;
 }
 
 function detailsOf(alert: NotifiedAlert): [string, string][] {
@@ -129,15 +168,13 @@ function detailsOf(alert: NotifiedAlert): [string, string][] {
     .replace(/(\.\d+)?Z$/, ' UTC');
   const others = Object.entries(labels).filter(([name]) => !OWN_LABELS.has(name));
   const details: [string, string | number | boolean | undefined][] = [
-    ['Summary', alert.status === 'firing' ? annotations.summary : ''],
     ['Nest', named(labels.nest, labels.nest_id)],
     ['Bird', named(labels.bird, labels.bird_id)],
     [labels.entity_type ?? 'Entity', named(labels.entity_name, labels.bird_id ? '' : labels.entity_id)],
-    ['Flight', attributes.flight_id],
+    ['Flight', attributes.flight_id ?? labels.flight_id],
     ['Started', started],
     ['Step', step],
     ['Severity', labels.severity],
-    ['Resolved by', alert.status === 'resolved' ? annotations.resolved_by : ''],
     ['Labels', others.map(([name, value]) => `${name}=${value}`).join(', ')],
     ...Object.entries(annotations)
       .filter(([name]) => !OWN_ANNOTATIONS.has(name))
@@ -158,7 +195,7 @@ function named(name: string | undefined, id: string | undefined): string {
 function eventLines(events: readonly Event[], todayUs: number, withPlace: boolean): EventLine[] {
   const lines = new Map<string, EventLine>();
   for (const event of events) {
-    const [message = ''] = plainLines(event.message, 1, LINE_CODE_POINTS);
+    const message = firstLine(event.message);
     const type = plainText(event.type.replace(/^[a-z_]+\./, ''), NAME_CODE_POINTS);
     const name = withPlace ? event.bird || String(event.attributes.entity_name ?? '') : '';
     const where = plainText(name, NAME_CODE_POINTS);
@@ -170,21 +207,11 @@ function eventLines(events: readonly Event[], todayUs: number, withPlace: boolea
   return [...lines.values()];
 }
 
+function firstLine(text: string): string {
+  return plainLines(text, 1, LINE_CODE_POINTS)[0] ?? '';
+}
+
 function newEvents(alerts: readonly NotifiedAlert[]): Event[] {
   const byKey = new Map(alerts.flatMap((alert) => alert.events).map((event) => [event.key, event]));
   return [...byKey.values()].sort((a, b) => b.occurredAtUs - a.occurredAtUs);
-}
-
-function linksOf(
-  { alerts, acknowledgeUrl }: GroupNotification,
-  externalUrl: string,
-): { text: string; url: string }[] {
-  const acknowledge = linkable(acknowledgeUrl ?? '');
-  const runbooks = new Set(alerts.map((alert) => linkable(alert.annotations.runbook_url ?? '')));
-  const page = linkable(`${externalUrl}/`);
-  return [
-    ...(page ? [{ text: 'Open nestwatch', url: page }] : []),
-    ...(acknowledge ? [{ text: 'Acknowledge', url: acknowledge }] : []),
-    ...[...runbooks].flatMap((url) => (url ? [{ text: 'Runbook', url }] : [])).slice(0, 3),
-  ];
 }

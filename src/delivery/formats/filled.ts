@@ -1,5 +1,5 @@
 import { type Template, TemplateError } from '../../templates/liquid.ts';
-import type { GroupNotification } from './alert-subject.ts';
+import type { Readable } from './digest-view.ts';
 import { templateVariables } from './template-variables.ts';
 
 export interface Filled<Name extends string> {
@@ -14,12 +14,13 @@ export interface Filled<Name extends string> {
 /** Renders templates. One that fails costs its own text alone: the built-in one takes its place, with a note. */
 export function filled<Name extends string>(
   templates: Readonly<Partial<Record<Name, Template | undefined>>>,
-  notification: GroupNotification,
+  notification: Readable,
   externalUrl: string,
 ): Filled<Name> {
   const given = (Object.entries(templates) as [Name, Template | undefined][]).filter(([, one]) => one);
   const texts: Partial<Record<Name, string>> = {};
-  if (given.length === 0) return { texts, notes: [] };
+  // Templates are written for alerts.
+  if (given.length === 0 || notification.kind === 'digest') return { texts, notes: [] };
   const variables = templateVariables(notification, externalUrl);
   const errors: string[] = [];
   for (const [name, template] of given) {

@@ -1,12 +1,5 @@
 /** Instants and durations in words, for mails. Always UTC: a mail does not know where it is read. */
-
-const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec'];
-
-/** `2 Jul 2026, 13:59 UTC` */
-export function dayAndTime(us: number): string {
-  const at = new Date(us / 1000);
-  return `${day(at)} ${at.getUTCFullYear()}, ${at.toISOString().slice(11, 16)} UTC`;
-}
+import { day } from '../../alerts/day-and-time.ts';
 
 /** `13:59:34`, with the day before it when that is not the day of `todayUs`. */
 export function timeOfDay(us: number, todayUs: number): string {
@@ -28,8 +21,4 @@ export function duration(us: number): string {
 
 function join(first: string, rest: number, unit: string): string {
   return rest > 0 ? `${first} ${rest} ${unit}` : first;
-}
-
-function day(at: Date): string {
-  return `${at.getUTCDate()} ${MONTHS[at.getUTCMonth()]}`;
 }

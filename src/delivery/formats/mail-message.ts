@@ -1,10 +1,9 @@
 import type { MailTemplates } from '../../config/config.ts';
 import { plainText } from '../../plain-text.ts';
-import type { GroupNotification } from './alert-subject.ts';
+import { digestSubject, type Readable, viewOf } from './digest-view.ts';
 import { mailSubject } from './email-headers.ts';
 import { emailHtml } from './email-html.ts';
 import { emailText } from './email-text.ts';
-import { mailView } from './email-view.ts';
 import { filled } from './filled.ts';
 import { MAX_PART_BYTES } from './fitting.ts';
 
@@ -25,7 +24,7 @@ const HEADER_CODE_POINTS = 500;
  * cannot be cut, and mail programs cut long mails where they like.
  */
 export function mailMessage(
-  notification: GroupNotification,
+  notification: Readable,
   externalUrl: string,
   templates: MailTemplates | undefined,
 ): MailMessage {
@@ -44,14 +43,14 @@ export function mailMessage(
   );
   const notes = [...own.notes, ...headers.notes, ...tooLargeNotes];
   const told =
-    notes.length > 0
+    notes.length > 0 && notification.kind === 'group'
       ? { ...notification, notices: [...(notification.notices ?? []), ...notes] }
       : notification;
-  const view = mailView(told, externalUrl);
+  const view = viewOf(told, externalUrl);
   const part = (name: 'text' | 'html') => (tooLarge.includes(name) ? undefined : own.texts[name]);
   const error = own.error ?? headers.error ?? tooLargeNotes[0];
   return {
-    subject: plainText(own.texts.subject ?? '', SUBJECT_CODE_POINTS) || mailSubject(notification),
+    subject: plainText(own.texts.subject ?? '', SUBJECT_CODE_POINTS) || subjectOf(notification),
     text: part('text') ?? emailText(view),
     html: part('html') ?? emailHtml(view),
     headers: Object.fromEntries(
@@ -61,4 +60,8 @@ export function mailMessage(
     ),
     ...(error !== undefined && { templateError: error }),
   };
+}
+
+function subjectOf(notification: Readable): string {
+  return notification.kind === 'digest' ? digestSubject(notification) : mailSubject(notification);
 }

@@ -3,10 +3,12 @@
  * stay text, and `verbatim` keeps Slack from finding names and addresses in it.
  * Limits: https://docs.slack.dev/reference/block-kit/blocks and /messaging.
  */
-import type { GroupNotification } from './alert-subject.ts';
 import { escapedWithin, listWithin, within } from './bounded.ts';
-import { type MailView, mailView } from './email-view.ts';
+import { type Readable, viewOf } from './digest-view.ts';
+import type { MailView } from './email-view.ts';
 import { MAX_CLUSTERS, MAX_EVENTS } from './fitting.ts';
+import { historyLine } from './flight-history.ts';
+import { sectionText } from './section.ts';
 
 export const SLACK_LIMITS = { blocks: 50, header: 150, section: 3_000, text: 40_000 } as const;
 /** Far less than what the limits of the parts add up to: a message that people read. */
@@ -57,13 +59,13 @@ export interface SlackTexts {
 }
 
 export function slackBody(
-  notification: GroupNotification,
+  notification: Readable,
   externalUrl: string,
   { channel, username, iconEmoji, iconUrl }: SlackStyle,
   texts: SlackTexts = {},
   notes: readonly string[] = [],
 ): SlackBody {
-  const view = mailView(notification, externalUrl);
+  const view = viewOf(notification, externalUrl);
   const headline = texts.title || view.headline;
   const where = view.context ? [section(escaped(view.context, SLACK_LIMITS.section))] : [];
   const main = texts.text === undefined ? contentOf(view) : sections(texts.text);
@@ -116,7 +118,10 @@ function contentOf(view: MailView): Block[] {
   const alertsMore =
     view.alertsMore + view.clusters.slice(MAX_CLUSTERS).reduce((sum, { alerts }) => sum + alerts, 0);
   return [
+    ...(view.lead.length > 0 ? [section(escaped(view.lead.join('\n'), SLACK_LIMITS.section))] : []),
     ...(view.message.length > 0 ? [section(code(view.message))] : []),
+    ...(view.history ? [section(escaped(historyLine(view.history), SLACK_LIMITS.section))] : []),
+    ...(view.sections ?? []).map((one) => section(escaped(sectionText(one).trim(), SLACK_LIMITS.section))),
     ...(details.length > 0 ? [section(escaped(details.join('\n'), SLACK_LIMITS.section))] : []),
     ...clusters.map((cluster) => {
       const where =

@@ -3,11 +3,12 @@
  * no Markdown, so that text from outside makes no links; mentions would need entities, and there are none.
  * Limit: 28 kB (https://learn.microsoft.com/microsoftteams/limits-specifications-teams).
  */
-import type { GroupNotification } from './alert-subject.ts';
 import { listWithin, within } from './bounded.ts';
+import { type Readable, viewOf } from './digest-view.ts';
 import type { Tone } from './email-clusters.ts';
-import { type MailView, mailView } from './email-view.ts';
+import type { MailView } from './email-view.ts';
 import { MAX_CLUSTERS, MAX_EVENTS } from './fitting.ts';
+import { historyLine } from './flight-history.ts';
 
 export const TEAMS_MAX_BYTES = 28_000;
 /** For what stands around the list of texts. */
@@ -50,7 +51,7 @@ interface TextRun {
   readonly text: string;
   readonly size?: 'Large' | 'Small';
   readonly weight?: 'Bolder';
-  readonly color?: 'Attention' | 'Warning' | 'Good';
+  readonly color?: 'Attention' | 'Warning' | 'Good' | 'Default';
   readonly fontType?: 'Monospace';
   readonly isSubtle?: true;
 }
@@ -64,15 +65,16 @@ const COLOURS: Readonly<Record<Tone, NonNullable<TextRun['color']>>> = {
   critical: 'Attention',
   warning: 'Warning',
   resolved: 'Good',
+  neutral: 'Default',
 };
 
 export function teamsBody(
-  notification: GroupNotification,
+  notification: Readable,
   externalUrl: string,
   texts: TeamsTexts = {},
   notes: readonly string[] = [],
 ): TeamsBody {
-  const view = mailView(notification, externalUrl);
+  const view = viewOf(notification, externalUrl);
   const headline = within((texts.title || view.headline).toWellFormed(), TITLE_UNITS);
   const blocks = [
     block({ text: headline, size: 'Large', weight: 'Bolder', color: COLOURS[view.tone] }),
@@ -110,7 +112,19 @@ function contentOf(view: MailView): RichTextBlock[] {
   const events = view.events.slice(0, MAX_EVENTS);
   const eventsMore = view.eventsMore + view.events.length - events.length;
   return [
+    ...view.lead.map((line) => block({ text: line })),
     ...view.message.map((line) => block({ text: line, fontType: 'Monospace' })),
+    ...(view.history ? [block({ text: historyLine(view.history) })] : []),
+    ...(view.sections ?? []).flatMap(({ title, rows, more }) => [
+      block({ text: title, weight: 'Bolder' }),
+      ...rows.map(({ lead, what, note }) =>
+        block(
+          { text: `${lead}  ${what}` },
+          ...(note ? [{ text: `  ${note}`, isSubtle: true as const }] : []),
+        ),
+      ),
+      ...(more > 0 ? [subtle(`… and ${more} more`)] : []),
+    ]),
     ...view.details.map(([name, value]) => block({ text: `${name}: `, weight: 'Bolder' }, { text: value })),
     ...clusters.flatMap(({ tone, title, places, placesMore, cause, context }) => [
       block(

@@ -1,4 +1,8 @@
 /** What happens to people, as they would tell it; each story gives the mails that stand beside this file. */
+import { parseMatchers } from '../../../src/alerts/matcher.ts';
+import { defaultRule } from '../../../src/alerts/rule.ts';
+import { setSilence } from '../../../src/alerts/silence-change.ts';
+import { createRecurrences } from '../../../src/recurrence.ts';
 import type { World } from '../../../src/simulator/world.ts';
 import type { Stage, StageOptions } from '../stage.ts';
 
@@ -12,7 +16,7 @@ export interface MailStory {
 }
 
 /** Minutes that pass, or something that happens in the EU region. */
-export type Step = number | ((world: World, cast: Cast, stage: Stage) => void);
+export type Step = number | ((world: World, cast: Cast, stage: Stage) => void | Promise<void>);
 
 /** Who plays: ids by name. */
 export interface Cast {
@@ -49,6 +53,26 @@ const succeeds = (bird: string): Step => {
   };
 };
 
+/** For so many minutes from now on. */
+async function silence({ store, clock }: Stage, matchers: string, minutes: number): Promise<void> {
+  const nowUs = clock.nowUs();
+  await store.transaction(async (tx) => {
+    const request = {
+      matchers: parseMatchers(matchers),
+      endsAtUs: nowUs + minutes * 60e6,
+      createdBy: 'ann',
+      comment: 'the TMS is being updated',
+    };
+    const result = setSilence(await tx.silences(), request, {
+      newId: '00000000-0000-4000-8000-000000000001',
+      recurrences: createRecurrences(),
+      nowUs,
+    });
+    if (!result.ok) throw new Error(result.message);
+    await tx.putSilences(result.write);
+  });
+}
+
 const CAUSES = [
   'The TMS refused job 4711: quota of 1000 words exceeded',
   'Request timed out after 100 s (https://tms.example.com/jobs/18)',
@@ -80,6 +104,10 @@ export const MAIL_STORIES: readonly MailStory[] = [
     name: 'recovery',
     steps: [
       2,
+      succeeds('Translate blog'),
+      2,
+      succeeds('Translate blog'),
+      5,
       fails('Translate blog', 'Request timed out after 100 s (https://tms.example.com/jobs/18)'),
       4,
       fails('Translate blog', 'Request timed out after 100 s (https://tms.example.com/jobs/19)'),
@@ -88,7 +116,8 @@ export const MAIL_STORIES: readonly MailStory[] = [
       10,
     ],
   },
-  { name: 'storm of 200 failures', steps: [2, ...storm, 30] },
+  { name: 'storm of 200 failures', options: { foldStormsMs: 300_000 }, steps: [2, ...storm, 30] },
+  { name: 'storm of 200 failures, each group by itself', steps: [2, ...storm, 30] },
   {
     name: 'connection lost, then given up',
     steps: [
@@ -127,15 +156,64 @@ export const MAIL_STORIES: readonly MailStory[] = [
     ],
   },
   {
-    name: 'away for hours',
-    options: { poll: { maxAlertAgeMs: 3_600_000 } },
+    name: 'stuck',
+    options: { rules: [{ ...defaultRule('FlightStuck'), maxDurationMs: 3_600_000 }] },
+    steps: [
+      2,
+      succeeds('Translate blog'),
+      5,
+      (world, { birds, flights }) =>
+        void flights.set('stuck', world.startFlight(birds.get('Translate blog')!).id),
+      70,
+      (world, { flights }) => void world.endFlight(flights.get('stuck')!, 'succeeded'),
+      10,
+    ],
+  },
+  {
+    name: 'stale',
+    options: {
+      rules: [
+        {
+          ...defaultRule('BirdStale'),
+          match: parseMatchers('bird="Publish campaign"'),
+          expectEveryMs: 3_600_000,
+        },
+      ],
+    },
+    steps: [2, succeeds('Publish campaign'), 75, succeeds('Publish campaign'), 10],
+  },
+  {
+    name: 'silenced, and told at its end',
+    steps: [
+      2,
+      (_world, _cast, stage) => silence(stage, 'bird="Translate blog"', 30),
+      fails('Translate blog', 'The TMS refused job 4711: quota of 1000 words exceeded'),
+      10,
+      fails('Translate blog', 'The TMS refused job 4712: quota of 1000 words exceeded'),
+      30,
+    ],
+  },
+  {
+    name: 'flapping',
+    steps: [
+      2,
+      ...Array.from({ length: 4 }, (): Step[] => [
+        fails('Translate blog', 'Request timed out after 100 s (https://tms.example.com/jobs/18)'),
+        6,
+        succeeds('Translate blog'),
+        6,
+      ]).flat(),
+      45,
+    ],
+  },
+  {
+    name: 'away for a day',
     steps: [
       2,
       (world, cast, stage) => {
         world.goDown('reset');
-        // Every quarter of an hour for an hour and a half.
-        for (let count = 0; count < 6; count += 1) {
-          world.at(world.nowUs() + count * 900_000_000, () => {
+        for (let hour = 0; hour < 18; hour += 1) {
+          world.at(world.nowUs() + hour * 3_600_000_000, () => {
             fails('Translate blog', 'The TMS refused job 4711: quota of 1000 words exceeded')(
               world,
               cast,
@@ -149,13 +227,13 @@ export const MAIL_STORIES: readonly MailStory[] = [
           });
         }
       },
-      90,
+      18 * 60,
       succeeds('Contracts'),
       (world, { nests }) => {
         const connection = { nestId: nests.get('Marketing')!, entityId: '118', entityName: 'Phrase TMS' };
         world.disconnectConnection({ ...connection, exhausted: true, wording: 'new' });
       },
-      75,
+      6 * 60,
       (world) => world.comeUp(),
       20,
       fails('Translate blog', 'The TMS refused job 4712: quota of 1000 words exceeded'),
@@ -165,5 +243,49 @@ export const MAIL_STORIES: readonly MailStory[] = [
   {
     name: 'region down',
     steps: [5, (world) => world.goDown('503'), 30, (world) => world.comeUp(), 20],
+  },
+  {
+    name: 'digest',
+    options: {
+      digests: [
+        {
+          name: 'daily',
+          cron: '0 15 * * 1-5',
+          timezone: 'Europe/Amsterdam',
+          receiver: 'ops',
+          skipEmpty: false,
+        },
+      ],
+    },
+    steps: [
+      2,
+      (world, { birds }) => {
+        for (let count = 0; count < 6; count += 1) {
+          const fliesForMs = (count + 4) * 60_000;
+          world.startFlight(birds.get('Publish campaign')!, { endsAs: 'succeeded', fliesForMs });
+        }
+      },
+      8,
+      fails('Translate blog', 'The TMS refused job 4711: quota of 1000 words exceeded'),
+      fails('Translate newsletter', 'The TMS refused job 4712: quota of 1000 words exceeded'),
+      7,
+      fails('Contracts', 'Request timed out after 100 s (https://tms.example.com/jobs/18)'),
+      8,
+      (_world, _cast, stage) => silence(stage, 'bird="Help centre 1"', 60),
+      fails('Help centre 1', 'Request timed out after 100 s (https://tms.example.com/jobs/21)'),
+      7,
+      succeeds('Help centre 1'),
+      succeeds('Translate blog'),
+      8,
+      (world, { nests }) => {
+        const connection = { nestId: nests.get('Marketing')!, entityId: '118', entityName: 'Phrase TMS' };
+        world.disconnectConnection({ ...connection, exhausted: true, wording: 'new' });
+      },
+      3,
+      (world) => world.goDown('503'),
+      6,
+      (world) => world.comeUp(),
+      12,
+    ],
   },
 ];

@@ -98,7 +98,8 @@ describe('BirdDeactivated', () => {
     expect(story.firing()).toEqual(['BirdDeactivated critical']);
     const warning = story.alerts().find((alert) => alert.labels.severity === 'warning')!;
     expect(warning).toMatchObject({ state: 'resolved', lastSeq: 0 });
-    expect(warning.annotations.resolved_by).toBe('superseded: it is critical now');
+    expect(warning.annotations.resolved_by).toBe('it is critical now');
+    expect(warning.ending).toBe('superseded');
   });
 
   test("a person's switch in the log explains an alert that fires", () => {
@@ -135,9 +136,10 @@ describe('BirdDeactivated', () => {
     story.tell(6, birdLog('Deactivated', 5));
     story.tell(7, birdLog('Activated', 4));
     expect(story.firing()).toHaveLength(1);
-    const activated = birdLog('Activated', 6);
-    story.tell(8, activated);
-    expect(story.the('BirdDeactivated').annotations.resolved_by).toBe(activated.event.key);
+    story.tell(8, birdLog('Activated', 6));
+    expect(story.the('BirdDeactivated').annotations.resolved_by).toBe(
+      'the Bird was activated on 2 Jul 2026, 12:06 UTC',
+    );
   });
 
   test('a reading that saw it inactive says nothing of when that began', () => {

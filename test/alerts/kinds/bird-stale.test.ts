@@ -19,7 +19,7 @@ describe('BirdStale', () => {
     expect(alert.annotations).toEqual({
       summary: 'Translate blog starts no Flights in Marketing (EU)',
       description:
-        'Its last Flight started at 2026-07-02T12:00:00.000Z; there were never more than 1 h between two of them.',
+        'Its last Flight started on 2 Jul 2026, 12:00 UTC; there were never more than 1 h between two of them.',
     });
     expect(story.tell(120, birdIdle(0, 120, { usualMs: HOUR_MS })).alerts).toEqual([]);
   });
@@ -42,7 +42,7 @@ describe('BirdStale', () => {
     expect(story.firing()).toEqual([]);
     story.tell(1500, birdIdle(0, 1500, { hasFlown: false }));
     expect(story.the('BirdStale').annotations.description).toBe(
-      'No Flight was seen since 2026-07-02T12:00:00.000Z; one is expected every 25 h.',
+      'No Flight was seen since 2 Jul 2026, 12:00 UTC; one is expected every 25 h.',
     );
   });
 
@@ -53,7 +53,7 @@ describe('BirdStale', () => {
   };
 
   test.each([
-    ['a Flight starts', flightStarted(101), 101, 'a Flight started'],
+    ['a Flight starts', flightStarted(101), 101, 'a Flight started on 2 Jul 2026, 13:41 UTC'],
     ['the Bird is suspended', birdStatus('suspended', 102, 'active'), 102, 'the Bird is no longer active'],
     ['the Bird is gone', birdVanished(103), 103, 'the Bird is gone'],
   ])('resolves when %s', (_what, fact, at, by) => {

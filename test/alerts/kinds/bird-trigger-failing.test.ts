@@ -73,7 +73,9 @@ describe('BirdTriggerFailing', () => {
     expect(story.firing()).toHaveLength(1);
     story.tell(9, flightStarted(8));
     expect(story.the('BirdTriggerFailing')).toMatchObject({ state: 'resolved', endsAtUs: minute(8) });
-    expect(story.the('BirdTriggerFailing').annotations.resolved_by).toBe('a Flight started');
+    expect(story.the('BirdTriggerFailing').annotations.resolved_by).toBe(
+      'a Flight started on 2 Jul 2026, 12:08 UTC',
+    );
   });
 
   test('what occurred before the row ended no longer counts, when it is seen late', () => {

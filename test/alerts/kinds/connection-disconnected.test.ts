@@ -51,7 +51,8 @@ describe('ConnectionDisconnected', () => {
     expect(story.firing()).toEqual(['ConnectionDisconnected critical']);
     const [warning, critical] = story.alerts();
     expect(warning).toMatchObject({ state: 'resolved', endsAtUs: minute(2.35), eventsTotal: 1 });
-    expect(warning!.annotations.resolved_by).toBe('superseded: it is critical now');
+    expect(warning!.annotations.resolved_by).toBe('it is critical now');
+    expect(warning!.ending).toBe('superseded');
     expect(critical).toMatchObject({ state: 'firing', eventsTotal: 1, lastSeq: 1 });
   });
 
@@ -72,7 +73,7 @@ describe('ConnectionDisconnected', () => {
     expect(story.firing()).toHaveLength(1);
     story.pass(1441 + 26 * 60);
     expect(story.the('ConnectionDisconnected').annotations.resolved_by).toBe(
-      'not reported as lost again for 26 h',
+      'it was not reported as lost again for 26 h',
     );
   });
 

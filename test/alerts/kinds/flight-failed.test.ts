@@ -41,10 +41,12 @@ describe('FlightFailed', () => {
   test('resolves when a Flight that started later succeeds', () => {
     const story = watch();
     story.tell(6, flight('failed', { started: 0, at: 5 }));
-    const success = flight('succeeded', { started: 7, at: 9 });
-    story.tell(10, success);
+    story.tell(10, flight('succeeded', { started: 7, at: 9 }));
     expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', endsAtUs: minute(9), memory: null });
-    expect(story.the('FlightFailed').annotations.resolved_by).toBe(success.event.key);
+    expect(story.the('FlightFailed').annotations.resolved_by).toBe(
+      'a Flight that started on 2 Jul 2026, 12:07 UTC succeeded',
+    );
+    expect(story.the('FlightFailed').ending).toBe('over');
     expect(story.links()).toHaveLength(1);
   });
 
@@ -97,7 +99,8 @@ describe('FlightFailed', () => {
     story.pass(60 + 1440);
     const alert = story.the('FlightFailed');
     expect(alert).toMatchObject({ state: 'resolved', endsAtUs: minute(60 + 1440), eventsTotal: 2 });
-    expect(alert.annotations.resolved_by).toBe('no further failure for 1 d');
+    expect(alert.annotations.resolved_by).toBe('there was no further failure for 1 d');
+    expect(alert.ending).toBe('quiet');
   });
 
   test('never becomes quiet where the rule says so', () => {
