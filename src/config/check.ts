@@ -19,6 +19,8 @@ export interface Check {
   problem(path: Path, message: string): void;
   /** A problem with the name of a key, told at the key instead of at its value. */
   keyProblem(path: Path, message: string): void;
+  /** Nothing more is told of this place: what is wrong there was told of another. */
+  settle(path: Path): void;
   /** The secret of `key` or of the file that `key_file` names; null where neither is given, or it is wrong. */
   secret(path: Path, key: string, options: SecretOptions): Secret | null;
   /** Whether the text came from the environment and must not be quoted. */
@@ -105,6 +107,7 @@ export function createCheck({ document, file, readFile }: CheckOptions): Check {
     raw,
     problem,
     keyProblem,
+    settle: (path) => void told.add(formatPath(path)),
     isExpanded: document.isExpanded,
     problems: () => problems,
 

@@ -19,6 +19,9 @@ export interface Config {
   readonly inhibitRules: readonly InhibitRule[];
   readonly timeIntervals: TimeIntervals;
   readonly forward: readonly Forward[];
+  readonly digests: readonly DigestConfig[];
+  /** Absent for none. */
+  readonly heartbeat?: HeartbeatConfig;
   readonly web: WebConfig;
 }
 
@@ -56,6 +59,8 @@ export interface Receiver {
   readonly fallback?: string;
   /** Notifications told in any hour at the most; absent for all. */
   readonly maxNotificationsPerHour?: number;
+  /** What comes in a storm is told as one, once in this time; absent: each by itself. */
+  readonly foldStormsMs?: number;
 }
 export type Integration =
   | EmailIntegration
@@ -169,6 +174,24 @@ export interface AlertmanagerIntegration {
 export interface Forward {
   readonly matchers: readonly Matcher[];
   readonly receiver: string;
+}
+
+/** A summary of what happened since the last one of its name. */
+export interface DigestConfig {
+  readonly name: string;
+  /** Five fields; valid in its time zone. */
+  readonly cron: string;
+  readonly timezone: string;
+  readonly receiver: string;
+  /** True when nothing is sent where nothing happened. */
+  readonly skipEmpty: boolean;
+}
+
+/** A call to an outside watchdog, which tells people when it stays out. */
+export interface HeartbeatConfig {
+  /** A secret: who knows it can keep the watchdog quiet. */
+  readonly url: Secret;
+  readonly intervalMs: number;
 }
 
 export interface WebConfig {

@@ -3,7 +3,9 @@ import type { Config, Receiver, WebConfig } from './config.ts';
 import { readDocument } from './document.ts';
 import type { Environment } from './expand.ts';
 import { sectionsShape } from './file-shape.ts';
-import { ConfigError } from './problem.ts';
+import { ConfigError, type Problem } from './problem.ts';
+import { readDigests } from './read-digests.ts';
+import { readHeartbeat } from './read-heartbeat.ts';
 import { readInhibitRules } from './read-inhibit-rules.ts';
 import { readPoll, readStore } from './read-poll.ts';
 import { readReceivers } from './read-receivers.ts';
@@ -12,6 +14,7 @@ import { readForward, readRoute } from './read-route.ts';
 import { readRules } from './read-rules.ts';
 import { readTimeIntervals } from './read-time-intervals.ts';
 import { readWeb } from './read-web.ts';
+import { findWarnings } from './warnings.ts';
 import { whyUnreadable } from './why-unreadable.ts';
 
 export interface ConfigSource {
@@ -37,6 +40,8 @@ export function loadConfig(source: ConfigSource): Config {
   const inhibitRules = readInhibitRules(check);
   const timeIntervals = readTimeIntervals(check);
   const forward = readForward(check);
+  const digests = readDigests(check);
+  const heartbeat = readHeartbeat(check);
   const web = readWeb(check);
   const problems = check.problems();
   if (problems.length > 0 || !poll || !store || !web) throw new ConfigError(source.file, problems);
@@ -50,8 +55,17 @@ export function loadConfig(source: ConfigSource): Config {
     inhibitRules,
     timeIntervals,
     forward,
+    digests,
+    ...(heartbeat && { heartbeat }),
     web,
   };
+}
+
+/** What is right and yet hardly meant, in a configuration that `loadConfig` took. */
+export function loadWarnings(source: ConfigSource, config: Config): readonly Problem[] {
+  const check = open(source);
+  findWarnings(check, config);
+  return new ConfigError(source.file, check.problems()).problems;
 }
 
 /**

@@ -1,13 +1,15 @@
 import { BUILT_IN_INHIBITIONS, type InhibitRule } from '../alerts/inhibit.ts';
 import type { Check } from './check.ts';
 import { inhibitRuleShape } from './muting-shape.ts';
-import { readList, readMatchers } from './read-list.ts';
+import { readList, readMatchers, refuseOldMatchers } from './read-list.ts';
 
 /** The rules of the file, then those that are built in. */
 export function readInhibitRules(check: Check): InhibitRule[] {
   const configured = readList(check, ['inhibit_rules']).flatMap((path) => {
     const sourceMatchers = readMatchers(check, [...path, 'source_matchers']);
     const targetMatchers = readMatchers(check, [...path, 'target_matchers']);
+    refuseOldMatchers(check, path, 'source_');
+    refuseOldMatchers(check, path, 'target_');
     const rule = check.read(inhibitRuleShape, path);
     return rule ? [{ sourceMatchers, targetMatchers, equal: rule.equal }] : [];
   });

@@ -1,4 +1,4 @@
-import { type Matcher, parseMatchers } from '../alerts/matcher.ts';
+import { formatMatcher, type Matcher, parseMatchers } from '../alerts/matcher.ts';
 import type { Check } from './check.ts';
 import type { Path } from './problem.ts';
 
@@ -28,4 +28,38 @@ export function readMatchers(check: Check, path: Path): Matcher[] {
       return [];
     }
   });
+}
+
+/** Alertmanager's older keys: maps of names and values, whose end says the operator that they stand for. */
+const OLD_MATCHERS = [
+  ['match', '='],
+  ['match_re', '=~'],
+] as const;
+
+/**
+ * Refuses the older keys beside `matchers` (or `source_matchers`, with that prefix), each with the matchers that say
+ * the same. Values that came from the environment are not quoted.
+ */
+export function refuseOldMatchers(check: Check, path: Path, prefix: '' | 'source_' | 'target_' = ''): void {
+  const key = `${prefix}matchers`;
+  for (const [old, op] of OLD_MATCHERS) {
+    const at = [...path, `${prefix}${old}`];
+    const map = check.raw(at);
+    if (map === undefined) continue;
+    if (check.raw([...path, key]) === undefined) check.settle([...path, key]);
+    if (typeof map !== 'object' || map === null || Array.isArray(map)) continue;
+    const matchers = Object.entries(map).map(([name, value]) =>
+      yamlText(
+        formatMatcher({ name, op, value: check.isExpanded([...at, name]) ? '…' : String(value ?? '') }),
+      ),
+    );
+    if (matchers.length > 0) {
+      check.problem(at, `is not supported: write \`${key}: [${matchers.join(', ')}]\``);
+    }
+  }
+}
+
+/** In single quotes, as YAML reads it back. */
+function yamlText(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
 }

@@ -7,9 +7,9 @@ import type {
   SlackIntegration,
   TeamsIntegration,
 } from './config.ts';
-import { alertmanagerShape, pagerdutyShape, slackShape, teamsShape } from './file-shape.ts';
 import type { Path } from './problem.ts';
 import { readTemplate } from './read-template.ts';
+import { alertmanagerShape, pagerdutyShape, slackShape, teamsShape } from './receiver-shape.ts';
 import { mistakeInBaseUrl, mistakeInUrl, withoutTrailingSlash } from './web-address.ts';
 
 const PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue';
@@ -88,7 +88,11 @@ export function readPagerduty(
   path: Path,
   { pagerdutyUrl }: PostDefaults,
 ): PagerdutyIntegration | undefined {
-  const routingKey = check.secret(path, 'routing_key', { isRequired: true });
+  // Who gives the key of the older API is told of that alone.
+  const hasOldKey = ['service_key', 'service_key_file'].some(
+    (key) => check.raw([...path, key]) !== undefined,
+  );
+  const routingKey = check.secret(path, 'routing_key', { isRequired: !hasOldKey });
   const url = urlAt(check, [...path, 'url']) ?? pagerdutyUrl;
   const description = readTemplate(check, [...path, 'description'], 'text');
   const pagerduty = check.read(pagerdutyShape, path);
@@ -120,8 +124,9 @@ export function readAlertmanager(check: Check, path: Path): AlertmanagerIntegrat
 
 /** What a cap holds back is told as one message, in the state of that moment: no incident would ever end by it. */
 function checkCap(check: Check, path: Path, why: string): void {
-  const at = [...path.slice(0, -2), 'max_notifications_per_hour'];
-  if (check.raw(at) !== undefined) {
+  for (const key of ['max_notifications_per_hour', 'fold_storms']) {
+    const at = [...path.slice(0, -2), key];
+    if (check.raw(at) === undefined) continue;
     check.problem(at, `is not for a receiver with ${String(path.at(-2))}: leave it out, ${why}`);
   }
 }

@@ -1,6 +1,6 @@
 import type { Check } from './check.ts';
 import type { EmailIntegration, Receiver, WebhookIntegration } from './config.ts';
-import { emailShape, globalShape, receiverShape, webhookShape } from './file-shape.ts';
+import { globalShape } from './file-shape.ts';
 import { parseHostPort } from './host-port.ts';
 import { checkReceiver } from './known-receiver.ts';
 import { isAddress, splitAddresses } from './mail-address.ts';
@@ -16,6 +16,7 @@ import {
   readTeams,
 } from './read-posts.ts';
 import { readTemplate } from './read-template.ts';
+import { emailShape, receiverShape, webhookShape } from './receiver-shape.ts';
 import { mistakeInUrl } from './web-address.ts';
 
 /** What all mails share, from `global`. */
@@ -79,12 +80,13 @@ function readReceiver(check: Check, path: Path, defaults: MailDefaults): Receive
   ];
   if (!receiver) return undefined;
   const integrations = [...emails, ...webhooks, ...posts].filter((one) => one !== undefined);
-  const { name, fallback, max_notifications_per_hour: max } = receiver;
+  const { name, fallback, max_notifications_per_hour: max, fold_storms: foldStormsMs } = receiver;
   return {
     name,
     integrations,
     ...(fallback !== undefined && { fallback }),
     ...(max !== undefined && { maxNotificationsPerHour: max }),
+    ...(foldStormsMs !== undefined && { foldStormsMs }),
   };
 }
 

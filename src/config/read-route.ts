@@ -2,12 +2,12 @@ import { formatMatcher, type Matcher } from '../alerts/matcher.ts';
 import type { Route } from '../alerts/route.ts';
 import type { Check } from './check.ts';
 import type { Forward } from './config.ts';
-import { forwardShape, routeShape } from './file-shape.ts';
 import { checkReceiver } from './known-receiver.ts';
 import type { Path } from './problem.ts';
-import { readList, readMatchers } from './read-list.ts';
+import { readList, readMatchers, refuseOldMatchers } from './read-list.ts';
 import { receiverNames } from './read-receivers.ts';
 import { checkTimeIntervalNames } from './read-time-intervals.ts';
+import { forwardShape, routeShape } from './route-shape.ts';
 
 /** Where alerts go when the file has no `route`. */
 export const DEFAULT_RECEIVER = 'default';
@@ -74,6 +74,7 @@ function readNode(
   checkTimeIntervalNames(check, [...path, 'mute_time_intervals']);
   checkTimeIntervalNames(check, [...path, 'active_time_intervals']);
   const matchers = readMatchers(check, [...path, 'matchers']);
+  refuseOldMatchers(check, path);
   const node = check.read(routeShape, path);
   const repeatBackoff = node?.repeat_backoff ?? inherited.repeatBackoff;
   const escalation = escalationOf(node?.escalate_after, node?.escalate_to, inherited.escalation);

@@ -38,6 +38,14 @@ export function refused(instead: string) {
   return z.array(z.unknown(), { error }).max(0, { error }).optional().describe(`${REFUSED}${instead}.`);
 }
 
+/** The same of several keys. */
+export function refusedKeys<Key extends string>(keys: readonly Key[], instead: string) {
+  return Object.fromEntries(keys.map((key) => [key, refused(instead)])) as Record<
+    Key,
+    ReturnType<typeof refused>
+  >;
+}
+
 /** A key of Alertmanager's older form of matchers. */
 export function writeMatchers(key: string, example: string) {
   return z

@@ -18,3 +18,8 @@ export function mistakeInBaseUrl(text: string): string | undefined {
 export function withoutTrailingSlash(url: string): string {
   return url.replace(/\/+$/, '');
 }
+
+/** Whether what goes to this host of a URL never leaves the machine. */
+export function isLoopback(hostname: string): boolean {
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
+}

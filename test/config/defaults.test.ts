@@ -59,6 +59,7 @@ test('one region is a whole configuration: everything else has its default', () 
     inhibitRules: BUILT_IN_INHIBITIONS,
     timeIntervals: new Map(),
     forward: [],
+    digests: [],
     web: {
       host: '127.0.0.1',
       port: 9465,

@@ -52,12 +52,12 @@ describe('inhibit_rules', () => {
       '3:67: inhibit_rules[0].equal[0]: is not a label name: letters, digits and underscores, no digit first',
     ],
     [
-      '{ source_match: { a: b }, target_matchers: [a="c"], source_matchers: [a="b"] }',
-      `3:21: inhibit_rules[0].source_match: is not supported: write \`source_matchers: ['name="value"']\``,
+      '{ source_match: { a: b }, target_matchers: [a="c"] }',
+      `3:21: inhibit_rules[0].source_match: is not supported: write \`source_matchers: ['a="b"']\``,
     ],
     [
       '{ target_match_re: { a: b }, target_matchers: [a="c"], source_matchers: [a="b"] }',
-      `3:24: inhibit_rules[0].target_match_re: is not supported: write \`target_matchers: ['name=~"regex"']\``,
+      `3:24: inhibit_rules[0].target_match_re: is not supported: write \`target_matchers: ['a=~"b"']\``,
     ],
   ])('%s', (rule, problem) => {
     expect(inhibit(rule)).toEqual([problem]);

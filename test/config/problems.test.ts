@@ -83,14 +83,14 @@ describe('the file', () => {
       'an unknown section unlike any other',
       `${REGION}zzz: 1`,
       [
-        '2:1: zzz: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, web, inhibit_rules, time_intervals, mute_time_intervals',
+        '2:1: zzz: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, web, inhibit_rules, time_intervals, mute_time_intervals, digests, heartbeat',
       ],
     ],
     [
       'an unknown key without a value',
       `${REGION}zzweb:`,
       [
-        '2:1: zzweb: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, web, inhibit_rules, time_intervals, mute_time_intervals',
+        '2:1: zzweb: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, web, inhibit_rules, time_intervals, mute_time_intervals, digests, heartbeat',
       ],
     ],
     ['a key that stands twice', `${REGION}web: {}\nweb: {}`, ['3:1: web: the key stands here twice']],
@@ -109,11 +109,11 @@ describe('the file', () => {
     ],
     [
       'what this version does not support',
-      `${REGION}digests: [{}]\nheartbeat: { url: x }\ntemplates: [x]`,
+      `${REGION}tracing: { x: 1 }\ntemplates: [x]\nevent_recorder: { x: 1 }`,
       [
-        '2:10: digests: is not supported by this version: leave it out; `repeat_interval` reminds of what still fires',
-        '3:12: heartbeat: is not supported by this version: let another monitor ask GET /-/ready',
-        '4:12: templates: is not supported by this version: write Liquid in `title`, `text`, `html` or `headers` of a receiver',
+        '2:10: tracing: is not supported by this version: leave it out',
+        '3:12: templates: is not supported by this version: write Liquid in `title`, `text`, `html` or `headers` of a receiver',
+        '4:17: event_recorder: is not supported by this version: use `forward`: it tells every event once',
       ],
     ],
     [
@@ -467,6 +467,11 @@ describe('receivers', () => {
       ['3:54: receivers[0].max_notifications_per_hour: must be at least 1'],
     ],
     [
+      'storms that are folded for too long',
+      `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops, fold_storms: 31m }]`,
+      ['3:39: receivers[0].fold_storms: must not be longer than 30m'],
+    ],
+    [
       'members beside what is no address',
       email('to: "nest_members, ops"'),
       ['6:27: receivers[0].email_configs[0].to: must be one or more mail addresses with commas between them'],
@@ -615,7 +620,7 @@ describe('routes', () => {
       'a receiver with another mistake exists all the same',
       `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops, slak: [] }]`,
       [
-        '3:26: receivers[0].slak: unknown key; known here: name, fallback, max_notifications_per_hour, email_configs, webhook_configs, slack_configs, msteamsv2_configs, pagerduty_configs, alertmanager_configs',
+        '3:26: receivers[0].slak: unknown key; known here: name, fallback, max_notifications_per_hour, fold_storms, email_configs, webhook_configs, slack_configs, msteamsv2_configs, pagerduty_configs, alertmanager_configs',
       ],
     ],
     [
@@ -628,10 +633,31 @@ describe('routes', () => {
     ],
     [
       'what Alertmanager has given up',
-      below('match: { a: b }, match_re: { a: b }'),
+      below(`match: { a: "it's", 'b c': 1 }, match_re: { a: 'b|c' }`),
+      [
+        `6:16: route.routes[0].match: is not supported: write \`matchers: ['a="it''s"', '"b c"="1"']\``,
+        `6:51: route.routes[0].match_re: is not supported: write \`matchers: ['a=~"b|c"']\``,
+      ],
+    ],
+    [
+      'what Alertmanager has given up, without anything in it',
+      below('match: {}, match_re: [a]'),
       [
         `6:16: route.routes[0].match: is not supported: write \`matchers: ['name="value"']\``,
-        `6:36: route.routes[0].match_re: is not supported: write \`matchers: ['name=~"regex"']\``,
+        `6:30: route.routes[0].match_re: is not supported: write \`matchers: ['name=~"regex"']\``,
+      ],
+    ],
+    [
+      'what Alertmanager has given up, with a value from the environment',
+      below("match: { a: '${A}' }"),
+      [`6:16: route.routes[0].match: is not supported: write \`matchers: ['a="…"']\``],
+      { environment: { A: 's3cret' } },
+    ],
+    [
+      'labels of a route, as the newest Alertmanager has them',
+      below('labels: { a: b }'),
+      [
+        '6:17: route.routes[0].labels: is not supported by this version: leave it out; `labels` of a rule add some to its alerts',
       ],
     ],
     [

@@ -92,7 +92,6 @@ describe('integrations that post', () => {
       'PagerDuty with an old key',
       receiver('pagerduty_configs', '{ service_key: k, severity: page }'),
       [
-        '7:9: receivers[0].pagerduty_configs[0].routing_key: is missing: give `routing_key` or `routing_key_file`',
         '7:24: receivers[0].pagerduty_configs[0].service_key: is not supported by this version: use `routing_key` with an integration of Events API v2',
         '7:37: receivers[0].pagerduty_configs[0].severity: must be one of critical, error, warning, info',
       ],
@@ -112,6 +111,13 @@ describe('integrations that post', () => {
       receiver('pagerduty_configs', '{ routing_key: k }', { more: '    max_notifications_per_hour: 5\n' }),
       [
         '6:33: receivers[0].max_notifications_per_hour: is not for a receiver with pagerduty_configs: leave it out, PagerDuty folds what belongs together itself',
+      ],
+    ],
+    [
+      'storms that would keep incidents open',
+      receiver('pagerduty_configs', '{ routing_key: k }', { more: '    fold_storms: 5m\n' }),
+      [
+        '6:18: receivers[0].fold_storms: is not for a receiver with pagerduty_configs: leave it out, PagerDuty folds what belongs together itself',
       ],
     ],
     [

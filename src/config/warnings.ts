@@ -1,0 +1,64 @@
+import type { Route } from '../alerts/route.ts';
+import type { Check } from './check.ts';
+import type { Config } from './config.ts';
+import type { Path } from './problem.ts';
+import { isLoopback } from './web-address.ts';
+
+/** Tells `check` of what a good configuration says and hardly means: the daemon runs with it all the same. */
+export function findWarnings(check: Check, config: Config): void {
+  for (const { name, baseUrl } of config.regions) {
+    const { protocol, hostname } = new URL(baseUrl);
+    if (protocol === 'http:' && !isLoopback(hostname)) {
+      check.problem(['regions', name, 'base_url'], 'the token goes there unencrypted: use https');
+    }
+  }
+  const told = receiversTold(config);
+  for (const [index, { name }] of config.receivers.entries()) {
+    if (check.raw(['receivers', index]) === undefined || told.has(name)) continue;
+    check.problem(['receivers', index, 'name'], 'nothing leads to this receiver: name it in a route');
+  }
+  const named = new Set(nodesOf(config.route).flatMap(intervalsOf));
+  for (const key of ['time_intervals', 'mute_time_intervals']) {
+    for (const [index, name] of namesAt(check, [key])) {
+      if (!named.has(name)) check.problem([key, index, 'name'], 'no route names this time interval');
+    }
+  }
+  findUnreachable(check, ['route'], config.route);
+}
+
+/** All who are told of something in the ordinary course of things. */
+function receiversTold({ route, receivers, forward, digests }: Config): ReadonlySet<string | undefined> {
+  return new Set([
+    ...nodesOf(route).flatMap((node) => [node.receiver, node.escalation?.receiver]),
+    ...receivers.map(({ fallback }) => fallback),
+    ...forward.map(({ receiver }) => receiver),
+    ...digests.map(({ receiver }) => receiver),
+  ]);
+}
+
+function nodesOf(route: Route): Route[] {
+  return [route, ...route.routes.flatMap(nodesOf)];
+}
+
+function intervalsOf({ muteTimeIntervals = [], activeTimeIntervals = [] }: Route): readonly string[] {
+  return [...muteTimeIntervals, ...activeTimeIntervals];
+}
+
+/** A child without matchers takes every alert; without `continue` nothing is left for those after it. */
+function findUnreachable(check: Check, path: Path, { routes }: Route): void {
+  const last = routes.findIndex((child) => child.matchers.length === 0 && !child.continue);
+  for (const [index, child] of routes.entries()) {
+    const at = [...path, 'routes', index];
+    if (last !== -1 && index > last) {
+      check.problem(at, `no alert comes here: routes[${last}] has no matchers and takes all`);
+    } else {
+      findUnreachable(check, at, child);
+    }
+  }
+}
+
+function namesAt(check: Check, path: Path): [index: number, name: string][] {
+  const list = check.raw(path);
+  if (!Array.isArray(list)) return [];
+  return list.map((_, index) => [index, String(check.raw([...path, index, 'name']))]);
+}

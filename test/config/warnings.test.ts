@@ -1,0 +1,91 @@
+import { expect, test } from 'vitest';
+import { loadConfig, loadWarnings } from '../../src/config/load-config.ts';
+import { REGION } from './load.ts';
+
+/** Every warning as `line:column: path: what`. */
+function warningsOf(text: string): string[] {
+  const source = { file: 'n.yaml', text, environment: {}, readFile: () => '' };
+  return loadWarnings(source, loadConfig(source)).map(
+    ({ line, column, path, message }) => `${line}:${column}: ${path}: ${message}`,
+  );
+}
+
+const regionAt = (url: string) => `regions: { eu: { base_url: "${url}", token: t0 } }`;
+
+test.each([
+  'https://eu.example.com',
+  'http://127.0.0.1:80',
+  'http://127.9.9.9',
+  'http://[::1]:1',
+  'http://localhost',
+])('a token to %s is no cause for concern', (url) => expect(warningsOf(regionAt(url))).toEqual([]));
+
+test.each([
+  'http://eu.example.com',
+  'http://127.example.com',
+  'http://10.0.0.1',
+  'http://localhost.example.com',
+])('a token to %s can be read on its way', (url) =>
+  expect(warningsOf(regionAt(url))).toEqual([
+    '1:28: regions.eu.base_url: the token goes there unencrypted: use https',
+  ]),
+);
+
+test('a receiver that nothing leads to', () => {
+  const receivers = ['root', 'child', 'boss', 'spare', 'lake', 'reader', 'nobody'].map((name) =>
+    name === 'root'
+      ? '  - { name: root, fallback: spare }'
+      : `  - { name: ${name}, webhook_configs: [{ url: "https://x", format: ${name === 'lake' ? 'cloudevents' : 'alertmanager'} }] }`,
+  );
+  const text = `${REGION}receivers:
+${receivers.join('\n')}
+route:
+  receiver: root
+  routes: [{ receiver: child, matchers: [a=b], escalate_after: 1m, escalate_to: boss }]
+forward: [{ receiver: lake }]
+`;
+  expect(warningsOf(text)).toEqual([
+    '8:13: receivers[5].name: nothing leads to this receiver: name it in a route',
+    '9:13: receivers[6].name: nothing leads to this receiver: name it in a route',
+  ]);
+  expect(warningsOf(`${text}digests: [{ name: d, cron: "0 8 * * *", receiver: reader }]`)).toEqual([
+    '9:13: receivers[6].name: nothing leads to this receiver: name it in a route',
+  ]);
+});
+
+test('a time interval that no route names', () => {
+  const week = 'time_intervals: [{ weekdays: [sunday] }]';
+  expect(
+    warningsOf(`${REGION}receivers: [{ name: a }]
+route: { receiver: a, routes: [{ matchers: [a=b], mute_time_intervals: [one], active_time_intervals: [two] }] }
+time_intervals: [{ name: one, ${week} }, { name: left, ${week} }]
+mute_time_intervals: [{ name: two, ${week} }, { name: over, ${week} }]
+`),
+  ).toEqual([
+    '4:83: time_intervals[1].name: no route names this time interval',
+    '5:88: mute_time_intervals[1].name: no route names this time interval',
+  ]);
+});
+
+test('routes behind one that takes every alert', () => {
+  expect(
+    warningsOf(`${REGION}receivers: [{ name: a }]
+route:
+  receiver: a
+  routes:
+    - { receiver: a, continue: true }
+    - receiver: a
+      routes:
+        - { receiver: a }
+        - { matchers: [a=b] }
+    - { matchers: [a=c], routes: [{ receiver: a }, { receiver: a }] }
+`),
+  ).toEqual([
+    '10:11: route.routes[1].routes[1]: no alert comes here: routes[0] has no matchers and takes all',
+    '11:7: route.routes[2]: no alert comes here: routes[1] has no matchers and takes all',
+  ]);
+});
+
+test('a configuration without routes and receivers has none', () => {
+  expect(warningsOf(REGION)).toEqual([]);
+});
