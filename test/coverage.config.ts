@@ -1,6 +1,6 @@
 /**
- * `vitest run --coverage --config test/coverage.config.ts`: what nestwatch promises stands in these files, so every
- * branch of them is taken by a test. A branch that cannot be taken is named where it stands, with its reason.
+ * `npm run coverage`: what nestwatch promises stands in these files, so every branch of them is taken by a test, and
+ * a branch that is not makes the run fail.
  */
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';

@@ -136,23 +136,19 @@ export function createAudit(stream: AuditedStream, options: AuditOptions): Audit
   }
 
   /** Whether `sum` is what the service counts in the part, now if not before. */
-  async function isSum(part: Part, sum: number, hasGaps: boolean): Promise<boolean> {
-    if (part.total === sum || (part.total === null && !hasGaps)) return true;
-    return (await ask(part, 1)).totalCount === sum;
+  async function isSum(part: Part, sum: number): Promise<boolean> {
+    return part.total === sum || (await ask(part, 1)).totalCount === sum;
   }
 
   /** Takes a piece as done in which the service counts `count` entries, `missing` of them not to be read. */
   async function finish(piece: Piece, count: number, missing = 0): Promise<void> {
     const part = piece.of;
-    const gap = { fromUs: piece.fromUs, toUs: piece.toUs, missing };
-    const found = missing > 0 ? [...part.gaps, gap] : part.gaps;
-    if (part.pieces === 1 && isCounted(part) && !(await isSum(part, part.sum + count, found.length > 0))) {
-      return doubt(part);
-    }
+    const isLast = part.pieces === 1;
+    if (isLast && isCounted(part) && !(await isSum(part, part.sum + count))) return doubt(part);
     pieces.splice(pieces.lastIndexOf(piece), 1);
     part.pieces -= 1;
     part.sum += count;
-    if (missing > 0) part.gaps.push(gap);
+    if (missing > 0) part.gaps.push({ fromUs: piece.fromUs, toUs: piece.toUs, missing });
     if (part.pieces === 0) gaps.push(...part.gaps);
   }
 

@@ -13,15 +13,8 @@ import { type Transition, transitions } from '../alerts/transition.ts';
 import type { Clock } from '../clock.ts';
 import type { Forward } from '../config/config.ts';
 import type { Report } from '../report.ts';
-import type {
-  AuditRecord,
-  BirdRecord,
-  FlightRecord,
-  NestRecord,
-  QuarantinedEntry,
-  Store,
-  Transaction,
-} from '../store/store.ts';
+import type { AuditRecord, BirdRecord, FlightRecord, NestRecord, QuarantinedEntry } from '../store/record.ts';
+import type { Store, Transaction } from '../store/store.ts';
 
 /** What one reading of the service brought; everything in it is optional but the region. */
 export interface Batch {

@@ -7,7 +7,7 @@ import { NestwatchError } from '../errors.ts';
 import type { Instant } from '../instant.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Flight, FlightLogEntry, Parsed } from '../service/resources.ts';
-import type { FlightRecord, QuarantinedEntry } from '../store/store.ts';
+import type { FlightRecord, QuarantinedEntry } from '../store/record.ts';
 import { ANCHOR_MARGIN_US } from './sweep.ts';
 
 /** Shorter answers are taken as whole. */

@@ -3,7 +3,7 @@
  * an entry a moment before it shows it. The second one confirms it, and people are told. A gap that an audit of its
  * time no longer finds has healed.
  */
-import type { GapRecord } from '../store/store.ts';
+import type { GapRecord } from '../store/record.ts';
 import type { Gap, Window } from './audit.ts';
 
 /** Audits that must find a gap before it is believed. */

@@ -1,5 +1,6 @@
 import type { Nest } from '../service/resources.ts';
-import type { NestMembers, Store } from '../store/store.ts';
+import type { NestMembers } from '../store/record.ts';
+import type { Store } from '../store/store.ts';
 
 export interface MemberBook {
   /** Keeps who is to be told in these Nests, which are all that there are; writes only what changed. */

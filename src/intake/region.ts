@@ -54,6 +54,8 @@ export interface RegionIntake {
 export interface FeedProgress {
   readonly feed: Feed;
   readonly streams: number;
+  /** Those of them that are polled now: not of Birds that start no Flights and have none in the air. */
+  readonly polled: number;
   /** The oldest cursor of its streams that have one; 0 for none. */
   readonly cursorUs: number;
   /** When a poll of the feed last succeeded; 0 for never. */
@@ -333,6 +335,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       return streams.map(([feed, list]) => ({
         feed,
         streams: list.length,
+        polled: feed === 'flight' ? polled.length : list.length,
         cursorUs: oldest(list.map((stream) => stream.cursorUs())),
         lastSuccessUs: lastSuccessUs.get(feed) ?? 0,
         verifiedUntilUs:

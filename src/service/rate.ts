@@ -141,7 +141,8 @@ export function createRate({ ceiling, startPerSecond, random, nowMs: startMs }: 
       const waitMs = Math.max(0, pauseMs, tokenMs);
       // Less than a microsecond is what rounding left over.
       if (waitMs < 0.001) return 0;
-      if (tokenMs > 0) isAwaited = true;
+      // Also in a pause, which leaves no token.
+      isAwaited = true;
       return waitMs;
     },
     hasRoom(nowMs) {

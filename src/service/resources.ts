@@ -7,7 +7,7 @@
  * usable id, or (for what is ordered by time) no readable `createdAt`; then its raw JSON is handed on.
  */
 import type { Instant } from '../instant.ts';
-import { bool, id, instant, isRecord, jsonText, lower, number, text } from './coerce.ts';
+import { bool, id, instant, isRecord, type Json, jsonText, lower, number, text } from './coerce.ts';
 
 export const BIRD_STATUSES = ['active', 'unpublished', 'suspended'] as const;
 export const TRIGGER_TYPES = ['manual', 'event', 'scheduled'] as const;
@@ -195,73 +195,77 @@ export function readFlight(value: unknown, within: Within): Parsed<Flight> {
   };
 }
 
-export function readBirdLogEntry(value: unknown, within: Within): Parsed<BirdLogEntry> {
+/** What every entry of a log or of the notifications must have: by these it is known and put in order. */
+function readStamp(value: unknown): Parsed<{ id: string; createdAt: Instant; fields: Json }> {
   if (!isRecord(value)) return malformed(value, 'not an object');
   const entryId = id(value.id);
   if (entryId === '') return malformed(value, 'no usable id');
   const createdAt = instant(value.createdAt);
   if (createdAt === null) return malformed(value, 'no readable createdAt');
+  return { ok: true, entry: { id: entryId, createdAt, fields: value } };
+}
+
+export function readBirdLogEntry(value: unknown, within: Within): Parsed<BirdLogEntry> {
+  const stamp = readStamp(value);
+  if (!stamp.ok) return stamp;
+  const { id: entryId, createdAt, fields } = stamp.entry;
   return {
     ok: true,
     entry: {
       id: entryId,
       createdAt,
-      nestId: id(value.workspaceId) || (within.nestId ?? ''),
-      birdId: id(value.workflowId) || (within.birdId ?? ''),
-      eventType: text(value.eventType),
-      message: text(value.message),
-      eventFailedBy: text(value.eventFailedBy),
-      errorType: errorType(value.errorType),
-      initiator: text(value.initiator),
+      nestId: id(fields.workspaceId) || (within.nestId ?? ''),
+      birdId: id(fields.workflowId) || (within.birdId ?? ''),
+      eventType: text(fields.eventType),
+      message: text(fields.message),
+      eventFailedBy: text(fields.eventFailedBy),
+      errorType: errorType(fields.errorType),
+      initiator: text(fields.initiator),
     },
   };
 }
 
 export function readFlightLogEntry(value: unknown, within: Within): Parsed<FlightLogEntry> {
-  if (!isRecord(value)) return malformed(value, 'not an object');
-  const entryId = id(value.id);
-  if (entryId === '') return malformed(value, 'no usable id');
-  const createdAt = instant(value.createdAt);
-  if (createdAt === null) return malformed(value, 'no readable createdAt');
+  const stamp = readStamp(value);
+  if (!stamp.ok) return stamp;
+  const { id: entryId, createdAt, fields } = stamp.entry;
   return {
     ok: true,
     entry: {
       id: entryId,
       createdAt,
-      nestId: id(value.workspaceId) || (within.nestId ?? ''),
-      flightId: id(value.flowInstanceId).toLowerCase() || (within.flightId ?? '').toLowerCase(),
-      initiator: text(value.initiator),
-      message: text(value.message),
-      eventType: number(value.eventType) ?? text(value.eventType),
-      durationSeconds: number(value.durationInSeconds),
-      eventFailedBy: text(value.eventFailedBy),
-      isSkipped: bool(value.isSkipped, false),
-      isRetried: bool(value.isRetried, false),
-      sdkLogType: text(value.sdkLogType),
-      stepId: text(value.stepId),
-      scope: text(value.scope),
-      errorType: errorType(value.errorType),
+      nestId: id(fields.workspaceId) || (within.nestId ?? ''),
+      flightId: id(fields.flowInstanceId).toLowerCase() || (within.flightId ?? '').toLowerCase(),
+      initiator: text(fields.initiator),
+      message: text(fields.message),
+      eventType: number(fields.eventType) ?? text(fields.eventType),
+      durationSeconds: number(fields.durationInSeconds),
+      eventFailedBy: text(fields.eventFailedBy),
+      isSkipped: bool(fields.isSkipped, false),
+      isRetried: bool(fields.isRetried, false),
+      sdkLogType: text(fields.sdkLogType),
+      stepId: text(fields.stepId),
+      scope: text(fields.scope),
+      errorType: errorType(fields.errorType),
     },
   };
 }
 
 export function readNotification(value: unknown): Parsed<NotificationEntry> {
-  if (!isRecord(value)) return malformed(value, 'not an object');
-  const entryId = id(value.id);
-  if (entryId === '') return malformed(value, 'no usable id');
-  const createdAt = instant(value.createdAt);
-  if (createdAt === null) return malformed(value, 'no readable createdAt');
+  const stamp = readStamp(value);
+  if (!stamp.ok) return stamp;
+  const { id: entryId, createdAt, fields } = stamp.entry;
   return {
     ok: true,
     entry: {
       id: entryId,
       createdAt,
-      nestId: id(value.workspaceId),
-      entityId: id(value.entityId),
-      entityName: text(value.entityName),
-      entityType: text(value.entityType),
-      eventType: text(value.eventType),
-      message: text(value.message),
+      nestId: id(fields.workspaceId),
+      entityId: id(fields.entityId),
+      entityName: text(fields.entityName),
+      entityType: text(fields.entityType),
+      eventType: text(fields.eventType),
+      message: text(fields.message),
     },
   };
 }

@@ -36,7 +36,7 @@ beforeEach(async () => {
 });
 afterEach(() => store.close());
 
-function openRound(): AuditRound {
+function openRound(firstLookbackMs = HOUR_MS): AuditRound {
   const report = (one: Happening) => happenings.push(one);
   const commit = createCommit({ store, rules: [], forward: [], clock, report, changed: () => {} });
   return createAuditRound({
@@ -53,7 +53,7 @@ function openRound(): AuditRound {
     report,
     pageSize: () => 100,
     overlapUs: () => OVERLAP_US,
-    firstFromUs: () => TEST_START_US - HOUR_MS * 1000,
+    firstFromUs: () => TEST_START_US - firstLookbackMs * 1000,
   });
 }
 
@@ -141,6 +141,19 @@ describe('a stream', () => {
     expect(lengths().at(-1)).toBe(25);
     await pass(2 * HOUR_MS);
     expect(lengths()).toEqual([4, 4, 4, 4, 4, 24, 4, 4, 4, 4, 4, 24]);
+  });
+
+  test('of which there are but seconds to audit yet is left to the next audit, and nothing of it is proven', async () => {
+    const lookbackMs = OVERLAP_US / 1000 + 5_000;
+    round = openRound(lookbackMs);
+    await add('1', { fromMsAgo: MINUTE_MS });
+    await pass(9 * MINUTE_MS);
+    expect(asked).toEqual([]);
+    expect(round.verifiedUntilUs('bird_log')).toBe(0);
+    await pass(2 * MINUTE_MS);
+    expect(asked).toHaveLength(1);
+    expect(asked[0]!.query.fromUs).toBeLessThan(TEST_START_US - (lookbackMs - 2_000) * 1000);
+    expect(round.verifiedUntilUs('bird_log')).toBe(asked[0]!.query.toUs);
   });
 
   test('begins where it was last proven when that is longer ago than its span', async () => {

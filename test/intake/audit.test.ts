@@ -182,6 +182,21 @@ describe('gaps', () => {
     expect(healed).toMatchObject({ gaps: [], recovered: 1 });
   });
 
+  test('that are known may come in any order, each is a part of its own', async () => {
+    const all = evenly(500);
+    const hiddenAll = hidden(hidden(all, 100), 400);
+    const gapAt = (at: number) => ({
+      fromUs: all[at - 1]!.us + SECOND_US * 10,
+      toUs: all[at]!.us + SECOND_US * 10,
+    });
+    const knownGaps = [gapAt(400), gapAt(100)];
+    const { gaps } = await run(world(hiddenAll, without(all, 100, 400)), { knownGaps });
+    expect(gaps).toEqual([
+      { ...gapAt(100), missing: 1 },
+      { ...gapAt(400), missing: 1 },
+    ]);
+  });
+
   test('a malformed entry and one that is listed twice are counted and are no gaps', async () => {
     const all = evenly(50);
     const odd = [...all, { id: '{}', us: all[20]!.us + SECOND_US, isMalformed: true }, all[30]!];
@@ -233,6 +248,25 @@ describe('counts that lie', () => {
       const outcome = await run(world(all, without(all, 50), { ...PLAIN, total }));
       expect(outcome).toMatchObject({ gaps: [], recovered: 1, isCountTrue: true });
     }
+  });
+
+  test('are doubted in one part while the others wait: nothing of those is passed over', async () => {
+    const all = evenly(100);
+    const gap = { fromUs: WINDOW.fromUs, toUs: WINDOW.fromUs + 600 * SECOND_US };
+    const one = world(all, without(all, 2, 70), { ...PLAIN, total: () => null });
+    const outcome = await run(one, { knownGaps: [gap] });
+    expect(outcome).toMatchObject({ gaps: [], recovered: 2, isCountTrue: false });
+  });
+
+  test('are not waited for when a later page comes without one: the part is begun anew', async () => {
+    const all = evenly(5).map((entry, at) => (at === 2 ? { ...entry, isHidden: true } : entry));
+    let asked = 0;
+    const total = (count: number) => (++asked === 2 ? null : count);
+    const one = world(all, without(all, 2), { ...PLAIN, total });
+    const outcome = await run(one);
+    expect(outcome).toMatchObject({ gaps: [{ missing: 1 }], isCountTrue: true });
+    // The whole and its page as before; only then the page that shows that nothing follows.
+    expect(one.queries.slice(0, 5).map(({ page }) => page)).toEqual([0, 0, 0, 0, 1]);
   });
 
   test('make no gaps, neither in a short window nor of what was taken for one', async () => {

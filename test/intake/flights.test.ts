@@ -34,6 +34,7 @@ let tellsTime: boolean;
 let lateUs: number[];
 let happenings: Happening[];
 let facts: Fact[];
+let commits: number;
 
 const instant = (us: number) => ({ us, text: formatInstant(us) });
 const names = { nest: () => 'Marketing', bird: () => 'Translate blog', nestOf: () => '682' };
@@ -91,6 +92,7 @@ beforeEach(async () => {
   lateUs = [];
   happenings = [];
   facts = [];
+  commits = 0;
   watch = openWatch();
 });
 afterEach(() => store.close());
@@ -109,6 +111,7 @@ function openWatch(): FlightWatch {
     client,
     store,
     commit(batch) {
+      commits += 1;
       facts.push(...(batch.facts ?? []));
       return commit(batch);
     },
@@ -208,8 +211,8 @@ describe('a failed Flight', () => {
     await pass(60);
     log = [
       line(1, 20),
-      line(5, 12, { isRetried: true, message: 'tried again' }),
-      line(5, 11, { isSkipped: true, message: 'passed over' }),
+      line(5, 9, { isRetried: true, message: 'tried again' }),
+      line(5, 9, { isSkipped: true, message: 'passed over' }),
       { ok: false, raw: '', reason: 'malformed' },
       line(5, 10, { message: 'Segment limit', stepId: 'translate' }),
       line(3, 8),
@@ -278,6 +281,14 @@ describe('a failed Flight', () => {
     const history = happenings.flatMap((one) => (one.what === 'event' ? [one.historic] : []));
     expect(history).toEqual([true, true, true, true]);
   });
+
+  test('of before the watch is news when its log tells that it ended since', async () => {
+    await pass(60);
+    log = [line(3, 20)];
+    show('a', 300, { status: 'failed', errorMessages: 'No quota', durationSeconds: null });
+    await watch.poll();
+    expect(happenings).toContainEqual(expect.objectContaining({ what: 'event', historic: false }));
+  });
 });
 
 describe('a poll', () => {
@@ -285,7 +296,9 @@ describe('a poll', () => {
     show('a', 20);
     await watch.poll();
     const before = happenings.length;
+    commits = 0;
     expect(await watch.poll()).toMatchObject({ again: false, fresh: [], requests: 1 });
+    expect(commits).toBe(0);
     expect(happenings.slice(before)).toEqual([
       { what: 'duplicates', region: 'eu', feed: 'flight', count: 1 },
     ]);
@@ -326,12 +339,22 @@ describe('a poll', () => {
     tellsTime = false;
     show('a', 20);
     await watch.poll();
+    expect(watch.cursorUs()).toBe(clock.nowUs() - 20 * SECOND_US);
     unlisted.add('a');
     ends('a', { status: 'cancelled' });
     expect((await watch.poll()).fresh[0]?.occurredAtUs).toBe(clock.nowUs());
   });
 
-  test('begins a little before open Flights of the last quarter of an hour, and at the first reading at the earliest', async () => {
+  test('begins no earlier than the first reading did, also for an open Flight', async () => {
+    show('before', 3_700);
+    show('known', 3_000);
+    await watch.poll();
+    asked = [];
+    await watch.poll();
+    expect(asked).toEqual(['list', 'get']);
+  });
+
+  test('begins a little before open Flights of the last quarter of an hour', async () => {
     show('old', 3_500);
     show('young', 200);
     show('new', 0);
@@ -345,14 +368,27 @@ describe('a poll', () => {
   test('of a new life goes on with what the store knows', async () => {
     show('a', 20);
     show('b', 30, { status: 'succeeded', durationSeconds: 5 });
+    show('long ago', 3_000);
     await watch.poll();
     watch = openWatch();
     asked = [];
     expect(await told()).toEqual([]);
-    expect([asked, watch.openCount()]).toEqual([['list'], 1]);
+    expect([asked, watch.openCount()]).toEqual([['list', 'get'], 2]);
   });
 
   test('forgets ended Flights of long ago, which the store still knows', async () => {
+    const lookedUp: string[] = [];
+    const { transaction } = store;
+    store.transaction = (work) =>
+      transaction((tx) =>
+        work({
+          ...tx,
+          findFlights(stream, flights) {
+            lookedUp.push(...flights.map(({ flightId }) => flightId));
+            return tx.findFlights(stream, flights);
+          },
+        }),
+      );
     show('a', 20, { status: 'succeeded', durationSeconds: 5 });
     await watch.poll();
     await pass(1_200);
@@ -361,6 +397,10 @@ describe('a poll', () => {
       show(`later ${round}`, 0, { status: 'succeeded', durationSeconds: 0 });
       expect(await watch.poll()).toMatchObject({ fresh: [{ type: 'flight.succeeded' }] });
     }
+    // The hourly review met it once more.
+    expect(lookedUp).toEqual(['a', 'later 0', 'a', 'later 1', 'later 2']);
+    const started = facts.flatMap((fact) => (fact.fact === 'flight_started' ? [fact.flightId] : []));
+    expect(started).toEqual(['a', 'later 0', 'later 1', 'later 2']);
   });
 });
 
@@ -445,6 +485,20 @@ describe('a backlog', () => {
     }
     expect(new Set(seen).size).toBe(5_000);
     expect(seen).toHaveLength(5_000);
+  });
+
+  test('of a first reading is not passed over for an active Flight at its newer end', async () => {
+    cap = 1_000;
+    for (let at = 0; at < 5_000; at += 1)
+      show(`${at}`, 3_550 - at / 2, { status: 'succeeded', durationSeconds: 0 });
+    show('active', 1);
+    const seen = new Set<string>();
+    for (let more = true; more; ) {
+      const polled = await watch.poll();
+      more = polled.more;
+      for (const { key } of polled.fresh) seen.add(key);
+    }
+    expect(seen.size).toBe(5_000);
   });
 });
 

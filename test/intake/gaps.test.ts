@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { gapsAfter, toldOf } from '../../src/intake/gaps.ts';
-import type { GapRecord } from '../../src/store/store.ts';
+import type { GapRecord } from '../../src/store/record.ts';
 
 const WINDOW = { fromUs: 100, toUs: 200 };
 const found = (fromUs: number, toUs: number, missing = 1) => ({ fromUs, toUs, missing });
