@@ -1,10 +1,10 @@
 /** Whether those who take alerts were told what they had to be told, once, and nothing else. */
 import type { TrueEvent } from '../../src/simulator/truth.ts';
-import type { World } from '../../src/simulator/world.ts';
 import { EDGE_US, type Expected, MINUTE_US } from './expected.ts';
 import { clockOf, type Find } from './finding.ts';
+import { mayBeKeptBack, type Untold } from './kept-back.ts';
 import type { PlannedOutage } from './plan.ts';
-import type { Arrival, Inbox } from './receivers.ts';
+import type { Arrival, Inbox, ToldAlert } from './receivers.ts';
 import type { Remains } from './run.ts';
 
 /** The longest interval of a group. */
@@ -54,25 +54,39 @@ const MUST_END = [
 ];
 
 export async function checkAlerts(
-  { worlds, receivers, store, happenings, startedAtUs, endedAtUs }: Remains,
+  remains: Remains,
   truth: readonly Expected[],
   seen: ReadonlyMap<string, Arrival>,
   find: Find,
 ): Promise<void> {
+  const { receivers, store, startedAtUs, endedAtUs } = remains;
+  const failed = failedLast(truth, seen);
   const byKey = new Map(truth.map((event) => [event.key, event]));
-  const untold: Untold[] = [];
+  const untold: {
+    readonly news: Untold;
+    readonly inbox: Inbox;
+    readonly check: string;
+    readonly what: string;
+    /** Takes it as one of those that were counted and not listed. */
+    readonly wasCounted?: () => boolean;
+  }[] = [];
+  /** The alerts of one thing, by what they are in the store. */
+  const ids = Map.groupBy(
+    receivers.arrivals.flatMap(({ alerts }) => alerts).filter(({ alertId }) => alertId !== undefined),
+    aboutOf,
+  );
   for (const inbox of ['hook', 'mail'] satisfies Inbox[]) {
     const told = new Map<string, string>();
     const omitted = new Map<string, number>();
-    const last = new Map<string, string>();
+    const last = new Map<string, ToldAlert>();
     const heard = new Set<string>();
-    for (const { id, alerts } of receivers.arrivals.filter((arrival) => arrival.inbox === inbox)) {
-      for (const { labels, fingerprint, status, eventKeys, omitted: more } of alerts) {
+    for (const { id, alerts, isSummary } of receivers.arrivals.filter((one) => one.inbox === inbox)) {
+      for (const alert of alerts) {
+        const { labels, fingerprint, eventKeys, omitted: more } = alert;
         const name = labels.alertname ?? '';
-        // What an alert is about, rather than all its labels: those may change from one episode to the next.
-        const about = `${name} ${labels.region} ${labels.bird_id ?? labels.entity_id ?? ''}`;
-        last.set(about, status);
-        if (!heard.has(`${id} ${fingerprint}`)) {
+        last.set(aboutOf(alert), alert);
+        // What a summary counts is on record, event by event.
+        if (!isSummary && !heard.has(`${id} ${fingerprint}`)) {
           omitted.set(`${name} ${labels.region}`, (omitted.get(`${name} ${labels.region}`) ?? 0) + more);
         }
         heard.add(`${id} ${fingerprint}`);
@@ -94,44 +108,72 @@ export async function checkAlerts(
     }
     for (const event of truth) {
       const name = alertnameOf(event);
-      if (name === undefined || event.occurredAtUs < startedAtUs + EDGE_US) continue;
+      if (name === undefined || !event.isDated || event.occurredAtUs < startedAtUs + EDGE_US) continue;
       const arrival = seen.get(event.key);
       // The last ones may still wait for their group.
       if (!arrival || arrival.atUs > endedAtUs - GROUP_US) continue;
       if (told.has(`${name} ${event.key}`)) continue;
       const counted = `${name} ${event.world.region}`;
-      const left = omitted.get(counted) ?? 0;
-      if (left > 0) omitted.set(counted, left - 1);
-      else untold.push({ event, what: `${inbox}: ${event.key} was in no ${name}` });
+      untold.push({
+        news: { of: 'event', event, alertname: name, foundAtUs: arrival.atUs },
+        inbox,
+        check: 'alert missing',
+        what: `${event.key} was in no ${name}`,
+        wasCounted() {
+          const left = omitted.get(counted) ?? 0;
+          omitted.set(counted, left - 1);
+          return left > 0;
+        },
+      });
     }
-    for (const [about, status] of last) {
-      if (status === 'firing' && mustEnd(worlds, about)) {
-        find('unexplained', 'alert not taken back', `${inbox}: ${about}`);
-      }
+    for (const [about, { status, startsAtUs, labels }] of last) {
+      if (status !== 'firing' || !mustEnd(failed, about)) continue;
+      const alertIds = new Set(ids.get(about)?.map(({ alertId }) => alertId!));
+      const news = { of: 'end', region: labels.region ?? '', alertIds, startsAtUs } as const;
+      untold.push({ news, inbox, check: 'alert not taken back', what: about });
     }
   }
   await store.transaction(async (tx) => {
-    for (const { event, what } of untold) {
-      const reasons = (await tx.suppressionsOfEvent(event.key)).map(({ reason }) => reason);
-      const wasAway = happenings.alarms.some(({ region }) => region === event.world.region);
-      const isRight = reasons.some((reason) => reason === 'too_old' || (reason === 'inhibited' && wasAway));
-      if (!isRight) find('unexplained', 'alert missing', what);
+    for (const { news, inbox, check, what, wasCounted } of untold) {
+      const arrivals = receivers.arrivals.filter((arrival) => arrival.inbox === inbox);
+      if ((await mayBeKeptBack(tx, news, arrivals, remains)) || wasCounted?.()) continue;
+      find('unexplained', check, `${inbox}: ${what}`);
     }
   });
 }
 
-/** An event that was in no alert. That is right where the store has a reason that can have been. */
-interface Untold {
-  readonly event: Expected;
-  readonly what: string;
+/** What an alert is about, rather than all its labels: those may change from one episode to the next. */
+function aboutOf({ labels }: ToldAlert): string {
+  return `${labels.alertname} ${labels.region} ${labels.bird_id ?? labels.entity_id ?? ''}`;
 }
 
-/** A Flight that ends once more may be found after the last good one has been seen, and is then news. */
-export function mustEnd(worlds: readonly World[], about: string): boolean {
+/**
+ * Birds of which a failed Flight was found after the last good one, as `region id`: it is then news, and lasts. One
+ * that was shown late waits for a review; of one that ended more than once it is not known which end was found when.
+ */
+export function failedLast(
+  truth: readonly Expected[],
+  seen: ReadonlyMap<string, Arrival>,
+): ReadonlySet<string> {
+  const birds = new Set<string>();
+  const goodUs = new Map<string, number>();
+  const aboutBird = ({ world, birdId }: Expected) => `${world.region} ${birdId}`;
+  for (const event of truth) {
+    if (event.type !== 'flight.succeeded') continue;
+    const atUs = seen.get(event.key)?.atUs ?? 0;
+    goodUs.set(aboutBird(event), Math.max(goodUs.get(aboutBird(event)) ?? 0, atUs));
+  }
+  for (const event of truth) {
+    if (event.feed !== 'flight') continue;
+    const isLater = (seen.get(event.key)?.atUs ?? 0) >= (goodUs.get(aboutBird(event)) ?? 0);
+    if ((event.type === 'flight.failed' && isLater) || event.key.includes('#')) birds.add(aboutBird(event));
+  }
+  return birds;
+}
+
+export function mustEnd(failed: ReadonlySet<string>, about: string): boolean {
   const [alertname = '', region, birdId] = about.split(' ');
-  const world = worlds.find((one) => one.region === region);
-  const endsAgain = world?.birds.get(birdId ?? '')?.flights.some(({ ends }) => ends.length > 1) ?? false;
-  return MUST_END.includes(alertname) && !(alertname === 'FlightFailed' && endsAgain);
+  return MUST_END.includes(alertname) && !(alertname === 'FlightFailed' && failed.has(`${region} ${birdId}`));
 }
 
 /** A region that was away for long was called down, or unauthorized, and people heard of it. */

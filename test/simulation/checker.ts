@@ -9,7 +9,7 @@
  *   that was found late; a delivery that is still owed; an unforeseen error; a lack of manners, or of moderation.
  */
 import { parseInstant } from '../../src/instant.ts';
-import { checkAlarms, checkAlerts, mustEnd } from './check-alerts.ts';
+import { checkAlarms, checkAlerts, failedLast, mustEnd } from './check-alerts.ts';
 import { checkDelays } from './check-delays.ts';
 import { checkManners } from './check-manners.ts';
 import { type Expected, expectedOf } from './expected.ts';
@@ -36,7 +36,7 @@ export async function check(remains: Remains): Promise<Checked> {
   checkAlarms(remains, find);
   checkDelays(remains, truth, seen, find);
   checkManners(remains, find);
-  await checkStore(remains, find);
+  await checkStore(remains, failedLast(truth, seen), find);
   return {
     findings,
     events: truth.filter(({ isOwed }) => isOwed).length,
@@ -120,7 +120,7 @@ function isTwice({ world, key }: Expected): boolean {
   return lists.some((list) => list.some(({ raw }) => (raw as { id?: unknown } | undefined)?.id === id));
 }
 
-async function checkStore({ store, worlds }: Remains, find: Find): Promise<void> {
+async function checkStore({ store }: Remains, failed: ReadonlySet<string>, find: Find): Promise<void> {
   await store.transaction(async (tx) => {
     for (const { receiver, state, count } of await tx.countDeliveries()) {
       if (state !== 'delivered' && state !== 'suppressed') {
@@ -129,7 +129,7 @@ async function checkStore({ store, worlds }: Remains, find: Find): Promise<void>
     }
     for (const { alertname, labels } of await tx.alerts({ state: 'firing', limit: 1000 })) {
       const about = `${alertname} ${labels.region} ${labels.bird_id ?? ''}`;
-      if (mustEnd(worlds, about)) find('unexplained', 'still firing', about);
+      if (mustEnd(failed, about)) find('unexplained', 'still firing', about);
     }
     for (const receiver of await tx.forwardReceivers()) {
       find('unexplained', 'not forwarded', `events wait for ${receiver}`);

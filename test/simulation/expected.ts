@@ -24,6 +24,8 @@ export interface Expected extends TrueEvent {
   readonly isOwed: boolean;
   /** Of a Flight with several ends, the keys may count them otherwise when one of them was too short to be seen. */
   readonly isCountable: boolean;
+  /** It can be told from history: where the service may not say when a Flight ended, that goes by when it started. */
+  readonly isDated: boolean;
   /** How long it may take to find it, from `visibleAtUs` on. */
   readonly withinUs: number;
   /** By how much it was shown late: a Flight counts from its start, since that is where polls look. */
@@ -48,9 +50,10 @@ export function expectedOf(world: World, remains: Remains): Expected[] {
       world,
       isOwed:
         (isStillThere || readableUs >= 2 * withinUs) &&
-        isWithinLookback(world, event, startedAtUs) &&
+        isWithinLookback(world, event, dark, startedAtUs) &&
         (!isLaterEnd(event) || isAnotherEnd(world, event)),
       isCountable: event.feed !== 'flight' || isEveryEndSeen(world, event, dark, remains),
+      isDated: isDated(world, event, dark, remains),
       withinUs,
       latenessUs: lateUs,
       isUndisturbed: isUndisturbed(5 * MINUTE_US),
@@ -67,12 +70,43 @@ export function expectedOf(world: World, remains: Remains): Expected[] {
   });
 }
 
-/** A first start reads an hour back; Flights that were active then are known by their status. */
-function isWithinLookback(world: World, event: TrueEvent, startedAtUs: number): boolean {
+/**
+ * A first start reads an hour back. Flights that started before that are known where they could be seen in the air:
+ * the first reading may come long after the first start, when a crash and an outage lie between them.
+ */
+function isWithinLookback(
+  world: World,
+  event: TrueEvent,
+  dark: readonly Interval[],
+  startedAtUs: number,
+): boolean {
   const sinceUs = startedAtUs - LOOKBACK_US + EDGE_US;
   if (event.feed !== 'flight') return event.occurredAtUs > sinceUs;
   const flight = world.flights.get(event.key.split('/')[2]!);
-  return flight!.startedAtUs > sinceUs || event.occurredAtUs > startedAtUs + EDGE_US;
+  return flight!.startedAtUs > sinceUs || wasSeenInTheAir(event, dark, startedAtUs);
+}
+
+function isDated(
+  world: World,
+  event: TrueEvent,
+  dark: readonly Interval[],
+  { plan, startedAtUs }: Remains,
+): boolean {
+  if (event.feed !== 'flight') return true;
+  const { behaviours } = plan.regions.find(({ region }) => region === world.region)!;
+  const isAlwaysGiven = !behaviours.nullFields && !behaviours.missingFields;
+  const flight = world.flights.get(event.key.split('/')[2]!)!;
+  const isYoung = flight.startedAtUs > startedAtUs + EDGE_US;
+  return isAlwaysGiven || isYoung || wasSeenInTheAir(event, dark, startedAtUs);
+}
+
+/** There was time to meet the Flight between the first start and its end. */
+function wasSeenInTheAir(
+  { occurredAtUs }: TrueEvent,
+  dark: readonly Interval[],
+  startedAtUs: number,
+): boolean {
+  return occurredAtUs - startedAtUs - overlap(dark, startedAtUs, occurredAtUs) > EDGE_US;
 }
 
 /**

@@ -42,7 +42,7 @@ async function one(seed: number): Promise<number> {
       `seed ${seed}: ${outcome.events} events in ${hours} hours and ${outcome.lives} lives`,
       `${outcome.requests} requests, ${outcome.unavoidable} unavoidable repeats`,
       `delay p50 ${seconds(delays.quantile(0.5))}, p99 ${seconds(delays.quantile(0.99))}`,
-      `${whole(outcome.virtualMs / (performance.now() - startedMs))} times as fast as life`,
+      `${whole(outcome.virtualMs / (performance.now() - startedMs))} times as fast as life, ${whole(outcome.virtualMs / processorMs())} on a whole core`,
       `accepted calls ${outcome.digest.slice(0, 16)}`,
     ].join('\n'),
   );
@@ -64,7 +64,8 @@ async function many(): Promise<number> {
   function tell(): void {
     const leftMs = ((performance.now() - startedMs) / sums.done) * (count - sums.done);
     const bar = '█'.repeat(Math.floor((30 * sums.done) / count)).padEnd(30, '░');
-    const text = `${bar} ${sums.done}/${count} worlds, ${failed.length} failed, ${whole(speed())} × life, ${whole(leftMs / 1000)} s left`;
+    const seeds = failed.length > 0 ? ` (${failed[0]!.seed} first)` : '';
+    const text = `${bar} ${sums.done}/${count} worlds, ${failed.length} failed${seeds}, ${whole(speed())} × life, ${whole(leftMs / 1000)} s left`;
     if (process.stderr.isTTY) process.stderr.write(`\r${text}  `);
     else if (performance.now() - toldMs > PLAIN_PROGRESS_MS) {
       toldMs = performance.now();
@@ -97,12 +98,18 @@ repeated     ${found('repeated')} (and ${sums.unavoidable} messages that were un
 unexplained  ${found('unexplained')}
 delay        p50 ${seconds(delays.quantile(0.5))}, p99 ${seconds(delays.quantile(0.99))}
 requests     ${sums.requests}
-speed        ${whole(speed())} times life, ${whole(speed() / jobs)} on each of ${jobs} threads`);
+speed        ${whole(speed())} times life on ${jobs} threads, ${whole(sums.virtualMs / processorMs())} on a whole core`);
   for (const { seed, findings: own } of failed.toSorted((a, b) => a.seed - b.seed).slice(0, MOST_SHOWN)) {
     const names = [...new Set(own.map(({ fault, check }) => `${fault} (${check})`))].join(', ');
     console.log(`\nseed ${seed}: ${names}\n  node test/simulation/main.ts --seed ${seed} ${span}`);
   }
   return failed.length === 0 ? 0 : 1;
+}
+
+/** What all threads have used, from the start of the process on: on a machine with other things to do, time says little. */
+function processorMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1000;
 }
 
 function whole(value: number): string {

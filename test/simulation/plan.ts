@@ -109,8 +109,16 @@ export interface Span {
 /** A refusal is taken for the service's limit: many by chance would slow the pace down to a crawl. */
 const REFUSALS_ARE_RARER = 8;
 
+/** By then the hour before the first start has been read. */
+const FIRST_READING_MS = 3_000;
+/** Most of what a first reading does is to save what it read. */
+const EARLY_CRASHES = ['rolled_back', 'rolled_back', 'rolled_back', 'committed', 'stop'] as const;
+
 /** Where entries come late, so many an hour that it can be learned. */
 const SLOW_EDITS = 80;
+
+/** A world in which a region may be away for many hours. */
+const LONG_WORLD_HOURS = 20;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
@@ -264,10 +272,17 @@ function faults(random: Random, has: Has): Partial<Behaviours> {
 
 function newOutages(random: Random, safetyMs: number, hours: number): PlannedOutage[] {
   const kinds = ['reset', '503', 'html', 'token'] as const;
-  return Array.from({ length: 1 + Math.floor(random() * Math.min(4, hours)) }, () => {
-    const forMs = pick(random, [1, 5, 30]) * MINUTE_MS * (0.5 + random());
-    return { atMs: Math.max(0, random() * (safetyMs - forMs)), forMs, kind: pick(random, kinds) };
+  const newOutage = (forMs: number): PlannedOutage => ({
+    atMs: Math.max(0, random() * (safetyMs - forMs)),
+    forMs,
+    kind: pick(random, kinds),
   });
+  const outages = Array.from({ length: 1 + Math.floor(random() * Math.min(4, hours)) }, () =>
+    newOutage(pick(random, [1, 5, 30]) * MINUTE_MS * (0.5 + random())),
+  );
+  // Where there is time for it, so long that what happened meanwhile is no news any more.
+  if (hours > LONG_WORLD_HOURS && random() < 0.4) outages.push(newOutage((6.5 + 4 * random()) * HOUR_MS));
+  return outages;
 }
 
 function newClockSteps(random: Random, safetyMs: number): ClockStep[] {
@@ -280,13 +295,17 @@ function newClockSteps(random: Random, safetyMs: number): ClockStep[] {
 function newCrashes(random: Random, safetyMs: number): Crash[] {
   const kinds = ['rolled_back', 'committed', 'sending', 'accepted', 'stop'] as const;
   const count = 1 + Math.floor(random() * (2 + 4 * (safetyMs / HOUR_MS)));
-  return Array.from({ length: count }, () => ({
-    atMs: random() * safetyMs,
+  const newCrash = (withinMs: number): Crash => ({
+    atMs: random() * withinMs,
     kind: pick(random, kinds),
     passing: Math.floor(random() * 12),
     downMs: pick(random, [0, 1_000, 20_000, 20_000, 10 * MINUTE_MS]) * (0.5 + random()),
     ...(random() < 0.5 && { again: { kind: pick(random, kinds), passing: Math.floor(random() * 20) } }),
-  })).sort((a, b) => a.atMs - b.atMs);
+  });
+  const crashes = Array.from({ length: count }, () => newCrash(safetyMs));
+  // The first reading brings more at once than any other.
+  if (random() < 0.5) crashes.push({ ...newCrash(FIRST_READING_MS), kind: pick(random, EARLY_CRASHES) });
+  return crashes.sort((a, b) => a.atMs - b.atMs);
 }
 
 function newReceivers(random: Random, has: Has): ReceiverPlan {

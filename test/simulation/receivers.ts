@@ -10,6 +10,7 @@ import type { EmailIntegration } from '../../src/config/config.ts';
 import type { Channel, Outcome } from '../../src/delivery/channels/channel.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { EventJson } from '../../src/event-json.ts';
+import { parseInstant } from '../../src/instant.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/transport.ts';
 import type { Mortal } from './mortal.ts';
 import type { ReceiverPlan } from './plan.ts';
@@ -22,6 +23,8 @@ export interface Arrival {
   readonly atUs: number;
   readonly events: readonly EventJson[];
   readonly alerts: readonly ToldAlert[];
+  /** It sums up old news. */
+  readonly isSummary: boolean;
   /** Who sent it. */
   readonly life: Mortal;
   /** When the sender got to know that it was accepted; Infinity for never. */
@@ -34,6 +37,9 @@ export interface ToldAlert {
   readonly labels: Readonly<Record<string, string>>;
   readonly eventKeys: readonly string[];
   readonly omitted: number;
+  readonly startsAtUs: number;
+  /** In the store; only mails know it. */
+  readonly alertId?: string;
 }
 
 export interface Receivers {
@@ -143,7 +149,8 @@ export function createReceivers(clock: Clock, random: Random, plan: ReceiverPlan
       async send(_integration, delivery, notification) {
         if (notification.kind !== 'group') throw new NestwatchError('usage', 'events are not mailed');
         const alerts = notification.alerts.map((alert) => told(alert));
-        const message = { inbox: 'mail', id: delivery.id, events: [], alerts } as const;
+        const isSummary = notification.summary !== undefined;
+        const message = { inbox: 'mail', id: delivery.id, events: [], alerts, isSummary } as const;
         return outcomeOf(await receive(life, message, JSON.stringify(alerts)));
       },
       async close() {},
@@ -156,31 +163,43 @@ function never(): Promise<never> {
 }
 
 function told(alert: Extract<Notification, { kind: 'group' }>['alerts'][number]): ToldAlert {
-  const { status, fingerprint, labels, events, eventsOmitted } = alert;
-  return { status, fingerprint, labels, eventKeys: events.map(({ key }) => key), omitted: eventsOmitted };
+  const { id: alertId, status, fingerprint, labels, events, eventsOmitted: omitted, startsAtUs } = alert;
+  return {
+    alertId,
+    status,
+    fingerprint,
+    labels,
+    eventKeys: events.map(({ key }) => key),
+    omitted,
+    startsAtUs,
+  };
 }
 
 function messageOf({ url, headers, body = '' }: HttpRequest): Message {
   const id = headers['webhook-id'] ?? '';
   if (url.endsWith('/lake')) {
     const events = (JSON.parse(body) as { data: EventJson }[]).map(({ data }) => data);
-    return { inbox: 'lake', id, events, alerts: [] };
+    return { inbox: 'lake', id, events, alerts: [], isSummary: false };
   }
-  const { alerts } = JSON.parse(body) as {
+  const { alerts, catching_up: summary } = JSON.parse(body) as {
     alerts: (Pick<ToldAlert, 'status' | 'fingerprint' | 'labels'> & {
+      startsAt: string;
       events: EventJson[];
       events_omitted: number;
     })[];
+    catching_up?: unknown;
   };
   return {
     inbox: 'hook',
     id,
     events: [],
-    alerts: alerts.map(({ events, events_omitted: omitted, ...alert }) => ({
+    alerts: alerts.map(({ events, events_omitted: omitted, startsAt, ...alert }) => ({
       ...alert,
       eventKeys: events.map(({ key }) => key),
       omitted,
+      startsAtUs: parseInstant(startsAt)?.us ?? 0,
     })),
+    isSummary: summary !== undefined,
   };
 }
 

@@ -60,11 +60,19 @@ export interface Interval {
   toUs: number;
 }
 
+export interface Alarm {
+  readonly region: string;
+  readonly health: string;
+  readonly atUs: number;
+  /** When the region was called up again; Infinity for never. */
+  untilUs: number;
+}
+
 export interface HappeningCounts {
   /** Unforeseen errors, in words. */
   readonly bugs: readonly string[];
   /** Regions that were called down or unauthorized, with the instant on the service's clock. */
-  readonly alarms: readonly { readonly region: string; readonly health: string; readonly atUs: number }[];
+  readonly alarms: readonly Alarm[];
 }
 
 /** A process that was asked to stop is killed after so long. */
@@ -98,7 +106,7 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
   const receivers = createReceivers(clock, forked(random), plan.receivers);
   const store = await openSqliteStore({ path: ':memory:', clock });
   const bugs: string[] = [];
-  const alarms: { region: string; health: string; atUs: number }[] = [];
+  const alarms: Alarm[] = [];
   const down: Interval[] = [];
   const complaints: string[] = [];
   const config = stageConfig(
@@ -115,8 +123,12 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
     options.watch?.(happening, clock.nowUs());
     if (happening.what === 'trouble') bugs.push(`${happening.stage}: ${stackOf(happening.error)}`);
     if (happening.what === 'poll' && happening.failure === 'bug') bugs.push(stackOf(happening.error));
-    if (happening.what === 'region_health' && happening.health !== 'up') {
-      alarms.push({ region: happening.region, health: happening.health, atUs: clock.nowUs() });
+    if (happening.what === 'region_health') {
+      const { region, health } = happening;
+      const atUs = clock.nowUs();
+      const before = alarms.findLast((alarm) => alarm.region === region);
+      if (before) before.untilUs = Math.min(before.untilUs, atUs);
+      if (health !== 'up') alarms.push({ region, health, atUs, untilUs: Number.POSITIVE_INFINITY });
     }
   }
 

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import type { Suppression } from '../../src/alerts/suppression.ts';
+import type { Expected } from './expected.ts';
+import { mayBeKeptBack, type Untold } from './kept-back.ts';
+import type { Plan } from './plan.ts';
+import type { Arrival } from './receivers.ts';
+import type { Remains } from './run.ts';
+
+const HOUR_US = 3_600e6;
+const at = (hours: number) => 1e15 + hours * HOUR_US;
+const ALERT = 'FlightFailed/0/eu/bird/1';
+
+const suppression = (reason: Suppression['reason'], atUs: number): Suppression => ({
+  alertId: ALERT,
+  afterSeq: 0,
+  lastSeq: 1,
+  groupKey: '{}',
+  receiver: 'ops',
+  reason,
+  detail: '',
+  atUs,
+});
+const event: Untold = {
+  of: 'event',
+  event: { key: 'eu/flight/1/failed', occurredAtUs: at(1), world: { region: 'eu' } } as Expected,
+  alertname: 'FlightFailed',
+  foundAtUs: at(8),
+};
+const end: Untold = { of: 'end', region: 'eu', alertIds: new Set([ALERT]), startsAtUs: at(1) };
+const summary = {
+  isSummary: true,
+  atUs: at(8.1),
+  alerts: [{ labels: { alertname: 'FlightFailed', region: 'eu' } }],
+} as unknown as Arrival;
+
+interface World {
+  readonly known?: readonly Suppression[];
+  readonly arrivals?: readonly Arrival[];
+  readonly region?: string;
+  readonly aheadMs?: number;
+}
+
+/** A world in which a region was down from 2 h to 3 h. */
+function judge(untold: Untold, { known = [], arrivals = [], region = 'eu', aheadMs = 0 }: World) {
+  const alarm = { region, health: 'down', atUs: at(2), untilUs: at(3) };
+  const remains: Pick<Remains, 'plan' | 'happenings'> = {
+    plan: { clockSteps: [], clockAheadMs: aheadMs } as unknown as Plan,
+    happenings: { bugs: [], alarms: [alarm] },
+  };
+  const tx = {
+    suppressions: async (id: string) => known.filter(({ alertId }) => alertId === id),
+    suppressionsOfEvent: async () => [...known],
+  };
+  return mayBeKeptBack(tx, untold, arrivals, remains);
+}
+
+describe.each([
+  ['an event', event],
+  ['an end', end],
+])('%s that nobody was told', (_, untold) => {
+  test.each<[string, boolean, World]>([
+    ['has no excuse without a record', false, {}],
+    ['is inhibited while its region is away', true, { known: [suppression('inhibited', at(2.5))] }],
+    ['is inhibited a while longer', true, { known: [suppression('inhibited', at(3.2))] }],
+    ['is not inhibited before', false, { known: [suppression('inhibited', at(1.5))] }],
+    ['is not inhibited long after', false, { known: [suppression('inhibited', at(4))] }],
+    [
+      'is not inhibited by another region',
+      false,
+      { known: [suppression('inhibited', at(2.5))], region: 'us' },
+    ],
+    [
+      'is on record by a clock that is wrong',
+      true,
+      { known: [suppression('inhibited', at(1.5))], aheadMs: -3.6e6 },
+    ],
+    ['is not silenced, where nobody did that', false, { known: [suppression('silenced', at(2.5))] }],
+  ])('%s', async (_what, expected, world) => {
+    expect(await judge(untold, world)).toBe(expected);
+  });
+});
+
+describe('an event in a summary', () => {
+  const known = [suppression('too_old', at(8))];
+
+  test('is told there', async () => {
+    expect(await judge(event, { known, arrivals: [summary] })).toBe(true);
+  });
+
+  test('is missing where the summary did not come', async () => {
+    expect(await judge(event, { known })).toBe(false);
+  });
+
+  test('is missing where it was young', async () => {
+    expect(await judge({ ...event, foundAtUs: at(6.5) } as Untold, { known, arrivals: [summary] })).toBe(
+      false,
+    );
+  });
+});
+
+test('an earlier end on record says nothing of the last one', async () => {
+  const known = [suppression('inhibited', at(2.5))];
+  expect(await judge({ ...end, startsAtUs: at(3) } as Untold, { known })).toBe(false);
+});

@@ -1,0 +1,63 @@
+/**
+ * What nestwatch kept from people, and whether it may: an excuse counts where the store has it for the very news, and
+ * where the world gave cause for it at that time.
+ */
+import type { Suppression } from '../../src/alerts/suppression.ts';
+import type { Transaction } from '../../src/store/store.ts';
+import { type Expected, MINUTE_US } from './expected.ts';
+import type { Arrival } from './receivers.ts';
+import type { Remains } from './run.ts';
+
+/** The alert of a region that was away flaps, and then fires on for so long. */
+const AFTER_ALARM_US = 20 * MINUTE_US;
+/** `max_alert_age` of the stage. */
+const OLD_US = 6 * 3_600e6;
+
+/** News that nobody was told. */
+export type Untold =
+  | { readonly of: 'event'; readonly event: Expected; readonly alertname: string; readonly foundAtUs: number }
+  | {
+      readonly of: 'end';
+      readonly region: string;
+      readonly alertIds: ReadonlySet<string>;
+      /** When the alert began, as it was told. */
+      readonly startsAtUs: number;
+    };
+
+export async function mayBeKeptBack(
+  tx: Pick<Transaction, 'suppressions' | 'suppressionsOfEvent'>,
+  untold: Untold,
+  /** What came to the inbox that was not told. */
+  arrivals: readonly Arrival[],
+  { plan, happenings }: Pick<Remains, 'plan' | 'happenings'>,
+): Promise<boolean> {
+  const steps = plan.clockSteps.reduce((sum, { byMs }) => sum + Math.abs(byMs), Math.abs(plan.clockAheadMs));
+  /** How far the daemon's clock can be from the service's. */
+  const skewUs = steps * 1000 + MINUTE_US;
+
+  function wasHidden({ reason, atUs }: Suppression, region: string): boolean {
+    const isAway = happenings.alarms.some(
+      (alarm) =>
+        alarm.region === region &&
+        atUs > alarm.atUs - skewUs &&
+        atUs < alarm.untilUs + AFTER_ALARM_US + skewUs,
+    );
+    return reason === 'inhibited' && isAway;
+  }
+
+  if (untold.of === 'end') {
+    const all = await Promise.all([...untold.alertIds].map((id) => tx.suppressions(id)));
+    // One of an episode before this one says nothing of its end.
+    return all.flat().some((one) => one.atUs > untold.startsAtUs - skewUs && wasHidden(one, untold.region));
+  }
+  const { event, alertname, foundAtUs } = untold;
+  const { region } = event.world;
+  const isOld = foundAtUs - event.occurredAtUs > OLD_US - skewUs;
+  const isSummedUp = arrivals.some(({ isSummary, atUs, alerts }) => {
+    const isAbout = alerts.some(({ labels }) => labels.alertname === alertname && labels.region === region);
+    return isSummary && isAbout && atUs > event.occurredAtUs;
+  });
+  return (await tx.suppressionsOfEvent(event.key)).some((one) =>
+    one.reason === 'too_old' ? isOld && isSummedUp : wasHidden(one, region),
+  );
+}
