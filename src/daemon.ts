@@ -13,8 +13,10 @@
  */
 import type { AcknowledgeLinks } from './acknowledge-link.ts';
 import { createAlerting } from './alerting/alerting.ts';
+import { createDigests } from './alerting/digests.ts';
 import type { Clock, Random } from './clock.ts';
 import type { Config } from './config/config.ts';
+import { createHeartbeat } from './delivery/heartbeat.ts';
 import { type Channels, createDelivery } from './delivery/outbox.ts';
 import { createRepeating } from './delivery/repeating.ts';
 import { createCommit } from './intake/commit.ts';
@@ -31,6 +33,8 @@ export interface DaemonParts {
   /** The way to a region's service. */
   readonly transportOf: (region: string) => Transport;
   readonly channels: Channels;
+  /** The way to the outside watchdog; needed where a heartbeat is configured. */
+  readonly watchdog?: Transport;
   /** Signs the links by which alerts are acknowledged from messages; absent for none. */
   readonly links?: AcknowledgeLinks;
   readonly clock: Clock;
@@ -97,6 +101,37 @@ export function createDaemon(parts: DaemonParts): Daemon {
     flightsReadUs: (region, birdId) =>
       regions.find(({ name }) => name === region)?.intake.flightsReadUs(birdId),
   });
+  const digests = createDigests({
+    store,
+    config,
+    clock,
+    report,
+    queued: delivery.wake,
+    regions: () =>
+      progress().map(({ region, feeds }) => ({
+        region,
+        verifiedUntilUs: Math.min(...polled(feeds).map((feed) => feed.verifiedUntilUs)),
+      })),
+  });
+  const heartbeat =
+    config.heartbeat &&
+    parts.watchdog &&
+    createHeartbeat({
+      config: config.heartbeat,
+      receivers: config.receivers,
+      regions: () =>
+        progress().map(({ region, health, started, feeds }) => ({
+          region,
+          isUp: health.health === 'up',
+          started,
+          feeds: polled(feeds),
+        })),
+      freshForMs: freshForMs(config),
+      store,
+      transport: parts.watchdog,
+      clock,
+      report,
+    });
   const commit = createCommit({
     store,
     rules: config.rules,
@@ -114,6 +149,18 @@ export function createDaemon(parts: DaemonParts): Daemon {
     return { name: region.name, client, intake };
   });
 
+  const progress = (): RegionProgress[] =>
+    regions.map(({ name, client, intake }) => ({
+      region: name,
+      health: client.health(),
+      requestsPerSecond: client.rate(),
+      nests: intake.inventory.nests().length,
+      birds: intake.inventory.birds().length,
+      started: intake.started(),
+      auditsBehindMs: intake.auditsBehindMs(),
+      feeds: intake.feeds(),
+    }));
+
   return {
     async run(signal) {
       const stopClients = () => {
@@ -125,6 +172,8 @@ export function createDaemon(parts: DaemonParts): Daemon {
         alerting.run(signal),
         delivery.run(signal),
         repeating.run(signal),
+        digests.run(signal),
+        heartbeat?.run(signal),
       ]);
     },
 
@@ -146,18 +195,18 @@ export function createDaemon(parts: DaemonParts): Daemon {
       return store.transaction((tx) => tx.prune(beforeUs, PRUNE_BATCH));
     },
 
-    regions: () =>
-      regions.map(({ name, client, intake }) => ({
-        region: name,
-        health: client.health(),
-        requestsPerSecond: client.rate(),
-        nests: intake.inventory.nests().length,
-        birds: intake.inventory.birds().length,
-        started: intake.started(),
-        auditsBehindMs: intake.auditsBehindMs(),
-        feeds: intake.feeds(),
-      })),
+    regions: progress,
   };
+}
+
+/** Feeds without anything to poll prove nothing and miss nothing. */
+function polled(feeds: readonly FeedProgress[]): readonly FeedProgress[] {
+  return feeds.filter((one) => one.polled > 0);
+}
+
+/** Twice the longest that a stream may wait for its poll, and the poll itself. */
+function freshForMs({ poll, regions }: Config): number {
+  return 2 * poll.maxIntervalMs + Math.max(...regions.map(({ timeoutMs }) => timeoutMs));
 }
 
 function tellsMembers({ receivers }: Config): boolean {

@@ -94,7 +94,7 @@ export const ERRORS = {
   port_in_use: {
     retryable: false,
     exit: 1,
-    help: 'Another process listens there: stop it or change `web.listen`.',
+    help: 'Another process listens there: stop it or change `web.listen`, of `simulate` `--listen`.',
   },
   store_locked: {
     retryable: false,

@@ -111,6 +111,14 @@ export type Happening =
       readonly integration: string;
       readonly error: string;
     }
+  /** A call to the outside watchdog was made, or was left out, and why. */
+  | {
+      readonly what: 'heartbeat';
+      readonly outcome: 'sent' | 'failed' | 'silent';
+      /** Empty when it was sent. */
+      readonly reason: string;
+      readonly atUs: number;
+    }
   | { readonly what: 'config_reload'; readonly success: boolean; readonly atUs: number }
   | {
       readonly what: 'trouble';

@@ -3,14 +3,13 @@ import { createInterface } from 'node:readline/promises';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../config/web-address.ts';
 import { ERRORS, NestwatchError } from '../errors.ts';
 import { secret } from '../secret.ts';
-import { createServiceClient, type ServiceClient, type ServiceRegion } from '../service/client.ts';
+import type { ServiceClient, ServiceRegion } from '../service/client.ts';
 import { OPERATIONS, type Operation, operationOf, targetOf } from '../service/operations.ts';
-import { openTransport } from '../transport.ts';
 import { type ApiArguments, readApiArguments } from './api-arguments.ts';
 import type { Edge } from './edge.ts';
 import { findConfigFile, readConfig } from './read-config.ts';
+import { withClient } from './with-client.ts';
 
-const MAX_BODY_BYTES = 64 * 1024 * 1024;
 const TIMEOUT_MS = 30_000;
 const ALL_PAGE_SIZE = '100';
 
@@ -35,19 +34,12 @@ export async function api(edge: Edge, args: readonly string[]): Promise<number> 
     edge.stderr.write('nothing was sent\n');
     return 1;
   }
-  const transport = openTransport({ connections: 1, timeoutMs, maxBodyBytes: MAX_BODY_BYTES });
-  const client = createServiceClient({
-    region,
-    transport,
-    clock: edge.clock,
-    random: edge.random,
-    report: () => {},
-  });
   try {
-    const json =
+    const json = await withClient(edge, { region, timeoutMs }, async (client) =>
       given.all && operation.isPaged
-        ? await allPages(client, operation, given.parameters)
-        : (await client.call(operation.id, given.parameters, given.body)).json;
+        ? allPages(client, operation, given.parameters)
+        : (await client.call(operation.id, given.parameters, given.body)).json,
+    );
     if (json === null) edge.stderr.write(`${operation.id}: done\n`);
     else edge.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
     return 0;
@@ -56,9 +48,6 @@ export async function api(edge: Edge, args: readonly string[]): Promise<number> 
     edge.stdout.write(`${JSON.stringify(error.facts.problem, null, 2)}\n`);
     edge.stderr.write(`nestwatch: ${error.message}\n${ERRORS[error.code].help}\n`);
     return ERRORS[error.code].exit;
-  } finally {
-    await client.close();
-    await transport.close();
   }
 }
 

@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { formatHostPort } from '../config/host-port.ts';
 import { reachable } from '../config/read-web.ts';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../config/web-address.ts';
-import { NestwatchError } from '../errors.ts';
+import { codeOf, NestwatchError } from '../errors.ts';
 import { plainText } from '../plain-text.ts';
 import { type HttpResponse, openTransport } from '../transport.ts';
 import type { Edge } from './edge.ts';
@@ -43,6 +43,11 @@ export async function askDaemon(
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  } catch (cause) {
+    if (codeOf(cause) !== 'unreachable') throw cause;
+    throw new NestwatchError('unreachable', `${(cause as Error).message}: is nestwatch running there?`, {
+      cause,
     });
   } finally {
     await transport.close();

@@ -5,6 +5,7 @@ import { createAcknowledgeLinks } from '../acknowledge-link.ts';
 import { countSilences } from '../alerts/silence.ts';
 import type { Config } from '../config/config.ts';
 import { createDaemon, type Daemon } from '../daemon.ts';
+import { HEARTBEAT_TIMEOUT_MS } from '../delivery/heartbeat.ts';
 import { codeOf } from '../errors.ts';
 import { createLog, type Log, type LogLevel } from '../observe/log.ts';
 import { type Collected, createMetrics } from '../observe/metrics.ts';
@@ -20,6 +21,9 @@ import { VERSION } from './version.ts';
 
 /** Larger answers of the service are asked for in smaller pages. */
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
+
+/** Of the watchdog's answer only the status counts. */
+const MAX_WATCHDOG_BYTES = 1024 * 1024;
 
 /** Pruning comes once an hour, off the full hour, when everybody else's housekeeping runs. */
 const PRUNE_CRON = '17 * * * *';
@@ -106,12 +110,27 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
     }),
   );
   const channels = openChannels(clock);
+  const watchdog = openTransport({
+    connections: 1,
+    timeoutMs: HEARTBEAT_TIMEOUT_MS,
+    maxBodyBytes: MAX_WATCHDOG_BYTES,
+  });
   const transportOf = (name: string) => transports[config.regions.findIndex((one) => one.name === name)]!;
-  const daemon = createDaemon({ config, store, transportOf, channels, links, clock, random, report });
+  const daemon = createDaemon({
+    config,
+    store,
+    transportOf,
+    channels,
+    watchdog,
+    links,
+    clock,
+    random,
+    report,
+  });
   const startedAtUs = clock.nowUs();
 
   async function closeAll(): Promise<void> {
-    await Promise.all([...transports.map((one) => one.close()), closeChannels(channels)]);
+    await Promise.all([...transports.map((one) => one.close()), watchdog.close(), closeChannels(channels)]);
     await store.close();
   }
 

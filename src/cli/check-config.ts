@@ -2,14 +2,18 @@ import type { Config } from '../config/config.ts';
 import { ConfigError, formatProblem } from '../config/problem.ts';
 import { ERRORS } from '../errors.ts';
 import type { Edge } from './edge.ts';
-import { findConfigFile, readConfig } from './read-config.ts';
+import { findConfigFile, readConfig, readWarnings } from './read-config.ts';
 
 export interface CheckConfigOptions {
   readonly online: boolean;
+  /** Whether warnings count. */
+  readonly strict: boolean;
   readonly json: boolean;
 }
 
-/** Every mistake of every file, then, with `online`, whether what the good ones name can be reached. */
+const WARNED = 3;
+
+/** Every mistake of every file, what is hardly meant in the good ones, then, with `online`, whether what they name can be reached. */
 export async function checkConfig(
   edge: Edge,
   files: readonly string[],
@@ -18,6 +22,7 @@ export async function checkConfig(
   const print = (line: string) => edge.stdout.write(`${line}\n`);
   const problems: object[] = [];
   let exit = 0;
+  let isWarned = false;
   for (const file of files.length > 0 ? files : [findConfigFile(edge)]) {
     const result = read(edge, file);
     if (result instanceof ConfigError) {
@@ -29,6 +34,11 @@ export async function checkConfig(
       continue;
     }
     if (!options.json) print(`${file}: good: ${summary(result)}`);
+    for (const warning of readWarnings(edge, file, result)) {
+      isWarned = true;
+      if (options.json) problems.push({ file, ...warning, level: 'warning' });
+      else print(formatProblem(file, { ...warning, message: `warning: ${warning.message}` }));
+    }
     if (!options.online) continue;
     const { checkOnline } = await import('./check-online.ts');
     for await (const { what, failure } of checkOnline(edge, result)) {
@@ -38,7 +48,7 @@ export async function checkConfig(
     }
   }
   if (options.json) print(JSON.stringify(problems, null, 2));
-  return exit;
+  return exit || (options.strict && isWarned ? WARNED : 0);
 }
 
 function read(edge: Edge, file: string): Config | ConfigError {

@@ -1,13 +1,12 @@
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import { createTransport } from 'nodemailer';
-import type { Config, EmailIntegration, RegionConfig } from '../config/config.ts';
+import type { Config, EmailIntegration } from '../config/config.ts';
 import { formatHostPort } from '../config/host-port.ts';
 import { smtpLogin } from '../delivery/channels/email.ts';
 import { ERRORS, NestwatchError } from '../errors.ts';
-import { createServiceClient } from '../service/client.ts';
-import { openTransport } from '../transport.ts';
 import type { Edge } from './edge.ts';
+import { withClient } from './with-client.ts';
 
 export interface OnlineResult {
   readonly what: string;
@@ -16,57 +15,41 @@ export interface OnlineResult {
 }
 
 const TIMEOUT_MS = 10_000;
-const MAX_BODY_BYTES = 64 * 1024 * 1024;
 
-/** Tries each token, mail server and other receiver's address once. Nothing is written or sent. */
+/** Tries each token, mail server and other receiver's address once, and tells it of all that use it. Nothing is sent. */
 export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<OnlineResult> {
   for (const region of config.regions) {
-    yield { what: `regions.${region.name}`, ...(await outcome(() => tryToken(edge, region))) };
+    const tryToken = () =>
+      withClient(edge, { region, timeoutMs: region.timeoutMs }, (client) => client.searchNests());
+    yield { what: `regions.${region.name}`, ...(await outcome(tryToken)) };
   }
-  const seen = new Set<string>();
+  const outcomes = new Map<string, Promise<{ failure?: string }>>();
+  const told = new Set<string>();
   for (const { name, integrations } of config.receivers) {
     for (const [index, integration] of integrations.entries()) {
       const isMail = integration.kind === 'email';
       const key = isMail ? mailKey(integration) : originOf(integration.url.reveal());
-      if (seen.has(key)) continue;
-      seen.add(key);
       const what = `receiver ${name}, ${isMail ? `mail server ${formatHostPort(integration.smarthost)}` : `${integration.kind} ${index + 1}`}`;
-      yield {
-        what,
-        ...(await outcome(() => (isMail ? tryMail(integration) : tryConnect(integration.url.reveal())))),
-      };
+      const tried =
+        outcomes.get(key) ??
+        outcome(() => (isMail ? tryMail(integration) : tryConnect(integration.url.reveal())));
+      outcomes.set(key, tried);
+      // Several addresses of one receiver mostly go by one mail server.
+      const line = `${what} ${isMail ? key : ''}`;
+      if (told.has(line)) continue;
+      told.add(line);
+      yield { what, ...(await tried) };
     }
   }
 }
 
-async function outcome(check: () => Promise<void>): Promise<{ failure?: string }> {
+async function outcome(check: () => Promise<unknown>): Promise<{ failure?: string }> {
   try {
     await check();
     return {};
   } catch (error) {
     if (error instanceof NestwatchError) return { failure: `${error.message}. ${ERRORS[error.code].help}` };
     return { failure: reasonOf(error) };
-  }
-}
-
-async function tryToken(edge: Edge, region: RegionConfig): Promise<void> {
-  const transport = openTransport({
-    connections: 1,
-    timeoutMs: region.timeoutMs,
-    maxBodyBytes: MAX_BODY_BYTES,
-  });
-  const client = createServiceClient({
-    region,
-    transport,
-    clock: edge.clock,
-    random: edge.random,
-    report: () => {},
-  });
-  try {
-    await client.searchNests();
-  } finally {
-    await client.close();
-    await transport.close();
   }
 }
 

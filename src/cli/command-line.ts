@@ -50,7 +50,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
     });
   program.addHelpText(
     'after',
-    '\nExit codes: 0 done, 1 failed while running, 2 wrong usage or configuration, 4 a delivery or an upstream test failed.',
+    '\nExit codes: 0 done, 1 failed while running, 2 wrong usage or configuration, 3 warnings under --strict, 4 a delivery or an upstream test failed.',
   );
 
   const configFile = () =>
@@ -124,11 +124,16 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
     .description('name every mistake of a configuration as file:line:column: path: what')
     .argument('[file...]', 'default: as for --config.file of run')
     .option('--online', 'also try tokens, mail servers and whether other receivers can be reached')
+    .option('--strict', 'exit 3 when there are warnings')
     .addOption(json())
-    .action(async (files: string[], options: { online?: boolean; json?: boolean }) => {
+    .action(async (files: string[], options: { online?: boolean; strict?: boolean; json?: boolean }) => {
       const { checkConfig } = await import('./check-config.ts');
       finish(
-        await checkConfig(edge, files, { online: options.online === true, json: options.json === true }),
+        await checkConfig(edge, files, {
+          online: options.online === true,
+          strict: options.strict === true,
+          json: options.json === true,
+        }),
       );
     });
 

@@ -22,7 +22,12 @@ const explanationShape = z.object({
     historic: z.boolean(),
   }),
   rules: z.array(
-    z.object({ alertname: z.string(), rule: z.number().nullable(), threshold: z.number().nullable() }),
+    z.object({
+      alertname: z.string(),
+      rule: z.number().nullable(),
+      built_in: z.boolean(),
+      threshold: z.number().nullable(),
+    }),
   ),
   alerts: z.array(
     z.object({
@@ -88,8 +93,8 @@ function linesOf(data: Explanation): string[] {
     ...(event.message ? [`  ${shown(event.message)}`] : []),
     `seen       by feed ${seen.feed}: occurred ${shownTime(seen.occurred_at)}, observed ${shownTime(seen.observed_at)}, ${seen.delay_seconds.toFixed(1)} s later${seen.historic ? ', before the watch began' : ''}`,
     ...rules.map(
-      ({ alertname, rule }) =>
-        `rule       ${alertname}: ${rule === null ? 'none matches' : `number ${rule + 1} of the rules decides now`}`,
+      ({ alertname, rule, built_in }) =>
+        `rule       ${alertname}: ${rule === null ? 'none matches' : `${built_in ? 'the built-in one' : `number ${rule + 1} of the rules`} decides now`}`,
     ),
     ...alerts.map(
       (one) =>

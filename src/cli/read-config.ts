@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Config, WebConfig } from '../config/config.ts';
-import { loadConfig, loadWebConfig } from '../config/load-config.ts';
+import { loadConfig, loadWarnings, loadWebConfig } from '../config/load-config.ts';
+import type { Problem } from '../config/problem.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Edge } from './edge.ts';
 
@@ -20,6 +21,11 @@ export function findConfigFile(edge: Edge, given?: string): string {
 /** Throws `ConfigError` with every mistake. */
 export function readConfig(edge: Edge, file: string): Config {
   return loadConfig({ file, environment: edge.environment, readFile });
+}
+
+/** What is hardly meant in a configuration that was read from this file. */
+export function readWarnings(edge: Edge, file: string, config: Config): readonly Problem[] {
+  return loadWarnings({ file, environment: edge.environment, readFile }, config);
 }
 
 /** Only where the daemon listens. */

@@ -16,7 +16,7 @@ export interface RunOptions {
   readonly logFormat?: 'json' | 'pretty' | undefined;
 }
 
-/** The daemon. Resolves to the exit code after SIGTERM or SIGINT; a second signal ends it at once. */
+/** The daemon. Resolves to the exit code after SIGTERM or SIGINT; a second one ends it at once. */
 export async function run(edge: Edge, options: RunOptions): Promise<number> {
   keepHeapSmall();
   const config = readConfig(edge, findConfigFile(edge, options.configFile));
@@ -26,8 +26,10 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
     logFormat: options.logFormat ?? (edge.stderr.isTTY ? 'pretty' : 'json'),
   });
   const { log } = assembly;
+  // Signals are heard before whoever reads the log can send one.
+  const exit = options.once ? readOnce(edge, assembly) : watch(edge, assembly);
   log.info('nestwatch has started', { version: VERSION, page: assembly.url });
-  return options.once ? readOnce(edge, assembly) : watch(edge, assembly);
+  return exit;
 }
 
 async function watch(edge: Edge, assembly: Assembly): Promise<number> {
@@ -43,7 +45,14 @@ async function watch(edge: Edge, assembly: Assembly): Promise<number> {
     stop.abort();
     edge.clock.setTimer(STOP_GRACE_MS, () => stopped.resolve());
   };
-  const release = [edge.onSignal('SIGTERM', onSignal), edge.onSignal('SIGINT', onSignal)];
+  const release = [
+    edge.onSignal('SIGTERM', onSignal),
+    edge.onSignal('SIGINT', onSignal),
+    // Who asks a daemon to read its configuration again does not mean to end it.
+    edge.onSignal('SIGHUP', () =>
+      log.warn('SIGHUP changes nothing: restart nestwatch to read its configuration again'),
+    ),
+  ];
   const ended = (async () => {
     try {
       await Promise.race([daemon.run(stop.signal), stopped.promise, fatal]);

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 /**
  * Has the process collect its garbage early, for good. By default V8 lets new objects take 64 MB and the heap grow to
  * several times of what lives in it, for a speed that the daemon, at the pace of the service, has no use for. With
- * thousands of Birds that is three quarters of its memory; collecting early costs it a fifth more processor time.
+ * thousands of Birds that is more than half of its memory; collecting early costs it a fifth more processor time.
  * Node's documentation warns of flags that change in a running process; V8 reads these two at each collection.
  */
 export function keepHeapSmall(): void {

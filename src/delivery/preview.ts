@@ -38,12 +38,9 @@ export function preview(
     const text = messages.map(({ body }) => JSON.stringify(JSON.parse(body), null, 2)).join('\n');
     return { text, ...(templateError && { templateError }) };
   }
-  const { body, secrets, templateError } = serviceRequest(
-    integration,
-    notification,
-    externalUrl,
-    notification.createdAtUs,
-  );
+  const request = serviceRequest(integration, notification, externalUrl, notification.createdAtUs);
+  if (typeof request === 'string') return { text: request };
+  const { body, secrets, templateError } = request;
   const text = secrets.reduce(
     (rest, secret) => rest.replaceAll(JSON.stringify(secret), '"[secret]"'),
     JSON.stringify(body, null, 2),

@@ -9,7 +9,7 @@
  */
 import type { Random } from '../clock.ts';
 import type { FailureReason } from '../report.ts';
-import type { Delivery, Settlement } from '../store/store.ts';
+import type { Delivery, Settlement } from '../store/record.ts';
 import type { Outcome } from './channels/channel.ts';
 
 /** How long an outage of a receiver may last without a loss. */

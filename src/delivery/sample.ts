@@ -23,14 +23,16 @@ export function sampleNotification(receiver: string, isResolved: boolean, nowUs:
     annotations: {
       summary: 'Sample: a Flight of Sample Bird failed in Sample Nest (EU)',
       description: MESSAGE,
-      ...(isResolved && { resolved_by: 'eu/flight/00000000-0000-4000-8000-000000000002/succeeded' }),
+      ...(isResolved && { resolved_by: 'a later Flight succeeded' }),
     },
     startsAtUs,
     endsAtUs: isResolved ? nowUs : 0,
+    ...(isResolved && { ending: 'over' as const }),
     fingerprint: '5a3b1e0000000000',
     events: [sampleEvent(startsAtUs)],
     eventsTotal: 1,
     eventsOmitted: 0,
+    history: ['succeeded', 'succeeded', 'failed', ...(isResolved ? (['succeeded'] as const) : [])],
   };
   return {
     kind: 'group',

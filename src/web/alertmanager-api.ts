@@ -13,6 +13,7 @@ import { groupKey, groupLabels, type Route, routesFor } from '../alerts/route.ts
 import { type Recurrences, type Silence, type SilenceState, silenceState } from '../alerts/silence.ts';
 import type { SilenceChange } from '../alerts/silence-change.ts';
 import type { Clock } from '../clock.ts';
+import { loadMuting } from '../store/load-muting.ts';
 import type { Store } from '../store/store.ts';
 import { alertmanagerYaml } from './alertmanager-config.ts';
 import {
@@ -25,7 +26,7 @@ import {
 import { refuse } from './query.ts';
 import type { SilenceDesk } from './silence-desk.ts';
 import { readSilence } from './silence-request.ts';
-import { type AlertingConfig, readMuting, readStandings, type Standing } from './standing.ts';
+import { type AlertingConfig, readStandings, type Standing } from './standing.ts';
 import type { StatusView } from './status-view.ts';
 
 export interface AlertmanagerApiOptions {
@@ -44,7 +45,7 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
 
   const read = (nowUs: number) =>
     store.transaction(async (tx) => {
-      const muting = await readMuting(tx, alerting, recurrences, nowUs);
+      const muting = await loadMuting(tx, alerting, recurrences, nowUs);
       return { muting, standings: await readStandings(tx, muting, alerting) };
     });
 

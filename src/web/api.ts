@@ -7,12 +7,14 @@ import type { Recurrences } from '../alerts/silence.ts';
 import type { Clock } from '../clock.ts';
 import { eventJson } from '../event-json.ts';
 import { formatInstant } from '../instant.ts';
-import type { BirdRecord, DeliveryState, EventQuery, Store } from '../store/store.ts';
+import { loadMuting } from '../store/load-muting.ts';
+import type { BirdRecord, DeliveryState, EventQuery } from '../store/record.ts';
+import type { Store } from '../store/store.ts';
 import { type ExplainConfig, explain } from './explain.ts';
 import { explanationJson } from './explain-json.ts';
 import { alertJson, deliveryJson, instantJson } from './json.ts';
 import { instant, limit, oneOf, readQuery, refuse } from './query.ts';
-import { type AlertingConfig, readMuting } from './standing.ts';
+import type { AlertingConfig } from './standing.ts';
 import { type RegionView, type StatusView, stateOf } from './status-view.ts';
 
 export interface ApiOptions {
@@ -148,7 +150,7 @@ export function createApi(options: ApiOptions): Hono {
     const key = decodeKey(encoded);
     const nowUs = clock.nowUs();
     const explanation = await store.transaction(async (tx) =>
-      explain(tx, key, alerting, await readMuting(tx, alerting, recurrences, nowUs), nowUs),
+      explain(tx, key, alerting, await loadMuting(tx, alerting, recurrences, nowUs), nowUs),
     );
     if (!explanation) return c.json({ error: `No event with the key ${key} is kept.` }, 404);
     return c.json(explanationJson(explanation, alerting.rules, externalUrl));

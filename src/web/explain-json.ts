@@ -1,5 +1,5 @@
 import type { Labels } from '../alerts/alert.ts';
-import type { Rule } from '../alerts/rule.ts';
+import { ALERT_KINDS, type Rule } from '../alerts/rule.ts';
 import { eventJson } from '../event-json.ts';
 import { formatInstant } from '../instant.ts';
 import type { Explanation, Telling } from './explain.ts';
@@ -20,6 +20,8 @@ export function explanationJson(explanation: Explanation, rules: readonly Rule[]
     rules: explanation.rules.map(({ kind, rule }) => ({
       alertname: kind,
       rule,
+      // The default rules stand behind the configured ones, one of each kind.
+      built_in: rule !== null && rule >= rules.length - ALERT_KINDS.length,
       threshold: rule === null ? null : (rules[rule]?.threshold ?? null),
     })),
     alerts: alerts.map(({ alert, seq }) => ({ ...alertJson(alert, externalUrl), seq })),

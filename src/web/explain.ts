@@ -10,7 +10,8 @@ import type { Muting } from '../alerts/muting.ts';
 import { routeAt } from '../alerts/route.ts';
 import type { Suppression } from '../alerts/suppression.ts';
 import type { Config } from '../config/config.ts';
-import type { Delivery, Transaction } from '../store/store.ts';
+import type { Delivery } from '../store/record.ts';
+import type { Transaction } from '../store/store.ts';
 
 export type ExplainConfig = Pick<Config, 'rules' | 'route' | 'forward'>;
 

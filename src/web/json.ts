@@ -2,7 +2,7 @@
 import type { Alert } from '../alerts/alert.ts';
 import { fingerprint } from '../alerts/fingerprint.ts';
 import { formatInstant } from '../instant.ts';
-import type { Delivery } from '../store/store.ts';
+import type { Delivery } from '../store/record.ts';
 
 /** An instant for JSON; 0 stands for none. */
 export const instantJson = (us: number) => (us === 0 ? null : formatInstant(us));

@@ -2,10 +2,12 @@
 import type { Alert } from '../alerts/alert.ts';
 import type { Event } from '../alerts/event.ts';
 import type { Recurrences, Silence } from '../alerts/silence.ts';
-import type { Delivery, Store } from '../store/store.ts';
+import { loadMuting } from '../store/load-muting.ts';
+import type { Delivery } from '../store/record.ts';
+import type { Store } from '../store/store.ts';
 import { severityTone } from './page-words.ts';
 import { type ShownSilence, shownSilences } from './silence-view.ts';
-import { type AlertingConfig, readMuting, readStandings } from './standing.ts';
+import { type AlertingConfig, readStandings } from './standing.ts';
 import type { StatusView } from './status-view.ts';
 
 export interface PageView {
@@ -49,7 +51,7 @@ export interface PageViewOptions extends Pick<PageView, 'nowUs' | 'isLive' | 'st
 export async function readPageView(store: Store, options: PageViewOptions): Promise<PageView> {
   const { nowUs, isLive, status, alerting, recurrences } = options;
   return store.transaction(async (tx) => {
-    const muting = await readMuting(tx, alerting, recurrences, nowUs);
+    const muting = await loadMuting(tx, alerting, recurrences, nowUs);
     const silences = await tx.silences(nowUs);
     const firing = (await tx.alerts({ state: 'firing', limit: READ_ALERTS })).toSorted(bySeverity);
     const shown: ShownAlert[] = [];

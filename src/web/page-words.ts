@@ -2,7 +2,7 @@
 import type { Labels } from '../alerts/alert.ts';
 import type { Feed } from '../alerts/event.ts';
 import { plainText } from '../plain-text.ts';
-import type { DeliveryState } from '../store/store.ts';
+import type { DeliveryState } from '../store/record.ts';
 import type { RegionState } from './status-view.ts';
 
 /** Longest name and message that are shown, in code points. */

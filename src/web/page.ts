@@ -5,8 +5,9 @@
 import { html } from 'hono/html';
 import type { Alert } from '../alerts/alert.ts';
 import type { Event } from '../alerts/event.ts';
+import { fingerprint } from '../alerts/fingerprint.ts';
 import { plainText } from '../plain-text.ts';
-import type { Delivery } from '../store/store.ts';
+import type { Delivery } from '../store/record.ts';
 import { frame, type Html, isoTime, when, where } from './page-frame.ts';
 import type { PageView, ShownAlert } from './page-view.ts';
 import {
@@ -165,7 +166,7 @@ function alertItem({ alert, lastEvent, silencedBy, isInhibited }: ShownAlert, no
   const isAcknowledged = silencedBy.some(({ alertId }) => alertId !== null);
   const title = `${alertTitle(labels.alertname ?? '')}, ${alertPlace(labels) || labels.region}`;
   const query = new URLSearchParams({ alert: alert.id }).toString();
-  return html`<li class="alert ${silence || isInhibited ? 'quiet' : tone}">
+  return html`<li id="alert-${fingerprint(labels)}" class="alert ${silence || isInhibited ? 'quiet' : tone}">
 <div class="row"><div><h3>${alertTitle(labels.alertname ?? '')}</h3> <span class="pill ${tone}">${severity}</span>
 ${silence ? html`<span class="pill quiet">${isAcknowledged ? 'Acknowledged' : 'Silenced'}</span>` : ''}${isInhibited ? html`<span class="pill quiet">Inhibited</span>` : ''}</div>
 <span class="small soft">for <time datetime="${isoTime(alert.startsAtUs)}" title="since ${exactTime(alert.startsAtUs)}">${duration(nowUs - alert.startsAtUs)}</time></span></div>

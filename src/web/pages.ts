@@ -4,6 +4,7 @@ import type { AcknowledgeLinks } from '../acknowledge-link.ts';
 import { isAcknowledgementOver, type Recurrences } from '../alerts/silence.ts';
 import type { Clock } from '../clock.ts';
 import { NestwatchError } from '../errors.ts';
+import { loadMuting } from '../store/load-muting.ts';
 import type { Store } from '../store/store.ts';
 import { renderAcknowledgePage } from './acknowledge-page.ts';
 import { REFRESH_SECONDS, renderPage } from './page.ts';
@@ -19,7 +20,7 @@ import {
   type SilenceForm,
 } from './silence-page.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from './silence-request.ts';
-import { type AlertingConfig, readMuting, readStandings } from './standing.ts';
+import { type AlertingConfig, readStandings } from './standing.ts';
 import type { StatusView } from './status-view.ts';
 
 export interface PagesOptions {
@@ -38,7 +39,7 @@ export function createPages(options: PagesOptions): Hono {
 
   const standings = () =>
     store.transaction(async (tx) =>
-      readStandings(tx, await readMuting(tx, alerting, recurrences, clock.nowUs()), alerting),
+      readStandings(tx, await loadMuting(tx, alerting, recurrences, clock.nowUs()), alerting),
     );
 
   pages.get('/', async (c) => {

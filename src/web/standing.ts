@@ -1,9 +1,7 @@
 /** The alerts that fire as the routes, silences and inhibitions of this moment see them. */
 import type { Alert } from '../alerts/alert.ts';
-import { sourceNames } from '../alerts/inhibit.ts';
-import { createMuting, type Mutes, type Muting } from '../alerts/muting.ts';
+import type { Mutes, Muting } from '../alerts/muting.ts';
 import { routesFor } from '../alerts/route.ts';
-import type { Recurrences } from '../alerts/silence.ts';
 import type { Config } from '../config/config.ts';
 import type { Transaction } from '../store/store.ts';
 
@@ -29,15 +27,4 @@ export async function readStandings(
     const receivers = routesFor(route, alert.labels).map((one) => one.receiver);
     return { alert, receivers: [...new Set(receivers)], ...muting.of(alert) };
   });
-}
-
-export async function readMuting(
-  tx: Transaction,
-  { inhibitRules, timeIntervals }: AlertingConfig,
-  recurrences: Recurrences,
-  nowUs: number,
-): Promise<Muting> {
-  const silences = await tx.silences(nowUs);
-  const firing = await tx.firingLabels(sourceNames(inhibitRules));
-  return createMuting({ silences, inhibitRules, firing, timeIntervals, recurrences, nowUs });
 }

@@ -20,6 +20,8 @@ export interface Side {
   readonly alertsPerSecond: number;
   readonly peakMiB: number;
   readonly posts: number;
+  /** Processor time for each alert, of the whole process and in all its threads. */
+  readonly cpuUs: number;
 }
 
 export interface Work {
@@ -42,15 +44,21 @@ interface Counted {
   readonly port?: number;
 }
 
-/** Runs a program that delivers to a counting receiver; resolves when all alerts have arrived. */
-async function measure(
-  alerts: number,
-  run: (port: number) => Promise<{ pid: number; end: () => Promise<void> }>,
-) {
+interface Started {
+  readonly pid: number;
+  /** Begins to give it alerts. */
+  readonly feed: () => void;
+  readonly end: () => Promise<void>;
+}
+
+/** Measures a program that delivers to a counting receiver, from its first alert until all have arrived. */
+async function measure(alerts: number, start: (port: number) => Promise<Started>): Promise<Side> {
   const receiver = fork(import.meta.filename, ['receiver']);
   const [{ port }] = (await once(receiver, 'message')) as [{ port: number }];
+  const program = await start(port);
+  const spentBefore = cpuSecondsOf(program.pid);
   const began = performance.now();
-  const program = await run(port);
+  program.feed();
   let counted: Counted = { alerts: 0, posts: 0 };
   while (counted.alerts < alerts) {
     await wait(20);
@@ -58,9 +66,10 @@ async function measure(
   }
   const seconds = (performance.now() - began) / 1000;
   const peakMiB = peakOf(program.pid);
+  const cpuUs = ((cpuSecondsOf(program.pid) - spentBefore) * 1_000_000) / alerts;
   await program.end();
   receiver.disconnect();
-  return { alertsPerSecond: alerts / seconds, peakMiB, posts: counted.posts };
+  return { alertsPerSecond: alerts / seconds, peakMiB, posts: counted.posts, cpuUs };
 }
 
 async function ask(receiver: ChildProcess): Promise<Counted> {
@@ -72,6 +81,12 @@ async function ask(receiver: ChildProcess): Promise<Counted> {
 function peakOf(pid: number): number {
   const found = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
   return Number(found?.[1] ?? 0) / 1024;
+}
+
+/** User and system time; Linux counts in hundredths of a second. */
+function cpuSecondsOf(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
 async function alertmanager({ alerts, groupBy }: Work): Promise<Side> {
@@ -95,8 +110,8 @@ async function alertmanager({ alerts, groupBy }: Work): Promise<Side> {
       );
       program = started;
       pool = new Pool(await listening(started.stderr), { connections: 4 });
-      await feed(pool, alerts);
-      return { pid: started.pid!, end: async () => {} };
+      const to = pool;
+      return { pid: started.pid!, feed: () => void feed(to, alerts), end: async () => {} };
     });
     return await side;
   } finally {
@@ -163,8 +178,10 @@ async function nestwatch({ alerts, groupBy }: Work): Promise<Side> {
       String(alerts),
       groupBy,
     ]);
+    await once(child, 'message');
     return {
       pid: child.pid!,
+      feed: () => void child.send('go'),
       async end() {
         const ended = once(child, 'exit');
         child.disconnect();
@@ -209,9 +226,9 @@ export async function printBesideAlertmanager(many = 20_000, oneGroup = 10_000):
       ['Alertmanager', theirs],
       ['nestwatch', ours],
     ] as const) {
-      const { alertsPerSecond, peakMiB, posts } = side;
+      const { alertsPerSecond, peakMiB, posts, cpuUs } = side;
       console.log(
-        `    ${name.padEnd(13)}${whole(alertsPerSecond).padStart(7)} alerts/s, ${whole(posts)} posts, ${whole(peakMiB)} MiB at most`,
+        `    ${name.padEnd(13)}${whole(alertsPerSecond).padStart(7)} alerts/s, ${whole(cpuUs)} µs of processor time an alert, ${whole(posts)} posts, ${whole(peakMiB)} MiB at most`,
       );
     }
     const rate = (ours.alertsPerSecond / theirs.alertsPerSecond).toFixed(1);

@@ -1,8 +1,10 @@
 /** `npm run bench`: every claim of speed in the README, measured in one run beside its baseline. */
 import { benchBacklog } from './backlog.ts';
+import { isAlertmanagerHere, printBesideAlertmanager } from './beside-alertmanager.ts';
 import { printDelay } from './delay.ts';
 import { benchForward } from './forward.ts';
 import { benchIngest, benchMemory } from './ingest.ts';
+import { printMails } from './mails.ts';
 import { printScale, SCALE } from './scale.ts';
 import { benchStore } from './store.ts';
 
@@ -28,6 +30,11 @@ for (const { name, entriesPerSecond } of await benchStore())
   console.log(`  ${whole(entriesPerSecond)} entries/s, ${name}`);
 console.log('\nEvents accepted by a webhook (CloudEvents batches, signed, durable before each is sent)');
 console.log(`  ${whole(await benchForward())} events/s`);
+console.log('\nAlerts delivered to a webhook, beside a real Alertmanager on the same work');
+if (isAlertmanagerHere()) await printBesideAlertmanager();
+else console.log('  skipped: there is no prometheus-alertmanager on this machine');
+console.log('\nMails: 10,000 alerts in 200 groups to one SMTP server');
+await printMails();
 console.log('\nResident memory after a million entries');
 console.log(`  ${whole(await benchMemory())} MiB`);
 console.log('');

@@ -1,10 +1,16 @@
-/** nestwatch from the commit of events on, in a process of its own so that its memory can be read off. */
+/**
+ * nestwatch from the commit of events on, in a process of its own so that its memory can be read off. It says when it
+ * is ready, begins at the first message, and answers every later one with what has become of its alerts.
+ */
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAlerting } from '../../src/alerting/alerting.ts';
 import type { Event } from '../../src/alerts/event.ts';
+import { keepHeapSmall } from '../../src/cli/small-heap.ts';
 import { systemClock } from '../../src/clock.ts';
+import { openEmailChannel } from '../../src/delivery/channels/email.ts';
 import { openWebhookChannel } from '../../src/delivery/channels/webhook.ts';
 import { createDelivery } from '../../src/delivery/outbox.ts';
 import { formatInstant } from '../../src/instant.ts';
@@ -15,21 +21,37 @@ import { load, REGION } from '../config/load.ts';
 import { NO_SERVICES } from '../delivery/no-services.ts';
 import { routeYaml } from './beside-alertmanager.ts';
 
-const [port, alerts, groupBy] = process.argv.slice(2);
+const [port, alerts, groupBy, kind] = process.argv.slice(2);
 const PAGE = 100;
+/** Birds of one Nest. */
+const NEST = 50;
 
+export interface Progress {
+  /** Alerts of which every event is in a notification. */
+  readonly told: number;
+  readonly delivered: number;
+  readonly undelivered: number;
+}
+
+// As `nestwatch run` does.
+keepHeapSmall();
 const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bench-'));
 const clock = systemClock();
 const store = await openSqliteStore({ path: join(folder, 'store.db'), clock });
+const way =
+  kind === 'email'
+    ? 'email_configs: [{ to: ops@example.com }]'
+    : `webhook_configs: [{ url: "http://127.0.0.1:${port}/" }]`;
+const global = `global: { smtp_smarthost: "127.0.0.1:${port}", smtp_from: n@example.com, smtp_require_tls: false }\n`;
 const config = load(
-  `${REGION}route: ${routeYaml(groupBy!)}\nreceivers: [{ name: hook, webhook_configs: [{ url: "http://127.0.0.1:${port}/" }] }]\n`,
+  `${REGION}${kind === 'email' ? global : ''}route: ${routeYaml(groupBy!)}\nreceivers: [{ name: hook, ${way} }]\n`,
 );
-const unused = { send: () => Promise.reject(new Error('only webhooks here')), close: async () => {} };
+const email = openEmailChannel({ clock, version: 'bench' });
 const webhook = openWebhookChannel({ clock, version: 'bench', openTransport });
 const delivery = createDelivery({
   store,
   receivers: config.receivers,
-  channels: { ...NO_SERVICES, webhook, email: unused },
+  channels: { ...NO_SERVICES, webhook, email },
   clock,
   random: Math.random,
   externalUrl: 'http://127.0.0.1',
@@ -61,11 +83,15 @@ process.once('disconnect', async () => {
   stop.abort();
   await Promise.all(running);
   await webhook.close();
+  await email.close();
   await store.close();
   rmSync(folder, { recursive: true });
   process.exit();
 });
 
+process.send?.('ready');
+await once(process, 'message');
+process.on('message', async () => process.send?.(await progress()));
 const { stream } = await store.transaction((tx) => tx.openStream('eu', 'flight', ''));
 for (let first = 0; first < Number(alerts); first += PAGE) {
   const nowUs = clock.nowUs();
@@ -74,6 +100,21 @@ for (let first = 0; first < Number(alerts); first += PAGE) {
     historic: false,
   }));
   await commit({ region: 'eu', stream: { stream, feed: 'flight' }, events, cursorUs: nowUs });
+}
+
+async function progress(): Promise<Progress> {
+  return store.transaction(async (tx) => {
+    const counts = await tx.countDeliveries();
+    const sum = (list: typeof counts) => list.reduce((total, { count }) => total + count, 0);
+    const delivered = sum(counts.filter(({ state }) => state === 'delivered'));
+    const undelivered = sum(counts) - delivered;
+    if (undelivered > 0) return { told: 0, delivered, undelivered };
+    const firing = await tx.alerts({ state: 'firing', limit: Number(alerts) });
+    const seen = new Map(firing.map(({ id, lastSeq }) => [id, lastSeq]));
+    const members = await tx.groupsOfAlerts([...seen.keys()]);
+    const told = members.filter(({ alertId, toldSeq }) => toldSeq === seen.get(alertId)).length;
+    return { told, delivered, undelivered };
+  });
 }
 
 function failure(index: number, nowUs: number): Event {
@@ -85,7 +126,7 @@ function failure(index: number, nowUs: number): Event {
     occurredAt: formatInstant(nowUs),
     occurredAtUs: nowUs,
     observedAtUs: nowUs,
-    nestId: '682',
+    nestId: String(Math.floor(index / NEST)),
     nest: 'Marketing',
     birdId: String(index),
     bird: `Translate blog ${index}`,

@@ -292,7 +292,7 @@ describe('explain', () => {
       expect.stringMatching(
         /^seen {7}by feed flight: occurred 2026-07-02 11:59:00 UTC, observed 2026-07-02 11:59:04 UTC, 4\.0 s later/,
       ),
-      'rule       FlightFailed: number 1 of the rules decides now',
+      'rule       FlightFailed: the built-in one decides now',
       'alert      c, event 1 of it, firing since 2026-07-02 11:48:00 UTC',
       '',
     ]);

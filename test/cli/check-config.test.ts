@@ -42,6 +42,26 @@ ${good}: good: regions eu; receivers none (alerts are seen only on the page)
     expect((await nestwatch(['check-config', '--json', tempFile('good.yaml', REGION)])).stdout).toBe('[]\n');
   });
 
+  test('warnings are told, and with --strict they exit 3', async () => {
+    const file = tempFile('n.yaml', `${REGION}route: { receiver: a }\nreceivers: [{ name: a }, { name: b }]`);
+    const good = `${file}: good: regions eu; receivers none (alerts are seen only on the page)\n`;
+    const line = `${file}:3:34: receivers[1].name: warning: nothing leads to this receiver: name it in a route\n`;
+    expect(await nestwatch(['check-config', file])).toMatchObject({ exit: 0, stdout: good + line });
+    expect(await nestwatch(['check-config', '--strict', file])).toMatchObject({
+      exit: 3,
+      stdout: good + line,
+    });
+    const { exit, stdout } = await nestwatch(['check-config', '--strict', '--json', file]);
+    expect(exit).toBe(3);
+    expect(JSON.parse(stdout)).toMatchObject([
+      { file, line: 3, path: 'receivers[1].name', level: 'warning' },
+    ]);
+    const bad = tempFile('bad.yaml', 'rulez: []');
+    expect((await nestwatch(['check-config', '--strict', file, bad])).exit).toBe(2);
+    const quiet = tempFile('quiet.yaml', REGION);
+    expect((await nestwatch(['check-config', '--strict', quiet])).exit).toBe(0);
+  });
+
   test('without a file it takes the one that $NESTWATCH_CONFIG names', async () => {
     const file = tempFile('n.yaml', REGION);
     const { exit, stdout } = await nestwatch(['check-config'], { environment: { NESTWATCH_CONFIG: file } });
@@ -80,30 +100,40 @@ describe('check-config --online', () => {
       'n.yaml',
       `regions: { eu: { base_url: "${url}", token: '${token}' } }
 global: { smtp_smarthost: "127.0.0.1:${port(smtp.server)}", smtp_from: n@example.com, smtp_require_tls: false, smtp_auth_username: me, smtp_auth_password: ${password} }
-route: { receiver: ops }
+route: { receiver: ops, routes: [{ receiver: lake, matchers: [a=b] }] }
 receivers:
   - name: ops
     email_configs: [{ to: a@example.com }, { to: b@example.com }]
     webhook_configs: [{ url: "http://127.0.0.1:${port(hook)}/key" }]
     slack_configs: [{ api_url: "http://localhost:${port(hook)}/key" }]
+  - name: lake
+    email_configs: [{ to: c@example.com }]
+    webhook_configs: [{ url: "http://127.0.0.1:${port(hook)}/other" }]
 `,
     );
-    return { file, world, mails, posts, smtpPort: port(smtp.server), hook };
+    const connections = { smtp: 0, hook: 0 };
+    smtp.server.on('connection', () => connections.smtp++);
+    hook.on('connection', () => connections.hook++);
+    return { file, world, mails, posts, smtpPort: port(smtp.server), hook, connections };
   }
 
-  test('tries each token, mail server and webhook once, and sends nothing', async () => {
-    const { file, world, mails, posts, smtpPort } = await setUp();
+  test('tries each token, mail server and webhook once, tells it of every receiver, and sends nothing', async () => {
+    const { file, world, mails, posts, smtpPort, connections } = await setUp();
     const { exit, stdout } = await nestwatch(['check-config', '--online', file]);
     expect(stdout.split('\n').slice(1)).toEqual([
       `${file}: regions.eu: good`,
       `${file}: receiver ops, mail server 127.0.0.1:${smtpPort}: good`,
       `${file}: receiver ops, webhook 3: good`,
       `${file}: receiver ops, slack 4: good`,
+      `${file}: receiver lake, mail server 127.0.0.1:${smtpPort}: good`,
+      `${file}: receiver lake, webhook 2: good`,
       '',
     ]);
     expect(exit).toBe(0);
     expect(world.requests().byOperation).toEqual({ searchNests: 1 });
     expect([mails, posts]).toEqual([[], []]);
+    // One for each address: 127.0.0.1 and localhost.
+    expect(connections).toEqual({ smtp: 1, hook: 2 });
   });
 
   test('what does not work is told without its secrets, and exits 4', async () => {

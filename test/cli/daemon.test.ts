@@ -127,7 +127,9 @@ describe('healthcheck', () => {
     await close();
     const { exit, stderr } = await nestwatch(['healthcheck', '--url', web.url]);
     expect(exit).toBe(1);
-    expect(stderr).toMatch(/^nestwatch: not healthy: no answer from 127\.0\.0\.1:\d+: ECONNREFUSED\n$/);
+    expect(stderr).toMatch(
+      /^nestwatch: not healthy: no answer from 127\.0\.0\.1:\d+: ECONNREFUSED: is nestwatch running there\?\n$/,
+    );
   });
 
   test('needs nothing of the configuration but where the daemon listens', async () => {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 
@@ -34,6 +35,20 @@ async function textOf(stream: NodeJS.ReadableStream): Promise<string> {
   let text = '';
   for await (const chunk of stream) text += chunk;
   return text;
+}
+
+/** Reads on to the line that holds a text; rejects where there is none. */
+function readLines(stream: NodeJS.ReadableStream) {
+  const lines = createInterface({ input: stream })[Symbol.asyncIterator]();
+  return {
+    async until(text: string): Promise<void> {
+      for (;;) {
+        const { value, done } = await lines.next();
+        if (done) throw new Error(`no line holds ${text}`);
+        if (value.includes(text)) return;
+      }
+    },
+  };
 }
 
 function tempFolder(): string {
@@ -96,6 +111,25 @@ describe('the process', () => {
     expect(stderr).toMatch(
       /^nestwatch: no configuration: give --config\.file FILE or \$NESTWATCH_CONFIG .*`nestwatch init`/,
     );
+  });
+
+  test('SIGHUP leaves the daemon running and says what it does not do; SIGTERM ends it', async () => {
+    const cwd = tempFolder();
+    writeFileSync(
+      join(cwd, 'nestwatch.yaml'),
+      `regions: { eu: { base_url: "http://127.0.0.1:1", token: t } }
+store: { url: "sqlite::memory:" }
+web: { listen: 127.0.0.1:0 }
+`,
+    );
+    const child = start(['run'], { cwd });
+    const log = readLines(child.stderr!);
+    await log.until('nestwatch has started');
+    child.kill('SIGHUP');
+    await log.until('SIGHUP changes nothing: restart nestwatch to read its configuration again');
+    child.kill('SIGTERM');
+    await log.until('nestwatch has stopped');
+    expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
   });
 
   test.each(['SIGTERM', 'SIGINT'] as const)('%s ends simulate with exit 0', async (signal) => {

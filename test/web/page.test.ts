@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
+import { fingerprint } from '../../src/alerts/fingerprint.ts';
 import { ago, duration } from '../../src/web/page-words.ts';
 import type { RegionView } from '../../src/web/status-view.ts';
 import {
@@ -110,6 +111,13 @@ describe('alerts', () => {
     expect(text).toContain(
       'Flight failed critical for 12 min EU · Marketing / Translate blog 2 events, last 2 min ago last message',
     );
+  });
+
+  test('are where the links in messages point', async () => {
+    const { ask, store } = await serve();
+    const alert = anAlert({ id: 'a' });
+    await putAlert(store, alert);
+    expect((await ask('/')).body).toContain(`<li id="alert-${fingerprint(alert.labels)}" class="alert bad">`);
   });
 
   test('stand with the severest first, and say how many more there are', async () => {

@@ -1,0 +1,27 @@
+import { createServiceClient, type ServiceClient, type ServiceRegion } from '../service/client.ts';
+import { openTransport } from '../transport.ts';
+import type { Edge } from './edge.ts';
+
+const MAX_BODY_BYTES = 64 * 1024 * 1024;
+
+/** Asks a region on a command's behalf: the client is there while `work` goes on, and closed whatever comes of it. */
+export async function withClient<Result>(
+  edge: Edge,
+  { region, timeoutMs }: { readonly region: ServiceRegion; readonly timeoutMs: number },
+  work: (client: ServiceClient) => Promise<Result>,
+): Promise<Result> {
+  const transport = openTransport({ connections: 1, timeoutMs, maxBodyBytes: MAX_BODY_BYTES });
+  const client = createServiceClient({
+    region,
+    transport,
+    clock: edge.clock,
+    random: edge.random,
+    report: () => {},
+  });
+  try {
+    return await work(client);
+  } finally {
+    await client.close();
+    await transport.close();
+  }
+}
