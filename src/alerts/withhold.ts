@@ -1,8 +1,11 @@
 /**
- * What a group does not tell while it is muted, as Alertmanager has it:
+ * What a group does not tell while it is muted, as Alertmanager has it but for one thing:
  *
  * - What fires waits: it is told, with all of its events, by the first flush that finds it no longer muted.
- * - What is over is never told, even where its beginning was: that is kept as a suppression, with the reason.
+ * - What is over is never told: that is kept as a suppression, with the reason. Somebody wanted it so, by a silence or
+ *   a time interval, even where the beginning was told.
+ * - But the end of what was told waits where it is inhibited. Nobody wanted that, and whoever heard of the beginning
+ *   would take it for open for ever.
  */
 import { type Group, type GroupMember, HAS_LEFT, isNews, type Standing } from './group.ts';
 import type { Mute } from './muting.ts';
@@ -11,7 +14,7 @@ import type { Suppression } from './suppression.ts';
 export interface Withheld {
   /** What may be told. */
   readonly open: readonly Standing[];
-  /** What fires and waits for the end of its muting. */
+  /** What waits for the end of its muting. */
   readonly waiting: readonly Standing[];
   /** Members whose news is never told any more, as they are to be written. */
   readonly members: readonly GroupMember[];
@@ -35,13 +38,13 @@ export function withhold(
     const fires = !hasLeft && alert.state === 'firing';
     // What is neither firing nor news is nothing to mute.
     const mute = fires || isNews(standing) ? why(alertAsKnown(group, standing)) : null;
+    const isTold = member.toldState === 'firing' || member.toldState === 'hidden';
     if (mute === null) {
       open.push(standing);
-    } else if (fires) {
+    } else if (fires || (isTold && mute.reason === 'inhibited')) {
       waiting.push(standing);
     } else {
       const { groupKey, toldSeq, toldState } = member;
-      const isTold = toldState === 'firing' || toldState === 'hidden';
       members.push({
         ...member,
         toldSeq: hasLeft ? HAS_LEFT : alert.lastSeq,

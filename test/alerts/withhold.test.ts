@@ -13,12 +13,13 @@ const succeeded = (at: number, bird = 'A') =>
   flight('succeeded', { started: at - 0.05, at, place: { ...MARKETING, birdId: bird, bird } });
 
 const SILENCED: Mute = { reason: 'silenced', detail: 'by ann: maintenance (s1)' };
+const INHIBITED: Mute = { reason: 'inhibited', detail: 'by RegionDown (f1)' };
 
 /** Mutes a Bird's alerts from one minute up to another. */
 const muted =
-  (bird: string, from: number, to: number) =>
+  (bird: string, from: number, to: number, mute = SILENCED) =>
   (alert: Alert, at: number): Mute | null =>
-    alert.labels.bird === bird && at >= from && at < to ? SILENCED : null;
+    alert.labels.bird === bird && at >= from && at < to ? mute : null;
 
 /** Plays the facts at their minutes, then lets time pass up to `until`. */
 function play(
@@ -73,6 +74,40 @@ describe('a muted alert', () => {
     const here = play(muted('A', 1, 20), 60, [0, failed(0)], [3, succeeded(3)]);
     expect(here.sent.map(line)).toEqual(['0: first, firing: A firing +1']);
     expect(here.suppressed).toMatchObject([{ afterSeq: 1, lastSeq: 1, reason: 'silenced' }]);
+  });
+
+  test('whose beginning was told and that ends while it is inhibited: the end waits, and is told once', () => {
+    const here = play(muted('A', 1, 20, INHIBITED), 60, [0, failed(0)], [3, succeeded(3)]);
+    expect(here.sent.map(line)).toEqual([
+      '0: first, firing: A firing +1',
+      '1: resolved, resolved: A resolved +0',
+    ]);
+    expect(here.sent[1]!.createdAtUs).toBe(minute(20.5));
+    expect(here.suppressed).toEqual([]);
+    expect(here.groups()).toEqual([]);
+  });
+
+  test('whose end is inhibited while its group tells of another is told of later', () => {
+    const here = play(muted('A', 1, 14, INHIBITED), 30, [0, failed(0)], [3, succeeded(3), failed(3, 'B')]);
+    expect(here.sent.map(line)).toEqual([
+      '0: first, firing: A firing +1',
+      '1: new_alerts, firing: B firing +1',
+      '2: resolved, firing: A resolved +0; B firing +0',
+    ]);
+  });
+
+  test('that fires again while its end is inhibited goes on as the one that was told', () => {
+    const here = play(muted('A', 1, 20, INHIBITED), 30, [0, failed(0)], [3, succeeded(3)], [8, failed(8)]);
+    expect(here.sent.map(line)).toEqual([
+      '0: first, firing: A firing +1',
+      '1: new_events, firing: A firing +1',
+    ]);
+  });
+
+  test('that is over and inhibited, and of which nothing was told, is never told', () => {
+    const here = play(muted('A', 0, 9, INHIBITED), 60, [0, failed(0)], [3, succeeded(3)]);
+    expect(here.sent).toEqual([]);
+    expect(here.suppressed).toMatchObject([{ afterSeq: 0, lastSeq: 1, reason: 'inhibited' }]);
   });
 
   test('that fires again after an end that was not told is told as new', () => {

@@ -70,11 +70,6 @@ export async function checkAlerts(
     /** Takes it as one of those that were counted and not listed. */
     readonly wasCounted?: () => boolean;
   }[] = [];
-  /** The alerts of one thing, by what they are in the store. */
-  const ids = Map.groupBy(
-    receivers.arrivals.flatMap(({ alerts }) => alerts).filter(({ alertId }) => alertId !== undefined),
-    aboutOf,
-  );
   for (const inbox of ['hook', 'mail'] satisfies Inbox[]) {
     const told = new Map<string, string>();
     const omitted = new Map<string, number>();
@@ -126,10 +121,9 @@ export async function checkAlerts(
         },
       });
     }
-    for (const [about, { status, startsAtUs, labels }] of last) {
+    for (const [about, { status, labels }] of last) {
       if (status !== 'firing' || !mustEnd(failed, about)) continue;
-      const alertIds = new Set(ids.get(about)?.map(({ alertId }) => alertId!));
-      const news = { of: 'end', region: labels.region ?? '', alertIds, startsAtUs } as const;
+      const news = { of: 'end', region: labels.region ?? '' } as const;
       untold.push({ news, inbox, check: 'alert not taken back', what: about });
     }
   }

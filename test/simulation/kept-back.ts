@@ -1,5 +1,5 @@
 /**
- * What nestwatch kept from people, and whether it may: an excuse counts where the store has it for the very news, and
+ * What nestwatch kept from people, and whether it may: an excuse counts where the store has it for the very event, and
  * where the world gave cause for it at that time.
  */
 import type { Suppression } from '../../src/alerts/suppression.ts';
@@ -8,28 +8,22 @@ import { type Expected, MINUTE_US } from './expected.ts';
 import type { Arrival } from './receivers.ts';
 import type { Remains } from './run.ts';
 
-/** The alert of a region that was away flaps, and then fires on for so long. */
-const AFTER_ALARM_US = 20 * MINUTE_US;
+/** The alert of a region that was away flaps, and then fires on until it has been over for its calm; then a flush. */
+const AFTER_ALARM_US = 36 * MINUTE_US;
 /** `max_alert_age` of the stage. */
 const OLD_US = 6 * 3_600e6;
 
 /** News that nobody was told. */
 export type Untold =
   | { readonly of: 'event'; readonly event: Expected; readonly alertname: string; readonly foundAtUs: number }
-  | {
-      readonly of: 'end';
-      readonly region: string;
-      readonly alertIds: ReadonlySet<string>;
-      /** When the alert began, as it was told. */
-      readonly startsAtUs: number;
-    };
+  | { readonly of: 'end'; readonly region: string };
 
 export async function mayBeKeptBack(
   tx: Pick<Transaction, 'suppressions' | 'suppressionsOfEvent'>,
   untold: Untold,
   /** What came to the inbox that was not told. */
   arrivals: readonly Arrival[],
-  { plan, happenings }: Pick<Remains, 'plan' | 'happenings'>,
+  { plan, happenings, endedAtUs }: Pick<Remains, 'plan' | 'happenings' | 'endedAtUs'>,
 ): Promise<boolean> {
   const steps = plan.clockSteps.reduce((sum, { byMs }) => sum + Math.abs(byMs), Math.abs(plan.clockAheadMs));
   /** How far the daemon's clock can be from the service's. */
@@ -45,10 +39,11 @@ export async function mayBeKeptBack(
     return reason === 'inhibited' && isAway;
   }
 
+  // The end of what was told is kept from nobody: it waits until its region is there again, and may wait still.
   if (untold.of === 'end') {
-    const all = await Promise.all([...untold.alertIds].map((id) => tx.suppressions(id)));
-    // One of an episode before this one says nothing of its end.
-    return all.flat().some((one) => one.atUs > untold.startsAtUs - skewUs && wasHidden(one, untold.region));
+    return happenings.alarms.some(
+      ({ region, untilUs }) => region === untold.region && untilUs + AFTER_ALARM_US > endedAtUs,
+    );
   }
   const { event, alertname, foundAtUs } = untold;
   const { region } = event.world;

@@ -10,7 +10,6 @@ import type { EmailIntegration } from '../../src/config/config.ts';
 import type { Channel, Outcome } from '../../src/delivery/channels/channel.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { EventJson } from '../../src/event-json.ts';
-import { parseInstant } from '../../src/instant.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/transport.ts';
 import type { Mortal } from './mortal.ts';
 import type { ReceiverPlan } from './plan.ts';
@@ -37,9 +36,6 @@ export interface ToldAlert {
   readonly labels: Readonly<Record<string, string>>;
   readonly eventKeys: readonly string[];
   readonly omitted: number;
-  readonly startsAtUs: number;
-  /** In the store; only mails know it. */
-  readonly alertId?: string;
 }
 
 export interface Receivers {
@@ -163,15 +159,13 @@ function never(): Promise<never> {
 }
 
 function told(alert: Extract<Notification, { kind: 'group' }>['alerts'][number]): ToldAlert {
-  const { id: alertId, status, fingerprint, labels, events, eventsOmitted: omitted, startsAtUs } = alert;
+  const { status, fingerprint, labels, events, eventsOmitted: omitted } = alert;
   return {
-    alertId,
     status,
     fingerprint,
     labels,
     eventKeys: events.map(({ key }) => key),
     omitted,
-    startsAtUs,
   };
 }
 
@@ -183,7 +177,6 @@ function messageOf({ url, headers, body = '' }: HttpRequest): Message {
   }
   const { alerts, catching_up: summary } = JSON.parse(body) as {
     alerts: (Pick<ToldAlert, 'status' | 'fingerprint' | 'labels'> & {
-      startsAt: string;
       events: EventJson[];
       events_omitted: number;
     })[];
@@ -193,11 +186,10 @@ function messageOf({ url, headers, body = '' }: HttpRequest): Message {
     inbox: 'hook',
     id,
     events: [],
-    alerts: alerts.map(({ events, events_omitted: omitted, startsAt, ...alert }) => ({
+    alerts: alerts.map(({ events, events_omitted: omitted, ...alert }) => ({
       ...alert,
       eventKeys: events.map(({ key }) => key),
       omitted,
-      startsAtUs: parseInstant(startsAt)?.us ?? 0,
     })),
     isSummary: summary !== undefined,
   };

@@ -7,6 +7,8 @@
  *   that failed is news also when the next one succeeded within `group_wait`. Alerts of these stories have none.
  * - New events of an alert that fires are told at the next `group_interval`; Alertmanager knows no events.
  * - A region that is down inhibits the alerts of its Birds without a rule.
+ * - The end of what was told waits while it is inhibited, and is told then: Alertmanager never tells it, and whoever
+ *   heard of the beginning takes it for open for ever.
  * - `group_wait` counts from when nestwatch saw the alert, never from its `startsAt`: what one page of late entries
  *   brought is told together.
  * - Groups outlive a restart, so nothing is told again by it; Alertmanager remembers what it told, not when it is due.
