@@ -41,9 +41,9 @@ export interface FlightRows {
   readToUs: number;
 }
 
-/** Of start dates. */
+/** Of start dates. Without a beginning it holds also the Flights of which no start is known. */
 export interface FlightWindow {
-  readonly minStartUs: number;
+  readonly minStartUs?: number;
   readonly maxStartUs?: number;
   readonly status?: string;
 }
@@ -57,9 +57,10 @@ export interface FlightReader {
   /**
    * Reads the Flights of a window. An answer as long as the longest ever seen may be cut, and one too large is not
    * received at all; both are read again in halves. With a cursor it stops early where there are more than a poll
-   * should hold, once some started after the cursor: a backlog is so read from its oldest end.
+   * should hold, once some started after the cursor: a backlog is so read from its oldest end. Resolves to whether
+   * the window was read to its end.
    */
-  readWindow(birdId: string, window: FlightWindow, rows: FlightRows, cursorUs?: number): Promise<void>;
+  readWindow(birdId: string, window: FlightWindow, rows: FlightRows, cursorUs?: number): Promise<boolean>;
   /**
    * Finds the open Flights that the rows lack, and all that are active where that is wanted; resolves to the records
    * of those that are there no more.
@@ -93,41 +94,44 @@ export function createFlightReader({ client, clock, nestOf, pageSize }: FlightRe
     window: FlightWindow,
     rows: FlightRows,
     cursorUs = Number.POSITIVE_INFINITY,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const startsUs: number[] = [];
     rows.requests += 1;
     try {
       const answer = await client.searchFlights(nestOf(birdId), birdId, window);
       rows.serverTimeUs = answer.serverTimeUs ?? rows.serverTimeUs;
       collect(answer.value, rows, startsUs);
-      if (startsUs.length < Math.max(SUSPICIOUS_ROWS, longestAnswer)) return;
+      if (startsUs.length < Math.max(SUSPICIOUS_ROWS, longestAnswer)) return true;
       longestAnswer = startsUs.length;
     } catch (error) {
       if (!(error instanceof NestwatchError && error.code === 'too_large')) throw error;
     }
     const endUs = window.maxStartUs ?? startsUs.reduce((a, b) => Math.max(a, b), clock.nowUs());
-    if (endUs - window.minStartUs < 4 * ANCHOR_MARGIN_US) return;
-    const middleUs = Math.floor((window.minStartUs + endUs) / 2);
-    await readWindow(birdId, { ...window, maxStartUs: middleUs }, rows, cursorUs);
-    if (rows.readToUs < Number.POSITIVE_INFINITY) return;
+    // The service keeps nothing for longer than some months, so halving the years before costs a few requests.
+    const startUs = window.minStartUs ?? 0;
+    if (endUs - startUs < 4 * ANCHOR_MARGIN_US) return true;
+    const middleUs = Math.floor((startUs + endUs) / 2);
+    if (!(await readWindow(birdId, { ...window, maxStartUs: middleUs }, rows, cursorUs))) return false;
     if (isEnough(rows, cursorUs, middleUs)) {
       rows.readToUs = middleUs;
       for (const [flightId, { startedAt }] of rows.flights) {
         if (startedAt && startedAt.us > middleUs) rows.flights.delete(flightId);
       }
-      return;
+      return false;
     }
-    await readWindow(birdId, { ...window, minStartUs: middleUs - ANCHOR_MARGIN_US }, rows, cursorUs);
+    return readWindow(birdId, { ...window, minStartUs: middleUs - ANCHOR_MARGIN_US }, rows, cursorUs);
   }
 
   return {
     readWindow,
     async readMissing(birdId, known, wantsActive, rows) {
       const missing = () => [...known.values()].filter((one) => one.open && !rows.flights.has(one.flightId));
-      if (wantsActive || missing().length > SINGLE_READS) {
-        rows.requests += 1;
-        const active = await client.searchFlights(nestOf(birdId), birdId, { status: 'active' });
-        collect(active.value, rows, []);
+      const lacking = missing();
+      if (wantsActive || lacking.length > SINGLE_READS) {
+        const oldestUs = lacking.reduce((us, one) => Math.min(us, one.startedAtUs), Number.POSITIVE_INFINITY);
+        const isBounded = !wantsActive && oldestUs > 0;
+        const since = isBounded ? { minStartUs: oldestUs - ANCHOR_MARGIN_US } : {};
+        await readWindow(birdId, { status: 'active', ...since }, rows);
       }
       const vanished: FlightRecord[] = [];
       for (const record of missing()) {

@@ -2,6 +2,9 @@
  * How far back the polls of one Bird's Flights look from time to time, since its Flights cannot be counted: once an
  * hour a poll begins a day back, which costs no further request, and once a day everything that failed or is still
  * active is read as well. A poll that begins a day back anyway, since no Flight started in that time, proves as much.
+ *
+ * The daily one looks back beyond the first start too: a Flight that was in the air then may have failed before its
+ * Bird was first asked for.
  */
 import type { Clock, Random } from '../clock.ts';
 import { keptSinceUs } from './kept-since.ts';
@@ -33,6 +36,8 @@ export interface FlightReview {
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+/** A Bird's polls are some minutes apart, and what failed is to be read within a day all the same. */
+const WHOLE_EVERY_MS = DAY_MS - HOUR_MS;
 
 export function createFlightReview(options: FlightReviewOptions): FlightReview {
   return new OneReview(options);
@@ -51,8 +56,8 @@ class OneReview implements FlightReview {
     const { clock, random } = options;
     this.#options = options;
     this.#dayDueMs = clock.monotonicMs();
-    // All Birds begin together, and lives may be short: at random each of them comes to it in good time.
-    this.#wholeDueMs = clock.monotonicMs() + random() * DAY_MS;
+    // All Birds begin together, so each comes to it at random; soon, since lives may be short.
+    this.#wholeDueMs = clock.monotonicMs() + random() * HOUR_MS;
   }
 
   verifiedUs(): number {
@@ -66,25 +71,25 @@ class OneReview implements FlightReview {
     const isDay = isWhole || nowMs >= this.#dayDueMs;
     return {
       fromUs: isDay ? Math.min(pollFromUs, this.#dayAgoUs(this.#serviceNowUs)) : pollFromUs,
-      wholeFromUs: isWhole ? this.#oldestUs(this.#serviceNowUs) : undefined,
+      wholeFromUs: isWhole ? this.#keptSinceUs(this.#serviceNowUs) : undefined,
     };
   }
 
   done({ fromUs, wholeFromUs }: FlightScope, serviceNowUs: number): void {
     const nowMs = this.#options.clock.monotonicMs();
     this.#serviceNowUs = serviceNowUs;
-    if (wholeFromUs !== undefined) this.#wholeDueMs = nowMs + DAY_MS;
+    if (wholeFromUs !== undefined) this.#wholeDueMs = nowMs + WHOLE_EVERY_MS;
     if (fromUs > this.#dayAgoUs(serviceNowUs)) return;
     this.#dayDueMs = nowMs + HOUR_MS;
     this.#verifiedUs = Math.max(this.#verifiedUs, serviceNowUs - this.#options.overlapUs());
   }
 
-  #oldestUs(nowUs: number): number {
-    const { clock, retentionMs, firstFromUs } = this.#options;
-    return Math.max(firstFromUs(), keptSinceUs(Math.max(nowUs, clock.nowUs()), retentionMs));
+  #keptSinceUs(nowUs: number): number {
+    const { clock, retentionMs } = this.#options;
+    return keptSinceUs(Math.max(nowUs, clock.nowUs()), retentionMs);
   }
 
   #dayAgoUs(nowUs: number): number {
-    return Math.max(this.#oldestUs(nowUs), nowUs - DAY_MS * 1000);
+    return Math.max(this.#options.firstFromUs(), this.#keptSinceUs(nowUs), nowUs - DAY_MS * 1000);
   }
 }

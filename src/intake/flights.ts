@@ -212,6 +212,7 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       const record = poll.before.get(flight.id);
       const ended = ENDED.has(flight.status);
       const startedAtUs = flight.startedAt?.us ?? 0;
+      if (!record && ended && this.#isHistory(flight, poll)) return;
       if (!record && startedAtUs > 0) this.#tellStart(flight.id, startedAtUs, poll, found);
       if (record && record.status === flight.status && record.open === !ended) {
         found.duplicates += 1;
@@ -227,6 +228,13 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       };
       if (flight.status === 'active' || flight.status === '') found.changes.push(next);
       else await this.#tellStatus(flight, record, next, poll, found);
+    }
+
+    /** It started before what a first start reads, and was over by then as far as is known. */
+    #isHistory(flight: Flight, { serviceNowUs }: Poll): boolean {
+      const startedAtUs = flight.startedAt?.us ?? 0;
+      if (startedAtUs === 0 || startedAtUs >= options.firstFromUs()) return false;
+      return (endOf(flight, serviceNowUs)?.us ?? startedAtUs) < options.watchedSinceUs();
     }
 
     #tellStart(flightId: string, startedAtUs: number, poll: Poll, { facts }: Findings): void {

@@ -116,7 +116,7 @@ function openWatch(): FlightWatch {
       return commit(batch);
     },
     clock,
-    random: () => 0.5,
+    random: () => 0.99,
     report: (happening) => happenings.push(happening),
     names,
     status: () => 'active',
@@ -335,6 +335,27 @@ describe('a poll', () => {
     await expect(watch.poll()).rejects.toThrow('503');
   });
 
+  test('finds more open Flights than one answer holds without asking for each', async () => {
+    for (let at = 0; at < 60; at += 1) show(`${at}`, 86_400 + at * 3_600);
+    cap = 25;
+    await watch.poll();
+    expect(watch.openCount()).toBe(60);
+    await pass(60);
+    asked = [];
+    await watch.poll();
+    expect(asked).not.toContain('get');
+    expect(asked.length).toBeLessThan(12);
+  });
+
+  test('asks for all that is active where the start of an open Flight is not known', async () => {
+    for (const id of ['a', 'b', 'c']) show(id, null);
+    await watch.poll();
+    unlisted = new Set(['a', 'b', 'c']);
+    asked = [];
+    await watch.poll();
+    expect(asked).toEqual(['list', 'list active', 'get', 'get', 'get']);
+  });
+
   test('of a service that tells no time goes by our clock', async () => {
     tellsTime = false;
     show('a', 20);
@@ -455,13 +476,38 @@ describe('a Flight that comes late', () => {
     show('failed', 3_000, { status: 'failed', errorMessages: 'No quota', durationSeconds: 5 });
     show('newer', 0);
     unlisted.add('failed');
-    for (let hours = 0; hours < 40; hours += 1) {
+    for (let hours = 0; hours < 52; hours += 1) {
       await watch.poll();
       await pass(3_600);
       if (hours === 30) unlisted.clear();
     }
     expect(asked).toContain('list failed');
     expect(happenings).toContainEqual({ what: 'recovered', region: 'eu', feed: 'flight', count: 1 });
+  });
+});
+
+describe('a Flight that started before what a first start reads', () => {
+  const started = 3 * 3_600;
+
+  test('and fails before its Bird is first asked for, is found by the first reading of all that failed', async () => {
+    await pass(60);
+    const durationSeconds = started - 30;
+    show('missed', started, { status: 'failed', errorMessages: 'No quota', durationSeconds });
+    show('over', started, { status: 'failed', errorMessages: 'No quota', durationSeconds: 5 });
+    show('undated', started, { status: 'failed', errorMessages: 'No quota' });
+    expect(await told()).toEqual([]);
+    await pass(3_600);
+    expect(await told()).toEqual(['flight.failed missed']);
+    expect(happenings).toContainEqual(expect.objectContaining({ what: 'event', historic: false }));
+    expect(facts.filter(({ fact }) => fact === 'flight_started')).toHaveLength(1);
+  });
+
+  test('is news where it was in the air at the first reading', async () => {
+    show('a', started);
+    await watch.poll();
+    await pass(30);
+    ends('a', { status: 'failed', errorMessages: 'No quota', durationSeconds: started + 10 });
+    expect(await told()).toEqual(['flight.failed a']);
   });
 });
 

@@ -1,11 +1,15 @@
 /** What the daemon owes to others: no unforeseen errors, no false alarms, patience, and requests in proportion. */
 import type { Behaviours } from '../../src/simulator/behaviours.ts';
+import type { FlightRecord } from '../../src/simulator/record.ts';
 import type { World } from '../../src/simulator/world.ts';
 import { clockOf, type Find } from './finding.ts';
 import type { Remains } from './run.ts';
 
 const MOST_PER_POLL = 2;
 const MOST_OVERLAP_MS = 600_000;
+/** An entry is in the audits of the last four hours, each ten minutes, and in those of a day, hourly. */
+const AUDITS_OF_ENTRY = 24 + 24;
+const DAY_HOURS = 24;
 
 /** Of all requests. */
 const FEW_FAILURES = 0.01;
@@ -47,16 +51,44 @@ const FAILURES = [
   'slow',
 ] as const;
 
-/** Polls at their interval, as much again for what they lead to, and pages that overlaps make them read again. */
-function checkRequests(world: World, { plan, startedAtUs, endedAtUs }: Remains, find: Find): void {
+/**
+ * Polls at their interval, and as much again for what they lead to; pages that overlaps make them read again, and audits
+ * where counts cannot be trusted; and what lists of Flights that are cut cost the polls of those that are open, and the
+ * hourly review of a day, which each life begins with.
+ */
+function checkRequests(world: World, { plan, down, startedAtUs, endedAtUs }: Remains, find: Find): void {
   const { behaviours } = plan.regions.find(({ region }) => region === world.region)!;
   const { intervalMs = 30_000, pageSize = 100 } = plan.poll;
+  const { maxPageSize = pageSize, totalCountCap = 0, totalCountStaleMs = 0, flightsCap = 0 } = behaviours;
+  const hours = (endedAtUs - startedAtUs) / 3_600e6;
   const streams = 1 + 2 * world.birds.size;
-  const polls = ((endedAtUs - startedAtUs) / 1000 / intervalMs) * streams;
-  const rowsAgain = (world.truth().events.length * MOST_OVERLAP_MS) / intervalMs;
-  const pages = rowsAgain / Math.min(pageSize, behaviours.maxPageSize ?? pageSize);
-  const most = Math.round(MOST_PER_POLL * polls + 2 * pages);
+  const polls = ((hours * 3_600_000) / intervalMs) * streams;
+  const isCounted = totalCountCap === 0 && totalCountStaleMs === 0;
+  const timesAgain = (2 * MOST_OVERLAP_MS) / intervalMs + (isCounted ? 0 : AUDITS_OF_ENTRY);
+  const pages = (world.truth().events.length * timesAgain) / Math.min(pageSize, maxPageSize);
+  const most = Math.round(MOST_PER_POLL * polls + pages + cutLists());
   const { total } = world.requests();
   if (total > most)
     find('unexplained', 'too many requests', `${world.region}: ${total}, where ${most} should do`);
+
+  /** The halves of a cut list are half as long at the least, and each was asked for in vain before it was halved. */
+  function cutLists(): number {
+    if (flightsCap === 0) return 0;
+    const flights = [...world.flights.values()];
+    const ofDay = flights.length * Math.min(1, DAY_HOURS / hours);
+    const openUs = flights.reduce((sum, one) => sum + flyingUs(one, endedAtUs), 0);
+    const reviews = hours + down.length + 1;
+    return (4 * (reviews * ofDay + openUs / 1000 / intervalMs)) / flightsCap;
+  }
+}
+
+/** How long it was in the air up to then. */
+function flyingUs({ startedAtUs, ends }: FlightRecord, untilUs: number): number {
+  let sinceUs: number | undefined = startedAtUs;
+  let sum = 0;
+  for (const { endedAtUs, reopenedAtUs } of ends) {
+    sum += endedAtUs - (sinceUs ?? endedAtUs);
+    sinceUs = reopenedAtUs;
+  }
+  return sum + (sinceUs === undefined ? 0 : Math.max(0, untilUs - sinceUs));
 }
