@@ -12,46 +12,38 @@
  * to read is read from its oldest end, as much of it in one poll as memory should hold.
  */
 import type { Event } from '../alerts/event.ts';
-import type { Fact } from '../alerts/fact.ts';
 import type { Clock, Random } from '../clock.ts';
-import { formatInstant, type Instant } from '../instant.ts';
 import type { Report } from '../report.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Flight } from '../service/resources.ts';
 import type { FlightRecord } from '../store/record.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import type { Commit, EventCandidate } from './commit.ts';
-import { flightEvent, type Names } from './entry-event.ts';
-import { createFlightReader, type FlightRows, noRows } from './flight-reading.ts';
+import type { Commit } from './commit.ts';
+import {
+  createFlightFinder,
+  type Findings,
+  type FlightFinderOptions,
+  isMissed,
+  noFindings,
+  type Reading,
+} from './flight-findings.ts';
+import { createFlightReader, noRows } from './flight-reading.ts';
 import { createFlightReview, type FlightScope } from './flight-review.ts';
-import { MOST_OVERLAP_US } from './lateness.ts';
 import { ANCHOR_MARGIN_US, cursorOf } from './sweep.ts';
-
-/** Statuses that end a Flight. An unknown one is told as an event and the Flight is watched on. */
-const ENDED = new Set(['succeeded', 'failed', 'cancelled']);
 
 /** Open Flights that started at most this long before the window are reached by widening it. */
 const WIDEN_US = 15 * 60 * 1_000_000;
 
-export interface FlightWatchOptions {
-  readonly region: string;
+export interface FlightWatchOptions extends FlightFinderOptions {
   readonly client: ServiceClient;
   readonly store: Store;
   readonly commit: Commit;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
-  readonly names: Names;
-  /** The Bird's status in the inventory. */
-  readonly status: (birdId: string) => string | undefined;
   readonly retentionMs: number;
   /** No larger page is asked for. */
   readonly pageSize: () => number;
-  readonly overlapUs: () => number;
-  /** Told how late a Flight was that came behind the cursor. */
-  readonly late: (latenessUs: number) => void;
-  readonly firstFromUs: () => number;
-  readonly watchedSinceUs: () => number;
 }
 
 export interface FlightWatch {
@@ -65,36 +57,22 @@ export interface FlightWatch {
   hasLanded(): boolean;
 }
 
-/** What a poll has found out, to be committed as one. */
-interface Findings {
-  readonly changes: FlightRecord[];
-  readonly candidates: EventCandidate[];
-  readonly facts: Fact[];
-  duplicates: number;
-  again: boolean;
-}
-
 /** What one poll goes by. */
-interface Poll {
-  readonly stream: number;
-  readonly fromUs: number;
+interface Poll extends Reading {
   readonly scope: FlightScope;
-  readonly rows: FlightRows;
-  /** Of the Flights in the rows, as they were known before. */
-  readonly before: ReadonlyMap<string, FlightRecord>;
-  readonly observedAtUs: number;
-  readonly serviceNowUs: number;
   /** Records of open Flights that are there no more. */
   readonly vanished: readonly FlightRecord[];
 }
 
 /** For all Birds of which no Flight is known. */
 const NO_FLIGHTS: ReadonlyMap<string, FlightRecord> = new Map();
+const NONE_AWAITED: ReadonlySet<string> = new Set();
 
 /** Creates the watches of a region's Birds. There may be tens of thousands, so each holds only what is its own. */
 export function createFlightWatches(options: FlightWatchOptions): (birdId: string) => FlightWatch {
   const { region, store, commit, clock, report, names } = options;
   const reader = createFlightReader({ ...options, nestOf: names.nestOf });
+  const consider = createFlightFinder(options, reader);
 
   class OneFlightWatch implements FlightWatch {
     readonly #birdId: string;
@@ -132,15 +110,10 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
 
     async poll() {
       const poll = await this.#read();
-      const { rows, scope, serviceNowUs } = poll;
-      const found: Findings = {
-        changes: [...poll.vanished],
-        candidates: [],
-        facts: [],
-        duplicates: 0,
-        again: false,
-      };
-      for (const flight of rows.flights.values()) await this.#consider(flight, poll, found);
+      const { rows, serviceNowUs } = poll;
+      const found = noFindings();
+      found.changes.push(...poll.vanished);
+      for (const flight of rows.flights.values()) await consider(flight, poll, found);
 
       const more = rows.readToUs < Number.POSITIVE_INFINITY;
       // Open ones that were asked for by themselves may have started in what is still to be read.
@@ -149,15 +122,15 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
         .filter((us) => us <= rows.readToUs);
       const reachedUs = Math.max(this.#cursorUs, cursorOf(startsUs, serviceNowUs));
       const fresh = await this.#commit(poll, found, reachedUs);
-      const recovered = fresh.filter((event) => this.#isMissed(event, poll)).length;
+      const recovered = fresh.filter((event) => isMissed(event, poll)).length;
       this.#cursorUs = reachedUs;
       this.#lastPolledUs = serviceNowUs;
-      if (!more) this.#review.done(scope, serviceNowUs);
+      if (!more) this.#review.done(poll.scope, serviceNowUs);
       this.#keep(found);
       if (recovered > 0) report({ what: 'recovered', region, feed: 'flight', count: recovered });
       if (found.duplicates > 0)
         report({ what: 'duplicates', region, feed: 'flight', count: found.duplicates });
-      return { again: found.again, more, fresh, requests: rows.requests };
+      return { again: found.awaiting.length > 0, more, fresh, requests: rows.requests };
     }
 
     async #open(): Promise<number> {
@@ -191,7 +164,20 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       const observedAtUs = clock.nowUs();
       const serviceNowUs = (rows.serverTimeUs ?? observedAtUs) + 1_000_000;
       const before = await knownOf(store, stream, known, rows.flights);
-      return { stream, fromUs, scope, rows, before, observedAtUs, serviceNowUs, vanished };
+      return {
+        birdId: this.#birdId,
+        stream,
+        fromUs,
+        cursorUs: this.#cursorUs,
+        lastPolledUs: this.#lastPolledUs,
+        rows,
+        before,
+        awaited: this.#awaitingMessage ?? NONE_AWAITED,
+        observedAtUs,
+        serviceNowUs,
+        scope,
+        vanished,
+      };
     }
 
     #windowStart(): number {
@@ -205,92 +191,6 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       }
       // What started before the first reading's beginning and was not in the air then is nobody's news.
       return Math.max(startUs, options.firstFromUs());
-    }
-
-    /** What is new about a Flight. */
-    async #consider(flight: Flight, poll: Poll, found: Findings): Promise<void> {
-      const record = poll.before.get(flight.id);
-      const ended = ENDED.has(flight.status);
-      const startedAtUs = flight.startedAt?.us ?? 0;
-      if (!record && ended && this.#isHistory(flight, poll)) return;
-      if (!record && startedAtUs > 0) this.#tellStart(flight.id, startedAtUs, poll, found);
-      if (record && record.status === flight.status && record.open === !ended) {
-        found.duplicates += 1;
-        return;
-      }
-      const next: FlightRecord = {
-        stream: poll.stream,
-        flightId: flight.id,
-        startedAtUs: record?.startedAtUs ?? startedAtUs,
-        status: flight.status,
-        open: !ended,
-        ends: (record?.ends ?? 0) + (ended ? 1 : 0),
-      };
-      if (flight.status === 'active' || flight.status === '') found.changes.push(next);
-      else await this.#tellStatus(flight, record, next, poll, found);
-    }
-
-    /** It started before what a first start reads, and was over by then as far as is known. */
-    #isHistory(flight: Flight, { serviceNowUs }: Poll): boolean {
-      const startedAtUs = flight.startedAt?.us ?? 0;
-      if (startedAtUs === 0 || startedAtUs >= options.firstFromUs()) return false;
-      return (endOf(flight, serviceNowUs)?.us ?? startedAtUs) < options.watchedSinceUs();
-    }
-
-    #tellStart(flightId: string, startedAtUs: number, poll: Poll, { facts }: Findings): void {
-      const nestId = names.nestOf(this.#birdId);
-      facts.push({
-        fact: 'flight_started',
-        place: {
-          region,
-          nestId,
-          nest: names.nest(nestId),
-          birdId: this.#birdId,
-          bird: names.bird(this.#birdId),
-        },
-        flightId,
-        startedAtUs,
-        historic: startedAtUs < options.watchedSinceUs(),
-      });
-      const isWatched = this.#lastPolledUs > 0 && poll.serviceNowUs - this.#lastPolledUs < MOST_OVERLAP_US;
-      if (!isWatched || startedAtUs >= this.#cursorUs) return;
-      // Of what only a review met it is not known how late it was, but that polls do not look that far back.
-      options.late(startedAtUs < poll.fromUs ? options.overlapUs() : poll.serviceNowUs - startedAtUs);
-    }
-
-    /** Makes an event of a Flight's end, or of a status not known today. */
-    async #tellStatus(
-      flight: Flight,
-      record: FlightRecord | undefined,
-      next: FlightRecord,
-      { rows, observedAtUs, serviceNowUs }: Poll,
-      found: Findings,
-    ): Promise<void> {
-      // When a status not known today began is not known either: the start keeps its event's instant the same.
-      const given = next.open ? flight.startedAt : endOf(flight, serviceNowUs);
-      const seenUs = rows.serverTimeUs ?? observedAtUs;
-      const plainEnd = given ?? { us: seenUs, text: formatInstant(seenUs) };
-      const isBefore = (us: number) => !record && us < options.watchedSinceUs();
-      // An end of which the service does not say when, of a Flight never met before: its start must do.
-      const byStart = !given && !record;
-      let historic = isBefore(byStart ? next.startedAtUs : plainEnd.us);
-      const asksLog = flight.status === 'failed' && (!historic || byStart);
-      const log = asksLog ? await reader.readFailure(this.#birdId, flight.id, rows) : {};
-      if (byStart && log.endedAt) historic = isBefore(log.endedAt.us);
-      const reason = flight.errorMessages || log.failure?.message;
-      if (flight.status === 'failed' && !historic && !reason && !this.#awaitingMessage?.has(flight.id)) {
-        this.#awaitingMessage ??= new Set();
-        this.#awaitingMessage.add(flight.id);
-        found.again = true;
-        found.changes.push({ ...next, status: 'active', open: true, ends: record?.ends ?? 0 });
-        return;
-      }
-      found.changes.push(next);
-      const place = { nestId: names.nestOf(this.#birdId), birdId: this.#birdId };
-      const occurredAt = log.endedAt && log.endedAt.us <= serviceNowUs ? log.endedAt : plainEnd;
-      const end = { flight, ends: Math.max(1, next.ends), occurredAt, failure: log.failure };
-      const event = flightEvent(region, place, end, names, observedAtUs);
-      found.candidates.push({ event, historic, birdStatus: options.status(this.#birdId) });
     }
 
     async #commit(
@@ -312,15 +212,11 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       });
     }
 
-    /** Polls had passed it over, and a review met it. */
-    #isMissed({ attributes }: Event, { before, fromUs }: Poll): boolean {
-      const isOpen = before.get(String(attributes.flight_id))?.open;
-      return this.#cursorUs > 0 && !isOpen && Number(attributes.started_at_us) < fromUs;
-    }
-
     /** Remembers what was committed. */
-    #keep({ changes }: Findings): void {
+    #keep({ changes, awaiting }: Findings): void {
       if (changes.length > 0) this.#known ??= new Map();
+      if (awaiting.length > 0) this.#awaitingMessage ??= new Set();
+      for (const flightId of awaiting) this.#awaitingMessage?.add(flightId);
       for (const record of changes) {
         this.#known?.set(record.flightId, record);
         if (!record.open) this.#awaitingMessage?.delete(record.flightId);
@@ -361,14 +257,4 @@ async function knownOf(
     for (const record of stored) found.set(record.flightId, record);
   }
   return found;
-}
-
-/**
- * When the Flight ended: start + duration, in seconds as far as is known. Undefined where that is missing, or lies
- * ahead of the service's present (another unit).
- */
-function endOf({ startedAt, durationSeconds }: Flight, serviceNowUs: number): Instant | undefined {
-  if (!startedAt || durationSeconds === null || durationSeconds < 0) return undefined;
-  const us = startedAt.us + Math.round(durationSeconds * 1_000_000);
-  return us <= serviceNowUs ? { us, text: formatInstant(us) } : undefined;
 }

@@ -12,6 +12,7 @@ import type { Store } from '../store/store.ts';
 import { createAuditRound } from './audit-round.ts';
 import { createBehindWatch } from './behind.ts';
 import type { Commit } from './commit.ts';
+import { type FeedProgress, feedProgress } from './feed-progress.ts';
 import { createFeeds } from './feeds.ts';
 import type { FlightWatch } from './flights.ts';
 import { createInventory, type Inventory } from './inventory.ts';
@@ -49,20 +50,6 @@ export interface RegionIntake {
   failing(): number;
   /** When the last successful poll of a Bird's Flights began, in this life; undefined for none. */
   flightsReadUs(birdId: string): number | undefined;
-}
-
-export interface FeedProgress {
-  readonly feed: Feed;
-  readonly streams: number;
-  /** Those of them that are polled now: not of Birds that start no Flights and have none in the air. */
-  readonly polled: number;
-  /** The oldest cursor of its streams that have one; 0 for none. */
-  readonly cursorUs: number;
-  /** When a poll of the feed last succeeded; 0 for never. */
-  readonly lastSuccessUs: number;
-  /** Up to here completeness is proven; 0 before that is known. */
-  readonly verifiedUntilUs: number;
-  readonly openFlights: number;
 }
 
 /** A poll that failed is tried again after this, doubling with each further failure. */
@@ -323,28 +310,15 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       }
       await Promise.all(underWay);
     },
-    feeds() {
-      const watches = [...flights.values()];
-      // The others are of Birds that start no Flights and have none in the air.
-      const polled = [...flights].filter(([name]) => schedule.has(name));
-      const streams: [Feed, readonly { cursorUs(): number }[]][] = [
-        ['notification', [logs.get('notifications')!]],
-        ['bird_log', [...logs].flatMap(([name, log]) => (name === 'notifications' ? [] : [log]))],
-        ['flight', watches],
-      ];
-      return streams.map(([feed, list]) => ({
-        feed,
-        streams: list.length,
-        polled: feed === 'flight' ? polled.length : list.length,
-        cursorUs: oldest(list.map((stream) => stream.cursorUs())),
-        lastSuccessUs: lastSuccessUs.get(feed) ?? 0,
-        verifiedUntilUs:
-          feed === 'flight'
-            ? flightsProvenUntil(polled.map(([, watch]) => watch.verifiedUs()))
-            : audits.verifiedUntilUs(feed),
-        openFlights: feed === 'flight' ? watches.reduce((sum, one) => sum + one.openCount(), 0) : 0,
-      }));
-    },
+    feeds: () =>
+      feedProgress({
+        logs,
+        flights,
+        isPolled: (name) => schedule.has(name),
+        lastSuccessUs,
+        verifiedUntilUs: (feed) => audits.verifiedUntilUs(feed),
+        flightsProvenUntil,
+      }),
   };
 }
 
@@ -360,10 +334,4 @@ function feedOf(name: string): Feed | 'inventory' {
   if (name === 'inventory') return 'inventory';
   if (name === 'notifications') return 'notification';
   return name.startsWith('logs/') ? 'bird_log' : 'flight';
-}
-
-/** The least instant but for 0, which stands for none. */
-function oldest(instantsUs: readonly number[]): number {
-  const known = instantsUs.filter((us) => us > 0);
-  return known.length === 0 ? 0 : known.reduce((least, us) => Math.min(least, us));
 }

@@ -1,0 +1,69 @@
+/** How far each feed of a region has been read and proven, over all of its streams. */
+import type { Feed } from '../alerts/event.ts';
+import type { FlightWatch } from './flights.ts';
+import type { LogStream } from './log-stream.ts';
+
+export interface FeedProgress {
+  readonly feed: Feed;
+  readonly streams: number;
+  /** Those of them that are polled now: not of Birds that start no Flights and have none in the air. */
+  readonly polled: number;
+  /** The oldest cursor of its streams that have one; 0 for none. */
+  readonly cursorUs: number;
+  /** When a poll of the feed last succeeded; 0 for never. */
+  readonly lastSuccessUs: number;
+  /** Up to here completeness is proven; 0 before that is known. */
+  readonly verifiedUntilUs: number;
+  readonly openFlights: number;
+}
+
+export interface FeedProgressOptions {
+  /** By the stream's name; that of `notifications` among them. */
+  readonly logs: ReadonlyMap<string, LogStream>;
+  readonly flights: ReadonlyMap<string, FlightWatch>;
+  readonly isPolled: (name: string) => boolean;
+  readonly lastSuccessUs: ReadonlyMap<Feed, number>;
+  /** Up to when the audits have proven a feed that can be counted. */
+  readonly verifiedUntilUs: (feed: Feed) => number;
+  /** What holds of a feed whose watches have proven so much each. */
+  readonly flightsProvenUntil: (verifiedUs: readonly number[]) => number;
+}
+
+export function feedProgress(options: FeedProgressOptions): FeedProgress[] {
+  const { logs, flights, isPolled, lastSuccessUs } = options;
+  const watches = [...flights.values()];
+  // The others are of Birds that start no Flights and have none in the air.
+  const polled = [...flights].filter(([name]) => isPolled(name)).map(([, watch]) => watch);
+  const birdLogs = [...logs].flatMap(([name, log]) => (name === 'notifications' ? [] : [log]));
+  return [
+    ofLogs('notification', [logs.get('notifications')!]),
+    ofLogs('bird_log', birdLogs),
+    {
+      feed: 'flight',
+      streams: watches.length,
+      polled: polled.length,
+      cursorUs: oldest(watches.map((watch) => watch.cursorUs())),
+      lastSuccessUs: lastSuccessUs.get('flight') ?? 0,
+      verifiedUntilUs: options.flightsProvenUntil(polled.map((watch) => watch.verifiedUs())),
+      openFlights: watches.reduce((sum, watch) => sum + watch.openCount(), 0),
+    },
+  ];
+
+  function ofLogs(feed: Feed, streams: readonly LogStream[]): FeedProgress {
+    return {
+      feed,
+      streams: streams.length,
+      polled: streams.length,
+      cursorUs: oldest(streams.map((stream) => stream.cursorUs())),
+      lastSuccessUs: lastSuccessUs.get(feed) ?? 0,
+      verifiedUntilUs: options.verifiedUntilUs(feed),
+      openFlights: 0,
+    };
+  }
+}
+
+/** The least instant but for 0, which stands for none. */
+function oldest(instantsUs: readonly number[]): number {
+  const known = instantsUs.filter((us) => us > 0);
+  return known.length === 0 ? 0 : known.reduce((least, us) => Math.min(least, us));
+}
