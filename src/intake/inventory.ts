@@ -98,7 +98,19 @@ export function createInventory(options: InventoryOptions): Inventory {
     const before = birds.get(seen.birdId);
     missedOnce.delete(seen.birdId);
     const sameStatus = before?.present === true && before.status === seen.status;
-    const bird: BirdRecord = { ...seen, statusSinceUs: sameStatus ? before.statusSinceUs : readAtUs };
+    const statusSinceUs = sameStatus ? before.statusSinceUs : readAtUs;
+    const { birdId, nestId, name, status, triggerType } = seen;
+    // Written out: what is added to a copy takes V8 twice the room, and there may be tens of thousands.
+    const bird: BirdRecord = {
+      region,
+      birdId,
+      nestId,
+      name,
+      status,
+      triggerType,
+      present: true,
+      statusSinceUs,
+    };
     const same =
       sameStatus &&
       before.name === bird.name &&

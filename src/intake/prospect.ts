@@ -1,5 +1,6 @@
 /** What is learned of each stream from its polls: what one costs, and what the next is expected to bring. */
 import { addEvidence, type Evidence, expectedRate, noEvidence } from './arrival-rate.ts';
+import type { Rows } from './rows.ts';
 
 /** What a poll that succeeded was like. */
 export interface Lesson {
@@ -13,56 +14,63 @@ export interface Lesson {
   readonly complete: boolean;
 }
 
-export interface Prospect {
+/** Of streams that are rows of the schedule. */
+export interface Prospects {
+  /** A row just made is a stream of this feed. */
+  add(row: number, feed: string): void;
   /** Requests of a poll. */
-  cost(): number;
+  cost(row: number): number;
   /** λ/(2·cost), per millisecond. */
-  worth(): number;
-  learn(lesson: Lesson): void;
+  worth(row: number): number;
+  learn(row: number, lesson: Lesson): void;
 }
 
 /** How much one poll teaches about the cost of the next. */
 const COST_GAIN = 1 / 4;
 
-/** Creates the streams of one feed, which learn its average from each other. */
-export function createFeedProspects(): () => Prospect {
-  const feed = noEvidence(0);
-  return () => new StreamProspect(feed);
-}
+/** The streams of one feed learn its average from each other. */
+export function createProspects(rows: Rows): Prospects {
+  const feeds = new Map<string, Evidence>();
+  const feedOf: Evidence[] = [];
+  const entries = rows.column(0);
+  const coveredMs = rows.column(0);
+  const fadedMs = rows.column(0);
+  const cost = rows.column(1);
+  /** Entries since `countedMs`, up to where all have been counted; NaN before the first complete poll. */
+  const uncounted = rows.column(0);
+  const countedMs = rows.column(Number.NaN);
 
-/** A class, since there are so many: methods are shared, and what was learned lies in the object itself. */
-class StreamProspect implements Prospect, Evidence {
-  entries = 0;
-  coveredMs = 0;
-  atMs = 0;
-  readonly #feed: Evidence;
-  #cost = 1;
-  /** Entries since `#countedMs`, up to where all have been counted; NaN before the first complete poll. */
-  #news = 0;
-  #countedMs = Number.NaN;
+  const evidenceOf = (row: number): Evidence => ({
+    entries: entries.get(row),
+    coveredMs: coveredMs.get(row),
+    atMs: fadedMs.get(row),
+  });
 
-  constructor(feed: Evidence) {
-    this.#feed = feed;
+  function count(row: number, news: number, coveredNowMs: number, nowMs: number): void {
+    const evidence = evidenceOf(row);
+    addEvidence(evidence, news, coveredNowMs, nowMs);
+    entries.set(row, evidence.entries);
+    coveredMs.set(row, evidence.coveredMs);
+    fadedMs.set(row, evidence.atMs);
+    addEvidence(feedOf[row]!, news, coveredNowMs, nowMs);
   }
 
-  cost(): number {
-    return this.#cost;
-  }
-
-  worth(): number {
-    return expectedRate(this, expectedRate(this.#feed)) / (2 * this.#cost);
-  }
-
-  learn({ beganMs, nowMs, requests, news, complete }: Lesson): void {
-    this.#cost += (Math.max(1, requests) - this.#cost) * COST_GAIN;
-    this.#news += news;
-    if (!complete) return;
-    // The first complete poll of a life brings a history of unknown length.
-    if (!Number.isNaN(this.#countedMs)) {
-      addEvidence(this, this.#news, beganMs - this.#countedMs, nowMs);
-      addEvidence(this.#feed, this.#news, beganMs - this.#countedMs, nowMs);
-    }
-    this.#countedMs = beganMs;
-    this.#news = 0;
-  }
+  return {
+    add(row, feed) {
+      const evidence = feeds.get(feed) ?? noEvidence(0);
+      feeds.set(feed, evidence);
+      feedOf[row] = evidence;
+    },
+    cost: (row) => cost.get(row),
+    worth: (row) => expectedRate(evidenceOf(row), expectedRate(feedOf[row]!)) / (2 * cost.get(row)),
+    learn(row, { beganMs, nowMs, requests, news, complete }) {
+      cost.set(row, cost.get(row) + (Math.max(1, requests) - cost.get(row)) * COST_GAIN);
+      const all = uncounted.get(row) + news;
+      uncounted.set(row, complete ? 0 : all);
+      if (!complete) return;
+      // The first complete poll of a life brings a history of unknown length.
+      if (!Number.isNaN(countedMs.get(row))) count(row, all, beganMs - countedMs.get(row), nowMs);
+      countedMs.set(row, beganMs);
+    },
+  };
 }

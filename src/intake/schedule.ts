@@ -23,7 +23,8 @@
  * that, the limit is stretched as far as is needed, and `behind` says so.
  */
 import { createInstantQueue } from './instant-queue.ts';
-import { createFeedProspects, type Prospect } from './prospect.ts';
+import { createProspects } from './prospect.ts';
+import { createRows } from './rows.ts';
 import { type Account, createShares } from './shares.ts';
 import { createWaitlist } from './waitlist.ts';
 
@@ -82,21 +83,15 @@ export interface Schedule {
   readonly size: number;
 }
 
-interface Slot {
-  readonly name: string;
-  readonly regular: { intervalMs: number; readonly account: Account } | undefined;
-  readonly prospect: Prospect;
-  state: 'fresh' | 'waiting' | 'timed' | 'taken' | 'gone';
-  /** When the last poll began. */
-  lastMs: number;
-  /** When a timed or regular stream is due. */
-  readyMs: number;
-  hinted: boolean;
-  /** Who pays for the poll under way. */
-  payer: Account | undefined;
-  /** As its prospect said when the last poll ended. */
-  worth: number;
+/** A stream is the number of its row. */
+type Row = number;
+
+interface Regular {
+  intervalMs: number;
+  readonly account: Account;
 }
+
+type State = 'fresh' | 'waiting' | 'timed' | 'taken' | 'gone';
 
 /** The part of the requests that timed streams get while other streams must be polled to keep their limit. */
 const TIMED_SHARE = 1 / 4;
@@ -118,14 +113,28 @@ export function createSchedule(options: ScheduleOptions): Schedule {
   const longestWaitMs = LONGEST_WAIT * maxIntervalMs;
   const aimMs = Math.min(options.intervalMs, longestWaitMs);
   const leastMs = Math.min(minIntervalMs, longestWaitMs);
-  const slots = new Map<string, Slot>();
-  const regulars = new Set<Slot>();
-  const fresh = createInstantQueue<Slot>((slot) => slot.state === 'fresh');
-  const timed = createInstantQueue<Slot>((slot, atMs) => slot.state === 'timed' && slot.readyMs === atMs);
-  const waiting = createWaitlist<Slot>(maxIntervalMs);
+  const rows = createRows();
+  const rowOf = new Map<string, Row>();
+  const names: string[] = [];
+  const states: State[] = [];
+  /** When the last poll began. */
+  const lastMs = rows.column(Number.NEGATIVE_INFINITY);
+  /** When a timed or regular stream is due; since when a fresh one waits. */
+  const readyMs = rows.column(Number.NEGATIVE_INFINITY);
+  const prospects = createProspects(rows);
+  const regulars = new Map<Row, Regular>();
+  /** Of the streams that are taken: those that were hinted at meanwhile, and who pays for the poll. */
+  const hinted = new Set<Row>();
+  const payers = new Map<Row, Account>();
+  const isDue = (state: State) => (row: Row, atMs: number) =>
+    states[row] === state && readyMs.get(row) === atMs;
+  const fresh = createInstantQueue<Row>(isDue('fresh'));
+  const timed = createInstantQueue<Row>(isDue('timed'));
+  const waiting = createWaitlist<Row>(maxIntervalMs, (row) =>
+    states[row] === 'waiting' ? lastMs.get(row) : undefined,
+  );
   const shares = createShares();
   const timedAccount = shares.open(TIMED_SHARE);
-  const feeds = new Map<string, () => Prospect>();
   let birdStreams = 0;
   /** Requests that one poll of each Bird's stream would take. */
   let roundCost = 0;
@@ -133,7 +142,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
   /** Requests a second with which every stream is polled so often. */
   function neededPerSecond(intervalMs: number): number {
     let perMs = roundCost / intervalMs;
-    for (const { regular, prospect } of regulars) perMs += prospect.cost() / regular!.intervalMs;
+    for (const [row, regular] of regulars) perMs += prospects.cost(row) / regular.intervalMs;
     return perMs * 1000;
   }
 
@@ -148,31 +157,31 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     return neededPerSecond(aimMs) <= allowedPerSecond() ? aimMs : leastMs;
   }
 
-  function dueRegular(nowMs: number, withinShare: boolean): Slot | undefined {
-    let first: Slot | undefined;
-    for (const slot of regulars) {
-      if (slot.state === 'taken' || slot.readyMs > nowMs) continue;
-      if (withinShare && slot.regular!.account.debt > 0) continue;
-      if (!first || slot.readyMs < first.readyMs) first = slot;
+  function dueRegular(nowMs: number, withinShare: boolean): Row | undefined {
+    let first: Row | undefined;
+    for (const [row, { account }] of regulars) {
+      if (states[row] === 'taken' || readyMs.get(row) > nowMs) continue;
+      if (withinShare && account.debt > 0) continue;
+      if (first === undefined || readyMs.get(row) < readyMs.get(first)) first = row;
     }
     return first;
   }
 
-  function choose(nowMs: number): Slot | undefined {
+  function choose(nowMs: number): Row | undefined {
     const regular = dueRegular(nowMs, true);
-    if (regular) return regular;
-    const pressing = fresh.first()?.item ?? pressingSlot(nowMs);
+    if (regular !== undefined) return regular;
+    const pressing = fresh.first()?.item ?? pressingRow(nowMs);
     const next = timed.first();
-    if (next && next.atMs <= nowMs && !(pressing && timedAccount.debt > 0)) {
-      next.item.payer = timedAccount;
+    if (next && next.atMs <= nowMs && !(pressing !== undefined && timedAccount.debt > 0)) {
+      payers.set(next.item, timedAccount);
       return next.item;
     }
     return pressing ?? waiting.best(nowMs, leastWaitMs()) ?? dueRegular(nowMs, false);
   }
 
-  function pressingSlot(nowMs: number): Slot | undefined {
+  function pressingRow(nowMs: number): Row | undefined {
     const oldest = waiting.oldest();
-    if (!oldest || nowMs < oldest.lastMs + leastWaitMs()) return undefined;
+    if (!oldest || nowMs < oldest.atMs + leastWaitMs()) return undefined;
     return waiting.pressing(nowMs, limitMs(), birdStreams);
   }
 
@@ -181,129 +190,119 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     const oldest = waiting.oldest();
     let earliestMs = Math.min(
       timed.first()?.atMs ?? Number.POSITIVE_INFINITY,
-      oldest ? oldest.lastMs + leastWaitMs() : Number.POSITIVE_INFINITY,
+      oldest ? oldest.atMs + leastWaitMs() : Number.POSITIVE_INFINITY,
     );
-    for (const { state, readyMs } of regulars) {
-      if (state !== 'taken') earliestMs = Math.min(earliestMs, readyMs);
+    for (const row of regulars.keys()) {
+      if (states[row] !== 'taken') earliestMs = Math.min(earliestMs, readyMs.get(row));
     }
     return earliestMs;
   }
 
-  function learn(slot: Slot, nowMs: number, { requests, news = 0, complete = false }: Polled): void {
-    const { prospect } = slot;
-    const before = prospect.cost();
-    if (requests !== undefined) {
-      shares.charge(slot.payer, requests - before);
-      prospect.learn({ beganMs: slot.lastMs, nowMs, requests, news, complete });
-      if (!slot.regular) roundCost += prospect.cost() - before;
-    }
-    slot.worth = prospect.worth();
+  function learn(row: Row, nowMs: number, { requests, news = 0, complete = false }: Polled): void {
+    if (requests === undefined) return;
+    const before = prospects.cost(row);
+    shares.charge(payers.get(row), requests - before);
+    prospects.learn(row, { beganMs: lastMs.get(row), nowMs, requests, news, complete });
+    if (!regulars.has(row)) roundCost += prospects.cost(row) - before;
   }
 
-  function setTimed(slot: Slot, readyMs: number): void {
-    slot.state = 'timed';
-    slot.readyMs = readyMs;
-    if (!slot.regular && readyMs < Number.POSITIVE_INFINITY) timed.add(slot, readyMs);
+  function setTimed(row: Row, dueMs: number): void {
+    states[row] = 'timed';
+    readyMs.set(row, dueMs);
+    if (!regulars.has(row) && dueMs < Number.POSITIVE_INFINITY) timed.add(row, dueMs);
   }
 
   return {
     get size() {
-      return slots.size;
+      return rowOf.size;
     },
-    has: (name) => slots.has(name),
+    has: (name) => rowOf.has(name),
     add(stream, nowMs) {
-      const known = slots.get(stream.name);
-      if (known) {
-        if (known.regular && 'share' in stream) known.regular.intervalMs = stream.intervalMs;
+      const known = rowOf.get(stream.name);
+      if (known !== undefined) {
+        const regular = regulars.get(known);
+        if (regular && 'share' in stream) regular.intervalMs = stream.intervalMs;
         return;
       }
-      const feed = 'feed' in stream ? stream.feed : stream.name;
-      let createProspect = feeds.get(feed);
-      if (!createProspect) {
-        createProspect = createFeedProspects();
-        feeds.set(feed, createProspect);
-      }
-      const slot: Slot = {
-        name: stream.name,
-        regular:
-          'share' in stream
-            ? { intervalMs: stream.intervalMs, account: shares.open(stream.share) }
-            : undefined,
-        prospect: createProspect(),
-        state: 'fresh',
-        lastMs: Number.NEGATIVE_INFINITY,
-        readyMs: Number.NEGATIVE_INFINITY,
-        hinted: false,
-        payer: undefined,
-        worth: 0,
-      };
-      slots.set(slot.name, slot);
-      if (slot.regular) {
-        regulars.add(slot);
+      const row = rows.add();
+      rowOf.set(stream.name, row);
+      names[row] = stream.name;
+      states[row] = 'fresh';
+      if ('share' in stream) {
+        prospects.add(row, stream.name);
+        regulars.set(row, { intervalMs: stream.intervalMs, account: shares.open(stream.share) });
         return;
       }
+      prospects.add(row, stream.feed);
       birdStreams += 1;
-      roundCost += slot.prospect.cost();
-      fresh.add(slot, nowMs);
+      roundCost += prospects.cost(row);
+      readyMs.set(row, nowMs);
+      fresh.add(row, nowMs);
     },
     remove(name) {
-      const slot = slots.get(name);
-      if (!slot) return;
-      slots.delete(name);
-      regulars.delete(slot);
-      if (slot.state === 'waiting') waiting.delete(slot);
-      slot.state = 'gone';
-      if (slot.regular) {
-        shares.close(slot.regular.account);
-        return;
+      const row = rowOf.get(name);
+      if (row === undefined) return;
+      waiting.delete(row);
+      rowOf.delete(name);
+      names[row] = '';
+      states[row] = 'gone';
+      hinted.delete(row);
+      payers.delete(row);
+      const regular = regulars.get(row);
+      if (regular) {
+        regulars.delete(row);
+        shares.close(regular.account);
+      } else {
+        birdStreams -= 1;
+        // From zero on, so that what rounding left over does not add up.
+        roundCost = birdStreams === 0 ? 0 : roundCost - prospects.cost(row);
       }
-      birdStreams -= 1;
-      // From zero on, so that what rounding left over does not add up.
-      roundCost = birdStreams === 0 ? 0 : roundCost - slot.prospect.cost();
+      rows.remove(row);
     },
     take(nowMs) {
-      const slot = choose(nowMs);
-      if (!slot) return { waitMs: nextMs() - nowMs };
-      if (slot.state === 'waiting') waiting.delete(slot);
-      if (slot.regular) slot.payer = slot.regular.account;
-      slot.state = 'taken';
-      slot.hinted = false;
-      slot.lastMs = nowMs;
-      shares.charge(slot.payer, slot.prospect.cost());
-      return { name: slot.name };
+      const row = choose(nowMs);
+      if (row === undefined) return { waitMs: nextMs() - nowMs };
+      waiting.delete(row);
+      const regular = regulars.get(row);
+      if (regular) payers.set(row, regular.account);
+      states[row] = 'taken';
+      lastMs.set(row, nowMs);
+      shares.charge(payers.get(row), prospects.cost(row));
+      return { name: names[row]! };
     },
     done(name, nowMs, polled = {}) {
-      const slot = slots.get(name);
-      if (slot?.state !== 'taken') return;
-      learn(slot, nowMs, polled);
-      slot.payer = undefined;
+      const row = rowOf.get(name);
+      if (row === undefined || states[row] !== 'taken') return;
+      learn(row, nowMs, polled);
+      payers.delete(row);
+      const isHinted = hinted.delete(row);
+      const regular = regulars.get(row);
       const { delayMs } = polled;
-      if (!slot.regular && delayMs === undefined && !slot.hinted) {
-        slot.state = 'waiting';
-        waiting.add(slot);
+      const beganMs = lastMs.get(row);
+      if (!regular && delayMs === undefined && !isHinted) {
+        states[row] = 'waiting';
+        waiting.add(row, beganMs, prospects.worth(row));
         return;
       }
-      const intervalMs = slot.regular?.intervalMs ?? aimMs;
-      const ownMs = delayMs === undefined ? slot.lastMs + intervalMs : nowMs + delayMs;
-      const hintedMs = slot.hinted ? slot.lastMs + minIntervalMs : ownMs;
-      setTimed(slot, ownMs === Number.POSITIVE_INFINITY ? ownMs : Math.min(ownMs, hintedMs));
+      const ownMs = delayMs === undefined ? beganMs + (regular?.intervalMs ?? aimMs) : nowMs + delayMs;
+      const hintedMs = isHinted ? beganMs + minIntervalMs : ownMs;
+      setTimed(row, ownMs === Number.POSITIVE_INFINITY ? ownMs : Math.min(ownMs, hintedMs));
     },
     hint(name, nowMs) {
-      const slot = slots.get(name);
-      if (!slot || slot.state === 'fresh') return;
-      if (slot.state === 'taken') {
-        slot.hinted = true;
+      const row = rowOf.get(name);
+      if (row === undefined || states[row] === 'fresh') return;
+      if (states[row] === 'taken') {
+        hinted.add(row);
         return;
       }
-      const hintedMs = Math.max(nowMs, slot.lastMs + minIntervalMs);
-      if (slot.state === 'waiting') waiting.delete(slot);
+      const hintedMs = Math.max(nowMs, lastMs.get(row) + minIntervalMs);
+      if (states[row] === 'waiting') waiting.delete(row);
       // Infinity: it is not polled again, as where each stream is read only once.
-      else if (slot.readyMs <= hintedMs || slot.readyMs === Number.POSITIVE_INFINITY) return;
-      setTimed(slot, hintedMs);
+      else if (readyMs.get(row) <= hintedMs || readyMs.get(row) === Number.POSITIVE_INFINITY) return;
+      setTimed(row, hintedMs);
     },
     behind(nowMs) {
-      const oldest = waiting.oldest();
-      const sincesMs = [oldest?.lastMs, fresh.first()?.atMs, timed.first()?.atMs];
+      const sincesMs = [waiting.oldest()?.atMs, fresh.first()?.atMs, timed.first()?.atMs];
       const oldestMs = Math.max(0, ...sincesMs.map((sinceMs) => nowMs - (sinceMs ?? nowMs)));
       if (oldestMs <= BEHIND_FROM * maxIntervalMs) return undefined;
       return { oldestMs, neededPerSecond: neededPerSecond(maxIntervalMs) };

@@ -7,19 +7,14 @@
  * only the first of each class is compared. Classes are a tenth apart in √(λ/cost): intervals are within 5 % of the
  * best ones, which costs the mean delay next to nothing, and a choice takes the same time among any number of streams.
  */
-import { createInstantQueue, type InstantQueue } from './instant-queue.ts';
+import { createInstantQueue, type InstantQueue, type QueueEntry } from './instant-queue.ts';
 
-export interface Waiting {
-  /** When its last poll began. Must not change while it waits. */
-  readonly lastMs: number;
-  /** λ/(2·cost): expected entries per millisecond and request. */
-  readonly worth: number;
-}
-
-export interface Waitlist<T extends Waiting> {
-  add(item: T): void;
+export interface Waitlist<T> {
+  /** `worth` is λ/(2·cost): expected entries per millisecond and request. */
+  add(item: T, lastMs: number, worth: number): void;
+  /** To be called while it still waits; does nothing for one that does not. */
   delete(item: T): void;
-  oldest(): T | undefined;
+  oldest(): QueueEntry<T> | undefined;
   /**
    * The oldest one, when it has to be polled now in order that each of `total` streams is polled every `limitMs`.
    * Streams that were polled in a bunch are so taken apart in good time, instead of all being late together.
@@ -40,11 +35,13 @@ const CLASS_STEP = 0.0953;
 /** Parts of `spanMs` into which ages are sorted. */
 const AGE_BANDS = 64;
 
-/** `spanMs`: about the longest wait that is expected. */
-export function createWaitlist<T extends Waiting>(spanMs: number): Waitlist<T> {
+/**
+ * `spanMs`: about the longest wait that is expected. `lastMsOf` tells when the last poll of an item began that waits,
+ * which must not change meanwhile, and undefined for one that does not wait.
+ */
+export function createWaitlist<T>(spanMs: number, lastMsOf: (item: T) => number | undefined): Waitlist<T> {
   const bandMs = spanMs / AGE_BANDS;
-  const members = new Set<T>();
-  const isCurrent = (item: T, atMs: number) => item.lastMs === atMs && members.has(item);
+  const isCurrent = (item: T, atMs: number) => lastMsOf(item) === atMs;
   const byAge = createInstantQueue(isCurrent);
   const classes = new Map<number, Class<T>>();
   /** How many wait whose last poll began in a band of time. */
@@ -69,16 +66,16 @@ export function createWaitlist<T extends Waiting>(spanMs: number): Waitlist<T> {
   }
 
   return {
-    add(item) {
-      members.add(item);
-      count(bandOf(item.lastMs), 1);
-      byAge.add(item, item.lastMs);
-      classOf(item.worth).queue.add(item, item.lastMs);
+    add(item, lastMs, worth) {
+      count(bandOf(lastMs), 1);
+      byAge.add(item, lastMs);
+      classOf(worth).queue.add(item, lastMs);
     },
     delete(item) {
-      if (members.delete(item)) count(bandOf(item.lastMs), -1);
+      const lastMs = lastMsOf(item);
+      if (lastMs !== undefined) count(bandOf(lastMs), -1);
     },
-    oldest: () => byAge.first()?.item,
+    oldest: () => byAge.first(),
     pressing(nowMs, limitMs, total) {
       const first = byAge.first();
       if (!first) return undefined;

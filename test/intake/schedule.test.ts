@@ -127,6 +127,24 @@ describe('a stream of a Bird', () => {
     expect(schedule.take(dueMs)).toEqual({ name: 'a' });
   });
 
+  test('that came for one that was removed is not taken for it', () => {
+    const schedule = scheduleOf();
+    const removed = ['fresh', 'waits', 'timed', 'taken'];
+    addBirds(schedule, removed.slice(1));
+    for (const name of removed.slice(1)) expect(schedule.take(0)).toEqual({ name });
+    schedule.hint('taken', 0);
+    schedule.done('waits', 0, { ...QUIET, requests: 5, news: 100 });
+    schedule.done('timed', 0, { delayMs: 20 * SECOND });
+    addBirds(schedule, removed.slice(0, 1));
+    for (const name of removed) schedule.remove(name);
+
+    addBirds(schedule, ['a', 'b', 'c', 'd']);
+    schedule.done('taken', 0, QUIET);
+    const polls = serve(schedule, { untilMs: MINUTE, perSecond: 50 });
+    for (const name of ['a', 'b', 'c', 'd']) expect(timesOf(polls, name)).toHaveLength(2);
+    expect(polls).toHaveLength(8);
+  });
+
   test('that is not to be polled again stays so, whatever is hinted', () => {
     const schedule = scheduleOf();
     addBirds(schedule, ['a']);

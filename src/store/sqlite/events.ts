@@ -80,7 +80,7 @@ export function createEvents(connection: Connection, streams: Streams): Events {
   const inserted = new Map<Event, number>();
 
   function fromRow(row: EventRow): Event {
-    const { region, feed } = streams.nameOf(row.stream);
+    const { region, feed } = streams.kindOf(row.stream);
     return {
       key: `${region}/${feed}/${row.id}`,
       region,
@@ -105,8 +105,8 @@ export function createEvents(connection: Connection, streams: Streams): Events {
     feed: string,
   ): number | undefined {
     return rows.find(({ stream }) => {
-      const name = streams.nameOf(stream);
-      return name.region === region && name.feed === feed;
+      const kind = streams.kindOf(stream);
+      return kind.region === region && kind.feed === feed;
     })?.event;
   }
 
@@ -123,11 +123,7 @@ export function createEvents(connection: Connection, streams: Streams): Events {
     const ofFeed = feed ?? FEEDS.find((one) => type?.startsWith(`${one}.`));
     if (region !== undefined || ofFeed !== undefined) {
       conditions.push('+stream IN (SELECT value FROM json_each(?))');
-      const wanted = streams
-        .all()
-        .filter((name) => region === undefined || name.region === region)
-        .filter((name) => ofFeed === undefined || name.feed === ofFeed);
-      values.push(JSON.stringify(wanted.map((name) => name.stream)));
+      values.push(JSON.stringify(streams.ofKind(region, ofFeed)));
     }
     if (type !== undefined) {
       conditions.push('type = ?');
@@ -151,9 +147,9 @@ export function createEvents(connection: Connection, streams: Streams): Events {
   }
 
   function find(key: string): Event | undefined {
-    const named = streams.all().find((name) => key.startsWith(`${name.region}/${name.feed}/`));
-    if (!named) return undefined;
-    const { region, feed } = named;
+    const kind = streams.kinds().find((one) => key.startsWith(`${one.region}/${one.feed}/`));
+    if (!kind) return undefined;
+    const { region, feed } = kind;
     const id = key.slice(region.length + feed.length + 2);
     // The hint saves walking over all ids; an id that promises nothing, or wrongly, is found all the same.
     const hintUs = uuidInstantUs(id);
@@ -172,7 +168,7 @@ export function createEvents(connection: Connection, streams: Streams): Events {
       const id = idOf(event);
       const likely = streams.find(region, feed, birdId);
       return (
-        (likely && exact.get(likely.stream, occurredAtUs, id)?.event) ??
+        (likely && exact.get(likely, occurredAtUs, id)?.event) ??
         firstOf(near.all(occurredAtUs, occurredAtUs, id), region, feed)
       );
     },

@@ -59,7 +59,7 @@ function configure(connection: Connection): void {
     PRAGMA journal_size_limit = 67108864;
     PRAGMA foreign_keys = OFF;
     PRAGMA temp_store = MEMORY;
-    PRAGMA cache_size = -16384;
+    PRAGMA cache_size = -8192;
   `);
 }
 

@@ -11,19 +11,19 @@ interface StreamRow {
   readonly cursor_us: number;
 }
 
-/** What names a stream; it never changes, so it is remembered. There may be tens of thousands: words are shared. */
-export interface StreamName {
-  readonly stream: number;
+/** What a stream is one of; that never changes. */
+export interface StreamKind {
   readonly region: string;
   readonly feed: Feed;
-  readonly birdId: string;
 }
 
 export interface Streams extends Pick<Transaction, 'streams' | 'openStream' | 'advanceCursor'> {
-  /** The name of a stream of the store. */
-  nameOf(stream: number): StreamName;
-  all(): StreamName[];
-  find(region: string, feed: Feed, birdId: string): StreamName | undefined;
+  kindOf(stream: number): StreamKind;
+  /** Those of which there are streams, each once. */
+  kinds(): readonly StreamKind[];
+  /** The streams of a region and feed, or of all where that is left open. */
+  ofKind(region: string | undefined, feed: Feed | undefined): number[];
+  find(region: string, feed: Feed, birdId: string): number | undefined;
   /** Forgets what is remembered: a stream of a transaction that was taken back does not exist. */
   forget(): void;
 }
@@ -39,46 +39,47 @@ export function createStreams(connection: Connection): Streams {
   );
   const advance = connection.prepare('UPDATE stream SET cursor_us = ?2 WHERE stream = ?1 AND cursor_us < ?2');
 
-  let names: Map<number, StreamName> | undefined;
-  /** Each region and feed once, instead of a copy of its name for each stream. */
-  const words = new Map<string, string>();
+  /** By the stream's number. There may be tens of thousands: those that are of one kind share it. */
+  let remembered: StreamKind[] | undefined;
+  const kinds = new Map<string, StreamKind>();
 
-  function remembered() {
-    if (!names) {
-      names = new Map();
-      for (const row of all.all()) names.set(row.stream, nameOfRow(row));
+  function kindOfRow({ region, feed }: StreamRow): StreamKind {
+    const name = `${region}/${feed}`;
+    const kind = kinds.get(name) ?? { region, feed };
+    kinds.set(name, kind);
+    return kind;
+  }
+
+  function byNumber(): StreamKind[] {
+    if (!remembered) {
+      remembered = [];
+      kinds.clear();
+      for (const row of all.all()) remembered[row.stream] = kindOfRow(row);
     }
-    return names;
-  }
-
-  function shared<T extends string>(word: T): T {
-    const known = words.get(word);
-    if (known === undefined) words.set(word, word);
-    return (known as T | undefined) ?? word;
-  }
-
-  function nameOfRow(row: StreamRow): StreamName {
-    return {
-      stream: row.stream,
-      region: shared(row.region),
-      feed: shared(row.feed),
-      birdId: row.bird_id,
-    };
+    return remembered;
   }
 
   return {
-    nameOf(stream) {
-      const name = remembered().get(stream);
-      if (!name) throw new Error(`There is no stream ${stream}.`);
-      return name;
+    kindOf(stream) {
+      const kind = byNumber()[stream];
+      if (!kind) throw new Error(`There is no stream ${stream}.`);
+      return kind;
     },
-    all: () => [...remembered().values()],
-    find(region, feed, birdId) {
-      const row = one.get(region, feed, birdId);
-      return row && nameOfRow(row);
+    kinds() {
+      byNumber();
+      return [...kinds.values()];
     },
+    ofKind(region, feed) {
+      const found: number[] = [];
+      byNumber().forEach((kind, stream) => {
+        const fits = kind.region === (region ?? kind.region) && kind.feed === (feed ?? kind.feed);
+        if (fits) found.push(stream);
+      });
+      return found;
+    },
+    find: (region, feed, birdId) => one.get(region, feed, birdId)?.stream,
     forget() {
-      names = undefined;
+      remembered = undefined;
     },
     async streams(region) {
       return ofRegion.all(region).map(record);
@@ -87,7 +88,7 @@ export function createStreams(connection: Connection): Streams {
       const known = one.get(region, feed, birdId);
       if (known) return record(known);
       const created = create.get(region, feed, birdId)!;
-      names?.set(created.stream, nameOfRow(created));
+      if (remembered) remembered[created.stream] = kindOfRow(created);
       return record(created);
     },
     async advanceCursor(stream, cursorUs) {
