@@ -19,14 +19,12 @@ export function createClockStep(store: Store, clock: Clock): () => Promise<boole
   return async () => {
     const before = last;
     const present = { wallUs: clock.nowUs(), monotonicMs: clock.monotonicMs() };
-    const isBack = await store.transaction(async (tx) => {
-      const expectedUs = before
-        ? before.wallUs + (present.monotonicMs - before.monotonicMs) * 1000
-        : await tx.newestInstantUs();
-      const backUs = Math.round(expectedUs - present.wallUs);
-      if (backUs >= LEAST_STEP_US) await tx.setBack(backUs, present.wallUs);
-      return backUs >= LEAST_STEP_US;
-    });
+    const expectedUs = before
+      ? before.wallUs + (present.monotonicMs - before.monotonicMs) * 1000
+      : await store.transaction((tx) => tx.newestInstantUs());
+    const backUs = Math.round(expectedUs - present.wallUs);
+    const isBack = backUs >= LEAST_STEP_US;
+    if (isBack) await store.transaction((tx) => tx.setBack(backUs, present.wallUs));
     last = present;
     return isBack;
   };

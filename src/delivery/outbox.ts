@@ -57,7 +57,7 @@ const IN_FLIGHT: Readonly<Record<Integration['kind'], number>> = {
 };
 /** Deliveries claimed at once, those in flight among them: many where they are sent quickly. */
 const CLAIMED: Readonly<Record<Integration['kind'], number>> = {
-  webhook: 128,
+  webhook: 256,
   email: 40,
   slack: 8,
   msteamsv2: 8,

@@ -120,6 +120,29 @@ describe('opening a store', () => {
     });
   });
 
+  test('goes on from the counts that triggers of an earlier version kept', async () => {
+    const before = MIGRATIONS.findIndex((sql) => sql.includes('DROP TRIGGER delivery_counted'));
+    const db = new DatabaseSync(path);
+    for (const sql of MIGRATIONS.slice(0, before)) db.exec(sql);
+    db.exec(`
+      INSERT INTO notification VALUES (1, '{}');
+      INSERT INTO delivery (id, notification, notification_id, receiver, integration, position, lane, turn, state,
+          attempts, created_us, next_attempt_us, settled_us, last_error)
+        VALUES ('d', 1, 'n', 'ops', 'webhook', 0, 'lane', 0, 'leased', 1, 0, 0, 0, '');
+      PRAGMA application_id = ${0x6e657374};
+      PRAGMA user_version = ${before};
+    `);
+    db.close();
+    const store = await open();
+    const counts = () => store.transaction((tx) => tx.countDeliveries());
+    expect(await counts()).toEqual([{ receiver: 'ops', state: 'leased', count: 1 }]);
+    expect(await store.transaction((tx) => tx.recoverLeases(NOW_US))).toBe(1);
+    const claimed = await store.transaction((tx) => tx.claim('ops', 0, NOW_US, 10));
+    expect(claimed.map(({ delivery }) => delivery.id)).toEqual(['d']);
+    expect(await counts()).toEqual([{ receiver: 'ops', state: 'leased', count: 1 }]);
+    await store.close();
+  });
+
   test('refuses a store of a newer version and changes nothing', async () => {
     await fill();
     const db = new DatabaseSync(path);

@@ -302,4 +302,12 @@ export const MIGRATIONS: readonly string[] = [
     body TEXT NOT NULL
   ) STRICT;
   `,
+  `
+  -- Counted by whoever writes deliveries, once a transaction.
+  DROP TRIGGER delivery_counted;
+  DROP TRIGGER delivery_moved;
+  DROP TRIGGER delivery_dropped;
+  -- A delivery that is leased keeps its lane's turn, so \`delivery_lane\` finds it.
+  DROP INDEX delivery_leased;
+  `,
 ];

@@ -1,13 +1,15 @@
 /**
  * The outbox. A delivery is claimable while it is `pending`, `retry` or `ambiguous`, its instant has come and it is
  * its lane's turn. The turn belongs to the oldest unsettled delivery of a lane, unless another one of the lane is
- * leased: then it comes back when that one settles. `turn` is kept in the row and given anew whenever a delivery of
+ * leased: that one keeps it until it settles. `turn` is kept in the row and given anew whenever a delivery of
  * the lane settles. A lane is one receiver's integration's own: a slow one never holds up another.
  */
-import type { Notification } from '../../alerts/group.ts';
-import type { Delivery, DeliveryState, Settlement } from '../record.ts';
+import type { Notification } from '../../alerts/notification.ts';
+import type { DeliveryState, Settlement } from '../record.ts';
 import type { Transaction } from '../store.ts';
 import { type Connection, textList } from './connection.ts';
+import type { DeliveryCounts } from './delivery-counts.ts';
+import { type DeliveryRow, deliveryOf } from './delivery-row.ts';
 import { createIntegrationHealth } from './integration-health.ts';
 import type { Told } from './told.ts';
 
@@ -26,26 +28,12 @@ type Outbox = Pick<
   | 'countDeliveries'
 >;
 
-export interface DeliveryRow {
-  readonly seq: number;
-  readonly id: string;
-  readonly notification_id: string;
-  readonly receiver: string;
-  readonly integration: string;
-  readonly position: number;
-  readonly lane: string;
-  readonly state: DeliveryState;
-  readonly attempts: number;
-  readonly created_us: number;
-  readonly next_attempt_us: number;
-  readonly settled_us: number;
-  readonly last_error: string;
-  readonly fallback_us: number | null;
-}
-
 type Lane = Pick<DeliveryRow, 'receiver' | 'position' | 'lane'>;
 /** One integration of one receiver. */
 type Place = Pick<DeliveryRow, 'receiver' | 'position'>;
+
+/** What a delivery was before it settles. */
+type Before = Lane & Pick<DeliveryRow, 'seq' | 'integration' | 'state'>;
 
 interface ClaimedRow extends DeliveryRow {
   readonly body: string;
@@ -60,7 +48,11 @@ const MAX_CLAIMED_BYTES = 4 * 1024 * 1024;
 const LANE = 'receiver = ? AND position = ? AND lane = ?';
 const UNSETTLED = "lane <> '' AND state IN ('pending', 'leased', 'retry', 'ambiguous')";
 
-export function createOutbox(connection: Connection, told: Pick<Told, 'record'>): Outbox {
+export function createOutbox(
+  connection: Connection,
+  told: Pick<Told, 'record'>,
+  counts: DeliveryCounts,
+): Outbox {
   const health = createIntegrationHealth(connection);
   const putNotification = connection.prepare('INSERT INTO notification (seq, body) VALUES (?, ?)');
   const newestNotification = connection.prepare<{ seq: number | null }>(
@@ -72,9 +64,11 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const waitsIn = connection.prepare(`SELECT 1 FROM delivery WHERE ${LANE} AND ${UNSETTLED} LIMIT 1`);
-  const isLeasedIn = connection.prepare(`SELECT 1 FROM delivery WHERE ${LANE} AND state = 'leased'`);
+  const isLeasedIn = connection.prepare(
+    `SELECT 1 FROM delivery WHERE ${LANE} AND turn = 1 AND ${UNSETTLED} AND state = 'leased'`,
+  );
   const loseTurn = connection.prepare(
-    `UPDATE delivery SET turn = 0 WHERE ${LANE} AND turn = 1 AND ${UNSETTLED}`,
+    `UPDATE delivery SET turn = 0 WHERE ${LANE} AND turn = 1 AND ${UNSETTLED} AND state <> 'leased'`,
   );
   const takeTurn = connection.prepare(
     `UPDATE delivery SET turn = 1
@@ -111,21 +105,23 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
      WHERE receiver = ? AND position = ? AND next_attempt_us > ? AND ${CLAIMABLE}`,
   );
   // A fallback is due at once after the third failure, or when the delivery is given up before its time has come.
-  const settle = connection.prepare<Lane & { integration: string }>(
+  const before = connection.prepare<Before>(
+    `SELECT seq, receiver, position, lane, integration, state FROM delivery
+     WHERE id IN (SELECT value FROM json_each(?))`,
+  );
+  const settle = connection.prepare(
     `UPDATE delivery SET state = ?2, next_attempt_us = ?3, last_error = ?4, settled_us = ?5,
        fallback_us = CASE
          WHEN ?2 IN ('delivered', 'suppressed') THEN NULL
          WHEN ?6 AND (?2 = 'dead' OR attempts >= ${FALLBACK_FAILURES}) THEN min(fallback_us, ?7)
          ELSE fallback_us
        END
-     WHERE id = ?1
-     RETURNING receiver, position, lane, integration`,
+     WHERE seq = ?1`,
   );
   // What most of them come to, many at once: that costs a third of as many single ones.
-  const deliver = connection.prepare<Lane & { integration: string }>(
+  const deliver = connection.prepare(
     `UPDATE delivery SET state = 'delivered', next_attempt_us = ?2, last_error = '', settled_us = ?2, fallback_us = NULL
-     WHERE id IN (SELECT value FROM json_each(?1))
-     RETURNING receiver, position, lane, integration`,
+     WHERE seq IN (SELECT value FROM json_each(?1))`,
   );
   const waitingLanes = connection.prepare<{ lane: string }>(
     `SELECT value AS lane FROM json_each(?3) WHERE EXISTS (
@@ -142,8 +138,8 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
   );
   const fellBack = connection.prepare('UPDATE delivery SET fallback_us = NULL WHERE seq = ?');
   const recover = connection.prepare<Lane>(
-    `UPDATE delivery SET state = 'ambiguous', next_attempt_us = ? WHERE state = 'leased'
-     RETURNING receiver, position, lane`,
+    `UPDATE delivery INDEXED BY delivery_undelivered SET state = 'ambiguous', next_attempt_us = ?
+     WHERE state = 'leased' AND state <> 'delivered' RETURNING receiver, position, lane`,
   );
   const newest = connection.prepare<DeliveryRow>(
     'SELECT * FROM delivery WHERE (?1 IS NULL OR receiver = ?1) ORDER BY seq DESC LIMIT ?2',
@@ -160,9 +156,6 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
     `SELECT delivery.*, notification.body FROM delivery JOIN notification ON notification.seq = notification
      WHERE id = ?`,
   );
-  const count = connection.prepare<{ receiver: string; state: DeliveryState; count: number }>(
-    'SELECT receiver, state, count FROM delivery_count WHERE count > 0 ORDER BY receiver, state',
-  );
 
   // Numbers of a transaction that was taken back are never used.
   let lastNotification = newestNotification.get()?.seq ?? 0;
@@ -171,6 +164,11 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
   function listed(state: DeliveryState | undefined, receiver: string | null, limit: number): DeliveryRow[] {
     if (state === undefined) return newest.all(receiver, limit);
     return (state === 'delivered' ? newestDelivered : newestInState).all(receiver, limit, state);
+  }
+
+  function moved(receiver: string, from: DeliveryState, to: DeliveryState): void {
+    counts.add(receiver, from, -1);
+    counts.add(receiver, to, 1);
   }
 
   function giveTurn({ receiver, position, lane }: Lane): void {
@@ -184,8 +182,10 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
     nowUs: number,
   ): void {
     const settledUs = state === 'retry' || state === 'ambiguous' ? 0 : nowUs;
-    const row = settle.get(id, state, nextAttemptAtUs, lastError, settledUs, failed ? 1 : 0, nowUs);
+    const row = before.get(textList([id]));
     if (!row) return;
+    settle.run(row.seq, state, nextAttemptAtUs, lastError, settledUs, failed ? 1 : 0, nowUs);
+    moved(row.receiver, row.state, state);
     giveTurn(row);
     if (state === 'delivered') health.accepted(row);
     else if (failed) health.failed(row, lastError, nowUs);
@@ -193,7 +193,9 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
 
   function settleDelivered(ids: readonly string[], nowUs: number): void {
     if (ids.length === 0) return;
-    const rows = deliver.all(textList(ids), nowUs);
+    const rows = before.all(textList(ids));
+    deliver.run(JSON.stringify(rows.map(({ seq }) => seq)), nowUs);
+    for (const { receiver, state } of rows) moved(receiver, state, 'delivered');
     const ways = Map.groupBy(rows, ({ receiver, position }) => JSON.stringify([receiver, position]));
     for (const way of ways.values()) {
       const { receiver, position } = way[0]!;
@@ -232,6 +234,7 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
           delivery.lastError,
           delivery.fallbackAtUs ?? null,
         );
+        counts.add(receiver, delivery.state, 1);
       }
     },
     async claim(receiver, position, nowUs, limit) {
@@ -242,6 +245,7 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
       });
       if (rows.length === 0) return [];
       lease.run(JSON.stringify(rows.map(({ seq }) => seq)));
+      for (const { state } of rows) moved(receiver, state, 'leased');
       const texts = bodies.all(JSON.stringify(rows.map(({ notification }) => notification)));
       const bodyOf = new Map(texts.map(({ seq, body }) => [seq, body]));
       return rows.map((row) =>
@@ -280,7 +284,10 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
     async redrive(ids, nowUs) {
       return ids.filter((id) => {
         const lane = revive.get(id, nowUs);
-        if (lane) giveTurn(lane);
+        if (lane) {
+          moved(lane.receiver, 'dead', 'pending');
+          giveTurn(lane);
+        }
         return lane !== undefined;
       });
     },
@@ -294,7 +301,10 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
     },
     async recoverLeases(nowUs) {
       const recovered = recover.all(nowUs);
-      recovered.forEach(giveTurn);
+      for (const lane of recovered) {
+        moved(lane.receiver, 'leased', 'ambiguous');
+        giveTurn(lane);
+      }
       return recovered.length;
     },
     async deliveries({ state, receiver, limit }) {
@@ -305,29 +315,11 @@ export function createOutbox(connection: Connection, told: Pick<Told, 'record'>)
       return row && claimed(row);
     },
     async countDeliveries() {
-      return count.all().map((row) => ({ ...row }));
+      return counts.all();
     },
   };
 }
 
 function claimed(row: ClaimedRow) {
   return { delivery: deliveryOf(row), notification: JSON.parse(row.body) as Notification };
-}
-
-export function deliveryOf(row: DeliveryRow): Delivery {
-  return {
-    id: row.id,
-    notificationId: row.notification_id,
-    receiver: row.receiver,
-    integration: row.integration,
-    position: row.position,
-    lane: row.lane,
-    state: row.state,
-    attempts: row.attempts,
-    createdAtUs: row.created_us,
-    nextAttemptAtUs: row.next_attempt_us,
-    settledAtUs: row.settled_us,
-    lastError: row.last_error,
-    ...(row.fallback_us !== null && { fallbackAtUs: row.fallback_us }),
-  };
 }

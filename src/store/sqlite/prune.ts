@@ -4,8 +4,13 @@
  */
 import type { Transaction } from '../store.ts';
 import type { Connection } from './connection.ts';
+import type { DeliveryCounts } from './delivery-counts.ts';
+import type { DeliveryRow } from './delivery-row.ts';
 
-export function createPrune(connection: Connection): Pick<Transaction, 'prune'> {
+export function createPrune(
+  connection: Connection,
+  counts: Pick<DeliveryCounts, 'add'>,
+): Pick<Transaction, 'prune'> {
   // A firing alert keeps its events: what is told of it must be complete.
   const oldEvents = connection.prepare<{ event: number }>(
     `SELECT event FROM event INDEXED BY event_by_age
@@ -27,11 +32,11 @@ export function createPrune(connection: Connection): Pick<Transaction, 'prune'> 
        SELECT stream, started_us, id FROM flight INDEXED BY flight_ended WHERE started_us < ? AND open = 0
        ORDER BY started_us LIMIT ?)`,
   );
-  const deliveries = connection.prepare<{ notification: number }>(
+  const deliveries = connection.prepare<Pick<DeliveryRow, 'receiver' | 'state'> & { notification: number }>(
     `DELETE FROM delivery WHERE seq IN (
        SELECT seq FROM delivery INDEXED BY delivery_settled
        WHERE settled_us > 0 AND settled_us < ? ORDER BY settled_us LIMIT ?)
-     RETURNING notification`,
+     RETURNING notification, receiver, state`,
   );
   const notification = connection.prepare(
     `DELETE FROM notification
@@ -75,6 +80,7 @@ export function createPrune(connection: Connection): Pick<Transaction, 'prune'> 
       left -= flights.run(beforeUs, left);
       const settled = deliveries.all(beforeUs, left);
       left -= settled.length;
+      for (const { receiver, state } of settled) counts.add(receiver, state, -1);
       for (const seq of new Set(settled.map((row) => row.notification))) notification.run(seq);
       left -= quarantined.run(beforeUs, left);
       left -= silences.run(beforeUs, left);

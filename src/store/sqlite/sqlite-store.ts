@@ -6,6 +6,7 @@ import type { Store, Transaction } from '../store.ts';
 import { createAlerts } from './alerts.ts';
 import { createAudits } from './audits.ts';
 import { type Connection, openConnection } from './connection.ts';
+import { createDeliveryCounts } from './delivery-counts.ts';
 import { createDigests } from './digests.ts';
 import { createEvents } from './events.ts';
 import { createFlights } from './flights.ts';
@@ -68,7 +69,8 @@ function trueName(path: string): string {
 function createStore(connection: Connection, clock: Clock, isInMemory: boolean, unlock: () => void): Store {
   const streams = createStreams(connection);
   const events = createEvents(connection, streams);
-  const told = createTold(connection, events);
+  const counts = createDeliveryCounts(connection);
+  const told = createTold(connection, events, counts);
   // Nothing in memory takes long, and what runs on a virtual clock has no turns of the event loop to wait for.
   const turn = (): Promise<void> =>
     isInMemory ? Promise.resolve() : new Promise((resolve) => setImmediate(resolve));
@@ -85,7 +87,7 @@ function createStore(connection: Connection, clock: Clock, isInMemory: boolean, 
     ...createSilences(connection),
     ...createSuppressions(connection, events),
     ...createForward(connection),
-    ...createOutbox(connection, told),
+    ...createOutbox(connection, told, counts),
     alertsOfEvent: told.alertsOfEvent,
     notificationsOfEvent: told.notificationsOfEvent,
     ...createReceiverPace(connection),
@@ -93,7 +95,7 @@ function createStore(connection: Connection, clock: Clock, isInMemory: boolean, 
     ...createDigests(connection),
     ...createKeys(connection),
     pause: turn,
-    ...createPrune(connection),
+    ...createPrune(connection, counts),
   };
   const queue = createTransactionQueue({
     connection,
@@ -106,9 +108,12 @@ function createStore(connection: Connection, clock: Clock, isInMemory: boolean, 
 
   return {
     transaction: (work) =>
-      queue.run(() => {
+      queue.run(async () => {
         events.forget();
-        return work(tx);
+        counts.forget();
+        const result = await work(tx);
+        counts.write();
+        return result;
       }),
     close() {
       closed ??= queue.drain().finally(() => {

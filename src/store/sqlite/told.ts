@@ -1,9 +1,10 @@
-import type { Notification } from '../../alerts/group.ts';
+import type { Notification } from '../../alerts/notification.ts';
 import type { Transaction } from '../store.ts';
 import { type AlertRow, alertOf } from './alerts.ts';
 import type { Connection } from './connection.ts';
+import type { DeliveryCounts } from './delivery-counts.ts';
+import { type DeliveryRow, deliveryOf } from './delivery-row.ts';
 import type { Events } from './events.ts';
-import { type DeliveryRow, deliveryOf } from './outbox.ts';
 
 /**
  * Which notifications tell an event, by numbers alone: a row for each event of a group's notification; for what is
@@ -16,7 +17,11 @@ export interface Told extends Pick<Transaction, 'alertsOfEvent' | 'notifications
 /** Events of an alert with `afterSeq < seq <= lastSeq`. */
 export type Tells = NonNullable<Parameters<Transaction['enqueue']>[2]>[number];
 
-export function createTold(connection: Connection, events: Events): Told {
+export function createTold(
+  connection: Connection,
+  events: Events,
+  counts: Pick<DeliveryCounts, 'receivers'>,
+): Told {
   const put = connection.prepare('INSERT OR IGNORE INTO told (event, notification) VALUES (?, ?)');
   const putLinked = connection.prepare(
     `INSERT OR IGNORE INTO told (event, notification)
@@ -33,9 +38,6 @@ export function createTold(connection: Connection, events: Events): Told {
     `SELECT seq, body FROM told JOIN notification ON notification.seq = notification
      WHERE event = ? ORDER BY seq`,
   );
-  const receivers = connection.prepare<{ receiver: string }>(
-    'SELECT DISTINCT receiver FROM delivery_count ORDER BY receiver',
-  );
   const batch = connection.prepare<{ seq: number; body: string }>(
     `SELECT seq, body FROM notification WHERE seq = (
        SELECT notification FROM forwarded WHERE event <= ? AND receiver = ? ORDER BY event DESC LIMIT 1)`,
@@ -50,7 +52,7 @@ export function createTold(connection: Connection, events: Events): Told {
   }
 
   function forwards(number: number, key: string) {
-    return receivers.all().flatMap(({ receiver }) => {
+    return counts.receivers().flatMap((receiver) => {
       const row = batch.get(number, receiver);
       if (!row) return [];
       const found = JSON.parse(row.body) as Notification;
