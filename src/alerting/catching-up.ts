@@ -9,7 +9,8 @@ import {
   summarize,
   wentOn,
 } from '../alerts/catching-up.ts';
-import { type Flush, type Group, type GroupMember, HAS_LEFT, type Standing } from '../alerts/group.ts';
+import type { Flush } from '../alerts/flush.ts';
+import { type Group, type GroupMember, HAS_LEFT, type Standing } from '../alerts/group.ts';
 import { isAside, type Route, routeAt } from '../alerts/route.ts';
 import type { Suppression } from '../alerts/suppression.ts';
 import type { Transaction } from '../store/store.ts';

@@ -13,14 +13,14 @@
 import { type Digest, digestOf, isEmpty } from '../alerts/digest.ts';
 import { hash64 } from '../alerts/fingerprint.ts';
 import { createFlightTally } from '../alerts/flight-tally.ts';
-import type { Notification } from '../alerts/group.ts';
+import type { DigestNotification } from '../alerts/notification.ts';
 import { type Clock, sleep } from '../clock.ts';
 import type { Config, DigestConfig } from '../config/config.ts';
 import { createCron } from '../cron.ts';
 import type { Report } from '../report.ts';
 import type { DigestRecord } from '../store/record.ts';
 import type { Store } from '../store/store.ts';
-import { newDelivery } from './queueing.ts';
+import { newDelivery } from './new-delivery.ts';
 
 export interface Digests {
   /** Runs until `signal` aborts. */
@@ -79,23 +79,22 @@ export function createDigests(options: DigestsOptions): Digests {
   ): Promise<void> {
     const before = known.lastEvent === undefined ? config.instants.latest(0, dueUs - MINUTE_US) : undefined;
     const fromUs = Math.min(known.lastUs, before ?? known.lastUs);
+    const groupKey = `digest:${config.name}`;
     const { digest, lastEvent } = await collect(config, known, fromUs, toUs);
     const queued = await store.transaction(async (tx) => {
       await tx.putDigest({ name: config.name, lastUs: toUs, lastEvent });
       if (config.skipEmpty && isEmpty(digest)) return undefined;
       const notification = notificationOf(config, digest, dueUs, clock.nowUs());
       const receiver = receivers.get(config.receiver);
-      const deliveries = (receiver?.integrations ?? []).map((integration, position) => {
-        // A fallback is told of alerts alone.
-        const place = [position, integration] as const;
-        const own = { name: config.receiver, integrations: [] };
-        return newDelivery(notification.id, `digest:${config.name}`, own, place, notification.createdAtUs);
-      });
+      const { id, createdAtUs } = notification;
+      const told = { id, receiver: config.receiver, groupKey };
+      const deliveries = (receiver?.integrations ?? []).map((integration, position) =>
+        newDelivery(told, [position, integration], createdAtUs),
+      );
       await tx.enqueue(notification, deliveries);
       return deliveries.length;
     });
     if (queued === undefined) return;
-    const groupKey = `digest:${config.name}`;
     report({
       what: 'notified',
       receiver: config.receiver,
@@ -170,7 +169,7 @@ function notificationOf(
   digest: Digest,
   dueUs: number,
   nowUs: number,
-): Extract<Notification, { kind: 'digest' }> {
+): DigestNotification {
   const id = `digest-${hash64([name, receiver, String(dueUs)])}`;
   return { kind: 'digest', id, receiver, createdAtUs: nowUs, digest };
 }

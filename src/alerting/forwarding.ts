@@ -1,7 +1,7 @@
 import { hash64 } from '../alerts/fingerprint.ts';
 import type { Receiver } from '../config/config.ts';
-import type { Delivery } from '../store/record.ts';
 import type { Transaction } from '../store/store.ts';
+import { newDelivery } from './new-delivery.ts';
 import { NOTHING, type Step } from './step.ts';
 
 /** Events in one forwarded batch (CloudEvents batches of up to 100). */
@@ -27,24 +27,9 @@ export async function forwardWaiting(
       done += events.length;
       // An event is forwarded to a receiver once, so its key makes the id, and makes it the same after a restore.
       const id = `forward-${hash64([name, first.key, String(events.length)])}`;
-      const deliveries = integrations.flatMap((integration, position): Delivery[] =>
+      const deliveries = integrations.flatMap((integration, position) =>
         integration.kind === 'webhook' && integration.format === 'cloudevents'
-          ? [
-              {
-                id: `${id}-${position}`,
-                notificationId: id,
-                receiver: name,
-                integration: integration.kind,
-                position,
-                lane: '',
-                state: 'pending',
-                attempts: 0,
-                createdAtUs: nowUs,
-                nextAttemptAtUs: nowUs,
-                settledAtUs: 0,
-                lastError: '',
-              },
-            ]
+          ? [newDelivery({ id, receiver: name }, [position, integration], nowUs)]
           : [],
       );
       queued += deliveries.length;

@@ -1,26 +1,21 @@
 /**
  * Makes notifications and their deliveries out of what a flush tells. Those who take it in parts (webhooks, pushes)
  * get all of it, in as many as it takes; a message for people is one, lists the first alerts and counts the rest;
- * members of Nests are told of their own Nest alone.
+ * members of Nests are told of their own Nest alone; a service that keeps incidents is told of each one by itself.
  */
 
 import { summaryOf } from '../alerts/catching-up.ts';
 import type { Event } from '../alerts/event.ts';
 import { hash64 } from '../alerts/fingerprint.ts';
-import {
-  type Flush,
-  type FlushReason,
-  type Listed,
-  MAX_ALERTS,
-  MAX_EVENTS,
-  type NotifiedAlert,
-  notificationOf,
-} from '../alerts/group.ts';
+import { type Flush, type Listed, MAX_ALERTS, notificationOf } from '../alerts/flush.ts';
+import { type FlushReason, MAX_EVENTS, type NotifiedAlert } from '../alerts/notification.ts';
 import { partsOf } from '../alerts/part.ts';
 import { summaryWords } from '../alerts/summary.ts';
-import type { EmailIntegration, Integration, Receiver } from '../config/config.ts';
+import type { EmailIntegration, Receiver } from '../config/config.ts';
 import type { Delivery } from '../store/record.ts';
 import type { Transaction } from '../store/store.ts';
+import { byIncident, isGathered, keepsIncidents } from './incidents.ts';
+import { newDelivery, type Place } from './new-delivery.ts';
 
 /** A flush that tells something. */
 export type Tellable = Flush & { readonly reason: FlushReason };
@@ -58,18 +53,21 @@ export async function queueDeliveries(
       ...extra.notification,
     };
     const deliveries = to.map((place) => ({
-      ...newDelivery(id, what.group.key, receiver!, place, nowUs),
+      ...newDelivery({ id, receiver: receiver!.name, groupKey: what.group.key }, place, nowUs),
       ...extra.delivery,
-      ...(extra.isUntold && receiver!.fallback !== undefined && { fallbackAtUs: nowUs }),
+      ...(receiver!.fallback !== undefined && {
+        fallbackAtUs: nowUs + (extra.isUntold ? 0 : FALLBACK_AFTER_US),
+      }),
     }));
     await tx.enqueue(notification, deliveries, tellsOf(extra.covers ?? what.listed));
     count += deliveries.length;
   }
 
   const id = `${flushed.thread}-${flushed.threadPosition}`;
-  for (const { id: base, what, to } of audiences(id, flushed, [
-    ...(receiver?.integrations ?? []).entries(),
-  ])) {
+  const places = [...(receiver?.integrations ?? []).entries()];
+  const isGathering = isGathered(flushed.group.key);
+  const plain = isGathering || flushed.incidentLasts ? places.filter((one) => !isKeeper(one)) : places;
+  for (const { id: base, what, to } of audiences(id, flushed, plain)) {
     const toMembers = to.filter(isToMembers);
     const others = to.filter((place) => !isToMembers(place));
     if (what.listed.length <= MAX_ALERTS) {
@@ -98,10 +96,17 @@ export async function queueDeliveries(
       }
     }
   }
+  const keepers = isGathering ? places.filter(isKeeper) : [];
+  for (const what of keepers.length > 0 ? await byIncident(tx, flushed, nowUs) : []) {
+    const to = keepers.filter(([, { sendResolved }]) => sendResolved || what.firingTotal > 0);
+    await queue(`${id}-${hash64([what.group.key])}`, shortened(what), to, { covers: what.listed });
+  }
   return count;
 }
 
-export type Place = readonly [position: number, integration: Integration];
+function isKeeper([, integration]: Place): boolean {
+  return keepsIncidents(integration);
+}
 
 interface Extra {
   readonly notification?: {
@@ -240,29 +245,4 @@ async function eventsOf(
     );
   }
   return events;
-}
-
-export function newDelivery(
-  notificationId: string,
-  groupKey: string,
-  receiver: Receiver,
-  [position, { kind }]: Place,
-  nowUs: number,
-): Delivery {
-  return {
-    id: `${notificationId}-${position}`,
-    notificationId,
-    receiver: receiver.name,
-    integration: kind,
-    position,
-    // Updates of a group must not overtake each other on the way to one integration.
-    lane: `${position} ${groupKey}`,
-    state: 'pending',
-    attempts: 0,
-    createdAtUs: nowUs,
-    nextAttemptAtUs: nowUs,
-    settledAtUs: 0,
-    lastError: '',
-    ...(receiver.fallback !== undefined && { fallbackAtUs: nowUs + FALLBACK_AFTER_US }),
-  };
 }

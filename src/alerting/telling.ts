@@ -6,7 +6,8 @@ import { escalate, heldBackGroup, heldBackKey, isEscalation, isHeldBack } from '
 import { admission, afterStormUs } from '../alerts/cap.ts';
 import { isCatchingUp } from '../alerts/catching-up.ts';
 import { hash64 } from '../alerts/fingerprint.ts';
-import { type Flush, type Group, type GroupMember, HAS_LEFT, type Standing } from '../alerts/group.ts';
+import type { Flush } from '../alerts/flush.ts';
+import { type Group, type GroupMember, HAS_LEFT, type Standing } from '../alerts/group.ts';
 import { duration } from '../alerts/labels.ts';
 import type { Route } from '../alerts/route.ts';
 import type { Suppression } from '../alerts/suppression.ts';

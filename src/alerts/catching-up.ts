@@ -12,7 +12,8 @@
  */
 import type { Alert } from './alert.ts';
 import { hash64 } from './fingerprint.ts';
-import { type Flush, type Group, type GroupMember, HAS_LEFT, type Listed, type Standing } from './group.ts';
+import type { Flush, Listed } from './flush.ts';
+import { type Group, type GroupMember, HAS_LEFT, type Standing } from './group.ts';
 import type { Route } from './route.ts';
 import type { KindCount, Summary } from './summary.ts';
 import type { Suppression } from './suppression.ts';

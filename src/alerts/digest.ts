@@ -2,8 +2,10 @@
  * What a digest tells of a period: all figures are fixed when it is made, so that every try says the same. Texts in it
  * come from outside and are hostile until a format encodes them.
  */
+
 import type { Alert, Ending, Labels } from './alert.ts';
 import type { FlightTally } from './flight-tally.ts';
+import { howMany } from './labels.ts';
 
 /** An alert from its firing to its end, as history keeps it when the alert itself is let go of. */
 export interface Episode {
@@ -54,7 +56,7 @@ export interface Digest {
 }
 
 /** Items listed of each kind. */
-export const DIGEST_LIST = 10;
+const DIGEST_LIST = 10;
 
 /** Alerts that say that the watch itself is impaired. */
 const IMPAIRED = new Set(['RegionDown', 'RegionUnauthorized', 'FeedBehind', 'FeedIncomplete', 'SchemaDrift']);
@@ -128,9 +130,8 @@ export function isEmpty({ flights, openTotal, recovered, ...rest }: Digest): boo
 /** `Daily: 12 Flights failed, 3 alerts open`: all of it in one line, but for the name. */
 export function digestTitle({ flights, openTotal }: Digest): string {
   const { failed } = flights;
-  const failures =
-    failed === 0 ? 'no Flight failed' : `${failed} ${failed === 1 ? 'Flight' : 'Flights'} failed`;
-  const open = openTotal === 0 ? 'nothing open' : `${openTotal} ${openTotal === 1 ? 'alert' : 'alerts'} open`;
+  const failures = failed === 0 ? 'no Flight failed' : `${howMany(failed, 'Flight')} failed`;
+  const open = openTotal === 0 ? 'nothing open' : `${howMany(openTotal, 'alert')} open`;
   return `${failures}, ${open}`;
 }
 

@@ -7,7 +7,7 @@ import type { Rule } from './rule.ts';
 
 const MAX_LABEL_LENGTH = 200;
 const MAX_SUMMARY_LENGTH = 300;
-export const MAX_DESCRIPTION_LENGTH = 2000;
+const MAX_DESCRIPTION_LENGTH = 2000;
 
 /** What matchers of `forward` see of an event. */
 export function eventLabels(event: Event): Labels {
@@ -96,4 +96,9 @@ export function roughly(ms: number): string {
   if (!unit) return `${Math.round(ms / 1000)} s`;
   const count = ms / unit[0];
   return `${count < 10 ? Math.round(count * 10) / 10 : Math.round(count)} ${unit[1]}`;
+}
+
+/** A count for people: `1 event`, `312 events`. */
+export function howMany(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,5 +1,6 @@
 /** How a big notification is split for those who take it in parts: each alert is in exactly one of them. */
-import { type Listed, MAX_EVENTS } from './group.ts';
+import type { Listed } from './flush.ts';
+import { MAX_EVENTS } from './notification.ts';
 
 /** Alerts in one part at the most. */
 export const PART_ALERTS = 500;

@@ -3,15 +3,21 @@
  * whether a whole text matches is ever asked, so captures, laziness and the flag `U` are read and change nothing.
  * What RE2 refuses is refused: back-references and lookaround among it.
  */
+import {
+  type CharTest,
+  ignoringCase,
+  isAlphanumeric,
+  PERL_CLASSES,
+  POSIX_CLASSES,
+  unicodeClass,
+} from './regex-char.ts';
+
 export type RegexNode =
   | { readonly kind: 'char'; readonly test: CharTest }
   | { readonly kind: 'assert'; readonly at: Assertion }
   | { readonly kind: 'all'; readonly nodes: readonly RegexNode[] }
   | { readonly kind: 'any'; readonly nodes: readonly RegexNode[] }
   | { readonly kind: 'repeat'; readonly node: RegexNode; readonly min: number; readonly max: number };
-
-/** Tells whether a code point is in a set. */
-export type CharTest = (codePoint: number) => boolean;
 
 export type Assertion = 'text_start' | 'text_end' | 'line_start' | 'line_end' | 'word_edge' | 'no_word_edge';
 
@@ -38,35 +44,6 @@ const MAX_DEPTH = 1000;
 
 const NO_FLAGS: Flags = { ignoreCase: false, multiLine: false, dotAll: false };
 const LINE_FEED = 10;
-
-const DIGIT: CharTest = (c) => c >= 48 && c <= 57;
-const SPACE: CharTest = (c) => c === 9 || c === 10 || c === 12 || c === 13 || c === 32;
-const UPPER: CharTest = (c) => c >= 65 && c <= 90;
-const LOWER: CharTest = (c) => c >= 97 && c <= 122;
-const ALPHA: CharTest = (c) => UPPER(c) || LOWER(c);
-const ALNUM: CharTest = (c) => ALPHA(c) || DIGIT(c);
-const PUNCT: CharTest = (c) => c > 32 && c < 127 && !ALNUM(c);
-export const isWordChar: CharTest = (c) => ALNUM(c) || c === 95;
-
-/** Perl's classes, in ASCII as RE2 has them. */
-const PERL_CLASSES: Readonly<Record<string, CharTest>> = { d: DIGIT, s: SPACE, w: isWordChar };
-
-const POSIX_CLASSES: Readonly<Record<string, CharTest>> = {
-  alnum: ALNUM,
-  alpha: ALPHA,
-  ascii: (c) => c < 128,
-  blank: (c) => c === 9 || c === 32,
-  cntrl: (c) => c < 32 || c === 127,
-  digit: DIGIT,
-  graph: (c) => c > 32 && c < 127,
-  lower: LOWER,
-  print: (c) => c >= 32 && c < 127,
-  punct: PUNCT,
-  space: (c) => SPACE(c) || c === 11,
-  upper: UPPER,
-  word: isWordChar,
-  xdigit: (c) => DIGIT(c) || (c >= 65 && c <= 70) || (c >= 97 && c <= 102),
-};
 
 const CONTROL_ESCAPES: Readonly<Record<string, number>> = { a: 7, f: 12, n: 10, r: 13, t: 9, v: 11 };
 
@@ -249,7 +226,7 @@ export function parseRegex(pattern: string): RegexNode {
     const control = CONTROL_ESCAPES[letter];
     if (control !== undefined) return control;
     const codePoint = letter.charCodeAt(0);
-    if (codePoint < 128 && !ALNUM(codePoint)) return codePoint;
+    if (codePoint < 128 && !isAlphanumeric(codePoint)) return codePoint;
     if (/^[1-9]/.test(letter)) return fail('RE2 has no back-references', startedAt);
     return fail(letter ? `the escape \\${letter} is unknown` : 'it ends in a backslash', startedAt);
   }
@@ -316,39 +293,4 @@ function withFlags(flags: Flags, on: string, off: string): Flags {
 function literal(codePoint: number, flags: Flags): RegexNode {
   const test: CharTest = (c) => c === codePoint;
   return { kind: 'char', test: flags.ignoreCase ? ignoringCase(test) : test };
-}
-
-/** Tries a character's other cases as well; `ſ` and `K` (Kelvin) count as s and k, as in RE2. */
-function ignoringCase(test: CharTest): CharTest {
-  return (codePoint) => {
-    if (test(codePoint)) return true;
-    const char = String.fromCodePoint(codePoint);
-    const [upper, lower] = [char.toUpperCase(), char.toLowerCase()];
-    const cases = [
-      upper,
-      lower,
-      upper.toLowerCase(),
-      lower.toUpperCase(),
-      ...(KELVIN_AND_LONG_S[lower] ?? []),
-    ];
-    return cases.some((one) => [...one].length === 1 && test(one.codePointAt(0)!));
-  };
-}
-
-const KELVIN_AND_LONG_S: Readonly<Record<string, readonly string[]>> = {
-  k: ['\u212a'],
-  s: ['\u017f'],
-};
-
-/** A general category or a script, by JavaScript's own tables; undefined for neither. */
-function unicodeClass(name: string): CharTest | undefined {
-  for (const property of [`General_Category=${name}`, `Script=${name}`]) {
-    try {
-      const regex = new RegExp(`^\\p{${property}}$`, 'u');
-      return (c) => regex.test(String.fromCodePoint(c));
-    } catch {
-      // Not of this sort.
-    }
-  }
-  return name === 'Any' ? () => true : undefined;
 }

@@ -2,14 +2,8 @@
  * Matches whole texts against RE2 patterns as RE2 does: all alternatives at once, one step a character, so that no
  * pattern and no text from outside can make it run for ever, as a backtracking engine may.
  */
-import {
-  type Assertion,
-  type CharTest,
-  isWordChar,
-  parseRegex,
-  type RegexNode,
-  RegexSyntaxError,
-} from './regex-syntax.ts';
+import { type CharTest, isWordChar } from './regex-char.ts';
+import { type Assertion, parseRegex, type RegexNode, RegexSyntaxError } from './regex-syntax.ts';
 
 type Step =
   | { readonly op: 'char'; readonly test: CharTest }

@@ -1,4 +1,5 @@
 import { dayAndTime } from './day-and-time.ts';
+import { howMany } from './labels.ts';
 
 /** What a summary of old news counts, and says (`catching-up.ts`). */
 export interface Summary {
@@ -23,7 +24,7 @@ export interface KindCount {
 /** `Caught up: 312 events of 240 alerts, 12 still open`: all of it in one line. */
 export function summaryTitle({ events, alerts, firing }: Summary): string {
   const open = firing === 0 ? 'all over' : `${firing} still open`;
-  return `Caught up: ${counted(events, 'event')} of ${counted(alerts, 'alert')}, ${open}`;
+  return `Caught up: ${howMany(events, 'event')} of ${howMany(alerts, 'alert')}, ${open}`;
 }
 
 /** The summary in sentences for people, for formats that know no more of it. */
@@ -36,14 +37,10 @@ export function summaryWords({ fromUs, toUs, events, kinds }: Summary): string[]
       ? 'It is counted here and not told by itself'
       : 'They are counted here and not told one by one';
   return [
-    `${counted(events, 'event')} ${when} could be read only long after. ${that}.`,
+    `${howMany(events, 'event')} ${when} could be read only long after. ${that}.`,
     ...kinds.map(
       (kind) =>
-        `${kind.alertname}: ${counted(kind.events, 'event')} of ${counted(kind.alerts, 'alert')}, ${kind.firing === 0 ? 'all over' : `${kind.firing} still open`}.`,
+        `${kind.alertname}: ${howMany(kind.events, 'event')} of ${howMany(kind.alerts, 'alert')}, ${kind.firing === 0 ? 'all over' : `${kind.firing} still open`}.`,
     ),
   ];
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,5 +1,5 @@
 import type { AcknowledgeLinks } from '../acknowledge-link.ts';
-import type { Notification } from '../alerts/group.ts';
+import type { Notification } from '../alerts/notification.ts';
 
 /**
  * A notification of one alert that fires gets the address by which whoever reads it may acknowledge that alert. It is

@@ -1,7 +1,7 @@
+import type { GroupNotification } from '../alerts/notification.ts';
 import type { Integration } from '../config/config.ts';
 import { serviceRequest } from './channels/services.ts';
 import { webhookMessages } from './channels/webhook.ts';
-import type { GroupNotification } from './formats/alert-subject.ts';
 import { mailMessage } from './formats/mail-message.ts';
 
 export interface Preview {

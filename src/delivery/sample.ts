@@ -1,8 +1,7 @@
 /** What `test-receiver` and `render` send and print: a failure that never was, said to be one. */
 import type { Event } from '../alerts/event.ts';
-import type { NotifiedAlert } from '../alerts/group.ts';
+import type { GroupNotification, NotifiedAlert } from '../alerts/notification.ts';
 import { formatInstant } from '../instant.ts';
-import type { GroupNotification } from './formats/alert-subject.ts';
 
 const MINUTE_US = 60_000_000;
 const MESSAGE = 'This is a sample: the provider answered 429 "Too Many Requests" <retry later>';

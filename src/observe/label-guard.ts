@@ -1,5 +1,5 @@
 /** What a value becomes that finds no room. */
-export const OTHER = 'other';
+const OTHER = 'other';
 
 /** The service's own words look like this; anything else is no name for a series. */
 const WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;

@@ -12,8 +12,7 @@ import type { Happening, Report } from '../report.ts';
 import { createFloodGate } from './flood-gate.ts';
 import { redact } from './redact.ts';
 
-export const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
-export type LogLevel = (typeof LOG_LEVELS)[number];
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
 /** Writes a line. `sentence` is constant; what varies stands in `data`. */
 export type LogLine = (sentence: string, data?: Readonly<Record<string, unknown>>) => void;

@@ -40,7 +40,7 @@ export function redact(value: unknown, depth: number = 0): unknown {
 }
 
 /** One line of text without what looks like a secret. */
-export function redactText(text: string): string {
+function redactText(text: string): string {
   return plainText(withoutSecrets(text), MAX_TEXT_LENGTH);
 }
 

@@ -7,7 +7,7 @@ import { addEntry, type Bird, type Entry, type State } from './state.ts';
 import { CONNECTION_LOST, DEACTIVATED, EVENT_ERROR } from './vocabulary.ts';
 
 /** So many failures of its trigger in a row deactivate a Bird. */
-export const EVENT_ERRORS_TO_DEACTIVATE = 5;
+const EVENT_ERRORS_TO_DEACTIVATE = 5;
 
 /** An entry as a test wants it. */
 export interface RawEntry {

@@ -1,7 +1,7 @@
 /** What stands in the store, as its transactions take and give it. */
 import type { Event, Feed } from '../alerts/event.ts';
 import type { Place } from '../alerts/fact.ts';
-import type { Notification } from '../alerts/group.ts';
+import type { Notification } from '../alerts/notification.ts';
 
 /** A Nest or Bird as the inventory last saw it. */
 export interface NestRecord {
@@ -101,25 +101,20 @@ export interface QuarantinedEntry {
   readonly reason: string;
 }
 
-/** An event joined to an alert: the `seq`-th ever of that alert's identity. */
-export interface AlertEvent {
-  readonly alertId: string;
-  readonly seq: number;
-  readonly event: Event;
-}
-
 /**
  * `pending → leased → delivered`, or `retry` (refused for now), `ambiguous` (accepted or not is unknown), `dead`
  * (given up), `suppressed` (never to be sent, with the reason). Only pending, retry and ambiguous are claimed.
  */
-export type DeliveryState =
-  | 'pending'
-  | 'leased'
-  | 'delivered'
-  | 'retry'
-  | 'ambiguous'
-  | 'dead'
-  | 'suppressed';
+export const DELIVERY_STATES = [
+  'pending',
+  'leased',
+  'delivered',
+  'retry',
+  'ambiguous',
+  'dead',
+  'suppressed',
+] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
 
 /** One notification on its way to one integration of one receiver. */
 export interface Delivery {
@@ -127,7 +122,7 @@ export interface Delivery {
   readonly id: string;
   readonly notificationId: string;
   readonly receiver: string;
-  /** `email` or `webhook` (more to come). */
+  /** Its kind: `email`, `webhook`, `slack` and the like. */
   readonly integration: string;
   /** Position among the receiver's integrations, from 0. */
   readonly position: number;

@@ -6,15 +6,16 @@
  */
 import type { Alert, Labels } from '../alerts/alert.ts';
 import type { OldEvents } from '../alerts/catching-up.ts';
+import type { Link } from '../alerts/decide.ts';
 import type { Digest, Episode } from '../alerts/digest.ts';
 import type { Event, Feed } from '../alerts/event.ts';
 import type { FlightEnded } from '../alerts/fact.ts';
 import type { EndedFlight } from '../alerts/flight-tally.ts';
-import type { FlightOutcome, Group, GroupMember, Notification } from '../alerts/group.ts';
+import type { Group, GroupMember } from '../alerts/group.ts';
+import type { FlightOutcome, Notification } from '../alerts/notification.ts';
 import type { Silence } from '../alerts/silence.ts';
 import type { Suppression } from '../alerts/suppression.ts';
 import type {
-  AlertEvent,
   AuditRecord,
   BirdRecord,
   BirdToJudge,
@@ -142,14 +143,14 @@ export interface Transaction {
    */
   putAlerts(alerts: readonly Alert[]): Promise<void>;
   /** Links events to alerts. The events must be in the store. */
-  linkEvents(links: readonly AlertEvent[]): Promise<void>;
+  linkEvents(links: readonly Link[]): Promise<void>;
   /**
    * The alert's oldest events with `afterSeq < seq`, up to the first one that was observed within `maxAgeUs` of when
    * it occurred; undefined where there is none older.
    */
   oldEvents(alertId: string, afterSeq: number, maxAgeUs: number): Promise<OldEvents | undefined>;
   /** The alert's events with `afterSeq < seq`, the newest `limit`, newest first. */
-  alertEvents(alertId: string, afterSeq: number, limit: number): Promise<AlertEvent[]>;
+  alertEvents(alertId: string, afterSeq: number, limit: number): Promise<Link[]>;
   /** Alerts changed since they were last routed, oldest change first. */
   changedAlerts(limit: number): Promise<Alert[]>;
   markRouted(alertIds: readonly string[]): Promise<void>;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { World } from '../../src/simulator/world.ts';
-import { openStage, type Stage } from './stage.ts';
+import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 // A day of two regions takes some seconds, and more where other tests run beside it.
 vi.setConfig({ testTimeout: 90_000 });
@@ -23,6 +23,19 @@ function settle(world: World, birds: number): string[] {
       (_, at) => world.addBird(id, { name: `Bird ${nest}-${at}`, triggerType: 'event' }).id,
     );
   }).flat();
+}
+
+/** Opens the stage with one region of ten Birds. */
+async function tenBirds(options: Pick<StageOptions, 'storePath'> = {}) {
+  let birds: string[] = [];
+  stage = await openStage({
+    ...options,
+    regions: ['eu'],
+    before(world) {
+      birds = settle(world, 10);
+    },
+  });
+  return { birds, world: stage.worlds.eu! };
 }
 
 /** What each event that was to be told came to, by receiver `ops`: told, counted in a summary, or nothing. */
@@ -169,14 +182,7 @@ async function minutesOfTrouble(of: Stage, birds: readonly string[], minutes: nu
 
 describe('nestwatch itself was away', () => {
   test('for ten hours: what is old is summed up, the rest is told, and nothing twice', async () => {
-    let birds: string[] = [];
-    stage = await openStage({
-      regions: ['eu'],
-      before(world) {
-        birds = settle(world, 10);
-      },
-    });
-    const world = stage.worlds.eu!;
+    const { birds, world } = await tenBirds();
     await stage.minutesPass(2);
     await stage.restart(async () => {
       for (let hour = 0; hour < 10; hour += 1) {
@@ -200,14 +206,7 @@ describe('nestwatch itself was away', () => {
 
 describe('the service was restored from a backup', () => {
   test('its newest entries vanish and come back: nothing is told twice, and what is new is found', async () => {
-    let birds: string[] = [];
-    stage = await openStage({
-      regions: ['eu'],
-      before(world) {
-        birds = settle(world, 10);
-      },
-    });
-    const world = stage.worlds.eu!;
+    const { birds, world } = await tenBirds();
     await minutesOfTrouble(stage, birds, 30);
     await stage.minutesPass(2);
     const lost = world
@@ -245,14 +244,7 @@ describe('the store was restored from an old backup', () => {
     const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
     try {
       const storePath = join(folder, 'store.db');
-      let birds: string[] = [];
-      stage = await openStage({
-        regions: ['eu'],
-        storePath,
-        before(world) {
-          birds = settle(world, 10).slice(0, 3);
-        },
-      });
+      const birds = (await tenBirds({ storePath })).birds.slice(0, 3);
       await minutesOfTrouble(stage, birds, 5);
       await stage.restart(() => copyFileSync(storePath, join(folder, 'backup.db')));
       await minutesOfTrouble(stage, birds, 40);
@@ -284,13 +276,7 @@ describe.each([
     ['while it runs', false],
     ['while it is stopped', true],
   ])('%s: nothing is lost or told twice, and nobody waits for the hour', async (_when, isStopped) => {
-    let birds: string[] = [];
-    stage = await openStage({
-      regions: ['eu'],
-      before(world) {
-        birds = settle(world, 10);
-      },
-    });
+    const { birds } = await tenBirds();
     await minutesOfTrouble(stage, birds, 20);
     if (isStopped) await stage.restart(() => stage.ourClockSteps(seconds));
     else stage.ourClockSteps(seconds);

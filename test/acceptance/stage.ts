@@ -2,8 +2,9 @@
  * The stage of the stories: the whole daemon, the simulated service of each region and what it tells, in one process
  * on a virtual clock. Nothing here knows how the daemon works; a story says what happens and what people receive.
  */
-import type { Notification } from '../../src/alerts/group.ts';
+
 import { BUILT_IN_INHIBITIONS } from '../../src/alerts/inhibit.ts';
+import type { DigestNotification, GroupNotification } from '../../src/alerts/notification.ts';
 import { RULE_DEFAULTS, type Rule } from '../../src/alerts/rule.ts';
 import type {
   Config,
@@ -40,12 +41,12 @@ export interface Call {
 export interface Mail {
   readonly receivedAtUs: number;
   readonly delivery: Delivery;
-  readonly notification: Extract<Notification, { kind: 'group' }>;
+  readonly notification: GroupNotification;
 }
 
 export interface DigestMail {
   readonly receivedAtUs: number;
-  readonly notification: Extract<Notification, { kind: 'digest' }>;
+  readonly notification: DigestNotification;
 }
 
 export interface StageOptions {
@@ -134,9 +135,9 @@ const BASE: PollConfig = {
   maxAlertAgeMs: 6 * 3_600_000,
 };
 
-export const DEFAULT_RULES: readonly Rule[] = (
-  Object.keys(RULE_DEFAULTS) as (keyof typeof RULE_DEFAULTS)[]
-).map((kind) => ({ kind, match: [], labels: {}, annotations: {}, ...RULE_DEFAULTS[kind] }));
+const DEFAULT_RULES: readonly Rule[] = (Object.keys(RULE_DEFAULTS) as (keyof typeof RULE_DEFAULTS)[]).map(
+  (kind) => ({ kind, match: [], labels: {}, annotations: {}, ...RULE_DEFAULTS[kind] }),
+);
 
 const webhook = (url: string, format: WebhookIntegration['format']): WebhookIntegration => ({
   kind: 'webhook',

@@ -10,7 +10,8 @@ import {
   summarize,
   wentOn,
 } from '../../src/alerts/catching-up.ts';
-import { flush, type Group, type GroupMember, HAS_LEFT, isNews } from '../../src/alerts/group.ts';
+import { flush } from '../../src/alerts/flush.ts';
+import { type Group, type GroupMember, HAS_LEFT, isNews } from '../../src/alerts/group.ts';
 import { isAside } from '../../src/alerts/route.ts';
 import { summaryTitle, summaryWords } from '../../src/alerts/summary.ts';
 import type { Suppression } from '../../src/alerts/suppression.ts';

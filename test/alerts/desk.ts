@@ -1,27 +1,18 @@
 /** Alerting in miniature: routes what changed, flushes what is due, and keeps every notification. */
 import { expect } from 'vitest';
 import type { Alert } from '../../src/alerts/alert.ts';
+import { enrol, groupKeysFor } from '../../src/alerts/enrol.ts';
 import type { Event } from '../../src/alerts/event.ts';
 import type { Fact } from '../../src/alerts/fact.ts';
-import {
-  enrol,
-  flush,
-  type Group,
-  type GroupMember,
-  groupKeysFor,
-  isSettled,
-  MAX_EVENTS,
-  type Notification,
-  notificationOf,
-} from '../../src/alerts/group.ts';
+import { flush, notificationOf } from '../../src/alerts/flush.ts';
+import { type Group, type GroupMember, isSettled } from '../../src/alerts/group.ts';
 import type { Mute } from '../../src/alerts/muting.ts';
+import { type GroupNotification, MAX_EVENTS } from '../../src/alerts/notification.ts';
 import { type Route, routeAt } from '../../src/alerts/route.ts';
 import type { Rule } from '../../src/alerts/rule.ts';
 import type { Suppression } from '../../src/alerts/suppression.ts';
 import { withhold } from '../../src/alerts/withhold.ts';
 import { minute, watch } from './world.ts';
-
-export type GroupNotification = Extract<Notification, { kind: 'group' }>;
 
 export interface Desk {
   /** Facts are decided and, unless told otherwise, routed. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Listed, MAX_EVENTS } from '../../src/alerts/group.ts';
+import type { Listed } from '../../src/alerts/flush.ts';
+import { MAX_EVENTS } from '../../src/alerts/notification.ts';
 import { PART_ALERTS, PART_EVENTS, partsOf } from '../../src/alerts/part.ts';
 
 /** Alerts with so many untold events each; what else they hold does not matter here. */

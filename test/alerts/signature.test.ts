@@ -82,8 +82,8 @@ describe('signature', () => {
       'Could not find file C:\\Users\\svc\\AppData\\Local\\Temp\\tmpA1.tmp.',
     ],
     [
-      "Could not find a part of the path '/tmp/work/ab/file.xliff'.",
-      "Could not find a part of the path '/tmp/work/cd/other file.xliff'.",
+      "Could not find a part of the path '/var/spool/import/ab/file.xliff'.",
+      "Could not find a part of the path '/var/spool/import/cd/other file.xliff'.",
     ],
     ['Connection refused (10.0.3.17:5432)', 'Connection refused (192.168.1.4:5432)'],
     ['No route to host [2001:db8::1]:443', 'No route to host [fe80::a1b2:c3]:8443'],

@@ -7,7 +7,7 @@ import type { Fact, FlightEnded, Place } from '../../src/alerts/fact.ts';
 import { scopeOf } from '../../src/alerts/fact.ts';
 import { ALERT_KINDS, type AlertKind, defaultRule, type Rule } from '../../src/alerts/rule.ts';
 
-export const START_US = Date.UTC(2026, 6, 2, 12) * 1000;
+const START_US = Date.UTC(2026, 6, 2, 12) * 1000;
 
 /** Minutes since the story began, as an instant. */
 export function minute(minutes: number): number {
@@ -35,15 +35,7 @@ interface EventParts {
   readonly key?: string;
 }
 
-export function event({
-  feed,
-  type,
-  at,
-  seenAt = at,
-  place = MARKETING,
-  message = '',
-  ...rest
-}: EventParts): Event {
+function event({ feed, type, at, seenAt = at, place = MARKETING, message = '', ...rest }: EventParts): Event {
   entries += 1;
   return {
     key: rest.key ?? `${place.region}/${feed}/${String(entries).padStart(6, '0')}`,

@@ -37,7 +37,7 @@ const SIZES = [
   { streams: 10_000, warmUpHours: 2, hours: 1 },
 ];
 
-export function benchDelay(): DelayRow[] {
+function benchDelay(): DelayRow[] {
   const rows: DelayRow[] = [];
   for (const shape of ['equal', 'skewed', 'bursty'] as const) {
     for (const { streams, ...times } of SIZES) {
@@ -59,7 +59,7 @@ export function benchDelay(): DelayRow[] {
 }
 
 /** Microseconds of one choice and of giving the stream back, among so many skewed streams in steady state. */
-export function benchChoice(streams = 20_000, turns = 400_000): number {
+function benchChoice(streams = 20_000, turns = 400_000): number {
   const requestsPerSecond = streams / SECONDS_PER_STREAM;
   const schedule = createSchedule({ ...LIMITS, allowedPerSecond: () => requestsPerSecond });
   const names = Array.from({ length: streams }, (_, stream) => `flights/${stream}`);

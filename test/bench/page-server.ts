@@ -36,7 +36,7 @@ function render(index: number): string {
   });
 }
 
-export function servePages(): void {
+function servePages(): void {
   const entries = Array.from({ length: ENTRIES_PER_STREAM }, (_, index) => render(index));
   const server = createServer((request, response) => {
     const query = new URLSearchParams(request.url!.slice(request.url!.indexOf('?') + 1));

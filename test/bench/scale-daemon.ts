@@ -78,6 +78,7 @@ async function watch(settings: DaemonSettings): Promise<void> {
     regions: settings.regions,
     operations: OPERATIONS.map(({ id }) => id),
     receivers: config.receivers,
+    rules: config.rules,
     processMetrics: true,
     collect: async () => ({ alerts: [], silences: [], deliveries: [], cursors: [] }),
   });

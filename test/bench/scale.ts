@@ -34,7 +34,7 @@ export const SCALE: ScaleSettings = {
 };
 
 /** Calls `told` with each sample and resolves to all of them. */
-export async function runScale(
+async function runScale(
   settings: ScaleSettings,
   told: (sample: Sample, storeMiB: number) => void,
   execArgv: readonly string[] = [],

@@ -56,6 +56,23 @@ describe('digests and the heartbeat', () => {
       ],
     ],
     [
+      'three mistakes in one digest, none of which hides another',
+      digest('{ name: "", cron: "61 * * * *", timezone: Mars, receiver: ops }'),
+      [
+        '5:13: digests[0].name: must not be empty',
+        '5:23: digests[0].cron: the cron expression "61 * * * *" is not valid: 61 is a invalid expression for minute',
+        '5:47: digests[0].timezone: "Mars" is not a time zone such as Europe/Amsterdam or UTC',
+      ],
+    ],
+    [
+      'two mistakes in a heartbeat',
+      `${REGION}heartbeat: { url: x, interval: 1 }`,
+      [
+        '2:19: heartbeat.url: must be a URL that begins with http:// or https://',
+        '2:32: heartbeat.interval: must be a duration such as 30s, 5m or 1h30m',
+      ],
+    ],
+    [
       'a time zone that is none',
       digest('{ name: daily, cron: "0 8 * * *", timezone: "+02:00", receiver: ops }'),
       ['5:49: digests[0].timezone: "+02:00" is not a time zone such as Europe/Amsterdam or UTC'],

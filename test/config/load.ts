@@ -1,3 +1,4 @@
+import { expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { ConfigError } from '../../src/config/problem.ts';
@@ -32,5 +33,22 @@ export function problemsOf(text: string, surroundings: Surroundings = {}): strin
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     return error.message.split('\n').map((line) => line.replace('/etc/nestwatch/n.yaml:', ''));
+  }
+}
+
+/** A configuration and every problem that is to be told of it. */
+export type Case = readonly [
+  name: string,
+  text: string,
+  problems: readonly string[],
+  surroundings?: Surroundings,
+];
+
+/** One test for each. */
+export function tell(cases: readonly Case[]): void {
+  for (const [name, text, problems, surroundings] of cases) {
+    test(name, () => {
+      expect(problemsOf(text, surroundings)).toEqual(problems);
+    });
   }
 }

@@ -1,243 +1,154 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
-import { generateKeyPairSync } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
-import { problemsOf, REGION, type Surroundings } from './load.ts';
+import { describe } from 'vitest';
+import { REGION, tell } from './load.ts';
 
-/** The settings stand on the sixth line, below one that is empty or holds `global`. */
-function receiver(kind: string, settings: string, { global = '', more = '' } = {}): string {
-  return `${REGION}${global}\nroute: { receiver: a }\nreceivers:\n  - name: a\n${more}    ${kind}:\n      - ${settings}`;
-}
+const NO_INTEGRATION =
+  'is not supported by this version: use `email_configs`, `slack_configs`, `msteamsv2_configs`, `pagerduty_configs` or `webhook_configs` with `format: template`';
+const MAIL = 'global: { smtp_smarthost: "m.example.com:25", smtp_from: n@example.com }\n';
 
-const MAIL = { global: 'global: { smtp_smarthost: "m.example.com:25", smtp_from: n@example.com }' };
-const KEY = generateKeyPairSync('rsa', { modulusLength: 1024 })
-  .privateKey.export({ type: 'pkcs8', format: 'pem' })
-  .toString();
-
-type Case = readonly [name: string, text: string, problems: readonly string[], surroundings?: Surroundings];
-
-function tell(cases: readonly Case[]): void {
-  for (const [name, text, problems, surroundings] of cases) {
-    test(name, () => {
-      expect(problemsOf(text, surroundings)).toEqual(problems);
-    });
-  }
-}
-
-describe('good receivers have no problems', () => {
-  tell([
-    ['Slack', receiver('slack_configs', '{ api_url: https://h.example/x, channel: "#ops" }'), []],
-    [
-      'Slack by global',
-      receiver('slack_configs', '{}', { global: 'global: { slack_api_url: https://h.example }' }),
-      [],
-    ],
-    [
-      'Teams',
-      receiver('msteamsv2_configs', '{ webhook_url_file: /t }'),
-      [],
-      { files: { '/t': 'https://t.example' } },
-    ],
-    ['PagerDuty', receiver('pagerduty_configs', '{ routing_key: k, severity: error }'), []],
-    ['Alertmanager', receiver('alertmanager_configs', '{ url: "http://am:9093/" }'), []],
-    [
-      'a mail with everything',
-      receiver(
-        'email_configs',
-        '{ to: a@b.c, auth_username: u, oauth2: { client_id: i, client_secret: s, refresh_token: r }, dkim: { domain: b.c, selector: s, private_key_file: /k }, headers: { Subject: "{{ title }}" } }',
-        MAIL,
-      ),
-      [],
-      { files: { '/k': KEY } },
-    ],
-  ]);
-});
-
-describe('integrations that post', () => {
+describe('receivers', () => {
+  const email = (settings: string) =>
+    `${REGION}${MAIL}route: { receiver: a }\nreceivers:\n  - name: a\n    email_configs: [{ ${settings} }]`;
+  const webhook = (settings: string) =>
+    `${REGION}route: { receiver: a }\nreceivers:\n  - name: a\n    webhook_configs: [{ ${settings} }]`;
   tell([
     [
-      'Slack without an address',
-      receiver('slack_configs', '{ channel: "#ops" }'),
+      'two of one name',
+      `${REGION}route: { receiver: a }\nreceivers: [{ name: a }, { name: a }]`,
+      ['3:34: receivers[1].name: another receiver has this name already'],
+    ],
+    [
+      'a fallback that is no receiver',
+      `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops, fallback: pagr }, { name: pager }]`,
+      ['3:36: receivers[0].fallback: no receiver has the name "pagr"; did you mean pager?'],
+    ],
+    [
+      'its own fallback',
+      `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops, fallback: ops }]`,
+      ['3:36: receivers[0].fallback: must be another receiver: this is the one that it stands in for'],
+    ],
+    [
+      'a cap that tells nothing',
+      `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops, max_notifications_per_hour: 0 }]`,
+      ['3:54: receivers[0].max_notifications_per_hour: must be at least 1'],
+    ],
+    [
+      'storms that are folded for too long',
+      `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops, fold_storms: 31m }]`,
+      ['3:39: receivers[0].fold_storms: must not be longer than 30m'],
+    ],
+    [
+      'members beside what is no address',
+      email('to: "nest_members, ops"'),
+      ['6:27: receivers[0].email_configs[0].to: must be one or more mail addresses with commas between them'],
+    ],
+    [
+      'none of a name',
+      `${REGION}route: { receiver: a }\nreceivers: [{ name: a }, {}]`,
+      ['3:26: receivers[1].name: is missing'],
+    ],
+    [
+      'an integration of a later version',
+      `${REGION}route: { receiver: a }\nreceivers: [{ name: a, sns_configs: [{}], webex_configs: [] }]`,
+      [`3:37: receivers[0].sns_configs: ${NO_INTEGRATION}`],
+    ],
+    [
+      'a setting of such an integration',
+      `${REGION}global: { webex_api_url: x, resolve_timeout: 5m }`,
       [
-        '7:9: receivers[0].slack_configs[0].api_url: is missing: set it or `global.slack_api_url` to an incoming webhook',
+        `2:26: global.webex_api_url: ${NO_INTEGRATION}`,
+        '2:46: global.resolve_timeout: is not supported by this version: alerts resolve by their rules (`resolve_after`)',
       ],
     ],
     [
-      'an address of Slack that is none',
-      receiver('slack_configs', '{}', { global: 'global: { slack_api_url: s3cret }' }),
-      ['2:26: global.slack_api_url: must be a URL that begins with http:// or https://'],
-    ],
-    [
-      "what Slack's older messages had",
-      receiver('slack_configs', '{ api_url: https://x, color: red, app_token: t }'),
+      'no mail server',
+      `${REGION}route: { receiver: a }\nreceivers: [{ name: a, email_configs: [{ to: a@b.c, from: d@e.f }] }]`,
       [
-        '7:38: receivers[0].slack_configs[0].color: is not supported by this version: leave it out, the message is built in; `title` and `text` change it',
-        '7:54: receivers[0].slack_configs[0].app_token: is not supported by this version: use `api_url` with an incoming webhook',
+        '3:40: receivers[0].email_configs[0].smarthost: is missing: set `global.smtp_smarthost` to the mail server',
       ],
     ],
     [
-      'Teams without an address',
-      receiver('msteamsv2_configs', '{}'),
+      'no sender',
+      `${REGION}global: { smtp_smarthost: "m:25" }\nroute: { receiver: a }\nreceivers: [{ name: a, email_configs: [{ to: a@b.c }] }]`,
+      ['4:40: receivers[0].email_configs[0].from: is missing: set `global.smtp_from` to the sender'],
+    ],
+    [
+      'a mail server without a port',
+      `${REGION}global: { smtp_smarthost: mail }`,
+      ['2:27: global.smtp_smarthost: must be host:port, such as mail.example.com:587'],
+    ],
+    [
+      'a sender that is no address',
+      `${REGION}global: { smtp_from: nestwatch }`,
+      ['2:22: global.smtp_from: must be a mail address, such as nestwatch@example.com'],
+    ],
+    ['no recipient', email('send_resolved: true'), ['6:21: receivers[0].email_configs[0].to: is missing']],
+    [
+      'a recipient that is no address',
+      email('to: "a@b.c, ops"'),
+      ['6:27: receivers[0].email_configs[0].to: must be one or more mail addresses with commas between them'],
+    ],
+    [
+      'a line break in a recipient',
+      email('to: "a@b.c\\nBcc: d@e.f"'),
+      ['6:27: receivers[0].email_configs[0].to: must be one or more mail addresses with commas between them'],
+    ],
+    [
+      'a user without a password',
+      email('to: a@b.c, auth_username: u'),
+      ['6:21: receivers[0].email_configs[0].auth_password: is missing: the user name needs a password'],
+    ],
+    [
+      'a password without a user',
+      email('to: a@b.c, auth_password: s3cret'),
+      ['6:21: receivers[0].email_configs[0].auth_username: is missing: the password needs a user name'],
+    ],
+    [
+      'mails without threads',
+      email('to: a@b.c, threading: {}'),
       [
-        '7:9: receivers[0].msteamsv2_configs[0].webhook_url: is missing: give `webhook_url` or `webhook_url_file`',
+        '6:45: receivers[0].email_configs[0].threading: is not supported by this version: leave it out, mails are threaded',
       ],
     ],
     [
-      'connectors of Teams',
-      receiver('msteams_configs', '{}'),
+      'yes for true',
+      email('to: a@b.c, send_resolved: yes'),
+      ['6:49: receivers[0].email_configs[0].send_resolved: must be true or false'],
+    ],
+    [
+      'no address of a webhook',
+      webhook('max_alerts: 0'),
+      ['5:23: receivers[0].webhook_configs[0].url: is missing: give `url` or `url_file`'],
+    ],
+    [
+      'an address that is none',
+      webhook('url: s3cret'),
+      ['5:30: receivers[0].webhook_configs[0].url: must be a URL that begins with http:// or https://'],
+    ],
+    [
+      'an address in a file that is none',
+      webhook('url_file: /u'),
       [
-        '7:7: receivers[0].msteams_configs: is not supported by this version: use `msteamsv2_configs`: Teams has ended the connectors that these go to',
+        '5:35: receivers[0].webhook_configs[0].url_file: /u: must be a URL that begins with http:// or https://',
       ],
+      { files: { '/u': 's3cret' } },
     ],
     [
-      'PagerDuty with an old key',
-      receiver('pagerduty_configs', '{ service_key: k, severity: page }'),
+      'a secret file that is not there',
+      webhook('url: http://x, secret_file: /s'),
+      ['5:53: receivers[0].webhook_configs[0].secret_file: /s does not exist'],
+    ],
+    [
+      'an unknown format',
+      webhook('url: http://x, format: json'),
+      ['5:48: receivers[0].webhook_configs[0].format: must be one of alertmanager, cloudevents, template'],
+    ],
+    [
+      'settings of the HTTP client',
+      webhook('url: http://x, http_config: {}'),
       [
-        '7:24: receivers[0].pagerduty_configs[0].service_key: is not supported by this version: use `routing_key` with an integration of Events API v2',
-        '7:37: receivers[0].pagerduty_configs[0].severity: must be one of critical, error, warning, info',
+        '5:53: receivers[0].webhook_configs[0].http_config: is not supported by this version: leave it out, a key can stand in `url_file` and `secret` signs the message',
       ],
-    ],
-    [
-      'an address of PagerDuty that is none',
-      receiver('pagerduty_configs', '{ routing_key: k, url: x }'),
-      ['7:32: receivers[0].pagerduty_configs[0].url: must be a URL that begins with http:// or https://'],
-    ],
-    [
-      'an Alertmanager with more than its address',
-      receiver('alertmanager_configs', '{ url: "http://am:9093/?x=1" }'),
-      ['7:16: receivers[0].alertmanager_configs[0].url: must end with its path: nothing after `?` or `#`'],
-    ],
-    [
-      'a cap that would keep incidents open',
-      receiver('pagerduty_configs', '{ routing_key: k }', { more: '    max_notifications_per_hour: 5\n' }),
-      [
-        '6:33: receivers[0].max_notifications_per_hour: is not for a receiver with pagerduty_configs: leave it out, PagerDuty folds what belongs together itself',
-      ],
-    ],
-    [
-      'storms that would keep incidents open',
-      receiver('pagerduty_configs', '{ routing_key: k }', { more: '    fold_storms: 5m\n' }),
-      [
-        '6:18: receivers[0].fold_storms: is not for a receiver with pagerduty_configs: leave it out, PagerDuty folds what belongs together itself',
-      ],
-    ],
-    [
-      'an old secret without a new one',
-      receiver('webhook_configs', '{ url: http://x, secret_previous: s }'),
-      [
-        '7:9: receivers[0].webhook_configs[0].secret: is missing: `secret_previous` stands beside the new one',
-      ],
-    ],
-    [
-      'the format template without one',
-      receiver('webhook_configs', '{ url: http://x, format: template }'),
-      [
-        '7:9: receivers[0].webhook_configs[0].template: is missing: write the JSON that is posted, as a Liquid template',
-      ],
-    ],
-    [
-      'a template without its format',
-      receiver('webhook_configs', `{ url: http://x, template: '{}' }`),
-      ['7:9: receivers[0].webhook_configs[0].format: must be template, or else `template` is not used'],
-    ],
-  ]);
-});
-
-describe('mails', () => {
-  const email = (settings: string) => receiver('email_configs', `{ to: a@b.c, ${settings} }`, MAIL);
-  tell([
-    [
-      'XOAUTH2 without what it needs',
-      email('oauth2: {}'),
-      [
-        '7:9: receivers[0].email_configs[0].auth_username: is missing: `oauth2` needs a user name',
-        '7:22: receivers[0].email_configs[0].oauth2.client_secret: is missing: give `client_secret` or `client_secret_file`',
-        '7:22: receivers[0].email_configs[0].oauth2.refresh_token: is missing: give `refresh_token` or `refresh_token_file`',
-        '7:22: receivers[0].email_configs[0].oauth2.client_id: is missing: give it, or an `access_token`',
-      ],
-    ],
-    [
-      'XOAUTH2 and a password',
-      email('auth_username: u, auth_password: p, oauth2: { access_token: t }'),
-      ['7:55: receivers[0].email_configs[0].auth_password: give either a password or `oauth2`, not both'],
-    ],
-    [
-      'a DKIM key that is none',
-      email('dkim: { domain: b.c, selector: s, private_key: s3cret }'),
-      ['7:69: receivers[0].email_configs[0].dkim.private_key: must be a private key in PEM'],
-    ],
-    [
-      'DKIM without a domain',
-      email('dkim: { selector: s, private_key_file: /k }'),
-      ['7:22: receivers[0].email_configs[0].dkim.domain: is missing'],
-      { files: { '/k': KEY } },
-    ],
-    [
-      'headers that a mail has anyway',
-      email('headers: { To: x, References: y, "X Y": z }'),
-      [
-        '7:33: receivers[0].email_configs[0].headers.To: cannot be set here: use `to`',
-        '7:40: receivers[0].email_configs[0].headers.References: cannot be set here: leave it out, mails are threaded',
-        '7:55: receivers[0].email_configs[0].headers["X Y"]: is not the name of a header',
-      ],
-    ],
-  ]);
-});
-
-describe('templates', () => {
-  const slack = (text: string) => receiver('slack_configs', `{ api_url: https://x, text: '${text}' }`);
-  const wrong = (what: string) => [`7:37: receivers[0].slack_configs[0].text: ${what}`];
-  const liquid = 'this is a Go template, and templates here are Liquid:';
-  tell([
-    [
-      "Alertmanager's own template",
-      slack('{{ template "slack.default.text" . }}'),
-      wrong(`line 1, column 1: ${liquid} leave the key out for the built-in message, or write the text here`),
-    ],
-    [
-      'a loop in Go',
-      slack('{{ range .Alerts.Firing }}x{{ end }}'),
-      wrong(`line 1, column 1: ${liquid} write {% for alert in firing %} … {% endfor %}`),
-    ],
-    [
-      'a variable that is not there',
-      slack('{{ titel }}'),
-      wrong(
-        'there is no variable titel; there are status, title, context, message, subject, receiver, groupKey, groupLabels, commonLabels, commonAnnotations, externalURL, truncatedAlerts, alerts, firing, resolved, notices',
-      ),
-    ],
-    [
-      'a filter that is not there',
-      slack('{{ title | toUpper }}'),
-      wrong('undefined filter: toUpper, line:1, col:1'),
-    ],
-    [
-      'a filter that would let text be markup',
-      slack('{{ title | raw }}'),
-      wrong('undefined filter: raw, line:1, col:1'),
-    ],
-    [
-      'a tag that is not closed',
-      slack('{% if title %}'),
-      wrong('tag {% if title %} not closed, line:1, col:1'),
-    ],
-    ['another file', slack('{% include "x" %}'), wrong('tag "include" not found, line:1, col:1')],
-    [
-      'JSON that is none',
-      receiver('webhook_configs', `{ url: http://x, format: template, template: '{ "a": {{ title }} }' }`),
-      [
-        '7:54: receivers[0].webhook_configs[0].template: the result is not JSON: a comma, a quote or a bracket is wrong',
-      ],
-    ],
-    [
-      'a template from the environment is not quoted',
-      receiver('slack_configs', '{ api_url: https://x, text: "${TEXT}" }'),
-      wrong('is not a Liquid template that works'),
-      { environment: { TEXT: '{{ s3cret }}' } },
-    ],
-    [
-      'a template without quotes, which YAML takes for a map',
-      receiver('slack_configs', '{ api_url: https://x, text: {{ title }} }'),
-      ['7:38: a key must be a plain word'],
     ],
   ]);
 });

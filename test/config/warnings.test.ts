@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { loadConfig, loadWarnings } from '../../src/config/load-config.ts';
 import { REGION } from './load.ts';
 
@@ -88,4 +88,22 @@ route:
 
 test('a configuration without routes and receivers has none', () => {
   expect(warningsOf(REGION)).toEqual([]);
+});
+
+test('a switch for a reload, which this version does not do', () =>
+  expect(warningsOf(`${REGION}web: { enable_lifecycle: true }`)).toEqual([
+    '2:26: web.enable_lifecycle: this version reads its configuration only when it starts: restart it after a change',
+  ]));
+
+describe('an address that others reach', () => {
+  const open = 'whoever reaches this address can read all and silence: set `web.auth`';
+
+  test.each(['0.0.0.0:9465', ':9465', '10.0.0.1:1', '[::]:9465'])('%s is open without a token', (listen) => {
+    expect(warningsOf(`${REGION}web: { listen: "${listen}" }`)).toEqual([`2:16: web.listen: ${open}`]);
+    expect(warningsOf(`${REGION}web: { listen: "${listen}", auth: { bearer_token: t } }`)).toEqual([]);
+  });
+
+  test.each(['127.0.0.1:9465', '127.9.9.9:1', 'localhost:1', '[::1]:1'])('%s is not', (listen) =>
+    expect(warningsOf(`${REGION}web: { listen: "${listen}" }`)).toEqual([]),
+  );
 });

@@ -1,7 +1,7 @@
 import type { Alert } from '../../src/alerts/alert.ts';
 import { type Digest, digestOf, type Episode } from '../../src/alerts/digest.ts';
 import { createFlightTally } from '../../src/alerts/flight-tally.ts';
-import type { DigestNotification } from '../../src/delivery/formats/digest-view.ts';
+import type { DigestNotification } from '../../src/alerts/notification.ts';
 import { NOW_US } from './samples.ts';
 
 const DAY_US = 86_400e6;

@@ -1,210 +1,13 @@
-import { Webhook } from 'standardwebhooks';
-import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Notification } from '../../src/alerts/group.ts';
+import { describe, expect, test } from 'vitest';
 import type { Receiver } from '../../src/config/config.ts';
 import type { Outcome } from '../../src/delivery/channels/channel.ts';
-import { openWebhookChannel } from '../../src/delivery/channels/webhook.ts';
-import { type Channels, createDelivery } from '../../src/delivery/outbox.ts';
+import type { Channels, createDelivery } from '../../src/delivery/outbox.ts';
 import { NestwatchError } from '../../src/errors.ts';
-import type { Happening } from '../../src/report.ts';
-import { secret } from '../../src/secret.ts';
 import type { Delivery } from '../../src/store/record.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { HttpRequest, HttpResponse } from '../../src/transport.ts';
-import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 import { digestNotification } from './digest-samples.ts';
-import { NO_SERVICES } from './no-services.ts';
-import { alert, delivery, email, failedFlight, group, NOW_US, webhook } from './samples.ts';
-
-const cleanups: (() => Promise<void>)[] = [];
-afterEach(async () => {
-  vi.useRealTimers();
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
-});
-
-type Send = (delivery: Delivery, notification: Notification) => Promise<Outcome>;
-const accepted: Outcome = { kind: 'accepted' };
-const HOUR_MS = 3_600_000;
-
-interface World {
-  readonly clock: VirtualClock;
-  readonly store: Store;
-  readonly told: Happening[];
-  queue(...deliveries: Partial<Delivery>[]): Promise<void>;
-  stateOf(id: string): Promise<Delivery>;
-  states(): Promise<Record<string, number>>;
-}
-
-async function world(): Promise<World> {
-  const clock = createVirtualClock();
-  const store = await openSqliteStore({ path: ':memory:', clock });
-  cleanups.push(() => store.close());
-  let notifications = 0;
-  return {
-    clock,
-    store,
-    told: [],
-    async queue(...deliveries) {
-      const id = `n-${++notifications}`;
-      const createdAtUs = clock.nowUs();
-      const rows = deliveries.map((changes) =>
-        delivery({ notificationId: id, createdAtUs, nextAttemptAtUs: createdAtUs, ...changes }),
-      );
-      await store.transaction((tx) => tx.enqueue(group({ id }), rows));
-    },
-    async stateOf(id) {
-      const found = await store.transaction((tx) => tx.delivery(id));
-      return found!.delivery;
-    },
-    async states() {
-      const counts = await store.transaction((tx) => tx.countDeliveries());
-      const sums: Record<string, number> = {};
-      for (const { state, count } of counts) sums[state] = (sums[state] ?? 0) + count;
-      return sums;
-    },
-  };
-}
-
-const OPS: Receiver = { name: 'ops', integrations: [webhook()] };
-const receiverOf = (name: string): Receiver => ({ name, integrations: [webhook()] });
-
-/** The stage over channels that do as `send` says. */
-function stage(
-  { store, clock, told }: World,
-  channels: Send | Pick<Channels, 'webhook' | 'email'>,
-  receivers: readonly Receiver[] = [OPS],
-) {
-  const channel = (send: Send) => ({
-    send: (_: unknown, one: Delivery, notification: Notification) => send(one, notification),
-    close: async () => {},
-  });
-  return createDelivery({
-    store,
-    receivers,
-    channels:
-      typeof channels === 'function'
-        ? { ...NO_SERVICES, webhook: channel(channels), email: channel(channels) }
-        : { ...NO_SERVICES, ...channels },
-    clock,
-    random: () => 0.5,
-    report: (happening) => told.push(happening),
-    externalUrl: 'http://nestwatch.example',
-  });
-}
-
-/** Starts the stage; `stop` ends it and waits. */
-function start(one: ReturnType<typeof createDelivery>) {
-  const stopping = new AbortController();
-  const running = one.run(stopping.signal);
-  const stop = async () => {
-    stopping.abort();
-    await running;
-  };
-  cleanups.push(stop);
-  return { stop, abort: () => stopping.abort(), running };
-}
-
-/** A promise that a test settles. */
-function gate<T>() {
-  let open!: (value: T) => void;
-  const promise = new Promise<T>((resolve) => {
-    open = resolve;
-  });
-  return { promise, open };
-}
-
-describe('a receiver with moods', () => {
-  /** The real webhook channel over a transport that answers as `answer` says. */
-  function moody(clock: VirtualClock, answer: (nowUs: number, tries: number) => number | 'timeout') {
-    const requests: (HttpRequest & { readonly atUs: number })[] = [];
-    const webhookChannel = openWebhookChannel({
-      clock,
-      version: '1',
-      openTransport: () => ({
-        async send(request): Promise<HttpResponse> {
-          requests.push({ ...request, atUs: clock.nowUs() });
-          const status = answer(clock.nowUs(), requests.length);
-          if (status === 'timeout') throw new NestwatchError('timeout', 'no answer within 10000 ms');
-          return { status, headers: {}, body: '' };
-        },
-        close: async () => {},
-      }),
-    });
-    const noMail = { send: async () => accepted, close: async () => {} };
-    return { requests, channels: { webhook: webhookChannel, email: noMail } };
-  }
-
-  const KEY = 'whsec_bmVzdHdhdGNoIHNpZ25zIHdpdGggdGhpcw==';
-  const SIGNED: Receiver = { name: 'ops', integrations: [webhook({ secret: secret(KEY) })] };
-
-  test('that is down for two hours is told when it is back, always under the same signed id', async () => {
-    const home = await world();
-    const backAtUs = NOW_US + 2 * HOUR_MS * 1000;
-    const { requests, channels } = moody(home.clock, (nowUs) => (nowUs < backAtUs ? 503 : 204));
-    await home.queue({ id: 'd-1' });
-    start(stage(home, channels, [SIGNED]));
-    await home.clock.advance(3 * HOUR_MS);
-    expect(await home.stateOf('d-1')).toMatchObject({
-      state: 'delivered',
-      attempts: requests.length,
-      lastError: '',
-    });
-    expect(requests.length).toBeGreaterThan(15);
-    expect(requests.at(-1)!.atUs - backAtUs).toBeLessThan(600_000_000);
-    const verifier = new Webhook(KEY);
-    for (const { atUs, headers, body } of requests) {
-      expect(headers['webhook-id']).toBe('d-1');
-      vi.useFakeTimers({ now: atUs / 1000, toFake: ['Date'] });
-      expect(verifier.verify(body!, headers)).toMatchObject({ version: '4' });
-    }
-    expect(new Set(requests.map(({ body }) => body)).size).toBe(1);
-  });
-
-  test('that answers 410 after an outage is given up after three slow refusals', async () => {
-    const home = await world();
-    const { requests, channels } = moody(home.clock, (nowUs) =>
-      nowUs < NOW_US + 2 * HOUR_MS * 1000 ? 503 : 410,
-    );
-    await home.queue({ id: 'd-1' });
-    start(stage(home, channels));
-    await home.clock.advance(3 * HOUR_MS);
-    expect(await home.stateOf('d-1')).toMatchObject({
-      state: 'dead',
-      lastError: 'HTTP 410 (refusal 3 of 3)',
-    });
-    const [first, second, third] = requests.slice(-3).map(({ atUs }) => atUs / 1_000_000);
-    expect([second! - first!, third! - second!]).toEqual([60, 300]);
-    expect(home.told.at(-1)).toMatchObject({ what: 'delivery', outcome: 'dead', reason: 'rejected' });
-  });
-
-  test('that accepts but does not answer in time gets the same id again', async () => {
-    const home = await world();
-    const { requests, channels } = moody(home.clock, (_, tries) => (tries === 1 ? 'timeout' : 200));
-    await home.queue({ id: 'd-1' });
-    start(stage(home, channels));
-    await home.clock.advance(100);
-    expect(await home.stateOf('d-1')).toMatchObject({ state: 'ambiguous', attempts: 1 });
-    await home.clock.advance(1_000);
-    expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered', attempts: 2 });
-    expect(requests.map(({ headers }) => headers['webhook-id'])).toEqual(['d-1', 'd-1']);
-  });
-
-  test('that never comes back is given up after 72 h', async () => {
-    const home = await world();
-    const { requests, channels } = moody(home.clock, () => 503);
-    await home.queue({ id: 'd-1' });
-    start(stage(home, channels));
-    await home.clock.advance(71 * HOUR_MS);
-    expect((await home.stateOf('d-1')).state).toBe('retry');
-    await home.clock.advance(2 * HOUR_MS);
-    expect(await home.stateOf('d-1')).toMatchObject({
-      state: 'dead',
-      lastError: expect.stringContaining('72 h'),
-    });
-    expect(requests.at(-1)!.atUs).toBe(NOW_US + 72 * HOUR_MS * 1000);
-  });
-});
+import { accepted, receiverOf, stage, start, world } from './outbox-world.ts';
+import { alert, delivery, email, failedFlight, group, webhook } from './samples.ts';
 
 describe('the stage', () => {
   test('records the attempt before it sends, and what came of it after', async () => {
@@ -272,7 +75,7 @@ describe('the stage', () => {
 
   test('sends at once what is queued while another try of its integration hangs', async () => {
     const home = await world();
-    const hanging = gate<Outcome>();
+    const hanging = Promise.withResolvers<Outcome>();
     const sent: string[] = [];
     await home.queue({ id: 'd-1', lane: 'hangs' });
     const one = stage(home, async ({ id }) => {
@@ -285,7 +88,7 @@ describe('the stage', () => {
     one.wake();
     await home.clock.advance(0);
     expect(sent).toEqual(['d-1', 'd-2']);
-    hanging.open(accepted);
+    hanging.resolve(accepted);
     await home.clock.advance(100);
     expect(await home.states()).toEqual({ delivered: 2 });
   });
@@ -293,7 +96,7 @@ describe('the stage', () => {
   test('sends at once what is queued just as the work on its integration ends', async () => {
     const home = await world();
     const sent: string[] = [];
-    const slow = gate<void>();
+    const slow = Promise.withResolvers<void>();
     let one: ReturnType<typeof createDelivery> | undefined;
     const store: Store = {
       ...home.store,
@@ -319,7 +122,7 @@ describe('the stage', () => {
     start(one);
     await home.clock.advance(10);
     expect(sent).toEqual(['d-1']);
-    slow.open();
+    slow.resolve();
     await home.clock.advance(10);
     expect(sent).toEqual(['d-1', 'd-2']);
   });
@@ -359,7 +162,7 @@ describe('the stage', () => {
 
   test('a receiver that hangs delays no other, nor the other integration of its own', async () => {
     const home = await world();
-    const hanging = gate<Outcome>();
+    const hanging = Promise.withResolvers<Outcome>();
     const sent: string[] = [];
     const receivers: Receiver[] = [{ name: 'slow', integrations: [email(), webhook()] }, receiverOf('quick')];
     for (let index = 0; index < 50; index += 1) {
@@ -389,14 +192,14 @@ describe('the stage', () => {
     expect(sent).toHaveLength(100);
     // It is asked by eight at once, and the others of it wait their turn.
     expect(most).toBe(8);
-    hanging.open(accepted);
+    hanging.resolve(accepted);
     await home.clock.advance(100);
     expect(await home.states()).toEqual({ delivered: 150 });
   });
 
   test('never has more than five mails of an integration in flight', async () => {
     const home = await world();
-    const open = gate<Outcome>();
+    const open = Promise.withResolvers<Outcome>();
     let inFlight = 0;
     for (let index = 0; index < 20; index += 1) await home.queue({ id: `m-${index}`, integration: 'email' });
     start(
@@ -407,7 +210,7 @@ describe('the stage', () => {
     );
     await home.clock.advance(10);
     expect(inFlight).toBe(5);
-    open.open(accepted);
+    open.resolve(accepted);
     await home.clock.advance(10);
     expect(await home.states()).toEqual({ delivered: 20 });
   });
@@ -458,13 +261,13 @@ describe('the stage', () => {
   test('settles within a moment what has ended while others hang', async () => {
     const home = await world();
     await home.queue(...Array.from({ length: 5 }, (_, index) => ({ id: `d-${index}` })));
-    const open = gate<Outcome>();
+    const open = Promise.withResolvers<Outcome>();
     start(stage(home, ({ id }) => (id === 'd-0' ? Promise.resolve(accepted) : open.promise)));
     await home.clock.advance(49);
     expect(await home.states()).toEqual({ leased: 5 });
     await home.clock.advance(1);
     expect((await home.stateOf('d-0')).state).toBe('delivered');
-    open.open(accepted);
+    open.resolve(accepted);
   });
 
   test('a message that nobody is left to get is suppressed with the reason', async () => {
@@ -589,229 +392,5 @@ describe('the stage', () => {
     await home.clock.advance(10);
     expect(await home.stateOf('d-1')).toMatchObject({ state: 'retry' });
     expect(home.told).toMatchObject([{ what: 'delivery', reason: 'secret_unreadable' }]);
-  });
-});
-
-describe('stopping', () => {
-  test('finishes what is in flight and frees what was claimed but not begun', async () => {
-    const home = await world();
-    const open = gate<Outcome>();
-    for (let index = 0; index < 30; index += 1) await home.queue({ id: `d-${index}` });
-    const { abort, running } = start(stage(home, () => open.promise));
-    await home.clock.advance(10);
-    expect((await home.states()).leased).toBe(30);
-    abort();
-    await home.clock.advance(10);
-    expect(await home.states()).toEqual({ leased: 8, retry: 22 });
-    open.open(accepted);
-    await running;
-    expect(await home.states()).toEqual({ delivered: 8, retry: 22 });
-    expect(home.clock.pending()).toBe(0);
-  });
-
-  test('asks nothing of the store while what is in flight goes on', async () => {
-    const home = await world();
-    const open = gate<Outcome>();
-    let transactions = 0;
-    const store: Store = {
-      ...home.store,
-      transaction(work) {
-        transactions += 1;
-        return home.store.transaction(work);
-      },
-    };
-    await home.queue({ id: 'd-1' });
-    const { abort, running } = start(stage({ ...home, store }, () => open.promise));
-    await home.clock.advance(10);
-    transactions = 0;
-    abort();
-    await home.clock.advance(60_000);
-    expect(transactions).toBe(0);
-    open.open(accepted);
-    await running;
-    expect(await home.states()).toEqual({ delivered: 1 });
-  });
-
-  test('in the moment of a look at what is due claims nothing of it', async () => {
-    const home = await world();
-    const look = gate<void>();
-    const store: Store = {
-      ...home.store,
-      async transaction(work) {
-        const result = await home.store.transaction(work);
-        if (result !== undefined) await look.promise;
-        return result;
-      },
-    };
-    await home.queue({ id: 'd-1' });
-    const { abort, running } = start(stage({ ...home, store }, async () => accepted));
-    await home.clock.advance(10);
-    abort();
-    look.open();
-    await running;
-    expect(await home.states()).toEqual({ pending: 1 });
-  });
-
-  test('is at once when nothing is in flight', async () => {
-    const home = await world();
-    const { stop } = start(stage(home, async () => accepted));
-    await home.clock.advance(10);
-    await stop();
-    expect(home.clock.pending()).toBe(0);
-  });
-});
-
-describe('draining', () => {
-  test('tries everything that is due once, whole lanes in order, and leaves what must wait', async () => {
-    const home = await world();
-    const tries: string[] = [];
-    for (const id of ['a1', 'a2', 'x']) await home.queue({ id, lane: id[0]! });
-    await stage(home, async ({ id }) => {
-      tries.push(id);
-      return id === 'x' ? { kind: 'failed', reason: 'unavailable', error: 'HTTP 503' } : accepted;
-    }).drain();
-    expect(tries.toSorted()).toEqual(['a1', 'a2', 'x']);
-    expect(await home.states()).toEqual({ delivered: 2, retry: 1 });
-  });
-
-  test('resolves at once when nothing is due', async () => {
-    const home = await world();
-    await stage(home, async () => accepted).drain();
-    expect(await home.states()).toEqual({});
-  });
-});
-
-describe('a store that fails for a while', () => {
-  /** The real store, whose transactions are refused while `isBroken` says so. */
-  function breaking(home: World, isBroken: () => boolean): World {
-    const store: Store = {
-      ...home.store,
-      async transaction(work) {
-        if (isBroken()) throw new NestwatchError('disk_full', 'no space left for the store');
-        return home.store.transaction(work);
-      },
-    };
-    return { ...home, store };
-  }
-
-  test('loses no end of a try: it is settled when the store works again, and not sent twice', async () => {
-    const home = await world();
-    let isBroken = false;
-    let tries = 0;
-    await home.queue({ id: 'd-1' });
-    start(
-      stage(
-        breaking(home, () => isBroken),
-        async () => {
-          tries += 1;
-          isBroken = true;
-          return accepted;
-        },
-      ),
-    );
-    await home.clock.advance(5_000);
-    expect(await home.stateOf('d-1')).toMatchObject({ state: 'leased' });
-    expect(home.told).toContainEqual(expect.objectContaining({ what: 'trouble', stage: 'delivery' }));
-    isBroken = false;
-    await home.clock.advance(5_000);
-    expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered' });
-    expect(tries).toBe(1);
-  });
-
-  test('is looked at again each second, and what is due is sent as soon as it works', async () => {
-    const home = await world();
-    let isBroken = true;
-    await home.queue({ id: 'd-1' });
-    start(
-      stage(
-        breaking(home, () => isBroken),
-        async () => accepted,
-      ),
-    );
-    await home.clock.advance(2_500);
-    expect(home.told.map(({ what }) => what)).toEqual(['trouble', 'trouble', 'trouble']);
-    isBroken = false;
-    await home.clock.advance(1_000);
-    expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered', attempts: 1 });
-  });
-
-  test('holds up no stop: what is not settled by then is sent again by the next life', async () => {
-    const home = await world();
-    let isBroken = false;
-    const seen: Delivery[] = [];
-    await home.queue({ id: 'd-1' });
-    const send: Send = async (one) => {
-      seen.push(one);
-      isBroken = seen.length === 1;
-      return accepted;
-    };
-    const broken = breaking(home, () => isBroken);
-    const { stop } = start(stage(broken, send));
-    await home.clock.advance(10);
-    await stop();
-    expect(home.clock.pending()).toBe(0);
-    isBroken = false;
-    expect(await home.stateOf('d-1')).toMatchObject({ state: 'leased', attempts: 1 });
-    start(stage(broken, send));
-    await home.clock.advance(10);
-    expect(seen.map(({ id, attempts }) => `${id} ${attempts}`)).toEqual(['d-1 1', 'd-1 2']);
-    expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered' });
-  });
-
-  test('is tried again each second by a stop that waits for a try anyway', async () => {
-    const home = await world();
-    const slow = gate<Outcome>();
-    let isBroken = false;
-    let refused = 0;
-    await home.queue({ id: 'quick' }, { id: 'slow', lane: 'slow' });
-    const { abort, running } = start(
-      stage(
-        breaking(home, () => {
-          if (isBroken) refused += 1;
-          // A stop that takes no rest would else never let this test go on.
-          return isBroken && refused < 10;
-        }),
-        async ({ id }) => {
-          if (id === 'slow') return slow.promise;
-          isBroken = true;
-          return accepted;
-        },
-      ),
-    );
-    await home.clock.advance(10);
-    abort();
-    await home.clock.advance(3_500);
-    expect(refused).toBe(5);
-    isBroken = false;
-    await home.clock.advance(1_000);
-    expect(await home.states()).toEqual({ delivered: 1, leased: 1 });
-    slow.open(accepted);
-    await running;
-    expect(await home.states()).toEqual({ delivered: 2 });
-  });
-
-  test('makes a drain reject also after a try, which the next life repeats', async () => {
-    const home = await world();
-    let isBroken = false;
-    await home.queue({ id: 'd-1' });
-    const one = stage(
-      breaking(home, () => isBroken),
-      async () => {
-        isBroken = true;
-        return accepted;
-      },
-    );
-    await expect(one.drain()).rejects.toThrow('no space left');
-    expect(await home.stateOf('d-1')).toMatchObject({ state: 'leased', attempts: 1 });
-  });
-
-  test('makes a drain reject rather than wait', async () => {
-    const home = await world();
-    await home.queue({ id: 'd-1' });
-    const one = stage(
-      breaking(home, () => true),
-      async () => accepted,
-    );
-    await expect(one.drain()).rejects.toThrow('no space left');
   });
 });

@@ -1,14 +1,11 @@
 /** Events, alerts and notifications as the earlier stages would hand them on. */
 import type { Event } from '../../src/alerts/event.ts';
-import type { Notification, NotifiedAlert } from '../../src/alerts/group.ts';
+import type { ForwardNotification, GroupNotification, NotifiedAlert } from '../../src/alerts/notification.ts';
 import type { EmailIntegration, WebhookIntegration } from '../../src/config/config.ts';
 import { formatInstant } from '../../src/instant.ts';
 import { secret } from '../../src/secret.ts';
 import type { Delivery } from '../../src/store/record.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
-
-export type GroupNotification = Extract<Notification, { kind: 'group' }>;
-export type ForwardNotification = Extract<Notification, { kind: 'forward' }>;
 
 export const MINUTE_US = 60_000_000;
 export const NOW_US = TEST_START_US;

@@ -16,6 +16,7 @@ test('the log tells of the heartbeat once for each change, with the reason', () 
   for (const one of [
     down,
     down,
+    beat('silent', 'region us does not answer'),
     beat('sent'),
     beat('sent'),
     beat('failed', 'it answered 404'),
@@ -25,6 +26,7 @@ test('the log tells of the heartbeat once for each change, with the reason', () 
   }
   expect(lines.map(({ level, message, reason = '' }) => [level, message, reason])).toEqual([
     ['warn', 'The heartbeat stays out', 'region eu does not answer'],
+    ['warn', 'The heartbeat stays out', 'region us does not answer'],
     ['info', 'The heartbeat is sent', ''],
     ['warn', 'The heartbeat was not accepted', 'it answered 404'],
     ['info', 'The heartbeat is sent', ''],
@@ -42,6 +44,7 @@ test('the metrics count what was accepted, and when', async () => {
       operations: [],
     },
     receivers: [],
+    rules: [],
     collect: async () => ({ alerts: [], silences: [], deliveries: [], cursors: [] }),
     processMetrics: false,
   });
@@ -50,10 +53,10 @@ test('the metrics count what was accepted, and when', async () => {
     'nestwatch_heartbeat_sent_total 0',
     'nestwatch_heartbeat_last_success_timestamp_seconds 0',
   ]);
-  for (const one of [beat('silent', 'x'), beat('failed', 'x'), beat('sent'), beat('sent')])
+  for (const one of [beat('silent', 'x'), beat('sent'), beat('failed', 'x'), beat('sent'), beat('sent')])
     metrics.report(one);
   expect(await shown()).toEqual([
-    'nestwatch_heartbeat_sent_total 2',
+    'nestwatch_heartbeat_sent_total 3',
     `nestwatch_heartbeat_last_success_timestamp_seconds ${TEST_START_US / 1e6}`,
   ]);
 });

@@ -4,7 +4,7 @@
  * was told that they did.
  */
 import { createHash } from 'node:crypto';
-import type { Notification } from '../../src/alerts/group.ts';
+import type { GroupNotification } from '../../src/alerts/notification.ts';
 import { type Clock, type Random, sleep } from '../../src/clock.ts';
 import type { EmailIntegration } from '../../src/config/config.ts';
 import type { Channel, Outcome } from '../../src/delivery/channels/channel.ts';
@@ -158,7 +158,7 @@ function never(): Promise<never> {
   return new Promise(() => {});
 }
 
-function told(alert: Extract<Notification, { kind: 'group' }>['alerts'][number]): ToldAlert {
+function told(alert: GroupNotification['alerts'][number]): ToldAlert {
   const { status, fingerprint, labels, events, eventsOmitted: omitted } = alert;
   return {
     status,

@@ -13,7 +13,7 @@ import { event, NOW_US } from './contract/samples.ts';
 const [mode, path = '', first = '0'] = process.argv.slice(2);
 
 /** What one numbered transaction writes: all of it or nothing must be found. */
-export const EVENTS_PER_TRANSACTION = 3;
+const EVENTS_PER_TRANSACTION = 3;
 
 let store: Store | undefined;
 try {

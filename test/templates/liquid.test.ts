@@ -62,6 +62,20 @@ describe('a template', () => {
     expect(rendered(full, 'text')).toHaveLength(MAX_OUTPUT_LENGTH);
   });
 
+  test('is told what is wrong in one line that is not long', () => {
+    const told = (filter: string) => {
+      try {
+        return compileTemplate(`{{ title | ${filter} }}`, 'text', SAMPLE_VARIABLES).use;
+      } catch (error) {
+        return (error as Error).message;
+      }
+    };
+    expect(told('up')).toBe('undefined filter: up, line:1, col:1');
+    const long = told('x'.repeat(1_000));
+    expect(long).toMatch(/^undefined filter: x+…$/);
+    expect(long).toHaveLength(201);
+  });
+
   test.each(['include', 'render', 'layout', 'block'])('cannot read another one with %s', (tag) => {
     expect(() => compileTemplate(`{% ${tag} '/etc/passwd' %}`, 'text', SAMPLE_VARIABLES)).toThrow(
       'not found',
@@ -88,6 +102,14 @@ describe('values are escaped for where they go', () => {
       expect(() => rendered(`{{ message | ${filter} }}`, use)).toThrow(`undefined filter: ${filter}`);
     }
   });
+
+  test.each<TemplateUse>(['text', 'html', 'slack', 'json'])(
+    'a value that is not there is empty in %s',
+    (use) => {
+      expect(rendered('"{{ message }}"', use, { message: null })).toBe('""');
+      expect(rendered('"{{ resolved | first }}"', use)).toBe('""');
+    },
+  );
 
   test('JSON takes any text as a text, and any value with `json`', () => {
     fc.assert(

@@ -51,7 +51,7 @@ describe('the overview', () => {
     await submit('/silence', FIELDS);
     const text = read((await ask('/')).body);
     expect(text).toContain('critical Silenced');
-    expect(text).toContain('silenced by Anna: the TMS is down');
+    expect(text).toContain('silenced by Anna: the TMS is down · ends in 3 h');
     expect(text).toContain('bird="Translate blog", severity=~"crit.*|warning"');
     expect(text).toContain('Hides 1 alert');
     const [silence] = await silences();
@@ -112,6 +112,14 @@ describe('the page for a silence', () => {
     expect(changes).toHaveLength(1);
   });
 
+  test('lists the first of many that it would hide, and counts the rest', async () => {
+    const { ask, store } = await withAlert();
+    for (let index = 0; index < 24; index += 1) await putAlert(store, anAlert({ id: `b/${index}` }));
+    const shown = read((await ask('/silence?matchers=bird%3D%22Translate+blog%22')).body);
+    expect(shown.split('Flight failed')).toHaveLength(21);
+    expect(shown).toContain('and 5 more alerts');
+  });
+
   test('makes one that recurs, and one that begins later', async () => {
     const { ask, submit, silences } = await withAlert();
     await submit('/silence', {
@@ -127,6 +135,7 @@ describe('the page for a silence', () => {
     ]);
     const text = read((await ask('/')).body);
     expect(text).toContain('Not yet');
+    expect(text).toContain(' · begins in 2 days , ends in 32 days · ');
     expect(text).toContain('for 2h at each 0 2 * * 6 (Europe/Amsterdam)');
   });
 
@@ -192,6 +201,7 @@ describe('acknowledging', () => {
     expect(read((await ask('/acknowledge?alert=a/1')).body)).toContain('acknowledged by Ben: on it');
     const overview = (await ask('/')).body;
     expect(read(overview)).toContain('critical Acknowledged');
+    expect(read(overview)).toContain('acknowledged by Ben: on it · until it is resolved');
     expect(overview).not.toContain('href="acknowledge?');
     expect((await ask('/api/v2/alerts?silenced=false')).json).toEqual([]);
   });

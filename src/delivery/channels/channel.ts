@@ -1,4 +1,4 @@
-import type { Notification } from '../../alerts/group.ts';
+import type { Notification } from '../../alerts/notification.ts';
 import type { Integration } from '../../config/config.ts';
 import type { FailureReason } from '../../report.ts';
 import type { Delivery } from '../../store/record.ts';

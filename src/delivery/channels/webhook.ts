@@ -3,7 +3,7 @@
  * (https://www.standardwebhooks.com).
  */
 import { Webhook } from 'standardwebhooks';
-import type { Notification } from '../../alerts/group.ts';
+import type { Notification } from '../../alerts/notification.ts';
 import type { WebhookIntegration } from '../../config/config.ts';
 import { alertmanagerBody } from '../formats/alertmanager.ts';
 import { cloudEventBatches, digestEvent } from '../formats/cloudevents.ts';

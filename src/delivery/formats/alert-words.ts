@@ -1,5 +1,5 @@
 /** The states of each kind of alert in the words of a person who runs automations, not of one who runs monitors. */
-import type { NotifiedAlert } from '../../alerts/group.ts';
+import type { NotifiedAlert } from '../../alerts/notification.ts';
 import { plainText } from '../../plain-text.ts';
 
 interface Words {

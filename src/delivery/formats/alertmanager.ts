@@ -1,9 +1,8 @@
 import type { Labels } from '../../alerts/alert.ts';
-import type { NotifiedAlert } from '../../alerts/group.ts';
+import type { GroupNotification, NotifiedAlert } from '../../alerts/notification.ts';
 import { type Summary, summaryTitle } from '../../alerts/summary.ts';
 import { type EventJson, eventJson } from '../../event-json.ts';
 import { formatInstant } from '../../instant.ts';
-import type { GroupNotification } from './alert-subject.ts';
 
 /** Alertmanager's webhook body, version 4, with `events`, `events_total` and `events_omitted` added to each alert. */
 export interface AlertmanagerBody {

@@ -1,4 +1,4 @@
-import type { FlightOutcome } from '../../alerts/group.ts';
+import type { FlightOutcome } from '../../alerts/notification.ts';
 
 /** How a Bird's last Flights ended, the oldest first. */
 export interface FlightHistory {

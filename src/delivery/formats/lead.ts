@@ -1,6 +1,6 @@
 /** What a mail says of its only alert before it shows the message: what it means, or what ended it. */
 import { dayAndTime } from '../../alerts/day-and-time.ts';
-import type { NotifiedAlert } from '../../alerts/group.ts';
+import type { NotifiedAlert } from '../../alerts/notification.ts';
 import { plainText } from '../../plain-text.ts';
 import { NAME_CODE_POINTS, regionName, subjectOf } from './alert-subject.ts';
 import { IN_OWN_WORDS, stateWords } from './alert-words.ts';

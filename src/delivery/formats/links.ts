@@ -1,6 +1,6 @@
 import type { Labels } from '../../alerts/alert.ts';
 import { formatMatcher } from '../../alerts/matcher.ts';
-import type { GroupNotification } from './alert-subject.ts';
+import type { GroupNotification } from '../../alerts/notification.ts';
 import { linkable } from './encode.ts';
 
 export interface Link {

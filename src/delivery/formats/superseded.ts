@@ -1,4 +1,4 @@
-import type { NotifiedAlert } from '../../alerts/group.ts';
+import type { NotifiedAlert } from '../../alerts/notification.ts';
 
 /** An alert as people count it. */
 export interface Counted {

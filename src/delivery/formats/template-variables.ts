@@ -1,7 +1,7 @@
 /** What people's templates may use of a notification: clean and capped, not escaped (each template does that). */
+import type { GroupNotification } from '../../alerts/notification.ts';
 import { manyLines } from '../../alerts/plain-text.ts';
 import type { TemplateVariables } from '../../templates/variables.ts';
-import type { GroupNotification } from './alert-subject.ts';
 import { alertmanagerBody } from './alertmanager.ts';
 import { mailSubject } from './email-headers.ts';
 import { mailView } from './email-view.ts';

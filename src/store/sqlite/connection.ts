@@ -90,11 +90,11 @@ export function textList(texts: readonly string[]): string {
   return JSON.stringify(texts.map(encodeText));
 }
 
-export function encodeText(text: string): string {
+function encodeText(text: string): string {
   return text.startsWith('"') || !text.isWellFormed() ? JSON.stringify(text) : text;
 }
 
-export function decodeText(text: string): string {
+function decodeText(text: string): string {
   return text.startsWith('"') ? (JSON.parse(text) as string) : text;
 }
 

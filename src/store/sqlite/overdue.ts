@@ -4,7 +4,7 @@
  * are: a Flight that has been waiting for days costs a row now and then.
  */
 import type { Place } from '../../alerts/fact.ts';
-import type { FlightOutcome } from '../../alerts/group.ts';
+import type { FlightOutcome } from '../../alerts/notification.ts';
 import type { Transaction } from '../store.ts';
 import { type AlertRow, alertOf } from './alerts.ts';
 import type { Connection } from './connection.ts';

@@ -1,6 +1,7 @@
 import type { Alert } from '../../../src/alerts/alert.ts';
 import type { Event } from '../../../src/alerts/event.ts';
-import type { Group, Notification } from '../../../src/alerts/group.ts';
+import type { Group } from '../../../src/alerts/group.ts';
+import type { Notification } from '../../../src/alerts/notification.ts';
 import { formatInstant } from '../../../src/instant.ts';
 import type { Delivery, FlightRecord } from '../../../src/store/record.ts';
 import { TEST_START_US } from '../../virtual-clock.ts';

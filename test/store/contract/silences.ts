@@ -5,7 +5,7 @@ import type { Suppression } from '../../../src/alerts/suppression.ts';
 import { alert, event, HOSTILE_TEXTS, NOW_US, SECOND_US } from './samples.ts';
 import type { Run } from './subject.ts';
 
-export function silence(id: string, changes: Partial<Silence> = {}): Silence {
+function silence(id: string, changes: Partial<Silence> = {}): Silence {
   return {
     id,
     matchers: [createMatcher('alertname', '=', 'FlightFailed'), createMatcher('nest', '!~', 'Prod.*')],

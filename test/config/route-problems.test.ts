@@ -1,0 +1,132 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
+import { describe } from 'vitest';
+import { REGION, tell } from './load.ts';
+
+describe('routes', () => {
+  const below = (settings: string) =>
+    `${REGION}receivers: [{ name: ops }]\nroute:\n  receiver: ops\n  routes:\n    - { ${settings} }`;
+  tell([
+    [
+      'receivers that nothing leads to',
+      `${REGION}receivers: [{ name: ops }]`,
+      ['1:1: route: is missing: without it nothing reaches the receivers'],
+    ],
+    [
+      'no receiver at the root',
+      `${REGION}receivers: [{ name: ops }]\nroute: { group_by: [nest] }`,
+      ['3:1: route.receiver: is missing: the root names the receiver of what no child takes'],
+    ],
+    [
+      'a receiver that does not exist',
+      `${REGION}route: { receiver: opps }\nreceivers: [{ name: ops }, { name: pager }]`,
+      ['2:20: route.receiver: no receiver has the name "opps"; did you mean ops?'],
+    ],
+    [
+      'one unlike any other',
+      below('receiver: zzzzzz'),
+      ['6:19: route.routes[0].receiver: no receiver has the name "zzzzzz"; there is ops'],
+    ],
+    [
+      'no receivers at all',
+      `${REGION}route: { receiver: ops }`,
+      ['2:20: route.receiver: no receiver has the name "ops"; there is none'],
+    ],
+    [
+      'a receiver with another mistake exists all the same',
+      `${REGION}route: { receiver: ops }\nreceivers: [{ name: ops, slak: [] }]`,
+      [
+        '3:26: receivers[0].slak: unknown key; known here: name, fallback, max_notifications_per_hour, fold_storms, email_configs, webhook_configs, slack_configs, msteamsv2_configs, pagerduty_configs, alertmanager_configs',
+      ],
+    ],
+    [
+      'matchers at the root',
+      `${REGION}receivers: [{ name: ops }]\nroute: { receiver: ops, matchers: ['a="b"'], continue: true }`,
+      [
+        '3:25: route.matchers: the root takes every alert: move this to a route below `routes`',
+        '3:46: route.continue: the root takes every alert: move this to a route below `routes`',
+      ],
+    ],
+    [
+      'what Alertmanager has given up',
+      below(`match: { a: "it's", 'b c': 1 }, match_re: { a: 'b|c' }`),
+      [
+        `6:16: route.routes[0].match: is not supported: write \`matchers: ['a="it''s"', '"b c"="1"']\``,
+        `6:51: route.routes[0].match_re: is not supported: write \`matchers: ['a=~"b|c"']\``,
+      ],
+    ],
+    [
+      'what Alertmanager has given up, without anything in it',
+      below('match: {}, match_re: [a]'),
+      [
+        `6:16: route.routes[0].match: is not supported: write \`matchers: ['name="value"']\``,
+        `6:30: route.routes[0].match_re: is not supported: write \`matchers: ['name=~"regex"']\``,
+      ],
+    ],
+    [
+      'what Alertmanager has given up, with a value from the environment',
+      below("match: { a: '${A}' }"),
+      [`6:16: route.routes[0].match: is not supported: write \`matchers: ['a="…"']\``],
+      { environment: { A: 's3cret' } },
+    ],
+    [
+      'labels of a route, as the newest Alertmanager has them',
+      below('labels: { a: b }'),
+      [
+        '6:17: route.routes[0].labels: is not supported by this version: leave it out; `labels` of a rule add some to its alerts',
+      ],
+    ],
+    [
+      'an interval of nothing',
+      below('repeat_interval: 0s'),
+      ['6:26: route.routes[0].repeat_interval: must be at least 10ms'],
+    ],
+    [
+      'groups of all labels and more',
+      below("group_by: ['...', nest]"),
+      ['6:19: route.routes[0].group_by: `...` means all labels and stands alone'],
+    ],
+    [
+      'a group label twice',
+      below('group_by: [nest, nest]'),
+      ['6:26: route.routes[0].group_by[1]: stands here twice'],
+    ],
+    [
+      'a group label that is none',
+      below('group_by: [a-b]'),
+      ['6:20: route.routes[0].group_by[0]: must be a label name, or `...` for all'],
+    ],
+    [
+      'a repetition that comes ever sooner',
+      below('repeat_backoff: 0.5'),
+      ['6:25: route.routes[0].repeat_backoff: must be at least 1'],
+    ],
+    [
+      'an escalation to nobody',
+      below('escalate_after: 15m'),
+      ['6:7: route.routes[0].escalate_to: is missing: name the receiver that is told then'],
+    ],
+    [
+      'an escalation at no time',
+      below('escalate_to: ops'),
+      ['6:7: route.routes[0].escalate_after: is missing: say how long to wait, such as 15m'],
+    ],
+    [
+      'an escalation to a receiver that does not exist',
+      below('escalate_after: 15m, escalate_to: opps'),
+      ['6:43: route.routes[0].escalate_to: no receiver has the name "opps"; did you mean ops?'],
+    ],
+    [
+      'an escalation after no duration',
+      below('escalate_after: soon, escalate_to: ops'),
+      ['6:25: route.routes[0].escalate_after: must be a duration such as 30s, 5m or 1h30m, or never'],
+    ],
+    [
+      'mistakes at two levels at once',
+      below('slack: 1, routes: [{ receiver: x }]'),
+      [
+        '6:9: route.routes[0].slack: unknown key; known here: receiver, matchers, continue, group_by, group_wait, group_interval, repeat_interval, repeat_backoff, escalate_to, escalate_after, routes, mute_time_intervals, active_time_intervals',
+        '6:40: route.routes[0].routes[0].receiver: no receiver has the name "x"; there is ops',
+      ],
+    ],
+  ]);
+});

@@ -1,0 +1,130 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
+import { describe, expect, test } from 'vitest';
+import { problemsOf, REGION, tell } from './load.ts';
+
+const KINDS =
+  'FlightFailed, BirdDeactivated, BirdTriggerFailing, ConnectionDisconnected, ServiceNotification, RegionDown, RegionUnauthorized, FeedBehind, FeedIncomplete, DeliveryFailing, FlightStuck, BirdStale, SchemaDrift';
+
+describe('rules', () => {
+  tell([
+    [
+      'no kind',
+      `${REGION}rules: [{ severity: x }]`,
+      [`2:9: rules[0].kind: is missing: the kinds are ${KINDS}`],
+    ],
+    [
+      'a kind that is not one',
+      `${REGION}rules: [{ kind: Foo }]`,
+      [`2:17: rules[0].kind: unknown kind; the kinds are ${KINDS}`],
+    ],
+    [
+      'a kind with a slip',
+      `${REGION}rules: [{ kind: FlightFaild }]`,
+      ['2:17: rules[0].kind: unknown kind; did you mean FlightFailed?'],
+    ],
+    [
+      'no map',
+      `${REGION}rules: [FlightFailed]`,
+      ['2:9: rules[0]: must be a map with `kind` and its parameters'],
+    ],
+    [
+      'two ways to say how many failures are too many',
+      `${REGION}rules: [{ kind: FlightFailed, threshold: 3, consecutive: 3, ratio: 0.5, of_last: 10 }]`,
+      [
+        '2:45: rules[0].consecutive: give only one of `threshold`, `consecutive` and `ratio`',
+        '2:61: rules[0].ratio: give only one of `threshold`, `consecutive` and `ratio`',
+        '2:73: rules[0].of_last: belongs to `ratio`: give it, or leave this out',
+      ],
+    ],
+    [
+      'a window without a count',
+      `${REGION}rules: [{ kind: FlightFailed, consecutive: 3, window: 1h }]`,
+      ['2:47: rules[0].window: belongs to `threshold`: leave it out'],
+    ],
+    [
+      'a ratio of nobody knows how many',
+      `${REGION}rules: [{ kind: FlightFailed, ratio: 0.5 }]`,
+      ['2:31: rules[0].ratio: needs `of_last`: how many of the last Flights it looks at'],
+    ],
+    [
+      'a ratio that nothing reaches',
+      `${REGION}rules: [{ kind: FlightFailed, ratio: 1.5, of_last: 1 }, { kind: FlightFailed, ratio: 0, of_last: 200 }]`,
+      [
+        '2:38: rules[0].ratio: must be more than 0 and at most 1',
+        '2:52: rules[0].of_last: must be at least 2',
+        '2:86: rules[1].ratio: must be more than 0 and at most 1',
+        '2:98: rules[1].of_last: must be at most 100',
+      ],
+    ],
+    [
+      'a row of errors instead of Flights',
+      `${REGION}rules: [{ kind: FlightFailed, for_each: error, consecutive: 3 }]`,
+      [
+        '2:41: rules[0].for_each: `consecutive` looks at all Flights of a Bird: leave `for_each` out, or say bird',
+      ],
+    ],
+    [
+      'a count of one Flight',
+      `${REGION}rules: [{ kind: FlightFailed, for_each: flight, threshold: 3 }]`,
+      ['2:49: rules[0].threshold: a Flight fails once: leave it out with `for_each: flight`'],
+    ],
+    [
+      'limits that are too short to be seen',
+      `${REGION}rules: [{ kind: FlightStuck, max_duration: 10s }, { kind: BirdStale, expect_every: 0 }]`,
+      [
+        '2:44: rules[0].max_duration: must be at least 1m',
+        '2:84: rules[1].expect_every: must be at least 1m',
+      ],
+    ],
+    [
+      'flapping that cannot be known',
+      `${REGION}rules: [{ kind: BirdStale, flapping: { changes: 1, within: 2h, calm: 1s, often: 3 } }]`,
+      [
+        '2:49: rules[0].flapping.changes: must be at least 2, or 0 for never',
+        '2:60: rules[0].flapping.within: must not be longer than 1h',
+        '2:70: rules[0].flapping.calm: must be at least 1m',
+        '2:74: rules[0].flapping.often: unknown key; known here: changes, within, calm',
+      ],
+    ],
+    [
+      'a parameter of another kind',
+      `${REGION}rules: [{ kind: RegionDown, window: 5m }]`,
+      [
+        '2:29: rules[0].window: unknown key; known here: kind, match, severity, labels, annotations, keep_firing_for, flapping, for',
+      ],
+    ],
+    [
+      'parameters out of bounds',
+      `${REGION}rules: [{ kind: FlightFailed, for_each: nest, threshold: 0, resolve_after: soon }]`,
+      [
+        '2:41: rules[0].for_each: must be one of bird, flight, error',
+        '2:58: rules[0].threshold: must be at least 1',
+        '2:76: rules[0].resolve_after: must be a duration such as 30s, 5m or 1h30m, or never',
+      ],
+    ],
+    [
+      'labels that nestwatch sets, and other mistakes beside them',
+      `${REGION}rules: [{ kind: RegionDown, labels: { severity: x, nest: y, 0a: z, team: 5 } }]`,
+      [
+        '2:39: rules[0].labels.severity: write `severity` beside `kind` instead',
+        '2:52: rules[0].labels.nest: is set by nestwatch: choose another name',
+        '2:61: rules[0].labels.0a: is not a label name: letters, digits and underscores, no digit first',
+        '2:74: rules[0].labels.team: must be text: put it in quotes',
+      ],
+    ],
+  ]);
+
+  test('a matcher that is none is told with the reason', () => {
+    const [problem, ...others] = problemsOf(`${REGION}rules: [{ kind: RegionDown, match: ['region=~"("'] }]`);
+    expect(problem).toMatch(/^2:37: rules\[0\]\.match\[0\]: .*\(/);
+    expect(others).toEqual([]);
+  });
+
+  test('a matcher from the environment is not quoted', () => {
+    expect(
+      problemsOf(`${REGION}rules: [{ kind: RegionDown, match: ["\${M}"] }]`, {
+        environment: { M: 's3cret' },
+      }),
+    ).toEqual(['2:37: rules[0].match[0]: is not a matcher such as severity="critical"']);
+  });
+});

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest';
+import type { Outcome } from '../../src/delivery/channels/channel.ts';
+import type { Store } from '../../src/store/store.ts';
+import { accepted, stage, start, world } from './outbox-world.ts';
+
+describe('stopping', () => {
+  test('finishes what is in flight and frees what was claimed but not begun', async () => {
+    const home = await world();
+    const open = Promise.withResolvers<Outcome>();
+    for (let index = 0; index < 30; index += 1) await home.queue({ id: `d-${index}` });
+    const { abort, running } = start(stage(home, () => open.promise));
+    await home.clock.advance(10);
+    expect((await home.states()).leased).toBe(30);
+    abort();
+    await home.clock.advance(10);
+    expect(await home.states()).toEqual({ leased: 8, retry: 22 });
+    open.resolve(accepted);
+    await running;
+    expect(await home.states()).toEqual({ delivered: 8, retry: 22 });
+    expect(home.clock.pending()).toBe(0);
+  });
+
+  test('asks nothing of the store while what is in flight goes on', async () => {
+    const home = await world();
+    const open = Promise.withResolvers<Outcome>();
+    let transactions = 0;
+    const store: Store = {
+      ...home.store,
+      transaction(work) {
+        transactions += 1;
+        return home.store.transaction(work);
+      },
+    };
+    await home.queue({ id: 'd-1' });
+    const { abort, running } = start(stage({ ...home, store }, () => open.promise));
+    await home.clock.advance(10);
+    transactions = 0;
+    abort();
+    await home.clock.advance(60_000);
+    expect(transactions).toBe(0);
+    open.resolve(accepted);
+    await running;
+    expect(await home.states()).toEqual({ delivered: 1 });
+  });
+
+  test('in the moment of a look at what is due claims nothing of it', async () => {
+    const home = await world();
+    const look = Promise.withResolvers<void>();
+    const store: Store = {
+      ...home.store,
+      async transaction(work) {
+        const result = await home.store.transaction(work);
+        if (result !== undefined) await look.promise;
+        return result;
+      },
+    };
+    await home.queue({ id: 'd-1' });
+    const { abort, running } = start(stage({ ...home, store }, async () => accepted));
+    await home.clock.advance(10);
+    abort();
+    look.resolve();
+    await running;
+    expect(await home.states()).toEqual({ pending: 1 });
+  });
+
+  test('is at once when nothing is in flight', async () => {
+    const home = await world();
+    const { stop } = start(stage(home, async () => accepted));
+    await home.clock.advance(10);
+    await stop();
+    expect(home.clock.pending()).toBe(0);
+  });
+});
+
+describe('draining', () => {
+  test('tries everything that is due once, whole lanes in order, and leaves what must wait', async () => {
+    const home = await world();
+    const tries: string[] = [];
+    for (const id of ['a1', 'a2', 'x']) await home.queue({ id, lane: id[0]! });
+    await stage(home, async ({ id }) => {
+      tries.push(id);
+      return id === 'x' ? { kind: 'failed', reason: 'unavailable', error: 'HTTP 503' } : accepted;
+    }).drain();
+    expect(tries.toSorted()).toEqual(['a1', 'a2', 'x']);
+    expect(await home.states()).toEqual({ delivered: 2, retry: 1 });
+  });
+
+  test('resolves at once when nothing is due', async () => {
+    const home = await world();
+    await stage(home, async () => accepted).drain();
+    expect(await home.states()).toEqual({});
+  });
+});

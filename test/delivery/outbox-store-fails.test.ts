@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest';
+import type { Outcome } from '../../src/delivery/channels/channel.ts';
+import { NestwatchError } from '../../src/errors.ts';
+import type { Delivery } from '../../src/store/record.ts';
+import type { Store } from '../../src/store/store.ts';
+import { accepted, type Send, stage, start, type World, world } from './outbox-world.ts';
+
+describe('a store that fails for a while', () => {
+  /** The real store, whose transactions are refused while `isBroken` says so. */
+  function breaking(home: World, isBroken: () => boolean): World {
+    const store: Store = {
+      ...home.store,
+      async transaction(work) {
+        if (isBroken()) throw new NestwatchError('disk_full', 'no space left for the store');
+        return home.store.transaction(work);
+      },
+    };
+    return { ...home, store };
+  }
+
+  test('loses no end of a try: it is settled when the store works again, and not sent twice', async () => {
+    const home = await world();
+    let isBroken = false;
+    let tries = 0;
+    await home.queue({ id: 'd-1' });
+    start(
+      stage(
+        breaking(home, () => isBroken),
+        async () => {
+          tries += 1;
+          isBroken = true;
+          return accepted;
+        },
+      ),
+    );
+    await home.clock.advance(5_000);
+    expect(await home.stateOf('d-1')).toMatchObject({ state: 'leased' });
+    expect(home.told).toContainEqual(expect.objectContaining({ what: 'trouble', stage: 'delivery' }));
+    isBroken = false;
+    await home.clock.advance(5_000);
+    expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered' });
+    expect(tries).toBe(1);
+  });
+
+  test('is looked at again each second, and what is due is sent as soon as it works', async () => {
+    const home = await world();
+    let isBroken = true;
+    await home.queue({ id: 'd-1' });
+    start(
+      stage(
+        breaking(home, () => isBroken),
+        async () => accepted,
+      ),
+    );
+    await home.clock.advance(2_500);
+    expect(home.told.map(({ what }) => what)).toEqual(['trouble', 'trouble', 'trouble']);
+    isBroken = false;
+    await home.clock.advance(1_000);
+    expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered', attempts: 1 });
+  });
+
+  test('holds up no stop: what is not settled by then is sent again by the next life', async () => {
+    const home = await world();
+    let isBroken = false;
+    const seen: Delivery[] = [];
+    await home.queue({ id: 'd-1' });
+    const send: Send = async (one) => {
+      seen.push(one);
+      isBroken = seen.length === 1;
+      return accepted;
+    };
+    const broken = breaking(home, () => isBroken);
+    const { stop } = start(stage(broken, send));
+    await home.clock.advance(10);
+    await stop();
+    expect(home.clock.pending()).toBe(0);
+    isBroken = false;
+    expect(await home.stateOf('d-1')).toMatchObject({ state: 'leased', attempts: 1 });
+    start(stage(broken, send));
+    await home.clock.advance(10);
+    expect(seen.map(({ id, attempts }) => `${id} ${attempts}`)).toEqual(['d-1 1', 'd-1 2']);
+    expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered' });
+  });
+
+  test('is tried again each second by a stop that waits for a try anyway', async () => {
+    const home = await world();
+    const slow = Promise.withResolvers<Outcome>();
+    let isBroken = false;
+    let refused = 0;
+    await home.queue({ id: 'quick' }, { id: 'slow', lane: 'slow' });
+    const { abort, running } = start(
+      stage(
+        breaking(home, () => {
+          if (isBroken) refused += 1;
+          // A stop that takes no rest would else never let this test go on.
+          return isBroken && refused < 10;
+        }),
+        async ({ id }) => {
+          if (id === 'slow') return slow.promise;
+          isBroken = true;
+          return accepted;
+        },
+      ),
+    );
+    await home.clock.advance(10);
+    abort();
+    await home.clock.advance(3_500);
+    expect(refused).toBe(5);
+    isBroken = false;
+    await home.clock.advance(1_000);
+    expect(await home.states()).toEqual({ delivered: 1, leased: 1 });
+    slow.resolve(accepted);
+    await running;
+    expect(await home.states()).toEqual({ delivered: 2 });
+  });
+
+  test('makes a drain reject also after a try, which the next life repeats', async () => {
+    const home = await world();
+    let isBroken = false;
+    await home.queue({ id: 'd-1' });
+    const one = stage(
+      breaking(home, () => isBroken),
+      async () => {
+        isBroken = true;
+        return accepted;
+      },
+    );
+    await expect(one.drain()).rejects.toThrow('no space left');
+    expect(await home.stateOf('d-1')).toMatchObject({ state: 'leased', attempts: 1 });
+  });
+
+  test('makes a drain reject rather than wait', async () => {
+    const home = await world();
+    await home.queue({ id: 'd-1' });
+    const one = stage(
+      breaking(home, () => true),
+      async () => accepted,
+    );
+    await expect(one.drain()).rejects.toThrow('no space left');
+  });
+});

@@ -1,0 +1,95 @@
+/** The stage of delivery over a real store and a virtual clock, with channels that do as a test says. */
+import { onTestFinished } from 'vitest';
+import type { Notification } from '../../src/alerts/notification.ts';
+import type { Receiver } from '../../src/config/config.ts';
+import type { Outcome } from '../../src/delivery/channels/channel.ts';
+import { type Channels, createDelivery } from '../../src/delivery/outbox.ts';
+import type { Happening } from '../../src/report.ts';
+import type { Delivery } from '../../src/store/record.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
+import { NO_SERVICES } from './no-services.ts';
+import { delivery, group, webhook } from './samples.ts';
+
+export type Send = (delivery: Delivery, notification: Notification) => Promise<Outcome>;
+export const accepted: Outcome = { kind: 'accepted' };
+export const HOUR_MS = 3_600_000;
+
+export interface World {
+  readonly clock: VirtualClock;
+  readonly store: Store;
+  readonly told: Happening[];
+  queue(...deliveries: Partial<Delivery>[]): Promise<void>;
+  stateOf(id: string): Promise<Delivery>;
+  states(): Promise<Record<string, number>>;
+}
+
+export async function world(): Promise<World> {
+  const clock = createVirtualClock();
+  const store = await openSqliteStore({ path: ':memory:', clock });
+  onTestFinished(() => store.close());
+  let notifications = 0;
+  return {
+    clock,
+    store,
+    told: [],
+    async queue(...deliveries) {
+      const id = `n-${++notifications}`;
+      const createdAtUs = clock.nowUs();
+      const rows = deliveries.map((changes) =>
+        delivery({ notificationId: id, createdAtUs, nextAttemptAtUs: createdAtUs, ...changes }),
+      );
+      await store.transaction((tx) => tx.enqueue(group({ id }), rows));
+    },
+    async stateOf(id) {
+      const found = await store.transaction((tx) => tx.delivery(id));
+      return found!.delivery;
+    },
+    async states() {
+      const counts = await store.transaction((tx) => tx.countDeliveries());
+      const sums: Record<string, number> = {};
+      for (const { state, count } of counts) sums[state] = (sums[state] ?? 0) + count;
+      return sums;
+    },
+  };
+}
+
+export const OPS: Receiver = { name: 'ops', integrations: [webhook()] };
+export const receiverOf = (name: string): Receiver => ({ name, integrations: [webhook()] });
+
+/** The stage over channels that do as `send` says. */
+export function stage(
+  { store, clock, told }: World,
+  channels: Send | Pick<Channels, 'webhook' | 'email'>,
+  receivers: readonly Receiver[] = [OPS],
+) {
+  const channel = (send: Send) => ({
+    send: (_: unknown, one: Delivery, notification: Notification) => send(one, notification),
+    close: async () => {},
+  });
+  return createDelivery({
+    store,
+    receivers,
+    channels:
+      typeof channels === 'function'
+        ? { ...NO_SERVICES, webhook: channel(channels), email: channel(channels) }
+        : { ...NO_SERVICES, ...channels },
+    clock,
+    random: () => 0.5,
+    report: (happening) => told.push(happening),
+    externalUrl: 'http://nestwatch.example',
+  });
+}
+
+/** Starts the stage; `stop` ends it and waits. */
+export function start(one: ReturnType<typeof createDelivery>) {
+  const stopping = new AbortController();
+  const running = one.run(stopping.signal);
+  const stop = async () => {
+    stopping.abort();
+    await running;
+  };
+  onTestFinished(stop);
+  return { stop, abort: () => stopping.abort(), running };
+}
