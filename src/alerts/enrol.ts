@@ -31,10 +31,11 @@ export function enrol(
     const member = present.find((one) => one.groupKey === key);
     if (!member || member.toldSeq === HAS_LEFT) {
       // What an earlier group of the same route has not told its receiver yet is told here.
-      const before = left.find((one) => isSameWay(stored.get(one.groupKey), route));
-      const isFollowed = before !== undefined && before.toldSeq !== HAS_LEFT;
+      const before = left.find(
+        (one) => one.toldSeq !== HAS_LEFT && isSameWay(stored.get(one.groupKey), route),
+      );
       const beforeEpisode = present.length === 0 ? 0 : alert.lastSeq - alert.eventsTotal;
-      const toldSeq = isFollowed ? before.toldSeq : beforeEpisode;
+      const toldSeq = before?.toldSeq ?? beforeEpisode;
       members.push({ groupKey: key, alertId: alert.id, toldSeq, toldState: member?.toldState ?? 'none' });
     }
     const group = stored.get(key);

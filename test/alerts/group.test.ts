@@ -2,7 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { decide } from '../../src/alerts/decide.ts';
 import type { Fact } from '../../src/alerts/fact.ts';
-import { HAS_LEFT, isSettled, MAX_ALERTS } from '../../src/alerts/group.ts';
+import { MAX_ALERTS } from '../../src/alerts/flush.ts';
+import { HAS_LEFT, isSettled } from '../../src/alerts/group.ts';
 import { desk, line } from './desk.ts';
 import { node, tree } from './route-tree.ts';
 import {
@@ -313,6 +314,22 @@ describe('a group', () => {
     ]);
   });
 
+  test('what the last of several left groups had not told is told in the new one', () => {
+    const here = desk(tree(node('', { groupBy: ['error'] })));
+    here.tell(0, failed(0, 'A', 'first cause'));
+    here.pass(1);
+    here.tell(1.1, succeeded(1.1));
+    here.tell(1.2, failed(1.2, 'A', 'second cause'));
+    here.tell(1.3, failed(1.3, 'A', 'second cause'), succeeded(1.4));
+    here.tell(1.5, failed(1.5, 'A', 'third cause'));
+    here.pass(20);
+    const told = here.sent.flatMap(({ alerts }) =>
+      alerts.flatMap(({ events }) => events.map(({ key }) => key)),
+    );
+    expect(told).toHaveLength(4);
+    expect(new Set(told).size).toBe(4);
+  });
+
   test('a new receiver is told the present episode, not those before it', () => {
     const here = desk(ROOT);
     here.tell(0, failed(0));
@@ -413,6 +430,9 @@ describe('whatever the interleaving', () => {
     'two failures': [rule('FlightFailed', { threshold: 2, windowMs: 120_000 })],
   };
 
+  /** Three, so that an alert has left one group before it leaves the next. */
+  const CAUSES = ['no quota', 'no answer', 'no such file'];
+
   for (const [shape, root] of Object.entries(trees)) {
     for (const [judged, rules] of Object.entries(rulesOf)) {
       test(`each event of an alert is told once to each receiver, and nothing is left over: ${shape}, ${judged}`, () => {
@@ -431,7 +451,7 @@ describe('whatever the interleaving', () => {
                 at += step.minutes;
               } else if (step.does === 'succeed') here.decideOnly(at, succeeded(at, step.bird));
               else {
-                const fact = failed(at, step.bird, failures.length % 2 === 0 ? 'even' : 'odd');
+                const fact = failed(at, step.bird, CAUSES[failures.length % CAUSES.length]);
                 failures.push({ key: fact.event.key, bird: step.bird });
                 here.decideOnly(at, fact);
               }
