@@ -79,17 +79,23 @@ export function createAlerting(options: AlertingOptions): Alerting {
     await exhaust((tx) => tickDue(tx, config.rules, clock.nowUs()));
     await exhaust(lookForOverdue);
     await exhaust((tx) => watchDeliveries(tx, config, clock.nowUs()));
-    await exhaust((tx) => enrolChanged(tx, config.route, maxAgeUs, clock.nowUs()));
+    await exhaust((tx) => enrolChanged(tx, config, maxAgeUs, clock.nowUs()));
     await exhaust(async (tx) => {
       // A flush tells what has been enrolled: only then it is known what of it is old and not told there.
       const happenings: Happening[] = [];
+      let queued = 0;
       for (;;) {
-        const enrolled = await enrolChanged(tx, config.route, maxAgeUs, clock.nowUs());
+        const enrolled = await enrolChanged(tx, config, maxAgeUs, clock.nowUs());
+        queued += enrolled.queued;
         happenings.push(...enrolled.happenings);
         if (enrolled.done === 0) break;
       }
       const flushed = await flushDue(tx, config, recurrences, clock.nowUs(), everyGroup);
-      return { ...flushed, happenings: [...happenings, ...flushed.happenings] };
+      return {
+        ...flushed,
+        queued: queued + flushed.queued,
+        happenings: [...happenings, ...flushed.happenings],
+      };
     });
     await exhaust((tx) => fallBack(tx, config.receivers, clock.nowUs()));
     await exhaust((tx) => forwardWaiting(tx, config.receivers, clock.nowUs()));

@@ -1,8 +1,10 @@
-import { enrol, type Group, type GroupMember, groupKeysFor, isSettled } from '../alerts/group.ts';
-import type { Route } from '../alerts/route.ts';
+import { enrol, groupKeysFor } from '../alerts/enrol.ts';
+import { type Group, type GroupMember, isSettled } from '../alerts/group.ts';
 import type { Suppression } from '../alerts/suppression.ts';
+import type { Config } from '../config/config.ts';
 import type { Transaction } from '../store/store.ts';
 import { setOldAside } from './catching-up.ts';
+import { acknowledgeIncidents } from './incidents.ts';
 import { endAcknowledgements } from './muting.ts';
 import { NOTHING, type Step } from './step.ts';
 
@@ -15,7 +17,7 @@ const BATCH = 200;
  */
 export async function enrolChanged(
   tx: Transaction,
-  root: Route,
+  { route: root, receivers }: Pick<Config, 'route' | 'receivers'>,
   maxAgeUs: number,
   nowUs: number,
 ): Promise<Step> {
@@ -55,7 +57,8 @@ export async function enrolChanged(
   );
   await tx.deleteAlerts(settled.map((alert) => alert.id));
   await endAcknowledgements(tx, alerts, nowUs);
+  const queued = await acknowledgeIncidents(tx, receivers, alerts, nowUs);
   await tx.markRouted(ids);
   const happenings = suppressions.map(({ reason }) => ({ what: 'suppressed' as const, reason, count: 1 }));
-  return { done: alerts.length, queued: 0, happenings };
+  return { done: alerts.length, queued, happenings };
 }

@@ -1,10 +1,11 @@
 import { hash64 } from '../alerts/fingerprint.ts';
-import type { Notification } from '../alerts/group.ts';
+import type { GroupNotification } from '../alerts/notification.ts';
 import type { Integration, Receiver } from '../config/config.ts';
 import type { Happening } from '../report.ts';
 import type { ClaimedDelivery } from '../store/record.ts';
 import type { Transaction } from '../store/store.ts';
-import { newDelivery } from './queueing.ts';
+import { lendIncident } from './incidents.ts';
+import { newDelivery } from './new-delivery.ts';
 import { NOTHING, type Step } from './step.ts';
 
 /** Deliveries given to a fallback in one transaction. */
@@ -28,16 +29,14 @@ export async function fallBack(
     const fallback = receivers.find((one) => one.name === name);
     if (!fallback || notification.kind !== 'group') continue;
     const copy = copyFor(fallback, delivery, notification);
-    const { fallback: _, ...ends } = fallback;
     const wanted = fallback.integrations
-      .map((integration, position) =>
-        newDelivery(copy.id, copy.groupKey, ends, [position, integration], nowUs),
-      )
+      .map((integration, position) => newDelivery(copy, [position, integration], nowUs))
       .filter(({ position }) => takes(fallback.integrations[position]!, copy));
     // Another integration of the same receiver may have failed with the same notification.
     if (wanted.length === 0 || (await tx.delivery(wanted[0]!.id))) continue;
     await tx.enqueue(copy, wanted);
     queued += wanted.length;
+    if (copy.status === 'firing') queued += await lendIncident(tx, fallback, copy, nowUs);
     const { groupKey, alerts } = notification;
     const told = { receiver: fallback.name, groupKey, alerts: alerts.length };
     happenings.push({ what: 'notified', reason: 'fallback', ...told });
@@ -50,8 +49,6 @@ function takes(integration: Integration, { status }: GroupNotification): boolean
   if (integration.kind === 'email' && integration.to.length === 0) return false;
   return integration.sendResolved || status === 'firing';
 }
-
-type GroupNotification = Extract<Notification, { kind: 'group' }>;
 
 function copyFor(
   { name }: Receiver,

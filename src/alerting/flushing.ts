@@ -4,15 +4,9 @@
  */
 import { asideRoute, asideStandings, isTimed } from '../alerts/aside.ts';
 import { isCatchingUp } from '../alerts/catching-up.ts';
-import {
-  enrol,
-  flush,
-  type Group,
-  groupKeysFor,
-  HAS_LEFT,
-  isSettled,
-  type Standing,
-} from '../alerts/group.ts';
+import { enrol, groupKeysFor } from '../alerts/enrol.ts';
+import { flush } from '../alerts/flush.ts';
+import { type Group, HAS_LEFT, isSettled, type Standing } from '../alerts/group.ts';
 import { groupKey, isAside, type Route, routeAt } from '../alerts/route.ts';
 import type { Recurrences } from '../alerts/silence.ts';
 import type { Config } from '../config/config.ts';
@@ -20,6 +14,7 @@ import type { Happening } from '../report.ts';
 import { loadMuting, type MutingConfig } from '../store/load-muting.ts';
 import type { Transaction } from '../store/store.ts';
 import { flushSummary, goOn } from './catching-up.ts';
+import { abandonIncident, settleIncidents } from './incidents.ts';
 import { keepMuted } from './muting.ts';
 import { NOTHING, type Step } from './step.ts';
 import { tell } from './telling.ts';
@@ -57,10 +52,12 @@ export async function flushDue(
     alerts += stored.length;
     const { standings, route } = await present(tx, config.route, group, stored);
     if (standings.length === 0 || (!route && isAside(group.key))) {
+      queued += await abandonIncident(tx, config.receivers, group, standings, nowUs);
       await tx.deleteGroups([group.key]);
       continue;
     }
     if (!route) {
+      queued += await abandonIncident(tx, config.receivers, group, standings, nowUs);
       await moveOut(tx, config.route, group, standings, nowUs);
       continue;
     }
@@ -70,7 +67,9 @@ export async function flushDue(
     const result = isSummary
       ? await flushSummary(tx, group, open, nowUs)
       : flush(group, open, route, nowUs, waiting);
-    const told = await tell(tx, config, { group, standings: open, route, flushed: result }, nowUs);
+    const lasts = result.firingTotal === 0 && waiting.some(({ alert }) => alert.state === 'firing');
+    const flushed = group.acknowledged && lasts ? { ...result, incidentLasts: true as const } : result;
+    const told = await tell(tx, config, { group, standings: open, route, flushed }, nowUs);
     queued += told.queued;
     happenings.push(...told.happenings);
     // Not where the receiver's cap puts the summary off.
@@ -79,7 +78,10 @@ export async function flushDue(
       await tx.deleteGroups([group.key]);
       continue;
     }
-    await tx.putGroups([told.group]);
+    const incident = { group: told.group, before: standings, flushed, waiting };
+    const settled = await settleIncidents(tx, config.receivers, incident, nowUs);
+    queued += settled.queued;
+    await tx.putGroups([settled.group]);
     // Only what is still muted keeps a group that is over.
     if (told.isOver) await tx.deleteGroupMembers(open.map(({ member }) => member));
     else await tx.putGroupMembers(told.members);

@@ -65,7 +65,10 @@ export function createSilenceDesk(options: SilenceDeskOptions): SilenceDesk {
             message: 'the alert was resolved, and has fired anew since',
           };
         }
-        return acknowledge(present, alert, by, { newId: newId(), nowUs: clock.nowUs() });
+        const decided = acknowledge(present, alert, by, { newId: newId(), nowUs: clock.nowUs() });
+        // It counts as changed, so that services that keep incidents come to hear of it.
+        if (decided.ok && decided.write.length > 0) await tx.putAlerts([alert]);
+        return decided;
       }),
   };
 }

@@ -1,7 +1,8 @@
 /** Reads what somebody wants to silence: Alertmanager's `postableSilence` with our `recurrence` beside it. */
 import * as z from 'zod';
 import { createMatcher, type Matcher } from '../alerts/matcher.ts';
-import { MatcherSyntaxError, type MatchOp } from '../alerts/matcher-syntax.ts';
+import { type MatcherJson, matcherParts } from '../alerts/matcher-json.ts';
+import { MatcherSyntaxError } from '../alerts/matcher-syntax.ts';
 import type { SilenceRequest } from '../alerts/silence-change.ts';
 import { parseDuration } from '../config/duration.ts';
 import { parseInstant } from '../instant.ts';
@@ -26,14 +27,21 @@ const duration = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
+/** Half a surrogate pair would make every list of silences unreadable for clients that are strict about JSON. */
+const text = (maxLength: number) =>
+  z
+    .string()
+    .max(maxLength)
+    .transform((given) => given.toWellFormed());
+
 /** Others than these are passed over, as Alertmanager does. */
 const postableSilence = z.object({
   id: z.string().optional(),
   matchers: z
     .array(
       z.object({
-        name: z.string().max(MAX_VALUE_LENGTH),
-        value: z.string().max(MAX_VALUE_LENGTH),
+        name: text(MAX_VALUE_LENGTH),
+        value: text(MAX_VALUE_LENGTH),
         isRegex: z.boolean(),
         isEqual: z.boolean().default(true),
       }),
@@ -41,8 +49,8 @@ const postableSilence = z.object({
     .max(MAX_MATCHERS),
   startsAt: dateTime.optional(),
   endsAt: dateTime,
-  createdBy: z.string().max(MAX_AUTHOR_LENGTH),
-  comment: z.string().max(MAX_COMMENT_LENGTH),
+  createdBy: text(MAX_AUTHOR_LENGTH),
+  comment: text(MAX_COMMENT_LENGTH),
   recurrence: z.object({ cron: z.string(), timezone: z.string(), duration }).nullish(),
 });
 
@@ -70,13 +78,8 @@ export function readSilence(body: unknown): SilenceRequest {
   };
 }
 
-function matcherOf({
-  name,
-  value,
-  isRegex,
-  isEqual,
-}: z.output<typeof postableSilence>['matchers'][number]): Matcher {
-  const op: MatchOp = isRegex ? (isEqual ? '=~' : '!~') : isEqual ? '=' : '!=';
+function matcherOf(given: MatcherJson): Matcher {
+  const { name, op, value } = matcherParts(given);
   try {
     return createMatcher(name, op, value);
   } catch (error) {

@@ -6,20 +6,23 @@
 import { expect } from 'vitest';
 import { createAlerting } from '../../src/alerting/alerting.ts';
 import type { Event } from '../../src/alerts/event.ts';
-import type { Notification } from '../../src/alerts/group.ts';
+import type { GroupNotification, Notification } from '../../src/alerts/notification.ts';
 import type { Route } from '../../src/alerts/route.ts';
 import { ALERT_KINDS, defaultRule, type Rule } from '../../src/alerts/rule.ts';
-import type { Receiver } from '../../src/config/config.ts';
+import type { PagerdutyIntegration, Receiver } from '../../src/config/config.ts';
+import { serviceRequest } from '../../src/delivery/channels/services.ts';
 import { openWebhookChannel } from '../../src/delivery/channels/webhook.ts';
 import { type Channels, createDelivery } from '../../src/delivery/outbox.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { formatInstant } from '../../src/instant.ts';
 import { createCommit } from '../../src/intake/commit.ts';
+import { createRecurrences } from '../../src/recurrence.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import type { Delivery } from '../../src/store/record.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
+import { createSilenceDesk } from '../../src/web/silence-desk.ts';
 import { webhook } from '../delivery/samples.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
@@ -62,7 +65,16 @@ export interface Body {
 
 export interface Mail {
   readonly delivery: Delivery;
-  readonly notification: Extract<Notification, { kind: 'group' }>;
+  readonly notification: GroupNotification;
+}
+
+/** An event as PagerDuty has it. */
+export interface Page {
+  readonly receiver: string;
+  readonly minute: number;
+  readonly event_action: string;
+  readonly dedup_key: string;
+  readonly payload?: { readonly summary: string };
 }
 
 export interface Desk {
@@ -70,12 +82,19 @@ export interface Desk {
   readonly store: Store;
   readonly told: Told[];
   readonly mails: Mail[];
+  readonly pages: Page[];
   readonly happenings: Happening[];
   /** A Bird is named `Bird`, `Nest/Bird`, or `id:Bird` after it was renamed. */
   fails(...birds: string[]): Promise<void>;
   succeeds(...birds: string[]): Promise<void>;
+  /** The same, seen only now: it happened five hours ago, and a minute later what succeeded. */
+  failedLongAgo(...birds: string[]): Promise<void>;
+  succeededLongAgo(...birds: string[]): Promise<void>;
+  /** As the page, a link in a mail, or a command does it. */
+  acknowledges(...birds: string[]): Promise<void>;
   pass(minutes: number): Promise<void>;
-  restart(): Promise<void>;
+  /** With the route changed so. */
+  restart(route?: Partial<Route>): Promise<void>;
   /** Queues what there is to tell without waiting for the groups, as `run --once` does. */
   hurry(): Promise<void>;
   /** Transactions that alerting and delivery have committed. */
@@ -98,9 +117,10 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
   const inner = await openSqliteStore({ path: ':memory:', clock });
   const told: Told[] = [];
   const mails: Mail[] = [];
+  const pages: Page[] = [];
   const happenings: Happening[] = [];
   const tries = new Map<string, number>();
-  const route: Route = {
+  let route: Route = {
     path: '0',
     key: '{}',
     receiver: 'ops',
@@ -194,6 +214,20 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
         },
         close: async () => {},
       },
+      pagerduty: {
+        async send(integration: PagerdutyIntegration, { receiver }: Delivery, notification: Notification) {
+          const count = (tries.get(receiver) ?? 0) + 1;
+          tries.set(receiver, count);
+          const answer = options.answer?.(receiver, minute(), count) ?? 200;
+          if (answer !== 200) return { kind: 'failed', reason: 'unavailable', error: `HTTP ${answer}` };
+          const sent = notification as GroupNotification;
+          const request = serviceRequest(integration, sent, 'http://nestwatch.example', clock.nowUs());
+          if (typeof request === 'string') throw new Error(request);
+          pages.push({ receiver, minute: minute(), ...(request.body as Omit<Page, 'receiver' | 'minute'>) });
+          return { kind: 'accepted' as const };
+        },
+        close: async () => {},
+      },
     } as unknown as Channels;
     const { receivers } = options;
     const delivery = createDelivery({
@@ -228,7 +262,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     return one;
   }
 
-  async function happens(type: string, birds: readonly string[]): Promise<void> {
+  async function happens(type: string, birds: readonly string[], agoUs = 0): Promise<void> {
     const stream = await inner.transaction((tx) => tx.openStream('eu', 'flight', 'all'));
     const commit = createCommit({
       store: { transaction: (work) => inner.transaction((tx) => counted(tx, work)), close: async () => {} },
@@ -238,7 +272,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
       report: () => {},
       changed: () => life.alerting.wake(),
     });
-    const atUs = clock.nowUs();
+    const atUs = clock.nowUs() - agoUs;
     const events = birds.map((name): Event => {
       entries += 1;
       const [nest, named] = name.includes('/') ? name.split('/') : ['Marketing', name];
@@ -250,7 +284,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
         type: `flight.${type}`,
         occurredAt: formatInstant(atUs),
         occurredAtUs: atUs,
-        observedAtUs: atUs,
+        observedAtUs: clock.nowUs(),
         nestId: `nest-${nest}`,
         nest: nest!,
         birdId: `${nest}/${id}`,
@@ -269,19 +303,40 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
 
   let life = begin();
   await clock.advance(0);
+  let ids = 0;
+  const silences = createSilenceDesk({
+    store: { transaction: (work) => inner.transaction((tx) => counted(tx, work)), close: async () => {} },
+    clock,
+    recurrences: createRecurrences(),
+    newId: () => `00000000-0000-4000-9000-${String(++ids).padStart(12, '0')}`,
+    changed: () => life.alerting.wake(),
+  });
   const desk: Desk = {
     clock,
     store: inner,
     told,
     mails,
+    pages,
     happenings,
     fails: (...birds) => happens('failed', birds),
     succeeds: (...birds) => happens('succeeded', birds),
+    failedLongAgo: (...birds) => happens('failed', birds, 300 * 60_000_000),
+    succeededLongAgo: (...birds) => happens('succeeded', birds, 299 * 60_000_000),
+    async acknowledges(...birds) {
+      const alerts = await inner.transaction((tx) => tx.alerts({ state: 'firing', limit: 1_000 }));
+      for (const { id, labels } of alerts) {
+        if (!birds.includes(labels.bird ?? '')) continue;
+        const result = await silences.acknowledge(id, { createdBy: 'anna', comment: 'on it' });
+        expect(result.ok).toBe(true);
+      }
+      await clock.advance(0);
+    },
     pass: (minutes) => clock.advance(minutes * MINUTE_MS),
-    async restart() {
+    async restart(changes = {}) {
       life.stop.abort();
       await clock.advance(0);
       await life.ended;
+      route = { ...route, ...changes };
       life = begin();
       await clock.advance(0);
     },

@@ -1,11 +1,14 @@
 /** A digest in every format: complete, inside the limits, and with hostile text as text. */
 import { describe, expect, test } from 'vitest';
+import type { Alert } from '../../src/alerts/alert.ts';
 import { digestOf, digestTitle, isEmpty } from '../../src/alerts/digest.ts';
 import { createFlightTally } from '../../src/alerts/flight-tally.ts';
 import { openEmailChannel } from '../../src/delivery/channels/email.ts';
 import type { ServiceIntegration } from '../../src/delivery/channels/services.ts';
 import { serviceRequest } from '../../src/delivery/channels/services.ts';
 import { webhookMessages } from '../../src/delivery/channels/webhook.ts';
+import { digestJson } from '../../src/delivery/formats/digest-json.ts';
+import { digestView } from '../../src/delivery/formats/digest-view.ts';
 import { threadHeaders } from '../../src/delivery/formats/email-headers.ts';
 import { mailMessage } from '../../src/delivery/formats/mail-message.ts';
 import { secret } from '../../src/secret.ts';
@@ -54,6 +57,31 @@ describe('a digest', () => {
     expect(isEmpty(digest())).toBe(false);
   });
 
+  test('is as bad as the worst that it tells', () => {
+    const toneWith = (change: Partial<Parameters<typeof digestOf>[0]>) =>
+      digestView({ ...digestNotification(), digest: digestOf({ ...NOTHING, ...change }) }, URL).tone;
+    const failures = createFlightTally();
+    const place = { region: 'eu', nest: 'n', nestId: '1', bird: 'b', birdId: '2' };
+    const failure = { occurredAtUs: 0, message: 'boom', succeeded: false, durationUs: null };
+    failures.add({ ...place, ...failure }, true);
+    const firing = (severity: string) => [
+      { alertname: 'A', labels: { severity }, startsAtUs: 0 } as unknown as Alert,
+    ];
+    const episode = {
+      alertId: 'r',
+      alertname: 'RegionDown',
+      labels: { region: 'eu' },
+      startsAtUs: 0,
+      endsAtUs: 1,
+    };
+    expect(toneWith({})).toBe('resolved');
+    expect(toneWith({ tally: failures })).toBe('warning');
+    expect(toneWith({ firingTotal: 1 })).toBe('warning');
+    expect(toneWith({ episodes: [{ ...episode, events: 0, ending: 'over' }] })).toBe('warning');
+    expect(toneWith({ firing: firing('warning'), firingTotal: 1 })).toBe('warning');
+    expect(toneWith({ firing: firing('critical'), firingTotal: 1 })).toBe('critical');
+  });
+
   test('as a mail stands alone in its thread and says the day in its subject', () => {
     const { subject, text } = mailMessage(digestNotification(), URL, undefined);
     expect(subject).toBe('[nestwatch] Digest Translate blog: 3 Flights failed, 14 alerts open');
@@ -64,6 +92,18 @@ describe('a digest', () => {
     const headers = threadHeaders(digestNotification(), delivery(), URL);
     expect(headers.messageId).toMatch(/^<thread\./);
     expect(headers.references).toBeUndefined();
+  });
+
+  test('for programs holds names that every reader of JSON takes', () => {
+    const { birds, nests, slowest, causes } = digestJson(digest('a\0b\ud800'));
+    const names = JSON.stringify([
+      birds,
+      nests,
+      slowest,
+      (causes as { examples: unknown }[]).map((one) => one.examples),
+    ]);
+    expect(names).toContain('a\ufffdb\ufffd');
+    expect(names).not.toMatch(/\\u(0000|d800)/);
   });
 
   test('does not use templates, which are written for alerts', () => {

@@ -1,13 +1,14 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { dayAndTime } from '../../src/alerts/day-and-time.ts';
+import type { GroupNotification } from '../../src/alerts/notification.ts';
 import { mailSubject, threadHeaders } from '../../src/delivery/formats/email-headers.ts';
 import { emailHtml } from '../../src/delivery/formats/email-html.ts';
 import { emailText } from '../../src/delivery/formats/email-text.ts';
 import { mailView } from '../../src/delivery/formats/email-view.ts';
 import { escapeHtml, linkable, plainLines } from '../../src/delivery/formats/encode.ts';
 import { duration, timeOfDay } from '../../src/delivery/formats/human-time.ts';
-import { alert, failedFlight, type GroupNotification, group, MINUTE_US, NOW_US, storm } from './samples.ts';
+import { alert, failedFlight, group, MINUTE_US, NOW_US, storm } from './samples.ts';
 
 const URL = 'https://nestwatch.example.com';
 const text = (notification: GroupNotification) => emailText(mailView(notification, URL));

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { GroupNotification } from '../../src/alerts/notification.ts';
 import { alertmanagerBody } from '../../src/delivery/formats/alertmanager.ts';
 import { ENDS_AFTER_US, pushedAlerts } from '../../src/delivery/formats/alertmanager-push.ts';
 import { escapedWithin, listWithin, within } from '../../src/delivery/formats/bounded.ts';
@@ -9,23 +10,12 @@ import { TEAMS_MAX_BYTES, teamsBody } from '../../src/delivery/formats/teams.ts'
 import { templateVariables } from '../../src/delivery/formats/template-variables.ts';
 import { formatInstant } from '../../src/instant.ts';
 import { SAMPLE_VARIABLES } from '../../src/templates/variables.ts';
-import { alert, failedFlight, type GroupNotification, group, MINUTE_US, NOW_US, storm } from './samples.ts';
+import { HOSTILE } from './any-notification.ts';
+import { alert, failedFlight, group, MINUTE_US, NOW_US, storm } from './samples.ts';
 
 const URL = 'https://watch.example.com';
 const PLAIN = { channel: '', username: '', iconEmoji: '', iconUrl: '' };
 const KEY = { routingKey: 'k', severity: null };
-
-const HOSTILE = [
-  '<script>alert(1)</script>',
-  '<!channel> <!here|x> <@U123> <https://evil.example|click>',
-  '@everyone @channel <at>all</at>',
-  '[click](https://evil.example) **bold** ``` `code`',
-  '\u202Eevil\u2066right-to-left\u200F',
-  'half \uD83D pair \uDE00',
-  '{{ status }} {% include "x" %}',
-  '"}],"routing_key":"other","x":[{"',
-  '\0\u0007\r\n.\r\n',
-];
 
 /** One alert in which every text from outside is this one. */
 function saying(text: string): GroupNotification {

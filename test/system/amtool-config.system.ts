@@ -5,7 +5,7 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
@@ -77,13 +77,17 @@ describe('routes', () => {
   const anyTree = fc.array(anyNode, { minLength: 1, maxLength: 4 });
   const anyLabels = fc.dictionary(fc.constantFrom(...NAMES), fc.constantFrom(...VALUES), { maxKeys: 4 });
 
+  /** Every JSON text is YAML as well. */
+  function configOf(routes: readonly Node[]): string {
+    const receivers = ['ops', 'r1', 'r2', 'r3', 'r4', 'r5'].map((name) => ({ name }));
+    return `route: ${JSON.stringify({ receiver: 'ops', routes })}\nreceivers: ${JSON.stringify(receivers)}\n`;
+  }
+
   test('600 random trees send as many sets of labels to the same receivers', async () => {
     const cases = some(fc.tuple(anyTree, anyLabels), 600);
     const seen = new Map<string, number>();
     await inTurns(cases, async ([routes, labels], index) => {
-      // Every JSON text is YAML as well.
-      const receivers = ['ops', 'r1', 'r2', 'r3', 'r4', 'r5'].map((name) => ({ name }));
-      const text = `route: ${JSON.stringify({ receiver: 'ops', routes })}\nreceivers: ${JSON.stringify(receivers)}\n`;
+      const text = configOf(routes);
       const file = join(folder, `tree${index}.yml`);
       writeFileSync(file, text);
       const pairs = Object.entries(labels).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
@@ -96,6 +100,23 @@ describe('routes', () => {
     // The answers are not all alike.
     expect(seen.size).toBeGreaterThan(30);
     expect(seen.get('ops') ?? 0).toBeLessThan(300);
+  });
+
+  test('25 of them do so through the command itself, which prints what amtool prints', async () => {
+    const main = resolve(import.meta.dirname, '../../src/main.ts');
+    const awkward = fc.constantFrom(...VALUES, 'ü', 'say "hi"', 'back\\slash', '$HOME');
+    const labels = fc.dictionary(fc.constantFrom(...NAMES), awkward, { maxKeys: 4 });
+    await inTurns(some(fc.tuple(anyTree, labels), 25), async ([routes, wanted], index) => {
+      const [theirFile, ourFile] = ['their', 'our'].map((whose) => join(folder, `${whose}${index}.yml`));
+      const text = configOf(routes);
+      writeFileSync(theirFile!, text);
+      writeFileSync(ourFile!, `${REGION}${text}`);
+      const pairs = Object.entries(wanted).map(([name, value]) => `${name}=${JSON.stringify(value)}`);
+      const theirs = await amtool('config', 'routes', 'test', `--config.file=${theirFile}`, ...pairs);
+      const command = [main, 'routes', 'test', `--config.file=${ourFile}`, ...pairs];
+      const { stdout } = await run(process.execPath, command);
+      expect(stdout, `seed ${SEED}: ${text} with ${pairs.join(' ')}`).toBe(theirs);
+    });
   });
 });
 

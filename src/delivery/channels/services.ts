@@ -12,7 +12,7 @@ import type {
 import { type Pushable, pushedAlerts } from '../formats/alertmanager-push.ts';
 import type { Readable } from '../formats/digest-view.ts';
 import { type Filled, filled } from '../formats/filled.ts';
-import { pagerdutyEvent } from '../formats/pagerduty.ts';
+import { pagerdutyChange, pagerdutyEvent } from '../formats/pagerduty.ts';
 import { slackBody } from '../formats/slack.ts';
 import { teamsBody } from '../formats/teams.ts';
 import { type Channel, NO_DIGEST, ONLY_CLOUDEVENTS, type Outcome } from './channel.ts';
@@ -113,6 +113,8 @@ export function serviceRequest(
     case 'pagerduty': {
       if (notification.kind === 'digest') return NO_DIGEST;
       const routingKey = integration.routingKey.reveal();
+      const change = pagerdutyChange(notification, { routingKey });
+      if (change) return { url, body: change, secrets: [routingKey] };
       const custom = filled({ description: integration.description }, notification, externalUrl);
       const style = { routingKey, severity: integration.severity };
       const body = pagerdutyEvent(notification, externalUrl, style, custom.texts.description, custom.notes);

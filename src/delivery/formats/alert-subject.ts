@@ -1,11 +1,9 @@
 /** What alerts are about, where and since when, as people name it. Names are clean and capped, not escaped. */
 import type { Labels } from '../../alerts/alert.ts';
 import { dayAndTime } from '../../alerts/day-and-time.ts';
-import type { Notification, NotifiedAlert } from '../../alerts/group.ts';
+import type { NotifiedAlert } from '../../alerts/notification.ts';
 import { plainText } from '../../plain-text.ts';
 import { duration } from './human-time.ts';
-
-export type GroupNotification = Extract<Notification, { kind: 'group' }>;
 
 export const NAME_CODE_POINTS = 80;
 

@@ -1,9 +1,8 @@
 import type { Event } from '../../alerts/event.ts';
-import type { Notification } from '../../alerts/group.ts';
+import type { DigestNotification, Notification } from '../../alerts/notification.ts';
 import { type EventJson, eventJson } from '../../event-json.ts';
 import { formatInstant } from '../../instant.ts';
 import { digestJson } from './digest-json.ts';
-import type { DigestNotification } from './digest-view.ts';
 
 /** One event as a CloudEvent 1.0 in structured mode. */
 export interface CloudEvent<Data = EventJson> {
@@ -36,12 +35,13 @@ export function cloudEventBatches(notification: Exclude<Notification, DigestNoti
 
 /** A digest as an event of its own. */
 export function digestEvent({ id, digest }: DigestNotification): CloudEvent<ReturnType<typeof digestJson>> {
+  const subject = attribute(digest.name);
   return {
     specversion: '1.0',
     id,
     source: '/digests',
     type: 'nestwatch.digest',
-    subject: digest.name,
+    ...(subject && { subject }),
     time: formatInstant(digest.toUs),
     datacontenttype: 'application/json',
     data: digestJson(digest),
@@ -60,12 +60,17 @@ function cloudEvent(event: Event): CloudEvent {
     specversion: '1.0',
     id: event.key,
     source: `/regions/${encodeURIComponent(event.region)}`,
-    type: `nestwatch.${event.type}`,
+    type: `nestwatch.${attribute(event.type)}`,
     ...(subject && { subject }),
     time: event.occurredAt,
     datacontenttype: 'application/json',
     data: eventJson(event),
   };
+}
+
+/** A context attribute holds no control characters, no noncharacters and no half of a pair (section 3.1). */
+function attribute(text: string): string {
+  return text.toWellFormed().replace(/[\p{Cc}\p{Noncharacter_Code_Point}]/gu, '');
 }
 
 /** `nests/…/birds/…/flights/…`, as far as known. */
@@ -77,6 +82,6 @@ function subjectOf(event: Event): string {
   ];
   return parts
     .filter(([, id]) => id !== '')
-    .map(([kind, id]) => `${kind}/${encodeURIComponent(id)}`)
+    .map(([kind, id]) => `${kind}/${encodeURIComponent(id.toWellFormed())}`)
     .join('/');
 }

@@ -1,7 +1,8 @@
 import { type Digest, digestTitle, type OpenAlert } from '../../alerts/digest.ts';
 import type { Place } from '../../alerts/flight-tally.ts';
+import type { DigestNotification } from '../../alerts/notification.ts';
+import { wireText } from '../../event-json.ts';
 import { formatInstant } from '../../instant.ts';
-import type { DigestNotification } from './digest-view.ts';
 
 /** A digest for programs: instants are RFC 3339, durations seconds. */
 export function digestJson(digest: Digest): Readonly<Record<string, unknown>> {
@@ -14,8 +15,16 @@ export function digestJson(digest: Digest): Readonly<Record<string, unknown>> {
     flights_succeeded: flights.succeeded,
     birds_failing: flights.birdsFailing,
     nests_failing: flights.nestsFailing,
-    birds: flights.birds.map(({ region, nest, bird, ...counts }) => ({ region, nest, bird, ...counts })),
-    nests: flights.nests.map(({ region, nest, failed, succeeded }) => ({ region, nest, failed, succeeded })),
+    birds: flights.birds.map(({ region, nest, bird, ...counts }) => ({
+      ...placeJson({ region, nest, bird }),
+      ...counts,
+    })),
+    nests: flights.nests.map(({ region, nest, failed, succeeded }) => ({
+      region,
+      nest: wireText(nest),
+      failed,
+      succeeded,
+    })),
     causes: flights.causes.map(({ error, failed, birds, examples }) => ({
       error,
       failed,
@@ -65,7 +74,7 @@ export function digestBody({ digest, receiver }: DigestNotification, externalUrl
 }
 
 function placeJson({ region, nest, bird }: Place) {
-  return { region, nest, bird };
+  return { region, nest: wireText(nest), bird: wireText(bird) };
 }
 
 function alertJson({ labels, startsAtUs }: OpenAlert) {

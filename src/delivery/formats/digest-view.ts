@@ -1,17 +1,17 @@
 /** What a digest says to people: the day in two lines and a few figures, then what is behind them. */
+
 import { dayAndTime } from '../../alerts/day-and-time.ts';
 import { type Digest, digestTitle, type OpenAlert, type Watch } from '../../alerts/digest.ts';
 import type { Failures, Place } from '../../alerts/flight-tally.ts';
-import type { Notification } from '../../alerts/group.ts';
+import { howMany } from '../../alerts/labels.ts';
+import type { DigestNotification, GroupNotification } from '../../alerts/notification.ts';
 import { plainText } from '../../plain-text.ts';
-import { type GroupNotification, NAME_CODE_POINTS, placeOf, regionName } from './alert-subject.ts';
+import { NAME_CODE_POINTS, placeOf, regionName } from './alert-subject.ts';
 import { stateWords } from './alert-words.ts';
 import type { Tone } from './email-clusters.ts';
 import { type MailView, mailView } from './email-view.ts';
 import { duration } from './human-time.ts';
 import type { Row, Section } from './section.ts';
-
-export type DigestNotification = Extract<Notification, { kind: 'digest' }>;
 
 /** What people can read: everything but single events. */
 export type Readable = GroupNotification | DigestNotification;
@@ -110,7 +110,7 @@ function sectionsOf(digest: Digest): Section[] {
 
 function figures({ flights, recovered, suppressed, dead }: Digest): Row[] {
   const { failed, succeeded, birdsFailing, nestsFailing } = flights;
-  const where = `${counted(birdsFailing, 'Bird')} in ${counted(nestsFailing, 'Nest')}`;
+  const where = `${howMany(birdsFailing, 'Bird')} in ${howMany(nestsFailing, 'Nest')}`;
   const reasons = suppressed
     .map(({ reason, count }) => `${count} ${REASONS.get(reason) ?? reason}`)
     .join(', ');
@@ -121,13 +121,13 @@ function figures({ flights, recovered, suppressed, dead }: Digest): Row[] {
       what:
         recovered.alerts === 0
           ? 'nothing'
-          : `${counted(recovered.alerts, 'alert')}, after ${duration(recovered.meanUs)}${recovered.alerts > 1 ? ' on average' : ''}`,
+          : `${howMany(recovered.alerts, 'alert')}, after ${duration(recovered.meanUs)}${recovered.alerts > 1 ? ' on average' : ''}`,
       note: '',
     },
     { lead: 'Not told', what: reasons, note: '' },
     {
       lead: 'Not delivered',
-      what: dead > 0 ? counted(dead, 'message') : '',
+      what: dead > 0 ? howMany(dead, 'message') : '',
       note: 'see nestwatch deliveries --dead',
     },
   ];
@@ -201,8 +201,4 @@ function name(text: string): string {
 /** `Translate blog, Contracts and 2 more` */
 function others(names: readonly string[], total: number): string {
   return names.join(', ') + (total > names.length ? ` and ${total - names.length} more` : '');
-}
-
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }

@@ -1,6 +1,6 @@
 import { dayAndTime } from '../../alerts/day-and-time.ts';
-import type { NotifiedAlert } from '../../alerts/group.ts';
-import { commonLabels, type GroupNotification, placeWithin, sinceOf } from './alert-subject.ts';
+import type { GroupNotification, NotifiedAlert } from '../../alerts/notification.ts';
+import { commonLabels, placeWithin, sinceOf } from './alert-subject.ts';
 import { eventNoun, isNoRecovery, stateWords } from './alert-words.ts';
 import { plainLines } from './encode.ts';
 

@@ -1,12 +1,14 @@
 /** What makes mails of one group a thread: a constant subject, and ids that anyone can derive again. */
+
 import { createHash } from 'node:crypto';
 import type { Labels } from '../../alerts/alert.ts';
 import { isHeldBack } from '../../alerts/aside.ts';
+import type { DigestNotification, GroupNotification } from '../../alerts/notification.ts';
 import { summaryTitle } from '../../alerts/summary.ts';
 import { plainText } from '../../plain-text.ts';
 import type { Delivery } from '../../store/record.ts';
-import { commonLabels, type GroupNotification, regionName } from './alert-subject.ts';
-import type { DigestNotification, Readable } from './digest-view.ts';
+import { commonLabels, regionName } from './alert-subject.ts';
+import type { Readable } from './digest-view.ts';
 
 const NAME_CODE_POINTS = 60;
 const SUBJECT_CODE_POINTS = 200;

@@ -1,9 +1,9 @@
-import type { FlightOutcome } from '../../alerts/group.ts';
+import type { FlightOutcome } from '../../alerts/notification.ts';
 import type { Cluster, Tone } from './email-clusters.ts';
 import type { EventLine, MailView } from './email-view.ts';
 import { escapeHtml } from './encode.ts';
 import { fitting, MAX_CLUSTERS, MAX_EVENTS, MAX_PART_BYTES } from './fitting.ts';
-import { MAX_SECTIONS, sectionHtml } from './section.ts';
+import { MAX_SECTIONS, sectionHtml, titleHtml } from './section.ts';
 
 /** Room for the markup around the lists. */
 const MARKUP_BYTES = 1_500;
@@ -54,7 +54,7 @@ export function emailHtml(view: MailView): string {
     ...more(sections.rest.length, 'parts'),
     ...clusters.kept,
     ...more(moreAlerts, 'alerts'),
-    ...(hasNews ? [title(view.eventsTitle)] : []),
+    ...(hasNews ? [titleHtml(view.eventsTitle)] : []),
     ...(events.kept.length > 0 ? [`<table role="presentation" ${TABLE}>`, ...events.kept, '</table>'] : []),
     ...more(moreEvents, 'events'),
     tail,
@@ -84,7 +84,7 @@ function messageHtml({ message, messageTitle }: MailView): string[] {
   if (message.length === 0) return [];
   const text = message.map(escapeHtml).join('\n');
   return [
-    title(messageTitle),
+    titleHtml(messageTitle),
     `<pre class="code" style="margin:0;padding:10px 12px;background:#f2f4f7;color:#101828;border-radius:6px;font:13px/1.5 ${MONO};white-space:pre-wrap;overflow-wrap:anywhere;word-break:break-word">${text}</pre>`,
   ];
 }
@@ -94,11 +94,11 @@ function historyHtml({ history }: MailView): string[] {
   if (!history) return [];
   const marks = history.marks.map(
     ({ mark, outcome }) =>
-      `<span class="${TONES[outcome]}" style="color:${COLOURS[TONES[outcome]]}">${mark}</span>`,
+      `<span class="${TONES[outcome]}" style="display:inline-block;width:20px;text-align:center;color:${COLOURS[TONES[outcome]]}">${mark}</span>`,
   );
   return [
-    title('Last Flights, the newest last'),
-    `<p style="margin:0;line-height:1.3"><span aria-hidden="true" style="font-size:18px;letter-spacing:4px">${marks.join('')}</span><br>`,
+    titleHtml('Last Flights, the newest last'),
+    `<p style="margin:0;line-height:1.3"><span aria-hidden="true" style="margin-left:-4px;font-size:18px">${marks.join('')}</span><br>`,
     `<span class="quiet" style="font-size:13px;color:#475467">${escapeHtml(history.words)}</span></p>`,
   ];
 }
@@ -116,7 +116,7 @@ function detailsHtml({ details }: MailView): string[] {
       `<tr><td class="quiet" style="padding:2px 14px 2px 0;color:#475467;vertical-align:top;white-space:nowrap">${escapeHtml(name)}</td>` +
       `<td style="padding:2px 0;width:100%;overflow-wrap:anywhere;word-break:break-word">${escapeHtml(value)}</td></tr>`,
   );
-  return [title('Details'), `<table role="presentation" ${TABLE}>`, ...rows, '</table>'];
+  return [titleHtml('Details'), `<table role="presentation" ${TABLE}>`, ...rows, '</table>'];
 }
 
 function clusterHtml({ tone, title: what, cause, places, placesMore, context }: Cluster): string {
@@ -145,17 +145,14 @@ function eventHtml({ time, where, what, events }: EventLine): string {
   );
 }
 
+/** Tall enough for a thumb, also where they take two lines. */
 function linksHtml({ links }: MailView): string[] {
   if (links.length === 0) return [];
   const anchors = links.map(
     ({ text, url }) =>
-      `<a class="link" href="${escapeHtml(url)}" style="color:#175cd3;margin-right:16px">${escapeHtml(text)}</a>`,
+      `<a class="link" href="${escapeHtml(url)}" style="display:inline-block;padding:6px 0;color:#175cd3;margin-right:16px">${escapeHtml(text)}</a>`,
   );
-  return [`<p style="margin:20px 0 0">${anchors.join(' ')}</p>`];
-}
-
-function title(text: string): string {
-  return `<h2 class="quiet" style="margin:18px 0 6px;font-size:13px;font-weight:600;color:#475467">${escapeHtml(text)}</h2>`;
+  return [`<p style="margin:14px 0 -6px">${anchors.join(' ')}</p>`];
 }
 
 function more(count: number, noun: string): string[] {

@@ -2,19 +2,14 @@
  * What a mail says, before it is text or HTML: both are written from this. Everything in it is clean and capped, but
  * not escaped. It depends on the notification alone, so every try of a delivery says the same.
  */
+
 import { dayAndTime } from '../../alerts/day-and-time.ts';
 import type { Event } from '../../alerts/event.ts';
-import type { FlushReason, NotifiedAlert } from '../../alerts/group.ts';
+import { howMany } from '../../alerts/labels.ts';
+import type { FlushReason, GroupNotification, NotifiedAlert } from '../../alerts/notification.ts';
 import { summaryTitle } from '../../alerts/summary.ts';
 import { plainText } from '../../plain-text.ts';
-import {
-  commonLabels,
-  type GroupNotification,
-  NAME_CODE_POINTS,
-  placeOf,
-  sinceOf,
-  subjectOf,
-} from './alert-subject.ts';
+import { commonLabels, NAME_CODE_POINTS, placeOf, sinceOf, subjectOf } from './alert-subject.ts';
 import { IN_OWN_WORDS, stateWords } from './alert-words.ts';
 import {
   type Cluster,
@@ -156,7 +151,7 @@ function headlineOf(
 function countedAlerts(alerts: readonly NotifiedAlert[], total: number): string {
   const birds = new Set(alerts.flatMap(({ labels }) => labels.bird_id || labels.bird || []));
   const noun = birds.size === alerts.length ? 'Bird' : 'alert';
-  return `${total} ${noun}${total === 1 ? '' : 's'}`;
+  return howMany(total, noun);
 }
 
 function detailsOf(alert: NotifiedAlert): [string, string][] {

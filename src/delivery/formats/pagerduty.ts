@@ -4,9 +4,9 @@
  * over keeps its incidents apart in the same way.
  */
 import { createHash } from 'node:crypto';
-import type { NotifiedAlert } from '../../alerts/group.ts';
+import type { GroupNotification, NotifiedAlert } from '../../alerts/notification.ts';
 import { plainText } from '../../plain-text.ts';
-import { type GroupNotification, placeWithin } from './alert-subject.ts';
+import { placeWithin } from './alert-subject.ts';
 import { stateWords } from './alert-words.ts';
 import { listWithin, within } from './bounded.ts';
 import { messageOf } from './email-clusters.ts';
@@ -39,6 +39,31 @@ export interface PagerdutyEvent {
   readonly links: readonly { readonly href: string; readonly text: string }[];
 }
 
+/** That people know of an incident, or that it is over: PagerDuty asks for no more. */
+export interface PagerdutyChange {
+  readonly routing_key: string;
+  readonly event_action: 'acknowledge' | 'resolve';
+  readonly dedup_key: string;
+}
+
+/** Of a notification about the incident alone; undefined for one that tells of alerts. */
+export function pagerdutyChange(
+  notification: GroupNotification,
+  { routingKey }: Pick<PagerdutyStyle, 'routingKey'>,
+): PagerdutyChange | undefined {
+  const { acknowledged, alerts } = notification;
+  if (!acknowledged && alerts.length > 0) return undefined;
+  return {
+    routing_key: routingKey,
+    event_action: acknowledged ? 'acknowledge' : 'resolve',
+    dedup_key: dedupKeyOf(notification),
+  };
+}
+
+function dedupKeyOf({ groupKey }: GroupNotification): string {
+  return createHash('sha256').update(groupKey).digest('hex');
+}
+
 export interface PagerdutyStyle {
   readonly routingKey: string;
   /** In place of the alerts' own. */
@@ -54,18 +79,20 @@ export function pagerdutyEvent(
 ): PagerdutyEvent {
   const view = mailView(notification, externalUrl);
   const { alerts, groupLabels: labels } = notification;
-  const summary = description?.trim() || `${view.headline} · ${view.context}`;
+  const summaryOf = (text: string) => plainText(text, PAGERDUTY_LIMITS.summary);
+  // Invisible characters alone are no summary either.
+  const summary = summaryOf(description ?? '') || summaryOf(`${view.headline} · ${view.context}`);
   const named = (value: string | undefined) => (value ? plainText(value, 200) : undefined);
   const [component, group, kind] = [named(labels.bird), named(labels.nest), named(labels.alertname)];
-  const notices = [...view.notices, ...notes];
+  const notices = [...view.notices, ...notes].map((notice) => plainText(notice, MESSAGE_CODE_POINTS));
   return {
     routing_key: routingKey,
     event_action: notification.status === 'resolved' ? 'resolve' : 'trigger',
-    dedup_key: createHash('sha256').update(notification.groupKey).digest('hex'),
+    dedup_key: dedupKeyOf(notification),
     client: 'nestwatch',
     client_url: externalUrl,
     payload: {
-      summary: within(plainText(summary, PAGERDUTY_LIMITS.summary), PAGERDUTY_LIMITS.summary),
+      summary: within(summary, PAGERDUTY_LIMITS.summary),
       source: within(URL.parse(externalUrl)?.host || 'nestwatch', PAGERDUTY_LIMITS.source),
       severity: severity ?? severityOf(alerts),
       timestamp: new Date(notification.createdAtUs / 1000).toISOString(),

@@ -34,10 +34,15 @@ export function sectionHtml({ title, rows, more }: Section): string {
       `${note ? ` <span class="quiet" style="color:#475467">· ${escapeHtml(note)}</span>` : ''}</td></tr>`,
   );
   return [
-    `<h2 class="quiet" style="margin:18px 0 6px;font-size:13px;font-weight:600;color:#475467">${escapeHtml(title)}</h2>`,
+    titleHtml(title),
     '<table role="presentation" cellpadding="0" cellspacing="0" style="border-collapse:collapse;width:100%">',
     ...lines,
     '</table>',
     ...(more > 0 ? [`<p class="quiet" style="margin:4px 0 0;color:#475467">… and ${more} more</p>`] : []),
   ].join('\n');
+}
+
+/** The title of a list. */
+export function titleHtml(text: string): string {
+  return `<h2 class="quiet" style="margin:18px 0 6px;font-size:13px;font-weight:600;color:#475467">${escapeHtml(text)}</h2>`;
 }

@@ -86,7 +86,10 @@ export function slackBody(
     mrkdwn: false,
     link_names: false,
     parse: 'none',
-    blocks: [...listWithin(blocks, SLACK_LIMITS.blocks - links.length, MAX_BYTES, more), ...links],
+    blocks: [
+      ...listWithin(blocks.filter(hasText), SLACK_LIMITS.blocks - links.length, MAX_BYTES, more),
+      ...links,
+    ],
   };
 }
 
@@ -158,6 +161,11 @@ function cutAt(text: string): number {
   // One word of this length: only an escape or a pair at the very end could be torn.
   const torn = /&[a-z]{0,3}$/.exec(part);
   return torn ? torn.index : within(part, SLACK_LIMITS.section).length - (part.isWellFormed() ? 0 : 1);
+}
+
+/** Slack refuses the whole message for a text without any. */
+function hasText(block: Block): boolean {
+  return block.type !== 'section' || block.text.text.trim() !== '';
 }
 
 function header(text: string): Block {

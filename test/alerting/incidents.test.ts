@@ -1,0 +1,361 @@
+/** What PagerDuty is told of its incidents, from the first news to the end, whoever tells it. */
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { parseMatchers } from '../../src/alerts/matcher.ts';
+import type { PagerdutyIntegration, Receiver } from '../../src/config/config.ts';
+import { secret } from '../../src/secret.ts';
+import { email } from '../delivery/samples.ts';
+import { type Desk, type DeskOptions, hook, MINUTE_MS, openDesk } from './desk.ts';
+
+/** Closed when the test ends. */
+async function open(options: DeskOptions): Promise<Desk> {
+  const desk = await openDesk(options);
+  onTestFinished(desk.close);
+  return desk;
+}
+
+function pagerduty(settings: Partial<PagerdutyIntegration> = {}): PagerdutyIntegration {
+  return {
+    kind: 'pagerduty',
+    url: secret('https://events.pagerduty.example/v2/enqueue'),
+    routingKey: secret('k'),
+    severity: null,
+    timeoutMs: 10_000,
+    sendResolved: true,
+    ...settings,
+  };
+}
+
+const pager = (name = 'ops', settings: Partial<Receiver> = {}): Receiver => ({
+  name,
+  integrations: [pagerduty()],
+  ...settings,
+});
+
+/** `receiver@minute action`, and the incident by a letter of its own, as they came. */
+function story(desk: Desk): string[] {
+  const keys = [...new Set(desk.pages.map((one) => one.dedup_key))];
+  return desk.pages.map(({ receiver, minute, event_action, dedup_key }) => {
+    const incident = String.fromCharCode(97 + keys.indexOf(dedup_key));
+    return `${receiver}@${Math.floor(minute)} ${event_action} ${incident}`;
+  });
+}
+
+/** The actions of the first incident of Flights, sent again or not; others are about a receiver that fails. */
+function actions(desk: Desk): string[] {
+  const first = desk.pages.find(({ payload }) => payload?.summary.includes('Flight failed'))?.dedup_key;
+  const own = desk.pages.filter((one) => one.dedup_key === first).map((one) => one.event_action);
+  return own.filter((action, index) => action !== own[index - 1]);
+}
+
+/** Nobody is told of this Bird for a day. */
+async function silenced(desk: Desk, bird: string): Promise<void> {
+  const nowUs = desk.clock.nowUs();
+  const silence = {
+    id: '00000000-0000-4000-8000-000000000001',
+    matchers: parseMatchers(`bird="${bird}"`),
+    startsAtUs: nowUs,
+    endsAtUs: nowUs + 86_400e6,
+    updatedAtUs: nowUs,
+    createdBy: 'anna',
+    comment: 'known',
+    recurrence: null,
+    alertId: null,
+    alertStartsAtUs: null,
+  };
+  await desk.store.transaction((tx) => tx.putSilences([silence]));
+}
+
+const PER_BIRD = { groupBy: ['bird'] };
+
+describe('an incident whose alert is acknowledged', () => {
+  test('is acknowledged at once, once, and resolved when the alert is over', async () => {
+    const desk = await open({ receivers: [pager()] });
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.acknowledges('A');
+    await desk.acknowledges('A');
+    await desk.fails('A');
+    await desk.pass(30);
+    await desk.succeeds('A');
+    await desk.pass(30);
+    expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@2 acknowledge a', 'ops@35 resolve a']);
+    expect(desk.pages[1]).toMatchObject({ event_action: 'acknowledge', dedup_key: desk.pages[0]!.dedup_key });
+    expect(desk.pages[1]).not.toHaveProperty('payload');
+  });
+
+  test('is not acknowledged before it is told, nor after it was resolved', async () => {
+    const desk = await open({ receivers: [pager()] });
+    await desk.fails('A');
+    await desk.acknowledges('A');
+    await desk.pass(10);
+    expect(story(desk)).toEqual([]);
+    await desk.succeeds('A');
+    await desk.pass(10);
+    await desk.fails('B');
+    await desk.pass(10);
+    await desk.succeeds('B');
+    await desk.pass(10);
+    const told = story(desk);
+    expect(told.filter((one) => one.includes('acknowledge'))).toEqual([]);
+    expect(told.at(-1)).toMatch(/resolve a$/);
+  });
+
+  test('is not acknowledged once it is resolved, although a silence hides what fires', async () => {
+    const desk = await open({ receivers: [pager()] });
+    await desk.fails('A', 'B');
+    await desk.pass(1);
+    await silenced(desk, 'A');
+    await desk.succeeds('B');
+    await desk.pass(10);
+    await desk.acknowledges('A');
+    await desk.pass(10);
+    expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@5 resolve a']);
+  });
+
+  test('ends also where a silence hides the end, unless it is to be ended by hand', async () => {
+    for (const sendResolved of [true, false]) {
+      const desk = await open({ receivers: [pager('ops', { integrations: [pagerduty({ sendResolved })] })] });
+      await desk.fails('A');
+      await desk.pass(1);
+      await silenced(desk, 'A');
+      await desk.succeeds('A');
+      await desk.pass(30);
+      expect(actions(desk)).toEqual(sendResolved ? ['trigger', 'resolve'] : ['trigger']);
+      expect(desk.pages.length).toBe(sendResolved ? 2 : 1);
+    }
+  });
+
+  test('waits until everything that fires in it is acknowledged', async () => {
+    const desk = await open({ receivers: [pager()] });
+    await desk.fails('A', 'B', 'C');
+    await desk.pass(1);
+    await desk.acknowledges('A');
+    await desk.pass(1);
+    await desk.acknowledges('B');
+    await desk.pass(1);
+    expect(story(desk)).toEqual(['ops@0 trigger a']);
+    await desk.acknowledges('C');
+    expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@3 acknowledge a']);
+  });
+
+  test('is acknowledged when what is not acknowledged ends, and lasts until the rest has ended', async () => {
+    const desk = await open({ receivers: [pager()] });
+    await desk.fails('A', 'B');
+    await desk.pass(1);
+    await desk.acknowledges('A');
+    await desk.pass(1);
+    await desk.succeeds('B');
+    await desk.pass(20);
+    expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@2 acknowledge a']);
+    await desk.succeeds('A');
+    await desk.pass(20);
+    expect(story(desk).slice(2)).toEqual(['ops@25 resolve a']);
+  });
+
+  test('is acknowledged anew after something else in it was told to fire', async () => {
+    const desk = await open({ receivers: [pager()] });
+    await desk.fails('A');
+    await desk.pass(1);
+    await desk.acknowledges('A');
+    await desk.pass(1);
+    await desk.fails('B');
+    await desk.pass(10);
+    await desk.acknowledges('B');
+    expect(story(desk)).toEqual([
+      'ops@0 trigger a',
+      'ops@1 acknowledge a',
+      'ops@5 trigger a',
+      'ops@12 acknowledge a',
+    ]);
+  });
+
+  test('is acknowledged at the receiver that was told last, too', async () => {
+    const route = { escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } };
+    const desk = await open({ receivers: [pager(), pager('boss')], route });
+    await desk.fails('A');
+    await desk.pass(20);
+    await desk.acknowledges('A');
+    await desk.succeeds('A');
+    await desk.pass(20);
+    expect(story(desk).filter((one) => one.startsWith('boss'))).toEqual([
+      'boss@15 trigger b',
+      'boss@20 acknowledge b',
+      'boss@20 resolve b',
+    ]);
+  });
+
+  test('tells nobody else: no mail, no webhook', async () => {
+    const receivers = [{ ...hook('ops'), integrations: [...hook('ops').integrations, email(), pagerduty()] }];
+    const desk = await open({ receivers });
+    await desk.fails('A');
+    await desk.pass(1);
+    await desk.acknowledges('A');
+    await desk.pass(3);
+    expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@1 acknowledge a']);
+    expect([desk.told.length, desk.mails.length]).toEqual([1, 1]);
+  });
+
+  test('is acknowledged whatever dies between two steps, in order, behind a trigger that is not accepted', async () => {
+    const tell = async (dieAfter?: number) => {
+      const answer = (_: string, minute: number) => (minute < 2 ? 503 : 200);
+      const desk = await openDesk({ receivers: [pager()], answer, ...(dieAfter && { dieAfter }) });
+      await desk.fails('A');
+      await desk.pass(1);
+      await desk.acknowledges('A');
+      await desk.pass(4);
+      await desk.succeeds('A');
+      await desk.pass(6);
+      await desk.close();
+      return { all: actions(desk), committed: desk.committed() };
+    };
+    const { all, committed } = await tell();
+    expect(all).toEqual(['trigger', 'acknowledge', 'resolve']);
+    expect(committed).toBeGreaterThan(20);
+    for (let dieAfter = 1; dieAfter <= committed; dieAfter += 5) {
+      expect((await tell(dieAfter)).all, `dies after ${dieAfter}`).toEqual(all);
+    }
+  });
+});
+
+describe('an incident that a fallback opened', () => {
+  const receivers = [{ ...hook('ops'), fallback: 'boss' }, pager('boss')];
+  const downUntil = (end: number) => (name: string, minute: number) =>
+    name === 'ops' && minute < end ? 503 : 200;
+
+  test('is acknowledged and resolved there', async () => {
+    const desk = await open({ receivers, answer: downUntil(20) });
+    await desk.fails('A');
+    await desk.pass(30);
+    await desk.acknowledges('A');
+    await desk.pass(10);
+    await desk.succeeds('A');
+    await desk.pass(20);
+    expect(actions(desk)).toEqual(['trigger', 'acknowledge', 'resolve']);
+    expect(new Set(desk.pages.map(({ receiver }) => receiver))).toEqual(new Set(['boss']));
+    expect(desk.lines('ops').at(-1)).toContain('resolved');
+  });
+
+  test('is over soon where the alert had ended, and its own receiver was told so', async () => {
+    const answer = (name: string, _: number, tries: number) => (name === 'ops' && tries <= 3 ? 503 : 200);
+    const desk = await open({ receivers, answer, route: { groupWaitMs: 0, groupIntervalMs: 1_000 } });
+    await desk.fails('A');
+    await desk.pass(0.01);
+    await desk.succeeds('A');
+    await desk.pass(60);
+    expect(actions(desk)).toEqual(['trigger', 'resolve']);
+    expect(desk.lines('ops')).toHaveLength(2);
+    expect(await desk.states()).toEqual({ delivered: 4 });
+  });
+});
+
+test('what was held back, and then not accepted, opens an incident at the fallback that is over at once', async () => {
+  const answer = (name: string, minute: number) => (name === 'ops' && minute > 1 ? 503 : 200);
+  const own = hook('ops', { fallback: 'boss', maxNotificationsPerHour: 1 });
+  const desk = await open({ receivers: [own, pager('boss')], answer, route: PER_BIRD });
+  await desk.fails('A');
+  await desk.pass(1);
+  await desk.fails('B', 'C');
+  await desk.pass(62);
+  expect(actions(desk)).toEqual(['trigger', 'resolve']);
+});
+
+test('an incident whose route is no longer configured ends, and what fires opens the one of the new route', async () => {
+  const desk = await open({ receivers: [pager()] });
+  await desk.fails('A');
+  await desk.pass(6);
+  await desk.restart(PER_BIRD);
+  await desk.pass(20);
+  await desk.succeeds('A');
+  await desk.pass(20);
+  expect(story(desk).map((one) => one.replace(/@\d+/, ''))).toEqual([
+    'ops trigger a',
+    'ops resolve a',
+    'ops trigger b',
+    'ops resolve b',
+  ]);
+});
+
+describe('what is told together with other groups', () => {
+  test('is told to each incident by itself where a cap held it back, and ends each', async () => {
+    const receivers = [pager('ops', { maxNotificationsPerHour: 1 })];
+    const desk = await open({ receivers, route: PER_BIRD });
+    await desk.fails('A');
+    await desk.pass(1);
+    await desk.fails('B', 'C');
+    await desk.pass(61);
+    await desk.succeeds('A', 'C');
+    await desk.pass(120);
+    await desk.succeeds('B');
+    await desk.pass(120);
+    const byIncident = Map.groupBy(desk.pages, (one) => one.dedup_key);
+    expect([...byIncident.values()].map((all) => all.map((one) => one.event_action))).toEqual([
+      ['trigger', 'resolve'],
+      ['trigger', 'resolve'],
+      ['trigger', 'resolve'],
+    ]);
+    expect(await desk.states()).toEqual({ delivered: 6 });
+  });
+
+  test('ends no incident that is to be ended by hand', async () => {
+    const integrations = [pagerduty({ sendResolved: false })];
+    const desk = await open({ receivers: [{ name: 'ops', integrations, maxNotificationsPerHour: 1 }] });
+    await desk.fails('A');
+    await desk.pass(1);
+    await desk.succeeds('A');
+    await desk.pass(120);
+    expect(actions(desk)).toEqual(['trigger']);
+  });
+
+  test('leaves an incident open in which something else fires', async () => {
+    const desk = await open({ receivers: [pager('ops', { maxNotificationsPerHour: 1 })] });
+    await desk.fails('A');
+    await desk.pass(1);
+    await desk.fails('B');
+    await desk.pass(10);
+    await desk.succeeds('B');
+    await desk.pass(60);
+    expect(actions(desk)).toEqual(['trigger']);
+    expect(desk.pages.length).toBeGreaterThan(1);
+    await desk.succeeds('A');
+    await desk.pass(120);
+    expect(actions(desk)).toEqual(['trigger', 'resolve']);
+  });
+
+  test('is told to the incidents of what still fires where a summary tells old news, and nothing of the rest', async () => {
+    const integrations = [...hook('ops').integrations, pagerduty()];
+    const desk = await open({ receivers: [{ name: 'ops', integrations }], route: PER_BIRD });
+    await desk.failedLongAgo('A', 'B', 'C');
+    await desk.succeededLongAgo('B');
+    await desk.pass(10);
+    expect(desk.told).toHaveLength(1);
+    expect(story(desk)).toEqual(['ops@2 trigger a', 'ops@2 trigger b']);
+    const summaries = desk.pages.map(({ payload }) => payload!.summary.split(' · ')[0]);
+    expect(summaries.toSorted()).toEqual(['Flight failed: A', 'Flight failed: C']);
+    await desk.succeeds('A', 'C');
+    await desk.pass(10);
+    expect(desk.pages.map((one) => one.event_action).toSorted()).toEqual([
+      'resolve',
+      'resolve',
+      'trigger',
+      'trigger',
+    ]);
+    expect(new Set(desk.pages.map((one) => one.dedup_key)).size).toBe(2);
+  });
+
+  test('goes to others as one message all the same', async () => {
+    const integrations = [...hook('ops').integrations, pagerduty()];
+    const receivers = [{ name: 'ops', integrations, maxNotificationsPerHour: 1 }];
+    const desk = await open({ receivers, route: PER_BIRD });
+    await desk.fails('A');
+    await desk.pass(1);
+    await desk.fails('B', 'C');
+    await desk.pass(61);
+    expect(desk.told).toHaveLength(2);
+    expect(desk.told[1]!.body.alerts).toHaveLength(2);
+    expect(story(desk).map((one) => one.replace(/@\d+/, ''))).toEqual([
+      'ops trigger a',
+      'ops trigger b',
+      'ops trigger c',
+    ]);
+  });
+});
