@@ -21,16 +21,34 @@ export interface EventJson {
 export function eventJson(event: Event): EventJson {
   return {
     key: event.key,
-    type: event.type,
+    type: wireText(event.type),
     region: event.region,
     feed: event.feed,
     occurred_at: event.occurredAt,
     observed_at: formatInstant(event.observedAtUs),
-    nest_id: event.nestId,
-    nest: event.nest,
-    bird_id: event.birdId,
-    bird: event.bird,
-    message: event.message,
-    attributes: event.attributes,
+    nest_id: wireText(event.nestId),
+    nest: wireText(event.nest),
+    bird_id: wireText(event.birdId),
+    bird: wireText(event.bird),
+    message: wireText(event.message),
+    attributes: attributesJson(event.attributes),
   };
+}
+
+/**
+ * Text of the service as JSON may carry it: NUL and half of a pair become U+FFFD, because many readers, PostgreSQL
+ * among them, refuse all of a message for one of them. Everything else stays as it is.
+ */
+export function wireText(text: string): string {
+  return text.toWellFormed().replaceAll('\0', '\uFFFD');
+}
+
+/** What only nestwatch itself reads stays here: `started_at` says the same to people. */
+function attributesJson(attributes: Event['attributes']): Event['attributes'] {
+  const shown: Record<string, string | number | boolean> = {};
+  for (const name in attributes) {
+    const value = attributes[name]!;
+    if (name !== 'started_at_us') shown[name] = typeof value === 'string' ? wireText(value) : value;
+  }
+  return shown;
 }

@@ -72,6 +72,7 @@ export function addAlertingCommands(program: Command, edge: Edge, finish: (exit:
     });
   daemonOptions(silence.command('expire').description('end silences now'))
     .argument('<id...>')
+    .addOption(json())
     .action(async (ids: string[], given: Given) => {
       const { silenceExpire } = await import('./silence.ts');
       finish(await silenceExpire(edge, ids, daemonOptionsOf(given)));

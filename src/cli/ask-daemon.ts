@@ -23,13 +23,14 @@ export interface DaemonRequest {
   readonly path: string;
   /** Sent as JSON. */
   readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 /** Asks the running daemon. Throws `usage` where its address is not known, and what a `Transport` throws. */
 export async function askDaemon(
   edge: Edge,
   options: DaemonOptions,
-  { method, path, body }: DaemonRequest,
+  { method, path, body, headers }: DaemonRequest,
   timeoutMs: number,
 ): Promise<HttpResponse> {
   const { url, token } = addressOf(edge, options);
@@ -39,6 +40,7 @@ export async function askDaemon(
       method,
       url: url + path,
       headers: {
+        ...headers,
         ...(token !== undefined && { authorization: `Bearer ${token}` }),
         ...(body !== undefined && { 'content-type': 'application/json' }),
       },

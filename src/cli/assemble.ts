@@ -17,6 +17,7 @@ import { openTransport } from '../transport.ts';
 import { type Health, openWeb } from '../web/server.ts';
 import type { Edge } from './edge.ts';
 import { closeChannels, openChannels } from './open-channels.ts';
+import { createStoreRoom } from './store-room.ts';
 import { VERSION } from './version.ts';
 
 /** Larger answers of the service are asked for in smaller pages. */
@@ -64,6 +65,7 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
   // Nobody may be listening when it happens.
   fatal.catch(() => {});
 
+  const room = createStoreRoom(clock);
   let counts: Omit<Collected, 'cursors'> = { alerts: [], silences: [], deliveries: [] };
   const metrics = createMetrics({
     version: VERSION,
@@ -73,6 +75,7 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
     regions: config.regions.map((region) => region.name),
     operations: OPERATIONS.map((operation) => operation.id),
     receivers: config.receivers,
+    rules: config.rules,
     processMetrics: true,
     collect: async () => {
       try {
@@ -97,6 +100,7 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
   function report(happening: Happening): void {
     metrics.report(happening);
     log.report(happening);
+    room.hear(happening);
     options.listener?.(happening);
     // After an I/O error nothing is known of what is on the disk: the process ends rather than guess.
     if ('error' in happening && codeOf(happening.error) === 'store_failed') die(happening.error);
@@ -141,7 +145,7 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
       store,
       status: () => ({ version: VERSION, startedAtUs, regions: daemon.regions() }),
       metrics: () => metrics.render(),
-      health: () => healthOf(daemon),
+      health: () => healthOf(daemon, room.isThere()),
       links,
       newId: randomUUID,
       changed: () => daemon.wake(),
@@ -173,11 +177,15 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
 }
 
 /** Ready once every region was read, or is known to be in trouble: one region's trouble is an alert, not unreadiness. */
-function healthOf(daemon: Daemon): Health {
+function healthOf(daemon: Daemon, hasRoom: boolean): Health {
   const waiting = daemon.regions().filter(({ started, health }) => !started && health.health === 'up');
   return {
     healthy: true,
-    ready: waiting.length === 0,
-    reasons: waiting.map(({ region }) => `Region ${region} has not been read yet.`),
+    working: hasRoom,
+    ready: hasRoom && waiting.length === 0,
+    reasons: [
+      ...(hasRoom ? [] : ['The store has no space left to grow: nothing new can be kept or told.']),
+      ...waiting.map(({ region }) => `Region ${region} has not been read yet.`),
+    ],
   };
 }

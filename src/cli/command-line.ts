@@ -153,6 +153,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
     .description('exit 0 when the running daemon is healthy, else 1')
     .addOption(configFile())
     .addOption(new Option('--url <url>', "the daemon's address; default: from the configuration"))
+    .addOption(json())
     .action(async (options: Given) => {
       const { healthcheck } = await import('./healthcheck.ts');
       finish(await healthcheck(edge, daemonOptionsOf(options)));
@@ -167,6 +168,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
     .addOption(configFile())
     .option('--resolved', 'as if the alert was over: ends the incident that an earlier sample opened')
     .option('--dry-run', 'print what would be sent')
+    .addOption(json())
     .action(async (name: string, options: Record<string, string | boolean | undefined>) => {
       const { testReceiver } = await import('./test-receiver.ts');
       finish(
@@ -174,6 +176,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
           configFile: options['config.file'] as string | undefined,
           resolved: options.resolved === true,
           dryRun: options.dryRun === true,
+          json: options.json === true,
         }),
       );
     });
@@ -190,6 +193,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
         .choices(['text', 'html', 'slack', 'json'])
         .default('text'),
     )
+    .addOption(json())
     .action(async (receiver: string | undefined, options: Record<string, string | boolean | undefined>) => {
       const { render } = await import('./render.ts');
       finish(
@@ -198,6 +202,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
           resolved: options.resolved === true,
           template: options.template as string | undefined,
           use: options.use as 'text' | 'html' | 'slack' | 'json',
+          json: options.json === true,
         }),
       );
     });
@@ -208,6 +213,15 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
     .action(async () => {
       const { schema } = await import('./schema.ts');
       finish(schema(edge));
+    });
+
+  program
+    .command('completion')
+    .description('print a script by which a shell completes the command line')
+    .argument('<shell>', 'bash, zsh or fish')
+    .action(async (shell: string) => {
+      const { completion } = await import('./completion.ts');
+      finish(completion(edge, program, shell));
     });
 
   program

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { html } from 'hono/html';
 import PostalMime from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
+import { frame } from '../web/page-frame.ts';
 
 export interface CaughtMail {
   readonly subject: string;
@@ -49,8 +50,7 @@ export async function openCatcher(onMail: (mail: CaughtMail) => void): Promise<C
 
   const http = createServer(async (request, response) => {
     if (request.method === 'GET') {
-      // The mails show text of the (simulated) service: nothing in them may run or load.
-      response.setHeader('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; sandbox");
+      response.setHeader('content-security-policy', CONTENT_POLICY);
       response.setHeader('content-type', 'text/html; charset=utf-8');
       response.end(mailPage(caught.mails, request.url ?? '/'));
       return;
@@ -82,11 +82,26 @@ export async function openCatcher(onMail: (mail: CaughtMail) => void): Promise<C
   };
 }
 
+/** The mails show text of the (simulated) service: nothing in them may run or load. */
+const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
+
 function mailPage(mails: readonly CaughtMail[], path: string): string {
   const mail = mails[Number(path.slice(1)) - 1];
   if (mail) return mail.html;
-  const rows = mails.map((one, index) => html`<li><a href="/${index + 1}">${one.subject}</a></li>`).reverse();
-  return String(
-    html`<!doctype html><title>Mails of the demo</title><h1>Mails of the demo</h1><ul>${rows}</ul>`,
+  const rows = mails.map(
+    ({ subject, text }, index) => html`<li><a href="/${index + 1}">${subject}</a>
+<div class="soft small">${firstLine(text)}</div></li>`,
   );
+  const list =
+    rows.length > 0
+      ? html`<ul class="sheet">${rows.toReversed()}</ul>`
+      : html`<p class="sheet empty">None yet: the first ones come within seconds.</p>`;
+  const body = html`<header><h1>Mails of the demo</h1>
+<p class="lead">What the receiver “ops” was sent, the newest first. Reload to see new ones.</p></header>
+<main><h2>${count(mails.length)}</h2>${list}</main>`;
+  return String(frame({ title: 'Mails of the demo', tone: 'quiet', body }));
 }
+
+const firstLine = (text: string) => text.trim().split('\n', 1)[0] ?? '';
+
+const count = (mails: number) => (mails === 1 ? '1 mail' : `${mails} mails`);

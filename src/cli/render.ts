@@ -7,6 +7,7 @@ import { compileTemplate, TemplateError, type TemplateUse } from '../templates/l
 import { SAMPLE_VARIABLES } from '../templates/variables.ts';
 import type { Edge } from './edge.ts';
 import { findConfigFile, readConfig } from './read-config.ts';
+import { jsonText } from './shown.ts';
 import { printSamples, receiverOf } from './test-receiver.ts';
 
 export interface RenderOptions {
@@ -16,6 +17,7 @@ export interface RenderOptions {
   readonly template?: string | undefined;
   /** What the template is for: it decides how values are escaped. */
   readonly use: TemplateUse;
+  readonly json: boolean;
 }
 
 const EXTERNAL_URL = 'http://127.0.0.1:9465';
@@ -27,13 +29,14 @@ export function render(edge: Edge, receiver: string | undefined, options: Render
   }
   if (receiver !== undefined) {
     const config = readConfig(edge, findConfigFile(edge, options.configFile));
-    return printSamples(edge, config, receiverOf(config, receiver), options.resolved);
+    return printSamples(edge, config, receiverOf(config, receiver), options);
   }
   const file = options.template!;
   try {
     const notification = sampleNotification('sample', options.resolved, edge.clock.nowUs());
     const template = compileTemplate(readTemplateFile(file), options.use, SAMPLE_VARIABLES);
-    edge.stdout.write(`${template.render(templateVariables(notification, EXTERNAL_URL))}\n`);
+    const text = template.render(templateVariables(notification, EXTERNAL_URL));
+    edge.stdout.write(options.json ? jsonText({ text }) : `${text}\n`);
     return 0;
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { formatMatcher } from '../alerts/matcher.ts';
+import { matcherJson, matcherParts } from '../alerts/matcher-json.ts';
 import { LONGEST_MS, parseDuration } from '../config/duration.ts';
 import { NestwatchError } from '../errors.ts';
 import { formatInstant, parseInstant } from '../instant.ts';
@@ -44,12 +45,7 @@ export async function silenceAdd(
       : instantOf('--end', options.end);
   if (startsAtUs >= endsAtUs) throw wrong('the silence must begin before it ends');
   const body = {
-    matchers: matchers.map(({ name, op, value }) => ({
-      name,
-      value,
-      isRegex: op === '=~' || op === '!~',
-      isEqual: op === '=' || op === '=~',
-    })),
+    matchers: matchers.map(matcherJson),
     startsAt: formatInstant(startsAtUs),
     endsAt: formatInstant(endsAtUs),
     createdBy: options.author ?? edge.environment.USER ?? '',
@@ -124,12 +120,13 @@ export async function silenceList(
 export async function silenceExpire(
   edge: Edge,
   ids: readonly string[],
-  options: DaemonOptions,
+  options: DaemonOptions & { readonly json: boolean },
 ): Promise<number> {
   for (const id of ids) {
     const path = `/api/v2/silence/${encodeURIComponent(id)}`;
     await daemonJson(edge, options, { method: 'DELETE', path }, z.unknown());
   }
+  if (options.json) edge.stdout.write(jsonText({ expired: ids }));
   return 0;
 }
 
@@ -150,11 +147,7 @@ function silenceTable(list: readonly DaemonSilence[]): string {
 }
 
 function matcherText({ matchers }: DaemonSilence): string {
-  return matchers
-    .map(({ name, value, isRegex, isEqual }) =>
-      formatMatcher({ name, value, op: isRegex ? (isEqual ? '=~' : '!~') : isEqual ? '=' : '!=' }),
-    )
-    .join(' ');
+  return matchers.map((one) => formatMatcher(matcherParts(one))).join(' ');
 }
 
 function instantOf(option: string, text: string): number {

@@ -32,6 +32,7 @@ const statusShape = z.object({
             last_success: instant,
             streams: z.number().nullish(),
             open_flights: z.number().nullish(),
+            verified_until: instant,
           }),
         )
         .default([]),
@@ -73,6 +74,7 @@ function statusText(view: Status, clock: Clock): string {
       count(feed.streams),
       ago(feed.last_success),
       ago(feed.cursor),
+      ago(feed.verified_until),
       feed.feed === 'flight' ? count(feed.open_flights) : '',
     ]),
   );
@@ -87,7 +89,10 @@ function statusText(view: Status, clock: Clock): string {
   return [
     `nestwatch ${shown(view.version)}, started ${ago(view.started_at)}\n`,
     table([['REGION', 'STATE', 'SINCE', 'NESTS', 'BIRDS', 'REQUESTS/S', 'REASON'], ...regions]),
-    table([['REGION', 'FEED', 'STREAMS', 'LAST READ', 'READ UP TO', 'ACTIVE FLIGHTS'], ...feeds]),
+    table([
+      ['REGION', 'FEED', 'STREAMS', 'LAST READ', 'READ UP TO', 'COMPLETE TO', 'ACTIVE FLIGHTS'],
+      ...feeds,
+    ]),
     alerts.length > 0 ? table([['ALERT', 'SEVERITY', 'FIRING'], ...alerts]) : 'No active alerts.\n',
     deliveries.length > 0 ? table([['RECEIVER', 'DELIVERIES'], ...deliveries]) : 'No deliveries yet.\n',
   ].join('\n');

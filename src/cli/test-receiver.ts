@@ -7,27 +7,41 @@ import { ERRORS, NestwatchError } from '../errors.ts';
 import type { Edge } from './edge.ts';
 import { closeChannels, openChannels } from './open-channels.ts';
 import { findConfigFile, readConfig } from './read-config.ts';
+import { jsonText } from './shown.ts';
 
 export interface TestReceiverOptions {
   readonly configFile?: string | undefined;
   readonly resolved: boolean;
   /** Prints instead of sending. */
   readonly dryRun: boolean;
+  readonly json: boolean;
+}
+
+/** How one integration took its sample. */
+interface Taken {
+  readonly integration: string;
+  /** Who gets it: addresses and a host, never a secret. */
+  readonly to: string;
+  readonly outcome: 'accepted' | 'not_accepted' | 'unknown' | 'nothing' | 'left_out';
+  readonly detail: string;
 }
 
 /** Sends a sample through every integration of a receiver, one after another, and tells how each of them took it. */
 export async function testReceiver(edge: Edge, name: string, options: TestReceiverOptions): Promise<number> {
   const config = readConfig(edge, findConfigFile(edge, options.configFile));
   const receiver = receiverOf(config, name);
-  if (options.dryRun) return printSamples(edge, config, receiver, options.resolved);
+  if (options.dryRun) return printSamples(edge, config, receiver, options);
   const notification = sampleNotification(name, options.resolved, edge.clock.nowUs());
   const channels = openChannels(edge.clock);
-  let exit = 0;
+  const all: Taken[] = [];
+  const tell = (integration: Integration, position: number, taken: Pick<Taken, 'outcome' | 'detail'>) => {
+    all.push({ integration: integration.kind, to: whereOf(integration), ...taken });
+    if (!options.json) edge.stdout.write(`${labelOf(integration, position)}: ${wordsOf(taken)}\n`);
+  };
   try {
     for (const [position, integration] of receiver.integrations.entries()) {
-      const label = labelOf(integration, position);
       if (isForMembersAlone(integration)) {
-        edge.stdout.write(`${label}: not sent: it goes to the members of a Nest alone\n`);
+        tell(integration, position, { outcome: 'left_out', detail: MEMBERS_ALONE });
         continue;
       }
       const delivery = {
@@ -46,28 +60,44 @@ export async function testReceiver(edge: Edge, name: string, options: TestReceiv
       };
       const channel: Channel<Integration> = channels[integration.kind];
       const outcome = await channel.send(integration, delivery, notification, config.web.externalUrl);
-      if (outcome.kind !== 'accepted') exit = ERRORS.rejected.exit;
-      edge.stdout.write(`${label}: ${wordsOf(outcome)}\n`);
+      tell(integration, position, takenAs(outcome));
     }
   } finally {
     await closeChannels(channels);
   }
-  return exit;
+  if (options.json) edge.stdout.write(jsonText(all));
+  const isFine = all.every(({ outcome }) => outcome === 'accepted' || outcome === 'left_out');
+  return isFine ? 0 : ERRORS.rejected.exit;
 }
 
 /** Prints what each integration would be sent, with its address; a template that fails exits 2. */
-export function printSamples(edge: Edge, config: Config, receiver: Receiver, resolved: boolean): number {
+export function printSamples(
+  edge: Edge,
+  config: Config,
+  receiver: Receiver,
+  { resolved, json }: { readonly resolved: boolean; readonly json: boolean },
+): number {
   const notification = sampleNotification(receiver.name, resolved, edge.clock.nowUs());
-  let exit = 0;
-  for (const [position, integration] of receiver.integrations.entries()) {
+  const samples = receiver.integrations.map((integration, position) => {
     const { text, templateError } = preview(integration, notification, config.web.externalUrl);
+    return { integration, position, text, templateError };
+  });
+  if (json) {
+    const all = samples.map(({ integration, text, templateError }) => ({
+      integration: integration.kind,
+      to: whereOf(integration),
+      text,
+      ...(templateError !== undefined && { template_error: templateError }),
+    }));
+    edge.stdout.write(jsonText(all));
+  }
+  for (const { integration, position, text, templateError } of json ? [] : samples) {
     edge.stderr.write(`${labelOf(integration, position)}:\n`);
     edge.stdout.write(`${text}\n`);
-    if (templateError === undefined) continue;
-    edge.stderr.write(`${templateError}\n`);
-    exit = ERRORS.config_invalid.exit;
+    if (templateError !== undefined) edge.stderr.write(`${templateError}\n`);
   }
-  return exit;
+  const isFine = samples.every(({ templateError }) => templateError === undefined);
+  return isFine ? 0 : ERRORS.config_invalid.exit;
 }
 
 /** Throws `usage` for a name that no receiver with an integration has. */
@@ -88,28 +118,46 @@ function isForMembersAlone(integration: Integration): boolean {
 }
 
 function labelOf(integration: Integration, position: number): string {
-  const where =
-    integration.kind === 'email'
-      ? `${integration.to.join(', ') || 'members of a Nest'} by ${formatHostPort(integration.smarthost)}`
-      : hostOf(integration.url.reveal());
-  return `${integration.kind} ${position + 1} (${where})`;
+  return `${integration.kind} ${position + 1} (${whereOf(integration)})`;
+}
+
+function whereOf(integration: Integration): string {
+  return integration.kind === 'email'
+    ? `${integration.to.join(', ') || 'members of a Nest'} by ${formatHostPort(integration.smarthost)}`
+    : hostOf(integration.url.reveal());
 }
 
 function hostOf(url: string): string {
   return URL.parse(url)?.host ?? 'no address';
 }
 
-function wordsOf(outcome: Outcome): string {
+function takenAs(outcome: Outcome): Pick<Taken, 'outcome' | 'detail'> {
   switch (outcome.kind) {
-    case 'accepted': {
-      const notes = [outcome.note, outcome.templateError].filter(Boolean);
-      return ['accepted', ...notes].join('; ');
-    }
+    case 'accepted':
+      return {
+        outcome: 'accepted',
+        detail: [outcome.note, outcome.templateError].filter(Boolean).join('; '),
+      };
     case 'nothing':
-      return `nothing to send: ${outcome.why}`;
+      return { outcome: 'nothing', detail: outcome.why };
     case 'unknown':
-      return `perhaps accepted: ${outcome.error}`;
+      return { outcome: 'unknown', detail: outcome.error };
     default:
-      return `not accepted: ${outcome.error}`;
+      return { outcome: 'not_accepted', detail: outcome.error };
   }
 }
+
+const WORDS: Readonly<Record<Taken['outcome'], string>> = {
+  accepted: 'accepted',
+  not_accepted: 'not accepted',
+  unknown: 'perhaps accepted',
+  nothing: 'nothing to send',
+  left_out: 'not sent',
+};
+
+function wordsOf({ outcome, detail }: Pick<Taken, 'outcome' | 'detail'>): string {
+  const separator = outcome === 'accepted' ? '; ' : ': ';
+  return detail === '' ? WORDS[outcome] : `${WORDS[outcome]}${separator}${detail}`;
+}
+
+const MEMBERS_ALONE = 'it goes to the members of a Nest alone';

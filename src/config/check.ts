@@ -34,6 +34,11 @@ export interface SecretOptions {
   readonly mistake?: (text: string) => string | undefined;
 }
 
+/** Whether a key, or the file in its place, is given; also when it is wrong, which is told already. */
+export function isGiven(check: Check, path: Path, key: string): boolean {
+  return check.raw([...path, key]) !== undefined || check.raw([...path, `${key}_file`]) !== undefined;
+}
+
 export interface CheckOptions {
   readonly document: ConfigDocument;
   /** The file's own path: secret files are found from its folder. */

@@ -110,7 +110,10 @@ export const webShape = z.strictObject({
   auth: z
     .strictObject(twins('bearer_token', 'Asked of everybody, except for the health checks.'))
     .prefault({}),
-  enable_lifecycle: z.boolean().prefault(false).describe('Whether POST /-/reload is answered.'),
+  enable_lifecycle: z
+    .boolean()
+    .prefault(false)
+    .describe('Whether POST /-/reload may be asked; this version answers that it needs a restart.'),
 });
 
 /** Sections that are lists or maps of entries are checked entry by entry, so that one mistake hides no other. */

@@ -68,7 +68,7 @@ const timeOfDay = z
   .string({ error: ({ input }) => (input === undefined ? undefined : NOT_A_TIME) })
   .regex(TIME, { error: NOT_A_TIME });
 
-export const timesShape = z
+const timesShape = z
   .strictObject({ start_time: timeOfDay, end_time: timeOfDay })
   // What is no time is told already.
   .refine(({ start_time, end_time }) => start_time < end_time || !TIME.test(start_time), {
@@ -79,7 +79,7 @@ export const timesShape = z
 
 const onceOrMore = <Shape extends z.ZodType>(shape: Shape) => z.array(shape).min(1).optional();
 
-export const timeIntervalShape = z.strictObject({
+const timeIntervalShape = z.strictObject({
   times: onceOrMore(timesShape).describe('Of the day; the end is exclusive.'),
   weekdays: onceOrMore(weekday).describe('Such as monday:friday.'),
   days_of_month: onceOrMore(dayOfMonth).describe('Such as 1:5, or -1 for the last.'),

@@ -5,8 +5,8 @@ import { mistakeInUrl } from './web-address.ts';
 
 export function readHeartbeat(check: Check): HeartbeatConfig | undefined {
   if (check.raw(['heartbeat']) === undefined) return undefined;
+  const isMap = typeof check.raw(['heartbeat']) === 'object';
+  const url = isMap ? check.secret(['heartbeat'], 'url', { isRequired: true, mistake: mistakeInUrl }) : null;
   const heartbeat = check.read(heartbeatShape, ['heartbeat']);
-  if (!heartbeat) return undefined;
-  const url = check.secret(['heartbeat'], 'url', { isRequired: true, mistake: mistakeInUrl });
-  return url ? { url, intervalMs: heartbeat.interval } : undefined;
+  return heartbeat && url ? { url, intervalMs: heartbeat.interval } : undefined;
 }

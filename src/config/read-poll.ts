@@ -41,13 +41,14 @@ export function readPoll(check: Check): PollConfig | undefined {
 }
 
 export function readStore(check: Check, poll: PollConfig | undefined): Config['store'] | undefined {
-  const store = check.read(storeShape.prefault({}), ['store']);
-  if (!store) return undefined;
-  if (/^postgres(?:ql)?:/.test(store.url)) {
+  const url = check.raw(['store', 'url']);
+  if (typeof url === 'string' && /^postgres(?:ql)?:/.test(url)) {
     check.problem(['store', 'url'], 'PostgreSQL is not supported by this version: use sqlite:FILE');
-  } else if (!/^sqlite:./.test(store.url)) {
+  } else if (typeof url === 'string' && url !== '' && !/^sqlite:./.test(url)) {
     check.problem(['store', 'url'], 'must be sqlite:FILE or sqlite::memory:');
   }
+  const store = check.read(storeShape.prefault({}), ['store']);
+  if (!store) return undefined;
   // What is forgotten while a sweep still reads it would be told again.
   const neededMs = poll ? Math.max(poll.initialLookbackMs, poll.overlapMs) : 0;
   if (store.retention < neededMs) {

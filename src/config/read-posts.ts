@@ -1,6 +1,6 @@
 /** Integrations that post JSON to a known service: Slack, Teams, PagerDuty, another Alertmanager. */
 import { type Secret, secret, secretFrom } from '../secret.ts';
-import type { Check } from './check.ts';
+import { type Check, isGiven } from './check.ts';
 import type {
   AlertmanagerIntegration,
   PagerdutyIntegration,
@@ -40,9 +40,7 @@ export function readSlack(
   { slackUrl }: PostDefaults,
 ): SlackIntegration | undefined {
   const own = check.secret(path, 'api_url', { mistake: mistakeInUrl });
-  const has = (at: Path, key: string) =>
-    check.raw([...at, key]) !== undefined || check.raw([...at, `${key}_file`]) !== undefined;
-  if (!has(path, 'api_url') && !has(['global'], 'slack_api_url')) {
+  if (!isGiven(check, path, 'api_url') && !isGiven(check, ['global'], 'slack_api_url')) {
     check.problem(
       [...path, 'api_url'],
       'is missing: set it or `global.slack_api_url` to an incoming webhook',
@@ -89,9 +87,7 @@ export function readPagerduty(
   { pagerdutyUrl }: PostDefaults,
 ): PagerdutyIntegration | undefined {
   // Who gives the key of the older API is told of that alone.
-  const hasOldKey = ['service_key', 'service_key_file'].some(
-    (key) => check.raw([...path, key]) !== undefined,
-  );
+  const hasOldKey = isGiven(check, path, 'service_key');
   const routingKey = check.secret(path, 'routing_key', { isRequired: !hasOldKey });
   const url = urlAt(check, [...path, 'url']) ?? pagerdutyUrl;
   const description = readTemplate(check, [...path, 'description'], 'text');

@@ -1,4 +1,4 @@
-import type { Check } from './check.ts';
+import { type Check, isGiven } from './check.ts';
 import type { EmailIntegration, Receiver, WebhookIntegration } from './config.ts';
 import { globalShape } from './file-shape.ts';
 import { parseHostPort } from './host-port.ts';
@@ -188,18 +188,13 @@ function readWebhook(check: Check, path: Path): WebhookIntegration | undefined {
 /** The template and the format that asks for one stand together. */
 function checkFormat(check: Check, path: Path): void {
   const isTemplate = check.raw([...path, 'format']) === 'template';
-  const isGiven = check.raw([...path, 'template']) !== undefined;
-  if (isTemplate && !isGiven) {
+  const hasTemplate = check.raw([...path, 'template']) !== undefined;
+  if (isTemplate && !hasTemplate) {
     check.problem([...path, 'template'], 'is missing: write the JSON that is posted, as a Liquid template');
   }
-  if (isGiven && !isTemplate) {
+  if (hasTemplate && !isTemplate) {
     check.problem([...path, 'format'], 'must be template, or else `template` is not used');
   }
-}
-
-/** Also when it is wrong, which is told already. */
-function isGiven(check: Check, path: Path, key: string): boolean {
-  return check.raw([...path, key]) !== undefined || check.raw([...path, `${key}_file`]) !== undefined;
 }
 
 function checkSmarthost(check: Check, path: Path): void {

@@ -10,7 +10,7 @@ import { checkTimeIntervalNames } from './read-time-intervals.ts';
 import { forwardShape, routeShape } from './route-shape.ts';
 
 /** Where alerts go when the file has no `route`. */
-export const DEFAULT_RECEIVER = 'default';
+const DEFAULT_RECEIVER = 'default';
 
 type Settings = Pick<
   Route,

@@ -1,4 +1,4 @@
-import { ALERT_KINDS, type AlertKind, RULE_DEFAULTS, type Rule } from '../alerts/rule.ts';
+import { ALERT_KINDS, type AlertKind, defaultRule, RULE_DEFAULTS, type Rule } from '../alerts/rule.ts';
 import type { Check } from './check.ts';
 import { nearest } from './nearest.ts';
 import type { Path } from './problem.ts';
@@ -15,10 +15,6 @@ const OWN_LABELS = new Set([
 export function readRules(check: Check): Rule[] {
   const configured = readList(check, ['rules']).flatMap((path) => readRule(check, path) ?? []);
   return [...configured, ...ALERT_KINDS.map(defaultRule)];
-}
-
-function defaultRule(kind: AlertKind): Rule {
-  return { kind, match: [], severity: undefined, labels: {}, annotations: {}, ...RULE_DEFAULTS[kind] };
 }
 
 function readRule(check: Check, path: Path): Rule | undefined {

@@ -9,12 +9,15 @@ const EVERY_ADDRESS = '0.0.0.0';
 
 export function readWeb(check: Check): WebConfig | undefined {
   const bearerToken = check.secret(['web', 'auth'], 'bearer_token', {});
-  const web = check.read(webShape.prefault({}), ['web']);
-  if (!web) return undefined;
-  const listen = parseHostPort(web.listen);
-  if (!listen) check.problem(['web', 'listen'], NOT_AN_ADDRESS);
-  const mistake = web.external_url === undefined ? undefined : mistakeInBaseUrl(web.external_url);
+  // What a text says is looked at first, so that another mistake does not hide its own.
+  const address = check.raw(['web', 'listen']);
+  if (typeof address === 'string' && !parseHostPort(address))
+    check.problem(['web', 'listen'], NOT_AN_ADDRESS);
+  const externalUrl = check.raw(['web', 'external_url']);
+  const mistake = typeof externalUrl === 'string' ? mistakeInBaseUrl(externalUrl) : undefined;
   if (mistake) check.problem(['web', 'external_url'], mistake);
+  const web = check.read(webShape.prefault({}), ['web']);
+  const listen = web && parseHostPort(web.listen);
   if (!listen) return undefined;
   return {
     host: listen.host || EVERY_ADDRESS,

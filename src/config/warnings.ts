@@ -12,6 +12,15 @@ export function findWarnings(check: Check, config: Config): void {
       check.problem(['regions', name, 'base_url'], 'the token goes there unencrypted: use https');
     }
   }
+  if (config.web.enableLifecycle) {
+    check.problem(
+      ['web', 'enable_lifecycle'],
+      'this version reads its configuration only when it starts: restart it after a change',
+    );
+  }
+  if (!config.web.bearerToken && !isLoopback(hostOf(config.web.host))) {
+    check.problem(['web', 'listen'], 'whoever reaches this address can read all and silence: set `web.auth`');
+  }
   const told = receiversTold(config);
   for (const [index, { name }] of config.receivers.entries()) {
     if (check.raw(['receivers', index]) === undefined || told.has(name)) continue;
@@ -25,6 +34,9 @@ export function findWarnings(check: Check, config: Config): void {
   }
   findUnreachable(check, ['route'], config.route);
 }
+
+/** As it would stand in a URL. */
+const hostOf = (host: string) => (host.includes(':') ? `[${host}]` : host);
 
 /** All who are told of something in the ordinary course of things. */
 function receiversTold({ route, receivers, forward, digests }: Config): ReadonlySet<string | undefined> {

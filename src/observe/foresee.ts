@@ -1,5 +1,7 @@
 /** The series that are known before anything has happened: they stand at 0, so that a first increase is seen as one. */
+import type { AlertState } from '../alerts/alert.ts';
 import { FEEDS, type Feed } from '../alerts/event.ts';
+import type { AlertKind, Rule } from '../alerts/rule.ts';
 import { SUPPRESSION_REASONS } from '../alerts/suppression.ts';
 import type { Clock } from '../clock.ts';
 import type { FailureReason } from '../report.ts';
@@ -24,6 +26,24 @@ export const EVENT_TYPES: Readonly<Record<Feed, readonly string[]>> = {
   ],
   flight: ['flight.succeeded', 'flight.failed', 'flight.cancelled'],
 };
+/** Severities that an alert has where its rule gives none. */
+export const SEVERITIES: Readonly<Record<AlertKind, readonly string[]>> = {
+  FlightFailed: ['warning'],
+  FlightStuck: ['warning'],
+  BirdStale: ['warning'],
+  BirdDeactivated: ['warning', 'critical'],
+  BirdTriggerFailing: ['warning'],
+  ConnectionDisconnected: ['warning', 'critical'],
+  ServiceNotification: ['warning'],
+  RegionDown: ['critical'],
+  RegionUnauthorized: ['critical'],
+  FeedBehind: ['warning'],
+  FeedIncomplete: ['warning'],
+  SchemaDrift: ['warning'],
+  DeliveryFailing: ['critical'],
+};
+const ALERT_STATES: readonly AlertState[] = ['pending', 'firing', 'resolved'];
+
 /** What breaks first; other reasons get their series when they occur. */
 const READ_FAILURES: readonly FailureReason[] = [
   'unreachable',
@@ -59,6 +79,22 @@ export interface Foreseen {
     readonly name: string;
     readonly integrations: readonly { readonly kind: string }[];
   }[];
+  readonly rules: readonly Pick<Rule, 'kind' | 'severity'>[];
+}
+
+export interface AlertLabels {
+  readonly alertname: string;
+  readonly severity: string;
+  readonly state: string;
+}
+
+/** Labels of the alerts that these rules can raise. */
+export function foreseenAlerts(rules: Foreseen['rules']): AlertLabels[] {
+  return rules.flatMap(({ kind, severity }) =>
+    (severity === undefined ? SEVERITIES[kind] : [severity]).flatMap((one) =>
+      ALERT_STATES.map((state) => ({ alertname: kind, severity: one, state })),
+    ),
+  );
 }
 
 /** A rate limit of 0 would be a statement: it comes with its first report. */

@@ -9,7 +9,7 @@ import { codeOf } from '../errors.ts';
 import type { Happening, Report } from '../report.ts';
 import { createBirdSeries } from './bird-series.ts';
 import { METRICS } from './catalogue.ts';
-import { EVENT_TYPES, type Foreseen, foresee } from './foresee.ts';
+import { EVENT_TYPES, type Foreseen, foresee, foreseenAlerts } from './foresee.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import { createLabelGuard } from './label-guard.ts';
 
@@ -174,7 +174,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     notified() {},
   };
 
-  const showAlerts = createSnapshot(metrics.alerts);
+  const showAlerts = createSnapshot(metrics.alerts, foreseenAlerts(options.rules));
   const showSilences = createSnapshot(metrics.silences);
   const showPending = createSnapshot(metrics.deliveriesPending);
   const showDeliveries = createSnapshot(metrics.deliveries);
@@ -230,8 +230,8 @@ function byState(
 }
 
 /** Sets all series of a gauge at once; one that is no longer counted falls to 0 and stays. */
-function createSnapshot<L extends string>(gauge: Gauge<L>) {
-  const seen = new Map<string, Record<L, string>>();
+function createSnapshot<L extends string>(gauge: Gauge<L>, foreseen: readonly Record<L, string>[] = []) {
+  const seen = new Map(foreseen.map((labels) => [JSON.stringify(labels), labels]));
   return (rows: readonly (readonly [Record<L, string>, number])[]) => {
     for (const labels of seen.values()) gauge.set(labels, 0);
     for (const [labels, value] of rows) {

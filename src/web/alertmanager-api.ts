@@ -219,7 +219,7 @@ function groupsOf(
 const STATES: readonly SilenceState[] = ['active', 'pending', 'expired'];
 
 /** Active ones by their end, then pending ones by their start, then expired ones, the latest first. */
-export function inOrder(silences: readonly Silence[], nowUs: number): Silence[] {
+function inOrder(silences: readonly Silence[], nowUs: number): Silence[] {
   const rank = (one: Silence) => STATES.indexOf(silenceState(one, nowUs));
   const within = [
     (one: Silence) => one.endsAtUs,

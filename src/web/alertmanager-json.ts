@@ -1,7 +1,7 @@
 /** Alertmanager's API v2 in JSON: the shapes of its openapi.yaml, and what nestwatch adds to them. */
 import type { Labels } from '../alerts/alert.ts';
 import { fingerprint } from '../alerts/fingerprint.ts';
-import type { Matcher } from '../alerts/matcher.ts';
+import { matcherJson } from '../alerts/matcher-json.ts';
 import { type Silence, silenceState } from '../alerts/silence.ts';
 import { formatDuration } from '../config/duration.ts';
 import type { Standing } from './standing.ts';
@@ -60,10 +60,6 @@ export function gettableSilence(silence: Silence, nowUs: number) {
     }),
     ...(silence.alertId !== null && { alertId: silence.alertId }),
   };
-}
-
-export function matcherJson({ name, op, value }: Pick<Matcher, 'name' | 'op' | 'value'>) {
-  return { isEqual: op === '=' || op === '=~', isRegex: op === '=~' || op === '!~', name, value };
 }
 
 /** RFC 3339 with milliseconds, as Go's strfmt writes it. */

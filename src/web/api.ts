@@ -5,10 +5,10 @@ import type { AlertState } from '../alerts/alert.ts';
 import { FEEDS } from '../alerts/event.ts';
 import type { Recurrences } from '../alerts/silence.ts';
 import type { Clock } from '../clock.ts';
-import { eventJson } from '../event-json.ts';
+import { eventJson, wireText } from '../event-json.ts';
 import { formatInstant } from '../instant.ts';
 import { loadMuting } from '../store/load-muting.ts';
-import type { BirdRecord, DeliveryState, EventQuery } from '../store/record.ts';
+import { type BirdRecord, DELIVERY_STATES, type DeliveryState, type EventQuery } from '../store/record.ts';
 import type { Store } from '../store/store.ts';
 import { type ExplainConfig, explain } from './explain.ts';
 import { explanationJson } from './explain-json.ts';
@@ -29,15 +29,6 @@ export interface ApiOptions {
 }
 
 const ALERT_STATES: readonly AlertState[] = ['firing', 'resolved', 'pending'];
-const DELIVERY_STATES: readonly DeliveryState[] = [
-  'pending',
-  'leased',
-  'delivered',
-  'retry',
-  'ambiguous',
-  'dead',
-  'suppressed',
-];
 
 export function createApi(options: ApiOptions): Hono {
   const { store, status, alerting, recurrences, clock, externalUrl, changed } = options;
@@ -211,12 +202,12 @@ function countsByReceiver(
 function birdJson(bird: BirdRecord, nest: string) {
   return {
     region: bird.region,
-    nest_id: bird.nestId,
-    nest,
-    bird_id: bird.birdId,
-    bird: bird.name,
-    status: bird.status,
+    nest_id: wireText(bird.nestId),
+    nest: wireText(nest),
+    bird_id: wireText(bird.birdId),
+    bird: wireText(bird.name),
+    status: wireText(bird.status),
     status_since: instantJson(bird.statusSinceUs),
-    trigger_type: bird.triggerType,
+    trigger_type: wireText(bird.triggerType),
   };
 }

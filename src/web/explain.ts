@@ -3,10 +3,11 @@ import type { Alert } from '../alerts/alert.ts';
 import { rulesConcerning } from '../alerts/decide.ts';
 import type { Event } from '../alerts/event.ts';
 import { type Fact, scopeOf } from '../alerts/fact.ts';
-import { HAS_LEFT, type Notification } from '../alerts/group.ts';
+import { HAS_LEFT } from '../alerts/group.ts';
 import { eventLabels } from '../alerts/labels.ts';
 import { matchesAll } from '../alerts/matcher.ts';
 import type { Muting } from '../alerts/muting.ts';
+import type { GroupNotification } from '../alerts/notification.ts';
 import { routeAt } from '../alerts/route.ts';
 import type { Suppression } from '../alerts/suppression.ts';
 import type { Config } from '../config/config.ts';
@@ -42,7 +43,7 @@ export interface Waiting {
 }
 
 export interface Telling {
-  readonly notification: Extract<Notification, { kind: 'group' }>;
+  readonly notification: GroupNotification;
   /** False when it only counts the event. */
   readonly isListed: boolean;
   readonly deliveries: readonly Delivery[];
@@ -89,7 +90,7 @@ export async function explain(
   };
 }
 
-function lists({ alerts }: Extract<Notification, { kind: 'group' }>, key: string): boolean {
+function lists({ alerts }: GroupNotification, key: string): boolean {
   return alerts.some(({ events }) => events.some((event) => event.key === key));
 }
 

@@ -43,6 +43,8 @@ export interface WebOptions {
 export interface Health {
   /** False when only a restart can help. */
   readonly healthy: boolean;
+  /** False while its work stands still, although it may go on by itself; true while it has only just started. */
+  readonly working: boolean;
   /** False while it does not yet, or not now, do its work. */
   readonly ready: boolean;
   /** Why not, one sentence each. */
@@ -114,8 +116,13 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
   });
   app.use(async (c, next) => {
     if (c.req.method === 'GET' || c.req.method === 'HEAD' || isWrite(c)) return next();
-    c.header('allow', 'GET, HEAD');
-    return c.text('Only reading is possible here.\n', 405);
+    const writes = ['POST', 'DELETE'].filter((method) => isWrite(c, method));
+    c.header('allow', ['GET', 'HEAD', ...writes].join(', '));
+    return refuse(
+      c,
+      405,
+      writes.length > 0 ? 'This method does nothing here.' : 'Only reading is possible here.',
+    );
   });
   const hosts = allowedHosts(config.host, externalUrl);
   if (hosts) app.use(onlyHosts(hosts));
@@ -132,6 +139,7 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
   for (const path of ['/-/ready', '/readyz']) {
     app.get(path, (c) => {
       const { ready, reasons } = health();
+      if (/\bapplication\/json\b/.test(c.req.header('accept') ?? '')) return c.json(health(), tell(ready));
       return c.text(ready ? 'Ready.\n' : lines('Not ready.', reasons), tell(ready));
     });
   }
@@ -148,6 +156,15 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
     });
   }
 
+  app.get('/-/reload', (c) => {
+    c.header('allow', 'POST');
+    return refuse(c, 405, 'This is asked for with POST.');
+  });
+  app.post('/-/reload', (c) =>
+    config.enableLifecycle
+      ? refuse(c, 501, RELOAD)
+      : refuse(c, 403, `Not allowed: web.enable_lifecycle is not set. ${RELOAD}`),
+  );
   app.get('/metrics', async (c) => {
     const { contentType, body } = await metrics();
     return c.body(body, 200, { 'content-type': contentType });
@@ -172,6 +189,7 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
 
 /** The requests that change something. */
 const WRITES = [
+  /^POST \/-\/reload$/,
   /^POST \/(silence|expire-silence|acknowledge)$/,
   /^POST \/api\/v1\/deliveries\/retry$/,
   /^POST \/api\/v2\/silences$/,
@@ -179,8 +197,11 @@ const WRITES = [
 ];
 const MAX_BODY_BYTES = 512 * 1024;
 
-function isWrite(c: Context): boolean {
-  return WRITES.some((write) => write.test(`${c.req.method} ${c.req.path}`));
+const RELOAD =
+  'This version reads its configuration only when it starts: restart it after a change; nothing is lost.';
+
+function isWrite(c: Context, method = c.req.method): boolean {
+  return WRITES.some((write) => write.test(`${method} ${c.req.path}`));
 }
 
 function onlyOwnOrigins(externalUrl: string): MiddlewareHandler {
@@ -224,7 +245,11 @@ function onlyHosts(hosts: ReadonlySet<string>): MiddlewareHandler {
 }
 
 /** An error in the form that the asker reads: JSON for the APIs, a line of text elsewhere. */
-function refuse(c: Context, status: 400 | 401 | 403 | 404 | 413 | 421 | 500, message: string): Response {
+function refuse(
+  c: Context,
+  status: 400 | 401 | 403 | 404 | 405 | 413 | 421 | 500 | 501,
+  message: string,
+): Response {
   if (c.req.path.startsWith('/api/v2/')) return c.json(message, status);
   return c.req.path.startsWith('/api/') ? c.json({ error: message }, status) : c.text(`${message}\n`, status);
 }

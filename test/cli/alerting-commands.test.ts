@@ -67,6 +67,16 @@ describe('alerts', () => {
 });
 
 describe('silence', () => {
+  test('expire --json names those that it ended', async () => {
+    const { run } = await daemon();
+    const ids = [];
+    for (const bird of ['X', 'Y']) {
+      ids.push((await run('silence', 'add', `bird=${bird}`, '-c', 'why')).stdout.trim());
+    }
+    const { exit, stdout } = await run('silence', 'expire', ...ids, '--json');
+    expect([exit, JSON.parse(stdout)]).toEqual([0, { expired: ids }]);
+  });
+
   test('add prints the id; list and expire take it', async () => {
     const { run, silences, changes } = await daemon();
     const added = await run('silence', 'add', 'FlightFailed', 'nest=~"Mark.*"', '-d', '2h', '-c', 'TMS down');

@@ -17,7 +17,10 @@ const COMMANDS = [
   'routes',
   'deliveries',
   'explain',
+  'test-receiver',
+  'render',
   'schema',
+  'completion',
   'init',
 ];
 

@@ -26,7 +26,8 @@ describe('status', () => {
     expect(stdout).toMatch(/^nestwatch 0\.1\.0, started 26 h ago\n/);
     expect(stdout).toMatch(/^REGION +STATE +SINCE +NESTS +BIRDS +REQUESTS\/S/m);
     expect(stdout).toMatch(/^us +up +26 h ago +2 +7 +2\.5$/m);
-    expect(stdout).toMatch(/^us +notification +1 +7 s ago +90 min ago$/m);
+    expect(stdout).toMatch(/^REGION +FEED +STREAMS +LAST READ +READ UP TO +COMPLETE TO +ACTIVE FLIGHTS$/m);
+    expect(stdout).toMatch(/^us +notification +1 +7 s ago +90 min ago +2 min ago$/m);
     expect(stdout).toMatch(/^us +flight .* 3$/m);
     expect(stdout).toMatch(/^FlightFailed +critical +1$/m);
     expect(stdout).toMatch(/^ops +1 pending, 1 dead$|^ops +1 dead, 1 pending$/m);
@@ -115,11 +116,27 @@ describe('healthcheck', () => {
 
   test('exits 1 with the reasons when it is not', async () => {
     const { web } = await serve({
-      health: () => ({ healthy: false, ready: false, reasons: ['The disk is full.'] }),
+      health: () => ({ healthy: true, working: false, ready: false, reasons: ['The disk is full.'] }),
     });
-    const { exit, stdout, stderr } = await nestwatch(['healthcheck', '--url', web.url]);
-    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
-    expect(stderr).toMatch(/^nestwatch: not healthy \(503\): .*The disk is full\.\n$/);
+    const stderr = 'nestwatch: not healthy: The disk is full.\n';
+    expect(await nestwatch(['healthcheck', '--url', web.url])).toEqual({ exit: 1, stdout: '', stderr });
+    const { exit, stdout } = await nestwatch(['healthcheck', '--url', web.url, '--json']);
+    expect([exit, JSON.parse(stdout)]).toEqual([
+      1,
+      { healthy: false, ready: false, reasons: ['The disk is full.'] },
+    ]);
+  });
+
+  test('a daemon that has only just started is healthy', async () => {
+    const { web } = await serve({
+      health: () => ({ healthy: true, working: true, ready: false, reasons: ['eu was not read yet.'] }),
+    });
+    expect(await nestwatch(['healthcheck', '--url', web.url])).toEqual({ exit: 0, stdout: '', stderr: '' });
+    const { exit, stdout } = await nestwatch(['healthcheck', '--url', web.url, '--json']);
+    expect([exit, JSON.parse(stdout)]).toEqual([
+      0,
+      { healthy: true, ready: false, reasons: ['eu was not read yet.'] },
+    ]);
   });
 
   test('exits 1 when nobody answers', async () => {

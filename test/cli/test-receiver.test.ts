@@ -111,6 +111,37 @@ describe('test-receiver', () => {
     expect(stdout).not.toContain('routing-canary');
   });
 
+  test('--json says the same to programs', async () => {
+    const { run } = await setUp(400);
+    const { exit, stdout } = await run('test-receiver', 'all', '--json');
+    const HOST = expect.stringMatching(/^127\.0\.0\.1:\d+$/);
+    const refused = { outcome: 'not_accepted', detail: expect.stringMatching(/^HTTP 400: said no to/) };
+    expect([exit, JSON.parse(stdout)]).toEqual([
+      4,
+      [
+        {
+          integration: 'email',
+          to: expect.stringMatching(/^a@example\.com by /),
+          outcome: 'accepted',
+          detail: '',
+        },
+        {
+          integration: 'email',
+          to: expect.stringMatching(/^members of a Nest by /),
+          outcome: 'left_out',
+          detail: 'it goes to the members of a Nest alone',
+        },
+        { integration: 'webhook', to: HOST, ...refused },
+        { integration: 'webhook', to: HOST, ...refused },
+        { integration: 'slack', to: HOST, ...refused },
+        { integration: 'msteamsv2', to: HOST, ...refused },
+        { integration: 'pagerduty', to: HOST, outcome: 'accepted', detail: '' },
+        { integration: 'alertmanager', to: HOST, ...refused },
+      ],
+    ]);
+    expect(stdout).not.toMatch(/routing-canary/);
+  });
+
   test('--dry-run prints all of it, sends nothing and keeps keys to itself', async () => {
     const { run, posts, mails } = await setUp();
     const { exit, stdout, stderr } = await run('test-receiver', 'all', '--dry-run');
@@ -136,6 +167,14 @@ describe('render', () => {
     const { print, posts } = await setUp();
     const [first, dry] = [await print('render', 'all'), await print('test-receiver', 'all', '--dry-run')];
     expect(first).toEqual(dry);
+    const asJson = await print('render', 'all', '--json');
+    const samples = JSON.parse(asJson.stdout) as { integration: string; to: string; text: string }[];
+    expect([asJson.exit, asJson.stderr, samples.map(({ integration }) => integration)]).toEqual([
+      0,
+      '',
+      ['email', 'email', 'webhook', 'webhook', 'slack', 'msteamsv2', 'pagerduty', 'alertmanager'],
+    ]);
+    expect(samples.map(({ text }) => `${text}\n`).join('')).toBe(first.stdout);
     expect((await print('render', 'all', '--resolved')).stdout).toContain('Recovered: Sample Bird');
     expect(posts).toEqual([]);
   });
@@ -143,6 +182,8 @@ describe('render', () => {
   test('prints one template, escaped for its use', async () => {
     const file = tempFile('t.liquid', '{{ title }}: {{ message }}');
     const { exit, stdout } = await nestwatch(['render', '--template', file, '--use', 'html']);
+    const json = await nestwatch(['render', '--template', file, '--use', 'html', '--json']);
+    expect(`${JSON.parse(json.stdout).text}\n`).toBe(stdout);
     expect([exit, stdout]).toEqual([
       0,
       'Flight failed: Sample Bird: This is a sample: the provider answered 429 &quot;Too Many Requests&quot; &lt;retry later&gt;\n',

@@ -1,6 +1,9 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { ALERT_KINDS, defaultRule } from '../../src/alerts/rule.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { METRICS } from '../../src/observe/catalogue.ts';
+import { SEVERITIES } from '../../src/observe/foresee.ts';
 import { type Collected, createMetrics } from '../../src/observe/metrics.ts';
 import type { ObservedBird } from '../../src/report.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
@@ -19,6 +22,7 @@ function world(options: { maxBirds?: number; regions?: string[]; collect?: () =>
       { name: 'ops', integrations: [{ kind: 'email' }, { kind: 'email' }] },
       { name: 'pager', integrations: [{ kind: 'webhook' }] },
     ],
+    rules: [{ kind: 'FlightFailed', severity: 'page' }, ...ALERT_KINDS.map(defaultRule)],
     collect: options.collect ?? (async () => NOTHING),
     processMetrics: false,
     ...(options.maxBirds !== undefined && { maxBirds: options.maxBirds }),
@@ -48,9 +52,19 @@ function bird(birdId: string, change: Partial<ObservedBird> = {}): ObservedBird 
 }
 
 describe('before anything has happened', () => {
+  test.each(ALERT_KINDS)('the severities of %s are those that its kind gives', (kind) => {
+    const file = kind.replaceAll(/(?<!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
+    const source = readFileSync(new URL(`../../src/alerts/kinds/${file}.ts`, import.meta.url), 'utf8');
+    const given = new Set([...source.matchAll(/'(warning|critical|info)'/g)].map(([, severity]) => severity));
+    expect(given).toEqual(new Set(SEVERITIES[kind]));
+  });
+
   test.each([
     ['nestwatch_build_info{version="0.1.0",revision="abc",node_version="v26"}', 1],
     ['nestwatch_region_up{region="us"}', 0],
+    ['nestwatch_alerts{alertname="FlightFailed",severity="page",state="firing"}', 0],
+    ['nestwatch_alerts{alertname="RegionDown",severity="critical",state="pending"}', 0],
+    ['nestwatch_alerts{alertname="ConnectionDisconnected",severity="warning",state="resolved"}', 0],
     ['nestwatch_polls_total{region="eu",feed="inventory"}', 0],
     ['nestwatch_polls_failed_total{region="eu",feed="flight",reason="timeout"}', 0],
     ['nestwatch_poll_duration_seconds_count{region="us",feed="bird_log"}', 0],

@@ -15,7 +15,7 @@ export type Told = string;
 
 const BIRDS = ['Translate blog', 'Post news', 'Sort mail'] as const;
 
-export async function openLiveDaemon() {
+export async function openLiveDaemon({ store = 'sqlite::memory:' } = {}) {
   const clock = systemClock();
   const world = createWorld({ region: 'eu', clock, random: seededRandom(1), token: 'token' });
   const nest = world.addNest({ name: 'Marketing' });
@@ -36,7 +36,7 @@ export async function openLiveDaemon() {
     file: 'live',
     text: `
 regions: { eu: { base_url: "${service.url}", token: token, requests_per_second: 50 } }
-store: { url: "sqlite::memory:" }
+store: { url: "${store}" }
 poll: { interval: 1s, min_interval: 1s, max_interval: 1s }
 route:
   receiver: ops

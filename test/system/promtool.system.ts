@@ -13,6 +13,7 @@ test('promtool has nothing to say about the metrics', async () => {
     regions: ['eu', 'us'],
     operations: ['searchNests'],
     receivers: [{ name: 'ops', integrations: [{ kind: 'email' }] }],
+    rules: [{ kind: 'FlightFailed', severity: undefined }],
     collect: async () => ({
       alerts: [{ alertname: 'FlightFailed', severity: 'critical', state: 'firing', count: 1 }],
       silences: [{ state: 'active', count: 1 }],

@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { createTimeInterval } from '../../src/alerts/time-interval.ts';
+import type { AlertGroupJson, GettableAlert } from '../../src/web/alertmanager-json.ts';
 import { anAlert, anAlertingConfig, NOW_US, putAlert } from './sample.ts';
 import { serve } from './served.ts';
+
+interface Added {
+  readonly silenceID: string;
+}
 
 const MINUTE = 60_000_000;
 const HOUR = 60 * MINUTE;
@@ -23,8 +28,8 @@ async function watched() {
     anAlert({ id: 'd', labels: { ...BIRD, region: 'us' }, state: 'resolved', endsAtUs: NOW_US }),
   );
   const birds = async (query: string) => {
-    const { status, json } = await served.ask(`/api/v2/alerts${query}`);
-    return status === 200 ? json.map((one: { id: string }) => one.id).toSorted() : [status, json];
+    const { status, json } = await served.ask<readonly GettableAlert[]>(`/api/v2/alerts${query}`);
+    return status === 200 ? json.map(({ id }) => id).toSorted() : [status, json];
   };
   return { ...served, birds };
 }
@@ -91,10 +96,10 @@ describe('alerts', () => {
 
   test('that are silenced or inhibited say by whom, and are left out where that is asked', async () => {
     const { ask, post, birds, store } = await watched();
-    const { json: added } = await post('/api/v2/silences', aSilence());
+    const { json: added } = await post<Added>('/api/v2/silences', aSilence());
     await putAlert(store, anAlert({ id: 'e', labels: { ...DOWN, region: 'eu' } }));
-    const { json } = await ask(`/api/v2/alerts${filter('bird="Translate blog"')}`);
-    expect(json[0].status).toEqual({
+    const { json } = await ask<GettableAlert[]>(`/api/v2/alerts${filter('bird="Translate blog"')}`);
+    expect(json[0]?.status).toEqual({
       state: 'suppressed',
       silencedBy: [added.silenceID],
       inhibitedBy: [expect.stringMatching(/^[0-9a-f]{16}$/)],
@@ -113,13 +118,8 @@ describe('alerts', () => {
 
 describe('groups', () => {
   test('are those of the routes, by their labels', async () => {
-    const { json } = await (await watched()).ask('/api/v2/alerts/groups');
-    interface Shown {
-      readonly labels: unknown;
-      readonly receiver: unknown;
-      readonly alerts: readonly { readonly id: string }[];
-    }
-    const shown = json.map((one: Shown) => [one.labels, one.receiver, one.alerts.map(({ id }) => id)]);
+    const { json } = await (await watched()).ask<AlertGroupJson[]>('/api/v2/alerts/groups');
+    const shown = json.map((one) => [one.labels, one.receiver, one.alerts.map(({ id }) => id)]);
     expect(shown).toEqual([
       [sorted(TRIGGER), { name: 'ops' }, ['b']],
       [sorted(BIRD), { name: 'ops' }, ['a']],
@@ -133,8 +133,8 @@ describe('groups', () => {
     const { ask, post } = await watched();
     await post('/api/v2/silences', aSilence());
     const receivers = async (query: string) =>
-      (await ask(`/api/v2/alerts/groups?${query}`)).json.map(
-        (one: { labels: { alertname: string } }) => one.labels.alertname,
+      (await ask<AlertGroupJson[]>(`/api/v2/alerts/groups?${query}`)).json.map(
+        ({ labels }) => labels.alertname,
       );
     expect(await receivers('receiver=pager')).toEqual(['FlightFailed', 'RegionDown']);
     expect(await receivers('receiver=pager&muted=false')).toEqual(['RegionDown']);
@@ -153,8 +153,8 @@ describe('groups', () => {
       },
     });
     await putAlert(store, anAlert({ id: 'a', labels: BIRD }));
-    const { json } = await ask('/api/v2/alerts/groups?receiver=pager');
-    expect(json[0].alerts[0].status).toMatchObject({ state: 'suppressed', mutedBy: ['nights'] });
+    const { json } = await ask<AlertGroupJson[]>('/api/v2/alerts/groups?receiver=pager');
+    expect(json[0]?.alerts[0]?.status).toMatchObject({ state: 'suppressed', mutedBy: ['nights'] });
     expect((await ask('/api/v2/alerts/groups?receiver=pager&muted=false')).json).toEqual([]);
   });
 });
@@ -166,7 +166,7 @@ function sorted(labels: Record<string, string>) {
 describe('silences', () => {
   test('are added, read, listed and expired, and the stages are woken', async () => {
     const { ask, post, changes, clock } = await watched();
-    const added = await post('/api/v2/silences', aSilence());
+    const added = await post<Added>('/api/v2/silences', aSilence());
     expect([added.status, added.json]).toEqual([200, { silenceID: expect.any(String) }]);
     const id = added.json.silenceID;
     expect(changes).toHaveLength(1);
@@ -192,7 +192,7 @@ describe('silences', () => {
     const { ask, post } = await watched();
     const add = async (comment: string, fromUs: number, toUs: number) =>
       (
-        await post(
+        await post<Added>(
           '/api/v2/silences',
           aSilence({ comment, startsAt: at(NOW_US + fromUs), endsAt: at(NOW_US + toUs) }),
         )
@@ -203,7 +203,7 @@ describe('silences', () => {
     await add('short', 0, HOUR);
     await ask(`/api/v2/silence/${await add('over', 0, HOUR)}`, {}, 'DELETE');
     const comments = async (query = '') =>
-      (await ask(`/api/v2/silences${query}`)).json.map((one: { comment: string }) => one.comment);
+      (await ask<{ comment: string }[]>(`/api/v2/silences${query}`)).json.map(({ comment }) => comment);
     expect(await comments()).toEqual(['short', 'long', 'soon', 'later', 'over']);
     expect(await comments('?active=false&pending=false')).toEqual(['over']);
     expect(await comments(filter('bird="Translate blog"'))).toHaveLength(5);
@@ -213,7 +213,7 @@ describe('silences', () => {
   test('can recur, which is ours', async () => {
     const { ask, post, birds } = await watched();
     const recurrence = { cron: '0 2 * * *', timezone: 'Europe/Amsterdam', duration: '2h' };
-    const { json } = await post(
+    const { json } = await post<Added>(
       '/api/v2/silences',
       aSilence({ recurrence, endsAt: at(NOW_US + 900 * HOUR) }),
     );
@@ -224,12 +224,12 @@ describe('silences', () => {
 
   test('keep their id when their end changes, and get another when their matchers do', async () => {
     const { post } = await watched();
-    const { json: first } = await post('/api/v2/silences', aSilence());
+    const { json: first } = await post<Added>('/api/v2/silences', aSilence());
     const id = first.silenceID;
-    const longer = await post('/api/v2/silences', aSilence({ id, endsAt: at(NOW_US + 2 * HOUR) }));
+    const longer = await post<Added>('/api/v2/silences', aSilence({ id, endsAt: at(NOW_US + 2 * HOUR) }));
     expect(longer.json.silenceID).toBe(id);
     const matchers = [{ name: 'bird', value: 'T.*', isRegex: true }];
-    const other = await post('/api/v2/silences', aSilence({ id, matchers }));
+    const other = await post<Added>('/api/v2/silences', aSilence({ id, matchers }));
     expect(other.json.silenceID).not.toBe(id);
   });
 
@@ -282,7 +282,7 @@ describe('silences', () => {
 });
 
 test('the status holds what clients ask for, and the route tree without secrets', async () => {
-  const { json } = await (await watched()).ask('/api/v2/status');
+  const { json } = await (await watched()).ask<{ config: { original: string } }>('/api/v2/status');
   expect(json).toMatchObject({
     cluster: { status: 'disabled', peers: [] },
     uptime: at(NOW_US - 26 * HOUR),

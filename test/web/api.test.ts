@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { EventJson } from '../../src/event-json.ts';
+import type { alertJson, deliveryJson } from '../../src/web/json.ts';
 import {
   aDelivery,
   anAlert,
@@ -13,6 +15,17 @@ import { serve } from './served.ts';
 
 const MINUTE = 60_000_000;
 
+interface Events {
+  readonly events: readonly EventJson[];
+  readonly next?: string;
+}
+interface Alerts {
+  readonly alerts: readonly ReturnType<typeof alertJson>[];
+}
+interface Deliveries {
+  readonly deliveries: readonly ReturnType<typeof deliveryJson>[];
+}
+
 describe('GET /api/v1/status', () => {
   test('says how each region and feed stands, with counts of alerts and deliveries', async () => {
     const { ask, store } = await serve();
@@ -22,7 +35,7 @@ describe('GET /api/v1/status', () => {
       aDelivery({ id: '2', state: 'dead' }),
       aDelivery({ id: '3', receiver: 'pager' }),
     ]);
-    const { json } = await ask('/api/v1/status');
+    const { json } = await ask<{ regions: unknown[] }>('/api/v1/status');
     expect(json).toMatchObject({
       version: '0.1.0',
       started_at: '2026-07-01T10:00:00.000000Z',
@@ -59,7 +72,7 @@ describe('GET /api/v1/status', () => {
     const feed = { feed: 'flight', streams: 0, openFlights: 0, ...never } as const;
     const region = { ...eu!, started: false, feeds: [feed] };
     const { ask } = await serve({ status: () => aStatus({ regions: [region] }) });
-    const { json } = await ask('/api/v1/status');
+    const { json } = await ask<{ regions: unknown[] }>('/api/v1/status');
     expect(json.regions[0]).toMatchObject({
       health: 'starting',
       feeds: [{ cursor: null, last_success: null, verified_until: null }],
@@ -82,7 +95,7 @@ describe('GET /api/v1/events', () => {
       }),
     ]);
     const keys = async (query: string): Promise<string[]> =>
-      (await served.ask(`/api/v1/events${query}`)).json.events.map((event: { key: string }) => event.key);
+      (await served.ask<Events>(`/api/v1/events${query}`)).json.events.map(({ key }) => key);
     return { ...served, keys };
   }
 
@@ -126,7 +139,7 @@ describe('GET /api/v1/events', () => {
 
   test('gives pages that join without a gap', async () => {
     const { ask, keys } = await withEvents();
-    const first = (await ask('/api/v1/events?limit=2')).json;
+    const first = (await ask<Events>('/api/v1/events?limit=2')).json;
     expect(first.events).toHaveLength(2);
     expect(await keys(`?limit=2&cursor=${first.next}`)).toEqual(['eu/flight/a/failed']);
     expect((await ask(`/api/v1/events?limit=2&cursor=${first.next}`)).json).not.toHaveProperty('next');
@@ -174,7 +187,7 @@ describe('GET /api/v1/alerts', () => {
   test("gives Alertmanager's shape with the state and the count of events", async () => {
     const { ask, store } = await serve();
     await putAlert(store, anAlert({ id: 'a' }), [anEvent({ id: '1' }), anEvent({ id: '2' })]);
-    const { alerts } = (await ask('/api/v1/alerts')).json;
+    const { alerts } = (await ask<Alerts>('/api/v1/alerts')).json;
     expect(alerts).toEqual([
       {
         id: 'a',
@@ -197,14 +210,14 @@ describe('GET /api/v1/alerts', () => {
     await putAlert(store, anAlert({ id: 'r', state: 'resolved', endsAtUs: NOW_US - MINUTE }));
     await putAlert(store, anAlert({ id: 'f' }));
     const ids = async (query: string) =>
-      (await ask(`/api/v1/alerts${query}`)).json.alerts.map((alert: { id: string }) => alert.id);
+      (await ask<Alerts>(`/api/v1/alerts${query}`)).json.alerts.map(({ id }) => id);
     expect((await ids('')).toSorted()).toEqual(['f', 'r']);
     expect(await ids('?state=pending')).toEqual(['p']);
     expect(await ids('?state=firing')).toEqual(['f']);
-    expect((await ask('/api/v1/alerts?state=resolved')).json.alerts[0].endsAt).toBe(
+    expect((await ask<Alerts>('/api/v1/alerts?state=resolved')).json.alerts[0]?.endsAt).toBe(
       '2026-07-02T11:59:00.000000Z',
     );
-    expect((await ask('/api/v1/alerts?state=pending')).json.alerts[0].startsAt).toBeNull();
+    expect((await ask<Alerts>('/api/v1/alerts?state=pending')).json.alerts[0]?.startsAt).toBeNull();
   });
 });
 
@@ -233,7 +246,19 @@ test('GET /api/v1/birds gives the Birds that are there, with their Nests', async
       },
     ],
   });
-  expect((await ask('/api/v1/birds')).json.birds).toHaveLength(2);
+  expect((await ask<{ birds: unknown[] }>('/api/v1/birds')).json.birds).toHaveLength(2);
+});
+
+test('GET /api/v1/birds gives names that every reader of JSON takes', async () => {
+  const { ask, store } = await serve();
+  await store.transaction(async (tx) => {
+    await tx.putNests([{ region: 'eu', nestId: '1', name: 'M\0', present: true }]);
+    const bird = { region: 'eu', birdId: '1', nestId: '1', status: 'active', triggerType: 'event' } as const;
+    await tx.putBirds([{ ...bird, name: 'T\ud800', present: true, statusSinceUs: NOW_US }]);
+  });
+  expect((await ask('/api/v1/birds')).json).toMatchObject({
+    birds: [{ nest: 'M\uFFFD', bird: 'T\uFFFD' }],
+  });
 });
 
 test('GET /api/v1/deliveries gives what was sent, to whom, when and why not', async () => {
@@ -249,8 +274,8 @@ test('GET /api/v1/deliveries gives what was sent, to whom, when and why not', as
       lastError: 'HTTP 503',
     }),
   ]);
-  const { deliveries } = (await ask('/api/v1/deliveries')).json;
-  expect(deliveries.map((one: { id: string }) => one.id)).toEqual(['d2', 'd1']);
+  const { deliveries } = (await ask<Deliveries>('/api/v1/deliveries')).json;
+  expect(deliveries.map(({ id }) => id)).toEqual(['d2', 'd1']);
   expect(deliveries[0]).toEqual({
     id: 'd2',
     notification_id: 'n-d2',
@@ -265,7 +290,7 @@ test('GET /api/v1/deliveries gives what was sent, to whom, when and why not', as
   });
   expect(deliveries[1]).toMatchObject({ next_attempt_at: null, settled_at: '2026-07-02T12:00:00.000000Z' });
   const ids = async (query: string) =>
-    (await ask(`/api/v1/deliveries?${query}`)).json.deliveries.map((one: { id: string }) => one.id);
+    (await ask<Deliveries>(`/api/v1/deliveries?${query}`)).json.deliveries.map(({ id }) => id);
   expect(await ids('receiver=ops')).toEqual(['d1']);
   expect(await ids('state=retry')).toEqual(['d2']);
   expect(await ids('limit=1')).toEqual(['d2']);
@@ -283,7 +308,7 @@ describe('/api/v1/deliveries/retry', () => {
 
   test.each([[{ ids: [] }], [{ ids: 'x' }], [{}], ['x']])('%j is refused', async (body) => {
     const { post, changes } = await serve();
-    const { status, json } = await post('/api/v1/deliveries/retry', body);
+    const { status, json } = await post<{ error: string }>('/api/v1/deliveries/retry', body);
     expect([status, json.error]).toEqual([400, expect.stringContaining('the body must be {"ids"')]);
     expect(changes).toEqual([]);
   });

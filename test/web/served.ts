@@ -8,12 +8,12 @@ import { openWeb, type WebOptions } from '../../src/web/server.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { anAlertingConfig, aStatus } from './sample.ts';
 
-export interface Answer {
+/** `Body` is what the test takes a JSON answer to be. */
+export interface Answer<Body = unknown> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly body: string;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape.
-  readonly json: any;
+  readonly json: Body;
 }
 
 /** The real server on a free port with a store in memory; both are closed when the test ends. */
@@ -36,7 +36,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
     store,
     status: () => aStatus(),
     metrics: async () => ({ contentType: 'text/plain; version=0.0.4', body: 'nestwatch_up 1\n' }),
-    health: () => ({ healthy: true, ready: true, reasons: [] }),
+    health: () => ({ healthy: true, working: true, ready: true, reasons: [] }),
     links: createAcknowledgeLinks(secret('a key'), 'http://watch.example.com/nestwatch'),
     newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
     changed: () => changes.push(clock.nowUs()),
@@ -54,12 +54,12 @@ export async function serve(options: Partial<WebOptions> = {}) {
   onTestFinished(close);
 
   /** A request with exactly these headers, as `fetch` would not let a test name its own host. */
-  function ask(
+  function ask<Body>(
     path: string,
     headers: Record<string, string> = {},
     method = 'GET',
     sent?: string,
-  ): Promise<Answer> {
+  ): Promise<Answer<Body>> {
     return new Promise((resolve, reject) => {
       const outgoing = request(new URL(path, web.url), { method, headers }, async (incoming) => {
         let body = '';
@@ -69,7 +69,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
           status: incoming.statusCode ?? 0,
           headers: incoming.headers,
           body,
-          json: isJson && body ? JSON.parse(body) : undefined,
+          json: (isJson && body ? JSON.parse(body) : undefined) as Body,
         });
       });
       outgoing.on('error', reject);
@@ -77,8 +77,8 @@ export async function serve(options: Partial<WebOptions> = {}) {
     });
   }
 
-  const post = (path: string, body: unknown, headers: Record<string, string> = {}) =>
-    ask(path, { 'content-type': 'application/json', ...headers }, 'POST', JSON.stringify(body));
+  const post = <Body>(path: string, body: unknown, headers: Record<string, string> = {}) =>
+    ask<Body>(path, { 'content-type': 'application/json', ...headers }, 'POST', JSON.stringify(body));
   /** As the form of a page sends it. */
   const submit = (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
     ask(

@@ -26,7 +26,12 @@ describe('metrics and health', () => {
   test.each(['/-/healthy', '/healthz'])('%s says 200 or 503 with the reasons', async (path) => {
     let isHealthy = true;
     const { ask } = await serve({
-      health: () => ({ healthy: isHealthy, ready: false, reasons: ['The store cannot be written.'] }),
+      health: () => ({
+        healthy: isHealthy,
+        working: true,
+        ready: false,
+        reasons: ['The store cannot be written.'],
+      }),
     });
     expect(await ask(path)).toMatchObject({ status: 200, body: 'Healthy.\n' });
     isHealthy = false;
@@ -41,6 +46,7 @@ describe('metrics and health', () => {
     const { ask } = await serve({
       health: () => ({
         healthy: true,
+        working: true,
         ready: isReady,
         reasons: ['eu was not read yet.', 'us was not read yet.'],
       }),
@@ -52,12 +58,44 @@ describe('metrics and health', () => {
     isReady = true;
     expect(await ask(path)).toMatchObject({ status: 200, body: 'Ready.\n' });
   });
+
+  test('programs are told in JSON whether it is ready, with the same status', async () => {
+    const health = { healthy: true, working: false, ready: false, reasons: ['The store is full.'] };
+    const { ask } = await serve({ health: () => health });
+    expect(await ask('/-/ready', { accept: 'application/json' })).toMatchObject({
+      status: 503,
+      json: health,
+    });
+  });
 });
 
 describe('the door', () => {
   test.each(['POST', 'PUT', 'DELETE'])('%s is refused where there is nothing to write', async (method) => {
     const { status, headers } = await (await serve()).ask('/api/v1/status', {}, method);
     expect([status, headers.allow]).toEqual([405, 'GET, HEAD']);
+  });
+
+  test('what can be done instead is named', async () => {
+    const { ask } = await serve();
+    const { status, headers, json } = await ask('/api/v2/silences', {}, 'PUT');
+    expect([status, headers.allow, json]).toEqual([405, 'GET, HEAD, POST', 'This method does nothing here.']);
+    expect((await ask('/api/v2/silence/x', {}, 'PATCH')).headers.allow).toBe('GET, HEAD, DELETE');
+    const reload = await ask('/-/reload');
+    expect([reload.status, reload.headers.allow]).toEqual([405, 'POST']);
+  });
+
+  test('a reload is refused, and what to do instead is said', async () => {
+    const restart =
+      'This version reads its configuration only when it starts: restart it after a change; nothing is lost.\n';
+    const { ask } = await serve();
+    expect(await ask('/-/reload', {}, 'POST')).toMatchObject({
+      status: 403,
+      body: `Not allowed: web.enable_lifecycle is not set. ${restart}`,
+    });
+    const enabled = await serve({ config: { ...CONFIG, enableLifecycle: true } });
+    expect(await enabled.ask('/-/reload', {}, 'POST')).toMatchObject({ status: 501, body: restart });
+    const foreign = { origin: 'http://evil.example' };
+    expect((await enabled.ask('/-/reload', foreign, 'POST')).status).toBe(403);
   });
 
   test('HEAD answers like GET, without the body', async () => {

@@ -1,0 +1,46 @@
+/** What real shells make of the scripts that `nestwatch completion` prints. */
+import { spawnSync } from 'node:child_process';
+import { expect } from 'vitest';
+import { nestwatch, tempFile } from './test-edge.ts';
+
+/** How a shell is asked what could be written next; the last word is the one that is being written. */
+const ASK: Readonly<Record<string, (file: string, words: readonly string[]) => string>> = {
+  bash: (file, words) => `source ${file}
+COMP_WORDS=(${words.map((word) => JSON.stringify(word)).join(' ')})
+COMP_CWORD=${words.length - 1}
+_nestwatch
+printf '%s\\n' "\${COMPREPLY[@]}"`,
+  // What comes from zsh's own system is played: it only works where somebody types.
+  zsh: (file, words) => `compdef() { }
+_files() { }
+_describe() { local one; for one in "\${(@P)2}"; do print -r -- "\${one%%:*}"; done }
+source ${file}
+words=(${words.map((word) => JSON.stringify(word)).join(' ')})
+CURRENT=${words.length}
+_nestwatch`,
+  fish: (file, words) => `source ${file}
+complete -C ${JSON.stringify(words.join(' '))} | string split -f 1 \\t`,
+};
+
+export async function complete(shell: string, words: readonly string[]): Promise<string[]> {
+  const { exit, stdout } = await nestwatch(['completion', shell]);
+  expect(exit).toBe(0);
+  const file = tempFile(`completion.${shell}`, stdout);
+  const asked = spawnSync(shell, ['-c', ASK[shell]!(file, ['nestwatch', ...words])], { encoding: 'utf8' });
+  expect(asked.stderr).toBe('');
+  const current = words.at(-1)!;
+  // zsh and fish narrow down themselves where somebody types.
+  return asked.stdout.split('\n').filter((word) => word !== '' && word.startsWith(current));
+}
+
+/** What is completed, the words before it with its beginning, and what it may be. */
+export const COMPLETIONS: [string, string[], string[]][] = [
+  ['a command', ['si'], ['simulate', 'silence']],
+  ['a command below it', ['silence', 'e'], ['expire']],
+  ['an option', ['run', '--log.'], ['--log.level', '--log.format']],
+  ['an option behind others', ['silence', 'add', 'bird=x', '--dry'], ['--dry-run']],
+  ['a value', ['run', '--log.level', 'w'], ['warn']],
+  ['an operation', ['api', 'fly'], ['flyBird']],
+  ['a shell', ['completion', 'z'], ['zsh']],
+  ['nothing that is no word of that place', ['status', '--once'], []],
+];
