@@ -30,7 +30,7 @@ export function addAlertingCommands(program: Command, edge: Edge, finish: (exit:
       );
     });
 
-  const silence = program.command('silence').description('add, list and end silences');
+  const silence = program.command('silence').description('add, list and end silences; acknowledge alerts');
   daemonOptions(silence.command('add').description('silence what matches, and print the id of the silence'))
     .argument('<matcher...>', 'e.g. FlightFailed \'nest=~"Prod.*"\'; a first word alone is the alertname')
     .option('-d, --duration <duration>', 'for how long', '1h')
@@ -59,6 +59,20 @@ export function addAlertingCommands(program: Command, edge: Edge, finish: (exit:
           dryRun: given.dryRun === true,
         }),
       );
+    });
+  daemonOptions(
+    silence
+      .command('acknowledge')
+      .description('silence each alert that fires and matches until it is resolved, and print the ids'),
+  )
+    .argument('<matcher...>', 'e.g. FlightFailed \'nest=~"Prod.*"\'; a first word alone is the alertname')
+    .option('-c, --comment <text>', 'what is being done')
+    .option('-a, --author <name>', 'who takes care of it; default: $USER')
+    .addOption(json())
+    .action(async (matchers: string[], given: Given) => {
+      const { acknowledge } = await import('./acknowledge.ts');
+      const options = { author: text(given.author), comment: text(given.comment) };
+      finish(await acknowledge(edge, matchers, { ...daemonOptionsOf(given), ...options }));
     });
   daemonOptions(silence.command('list').description('the silences that are not over'))
     .argument('[matcher...]', 'only those that have these matchers')

@@ -1,4 +1,7 @@
-/** The JSON API: what the store and the stages know, in snake_case. It only reads, but for dead deliveries put back. */
+/**
+ * The JSON API: what the store and the stages know, in snake_case. It only reads, but for dead deliveries that are put
+ * back and alerts that are acknowledged.
+ */
 import { Hono } from 'hono';
 import * as z from 'zod';
 import type { AlertState } from '../alerts/alert.ts';
@@ -14,6 +17,8 @@ import { type ExplainConfig, explain } from './explain.ts';
 import { explanationJson } from './explain-json.ts';
 import { alertJson, deliveryJson, instantJson } from './json.ts';
 import { instant, limit, oneOf, readQuery, refuse } from './query.ts';
+import type { SilenceDesk } from './silence-desk.ts';
+import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from './silence-request.ts';
 import type { AlertingConfig } from './standing.ts';
 import { type RegionView, type StatusView, stateOf } from './status-view.ts';
 
@@ -24,6 +29,7 @@ export interface ApiOptions {
   readonly recurrences: Recurrences;
   readonly clock: Clock;
   readonly externalUrl: string;
+  readonly desk: SilenceDesk;
   /** Called after deliveries were put back. */
   readonly changed: () => void;
 }
@@ -31,7 +37,7 @@ export interface ApiOptions {
 const ALERT_STATES: readonly AlertState[] = ['firing', 'resolved', 'pending'];
 
 export function createApi(options: ApiOptions): Hono {
-  const { store, status, alerting, recurrences, clock, externalUrl, changed } = options;
+  const { store, status, alerting, recurrences, clock, externalUrl, desk, changed } = options;
   const api = new Hono();
   const search = (url: string) => new URL(url).searchParams;
 
@@ -98,6 +104,23 @@ export function createApi(options: ApiOptions): Hono {
     return c.json({ alerts: alerts.map((alert) => alertJson(alert, externalUrl)) });
   });
 
+  // Each by itself: one that has ended meanwhile does not keep the others from it.
+  api.post('/alerts/acknowledge', async (c) => {
+    const { ids, author, comment } = readBody(
+      await c.req.text(),
+      acknowledgeShape,
+      '{"ids": ["…"], "author": "…", "comment": "…"} with 1 to 1000 ids of alerts; only the comment may be missing',
+    );
+    const acknowledged: { id: string; silence_id: string }[] = [];
+    const refused: { id: string; error: string }[] = [];
+    for (const id of new Set(ids)) {
+      const result = await desk.acknowledge(id, { createdBy: author, comment });
+      if (result.ok) acknowledged.push({ id, silence_id: result.id });
+      else refused.push({ id, error: result.message });
+    }
+    return c.json({ acknowledged, refused });
+  });
+
   api.get('/birds', async (c) => {
     const given = readQuery(search(c.req.url), ['region']);
     const only = region(given.region);
@@ -127,7 +150,7 @@ export function createApi(options: ApiOptions): Hono {
   });
 
   api.post('/deliveries/retry', async (c) => {
-    const { ids } = readIds(await c.req.text());
+    const { ids } = readBody(await c.req.text(), idsShape, '{"ids": ["…"]} with 1 to 1000 ids of deliveries');
     const retried = await store.transaction((tx) => tx.redrive(ids, clock.nowUs()));
     if (retried.length > 0) changed();
     return c.json({ retried });
@@ -151,12 +174,16 @@ export function createApi(options: ApiOptions): Hono {
 }
 
 const idsShape = z.object({ ids: z.array(z.string().max(500)).min(1).max(1_000) });
+const acknowledgeShape = idsShape.extend({
+  author: z.string().trim().min(1).max(MAX_AUTHOR_LENGTH).transform(wireText),
+  comment: z.string().trim().max(MAX_COMMENT_LENGTH).default('').transform(wireText),
+});
 
-function readIds(body: string): z.output<typeof idsShape> {
+function readBody<Shape extends z.ZodType>(body: string, shape: Shape, expected: string): z.output<Shape> {
   try {
-    return idsShape.parse(JSON.parse(body));
+    return shape.parse(JSON.parse(body));
   } catch {
-    throw refuse('the body must be {"ids": ["…"]} with 1 to 1000 ids of deliveries');
+    throw refuse(`the body must be ${expected}`);
   }
 }
 

@@ -170,7 +170,7 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
     return c.body(body, 200, { 'content-type': contentType });
   });
   app.route('/', createPages({ store, status, alerting, recurrences, desk, links, clock }));
-  app.route('/api/v1', createApi({ ...options, recurrences, externalUrl }));
+  app.route('/api/v1', createApi({ ...options, recurrences, externalUrl, desk }));
   app.route(
     '/api/v2',
     createAlertmanagerApi({ store, status, alerting, recurrences, desk, clock, externalUrl }),
@@ -191,7 +191,7 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
 const WRITES = [
   /^POST \/-\/reload$/,
   /^POST \/(silence|expire-silence|acknowledge)$/,
-  /^POST \/api\/v1\/deliveries\/retry$/,
+  /^POST \/api\/v1\/(deliveries\/retry|alerts\/acknowledge)$/,
   /^POST \/api\/v2\/silences$/,
   /^DELETE \/api\/v2\/silence\/[^/]+$/,
 ];

@@ -4,6 +4,7 @@ import { createMatcher } from '../../src/alerts/matcher.ts';
 import { createRecurrences } from '../../src/recurrence.ts';
 import { type ApiOptions, createApi } from '../../src/web/api.ts';
 import type { ExplanationJson } from '../../src/web/explain-json.ts';
+import { createSilenceDesk } from '../../src/web/silence-desk.ts';
 import { openStage, type Stage, type StageOptions, stageConfig } from './stage.ts';
 
 let stage: Stage;
@@ -38,6 +39,13 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
     recurrences: createRecurrences(),
     clock: stage.clock,
     externalUrl: 'http://nestwatch.example',
+    desk: createSilenceDesk({
+      store: stage.store,
+      clock: stage.clock,
+      recurrences: createRecurrences(),
+      newId: () => 'unused',
+      changed: () => {},
+    }),
     changed: () => {},
   });
   const answer = await api.request(`http://nestwatch.example/events/${key}/explain`);

@@ -67,6 +67,30 @@ describe('alerts', () => {
 });
 
 describe('silence', () => {
+  test('acknowledge silences each alert that matches until it is resolved', async () => {
+    const { run, silences } = await daemon();
+    const { exit, stdout } = await run('silence', 'acknowledge', 'FlightFailed', '-c', 'on it');
+    const [silence, ...others] = await silences();
+    expect([exit, stdout, others]).toEqual([0, `${silence!.id}\n`, []]);
+    expect(silence).toMatchObject({ createdBy: 'ben', comment: 'on it', recurrence: null });
+    expect((await run('silence', 'list')).stdout).toMatch(/acknowledged: .* when resolved/);
+    expect((await run('alerts')).stdout).not.toContain('FlightFailed');
+  });
+
+  test('acknowledge of nothing fails, and asks who takes care', async () => {
+    const { run, silences } = await daemon();
+    expect(await run('silence', 'acknowledge', 'nest=elsewhere')).toEqual({
+      exit: 1,
+      stdout: '',
+      stderr: 'nestwatch: no alert fires that matches\n',
+    });
+    expect(await run('silence', 'acknowledge', 'FlightFailed', '-a', ' ')).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('--author'),
+    });
+    expect(await silences()).toEqual([]);
+  });
+
   test('expire --json names those that it ended', async () => {
     const { run } = await daemon();
     const ids = [];

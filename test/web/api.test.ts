@@ -314,6 +314,44 @@ describe('/api/v1/deliveries/retry', () => {
   });
 });
 
+describe('/api/v1/alerts/acknowledge', () => {
+  test('silences what fires until it is resolved, and says of the rest why not', async () => {
+    const { post, store, changes } = await serve();
+    await putAlert(store, anAlert({ id: 'a/1' }));
+    await putAlert(store, anAlert({ id: 'b', state: 'resolved' }));
+    const body = { ids: ['a/1', 'b', 'c', 'a/1'], author: ' Ben ', comment: 'half \ud800 a pair' };
+    const { status, json } = await post('/api/v1/alerts/acknowledge', body);
+    const [silence, ...others] = await store.transaction((tx) => tx.silences());
+    expect(others).toEqual([]);
+    expect(silence).toMatchObject({ alertId: 'a/1', createdBy: 'Ben', comment: 'half \ufffd a pair' });
+    expect([status, json]).toEqual([
+      200,
+      {
+        acknowledged: [{ id: 'a/1', silence_id: silence!.id }],
+        refused: [
+          { id: 'b', error: 'the alert is not firing' },
+          { id: 'c', error: 'there is no such alert' },
+        ],
+      },
+    ]);
+    expect(changes).toHaveLength(1);
+  });
+
+  test.each([
+    [{ ids: ['a/1'] }],
+    [{ ids: ['a/1'], author: ' ' }],
+    [{ ids: [], author: 'Ben' }],
+    [{ ids: ['a/1'], author: 'Ben', comment: 'x'.repeat(2_001) }],
+    ['x'],
+  ])('%j is refused', async (body) => {
+    const { post, store } = await serve();
+    await putAlert(store, anAlert({ id: 'a/1' }));
+    const { status, json } = await post<{ error: string }>('/api/v1/alerts/acknowledge', body);
+    expect([status, json.error]).toEqual([400, expect.stringContaining('"author": "…"')]);
+    expect(await store.transaction((tx) => tx.silences())).toEqual([]);
+  });
+});
+
 describe('/api/v1/events/{key}/explain', () => {
   test('an address that names no key is not found', async () => {
     const { ask } = await serve();
