@@ -291,7 +291,7 @@ test('whatever is held back: no failure is lost or told twice, and calm ends it 
     flapping: fc.constantFrom(null, { changes: 3, withinMs: 3_600_000, calmMs: 1_200_000 }),
   });
   fc.assert(
-    fc.property(setting, fc.array(step, { maxLength: 40 }), (change, steps) => {
+    fc.property(setting, fc.array(step, { maxLength: 40, size: 'max' }), (change, steps) => {
       const story = watch([rule('FlightFailed', change)]);
       const failures: string[] = [];
       let now = 10;

@@ -255,7 +255,7 @@ describe('decide', () => {
     fc.assert(
       fc.property(
         kinds,
-        fc.array(fc.array(fact, { minLength: 1, maxLength: 5 }), { maxLength: 40 }),
+        fc.array(fc.array(fact, { minLength: 1, maxLength: 5 }), { maxLength: 40, size: 'max' }),
         (rules, batches) => {
           const story = watch(rules);
           for (const [index, facts] of batches.entries()) {

@@ -437,7 +437,7 @@ describe('whatever the interleaving', () => {
     for (const [judged, rules] of Object.entries(rulesOf)) {
       test(`each event of an alert is told once to each receiver, and nothing is left over: ${shape}, ${judged}`, () => {
         fc.assert(
-          fc.property(fc.array(action, { maxLength: 40 }), (actions) => {
+          fc.property(fc.array(action, { maxLength: 40, size: 'max' }), (actions) => {
             const here = desk(root, rules);
             const failures: { key: string; bird: string }[] = [];
             let at = 0;

@@ -332,7 +332,7 @@ describe('the body of a mail', () => {
       count: fc.integer({ min: 0, max: 20 }),
     });
     fc.assert(
-      fc.property(fc.array(anyAlert, { minLength: 1, maxLength: 30 }), (choices) => {
+      fc.property(fc.array(anyAlert, { minLength: 1, maxLength: 30, size: 'max' }), (choices) => {
         const alerts = choices.map(({ isFiring, count, ...texts }) => {
           const [name, message] = [long(texts.name), long(texts.message)];
           return alert({

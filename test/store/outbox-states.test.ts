@@ -37,7 +37,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
 
 test('whatever happens, the states add up to what was queued, and no lane sends two at once', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(action, { maxLength: 60 }), async (actions) => {
+    fc.asyncProperty(fc.array(action, { maxLength: 60, size: 'max' }), async (actions) => {
       const store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
       let kept = 0;
       let nowUs = NOW_US;

@@ -219,6 +219,7 @@ export function describeEvents(run: Run): void {
         fc.array(
           fc.array(fc.tuple(fc.string({ unit: 'binary', maxLength: 3 }), fc.integer({ min: 0, max: 3 })), {
             maxLength: 30,
+            size: 'max',
           }),
           { maxLength: 4 },
         ),
