@@ -180,7 +180,8 @@ export function createLogStreams<T extends LogEntry>(
         sweep ??= { position: at, fromUs, atUs: serviceNowUs, cursorUs: this.#cursorUs };
         const { items, totalCount } = answer.value;
         const page = this.#sortOut(items, observedAtUs);
-        let { duplicates } = page;
+        const candidates = await this.#withoutStored(page.candidates);
+        let duplicates = page.duplicates + page.candidates.length - candidates.length;
         const echoedSize = answer.value.pageSize;
         at = nextPosition(asked, {
           count: items.length,
@@ -192,17 +193,17 @@ export function createLogStreams<T extends LogEntry>(
         heldCursorUs = Math.max(heldCursorUs, cursorOf(page.instantsUs, serviceNowUs + 1_000_000));
         const inOrder = at === 'end' || at.ordered;
         const reachedUs = inOrder && heldCursorUs > this.#cursorUs ? heldCursorUs : 0;
-        if (page.candidates.length > 0 || page.quarantined.length > 0 || reachedUs > 0) {
+        if (candidates.length > 0 || page.quarantined.length > 0 || reachedUs > 0) {
           const inserted = await commit({
             region,
             stream: { stream, feed },
-            events: page.candidates,
+            events: candidates,
             quarantined: page.quarantined,
             cursorUs: reachedUs,
           });
           fresh.push(...inserted);
           this.#tellLate(inserted, sweep, serviceNowUs);
-          duplicates += page.candidates.length - inserted.length;
+          duplicates += candidates.length - inserted.length;
           if (reachedUs > 0) this.#cursorUs = reachedUs;
           for (const [id, createdAtUs] of page.ids) this.#remember(id, createdAtUs);
           this.#recent?.forget(this.#cursorUs - RECENT_WINDOW_US);
@@ -274,6 +275,18 @@ export function createLogStreams<T extends LogEntry>(
         candidates.push({ event, historic, birdStatus: source.birdStatus(event) });
       }
       return { candidates, quarantined, instantsUs, ids, duplicates };
+    }
+
+    /**
+     * Without those from before what is remembered that the store has under another instant: deletions may send a sweep
+     * back to where it began, which is long ago for a stream that was quiet.
+     */
+    async #withoutStored(candidates: readonly EventCandidate[]): Promise<readonly EventCandidate[]> {
+      const rememberedUs = this.#cursorUs - RECENT_WINDOW_US;
+      if (candidates.every(({ event }) => event.occurredAtUs >= rememberedUs)) return candidates;
+      const stored = await store.transaction((tx) => tx.eventIds(this.#stream, 0));
+      const keys = new Set(stored.map(({ id }) => `${region}/${feed}/${id}`));
+      return candidates.filter(({ event }) => !keys.has(event.key));
     }
 
     /** Tells how late the new ones are that came behind the cursor at which the sweep began. */
