@@ -10,9 +10,11 @@ const intake = [
   'audit',
   'audit-round',
   'flights',
+  'flight-findings',
   'flight-reading',
   'flight-review',
   'schedule',
+  'rows',
   'log-stream',
 ].map((name) => `src/intake/${name}.ts`);
 const service = ['pace', 'rate', 'breaker'].map((name) => `src/service/${name}.ts`);
