@@ -14,7 +14,7 @@ import type { GroupNotification } from '../alerts/notification.ts';
 import { isAside } from '../alerts/route.ts';
 import type { Integration, Receiver } from '../config/config.ts';
 import type { Transaction } from '../store/store.ts';
-import { newDelivery, type Place } from './new-delivery.ts';
+import { type Destination, newDelivery } from './new-delivery.ts';
 
 /** Groups looked at in a row. */
 const PAUSE_AFTER = 100;
@@ -125,7 +125,7 @@ export async function lendIncident(
   opened: GroupNotification,
   nowUs: number,
 ): Promise<number> {
-  if (placesOf(receiver.integrations, true).length === 0) return 0;
+  if (destinationsOf(receiver.integrations, true).length === 0) return 0;
   const [group] = await tx.groups([opened.groupKey]);
   if (group) {
     await tx.putGroups([{ ...group, elsewhere: [...new Set([...(group.elsewhere ?? []), receiver.name])] }]);
@@ -133,13 +133,13 @@ export async function lendIncident(
   }
   const id = `${opened.id}-over`;
   const over = { ...opened, id, status: 'resolved', alerts: [], firingTotal: 0 } as const;
-  const deliveries = deliveriesOf(over, placesOf(receiver.integrations, true), nowUs);
+  const deliveries = deliveriesOf(over, destinationsOf(receiver.integrations, true), nowUs);
   await tx.enqueue(over, deliveries);
   return deliveries.length;
 }
 
 /** Where incidents are kept; those that do not want to hear of ends are ended by hand. */
-function placesOf(integrations: readonly Integration[], isOver: boolean): Place[] {
+function destinationsOf(integrations: readonly Integration[], isOver: boolean): Destination[] {
   return [...integrations.entries()].filter(
     ([, one]) => keepsIncidents(one) && (one.sendResolved || !isOver),
   );
@@ -164,9 +164,9 @@ async function tellIncident(
     .map(({ alert }) => ({ alert, status: 'firing', untold: 0, afterSeq: alert.lastSeq }) as const);
   let queued = 0;
   for (const { name, integrations } of receivers.filter((one) => names.includes(one.name))) {
-    const places = placesOf(integrations, isOver);
+    const destinations = destinationsOf(integrations, isOver);
     const id = `${group.thread}-${change}-${nowUs.toString(36)}${name === group.receiver ? '' : `-${hash64([name])}`}`;
-    if (places.length === 0 || (await tx.delivery(`${id}-${places[0]![0]}`))) continue;
+    if (destinations.length === 0 || (await tx.delivery(`${id}-${destinations[0]![0]}`))) continue;
     const plain = notificationOf(
       {
         reason: isOver ? 'resolved' : 'repeat',
@@ -183,8 +183,8 @@ async function tellIncident(
       id,
     );
     const notification = { ...plain, ...(!isOver && { acknowledged: true as const }) };
-    await tx.enqueue(notification, deliveriesOf(notification, places, nowUs));
-    queued += places.length;
+    await tx.enqueue(notification, deliveriesOf(notification, destinations, nowUs));
+    queued += destinations.length;
   }
   return queued;
 }
@@ -192,8 +192,8 @@ async function tellIncident(
 /** Without a fallback: whoever would get them there has no such incident. */
 function deliveriesOf(
   notification: Parameters<typeof newDelivery>[0],
-  places: readonly Place[],
+  destinations: readonly Destination[],
   nowUs: number,
 ) {
-  return places.map((place) => newDelivery(notification, place, nowUs));
+  return destinations.map((destination) => newDelivery(notification, destination, nowUs));
 }

@@ -2,7 +2,7 @@ import type { Integration } from '../config/config.ts';
 import type { Delivery } from '../store/record.ts';
 
 /** One of a receiver's integrations. */
-export type Place = readonly [position: number, integration: Integration];
+export type Destination = readonly [position: number, integration: Integration];
 
 /**
  * A delivery of a notification that is tried at once. Those of one `groupKey` never overtake each other on the way to
@@ -10,7 +10,7 @@ export type Place = readonly [position: number, integration: Integration];
  */
 export function newDelivery(
   notification: { readonly id: string; readonly receiver: string; readonly groupKey?: string },
-  [position, { kind }]: Place,
+  [position, { kind }]: Destination,
   nowUs: number,
 ): Delivery {
   const { id, receiver, groupKey } = notification;

@@ -15,7 +15,7 @@ import type { EmailIntegration, Receiver } from '../config/config.ts';
 import type { Delivery } from '../store/record.ts';
 import type { Transaction } from '../store/store.ts';
 import { byIncident, isGathered, keepsIncidents } from './incidents.ts';
-import { newDelivery, type Place } from './new-delivery.ts';
+import { type Destination, newDelivery } from './new-delivery.ts';
 
 /** A flush that tells something. */
 export type Tellable = Flush & { readonly reason: FlushReason };
@@ -40,7 +40,12 @@ export async function queueDeliveries(
   nowUs: number,
 ): Promise<number> {
   let count = 0;
-  async function queue(id: string, what: Tellable, to: readonly Place[], extra: Extra = {}): Promise<void> {
+  async function queue(
+    id: string,
+    what: Tellable,
+    to: readonly Destination[],
+    extra: Extra = {},
+  ): Promise<void> {
     if (to.length === 0 || what.listed.length === 0) return;
     const said = [...(what.summary ? summaryWords(what.summary) : []), ...notices];
     const events = what.summary ? new Map() : await eventsOf(tx, what.listed);
@@ -52,8 +57,8 @@ export async function queueDeliveries(
       ...(what.summary && { summary: what.summary }),
       ...extra.notification,
     };
-    const deliveries = to.map((place) => ({
-      ...newDelivery({ id, receiver: receiver!.name, groupKey: what.group.key }, place, nowUs),
+    const deliveries = to.map((destination) => ({
+      ...newDelivery({ id, receiver: receiver!.name, groupKey: what.group.key }, destination, nowUs),
       ...extra.delivery,
       ...(receiver!.fallback !== undefined && {
         fallbackAtUs: nowUs + (extra.isUntold ? 0 : FALLBACK_AFTER_US),
@@ -64,12 +69,13 @@ export async function queueDeliveries(
   }
 
   const id = `${flushed.thread}-${flushed.threadPosition}`;
-  const places = [...(receiver?.integrations ?? []).entries()];
+  const destinations = [...(receiver?.integrations ?? []).entries()];
   const isGathering = isGathered(flushed.group.key);
-  const plain = isGathering || flushed.incidentLasts ? places.filter((one) => !isKeeper(one)) : places;
+  const plain =
+    isGathering || flushed.incidentLasts ? destinations.filter((one) => !isKeeper(one)) : destinations;
   for (const { id: base, what, to } of audiences(id, flushed, plain)) {
     const toMembers = to.filter(isToMembers);
-    const others = to.filter((place) => !isToMembers(place));
+    const others = to.filter((destination) => !isToMembers(destination));
     if (what.listed.length <= MAX_ALERTS) {
       await queue(base, what, others);
     } else {
@@ -92,11 +98,11 @@ export async function queueDeliveries(
     }
     if (toMembers.length > 0) {
       for (const one of await byNest(tx, base, what)) {
-        for (const place of toMembers) await queue(...forMembers(one, place, nowUs));
+        for (const destination of toMembers) await queue(...forMembers(one, destination, nowUs));
       }
     }
   }
-  const keepers = isGathering ? places.filter(isKeeper) : [];
+  const keepers = isGathering ? destinations.filter(isKeeper) : [];
   for (const what of keepers.length > 0 ? await byIncident(tx, flushed, nowUs) : []) {
     const to = keepers.filter(([, { sendResolved }]) => sendResolved || what.firingTotal > 0);
     await queue(`${id}-${hash64([what.group.key])}`, shortened(what), to, { covers: what.listed });
@@ -104,7 +110,7 @@ export async function queueDeliveries(
   return count;
 }
 
-function isKeeper([, integration]: Place): boolean {
+function isKeeper([, integration]: Destination): boolean {
   return keepsIncidents(integration);
 }
 
@@ -130,11 +136,11 @@ function tellsOf(listed: readonly Listed[]) {
 interface Audience {
   readonly id: string;
   readonly what: Tellable;
-  readonly to: readonly Place[];
+  readonly to: readonly Destination[];
 }
 
 /** Whoever does not want to hear of ends is told the rest: what fires, and what has events not told before. */
-function audiences(id: string, flushed: Tellable, integrations: readonly Place[]): Audience[] {
+function audiences(id: string, flushed: Tellable, integrations: readonly Destination[]): Audience[] {
   const listed = flushed.listed.filter(({ status, untold }) => status === 'firing' || untold > 0);
   const isOnlyEnds = flushed.reason === 'resolved' && !listed.some((one) => one.untold > 0);
   return [
@@ -197,25 +203,25 @@ async function byNest(tx: Transaction, id: string, flushed: Tellable): Promise<N
   return parts;
 }
 
-type MemberPlace = readonly [position: number, integration: EmailIntegration];
+type MemberDestination = readonly [position: number, integration: EmailIntegration];
 
-function isToMembers(place: Place): place is MemberPlace {
-  return place[1].kind === 'email' && place[1].toNestMembers === true;
+function isToMembers(destination: Destination): destination is MemberDestination {
+  return destination[1].kind === 'email' && destination[1].toNestMembers === true;
 }
 
 /** Without anybody to mail there is a delivery all the same: suppressed, with the reason. */
 function forMembers(
   { id, what, covers, nestId, addresses }: NestPart,
-  place: MemberPlace,
+  destination: MemberDestination,
   nowUs: number,
-): [id: string, what: Tellable, to: readonly Place[], extra: Extra] {
-  const to = [...new Set([...addresses, ...place[1].to])];
+): [id: string, what: Tellable, to: readonly Destination[], extra: Extra] {
+  const to = [...new Set([...addresses, ...destination[1].to])];
   const lastError = nestId ? `Nest ${nestId} has no active members` : 'the alerts belong to no Nest';
-  const ownId = `${id}-to${place[0]}`;
+  const ownId = `${id}-to${destination[0]}`;
   const notification = { to };
-  if (to.length > 0) return [ownId, what, [place], { notification, covers }];
+  if (to.length > 0) return [ownId, what, [destination], { notification, covers }];
   const delivery = { state: 'suppressed', settledAtUs: nowUs, lastError } as const;
-  return [ownId, what, [place], { notification, covers, delivery, isUntold: true }];
+  return [ownId, what, [destination], { notification, covers, delivery, isUntold: true }];
 }
 
 /** How the Bird's last Flights ended, where one alert is told by itself: among many it would only be noise. */

@@ -144,7 +144,12 @@ export function createDelivery(options: {
    * Works on one integration until nothing of it is due at the instant that `dueUs` tells and nothing is in flight.
    * Resolves to whether it claimed anything. With a signal it bears failures of the store, without one it rejects.
    */
-  async function work(at: Place, line: Line, dueUs: () => number, signal?: AbortSignal): Promise<boolean> {
+  async function work(
+    at: Destination,
+    line: Line,
+    dueUs: () => number,
+    signal?: AbortSignal,
+  ): Promise<boolean> {
     const kind = receivers.get(at.receiver)?.integrations[at.position]?.kind ?? 'webhook';
     const atOnce = IN_FLIGHT[kind];
     const claimed: ClaimedDelivery[] = [];
@@ -211,7 +216,7 @@ export function createDelivery(options: {
 
   /** Settles and claims in one transaction. */
   async function turn(
-    { receiver, position }: Place,
+    { receiver, position }: Destination,
     settlements: readonly Settlement[],
     room: number,
     dueUs: number,
@@ -237,7 +242,7 @@ export function createDelivery(options: {
       const lines = new Map<string, Line>();
       const working = new Set<Promise<unknown>>();
 
-      function begin(at: Place): void {
+      function begin(at: Destination): void {
         const key = `${at.position} ${at.receiver}`;
         const line = lines.get(key);
         if (line) {
@@ -286,7 +291,7 @@ export function createDelivery(options: {
   };
 }
 
-interface Place {
+interface Destination {
   readonly receiver: string;
   readonly position: number;
 }

@@ -30,7 +30,7 @@ type Outbox = Pick<
 
 type Lane = Pick<DeliveryRow, 'receiver' | 'position' | 'lane'>;
 /** One integration of one receiver. */
-type Place = Pick<DeliveryRow, 'receiver' | 'position'>;
+type Destination = Pick<DeliveryRow, 'receiver' | 'position'>;
 
 /** What a delivery was before it settles. */
 type Before = Lane & Pick<DeliveryRow, 'seq' | 'integration' | 'state'>;
@@ -89,11 +89,11 @@ export function createOutbox(
      WHERE seq IN (SELECT value FROM json_each(?))`,
   );
   // From one to the next in two questions: to compare both columns at once would walk over all that waits.
-  const nextPosition = connection.prepare<Place>(
+  const nextPosition = connection.prepare<Destination>(
     `SELECT receiver, position FROM delivery WHERE receiver = ? AND position > ? AND ${CLAIMABLE}
      ORDER BY position LIMIT 1`,
   );
-  const nextReceiver = connection.prepare<Place>(
+  const nextReceiver = connection.prepare<Destination>(
     `SELECT receiver, position FROM delivery WHERE receiver > ? AND ${CLAIMABLE}
      ORDER BY receiver, position LIMIT 1`,
   );
@@ -253,9 +253,9 @@ export function createOutbox(
       );
     },
     async dueDeliveries(nowUs) {
-      const integrations: Place[] = [];
+      const integrations: Destination[] = [];
       let nextAtUs: number | undefined;
-      let at: Place | undefined = { receiver: '', position: -1 };
+      let at: Destination | undefined = { receiver: '', position: -1 };
       for (;;) {
         at = nextPosition.get(at.receiver, at.position) ?? nextReceiver.get(at.receiver);
         if (!at) break;
