@@ -53,17 +53,18 @@ const FAILURES = [
 
 /**
  * Polls at their interval, and as much again for what they lead to; pages that overlaps make them read again, and audits
- * where counts cannot be trusted; and what lists of Flights that are cut cost the polls of those that are open, and the
+ * where counts prove nothing; and what lists of Flights that are cut cost the polls of those that are open, and the
  * hourly review of a day, which each life begins with.
  */
 function checkRequests(world: World, { plan, down, startedAtUs, endedAtUs }: Remains, find: Find): void {
-  const { behaviours } = plan.regions.find(({ region }) => region === world.region)!;
+  const { behaviours, life } = plan.regions.find(({ region }) => region === world.region)!;
   const { intervalMs = 30_000, pageSize = 100 } = plan.poll;
   const { maxPageSize = pageSize, totalCountCap = 0, totalCountStaleMs = 0, flightsCap = 0 } = behaviours;
   const hours = (endedAtUs - startedAtUs) / 3_600e6;
   const streams = 1 + 2 * world.birds.size;
   const polls = ((hours * 3_600_000) / intervalMs) * streams;
-  const isCounted = totalCountCap === 0 && totalCountStaleMs === 0;
+  // Once an entry that was read is seen to be gone, counts prove nothing for a day, and audits read.
+  const isCounted = totalCountCap + totalCountStaleMs + life.deletions + life.edits === 0;
   const timesAgain = (2 * MOST_OVERLAP_MS) / intervalMs + (isCounted ? 0 : AUDITS_OF_ENTRY);
   const pages = (world.truth().events.length * timesAgain) / Math.min(pageSize, maxPageSize);
   const most = Math.round(MOST_PER_POLL * polls + pages + cutLists());
