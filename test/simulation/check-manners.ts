@@ -59,14 +59,14 @@ const FAILURES = [
 function checkRequests(world: World, { plan, down, startedAtUs, endedAtUs }: Remains, find: Find): void {
   const { behaviours, life } = plan.regions.find(({ region }) => region === world.region)!;
   const { intervalMs = 30_000, pageSize = 100 } = plan.poll;
-  const { maxPageSize = pageSize, totalCountCap = 0, totalCountStaleMs = 0, flightsCap = 0 } = behaviours;
+  const { totalCountCap = 0, totalCountStaleMs = 0, flightsCap = 0 } = behaviours;
   const hours = (endedAtUs - startedAtUs) / 3_600e6;
   const streams = 1 + 2 * world.birds.size;
   const polls = ((hours * 3_600_000) / intervalMs) * streams;
   // Once an entry that was read is seen to be gone, counts prove nothing for a day, and audits read.
   const isCounted = totalCountCap + totalCountStaleMs + life.deletions + life.edits === 0;
   const timesAgain = (2 * MOST_OVERLAP_MS) / intervalMs + (isCounted ? 0 : AUDITS_OF_ENTRY);
-  const pages = (world.truth().events.length * timesAgain) / Math.min(pageSize, maxPageSize);
+  const pages = (world.truth().events.length * timesAgain) / pageInForce(pageSize, behaviours);
   const most = Math.round(MOST_PER_POLL * polls + pages + cutLists());
   const { total } = world.requests();
   if (total > most)
@@ -81,6 +81,17 @@ function checkRequests(world: World, { plan, down, startedAtUs, endedAtUs }: Rem
     const reviews = hours + down.length + 1;
     return (4 * (reviews * ofDay + openUs / 1000 / intervalMs)) / flightsCap;
   }
+}
+
+/** Where larger pages are refused they are halved until they are not. */
+function pageInForce(
+  pageSize: number,
+  { maxPageSize = pageSize, overMaxPageSize }: Partial<Behaviours>,
+): number {
+  if (overMaxPageSize !== 'refuse') return Math.min(pageSize, maxPageSize);
+  let size = pageSize;
+  while (size > maxPageSize) size = Math.floor(size / 2);
+  return size;
 }
 
 /** How long it was in the air up to then. */
