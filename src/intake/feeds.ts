@@ -14,6 +14,7 @@ import { createFlightWatches, type FlightWatch } from './flights.ts';
 import type { Inventory } from './inventory.ts';
 import { createLateness } from './lateness.ts';
 import { createLogStreams, type LogStream } from './log-stream.ts';
+import { createPageSize } from './page-size.ts';
 
 export interface FeedsOptions {
   readonly region: string;
@@ -44,17 +45,12 @@ export interface Feeds {
 export function createFeeds(options: FeedsOptions): Feeds {
   const { region, poll, client, inventory, watchedSinceUs } = options;
   const lateness = new Map(FEEDS.map((feed) => [feed, createLateness(poll.overlapMs * 1000, options.clock)]));
-  let pageSize = poll.pageSize;
+  const pages = createPageSize(poll.pageSize);
 
   const shared = {
     ...options,
     firstFromUs: () => watchedSinceUs() - poll.initialLookbackMs * 1000,
-    pageSize: () => pageSize,
-    shrinkPages() {
-      if (pageSize === 1) return false;
-      pageSize = Math.max(1, Math.floor(pageSize / 2));
-      return true;
-    },
+    pages,
   };
   const birdStatus = (event: Event) => (event.birdId ? inventory.status(event.birdId) : undefined);
 
@@ -80,6 +76,7 @@ export function createFeeds(options: FeedsOptions): Feeds {
   );
   const createFlightWatch = createFlightWatches({
     ...shared,
+    pageSize: pages.size,
     ...lateness.get('flight')!,
     names: inventory,
     status: inventory.status,
@@ -89,7 +86,7 @@ export function createFeeds(options: FeedsOptions): Feeds {
     createNotifications: () => createNotifications(''),
     createBirdLog,
     createFlightWatch,
-    pageSize: shared.pageSize,
+    pageSize: pages.size,
     overlapUs: (feed) => lateness.get(feed)!.overlapUs(),
     firstFromUs: shared.firstFromUs,
   };

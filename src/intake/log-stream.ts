@@ -14,6 +14,7 @@ import type { QuarantinedEntry } from '../store/record.ts';
 import type { Store } from '../store/store.ts';
 import type { Commit, EventCandidate } from './commit.ts';
 import { MOST_OVERLAP_US } from './lateness.ts';
+import type { PageSize } from './page-size.ts';
 import { createRecentIds, type RecentIds } from './recent-ids.ts';
 import { cursorOf, nextPosition, type Position, startOf } from './sweep.ts';
 
@@ -48,9 +49,7 @@ export interface LogStreamOptions {
   readonly commit: Commit;
   readonly clock: Clock;
   readonly report: Report;
-  readonly pageSize: () => number;
-  /** Told when the service refuses pages of the present size. */
-  readonly shrinkPages: () => boolean;
+  readonly pages: PageSize;
   readonly overlapUs: () => number;
   /** Told how late an entry was that came behind the cursor. */
   readonly late: (latenessUs: number) => void;
@@ -108,7 +107,7 @@ export function createLogStreams<T extends LogEntry>(
   options: LogStreamOptions,
 ): (birdId: string) => LogStream {
   const { region, feed } = source;
-  const { store, commit, clock, report } = options;
+  const { store, commit, clock, report, pages } = options;
 
   class OneLogStream implements LogStream {
     readonly #birdId: string;
@@ -121,6 +120,8 @@ export function createLogStreams<T extends LogEntry>(
     #sweptFromUs = 0;
     /** 0 before the first sweep that reached the end. */
     #sweptAtUs = 0;
+    /** Pages of every size were refused, and none was taken since. */
+    #isRefused = false;
 
     constructor(birdId: string) {
       this.#birdId = birdId;
@@ -141,7 +142,7 @@ export function createLogStreams<T extends LogEntry>(
       } catch (error) {
         // The audit comes again, with smaller pages. What else it is refused for is no matter of their size: polls
         // have found that out before.
-        if (error instanceof NestwatchError && error.code === 'too_large') options.shrinkPages();
+        if (error instanceof NestwatchError && error.code === 'too_large') pages.shrink();
         throw error;
       }
     }
@@ -236,16 +237,23 @@ export function createLogStreams<T extends LogEntry>(
     }
 
     async #readPage(at: Position): Promise<{ answer: Answer<Page<T>>; pageSize: number; at: Position }> {
+      const firstSize = pages.size();
       let from = at;
       for (;;) {
-        const pageSize = options.pageSize();
+        const pageSize = pages.size();
         try {
           const query = { page: from.page, pageSize, ascending: true, fromUs: from.fromUs };
-          return { answer: await source.read(this.#birdId, query), pageSize, at: from };
+          const answer = await source.read(this.#birdId, query);
+          this.#isRefused = false;
+          return { answer, pageSize, at: from };
         } catch (error) {
-          if (!isRefused(error)) throw error;
+          if (!isRefused(error) || this.#isRefused) throw error;
           // Streams share the size: another one may have met the same refusal, and asked for less already.
-          if (options.pageSize() >= pageSize && !options.shrinkPages()) throw error;
+          if (pages.size() >= pageSize && !pages.shrink()) {
+            this.#isRefused = true;
+            pages.restore(firstSize);
+            throw error;
+          }
           // Page numbers count in page sizes: after a change they begin anew.
           from = startOf(from.fromUs);
         }

@@ -15,6 +15,7 @@ import { formatInstant } from '../../src/instant.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import { birdLogEvent } from '../../src/intake/entry-event.ts';
 import { createLogStreams } from '../../src/intake/log-stream.ts';
+import { createPageSize } from '../../src/intake/page-size.ts';
 import { jsonOf, serverTimeUs } from '../../src/service/answer.ts';
 import type { Answer, PageQuery } from '../../src/service/client.ts';
 import { type BirdLogEntry, type Page, readBirdLogEntry, readPage } from '../../src/service/resources.ts';
@@ -108,8 +109,7 @@ export async function ingest(
       commit,
       clock,
       report: () => {},
-      pageSize: () => PAGE_SIZE,
-      shrinkPages: () => false,
+      pages: createPageSize(PAGE_SIZE),
       overlapUs: () => 120_000_000,
       late: () => {},
       firstFromUs: () => FIRST_ENTRY_US - 1,

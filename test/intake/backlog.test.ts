@@ -6,6 +6,7 @@ import { type Batch, type Commit, createCommit } from '../../src/intake/commit.t
 import { birdLogEvent } from '../../src/intake/entry-event.ts';
 import { createFlightWatches } from '../../src/intake/flights.ts';
 import { createLogStreams } from '../../src/intake/log-stream.ts';
+import { createPageSize } from '../../src/intake/page-size.ts';
 import type { ServiceClient } from '../../src/service/client.ts';
 import type { Flight } from '../../src/service/resources.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
@@ -93,7 +94,7 @@ describe('the logs of a Bird', () => {
         toEvent: (birdId, entry, observedAtUs) => birdLogEvent('eu', birdId, entry, names, observedAtUs),
         birdStatus: () => 'active',
       },
-      { ...shared(), shrinkPages: () => false },
+      { ...shared(), pages: createPageSize(100) },
     );
     const log = streams('7');
     const requests: number[] = [];

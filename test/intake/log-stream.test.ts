@@ -3,6 +3,7 @@ import { NestwatchError } from '../../src/errors.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import { birdLogEvent } from '../../src/intake/entry-event.ts';
 import { createLogStreams, type LogStream } from '../../src/intake/log-stream.ts';
+import { createPageSize, type PageSize } from '../../src/intake/page-size.ts';
 import type { BirdLogEntry, Parsed } from '../../src/service/resources.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -30,11 +31,10 @@ let refuse: Error | undefined;
 let most: { pageSize: number; code: 'too_large' | 'bad_request' } | undefined;
 /** Called before a page is refused. */
 let atRefusal: () => void;
-let canShrink: boolean;
 /** The service says what time it is, and how large its pages are. */
 let isTalkative: boolean;
 let malformed: number;
-let pageSize: number;
+let pages: PageSize;
 /** Called when a page was answered. */
 let afterPage: () => void;
 
@@ -50,10 +50,9 @@ beforeEach(async () => {
   refuse = undefined;
   most = undefined;
   atRefusal = () => {};
-  canShrink = true;
   isTalkative = true;
   malformed = 0;
-  pageSize = 100;
+  pages = createPageSize(100);
   afterPage = () => {};
   log = openLog();
 });
@@ -111,12 +110,7 @@ function openLog(): LogStream {
       commit: createCommit({ store, rules: [], forward: [], clock, report: () => {}, changed: () => {} }),
       clock,
       report: () => {},
-      pageSize: () => pageSize,
-      shrinkPages() {
-        if (!canShrink) return false;
-        pageSize /= 2;
-        return true;
-      },
+      pages,
       overlapUs: () => overlapUs,
       late: (us) => lateUs.push(us),
       firstFromUs: () => TEST_START_US - 3_600 * SECOND_US,
@@ -195,18 +189,18 @@ describe('an entry is late', () => {
 });
 
 test('an entry that comes again with a later instant is known where deletions send a sweep back to it', async () => {
-  pageSize = 4;
+  pages.restore(4);
   for (const secondsAgo of [60, 59.9, 59.8, 59.7, 59.5]) show(secondsAgo);
   const [firstUs] = shownUs;
   sameAs.set(shownUs.at(-1)!, String(firstUs));
   expect((await poll()).fresh).toHaveLength(4);
   await pass(3 * 3_600);
   for (let count = 0; count < 8; count += 1) show(5 - count / 10);
-  let pages = 0;
+  let read = 0;
   afterPage = () => {
-    pages += 1;
+    read += 1;
     // Pages are counted up within so dense a second. What goes now seems to have moved onto those before.
-    if (pages === 2) shownUs.splice(-4);
+    if (read === 2) shownUs.splice(-4);
   };
   const { fresh } = await poll();
   expect(fresh.map(({ key }) => key)).not.toContain(`eu/bird_log/${firstUs}`);
@@ -258,13 +252,13 @@ describe('what an audit keeps', () => {
   });
 
   test('is asked for in smaller pages when an answer was too large, not for any other refusal', async () => {
-    const ask = () => log.ask({ page: 0, pageSize, ascending: true, fromUs: 0 });
+    const ask = () => log.ask({ page: 0, pageSize: pages.size(), ascending: true, fromUs: 0 });
     refuse = new NestwatchError('bad_request', 'no');
     await expect(ask()).rejects.toBe(refuse);
-    expect(pageSize).toBe(100);
+    expect(pages.size()).toBe(100);
     refuse = new NestwatchError('too_large', 'no');
     await expect(ask()).rejects.toBe(refuse);
-    expect(pageSize).toBe(50);
+    expect(pages.size()).toBe(50);
   });
 });
 
@@ -275,7 +269,7 @@ describe('a page that the service refuses', () => {
       for (let second = 300; second > 0; second -= 1) show(second);
       most = { pageSize: 30, code };
       expect((await poll()).fresh).toHaveLength(300);
-      expect(pageSize).toBe(25);
+      expect(pages.size()).toBe(25);
     },
   );
 
@@ -283,21 +277,40 @@ describe('a page that the service refuses', () => {
     for (let second = 300; second > 0; second -= 1) show(second);
     most = { pageSize: 30, code: 'too_large' };
     atRefusal = () => {
-      pageSize = 10;
+      pages.restore(10);
     };
     await poll();
-    expect(pageSize).toBe(10);
+    expect(pages.size()).toBe(10);
   });
 
-  test('is a failure where it cannot be smaller, and any other refusal at once', async () => {
-    canShrink = false;
-    most = { pageSize: 30, code: 'too_large' };
-    await expect(poll()).rejects.toThrow('not in pages of this size');
-    canShrink = true;
+  test.each(['too_large', 'bad_request'] as const)(
+    'as %s in any size leaves the size as it was, and is asked for once a poll until it is taken',
+    async (code) => {
+      let asked = 0;
+      atRefusal = () => {
+        asked += 1;
+      };
+      most = { pageSize: 0, code };
+      const refused = () => expect(poll()).rejects.toThrow('not in pages of this size');
+      await refused();
+      expect([asked, pages.size()]).toEqual([7, 100]);
+      await refused();
+      expect([asked, pages.size()]).toEqual([8, 100]);
+      show(5);
+      most = undefined;
+      expect((await poll()).fresh).toHaveLength(1);
+      most = { pageSize: 30, code };
+      show(4);
+      expect((await poll()).fresh).toHaveLength(1);
+      expect(pages.size()).toBe(25);
+    },
+  );
+
+  test('for another reason is a failure at once', async () => {
     for (const error of [new NestwatchError('timeout', 'no answer'), new TypeError('a bug')]) {
       refuse = error;
       await expect(poll()).rejects.toThrow(error.message);
-      expect(pageSize).toBe(100);
+      expect(pages.size()).toBe(100);
     }
   });
 });
