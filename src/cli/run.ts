@@ -3,7 +3,6 @@ import type { LogLevel } from '../observe/log.ts';
 import { type Assembly, assemble } from './assemble.ts';
 import type { Edge } from './edge.ts';
 import { findConfigFile, readConfig } from './read-config.ts';
-import { keepHeapSmall } from './small-heap.ts';
 import { VERSION } from './version.ts';
 
 /** What is under way at a stop may take so long; then the process ends, and the next start goes on from the store. */
@@ -18,7 +17,6 @@ export interface RunOptions {
 
 /** The daemon. Resolves to the exit code after SIGTERM or SIGINT; a second one ends it at once. */
 export async function run(edge: Edge, options: RunOptions): Promise<number> {
-  keepHeapSmall();
   const config = readConfig(edge, findConfigFile(edge, options.configFile));
   const assembly = await assemble(edge, {
     config,

@@ -9,7 +9,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { RULE_DEFAULTS } from '../../src/alerts/rule.ts';
-import { keepHeapSmall } from '../../src/cli/small-heap.ts';
+import { SMALL_HEAP_FLAGS } from '../../src/cli/small-heap.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { formatInstant } from '../../src/instant.ts';
 import { createCommit } from '../../src/intake/commit.ts';
@@ -139,14 +139,13 @@ export async function ingest(
 
 /** Resident memory, in MiB, of a process that has just read and stored a million entries. */
 export async function benchMemory(): Promise<number> {
-  const child = fork(import.meta.filename, ['memory']);
+  const child = fork(import.meta.filename, ['memory'], { execArgv: [...SMALL_HEAP_FLAGS] });
   const [{ rssMiB }] = (await once(child, 'message')) as [{ rssMiB: number }];
   child.disconnect();
   return rssMiB;
 }
 
 async function measureMemory(): Promise<void> {
-  keepHeapSmall();
   const rssMiB = await withServer(async (url, folder) => {
     await ingest(url, join(folder, 'memory.db'), 1_000_000 / ENTRIES_PER_STREAM);
     return process.memoryUsage().rss / 2 ** 20;

@@ -4,7 +4,6 @@
  * come, so it passes as fast as the machine can work.
  */
 
-import { keepHeapSmall } from '../../src/cli/small-heap.ts';
 import { sleep } from '../../src/clock.ts';
 import { createDaemon } from '../../src/daemon.ts';
 import type { Channels } from '../../src/delivery/outbox.ts';
@@ -51,7 +50,6 @@ const SAMPLES_PER_HOUR = 4;
 const MIB = 2 ** 20;
 
 async function watch(settings: DaemonSettings): Promise<void> {
-  keepHeapSmall();
   const owed = createDebt();
   const clock = createVirtualClock(TEST_START_US, owed.settle);
   const store = await openSqliteStore({ path: settings.storePath, clock });

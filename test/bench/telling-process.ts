@@ -8,7 +8,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAlerting } from '../../src/alerting/alerting.ts';
 import type { Event } from '../../src/alerts/event.ts';
-import { keepHeapSmall } from '../../src/cli/small-heap.ts';
 import { systemClock } from '../../src/clock.ts';
 import { openEmailChannel } from '../../src/delivery/channels/email.ts';
 import { openWebhookChannel } from '../../src/delivery/channels/webhook.ts';
@@ -33,8 +32,6 @@ export interface Progress {
   readonly undelivered: number;
 }
 
-// As `nestwatch run` does.
-keepHeapSmall();
 const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bench-'));
 const clock = systemClock();
 const store = await openSqliteStore({ path: join(folder, 'store.db'), clock });
