@@ -6,8 +6,7 @@ enableCompileCache();
 
 // What is imported statically would be compiled before the cache is there, and the heap is small for good only if it
 // is kept so before the program's modules fill it.
-const { keepHeapSmall } = await import('./cli/small-heap.ts');
-keepHeapSmall();
+await import('./cli/small-heap.ts');
 const [{ runCommandLine }, { systemClock }] = await Promise.all([
   import('./cli/command-line.ts'),
   import('./clock.ts'),

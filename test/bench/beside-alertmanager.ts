@@ -15,7 +15,7 @@ import { createInterface } from 'node:readline';
 import { json } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Pool } from 'undici';
-import { SMALL_HEAP_FLAGS } from '../../src/cli/small-heap.ts';
+import { forkAsProgram } from './as-program.ts';
 
 export interface Side {
   readonly alertsPerSecond: number;
@@ -174,11 +174,11 @@ async function feed(pool: Pool, alerts: number): Promise<void> {
 
 async function nestwatch({ alerts, groupBy }: Work): Promise<Side> {
   return measure(alerts, async (port) => {
-    const child = fork(
-      join(import.meta.dirname, 'telling-process.ts'),
-      [String(port), String(alerts), groupBy],
-      { execArgv: [...SMALL_HEAP_FLAGS] },
-    );
+    const child = forkAsProgram(join(import.meta.dirname, 'telling-process.ts'), [
+      String(port),
+      String(alerts),
+      groupBy,
+    ]);
     await once(child, 'message');
     return {
       pid: child.pid!,

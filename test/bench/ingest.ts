@@ -9,7 +9,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
 import { RULE_DEFAULTS } from '../../src/alerts/rule.ts';
-import { SMALL_HEAP_FLAGS } from '../../src/cli/small-heap.ts';
 import { type Clock, systemClock } from '../../src/clock.ts';
 import { formatInstant } from '../../src/instant.ts';
 import { createCommit } from '../../src/intake/commit.ts';
@@ -22,6 +21,7 @@ import { type BirdLogEntry, type Page, readBirdLogEntry, readPage } from '../../
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { openTransport } from '../../src/transport.ts';
+import { forkAsProgram } from './as-program.ts';
 import { ENTRIES_PER_STREAM, FIRST_ENTRY_US } from './page-server.ts';
 
 const STREAMS = 8;
@@ -139,7 +139,7 @@ export async function ingest(
 
 /** Resident memory, in MiB, of a process that has just read and stored a million entries. */
 export async function benchMemory(): Promise<number> {
-  const child = fork(import.meta.filename, ['memory'], { execArgv: [...SMALL_HEAP_FLAGS] });
+  const child = forkAsProgram(import.meta.filename, ['memory']);
   const [{ rssMiB }] = (await once(child, 'message')) as [{ rssMiB: number }];
   child.disconnect();
   return rssMiB;

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { SMTPServer } from 'smtp-server';
-import { SMALL_HEAP_FLAGS } from '../../src/cli/small-heap.ts';
+import { forkAsProgram } from './as-program.ts';
 import type { Progress } from './telling-process.ts';
 
 interface Taken {
@@ -25,11 +25,12 @@ const PATIENCE_MS = 300_000;
 export async function printMails(alerts = 10_000): Promise<void> {
   const sink = fork(import.meta.filename, ['sink']);
   const [{ port }] = (await once(sink, 'message')) as [{ port: number }];
-  const program = fork(
-    join(import.meta.dirname, 'telling-process.ts'),
-    [String(port), String(alerts), 'nest_id', 'email'],
-    { execArgv: [...SMALL_HEAP_FLAGS] },
-  );
+  const program = forkAsProgram(join(import.meta.dirname, 'telling-process.ts'), [
+    String(port),
+    String(alerts),
+    'nest_id',
+    'email',
+  ]);
   await once(program, 'message');
   const began = performance.now();
   program.send('go');

@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { SMALL_HEAP_FLAGS } from '../../src/cli/small-heap.ts';
+import { forkAsProgram } from './as-program.ts';
 import type { DaemonSettings, Sample } from './scale-daemon.ts';
 import type { ServiceSettings } from './scale-service.ts';
 
@@ -48,11 +48,7 @@ async function runScale(
   try {
     service.send({ ...settings, regions } satisfies ServiceSettings);
     const [{ port }] = (await once(service, 'message')) as [{ port: number }];
-    daemon = fork(join(import.meta.dirname, 'scale-daemon.ts'), {
-      execArgv: ['--expose-gc', ...SMALL_HEAP_FLAGS, ...execArgv],
-      // As the program itself has it; without it the compiler's memory counts as well.
-      env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') },
-    });
+    daemon = forkAsProgram(join(import.meta.dirname, 'scale-daemon.ts'), [], ['--expose-gc', ...execArgv]);
     const samples: Sample[] = [];
     daemon.on('message', (sample) => {
       samples.push(sample as Sample);

@@ -1,0 +1,21 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const SMALL_HEAP = join(import.meta.dirname, '../../src/cli/small-heap.ts');
+
+/**
+ * A process whose memory is like the program's own: with its small heap, and with a cache of what was compiled, since
+ * without one the compiler's memory counts as well.
+ */
+export function forkAsProgram(
+  file: string,
+  args: readonly string[],
+  execArgv: readonly string[] = [],
+): ChildProcess {
+  return fork(file, args, {
+    execArgv: ['--import', pathToFileURL(SMALL_HEAP).href, ...execArgv],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') },
+  });
+}
