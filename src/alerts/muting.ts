@@ -31,7 +31,10 @@ export interface Muting {
 export interface MutingOptions {
   readonly silences: readonly Silence[];
   readonly inhibitRules: readonly InhibitRule[];
-  /** Labels of the alerts that fire now, at least of those that `sourceNames` names. */
+  /**
+   * Labels of the alerts that fire now, at least of those that `sourceNames` names. One that is over and fires on
+   * because it flaps is not among them: nothing is a consequence of it.
+   */
   readonly firing: readonly Labels[];
   readonly timeIntervals: TimeIntervals;
   readonly recurrences: Recurrences;

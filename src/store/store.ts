@@ -156,7 +156,10 @@ export interface Transaction {
   markRouted(alertIds: readonly string[]): Promise<void>;
   /** Firing and resolved alerts for people and metrics, newest first. */
   alerts(query: { state?: Alert['state'] | undefined; limit: number }): Promise<Alert[]>;
-  /** Labels of the alerts that fire, of all or of those with these names; in no order. */
+  /**
+   * Labels of the alerts that fire, of all or of those with these names, in no order; without those that fire on only
+   * because they flap.
+   */
   firingLabels(alertnames: readonly string[] | null): Promise<Labels[]>;
   countAlerts(): Promise<{ alertname: string; severity: string; state: string; count: number }[]>;
   deleteAlerts(alertIds: readonly string[]): Promise<void>;

@@ -200,6 +200,24 @@ describe('inhibition', () => {
     expect(told().at(-1)).toBe('Publish FlightFailed firing +0');
   });
 
+  test('a region that is up again hides nothing, though its alert fires on because it flaps', async () => {
+    const { world, fails } = await twoBirds();
+    for (let time = 0; time < 3; time += 1) {
+      world.goDown('503');
+      await stage.minutesPass(7);
+      world.comeUp();
+      await stage.minutesPass(7);
+    }
+    const firing = await stage.store.transaction((tx) => tx.alerts({ state: 'firing', limit: 10 }));
+    expect(firing.map(({ alertname, damping }) => [alertname, damping?.flapping])).toEqual([
+      ['RegionDown', true],
+    ]);
+    fails('Publish');
+    await stage.minutesPass(3);
+    expect(told().at(-1)).toBe('Publish FlightFailed firing +1');
+    expect(suppressed()).toEqual([]);
+  });
+
   test('a lost connection hides failing triggers of its Nest where a rule says so', async () => {
     const { world, nestId, triggerFails } = await twoBirds({
       inhibitRules: [

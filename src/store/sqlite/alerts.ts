@@ -27,6 +27,9 @@ export interface AlertRow {
   readonly body: string;
 }
 
+/** Not one that is over and fires on because it flaps. */
+const IS_TRUE = "(body -> '$.damping.held' IS NULL OR body -> '$.damping.flapping' IS NULL)";
+
 export function createAlerts(connection: Connection, events: Events): Alerts {
   const one = connection.prepare<AlertRow>('SELECT body FROM alert WHERE id = ?');
   const ofScopes = connection.prepare<AlertRow>(
@@ -87,11 +90,11 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
     'SELECT body FROM alert WHERE state = ? ORDER BY starts_us DESC, id LIMIT ?',
   );
   const firing = connection.prepare<{ labels: string }>(
-    `SELECT body ->> '$.labels' AS labels FROM alert WHERE state = 'firing'`,
+    `SELECT body ->> '$.labels' AS labels FROM alert WHERE state = 'firing' AND ${IS_TRUE}`,
   );
   const firingNamed = connection.prepare<{ labels: string }>(
     `SELECT body ->> '$.labels' AS labels FROM alert INDEXED BY alert_firing
-     WHERE state = 'firing' AND alertname IN (SELECT value FROM json_each(?))`,
+     WHERE state = 'firing' AND alertname IN (SELECT value FROM json_each(?)) AND ${IS_TRUE}`,
   );
   const count = connection.prepare<{
     alertname: string;

@@ -126,6 +126,20 @@ export function describeAlerts(run: Run): void {
       expect(await labels([])).toEqual([]);
     });
 
+    test('give no labels of those that are over and fire on because they flap', async () => {
+      const held = { endsAtUs: NOW_US, by: '', ending: 'over', untilUs: NOW_US + 1, dueAtUs: null } as const;
+      await run((tx) =>
+        tx.putAlerts([
+          alert('a', { labels: { is: 'held' }, damping: { changesUs: [], held } }),
+          alert('b', { labels: { is: 'flapping' }, damping: { changesUs: [], flapping: true } }),
+          alert('c', { labels: { is: 'both' }, damping: { changesUs: [], held, flapping: true } }),
+        ]),
+      );
+      const labels = [{ is: 'held' }, { is: 'flapping' }];
+      expect(await run((tx) => tx.firingLabels(null))).toEqual(labels);
+      expect(await run((tx) => tx.firingLabels([alert('a').alertname]))).toEqual(labels);
+    });
+
     test('are counted by name, severity and state', async () => {
       expect(await run((tx) => tx.countAlerts())).toEqual([]);
       await run((tx) =>
