@@ -1,7 +1,7 @@
 /**
  * Items in the order of an instant each. Most are added near the end and all are taken from the front, so both cost
  * next to nothing. Nothing is removed from the middle: an item that moved on leaves an entry behind, which
- * `isCurrent` recognises and which is dropped when it comes to the front.
+ * `isCurrent` recognises. It is dropped when it comes to the front, or once half of all may be like it.
  */
 export interface InstantQueue<T> {
   add(item: T, atMs: number): void;
@@ -14,14 +14,30 @@ export interface QueueEntry<T> {
   readonly atMs: number;
 }
 
-/** Dropped entries at the front are cut off when they are at least this many, and half of all. */
-const CUT_FROM = 256;
+/** A shorter queue is not worth tidying. */
+const TIDY_FROM = 256;
 
 export function createInstantQueue<T>(isCurrent: (item: T, atMs: number) => boolean): InstantQueue<T> {
   // Two lists, since a list of numbers alone takes a fraction of the room of an object for each entry.
   const items: T[] = [];
   const instantsMs: number[] = [];
   let head = 0;
+  let tidyFrom = TIDY_FROM;
+
+  /** Keeps what is current. Whoever only adds would fill the memory with the rest. */
+  function tidy(): void {
+    let kept = 0;
+    for (let at = head; at < items.length; at += 1) {
+      if (!isCurrent(items[at]!, instantsMs[at]!)) continue;
+      items[kept] = items[at]!;
+      instantsMs[kept] = instantsMs[at]!;
+      kept += 1;
+    }
+    items.length = kept;
+    instantsMs.length = kept;
+    head = 0;
+    tidyFrom = Math.max(TIDY_FROM, 2 * kept);
+  }
 
   /** Behind everything of the same instant or earlier. */
   function placeOf(atMs: number): number {
@@ -38,6 +54,7 @@ export function createInstantQueue<T>(isCurrent: (item: T, atMs: number) => bool
 
   return {
     add(item, atMs) {
+      if (items.length >= tidyFrom) tidy();
       const place = placeOf(atMs);
       if (place === items.length) {
         items.push(item);
@@ -49,11 +66,6 @@ export function createInstantQueue<T>(isCurrent: (item: T, atMs: number) => bool
     },
     first() {
       while (head < items.length && !isCurrent(items[head]!, instantsMs[head]!)) head += 1;
-      if (head >= CUT_FROM && head * 2 >= items.length) {
-        items.splice(0, head);
-        instantsMs.splice(0, head);
-        head = 0;
-      }
       return head < items.length ? { item: items[head]!, atMs: instantsMs[head]! } : undefined;
     },
   };

@@ -49,3 +49,20 @@ test('any mixture of adding, moving on and taking gives the order of a sorted li
     { numRuns: 60 },
   );
 });
+
+test('entries of items that moved on are dropped though nobody takes from the front', () => {
+  let asked = 0;
+  let now = 0;
+  const queue = createInstantQueue<string>((_, atMs) => {
+    asked += 1;
+    return atMs === now;
+  });
+  for (now = 1; now <= 100_000; now += 1) queue.add('one', now);
+  now = 100_000;
+  // Each was looked at about once, and few are left to be looked at.
+  expect(asked).toBeGreaterThan(90_000);
+  expect(asked).toBeLessThan(110_000);
+  asked = 0;
+  expect(queue.first()).toEqual({ item: 'one', atMs: 100_000 });
+  expect(asked).toBeLessThanOrEqual(256);
+});
