@@ -6,12 +6,15 @@
  * always a person's switch: it fires nothing by itself (the change of the status does), and explains an alert that
  * fires.
  *
- * Resolves when a reading that began after the newest of these facts was observed sees the Bird active; when its log
- * tells of an activation that occurred later; or when it is gone.
+ * Resolves when the Bird is seen active again: by a reading that began after the newest of these facts was observed,
+ * once a reading has seen it inactive. What the service says of a deactivation may come before the status is another,
+ * and the specification does not say which status follows: so a Bird that was never seen inactive is taken as active
+ * only by a reading that began `SETTLED_US` later. Resolves as well when its log tells of an activation that occurred
+ * later, or when it is gone.
  */
 import type { Alert } from '../alert.ts';
 import { dayAndTime } from '../day-and-time.ts';
-import { type Change, clear, fire, resolve } from '../episode.ts';
+import { type Change, clear, fire, remember, resolve } from '../episode.ts';
 import type { Event } from '../event.ts';
 import { birdOf, type Fact } from '../fact.ts';
 import { type Context, type Kind, quietAtUs, subjectPart, type Topic } from '../kind.ts';
@@ -22,7 +25,12 @@ interface Memory {
   readonly seenUs: number;
   /** When it occurred, by the service's. */
   readonly occurredUs: number;
+  /** A reading saw the Bird inactive since the episode began. */
+  readonly wasInactive: boolean;
 }
+
+/** After so long the status that is read is the one that followed the deactivation. */
+const SETTLED_US = 10 * 60 * 1_000_000;
 
 const SEVERITY: Readonly<Record<string, string>> = {
   'notification.FlowDeactivated': 'critical',
@@ -71,7 +79,12 @@ export const birdDeactivated: Kind = {
     if (alert.state !== 'firing') return undefined;
     const memory = alert.memory as Memory;
     if (fact.fact === 'bird_status') {
-      if (fact.status !== 'active' || fact.readAtUs <= memory.seenUs) return undefined;
+      if (fact.status !== 'active') {
+        if (memory.wasInactive) return undefined;
+        return remember(alert, { ...memory, wasInactive: true }, alert.dueAtUs, nowUs);
+      }
+      const settledUs = memory.seenUs + (memory.wasInactive ? 0 : SETTLED_US);
+      if (fact.readAtUs <= settledUs) return undefined;
       return resolve(alert, fact.readAtUs, 'the Bird was seen active again', nowUs);
     }
     if (fact.fact !== 'event') return undefined;
@@ -108,7 +121,12 @@ function told(
       labels,
       annotations: annotate(rule, (renewed && alert.annotations.summary) || summary, message),
       events: fact.historic ? [] : [event],
-      memory: newest(alert, { seenUs: event.observedAtUs, occurredUs: event.occurredAtUs }),
+      memory: newest(alert, {
+        seenUs: event.observedAtUs,
+        occurredUs: event.occurredAtUs,
+        // What is history raises an alert only of a Bird that was seen inactive.
+        wasInactive: fact.historic,
+      }),
       dueAtUs: quietAtUs(rule, event.observedAtUs),
     },
     nowUs,
@@ -129,7 +147,11 @@ function leftActive(
       labels,
       annotations: alert.state === 'firing' ? alert.annotations : annotate(rule, summary, ''),
       events: [],
-      memory: newest(alert, { seenUs: readAtUs, occurredUs: alert.state === 'firing' ? 0 : readAtUs }),
+      memory: newest(alert, {
+        seenUs: readAtUs,
+        occurredUs: alert.state === 'firing' ? 0 : readAtUs,
+        wasInactive: true,
+      }),
       dueAtUs: quietAtUs(rule, readAtUs),
     },
     nowUs,
@@ -141,5 +163,6 @@ function newest(alert: Alert, fact: Memory): Memory {
   return {
     seenUs: Math.max(memory.seenUs, fact.seenUs),
     occurredUs: Math.max(memory.occurredUs, fact.occurredUs),
+    wasInactive: memory.wasInactive || fact.wasInactive,
   };
 }

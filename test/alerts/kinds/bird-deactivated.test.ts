@@ -113,14 +113,25 @@ describe('BirdDeactivated', () => {
     });
   });
 
-  test('resolves when a later reading sees the Bird active', () => {
+  test('resolves when a later reading sees the Bird active again', () => {
     const story = watch();
     story.tell(6, birdLog('Deactivated', 5, { seenAt: 6 }));
+    story.tell(6.5, birdStatus('suspended', 5.9));
     story.tell(7, birdStatus('active', 5.5));
     story.tell(7, birdStatus('active', 6));
     expect(story.firing()).toHaveLength(1);
     story.tell(9, birdStatus('active', 8));
     expect(story.the('BirdDeactivated')).toMatchObject({ state: 'resolved', endsAtUs: minute(8) });
+  });
+
+  test('goes on while the status has not followed yet, and resolves when it never does', () => {
+    const story = watch();
+    story.tell(6, flowDeactivated(5));
+    story.tell(7, birdStatus('active', 6.1));
+    story.tell(12, birdStatus('active', 11));
+    expect(story.firing()).toEqual(['BirdDeactivated critical']);
+    story.tell(17, birdStatus('active', 16.1));
+    expect(story.the('BirdDeactivated')).toMatchObject({ state: 'resolved', endsAtUs: minute(16.1) });
   });
 
   test('a reading that saw it inactive moves the bar for later ones', () => {
@@ -168,6 +179,7 @@ describe('BirdDeactivated', () => {
   test('fires again after it was active, as the same alert', () => {
     const story = watch();
     story.tell(6, birdLog('Deactivated', 5));
+    story.tell(7, birdStatus('suspended', 7));
     story.tell(8, birdStatus('active', 8));
     story.tell(20, birdLog('Deactivated', 19));
     expect(story.the('BirdDeactivated')).toMatchObject({
