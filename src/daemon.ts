@@ -23,7 +23,7 @@ import { createCommit } from './intake/commit.ts';
 import type { FeedProgress } from './intake/feed-progress.ts';
 import { createRegionIntake } from './intake/region.ts';
 import type { Report } from './report.ts';
-import { createServiceClient, type RegionHealth } from './service/client.ts';
+import { createServiceClient, type RegionHealth, type ServiceClient } from './service/client.ts';
 import type { Store } from './store/store.ts';
 import type { Transport } from './transport.ts';
 
@@ -46,13 +46,25 @@ export interface DaemonParts {
 export interface Daemon {
   /** Runs until `signal` aborts; resolves when what was under way is finished. */
   run(signal: AbortSignal): Promise<void>;
-  /** Reads every stream once, tells what there is to tell, and resolves to how many streams could not be read. */
-  runOnce(signal: AbortSignal): Promise<number>;
+  /**
+   * Reads every stream once and tells what there is to tell. A region that refuses the token, or is away for longer
+   * than a moment, is left. Nothing more is begun once `signal` aborts.
+   */
+  runOnce(signal: AbortSignal): Promise<OnceOutcome>;
   /** Something was written from outside: silences, deliveries put back. */
   wake(): void;
   /** Deletes a bounded batch of what is past the retention; resolves to how many rows went. */
   prune(): Promise<number>;
   regions(): readonly RegionProgress[];
+}
+
+export interface OnceOutcome {
+  /** Regions that were left. */
+  readonly left: readonly string[];
+  /** Streams of the other regions that could not be read. */
+  readonly unread: number;
+  /** Deliveries that were tried and not accepted. */
+  readonly unaccepted: number;
 }
 
 export interface RegionProgress {
@@ -67,6 +79,9 @@ export interface RegionProgress {
   readonly auditsBehindMs: number;
   readonly feeds: readonly FeedProgress[];
 }
+
+/** How long a reading that is done once waits for a region that went away. */
+const ONCE_PATIENCE_MS = 10_000;
 
 /** Rows deleted in one transaction, so that pruning never holds the other stages up for long. */
 const PRUNE_BATCH = 2_000;
@@ -162,12 +177,13 @@ export function createDaemon(parts: DaemonParts): Daemon {
       feeds: intake.feeds(),
     }));
 
+  async function closeClients(): Promise<void> {
+    await Promise.all(regions.map(({ client }) => client.close()));
+  }
+
   return {
     async run(signal) {
-      const stopClients = () => {
-        for (const { client } of regions) void client.close();
-      };
-      signal.addEventListener('abort', stopClients, { once: true });
+      signal.addEventListener('abort', closeClients, { once: true });
       await Promise.all([
         ...regions.map(({ intake }) => intake.run(signal)),
         alerting.run(signal),
@@ -179,11 +195,24 @@ export function createDaemon(parts: DaemonParts): Daemon {
     },
 
     async runOnce(signal) {
-      await Promise.all(regions.map(({ intake }) => intake.run(signal, { once: true })));
-      await alerting.drain();
-      await delivery.drain();
-      await Promise.all(regions.map(({ client }) => client.close()));
-      return regions.reduce((sum, { intake }) => sum + intake.failing(), 0);
+      signal.addEventListener('abort', closeClients, { once: true });
+      const left: string[] = [];
+      let unread = 0;
+      await Promise.all(
+        regions.map(async ({ name, client, intake }) => {
+          const gone = goneForGood(client, clock);
+          await intake.run(AbortSignal.any([signal, gone]), { once: true });
+          if (gone.aborted) left.push(name);
+          else unread += intake.failing();
+        }),
+      );
+      await closeClients();
+      let unaccepted = 0;
+      if (!signal.aborted) {
+        await alerting.drain();
+        unaccepted = await delivery.drain();
+      }
+      return { left, unread, unaccepted };
     },
 
     wake() {
@@ -198,6 +227,18 @@ export function createDaemon(parts: DaemonParts): Daemon {
 
     regions: progress,
   };
+}
+
+/** Aborts when it is in vain to wait for the region. */
+function goneForGood(client: ServiceClient, clock: Clock): AbortSignal {
+  const gone = new AbortController();
+  let cancel = () => {};
+  client.onHealthChange(({ health }) => {
+    cancel();
+    if (health === 'unauthorized') gone.abort();
+    else if (health === 'down') cancel = clock.setTimer(ONCE_PATIENCE_MS, () => gone.abort());
+  });
+  return gone.signal;
 }
 
 /** Feeds without anything to poll prove nothing and miss nothing. */

@@ -49,7 +49,7 @@ export type Happening =
   | {
       readonly what: 'quarantined';
       readonly region: string;
-      readonly feed: Feed;
+      readonly feed: Feed | 'inventory';
       readonly count: number;
       readonly reason: string;
     }

@@ -13,6 +13,8 @@ const intake = [
   'flight-findings',
   'flight-reading',
   'flight-review',
+  'flight-doubts',
+  'flight-gaps',
   'schedule',
   'rows',
   'log-stream',

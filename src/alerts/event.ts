@@ -2,6 +2,9 @@
 export type Feed = 'notification' | 'bird_log' | 'flight';
 export const FEEDS: readonly Feed[] = ['notification', 'bird_log', 'flight'];
 
+/** The attribute, true, of an event of a Nest that the configuration leaves out: it is kept and raises no alert. */
+export const NEST_EXCLUDED = 'nest_excluded';
+
 /**
  * What one entry of the service became: immutable, told to everybody under the same `key`.
  * Text in it comes from outside and is hostile until a format encodes it.

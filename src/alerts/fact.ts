@@ -73,8 +73,8 @@ export type Fact =
   | {
       readonly fact: 'schema_drift';
       readonly region: string;
-      readonly feed: Feed;
-      /** Entries that could not be read, not counted before. */
+      readonly feed: Feed | 'inventory';
+      /** Entries that could not be read, not counted before; of the inventory all that its last reading met. */
       readonly count: number;
       /** What is wrong with one of them. */
       readonly reason: string;

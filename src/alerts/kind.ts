@@ -16,6 +16,8 @@ export interface Kind {
    * subject, and takes up the milder facts that follow.
    */
   readonly leveled?: boolean;
+  /** True where what it tells is looked at again and again: an alert that somebody ends would soon fire again. */
+  readonly measured?: boolean;
   /** What a fact may raise an alert about; undefined where it raises none of this kind. */
   topic(fact: Fact): Topic | undefined;
   /** Makes the topic narrower where the rule asks for it. */
@@ -55,8 +57,9 @@ export function quietAtUs(rule: Rule, atUs: number): number | null {
 }
 
 /** What entries of a feed are called. */
-export const FEED_ENTRIES: Readonly<Record<Feed, readonly [one: string, many: string]>> = {
+export const FEED_ENTRIES: Readonly<Record<Feed | 'inventory', readonly [one: string, many: string]>> = {
   notification: ['notification', 'notifications'],
   bird_log: ['Bird log entry', 'Bird log entries'],
   flight: ['Flight', 'Flights'],
+  inventory: ['Nest or Bird', 'Nests or Birds'],
 };

@@ -1,3 +1,4 @@
+import type { OnceOutcome } from '../daemon.ts';
 import { NestwatchError } from '../errors.ts';
 import type { LogLevel } from '../observe/log.ts';
 import { type Assembly, assemble } from './assemble.ts';
@@ -30,10 +31,21 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
   return exit;
 }
 
-async function watch(edge: Edge, assembly: Assembly): Promise<number> {
-  const { daemon, log, fatal } = assembly;
+/** What the signals that end the process ask for. */
+interface Stop {
+  readonly signal: AbortSignal;
+  abort(): void;
+  /** Resolves when what was under way at the first signal has had its time. */
+  readonly overdue: Promise<void>;
+  /** Resolves to the exit code at the second one. */
+  readonly killed: Promise<number>;
+  /** Hears no more. */
+  release(): void;
+}
+
+function hearStop(edge: Edge, { log }: Assembly): Stop {
   const stop = new AbortController();
-  const stopped = Promise.withResolvers<void>();
+  const overdue = Promise.withResolvers<void>();
   const killed = Promise.withResolvers<number>();
   let signals = 0;
   const onSignal = () => {
@@ -41,19 +53,30 @@ async function watch(edge: Edge, assembly: Assembly): Promise<number> {
     if (signals > 1) return killed.resolve(1);
     log.info('nestwatch is stopping');
     stop.abort();
-    edge.clock.setTimer(STOP_GRACE_MS, () => stopped.resolve());
+    edge.clock.setTimer(STOP_GRACE_MS, () => overdue.resolve());
   };
-  const release = [
-    edge.onSignal('SIGTERM', onSignal),
-    edge.onSignal('SIGINT', onSignal),
-    // Who asks a daemon to read its configuration again does not mean to end it.
-    edge.onSignal('SIGHUP', () =>
-      log.warn('SIGHUP changes nothing: restart nestwatch to read its configuration again'),
-    ),
-  ];
+  const heard = [edge.onSignal('SIGTERM', onSignal), edge.onSignal('SIGINT', onSignal)];
+  return {
+    signal: stop.signal,
+    abort: () => stop.abort(),
+    overdue: overdue.promise,
+    killed: killed.promise,
+    release() {
+      for (const one of heard) one();
+    },
+  };
+}
+
+async function watch(edge: Edge, assembly: Assembly): Promise<number> {
+  const { daemon, log, fatal } = assembly;
+  const stop = hearStop(edge, assembly);
+  // Who asks a daemon to read its configuration again does not mean to end it.
+  const releaseHangUp = edge.onSignal('SIGHUP', () =>
+    log.warn('SIGHUP changes nothing: restart nestwatch to read its configuration again'),
+  );
   const ended = (async () => {
     try {
-      await Promise.race([daemon.run(stop.signal), stopped.promise, fatal]);
+      await Promise.race([daemon.run(stop.signal), stop.overdue, fatal]);
       await assembly.close();
       log.info('nestwatch has stopped');
       return 0;
@@ -63,20 +86,46 @@ async function watch(edge: Edge, assembly: Assembly): Promise<number> {
       return 1;
     }
   })();
-  const exit = await Promise.race([ended, killed.promise]);
-  for (const one of release) one();
+  const exit = await Promise.race([ended, stop.killed]);
+  stop.release();
+  releaseHangUp();
   return exit;
 }
 
 async function readOnce(edge: Edge, assembly: Assembly): Promise<number> {
-  const stop = new AbortController();
-  const release = [edge.onSignal('SIGTERM', () => stop.abort()), edge.onSignal('SIGINT', () => stop.abort())];
+  const { daemon, fatal } = assembly;
+  const stop = hearStop(edge, assembly);
+  const ended = (async () => {
+    try {
+      return await Promise.race([daemon.runOnce(stop.signal), stop.overdue, fatal]);
+    } finally {
+      await assembly.close();
+    }
+  })();
   try {
-    const failed = await Promise.race([assembly.daemon.runOnce(stop.signal), assembly.fatal]);
-    if (failed === 0) return 0;
-    throw new NestwatchError('unavailable', `${failed} streams could not be read; the log says why`);
+    const outcome = await Promise.race([ended, stop.killed]);
+    if (typeof outcome === 'number') return outcome;
+    if (!outcome || stop.signal.aborted)
+      throw new NestwatchError('cancelled', 'not everything was read and told');
+    const troubles = troublesOf(outcome);
+    if (troubles === '') return 0;
+    throw new NestwatchError('unavailable', `${troubles}; the log says why`);
   } finally {
-    for (const one of release) one();
-    await assembly.close();
+    stop.release();
   }
+}
+
+/** Empty where all was read and told. */
+function troublesOf({ left, unread, unaccepted }: OnceOutcome): string {
+  return [
+    ...left.map((region) => `region ${region} could not be read`),
+    ...(unread > 0 ? [`${counted(unread, 'stream')} could not be read`] : []),
+    ...(unaccepted > 0
+      ? [`${counted(unaccepted, 'delivery', 'deliveries')} ${unaccepted === 1 ? 'was' : 'were'} not accepted`]
+      : []),
+  ].join(', ');
+}
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
 }

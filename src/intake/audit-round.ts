@@ -73,6 +73,9 @@ const LASTING = new Set<string>(['not_found', 'bad_request', 'unexpected_shape',
 /** Shorter windows are left to the next audit. */
 const LEAST_WINDOW_US = 10 * 1_000_000;
 
+/** Streams of which is remembered how far they were audited while they are gone; beyond it the first are forgotten. */
+const MOST_KNOWN = 50_000;
+
 /** For all streams without one. */
 const NO_GAPS: readonly GapRecord[] = [];
 
@@ -84,6 +87,7 @@ interface Span {
 interface Slot {
   readonly name: string;
   readonly feed: Feed;
+  readonly birdId: string;
   readonly log: LogStream;
   /** When each span is due, as the spans are listed. */
   readonly dueMs: number[];
@@ -120,8 +124,9 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
   const queue = createInstantQueue<Slot>(
     (slot, atMs) => slot.readyMs === atMs && slots.get(slot.name) === slot,
   );
-  const known = new Map<string, AuditRecord>();
-  const nameOf = (feed: Feed, birdId: string) => `${feed}/${birdId}`;
+  /** Of streams that are not audited now: of an earlier life, or gone for now. */
+  const known = new Map<string, Omit<AuditRecord, 'stream'>>();
+  const nameOf = (feed: string, birdId: string) => `${feed}/${birdId}`;
   /** Feeds of which entries are deleted one by one, by when that is forgotten: in all streams counts prove less. */
   const deletingUntilMs = new Map<Feed, number>();
   /** What alerting was told of each feed's gaps, in this life. */
@@ -169,6 +174,7 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
       const toUs = swept.atUs - options.overlapUs(slot.feed);
       const oldestUs = Math.max(
         options.firstFromUs() + ANCHOR_MARGIN_US,
+        swept.prunedUs + ANCHOR_MARGIN_US,
         keptSinceUs(Math.max(swept.atUs, clock.nowUs()), retentionMs),
       );
       const spanFromUs = Math.min(toUs - spans[span]!.lookbackMs * 1000, slot.verifiedUs || oldestUs);
@@ -209,17 +215,19 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
   }
 
   function sidesOf({ log }: Slot, stream: number): AuditedStream {
+    // Page numbers count in page sizes: one audit keeps to one.
+    const pageSize = options.pageSize();
     return {
       ask: (query) => log.ask(query),
       count: ({ fromUs, toUs }) => store.transaction((tx) => tx.countEvents(stream, fromUs, toUs)),
       entries: ({ fromUs, toUs }) => store.transaction((tx) => tx.eventIds(stream, fromUs, toUs)),
       async keep(items) {
         // An entry whose instant was changed is known by its id alone.
-        const stored = await store.transaction((tx) => tx.eventIds(stream, 0));
-        const ids = new Set(stored.map(({ id }) => id));
-        return (await log.keep(items.filter((item) => !item.ok || !ids.has(item.entry.id)))).length;
+        const ids = items.flatMap((item) => (item.ok ? [item.entry.id] : []));
+        const known = await store.transaction((tx) => tx.knownIds(stream, ids));
+        return (await log.keep(items.filter((item) => !item.ok || !known.has(item.entry.id)))).length;
       },
-      pageSize: options.pageSize,
+      pageSize: () => pageSize,
     };
   }
 
@@ -268,12 +276,15 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
     add(name, feed, birdId, log) {
       const nowMs = clock.monotonicMs();
       const record = known.get(nameOf(feed, birdId));
+      known.delete(nameOf(feed, birdId));
+      if (record && record.gaps.length > 0) isToldAll = false;
       const dueOf = (auditedUs: number, { everyMs }: Span) =>
         nowMs + Math.min(everyMs, Math.max(0, everyMs - (clock.nowUs() - auditedUs) / 1000));
       const [whole, day] = spans;
       const slot: Slot = {
         name,
         feed,
+        birdId,
         log,
         dueMs: record
           ? [dueOf(record.wholeAuditedUs, whole!), dueOf(record.dayAuditedUs, day!), nowMs]
@@ -290,8 +301,14 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
       plan(slot, nowMs);
     },
     remove(name) {
+      const slot = slots.get(name);
       slots.delete(name);
       isToldAll = false;
+      if (!slot || slot.verifiedUs === 0) return;
+      // It may come back: a reading of the inventory may have lacked it.
+      const { feed, birdId, verifiedUs, dayAuditedUs, wholeAuditedUs, gaps } = slot;
+      known.set(nameOf(feed, birdId), { verifiedUs, dayAuditedUs, wholeAuditedUs, gaps });
+      if (known.size > MOST_KNOWN) known.delete(known.keys().next().value!);
     },
     async turn() {
       let requests = 0;

@@ -89,8 +89,12 @@ interface Part extends Window {
   /** Pieces that are left, and the counts of the others. */
   pieces: number;
   sum: number;
+  /** Those others, each from the first entry that was listed of it. */
+  readonly counted: Window[];
   readonly gaps: Gap[];
 }
+
+type Items = readonly Parsed<LogEntry>[];
 
 /** Pieces that are read are no longer than that many pages, as far as the store knows. */
 const READ_PAGES = 20;
@@ -114,7 +118,7 @@ export function createAudit(stream: AuditedStream, options: AuditOptions): Audit
   for (const part of partsOf(options)) begin({ ...part, isDense: options.isDense, doubts: 0 });
 
   function begin(part: Pick<Part, 'fromUs' | 'toUs' | 'isKnownGap' | 'isDense' | 'doubts'>): void {
-    const of: Part = { ...part, total: null, pieces: 1, sum: 0, gaps: [] };
+    const of: Part = { ...part, total: null, pieces: 1, sum: 0, counted: [], gaps: [] };
     pieces.push({ fromUs: part.fromUs, toUs: part.toUs, of });
   }
 
@@ -135,15 +139,28 @@ export function createAudit(stream: AuditedStream, options: AuditOptions): Audit
     return stream.ask({ page, pageSize, ascending: true, fromUs, toUs });
   }
 
-  /** Whether `sum` is what the service counts in the part, now if not before. */
+  /** Whether `sum` is what the service counts in the part, now if not before, but for what has expired meanwhile. */
   async function isSum(part: Part, sum: number): Promise<boolean> {
-    return part.total === sum || (await ask(part, 1)).totalCount === sum;
+    if (part.total === sum) return true;
+    const { items, totalCount } = await ask(part, 1);
+    if (totalCount === sum) return true;
+    const oldestUs = items.length === 0 ? part.toUs : firstOf(items);
+    let expired = 0;
+    for (const { fromUs, toUs } of part.counted) {
+      if (fromUs < oldestUs) expired += await stream.count({ fromUs, toUs: Math.min(toUs, oldestUs) });
+    }
+    return totalCount === sum - expired;
   }
 
-  /** Takes a piece as done in which the service counts `count` entries, `missing` of them not to be read. */
-  async function finish(piece: Piece, count: number, missing = 0): Promise<void> {
+  /**
+   * Takes a piece as done in which the service counts `count` entries, `missing` of them not to be read, and of which
+   * it has listed these first.
+   */
+  async function finish(piece: Piece, count: number, items: Items, missing = 0): Promise<void> {
     const part = piece.of;
     const isLast = part.pieces === 1;
+    const firstUs = firstOf(items);
+    if (firstUs < piece.toUs) part.counted.push({ fromUs: firstUs, toUs: piece.toUs });
     if (isLast && isCounted(part) && !(await isSum(part, part.sum + count))) return doubt(part);
     pieces.splice(pieces.lastIndexOf(piece), 1);
     part.pieces -= 1;
@@ -172,7 +189,7 @@ export function createAudit(stream: AuditedStream, options: AuditOptions): Audit
   }
 
   /** Compares what the service lists of a piece, all of it, with the store. */
-  async function settle(piece: Piece, items: readonly Parsed<LogEntry>[]): Promise<void> {
+  async function settle(piece: Piece, items: Items): Promise<void> {
     const listed = new Set<string>();
     for (const item of items) {
       if (!item.ok) continue;
@@ -216,10 +233,10 @@ export function createAudit(stream: AuditedStream, options: AuditOptions): Audit
     if (total === null) doubt(part);
     else if (page.items.length === total) {
       await settle(piece, page.items);
-      await finish(piece, total);
+      await finish(piece, total, page.items);
     } else if (total <= pageSize) await read(piece);
     else if (isLong && options.doCountsProve && (await agrees(piece, page, expected)))
-      await finish(piece, total);
+      await finish(piece, total, page.items);
     else await split(piece);
   }
 
@@ -251,12 +268,12 @@ export function createAudit(stream: AuditedStream, options: AuditOptions): Audit
       else at = page.items.length > 0 && rows.length < (total ?? 0) ? { ...at, page: at.page + 1 } : 'end';
     }
     await settle(piece, rows);
-    if (!isTrusted) return finish(piece, 0);
+    if (!isTrusted) return finish(piece, 0, rows);
     if (total === null || rows.length > total) return doubt(part);
     const missing = total - rows.length;
     const isWide = piece.toUs - piece.fromUs > GAP_US || part.pieces === 1;
     if (missing > 0 && isWide && !part.isKnownGap && (await halve(piece))) return;
-    await finish(piece, total, missing);
+    await finish(piece, total, rows, missing);
   }
 
   return {
@@ -301,6 +318,14 @@ function partsOf({ window, knownGaps }: AuditOptions): (Window & Pick<Part, 'isK
   }
   if (fromUs < window.toUs) parts.push({ fromUs, toUs: window.toUs, isKnownGap: false });
   return parts.reverse();
+}
+
+/** The oldest instant among these; infinity where none is readable. */
+function firstOf(items: Items): number {
+  return items.reduce(
+    (us, item) => (item.ok ? Math.min(us, item.entry.createdAt.us) : us),
+    Number.POSITIVE_INFINITY,
+  );
 }
 
 /** Too short for an edge that keeps its distance from both ends. */

@@ -4,7 +4,7 @@
  * after it continues; neither loses or repeats an event.
  */
 import { decide } from '../alerts/decide.ts';
-import type { Event, Feed } from '../alerts/event.ts';
+import { type Event, type Feed, NEST_EXCLUDED } from '../alerts/event.ts';
 import { type Fact, scopeOf } from '../alerts/fact.ts';
 import { eventLabels } from '../alerts/labels.ts';
 import type { Rule } from '../alerts/rule.ts';
@@ -19,7 +19,7 @@ import type { Store, Transaction } from '../store/store.ts';
 /** What one reading of the service brought; everything in it is optional but the region. */
 export interface Batch {
   readonly region: string;
-  readonly stream?: { readonly stream: number; readonly feed: Feed };
+  readonly stream?: { readonly stream: number; readonly feed: Feed | 'inventory' };
   readonly events?: readonly EventCandidate[];
   readonly facts?: readonly Fact[];
   readonly flights?: readonly FlightRecord[];
@@ -66,10 +66,12 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
         batch.stream && batch.quarantined?.length
           ? await tx.quarantine(batch.stream.stream, batch.quarantined, nowUs)
           : 0;
+      const isInventory = batch.stream?.feed === 'inventory';
       const facts = [
         ...(await factsOf(tx, batch, fresh, askedEnds)),
         ...(batch.facts ?? []),
-        ...driftOf(batch, quarantined, nowUs),
+        // The inventory is read whole each time: what is malformed there lasts as long as it is listed.
+        ...driftOf(batch, isInventory ? (batch.quarantined?.length ?? 0) : quarantined, nowUs),
       ];
       const alerted = await alert(tx, facts, rules, nowUs);
       const queued = await queueForward(tx, fresh, forward);
@@ -103,7 +105,9 @@ async function factsOf(
 ): Promise<Fact[]> {
   if (fresh.length === 0) return [];
   const kept = new Set(fresh);
-  const candidates = (batch.events ?? []).filter((candidate) => kept.has(candidate.event));
+  const candidates = (batch.events ?? []).filter(
+    ({ event }) => kept.has(event) && event.attributes[NEST_EXCLUDED] !== true,
+  );
   const isNews = ({ event, historic }: EventCandidate) => event.type === 'flight.failed' && !historic;
   const latestEnds =
     batch.stream && askedEnds > 0 && candidates.some(isNews)
@@ -184,7 +188,7 @@ function tell(batch: Batch, fresh: readonly Event[], quarantined: number, report
     report({
       what: 'event',
       region,
-      feed: stream.feed,
+      feed: event.feed,
       type: event.type,
       delayMs: Math.max(0, (event.observedAtUs - event.occurredAtUs) / 1000),
       historic: historic.has(event.key),

@@ -2,7 +2,7 @@
  * The streams of a region's three feeds, and what they share: the page size that the service takes, where a first
  * reading begins, and per feed how far back polls look.
  */
-import { type Event, FEEDS, type Feed } from '../alerts/event.ts';
+import { type Event, FEEDS, type Feed, NEST_EXCLUDED } from '../alerts/event.ts';
 import type { Clock, Random } from '../clock.ts';
 import type { PollConfig } from '../config/config.ts';
 import type { Report } from '../report.ts';
@@ -45,7 +45,7 @@ export interface Feeds {
 export function createFeeds(options: FeedsOptions): Feeds {
   const { region, poll, client, inventory, watchedSinceUs } = options;
   const lateness = new Map(FEEDS.map((feed) => [feed, createLateness(poll.overlapMs * 1000, options.clock)]));
-  const pages = createPageSize(poll.pageSize);
+  const pages = createPageSize(poll.pageSize, options.clock);
 
   const shared = {
     ...options,
@@ -59,7 +59,10 @@ export function createFeeds(options: FeedsOptions): Feeds {
       region,
       feed: 'notification',
       read: (_birdId, query) => client.getNotifications(query),
-      toEvent: (_birdId, entry, observedAtUs) => notificationEvent(region, entry, inventory, observedAtUs),
+      toEvent(_birdId, entry, observedAtUs) {
+        const event = notificationEvent(region, entry, inventory, observedAtUs);
+        return inventory.isExcluded(event.nestId) ? ofExcludedNest(event) : event;
+      },
       birdStatus,
     },
     { ...shared, ...lateness.get('notification')! },
@@ -80,6 +83,7 @@ export function createFeeds(options: FeedsOptions): Feeds {
     ...lateness.get('flight')!,
     names: inventory,
     status: inventory.status,
+    reasonWaitUs: reasonWaitMs(poll.intervalMs) * 1000,
   });
 
   return {
@@ -90,4 +94,14 @@ export function createFeeds(options: FeedsOptions): Feeds {
     overlapUs: (feed) => lateness.get(feed)!.overlapUs(),
     firstFromUs: shared.firstFromUs,
   };
+}
+
+/** Two polls are given to the reason of a failure, and a minute at the most: whoever polls often is told soon. */
+function reasonWaitMs(intervalMs: number): number {
+  return Math.min(60_000, Math.max(15_000, 2 * intervalMs));
+}
+
+/** Notifications come for the whole region. Who excludes a Nest wants no alerts of it: the event says why there is none. */
+function ofExcludedNest(event: Event): Event {
+  return { ...event, attributes: { ...event.attributes, [NEST_EXCLUDED]: true } };
 }

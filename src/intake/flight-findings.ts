@@ -25,6 +25,8 @@ export interface FlightFinderOptions {
   readonly late: (latenessUs: number) => void;
   readonly firstFromUs: () => number;
   readonly watchedSinceUs: () => number;
+  /** How long a failed Flight is not told for want of a reason. */
+  readonly reasonWaitUs: number;
 }
 
 /** What one poll of a Bird has read. */
@@ -35,13 +37,17 @@ export interface Reading {
   readonly fromUs: number;
   /** Up to where Flights were known before. */
   readonly cursorUs: number;
+  /** Of Flights that started up to here the store may have forgotten that they ended. */
+  readonly prunedUs: number;
   /** When the poll before was, on the service's clock; 0 for none. */
   readonly lastPolledUs: number;
   readonly rows: FlightRows;
   /** Of the Flights in the rows, as they were known before. */
   readonly before: ReadonlyMap<string, FlightRecord>;
-  /** Failed Flights whose message was awaited since the poll before. */
-  readonly awaited: ReadonlySet<string>;
+  /** Failed Flights that wait for their reason, and whose log was read without finding it. */
+  readonly logsRead: ReadonlySet<string>;
+  /** When the latest Flight started that the poll is the first to see succeeded; 0 for none. */
+  readonly successUs: number;
   readonly observedAtUs: number;
   readonly serviceNowUs: number;
 }
@@ -51,8 +57,8 @@ export interface Findings {
   readonly changes: FlightRecord[];
   readonly candidates: EventCandidate[];
   readonly facts: Fact[];
-  /** Failed Flights whose message has not come: they stay open for one more poll. */
-  readonly awaiting: string[];
+  /** Failed Flights whose reason has not come: they stay open for a while. */
+  readonly awaiting: { readonly flightId: string; readonly isLogRead: boolean }[];
   duplicates: number;
 }
 
@@ -94,9 +100,10 @@ export function createFlightFinder(options: FlightFinderOptions, reader: FlightR
     flight: Flight,
     record: FlightRecord | undefined,
     next: FlightRecord,
-    { birdId, rows, awaited, observedAtUs, serviceNowUs }: Reading,
+    reading: Reading,
     found: Findings,
   ): Promise<void> {
+    const { birdId, rows, logsRead, observedAtUs, serviceNowUs } = reading;
     // When a status not known today began is not known either: the start keeps its event's instant the same.
     const given = next.open ? flight.startedAt : endOf(flight, serviceNowUs);
     const seenUs = rows.serverTimeUs ?? observedAtUs;
@@ -106,20 +113,33 @@ export function createFlightFinder(options: FlightFinderOptions, reader: FlightR
     const byStart = !given && !record;
     let historic = isBefore(byStart ? next.startedAtUs : plainEnd.us);
     const asksLog = flight.status === 'failed' && (!historic || byStart);
-    const log = asksLog ? await reader.readFailure(birdId, flight.id, rows) : {};
-    if (byStart && log.endedAt) historic = isBefore(log.endedAt.us);
-    const reason = flight.errorMessages || log.failure?.message;
-    if (flight.status === 'failed' && !historic && !reason && !awaited.has(flight.id)) {
-      found.awaiting.push(flight.id);
-      found.changes.push({ ...next, status: 'active', open: true, ends: record?.ends ?? 0 });
+    const failedUs = failedSinceUs(record);
+    const isWaitOver = !isAwaited(next.startedAtUs, failedUs ?? serviceNowUs, reading);
+    const isNeeded = !flight.errorMessages && (isWaitOver || !logsRead.has(flight.id));
+    const log = asksLog ? await reader.readFailure(birdId, flight.id, rows, isNeeded) : undefined;
+    if (byStart && log?.endedAt) historic = isBefore(log.endedAt.us);
+    const reason = flight.errorMessages || log?.failure?.message;
+    if (flight.status === 'failed' && !historic && !reason && !isWaitOver) {
+      found.awaiting.push({ flightId: flight.id, isLogRead: log !== undefined });
+      if (failedUs !== undefined) return;
+      found.changes.push({ ...next, open: true, ends: record?.ends ?? 0, endedAtUs: serviceNowUs });
       return;
     }
     found.changes.push(next);
     const place = { nestId: names.nestOf(birdId), birdId };
-    const occurredAt = log.endedAt && log.endedAt.us <= serviceNowUs ? log.endedAt : plainEnd;
-    const end = { flight, ends: Math.max(1, next.ends), occurredAt, failure: log.failure };
+    const occurredAt = log?.endedAt && log.endedAt.us <= serviceNowUs ? log.endedAt : plainEnd;
+    const end = { flight, ends: Math.max(1, next.ends), occurredAt, failure: log?.failure };
     const event = flightEvent(region, place, end, names, observedAtUs);
     found.candidates.push({ event, historic, birdStatus: options.status(birdId) });
+  }
+
+  /**
+   * Whether the reason of a failure may still come. Not once a Flight that started later has succeeded: an alert must
+   * learn of the failure first, or it would not end with that success.
+   */
+  function isAwaited(startedAtUs: number, sinceUs: number, { serviceNowUs, successUs }: Reading): boolean {
+    const waitedUs = serviceNowUs - sinceUs;
+    return waitedUs >= 0 && waitedUs < options.reasonWaitUs && successUs <= startedAtUs;
   }
 
   return async (flight, reading, found) => {
@@ -127,6 +147,10 @@ export function createFlightFinder(options: FlightFinderOptions, reader: FlightR
     const ended = ENDED.has(flight.status);
     const startedAtUs = flight.startedAt?.us ?? 0;
     if (!record && ended && isHistory(flight, reading)) return;
+    if (!record && ended && startedAtUs > 0 && startedAtUs <= reading.prunedUs) {
+      found.duplicates += 1;
+      return;
+    }
     if (!record && startedAtUs > 0) tellStart(flight.id, startedAtUs, reading, found);
     if (record && record.status === flight.status && record.open === !ended) {
       found.duplicates += 1;
@@ -143,6 +167,11 @@ export function createFlightFinder(options: FlightFinderOptions, reader: FlightR
     if (flight.status === 'active' || flight.status === '') found.changes.push(next);
     else await tellStatus(flight, record, next, reading, found);
   };
+}
+
+/** Since when it is known that the Flight failed, where that has not been told yet. */
+function failedSinceUs(record: FlightRecord | undefined): number | undefined {
+  return record?.open && record.status === 'failed' ? record.endedAtUs : undefined;
 }
 
 /** True when polls had passed over the Flight that the event tells of, and a review met it. */

@@ -28,8 +28,11 @@ export interface FlightScope {
 export interface FlightReview {
   /** What the poll looks at that has to begin at `pollFromUs`. */
   scope(pollFromUs: number): FlightScope;
-  /** The poll succeeded. `serviceNowUs` is when, on the service's clock. */
-  done(scope: FlightScope, serviceNowUs: number): void;
+  /**
+   * The poll succeeded. `serviceNowUs` is when, on the service's clock; what started at `unreadUs` or later is not
+   * all known (Infinity: it is).
+   */
+  done(scope: FlightScope, serviceNowUs: number, unreadUs?: number): void;
   /** Flights that started up to here are known; 0 before the first review. */
   verifiedUs(): number;
 }
@@ -75,13 +78,18 @@ class OneReview implements FlightReview {
     };
   }
 
-  done({ fromUs, wholeFromUs }: FlightScope, serviceNowUs: number): void {
+  done(
+    { fromUs, wholeFromUs }: FlightScope,
+    serviceNowUs: number,
+    unreadUs = Number.POSITIVE_INFINITY,
+  ): void {
     const nowMs = this.#options.clock.monotonicMs();
     this.#serviceNowUs = serviceNowUs;
     if (wholeFromUs !== undefined) this.#wholeDueMs = nowMs + WHOLE_EVERY_MS;
     if (fromUs > this.#dayAgoUs(serviceNowUs)) return;
     this.#dayDueMs = nowMs + HOUR_MS;
-    this.#verifiedUs = Math.max(this.#verifiedUs, serviceNowUs - this.#options.overlapUs());
+    const provenUs = Math.min(serviceNowUs - this.#options.overlapUs(), unreadUs);
+    this.#verifiedUs = Math.max(this.#verifiedUs, provenUs);
   }
 
   #keptSinceUs(nowUs: number): number {

@@ -3,8 +3,9 @@
  * days after it started is in no recent list: what is known to be active is kept as an open set, in the store.
  *
  * A Flight is: unknown → open (seen active) → ended (its event is committed) → open again (seen active after its
- * end; a later end is `#2`). A failed Flight whose message has not come yet stays open for one more poll, so that
- * the event can give the reason; it is told without one rather than late.
+ * end; a later end is `#2`). A failed Flight whose reason has not come yet, neither as its message nor in its log, stays
+ * open for a while, as failed and with the instant at which that was first seen: in the store, so that a new life goes
+ * on waiting. When the while is over it is told without a reason rather than late.
  *
  * One poll reads the Flights that started since `newest − overlap` (further back when open ones started a little
  * earlier). Open ones that the answer lacks are asked for: one or two by `getFlight`, more by `Status=active` and
@@ -27,6 +28,7 @@ import {
   noFindings,
   type Reading,
 } from './flight-findings.ts';
+import { createFlightGaps, isTouching, type UnreadWindow } from './flight-gaps.ts';
 import { createFlightReader, noRows } from './flight-reading.ts';
 import { createFlightReview, type FlightScope } from './flight-review.ts';
 import { ANCHOR_MARGIN_US, cursorOf } from './sweep.ts';
@@ -66,13 +68,14 @@ interface Poll extends Reading {
 
 /** For all Birds of which no Flight is known. */
 const NO_FLIGHTS: ReadonlyMap<string, FlightRecord> = new Map();
-const NONE_AWAITED: ReadonlySet<string> = new Set();
+const NO_LOGS: ReadonlySet<string> = new Set();
 
 /** Creates the watches of a region's Birds. There may be tens of thousands, so each holds only what is its own. */
 export function createFlightWatches(options: FlightWatchOptions): (birdId: string) => FlightWatch {
   const { region, store, commit, clock, report, names } = options;
   const reader = createFlightReader({ ...options, nestOf: names.nestOf });
   const consider = createFlightFinder(options, reader);
+  const gaps = createFlightGaps(region, options.retentionMs);
 
   class OneFlightWatch implements FlightWatch {
     readonly #birdId: string;
@@ -80,9 +83,11 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
     #stream = 0;
     /** Open Flights, and ended ones of the window that polls read again. */
     #known: Map<string, FlightRecord> | undefined;
-    /** Failed Flights without a message: one more poll is given to each. */
-    #awaitingMessage: Set<string> | undefined;
+    /** Failed Flights that wait for their reason, and whose log was read without finding it. */
+    #logsRead: Set<string> | undefined;
     #cursorUs = 0;
+    /** Of Flights that started up to here the store may have forgotten that they ended. */
+    #prunedUs = 0;
     #polled = false;
     #openFlights = 0;
     #lastPolledUs = 0;
@@ -113,20 +118,26 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       const { rows, serviceNowUs } = poll;
       const found = noFindings();
       found.changes.push(...poll.vanished);
-      for (const flight of rows.flights.values()) await consider(flight, poll, found);
+      // In the order of their starts, so that a failure is known before the success that ends its alert.
+      const startOf = (flight: Flight) => flight.startedAt?.us ?? 0;
+      const inOrder = [...rows.flights.values()].sort((a, b) => startOf(a) - startOf(b));
+      for (const flight of inOrder) await consider(flight, poll, found);
 
       const more = rows.readToUs < Number.POSITIVE_INFINITY;
       // Open ones that were asked for by themselves may have started in what is still to be read.
-      const startsUs = [...rows.flights.values()]
-        .map((flight) => flight.startedAt?.us ?? 0)
-        .filter((us) => us <= rows.readToUs);
+      const startsUs = inOrder.map(startOf).filter((us) => us <= rows.readToUs);
       const reachedUs = Math.max(this.#cursorUs, cursorOf(startsUs, serviceNowUs));
+      const fromUs = more ? Number.POSITIVE_INFINITY : poll.scope.fromUs;
+      const unread = gaps.after(this.#birdId, { fromUs, serviceNowUs, unread: rows.unread });
+      const gap = gaps.factOf(this.#birdId, unread);
+      if (gap) found.facts.push(gap);
       const fresh = await this.#commit(poll, found, reachedUs);
       const recovered = fresh.filter((event) => isMissed(event, poll)).length;
       this.#cursorUs = reachedUs;
       this.#lastPolledUs = serviceNowUs;
-      if (!more) this.#review.done(poll.scope, serviceNowUs);
+      if (!more) this.#review.done(poll.scope, serviceNowUs, unread[0]?.fromUs);
       this.#keep(found);
+      this.#tellUnread(unread);
       if (recovered > 0) report({ what: 'recovered', region, feed: 'flight', count: recovered });
       if (found.duplicates > 0)
         report({ what: 'duplicates', region, feed: 'flight', count: found.duplicates });
@@ -142,6 +153,7 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       });
       if (records.length > 0) this.#known = new Map(records.map((record) => [record.flightId, record]));
       this.#cursorUs = row.cursorUs;
+      this.#prunedUs = row.prunedUs;
       this.#stream = row.stream;
       return row.stream;
     }
@@ -151,7 +163,8 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       const fromUs = this.#windowStart();
       const scope = this.#review.scope(fromUs);
       const { wholeFromUs } = scope;
-      const rows = noRows();
+      const isReview = scope.fromUs < fromUs || wholeFromUs !== undefined;
+      const rows = noRows(isReview ? [] : gaps.of(this.#birdId));
       await reader.readWindow(this.#birdId, { minStartUs: scope.fromUs }, rows, this.#cursorUs);
       if (wholeFromUs !== undefined) {
         await reader.readWindow(this.#birdId, { minStartUs: wholeFromUs, status: 'failed' }, rows);
@@ -169,10 +182,12 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
         stream,
         fromUs,
         cursorUs: this.#cursorUs,
+        prunedUs: this.#prunedUs,
         lastPolledUs: this.#lastPolledUs,
         rows,
         before,
-        awaited: this.#awaitingMessage ?? NONE_AWAITED,
+        logsRead: this.#logsRead ?? NO_LOGS,
+        successUs: latestSuccessUs(rows.flights.values(), before),
         observedAtUs,
         serviceNowUs,
         scope,
@@ -180,17 +195,20 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       };
     }
 
+    /** The oldest start that a poll has to look at. */
     #windowStart(): number {
-      if (this.#cursorUs === 0) return options.firstFromUs();
-      const sinceUs = this.#cursorUs - options.overlapUs();
-      let startUs = sinceUs;
-      for (const record of (this.#known ?? NO_FLIGHTS).values()) {
-        if (record.open && record.startedAtUs > sinceUs - WIDEN_US) {
-          startUs = Math.min(startUs, record.startedAtUs - ANCHOR_MARGIN_US);
-        }
+      const firstFromUs = options.firstFromUs();
+      if (this.#cursorUs === 0) return firstFromUs;
+      // Flights may show up late, behind newer ones.
+      const lateFromUs = this.#cursorUs - options.overlapUs();
+      // Open ones that started a little earlier come with the same answer.
+      let openFromUs = lateFromUs;
+      for (const { open, startedAtUs } of (this.#known ?? NO_FLIGHTS).values()) {
+        if (!open || startedAtUs <= lateFromUs - WIDEN_US) continue;
+        openFromUs = Math.min(openFromUs, startedAtUs - ANCHOR_MARGIN_US);
       }
       // What started before the first reading's beginning and was not in the air then is nobody's news.
-      return Math.max(startUs, options.firstFromUs());
+      return Math.max(openFromUs, firstFromUs);
     }
 
     async #commit(
@@ -215,11 +233,14 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
     /** Remembers what was committed. */
     #keep({ changes, awaiting }: Findings): void {
       if (changes.length > 0) this.#known ??= new Map();
-      if (awaiting.length > 0) this.#awaitingMessage ??= new Set();
-      for (const flightId of awaiting) this.#awaitingMessage?.add(flightId);
+      for (const { flightId, isLogRead } of awaiting) {
+        if (!isLogRead) continue;
+        this.#logsRead ??= new Set();
+        this.#logsRead.add(flightId);
+      }
       for (const record of changes) {
         this.#known?.set(record.flightId, record);
-        if (!record.open) this.#awaitingMessage?.delete(record.flightId);
+        if (!record.open) this.#logsRead?.delete(record.flightId);
       }
       let openNow = 0;
       for (const [flightId, { open, startedAtUs }] of this.#known ?? NO_FLIGHTS) {
@@ -233,9 +254,26 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       this.#openFlights = openNow;
       this.#polled = true;
     }
+
+    #tellUnread(unread: readonly UnreadWindow[]): void {
+      const before = gaps.of(this.#birdId);
+      const count = unread.filter((one) => !before.some((known) => isTouching(known, one))).length;
+      if (count > 0) report({ what: 'missing', region, feed: 'flight', count });
+      gaps.keep(this.#birdId, unread);
+    }
   }
 
   return (birdId) => new OneFlightWatch(birdId);
+}
+
+/** When the latest of the Flights started that have succeeded since they were last seen; 0 for none. */
+function latestSuccessUs(flights: Iterable<Flight>, before: ReadonlyMap<string, FlightRecord>): number {
+  let latestUs = 0;
+  for (const { id, status, startedAt } of flights) {
+    if (status !== 'succeeded' || !startedAt || before.get(id)?.open === false) continue;
+    latestUs = Math.max(latestUs, startedAt.us);
+  }
+  return latestUs;
 }
 
 /** What is known of these Flights: from memory, and from the store for those that memory no longer holds. */

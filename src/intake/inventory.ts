@@ -1,15 +1,19 @@
 /**
  * The inventory of one region: its Nests and Birds, what appeared, vanished, was renamed or changed its status.
  * A Bird is only taken as gone when two readings in a row lack it: one listing cut short must not end its alerts.
+ *
+ * A Nest whose Birds cannot be listed hides no other: its Birds stay as they were, and `trouble` says so. What a list
+ * holds that cannot be read is set aside as malformed entries are; whatever such a list lacks is not taken as gone.
  */
 import type { Fact, Place } from '../alerts/fact.ts';
 import { birdScope } from '../alerts/fact.ts';
+import { oneLine } from '../alerts/plain-text.ts';
 import type { Clock } from '../clock.ts';
-import { codeOf } from '../errors.ts';
+import { NestwatchError } from '../errors.ts';
 import type { ObservedBird, Report } from '../report.ts';
 import type { ServiceClient } from '../service/client.ts';
-import type { Bird, Parsed } from '../service/resources.ts';
-import type { BirdRecord, NestRecord } from '../store/record.ts';
+import type { Bird, Nest, Parsed } from '../service/resources.ts';
+import type { BirdRecord, NestRecord, QuarantinedEntry } from '../store/record.ts';
 import type { Store } from '../store/store.ts';
 import type { Commit } from './commit.ts';
 import type { Names } from './entry-event.ts';
@@ -31,33 +35,60 @@ export interface InventoryOptions {
 export interface Inventory extends Names {
   /** Takes what the store knows from an earlier life. */
   load(): Promise<void>;
-  /** Reads all Nests and their Birds and commits the differences. */
+  /**
+   * Reads all Nests and their Birds and commits the differences. Throws what the service threw where no Nest could be
+   * read; where some could, the others are `trouble`.
+   */
   poll(): Promise<void>;
+  /** Why the last reading left Nests out, and which; undefined where it was whole. */
+  trouble(): NestwatchError | undefined;
   /** Reads one Bird again, after news that its status may have changed. */
   pollBird(birdId: string): Promise<void>;
   /** Present Birds. */
   birds(): readonly BirdRecord[];
   nests(): readonly NestRecord[];
+  /** Whether the service has that Nest and the configuration leaves it out. */
+  isExcluded(nestId: string): boolean;
   status(birdId: string): string | undefined;
   /** How many requests one reading takes. */
   cost(): number;
 }
 
+/** One reading of the service. */
+interface Reading {
+  readonly readAtUs: number;
+  readonly seenNests: ReadonlyMap<string, NestRecord>;
+  readonly seenBirds: ReadonlyMap<string, Omit<BirdRecord, 'statusSinceUs'>>;
+  /** Nests of whose Birds not all could be read: those that were not seen stay as they were. */
+  readonly unread: ReadonlySet<string>;
+  readonly malformed: readonly QuarantinedEntry[];
+  readonly trouble: NestwatchError | undefined;
+}
+
+/** Nests that one message names. */
+const NAMED_NESTS = 3;
+
 export function createInventory(options: InventoryOptions): Inventory {
   const { region, client, store, commit, clock, report } = options;
   const nests = new Map<string, NestRecord>();
   const birds = new Map<string, BirdRecord>();
+  /** Names of the Nests that are not watched, by id. */
+  let excluded: ReadonlyMap<string, string> = new Map();
   /** Birds that the last reading lacked. */
   const missedOnce = new Set<string>();
+  /** Nests whose Birds the last reading was refused. They are read last, so that they keep none of the others waiting. */
+  let refused: ReadonlySet<string> = new Set();
+  let trouble: NestwatchError | undefined;
+  /** Where malformed Nests and Birds are set aside; 0 before the first. */
+  let stream = 0;
 
-  const nestName = (nestId: string) => nests.get(nestId)?.name ?? '';
+  const nestName = (nestId: string) => nests.get(nestId)?.name ?? excluded.get(nestId) ?? '';
   const isWatched = (nest: { id: string; name: string }) => {
     const fits = (glob: string) => matchesGlob(glob, nest.name) || matchesGlob(glob, nest.id);
     return options.nests.include.some(fits) && !options.nests.exclude.some(fits);
   };
 
-  function place(bird: BirdRecord): Place {
-    const nest = nestName(bird.nestId);
+  function place(bird: BirdRecord, nest: string): Place {
     return { region, nestId: bird.nestId, nest, birdId: bird.birdId, bird: bird.name };
   }
 
@@ -66,27 +97,64 @@ export function createInventory(options: InventoryOptions): Inventory {
     return { region, birdId, nestId, name, status, triggerType, present: true };
   }
 
-  async function read() {
+  /** The Nests that are to be read. Where the list holds malformed ones, those that it lacks may be among them. */
+  async function listNests(malformed: QuarantinedEntry[]): Promise<{ id: string; name: string }[]> {
+    const listed = good('Nest', (await client.searchNests()).value, malformed);
+    const isWhole = malformed.length === 0;
+    const watched = listed.filter(isWatched);
+    excluded = new Map(listed.filter((nest) => !isWatched(nest)).map(({ id, name }) => [id, name]));
+    await options.members?.keep(watched, isWhole);
+    const ids = new Set(listed.map(({ id }) => id));
+    const missing = isWhole ? [] : [...nests.values()].filter((one) => one.present && !ids.has(one.nestId));
+    const kept = missing.map(({ nestId, name }) => ({ id: nestId, name })).filter(isWatched);
+    const isRefused = ({ id }: { id: string }) => Number(refused.has(id));
+    return [...watched, ...kept].toSorted((one, other) => isRefused(one) - isRefused(other));
+  }
+
+  async function read(): Promise<Reading> {
     const readAtUs = clock.nowUs();
     const seenNests = new Map<string, NestRecord>();
     const seenBirds = new Map<string, Omit<BirdRecord, 'statusSinceUs'>>();
-    /** Nests whose Birds could not be listed: theirs stay as they were. */
     const unread = new Set<string>();
-    const watched = good((await client.searchNests()).value).filter(isWatched);
-    await options.members?.keep(watched);
-    for (const nest of watched) {
+    const malformed: QuarantinedEntry[] = [];
+    const refusedNow = new Set<string>();
+    const failed: { id: string; name: string }[] = [];
+    let failure: NestwatchError | undefined;
+    let isAway = false;
+    let birdLists = 0;
+    for (const nest of await listNests(malformed)) {
       seenNests.set(nest.id, { region, nestId: nest.id, name: nest.name, present: true });
+      const malformedBefore = malformed.length;
       try {
-        for (const bird of good((await client.searchBirds(nest.id)).value)) {
+        if (isAway) throw failure;
+        for (const bird of good('Bird', (await client.searchBirds(nest.id)).value, malformed)) {
           seenBirds.set(bird.id, recordOf(bird, nest.id));
         }
+        birdLists += 1;
+        if (malformed.length > malformedBefore) unread.add(nest.id);
       } catch (error) {
-        // The Nest vanished between the two readings: the next one no longer lists it.
-        if (codeOf(error) !== 'not_found') throw error;
+        if (!(error instanceof NestwatchError) || error.code === 'cancelled') throw error;
         unread.add(nest.id);
+        if (!isAway) refusedNow.add(nest.id);
+        // The Nest vanished between the two readings: the next one no longer lists it, or it is in trouble.
+        if (error.code === 'not_found' && !refused.has(nest.id)) continue;
+        failure ??= error;
+        failed.push(nest);
+        // Then there is nothing to ask of the other Nests now.
+        isAway ||= client.health().health !== 'up';
       }
     }
-    return { readAtUs, seenNests, seenBirds, unread };
+    refused = refusedNow;
+    const trouble = failure && troubleOf(failure, failed, seenNests.size);
+    if (trouble && birdLists === 0) throw trouble;
+    return { readAtUs, seenNests, seenBirds, unread, malformed, trouble };
+  }
+
+  async function openStream(): Promise<number> {
+    if (stream === 0) {
+      stream = (await store.transaction((tx) => tx.openStream(region, 'inventory', ''))).stream;
+    }
+    return stream;
   }
 
   /** What a reading of a Bird changes: its record, and the facts that alerts wait for. */
@@ -94,6 +162,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     seen: Omit<BirdRecord, 'statusSinceUs'>,
     readAtUs: number,
     alertScopes: ReadonlySet<string>,
+    nest: string,
   ): { changed: BirdRecord | undefined; facts: Fact[] } {
     const before = birds.get(seen.birdId);
     missedOnce.delete(seen.birdId);
@@ -119,12 +188,12 @@ export function createInventory(options: InventoryOptions): Inventory {
     const facts: Fact[] = [];
     if (!sameStatus || alertScopes.has(birdScope(region, bird.birdId))) {
       const previous = before?.present && !sameStatus ? before.status : undefined;
-      facts.push({ fact: 'bird_status', place: place(bird), status: bird.status, previous, readAtUs });
+      facts.push({ fact: 'bird_status', place: place(bird, nest), status, previous, readAtUs });
     }
     return { changed: same ? undefined : bird, facts };
   }
 
-  async function compare({ readAtUs, seenNests, seenBirds, unread }: Awaited<ReturnType<typeof read>>) {
+  async function compare({ readAtUs, seenNests, seenBirds, unread }: Reading) {
     const changedNests: NestRecord[] = [];
     for (const nest of seenNests.values()) {
       const before = nests.get(nest.nestId);
@@ -136,10 +205,10 @@ export function createInventory(options: InventoryOptions): Inventory {
     const changedBirds: BirdRecord[] = [];
     const facts: Fact[] = [];
     // Names of Nests that this very reading brought must stand in its facts.
-    for (const nest of changedNests) nests.set(nest.nestId, nest);
+    const nameOf = (nestId: string) => seenNests.get(nestId)?.name ?? nestName(nestId);
     const alertScopes = new Set(await store.transaction((tx) => tx.scopesWithAlerts(region)));
     for (const seen of seenBirds.values()) {
-      const found = compareBird(seen, readAtUs, alertScopes);
+      const found = compareBird(seen, readAtUs, alertScopes, nameOf(seen.nestId));
       if (found.changed) changedBirds.push(found.changed);
       facts.push(...found.facts);
     }
@@ -150,7 +219,7 @@ export function createInventory(options: InventoryOptions): Inventory {
         continue;
       }
       changedBirds.push({ ...bird, present: false });
-      facts.push({ fact: 'bird_vanished', place: place(bird), readAtUs });
+      facts.push({ fact: 'bird_vanished', place: place(bird, nameOf(bird.nestId)), readAtUs });
     }
     return { changedNests, changedBirds, facts };
   }
@@ -162,6 +231,8 @@ export function createInventory(options: InventoryOptions): Inventory {
     status: (birdId) => birds.get(birdId)?.status,
     birds: () => [...birds.values()].filter((bird) => bird.present),
     nests: () => [...nests.values()].filter((nest) => nest.present),
+    trouble: () => trouble,
+    isExcluded: (nestId) => excluded.has(nestId),
     cost: () => 1 + Math.max(1, [...nests.values()].filter((nest) => nest.present).length),
     async load() {
       await store.transaction(async (tx) => {
@@ -176,21 +247,34 @@ export function createInventory(options: InventoryOptions): Inventory {
       const { value } = await client.getBird(before.nestId, birdId);
       if (!value.ok) return;
       const scopes = new Set([birdScope(region, birdId)]);
-      const { changed, facts } = compareBird(recordOf(value.entry, before.nestId), readAtUs, scopes);
+      const { changed, facts } = compareBird(
+        recordOf(value.entry, before.nestId),
+        readAtUs,
+        scopes,
+        nestName(before.nestId),
+      );
       await commit({ region, birds: changed ? [changed] : [], facts });
       if (changed) birds.set(birdId, changed);
     },
     async poll() {
-      const { changedNests, changedBirds, facts } = await compare(await read());
-      if (changedNests.length + changedBirds.length + facts.length > 0) {
-        await commit({ region, nests: changedNests, birds: changedBirds, facts });
+      trouble = undefined;
+      const reading = await read();
+      const { changedNests, changedBirds, facts } = await compare(reading);
+      const changes = { region, nests: changedNests, birds: changedBirds, facts };
+      if (reading.malformed.length > 0) {
+        const drift = { stream: await openStream(), feed: 'inventory' } as const;
+        await commit({ ...changes, stream: drift, quarantined: reading.malformed });
+      } else if (changedNests.length + changedBirds.length + facts.length > 0) {
+        await commit(changes);
       }
+      for (const nest of changedNests) nests.set(nest.nestId, nest);
       for (const bird of changedBirds) birds.set(bird.birdId, bird);
       report({
         what: 'inventory',
         region,
         birds: [...birds.values()].filter((one) => one.present).map(shown),
       });
+      trouble = reading.trouble;
     },
   };
 
@@ -206,7 +290,26 @@ export function createInventory(options: InventoryOptions): Inventory {
   }
 }
 
-/** The readable ones: without an id a Nest or Bird cannot be asked for anything. */
-function good<T>(items: readonly Parsed<T>[]): T[] {
-  return items.flatMap((item) => (item.ok ? [item.entry] : []));
+/** The readable ones: without an id a Nest or Bird cannot be asked for anything. The others join `malformed`. */
+function good<T>(what: 'Nest' | 'Bird', items: readonly Parsed<T>[], malformed: QuarantinedEntry[]): T[] {
+  return items.flatMap((item) => {
+    if (item.ok) return [item.entry];
+    malformed.push({ raw: item.raw, reason: `a ${what}: ${item.reason}` });
+    return [];
+  });
+}
+
+/** The failure, with the Nests that it kept from being read. */
+function troubleOf(
+  failure: NestwatchError,
+  failed: readonly Pick<Nest, 'id' | 'name'>[],
+  all: number,
+): NestwatchError {
+  const named = failed.slice(0, NAMED_NESTS).map(({ id, name }) => `${id} (${oneLine(name, 100)})`);
+  const which = failed.length > NAMED_NESTS ? [...named, '…'] : named;
+  return new NestwatchError(
+    failure.code,
+    `Birds of ${failed.length} of ${all} Nests could not be listed, of ${which.join(', ')}: ${failure.message}`,
+    { cause: failure, facts: failure.facts },
+  );
 }

@@ -4,8 +4,9 @@ const HOUR_MS = 3_600_000;
 const EXPIRY_SHARE = 1 / 20;
 
 /**
- * What occurred since then is surely still in the store. What is older may have been deleted already, even by a clock
- * that was wrong for an hour: to find it at the service again would mean to tell it twice.
+ * What occurred since then is surely still in the store, as long as one retention is in force. What is older may have
+ * been deleted already, even by a clock that was wrong for an hour: to find it at the service again would mean to tell
+ * it twice. What a shorter retention or a wrong clock deleted before this life began, the stream's record tells.
  */
 export function keptSinceUs(nowUs: number, retentionMs: number): number {
   const keptMs = Math.max(0, retentionMs * (1 - EXPIRY_SHARE) - 2 * HOUR_MS);

@@ -14,6 +14,7 @@ import type { QuarantinedEntry } from '../store/record.ts';
 import type { Store } from '../store/store.ts';
 import type { Commit, EventCandidate } from './commit.ts';
 import { MOST_OVERLAP_US } from './lateness.ts';
+import { readInParts } from './page-parts.ts';
 import type { PageSize } from './page-size.ts';
 import { createRecentIds, type RecentIds } from './recent-ids.ts';
 import { cursorOf, nextPosition, type Position, startOf } from './sweep.ts';
@@ -76,15 +77,30 @@ export interface Swept {
   readonly stream: number;
   readonly fromUs: number;
   readonly atUs: number;
+  /** Up to here nothing of the stream is news, though the store may not have it. */
+  readonly prunedUs: number;
 }
 
 /** A sweep under way, which may take several polls. */
 interface Sweep {
   readonly position: Position;
+  readonly pageSize: number;
   readonly fromUs: number;
   readonly atUs: number;
   /** The cursor when it began. */
   readonly cursorUs: number;
+}
+
+/** A page, and what it was asked for with. */
+interface ReadPage<T> {
+  readonly answer: Answer<Page<T>>;
+  readonly at: Position;
+  readonly pageSize: number;
+}
+
+/** The service does not take the request, perhaps because of the size that it asks for. */
+interface Refused {
+  readonly refusal: NestwatchError;
 }
 
 /** The entries of a page by what becomes of them. */
@@ -116,6 +132,8 @@ export function createLogStreams<T extends LogEntry>(
     /** Undefined as long as there are none. */
     #recent: RecentIds | undefined;
     #cursorUs = 0;
+    /** Up to here the store has forgotten what it was told. */
+    #prunedUs = 0;
     #paused: Sweep | undefined;
     #sweptFromUs = 0;
     /** 0 before the first sweep that reached the end. */
@@ -133,18 +151,12 @@ export function createLogStreams<T extends LogEntry>(
 
     swept(): Swept | undefined {
       if (this.#sweptAtUs === 0) return undefined;
-      return { stream: this.#stream, fromUs: this.#sweptFromUs, atUs: this.#sweptAtUs };
+      const [fromUs, atUs, prunedUs] = [this.#sweptFromUs, this.#sweptAtUs, this.#prunedUs];
+      return { stream: this.#stream, fromUs, atUs, prunedUs };
     }
 
     async ask(query: PageQuery): Promise<Page<LogEntry>> {
-      try {
-        return (await source.read(this.#birdId, query)).value;
-      } catch (error) {
-        // The audit comes again, with smaller pages. What else it is refused for is no matter of their size: polls
-        // have found that out before.
-        if (error instanceof NestwatchError && error.code === 'too_large') pages.shrink();
-        throw error;
-      }
+      return (await this.#read(query)).value;
     }
 
     async keep(items: readonly Parsed<LogEntry>[]): Promise<readonly Event[]> {
@@ -166,25 +178,32 @@ export function createLogStreams<T extends LogEntry>(
       const fromUs = this.#cursorUs > 0 ? this.#cursorUs - options.overlapUs() : options.firstFromUs();
       let sweep = this.#paused;
       let at: Position | 'end' = sweep?.position ?? startOf(fromUs);
+      let pageSize = sweep?.pageSize ?? pages.size();
+      let largest = Number.POSITIVE_INFINITY;
       this.#paused = undefined;
       const fresh: Event[] = [];
       let heldCursorUs = 0;
-      let pages = 0;
-      for (; at !== 'end'; pages += 1) {
-        if (pages >= PAGES_PER_POLL || signal.aborted) {
-          if (sweep) this.#paused = { ...sweep, position: at };
-          return { more: true, fresh, requests: pages };
+      let count = 0;
+      for (; at !== 'end'; count += 1) {
+        if (count >= PAGES_PER_POLL || signal.aborted) {
+          if (sweep) this.#paused = { ...sweep, position: at, pageSize };
+          return { more: true, fresh, requests: count };
         }
-        const { answer, pageSize, at: asked } = await this.#readPage(at);
+        // Page numbers count in page sizes: only the first of an anchor may be of another.
+        if (at.page === 0) pageSize = Math.min(largest, pages.size());
+        const read: ReadPage<T> = await this.#readPage(at, pageSize);
+        if (read.pageSize < pageSize) largest = read.pageSize;
+        pageSize = read.pageSize;
+        const { answer } = read;
         const observedAtUs = clock.nowUs();
         const serviceNowUs = answer.serverTimeUs ?? observedAtUs;
-        sweep ??= { position: at, fromUs, atUs: serviceNowUs, cursorUs: this.#cursorUs };
+        sweep ??= { position: at, pageSize, fromUs, atUs: serviceNowUs, cursorUs: this.#cursorUs };
         const { items, totalCount } = answer.value;
         const page = this.#sortOut(items, observedAtUs);
         const candidates = await this.#withoutStored(page.candidates);
         let duplicates = page.duplicates + page.candidates.length - candidates.length;
         const echoedSize = answer.value.pageSize;
-        at = nextPosition(asked, {
+        at = nextPosition(read.at, {
           count: items.length,
           pageSize: echoedSize !== null && echoedSize > 0 ? echoedSize : pageSize,
           totalCount,
@@ -214,7 +233,7 @@ export function createLogStreams<T extends LogEntry>(
       // At least one page was read.
       this.#sweptFromUs = sweep!.fromUs;
       this.#sweptAtUs = sweep!.atUs;
-      return { more: false, fresh, requests: pages };
+      return { more: false, fresh, requests: count };
     }
 
     /** Resolves to the stream's number. */
@@ -227,6 +246,7 @@ export function createLogStreams<T extends LogEntry>(
       });
       for (const { id, occurredAtUs } of ids) this.#remember(id, occurredAtUs);
       this.#cursorUs = row.cursorUs;
+      this.#prunedUs = row.prunedUs;
       this.#stream = row.stream;
       return row.stream;
     }
@@ -236,28 +256,51 @@ export function createLogStreams<T extends LogEntry>(
       this.#recent.add(id, createdAtUs);
     }
 
-    async #readPage(at: Position): Promise<{ answer: Answer<Page<T>>; pageSize: number; at: Position }> {
-      const firstSize = pages.size();
-      let from = at;
-      for (;;) {
-        const pageSize = pages.size();
-        try {
-          const query = { page: from.page, pageSize, ascending: true, fromUs: from.fromUs };
-          const answer = await source.read(this.#birdId, query);
-          this.#isRefused = false;
-          return { answer, pageSize, at: from };
-        } catch (error) {
-          if (!isRefused(error) || this.#isRefused) throw error;
-          // Streams share the size: another one may have met the same refusal, and asked for less already.
-          if (pages.size() >= pageSize && !pages.shrink()) {
-            this.#isRefused = true;
-            pages.restore(firstSize);
-            throw error;
-          }
-          // Page numbers count in page sizes: after a change they begin anew.
-          from = startOf(from.fromUs);
-        }
+    /** Reads the page in this size, or from its anchor on in another one. */
+    async #readPage(at: Position, pageSize: number): Promise<ReadPage<T>> {
+      const larger = at.page === 0 && pageSize === pages.size() ? pages.larger() : undefined;
+      if (larger !== undefined) {
+        const tried = await this.#try(at, larger);
+        pages.tried(larger, 'answer' in tried);
+        if ('answer' in tried) return tried;
       }
+      let tried = await this.#try(at, pageSize);
+      if ('refusal' in tried && !this.#isRefused)
+        tried = await this.#halve(startOf(at.fromUs), pageSize, tried);
+      this.#isRefused = 'refusal' in tried;
+      if ('refusal' in tried) throw tried.refusal;
+      return tried;
+    }
+
+    /** Asks for ever smaller pages until one is taken, then again for the larger: the refusals may have been a fault. */
+    async #halve(from: Position, refused: number, first: Refused): Promise<ReadPage<T> | Refused> {
+      let larger = refused;
+      while (larger > 1) {
+        const size = Math.floor(larger / 2);
+        const tried = await this.#try(from, size);
+        if ('answer' in tried) {
+          const again = await this.#try(from, larger);
+          if ('answer' in again) return again;
+          pages.learn(size, this.#stream);
+          return tried;
+        }
+        larger = size;
+      }
+      return first;
+    }
+
+    async #try(at: Position, pageSize: number): Promise<ReadPage<T> | Refused> {
+      try {
+        const answer = await this.#read({ page: at.page, pageSize, ascending: true, fromUs: at.fromUs });
+        return { answer, at, pageSize };
+      } catch (error) {
+        if (error instanceof NestwatchError && error.code === 'bad_request') return { refusal: error };
+        throw error;
+      }
+    }
+
+    #read(query: PageQuery): Promise<Answer<Page<T>>> {
+      return readInParts((part) => source.read(this.#birdId, part), query);
     }
 
     #sortOut(items: readonly Parsed<T>[], observedAtUs: number): SortedPage {
@@ -273,7 +316,7 @@ export function createLogStreams<T extends LogEntry>(
         }
         const { id, createdAt } = item.entry;
         instantsUs.push(createdAt.us);
-        if (this.#recent?.has(id) || ids.has(id)) {
+        if (createdAt.us <= this.#prunedUs || this.#recent?.has(id) || ids.has(id)) {
           duplicates += 1;
           continue;
         }
@@ -292,9 +335,10 @@ export function createLogStreams<T extends LogEntry>(
     async #withoutStored(candidates: readonly EventCandidate[]): Promise<readonly EventCandidate[]> {
       const rememberedUs = this.#cursorUs - RECENT_WINDOW_US;
       if (candidates.every(({ event }) => event.occurredAtUs >= rememberedUs)) return candidates;
-      const stored = await store.transaction((tx) => tx.eventIds(this.#stream, 0));
-      const keys = new Set(stored.map(({ id }) => `${region}/${feed}/${id}`));
-      return candidates.filter(({ event }) => !keys.has(event.key));
+      const prefix = `${region}/${feed}/`;
+      const idOf = ({ event }: EventCandidate) => event.key.slice(prefix.length);
+      const known = await store.transaction((tx) => tx.knownIds(this.#stream, candidates.map(idOf)));
+      return candidates.filter((candidate) => !known.has(idOf(candidate)));
     }
 
     /** Tells how late the new ones are that came behind the cursor at which the sweep began. */
@@ -307,9 +351,4 @@ export function createLogStreams<T extends LogEntry>(
   }
 
   return (birdId) => new OneLogStream(birdId);
-}
-
-/** The service does not take pages of this size, or its answer was too large to be received. */
-function isRefused(error: unknown): boolean {
-  return error instanceof NestwatchError && (error.code === 'bad_request' || error.code === 'too_large');
 }

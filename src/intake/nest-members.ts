@@ -3,8 +3,8 @@ import type { NestMembers } from '../store/record.ts';
 import type { Store } from '../store/store.ts';
 
 export interface MemberBook {
-  /** Keeps who is to be told in these Nests, which are all that there are; writes only what changed. */
-  keep(nests: readonly Nest[]): Promise<void>;
+  /** Keeps who is to be told in these Nests, which are all that there are unless `isAll` is false. Writes only what changed. */
+  keep(nests: readonly Nest[], isAll?: boolean): Promise<void>;
 }
 
 /** The addresses of the active members of a region's Nests, for receivers that tell them. */
@@ -12,9 +12,10 @@ export function createMemberBook(region: string, store: Store): MemberBook {
   let known: Map<string, string> | undefined;
 
   return {
-    async keep(nests) {
+    async keep(nests, isAll = true) {
       const stored = known ?? (await read(region, store));
-      const now = new Map([...stored.keys()].map((nestId) => [nestId, [] as string[]]));
+      const now = new Map<string, readonly string[]>();
+      for (const [nestId, addresses] of stored) now.set(nestId, isAll ? [] : JSON.parse(addresses));
       for (const { id, members } of nests) {
         const addresses = members.filter(({ isActive, email }) => isActive && isMailable(email));
         now.set(id, [...new Set(addresses.map(({ email }) => email))].toSorted());

@@ -3,7 +3,8 @@
  * and tells alerting of the region's own health. Nothing in here waits for another region.
  */
 import type { Event, Feed } from '../alerts/event.ts';
-import { type Clock, createBell, type Random } from '../clock.ts';
+import { oneLine } from '../alerts/plain-text.ts';
+import { type Clock, createBell, type Random, sleep } from '../clock.ts';
 import type { PollConfig, RegionConfig } from '../config/config.ts';
 import { codeOf } from '../errors.ts';
 import type { Report } from '../report.ts';
@@ -15,9 +16,11 @@ import type { Commit } from './commit.ts';
 import { type FeedProgress, feedProgress } from './feed-progress.ts';
 import { createFeeds } from './feeds.ts';
 import type { FlightWatch } from './flights.ts';
+import { createHealthWatch } from './health-watch.ts';
 import { createInventory, type Inventory } from './inventory.ts';
 import type { LogStream } from './log-stream.ts';
 import { createMemberBook } from './nest-members.ts';
+import { createNews } from './news.ts';
 import { createProvenUntil } from './proven-until.ts';
 import { createSchedule, type Polled } from './schedule.ts';
 import { createServiceClock } from './service-clock.ts';
@@ -42,7 +45,7 @@ export interface RegionIntake {
   run(signal: AbortSignal, mode?: { readonly once: boolean }): Promise<void>;
   readonly inventory: Inventory;
   feeds(): readonly FeedProgress[];
-  /** True after the first complete reading of the inventory. */
+  /** True after the first reading of the inventory, be it that some Nests could not be read. */
   started(): boolean;
   /** How late the audits are; 0 while they keep their interval. */
   auditsBehindMs(): number;
@@ -55,6 +58,9 @@ export interface RegionIntake {
 /** A poll that failed is tried again after this, doubling with each further failure. */
 const FIRST_RETRY_MS = 5_000;
 
+/** How often is looked at what is to be told though nothing is polled, or what the store did not take. */
+const TELL_EVERY_MS = 30_000;
+
 /** The part of the requests that the inventory may use, and notifications as well, while Birds wait. */
 const REGULAR_SHARE = 1 / 4;
 
@@ -63,7 +69,8 @@ const AUDIT_SHARE = 1 / 10;
 
 export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
   const { region, poll, store, commit, clock, random, report } = options;
-  const { client, watchedSinceUs } = createServiceClock(region.name, options.client, store, clock);
+  const serviceClock = createServiceClock(region.name, options.client, store, clock);
+  const { client, watchedSinceUs } = serviceClock;
   const bell = createBell(clock);
   const schedule = createSchedule({ ...poll, allowedPerSecond: () => client.rate() });
   const inventory = createInventory({
@@ -81,9 +88,13 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     maxIntervalMs: poll.maxIntervalMs,
     schedule,
     client,
+    describe,
+    isFailing: (name) => failures.has(name),
     commit,
     clock,
   });
+  const tellHealth = createHealthWatch({ region: region.name, client, commit });
+  const news = createNews({ region: region.name, schedule, inventory, clock, report });
   const logs = new Map<string, LogStream>();
   const flights = new Map<string, FlightWatch>();
   const failures = new Map<string, number>();
@@ -93,7 +104,8 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
   const flightsProvenUntil = createProvenUntil();
   let started = false;
   let inventoryTried = false;
-  let saidUp = false;
+  /** False until the region has answered, or was found not to. */
+  let isHealthKnown = false;
 
   const { createNotifications, createBirdLog, createFlightWatch, ...common } = createFeeds({
     ...options,
@@ -162,16 +174,16 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       if (feed !== 'inventory') lastSuccessUs.set(feed, clock.nowUs());
       if (feed === 'flight' && flights.has(name)) flightsReadUs.set(name, beganUs);
       report({ ...poll, durationMs: clock.monotonicMs() - beganMs, atUs: clock.nowUs() });
-      await confirmUp();
-      if (!once) await tellBehind();
-      await follow(fresh);
+      await confirmUp(once);
+      await news.follow(fresh);
     } catch (error) {
       const failure = codeOf(error);
       const count = (failures.get(name) ?? 0) + 1;
       failures.set(name, count);
-      if (!once) polled = { delayMs: retryDelayMs(count) };
-      // The Bird or its Nest may be gone: the inventory knows more.
-      if (failure === 'not_found') schedule.hint('inventory', clock.monotonicMs());
+      const isGone = failure === 'not_found' && birdId !== '';
+      if (!once) polled = { delayMs: retryDelayMs(count, error), isGone };
+      // The Bird or its Nest may be gone: the inventory knows more, and what it knows need not be asked for again.
+      if (isGone && count === 1) schedule.hint('inventory', clock.monotonicMs());
       if (failure !== 'cancelled') {
         const durationMs = clock.monotonicMs() - beganMs;
         report({ ...poll, durationMs, atUs: clock.nowUs(), failure, error });
@@ -205,11 +217,16 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     signal: AbortSignal,
   ): Promise<{ soon: number | undefined; fresh: readonly Event[]; requests: number }> {
     if (name === 'inventory') {
+      news.inventoryBegins();
       await inventory.poll();
       followInventory();
       started = true;
+      // What could be read is kept; that it was not all is a failure all the same.
+      const trouble = inventory.trouble();
+      if (trouble) throw trouble;
       return { soon: undefined, fresh: [], requests: inventory.cost() };
     }
+    await serviceClock.begun();
     const log = logs.get(name);
     if (log) {
       const { more, ...rest } = await log.poll(signal);
@@ -221,46 +238,44 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     return { soon: more ? 0 : again ? poll.minIntervalMs : undefined, ...rest };
   }
 
-  /** News about a Bird brings its streams forward; news about its status has it read again. */
-  async function follow(fresh: readonly Event[]): Promise<void> {
-    const nowMs = clock.monotonicMs();
-    const suspects = new Set<string>();
-    for (const event of fresh) {
-      if (!event.birdId) continue;
-      if (event.feed === 'notification' || event.type === 'flight.failed') {
-        schedule.hint(`logs/${event.birdId}`, nowMs);
-        schedule.hint(`flights/${event.birdId}`, nowMs);
-      }
-      if (event.feed === 'notification' || STATUS_LOGS.has(event.type)) suspects.add(event.birdId);
-    }
-    for (const birdId of suspects) {
-      try {
-        await inventory.pollBird(birdId);
-      } catch (error) {
-        // The regular inventory comes anyway; only a bug is worth a word.
-        if (codeOf(error) === 'bug') report({ what: 'trouble', stage: 'intake', region: region.name, error });
-      }
-    }
-  }
-
   /** An alert of an earlier life about this region is over once anything has been read. */
-  async function confirmUp(): Promise<void> {
-    if (saidUp) return;
-    saidUp = true;
+  async function confirmUp(once: boolean): Promise<void> {
+    if (isHealthKnown && !once) return;
+    if (!isHealthKnown) reportHealth();
     await tellHealth();
   }
 
-  async function tellHealth(): Promise<void> {
-    const { health, reason, sinceUs } = client.health();
+  function reportHealth(): void {
+    isHealthKnown = true;
+    const { health, reason } = client.health();
     report({ what: 'region_health', region: region.name, health, reason });
-    await commit({
-      region: region.name,
-      facts: [{ fact: 'region_health', region: region.name, health, reason, sinceUs }],
-    });
   }
 
-  function retryDelayMs(failuresInRow: number): number {
-    const ceilingMs = Math.min(poll.maxIntervalMs, FIRST_RETRY_MS * 2 ** Math.min(failuresInRow - 1, 10));
+  /** Tells what time alone may change, and what the store has not taken yet. */
+  async function tellOnAndOn(signal: AbortSignal): Promise<void> {
+    for (;;) {
+      await sleep(clock, TELL_EVERY_MS, signal);
+      if (signal.aborted) return;
+      try {
+        if (isHealthKnown) await tellHealth();
+        await tellBehind();
+      } catch (error) {
+        report({ what: 'trouble', stage: 'intake', region: region.name, error });
+      }
+    }
+  }
+
+  function describe(name: string): string {
+    const [streams, birdId = ''] = name.split('/');
+    if (birdId === '') return `the ${name}`;
+    const bird = `${birdId} (${oneLine(inventory.bird(birdId), 100)})`;
+    return streams === 'logs' ? `the log of Bird ${bird}` : `the Flights of Bird ${bird}`;
+  }
+
+  /** A Nest that never can be read is no reason to read the whole inventory more often than it is meant to be. */
+  function retryDelayMs(failuresInRow: number, error: unknown): number {
+    const mostMs = error === inventory.trouble() ? poll.inventoryIntervalMs : poll.maxIntervalMs;
+    const ceilingMs = Math.min(mostMs, FIRST_RETRY_MS * 2 ** Math.min(failuresInRow - 1, 20));
     return ceilingMs * (0.5 + random() / 2);
   }
 
@@ -271,16 +286,19 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     failing: () => failures.size,
     flightsReadUs: (birdId) => flightsReadUs.get(`flights/${birdId}`),
     async run(signal, { once } = { once: false }) {
+      await serviceClock.load();
       await inventory.load();
       await audits.load();
       audits.add('notifications', 'notification', '', logs.get('notifications')!);
       const auditMs = poll.auditIntervalMs;
       if (!once) {
-        schedule.add({ name: 'audit', intervalMs: auditMs, share: AUDIT_SHARE }, clock.monotonicMs());
+        const audit = { name: 'audit', intervalMs: auditMs, share: AUDIT_SHARE, mayLag: true };
+        schedule.add(audit, clock.monotonicMs());
       }
       client.onHealthChange(({ health }) => {
         // Whoever waits for another try since the outage need wait no longer.
         if (health === 'up') for (const name of failures.keys()) schedule.hint(name, clock.monotonicMs());
+        reportHealth();
         tellHealth().catch((error) =>
           report({ what: 'trouble', stage: 'intake', region: region.name, error }),
         );
@@ -291,6 +309,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       );
       followInventory();
 
+      const telling = once ? undefined : tellOnAndOn(signal);
       const underWay = new Set<Promise<void>>();
       while (!signal.aborted) {
         await client.ready(signal);
@@ -308,7 +327,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
         if (once && underWay.size === 0 && turn.waitMs === Number.POSITIVE_INFINITY) break;
         await bell.wait(turn.waitMs, signal);
       }
-      await Promise.all(underWay);
+      await Promise.all([...underWay, telling]);
     },
     feeds: () =>
       feedProgress({
@@ -321,14 +340,6 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       }),
   };
 }
-
-/** Bird logs after which the Bird's status may be another. */
-const STATUS_LOGS = new Set([
-  'bird_log.Deactivated',
-  'bird_log.Activated',
-  'bird_log.Suspended',
-  'bird_log.Published',
-]);
 
 function feedOf(name: string): Feed | 'inventory' {
   if (name === 'inventory') return 'inventory';

@@ -46,6 +46,8 @@ export type Stream =
       readonly intervalMs: number;
       /** The part of all requests that it may use while others wait, between 0 and 1. */
       readonly share: number;
+      /** It brings no news: `behind` says nothing of it. */
+      readonly mayLag?: boolean;
     };
 
 /** What a poll was like. */
@@ -58,13 +60,17 @@ export interface Polled {
   readonly news?: number;
   /** It read all that there was: with its news it tells how often some come. */
   readonly complete?: boolean;
+  /** It failed because what it reads is there no more: nothing of it can be late. */
+  readonly isGone?: boolean;
 }
 
 export interface Behind {
-  /** How long the stream that waits longest has waited. */
+  /** The stream whose last poll that succeeded is longest ago. */
+  readonly name: string;
+  /** How long ago that poll began, or the stream was added. */
   readonly oldestMs: number;
-  /** Requests a second that would keep `maxIntervalMs`. */
-  readonly neededPerSecond: number;
+  /** Streams that are behind, this one among them. */
+  readonly streams: number;
 }
 
 export interface Schedule {
@@ -78,8 +84,10 @@ export interface Schedule {
   done(name: string, nowMs: number, polled?: Polled): void;
   /** Something is expected there: poll it as soon as the minimum interval allows. */
   hint(name: string, nowMs: number): void;
-  /** Undefined while every stream is polled often enough. */
+  /** Undefined while every stream is read often enough. Looks at each: to be asked now and then. */
   behind(nowMs: number): Behind | undefined;
+  /** Requests a second that would keep `maxIntervalMs`. */
+  neededPerSecond(): number;
   readonly size: number;
 }
 
@@ -88,6 +96,7 @@ type Row = number;
 
 interface Regular {
   intervalMs: number;
+  readonly mayLag: boolean;
   readonly account: Account;
 }
 
@@ -108,6 +117,9 @@ const STRETCHED_USE = 0.8;
 /** Only what is late by more than that part of the limit is behind: turns come unevenly. */
 const BEHIND_FROM = 1.1;
 
+/** The same for a regular stream: one reading of a large inventory takes a while. */
+const REGULAR_BEHIND_FROM = 2;
+
 export function createSchedule(options: ScheduleOptions): Schedule {
   const { minIntervalMs, maxIntervalMs, allowedPerSecond } = options;
   const longestWaitMs = LONGEST_WAIT * maxIntervalMs;
@@ -119,6 +131,8 @@ export function createSchedule(options: ScheduleOptions): Schedule {
   const states: State[] = [];
   /** When the last poll began. */
   const lastMs = rows.column(Number.NEGATIVE_INFINITY);
+  /** When the last poll began that succeeded; before the first, when the stream was added. */
+  const readMs = rows.column(0);
   /** When a timed or regular stream is due; since when a fresh one waits. */
   const readyMs = rows.column(Number.NEGATIVE_INFINITY);
   const prospects = createProspects(rows);
@@ -206,6 +220,13 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     if (!regulars.has(row)) roundCost += prospects.cost(row) - before;
   }
 
+  /** How long a stream may be unread before that is worth a word. */
+  function behindFromMs(regular: Regular | undefined): number {
+    if (!regular) return BEHIND_FROM * maxIntervalMs;
+    if (regular.mayLag) return Number.POSITIVE_INFINITY;
+    return REGULAR_BEHIND_FROM * Math.max(maxIntervalMs, regular.intervalMs);
+  }
+
   function setTimed(row: Row, dueMs: number): void {
     states[row] = 'timed';
     readyMs.set(row, dueMs);
@@ -228,9 +249,11 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       rowOf.set(stream.name, row);
       names[row] = stream.name;
       states[row] = 'fresh';
+      readMs.set(row, nowMs);
       if ('share' in stream) {
         prospects.add(row, stream.name);
-        regulars.set(row, { intervalMs: stream.intervalMs, account: shares.open(stream.share) });
+        const { intervalMs, share, mayLag = false } = stream;
+        regulars.set(row, { intervalMs, mayLag, account: shares.open(share) });
         return;
       }
       prospects.add(row, stream.feed);
@@ -274,6 +297,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       const row = rowOf.get(name);
       if (row === undefined || states[row] !== 'taken') return;
       learn(row, nowMs, polled);
+      if (polled.requests !== undefined || polled.isGone) readMs.set(row, lastMs.get(row));
       payers.delete(row);
       const isHinted = hinted.delete(row);
       const regular = regulars.get(row);
@@ -302,10 +326,16 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       setTimed(row, hintedMs);
     },
     behind(nowMs) {
-      const sincesMs = [waiting.oldest()?.atMs, fresh.first()?.atMs, timed.first()?.atMs];
-      const oldestMs = Math.max(0, ...sincesMs.map((sinceMs) => nowMs - (sinceMs ?? nowMs)));
-      if (oldestMs <= BEHIND_FROM * maxIntervalMs) return undefined;
-      return { oldestMs, neededPerSecond: neededPerSecond(maxIntervalMs) };
+      let oldest: Row | undefined;
+      let streams = 0;
+      for (const row of rowOf.values()) {
+        if (nowMs - readMs.get(row) <= behindFromMs(regulars.get(row))) continue;
+        streams += 1;
+        if (oldest === undefined || readMs.get(row) < readMs.get(oldest)) oldest = row;
+      }
+      if (oldest === undefined) return undefined;
+      return { name: names[oldest]!, oldestMs: nowMs - readMs.get(oldest), streams };
     },
+    neededPerSecond: () => neededPerSecond(maxIntervalMs),
   };
 }

@@ -1,7 +1,7 @@
 /**
  * The service's own clock, as its answers tell it. What the service wrote is compared with that clock alone: ours may
  * be wrong by hours, and be set at any moment. So also "since when is this region watched" is an instant on it, fixed
- * once for good by the first answer that the region ever gave.
+ * once for good by the first answer that the region ever gave. A later life knows it before it asks for anything.
  */
 import type { Clock } from '../clock.ts';
 import type { Answer, ServiceClient } from '../service/client.ts';
@@ -10,7 +10,14 @@ import type { Store } from '../store/store.ts';
 export interface ServiceClock {
   /** The client, with an ear on what streams and the inventory begin with. */
   readonly client: ServiceClient;
-  /** When the watch of this region began; before the first answer our own clock must do. */
+  /** Takes over from an earlier life when the watch of this region began. To be called before anything is asked. */
+  load(): Promise<void>;
+  /**
+   * Resolves once it is known when the watch began, before which no stream may be read. As long as no answer has told
+   * the time it asks for the least there is. Throws what the service or the store threw.
+   */
+  begun(): Promise<void>;
+  /** When the watch of this region began. Throws before that is known. */
   watchedSinceUs(): number;
 }
 
@@ -41,6 +48,17 @@ export function createServiceClock(
       getNotifications: (query) => hear(client.getNotifications(query)),
       getBirdLogs: (nestId, birdId, query) => hear(client.getBirdLogs(nestId, birdId, query)),
     },
-    watchedSinceUs: () => sinceUs ?? clock.nowUs(),
+    async load() {
+      sinceUs = await store.transaction((tx) => tx.knownSince(region));
+    },
+    async begun() {
+      if (sinceUs === undefined) {
+        await hear(client.getNotifications({ page: 0, pageSize: 1, ascending: true }));
+      }
+    },
+    watchedSinceUs() {
+      if (sinceUs === undefined) throw new Error(`It is not known yet since when ${region} is watched.`);
+      return sinceUs;
+    },
   };
 }

@@ -213,7 +213,7 @@ export const METRICS = {
   templatesFailed: {
     type: 'counter',
     name: 'nestwatch_template_failures_total',
-    help: 'Messages that were sent with a built-in text, because a template failed.',
+    help: 'Messages that were sent with a built-in text, or with gaps, because a template failed.',
     labels: ['receiver', 'integration'],
   },
   heartbeatSent: {

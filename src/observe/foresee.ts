@@ -113,12 +113,12 @@ export function foresee(metrics: Instruments, options: Foreseen): void {
       for (const reason of READ_FAILURES) metrics.pollsFailed.inc({ region, feed, reason }, 0);
       metrics.pollDuration.zero({ region, feed });
       metrics.pollLastSuccess.set({ region, feed }, 0);
+      metrics.quarantined.inc({ region, feed }, 0);
     }
     for (const feed of FEEDS) {
       metrics.cursor.set({ region, feed }, 0);
       for (const type of EVENT_TYPES[feed]) metrics.events.inc({ region, feed, type }, 0);
       metrics.duplicates.inc({ region, feed }, 0);
-      metrics.quarantined.inc({ region, feed }, 0);
       metrics.verified.set({ region, feed }, 0);
       metrics.recovered.inc({ region, feed }, 0);
       metrics.missing.inc({ region, feed }, 0);

@@ -2,7 +2,8 @@
  * Whether a region answers at all. States and transitions:
  *
  * - `up`: requests leave. → `down` after 5 failures in a row, or when half of at least 10 answers of the last 30 s
- *   are failures. → `unauthorized` on one 401, or on 403s only, three in a row (one alone may concern one Nest).
+ *   are failures. → `unauthorized` on one 401, or on 403s only, three in a row (one alone may concern one thing;
+ *   those to requests about a Nest, for which the token may have no rights, do not come here).
  * - `down`: nothing leaves but one probe at a time, 2 s after the opening, then after growing waits up to 60 s.
  * - `unauthorized`: the same with a probe every 5 minutes, or at once when the token has changed.
  *

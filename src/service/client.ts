@@ -93,6 +93,8 @@ export interface ServiceClient {
   onHealthChange(listener: (health: RegionHealth) => void): void;
   /** Requests a second now allowed. */
   rate(): number;
+  /** How long nothing leaves because the service asked for a pause; 0 for none. */
+  pausedMs(): number;
   /** Whether there is room for requests that can also be left out. */
   slack(): boolean;
   /** Ends waiting calls with `cancelled`, and resolves when those under way have ended. */
@@ -167,6 +169,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     health: () => pace.health(),
     onHealthChange: (listener) => pace.onHealthChange(listener),
     rate: () => pace.rate(),
+    pausedMs: () => pace.pausedMs(),
     slack: () => pace.slack(),
     close,
   };

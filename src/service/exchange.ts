@@ -116,6 +116,10 @@ export function createExchange(options: ServiceClientOptions): Exchange {
         if (isTokenNew(token)) outcome = { met: 'nothing' };
         else refusedToken = token;
       }
+      // What is refused of one Nest says nothing about the token: it may have no rights there. To a probe it is an answer.
+      const isOfNest = operation.path.includes('{nestId}');
+      if (outcome.met === 'forbidden' && isOfNest && pace.health().health === 'up')
+        outcome = { met: 'nothing' };
       permit.settle(outcome);
       report({ ...happening, durationMs: clock.monotonicMs() - startedMs, failure });
       throw error;

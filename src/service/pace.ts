@@ -23,6 +23,8 @@ export interface Pace {
   takeRetry(): boolean;
   /** Requests a second now allowed. */
   rate(): number;
+  /** How long nothing leaves because the service asked for a pause; 0 for none. */
+  pausedMs(): number;
   /** Whether there is room for requests that can also be left out. */
   slack(): boolean;
   health(): RegionHealth;
@@ -78,7 +80,7 @@ export function createPace(options: PaceOptions): Pace {
   const { requestsPerSecond, concurrency, clock, random, onRate } = options;
   const listeners: ((health: RegionHealth) => void)[] = [];
   const breaker = createBreaker(clock, random, (health) => {
-    if (health.health === 'up') rate.restart();
+    if (health.health === 'up') rate.restart(clock.monotonicMs());
     for (const listener of listeners) listener(health);
   });
   const rate = createRate({
@@ -240,6 +242,7 @@ export function createPace(options: PaceOptions): Pace {
       return true;
     },
     rate: () => rate.level(),
+    pausedMs: () => rate.pausedMs(clock.monotonicMs()),
     slack: () =>
       breaker.health().health === 'up' &&
       queue.length === 0 &&

@@ -13,6 +13,10 @@
  * lower, on a refusal or a latency; holding → rising on `restart`. The level grows only while requests wait for it:
  * what nobody used proves nothing.
  *
+ * Many refusals in a short time cut the level far down, and a limit that fell looks no other than a fault that passes.
+ * So the level that was borne before is remembered, and once answers are clean again the level returns to it quickly,
+ * on a steeper cubic. Where that is refused, it is trusted less each time.
+ *
  * Requests are spaced by a token bucket of half a second of the level. Time here is monotonic milliseconds.
  */
 import type { Random } from '../clock.ts';
@@ -24,6 +28,8 @@ export interface Rate {
   waitMs(nowMs: number): number;
   /** Whether at least half of the bucket is there and no pause is on. */
   hasRoom(nowMs: number): boolean;
+  /** How long the service asked for nothing to be sent; 0 for not at all. */
+  pausedMs(nowMs: number): number;
   take(nowMs: number): void;
   answered(latencyMs: number, nowMs: number): void;
   /**
@@ -32,7 +38,7 @@ export interface Rate {
    */
   refused(sentAtMs: number, retryAfterMs: number | undefined, nowMs: number): boolean;
   /** The region was away: begin gently, and go no higher at first than what it bore before. */
-  restart(): void;
+  restart(nowMs: number): void;
 }
 
 /** Requests a second after an outage. */
@@ -54,6 +60,15 @@ const BELOW_REFUSED = 0.97;
 const PLATEAU_MS = 60_000;
 const PLATEAU_PER_PAUSE = 20;
 const PLATEAU_REQUESTS = 100;
+
+/** Answers are clean when nothing was refused for so long, or for some of the service's own pauses, and so many requests. */
+const CLEAN_MS = 10_000;
+const CLEAN_PER_PAUSE = 5;
+const CLEAN_REQUESTS = 5;
+/** From there to the level that was borne before, while saturated. */
+const RETURN_MS = 30_000;
+/** What a refused return leaves of that level. */
+const TRUSTED_AGAIN = 0.5;
 
 /** Without depth a cubic would be a line that never grows. */
 const LEAST_DEPTH = 0.05;
@@ -96,6 +111,13 @@ export function createRate({ ceiling, startPerSecond, random, nowMs: startMs }: 
   let isAwaited = false;
   let refusalsInRow = 0;
 
+  /** The level that was borne before the last refusals. */
+  let borne = 0;
+  /** Since the last refusal, or the end of an outage. */
+  let cleanSinceMs = startMs;
+  let cleanRequests = 0;
+  let cleanAfterMs = CLEAN_MS;
+
   const latency = { samples: 0, recent: 0, mean: 0, deviation: 0, cutAtMs: Number.NEGATIVE_INFINITY };
 
   const bucket = () => Math.max(1, level * BUCKET_SECONDS);
@@ -132,6 +154,21 @@ export function createRate({ ceiling, startPerSecond, random, nowMs: startMs }: 
     hold(after, Math.max(after, before * aim));
   }
 
+  function isClean(nowMs: number): boolean {
+    return cleanRequests >= CLEAN_REQUESTS && nowMs - cleanSinceMs >= cleanAfterMs;
+  }
+
+  /** What the level was before trouble, such as it is trusted. */
+  function rememberBorne(nowMs: number): void {
+    if (isClean(nowMs)) borne = level < borne ? Math.max(level, borne * TRUSTED_AGAIN) : level;
+  }
+
+  function beginClean(nowMs: number, pauseMs: number): void {
+    cleanSinceMs = nowMs;
+    cleanRequests = 0;
+    cleanAfterMs = Math.max(CLEAN_MS, CLEAN_PER_PAUSE * pauseMs);
+  }
+
   return {
     level: () => level,
     waitMs(nowMs) {
@@ -149,6 +186,7 @@ export function createRate({ ceiling, startPerSecond, random, nowMs: startMs }: 
       fill(nowMs);
       return nowMs >= pausedUntilMs && tokens >= Math.max(1, bucket() / 2);
     },
+    pausedMs: (nowMs) => Math.max(0, pausedUntilMs - nowMs),
     take(nowMs) {
       fill(nowMs);
       tokens = Math.max(0, tokens - 1);
@@ -159,6 +197,11 @@ export function createRate({ ceiling, startPerSecond, random, nowMs: startMs }: 
     },
     answered(latencyMs, nowMs) {
       refusalsInRow = 0;
+      cleanRequests += 1;
+      if (phase === 'holding' && isClean(nowMs) && borne * BELOW_REFUSED > target) {
+        hold(level, borne * BELOW_REFUSED);
+        plateauMs = RETURN_MS;
+      }
       latency.samples += 1;
       latency.recent += (latencyMs - latency.recent) * Math.max(1 / 4, 1 / latency.samples);
       const bandMs = latency.mean + 4 * latency.deviation + LATENCY_FLOOR_MS;
@@ -168,11 +211,14 @@ export function createRate({ ceiling, startPerSecond, random, nowMs: startMs }: 
       const isOut = latency.samples > LATENCY_SAMPLES && latency.recent > bandMs;
       if (isOut && nowMs - latency.cutAtMs >= LATENCY_CUT_EVERY_MS && level > LEAST_LEVEL_FOR_LATENCY) {
         latency.cutAtMs = nowMs;
+        beginClean(nowMs, 0);
         cut(CUT.latency, LEAST_LEVEL_FOR_LATENCY, 1);
       }
     },
     refused(sentAtMs, retryAfterMs, nowMs) {
       const isNews = sentAtMs > cutAtMs;
+      if (isNews) rememberBorne(nowMs);
+      beginClean(nowMs, retryAfterMs ?? 0);
       if (isNews) refusalsInRow += 1;
       const ownMs = Math.min(LONGEST_OWN_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (refusalsInRow - 1));
       const pauseMs = Math.max(ownMs, retryAfterMs ?? 0) * (1 + random() / 10);
@@ -189,7 +235,9 @@ export function createRate({ ceiling, startPerSecond, random, nowMs: startMs }: 
       }
       return true;
     },
-    restart() {
+    restart(nowMs) {
+      if (level > borne) rememberBorne(nowMs);
+      beginClean(nowMs, 0);
       if (phase === 'holding') target = Math.max(target, level);
       phase = 'rising';
       level = Math.min(GENTLE_LEVEL, level);

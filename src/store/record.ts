@@ -31,10 +31,13 @@ export interface StreamRecord {
   /** Small, never reused. */
   readonly stream: number;
   readonly region: string;
-  readonly feed: Feed;
+  /** `inventory`: no entries, but malformed Nests and Birds that were set aside. */
+  readonly feed: Feed | 'inventory';
   readonly birdId: string;
   /** Newest `createdAt` (flights: `startDate`) committed; 0 before the first. */
   readonly cursorUs: number;
+  /** Newest `createdAt` (flights: `startDate`) that retention has deleted, at most the cursor; 0 for none. */
+  readonly prunedUs: number;
 }
 
 /** Where the service counts entries that cannot be read. */
@@ -71,7 +74,10 @@ export interface FlightRecord {
   readonly open: boolean;
   /** How often it was seen to end; the second end's event has `#2`. */
   readonly ends: number;
-  /** When it ended; absent while it is open, and where that is not known. */
+  /**
+   * When it ended; absent while it is open, and where that is not known. Of an open one that has failed and waits for
+   * its reason: when that was first seen.
+   */
   readonly endedAtUs?: number;
 }
 
@@ -140,6 +146,8 @@ export interface Delivery {
   readonly lastError: string;
   /** When it is given to the receiver's fallback as well, unless it is accepted before; absent for never. */
   readonly fallbackAtUs?: number;
+  /** Of several recipients those who are still to be reached, since the others have accepted it; absent for all. */
+  readonly remaining?: readonly string[];
 }
 
 /** A claimed delivery with what it carries. */
@@ -155,6 +163,8 @@ export interface Settlement {
   readonly lastError: string;
   /** True when a try came to nothing: it counts for the integration's health and for the fallback. */
   readonly failed?: boolean;
+  /** Who is still to be reached after it; absent for those before it. */
+  readonly remaining?: readonly string[];
 }
 
 /** An integration of which nothing was accepted since its tries began to fail. */

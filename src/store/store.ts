@@ -7,7 +7,7 @@
 import type { Alert, Labels } from '../alerts/alert.ts';
 import type { OldEvents } from '../alerts/catching-up.ts';
 import type { Link } from '../alerts/decide.ts';
-import type { Digest, Episode } from '../alerts/digest.ts';
+import type { Digest, EndedSilenced, Episode } from '../alerts/digest.ts';
 import type { Event, Feed } from '../alerts/event.ts';
 import type { FlightEnded } from '../alerts/fact.ts';
 import type { EndedFlight } from '../alerts/flight-tally.ts';
@@ -50,6 +50,8 @@ export interface Store {
 export interface Transaction {
   /** When this region was first watched by this store: `nowUs` at the first call, the same instant ever after. */
   regionSince(region: string, nowUs: number): Promise<number>;
+  /** The same where it was called before; undefined for a region that is not watched yet. */
+  knownSince(region: string): Promise<number | undefined>;
 
   /** A key for signatures of our own: `fresh` at the first call with this name, the same ever after. */
   key(name: string, fresh: string): Promise<string>;
@@ -64,7 +66,7 @@ export interface Transaction {
 
   streams(region: string): Promise<StreamRecord[]>;
   /** Finds or creates the stream. */
-  openStream(region: string, feed: Feed, birdId: string): Promise<StreamRecord>;
+  openStream(region: string, feed: Feed | 'inventory', birdId: string): Promise<StreamRecord>;
   /** Moves the cursor forward; a smaller value changes nothing. */
   advanceCursor(stream: number, cursorUs: number): Promise<void>;
 
@@ -76,6 +78,8 @@ export interface Transaction {
     sinceUs: number,
     untilUs?: number,
   ): Promise<{ id: string; occurredAtUs: number }[]>;
+  /** Those of these ids that the stream has events of, whenever they occurred. */
+  knownIds(stream: number, ids: readonly string[]): Promise<Set<string>>;
   /** Events of the stream that occurred in [fromUs, toUs). */
   countEvents(stream: number, fromUs: number, toUs: number): Promise<number>;
   /** Newest first. `next` is absent at the end. */
@@ -149,8 +153,8 @@ export interface Transaction {
    * it occurred; undefined where there is none older.
    */
   oldEvents(alertId: string, afterSeq: number, maxAgeUs: number): Promise<OldEvents | undefined>;
-  /** The alert's events with `afterSeq < seq`, the newest `limit`, newest first. */
-  alertEvents(alertId: string, afterSeq: number, limit: number): Promise<Link[]>;
+  /** The alert's events with `afterSeq < seq`, and `seq <= lastSeq` if given: the newest `limit`, newest first. */
+  alertEvents(alertId: string, afterSeq: number, limit: number, lastSeq?: number): Promise<Link[]>;
   /** Alerts changed since they were last routed, oldest change first. */
   changedAlerts(limit: number): Promise<Alert[]>;
   markRouted(alertIds: readonly string[]): Promise<void>;
@@ -244,6 +248,8 @@ export interface Transaction {
   endedFlights(after: number, upTo: number): Promise<(EndedFlight & { readonly number: number })[]>;
   /** Episodes of alerts that were seen to be over after `afterUs` and by `upToUs`; kept for the retention. */
   episodes(afterUs: number, upToUs: number, limit: number): Promise<Episode[]>;
+  /** Alerts whose end a silence kept from whomever in that time, the most often first; the names of the first `limit`. */
+  endedSilenced(afterUs: number, upToUs: number, limit: number): Promise<EndedSilenced>;
   /** What a receiver was not told in that time, by the reason. */
   countSuppressed(receiver: string, afterUs: number, upToUs: number): Promise<Digest['suppressed']>;
   /** Deliveries to it that were given up in that time. */
@@ -260,6 +266,7 @@ export interface Transaction {
   /**
    * Deletes up to `limit` rows of what is past the retention: events, ended Flights, settled deliveries with their
    * notifications, links, quarantined entries, expired silences, suppressions, ended episodes. Never what is open, firing or unsent. Returns how many went.
+   * Of each stream it is remembered how far that went, as its `prunedUs`.
    */
   prune(beforeUs: number, limit: number): Promise<number>;
 }

@@ -15,7 +15,7 @@ import type {
 } from '../../src/config/config.ts';
 import { createDaemon, type Daemon } from '../../src/daemon.ts';
 import { openWebhookChannel } from '../../src/delivery/channels/webhook.ts';
-import { NestwatchError } from '../../src/errors.ts';
+import { codeOf, NestwatchError } from '../../src/errors.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import type { Behaviours } from '../../src/simulator/behaviours.ts';
@@ -77,6 +77,10 @@ export interface StageOptions {
   readonly before?: (world: World) => void;
   /** A file, for stories in which somebody exchanges it between two lives. */
   readonly storePath?: string;
+  /** While it answers true the store takes nothing. */
+  readonly isStoreFull?: () => boolean;
+  /** Globs of Nests that are not watched. */
+  readonly excludedNests?: readonly string[];
   /** Lays something between the daemon and a region's service. */
   readonly between?: (service: Transport) => Transport;
 }
@@ -103,6 +107,8 @@ export interface Stage {
   restart(between?: () => Promise<void> | void): Promise<void>;
   /** Sets the clock of the daemon alone. */
   ourClockSteps(seconds: number): void;
+  /** What the store's retention is from the next life on; 30 days before. */
+  keepsFor(days: number): void;
   close(): Promise<void>;
 }
 
@@ -181,6 +187,7 @@ export function stageConfig(
     | 'heartbeat'
     | 'toNestMembers'
     | 'foldStormsMs'
+    | 'excludedNests'
   > = {},
 ): Config {
   return {
@@ -191,7 +198,7 @@ export function stageConfig(
       requestsPerSecond: options.requestsPerSecond ?? 50,
       concurrency: 8,
       timeoutMs: 15_000,
-      nests: { include: ['*'], exclude: [] },
+      nests: { include: ['*'], exclude: options.excludedNests ?? [] },
     })),
     store: { url: 'sqlite::memory:', retentionMs: 30 * 86_400_000 },
     poll: { ...BASE, ...options.poll },
@@ -252,7 +259,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     options.before?.(world);
     worlds[region] = world;
   }
-  const config = stageConfig(regions, options);
+  let config = stageConfig(regions, options);
   const calls: Call[] = [];
   const mails: Mail[] = [];
   const digests: DigestMail[] = [];
@@ -260,7 +267,14 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const happenings: Happening[] = [];
   let aheadUs = 0;
   const ours = { ...clock, nowUs: () => clock.nowUs() + aheadUs };
-  const openStore = () => openSqliteStore({ path: options.storePath ?? ':memory:', clock: ours });
+  const openStore = async () => {
+    const opened = await openSqliteStore({ path: options.storePath ?? ':memory:', clock: ours });
+    const { isStoreFull } = options;
+    if (!isStoreFull) return opened;
+    const full = () => Promise.reject(new NestwatchError('disk_full', 'the store is full'));
+    const transaction: Store['transaction'] = (work) => (isStoreFull() ? full() : opened.transaction(work));
+    return { ...opened, transaction };
+  };
   let store = await openStore();
   const receive = async (request: HttpRequest): Promise<HttpResponse> => {
     const id = request.headers['webhook-id'] ?? '';
@@ -312,7 +326,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
       report: (happening) => {
         happenings.push(happening);
         // A bug must fail the story at once, not hide in a log.
-        if (happening.what === 'trouble') throw happening.error;
+        if (happening.what === 'trouble' && codeOf(happening.error) !== 'disk_full') throw happening.error;
         if (happening.what === 'poll' && happening.failure === 'bug') throw happening.error;
       },
     });
@@ -354,6 +368,9 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     daemon: () => life.daemon,
     ourClockSteps(seconds) {
       aheadUs += seconds * 1e6;
+    },
+    keepsFor(days) {
+      config = { ...config, store: { ...config.store, retentionMs: days * 86_400_000 } };
     },
     async restart(between) {
       await end();

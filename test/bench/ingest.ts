@@ -109,7 +109,7 @@ export async function ingest(
       commit,
       clock,
       report: () => {},
-      pages: createPageSize(PAGE_SIZE),
+      pages: createPageSize(PAGE_SIZE, clock),
       overlapUs: () => 120_000_000,
       late: () => {},
       firstFromUs: () => FIRST_ENTRY_US - 1,

@@ -63,6 +63,7 @@ interface Given {
   readonly instantsUs?: readonly number[];
   /** Counted, and not listed. */
   readonly hiddenUs?: readonly number[];
+  readonly prunedUs?: number;
 }
 
 async function add(birdId: string, given?: Given): Promise<{ given: Given | undefined; kept: number }> {
@@ -72,7 +73,9 @@ async function add(birdId: string, given?: Given): Promise<{ given: Given | unde
     poll: () => Promise.reject(new Error('audits do not poll')),
     cursorUs: () => 0,
     swept(): Swept | undefined {
-      return state.given && { stream, fromUs: usAgo(state.given.fromMsAgo), atUs: clock.nowUs() };
+      if (!state.given) return undefined;
+      const { fromMsAgo, prunedUs = 0 } = state.given;
+      return { stream, fromUs: usAgo(fromMsAgo), atUs: clock.nowUs(), prunedUs };
     },
     async ask(query) {
       asked.push({ birdId, query });
@@ -273,6 +276,16 @@ test('an entry that the store knows under another instant is not kept again', as
   expect(stream.kept).toBe(0);
 });
 
+test('no audit looks at what the store has deleted, and that proves what is left', async () => {
+  const prunedUs = usAgo(30 * MINUTE_MS);
+  await add('1', { ...BUSY, instantsUs: [usAgo(50 * MINUTE_MS), prunedUs], prunedUs });
+  await pass(MINUTE_MS);
+  expect(asked).toHaveLength(1);
+  expect(asked[0]!.query.fromUs).toBeGreaterThan(prunedUs + 1_000_000);
+  expect(happenings).not.toContainEqual(expect.objectContaining({ what: 'recovered' }));
+  expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(5 * MINUTE_MS));
+});
+
 test('no audit looks at what the store may have deleted already', async () => {
   await add('1', { ...BUSY });
   await pass(40 * 24 * HOUR_MS);
@@ -287,6 +300,38 @@ describe('what is proven of a feed', () => {
     await add('2');
     await pass(MINUTE_MS);
     expect(round.verifiedUntilUs('bird_log')).toBe(0);
+  });
+
+  test('is what it was when a Bird comes back that was gone for a while, whatever an earlier life knew', async () => {
+    const hiddenUs = [usAgo(30 * MINUTE_MS)];
+    await add('1', { ...BUSY, hiddenUs });
+    await pass(11 * MINUTE_MS);
+    round = openRound();
+    await round.load();
+    await add('1', BUSY);
+    await add('2', HOURS_AGO);
+    await pass(24 * HOUR_MS);
+    const verifiedUs = round.verifiedUntilUs('bird_log');
+    expect(verifiedUs).toBeGreaterThan(usAgo(15 * MINUTE_MS));
+    round.remove('logs/1');
+    await add('1', BUSY);
+    expect(round.verifiedUntilUs('bird_log')).toBe(verifiedUs);
+  });
+
+  test('lacks the gap of a Bird that is gone until the Bird is back', async () => {
+    const given = { ...BUSY, hiddenUs: [usAgo(30 * MINUTE_MS)] };
+    await add('1', given);
+    await add('2', HOURS_AGO);
+    await pass(11 * MINUTE_MS);
+    const told = () =>
+      committed
+        .flatMap((batch) => batch.facts ?? [])
+        .flatMap((one) => (one.fact === 'feed_gap' && one.feed === 'bird_log' ? [one.missing] : []));
+    round.remove('logs/1');
+    await round.turn();
+    await add('1', given);
+    await round.turn();
+    expect(told().slice(-3)).toEqual([1, 0, 1]);
   });
 
   test('is not taken back by a stream that is new', async () => {

@@ -144,6 +144,35 @@ describe('entries that the service deleted', () => {
     expect(await run(world([], few))).toMatchObject({ isDeleted: false });
   });
 
+  test('that expire one after another during the audit leave its counts true', async () => {
+    const all = evenly(1000);
+    const odd = all.toSpliced(700, 1, { ...all[700]!, isMalformed: true });
+    for (const everyRequests of [1, 2, 5]) {
+      const one = world(odd.slice(), without(all, 700));
+      const { ask } = one.stream;
+      one.stream.ask = async (query) => {
+        const answer = await ask(query);
+        if (one.queries.length % everyRequests === 0) one.service.shift();
+        return answer;
+      };
+      const { requests, ...outcome } = await run(one);
+      expect(outcome).toEqual({ gaps: [], recovered: 0, isDeleted: false, isCountTrue: true });
+      expect(requests).toBeLessThan(25);
+    }
+  });
+
+  test('that expired all together during the audit leave its counts true', async () => {
+    const all = evenly(40);
+    const one = world(all.slice(), without(all, 39));
+    const { ask } = one.stream;
+    one.stream.ask = async (query) => {
+      const answer = await ask(query);
+      if (answer.items.some((item) => item.ok && item.entry.id === 'e39')) one.service.splice(0);
+      return answer;
+    };
+    expect(await run(one)).toMatchObject({ gaps: [], recovered: 1, isDeleted: false, isCountTrue: true });
+  });
+
   test('hide as many missing ones from counts, and none from pages', async () => {
     const all = evenly(100);
     const pair = () => world(without(all, 20), without(all, 70));

@@ -46,6 +46,7 @@ const shared = () => ({
   overlapUs: () => 120 * SECOND_US,
   late: () => {},
   firstFromUs: () => TEST_START_US - DAY_US,
+  reasonWaitUs: 60_000_000,
   watchedSinceUs: () => 0,
 });
 
@@ -94,7 +95,7 @@ describe('the logs of a Bird', () => {
         toEvent: (birdId, entry, observedAtUs) => birdLogEvent('eu', birdId, entry, names, observedAtUs),
         birdStatus: () => 'active',
       },
-      { ...shared(), pages: createPageSize(100) },
+      { ...shared(), pages: createPageSize(100, clock) },
     );
     const log = streams('7');
     const requests: number[] = [];

@@ -29,8 +29,19 @@ let asked: string[];
 let cap: number;
 /** Thrown instead of an answer by the operation of this name. */
 let trouble: Record<string, unknown>;
+/** Ids of which `getFlight` answers 500. */
+let unreadable: Set<string>;
+/** Rows of an answer that is not too large. */
+let receivable: number;
+/** To what instants are cut before the service compares them. */
+let comparedUs: number;
+/** What the windows are compared as. */
+let isExclusive: boolean;
+let health: string;
 let hasSlack: boolean;
 let tellsTime: boolean;
+/** By how much the service's clock is ahead of ours. */
+let aheadUs: number;
 let lateUs: number[];
 let happenings: Happening[];
 let facts: Fact[];
@@ -40,7 +51,8 @@ const instant = (us: number) => ({ us, text: formatInstant(us) });
 const names = { nest: () => 'Marketing', bird: () => 'Translate blog', nestOf: () => '682' };
 
 function answer<T>(value: T) {
-  return { value, serverTimeUs: tellsTime ? Math.floor(clock.nowUs() / SECOND_US) * SECOND_US : null };
+  const nowUs = clock.nowUs() + aheadUs;
+  return { value, serverTimeUs: tellsTime ? Math.floor(nowUs / SECOND_US) * SECOND_US : null };
 }
 
 function met(operation: string): void {
@@ -52,17 +64,21 @@ const client = {
   async searchFlights(_nestId: string, _birdId: string, filter: FlightFilter = {}) {
     const { minStartUs = 0, maxStartUs = Number.POSITIVE_INFINITY, status } = filter;
     met(status === undefined ? 'list' : `list ${status}`);
+    const cut = (us: number) => (us === Number.POSITIVE_INFINITY ? us : Math.floor(us / comparedUs));
+    const edgeUs = isExclusive ? 1 : 0;
     const rows = [...shown.values()].filter(
       (one) =>
         !unlisted.has(one.id) &&
-        (one.startedAt?.us ?? minStartUs) >= minStartUs &&
-        (one.startedAt?.us ?? 0) <= maxStartUs &&
+        cut(one.startedAt?.us ?? minStartUs) >= cut(minStartUs) + edgeUs &&
+        cut(one.startedAt?.us ?? 0) <= cut(maxStartUs) - edgeUs &&
         (status === undefined || one.status === status),
     );
+    if (rows.length > receivable) throw new NestwatchError('too_large', 'more than 16 MiB');
     return answer(rows.slice(0, cap).map((entry): Parsed<Flight> => parsed(entry)));
   },
   async getFlight(_nestId: string, _birdId: string, flightId: string) {
     met('get');
+    if (unreadable.has(flightId)) throw new NestwatchError('unavailable', 'the service answered 500');
     const flight = shown.get(flightId);
     if (!flight) throw new NestwatchError('not_found', 'there is no such Flight');
     return answer(parsed(flight));
@@ -72,6 +88,7 @@ const client = {
     return answer({ items: log, totalCount: log.length, page: 0, pageSize: 50 });
   },
   slack: () => hasSlack,
+  health: () => ({ health, reason: '', sinceUs: 0 }),
 } as unknown as ServiceClient;
 
 function parsed(entry: Flight): Parsed<Flight> {
@@ -87,8 +104,14 @@ beforeEach(async () => {
   asked = [];
   cap = Number.POSITIVE_INFINITY;
   trouble = {};
+  unreadable = new Set();
+  receivable = Number.POSITIVE_INFINITY;
+  comparedUs = 1;
+  isExclusive = false;
+  health = 'up';
   hasSlack = true;
   tellsTime = true;
+  aheadUs = 0;
   lateUs = [];
   happenings = [];
   facts = [];
@@ -126,12 +149,13 @@ function openWatch(): FlightWatch {
     late: (us) => lateUs.push(us),
     firstFromUs: () => TEST_START_US - HOUR_US,
     watchedSinceUs: () => TEST_START_US,
+    reasonWaitUs: MINUTE_US,
   })('148890');
 }
 
 /** Shows a Flight that started so many seconds ago; `null` for a start that is not given. */
 function show(id: string, secondsAgo: number | null, given: Partial<Flight> = {}): void {
-  const startedAt = secondsAgo === null ? null : instant(clock.nowUs() - secondsAgo * SECOND_US);
+  const startedAt = secondsAgo === null ? null : instant(clock.nowUs() - Math.round(secondsAgo * SECOND_US));
   const plain = { birdId: '148890', nestId: '682', status: 'active', errorMessages: '' };
   shown.set(id, { ...plain, id, startedAt, durationSeconds: null, ...given });
 }
@@ -161,6 +185,17 @@ describe('a Flight', () => {
     expect(await told()).toEqual([]);
   });
 
+  test('whose record was deleted by retention is not told again in a later life', async () => {
+    show('a', 20);
+    await watch.poll();
+    await pass(30);
+    ends('a', { status: 'succeeded', durationSeconds: 25 });
+    expect(await told()).toEqual(['flight.succeeded a']);
+    await store.transaction((tx) => tx.prune(clock.nowUs(), 100));
+    watch = openWatch();
+    expect(await told()).toEqual([]);
+  });
+
   test('that is active again and ends again is told again', async () => {
     show('a', 20, { status: 'succeeded', durationSeconds: 10 });
     await watch.poll();
@@ -187,11 +222,16 @@ describe('a Flight', () => {
     expect(watch.openCount()).toBe(1);
   });
 
-  test('that was there and is there no more is watched no longer, until it comes back', async () => {
+  test('that was there and is there no more is watched no longer a minute later, until it comes back', async () => {
     show('a', 20);
     await watch.poll();
     const flight = shown.get('a')!;
     shown.clear();
+    await watch.poll();
+    await pass(59);
+    await watch.poll();
+    expect(watch.openCount()).toBe(1);
+    await pass(1);
     await watch.poll();
     expect(watch.openCount()).toBe(0);
     shown.set('a', flight);
@@ -241,17 +281,108 @@ describe('a failed Flight', () => {
     expect(event?.occurredAtUs).toBe(clock.nowUs());
   });
 
-  test('without a message has one more poll to come by it', async () => {
+  test('without a reason waits for it for a minute', async () => {
     await pass(60);
     show('a', 20, { status: 'failed', durationSeconds: 9 });
     expect(await watch.poll()).toMatchObject({ again: true, fresh: [] });
     show('b', 20, { status: 'failed', durationSeconds: 9 });
+    await pass(50);
+    expect(await watch.poll()).toMatchObject({ again: true, fresh: [] });
     ends('a', { errorMessages: 'No quota' });
     const { again, fresh } = await watch.poll();
     expect([again, fresh.map(({ message }) => message)]).toEqual([true, ['No quota']]);
+    await pass(59);
+    expect(await watch.poll()).toMatchObject({ again: true, fresh: [] });
+    await pass(1);
     expect((await watch.poll()).fresh.map(({ key, message }) => [key, message])).toEqual([
       ['eu/flight/b/failed', ''],
     ]);
+    expect(await watch.poll()).toMatchObject({ again: false, fresh: [] });
+  });
+
+  test('waits on in a new life, and not once time has gone backwards', async () => {
+    await pass(60);
+    show('a', 20, { status: 'failed', durationSeconds: 9 });
+    await watch.poll();
+    await pass(40);
+    watch = openWatch();
+    expect(await watch.poll()).toMatchObject({ again: true, fresh: [] });
+    await pass(20);
+    watch = openWatch();
+    expect(await told()).toEqual(['flight.failed a']);
+    show('b', 20, { status: 'failed', durationSeconds: 9 });
+    await watch.poll();
+    aheadUs = -HOUR_US;
+    expect(await told()).toEqual(['flight.failed b']);
+  });
+
+  test('without a reason is told before the success of a Flight that started later', async () => {
+    await pass(60);
+    show('a', 20, { status: 'failed', durationSeconds: 9 });
+    expect(await told()).toEqual([]);
+    show('earlier', 25, { status: 'succeeded', durationSeconds: 5 });
+    show('no start', null, { status: 'succeeded' });
+    expect(await told()).toEqual(['flight.succeeded no start', 'flight.succeeded earlier']);
+    expect(await told()).toEqual([]);
+    show('b', 10, { status: 'succeeded', durationSeconds: 5 });
+    shown = new Map([...shown].reverse());
+    expect(await told()).toEqual(['flight.failed a', 'flight.succeeded b']);
+  });
+
+  test('that waits for its reason is told also where it cannot be read any more', async () => {
+    await pass(60);
+    show('undated', null);
+    expect(await told()).toEqual([]);
+    ends('undated', { status: 'failed' });
+    show('gone', 20, { status: 'failed', durationSeconds: 9 });
+    show('unreadable', 20, { status: 'failed', durationSeconds: 9 });
+    expect(await told()).toEqual([]);
+    shown.delete('gone');
+    shown.delete('undated');
+    unlisted = unreadable = new Set(['unreadable']);
+    for (let count = 0; count < 5; count += 1) {
+      await pass(10);
+      expect(await told()).toEqual([]);
+    }
+    await pass(10);
+    const { fresh } = await watch.poll();
+    const seenUs = TEST_START_US + 61 * SECOND_US;
+    expect(fresh.map(({ key, occurredAtUs }) => [key.split('/')[2], occurredAtUs])).toEqual([
+      ['undated', clock.nowUs()],
+      ['gone', seenUs],
+      ['unreadable', seenUs],
+    ]);
+    expect(watch.openCount()).toBe(0);
+  });
+
+  test('without a message has its log read also where the pace leaves no room, up to some in a poll', async () => {
+    hasSlack = false;
+    await pass(60);
+    log = [line(5, 10, { message: 'Segment limit' })];
+    for (let at = 0; at < 50; at += 1) show(`${at}`, 20 + at, { status: 'failed', durationSeconds: 9 });
+    const told: number[] = [];
+    for (let again = true; again; await pass(10)) {
+      asked = [];
+      const polled = await watch.poll();
+      again = polled.again;
+      told.push(polled.fresh.filter(({ message }) => message === 'Segment limit').length);
+      expect(asked.filter((one) => one === 'log').length).toBeLessThanOrEqual(20);
+    }
+    expect(told).toEqual([20, 20, 10]);
+  });
+
+  test('without a message has its log read once, and once more at the end, where the pace leaves no room', async () => {
+    hasSlack = false;
+    await pass(60);
+    show('a', 20, { status: 'failed', durationSeconds: 9 });
+    for (let seconds = 0; seconds < 60; seconds += 10) {
+      expect(await told()).toEqual([]);
+      await pass(10);
+    }
+    expect(asked.filter((one) => one === 'log')).toHaveLength(1);
+    log = [line(5, 10, { message: 'Segment limit' })];
+    expect((await watch.poll()).fresh.map(({ message }) => message)).toEqual(['Segment limit']);
+    expect(asked.filter((one) => one === 'log')).toHaveLength(2);
   });
 
   test('has no log read where the pace leaves no room, or the log is in trouble', async () => {
@@ -308,12 +439,10 @@ describe('a poll', () => {
     for (let at = 0; at < 60; at += 1) show(`${at}`, at * 50, { status: 'succeeded', durationSeconds: 1 });
     cap = 25;
     expect((await watch.poll()).fresh).toHaveLength(60);
-    trouble = { list: new NestwatchError('too_large', 'more than 16 MiB') };
-    await pass(60);
-    const before = asked.length;
-    await watch.poll();
-    // Halved until nothing is left to halve.
-    expect(asked.length - before).toBeGreaterThan(50);
+    for (let at = 0; at < 60; at += 1) show(`n${at}`, at * 0.2, { status: 'succeeded', durationSeconds: 0 });
+    receivable = 20;
+    expect((await watch.poll()).fresh).toHaveLength(60);
+    expect(happenings).not.toContainEqual(expect.objectContaining({ what: 'missing' }));
     trouble = { list: new NestwatchError('timeout', 'no answer') };
     await expect(watch.poll()).rejects.toThrow('no answer');
     trouble = { list: new TypeError('a bug') };
@@ -331,8 +460,64 @@ describe('a poll', () => {
     asked = [];
     await watch.poll();
     expect(asked).toEqual(['list', 'list active', 'get', 'get', 'get']);
-    trouble = { get: new NestwatchError('unavailable', 'the service answered 503') };
-    await expect(watch.poll()).rejects.toThrow('503');
+  });
+
+  test('fails with the region, and not with one Flight that the service cannot show', async () => {
+    show('a', 20);
+    show('b', 20);
+    await watch.poll();
+    unlisted = new Set(['a', 'b']);
+    for (const code of ['rate_limited', 'cancelled'] as const) {
+      trouble = { get: new NestwatchError(code, code) };
+      await expect(watch.poll()).rejects.toThrow(code);
+    }
+    trouble = { get: new TypeError('a bug') };
+    await expect(watch.poll()).rejects.toThrow('a bug');
+    trouble = {};
+    unreadable = new Set(['a']);
+    health = 'down';
+    await expect(watch.poll()).rejects.toThrow('500');
+    health = 'up';
+    ends('b', { status: 'cancelled' });
+    expect(await told()).toEqual(['flight.cancelled b']);
+    expect(watch.openCount()).toBe(1);
+  });
+
+  test('asks ever more rarely for a Flight that the service cannot show, until it can', async () => {
+    show('a', 20);
+    await watch.poll();
+    unlisted = unreadable = new Set(['a']);
+    const askedAt: number[] = [];
+    for (let seconds = 0; seconds < 12_000; seconds += 30) {
+      asked = [];
+      await watch.poll();
+      if (asked.includes('get')) askedAt.push(seconds);
+      await pass(30);
+    }
+    expect(askedAt).toEqual([0, 30, 90, 210, 450, 930, 1_890, 3_810, 7_410, 11_010]);
+    unreadable = new Set();
+    ends('a', { status: 'cancelled' });
+    await pass(3_600);
+    expect(await told()).toEqual(['flight.cancelled a']);
+  });
+
+  test('takes a Flight as gone only after two answers in a row that say so', async () => {
+    show('a', 20);
+    await watch.poll();
+    const flight = shown.get('a')!;
+    for (let count = 0; count < 3; count += 1) {
+      shown.clear();
+      await watch.poll();
+      shown.set('a', flight);
+      await pass(60);
+      await watch.poll();
+    }
+    unlisted.add('a');
+    shown.clear();
+    await watch.poll();
+    shown.set('a', { ...flight, status: 'cancelled' });
+    await pass(60);
+    expect(await told()).toEqual(['flight.cancelled a']);
   });
 
   test('finds more open Flights than one answer holds without asking for each', async () => {
@@ -508,6 +693,117 @@ describe('a Flight that started before what a first start reads', () => {
     await pass(30);
     ends('a', { status: 'failed', errorMessages: 'No quota', durationSeconds: started + 10 });
     expect(await told()).toEqual(['flight.failed a']);
+  });
+});
+
+describe('Flights too dense for an answer', () => {
+  const failed = { status: 'failed', errorMessages: 'No quota', durationSeconds: 0 };
+  /** Starts so many of them, evenly within so much time. */
+  function burst(name: string, count: number, withinUs: number): void {
+    for (let at = 0; at < count; at += 1)
+      show(`${name}${at}`, 600 - (at * withinUs) / count / SECOND_US, failed);
+  }
+  const gaps = () => facts.flatMap((fact) => (fact.fact === 'feed_gap' ? [fact.missing] : []));
+  const missing = () => happenings.filter(({ what }) => what === 'missing').length;
+
+  beforeEach(async () => {
+    // Later, so that a burst is no history and is looked at by reviews.
+    await pass(900);
+  });
+
+  test('within a second are read all the same, whether too large or cut', async () => {
+    receivable = 25;
+    burst('large', 200, SECOND_US);
+    const { fresh, requests } = await watch.poll();
+    expect([fresh.length, gaps()]).toEqual([200, []]);
+    expect(requests).toBeLessThan(320);
+    receivable = Number.POSITIVE_INFINITY;
+    cap = 25;
+    show('known', 0, failed);
+    await pass(3_600);
+    burst('cut', 200, SECOND_US);
+    expect((await watch.poll()).fresh).toHaveLength(201);
+    expect([gaps(), missing()]).toEqual([[], 0]);
+  });
+
+  test('at one moment are told as missing where no answer holds them; what follows is told, and nothing is proven', async () => {
+    receivable = 25;
+    burst('large', 30, 0);
+    show('later', 10, failed);
+    expect(await told()).toEqual(['flight.failed later']);
+    const burstUs = clock.nowUs() - 600 * SECOND_US;
+    expect([gaps(), missing()]).toEqual([[1], 1]);
+    for (let hours = 0; hours < 3; hours += 1) {
+      await pass(3_600);
+      await watch.poll();
+      expect(watch.verifiedUs()).toBeLessThanOrEqual(burstUs);
+    }
+    expect([gaps(), missing()]).toEqual([[1], 1]);
+    receivable = Number.POSITIVE_INFINITY;
+    await pass(3_600);
+    expect(await told()).toHaveLength(30);
+    expect(gaps()).toEqual([1, 0]);
+    expect(watch.verifiedUs()).toBeGreaterThan(burstUs);
+  });
+
+  test('at one moment are found by their status', async () => {
+    receivable = 25;
+    burst('large', 20, 0);
+    for (let at = 0; at < 20; at += 1) show(`s${at}`, 600, { status: 'succeeded', durationSeconds: 0 });
+    expect((await watch.poll()).fresh).toHaveLength(40);
+    expect(gaps()).toEqual([]);
+  });
+
+  test('at one moment are no gap where nothing shows that answers are cut', async () => {
+    burst('many', 30, 0);
+    expect((await watch.poll()).fresh).toHaveLength(30);
+    await watch.poll();
+    expect(gaps()).toEqual([]);
+  });
+
+  test('at one moment are told as missing where answers are known to be cut', async () => {
+    cap = 25;
+    burst('spread', 40, 30 * SECOND_US);
+    burst('dense', 30, 0);
+    expect((await watch.poll()).fresh.length).toBeGreaterThan(40);
+    expect(gaps()).toEqual([1]);
+    // Longer answers than a cut one: there is no such limit any more.
+    cap = Number.POSITIVE_INFINITY;
+    await pass(3_600);
+    await watch.poll();
+    expect(gaps()).toEqual([1, 0]);
+  });
+
+  test.each([true, false])(
+    'of a service that compares whole seconds are told as missing (%s)',
+    async (exclusive) => {
+      comparedUs = SECOND_US;
+      isExclusive = exclusive;
+      receivable = 25;
+      burst('large', 30, SECOND_US / 2);
+      expect((await watch.poll()).requests).toBeLessThan(250);
+      expect(gaps()).toEqual([1]);
+      // It is not tried anew until the next review.
+      expect((await watch.poll()).requests).toBeLessThan(40);
+      expect(gaps()).toEqual([1]);
+    },
+  );
+
+  test('of a service that compares whole seconds are no gap where nothing shows that answers are cut', async () => {
+    comparedUs = SECOND_US;
+    burst('many', 30, SECOND_US / 2);
+    expect((await watch.poll()).fresh).toHaveLength(30);
+    isExclusive = true;
+    await pass(3_600);
+    await watch.poll();
+    expect(gaps()).toEqual([]);
+  });
+
+  test('among all that is active are told as missing as well', async () => {
+    receivable = 25;
+    for (let at = 0; at < 30; at += 1) show(`${at}`, 100_000);
+    await watch.poll();
+    expect(gaps()).toEqual([1]);
   });
 });
 

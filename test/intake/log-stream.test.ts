@@ -4,6 +4,7 @@ import { createCommit } from '../../src/intake/commit.ts';
 import { birdLogEvent } from '../../src/intake/entry-event.ts';
 import { createLogStreams, type LogStream } from '../../src/intake/log-stream.ts';
 import { createPageSize, type PageSize } from '../../src/intake/page-size.ts';
+import type { Happening } from '../../src/report.ts';
 import type { BirdLogEntry, Parsed } from '../../src/service/resources.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -27,13 +28,16 @@ let overlapUs: number;
 let skewUs: number;
 let lateUs: number[];
 let refuse: Error | undefined;
-/** Larger pages are refused with this code. */
-let most: { pageSize: number; code: 'too_large' | 'bad_request' } | undefined;
-/** Called before a page is refused. */
-let atRefusal: () => void;
+/** Larger pages are refused. */
+let most: number | undefined;
+/** Sizes of the pages that were asked for. */
+let asked: number[];
+/** Entries too large to be received, whatever stands beside them. */
+let huge: Set<number>;
 /** The service says what time it is, and how large its pages are. */
 let isTalkative: boolean;
 let malformed: number;
+let happened: Happening[];
 let pages: PageSize;
 /** Called when a page was answered. */
 let afterPage: () => void;
@@ -49,10 +53,12 @@ beforeEach(async () => {
   lateUs = [];
   refuse = undefined;
   most = undefined;
-  atRefusal = () => {};
+  asked = [];
+  huge = new Set();
   isTalkative = true;
   malformed = 0;
-  pages = createPageSize(100);
+  happened = [];
+  pages = createPageSize(100, clock);
   afterPage = () => {};
   log = openLog();
 });
@@ -78,21 +84,23 @@ function entry(us: number): BirdLogEntry {
   };
 }
 
-function openLog(): LogStream {
+const report = (one: Happening) => happened.push(one);
+
+function openLog(birdId = '7'): LogStream {
   const streams = createLogStreams<BirdLogEntry>(
     {
       region: 'eu',
       feed: 'bird_log',
       async read(_birdId, { page, pageSize: size, fromUs = 0, toUs = Number.POSITIVE_INFINITY }) {
+        asked.push(size);
         if (refuse) throw refuse;
-        if (most && size > most.pageSize) {
-          atRefusal();
-          throw new NestwatchError(most.code, 'not in pages of this size');
+        if (most !== undefined && size > most) {
+          throw new NestwatchError('bad_request', 'not in pages of this size');
         }
         const all = shownUs.filter((us) => us >= fromUs && us <= toUs).sort((a, b) => a - b);
-        const items: Parsed<BirdLogEntry>[] = all
-          .slice(page * size, (page + 1) * size)
-          .map((us) => ({ ok: true, entry: entry(us) }));
+        const onPage = all.slice(page * size, (page + 1) * size);
+        if (onPage.some((us) => huge.has(us))) throw new NestwatchError('too_large', 'more than 16 MiB');
+        const items: Parsed<BirdLogEntry>[] = onPage.map((us) => ({ ok: true, entry: entry(us) }));
         for (let at = 0; at < malformed; at += 1) {
           items.push({ ok: false, raw: `{"id":null,"at":${at}}`, reason: 'no id' });
         }
@@ -107,9 +115,9 @@ function openLog(): LogStream {
     },
     {
       store,
-      commit: createCommit({ store, rules: [], forward: [], clock, report: () => {}, changed: () => {} }),
+      commit: createCommit({ store, rules: [], forward: [], clock, report, changed: () => {} }),
       clock,
-      report: () => {},
+      report,
       pages,
       overlapUs: () => overlapUs,
       late: (us) => lateUs.push(us),
@@ -117,7 +125,7 @@ function openLog(): LogStream {
       watchedSinceUs: () => TEST_START_US,
     },
   );
-  return streams('7');
+  return streams(birdId);
 }
 
 /** An entry that the service shows from now on, as if created so many seconds ago. */
@@ -189,7 +197,8 @@ describe('an entry is late', () => {
 });
 
 test('an entry that comes again with a later instant is known where deletions send a sweep back to it', async () => {
-  pages.restore(4);
+  pages = createPageSize(4, clock);
+  log = openLog();
   for (const secondsAgo of [60, 59.9, 59.8, 59.7, 59.5]) show(secondsAgo);
   const [firstUs] = shownUs;
   sameAs.set(shownUs.at(-1)!, String(firstUs));
@@ -251,60 +260,102 @@ describe('what an audit keeps', () => {
     expect((await poll()).fresh).toEqual([]);
   });
 
-  test('is asked for in smaller pages when an answer was too large, not for any other refusal', async () => {
-    const ask = () => log.ask({ page: 0, pageSize: pages.size(), ascending: true, fromUs: 0 });
-    refuse = new NestwatchError('bad_request', 'no');
-    await expect(ask()).rejects.toBe(refuse);
-    expect(pages.size()).toBe(100);
-    refuse = new NestwatchError('too_large', 'no');
-    await expect(ask()).rejects.toBe(refuse);
-    expect(pages.size()).toBe(50);
+  test('is read in parts where an answer is too large, and refused where the service refuses it', async () => {
+    for (let second = 30; second > 0; second -= 1) show(second);
+    huge.add(shownUs[20]!);
+    const page = await log.ask({ page: 0, pageSize: 100, ascending: true, fromUs: 0 });
+    expect(page.items.map(({ ok }) => ok).indexOf(false)).toBe(20);
+    expect(page).toMatchObject({ totalCount: 30, items: { length: 30 } });
+    most = 30;
+    await expect(log.ask({ page: 0, pageSize: 100, ascending: true, fromUs: 0 })).rejects.toThrow(
+      'this size',
+    );
+    expect(asked.at(-1)).toBe(100);
   });
 });
 
 describe('a page that the service refuses', () => {
-  test.each(['too_large', 'bad_request'] as const)(
-    'as %s is asked for in halves until it is taken',
-    async (code) => {
-      for (let second = 300; second > 0; second -= 1) show(second);
-      most = { pageSize: 30, code };
-      expect((await poll()).fresh).toHaveLength(300);
-      expect(pages.size()).toBe(25);
-    },
-  );
-
-  test('is asked for as small as another stream has found out meanwhile', async () => {
+  test('is asked for in halves until it is taken, and the poll goes on with these', async () => {
     for (let second = 300; second > 0; second -= 1) show(second);
-    most = { pageSize: 30, code: 'too_large' };
-    atRefusal = () => {
-      pages.restore(10);
-    };
-    await poll();
-    expect(pages.size()).toBe(10);
+    most = 30;
+    expect((await poll()).fresh).toHaveLength(300);
+    expect(asked.slice(0, 4)).toEqual([100, 50, 25, 50]);
+    expect(new Set(asked.slice(4))).toEqual(new Set([25]));
+    expect(pages.size()).toBe(100);
   });
 
-  test.each(['too_large', 'bad_request'] as const)(
-    'as %s in any size leaves the size as it was, and is asked for once a poll until it is taken',
-    async (code) => {
-      let asked = 0;
-      atRefusal = () => {
-        asked += 1;
-      };
-      most = { pageSize: 0, code };
-      const refused = () => expect(poll()).rejects.toThrow('not in pages of this size');
-      await refused();
-      expect([asked, pages.size()]).toEqual([7, 100]);
-      await refused();
-      expect([asked, pages.size()]).toEqual([8, 100]);
-      show(5);
+  test('teaches all streams of the region once two of them agree', async () => {
+    most = 30;
+    await poll();
+    await poll();
+    expect(pages.size()).toBe(100);
+    await openLog('8').poll(signal);
+    expect(pages.size()).toBe(25);
+    asked = [];
+    await openLog('9').poll(signal);
+    expect(asked).toEqual([25]);
+  });
+
+  test('and soon is taken after all teaches nothing', async () => {
+    for (const one of [log, openLog('8'), openLog('9')]) {
+      most = 30;
+      const polled = one.poll(signal);
+      while (asked.at(-1) !== 25) await Promise.resolve();
       most = undefined;
-      expect((await poll()).fresh).toHaveLength(1);
-      most = { pageSize: 30, code };
-      show(4);
-      expect((await poll()).fresh).toHaveLength(1);
-      expect(pages.size()).toBe(25);
-    },
-  );
+      await polled;
+      expect(asked.slice(-4)).toEqual([100, 50, 25, 50]);
+      asked = [];
+    }
+    expect(pages.size()).toBe(100);
+  });
+
+  test('in any size leaves the size as it was, and is asked for once a poll until it is taken', async () => {
+    most = 0;
+    const refused = () => expect(poll()).rejects.toThrow('not in pages of this size');
+    await refused();
+    expect([asked.length, pages.size()]).toEqual([7, 100]);
+    await refused();
+    expect([asked.length, pages.size()]).toEqual([8, 100]);
+    show(5);
+    most = undefined;
+    expect((await poll()).fresh).toHaveLength(1);
+    most = 30;
+    show(4);
+    expect((await poll()).fresh).toHaveLength(1);
+  });
+
+  test('is tried larger again by one stream after an hour, and is no larger for the rest of it', async () => {
+    const streams = [log, openLog('8'), openLog('9')];
+    const all = async () => {
+      asked = [];
+      for (const one of streams) await one.poll(signal);
+      return asked;
+    };
+    most = 30;
+    await all();
+    expect(await all()).toEqual([25, 25, 25]);
+    await pass(3_600);
+    expect(await all()).toEqual([50, 25, 25, 25]);
+    await pass(3_600);
+    expect(await all()).toEqual([25, 25, 25]);
+    most = undefined;
+    await pass(3_600);
+    expect(await all()).toEqual([50, 100, 100]);
+  });
+
+  test('may be of another size only where pages are not counted up', async () => {
+    // All within a second, so that pages are counted up from the start.
+    for (let at = 0; at < 120; at += 1) show(5 - at / 1000);
+    most = 30;
+    await openLog('8').poll(signal);
+    await openLog('9').poll(signal);
+    await pass(3_600);
+    most = undefined;
+    const polled = poll();
+    while (asked.at(-1) !== 50) await Promise.resolve();
+    pages.tried(100, true);
+    expect((await polled).fresh).toHaveLength(120);
+  });
 
   test('for another reason is a failure at once', async () => {
     for (const error of [new NestwatchError('timeout', 'no answer'), new TypeError('a bug')]) {
@@ -312,6 +363,61 @@ describe('a page that the service refuses', () => {
       await expect(poll()).rejects.toThrow(error.message);
       expect(pages.size()).toBe(100);
     }
+  });
+});
+
+describe('an entry too large to be received', () => {
+  const setAside = () => happened.flatMap((one) => (one.what === 'quarantined' ? [one.count] : []));
+
+  test('is set aside once, what stands around it is kept, and the size of pages stays', async () => {
+    for (let second = 60; second > 0; second -= 1) show(second);
+    huge.add(shownUs[50]!);
+    const { fresh } = await poll();
+    expect(fresh.map(({ key }) => key)).not.toContain(`eu/bird_log/${shownUs[50]}`);
+    expect(fresh).toHaveLength(59);
+    await poll();
+    await pass(100);
+    show(0);
+    expect((await poll()).fresh).toHaveLength(1);
+    // Now the sweep begins among the entries.
+    await poll();
+    expect([setAside(), pages.size()]).toEqual([[1], 100]);
+    await pass(600);
+    show(0);
+    await poll();
+    asked = [];
+    await poll();
+    expect(asked).toEqual([100]);
+  });
+
+  test('is passed over also where it is the first, the last or the only one', async () => {
+    show(50);
+    huge.add(shownUs[0]!);
+    expect((await poll()).fresh).toEqual([]);
+    show(40);
+    expect((await poll()).fresh).toHaveLength(1);
+    show(30);
+    huge.add(shownUs[2]!);
+    expect((await poll()).fresh).toEqual([]);
+    show(20);
+    expect((await poll()).fresh).toHaveLength(1);
+  });
+
+  test('is none where all answers are too large: that is a failure, after few requests', async () => {
+    refuse = new NestwatchError('too_large', 'more than 16 MiB');
+    await expect(poll()).rejects.toBe(refuse);
+    expect(asked).toEqual([100, 50, 25, 5, 1, 100]);
+    expect(setAside()).toEqual([]);
+  });
+
+  test('and entries that are deleted while its page is read in parts: the page is read again', async () => {
+    for (let second = 60; second > 0; second -= 1) show(second);
+    huge.add(shownUs[57]!);
+    afterPage = () => shownUs.shift();
+    await expect(poll()).rejects.toThrow('more than 16 MiB');
+    afterPage = () => {};
+    const left = shownUs.length - 1;
+    expect((await poll()).fresh).toHaveLength(left);
   });
 });
 

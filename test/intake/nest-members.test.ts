@@ -72,6 +72,14 @@ test('only what changed is written, also in another life, and a Nest that is gon
   expect(writes()).toBe(2);
 });
 
+test('a Nest that may only be unreadable keeps whom it has', async () => {
+  const { book, kept } = await open();
+  const one = book();
+  await one.keep([nest('1', user('anna@example.com')), nest('2', user('bo@example.com'))]);
+  await one.keep([nest('1')], false);
+  expect(await kept()).toEqual({ 1: [], 2: ['bo@example.com'] });
+});
+
 test.each([
   'anna@example.com, eve@example.net',
   'anna@example.com\r\nBcc: eve@example.net',

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest';
 import { sleep } from '../../src/clock.ts';
+import { seededRandom } from '../../src/simulator/seeded-random.ts';
 import { openRegion, type Reply } from './region.ts';
 
 /** A service that allows so many requests a second, in buckets of one second; nobody told us. */
-function createLimit(perSecond: number) {
+function createLimit(perSecond: number, sinceMs = 0) {
   let tokens = perSecond;
-  let filledAtMs = 0;
+  let filledAtMs = sinceMs;
   return (nowMs: number): boolean => {
     tokens = Math.min(perSecond, tokens + ((nowMs - filledAtMs) / 1000) * perSecond);
     filledAtMs = nowMs;
@@ -67,4 +68,105 @@ test('other limits are found as well', async () => {
     expect(refusedShare).toBeLessThan(0.02);
     expect(used).toBeGreaterThan(0.85);
   }
+});
+
+/** Seconds of clean answers after which the rate is at 80 % of its ceiling again, once these faults have passed. */
+async function recovery(
+  ceiling: number,
+  seed: number,
+  faults: readonly { seconds: number; share: number; reply: Reply }[],
+): Promise<number> {
+  const random = seededRandom(seed);
+  let fault: { share: number; reply: Reply } | undefined;
+  const region = openRegion(
+    async (): Promise<Reply> => {
+      await sleep(region.clock, 80);
+      return fault && random() < fault.share ? fault.reply : { body: '[]' };
+    },
+    { requestsPerSecond: ceiling, startPerSecond: 2 },
+  );
+  const { client, clock } = region;
+  let isOver = false;
+  const worker = async () => {
+    while (!isOver) {
+      await client.ready();
+      if (!isOver) await client.searchNests().catch(() => {});
+    }
+  };
+  const workers = Array.from({ length: 8 }, worker);
+  await clock.advance(30_000);
+  for (const one of faults) {
+    fault = one;
+    await clock.advance(one.seconds * 1000);
+  }
+  fault = undefined;
+  let seconds = 0;
+  while (client.rate() < 0.8 * ceiling) {
+    await clock.advance(1000);
+    seconds += 1;
+    expect(seconds).toBeLessThan(600);
+  }
+  isOver = true;
+  const closed = client.close();
+  await clock.advance(1000);
+  await Promise.all([...workers, closed]);
+  return seconds;
+}
+
+const slowDown: Reply = { status: 429, headers: { 'retry-after': '2' } };
+const clean = { seconds: 8, share: 0, reply: {} };
+
+test.each([1, 2, 3, 4])('after a short spell of 429 the rate is back within a minute (%i)', async (seed) => {
+  const spell = [{ seconds: 20, share: 0.6, reply: slowDown }];
+  expect(await recovery(5, seed, spell)).toBeLessThanOrEqual(40);
+  expect(await recovery(30, seed, spell)).toBeLessThanOrEqual(40);
+});
+
+test('after bursts of 429 among other faults the rate is back within a minute', async () => {
+  const burst = { seconds: 7, share: 1, reply: slowDown };
+  const faults = [{ status: 500 }, { body: '<html>' }].flatMap((reply) => [
+    burst,
+    clean,
+    { seconds: 7, share: 1, reply },
+    clean,
+  ]);
+  expect(await recovery(30, 1, [...faults, burst])).toBeLessThanOrEqual(40);
+});
+
+test('a limit that has fallen is found within two minutes, with few requests refused meanwhile', async () => {
+  let admits = createLimit(50);
+  let accepted = 0;
+  let refused = 0;
+  const region = openRegion(
+    async (): Promise<Reply> => {
+      await sleep(region.clock, 80);
+      if (!admits(region.clock.monotonicMs())) {
+        refused += 1;
+        return { status: 429 };
+      }
+      accepted += 1;
+      return { body: '[]' };
+    },
+    { requestsPerSecond: 50, startPerSecond: 2 },
+  );
+  const { client, clock } = region;
+  let isOver = false;
+  const worker = async () => {
+    while (!isOver) await client.searchNests().catch(() => {});
+  };
+  const workers = Array.from({ length: 8 }, worker);
+  await clock.advance(600_000);
+  admits = createLimit(3, clock.monotonicMs());
+  refused = 0;
+  await clock.advance(120_000);
+  expect(refused).toBeLessThan(60);
+  accepted = 0;
+  refused = 0;
+  await clock.advance(120_000);
+  expect(refused / (accepted + refused)).toBeLessThan(0.02);
+  expect(accepted / (3 * 120)).toBeGreaterThan(0.85);
+  isOver = true;
+  const closed = client.close();
+  await clock.advance(1000);
+  await Promise.all([...workers, closed]);
 });

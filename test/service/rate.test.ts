@@ -248,6 +248,89 @@ describe('while holding', () => {
   });
 });
 
+describe('the level that was borne before many refusals', () => {
+  /** Borne at 20, then refused so often, each time after a single answer. */
+  function refusedAt20(times: number, retryAfterMs = 1000) {
+    const one = start({ startPerSecond: 20, ceiling: 20 });
+    one.saturated(20_000);
+    for (let time = 0; time < times; time += 1) {
+      one.refused(retryAfterMs);
+      one.passes(retryAfterMs);
+      one.saturated(Math.ceil(1000 / one.rate.level()) + 1);
+    }
+    return one;
+  }
+
+  test('is returned to once ten seconds and five answers are clean', () => {
+    const { rate, saturated } = refusedAt20(8);
+    expect(rate.level()).toBeLessThan(2);
+    saturated(9000);
+    expect(rate.level()).toBeLessThan(3);
+    saturated(20_000);
+    expect(rate.level()).toBeGreaterThan(16);
+    saturated(20_000);
+    expect(levelOf(rate)).toBe(20);
+  });
+
+  test('is returned to later where the pauses of the service are long', () => {
+    const { rate, saturated } = refusedAt20(4, 10_000);
+    saturated(35_000);
+    expect(rate.level()).toBeLessThan(9);
+    saturated(30_000);
+    expect(rate.level()).toBeGreaterThan(16);
+  });
+
+  test('is not returned to for a few answers that came by chance', () => {
+    const { rate, saturated } = refusedAt20(14);
+    expect(rate.level()).toBeLessThan(0.3);
+    saturated(13_000);
+    expect(rate.level()).toBeLessThan(0.3);
+    saturated(60_000);
+    expect(rate.level()).toBeGreaterThan(16);
+  });
+
+  test('is not returned to while answers get slower', () => {
+    const { rate, saturated } = refusedAt20(8);
+    saturated(14_000);
+    const before = rate.level();
+    expect(before).toBeGreaterThan(5);
+    saturated(8000, 2000);
+    expect(rate.level()).toBeLessThan(before);
+    saturated(60_000);
+    expect(levelOf(rate)).toBe(20);
+  });
+
+  test('is trusted by half with each return that is refused', () => {
+    const { rate, saturated, refused, passes } = refusedAt20(8);
+    const reached: number[] = [];
+    for (let time = 0; time < 4; time += 1) {
+      saturated(11_000);
+      refused();
+      passes(1000);
+    }
+    for (let second = 0; second < 60; second += 1) {
+      saturated(1000);
+      reached.push(rate.level());
+    }
+    expect(reached.at(-1)).toBeLessThan(5);
+  });
+
+  test('is remembered over an outage, also where nothing was refused before it', () => {
+    const { rate, saturated, refused, passes, now } = start({ startPerSecond: 20, ceiling: 20 });
+    saturated(20_000);
+    rate.restart(now());
+    saturated(1000);
+    for (let time = 0; time < 4; time += 1) {
+      refused();
+      passes(1000);
+      saturated(1000);
+    }
+    expect(rate.level()).toBeLessThan(2);
+    saturated(40_000);
+    expect(rate.level()).toBeGreaterThan(16);
+  });
+});
+
 describe('latency', () => {
   test('that leaves its band takes 10 % at a time, no more than every five seconds', () => {
     const { rate, saturated } = start({ startPerSecond: 50 });
@@ -275,12 +358,12 @@ describe('latency', () => {
 
 describe('after an outage', () => {
   test('the level begins at 2 and rises to just below the level that was refused', () => {
-    const { rate, saturated, refused, passes } = start({ startPerSecond: 40 });
+    const { rate, saturated, refused, passes, now } = start({ startPerSecond: 40 });
     refused();
     passes(1000);
     saturated(60_000);
     const borne = rate.level();
-    rate.restart();
+    rate.restart(now());
     expect(rate.level()).toBe(2);
     saturated(8000);
     expect(rate.level()).toBeGreaterThan(borne * 0.84);
@@ -288,13 +371,13 @@ describe('after an outage', () => {
   });
 
   test('it rises to a level beyond the refused one, where that was borne', () => {
-    const { rate, saturated, refused, passes } = start({ startPerSecond: 20, ceiling: 100 });
+    const { rate, saturated, refused, passes, now } = start({ startPerSecond: 20, ceiling: 100 });
     refused();
     passes(1000);
     saturated(150_000);
     const borne = rate.level();
     expect(borne).toBeGreaterThan(20);
-    rate.restart();
+    rate.restart(now());
     saturated(12_000);
     expect(rate.level()).toBeGreaterThan(borne * 0.84);
   });
@@ -302,7 +385,7 @@ describe('after an outage', () => {
   test('it rises to the ceiling where nothing was refused, and sends no burst', () => {
     const { rate, saturated, passes, now } = start({ startPerSecond: 50 });
     passes(60_000);
-    rate.restart();
+    rate.restart(now());
     rate.take(now());
     expect(rate.waitMs(now())).toBeGreaterThan(400);
     saturated(12_000);

@@ -120,6 +120,29 @@ describe('opening a store', () => {
     });
   });
 
+  test('takes what is older than the oldest that is left as deleted by an earlier version', async () => {
+    const before = MIGRATIONS.findIndex((sql) => sql.includes('ADD COLUMN pruned_us'));
+    const db = new DatabaseSync(path);
+    for (const sql of MIGRATIONS.slice(0, before)) db.exec(sql);
+    db.exec(`
+      INSERT INTO stream (region, feed, bird_id, cursor_us) VALUES
+        ('eu', 'bird_log', 'busy', 90), ('eu', 'bird_log', 'at rest', 20), ('eu', 'bird_log', 'new', 0),
+        ('eu', 'flight', 'busy', 90), ('eu', 'flight', 'at rest', 20);
+      INSERT INTO event (stream, occurred_us, id, type, occurred_at, observed_us, nest_id, nest, bird_id, bird,
+          message, attributes)
+        VALUES (1, 50, 'a', '', '', 0, '', '', '', '', '', '{}'), (1, 90, 'b', '', '', 0, '', '', '', '', '', '{}');
+      INSERT INTO flight (stream, started_us, id, status, open, ends)
+        VALUES (4, 30, 'open', 'active', 1, 0), (4, 60, 'ended', 'failed', 0, 1);
+      PRAGMA application_id = ${0x6e657374};
+      PRAGMA user_version = ${before};
+    `);
+    db.close();
+    const store = await open();
+    const streams = await store.transaction((tx) => tx.streams('eu'));
+    expect(streams.map(({ prunedUs }) => prunedUs)).toEqual([49, 20, 0, 59, 20]);
+    await store.close();
+  });
+
   test('goes on from the counts that triggers of an earlier version kept', async () => {
     const before = MIGRATIONS.findIndex((sql) => sql.includes('DROP TRIGGER delivery_counted'));
     const db = new DatabaseSync(path);

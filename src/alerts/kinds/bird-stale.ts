@@ -29,6 +29,7 @@ export function staleAfterMs({ expectEveryMs }: Rule, usualMs: number | null): n
 
 export const birdStale: Kind = {
   alertname: 'BirdStale',
+  measured: true,
 
   topic(fact) {
     if (fact.fact !== 'bird_idle') return undefined;

@@ -26,6 +26,7 @@ function firing(alert: Alert, memory: Memory, { rule, labels, nowUs }: Context) 
 
 export const deliveryFailing: Kind = {
   alertname: 'DeliveryFailing',
+  measured: true,
 
   topic(fact) {
     if (fact.fact !== 'delivery_health' || fact.accepts) return undefined;

@@ -9,6 +9,7 @@ interface Memory {
 
 export const feedIncomplete: Kind = {
   alertname: 'FeedIncomplete',
+  measured: true,
 
   topic(fact) {
     if (fact.fact !== 'feed_gap' || fact.missing === 0) return undefined;
@@ -26,7 +27,10 @@ export const feedIncomplete: Kind = {
     const [one, many] = FEED_ENTRIES[feed];
     const what = missing === 1 ? `1 ${one} is` : `${missing} ${many} are`;
     const summary = `${what} missing in region ${region.toUpperCase()}`;
-    const message = 'The service counts them and does not show them: look there for what is not told here.';
+    const message =
+      feed === 'flight'
+        ? 'At least: so many started at once, or with messages so long, that no answer of the service holds them. Look there for what is not told here.'
+        : 'The service counts them and does not show them: look there for what is not told here.';
     const memory: Memory = { missing };
     const annotations = annotate(rule, summary, message);
     return fire(

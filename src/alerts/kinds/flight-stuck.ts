@@ -31,6 +31,7 @@ export function stuckAfterMs({ maxDurationMs }: Rule, usualMs: number | null): n
 
 export const flightStuck: Kind = {
   alertname: 'FlightStuck',
+  measured: true,
 
   topic(fact) {
     if (fact.fact !== 'flight_in_air') return undefined;

@@ -64,6 +64,7 @@ export function createRegionKind(trouble: RegionTrouble): Kind {
 
   return {
     alertname: trouble.alertname,
+    measured: true,
 
     topic(fact) {
       const told = trouble.told(fact);

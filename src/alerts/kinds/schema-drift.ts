@@ -7,7 +7,7 @@ import { FEED_ENTRIES, type Kind, quietAtUs } from '../kind.ts';
 import { annotate, duration } from '../labels.ts';
 
 interface Memory {
-  /** Entries of this episode that could not be read. */
+  /** Entries of this episode that could not be read; of the inventory those of its last reading. */
   readonly count: number;
   readonly seenUs: number;
 }
@@ -25,7 +25,7 @@ export const schemaDrift: Kind = {
     if (fact.fact !== 'schema_drift') return undefined;
     const before = alert.state === 'firing' ? (alert.memory as Memory) : { count: 0, seenUs: 0 };
     const memory: Memory = {
-      count: before.count + fact.count,
+      count: fact.feed === 'inventory' ? fact.count : before.count + fact.count,
       seenUs: Math.max(before.seenUs, fact.atUs),
     };
     const [one, many] = FEED_ENTRIES[fact.feed];

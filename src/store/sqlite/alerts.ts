@@ -63,7 +63,7 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
   );
   const linked = connection.prepare<EventRow & { readonly seq: number }>(
     `SELECT link.seq, event.* FROM link JOIN event USING (event)
-     WHERE link.alert = (SELECT alert FROM alert WHERE id = ?) AND link.seq > ?
+     WHERE link.alert = (SELECT alert FROM alert WHERE id = ?) AND link.seq > ? AND link.seq <= ?
      ORDER BY link.seq DESC LIMIT ?`,
   );
   const firstFresh = connection.prepare<{ seq: number }>(
@@ -170,9 +170,9 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
       const { last_seq: lastSeq, from_us: fromUs, to_us: toUs } = linkedSpan.get(alertId, afterSeq, first)!;
       return lastSeq === null ? undefined : { lastSeq, fromUs, toUs };
     },
-    async alertEvents(alertId, afterSeq, limit) {
+    async alertEvents(alertId, afterSeq, limit, lastSeq = Number.MAX_SAFE_INTEGER) {
       return linked
-        .all(alertId, afterSeq, limit)
+        .all(alertId, afterSeq, lastSeq, limit)
         .map((row) => ({ alertId, seq: row.seq, event: events.fromRow(row) }));
     },
     async changedAlerts(limit) {

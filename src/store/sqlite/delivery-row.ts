@@ -16,6 +16,8 @@ export interface DeliveryRow {
   readonly settled_us: number;
   readonly last_error: string;
   readonly fallback_us: number | null;
+  /** A list in JSON; empty for all. */
+  readonly remaining: string;
 }
 
 export function deliveryOf(row: DeliveryRow): Delivery {
@@ -33,5 +35,6 @@ export function deliveryOf(row: DeliveryRow): Delivery {
     settledAtUs: row.settled_us,
     lastError: row.last_error,
     ...(row.fallback_us !== null && { fallbackAtUs: row.fallback_us }),
+    ...(row.remaining !== '' && { remaining: JSON.parse(row.remaining) as string[] }),
   };
 }

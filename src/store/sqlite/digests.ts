@@ -5,7 +5,14 @@ import type { Connection } from './connection.ts';
 
 type Digests = Pick<
   Transaction,
-  'digest' | 'putDigest' | 'arrivals' | 'endedFlights' | 'episodes' | 'countSuppressed' | 'countDead'
+  | 'digest'
+  | 'putDigest'
+  | 'arrivals'
+  | 'endedFlights'
+  | 'episodes'
+  | 'endedSilenced'
+  | 'countSuppressed'
+  | 'countDead'
 >;
 
 interface FlightRow {
@@ -45,6 +52,22 @@ export function createDigests(connection: Connection): Digests {
     `SELECT body FROM episode INDEXED BY episode_by_age
      WHERE resolved_us > ? AND resolved_us <= ? ORDER BY resolved_us, alert_id LIMIT ?`,
   );
+  // One end is kept from each group that would have told it. Of an alert that is let go of, its last episode is known.
+  const silenced = connection.prepare<{
+    alert_id: string;
+    times: number;
+    total: number;
+    body: string | null;
+  }>(
+    `SELECT alert_id, max(times) AS times, count(*) OVER () AS total,
+       coalesce(
+         (SELECT body FROM episode WHERE episode.alert_id = one.alert_id ORDER BY starts_us DESC LIMIT 1),
+         (SELECT body FROM alert WHERE id = one.alert_id)) AS body
+     FROM (SELECT alert_id, count(*) AS times FROM suppression INDEXED BY suppression_by_age
+       WHERE at_us > ? AND at_us <= ? AND body ->> '$.reason' = 'silenced'
+       GROUP BY alert_id, body ->> '$.groupKey') AS one
+     GROUP BY alert_id ORDER BY times DESC, alert_id LIMIT ?`,
+  );
   const suppressed = connection.prepare<{ reason: string; count: number }>(
     `SELECT body ->> '$.reason' AS reason, count(*) AS count FROM suppression INDEXED BY suppression_by_age
      WHERE at_us > ?2 AND at_us <= ?3 AND body ->> '$.receiver' = ?1 GROUP BY reason ORDER BY count DESC, reason`,
@@ -82,6 +105,14 @@ export function createDigests(connection: Connection): Digests {
     },
     async episodes(afterUs, upToUs, limit) {
       return ended.all(afterUs, upToUs, limit).map(({ body }) => JSON.parse(body) as Episode);
+    },
+    async endedSilenced(afterUs, upToUs, limit) {
+      const rows = silenced.all(afterUs, upToUs, limit);
+      const list = rows.map(({ alert_id: alertId, times, body }) => {
+        const { alertname = '', labels = {} } = JSON.parse(body ?? '{}') as Partial<Episode>;
+        return { alertId, alertname, labels, times };
+      });
+      return { list, total: rows[0]?.total ?? 0 };
     },
     async countSuppressed(receiver, afterUs, upToUs) {
       return suppressed.all(receiver, afterUs, upToUs).map((row) => ({ ...row }));

@@ -3,7 +3,7 @@ import { NestwatchError } from '../../errors.ts';
 import type { EventQuery } from '../record.ts';
 import type { Transaction } from '../store.ts';
 import { prepareChunks } from './chunks.ts';
-import type { Connection, Value } from './connection.ts';
+import { type Connection, textList, type Value } from './connection.ts';
 import type { Streams } from './streams.ts';
 
 export interface EventRow {
@@ -27,7 +27,7 @@ export interface EventRow {
 type Place = Pick<EventRow, 'occurred_us' | 'stream' | 'event'>;
 
 export interface Events
-  extends Pick<Transaction, 'insertEvents' | 'eventIds' | 'countEvents' | 'events' | 'event'> {
+  extends Pick<Transaction, 'insertEvents' | 'eventIds' | 'knownIds' | 'countEvents' | 'events' | 'event'> {
   fromRow(row: EventRow): Event;
   /** What `event` gives. */
   find(key: string): Event | undefined;
@@ -58,6 +58,11 @@ export function createEvents(connection: Connection, streams: Streams): Events {
   const ids = connection.prepare<Pick<EventRow, 'occurred_us' | 'id'>>(
     `SELECT occurred_us, id FROM event WHERE stream = ? AND occurred_us >= ? AND occurred_us < ?
      ORDER BY occurred_us, id`,
+  );
+  // The index is walked over the whole stream, since it has the time before the id; none of it leaves the database.
+  const known = connection.prepare<Pick<EventRow, 'id'>>(
+    `SELECT id FROM event INDEXED BY event_of_stream
+     WHERE stream = ? AND id IN (SELECT value FROM json_each(?))`,
   );
   const count = connection.prepare<{ count: number }>(
     'SELECT count(*) AS count FROM event WHERE stream = ? AND occurred_us >= ? AND occurred_us < ?',
@@ -210,6 +215,9 @@ export function createEvents(connection: Connection, streams: Streams): Events {
     },
     async eventIds(stream, sinceUs, untilUs = Number.MAX_SAFE_INTEGER) {
       return ids.all(stream, sinceUs, untilUs).map((row) => ({ id: row.id, occurredAtUs: row.occurred_us }));
+    },
+    async knownIds(stream, ids) {
+      return new Set(known.all(stream, textList(ids)).map((row) => row.id));
     },
     async countEvents(stream, fromUs, toUs) {
       return count.get(stream, fromUs, toUs)!.count;

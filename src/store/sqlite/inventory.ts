@@ -4,7 +4,14 @@ import type { Connection } from './connection.ts';
 
 type Inventory = Pick<
   Transaction,
-  'regionSince' | 'nests' | 'putNests' | 'nestMembers' | 'putNestMembers' | 'birds' | 'putBirds'
+  | 'regionSince'
+  | 'knownSince'
+  | 'nests'
+  | 'putNests'
+  | 'nestMembers'
+  | 'putNestMembers'
+  | 'birds'
+  | 'putBirds'
 >;
 
 interface NestRow {
@@ -52,6 +59,9 @@ export function createInventory(connection: Connection): Inventory {
       if (known) return known.since_us;
       watch.run(region, nowUs);
       return nowUs;
+    },
+    async knownSince(region) {
+      return since.get(region)?.since_us;
     },
     async nests(region) {
       return nests.all(region).map(nestRecord);

@@ -310,4 +310,18 @@ export const MIGRATIONS: readonly string[] = [
   -- A delivery that is leased keeps its lane's turn, so \`delivery_lane\` finds it.
   DROP INDEX delivery_leased;
   `,
+  `
+  -- Who of several recipients is still to be reached, as a list in JSON; empty for all.
+  ALTER TABLE delivery ADD COLUMN remaining TEXT NOT NULL DEFAULT '';
+  `,
+  `
+  -- Up to where retention has deleted what was read of a stream: read once more, it would be taken for news. Of what
+  -- was deleted before this was kept, the oldest that is left tells.
+  ALTER TABLE stream ADD COLUMN pruned_us INTEGER NOT NULL DEFAULT 0;
+  UPDATE stream SET pruned_us = min(cursor_us, coalesce(
+    iif(feed = 'flight',
+      (SELECT min(started_us) FROM flight WHERE flight.stream = stream.stream AND open = 0 AND started_us > 0),
+      (SELECT min(occurred_us) FROM event WHERE event.stream = stream.stream)) - 1,
+    cursor_us));
+  `,
 ];

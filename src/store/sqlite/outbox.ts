@@ -115,12 +115,14 @@ export function createOutbox(
          WHEN ?2 IN ('delivered', 'suppressed') THEN NULL
          WHEN ?6 AND (?2 = 'dead' OR attempts >= ${FALLBACK_FAILURES}) THEN min(fallback_us, ?7)
          ELSE fallback_us
-       END
+       END,
+       remaining = CASE WHEN ?2 IN ('delivered', 'suppressed') THEN '' ELSE coalesce(?8, remaining) END
      WHERE seq = ?1`,
   );
   // What most of them come to, many at once: that costs a third of as many single ones.
   const deliver = connection.prepare(
-    `UPDATE delivery SET state = 'delivered', next_attempt_us = ?2, last_error = '', settled_us = ?2, fallback_us = NULL
+    `UPDATE delivery SET state = 'delivered', next_attempt_us = ?2, last_error = '', settled_us = ?2, fallback_us = NULL,
+       remaining = ''
      WHERE seq IN (SELECT value FROM json_each(?1))`,
   );
   const waitingLanes = connection.prepare<{ lane: string }>(
@@ -178,13 +180,14 @@ export function createOutbox(
   }
 
   function settleOne(
-    { id, state, nextAttemptAtUs, lastError, failed = false }: Settlement,
+    { id, state, nextAttemptAtUs, lastError, failed = false, remaining }: Settlement,
     nowUs: number,
   ): void {
     const settledUs = state === 'retry' || state === 'ambiguous' ? 0 : nowUs;
     const row = before.get(textList([id]));
     if (!row) return;
-    settle.run(row.seq, state, nextAttemptAtUs, lastError, settledUs, failed ? 1 : 0, nowUs);
+    const left = remaining ? JSON.stringify(remaining) : null;
+    settle.run(row.seq, state, nextAttemptAtUs, lastError, settledUs, failed ? 1 : 0, nowUs, left);
     moved(row.receiver, row.state, state);
     giveTurn(row);
     if (state === 'delivered') health.accepted(row);

@@ -7,13 +7,18 @@ import type { Connection } from './connection.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import type { DeliveryRow } from './delivery-row.ts';
 
+interface Pruned {
+  readonly stream: number;
+  readonly us: number;
+}
+
 export function createPrune(
   connection: Connection,
   counts: Pick<DeliveryCounts, 'add'>,
 ): Pick<Transaction, 'prune'> {
   // A firing alert keeps its events: what is told of it must be complete.
-  const oldEvents = connection.prepare<{ event: number }>(
-    `SELECT event FROM event INDEXED BY event_by_age
+  const oldEvents = connection.prepare<Pruned & { event: number }>(
+    `SELECT event, stream, occurred_us AS us FROM event INDEXED BY event_by_age
      WHERE occurred_us < ? AND NOT EXISTS (
        SELECT 1 FROM link JOIN alert USING (alert) WHERE link.event = event.event AND alert.state = 'firing')
      ORDER BY occurred_us LIMIT ?`,
@@ -27,10 +32,17 @@ export function createPrune(
     'DELETE FROM forwarded WHERE event IN (SELECT value FROM json_each(?))',
   );
   const events = connection.prepare('DELETE FROM event WHERE event IN (SELECT value FROM json_each(?))');
-  const flights = connection.prepare(
+  const flights = connection.prepare<Pruned>(
     `DELETE FROM flight WHERE (stream, started_us, id) IN (
        SELECT stream, started_us, id FROM flight INDEXED BY flight_ended WHERE started_us < ? AND open = 0
-       ORDER BY started_us LIMIT ?)`,
+       ORDER BY started_us LIMIT ?)
+     RETURNING stream, started_us AS us`,
+  );
+  // Polls of Flights look at when they started, which their events do not tell. Beyond the cursor lies what came with
+  // an instant ahead of its time: it says nothing of what else was there.
+  const prunedUpTo = connection.prepare(
+    `UPDATE stream SET pruned_us = min(?2, cursor_us)
+     WHERE stream = ?1 AND (feed = 'flight') = ?3 AND pruned_us < min(?2, cursor_us)`,
   );
   const deliveries = connection.prepare<Pick<DeliveryRow, 'receiver' | 'state'> & { notification: number }>(
     `DELETE FROM delivery WHERE seq IN (
@@ -66,10 +78,19 @@ export function createPrune(
        WHERE resolved_us < ? ORDER BY resolved_us LIMIT ?)`,
   );
 
+  /** Remembers of each stream up to where it was deleted. */
+  function remember(pruned: readonly Pruned[], areFlights: boolean): void {
+    const newestUs = new Map<number, number>();
+    for (const { stream, us } of pruned) newestUs.set(stream, Math.max(us, newestUs.get(stream) ?? 0));
+    for (const [stream, us] of newestUs) prunedUpTo.run(stream, us, areFlights ? 1 : 0);
+  }
+
   return {
     async prune(beforeUs, limit) {
       let left = limit;
-      const numbers = oldEvents.all(beforeUs, left).map((row) => row.event);
+      const old = oldEvents.all(beforeUs, left);
+      const numbers = old.map((row) => row.event);
+      remember(old, false);
       if (numbers.length > 0) {
         links.run(JSON.stringify(numbers));
         untold.run(JSON.stringify(numbers));
@@ -77,7 +98,9 @@ export function createPrune(
         forwarded.run(JSON.stringify(numbers));
         left -= events.run(JSON.stringify(numbers));
       }
-      left -= flights.run(beforeUs, left);
+      const landed = flights.all(beforeUs, left);
+      remember(landed, true);
+      left -= landed.length;
       const settled = deliveries.all(beforeUs, left);
       left -= settled.length;
       for (const { receiver, state } of settled) counts.add(receiver, state, -1);

@@ -9,6 +9,7 @@ interface StreamRow {
   readonly feed: Feed;
   readonly bird_id: string;
   readonly cursor_us: number;
+  readonly pruned_us: number;
 }
 
 /** What a stream is one of; that never changes. */
@@ -104,5 +105,6 @@ function record(row: StreamRow): StreamRecord {
     feed: row.feed,
     birdId: row.bird_id,
     cursorUs: row.cursor_us,
+    prunedUs: row.pruned_us,
   };
 }

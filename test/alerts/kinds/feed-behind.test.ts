@@ -17,7 +17,7 @@ describe('FeedBehind', () => {
       startsAtUs: minute(5),
       labels: { alertname: 'FeedBehind', region: 'eu', severity: 'warning' },
       annotations: {
-        summary: 'Region EU is polled too rarely: news of its Birds comes late',
+        summary: 'Not all of region EU is read in time: news comes late',
         description: 'a stream was last read 20 min ago',
       },
     });

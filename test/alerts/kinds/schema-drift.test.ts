@@ -35,6 +35,14 @@ describe('SchemaDrift', () => {
     expect(story.the('SchemaDrift').annotations.summary).toBe('1 Flight could not be read in region EU');
   });
 
+  test('counts of the inventory what its last reading met, since each reads all', () => {
+    const story = watch();
+    story.tell(5, schemaDrift(5, 3, 'a Bird: no usable id', 'inventory'));
+    story.tell(10, schemaDrift(10, 2, 'a Bird: no usable id', 'inventory'));
+    const summary = '2 Nests or Birds could not be read in region EU';
+    expect(story.the('SchemaDrift').annotations.summary).toBe(summary);
+  });
+
   test('can last until somebody looks', () => {
     const story = watch([rule('SchemaDrift', { resolveAfterMs: null })]);
     story.tell(5, schemaDrift(5));

@@ -35,6 +35,7 @@ export const EVENTS: readonly Variant[] = [
           return [...events];
         },
         eventIds: async () => [],
+        knownIds: async () => new Set<string>(),
       })),
   },
   keeping('dedupe_by_content', 'Two entries that say the same are one.', () => {
@@ -143,6 +144,10 @@ export const EVENTS: readonly Variant[] = [
     name: 'watch_begins_anew',
     mistake: 'What happened while no daemon lived is history.',
     by: 'unexplained',
-    vary: (parts) => withTransaction(parts, () => ({ regionSince: async (_region, nowUs) => nowUs })),
+    vary: (parts) =>
+      withTransaction(parts, () => ({
+        regionSince: async (_region, nowUs) => nowUs,
+        knownSince: async () => undefined,
+      })),
   },
 ];

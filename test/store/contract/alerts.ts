@@ -168,8 +168,8 @@ export function describeAlerts(run: Run): void {
     const events = [1, 2, 3, 4].map((number) => event(`e${number}`, { occurredAtUs: NOW_US + number }));
     const link = (alertId: string, seqs: readonly number[]) =>
       seqs.map((seq) => ({ alertId, seq, event: events[seq - 1]! }));
-    const seqs = async (alertId: string, after: number, limit: number) =>
-      (await run((tx) => tx.alertEvents(alertId, after, limit))).map((one) => one.seq);
+    const seqs = async (alertId: string, after: number, limit: number, last?: number) =>
+      (await run((tx) => tx.alertEvents(alertId, after, limit, last))).map((one) => one.seq);
 
     test('are linked in the transaction that inserts them, and later', async () => {
       await run(async (tx) => {
@@ -185,6 +185,8 @@ export function describeAlerts(run: Run): void {
       ]);
       expect(await seqs('a', 0, 3)).toEqual([4, 3, 2]);
       expect(await seqs('a', 4, 3)).toEqual([]);
+      expect(await seqs('a', 1, 9, 3)).toEqual([3, 2]);
+      expect(await seqs('a', 0, 1, 2)).toEqual([2]);
       expect(await seqs('b', 0, 3)).toEqual([2]);
       expect(await seqs('unknown', 0, 3)).toEqual([]);
       await run((tx) => tx.linkEvents([]));

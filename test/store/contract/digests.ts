@@ -113,6 +113,57 @@ export function describeDigests(run: Run): void {
       expect((await between(0, 10)).map((one) => one.alertId)).toEqual(['a']);
     });
 
+    test('what ended under a silence is named, once for all groups that would have told it', async () => {
+      const suppression = (alertId: string, groupKey: string, atUs: number, reason = 'silenced') => ({
+        ...{ alertId, afterSeq: 0, lastSeq: 0, groupKey, receiver: groupKey, detail: '' },
+        ...{ reason: reason as 'silenced', atUs },
+      });
+      const over = (id: string, startsAtUs: number, bird: string) =>
+        alert(id, { state: 'resolved', startsAtUs, labels: { alertname: 'FlightFailed', bird } });
+      await run(async (tx) => {
+        await tx.putAlerts([over('a', NOW_US - 9, 'before'), over('b', NOW_US, 'b'), alert('c')]);
+        await tx.putAlerts([over('a', NOW_US, HOSTILE_TEXTS.join(' '))]);
+        await tx.suppress([
+          suppression('b', 'ops', NOW_US),
+          suppression('b', 'ops', NOW_US + 1),
+          suppression('b', 'ops', NOW_US + 4),
+          suppression('a', 'ops', NOW_US + 1),
+          suppression('a', 'ops', NOW_US + 3),
+          suppression('a', 'pager', NOW_US + 2),
+          suppression('c', 'ops', NOW_US + 2),
+          suppression('c', 'ops', NOW_US + 2, 'inhibited'),
+          suppression('gone', 'ops', NOW_US + 2),
+        ]);
+        await tx.deleteAlerts(['a', 'b']);
+      });
+      const { alertname, labels } = alert('c');
+      const { list, total } = await run((tx) => tx.endedSilenced(NOW_US, NOW_US + 3, 10));
+      expect([list, total]).toEqual([
+        [
+          {
+            alertId: 'a',
+            alertname: 'FlightFailed',
+            labels: { alertname: 'FlightFailed', bird: HOSTILE_TEXTS.join(' ') },
+            times: 2,
+          },
+          {
+            alertId: 'b',
+            alertname: 'FlightFailed',
+            labels: { alertname: 'FlightFailed', bird: 'b' },
+            times: 1,
+          },
+          { alertId: 'c', alertname, labels, times: 1 },
+          { alertId: 'gone', alertname: '', labels: {}, times: 1 },
+        ],
+        4,
+      ]);
+      expect(await run((tx) => tx.endedSilenced(NOW_US, NOW_US + 3, 1))).toEqual({
+        list: [list[0]],
+        total: 4,
+      });
+      expect(await run((tx) => tx.endedSilenced(0, NOW_US - 1, 1))).toEqual({ list: [], total: 0 });
+    });
+
     test('what a receiver was not told is counted by its reason, and what was given up', async () => {
       const suppression = (receiver: string, reason: 'silenced' | 'too_old', atUs: number) => ({
         ...{ alertId: 'a', afterSeq: 0, lastSeq: 0, groupKey: 'g', detail: '', receiver, reason, atUs },

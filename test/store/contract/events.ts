@@ -100,6 +100,21 @@ export function describeEvents(run: Run): void {
       expect(await run((tx) => tx.eventIds(stream, NOW_US + 3))).toEqual([]);
     });
 
+    test('knows its ids, whenever they occurred and whatever they look like', async () => {
+      const stream = await streamOf();
+      const other = await streamOf('us');
+      await insert(
+        HOSTILE_TEXTS.map((id, at) => event(id, { occurredAtUs: NOW_US - at * 3_600 * SECOND_US })),
+        stream,
+      );
+      await insert([event('x', { region: 'us' })], other);
+      expect(await run((tx) => tx.knownIds(stream, [...HOSTILE_TEXTS, 'x', 'none']))).toEqual(
+        new Set(HOSTILE_TEXTS),
+      );
+      expect(await run((tx) => tx.knownIds(stream, []))).toEqual(new Set());
+      expect(await run((tx) => tx.knownIds(other, ['x']))).toEqual(new Set(['x']));
+    });
+
     test('counts from the first instant up to but not with the last', async () => {
       const stream = await streamOf();
       await insert(

@@ -17,9 +17,11 @@ export function describeInventory(run: Run): void {
     };
 
     test('remembers since when a region is watched', async () => {
+      expect(await run((tx) => tx.knownSince('eu'))).toBeUndefined();
       expect(await run((tx) => tx.regionSince('eu', NOW_US))).toBe(NOW_US);
       expect(await run((tx) => tx.regionSince('eu', NOW_US + 5))).toBe(NOW_US);
       expect(await run((tx) => tx.regionSince('us', NOW_US + 5))).toBe(NOW_US + 5);
+      expect(await run((tx) => tx.knownSince('eu'))).toBe(NOW_US);
     });
 
     test('keeps the members of each Nest', async () => {
@@ -79,6 +81,7 @@ export function describeInventory(run: Run): void {
         feed: 'bird_log',
         birdId: '7',
         cursorUs: 0,
+        prunedUs: 0,
       });
       const others = await run(async (tx) => [
         await tx.openStream('us', 'bird_log', '7'),

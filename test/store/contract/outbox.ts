@@ -98,6 +98,35 @@ export function describeOutbox(run: Run): void {
       expect(await claim()).toEqual([]);
     });
 
+    test('keeps who of several is still to be reached, until it is delivered', async () => {
+      await enqueue(delivery('d'), delivery('other'));
+      const remainingOf = async (id: string) => {
+        const claimed = await run((tx) => tx.claim('ops', 0, NOW_US, 10));
+        return claimed.find((one) => one.delivery.id === id)?.delivery.remaining;
+      };
+      const settleWith = (state: Settlement['state'], remaining?: readonly string[]) =>
+        run((tx) =>
+          tx.settle(
+            [{ id: 'd', state, nextAttemptAtUs: NOW_US, lastError: 'x', ...(remaining && { remaining }) }],
+            NOW_US,
+          ),
+        );
+      expect(await remainingOf('d')).toBeUndefined();
+      await settleWith('retry', ['b@x', 'c@x']);
+      expect(await remainingOf('d')).toEqual(['b@x', 'c@x']);
+      // A try that reached nobody says nothing of them.
+      await settleWith('ambiguous');
+      expect(await remainingOf('d')).toEqual(['b@x', 'c@x']);
+      await settleWith('retry', ['c@x']);
+      expect(await remainingOf('d')).toEqual(['c@x']);
+      await settleWith('dead');
+      await run((tx) => tx.redrive(['d'], NOW_US));
+      expect(await remainingOf('d')).toEqual(['c@x']);
+      await settleWith('delivered');
+      expect((await run((tx) => tx.delivery('d')))?.delivery).not.toHaveProperty('remaining');
+      expect((await run((tx) => tx.delivery('other')))?.delivery).not.toHaveProperty('remaining');
+    });
+
     test('settles many at once, each as it ended', async () => {
       await enqueue(delivery('a'), delivery('b'), delivery('c'), delivery('d'));
       await claim();

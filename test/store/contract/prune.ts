@@ -60,6 +60,52 @@ export function describePrune(run: Run): void {
       expect(await run((tx) => tx.alertsOfScopes(['eu/bird/148890']))).toHaveLength(3);
     });
 
+    test('remembers of each stream how far it went, never beyond the cursor and never back', async () => {
+      const ended = (id: string, stream: number, us: number) =>
+        flight(id, { stream, startedAtUs: NOW_US - us, open: false });
+      const pruned = async () =>
+        (await run((tx) => tx.streams('eu'))).map(({ feed, birdId, prunedUs }) => [
+          feed,
+          birdId,
+          prunedUs === 0 ? 0 : NOW_US - prunedUs,
+        ]);
+      await run(async (tx) => {
+        const open = async (feed: 'notification' | 'bird_log' | 'flight', birdId: string) => {
+          const { stream } = await tx.openStream('eu', feed, birdId);
+          await tx.advanceCursor(stream, NOW_US - 2);
+          return stream;
+        };
+        await tx.insertEvents(await open('notification', ''), [old('a', 30), old('b', 20), old('c', 10)]);
+        const log = (id: string, us: number) =>
+          event(id, { feed: 'bird_log', birdId: '1', occurredAtUs: NOW_US - us });
+        // Its instant is ahead of the cursor, which the service's present held back.
+        await tx.insertEvents(await open('bird_log', '1'), [log('ahead', 1)]);
+        await open('bird_log', '2');
+        const flights = await open('flight', '1');
+        const end = event('f/failed', { feed: 'flight', birdId: '1', occurredAtUs: NOW_US - 12 });
+        await tx.insertEvents(flights, [end]);
+        await tx.putFlights([
+          ended('f', flights, 40),
+          flight('g', { stream: flights, startedAtUs: NOW_US - 35 }),
+        ]);
+      });
+      await pruneAll(NOW_US - 15, 2);
+      expect(await pruned()).toEqual([
+        ['notification', '', 20],
+        ['bird_log', '1', 0],
+        ['bird_log', '2', 0],
+        ['flight', '1', 40],
+      ]);
+      await pruneAll(NOW_US, 100);
+      await pruneAll(NOW_US - 5, 100);
+      expect(await pruned()).toEqual([
+        ['notification', '', 10],
+        ['bird_log', '1', 2],
+        ['bird_log', '2', 0],
+        ['flight', '1', 40],
+      ]);
+    });
+
     test('keeps what waits to be forwarded', async () => {
       await run(async (tx) => {
         const { stream } = await tx.openStream('eu', 'notification', '');

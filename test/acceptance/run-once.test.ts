@@ -1,0 +1,126 @@
+/** `run --once`: every stream once, deliver, end; also where the service or the receivers do not play along. */
+import { expect, onTestFinished, test } from 'vitest';
+import { createDaemon, type OnceOutcome } from '../../src/daemon.ts';
+import type { Outcome } from '../../src/delivery/channels/channel.ts';
+import { NestwatchError } from '../../src/errors.ts';
+import { seededRandom } from '../../src/simulator/seeded-random.ts';
+import { simulatorTransport } from '../../src/simulator/simulator-transport.ts';
+import { createWorld } from '../../src/simulator/world.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { HttpResponse, Transport } from '../../src/transport.ts';
+import { NO_SERVICES } from '../delivery/no-services.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+import { baseUrl, stageConfig } from './stage.ts';
+
+const ACCEPTED: Outcome = { kind: 'accepted' };
+const FAILED: Outcome = { kind: 'failed', reason: 'unavailable', error: 'HTTP 500' };
+
+/** Two regions with twenty Birds and a failed Flight each; what `us` answers is as `us` says, if it says anything. */
+async function readOnce({
+  us = () => undefined,
+  receiver = () => ACCEPTED,
+  stopAfterMs = Number.POSITIVE_INFINITY,
+}: {
+  us?: (atMs: number, url: string) => Partial<HttpResponse> | NestwatchError | undefined;
+  receiver?: () => Outcome;
+  stopAfterMs?: number;
+} = {}): Promise<OnceOutcome & { endedMs: number; told: string[] }> {
+  const clock = createVirtualClock();
+  const store = await openSqliteStore({ path: ':memory:', clock });
+  onTestFinished(() => store.close());
+  const worlds = Object.fromEntries(
+    ['eu', 'us'].map((region, at) => {
+      const world = createWorld({ region, clock, random: seededRandom(at), token: 'token', behaviours: {} });
+      const { id } = world.addNest({ name: 'Nest' });
+      const birds = Array.from({ length: 20 }, () => world.addBird(id, { name: 'B', triggerType: 'event' }));
+      world.startFlight(birds[0]!.id, { endsAs: 'failed', fliesForMs: 1000 });
+      return [region, world];
+    }),
+  );
+  await clock.advance(60_000);
+  const beganMs = clock.monotonicMs();
+  const told: string[] = [];
+  const channel = {
+    async send(_integration: unknown, _delivery: unknown, notification: { kind: string }) {
+      const one = notification as { kind: string; alerts?: { labels: Record<string, string> }[] };
+      told.push(...(one.alerts?.map(({ labels }) => `${labels.region} ${labels.alertname}`) ?? [one.kind]));
+      return receiver();
+    },
+    async close() {},
+  };
+  const daemon = createDaemon({
+    config: stageConfig(['eu', 'us']),
+    store,
+    clock,
+    random: seededRandom(3),
+    report: () => {},
+    transportOf(region): Transport {
+      const service = simulatorTransport({ [baseUrl(region)]: worlds[region]! });
+      if (region === 'eu') return service;
+      return {
+        ...service,
+        async send(request) {
+          const answer = us(clock.monotonicMs() - beganMs, request.url);
+          if (answer instanceof Error) throw answer;
+          return answer ? { status: 200, headers: {}, body: '{}', ...answer } : service.send(request);
+        },
+      };
+    },
+    channels: { ...NO_SERVICES, webhook: channel, email: channel },
+  });
+  const stop = new AbortController();
+  clock.setTimer(Math.min(stopAfterMs, 1e9), () => stop.abort());
+  let ended: (OnceOutcome & { endedMs: number; told: string[] }) | undefined;
+  void daemon.runOnce(stop.signal).then((outcome) => {
+    ended = { ...outcome, endedMs: clock.monotonicMs() - beganMs, told };
+  });
+  await clock.advanceUntil(() => ended !== undefined, 6 * 3_600_000);
+  return ended!;
+}
+
+test('it reads all streams, delivers and ends', async () => {
+  const { told, endedMs, ...outcome } = await readOnce();
+  expect(outcome).toEqual({ left: [], unread: 0, unaccepted: 0 });
+  expect(told).toContain('forward');
+  expect(endedMs).toBeLessThan(60_000);
+});
+
+test('deliveries that are not accepted are counted', async () => {
+  const { told, unaccepted } = await readOnce({ receiver: () => FAILED });
+  expect(told.length).toBeGreaterThan(0);
+  expect(unaccepted).toBe(told.length);
+});
+
+test('streams that cannot be read are counted', async () => {
+  const us = (_atMs: number, url: string) => (/\/birds\/\d+\/logs/.test(url) ? { status: 400 } : undefined);
+  expect(await readOnce({ us })).toMatchObject({ left: [], unread: 20, unaccepted: 0 });
+});
+
+test('a region that refuses the token is left at once, told, and keeps nobody else waiting', async () => {
+  const { left, told, endedMs } = await readOnce({ us: () => ({ status: 401 }) });
+  expect(left).toEqual(['us']);
+  expect(told).toEqual(expect.arrayContaining(['us RegionUnauthorized', 'forward']));
+  expect(endedMs).toBeLessThan(60_000);
+});
+
+test('a region that is away is left after a moment, and one that comes back in it is read', async () => {
+  const unreachable = new NestwatchError('unreachable', 'no answer');
+  const from = (sinceMs: number, untilMs: number) => (atMs: number) =>
+    atMs > sinceMs && atMs < untilMs ? unreachable : undefined;
+  const away = await readOnce({ us: from(2000, 1e9) });
+  expect(away).toMatchObject({ left: ['us'], told: ['forward'] });
+  expect(away.endedMs).toBeLessThan(30_000);
+  const back = await readOnce({ us: from(2000, 5000) });
+  expect(back.left).toEqual([]);
+  expect(back.unread).toBeLessThan(10);
+  const never = await readOnce({ us: from(0, 1e9) });
+  expect(never).toMatchObject({ left: [], unread: 2 });
+});
+
+test('it ends soon after the signal, also in a pause of an hour', async () => {
+  const pause = { status: 429, headers: { 'retry-after': '3600' } };
+  const { endedMs, told } = await readOnce({ us: () => pause, stopAfterMs: 60_000 });
+  expect(endedMs).toBeGreaterThanOrEqual(60_000);
+  expect(endedMs).toBeLessThan(61_000);
+  expect(told).toEqual([]);
+});

@@ -1,0 +1,134 @@
+/** Since when a region is watched is known before anything is read by it, however late the first answer comes. */
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import type { Behaviours } from '../../src/simulator/behaviours.ts';
+import type { World } from '../../src/simulator/world.ts';
+import type { Transport } from '../../src/transport.ts';
+import { openStage, type Stage } from './stage.ts';
+
+// Days pass in these stories, which takes some seconds where other tests run beside them.
+vi.setConfig({ testTimeout: 60_000 });
+
+const HOUR_MS = 3_600_000;
+const MINUTE_US = 60e6;
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+function birdsOf(world: World, count: number): string[] {
+  const { id } = world.addNest({ name: 'Marketing' });
+  return Array.from(
+    { length: count },
+    (_, at) => world.addBird(id, { name: `Bird ${at}`, triggerType: 'event' }).id,
+  );
+}
+
+function flies(world: World, birdId: string, endsAs: 'failed' | 'succeeded' = 'succeeded'): string {
+  return world.startFlight(birdId, { endsAs, fliesForMs: 1000 }).id;
+}
+
+/** Keys of what happened and was not forwarded, and of what was forwarded more than once. */
+function differences(world: World): { lost: string[]; repeated: string[] } {
+  const keys = stage.forwarded();
+  const seen = new Set(keys);
+  const lost = world.truth().events.flatMap(({ key }) => (seen.has(key) ? [] : [key]));
+  return { lost, repeated: keys.filter((key, at) => keys.indexOf(key) !== at) };
+}
+
+describe('a restart after three days whose first answers take seconds', () => {
+  test.each([
+    ['of Birds that flew before', true],
+    ['of Birds that never flew before', false],
+  ])('loses nothing %s', async (_, flewBefore) => {
+    let birds: string[] = [];
+    let behaviours!: Behaviours;
+    stage = await openStage({
+      regions: ['eu'],
+      before(world) {
+        birds = birdsOf(world, 3);
+        behaviours = world.behaviours;
+      },
+    });
+    const world = stage.worlds.eu!;
+    if (flewBefore) for (const birdId of birds) flies(world, birdId);
+    await stage.minutesPass(10);
+    await stage.restart(async () => {
+      for (let hour = 0; hour < 72; hour += 1) {
+        await stage.clock.advance(HOUR_MS);
+        for (const birdId of birds) flies(world, birdId);
+        world.save(birds[0]!);
+        world.disconnectConnection({ exhausted: true, wording: 'new' });
+      }
+      behaviours.latencyMs = 2_500;
+    });
+    await stage.secondsPass(20);
+    behaviours.latencyMs = 0;
+    await stage.minutesPass(15);
+    expect(world.truth().events.length).toBeGreaterThanOrEqual(72 * 5);
+    expect(differences(world)).toEqual({ lost: [], repeated: [] });
+  });
+});
+
+test('on a first start whose first answer takes ten seconds history stays history, and news is told', async () => {
+  let [old, fresh] = ['', ''];
+  stage = await openStage({
+    regions: ['eu'],
+    behaviours: { eu: { latencyMs: 10_000 } },
+    before(world) {
+      const [one, two] = birdsOf(world, 2);
+      const nowUs = world.nowUs();
+      world.at(nowUs - 2 * MINUTE_US, () => {
+        old = flies(world, one!, 'failed');
+      });
+      world.at(nowUs + 5e6, () => {
+        fresh = flies(world, two!, 'failed');
+      });
+    },
+  });
+  await stage.minutesPass(5);
+  stage.worlds.eu!.behaviours.latencyMs = 0;
+  await stage.secondsPass(15);
+  expect(differences(stage.worlds.eu!)).toEqual({ lost: [], repeated: [] });
+  const told = stage.told().flatMap(({ alerts }) => alerts.flatMap(({ events }) => events));
+  expect(told.map(({ key }) => key)).toEqual([`eu/flight/${fresh}/failed`]);
+  expect(stage.forwarded()).toContain(`eu/flight/${old}/failed`);
+});
+
+test('a first start without an inventory reads notifications by the time of the service, not by our own', async () => {
+  const fromUs: number[] = [];
+  let isListingNests = false;
+  const listen = (service: Transport): Transport => ({
+    send(request) {
+      const { pathname, searchParams } = new URL(request.url);
+      const from = searchParams.get('from');
+      if (from) fromUs.push(Date.parse(from) * 1000);
+      const isRefused = !isListingNests && pathname.endsWith('/nests');
+      return isRefused ? Promise.resolve({ status: 403, headers: {}, body: '' }) : service.send(request);
+    },
+    close: () => service.close(),
+  });
+  const known: string[] = [];
+  stage = await openStage({
+    regions: ['eu'],
+    between: listen,
+    before(world) {
+      for (const minutesAgo of [90, 30]) {
+        world.at(world.nowUs() - minutesAgo * MINUTE_US, () =>
+          known.push(world.disconnectConnection({ exhausted: true, wording: 'new' }).id),
+        );
+      }
+      world.goDown();
+    },
+  });
+  const world = stage.worlds.eu!;
+  await stage.restart(() => stage.ourClockSteps(3 * 3600));
+  world.comeUp();
+  const beganUs = world.nowUs();
+  await stage.minutesPass(10);
+  expect(fromUs.length).toBeGreaterThan(0);
+  expect(Math.min(...fromUs)).toBeGreaterThan(beganUs - 61 * MINUTE_US);
+  expect(fromUs[0]).toBeLessThan(beganUs - 59 * MINUTE_US);
+  expect(stage.forwarded()).toEqual([`eu/notification/${known[1]}`]);
+  isListingNests = true;
+  await stage.minutesPass(10);
+  expect(stage.forwarded()).toHaveLength(1);
+});

@@ -1,0 +1,80 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { runCommandLine } from '../../src/cli/command-line.ts';
+import { type Clock, systemClock } from '../../src/clock.ts';
+import { TEST_START_US } from '../virtual-clock.ts';
+import { openService, TOKEN } from './service.ts';
+import { createTestEdge, tempFile } from './test-edge.ts';
+
+/** Twenty times as fast as the machine's. */
+function createFastClock(): Clock {
+  const { monotonicMs, setTimer } = systemClock();
+  const beganMs = monotonicMs();
+  return {
+    nowUs: () => TEST_START_US + Math.round((monotonicMs() - beganMs) * 20_000),
+    monotonicMs: () => monotonicMs() * 20,
+    setTimer: (ms, wake) => setTimer(ms / 20, wake),
+  };
+}
+
+/** A receiver that answers so; `undefined` for never. */
+async function openReceiver(status: number | undefined): Promise<string> {
+  const server = createServer((_request, response) => {
+    if (status !== undefined) response.writeHead(status).end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function open(receiver: number | undefined, token = TOKEN) {
+  const { url, world } = await openService();
+  world.disconnectConnection({ exhausted: true, wording: 'old' });
+  const file = tempFile(
+    'n.yaml',
+    `regions: { eu: { base_url: "${url}", token: "${token.replaceAll('$', '$$$$')}" } }
+store: { url: "sqlite::memory:" }
+route: { receiver: ops }
+receivers: [{ name: ops, webhook_configs: [{ url: "${await openReceiver(receiver)}" }] }]
+web: { listen: 127.0.0.1:0 }
+`,
+  );
+  const edge = createTestEdge({ clock: createFastClock() });
+  const exit = runCommandLine(edge.edge, ['run', '--once', '--config.file', file]);
+  return { ...edge, exit };
+}
+
+test('run --once exits 0 when all was read and accepted', async () => {
+  const { exit, stderr } = await open(200);
+  expect([await exit, stderr()]).toEqual([0, expect.stringContaining('A notification was delivered')]);
+});
+
+test('run --once exits 4 when a delivery was not accepted', async () => {
+  const { exit, stderr, listeners } = await open(500);
+  expect(await exit).toBe(4);
+  expect(stderr()).toContain('nestwatch: 1 delivery was not accepted; the log says why\n');
+  expect(listeners()).toBe(0);
+});
+
+test('run --once exits 4 when a region refuses the token', async () => {
+  const { exit, stderr } = await open(200, 'other');
+  expect(await exit).toBe(4);
+  expect(stderr()).toContain('nestwatch: region eu could not be read');
+});
+
+test.each([1, 2])(
+  'run --once ends with exit 1 after %i signals, however long a receiver takes',
+  async (signals) => {
+    const { exit, stderr, signal } = await open(undefined);
+    while (!stderr().includes('A notification was queued'))
+      await new Promise((resolve) => setImmediate(resolve));
+    for (let sent = 0; sent < signals; sent += 1) signal('SIGTERM');
+    expect(await exit).toBe(1);
+    expect(stderr()).toContain('nestwatch is stopping');
+    if (signals === 1) expect(stderr()).toContain('nestwatch: not everything was read and told\n');
+  },
+);
