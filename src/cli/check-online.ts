@@ -1,11 +1,10 @@
 import { connect } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { createTransport } from 'nodemailer';
 import type { Config, EmailIntegration } from '../config/config.ts';
 import { formatHostPort } from '../config/host-port.ts';
-import { smtpLogin } from '../delivery/channels/email.ts';
 import { ERRORS, NestwatchError } from '../errors.ts';
 import type { Edge } from './edge.ts';
+import { reasonOf, tryMail } from './try-mail.ts';
 import { withClient } from './with-client.ts';
 
 export interface OnlineResult {
@@ -57,30 +56,6 @@ function mailKey({ smarthost, username, requireTls }: EmailIntegration): string 
   return JSON.stringify([smarthost, username, requireTls]);
 }
 
-/** Connects, encrypts and logs in as a mail would, and ends there. */
-async function tryMail(email: EmailIntegration): Promise<void> {
-  const { host, port } = email.smarthost;
-  const secure = port === 465;
-  const login = smtpLogin(email);
-  const transport = createTransport({
-    host,
-    port,
-    secure,
-    requireTLS: email.requireTls && !secure,
-    tls: { rejectUnauthorized: !email.tlsInsecureSkipVerify },
-    ...(email.hello && { name: email.hello }),
-    ...(login && { auth: login }),
-    connectionTimeout: TIMEOUT_MS,
-    greetingTimeout: TIMEOUT_MS,
-    socketTimeout: TIMEOUT_MS,
-  });
-  try {
-    await transport.verify();
-  } finally {
-    transport.close();
-  }
-}
-
 function originOf(url: string): string {
   return new URL(url).origin;
 }
@@ -102,10 +77,4 @@ function tryConnect(address: string): Promise<void> {
     socket.once(isTls ? 'secureConnect' : 'connect', () => end());
     socket.on('error', (error) => end(error));
   });
-}
-
-/** Mail servers and TLS say what is wrong in words; addresses in them are those of the configuration. */
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
-  return error instanceof Error ? error.message : String(error);
 }

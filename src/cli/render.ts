@@ -4,7 +4,7 @@ import { templateVariables } from '../delivery/formats/template-variables.ts';
 import { sampleNotification } from '../delivery/sample.ts';
 import { NestwatchError } from '../errors.ts';
 import { compileTemplate, TemplateError, type TemplateUse } from '../templates/liquid.ts';
-import { SAMPLE_VARIABLES } from '../templates/variables.ts';
+import { SAMPLE_OF_SEVERAL, SAMPLE_VARIABLES } from '../templates/variables.ts';
 import type { Edge } from './edge.ts';
 import { findConfigFile, readConfig } from './read-config.ts';
 import { jsonText } from './shown.ts';
@@ -34,7 +34,12 @@ export function render(edge: Edge, receiver: string | undefined, options: Render
   const file = options.template!;
   try {
     const notification = sampleNotification('sample', options.resolved, edge.clock.nowUs());
-    const template = compileTemplate(readTemplateFile(file), options.use, SAMPLE_VARIABLES);
+    const template = compileTemplate(
+      readTemplateFile(file),
+      options.use,
+      SAMPLE_VARIABLES,
+      SAMPLE_OF_SEVERAL,
+    );
     const text = template.render(templateVariables(notification, EXTERNAL_URL));
     edge.stdout.write(options.json ? jsonText({ text }) : `${text}\n`);
     return 0;

@@ -1,4 +1,4 @@
-import type { Config, Integration, Receiver } from '../config/config.ts';
+import type { Config, EmailIntegration, Integration, Receiver } from '../config/config.ts';
 import { formatHostPort } from '../config/host-port.ts';
 import type { Channel, Outcome } from '../delivery/channels/channel.ts';
 import { preview } from '../delivery/preview.ts';
@@ -8,6 +8,7 @@ import type { Edge } from './edge.ts';
 import { closeChannels, openChannels } from './open-channels.ts';
 import { findConfigFile, readConfig } from './read-config.ts';
 import { jsonText } from './shown.ts';
+import { reasonOf, tryMail } from './try-mail.ts';
 
 export interface TestReceiverOptions {
   readonly configFile?: string | undefined;
@@ -40,8 +41,8 @@ export async function testReceiver(edge: Edge, name: string, options: TestReceiv
   };
   try {
     for (const [position, integration] of receiver.integrations.entries()) {
-      if (isForMembersAlone(integration)) {
-        tell(integration, position, { outcome: 'left_out', detail: MEMBERS_ALONE });
+      if (integration.kind === 'email' && integration.to.length === 0) {
+        tell(integration, position, await triedForMembers(integration));
         continue;
       }
       const delivery = {
@@ -113,8 +114,14 @@ export function receiverOf({ receivers }: Config, name: string): Receiver {
   return receiver;
 }
 
-function isForMembersAlone(integration: Integration): boolean {
-  return integration.kind === 'email' && integration.to.length === 0;
+/** A sample belongs to no Nest, so it has no members: what can be tried is the way to the server. */
+async function triedForMembers(integration: EmailIntegration): Promise<Pick<Taken, 'outcome' | 'detail'>> {
+  try {
+    await tryMail(integration);
+    return { outcome: 'left_out', detail: MEMBERS_ALONE };
+  } catch (error) {
+    return { outcome: 'not_accepted', detail: reasonOf(error) };
+  }
 }
 
 function labelOf(integration: Integration, position: number): string {
@@ -160,4 +167,4 @@ function wordsOf({ outcome, detail }: Pick<Taken, 'outcome' | 'detail'>): string
   return detail === '' ? WORDS[outcome] : `${WORDS[outcome]}${separator}${detail}`;
 }
 
-const MEMBERS_ALONE = 'it goes to the members of a Nest alone';
+const MEMBERS_ALONE = 'the server takes mails; this one goes to the members of a Nest alone';

@@ -10,6 +10,7 @@ import type {
 import type { Path } from './problem.ts';
 import { readTemplate } from './read-template.ts';
 import { alertmanagerShape, pagerdutyShape, slackShape, teamsShape } from './receiver-shape.ts';
+import { refuseTemplates } from './refuse-templates.ts';
 import { mistakeInBaseUrl, mistakeInUrl, withoutTrailingSlash } from './web-address.ts';
 
 const PAGERDUTY_URL = 'https://events.pagerduty.com/v2/enqueue';
@@ -39,6 +40,7 @@ export function readSlack(
   path: Path,
   { slackUrl }: PostDefaults,
 ): SlackIntegration | undefined {
+  refuseTemplates(check, path, slackShape, ['title', 'text']);
   const own = check.secret(path, 'api_url', { mistake: mistakeInUrl });
   if (!isGiven(check, path, 'api_url') && !isGiven(check, ['global'], 'slack_api_url')) {
     check.problem(
@@ -66,6 +68,7 @@ export function readSlack(
 }
 
 export function readTeams(check: Check, path: Path): TeamsIntegration | undefined {
+  refuseTemplates(check, path, teamsShape, ['title', 'text']);
   const url = check.secret(path, 'webhook_url', { isRequired: true, mistake: mistakeInUrl });
   const title = readTemplate(check, [...path, 'title'], 'text');
   const text = readTemplate(check, [...path, 'text'], 'text');
@@ -86,6 +89,7 @@ export function readPagerduty(
   path: Path,
   { pagerdutyUrl }: PostDefaults,
 ): PagerdutyIntegration | undefined {
+  refuseTemplates(check, path, pagerdutyShape, ['description']);
   // Who gives the key of the older API is told of that alone.
   const hasOldKey = isGiven(check, path, 'service_key');
   const routingKey = check.secret(path, 'routing_key', { isRequired: !hasOldKey });
@@ -106,6 +110,7 @@ export function readPagerduty(
 }
 
 export function readAlertmanager(check: Check, path: Path): AlertmanagerIntegration | undefined {
+  refuseTemplates(check, path, alertmanagerShape);
   const url = check.secret(path, 'url', { isRequired: true, mistake: mistakeInBaseUrl });
   const alertmanager = check.read(alertmanagerShape, path);
   checkCap(check, path, 'an Alertmanager has limits of its own');

@@ -17,6 +17,7 @@ import {
 } from './read-posts.ts';
 import { readTemplate } from './read-template.ts';
 import { emailShape, receiverShape, webhookShape } from './receiver-shape.ts';
+import { refuseTemplates } from './refuse-templates.ts';
 import { mistakeInUrl } from './web-address.ts';
 
 /** What all mails share, from `global`. */
@@ -92,6 +93,7 @@ function readReceiver(check: Check, path: Path, defaults: MailDefaults): Receive
 
 function readMailDefaults(check: Check): MailDefaults {
   const path = ['global'];
+  refuseTemplates(check, path, globalShape);
   const password = check.secret(path, 'smtp_auth_password', {});
   const text = (key: string) => {
     const value = check.raw([...path, key]);
@@ -113,6 +115,7 @@ function readMailDefaults(check: Check): MailDefaults {
 }
 
 function readEmail(check: Check, path: Path, defaults: MailDefaults): EmailIntegration | undefined {
+  refuseTemplates(check, path, emailShape, ['text', 'html', 'headers']);
   const own = check.secret(path, 'auth_password', {});
   checkSmarthost(check, [...path, 'smarthost']);
   checkAddress(check, [...path, 'from']);
@@ -162,6 +165,7 @@ function readEmail(check: Check, path: Path, defaults: MailDefaults): EmailInteg
 }
 
 function readWebhook(check: Check, path: Path): WebhookIntegration | undefined {
+  refuseTemplates(check, path, webhookShape, ['template']);
   const url = check.secret(path, 'url', { isRequired: true, mistake: mistakeInUrl });
   const secret = check.secret(path, 'secret', {});
   const previousSecret = check.secret(path, 'secret_previous', {});

@@ -1,5 +1,5 @@
 import { compileTemplate, type Template, TemplateError, type TemplateUse } from '../templates/liquid.ts';
-import { SAMPLE_VARIABLES } from '../templates/variables.ts';
+import { SAMPLE_OF_SEVERAL, SAMPLE_VARIABLES } from '../templates/variables.ts';
 import type { Check } from './check.ts';
 import type { Path } from './problem.ts';
 
@@ -8,7 +8,7 @@ export function readTemplate(check: Check, path: Path, use: TemplateUse): Templa
   const text = check.raw(path);
   if (typeof text !== 'string' || text === '') return undefined;
   try {
-    return compileTemplate(text, use, SAMPLE_VARIABLES);
+    return compileTemplate(text, use, SAMPLE_VARIABLES, SAMPLE_OF_SEVERAL);
   } catch (error) {
     if (!(error instanceof TemplateError)) throw error;
     // What the engine says may quote the template.

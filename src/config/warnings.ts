@@ -1,6 +1,7 @@
 import type { Route } from '../alerts/route.ts';
 import type { Check } from './check.ts';
 import type { Config } from './config.ts';
+import { findIdleRules } from './idle-rules.ts';
 import type { Path } from './problem.ts';
 import { isLoopback } from './web-address.ts';
 
@@ -33,6 +34,7 @@ export function findWarnings(check: Check, config: Config): void {
     }
   }
   findUnreachable(check, ['route'], config.route);
+  findIdleRules(check, config);
 }
 
 /** As it would stand in a URL. */

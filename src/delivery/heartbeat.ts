@@ -5,6 +5,7 @@
  */
 import { type Clock, sleep } from '../clock.ts';
 import type { HeartbeatConfig, Receiver } from '../config/config.ts';
+import { takesAlerts } from '../config/takes-alerts.ts';
 import { NestwatchError } from '../errors.ts';
 import { plainText } from '../plain-text.ts';
 import type { Report } from '../report.ts';
@@ -57,18 +58,18 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
     return undefined;
   }
 
-  /** Of the receivers that were tried at all, one must have all its integrations accept. */
+  /** Of the receivers that take alerts and were tried at all, one must have all its integrations accept. */
   async function unheard(): Promise<string | undefined> {
     const { failing, counts } = await store.transaction(async (tx) => ({
       failing: await tx.failingIntegrations(),
       counts: await tx.countDeliveries(),
     }));
     const tried = options.receivers.filter(
-      ({ name, integrations }) =>
-        integrations.length > 0 &&
-        (failing.some(({ receiver }) => receiver === name) ||
+      (one) =>
+        takesAlerts(one) &&
+        (failing.some(({ receiver }) => receiver === one.name) ||
           counts.some(
-            ({ receiver, state, count }) => receiver === name && state === 'delivered' && count > 0,
+            ({ receiver, state, count }) => receiver === one.name && state === 'delivered' && count > 0,
           )),
     );
     const works = tried.some(({ name }) => !failing.some(({ receiver }) => receiver === name));

@@ -41,8 +41,8 @@ export interface Delivery {
   wake(): void;
   /** Runs until `signal` aborts; then claims nothing more and resolves when what is in flight has ended. */
   run(signal: AbortSignal): Promise<void>;
-  /** Tries everything once that is due now, and resolves; rejects when the store fails. */
-  drain(): Promise<void>;
+  /** Tries everything once that is due now; resolves to how many were not accepted, and rejects when the store fails. */
+  drain(): Promise<number>;
 }
 
 /** Tries in flight at once, of one integration. */
@@ -88,6 +88,8 @@ export function createDelivery(options: {
   const receivers = new Map(options.receivers.map((receiver) => [receiver.name, receiver]));
   const bell = createBell(clock);
   let isRecovered = false;
+  /** Tries in this life that were not accepted. */
+  let failedTries = 0;
 
   async function recover(): Promise<void> {
     if (isRecovered) return;
@@ -100,6 +102,7 @@ export function createDelivery(options: {
     const outcome = await send({ delivery, notification });
     const nowUs = clock.nowUs();
     const { settlement, reason } = judge(delivery, outcome, nowUs, random);
+    if (settlement.failed) failedTries += 1;
     if (outcome.kind === 'accepted' && outcome.templateError !== undefined) {
       const { receiver, integration } = delivery;
       report({ what: 'template_failed', receiver, integration, error: outcome.templateError });
@@ -281,12 +284,14 @@ export function createDelivery(options: {
     async drain() {
       await recover();
       const dueUs = clock.nowUs();
+      const failedBefore = failedTries;
       let isWorking = true;
       while (isWorking) {
         const { due } = await store.transaction((tx) => tx.dueDeliveries(dueUs));
         const worked = await Promise.all(due.map((at) => work(at, newLine(), () => dueUs)));
         isWorking = worked.includes(true);
       }
+      return failedTries - failedBefore;
     },
   };
 }

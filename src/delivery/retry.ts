@@ -54,9 +54,14 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
     }
     default: {
       const expiresAtUs = createdAtUs + EXPIRES_AFTER_MS * 1000;
+      const remaining = outcome.kind === 'failed' && outcome.remaining && { remaining: outcome.remaining };
       if (nowUs >= expiresAtUs) {
         return {
-          settlement: { ...final('dead', `${outcome.error} (given up after 72 h)`), failed: true },
+          settlement: {
+            ...final('dead', `${outcome.error} (given up after 72 h)`),
+            failed: true,
+            ...remaining,
+          },
           reason: 'expired',
         };
       }
@@ -70,6 +75,7 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
           nextAttemptAtUs: Math.min(nowUs + Math.round(waitMs * 1000), expiresAtUs),
           lastError: outcome.error,
           failed: true,
+          ...remaining,
         },
         reason: outcome.reason,
       };

@@ -1,6 +1,7 @@
 /** What `test-receiver` and `render` send and print: a failure that never was, said to be one. */
 import type { Event } from '../alerts/event.ts';
 import type { GroupNotification, NotifiedAlert } from '../alerts/notification.ts';
+import { signature } from '../alerts/signature.ts';
 import { formatInstant } from '../instant.ts';
 
 const MINUTE_US = 60_000_000;
@@ -17,7 +18,7 @@ export function sampleNotification(receiver: string, isResolved: boolean, nowUs:
       alertname: 'FlightFailed',
       severity: 'critical',
       ...PLACE,
-      error: 'This is a sample: the provider answered <n> <…> <retry later>',
+      error: signature(MESSAGE),
     },
     annotations: {
       summary: 'Sample: a Flight of Sample Bird failed in Sample Nest (EU)',

@@ -11,8 +11,11 @@ export type TemplateUse = 'text' | 'html' | 'slack' | 'json';
 
 export interface Template {
   readonly use: TemplateUse;
-  /** Throws `TemplateError` for a variable or label that is not there, and for what goes beyond a limit. */
-  render(variables: object): string;
+  /**
+   * Throws `TemplateError` for a variable or label that is not there, and for what goes beyond a limit. When it is
+   * `lenient`, what is not there is empty.
+   */
+  render(variables: object, how?: 'strict' | 'lenient'): string;
 }
 
 /** What is wrong with a template or with one rendering of it, in words for the person who wrote it. */
@@ -90,10 +93,16 @@ function engineOf(use: TemplateUse): Liquid {
 }
 
 /**
- * Parses a template and tries it with `sample`, whose keys are the variables that it may use; labels that the sample
- * does not have are taken as empty. Throws `TemplateError` with line and column.
+ * Parses a template and tries it with `sample`, whose keys are the variables that it may use, and with one of a group
+ * whose alerts differ; labels that a sample does not have are taken as empty. Throws `TemplateError` with line and
+ * column.
  */
-export function compileTemplate(text: string, use: TemplateUse, sample: object): Template {
+export function compileTemplate(
+  text: string,
+  use: TemplateUse,
+  sample: object,
+  differing: object = sample,
+): Template {
   const names = Object.keys(sample);
   const go = findGoSyntax(text);
   if (go) throw new TemplateError(go);
@@ -111,10 +120,10 @@ export function compileTemplate(text: string, use: TemplateUse, sample: object):
     throw new TemplateError(`there is no variable ${unknown}; there are ${names.join(', ')}`);
   }
 
-  function render(variables: object, strict: boolean): string {
+  function render(variables: object, how: 'strict' | 'lenient' = 'strict'): string {
     let output: string;
     try {
-      output = engine.renderSync(nodes, variables, { strictVariables: strict });
+      output = engine.renderSync(nodes, variables, { strictVariables: how === 'strict' });
     } catch (error) {
       throw new TemplateError(words(error));
     }
@@ -125,9 +134,19 @@ export function compileTemplate(text: string, use: TemplateUse, sample: object):
     return output;
   }
 
-  render(sample, false);
-  return { use, render: (variables) => render(variables, true) };
+  render(sample, 'lenient');
+  try {
+    render(differing, 'lenient');
+  } catch (error) {
+    throw error instanceof TemplateError
+      ? new TemplateError(`${error.message}; ${WHERE_ALERTS_DIFFER}`)
+      : error;
+  }
+  return { use, render };
 }
+
+const WHERE_ALERTS_DIFFER =
+  'this is so in a group whose alerts differ, where commonLabels has less: the filter json writes what is missing as null';
 
 function checkJson(text: string): void {
   try {

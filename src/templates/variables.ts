@@ -27,14 +27,12 @@ export interface TemplateVariables {
   readonly notices: readonly string[];
 }
 
-const LABELS = {
+const COMMON_LABELS = {
   alertname: 'FlightFailed',
   severity: 'critical',
   region: 'eu',
   nest_id: '682',
   nest: 'Marketing',
-  bird_id: '148890',
-  bird: 'Translate blog',
 };
 
 const ANNOTATIONS = {
@@ -45,7 +43,12 @@ const ANNOTATIONS = {
 
 const ALERT = {
   status: 'firing',
-  labels: { ...LABELS, error: 'Translation failed: the provider answered <n> "Too Many Requests"' },
+  labels: {
+    ...COMMON_LABELS,
+    bird_id: '148890',
+    bird: 'Translate blog',
+    error: 'Translation failed: the provider answered # …',
+  },
   annotations: ANNOTATIONS,
   startsAt: '2026-07-02T12:00:00Z',
   endsAt: '0001-01-01T00:00:00Z',
@@ -56,7 +59,9 @@ const ALERT = {
   events_omitted: 0,
 };
 
-/** What templates are tried with when the configuration is read. */
+const OTHER_ALERT = { ...ALERT, labels: { ...ALERT.labels, bird_id: '148891', bird: 'Translate news' } };
+
+/** What templates are tried with when the configuration is read: one alert. */
 export const SAMPLE_VARIABLES: TemplateVariables = {
   status: 'firing',
   title: 'Flight failed: Translate blog',
@@ -66,12 +71,23 @@ export const SAMPLE_VARIABLES: TemplateVariables = {
   receiver: 'ops',
   groupKey: '{}:{alertname="FlightFailed"}',
   groupLabels: { alertname: 'FlightFailed', region: 'eu', nest: 'Marketing' },
-  commonLabels: LABELS,
+  commonLabels: ALERT.labels,
   commonAnnotations: ANNOTATIONS,
   externalURL: 'http://127.0.0.1:9465',
   truncatedAlerts: 0,
-  alerts: [ALERT, { ...ALERT, labels: { ...ALERT.labels, bird_id: '148891', bird: 'Translate news' } }],
+  alerts: [ALERT],
   firing: [ALERT],
   resolved: [],
   notices: [],
+};
+
+/** And a group of two Birds: the labels that differ are not among those that are common. */
+export const SAMPLE_OF_SEVERAL: TemplateVariables = {
+  ...SAMPLE_VARIABLES,
+  title: 'Flight failed: 2 Birds',
+  context: 'EU · Marketing · since 2 Jul 2026, 12:00 UTC, for 4 min',
+  subject: '[nestwatch] EU · Marketing: FlightFailed',
+  commonLabels: { ...COMMON_LABELS, error: ALERT.labels.error },
+  alerts: [ALERT, OTHER_ALERT],
+  firing: [ALERT, OTHER_ALERT],
 };

@@ -13,9 +13,10 @@ interface Received {
 }
 
 /** One server that plays every service, and one for mail, both on loopback. */
-async function setUp(status = 200) {
+async function setUp(status = 200, password = '') {
   const posts: Received[] = [];
   const mails: string[] = [];
+  const logins: string[] = [];
   const http = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -25,7 +26,13 @@ async function setUp(status = 200) {
   http.listen(0, '127.0.0.1');
   const smtp = new SMTPServer({
     authOptional: true,
+    allowInsecureAuth: true,
     disabledCommands: ['STARTTLS'],
+    onAuth(auth, _session, done) {
+      logins.push(auth.username ?? '');
+      if (auth.password === 'right') done(null, { user: auth.username });
+      else done(new Error('wrong password'));
+    },
     onData(stream, _session, done) {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -54,12 +61,16 @@ receivers:
     pagerduty_configs: [{ routing_key: routing-canary }]
     alertmanager_configs: [{ url: "${base}" }]
   - name: nobody
+  - name: members
+    email_configs: [{ to: nest_members${password && `, auth_username: watch, auth_password: ${password}`} }]
+  - name: unreachable
+    email_configs: [{ to: nest_members, smarthost: "127.0.0.1:1" }]
 `,
   );
   const run = (...args: string[]) => nestwatch([...args, '--config.file', file], { clock: systemClock() });
   /** On a clock that stands still. */
   const print = (...args: string[]) => nestwatch([...args, '--config.file', file]);
-  return { run, print, posts, mails };
+  return { run, print, posts, mails, logins };
 }
 
 describe('test-receiver', () => {
@@ -69,7 +80,7 @@ describe('test-receiver', () => {
     expect([exit, stderr]).toEqual([0, '']);
     expect(stdout.replaceAll(/127\.0\.0\.1:\d+/g, 'HOST').split('\n')).toEqual([
       'email 1 (a@example.com by HOST): accepted',
-      'email 2 (members of a Nest by HOST): not sent: it goes to the members of a Nest alone',
+      'email 2 (members of a Nest by HOST): not sent: the server takes mails; this one goes to the members of a Nest alone',
       'webhook 3 (HOST): accepted',
       'webhook 4 (HOST): accepted',
       'slack 5 (HOST): accepted',
@@ -129,7 +140,7 @@ describe('test-receiver', () => {
           integration: 'email',
           to: expect.stringMatching(/^members of a Nest by /),
           outcome: 'left_out',
-          detail: 'it goes to the members of a Nest alone',
+          detail: 'the server takes mails; this one goes to the members of a Nest alone',
         },
         { integration: 'webhook', to: HOST, ...refused },
         { integration: 'webhook', to: HOST, ...refused },
@@ -142,6 +153,30 @@ describe('test-receiver', () => {
     expect(stdout).not.toMatch(/routing-canary/);
   });
 
+  test('for members of a Nest alone it connects and logs in, and sends nothing', async () => {
+    const { run, mails, logins } = await setUp(200, 'right');
+    const { exit, stdout } = await run('test-receiver', 'members');
+    expect([exit, mails, logins]).toEqual([0, [], ['watch']]);
+    expect(stdout).toMatch(
+      /^email 1 \(members of a Nest by .*\): not sent: the server takes mails; this one goes to the members of a Nest alone\n$/,
+    );
+  });
+
+  test('exits 4 where the server refuses the login for members', async () => {
+    const { run } = await setUp(200, 'canary');
+    const { exit, stdout } = await run('test-receiver', 'members');
+    expect(exit).toBe(4);
+    expect(stdout).toMatch(/^email 1 \(members of a Nest by .*\): not accepted: .*wrong password/);
+    expect(stdout).not.toContain('canary');
+  });
+
+  test('exits 4 where the server for members cannot be reached', async () => {
+    const { run } = await setUp();
+    const { exit, stdout } = await run('test-receiver', 'unreachable');
+    expect(exit).toBe(4);
+    expect(stdout).toMatch(/^email 1 \(members of a Nest by 127.0.0.1:1\): not accepted: .*ECONNREFUSED/);
+  });
+
   test('--dry-run prints all of it, sends nothing and keeps keys to itself', async () => {
     const { run, posts, mails } = await setUp();
     const { exit, stdout, stderr } = await run('test-receiver', 'all', '--dry-run');
@@ -149,11 +184,12 @@ describe('test-receiver', () => {
     expect(stdout).toContain('Subject: [nestwatch] EU · Sample Nest / Sample Bird: FlightFailed');
     expect(stdout).toContain('"t": "Flight failed: Sample Bird"');
     expect(stdout).toContain('"routing_key": "[secret]"');
+    expect(stdout).toContain('"error": "This is a sample: the provider answered # … <retry later>"');
     expect(stdout + stderr).not.toMatch(/canary/);
   });
 
   test.each([
-    ['opps', 'no receiver has the name opps; there is all, nobody'],
+    ['opps', 'no receiver has the name opps; there is all, nobody, members, unreachable'],
     ['nobody', 'receiver nobody has no integrations: it tells nobody'],
   ])('%s: %s', async (name, words) => {
     const { run } = await setUp();

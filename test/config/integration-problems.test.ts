@@ -15,6 +15,14 @@ const KEY = generateKeyPairSync('rsa', { modulusLength: 1024 })
 
 describe('good receivers have no problems', () => {
   tell([
+    [
+      'a template with what not all alerts of a group have',
+      receiver(
+        'webhook_configs',
+        `{ url: http://x, format: template, template: '{ "a": {{ commonLabels.bird_id | json }}, "b": "{{ commonLabels.team }}" }' }`,
+      ),
+      [],
+    ],
     ['Slack', receiver('slack_configs', '{ api_url: https://h.example/x, channel: "#ops" }'), []],
     [
       'Slack by global',
@@ -219,6 +227,16 @@ describe('templates', () => {
       ],
     ],
     [
+      'JSON that is none where the alerts of a group differ',
+      receiver(
+        'webhook_configs',
+        `{ url: http://x, format: template, template: '{ "a": {{ commonLabels.bird_id }} }' }`,
+      ),
+      [
+        '7:54: receivers[0].webhook_configs[0].template: the result is not JSON: a comma, a quote or a bracket is wrong; this is so in a group whose alerts differ, where commonLabels has less: the filter json writes what is missing as null',
+      ],
+    ],
+    [
       'a template from the environment is not quoted',
       receiver('slack_configs', '{ api_url: https://x, text: "${TEXT}" }'),
       wrong('is not a Liquid template that works'),
@@ -228,6 +246,81 @@ describe('templates', () => {
       'a template without quotes, which YAML takes for a map',
       receiver('slack_configs', '{ api_url: https://x, text: {{ title }} }'),
       ['7:38: a key must be a plain word'],
+    ],
+  ]);
+});
+
+describe('templates where plain text stands', () => {
+  const go = 'this is a Go template, and this key takes plain text: ';
+  const byRoute =
+    'write it as it is; where it depends on a label, give each value a receiver and a route of its own';
+  const told = (kind: string, key: string, column: number, what = `${go}${byRoute}`) => [
+    `7:${column}: receivers[0].${kind}[0].${key}: ${what}`,
+  ];
+  const slack = (setting: string) => receiver('slack_configs', `{ api_url: https://x, ${setting} }`);
+  tell([
+    [
+      'a channel by a label',
+      slack("channel: '#{{ .CommonLabels.team }}'"),
+      told('slack_configs', 'channel', 40),
+    ],
+    [
+      "a name by Alertmanager's own template",
+      slack(`username: '{{ template "slack.default.username" . }}'`),
+      told('slack_configs', 'username', 41),
+    ],
+    ['an icon', slack(`icon_url: 'https://x/{{ .Status }}'`), told('slack_configs', 'icon_url', 41)],
+    [
+      'a channel in Liquid',
+      slack("channel: '#{{ commonLabels.team }}'"),
+      told('slack_configs', 'channel', 40, `this is a template, and this key takes plain text: ${byRoute}`),
+    ],
+    [
+      'the address of a webhook, which is not quoted',
+      receiver('webhook_configs', `{ url: 'https://x/s3cret/{{ .CommonLabels.s3cret }}' }`),
+      told('webhook_configs', 'url', 16),
+    ],
+    [
+      'a routing key',
+      receiver('pagerduty_configs', `{ routing_key: '{{ .CommonLabels.s3cret }}' }`),
+      told('pagerduty_configs', 'routing_key', 24),
+    ],
+    [
+      'recipients, and what else a mail has',
+      receiver(
+        'email_configs',
+        `{ to: '{{ .CommonLabels.mail }}', from: '{{.Receiver}}@x.y', dkim: { domain: '{{ .X }}', selector: s, private_key_file: /k }, headers: { Subject: "x", Cc: '{{ .CommonLabels.mail }}' } }`,
+        MAIL,
+      ),
+      [
+        `7:15: receivers[0].email_configs[0].to: ${go}${byRoute}`,
+        `7:49: receivers[0].email_configs[0].from: ${go}${byRoute}`,
+        `7:86: receivers[0].email_configs[0].dkim.domain: ${go}${byRoute}`,
+        '7:160: receivers[0].email_configs[0].headers.Cc: cannot be set here: use `to`',
+      ],
+      { files: { '/k': KEY } },
+    ],
+    [
+      'a mail server for all',
+      receiver('slack_configs', '{ api_url: https://x }', {
+        global: "global: { smtp_smarthost: '{{ .Host }}:25' }",
+      }),
+      [`2:27: global.smtp_smarthost: ${go}${byRoute}`],
+    ],
+    [
+      'a key that is not supported says what to do about the key',
+      slack(`color: '{{ if eq .Status "firing" }}danger{{ end }}'`),
+      told(
+        'slack_configs',
+        'color',
+        38,
+        'is not supported by this version: leave it out, the message is built in; `title` and `text` change it',
+      ),
+    ],
+    [
+      'braces in a password are no template',
+      receiver('email_configs', `{ to: a@b.c, auth_username: u, auth_password: 'a{{b}}c' }`, MAIL),
+      [],
     ],
   ]);
 });

@@ -107,3 +107,66 @@ describe('an address that others reach', () => {
     expect(warningsOf(`${REGION}web: { listen: "${listen}" }`)).toEqual([]),
   );
 });
+
+describe('a rule that never acts', () => {
+  const rules = (...list: string[]) =>
+    warningsOf(`${REGION}rules:\n${list.map((one) => `  - ${one}\n`).join('')}`);
+
+  test('stands behind one of its kind that takes all', () => {
+    expect(
+      rules(
+        '{ kind: FlightFailed, match: [nest=a] }',
+        '{ kind: FlightFailed }',
+        '{ kind: FlightFailed, match: [nest=b] }',
+        '{ kind: FlightStuck, match: [nest=b] }',
+        '{ kind: FlightFailed }',
+      ),
+    ).toEqual([
+      '5:5: rules[2]: this rule never acts: rules[1] takes all FlightFailed before it; move it up or leave it out',
+      '7:5: rules[4]: this rule never acts: rules[1] takes all FlightFailed before it; move it up or leave it out',
+    ]);
+  });
+
+  test('stands behind one whose matchers it repeats', () => {
+    expect(
+      rules(
+        '{ kind: FlightFailed, match: [nest=a] }',
+        `{ kind: FlightFailed, match: ['{bird=b,nest="a"}'] }`,
+        '{ kind: FlightFailed, match: [nest=~a] }',
+      ),
+    ).toEqual([
+      '4:5: rules[1]: this rule never acts: rules[0] takes all FlightFailed before it that this one would; move it up or leave it out',
+    ]);
+  });
+
+  test.each([
+    [
+      'FlightFailed',
+      'severity="warning"',
+      'there is no label severity yet, it is what a rule decides: match on alertname, bird, bird_id, error, nest, nest_id, region',
+    ],
+    [
+      'FlightFailed',
+      'team=~"a|b"',
+      'there is no label team yet: match on alertname, bird, bird_id, error, nest, nest_id, region',
+    ],
+    ['RegionDown', 'nest=a', 'there is no label nest yet: match on alertname, region'],
+    ['FlightFailed', 'alertname=FlightStuck', 'the alertname is the kind: take the matcher out'],
+    ['FlightFailed', 'region=us', 'no region fits: match on eu'],
+    ['DeliveryFailing', 'region=eu', 'no region fits: match on all'],
+  ])('%s with %s', (kind, matcher, why) => {
+    expect(rules(`{ kind: ${kind}, match: ['${matcher}'] }`)).toEqual([
+      `3:${15 + kind.length + 8}: rules[0].match[0]: this rule never acts: ${why}`,
+    ]);
+  });
+
+  test.each([
+    'severity!=critical',
+    'team=~".*"',
+    'region=~"e."',
+    'error=~".*quota.*"',
+    'alertname=FlightFailed',
+  ])('%s fits something', (matcher) => {
+    expect(rules(`{ kind: FlightFailed, match: ['${matcher}'] }`)).toEqual([]);
+  });
+});

@@ -20,6 +20,7 @@ export function digest(text = 'Translate blog', count = 3): Digest {
     tally.add({ ...flight, succeeded: false, durationUs: null }, true);
   }
   const firing = (alertname: string, number: number) => ({
+    id: `${alertname}/${number}`,
     alertname,
     labels: {
       alertname,
@@ -47,6 +48,14 @@ export function digest(text = 'Translate blog', count = 3): Digest {
     firing: alerts as unknown as Alert[],
     firingTotal: alerts.length + 5,
     episodes,
+    hidden: new Map([
+      ['FlightFailed/0', 'silenced'],
+      ['FlightFailed/1', 'acknowledged'],
+    ]),
+    endedSilenced: {
+      list: list('BirdStale').map((one, number) => ({ ...one, alertId: `s${number}`, times: number + 1 })),
+      total: count,
+    },
     suppressed: [{ reason: 'silenced', count: 4 }],
     dead: 1,
     regions: [

@@ -35,6 +35,7 @@ const TEAMS: ServiceIntegration = { kind: 'msteamsv2', ...posts };
 
 const NOTHING = {
   ...{ name: 'n', fromUs: 0, toUs: 1, tally: createFlightTally(), firing: [], firingTotal: 0, episodes: [] },
+  ...{ hidden: new Map(), endedSilenced: { list: [], total: 0 } },
   ...{ suppressed: [], dead: 0, regions: [{ region: 'eu', verifiedUntilUs: 0 }] },
 };
 
@@ -54,7 +55,64 @@ describe('a digest', () => {
     expect(digestTitle(digestOf(NOTHING))).toBe('no Flight failed, nothing open');
     expect(isEmpty(digestOf({ ...NOTHING, dead: 1 }))).toBe(false);
     expect(isEmpty(digestOf({ ...NOTHING, firingTotal: 1 }))).toBe(false);
+    const ended = { alertId: 'a', alertname: 'A', labels: {}, times: 1 };
+    expect(isEmpty(digestOf({ ...NOTHING, endedSilenced: { list: [ended], total: 1 } }))).toBe(false);
     expect(isEmpty(digest())).toBe(false);
+  });
+
+  test('marks what nobody is told of now, and lists what a silence hid, the most often first', () => {
+    const alert = (id: string) =>
+      ({ id, alertname: 'A', labels: { bird: id }, startsAtUs: 0 }) as unknown as Alert;
+    const ended = (id: string, times: number) => ({
+      ...{ alertId: id, alertname: 'A', labels: { bird: id }, times },
+    });
+    const { open, silenced, silencedTotal } = digestOf({
+      ...NOTHING,
+      firing: ['a', 'b', 'c', 'd'].map(alert),
+      firingTotal: 4,
+      hidden: new Map([
+        ['b', 'silenced'],
+        ['c', 'acknowledged'],
+        ['d', 'silenced'],
+      ]),
+      endedSilenced: { list: [ended('e', 2), ended('d', 2), ended('f', 1)], total: 5 },
+    });
+    expect(open.map(({ labels, hidden }) => [labels.bird, hidden])).toEqual([
+      ['a', undefined],
+      ['b', 'silenced'],
+      ['c', 'acknowledged'],
+      ['d', 'silenced'],
+    ]);
+    expect(silenced!.map(({ labels, times, isOpen }) => [labels.bird, times, isOpen])).toEqual([
+      ['d', 3, true],
+      ['e', 2, false],
+      ['f', 1, false],
+      ['b', 1, true],
+    ]);
+    expect(silencedTotal).toBe(6);
+  });
+
+  test('lists no more than ten of them, and says how many more there are', () => {
+    const { silenced, silencedTotal } = digest('Translate blog', 40);
+    expect([silenced!.length, silencedTotal]).toEqual([10, 41]);
+    const { text } = mailMessage(digestNotification('Translate blog', 40), URL, undefined);
+    expect(text).toContain('and 31 more');
+  });
+
+  test('that waited in the store without it is told all the same', () => {
+    const { silenced: _, silencedTotal: __, ...before } = digest();
+    const { text } = mailMessage({ ...digestNotification(), digest: before }, URL, undefined);
+    expect(text).not.toContain('Silenced');
+    expect(digestJson(before)).toMatchObject({ silenced: [], silenced_total: 0 });
+  });
+
+  test('does not count as not told what a cap only put off', () => {
+    const suppressed = [
+      { reason: 'receiver_cap', count: 3 },
+      { reason: 'silenced', count: 1 },
+    ];
+    expect(digestOf({ ...NOTHING, suppressed }).suppressed).toEqual([{ reason: 'silenced', count: 1 }]);
+    expect(isEmpty(digestOf({ ...NOTHING, suppressed: suppressed.slice(0, 1) }))).toBe(true);
   });
 
   test('is as bad as the worst that it tells', () => {
@@ -88,6 +146,11 @@ describe('a digest', () => {
     expect(text).toContain('Flights        3 failed, 18 succeeded (3 Birds in 2 Nests)');
     expect(text).toContain('Recovered      2 alerts, after 45 min on average');
     expect(text).toContain('Not told       4 silenced');
+    expect(text).toMatch(/since 2 Jul 2026, 11:00 UTC, silenced/);
+    expect(text).toMatch(/since 2 Jul 2026, 11:00 UTC, acknowledged/);
+    expect(text).toContain(
+      'Silenced:\n  3 ×  No Flight in time: EU · Translate blog / Translate blog\n  2 ×  No Flight',
+    );
     expect(text).toContain('EU  nothing missing until 2 Jul 2026, 11:00 UTC (Region down for 30 min)');
     const headers = threadHeaders(digestNotification(), delivery(), URL);
     expect(headers.messageId).toMatch(/^<thread\./);
@@ -127,6 +190,14 @@ describe('a digest', () => {
         flights_failed: 3,
         open_total: 14,
         mean_seconds_to_recovery: 2700,
+        open: expect.arrayContaining([
+          expect.objectContaining({ silenced: true, acknowledged: false }),
+          expect.objectContaining({ silenced: false, acknowledged: true }),
+        ]),
+        silenced: expect.arrayContaining([
+          { labels: expect.objectContaining({ bird: 'Translate blog' }), times: 3, open: false },
+        ]),
+        silenced_total: 4,
         suppressed: { silenced: 4 },
       },
     });

@@ -7,7 +7,7 @@ import { emailHtml } from '../../src/delivery/formats/email-html.ts';
 import { emailText } from '../../src/delivery/formats/email-text.ts';
 import { mailView } from '../../src/delivery/formats/email-view.ts';
 import { escapeHtml, linkable, plainLines } from '../../src/delivery/formats/encode.ts';
-import { duration, timeOfDay } from '../../src/delivery/formats/human-time.ts';
+import { dayAndSecond, duration } from '../../src/delivery/formats/human-time.ts';
 import { alert, failedFlight, group, MINUTE_US, NOW_US, storm } from './samples.ts';
 
 const URL = 'https://nestwatch.example.com';
@@ -32,7 +32,7 @@ describe('the first two lines of a mail', () => {
   });
 
   test('of a resolved alert say how long it lasted, and claim a recovery only where one was seen', () => {
-    const over = (ending: 'over' | 'quiet' | 'superseded' | 'moved' | 'gone', resolved_by = '') =>
+    const over = (ending: 'over' | 'quiet' | 'superseded' | 'moved' | 'gone' | 'by_hand', resolved_by = '') =>
       group({
         reason: 'resolved',
         alerts: [
@@ -52,11 +52,15 @@ describe('the first two lines of a mail', () => {
     expect(firstLines(over('quiet'))[0]).toBe('No new failures: Translate blog');
     expect(firstLines(over('moved'))[0]).toBe('Flight failed: told elsewhere now: Translate blog');
     expect(firstLines(over('gone'))[0]).toBe('Flight failed: no longer there: Translate blog');
+    expect(firstLines(over('by_hand'))[0]).toBe('Flight failed: resolved by hand: Translate blog');
+    expect(text(over('by_hand', 'it was resolved by hand by ann: mended'))).toContain(
+      '\n\nIt was resolved by hand by ann: mended.\n\n',
+    );
     expect(text(over('over', 'a later Flight succeeded'))).toContain('\n\nA later Flight succeeded.\n\n');
-    const tones = (['over', 'quiet', 'superseded', 'moved', 'gone'] as const).map(
+    const tones = (['over', 'quiet', 'superseded', 'moved', 'gone', 'by_hand'] as const).map(
       (ending) => mailView(over(ending), URL).tone,
     );
-    expect(tones).toEqual(['resolved', 'resolved', 'neutral', 'neutral', 'neutral']);
+    expect(tones).toEqual(['resolved', 'resolved', 'neutral', 'neutral', 'neutral', 'resolved']);
   });
 
   test('of a storm say how many', () => {
@@ -86,14 +90,22 @@ describe('the body of a mail', () => {
     expect(body).toContain('Nest: Marketing (682)');
     expect(body).toContain('Bird: Translate blog (148890)');
     expect(body).toContain('Flight: 5f0c9a52-0000-4000-8000-000000000004');
-    expect(body).toContain('Started: 2026-07-02 11:41:07 UTC');
+    expect(body).toContain('Started: 2 Jul 2026, 11:41:07 UTC, failed after 14 min');
     expect(body).toContain(`Open nestwatch: ${URL}/#alert-0123456789abcdef\n`);
     expect(body).toContain(`Silence: ${URL}/silence?alert=FlightFailed/0/eu/bird/148890\n`);
   });
 
+  const triggerFailed = (minutes: number, message?: string) =>
+    failedFlight(minutes, {
+      feed: 'bird_log',
+      type: 'bird_log.EventError',
+      attributes: {},
+      ...(message !== undefined && { message }),
+    });
+
   test('lists what the message does not say with its time, the same ones together, and counts the rest', () => {
-    const events = [1, 2, 3].map((minutes) => failedFlight(minutes));
-    const others = [5, 6].map((minutes) => failedFlight(minutes, { message: 'Term base not found' }));
+    const events = [1, 2, 3].map((minutes) => triggerFailed(minutes));
+    const others = [5, 6].map((minutes) => triggerFailed(minutes, 'Term base not found'));
     const body = text(
       group({
         threadPosition: 1,
@@ -101,7 +113,7 @@ describe('the body of a mail', () => {
       }),
     );
     expect(body).toContain(
-      'New since the last message:\n  11:55:00 2 × failed: Term base not found\n  … and 9 more events',
+      'New since the last message:\n  - 2 ×, the last 2 Jul 2026, 11:55:00 UTC\n    Term base not found\n  … and 9 more events\n',
     );
     expect(firstLines(group({ alerts: [alert({ eventsTotal: 30 })], threadPosition: 1 }))[1]).toContain(
       '30 failures, 1 of them new',
@@ -114,7 +126,7 @@ describe('the body of a mail', () => {
     const at = order.map((words) => body.indexOf(words));
     expect(at.every((position) => position > 0)).toBe(true);
     expect(at).toEqual([...at].sort((a, b) => a - b));
-    expect(body).toContain('Translate page 12 and 52 more');
+    expect(body).toContain('Translate page 16 and 48 more');
   });
 
   test('puts open alerts before resolved ones and large clusters before small ones, however they come', () => {
@@ -138,7 +150,7 @@ describe('the body of a mail', () => {
   });
 
   test('does not list again below the message what it says', () => {
-    const events = [failedFlight(4), failedFlight(5)];
+    const events = [triggerFailed(4), triggerFailed(5)];
     expect(text(group({ alerts: [alert({ events, eventsTotal: 2 })] }))).not.toContain('Before that');
   });
 
@@ -347,11 +359,13 @@ describe('the body of a mail', () => {
           });
         });
         const notification = group({ alerts, truncatedAlerts: 7, receiver: 'x'.repeat(500) });
-        for (const part of [html(notification), text(notification)]) {
+        const view = mailView(notification, URL);
+        const page = emailHtml(view);
+        for (const part of [page, emailText(view)]) {
           expect(Buffer.byteLength(part)).toBeLessThan(30_000);
           expect(part.isWellFormed()).toBe(true);
         }
-        expect(html(notification)).toMatch(/<\/body><\/html>\n$/);
+        expect(page).toMatch(/<\/body><\/html>\n$/);
       }),
       { numRuns: 60 },
     );
@@ -446,7 +460,7 @@ describe('the encoders', () => {
 
   test('writes times for people', () => {
     expect(dayAndTime(NOW_US)).toBe('2 Jul 2026, 12:00 UTC');
-    expect(timeOfDay(NOW_US - 86_400_000_000, NOW_US)).toBe('1 Jul 12:00:00');
+    expect(dayAndSecond(NOW_US + 9_000_000)).toBe('2 Jul 2026, 12:00:09 UTC');
     expect(
       [0, 59, 60, 3_599, 3_600, 90_000, 86_400, 3 * 86_400 + 4 * 3_600].map((s) => duration(s * 1_000_000)),
     ).toEqual(['0 s', '59 s', '1 min', '59 min', '1 h', '1 day 1 h', '1 day', '3 days 4 h']);

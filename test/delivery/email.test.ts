@@ -1,14 +1,21 @@
 import { createHash, createVerify, generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
 import type { AddressInfo, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openEmailChannel } from '../../src/delivery/channels/email.ts';
+import { createDelivery } from '../../src/delivery/outbox.ts';
 import { secret } from '../../src/secret.ts';
+import type { Delivery } from '../../src/store/record.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { compileTemplate } from '../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../src/templates/variables.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
+import { NO_SERVICES } from './no-services.ts';
 import { alert, delivery, email, failedFlight, forward, group, NOW_US } from './samples.ts';
 
 interface Received {
@@ -346,11 +353,61 @@ describe('a server that does not take the mail', () => {
         done(address === 'full@example.com' && isFull ? refusal(452, 'mailbox full') : null),
     });
     const integration = email({ ...at, to: ['ops@example.com', 'full@example.com'] });
-    const send = () => channel.send(integration, delivery(), group(), URL);
-    expect(await send()).toMatchObject({ kind: 'failed', reason: 'unavailable' });
-    expect(await send()).toMatchObject({ kind: 'failed' });
+    const send = (remaining?: readonly string[]) =>
+      channel.send(integration, delivery({ ...(remaining && { remaining }) }), group(), URL);
+    const first = await send();
+    expect(first).toMatchObject({ kind: 'failed', reason: 'unavailable', remaining: ['full@example.com'] });
+    const remaining = first.kind === 'failed' ? first.remaining : undefined;
+    const second = await send(remaining);
+    // Nobody took it: those who remain are the same.
+    expect(second).toMatchObject({ kind: 'failed' });
+    expect(second).not.toHaveProperty('remaining');
     isFull = false;
-    expect(await send()).toEqual({ kind: 'accepted' });
+    expect(await send(remaining)).toEqual({ kind: 'accepted' });
+    expect(mails.map(({ to }) => to)).toEqual([['ops@example.com'], ['full@example.com']]);
+  });
+
+  test('for some addresses for now, and then the process starts anew: only they get the next try', async () => {
+    let isFull = true;
+    const { mails, at } = await mailServer({
+      onRcptTo: ({ address }, _session, done) =>
+        done(address === 'full@example.com' && isFull ? refusal(450, 'try later') : null),
+    });
+    const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
+    cleanups.push(async () => rmSync(folder, { recursive: true }));
+    const clock = createVirtualClock();
+    const integration = email({ ...at, to: ['ops@example.com', 'full@example.com'] });
+    /** One life of the process: everything that is due is tried once. */
+    async function life(): Promise<Delivery> {
+      const store = await openSqliteStore({ path: join(folder, 'n.db'), clock });
+      const channel = openEmailChannel({ clock, version: '1' });
+      const stage = createDelivery({
+        store,
+        receivers: [{ name: 'ops', integrations: [integration] }],
+        channels: { ...NO_SERVICES, email: channel, webhook: NO_SERVICES.slack as never },
+        clock,
+        random: () => 0.5,
+        report: () => {},
+        externalUrl: URL,
+      });
+      if (mails.length === 0) {
+        await store.transaction((tx) => tx.enqueue(group(), [delivery({ integration: 'email' })]));
+      }
+      await stage.drain();
+      const found = await store.transaction((tx) => tx.delivery('d-1'));
+      await channel.close();
+      await store.close();
+      return found!.delivery;
+    }
+
+    expect(await life()).toMatchObject({ state: 'retry', remaining: ['full@example.com'] });
+    await clock.advance(60_000);
+    expect(await life()).toMatchObject({ state: 'retry', remaining: ['full@example.com'] });
+    await clock.advance(60_000);
+    isFull = false;
+    const last = await life();
+    expect(last).toMatchObject({ state: 'delivered', attempts: 3 });
+    expect(last).not.toHaveProperty('remaining');
     expect(mails.map(({ to }) => to)).toEqual([['ops@example.com'], ['full@example.com']]);
   });
 });

@@ -17,6 +17,7 @@ const RECEIVERS: Receiver[] = [
   { name: 'ops', integrations: [webhook(), webhook()] },
   { name: 'pager', integrations: [webhook()] },
   { name: 'nobody', integrations: [] },
+  { name: 'lake', integrations: [webhook({ format: 'cloudevents' })] },
 ];
 
 const stores: Store[] = [];
@@ -131,6 +132,16 @@ describe('the heartbeat', () => {
     await settle('pager', 0, true);
     expect(lastOf()).toBe('silent no receiver accepts what it is sent');
     await settle('ops', 1, false);
+    expect(lastOf()).toBe('sent');
+  });
+
+  test('counts no receiver that takes only events: it tells nobody of an alert', async () => {
+    const { settle, lastOf } = await beating();
+    await settle('lake', 0, false);
+    await settle('ops', 0, true);
+    expect(lastOf()).toBe('silent no receiver accepts what it is sent');
+    await settle('lake', 0, true);
+    await settle('ops', 0, false);
     expect(lastOf()).toBe('sent');
   });
 

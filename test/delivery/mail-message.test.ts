@@ -64,7 +64,9 @@ describe('a mail of hostile text', () => {
       expect(subject.length).toBeLessThan(500);
       const tags = new Set([...html.matchAll(/<\/?([a-z0-9]+)/gi)].map(([, name]) => name));
       const ours = ['html', 'head', 'meta', 'title', 'style', 'body', 'div', 'h1', 'h2', 'p', 'pre', 'table'];
-      expect([...ours, 'tr', 'td', 'a', 'strong', 'span', 'br']).toEqual(expect.arrayContaining([...tags]));
+      expect([...ours, 'tr', 'td', 'a', 'strong', 'span', 'br', 'ul', 'li']).toEqual(
+        expect.arrayContaining([...tags]),
+      );
       expect(html.match(/<\/(title|style|body)>/g)).toHaveLength(3);
       expect(html).not.toMatch(/<[^>]*\son[a-z]+=/i);
       for (const part of [subject, plain, html]) {
@@ -77,7 +79,104 @@ describe('a mail of hostile text', () => {
   });
 });
 
+describe('a mail with more notices than it has room for', () => {
+  const notices = Array.from({ length: 12 }, (_, index) => `${index} ${`"&<'`.repeat(200)}`);
+  const hostile = '"'.repeat(3_000);
+  const labels = {
+    ...{
+      alertname: hostile,
+      severity: hostile,
+      region: hostile,
+      nest: hostile,
+      bird: hostile,
+      team: hostile,
+    },
+    ...{ nest_id: hostile, entity_name: hostile, entity_id: hostile, entity_type: hostile },
+  };
+  const annotations = {
+    ...{ summary: hostile, description: hostile, flapping: hostile },
+    ...Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`${index}${hostile}`, hostile])),
+    runbook_url: `https://x/?${'&'.repeat(480)}`,
+  };
+  const message = Array.from({ length: 20 }, () => hostile).join('\n');
+  const one = alert({ labels, annotations, events: [failedFlight(1, { message, bird: hostile })] });
+
+  test.each([1, 2, 30])('stays under 30 kB with %i hostile alerts', (count) => {
+    const alerts = Array.from({ length: count }, (_, index) =>
+      alert({ ...one, labels: { ...one.labels, bird_id: String(index), error: `${index}${hostile}` } }),
+    );
+    const mail = mailMessage(
+      group({ alerts, notices, receiver: hostile }),
+      `https://x/${'&'.repeat(450)}`,
+      undefined,
+    );
+    for (const part of [mail.text, mail.html]) {
+      expect(Buffer.byteLength(part)).toBeLessThan(30_000);
+    }
+    expect(mail.html).toContain('more notices');
+    expect(mail.html).toMatch(/<\/body><\/html>\n$/);
+  });
+
+  test('shows all of what fits', () => {
+    const few = Array.from(
+      { length: 12 },
+      (_, index) => `Notice ${index} of twelve, which is a plain sentence.`,
+    );
+    const mail = mailMessage(group({ notices: few }), URL, undefined);
+    for (const part of [mail.text, mail.html]) {
+      for (const notice of few) expect(part).toContain(notice);
+      expect(part).not.toContain('more notices');
+    }
+  });
+});
+
 describe('a mail with templates', () => {
+  test('has the notices behind them', () => {
+    const notices = ['8 notifications were held back <b>', 'Second notice.'];
+    const templates = {
+      text: liquid('own text'),
+      html: liquid('<html><body><p>own</p></body></html>', 'html'),
+    };
+    const mail = message(templates, group({ notices }));
+    expect(mail.text).toBe('own text\n\n8 notifications were held back <b>\nSecond notice.\n');
+    expect(mail.html).toMatch(
+      /^<html><body><p>own<\/p>\n<p[^>]*>8 notifications were held back &lt;b&gt;<\/p>\n<p[^>]*>Second notice\.<\/p>\n<\/body><\/html>$/,
+    );
+    expect(message({ html: liquid('<p>own</p>', 'html') }, group({ notices })).html).toMatch(
+      /^<p>own<\/p>\n<p[^>]*>8 .*<\/p>\n<p[^>]*>Second notice\.<\/p>\n$/,
+    );
+    expect(message(templates)).toMatchObject({
+      text: 'own text',
+      html: '<html><body><p>own</p></body></html>',
+    });
+  });
+
+  test('has each notice once where they show them', () => {
+    const notices = ["8 notifications weren't told <b>"];
+    const show = '{% for one in notices %}{{ one }}{% endfor %}';
+    const mail = message({ text: liquid(show), html: liquid(show, 'html') }, group({ notices }));
+    expect(mail.text).toBe("8 notifications weren't told <b>");
+    expect(mail.html).toBe('8 notifications weren&#39;t told &lt;b&gt;');
+  });
+
+  test('says in them what failed of the others', () => {
+    const mail = message({
+      subject: liquid('{{ commonLabels.nobody }}'),
+      text: liquid('own'),
+      html: liquid('own', 'html'),
+    });
+    for (const part of [mail.text, mail.html])
+      expect(part).toMatch(/^own\n[\s\S]*The template subject failed/);
+  });
+
+  test('is the built-in one where there is no room for the notices', () => {
+    const html = liquid('x'.repeat(MAX_PART_BYTES - 10), 'html');
+    const mail = message({ html }, group({ notices: ['8 notifications were held back'] }));
+    expect(mail.html).toMatch(/^<!doctype/);
+    expect(mail.html).toContain('8 notifications were held back');
+    expect(Buffer.byteLength(mail.html)).toBeLessThan(30_000);
+  });
+
   test('says what they say, and the rest as always', () => {
     const mail = message({
       subject: liquid('{{ status | upcase }} {{ commonLabels.bird }}'),

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { GroupNotification } from '../../src/alerts/notification.ts';
+import { signature } from '../../src/alerts/signature.ts';
 import { alertmanagerBody } from '../../src/delivery/formats/alertmanager.ts';
 import { ENDS_AFTER_US, pushedAlerts } from '../../src/delivery/formats/alertmanager-push.ts';
 import { escapedWithin, listWithin, within } from '../../src/delivery/formats/bounded.ts';
@@ -333,6 +334,11 @@ describe("templates' variables", () => {
   test('are those that templates are checked with', () => {
     const real = templateVariables(group(), URL);
     expect(Object.keys(real)).toEqual(Object.keys(SAMPLE_VARIABLES));
+    const [error, { description }] = [
+      (SAMPLE_VARIABLES.alerts[0] as ReturnType<typeof alert>).labels.error,
+      SAMPLE_VARIABLES.commonAnnotations as { description: string },
+    ];
+    expect(error).toBe(signature(description));
     expect(Object.keys(SAMPLE_VARIABLES.alerts[0]!)).toEqual(
       Object.keys(alertmanagerBody(group(), URL, 0).alerts[0]!),
     );

@@ -147,10 +147,46 @@ describe('what a webhook is sent', () => {
     expect(JSON.parse(requests[0]!.body!)).toEqual({ t: '"},{"\\ <b>', n: 1 });
   });
 
-  test("is Alertmanager's body with a note where its template fails", async () => {
+  test('is its template with empty values where some are missing, with a note where it shows notices', async () => {
     const { channel, requests } = receiver({});
-    const template = compileTemplate('{"t":"{{ commonLabels.nobody }}"}', 'json', SAMPLE_VARIABLES);
-    const outcome = await channel.send(webhook({ format: 'template', template }), delivery(), group(), '');
+    const birds = ['one', 'two'].map((bird) => alert({ labels: { ...alert().labels, bird } }));
+    const template = compileTemplate(
+      '{"content":"{{ status }} {{ commonLabels.bird }}","notes":{{ notices | json }},"id":{{ commonLabels.bird | json }}}',
+      'json',
+      SAMPLE_VARIABLES,
+    );
+    const notification = group({ alerts: birds, notices: ['8 notifications were held back'] });
+    const outcome = await channel.send(
+      webhook({ format: 'template', template }),
+      delivery(),
+      notification,
+      '',
+    );
+    expect(outcome).toMatchObject({
+      kind: 'accepted',
+      templateError: expect.stringMatching(
+        /^The template body failed: undefined variable: commonLabels.bird/,
+      ),
+    });
+    expect(JSON.parse(requests[0]!.body!)).toEqual({
+      content: 'firing ',
+      notes: [
+        '8 notifications were held back',
+        expect.stringMatching(/^The template body failed: .*\. Values that are missing are left empty\.$/),
+      ],
+      id: null,
+    });
+  });
+
+  test("is Alertmanager's body with a note where its template fails without them too", async () => {
+    const { channel, requests } = receiver({});
+    const template = compileTemplate('{"t":{% if alerts.size == 1 %}1{% endif %}}', 'json', SAMPLE_VARIABLES);
+    const outcome = await channel.send(
+      webhook({ format: 'template', template }),
+      delivery(),
+      group({ alerts: [alert(), alert()] }),
+      '',
+    );
     expect(outcome).toMatchObject({
       kind: 'accepted',
       templateError: expect.stringContaining('body failed'),

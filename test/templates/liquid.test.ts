@@ -7,10 +7,13 @@ import {
   MAX_TEMPLATE_LENGTH,
   type TemplateUse,
 } from '../../src/templates/liquid.ts';
-import { SAMPLE_VARIABLES } from '../../src/templates/variables.ts';
+import { SAMPLE_OF_SEVERAL, SAMPLE_VARIABLES } from '../../src/templates/variables.ts';
 
 function rendered(text: string, use: TemplateUse, values: object = {}): string {
-  return compileTemplate(text, use, SAMPLE_VARIABLES).render({ ...SAMPLE_VARIABLES, ...values });
+  return compileTemplate(text, use, SAMPLE_VARIABLES, SAMPLE_OF_SEVERAL).render({
+    ...SAMPLE_OF_SEVERAL,
+    ...values,
+  });
 }
 
 /** A fiftieth of what a template may make. */
@@ -18,7 +21,7 @@ const TEN_THOUSAND = 'x'.repeat(10_000);
 
 describe('a template', () => {
   test.each<[string, TemplateUse, string]>([
-    ['{{ status | upcase }}: {{ commonLabels.bird }}', 'text', 'FIRING: Translate blog'],
+    ['{{ status | upcase }}: {{ commonLabels.nest }}', 'text', 'FIRING: Marketing'],
     [
       '{% for alert in alerts %}{{ alert.labels.bird }};{% endfor %}',
       'text',

@@ -9,7 +9,7 @@ export type Outcome =
       readonly kind: 'accepted';
       /** What was not perfect about it. */
       readonly note?: string;
-      /** Why a template of the integration could not be used: the built-in message was sent in its place. */
+      /** Why a template of the integration could not be used as it is: the built-in text stands in its place, or gaps do. */
       readonly templateError?: string;
     }
   /** Certainly not accepted, and the same message may be accepted later. */
@@ -19,6 +19,8 @@ export type Outcome =
       readonly error: string;
       /** How long the receiver asked us to wait. */
       readonly retryAfterMs?: number;
+      /** Where some recipients have accepted it: the others, to whom alone the next try goes. */
+      readonly remaining?: readonly string[];
     }
   /** It left us, and no answer tells whether it was accepted. */
   | { readonly kind: 'unknown'; readonly reason: FailureReason; readonly error: string }

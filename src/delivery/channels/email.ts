@@ -20,8 +20,6 @@ const SILENCE_TIMEOUT_MS = 60_000;
 /** For a whole try, with the wait for a connection: a server that trickles does not hold one for ever. */
 const TRY_TIMEOUT_MS = 120_000;
 const MAX_ERROR_CODE_POINTS = 300;
-/** Deliveries of which the addresses that are still to be reached are remembered. */
-const MAX_REMAINING = 1_000;
 
 export function openEmailChannel(options: {
   readonly clock: Clock;
@@ -29,8 +27,6 @@ export function openEmailChannel(options: {
 }): Channel<EmailIntegration> {
   const { clock, version } = options;
   const pools = new Map<string, Pool>();
-  /** Addresses that deferred a mail which others accepted: only they get it with the next try. */
-  const remaining = new Map<string, readonly string[]>();
 
   function poolOf(integration: EmailIntegration): Pool {
     const { smarthost, requireTls, username, hello, tlsInsecureSkipVerify } = integration;
@@ -40,7 +36,7 @@ export function openEmailChannel(options: {
     const key = JSON.stringify([smarthost, requireTls, username, ...own]);
     let pool = pools.get(key);
     if (!pool) {
-      pool = openPool(integration, login, dkim);
+      pool = openPool(integration, dkim);
       pools.set(key, pool);
       dropOldPool();
     }
@@ -53,13 +49,6 @@ export function openEmailChannel(options: {
     if (pools.size <= MAX_POOLS || !oldest) return;
     pools.delete(oldest[0]);
     oldest[1].close();
-  }
-
-  function remember(deliveryId: string, recipients: readonly string[]): void {
-    remaining.delete(deliveryId);
-    if (recipients.length > 0) remaining.set(deliveryId, recipients);
-    const [oldest] = remaining.keys();
-    if (remaining.size > MAX_REMAINING && oldest !== undefined) remaining.delete(oldest);
   }
 
   return {
@@ -76,13 +65,12 @@ export function openEmailChannel(options: {
         integration.templates,
       );
       const pool = poolOf(integration);
-      const to = remaining.get(delivery.id);
       const abort = new AbortController();
       let isSent = false;
       const mail: Mail = {
         from: integration.from,
         to: [...((notification.kind === 'group' ? notification.to : undefined) ?? integration.to)],
-        ...(to && { envelope: { from: integration.from, to: [...to] } }),
+        ...(delivery.remaining && { envelope: { from: integration.from, to: [...delivery.remaining] } }),
         ...threadHeaders(notification, delivery, externalUrl),
         subject,
         date: new Date(clock.nowUs() / 1000),
@@ -98,12 +86,7 @@ export function openEmailChannel(options: {
       const cancelTimer = clock.setTimer(TRY_TIMEOUT_MS, () => abort.abort());
       try {
         const { rejectedErrors = [] } = await pool.sendMail(mail);
-        const deferred = rejectedErrors.filter((error) => error.permanent !== true);
-        remember(
-          delivery.id,
-          deferred.flatMap((error) => error.recipient ?? []),
-        );
-        const outcome = partly(rejectedErrors, deferred);
+        const outcome = partly(rejectedErrors);
         return outcome.kind === 'accepted' && templateError ? { ...outcome, templateError } : outcome;
       } catch (error) {
         return failed(error, isSent);
@@ -126,11 +109,10 @@ interface Mail extends SendMailOptions {
   readonly whenSent: () => void;
 }
 
-type Login = ReturnType<typeof smtpLogin>;
 type Dkim = ReturnType<typeof dkimOf>;
 
 /** How to log in: with a password, with XOAUTH2, or not at all. */
-export function smtpLogin({ username, password, oauth2 }: EmailIntegration) {
+function smtpLogin({ username, password, oauth2 }: EmailIntegration) {
   if (!username) return undefined;
   if (!oauth2) return { user: username, pass: password?.reveal() ?? '' };
   if ('accessToken' in oauth2) {
@@ -151,14 +133,12 @@ function dkimOf({ dkim }: EmailIntegration) {
   return { domainName: dkim.domain, keySelector: dkim.selector, privateKey: dkim.privateKey.reveal() };
 }
 
-function openPool(integration: EmailIntegration, login: Login, dkim: Dkim) {
+/** How to reach the mail server and log in, whatever is sent. */
+export function smtpOptions(integration: EmailIntegration) {
   const { smarthost, requireTls, hello, tlsInsecureSkipVerify } = integration;
   const secure = smarthost.port === 465;
-  const pool = createTransport({
-    pool: true,
-    maxConnections: CONNECTIONS,
-    // A message of which no byte was sent goes out over a second connection when the first turns out to be dead.
-    maxRequeues: 1,
+  const login = smtpLogin(integration);
+  return {
     host: smarthost.host,
     port: smarthost.port,
     secure,
@@ -169,13 +149,23 @@ function openPool(integration: EmailIntegration, login: Login, dkim: Dkim) {
     opportunisticTLS: !requireTls,
     ...(hello && { name: hello }),
     ...(login && { auth: login }),
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  };
+}
+
+function openPool(integration: EmailIntegration, dkim: Dkim) {
+  const pool = createTransport({
+    ...smtpOptions(integration),
+    pool: true,
+    maxConnections: CONNECTIONS,
+    // A message of which no byte was sent goes out over a second connection when the first turns out to be dead.
+    maxRequeues: 1,
     ...(dkim && { dkim }),
     connectionTimeout: CONNECT_TIMEOUT_MS,
     greetingTimeout: CONNECT_TIMEOUT_MS,
     dnsTimeout: CONNECT_TIMEOUT_MS,
     socketTimeout: SILENCE_TIMEOUT_MS,
-    disableFileAccess: true,
-    disableUrlAccess: true,
   });
   pool.use('stream', (mail, next) => {
     const { whenSent } = mail.data as unknown as Mail;
@@ -190,12 +180,14 @@ function openPool(integration: EmailIntegration, login: Login, dkim: Dkim) {
   return pool;
 }
 
-/** Who of several was refused, when the server took the mail for the others. */
-function partly(rejected: readonly NodemailerError[], deferred: readonly NodemailerError[]): Outcome {
+/** Who of several was refused, when the server took the mail for the others. Only who deferred it gets the next try. */
+function partly(rejected: readonly NodemailerError[]): Outcome {
   if (rejected.length === 0) return { kind: 'accepted' };
   const words = rejected.map((error) => `${error.recipient}: ${error.response ?? error.message}`).join('; ');
+  const deferred = rejected.filter((error) => error.permanent !== true);
   if (deferred.length > 0) {
-    return { kind: 'failed', reason: 'unavailable', error: cleaned(`deferred for ${words}`) };
+    const remaining = deferred.flatMap((error) => error.recipient ?? []);
+    return { kind: 'failed', reason: 'unavailable', error: cleaned(`deferred for ${words}`), remaining };
   }
   return { kind: 'accepted', note: cleaned(`refused for ${words}`) };
 }

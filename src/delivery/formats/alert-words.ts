@@ -108,6 +108,8 @@ export function stateWords(alert: Told, goesOn: boolean): string {
       return `${words.firing}: told elsewhere now`;
     case 'gone':
       return `${words.firing}: no longer there`;
+    case 'by_hand':
+      return `${words.firing}: resolved by hand`;
     default:
       // Only a success is a recovery: failures that stopped coming have proven nothing.
       return words.quiet ?? words.over;

@@ -50,7 +50,8 @@ export function digestEvent({ id, digest }: DigestNotification): CloudEvent<Retu
 
 /** Each once, although two alerts of a group may share one. */
 function newEvents(alerts: readonly { readonly events: readonly Event[] }[]): Event[] {
-  const byKey = new Map(alerts.flatMap((alert) => alert.events).map((event) => [event.key, event]));
+  const oldestFirst = alerts.flatMap(({ events }) => events.toReversed());
+  const byKey = new Map(oldestFirst.map((event) => [event.key, event]));
   return [...byKey.values()].sort((a, b) => a.occurredAtUs - b.occurredAtUs);
 }
 

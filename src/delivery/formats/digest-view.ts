@@ -58,7 +58,7 @@ function toneOf({ open, flights, openTotal, watch }: Digest): Tone {
 }
 
 function sectionsOf(digest: Digest): Section[] {
-  const { flights, toUs } = digest;
+  const { flights, toUs, silenced = [], silencedTotal = 0 } = digest;
   const { slowest, causes } = flights;
   return [
     { title: 'In short', rows: figures(digest), more: 0 },
@@ -67,9 +67,18 @@ function sectionsOf(digest: Digest): Section[] {
       rows: digest.open.map((alert) => ({
         lead: duration(toUs - alert.startsAtUs),
         what: alertWords(alert),
-        note: `since ${dayAndTime(alert.startsAtUs)}`,
+        note: `since ${dayAndTime(alert.startsAtUs)}${alert.hidden ? `, ${alert.hidden}` : ''}`,
       })),
       more: digest.openTotal - digest.open.length,
+    },
+    {
+      title: 'Silenced',
+      rows: silenced.map(({ times, isOpen, ...alert }) => ({
+        lead: `${times} ×`,
+        what: alertWords(alert),
+        note: isOpen ? 'still open' : '',
+      })),
+      more: silencedTotal - silenced.length,
     },
     {
       title: 'Top causes',
@@ -139,7 +148,6 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['silenced', 'silenced'],
   ['inhibited', 'explained by another alert'],
   ['time_interval', 'outside of the hours'],
-  ['receiver_cap', "over the receiver's limit"],
   ['too_old', 'summed up as old'],
   ['no_integration', 'with nobody to tell'],
 ]);
@@ -170,7 +178,7 @@ function failures({ failed, succeeded, ...place }: Failures): Row {
 }
 
 /** `Flight failed: EU · Marketing / Translate blog` */
-function alertWords({ labels }: OpenAlert): string {
+function alertWords({ labels }: Pick<OpenAlert, 'labels'>): string {
   const { alertname = 'Alert' } = labels;
   const words = stateWords({ status: 'firing', labels: { alertname }, annotations: {} }, false);
   return [words, placeOf(labels, undefined), entityOf({ labels })].filter((part) => part !== '').join(': ');

@@ -2,7 +2,15 @@ import { dayAndTime } from '../../alerts/day-and-time.ts';
 import type { GroupNotification, NotifiedAlert } from '../../alerts/notification.ts';
 import { commonLabels, placeWithin, sinceOf } from './alert-subject.ts';
 import { eventNoun, isNoRecovery, stateWords } from './alert-words.ts';
-import { plainLines } from './encode.ts';
+import {
+  type EventLine,
+  eventLines,
+  firstLine,
+  newestFirst,
+  placeIds,
+  type Said,
+  stepOfAll,
+} from './event-line.ts';
 
 /** `neutral`: over, and no recovery. */
 export type Tone = 'critical' | 'warning' | 'resolved' | 'neutral';
@@ -19,10 +27,17 @@ export interface Cluster {
   readonly placesMore: number;
   /** What is not the same for all clusters; may be empty. */
   readonly context: string;
+  /** The newest of what is new, the newest first. */
+  readonly lines: readonly EventLine[];
+  /** New events that are in none of the lines; 0 where there are no lines at all. */
+  readonly linesMore: number;
 }
 
-const PLACES = 8;
-export const LINE_CODE_POINTS = 200;
+const PLACES = 12;
+/** Of one cluster. */
+const LINES = 10;
+/** Far longer than a label of ours; those of notifications made by hand may be of any length. */
+const SIGNATURE_UNITS = 1_000;
 /** Severities that do not call for red. */
 const MILD = new Set(['warning', 'info', 'none']);
 
@@ -37,7 +52,7 @@ export function clustersOf(
   const beginning = summary ? '' : beginningOf(alerts);
   const byCause = new Map<string, NotifiedAlert[]>();
   for (const alert of alerts) {
-    const signature = alert.labels.error || causeOf(alert);
+    const signature = alert.labels.error?.slice(0, SIGNATURE_UNITS) || causeOf(alert);
     const key = JSON.stringify([stateWords(alert, goesOn), signature]);
     byCause.set(key, [...(byCause.get(key) ?? []), alert]);
   }
@@ -48,19 +63,38 @@ export function clustersOf(
     .map((members) => {
       const places = [...new Set(members.map((alert) => placeWithin(alert, shared)))];
       const words = stateWords(members[0]!, goesOn);
+      const cause = causeOf(members[0]!);
+      const place = places.length === 1;
+      const labels = place ? commonLabels(members) : shared;
+      const step = stepOfAll(members.flatMap(({ events }) => events));
       return {
         tone: toneOf(members),
         alerts: members.length,
         title: members.length > 1 ? `${members.length} × ${words}` : words,
-        cause: causeOf(members[0]!),
+        cause,
         places: places.slice(0, PLACES),
         placesMore: Math.max(0, places.length - PLACES),
         context: [
           ...(beginningOf(members) === beginning ? [] : [sinceOf(members, createdAtUs)]),
           ...eventsOf(members),
-        ].join(' · '),
+          step,
+          ...placeIds(labels, shared),
+        ]
+          .filter((part) => part !== '')
+          .join(' · '),
+        ...linesOf(members, { message: cause, labels, place, step }),
       };
     });
+}
+
+/** One of each alert before more of the same, so that as many Birds as possible have a line. */
+function linesOf(members: readonly NotifiedAlert[], said: Said): Pick<Cluster, 'lines' | 'linesMore'> {
+  const each = members.map(({ events }) => events.toSorted(newestFirst));
+  const first = each.flatMap((events) => events.slice(0, 1)).sort(newestFirst);
+  const rest = each.flatMap((events) => events.slice(1)).sort(newestFirst);
+  const { lines, more } = eventLines([...first, ...rest], said, LINES);
+  const omitted = members.reduce((count, { eventsOmitted }) => count + eventsOmitted, 0);
+  return { lines, linesMore: lines.length > 0 ? more + omitted : 0 };
 }
 
 function beginningOf(alerts: readonly NotifiedAlert[]): string {
@@ -81,7 +115,7 @@ export function eventsOf(alerts: readonly NotifiedAlert[]): string[] {
 
 /** The first line of what was said last. */
 export function causeOf(alert: NotifiedAlert): string {
-  return plainLines(messageOf(alert) || alert.annotations.summary || '', 1, LINE_CODE_POINTS)[0] ?? '';
+  return firstLine(messageOf(alert) || alert.annotations.summary || '');
 }
 
 export function toneOf(alerts: readonly Pick<NotifiedAlert, 'status' | 'ending' | 'labels'>[]): Tone {

@@ -1,8 +1,11 @@
 import type { FlightOutcome } from '../../alerts/notification.ts';
 import type { Cluster, Tone } from './email-clusters.ts';
-import type { EventLine, MailView } from './email-view.ts';
+import type { MailView } from './email-view.ts';
 import { escapeHtml } from './encode.ts';
-import { fitting, MAX_CLUSTERS, MAX_EVENTS, MAX_PART_BYTES } from './fitting.ts';
+import type { EventLine } from './event-line.ts';
+import { fitting, MAX_EVENTS, MAX_PART_BYTES } from './fitting.ts';
+import { type ClusterWriter, fittingClusters } from './fitting-clusters.ts';
+import { fittingView } from './fitting-view.ts';
 import { MAX_SECTIONS, sectionHtml, titleHtml } from './section.ts';
 
 /** Room for the markup around the lists. */
@@ -12,7 +15,8 @@ const MARKUP_BYTES = 1_500;
  * The HTML part: one column that fits a phone, nothing loaded from anywhere, dark where the reader's device is.
  * Everything that matters is styled inline as well, for programs that drop the style sheet.
  */
-export function emailHtml(view: MailView): string {
+export function emailHtml(whole: MailView): string {
+  const view = fittingView(whole, escapeHtml);
   const head = [
     '<!doctype html>',
     '<html lang="en"><head><meta charset="utf-8">',
@@ -28,8 +32,8 @@ export function emailHtml(view: MailView): string {
     ...[...view.notices, ...view.lead].map((one) => `<p style="margin:12px 0 0">${escapeHtml(one)}</p>`),
     ...messageHtml(view),
     ...historyHtml(view),
-    ...detailsHtml(view),
   ].join('\n');
+  const details = detailsHtml(view).join('\n');
   const tail = [
     ...linksHtml(view),
     '</div>',
@@ -38,10 +42,10 @@ export function emailHtml(view: MailView): string {
     '',
   ].join('\n');
 
-  let room = MAX_PART_BYTES - Buffer.byteLength(head + tail) - MARKUP_BYTES;
+  let room = MAX_PART_BYTES - Buffer.byteLength(head + details + tail) - MARKUP_BYTES;
   const sections = fitting(view.sections ?? [], sectionHtml, room, MAX_SECTIONS);
   room -= sections.bytes;
-  const clusters = fitting(view.clusters, clusterHtml, room, MAX_CLUSTERS);
+  const clusters = fittingClusters(view.clusters, clusterWriter(view.page), room);
   room -= clusters.bytes;
   const events = fitting(view.events, eventHtml, room, MAX_EVENTS);
 
@@ -54,8 +58,9 @@ export function emailHtml(view: MailView): string {
     ...more(sections.rest.length, 'parts'),
     ...clusters.kept,
     ...more(moreAlerts, 'alerts'),
+    details,
     ...(hasNews ? [titleHtml(view.eventsTitle)] : []),
-    ...(events.kept.length > 0 ? [`<table role="presentation" ${TABLE}>`, ...events.kept, '</table>'] : []),
+    ...listHtml(events.kept),
     ...more(moreEvents, 'events'),
     tail,
   ].join('\n');
@@ -63,6 +68,8 @@ export function emailHtml(view: MailView): string {
 
 const SANS = "-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif";
 const MONO = 'ui-monospace,Menlo,Consolas,monospace';
+const WRAPS = 'overflow-wrap:anywhere;word-break:break-word';
+const NO_BREAK = '\u00A0';
 const TABLE = 'cellpadding="0" cellspacing="0" style="border-collapse:collapse;width:100%"';
 const COLOURS: Readonly<Record<Tone, string>> = {
   critical: '#b42318',
@@ -119,30 +126,59 @@ function detailsHtml({ details }: MailView): string[] {
   return [titleHtml('Details'), `<table role="presentation" ${TABLE}>`, ...rows, '</table>'];
 }
 
+function clusterWriter(page: string | undefined): ClusterWriter {
+  return {
+    head: clusterHtml,
+    line: eventHtml,
+    more(count) {
+      const words = `… and ${count} more`;
+      const link = `<a class="link" href="${escapeHtml(page ?? '')}" style="color:#175cd3">${words}</a>`;
+      return `<div style="font-size:13px">${page === undefined ? words : link}</div>`;
+    },
+    whole: (head, lines, rest) =>
+      [
+        '<div class="line" style="margin:14px 0 0;padding:12px 0 0;border-top:1px solid #e4e7ec">',
+        head,
+        ...listHtml(lines),
+        ...(rest === '' ? [] : [rest]),
+        '</div>',
+      ].join('\n'),
+  };
+}
+
 function clusterHtml({ tone, title: what, cause, places, placesMore, context }: Cluster): string {
   const where = escapeHtml(places.join(', ')) + (placesMore > 0 ? ` and ${placesMore} more` : '');
   return [
-    '<div class="line" style="margin:14px 0 0;padding:12px 0 0;border-top:1px solid #e4e7ec">',
     `<strong class="${tone}" style="color:${COLOURS[tone]}">${escapeHtml(what)}</strong> · ${where}`,
-    ...(cause
-      ? [
-          `<div style="font:13px/1.5 ${MONO};overflow-wrap:anywhere;word-break:break-word">${escapeHtml(cause)}</div>`,
-        ]
-      : []),
+    ...(cause ? [`<div style="font:13px/1.5 ${MONO};${WRAPS}">${escapeHtml(cause)}</div>`] : []),
     ...(context
       ? [`<div class="quiet" style="font-size:13px;color:#475467">${escapeHtml(context)}</div>`]
       : []),
-    '</div>',
   ].join('\n');
 }
 
-function eventHtml({ time, where, what, events }: EventLine): string {
-  const count = events > 1 ? `${events} × ` : '';
-  const place = where ? `<strong>${escapeHtml(where)}</strong> ` : '';
-  return (
-    `<tr><td class="quiet" style="padding:2px 12px 2px 0;color:#475467;vertical-align:top;white-space:nowrap">${time}</td>` +
-    `<td style="padding:2px 0;width:100%;overflow-wrap:anywhere;word-break:break-word">${count}${place}${escapeHtml(what)}</td></tr>`
+function listHtml(lines: readonly string[]): string[] {
+  if (lines.length === 0) return [];
+  return [`<ul style="margin:6px 0;padding:0 0 0 18px;font-size:13px;${WRAPS}">`, ...lines, '</ul>'];
+}
+
+function eventHtml({ where, when, step, message, ids }: EventLine): string {
+  const place = where === '' ? [] : [`<strong>${escapeHtml(where)}</strong>`];
+  const facts = [...place, ...[inOnePiece(when), step].filter((part) => part !== '').map(escapeHtml)].join(
+    ' · ',
   );
+  const known = ids.map((id) => escapeHtml(id.replaceAll(' ', NO_BREAK))).join(' · ');
+  return [
+    `<li style="margin:0 0 5px">${facts}`,
+    ...(message ? [`<div style="font-family:${MONO}">${escapeHtml(message)}</div>`] : []),
+    ...(known ? [`<div class="quiet" style="font-size:12px;color:#475467">${known}</div>`] : []),
+    '</li>',
+  ].join('');
+}
+
+/** No line ends between a number and its unit: `15 min`. */
+function inOnePiece(times: string): string {
+  return times.replaceAll(/(?<=\d) /g, NO_BREAK);
 }
 
 /** Tall enough for a thumb, also where they take two lines. */

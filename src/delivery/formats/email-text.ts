@@ -1,13 +1,17 @@
 import type { Cluster } from './email-clusters.ts';
-import type { EventLine, MailView } from './email-view.ts';
-import { fitting, MAX_CLUSTERS, MAX_EVENTS, MAX_PART_BYTES } from './fitting.ts';
+import type { MailView } from './email-view.ts';
+import type { EventLine } from './event-line.ts';
+import { fitting, MAX_EVENTS, MAX_PART_BYTES } from './fitting.ts';
+import { type ClusterWriter, fittingClusters } from './fitting-clusters.ts';
+import { fittingView } from './fitting-view.ts';
 import { historyLine } from './flight-history.ts';
 import { MAX_SECTIONS, sectionText } from './section.ts';
 
 /** The text part: written to be read by itself, on a phone's lock screen as well. */
-export function emailText(view: MailView): string {
+export function emailText(whole: MailView): string {
+  const view = fittingView(whole, (text) => text);
   const message = view.message.map((line) => `    ${line}`);
-  const details = view.details.map(([name, value]) => `${name}: ${value}`);
+  const details = paragraph(view.details.map(([name, value]) => `${name}: ${value}`)).join('\n');
   const history = view.history ? [historyLine(view.history)] : [];
   const notices = paragraph(view.notices);
   const head = [
@@ -18,7 +22,6 @@ export function emailText(view: MailView): string {
     ...paragraph(view.lead),
     ...paragraph(message),
     ...paragraph(history),
-    ...paragraph(details),
   ].join('\n');
   const tail = [
     ...paragraph(view.links.map(({ text, url }) => `${text}: ${url}`)),
@@ -27,10 +30,10 @@ export function emailText(view: MailView): string {
     '',
   ].join('\n');
 
-  let room = MAX_PART_BYTES - Buffer.byteLength(head + tail) - 200;
+  let room = MAX_PART_BYTES - Buffer.byteLength(head + details + tail) - 200;
   const sections = fitting(view.sections ?? [], sectionText, room, MAX_SECTIONS);
   room -= sections.bytes;
-  const clusters = fitting(view.clusters, clusterText, room, MAX_CLUSTERS);
+  const clusters = fittingClusters(view.clusters, clusterWriter(view.page), room);
   room -= clusters.bytes;
   const events = fitting(view.events, eventText, room, MAX_EVENTS);
 
@@ -41,10 +44,22 @@ export function emailText(view: MailView): string {
     head,
     ...sections.kept,
     ...more(sections.rest.length, 'parts'),
-    ...paragraph([...clusters.kept, ...more(moreAlerts, 'alerts')]),
+    ...clusters.kept,
+    ...paragraph(more(moreAlerts, 'alerts')),
+    ...(details === '' ? [] : [details]),
     ...paragraph(news.length > 0 ? [`${view.eventsTitle}:`, ...news] : []),
     tail,
   ].join('\n');
+}
+
+function clusterWriter(page: string | undefined): ClusterWriter {
+  return {
+    head: clusterText,
+    line: eventText,
+    more: (count) => `  … and ${count} more${page === undefined ? '' : `: ${page}`}`,
+    // An empty line behind it.
+    whole: (head, lines, rest) => [head, ...lines, ...(rest === '' ? [] : [rest]), ''].join('\n'),
+  };
 }
 
 function clusterText({ title, cause, places, placesMore, context }: Cluster): string {
@@ -56,9 +71,11 @@ function clusterText({ title, cause, places, placesMore, context }: Cluster): st
   ].join('\n');
 }
 
-function eventText({ time, where, what, events }: EventLine): string {
-  const count = events > 1 ? `${events} ×` : '';
-  return `  ${[time, count, where, what].filter((part) => part !== '').join(' ')}`;
+function eventText({ where, when, step, message, ids }: EventLine): string {
+  return [
+    `  - ${[where, when, step].filter((part) => part !== '').join(' · ')}`,
+    ...[message, ids.join(' · ')].filter((part) => part !== '').map((part) => `    ${part}`),
+  ].join('\n');
 }
 
 function more(count: number, noun: string): string[] {

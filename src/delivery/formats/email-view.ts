@@ -3,6 +3,7 @@
  * not escaped. It depends on the notification alone, so every try of a delivery says the same.
  */
 
+import type { Labels } from '../../alerts/alert.ts';
 import { dayAndTime } from '../../alerts/day-and-time.ts';
 import type { Event } from '../../alerts/event.ts';
 import { howMany } from '../../alerts/labels.ts';
@@ -11,19 +12,20 @@ import { summaryTitle } from '../../alerts/summary.ts';
 import { plainText } from '../../plain-text.ts';
 import { commonLabels, NAME_CODE_POINTS, placeOf, sinceOf, subjectOf } from './alert-subject.ts';
 import { IN_OWN_WORDS, stateWords } from './alert-words.ts';
+import { type Cluster, clustersOf, eventsOf, messageOf, type Tone, toneOf } from './email-clusters.ts';
+import { linkable, plainLines } from './encode.ts';
 import {
-  type Cluster,
-  causeOf,
-  clustersOf,
-  eventsOf,
+  type EventLine,
+  eventLines,
+  firstLine,
+  flightTimes,
+  isFlight,
   LINE_CODE_POINTS,
-  messageOf,
-  type Tone,
-  toneOf,
-} from './email-clusters.ts';
-import { plainLines } from './encode.ts';
+  newestFirst,
+  stepOf,
+} from './event-line.ts';
+import { MAX_EVENTS } from './fitting.ts';
 import { type FlightHistory, flightHistory } from './flight-history.ts';
-import { timeOfDay } from './human-time.ts';
 import { leadOf } from './lead.ts';
 import { type Link, linksOf } from './links.ts';
 import type { Section } from './section.ts';
@@ -40,6 +42,7 @@ export interface MailView {
   /** The message of the only alert; empty lists for several. */
   readonly message: readonly string[];
   readonly messageTitle: string;
+  /** Of the only alert; of several, the Nest and the Bird that all share. */
   readonly details: readonly (readonly [name: string, value: string])[];
   /** Of the only alert's Bird. */
   readonly history?: FlightHistory;
@@ -47,7 +50,9 @@ export interface MailView {
   readonly clusters: readonly Cluster[];
   /** Alerts that the notification counts but does not carry. */
   readonly alertsMore: number;
-  /** New since the last mail, newest first. */
+  /** The page, which has everything; absent where it is no address to link to. */
+  readonly page?: string;
+  /** Of the only alert: new since the last mail, newest first, without the one that the details are of. */
   readonly events: readonly EventLine[];
   /** New ones that are not listed. */
   readonly eventsMore: number;
@@ -58,15 +63,6 @@ export interface MailView {
   readonly notices: readonly string[];
   readonly links: readonly Link[];
   readonly footer: string;
-}
-
-/** Events of one place that say the same. */
-export interface EventLine {
-  /** Of the newest. */
-  readonly time: string;
-  readonly where: string;
-  readonly what: string;
-  readonly events: number;
 }
 
 const MESSAGE_LINES = 8;
@@ -97,9 +93,8 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
     only && !IN_OWN_WORDS.has(only.labels.alertname ?? '')
       ? plainLines(messageOf(only), MESSAGE_LINES, LINE_CODE_POINTS)
       : [];
-  // What the message or a cluster says already is counted there.
-  const said = new Set(only ? message.slice(0, 1) : alerts.map(causeOf));
-  const events = newEvents(alerts).filter(({ message: text }) => !said.has(firstLine(text)));
+  const { lines, more } = only ? linesOf(only, message) : { lines: [], more: 0 };
+  const page = linkable(`${externalUrl}/`);
   const headline = only
     ? `${stateWords(milder[0] ?? only, goesOn)}: ${subjectOf(only)}`
     : headlineOf(counted, clusters, goesOn);
@@ -115,12 +110,13 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
     lead: only ? leadOf(only, milder) : [],
     message,
     messageTitle: only?.status === 'resolved' || reason === 'repeat' ? 'Last message' : 'Message',
-    details: only ? detailsOf(only) : [],
+    details: only ? detailsOf(only) : clean(placeDetails(commonLabels(alerts))),
     ...(only?.history && only.history.length > 1 && { history: flightHistory(only.history) }),
     clusters,
     alertsMore: notification.truncatedAlerts,
-    events: eventLines(events, createdAtUs, only === undefined),
-    eventsMore: events.length > 0 ? alerts.reduce((count, alert) => count + alert.eventsOmitted, 0) : 0,
+    ...(page !== undefined && { page }),
+    events: lines,
+    eventsMore: more,
     eventsTitle: isUpdate ? 'New since the last message' : 'Before that',
     notices: (notification.notices ?? []).map((one) => plainText(one, NOTICE_CODE_POINTS)),
     links: linksOf(counted, externalUrl),
@@ -154,27 +150,56 @@ function countedAlerts(alerts: readonly NotifiedAlert[], total: number): string 
   return howMany(total, noun);
 }
 
+/** The event whose message is shown and whose Flight the details are of. */
+function toldOf({ events }: NotifiedAlert): Event | undefined {
+  return events.find(({ message }) => message !== '') ?? events[0];
+}
+
+/** Every other Flight, and what the message does not say. */
+function linesOf(only: NotifiedAlert, message: readonly string[]): ReturnType<typeof eventLines> {
+  const told = toldOf(only);
+  const [said = ''] = message;
+  const others = only.events.filter((event) =>
+    isFlight(event) ? event !== told : said === '' || firstLine(event.message) !== said,
+  );
+  const { lines, more } = eventLines(
+    others.toSorted(newestFirst),
+    { message: said, labels: only.labels, place: true, step: told ? stepOf(told) : '' },
+    MAX_EVENTS,
+  );
+  return { lines, more: lines.length > 0 ? more + only.eventsOmitted : 0 };
+}
+
+type Details = readonly [name: string, value: string | number | boolean | undefined][];
+
 function detailsOf(alert: NotifiedAlert): [string, string][] {
   const { labels, annotations } = alert;
-  const attributes = alert.events[0]?.attributes ?? {};
-  const step = [attributes.step_id, attributes.scope].filter((part) => part !== undefined).join(', ');
-  const started = String(attributes.started_at ?? '')
-    .replace('T', ' ')
-    .replace(/(\.\d+)?Z$/, ' UTC');
+  const told = toldOf(alert);
+  const [verb, times] = told && isFlight(told) ? flightTimes(told) : ['started', ''];
   const others = Object.entries(labels).filter(([name]) => !OWN_LABELS.has(name));
-  const details: [string, string | number | boolean | undefined][] = [
-    ['Nest', named(labels.nest, labels.nest_id)],
-    ['Bird', named(labels.bird, labels.bird_id)],
+  return clean([
+    ...placeDetails(labels),
     [labels.entity_type ?? 'Entity', named(labels.entity_name, labels.bird_id ? '' : labels.entity_id)],
-    ['Flight', attributes.flight_id ?? labels.flight_id],
-    ['Started', started],
-    ['Step', step],
+    ['Flight', told?.attributes.flight_id ?? labels.flight_id],
+    [verb.charAt(0).toUpperCase() + verb.slice(1), times],
+    ['Step', told && stepOf(told).replace(/^step /, '')],
     ['Severity', labels.severity],
     ['Labels', others.map(([name, value]) => `${name}=${value}`).join(', ')],
     ...Object.entries(annotations)
       .filter(([name]) => !OWN_ANNOTATIONS.has(name))
       .slice(0, 5),
+  ]);
+}
+
+function placeDetails(labels: Labels): Details {
+  return [
+    ['Nest', named(labels.nest, labels.nest_id)],
+    ['Bird', named(labels.bird, labels.bird_id)],
   ];
+}
+
+/** Those that have a value. */
+function clean(details: Details): [string, string][] {
   return details
     .map(([name, value]): [string, string] => [
       plainText(name, NAME_CODE_POINTS),
@@ -185,28 +210,4 @@ function detailsOf(alert: NotifiedAlert): [string, string][] {
 
 function named(name: string | undefined, id: string | undefined): string {
   return name && id ? `${name} (${id})` : name || id || '';
-}
-
-function eventLines(events: readonly Event[], todayUs: number, withPlace: boolean): EventLine[] {
-  const lines = new Map<string, EventLine>();
-  for (const event of events) {
-    const message = firstLine(event.message);
-    const type = plainText(event.type.replace(/^[a-z_]+\./, ''), NAME_CODE_POINTS);
-    const name = withPlace ? event.bird || String(event.attributes.entity_name ?? '') : '';
-    const where = plainText(name, NAME_CODE_POINTS);
-    const what = message ? `${type}: ${message}` : type;
-    const key = JSON.stringify([where, what]);
-    const time = lines.get(key)?.time ?? timeOfDay(event.occurredAtUs, todayUs);
-    lines.set(key, { time, where, what, events: (lines.get(key)?.events ?? 0) + 1 });
-  }
-  return [...lines.values()];
-}
-
-function firstLine(text: string): string {
-  return plainLines(text, 1, LINE_CODE_POINTS)[0] ?? '';
-}
-
-function newEvents(alerts: readonly NotifiedAlert[]): Event[] {
-  const byKey = new Map(alerts.flatMap((alert) => alert.events).map((event) => [event.key, event]));
-  return [...byKey.values()].sort((a, b) => b.occurredAtUs - a.occurredAtUs);
 }

@@ -30,6 +30,8 @@ export function plainLines(text: string, maxLines: number, maxCodePoints: number
 
 /** The address when it is one that a mail may link to. */
 export function linkable(text: string): string | undefined {
+  // Parsing what is far too long would only cost time.
+  if (text.length > 4 * MAX_URL_LENGTH) return undefined;
   const url = URL.parse(text.trim());
   const isWeb = url?.protocol === 'https:' || url?.protocol === 'http:';
   return isWeb && url.href.length <= MAX_URL_LENGTH ? url.href : undefined;

@@ -1,11 +1,10 @@
 /** Instants and durations in words, for mails. Always UTC: a mail does not know where it is read. */
 import { day } from '../../alerts/day-and-time.ts';
 
-/** `13:59:34`, with the day before it when that is not the day of `todayUs`. */
-export function timeOfDay(us: number, todayUs: number): string {
+/** `2 Jul 2026, 13:59:34 UTC`: fine enough to find a Flight by it in the service. */
+export function dayAndSecond(us: number): string {
   const at = new Date(us / 1000);
-  const time = at.toISOString().slice(11, 19);
-  return day(at) === day(new Date(todayUs / 1000)) ? time : `${day(at)} ${time}`;
+  return `${day(at)} ${at.getUTCFullYear()}, ${at.toISOString().slice(11, 19)} UTC`;
 }
 
 /** `45 s`, `12 min`, `2 h 10 min`, `3 days 4 h`: the two largest units, cut. */

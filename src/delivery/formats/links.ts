@@ -9,6 +9,8 @@ export interface Link {
 }
 
 const MAX_RUNBOOKS = 3;
+/** More of an alert's id or of matchers make an address that nobody follows. */
+const MAX_SILENCED_UNITS = 2_000;
 
 /** Where people go from a message. What is not an address that a message may link to is left out. */
 export function linksOf(
@@ -37,6 +39,8 @@ export function linksOf(
 
 /** The page that makes a silence, filled in: it shows what would be hidden, and asks. */
 function silenceUrl(externalUrl: string, name: 'alert' | 'matchers', value: string): string {
+  // No link would come of it: `linkable` refuses it.
+  if (value.length > MAX_SILENCED_UNITS) return '';
   // A slash may stand in a query as it is, which keeps the address readable.
   const query = new URLSearchParams({ [name]: value }).toString().replaceAll('%2F', '/');
   return `${externalUrl}/silence?${query}`;

@@ -4,8 +4,10 @@ import { digestSubject, type Readable, viewOf } from './digest-view.ts';
 import { mailSubject } from './email-headers.ts';
 import { emailHtml } from './email-html.ts';
 import { emailText } from './email-text.ts';
+import { escapeHtml } from './encode.ts';
 import { filled } from './filled.ts';
 import { MAX_PART_BYTES } from './fitting.ts';
+import { fittingNotices } from './fitting-view.ts';
 
 export interface MailMessage {
   readonly subject: string;
@@ -16,11 +18,14 @@ export interface MailMessage {
   readonly templateError?: string;
 }
 
+const PARTS = ['text', 'html'] as const;
+type Part = (typeof PARTS)[number];
+
 const SUBJECT_CODE_POINTS = 200;
 const HEADER_CODE_POINTS = 500;
 
 /**
- * Everything of a mail that people read. A part that a template makes too large is as good as one that failed: HTML
+ * Everything of a mail that people read. Notices stand behind what templates make. A part that a template makes too large is as good as one that failed: HTML
  * cannot be cut, and mail programs cut long mails where they like.
  */
 export function mailMessage(
@@ -34,20 +39,21 @@ export function mailMessage(
     externalUrl,
   );
   const headers = filled(templates?.headers ?? {}, notification, externalUrl);
-  const tooLarge = (['text', 'html'] as const).filter(
-    (part) => Buffer.byteLength(own.texts[part] ?? '') > MAX_PART_BYTES,
-  );
+  const said = viewOf(withNotes(notification, [...own.notes, ...headers.notes]), externalUrl).notices;
+  const tooLarge = PARTS.filter((part) => {
+    const text = own.texts[part];
+    return text !== undefined && Buffer.byteLength(withNotices(part, text, said)) > MAX_PART_BYTES;
+  });
   const tooLargeNotes = tooLarge.map(
     (part) =>
       `The template ${part} made more than ${MAX_PART_BYTES} bytes. The built-in text stands in its place.`,
   );
   const notes = [...own.notes, ...headers.notes, ...tooLargeNotes];
-  const told =
-    notes.length > 0 && notification.kind === 'group'
-      ? { ...notification, notices: [...(notification.notices ?? []), ...notes] }
-      : notification;
-  const view = viewOf(told, externalUrl);
-  const part = (name: 'text' | 'html') => (tooLarge.includes(name) ? undefined : own.texts[name]);
+  const view = viewOf(withNotes(notification, notes), externalUrl);
+  const part = (name: Part) => {
+    const text = own.texts[name];
+    return text === undefined || tooLarge.includes(name) ? undefined : withNotices(name, text, view.notices);
+  };
   const error = own.error ?? headers.error ?? tooLargeNotes[0];
   return {
     subject: plainText(own.texts.subject ?? '', SUBJECT_CODE_POINTS) || subjectOf(notification),
@@ -60,6 +66,24 @@ export function mailMessage(
     ),
     ...(error !== undefined && { templateError: error }),
   };
+}
+
+function withNotes(notification: Readable, notes: readonly string[]): Readable {
+  if (notes.length === 0 || notification.kind === 'digest') return notification;
+  return { ...notification, notices: [...(notification.notices ?? []), ...notes] };
+}
+
+/** What a template made, and behind it the notices that it does not show itself. */
+function withNotices(part: Part, text: string, notices: readonly string[]): string {
+  const write = part === 'html' ? escapeHtml : (notice: string) => notice;
+  const more = fittingNotices(notices, write)
+    .map(write)
+    .filter((notice) => !text.includes(notice));
+  if (more.length === 0) return text;
+  if (part === 'text') return `${text.trimEnd()}\n\n${more.join('\n')}\n`;
+  const paragraphs = more.map((notice) => `<p style="margin:12px 0 0">${notice}</p>\n`).join('');
+  const at = [...text.matchAll(/<\/body\s*>/gi)].at(-1)?.index ?? text.length;
+  return `${text.slice(0, at)}\n${paragraphs}${text.slice(at)}`;
 }
 
 function subjectOf(notification: Readable): string {

@@ -6,6 +6,7 @@
 import { escapedWithin, listWithin, within } from './bounded.ts';
 import { type Readable, viewOf } from './digest-view.ts';
 import type { MailView } from './email-view.ts';
+import { eventWords } from './event-line.ts';
 import { MAX_CLUSTERS, MAX_EVENTS } from './fitting.ts';
 import { historyLine } from './flight-history.ts';
 import { sectionText } from './section.ts';
@@ -112,10 +113,7 @@ function code(lines: readonly string[]): string {
 
 function contentOf(view: MailView): Block[] {
   const details = view.details.map(([name, value]) => `${name}: ${value}`);
-  const events = view.events.slice(0, MAX_EVENTS).map(({ time, where, what, events: count }) => {
-    const parts = [time, count > 1 ? `${count} ×` : '', where, what];
-    return parts.filter((part) => part !== '').join('  ');
-  });
+  const events = view.events.slice(0, MAX_EVENTS).map(eventWords);
   const eventsMore = view.eventsMore + Math.max(0, view.events.length - MAX_EVENTS);
   const clusters = view.clusters.slice(0, MAX_CLUSTERS);
   const alertsMore =
@@ -129,7 +127,13 @@ function contentOf(view: MailView): Block[] {
     ...clusters.map((cluster) => {
       const where =
         cluster.places.join(', ') + (cluster.placesMore > 0 ? ` and ${cluster.placesMore} more` : '');
-      const lines = [`${cluster.title}: ${where}`, cluster.cause, cluster.context];
+      const lines = [
+        `${cluster.title}: ${where}`,
+        cluster.cause,
+        cluster.context,
+        ...cluster.lines.map((line) => `• ${eventWords(line)}`),
+        cluster.linesMore > 0 ? `… and ${cluster.linesMore} more` : '',
+      ];
       return section(escaped(lines.filter((line) => line !== '').join('\n'), SLACK_LIMITS.section));
     }),
     ...(alertsMore > 0 ? [context(`… and ${alertsMore} more alerts`)] : []),

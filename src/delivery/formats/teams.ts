@@ -7,6 +7,7 @@ import { listWithin, within } from './bounded.ts';
 import { type Readable, viewOf } from './digest-view.ts';
 import type { Tone } from './email-clusters.ts';
 import type { MailView } from './email-view.ts';
+import { eventWords } from './event-line.ts';
 import { MAX_CLUSTERS, MAX_EVENTS } from './fitting.ts';
 import { historyLine } from './flight-history.ts';
 
@@ -15,6 +16,8 @@ export const TEAMS_MAX_BYTES = 28_000;
 const ENVELOPE_BYTES = 4_500;
 const RUN_UNITS = 4_000;
 const TITLE_UNITS = 300;
+/** Of single events below what they have in common. */
+const MAX_LINES = 30;
 
 export interface TeamsBody {
   readonly type: 'message';
@@ -109,6 +112,9 @@ function contentOf(view: MailView): RichTextBlock[] {
   const clusters = view.clusters.slice(0, MAX_CLUSTERS);
   const alertsMore =
     view.alertsMore + view.clusters.slice(MAX_CLUSTERS).reduce((sum, { alerts }) => sum + alerts, 0);
+  // So many of each cause that a card has room for all causes.
+  const perCluster = Math.max(1, Math.floor(MAX_LINES / clusters.length));
+  const moreLines = (count: number) => (count > 0 ? [subtle(`… and ${count} more`)] : []);
   const events = view.events.slice(0, MAX_EVENTS);
   const eventsMore = view.eventsMore + view.events.length - events.length;
   return [
@@ -126,21 +132,19 @@ function contentOf(view: MailView): RichTextBlock[] {
       ...(more > 0 ? [subtle(`… and ${more} more`)] : []),
     ]),
     ...view.details.map(([name, value]) => block({ text: `${name}: `, weight: 'Bolder' }, { text: value })),
-    ...clusters.flatMap(({ tone, title, places, placesMore, cause, context }) => [
+    ...clusters.flatMap(({ tone, title, places, placesMore, cause, context, lines, linesMore }) => [
       block(
         { text: title, weight: 'Bolder', color: COLOURS[tone] },
         { text: ` · ${places.join(', ')}${placesMore > 0 ? ` and ${placesMore} more` : ''}` },
       ),
       ...(cause ? [block({ text: cause, fontType: 'Monospace' })] : []),
-      subtle(context),
+      ...(context ? [subtle(context)] : []),
+      ...lines.slice(0, perCluster).map((line) => subtle(`• ${eventWords(line)}`)),
+      ...moreLines(lines.slice(perCluster).reduce((sum, { events: count }) => sum + count, linesMore)),
     ]),
     ...(alertsMore > 0 ? [subtle(`… and ${alertsMore} more alerts`)] : []),
     ...(events.length > 0 ? [block({ text: view.eventsTitle, weight: 'Bolder' })] : []),
-    ...events.map(({ time, where, what, events: count }) =>
-      block({
-        text: [time, count > 1 ? `${count} ×` : '', where, what].filter((part) => part !== '').join('  '),
-      }),
-    ),
+    ...events.map((line) => block({ text: `• ${eventWords(line)}` })),
     ...(eventsMore > 0 ? [subtle(`… and ${eventsMore} more events`)] : []),
   ];
 }
