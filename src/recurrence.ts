@@ -5,7 +5,7 @@
  */
 import type { ScheduledTask } from 'node-cron';
 import type { Recurrence, Recurrences } from './alerts/silence.ts';
-import { cronProblem, cronTask } from './cron.ts';
+import { createCron, cronProblem, cronTask } from './cron.ts';
 
 const MINUTE_MS = 60_000;
 /** Finding the last opening walks over the minutes of one duration: 0.1 s for this one. */
@@ -23,8 +23,9 @@ interface Known {
 export function createRecurrences(): Recurrences {
   const known = new Map<string, Known>();
 
-  function look({ cron, timezone }: Recurrence): Known {
-    const key = JSON.stringify([cron, timezone]);
+  function look({ cron, timezone, durationMs }: Recurrence): Known {
+    // How far back was looked follows from the duration: a shorter one knows too little for a longer one.
+    const key = JSON.stringify([cron, timezone, durationMs]);
     const found = known.get(key);
     if (found) return found;
     if (known.size >= MAX_KNOWN) known.clear();
@@ -35,6 +36,7 @@ export function createRecurrences(): Recurrences {
 
   return {
     problem,
+    nextOpening: ({ cron, timezone }, fromUs, beforeUs) => createCron(cron, timezone).next(fromUs, beforeUs),
     isOpen(recurrence, nowUs) {
       const one = look(recurrence);
       const nowMs = nowUs / 1000;

@@ -51,6 +51,49 @@ describe('the latest instant of a cron expression', () => {
   });
 });
 
+describe('the next instant of a cron expression', () => {
+  const next = (cron: string, from: string, before = '2040-01-01T00:00Z', timezone = 'UTC') => {
+    const at = createCron(cron, timezone).next(us(from), us(before));
+    return at === undefined ? undefined : new Date(at / 1000).toISOString().slice(0, 16);
+  };
+
+  test.each([
+    ['0 3 * * *', '2026-11-21T19:06Z', '2026-11-22T03:00'],
+    ['0 8 * * *', '2026-07-02T08:00Z', '2026-07-02T08:00'],
+    ['0 8 * * *', '2026-07-02T08:00:01Z', '2026-07-03T08:00'],
+    ['*/7 * * * *', '2026-07-02T12:57Z', '2026-07-02T13:00'],
+    ['0 2 * * 6', '2026-07-02T12:00Z', '2026-07-04T02:00'],
+    ['59 23 31 12 *', '2026-07-02T12:00Z', '2026-12-31T23:59'],
+    ['0 0 29 2 *', '2026-07-02T12:00Z', '2028-02-29T00:00'],
+  ])('of %s from %s on', (cron, from, expected) => {
+    expect(next(cron, from)).toBe(expected);
+  });
+
+  test('is none at or behind the bound', () => {
+    expect(next('0 3 * * *', '2026-07-02T12:00Z', '2026-07-03T03:00Z')).toBeUndefined();
+    expect(next('0 3 * * *', '2026-07-02T12:00Z', '2026-07-03T03:01Z')).toBe('2026-07-03T03:00');
+    expect(next('0 0 29 2 *', '2026-07-02T12:00Z', '2028-02-29T00:00Z')).toBeUndefined();
+  });
+
+  test('follows the clock of its place', () => {
+    const night = (from: string) => next('30 2 * * *', from, undefined, 'Europe/Amsterdam');
+    expect(night('2026-03-28T12:00Z')).toBe('2026-03-30T00:30');
+    expect(night('2026-10-25T00:31Z')).toBe('2026-10-25T01:30');
+    expect(next('10 8 * * *', '2026-07-02T12:00Z', undefined, 'Asia/Kathmandu')).toBe('2026-07-03T02:25');
+  });
+
+  test('agrees with the latest one before it', () => {
+    for (const cron of ['*/20 9-17 * * 1-5', '5,50 */6 * * *', '0 3 * * 0']) {
+      const { next: first, latest: last } = createCron(cron, 'America/St_Johns');
+      for (let from = us('2026-03-05T00:00Z'); from < us('2026-03-12T00:00Z'); from += 97 * 60e6) {
+        const at = first(from, us('2026-05-01T00:00Z'))!;
+        expect(last(from - 1, at)).toBe(at);
+        expect(last(from - 1, at - 1)).toBeUndefined();
+      }
+    }
+  });
+});
+
 test('problems are named', () => {
   expect(cronProblem('0 8 * * *', 'UTC')).toBeUndefined();
   expect(cronProblem('0 8 * * *', 'Nowhere')).toBe(

@@ -63,6 +63,13 @@ describe('a window', () => {
     ]);
   });
 
+  test('is its own where another of the same instants is shorter', () => {
+    const at = us('2026-07-02T20:40:00Z');
+    const recurrences = createRecurrences();
+    const short = { ...NIGHTLY, durationMs: 15 * 60_000 };
+    expect([recurrences.isOpen(short, at), recurrences.isOpen(NIGHTLY, at)]).toEqual([false, true]);
+  });
+
   test('does not open in an hour that the clocks skip', () => {
     const skipped = { cron: '30 2 * * *', timezone: 'Europe/Amsterdam', durationMs: HOUR_MS };
     expect(openAt(skipped, '2026-03-28T01:45:00Z', '2026-03-29T01:15:00Z', '2026-03-30T00:45:00Z')).toEqual([

@@ -14,12 +14,14 @@ import { type Digest, digestOf, isEmpty } from '../alerts/digest.ts';
 import { hash64 } from '../alerts/fingerprint.ts';
 import { createFlightTally } from '../alerts/flight-tally.ts';
 import type { DigestNotification } from '../alerts/notification.ts';
+import { concerns, isHiding } from '../alerts/silence.ts';
 import { type Clock, sleep } from '../clock.ts';
 import type { Config, DigestConfig } from '../config/config.ts';
 import { createCron } from '../cron.ts';
+import { createRecurrences } from '../recurrence.ts';
 import type { Report } from '../report.ts';
 import type { DigestRecord } from '../store/record.ts';
-import type { Store } from '../store/store.ts';
+import type { Store, Transaction } from '../store/store.ts';
 import { newDelivery } from './new-delivery.ts';
 
 export interface Digests {
@@ -130,7 +132,8 @@ export function createDigests(options: DigestsOptions): Digests {
     }
     const episodes = await store.transaction((tx) => tx.episodes(fromUs, toUs, MAX_EPISODES));
     const rest = await store.transaction(async (tx) => ({
-      firing: await tx.alerts({ state: 'firing', limit: MAX_ALERTS }),
+      ...(await firingNow(tx)),
+      endedSilenced: await tx.endedSilenced(fromUs, toUs, MAX_ALERTS),
       firingTotal: (await tx.countAlerts())
         .filter(({ state }) => state === 'firing')
         .reduce((sum, { count }) => sum + count, 0),
@@ -141,6 +144,20 @@ export function createDigests(options: DigestsOptions): Digests {
     return { digest: digestOf({ name, fromUs, toUs, tally, episodes, regions, ...rest }), lastEvent: newest };
   }
 
+  async function firingNow(tx: Transaction) {
+    const nowUs = clock.nowUs();
+    const firing = await tx.alerts({ state: 'firing', limit: MAX_ALERTS });
+    const silences = (await tx.silences(nowUs)).filter((one) => isHiding(one, nowUs, recurrences));
+    const hidden = firing.flatMap((alert) => {
+      const hiding = silences.filter((silence) => concerns(silence, alert));
+      if (hiding.length === 0) return [];
+      const isAcknowledged = hiding.some(({ alertId }) => alertId !== null);
+      return [[alert.id, isAcknowledged ? 'acknowledged' : 'silenced'] as const];
+    });
+    return { firing, hidden: new Map(hidden) };
+  }
+
+  const recurrences = createRecurrences();
   const receivers = new Map(config.receivers.map((receiver) => [receiver.name, receiver]));
 
   return {

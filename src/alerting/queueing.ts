@@ -1,7 +1,8 @@
 /**
  * Makes notifications and their deliveries out of what a flush tells. Those who take it in parts (webhooks, pushes)
- * get all of it, in as many as it takes; a message for people is one, lists the first alerts and counts the rest;
- * members of Nests are told of their own Nest alone; a service that keeps incidents is told of each one by itself.
+ * get all of it, in as many as it takes, of each alert the newest events; who takes CloudEvents gets each event, in
+ * batches; a message for people is one, lists the first alerts and counts the rest; members of Nests are told of their
+ * own Nest alone; a service that keeps incidents is told of each one by itself.
  */
 
 import { summaryOf } from '../alerts/catching-up.ts';
@@ -9,7 +10,7 @@ import type { Event } from '../alerts/event.ts';
 import { hash64 } from '../alerts/fingerprint.ts';
 import { type Flush, type Listed, MAX_ALERTS, notificationOf } from '../alerts/flush.ts';
 import { type FlushReason, MAX_EVENTS, type NotifiedAlert } from '../alerts/notification.ts';
-import { partsOf } from '../alerts/part.ts';
+import { BATCH_EVENTS, batchesOf, partsOf } from '../alerts/part.ts';
 import { summaryWords } from '../alerts/summary.ts';
 import type { EmailIntegration, Receiver } from '../config/config.ts';
 import type { Delivery } from '../store/record.ts';
@@ -48,10 +49,12 @@ export async function queueDeliveries(
   ): Promise<void> {
     if (to.length === 0 || what.listed.length === 0) return;
     const said = [...(what.summary ? summaryWords(what.summary) : []), ...notices];
-    const events = what.summary ? new Map() : await eventsOf(tx, what.listed);
+    const limit = extra.isBatch ? BATCH_EVENTS : MAX_EVENTS;
+    const events = what.summary ? new Map() : await eventsOf(tx, what.listed, limit);
     const plain = notificationOf(what, events, id);
     const notification = {
       ...plain,
+      flushId,
       alerts: await withHistory(tx, plain.alerts),
       ...(said.length > 0 && { notices: said }),
       ...(what.summary && { summary: what.summary }),
@@ -68,34 +71,57 @@ export async function queueDeliveries(
     count += deliveries.length;
   }
 
-  const id = `${flushed.thread}-${flushed.threadPosition}`;
+  /** Those who are told all, or the first alerts of it. */
+  async function queueLists(
+    base: string,
+    what: Tellable,
+    to: readonly Destination[],
+    left: readonly Listed[],
+  ): Promise<void> {
+    if (what.listed.length <= MAX_ALERTS) {
+      await queue(base, what, to, { covers: [...what.listed, ...left] });
+      return;
+    }
+    const inParts = what.summary ? STATES_IN_PARTS : IN_PARTS;
+    const programs = to.filter(([, { kind }]) => inParts.has(kind));
+    const parts = programs.length > 0 ? partsOf(what.listed) : [];
+    for (const [index, listed] of parts.entries()) {
+      const covers = index === 0 ? [...listed, ...left] : listed;
+      await queue(partId(base, index), { ...what, listed }, programs, { ...partExtra(index, parts), covers });
+      await tx.pause();
+    }
+    const people = to.filter(([, { kind }]) => !inParts.has(kind));
+    await queue(`${base}-brief`, shortened(what), people, { covers: [...what.listed, ...left] });
+  }
+
+  /** Those who are told events alone. Without any there is a delivery all the same: it says why nothing is sent. */
+  async function queueBatches(base: string, what: Tellable, to: readonly Destination[]): Promise<void> {
+    const batches = what.summary || to.length === 0 ? [] : batchesOf(what.listed);
+    if (batches.length === 0) await queue(base, shortened(what), to, { covers: what.listed });
+    for (const [index, listed] of batches.entries()) {
+      await queue(partId(base, index), { ...what, listed }, to, {
+        ...partExtra(index, batches),
+        isBatch: true,
+      });
+      await tx.pause();
+    }
+  }
+
+  const flushId = `${flushed.thread}-${flushed.threadPosition}`;
   const destinations = [...(receiver?.integrations ?? []).entries()];
   const isGathering = isGathered(flushed.group.key);
   const plain =
     isGathering || flushed.incidentLasts ? destinations.filter((one) => !isKeeper(one)) : destinations;
-  for (const { id: base, what, to } of audiences(id, flushed, plain)) {
+  for (const { id: base, what, to } of audiences(flushId, flushed, plain)) {
     const toMembers = to.filter(isToMembers);
-    const others = to.filter((destination) => !isToMembers(destination));
-    if (what.listed.length <= MAX_ALERTS) {
-      await queue(base, what, others);
-    } else {
-      const inParts = what.summary ? STATES_IN_PARTS : IN_PARTS;
-      const programs = others.filter(([, { kind }]) => inParts.has(kind));
-      const parts = programs.length > 0 ? partsOf(what.listed) : [];
-      for (const [index, listed] of parts.entries()) {
-        const part = { number: index + 1, of: parts.length };
-        const partId = index === 0 ? base : `${base}-part${part.number}`;
-        await queue(
-          partId,
-          { ...what, listed },
-          programs,
-          parts.length > 1 ? { notification: { part } } : {},
-        );
-        await tx.pause();
-      }
-      const people = others.filter(([, { kind }]) => !inParts.has(kind));
-      await queue(`${base}-brief`, shortened(what), people, { covers: what.listed });
+    const toPrograms = to.filter(takesEvents);
+    const others = to.filter((one) => !isToMembers(one) && !takesEvents(one));
+    for (const [limit, some] of Map.groupBy(others, (one) => limitOf(one, what))) {
+      const isCut = limit < what.listed.length;
+      const left = what.listed.slice(limit);
+      await queueLists(isCut ? `${base}-first${limit}` : base, shortened(what, limit), some, left);
     }
+    await queueBatches(`${base}-events`, what, toPrograms);
     if (toMembers.length > 0) {
       for (const one of await byNest(tx, base, what)) {
         for (const destination of toMembers) await queue(...forMembers(one, destination, nowUs));
@@ -105,13 +131,32 @@ export async function queueDeliveries(
   const keepers = isGathering ? destinations.filter(isKeeper) : [];
   for (const what of keepers.length > 0 ? await byIncident(tx, flushed, nowUs) : []) {
     const to = keepers.filter(([, { sendResolved }]) => sendResolved || what.firingTotal > 0);
-    await queue(`${id}-${hash64([what.group.key])}`, shortened(what), to, { covers: what.listed });
+    await queue(`${flushId}-${hash64([what.group.key])}`, shortened(what), to, { covers: what.listed });
   }
   return count;
 }
 
 function isKeeper([, integration]: Destination): boolean {
   return keepsIncidents(integration);
+}
+
+/** Events alone, and each of them. */
+function takesEvents([, integration]: Destination): boolean {
+  return integration.kind === 'webhook' && integration.format === 'cloudevents';
+}
+
+/** How many alerts it wants to hear of at the most. */
+function limitOf([, integration]: Destination, { listed }: Tellable): number {
+  const max = integration.kind === 'webhook' ? integration.maxAlerts : 0;
+  return max > 0 && max < listed.length ? max : Number.POSITIVE_INFINITY;
+}
+
+function partId(base: string, index: number): string {
+  return index === 0 ? base : `${base}-part${index + 1}`;
+}
+
+function partExtra(index: number, { length }: readonly unknown[]): Extra {
+  return length > 1 ? { notification: { part: { number: index + 1, of: length } } } : {};
 }
 
 interface Extra {
@@ -124,6 +169,8 @@ interface Extra {
   readonly isUntold?: boolean;
   /** What is told by it, where it counts more than it lists. */
   readonly covers?: readonly Listed[];
+  /** It lists all events that are told by it. */
+  readonly isBatch?: boolean;
 }
 
 /** The events that are told with these alerts, for those who ask later. */
@@ -154,8 +201,8 @@ function audiences(id: string, flushed: Tellable, integrations: readonly Destina
 }
 
 /** The same with the first alerts alone; the others are counted. */
-function shortened(flushed: Tellable): Tellable {
-  const listed = flushed.listed.slice(0, MAX_ALERTS);
+function shortened(flushed: Tellable, max = MAX_ALERTS): Tellable {
+  const listed = flushed.listed.slice(0, max);
   const truncatedAlerts = flushed.truncatedAlerts + flushed.listed.length - listed.length;
   return { ...flushed, listed, truncatedAlerts };
 }
@@ -240,11 +287,12 @@ async function withHistory(
 async function eventsOf(
   tx: Transaction,
   listed: readonly Listed[],
+  limit: number,
 ): Promise<ReadonlyMap<string, readonly Event[]>> {
   const events = new Map<string, readonly Event[]>();
   for (const { alert, untold, afterSeq } of listed) {
     if (untold === 0) continue;
-    const linked = await tx.alertEvents(alert.id, afterSeq, MAX_EVENTS);
+    const linked = await tx.alertEvents(alert.id, afterSeq, limit, afterSeq + untold);
     events.set(
       alert.id,
       linked.map((link) => link.event),

@@ -12,6 +12,7 @@ import { duration } from '../alerts/labels.ts';
 import type { Route } from '../alerts/route.ts';
 import type { Suppression } from '../alerts/suppression.ts';
 import type { Config, Receiver } from '../config/config.ts';
+import { takesAlerts } from '../config/takes-alerts.ts';
 import type { Happening } from '../report.ts';
 import type { Transaction } from '../store/store.ts';
 import { passOn } from './held-back.ts';
@@ -188,8 +189,4 @@ function withoutFallback(receiver: Receiver | undefined): Receiver | undefined {
   if (!receiver) return undefined;
   const { fallback: _, ...rest } = receiver;
   return rest;
-}
-
-function takesAlerts({ integrations }: Receiver): boolean {
-  return integrations.some((one) => !(one.kind === 'webhook' && one.format === 'cloudevents'));
 }

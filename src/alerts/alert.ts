@@ -12,9 +12,9 @@ export type AlertState = 'pending' | 'firing' | 'resolved';
 /**
  * How an episode ended; the annotation `resolved_by` tells people. `over`: it was seen that it is no longer so.
  * `quiet`: nothing more was heard of it. `superseded`: it has become worse, which another alert says. `moved`: it goes
- * on under other labels. `gone`: what it was about is not there any more.
+ * on under other labels. `gone`: what it was about is not there any more. `by_hand`: somebody said that it is over.
  */
-export type Ending = 'over' | 'quiet' | 'superseded' | 'moved' | 'gone';
+export type Ending = 'over' | 'quiet' | 'superseded' | 'moved' | 'gone' | 'by_hand';
 
 /** One alert as the store keeps it: at most one per identity, from its first fact on. */
 export interface Alert {

@@ -62,14 +62,21 @@ export function dampingTick(alert: Alert, context: DampingContext): Change | und
   const { awaits, held } = alert.damping ?? {};
   const { nowUs, rule } = context;
   if (held && held.untilUs <= nowUs && isFirst(held.untilUs, held.dueAtUs)) {
-    const annotations = { ...alert.annotations, resolved_by: held.by };
-    const { endsAtUs, dueAtUs, ending } = held;
-    return over({ ...alert, annotations, endsAtUs, ending, dueAtUs }, alert.damping, context);
+    return letGo(alert, held.by, context);
   }
   if (awaits && isFirst(forOverUs(awaits.sinceUs, rule), awaits.dueAtUs)) {
     return begin(alert, { alert: asKindSees(alert), events: [] }, context);
   }
   return undefined;
+}
+
+/** Ends an alert that is held: it was over since then. `by` says why, as for `resolve`; undefined where it is not held. */
+export function letGo(alert: Alert, by: string, context: DampingContext): Change | undefined {
+  const { held } = alert.damping ?? {};
+  if (!held) return undefined;
+  const annotations = { ...alert.annotations, resolved_by: by };
+  const { endsAtUs, dueAtUs, ending } = held;
+  return over({ ...alert, annotations, endsAtUs, ending, dueAtUs }, alert.damping, context);
 }
 
 function begin(alert: Alert, { alert: next, events: fresh }: Change, context: DampingContext): Change {

@@ -112,7 +112,7 @@ function raise(
   if (!rule) return undefined;
   const topic = kind.narrow?.(found, fact, rule) ?? found;
   const region = topic.labels.region ?? '';
-  const base = identityOf(kind, index, `${region}/${topic.subject}`, scope, book);
+  const base = identityOf(kind, index, `${region}/${topic.subject}`, scope, book, rules);
   const own = rule.severity ?? topic.severity;
   const siblings = kind.leveled ? lastingSiblings(kind, scope, base, book) : [];
   const isTakenUp = own !== 'critical' && siblings.some((alert) => alert.id === `${base}/critical`);
@@ -138,21 +138,45 @@ function raise(
 }
 
 /**
- * The identity of a subject's alerts. One that is true, or that its kind remembers something of, as while it waits to
- * fire, keeps the one that it began with: another set of rules, in which its rule stands at another place, must not
- * make it two.
+ * The identity of what one rule says of a subject. While that is true, or its kind remembers something of it, as while
+ * it waits to fire, it keeps the one that it began with: another set of rules, in which its rule stands at another
+ * place, must not make it two. Nor does it ever share one with what another rule says, which has labels of its own.
  */
-function identityOf(kind: Kind, index: number, subject: string, scope: string, book: Book): string {
-  const own = `${kind.alertname}/${index}/${subject}`;
-  const lasting = book.inScope(scope, kind).flatMap((alert) => {
-    const isLasting = asKindSees(alert).state === 'firing' || alert.memory !== null;
-    const [, place = '', ...rest] = isLasting ? alert.id.split('/') : [];
-    const isSame = kind.leveled ? rest.slice(0, -1).join('/') === subject : rest.join('/') === subject;
-    return isSame ? [place] : [];
-  });
-  const [first] = lasting;
-  if (first === undefined || lasting.includes(String(index))) return own;
-  return `${kind.alertname}/${first}/${subject}`;
+function identityOf(
+  kind: Kind,
+  index: number,
+  subject: string,
+  scope: string,
+  book: Book,
+  rules: readonly Rule[],
+): string {
+  const taken = new Map<number, boolean>();
+  for (const alert of book.inScope(scope, kind)) {
+    if (asKindSees(alert).state !== 'firing' && alert.memory === null) continue;
+    const [, place, ...rest] = alert.id.split('/');
+    const about = kind.leveled ? rest.slice(0, -1) : rest;
+    if (about.join('/') !== subject) continue;
+    const isOwn = judgeOf(alert, rules) === index;
+    taken.set(Number(place), isOwn || taken.get(Number(place)) === true);
+  }
+  let place = index;
+  if (taken.get(index) !== true) {
+    const own = [...taken].find(([, isOwn]) => isOwn)?.[0];
+    // Past the places of all rules none of them begins by itself.
+    while (own === undefined && taken.has(place)) place += rules.length;
+    place = own ?? place;
+  }
+  return `${kind.alertname}/${place}/${subject}`;
+}
+
+/** The place of the rule that judges what a stored alert is about, by the present rules. */
+function judgeOf(alert: Alert, rules: readonly Rule[]): number {
+  const kind = alert.alertname as Rule['kind'];
+  const seen = asKindSees(alert);
+  // What is counted for a new episode: the labels are still those of the last one.
+  const isCounted = alert.state === 'resolved' && seen.state !== 'firing';
+  if (isCounted && rules[alert.rule]?.kind === kind) return alert.rule;
+  return matchingRule(kind, { ...seen.labels, severity: '' }, rules);
 }
 
 /** Alerts of the same subject that are true, told or not. */
@@ -188,8 +212,13 @@ export function rulesConcerning(
   });
 }
 
+/** Whether an alert of this kind would soon fire again if somebody ended it. */
+export function isMeasured(alertname: string): boolean {
+  return KINDS.some((one) => one.alertname === alertname && one.measured === true);
+}
+
 /** The rule of a stored alert. After a change of the rules its index may mean another one. */
-function ruleOf(alert: Alert, rules: readonly Rule[]): Rule {
+export function ruleOf(alert: Alert, rules: readonly Rule[]): Rule {
   const kind = alert.alertname as Rule['kind'];
   const own = rules[alert.rule];
   if (own?.kind === kind) return own;

@@ -23,6 +23,29 @@ export interface OpenAlert {
   readonly alertname: string;
   readonly labels: Labels;
   readonly startsAtUs: number;
+  /** Who is not told of it now, by which sort of silence; absent where nothing hides it. */
+  readonly hidden?: 'silenced' | 'acknowledged';
+}
+
+/** An alert of which a silence kept something from people. */
+export interface SilencedAlert {
+  readonly alertname: string;
+  readonly labels: Labels;
+  /** How often it was over, or fires now, without being told. */
+  readonly times: number;
+  /** It fires, and is silenced now. */
+  readonly isOpen: boolean;
+}
+
+/** Alerts that ended while a silence hid them, and how often; `total` of them, where only the first were loaded. */
+export interface EndedSilenced {
+  readonly list: readonly {
+    readonly alertId: string;
+    readonly alertname: string;
+    readonly labels: Labels;
+    readonly times: number;
+  }[];
+  readonly total: number;
 }
 
 /** How far the watch can be relied on for one region. */
@@ -42,12 +65,15 @@ export interface Digest {
   /** The most severe first, then those that fire for longest. */
   readonly open: readonly OpenAlert[];
   readonly openTotal: number;
-  /** Alerts that ended by being seen to be over. */
+  /** Alerts that ended by being seen to be over, or by somebody who said so. */
   readonly recovered: { readonly alerts: number; readonly meanUs: number };
   readonly connectionsLost: readonly OpenAlert[];
   readonly connectionsLostTotal: number;
   readonly deactivated: readonly OpenAlert[];
   readonly deactivatedTotal: number;
+  /** The most often first, whoever would have been told; a digest that waited in the store may be without it. */
+  readonly silenced?: readonly SilencedAlert[];
+  readonly silencedTotal?: number;
   /** What the receiver was not told, by the reason. */
   readonly suppressed: readonly { readonly reason: string; readonly count: number }[];
   /** Deliveries to the receiver that were given up. */
@@ -72,6 +98,9 @@ export interface DigestMaterial {
   readonly firingTotal: number;
   /** Those that ended within the period. */
   readonly episodes: readonly Episode[];
+  /** Which of the alerts that fire nobody is told of now, by their ids. */
+  readonly hidden: ReadonlyMap<string, 'silenced' | 'acknowledged'>;
+  readonly endedSilenced: EndedSilenced;
   readonly suppressed: Digest['suppressed'];
   readonly dead: number;
   readonly regions: readonly { readonly region: string; readonly verifiedUntilUs: number }[];
@@ -80,8 +109,12 @@ export interface DigestMaterial {
 export function digestOf(material: DigestMaterial): Digest {
   const { name, fromUs, toUs, firing, episodes } = material;
   const flights = material.tally.result(DIGEST_LIST);
-  const open = firing.toSorted(byUrgency).map(shown);
-  const recoveries = episodes.filter(({ ending }) => ending === 'over');
+  const open = firing.toSorted(byUrgency).map((alert) => {
+    const hidden = material.hidden.get(alert.id);
+    return hidden === undefined ? shown(alert) : { ...shown(alert), hidden };
+  });
+  const silenced = silencedOf(material);
+  const recoveries = episodes.filter(({ ending }) => ending === 'over' || ending === 'by_hand');
   const began = [...firing, ...episodes].filter(({ startsAtUs }) => startsAtUs >= fromUs).sort(byStart);
   const of = (alertname: string) => distinct(began.filter((one) => one.alertname === alertname).map(shown));
   const connectionsLost = of('ConnectionDisconnected');
@@ -106,7 +139,10 @@ export function digestOf(material: DigestMaterial): Digest {
     connectionsLostTotal: connectionsLost.length,
     deactivated: deactivated.slice(0, DIGEST_LIST),
     deactivatedTotal: deactivated.length,
-    suppressed: material.suppressed,
+    silenced: silenced.list.slice(0, DIGEST_LIST),
+    silencedTotal: silenced.total,
+    // What the receiver's cap holds back is told later.
+    suppressed: material.suppressed.filter(({ reason }) => reason !== 'receiver_cap'),
     dead: material.dead,
     watch: material.regions.map(({ region, verifiedUntilUs }) => ({
       region,
@@ -122,6 +158,7 @@ export function isEmpty({ flights, openTotal, recovered, ...rest }: Digest): boo
   const more = [
     rest.connectionsLostTotal,
     rest.deactivatedTotal,
+    rest.silencedTotal ?? 0,
     ...rest.watch.map((one) => one.impaired.length),
   ];
   return [...counts, ...more].every((count) => count === 0);
@@ -149,6 +186,27 @@ function impairedOf(region: string, { firing, episodes, fromUs, toUs }: DigestMa
       isOpen: all.some(({ isOpen }) => isOpen),
     }))
     .sort((a, b) => b.us - a.us);
+}
+
+/** What ended under a silence, and what fires under one. An acknowledged one is known to somebody. */
+function silencedOf({ firing, hidden, endedSilenced }: DigestMaterial): {
+  readonly list: readonly SilencedAlert[];
+  readonly total: number;
+} {
+  const open = firing.filter(({ id }) => hidden.get(id) === 'silenced');
+  const isOpen = new Set(open.map(({ id }) => id));
+  const known = new Set(endedSilenced.list.map(({ alertId }) => alertId));
+  const others = open.filter(({ id }) => !known.has(id));
+  const list = [
+    ...endedSilenced.list.map(({ alertId, alertname, labels, times }) => ({
+      alertname,
+      labels,
+      times: times + Number(isOpen.has(alertId)),
+      isOpen: isOpen.has(alertId),
+    })),
+    ...others.map(({ alertname, labels }) => ({ alertname, labels, times: 1, isOpen: true })),
+  ];
+  return { list: list.toSorted((a, b) => b.times - a.times), total: endedSilenced.total + others.length };
 }
 
 function shown({ alertname, labels, startsAtUs }: OpenAlert): OpenAlert {

@@ -11,7 +11,7 @@ import {
   type View,
   viewOf,
 } from './group.ts';
-import { type FlushReason, type GroupNotification, MAX_EVENTS, type NotifiedAlert } from './notification.ts';
+import type { FlushReason, GroupNotification, NotifiedAlert } from './notification.ts';
 import type { Route } from './route.ts';
 import type { Summary } from './summary.ts';
 
@@ -40,7 +40,7 @@ export interface Flush {
   readonly incidentLasts?: true;
 }
 
-/** An alert in a notification. Its events to load are the newest `MAX_EVENTS` with `afterSeq < seq`. */
+/** An alert in a notification. Its events to load are the newest ones with `afterSeq < seq <= afterSeq + untold`. */
 export interface Listed {
   readonly alert: Alert;
   readonly status: 'firing' | 'resolved';
@@ -113,7 +113,7 @@ export function flush(
   };
 }
 
-/** The notification of a flush with a reason. `events`: for each listed alert with untold ones, newest first. */
+/** The notification of a flush with a reason. `events`: to list of each alert with untold ones, newest first. */
 export function notificationOf(
   flushed: Flush & { readonly reason: FlushReason },
   events: ReadonlyMap<string, readonly Event[]>,
@@ -175,7 +175,7 @@ function gone(alert: Alert, group: Group, nowUs: number): Alert {
 }
 
 function notifiedAlert({ alert, status, untold }: Listed, events: readonly Event[]): NotifiedAlert {
-  const listed = untold === 0 ? [] : events.slice(0, MAX_EVENTS);
+  const listed = untold === 0 ? [] : events;
   return {
     id: alert.id,
     status,

@@ -19,7 +19,7 @@ export interface NotifiedAlert {
   /** How it ended; absent while firing. */
   readonly ending?: Ending;
   readonly fingerprint: string;
-  /** Events new since the last notification to this receiver: the newest 20, newest first. */
+  /** Events new since the last notification to this receiver, newest first: the newest 20, or all in a batch. */
   readonly events: readonly Event[];
   /** All events of this firing episode. */
   readonly eventsTotal: number;
@@ -54,6 +54,8 @@ export interface GroupNotification {
   readonly thread: string;
   /** 0 for the first of its thread. */
   readonly threadPosition: number;
+  /** The same in all that one flush tells, whoever it is for; absent in what was queued before there was any. */
+  readonly flushId?: string;
   /** Which part of a big notification this is, from 1; absent where it is whole. */
   readonly part?: { readonly number: number; readonly of: number };
   /** What else people should know of it, a sentence each. */

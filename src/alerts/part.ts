@@ -1,4 +1,4 @@
-/** How a big notification is split for those who take it in parts: each alert is in exactly one of them. */
+/** How a big notification is split for those who take it in parts: each alert, or event, is in exactly one of them. */
 import type { Listed } from './flush.ts';
 import { MAX_EVENTS } from './notification.ts';
 
@@ -6,6 +6,9 @@ import { MAX_EVENTS } from './notification.ts';
 export const PART_ALERTS = 500;
 /** Events listed in one part at the most; a single alert has no more than `MAX_EVENTS`. */
 export const PART_EVENTS = 2_000;
+
+/** Events told at once to those who get events and no alerts: what one batch of CloudEvents may hold. */
+export const BATCH_EVENTS = 100;
 
 /** The parts, in the order of the alerts. */
 export function partsOf(listed: readonly Listed[]): Listed[][] {
@@ -23,4 +26,23 @@ export function partsOf(listed: readonly Listed[]): Listed[][] {
     }
   }
   return parts;
+}
+
+/** All untold events in parts, in the order of the alerts; one with many goes on in the next. */
+export function batchesOf(listed: readonly Listed[]): Listed[][] {
+  const batches: Listed[][] = [];
+  let room = 0;
+  for (const one of listed) {
+    for (let done = 0; done < one.untold; ) {
+      if (room === 0) {
+        batches.push([]);
+        room = BATCH_EVENTS;
+      }
+      const untold = Math.min(room, one.untold - done);
+      batches.at(-1)!.push({ ...one, untold, afterSeq: one.afterSeq + done });
+      done += untold;
+      room -= untold;
+    }
+  }
+  return batches;
 }

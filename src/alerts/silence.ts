@@ -40,6 +40,8 @@ export interface Recurrences {
   problem(recurrence: Recurrence): string | undefined;
   /** Whether a window is open at this instant. */
   isOpen(recurrence: Recurrence, nowUs: number): boolean;
+  /** When the first window in [fromUs, beforeUs) opens; undefined for none. */
+  nextOpening(recurrence: Recurrence, fromUs: number, beforeUs: number): number | undefined;
 }
 
 export type SilenceState = 'pending' | 'active' | 'expired';
@@ -66,6 +68,18 @@ export function countSilences(
 export function isHiding(silence: Silence, nowUs: number, recurrences: Recurrences): boolean {
   if (silenceState(silence, nowUs) !== 'active') return false;
   return silence.recurrence === null || recurrences.isOpen(silence.recurrence, nowUs);
+}
+
+/** From when on it hides what it matches: now, or later; undefined where it never does. */
+export function hidesFromUs(
+  { startsAtUs, endsAtUs, recurrence }: Pick<Silence, 'startsAtUs' | 'endsAtUs' | 'recurrence'>,
+  nowUs: number,
+  recurrences: Recurrences,
+): number | undefined {
+  const fromUs = Math.max(startsAtUs, nowUs);
+  if (fromUs >= endsAtUs) return undefined;
+  if (recurrence === null || recurrences.isOpen(recurrence, fromUs)) return fromUs;
+  return recurrences.nextOpening(recurrence, fromUs, endsAtUs);
 }
 
 /** What of an alert a silence looks at. */

@@ -30,3 +30,10 @@ export interface Suppression {
   readonly detail: string;
   readonly atUs: number;
 }
+
+/** Reasons for which something is only told later, or only counted: it is not kept from anybody. */
+const PUT_OFF: ReadonlySet<string> = new Set<SuppressionReason>(['receiver_cap', 'too_old']);
+
+export function isPutOff({ reason }: Pick<Suppression, 'reason'>): boolean {
+  return PUT_OFF.has(reason);
+}

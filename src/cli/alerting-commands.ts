@@ -6,9 +6,12 @@ import type { Edge } from './edge.ts';
 export function addAlertingCommands(program: Command, edge: Edge, finish: (exit: number) => void): void {
   const json = () => new Option('--json', 'print JSON');
 
+  const alertsCommand = program
+    .command('alerts')
+    .description('list alerts as amtool does; resolve them by hand');
   daemonOptions(
-    program
-      .command('alerts')
+    alertsCommand
+      .command('list', { isDefault: true })
       .description('the alerts that fire and that nothing hides, as amtool lists them'),
   )
     .argument('[matcher...]', 'e.g. FlightFailed \'nest=~"Prod.*"\'')
@@ -30,6 +33,23 @@ export function addAlertingCommands(program: Command, edge: Edge, finish: (exit:
       );
     });
 
+  daemonOptions(
+    alertsCommand
+      .command('resolve')
+      .description(
+        'end each alert that fires and matches, as somebody knows it to be over, and print the ids',
+      ),
+  )
+    .argument('<matcher...>', 'e.g. \'entity_name="Phrase TMS"\'; a first word alone is the alertname')
+    .option('-c, --comment <text>', 'how it came to be over')
+    .option('-a, --author <name>', 'who says so; default: $USER')
+    .addOption(json())
+    .action(async (matchers: string[], given: Given) => {
+      const { resolve } = await import('./resolve.ts');
+      const options = { author: text(given.author), comment: text(given.comment) };
+      finish(await resolve(edge, matchers, { ...daemonOptionsOf(given), ...options }));
+    });
+
   const silence = program.command('silence').description('add, list and end silences; acknowledge alerts');
   daemonOptions(silence.command('add').description('silence what matches, and print the id of the silence'))
     .argument('<matcher...>', 'e.g. FlightFailed \'nest=~"Prod.*"\'; a first word alone is the alertname')
@@ -41,7 +61,7 @@ export function addAlertingCommands(program: Command, edge: Edge, finish: (exit:
     .option('--cron <expression>', 'hides only within windows that begin then, e.g. "0 2 * * 6"')
     .option('--window <duration>', 'with --cron: for how long it hides each time')
     .option('--timezone <name>', 'with --cron; default: UTC')
-    .option('--dry-run', 'only list the alerts that it would hide now')
+    .option('--dry-run', 'only say from when on it would hide which alerts')
     .addOption(json())
     .action(async (matchers: string[], given: Given) => {
       const { silenceAdd } = await import('./silence.ts');

@@ -42,7 +42,7 @@ export async function alerts(edge: Edge, args: readonly string[], options: Alert
   return 0;
 }
 
-/** What these matchers would hide if they were a silence now. */
+/** The alerts that fire and that these matchers would hide. */
 export async function matchingAlerts(
   edge: Edge,
   options: DaemonOptions,

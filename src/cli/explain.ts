@@ -65,6 +65,7 @@ const explanationShape = z.object({
       reason: z.string(),
       detail: z.string(),
       at: z.string(),
+      told_later: z.boolean().default(false),
     }),
   ),
   forwards: z.array(
@@ -112,7 +113,7 @@ function linesOf(data: Explanation): string[] {
     ]),
     ...suppressions.map(
       (one) =>
-        `never told to receiver ${shown(one.receiver)}: ${one.reason} ${shown(one.detail)}, decided ${shownTime(one.at)}`,
+        `${one.told_later ? 'put off    for' : 'never told to'} receiver ${shown(one.receiver)}: ${one.reason} ${shown(one.detail)}, decided ${shownTime(one.at)}`,
     ),
     ...forwards.flatMap((one) => [
       `forwarded  to ${shown(one.receiver)}${one.deliveries.length > 0 ? '' : `: ${one.state.replace('_', ' ')}`}`,
@@ -125,6 +126,7 @@ function deliveryLine(one: Delivery): string {
   const at = one.settled_at ?? one.next_attempt_at;
   const when = one.settled_at ? shownTime(at) : `next try ${shownTime(at)}`;
   const tries = one.attempts === 1 ? '1 try' : `${one.attempts} tries`;
-  const error = one.last_error && one.state !== 'delivered' ? `: ${shown(one.last_error)}` : '';
+  // Also of what was delivered: some recipients of a mail may have been refused.
+  const error = one.last_error ? `: ${shown(one.last_error)}` : '';
   return `  by ${shown(one.integration)}: ${one.state}, ${when}, ${tries} (${shown(one.id)})${error}`;
 }

@@ -1,9 +1,12 @@
 import * as z from 'zod';
-import { formatMatcher } from '../alerts/matcher.ts';
+import { formatMatcher, type Matcher } from '../alerts/matcher.ts';
 import { matcherJson, matcherParts } from '../alerts/matcher-json.ts';
+import { hidesFromUs, type Recurrence, type Silence } from '../alerts/silence.ts';
+import { setSilence } from '../alerts/silence-change.ts';
 import { LONGEST_MS, parseDuration } from '../config/duration.ts';
 import { NestwatchError } from '../errors.ts';
 import { formatInstant, parseInstant } from '../instant.ts';
+import { createRecurrences } from '../recurrence.ts';
 import { alertTable, matchingAlerts } from './alerts.ts';
 import { type DaemonOptions, daemonJson } from './ask-daemon.ts';
 import type { Edge } from './edge.ts';
@@ -24,7 +27,7 @@ export interface SilenceAddOptions extends DaemonOptions {
   readonly json: boolean;
 }
 
-/** Adds a silence and prints its id; with `dryRun`, only the alerts that it would hide now. */
+/** Adds a silence and prints its id; with `dryRun`, only from when on it would hide which alerts of those that fire. */
 export async function silenceAdd(
   edge: Edge,
   args: readonly string[],
@@ -32,25 +35,22 @@ export async function silenceAdd(
 ): Promise<number> {
   const matchers = readMatcherArguments(args);
   if (matchers.length === 0) throw wrong('name at least one matcher, such as \'nest="Marketing"\'');
-  if (options.dryRun) {
-    const { json, data } = await matchingAlerts(edge, options, filterParameters(matchers));
-    edge.stdout.write(options.json ? jsonText(json) : alertTable(data));
-    return 0;
-  }
-  if (!options.comment) throw wrong('say why with --comment');
+  if (!options.comment && !options.dryRun) throw wrong('say why with --comment');
   const startsAtUs = options.start === undefined ? edge.clock.nowUs() : instantOf('--start', options.start);
   const endsAtUs =
     options.end === undefined
       ? startsAtUs + durationOf('--duration', options.duration) * 1000
       : instantOf('--end', options.end);
   if (startsAtUs >= endsAtUs) throw wrong('the silence must begin before it ends');
+  const recurrence = recurrenceOf(options);
+  if (options.dryRun) return dryRun(edge, matchers, { startsAtUs, endsAtUs, recurrence }, options);
   const body = {
     matchers: matchers.map(matcherJson),
     startsAt: formatInstant(startsAtUs),
     endsAt: formatInstant(endsAtUs),
     createdBy: options.author ?? edge.environment.USER ?? '',
     comment: options.comment,
-    ...recurrenceOf(options),
+    ...(recurrence && { recurrence: { ...recurrence, duration: options.window } }),
   };
   const { json, data } = await daemonJson(
     edge,
@@ -62,15 +62,41 @@ export async function silenceAdd(
   return 0;
 }
 
-function recurrenceOf({ cron, timezone, window }: SilenceAddOptions) {
+/** Refuses what the daemon would refuse. */
+async function dryRun(
+  edge: Edge,
+  matchers: readonly Matcher[],
+  times: Pick<Silence, 'startsAtUs' | 'endsAtUs' | 'recurrence'>,
+  options: SilenceAddOptions,
+): Promise<number> {
+  const recurrences = createRecurrences();
+  const nowUs = edge.clock.nowUs();
+  const request = { matchers, ...times, createdBy: '', comment: '' };
+  const change = setSilence([], request, { newId: '', recurrences, nowUs });
+  if (!change.ok) throw wrong(change.message);
+  const { json, data } = await matchingAlerts(edge, options, filterParameters(matchers));
+  const when = whenItHides(hidesFromUs(times, nowUs, recurrences), times.endsAtUs, nowUs);
+  if (options.json) edge.stderr.write(`nestwatch: ${when}\n`);
+  edge.stdout.write(options.json ? jsonText(json) : `${when}\n${alertTable(data)}`);
+  return 0;
+}
+
+function whenItHides(fromUs: number | undefined, endsAtUs: number, nowUs: number): string {
+  if (fromUs === nowUs) return 'Hides now, of what fires:';
+  const time = (us: number) => shownTime(formatInstant(us));
+  return fromUs === undefined
+    ? `Never hides anything: no window opens before it ends at ${time(endsAtUs)}. It matches, of what fires now:`
+    : `Hides nothing now; from ${time(fromUs)} on it would hide, of what fires now:`;
+}
+
+function recurrenceOf({ cron, timezone, window }: SilenceAddOptions): Recurrence | null {
   if (cron === undefined) {
     if (timezone !== undefined || window !== undefined)
       throw wrong('--timezone and --window belong to --cron');
-    return {};
+    return null;
   }
   if (window === undefined) throw wrong('--cron needs --window: for how long it hides each time');
-  durationOf('--window', window);
-  return { recurrence: { cron, timezone: timezone ?? 'UTC', duration: window } };
+  return { cron, timezone: timezone ?? 'UTC', durationMs: durationOf('--window', window) };
 }
 
 const silencesShape = z.array(

@@ -3,10 +3,8 @@ import { html } from 'hono/html';
 import type { Alert } from '../alerts/alert.ts';
 import type { Event } from '../alerts/event.ts';
 import type { Silence } from '../alerts/silence.ts';
-import { plainText } from '../plain-text.ts';
-import { frame, type Html, when, where } from './page-frame.ts';
-import { alertPlace, alertTitle, MESSAGE_LENGTH, severityTone } from './page-words.ts';
-import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from './silence-request.ts';
+import { alertSheet, signatureForm } from './alert-sheet.ts';
+import { frame, type Html, when } from './page-frame.ts';
 import { silenceWords } from './silence-view.ts';
 
 export interface AcknowledgePage {
@@ -39,7 +37,7 @@ ${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
 </header>
 <main class="narrow">
 ${alert ? alertSheet(alert, page) : ''}
-${isOpen && !page.acknowledgement ? formOf(page) : ''}
+${isOpen && !page.acknowledgement ? signatureForm({ ...page, why: 'What you are doing about it', button: 'Acknowledge' }) : ''}
 </main>`,
   });
 }
@@ -56,29 +54,4 @@ function leadOf({ alert, isOpen, acknowledgement, nowUs }: AcknowledgePage): Htm
     return html`<bdi>${silenceWords(acknowledgement)}</bdi>, ${when(acknowledgement.startsAtUs, nowUs)}. Its end will be told.`;
   }
   return html`Nobody is reminded of it or told of new events in it until it is resolved. Its end is told, and so is the next time.`;
-}
-
-function alertSheet(
-  { labels, annotations, startsAtUs }: Alert,
-  { lastEvent, isOpen, nowUs }: AcknowledgePage,
-): Html {
-  const severity = plainText(labels.severity ?? '', MESSAGE_LENGTH);
-  const tone = isOpen ? severityTone(severity) : 'quiet';
-  const message = plainText(lastEvent?.message || annotations.summary || '', MESSAGE_LENGTH);
-  return html`<ul class="sheet"><li class="alert ${tone}">
-<div class="row"><div><h2 class="inline">${alertTitle(labels.alertname ?? '')}</h2> <span class="pill ${tone}">${isOpen ? severity : 'resolved'}</span></div>
-<span class="small soft">began ${when(startsAtUs, nowUs)}</span></div>
-<div>${where(labels.region ?? '', alertPlace(labels))}</div>
-${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}
-</li></ul>`;
-}
-
-function formOf({ action, author, comment }: AcknowledgePage): Html {
-  return html`<form method="post" action="${action}" class="sheet fields">
-<label for="author">Your name</label>
-<input id="author" name="author" value="${author}" required autocomplete="name" maxlength="${MAX_AUTHOR_LENGTH}">
-<label for="comment">What you are doing about it <span class="soft">(may be left out)</span></label>
-<input id="comment" name="comment" value="${comment}" autocomplete="off" maxlength="${MAX_COMMENT_LENGTH}">
-<div class="buttons"><button class="main">Acknowledge</button></div>
-</form>`;
 }

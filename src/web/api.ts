@@ -1,6 +1,6 @@
 /**
  * The JSON API: what the store and the stages know, in snake_case. It only reads, but for dead deliveries that are put
- * back and alerts that are acknowledged.
+ * back and alerts that are acknowledged or ended by hand.
  */
 import { Hono } from 'hono';
 import * as z from 'zod';
@@ -13,6 +13,7 @@ import { formatInstant } from '../instant.ts';
 import { loadMuting } from '../store/load-muting.ts';
 import { type BirdRecord, DELIVERY_STATES, type DeliveryState, type EventQuery } from '../store/record.ts';
 import type { Store } from '../store/store.ts';
+import type { AlertDesk } from './alert-desk.ts';
 import { type ExplainConfig, explain } from './explain.ts';
 import { explanationJson } from './explain-json.ts';
 import { alertJson, deliveryJson, instantJson } from './json.ts';
@@ -30,6 +31,7 @@ export interface ApiOptions {
   readonly clock: Clock;
   readonly externalUrl: string;
   readonly desk: SilenceDesk;
+  readonly alertDesk: AlertDesk;
   /** Called after deliveries were put back. */
   readonly changed: () => void;
 }
@@ -37,7 +39,7 @@ export interface ApiOptions {
 const ALERT_STATES: readonly AlertState[] = ['firing', 'resolved', 'pending'];
 
 export function createApi(options: ApiOptions): Hono {
-  const { store, status, alerting, recurrences, clock, externalUrl, desk, changed } = options;
+  const { store, status, alerting, recurrences, clock, externalUrl, desk, alertDesk, changed } = options;
   const api = new Hono();
   const search = (url: string) => new URL(url).searchParams;
 
@@ -106,11 +108,7 @@ export function createApi(options: ApiOptions): Hono {
 
   // Each by itself: one that has ended meanwhile does not keep the others from it.
   api.post('/alerts/acknowledge', async (c) => {
-    const { ids, author, comment } = readBody(
-      await c.req.text(),
-      acknowledgeShape,
-      '{"ids": ["…"], "author": "…", "comment": "…"} with 1 to 1000 ids of alerts; only the comment may be missing',
-    );
+    const { ids, author, comment } = readSigned(await c.req.text());
     const acknowledged: { id: string; silence_id: string }[] = [];
     const refused: { id: string; error: string }[] = [];
     for (const id of new Set(ids)) {
@@ -119,6 +117,18 @@ export function createApi(options: ApiOptions): Hono {
       else refused.push({ id, error: result.message });
     }
     return c.json({ acknowledged, refused });
+  });
+
+  api.post('/alerts/resolve', async (c) => {
+    const { ids, author, comment } = readSigned(await c.req.text());
+    const resolved: { id: string; ends_at: string }[] = [];
+    const refused: { id: string; error: string }[] = [];
+    for (const id of new Set(ids)) {
+      const result = await alertDesk.resolve(id, { createdBy: author, comment });
+      if (result.ok) resolved.push({ id, ends_at: formatInstant(result.alert.endsAtUs) });
+      else refused.push({ id, error: result.message });
+    }
+    return c.json({ resolved, refused });
   });
 
   api.get('/birds', async (c) => {
@@ -174,10 +184,18 @@ export function createApi(options: ApiOptions): Hono {
 }
 
 const idsShape = z.object({ ids: z.array(z.string().max(500)).min(1).max(1_000) });
-const acknowledgeShape = idsShape.extend({
+const signedShape = idsShape.extend({
   author: z.string().trim().min(1).max(MAX_AUTHOR_LENGTH).transform(wireText),
   comment: z.string().trim().max(MAX_COMMENT_LENGTH).default('').transform(wireText),
 });
+
+function readSigned(body: string): z.output<typeof signedShape> {
+  return readBody(
+    body,
+    signedShape,
+    '{"ids": ["…"], "author": "…", "comment": "…"} with 1 to 1000 ids of alerts; only the comment may be missing',
+  );
+}
 
 function readBody<Shape extends z.ZodType>(body: string, shape: Shape, expected: string): z.output<Shape> {
   try {

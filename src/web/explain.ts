@@ -1,15 +1,18 @@
 /** One event's way through nestwatch, step by step, with the reason where a step ends it. */
 import type { Alert } from '../alerts/alert.ts';
+import { asKindSees } from '../alerts/damping.ts';
+import { dayAndTime } from '../alerts/day-and-time.ts';
 import { rulesConcerning } from '../alerts/decide.ts';
-import type { Event } from '../alerts/event.ts';
+import { type Event, NEST_EXCLUDED } from '../alerts/event.ts';
 import { type Fact, scopeOf } from '../alerts/fact.ts';
 import { HAS_LEFT } from '../alerts/group.ts';
-import { eventLabels } from '../alerts/labels.ts';
+import { duration, eventLabels } from '../alerts/labels.ts';
 import { matchesAll } from '../alerts/matcher.ts';
 import type { Muting } from '../alerts/muting.ts';
 import type { GroupNotification } from '../alerts/notification.ts';
 import { routeAt } from '../alerts/route.ts';
-import type { Suppression } from '../alerts/suppression.ts';
+import type { Rule } from '../alerts/rule.ts';
+import { isPutOff, type Suppression } from '../alerts/suppression.ts';
 import type { Config } from '../config/config.ts';
 import type { Delivery } from '../store/record.ts';
 import type { Transaction } from '../store/store.ts';
@@ -29,7 +32,7 @@ export interface Explanation {
   /** Groups that have not told it yet. */
   readonly waiting: readonly Waiting[];
   readonly notifications: readonly Telling[];
-  readonly suppressions: readonly Suppression[];
+  readonly suppressions: readonly Withheld[];
   readonly forwards: readonly Forwarding[];
 }
 
@@ -47,6 +50,11 @@ export interface Telling {
   /** False when it only counts the event. */
   readonly isListed: boolean;
   readonly deliveries: readonly Delivery[];
+}
+
+export interface Withheld extends Suppression {
+  /** It was told to the receiver afterwards, or waits to be. */
+  readonly isToldLater: boolean;
 }
 
 export interface Forwarding {
@@ -77,15 +85,21 @@ export async function explain(
   );
   const suppressions = await tx.suppressionsOfEvent(key);
   const isKnown = alerts.length + notifications.length + suppressions.length > 0;
+  const waiting = await waitingGroups(tx, alerts, config, muting);
   return {
     event,
     isHistoric,
     rules,
     alerts,
-    noAlert: isKnown ? null : whyNoAlert(event, isHistoric, rules, await tx.alertsOfScopes([scopeOf(fact)])),
-    waiting: await waitingGroups(tx, alerts, config, muting),
+    noAlert: isKnown
+      ? null
+      : whyNoAlert(event, isHistoric, rules, await tx.alertsOfScopes([scopeOf(fact)]), config.rules),
+    waiting,
     notifications,
-    suppressions,
+    suppressions: suppressions.map((one) => ({
+      ...one,
+      isToldLater: isPutOff(one) && isToldLater(one, notifications, waiting),
+    })),
     forwards: await forwardsOf(tx, event, found, config),
   };
 }
@@ -94,27 +108,68 @@ function lists({ alerts }: GroupNotification, key: string): boolean {
   return alerts.some(({ events }) => events.some((event) => event.key === key));
 }
 
+function isToldLater(
+  { receiver, atUs }: Suppression,
+  notifications: readonly Telling[],
+  waiting: readonly Waiting[],
+): boolean {
+  return (
+    waiting.some((one) => one.receiver === receiver) ||
+    notifications.some(({ notification: told }) => told.receiver === receiver && told.createdAtUs >= atUs)
+  );
+}
+
 function whyNoAlert(
   event: Event,
   isHistoric: boolean,
-  rules: Explanation['rules'],
+  decisions: Explanation['rules'],
   ofScope: readonly Alert[],
+  rules: readonly Rule[],
 ): string {
-  if (rules.length === 0) return `No kind of alert is raised by ${event.type}.`;
-  const decided = rules.filter(({ rule }) => rule !== null);
+  if (event.attributes[NEST_EXCLUDED] === true) {
+    return 'Its Nest is not watched: `nests.include` and `exclude` of the region leave it out.';
+  }
+  if (decisions.length === 0) return `No kind of alert is raised by ${event.type}.`;
+  const decided = decisions.flatMap(({ rule }) => (rule === null ? [] : [rules[rule]!]));
   if (decided.length === 0) {
-    return `No rule for ${rules.map(({ kind }) => kind).join(', ')} matches it.`;
+    return `No rule for ${decisions.map(({ kind }) => kind).join(', ')} matches it.`;
   }
   if (isHistoric) {
     return 'It happened before nestwatch first watched the region: what is past raises no alert.';
   }
-  const counting = ofScope.find(
-    ({ alertname, memory }) => memory !== null && decided.some(({ kind }) => kind === alertname),
-  );
-  if (counting) {
-    return `It is counted for ${counting.alertname}, which fires when the threshold of its rule is reached.`;
+  return decided.map((rule) => whyNotFired(event, rule, ofScope)).join(' ');
+}
+
+/** Why an alert of this rule's kind has not taken up the event. */
+function whyNotFired({ key }: Event, rule: Rule, ofScope: readonly Alert[]): string {
+  const { kind, forMs } = rule;
+  const holds = (events: readonly Event[] = []) => events.some((one) => one.key === key);
+  const own = ofScope.filter(({ alertname }) => alertname === kind);
+  const awaits = own.map(({ damping }) => damping?.awaits).find((one) => holds(one?.events));
+  const lasted = `lasted for ${duration(forMs)}, as \`for\` of its rule asks`;
+  if (awaits) {
+    const firesAt = dayAndTime(awaits.sinceUs + forMs * 1000);
+    return `${kind} fires on ${firesAt}, when this has ${lasted}, unless it is over before.`;
   }
-  return `It did not reach the threshold of ${decided.map(({ kind }) => kind).join(', ')}, or what came later had ended it already.`;
+  // What a kind counts below its threshold.
+  const isCounted = own.some(
+    (alert) =>
+      asKindSees(alert).state !== 'firing' &&
+      holds((alert.memory as { waiting?: readonly Event[] } | null)?.waiting),
+  );
+  if (isCounted) {
+    const also = forMs > 0 ? ` and it has ${lasted}` : '';
+    return `It is counted for ${kind}, which fires when the threshold of its rule is reached${also}.`;
+  }
+  const reasons = [
+    ...(asksForSeveral(rule) ? ['the threshold of its rule was not reached'] : []),
+    forMs > 0 ? `it was over before it had ${lasted}` : 'what came later had ended it already',
+  ];
+  return `${kind} did not fire for it: ${reasons.join(', or ')}.`;
+}
+
+function asksForSeveral({ threshold, consecutive = 1, ratio }: Rule): boolean {
+  return ratio !== undefined || Math.max(threshold, consecutive) > 1;
 }
 
 async function waitingGroups(

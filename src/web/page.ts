@@ -6,6 +6,7 @@ import { html } from 'hono/html';
 import type { Alert } from '../alerts/alert.ts';
 import type { Event } from '../alerts/event.ts';
 import { fingerprint } from '../alerts/fingerprint.ts';
+import { isResolvable } from '../alerts/resolve-by-hand.ts';
 import { plainText } from '../plain-text.ts';
 import type { Delivery } from '../store/record.ts';
 import { frame, type Html, isoTime, when, where } from './page-frame.ts';
@@ -176,7 +177,8 @@ ${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}
 ${silence ? html`<p class="small soft"><bdi>${silenceWords(silence)}</bdi></p>` : ''}
 ${isInhibited ? html`<p class="small soft">Not told while an alert that explains it is active.</p>` : ''}
 <p class="actions">${isAcknowledged ? '' : html`<a class="button" href="acknowledge?${query}" aria-label="Acknowledge ${title}">Acknowledge</a>`}
-<a class="button" href="silence?${query}" aria-label="Silence ${title}">Silence</a></p>
+<a class="button" href="silence?${query}" aria-label="Silence ${title}">Silence</a>
+${isResolvable(alert) ? html`<a class="button" href="resolve?${query}&began=${alert.startsAtUs}" aria-label="Resolve ${title}">Resolve</a>` : ''}</p>
 </li>`;
 }
 
@@ -250,7 +252,7 @@ function deliveryItem(delivery: Delivery, nowUs: number): Html {
   return html`<li><div class="row"><div><span class="what">${plainText(delivery.receiver, NAME_LENGTH)} <span class="soft">by ${delivery.integration}</span></span>
 <span class="pill ${tone}">${words}${next}</span></div>
 <span class="small soft">${attempts > 1 ? `${count(attempts, 'try', 'tries')}, ` : ''}${when(settledAtUs || createdAtUs, nowUs)}</span></div>
-${lastError && delivery.state !== 'delivered' ? html`<p class="message"><bdi>${plainText(lastError, MESSAGE_LENGTH)}</bdi></p>` : ''}</li>`;
+${lastError ? html`<p class="message"><bdi>${plainText(lastError, MESSAGE_LENGTH)}</bdi></p>` : ''}</li>`;
 }
 
 function list(items: readonly Html[], empty: string): Html {

@@ -1,17 +1,21 @@
-/** The pages for people: the overview, and the two that ask before an alert is acknowledged or silenced. */
+/** The pages for people: the overview, and those that ask before an alert is acknowledged, resolved or silenced. */
 import { type Context, Hono } from 'hono';
 import type { AcknowledgeLinks } from '../acknowledge-link.ts';
 import { isAcknowledgementOver, type Recurrences } from '../alerts/silence.ts';
 import type { Clock } from '../clock.ts';
-import { NestwatchError } from '../errors.ts';
 import { loadMuting } from '../store/load-muting.ts';
 import type { Store } from '../store/store.ts';
 import { renderAcknowledgePage } from './acknowledge-page.ts';
+import type { AlertDesk } from './alert-desk.ts';
+import { checkSignature, fieldsOf, problemOf, sentence, signatureOf } from './form.ts';
+import type { Signature } from './meant-alert.ts';
 import { REFRESH_SECONDS, renderPage } from './page.ts';
 import { readPageView } from './page-view.ts';
 import { refuse } from './query.ts';
+import { renderResolvePage } from './resolve-page.ts';
 import type { SilenceDesk } from './silence-desk.ts';
 import {
+  firstHidingUs,
   matchersFor,
   readFormMatchers,
   readSilenceForm,
@@ -19,7 +23,6 @@ import {
   requestOf,
   type SilenceForm,
 } from './silence-page.ts';
-import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from './silence-request.ts';
 import { type AlertingConfig, readStandings } from './standing.ts';
 import type { StatusView } from './status-view.ts';
 
@@ -29,12 +32,13 @@ export interface PagesOptions {
   readonly alerting: AlertingConfig;
   readonly recurrences: Recurrences;
   readonly desk: SilenceDesk;
+  readonly alertDesk: AlertDesk;
   readonly links: AcknowledgeLinks;
   readonly clock: Clock;
 }
 
 export function createPages(options: PagesOptions): Hono {
-  const { store, status, alerting, recurrences, desk, links, clock } = options;
+  const { store, status, alerting, recurrences, desk, alertDesk, links, clock } = options;
   const pages = new Hono();
 
   const standings = () =>
@@ -61,16 +65,24 @@ export function createPages(options: PagesOptions): Hono {
     const alert = alertId === null ? undefined : await store.transaction((tx) => tx.alert(alertId));
     const typed = readSilenceForm(given);
     const form = alert ? { ...typed, matchers: matchersFor(alert.labels) } : typed;
-    const problem = await problemOf(async () => void readFormMatchers(form.matchers));
-    return c.html(renderSilencePage({ form, problem, standings: await standings() }));
+    const problem = await problemOf(async () => {
+      readFormMatchers(form.matchers);
+      firstHidingUs(form, clock.nowUs(), recurrences);
+    });
+    return c.html(await silencePage(form, problem));
   });
 
   pages.post('/silence', async (c) => {
     const form = readSilenceForm(await fieldsOf(c));
     const problem = await problemOf(() => makeSilence(form));
     if (problem === '') return c.redirect('./#silences', 303);
-    return c.html(renderSilencePage({ form, problem, standings: await standings() }), 400);
+    return c.html(await silencePage(form, problem), 400);
   });
+
+  async function silencePage(form: SilenceForm, problem: string) {
+    const nowUs = clock.nowUs();
+    return renderSilencePage({ form, problem, standings: await standings(), recurrences, nowUs });
+  }
 
   async function makeSilence(form: SilenceForm): Promise<void> {
     const result = await desk.set(requestOf(form, clock.nowUs()));
@@ -83,60 +95,84 @@ export function createPages(options: PagesOptions): Hono {
     return c.redirect('./#silences', 303);
   });
 
-  pages.get('/acknowledge', (c) => acknowledgePage(c, { author: '', comment: '', problem: '' }, 200));
+  pages.get('/acknowledge', (c) => acknowledgePage(c, UNSIGNED, '', 200));
 
   pages.post('/acknowledge', async (c) => {
-    const fields = await fieldsOf(c);
-    const author = (fields.get('author') ?? '').trim();
-    const comment = (fields.get('comment') ?? '').trim();
+    const by = signatureOf(await fieldsOf(c));
     const problem = await problemOf(async () => {
-      if (author === '') throw refuse('Your name is missing: others see who takes care of it.');
-      if (author.length > MAX_AUTHOR_LENGTH || comment.length > MAX_COMMENT_LENGTH) {
-        throw refuse('Your name or the comment is too long.');
-      }
+      checkSignature(by, 'who takes care of it');
       const { id, startsAtUs } = meant(c);
-      const result = await desk.acknowledge(id, { createdBy: author, comment }, startsAtUs);
+      const result = await desk.acknowledge(id, by, startsAtUs);
       if (!result.ok) throw refuse(sentence(result.message));
     });
-    if (problem === '') return c.redirect(actionOf(c), 303);
-    return acknowledgePage(c, { author, comment, problem }, 400);
+    if (problem === '') return c.redirect(actionOf('acknowledge', c), 303);
+    return acknowledgePage(c, by, problem, 400);
   });
+
+  pages.get('/resolve', (c) => resolvePage(c, UNSIGNED, '', 200));
+
+  pages.post('/resolve', async (c) => {
+    const by = signatureOf(await fieldsOf(c));
+    const problem = await problemOf(async () => {
+      checkSignature(by, 'who says that it is over');
+      const { id, startsAtUs } = ofOverview(c);
+      const result = await alertDesk.resolve(id, by, startsAtUs);
+      if (!result.ok) throw refuse(sentence(result.message));
+    });
+    if (problem === '') return c.redirect(actionOf('resolve', c), 303);
+    return resolvePage(c, by, problem, 400);
+  });
+
+  async function resolvePage(
+    c: Context,
+    { createdBy: author, comment }: Signature,
+    problem: string,
+    code: 200 | 400,
+  ): Promise<Response> {
+    const { id, startsAtUs } = ofOverview(c);
+    const action = actionOf('resolve', c);
+    const known = { ...(await readAlert(id, startsAtUs)), action, nowUs: clock.nowUs() };
+    return c.html(renderResolvePage({ ...known, author, comment, problem }), code);
+  }
 
   /** The alert that a request is about, by a signed link or by its id; a link names the episode as well. */
   function meant(c: Context): { readonly id: string; readonly startsAtUs?: number } {
     const link = c.req.query('link');
-    if (link === undefined) return { id: c.req.query('alert') ?? '' };
+    if (link === undefined) return ofOverview(c);
     const episode = links.read(link, clock.nowUs());
     if (!episode) throw refuse('This link is not valid any more: open the page instead.');
     return episode;
   }
 
+  async function readAlert(id: string, startsAtUs: number | undefined) {
+    return store.transaction(async (tx) => {
+      const [last] = await tx.alertEvents(id, 0, 1);
+      const alert = await tx.alert(id);
+      const isMeant = startsAtUs === undefined || alert?.startsAtUs === startsAtUs;
+      return { alert, lastEvent: last?.event, isOpen: alert?.state === 'firing' && isMeant };
+    });
+  }
+
   async function acknowledgePage(
     c: Context,
-    typed: { readonly author: string; readonly comment: string; readonly problem: string },
+    { createdBy: author, comment }: Signature,
+    problem: string,
     code: 200 | 400,
   ): Promise<Response> {
     const { id, startsAtUs } = meant(c);
-    const found = await store.transaction(async (tx) => {
-      const [last] = await tx.alertEvents(id, 0, 1);
-      return {
-        alert: await tx.alert(id),
-        lastEvent: last?.event,
-        silences: await tx.silences(clock.nowUs()),
-      };
-    });
-    const { alert, lastEvent } = found;
-    const isOpen = alert?.state === 'firing' && (startsAtUs === undefined || alert.startsAtUs === startsAtUs);
-    const acknowledgement = found.silences.find(
+    const found = await readAlert(id, startsAtUs);
+    const { alert } = found;
+    const silences = await store.transaction((tx) => tx.silences(clock.nowUs()));
+    const acknowledgement = silences.find(
       (one) => alert !== undefined && one.alertId === id && !isAcknowledgementOver(one, alert),
     );
     const page = renderAcknowledgePage({
-      ...typed,
-      alert,
-      isOpen,
-      lastEvent,
+      ...found,
+      author,
+      comment,
+      problem,
       acknowledgement,
-      action: actionOf(c),
+      action: actionOf('acknowledge', c),
       hasHome: c.req.query('link') === undefined,
       nowUs: clock.nowUs(),
     });
@@ -146,26 +182,16 @@ export function createPages(options: PagesOptions): Hono {
   return pages;
 }
 
+const UNSIGNED: Signature = { createdBy: '', comment: '' };
+
+/** The alert that the overview names, with the episode that it showed. */
+function ofOverview(c: Context): { readonly id: string; readonly startsAtUs?: number } {
+  const began = c.req.query('began');
+  const id = c.req.query('alert') ?? '';
+  return began === undefined ? { id } : { id, startsAtUs: Number(began) };
+}
+
 /** The same page, from wherever it is: a relative address that a proxy's path does not break. */
-function actionOf(c: Context): string {
-  return `acknowledge${new URL(c.req.url).search}`;
-}
-
-async function fieldsOf(c: Context): Promise<URLSearchParams> {
-  return new URLSearchParams(await c.req.text());
-}
-
-/** What a person has to change; empty when it worked. */
-async function problemOf(act: () => Promise<void>): Promise<string> {
-  try {
-    await act();
-    return '';
-  } catch (error) {
-    if (error instanceof NestwatchError && error.code === 'usage') return error.message;
-    throw error;
-  }
-}
-
-function sentence(text: string): string {
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+function actionOf(page: 'acknowledge' | 'resolve', c: Context): string {
+  return `${page}${new URL(c.req.url).search}`;
 }

@@ -14,6 +14,7 @@ import { NestwatchError } from '../errors.ts';
 import { createRecurrences } from '../recurrence.ts';
 import type { Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
+import { createAlertDesk } from './alert-desk.ts';
 import { createAlertmanagerApi } from './alertmanager-api.ts';
 import { createApi } from './api.ts';
 import type { ExplainConfig } from './explain.ts';
@@ -106,6 +107,7 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
   const { externalUrl } = config;
   const recurrences = createRecurrences();
   const desk = createSilenceDesk({ ...options, recurrences });
+  const alertDesk = createAlertDesk({ ...options, rules: alerting.rules });
   const app = new Hono();
 
   app.use(async (c, next) => {
@@ -169,8 +171,8 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
     const { contentType, body } = await metrics();
     return c.body(body, 200, { 'content-type': contentType });
   });
-  app.route('/', createPages({ store, status, alerting, recurrences, desk, links, clock }));
-  app.route('/api/v1', createApi({ ...options, recurrences, externalUrl, desk }));
+  app.route('/', createPages({ store, status, alerting, recurrences, desk, alertDesk, links, clock }));
+  app.route('/api/v1', createApi({ ...options, recurrences, externalUrl, desk, alertDesk }));
   app.route(
     '/api/v2',
     createAlertmanagerApi({ store, status, alerting, recurrences, desk, clock, externalUrl }),
@@ -190,8 +192,8 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
 /** The requests that change something. */
 const WRITES = [
   /^POST \/-\/reload$/,
-  /^POST \/(silence|expire-silence|acknowledge)$/,
-  /^POST \/api\/v1\/(deliveries\/retry|alerts\/acknowledge)$/,
+  /^POST \/(silence|expire-silence|acknowledge|resolve)$/,
+  /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve))$/,
   /^POST \/api\/v2\/silences$/,
   /^DELETE \/api\/v2\/silence\/[^/]+$/,
 ];

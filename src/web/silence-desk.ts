@@ -9,18 +9,13 @@ import {
 } from '../alerts/silence-change.ts';
 import type { Clock } from '../clock.ts';
 import type { Store, Transaction } from '../store/store.ts';
+import { meantAlert, type Signature } from './meant-alert.ts';
 
 export interface SilenceDesk {
   set(request: SilenceRequest): Promise<SilenceChange>;
   expire(id: string): Promise<SilenceChange>;
   /** Hides the present episode of a firing alert; `startsAtUs` is of the episode that is meant, where that is known. */
   acknowledge(alertId: string, by: Signature, startsAtUs?: number): Promise<SilenceChange>;
-}
-
-/** Who did it, and why. */
-export interface Signature {
-  readonly createdBy: string;
-  readonly comment: string;
 }
 
 export interface SilenceDeskOptions {
@@ -56,15 +51,9 @@ export function createSilenceDesk(options: SilenceDeskOptions): SilenceDesk {
     expire: (id) => change((_, present) => expireSilence(present, id, clock.nowUs())),
     acknowledge: (alertId, by, startsAtUs) =>
       change(async (tx, present) => {
-        const alert = await tx.alert(alertId);
-        if (!alert) return { ok: false, problem: 'not_found', message: 'there is no such alert' };
-        if (startsAtUs !== undefined && alert.startsAtUs !== startsAtUs) {
-          return {
-            ok: false,
-            problem: 'invalid',
-            message: 'the alert was resolved, and has fired anew since',
-          };
-        }
+        const meant = await meantAlert(tx, alertId, startsAtUs);
+        if (!meant.ok) return meant;
+        const { alert } = meant;
         const decided = acknowledge(present, alert, by, { newId: newId(), nowUs: clock.nowUs() });
         // It counts as changed, so that services that keep incidents come to hear of it.
         if (decided.ok && decided.write.length > 0) await tx.putAlerts([alert]);

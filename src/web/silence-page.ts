@@ -3,10 +3,13 @@ import { html } from 'hono/html';
 import type { Labels } from '../alerts/alert.ts';
 import { formatMatcher, type Matcher, parseMatchers } from '../alerts/matcher.ts';
 import { MatcherSyntaxError } from '../alerts/matcher-syntax.ts';
+import { hidesFromUs, type Recurrences, type Silence } from '../alerts/silence.ts';
 import type { SilenceRequest } from '../alerts/silence-change.ts';
 import { LONGEST_MS, parseDuration } from '../config/duration.ts';
 import { parseInstant } from '../instant.ts';
+import { sentence } from './form.ts';
 import { frame, type Html } from './page-frame.ts';
+import { exactTime } from './page-words.ts';
 import { refuse } from './query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from './silence-request.ts';
 import { previewList } from './silence-view.ts';
@@ -73,21 +76,35 @@ export function readFormMatchers(text: string): Matcher[] {
 export function requestOf(form: SilenceForm, nowUs: number): SilenceRequest {
   const matchers = readFormMatchers(form.matchers);
   if (matchers.length === 0) throw refuse('Matchers: name at least one, such as bird="Translate blog".');
-  const startsAtUs = form.start === '' ? nowUs : parseInstant(form.start)?.us;
-  if (startsAtUs === undefined)
-    throw refuse('Start: write it as 2026-07-02 13:59:34 (UTC), or leave it empty for now.');
-  const durationMs = durationOf('Duration', form.duration);
+  const times = timesOf(form, nowUs);
   if (form.author === '') throw refuse('Your name is missing: others see who made the silence.');
   if (form.comment === '') throw refuse('Reason: say why, others will wonder.');
   if (form.author.length > MAX_AUTHOR_LENGTH || form.comment.length > MAX_COMMENT_LENGTH) {
     throw refuse('Your name or the reason is too long.');
   }
+  return { matchers, ...times, createdBy: form.author, comment: form.comment };
+}
+
+/** From when on such a silence would hide something; undefined for never. Throws `usage` as `requestOf` does. */
+export function firstHidingUs(
+  form: SilenceForm,
+  nowUs: number,
+  recurrences: Recurrences,
+): number | undefined {
+  const times = timesOf(form, nowUs);
+  const mistake = times.recurrence && recurrences.problem(times.recurrence);
+  if (mistake) throw refuse(sentence(mistake));
+  return hidesFromUs(times, nowUs, recurrences);
+}
+
+function timesOf(form: SilenceForm, nowUs: number): Pick<Silence, 'startsAtUs' | 'endsAtUs' | 'recurrence'> {
+  const startsAtUs = form.start === '' ? nowUs : parseInstant(form.start)?.us;
+  if (startsAtUs === undefined)
+    throw refuse('Start: write it as 2026-07-02 13:59:34 (UTC), or leave it empty for now.');
+  const durationMs = durationOf('Duration', form.duration);
   return {
-    matchers,
     startsAtUs,
     endsAtUs: startsAtUs + durationMs * 1000,
-    createdBy: form.author,
-    comment: form.comment,
     recurrence:
       form.cron === ''
         ? null
@@ -107,10 +124,13 @@ export interface SilencePage {
   /** What has to be changed first; empty for nothing. */
   readonly problem: string;
   readonly standings: readonly Standing[];
+  readonly recurrences: Recurrences;
+  readonly nowUs: number;
 }
 
-export function renderSilencePage({ form, problem, standings }: SilencePage): Html {
-  const shown = preview(form, standings);
+export function renderSilencePage(page: SilencePage): Html {
+  const { form, problem } = page;
+  const { title, shown } = preview(page);
   return frame({
     title: 'nestwatch: silence alerts',
     tone: 'quiet',
@@ -151,20 +171,36 @@ ${problem ? html`<p class="notice" role="alert" id="problem">${problem}</p>` : '
 <button formmethod="get" formnovalidate>Show what it hides</button>
 </div>
 </form>
-<section><h2 id="preview">What it hides now</h2>
+<section><h2 id="preview">${title}</h2>
 ${shown}
 </section>
 </main>`,
   });
 }
 
-function preview(form: SilenceForm, standings: readonly Standing[]): Html {
+function preview({ form, standings, recurrences, nowUs }: SilencePage): {
+  readonly title: Html;
+  readonly shown: Html;
+} {
+  const title = html`What it hides`;
+  let fromUs: number | undefined;
   let matchers: readonly Matcher[] = [];
   try {
+    fromUs = firstHidingUs(form, nowUs, recurrences);
     matchers = readFormMatchers(form.matchers);
   } catch {
     // The problem is told above the form.
+    return { title, shown: html`<p class="sheet empty">Correct what is typed to see that.</p>` };
   }
-  if (matchers.length === 0) return html`<p class="sheet empty">Name what it matches to see that.</p>`;
-  return previewList(matchers, standings);
+  if (matchers.length === 0) {
+    return { title, shown: html`<p class="sheet empty">Name what it matches to see that.</p>` };
+  }
+  if (fromUs === undefined) {
+    const never = html`<p class="sheet empty">Nothing: it ends before it hides anything. Let it last longer.</p>`;
+    return { title, shown: never };
+  }
+  return {
+    title: fromUs === nowUs ? html`${title} now` : html`What it would hide from ${exactTime(fromUs)} on`,
+    shown: previewList(matchers, standings),
+  };
 }

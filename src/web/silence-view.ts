@@ -70,7 +70,7 @@ function matcherText({ matchers, alertId }: Silence): string {
 
 const SHOWN_PREVIEW = 20;
 
-/** What these matchers would hide if they counted now. */
+/** What of the alerts that fire these matchers would hide. */
 export function previewList(matchers: Silence['matchers'], standings: readonly Standing[]): Html {
   const hidden = preview(
     matchers,

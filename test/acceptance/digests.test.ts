@@ -1,5 +1,6 @@
 /** Digests as people receive them, and the heartbeat as an outside watchdog does, over the whole daemon. */
 import { describe, expect, test } from 'vitest';
+import { parseMatchers } from '../../src/alerts/matcher.ts';
 import type { Config, DigestConfig } from '../../src/config/config.ts';
 import { digestSubject, digestView } from '../../src/delivery/formats/digest-view.ts';
 import { emailText } from '../../src/delivery/formats/email-text.ts';
@@ -154,6 +155,55 @@ describe('a digest', () => {
       await stage.minutesPass(60);
       expect(last(stage)).toMatchObject({ flights: { failed: 1, succeeded: 0 } });
       expect(timesOf(stage)).toEqual(['14:00']);
+    });
+  });
+
+  test('tells everybody who gets it what was silenced, and what still is', async () => {
+    // Nothing is routed to the lake: it has the digest alone.
+    const digests = [HOURLY, { ...HOURLY, name: 'beside', receiver: 'lake' }];
+    await withBirds({ digests }, async (stage, { translate, contracts }) => {
+      await stage.minutesPass(5);
+      const nowUs = stage.clock.nowUs();
+      const silence = {
+        id: '00000000-0000-4000-8000-000000000001',
+        matchers: parseMatchers('nest="Marketing"'),
+        startsAtUs: nowUs,
+        endsAtUs: nowUs + 86_400e6,
+        updatedAtUs: nowUs,
+        createdBy: 'ann',
+        comment: 'known',
+        recurrence: null,
+        alertId: null,
+        alertStartsAtUs: null,
+      };
+      await stage.store.transaction((tx) => tx.putSilences([silence]));
+      fails(stage, translate);
+      fails(stage, contracts);
+      await stage.minutesPass(10);
+      succeeds(stage, translate);
+      await stage.minutesPass(46);
+      const alert = 'Flight failed: EU · Marketing / ';
+      expect(textOf(stage)).toMatch(new RegExp(`${alert}Contracts +\\(since .*, silenced\\)`));
+      const lake = stage.calls
+        .flatMap(({ body }) => (body.includes('nestwatch.digest') ? (JSON.parse(body) as object[]) : []))
+        .at(-1) as { data: Record<string, unknown> };
+      const silenced = (bird: string, open: boolean) => ({
+        ...{ labels: expect.objectContaining({ bird }), times: 1, open },
+      });
+      expect(lake.data).toMatchObject({
+        name: 'beside',
+        open: [{ labels: { bird: 'Contracts' }, silenced: true }],
+        silenced: [silenced('Translate blog', false), silenced('Contracts', true)],
+        silenced_total: 2,
+        suppressed: {},
+      });
+      expect(last(stage)).toMatchObject({
+        silencedTotal: 2,
+        suppressed: [{ reason: 'silenced', count: 1 }],
+      });
+      // The next one tells only of what is still silenced.
+      await stage.minutesPass(60);
+      expect(last(stage).silenced).toMatchObject([{ labels: { bird: 'Contracts' }, times: 1, isOpen: true }]);
     });
   });
 

@@ -1,7 +1,10 @@
 /** What the daemon answers to those who ask why they were told of an event, or why not. */
 import { afterEach, describe, expect, test } from 'vitest';
+import { dayAndTime } from '../../src/alerts/day-and-time.ts';
 import { createMatcher } from '../../src/alerts/matcher.ts';
+import { defaultRule } from '../../src/alerts/rule.ts';
 import { createRecurrences } from '../../src/recurrence.ts';
+import type { Transaction } from '../../src/store/store.ts';
 import { type ApiOptions, createApi } from '../../src/web/api.ts';
 import type { ExplanationJson } from '../../src/web/explain-json.ts';
 import { createSilenceDesk } from '../../src/web/silence-desk.ts';
@@ -25,9 +28,9 @@ async function curtain(options: StageOptions = {}, past = false) {
   return stage;
 }
 
-function fails(world = stage.worlds.eu!): string {
+function fails(world = stage.worlds.eu!, errorMessages = 'The TMS refused the job'): string {
   const flight = world.startFlight(birdId);
-  world.endFlight(flight.id, 'failed', { errorMessages: 'The TMS refused the job' });
+  world.endFlight(flight.id, 'failed', { errorMessages });
   return `eu/flight/${flight.id.toLowerCase()}/failed`;
 }
 
@@ -46,6 +49,7 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
       newId: () => 'unused',
       changed: () => {},
     }),
+    alertDesk: { resolve: async () => ({ ok: false, problem: 'not_found', message: '' }) },
     changed: () => {},
   });
   const answer = await api.request(`http://nestwatch.example/events/${key}/explain`);
@@ -212,5 +216,72 @@ describe('an event that was not told', () => {
     expect(suppressions).toMatchObject([
       { receiver: 'ops', reason: 'silenced', detail: expect.stringContaining('anna') },
     ]);
+  });
+
+  test('because it waits for its `for`, and then because it was over before', async () => {
+    const rules = [{ ...defaultRule('FlightFailed'), forMs: 600_000 }];
+    const { worlds, clock, minutesPass } = await curtain({ rules });
+    const ours = { rules: stageConfig(['eu'], { rules }).rules };
+    const atUs = clock.nowUs();
+    const key = fails();
+    await minutesPass(3);
+    expect((await explain(key, ours)).no_alert).toBe(
+      `FlightFailed fires on ${dayAndTime(atUs + 600_000_000)}, when this has lasted for 10 min, as \`for\` of its rule asks, unless it is over before.`,
+    );
+    const flight = worlds.eu!.startFlight(birdId);
+    worlds.eu!.endFlight(flight.id, 'succeeded');
+    await minutesPass(3);
+    expect((await explain(key, ours)).no_alert).toBe(
+      'FlightFailed did not fire for it: it was over before it had lasted for 10 min, as `for` of its rule asks.',
+    );
+  });
+
+  test('because it is counted, and then because there were not enough', async () => {
+    const rules = [{ ...defaultRule('FlightFailed'), threshold: 3, forEach: 'error' as const }];
+    const { minutesPass } = await curtain({ rules });
+    const ours = { rules: stageConfig(['eu'], { rules }).rules };
+    // Another of the Bird's alerts fires, and remembers something as well.
+    for (const _ of [1, 2, 3]) fails(stage.worlds.eu!, 'Quota');
+    const key = fails();
+    await minutesPass(3);
+    expect((await explain(key, ours)).no_alert).toBe(
+      'It is counted for FlightFailed, which fires when the threshold of its rule is reached.',
+    );
+    await minutesPass(15);
+    expect((await explain(key, ours)).no_alert).toBe(
+      'FlightFailed did not fire for it: the threshold of its rule was not reached, or what came later had ended it already.',
+    );
+  });
+
+  test('because a storm is folded, which is told later and not counted as not told', async () => {
+    const { minutesPass } = await curtain({
+      foldStormsMs: 600_000,
+      digests: [{ name: 'often', cron: '0 * * * *', timezone: 'UTC', receiver: 'ops', skipEmpty: false }],
+    });
+    const keys: string[] = [];
+    for (const _ of [1, 2, 3, 4]) {
+      keys.push(fails());
+      await minutesPass(2);
+    }
+    const before = await explain(keys[3]!);
+    expect(before.notifications).toEqual([]);
+    expect(before.waiting).toMatchObject([{ receiver: 'ops', muted: null }]);
+    expect(before.suppressions).toMatchObject([{ reason: 'receiver_cap', told_later: true }]);
+    await minutesPass(70);
+    const after = await explain(keys[3]!);
+    expect(after.notifications).toMatchObject([{ receiver: 'ops', listed: true }]);
+    expect(after.suppressions).toMatchObject([{ reason: 'receiver_cap', told_later: true }]);
+    const counted = (tx: Transaction) => tx.countSuppressed('ops', 0, stage.clock.nowUs());
+    expect(await stage.store.transaction(counted)).toEqual([{ reason: 'receiver_cap', count: 1 }]);
+    const [first] = stage.digests.map(({ notification }) => notification.digest);
+    expect(first).toMatchObject({ flights: { failed: 4 }, suppressed: [] });
+  });
+
+  test('because its Nest is left out by the configuration', async () => {
+    await curtain({ excludedNests: ['Marketing'] });
+    for (let count = 0; count < 5; count += 1) stage.worlds.eu!.eventError(birdId);
+    await stage.minutesPass(5);
+    const { no_alert } = await explain(stage.forwarded()[0]!);
+    expect(no_alert).toMatch(/^Its Nest is not watched: /);
   });
 });

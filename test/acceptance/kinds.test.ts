@@ -1,7 +1,9 @@
 /** What only shows in the course of hours: Flights that hang, Birds that stop, failures that come and go. */
 import { afterEach, describe, expect, test } from 'vitest';
+import { parseMatchers } from '../../src/alerts/matcher.ts';
 import { defaultRule, type Rule } from '../../src/alerts/rule.ts';
 import type { World } from '../../src/simulator/world.ts';
+import { node, tree } from '../alerts/route-tree.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -269,4 +271,52 @@ test('a malformed entry is told once for its feed, and is over a day later', asy
   expect(last().annotations.summary).toBe('1 Bird log entry could not be read in region EU');
   await stage.minutesPass(DAY + 5);
   expect(told().at(-1)).toBe('SchemaDrift resolved');
+});
+
+test('of two rules of a kind each tells what it judges, also while the other still fires', async () => {
+  let birdId = '';
+  const critical = {
+    ...defaultRule('FlightFailed'),
+    match: parseMatchers('error=~".*quota.*"'),
+    severity: 'critical',
+    labels: { team: 'pager' },
+  };
+  stage = await openStage({
+    regions: ['eu'],
+    rules: [critical, { ...defaultRule('FlightFailed'), severity: 'warning' }],
+    // The lake stands for the pager: it gets the events of what is routed there.
+    forward: [],
+    route: tree(
+      node('', { groupWaitMs: 10_000, groupIntervalMs: 60_000 }, [
+        node('team="pager"', { receiver: 'lake', continue: true }),
+        node(''),
+      ]),
+    ),
+    before(world) {
+      const nest = world.addNest({ name: 'Production' });
+      birdId = world.addBird(nest.id, { name: 'Publish', triggerType: 'event' }).id;
+    },
+  });
+  const { minutesPass, worlds } = stage;
+  await minutesPass(2);
+  const ends = async (status: 'failed' | 'succeeded', errorMessages = '') => {
+    const { id } = worlds.eu!.startFlight(birdId);
+    worlds.eu!.endFlight(id, status, { errorMessages });
+    await minutesPass(3);
+    return `eu/flight/${id.toLowerCase()}/${status}`;
+  };
+  await ends('failed', 'Timeout');
+  const key = await ends('failed', 'The quota is exceeded');
+  expect(stage.forwarded()).toEqual([key]);
+  await ends('succeeded');
+  const states = stage.told().flatMap(({ alerts }) => alerts);
+  expect(
+    states.map(({ status, labels, events }) => [status, labels.severity, labels.team, events.length]),
+  ).toEqual([
+    ['firing', 'warning', undefined, 1],
+    ['firing', 'critical', 'pager', 1],
+    ['firing', 'warning', undefined, 0],
+    ['resolved', 'warning', undefined, 0],
+    ['resolved', 'critical', 'pager', 0],
+  ]);
 });

@@ -22,6 +22,7 @@ import { secret } from '../../src/secret.ts';
 import type { Delivery } from '../../src/store/record.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
+import { createAlertDesk } from '../../src/web/alert-desk.ts';
 import { createSilenceDesk } from '../../src/web/silence-desk.ts';
 import { webhook } from '../delivery/samples.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
@@ -92,6 +93,7 @@ export interface Desk {
   succeededLongAgo(...birds: string[]): Promise<void>;
   /** As the page, a link in a mail, or a command does it. */
   acknowledges(...birds: string[]): Promise<void>;
+  resolves(...birds: string[]): Promise<void>;
   pass(minutes: number): Promise<void>;
   /** With the route changed so. */
   restart(route?: Partial<Route>): Promise<void>;
@@ -311,6 +313,13 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     newId: () => `00000000-0000-4000-9000-${String(++ids).padStart(12, '0')}`,
     changed: () => life.alerting.wake(),
   });
+  const alertDesk = createAlertDesk({
+    store: { transaction: (work) => inner.transaction((tx) => counted(tx, work)), close: async () => {} },
+    rules,
+    clock,
+    report: () => {},
+    changed: () => life.alerting.wake(),
+  });
   const desk: Desk = {
     clock,
     store: inner,
@@ -328,6 +337,14 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
         if (!birds.includes(labels.bird ?? '')) continue;
         const result = await silences.acknowledge(id, { createdBy: 'anna', comment: 'on it' });
         expect(result.ok).toBe(true);
+      }
+      await clock.advance(0);
+    },
+    async resolves(...birds) {
+      const alerts = await inner.transaction((tx) => tx.alerts({ state: 'firing', limit: 1_000 }));
+      for (const { id, labels } of alerts) {
+        if (!birds.includes(labels.bird ?? '')) continue;
+        expect((await alertDesk.resolve(id, { createdBy: 'anna', comment: 'mended' })).ok).toBe(true);
       }
       await clock.advance(0);
     },

@@ -83,6 +83,24 @@ describe('an incident whose alert is acknowledged', () => {
     expect(desk.pages[1]).not.toHaveProperty('payload');
   });
 
+  test('is closed when somebody resolves the alert by hand, and the next failure opens another', async () => {
+    const desk = await open({ receivers: [pager()] });
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.acknowledges('A');
+    await desk.pass(10);
+    await desk.resolves('A');
+    await desk.pass(10);
+    await desk.fails('A');
+    await desk.pass(10);
+    expect(story(desk).map((one) => one.replace(/@\d+/, ''))).toEqual([
+      'ops trigger a',
+      'ops acknowledge a',
+      'ops resolve a',
+      'ops trigger a',
+    ]);
+  });
+
   test('is not acknowledged before it is told, nor after it was resolved', async () => {
     const desk = await open({ receivers: [pager()] });
     await desk.fails('A');

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { parseMatchers } from '../../src/alerts/matcher.ts';
 import { defaultRule } from '../../src/alerts/rule.ts';
 import type { Silence } from '../../src/alerts/silence.ts';
+import { secret } from '../../src/secret.ts';
 import { type Node, node, tree } from '../alerts/route-tree.ts';
 import { email, webhook } from '../delivery/samples.ts';
 import { type Desk, type DeskOptions, hook, MINUTE_MS, openDesk } from './desk.ts';
@@ -87,6 +88,84 @@ describe('a big notification', () => {
     await desk.pass(1);
     expect(desk.told.map(({ body }) => [body.part, body.alerts.length])).toEqual([[undefined, 100]]);
     expect(desk.mails[0]!.notification.id).toBe(desk.told[0]!.id.replace(/-1$/, ''));
+  });
+});
+
+describe('a webhook that takes CloudEvents', () => {
+  const url = secret('http://lake.example/');
+  const lake = webhook({ url, format: 'cloudevents', sendResolved: false });
+  const batches = (desk: Desk) =>
+    desk.told.flatMap(({ receiver, body }) =>
+      receiver === 'lake' ? [(body as unknown as { id: string }[]).map(({ id }) => id)] : [],
+    );
+
+  test('gets every event once, also where there are more than others list', async () => {
+    const desk = await open({ receivers: [{ name: 'ops', integrations: [email(), lake] }] });
+    await desk.fails(...Array<string>(30).fill('A'));
+    await desk.pass(1);
+    expect(batches(desk).map((one) => one.length)).toEqual([30]);
+    expect(desk.mails[0]!.notification.alerts[0]).toMatchObject({ eventsOmitted: 10 });
+    await desk.fails(...Array<string>(230).fill('A'), 'B', ...birds(20));
+    await desk.pass(6);
+    expect(batches(desk).map((one) => one.length)).toEqual([30, 100, 100, 51]);
+    expect(new Set(batches(desk).flat()).size).toBe(281);
+    expect(batches(desk).flat().slice(0, 260)).toEqual(batches(desk).flat().slice(0, 260).toSorted());
+    expect(new Set(desk.told.map(({ id }) => id)).size).toBe(4);
+    expect(await desk.states()).toEqual({ delivered: 6 });
+  });
+
+  test('has the reason kept where there is no event to tell', async () => {
+    const desk = await open({
+      receivers: [{ name: 'ops', integrations: [{ ...lake, sendResolved: true }] }],
+    });
+    await desk.fails('A');
+    await desk.pass(1);
+    await desk.succeeds('A');
+    await desk.pass(6);
+    expect(batches(desk).map((one) => one.length)).toEqual([1]);
+    expect(await desk.states()).toEqual({ delivered: 1, suppressed: 1 });
+  });
+});
+
+describe('max_alerts', () => {
+  const limited = (maxAlerts: number) => webhook({ url: secret('http://few.example/'), maxAlerts });
+  const both = [...hook('ops').integrations, limited(2)];
+
+  test('lists the first alerts alone, and the others are known to be counted and not listed', async () => {
+    const desk = await open({ receivers: [{ name: 'ops', integrations: both }] });
+    await desk.fails('A', 'B', 'C');
+    await desk.pass(1);
+    expect(desk.lines()).toEqual([
+      'ops@0 firing: A firing +1; B firing +1; C firing +1',
+      'few@0 firing: A firing +1; B firing +1',
+    ]);
+    expect(desk.told.map(({ body }) => body.truncatedAlerts)).toEqual([0, 1]);
+    const told = await desk.store.transaction((tx) => tx.notificationsOfEvent('eu/flight/f-000003/failed'));
+    expect(
+      told.map(({ notification, deliveries }) => [
+        notification.kind === 'group' && notification.alerts.some(({ labels }) => labels.bird === 'C'),
+        deliveries.map(({ position }) => position),
+      ]),
+    ).toEqual([
+      [true, [0]],
+      [false, [1]],
+    ]);
+  });
+
+  test('cuts what is told in parts as a whole', async () => {
+    const desk = await open({
+      receivers: [{ name: 'ops', integrations: [...hook('ops').integrations, limited(600)] }],
+    });
+    await desk.fails(...birds(1_100));
+    await desk.pass(1);
+    const parts = desk.told.map(({ receiver, body }) => [receiver, body.alerts.length, body.truncatedAlerts]);
+    expect(parts.toSorted()).toEqual([
+      ['few', 100, 500],
+      ['few', 500, 500],
+      ['ops', 100, 0],
+      ['ops', 500, 0],
+      ['ops', 500, 0],
+    ]);
   });
 });
 
@@ -376,6 +455,54 @@ describe('a fallback', () => {
     await desk.pass(5);
     expect(desk.lines()).toEqual(['backup@0 firing: A firing +1']);
     expect(await desk.states()).toEqual({ retry: 2, delivered: 1 });
+  });
+
+  test('is told once of what its receiver has for those who hear of ends, and for those who do not', async () => {
+    const [own] = hook('ops').integrations as [ReturnType<typeof webhook>];
+    const desk = await open({
+      receivers: [
+        { name: 'ops', integrations: [{ ...own, sendResolved: false }, own], fallback: 'backup' },
+        hook('backup'),
+      ],
+      answer: (receiver) => (receiver === 'ops' ? 503 : 200),
+    });
+    await desk.fails('A', 'B');
+    await desk.pass(5);
+    expect(desk.lines()).toEqual(['backup@0 firing: A firing +1; B firing +1']);
+    await desk.succeeds('B');
+    await desk.fails('A', 'A');
+    await desk.pass(15);
+    const about = desk.lines().filter((line) => !line.includes('ops'));
+    expect(about.slice(1)).toEqual(['backup@10 firing: A firing +2; B resolved +0']);
+  });
+
+  test('is told the rest where it got first what was meant for those who do not hear of ends', async () => {
+    const [own] = hook('ops').integrations as [ReturnType<typeof webhook>];
+    const other = { ...own, url: secret('http://other.example/'), sendResolved: false };
+    const desk = await open({
+      receivers: [{ name: 'ops', integrations: [own, other], fallback: 'backup' }, hook('backup')],
+      answer: (receiver, minute) =>
+        receiver === 'other' ? 410 : receiver === 'ops' && minute > 3 ? 503 : 200,
+    });
+    await desk.fails('A', 'B');
+    await desk.pass(20);
+    await desk.succeeds('B');
+    await desk.fails('A');
+    await desk.pass(120);
+    const ofFlights = (told: readonly string[]) => told.filter((line) => !/ops|other/.test(line.slice(8)));
+    const firing = ofFlights(desk.lines('backup')).flatMap((line) => line.match(/[AB] \w+ \+\d/g) ?? []);
+    expect(firing.toSorted()).toEqual(['A firing +1', 'A firing +1', 'B firing +1', 'B resolved +0']);
+  });
+
+  test('is told every part of what is big', async () => {
+    const desk = await open({
+      receivers: [hook('ops', { fallback: 'backup' }), hook('backup')],
+      answer: (receiver) => (receiver === 'ops' ? 503 : 200),
+    });
+    await desk.fails(...birds(700));
+    await desk.pass(12);
+    const told = desk.told.flatMap(({ body }) => body.alerts.flatMap(({ labels }) => labels.bird ?? []));
+    expect(told.toSorted()).toEqual(birds(700));
   });
 
   test('hears nothing of what is accepted in time', async () => {

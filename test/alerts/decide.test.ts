@@ -1,7 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { Alert } from '../../src/alerts/alert.ts';
 import { decide, tick } from '../../src/alerts/decide.ts';
 import { type Fact, scopeOf } from '../../src/alerts/fact.ts';
+import { parseMatchers } from '../../src/alerts/matcher.ts';
 import { defaultRule } from '../../src/alerts/rule.ts';
 import {
   birdIdle,
@@ -172,6 +174,82 @@ describe('decide', () => {
     expect(next.map(({ id }) => id)).toEqual(['FlightFailed/2/eu/bird/148890']);
   });
 
+  describe('of two rules of a kind', () => {
+    const critical = rule('FlightFailed', {
+      match: parseMatchers('error=~".*quota.*"'),
+      severity: 'critical',
+      labels: { team: 'pager' },
+    });
+    const failed = (at: number, message: string) => flight('failed', { started: at - 1, at, message });
+    const shown = ({ id, state, labels, eventsTotal }: Alert) => [id, state, labels.severity, eventsTotal];
+    const first = 'FlightFailed/0/eu/bird/148890';
+    const second = 'FlightFailed/1/eu/bird/148890';
+
+    test('each has its own alert, told with what that rule says; a success ends both', () => {
+      const story = watch([critical, rule('FlightFailed', { severity: 'warning' })]);
+      story.tell(6, failed(5, 'Timeout'));
+      story.tell(8, failed(7, 'quota exceeded'));
+      story.tell(10, failed(9, 'Timeout'));
+      expect(story.alerts().map(shown)).toEqual([
+        [second, 'firing', 'warning', 2],
+        [first, 'firing', 'critical', 1],
+      ]);
+      expect(story.alerts().map(({ labels }) => labels.team)).toEqual([undefined, 'pager']);
+      story.tell(12, flight('succeeded', { started: 10, at: 11 }));
+      expect(story.firing()).toEqual([]);
+    });
+
+    test('each counts for itself and waits for itself', () => {
+      const story = watch([critical, rule('FlightFailed', { threshold: 3, windowMs: 3_600_000 })]);
+      story.tell(6, failed(5, 'Timeout'));
+      story.tell(8, failed(7, 'quota exceeded'));
+      expect(story.firing()).toEqual(['FlightFailed critical']);
+      expect(story.alerts().map(({ annotations }) => annotations.summary)).toEqual([
+        undefined,
+        'Flight of Translate blog failed in Marketing (EU)',
+      ]);
+      const waits = watch([critical, rule('FlightFailed', { forMs: 3_600_000 })]);
+      waits.tell(6, failed(5, 'Timeout'));
+      waits.tell(8, failed(7, 'quota exceeded'));
+      expect(waits.firing()).toEqual(['FlightFailed critical']);
+    });
+
+    test('the order of a batch makes no difference', () => {
+      const facts = [failed(3, 'Timeout'), failed(4, 'quota exceeded'), failed(5, 'Timeout')];
+      const rules = [critical, rule('FlightFailed', { threshold: 2 })];
+      const expected = decide(facts, [], rules, minute(9));
+      expect(expected.alerts.map(shown)).toEqual([
+        [second, 'firing', 'warning', 2],
+        [first, 'firing', 'critical', 1],
+      ]);
+      fc.assert(
+        fc.property(fc.shuffledSubarray(facts, { minLength: facts.length }), (shuffled) => {
+          expect(decide(shuffled, [], rules, minute(9))).toEqual(expected);
+        }),
+      );
+    });
+
+    test('the new one has its own alert also where it stands at the place of one that goes on', () => {
+      const { alerts: before } = decide([failed(5, 'Timeout')], [], [rule('FlightFailed')], minute(6));
+      const rules = [critical, rule('FlightFailed')];
+      const keep = (...facts: Fact[]) => {
+        const all = new Map(known.map((alert) => [alert.id, alert]));
+        for (const alert of decide(facts, known, rules, minute(20)).alerts) all.set(alert.id, alert);
+        known = [...all.values()];
+      };
+      let known = before;
+      keep(failed(7, 'quota exceeded'));
+      keep(failed(8, 'Timeout'));
+      keep(failed(9, 'quota exceeded'));
+      expect(known.map(shown)).toEqual([
+        [first, 'firing', 'warning', 2],
+        ['FlightFailed/2/eu/bird/148890', 'firing', 'critical', 2],
+      ]);
+      keep(flight('succeeded', { started: 10, at: 11 }));
+      expect(known.map(({ state }) => state)).toEqual(['resolved', 'resolved']);
+    });
+  });
+
   test('tick leaves alone what is not due', () => {
     const { alerts } = decide(
       [flight('failed', { started: 0, at: 5 })],
@@ -190,10 +268,11 @@ describe('decide', () => {
   test('whatever happens, in whatever order: labels stay while firing, seqs have no gap, memory is bounded JSON', () => {
     const at = fc.integer({ min: 0, max: 300 });
     const seen = { message: 'x'.repeat(5000) };
+    const errors = fc.constantFrom(seen.message, 'quota exceeded');
     const fact: fc.Arbitrary<Fact> = fc.oneof(
       fc
-        .tuple(at, at)
-        .map(([a, b]) => flight('failed', { started: Math.min(a, b), at: Math.max(a, b), ...seen })),
+        .tuple(at, at, errors)
+        .map(([a, b, message]) => flight('failed', { started: Math.min(a, b), at: Math.max(a, b), message })),
       fc.tuple(at, at).map(([a, b]) => flight('succeeded', { started: Math.min(a, b), at: Math.max(a, b) })),
       fc
         .tuple(fc.constantFrom('EventError', 'Deactivated', 'Activated', 'Suspended', 'Published', 'New'), at)
@@ -250,6 +329,10 @@ describe('decide', () => {
         rule('FlightFailed', { ratio: { least: 0.4, ofLast: 5 }, flapping: null }),
         rule('RegionDown', { keepFiringForMs: 1_200_000 }),
         rule('BirdTriggerFailing', { forMs: 60_000 }),
+      ],
+      [
+        rule('FlightFailed', { match: parseMatchers('error=~".*quota.*"'), forMs: 600_000 }),
+        rule('FlightFailed', { threshold: 3, windowMs: 3_600_000, keepFiringForMs: 600_000 }),
       ],
     );
     fc.assert(

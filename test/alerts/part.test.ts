@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Listed } from '../../src/alerts/flush.ts';
 import { MAX_EVENTS } from '../../src/alerts/notification.ts';
-import { PART_ALERTS, PART_EVENTS, partsOf } from '../../src/alerts/part.ts';
+import { BATCH_EVENTS, batchesOf, PART_ALERTS, PART_EVENTS, partsOf } from '../../src/alerts/part.ts';
 
 /** Alerts with so many untold events each; what else they hold does not matter here. */
 const listed = (untold: readonly number[]) => untold.map((count): Listed => ({ untold: count }) as Listed);
@@ -32,6 +32,22 @@ test('every alert is in exactly one part, in order, and no part is too big', () 
         const events = part.reduce((sum, one) => sum + Math.min(one.untold, MAX_EVENTS), 0);
         expect(events).toBeLessThanOrEqual(PART_EVENTS);
       }
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('batches hold every untold event in exactly one, in order, and are full but for the last', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 350 }), { maxLength: 30 }), (untold) => {
+      const all = untold.map((count, at) => ({ ...listed([count])[0]!, afterSeq: at * 1_000 }));
+      const batches = batchesOf(all);
+      const seqs = (ones: readonly Listed[]) =>
+        ones.flatMap((one) => Array.from({ length: one.untold }, (_, index) => one.afterSeq + index + 1));
+      expect(batches.flatMap(seqs)).toEqual(seqs(all));
+      const sizes = batches.map((batch) => seqs(batch).length);
+      expect(sizes.slice(0, -1).every((size) => size === BATCH_EVENTS)).toBe(true);
+      expect(sizes.every((size) => size > 0 && size <= BATCH_EVENTS)).toBe(true);
     }),
     { numRuns: 50 },
   );

@@ -24,6 +24,10 @@ describe('signature', () => {
     ['Answer: {"detail":"Quota of 5 reached"} (retry)', 'Answer: Quota of # reached (retry)'],
     ['{"a":1', '{…:#'],
     ['\u202eevil\u0007 bell', 'evil bell'],
+    ['项目「春の企画」と『夏』が見つかりません', '项目…と…が見つかりません'],
+    ['Fault at 0x1F3A, then 0xdeadbeef', 'Fault at #, then #'],
+    ['Code 0x80070005: denied (0X1)', 'Code #: denied (#)'],
+    ['10x20 px and 0xyz', '#x# px and #xyz'],
   ])('%j becomes %j', (message, expected) => {
     expect(signature(message)).toBe(expected);
   });

@@ -18,6 +18,10 @@ import { minute } from './world.ts';
 const recurrences: Recurrences = {
   problem: ({ cron }) => (cron === 'wrong' ? 'the cron expression is not valid' : undefined),
   isOpen: (_, nowUs) => Math.floor((nowUs - minute(0)) / 60_000_000) % 2 === 1,
+  nextOpening(_, fromUs, beforeUs) {
+    const odd = minute(2 * Math.ceil(((fromUs - minute(0)) / 60_000_000 - 1) / 2) + 1);
+    return odd < beforeUs ? odd : undefined;
+  },
 };
 const RECURRENCE = { cron: '1-59/2 * * * *', timezone: 'UTC', durationMs: 60_000 };
 const MATCHERS = parseMatchers('alertname="FlightFailed",nest=~"Prod.*"');

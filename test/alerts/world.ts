@@ -151,7 +151,7 @@ export function schemaDrift(
   at: number,
   count = 1,
   reason = 'createdAt: missing',
-  feed: Feed = 'flight',
+  feed: Feed | 'inventory' = 'flight',
 ): Fact {
   return { fact: 'schema_drift', region: 'eu', feed, count, reason, atUs: minute(at) };
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { secret } from '../../src/secret.ts';
+import { alert, group } from '../delivery/samples.ts';
 import { aDelivery, anAlert, anEvent, NOW_US, putAlert, putDeliveries } from '../web/sample.ts';
 import { serve } from '../web/served.ts';
 import { nestwatch, tempFile } from './test-edge.ts';
@@ -63,6 +64,56 @@ describe('alerts', () => {
     const { stdout } = await run('alerts');
     expect(stdout).not.toContain('\u001b');
     expect(stdout).not.toContain('\u202E');
+  });
+});
+
+describe('alerts resolve', () => {
+  test('ends each alert that matches, in the name of who says so, and prints its id', async () => {
+    const { run, store } = await daemon();
+    const { exit, stdout } = await run('alerts', 'resolve', 'FlightFailed', '-c', 'mended');
+    expect([exit, stdout]).toEqual([0, 'a\n']);
+    expect(await store.transaction((tx) => tx.alert('a'))).toMatchObject({
+      state: 'resolved',
+      annotations: { resolved_by: 'it was resolved by hand by ben: mended' },
+    });
+    const left = (await run('alerts')).stdout;
+    expect(left).not.toContain('FlightFailed');
+    expect(left).toContain('BirdTriggerFailing');
+  });
+
+  test('--json prints what the API answers', async () => {
+    const { run } = await daemon();
+    const { exit, stdout } = await run('alerts', 'resolve', 'region=us', '--author', 'ann', '--json');
+    expect([exit, JSON.parse(stdout)]).toEqual([
+      0,
+      { resolved: [{ id: 'b', ends_at: expect.any(String) }], refused: [] },
+    ]);
+  });
+
+  test('says of what would fire again why not, ends the rest, and fails', async () => {
+    const { run, store } = await daemon();
+    const labels = { alertname: 'FeedIncomplete', severity: 'warning', region: 'us', feed: 'flight' };
+    await putAlert(store, anAlert({ id: 'gap', labels }));
+    expect(await run('alerts', 'resolve', 'region=us')).toEqual({
+      exit: 1,
+      stdout: 'b\n',
+      stderr:
+        'nestwatch: gap: it is measured again and again and is still so: acknowledge or silence it instead\n',
+    });
+  });
+
+  test('of nothing fails, and asks who says so', async () => {
+    const { run } = await daemon();
+    expect(await run('alerts', 'resolve', 'nest=elsewhere')).toEqual({
+      exit: 1,
+      stdout: '',
+      stderr: 'nestwatch: no alert fires that matches\n',
+    });
+    expect(await run('alerts', 'resolve', 'FlightFailed', '-a', ' ')).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('say with --author who says that it is over'),
+    });
+    expect((await run('alerts', 'resolve')).exit).toBe(2);
   });
 });
 
@@ -158,9 +209,62 @@ describe('silence', () => {
     const { run, silences } = await daemon();
     const { exit, stdout } = await run('silence', 'add', 'severity=warning', '--dry-run');
     expect(exit).toBe(0);
+    expect(stdout).toMatch(/^Hides now, of what fires:\nALERTNAME /);
     expect(stdout).toContain('BirdTriggerFailing');
     expect(stdout).not.toContain('FlightFailed');
     expect(await silences()).toEqual([]);
+  });
+
+  test.each([
+    ['a window that is not open yet', ['--cron', '0 3 * * *', '--window', '1h', '-d', '3d'], '03:00:00'],
+    [
+      'the zone of the window',
+      ['--cron', '0 3 * * *', '--window', '1h', '-d', '3d', '--timezone', 'Europe/Amsterdam'],
+      '01:00:00',
+    ],
+    ['a start', ['--start', '2026-07-03T05:30:00Z'], '05:30:00'],
+    [
+      'a start within a window',
+      ['--start', '2026-07-03T03:30:00Z', '-d', '1d', '--cron', '0 3 * * *', '--window', '1h'],
+      '03:30:00',
+    ],
+  ])('add --dry-run says from when on it hides: %s', async (_, args, time) => {
+    const { run } = await daemon();
+    const first = `Hides nothing now; from 2026-07-03 ${time} UTC on it would hide, of what fires now:`;
+    const { exit, stdout } = await run('silence', 'add', 'severity=warning', '--dry-run', ...args);
+    expect([exit, stdout.split('\n')[0]]).toEqual([0, first]);
+    expect(stdout).toContain('BirdTriggerFailing');
+    const json = await run('silence', 'add', 'severity=warning', '--dry-run', '--json', ...args);
+    expect(json.stderr).toBe(`nestwatch: ${first}\n`);
+    expect(JSON.parse(json.stdout)).toHaveLength(1);
+  });
+
+  test('add --dry-run knows a window that is open, and one that the silence does not live to see', async () => {
+    const { run } = await daemon();
+    const shown = async (cron: string) => {
+      const args = ['--cron', cron, '--window', '1h', '-d', '2h'];
+      return (await run('silence', 'add', 'FlightFailed', '--dry-run', ...args)).stdout.split('\n')[0];
+    };
+    expect(await shown('30 11 * * *')).toBe('Hides now, of what fires:');
+    expect(await shown('0 14 * * *')).toBe(
+      'Never hides anything: no window opens before it ends at 2026-07-02 14:00:00 UTC. It matches, of what fires now:',
+    );
+  });
+
+  test.each([
+    ['--cron', '0 25 * * *', '--window', '1h'],
+    ['--cron', '0 2 * *', '--window', '1h'],
+    ['--cron', '0 2 * * *', '--window', '8d'],
+    ['--cron', '0 2 * * *', '--window', '1h', '--timezone', 'Mars/Base'],
+    ['--cron', '0 2 * * *'],
+    ['--start', '2020-01-01T00:00:00Z'],
+    ['--end', 'later'],
+  ])('add --dry-run refuses what would be refused: %j', async (...args) => {
+    const { run } = await daemon();
+    const add = (...more: string[]) => run('silence', 'add', 'FlightFailed', '-c', 'x', ...args, ...more);
+    const real = await add();
+    expect(real).toMatchObject({ exit: 2, stdout: '' });
+    expect(await add('--dry-run')).toEqual(real);
   });
 
   test.each([
@@ -333,6 +437,41 @@ describe('explain', () => {
     expect(JSON.parse((await run('explain', 'eu/flight/f1/failed', '--json')).stdout)).toEqual(
       (await ask('/api/v1/events/eu/flight/f1/failed/explain')).json,
     );
+  });
+
+  test('names who of a mail was refused, and what was put off and told later', async () => {
+    const { run, store } = await daemon();
+    const event = anEvent({ id: 'f1/failed' });
+    await putAlert(store, anAlert({ id: 'c' }), [event]);
+    const key = 'eu/flight/f1/failed';
+    const suppression = {
+      alertId: 'c',
+      afterSeq: 0,
+      lastSeq: 1,
+      groupKey: 'g',
+      receiver: 'ops',
+      detail: 'x',
+    };
+    await store.transaction((tx) =>
+      tx.suppress([
+        { ...suppression, reason: 'receiver_cap', atUs: NOW_US },
+        { ...suppression, reason: 'receiver_cap', receiver: 'pager', atUs: NOW_US },
+        { ...suppression, reason: 'silenced', atUs: NOW_US },
+      ]),
+    );
+    const told = group({ alerts: [alert({ events: [event] })], createdAtUs: NOW_US + MINUTE });
+    const lastError = 'b@example.com: 550 no such \u001b[2J user';
+    const settled = { state: 'delivered', attempts: 1, settledAtUs: NOW_US, lastError } as const;
+    await store.transaction((tx) => tx.enqueue(told, [aDelivery({ id: 'd', ...settled })]));
+    const { stdout } = await run('explain', key);
+    expect(stdout.split('\n').slice(5)).toEqual([
+      expect.stringMatching(/^told {7}ops at .* as first: /),
+      '  by email: delivered, 2026-07-02 12:00:00 UTC, 1 try (d): b@example.com: 550 no such [2J user',
+      'put off    for receiver ops: receiver_cap x, decided 2026-07-02 12:00:00 UTC',
+      'never told to receiver pager: receiver_cap x, decided 2026-07-02 12:00:00 UTC',
+      'never told to receiver ops: silenced x, decided 2026-07-02 12:00:00 UTC',
+      '',
+    ]);
   });
 
   test('takes a key with a hash in it', async () => {

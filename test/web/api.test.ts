@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { EventJson } from '../../src/event-json.ts';
+import { secret } from '../../src/secret.ts';
 import type { alertJson, deliveryJson } from '../../src/web/json.ts';
 import {
   aDelivery,
@@ -349,6 +350,62 @@ describe('/api/v1/alerts/acknowledge', () => {
     const { status, json } = await post<{ error: string }>('/api/v1/alerts/acknowledge', body);
     expect([status, json.error]).toEqual([400, expect.stringContaining('"author": "…"')]);
     expect(await store.transaction((tx) => tx.silences())).toEqual([]);
+  });
+});
+
+describe('/api/v1/alerts/resolve', () => {
+  test('ends what fires and says who did, and says of the rest why not', async () => {
+    const { post, store, changes, reported } = await serve();
+    await putAlert(store, anAlert({ id: 'a/1' }));
+    await putAlert(store, anAlert({ id: 'b', state: 'resolved' }));
+    const labels = { alertname: 'RegionDown', severity: 'critical', region: 'eu' };
+    await putAlert(store, anAlert({ id: 'down', labels }));
+    const body = { ids: ['a/1', 'b', 'c', 'down', 'a/1'], author: ' Ben ', comment: 'mended' };
+    const { status, json } = await post('/api/v1/alerts/resolve', body);
+    expect([status, json]).toEqual([
+      200,
+      {
+        resolved: [{ id: 'a/1', ends_at: '2026-07-02T12:00:00.000000Z' }],
+        refused: [
+          { id: 'b', error: 'the alert is not firing' },
+          { id: 'c', error: 'there is no such alert' },
+          {
+            id: 'down',
+            error: 'it is measured again and again and is still so: acknowledge or silence it instead',
+          },
+        ],
+      },
+    ]);
+    expect(await store.transaction((tx) => tx.alert('a/1'))).toMatchObject({
+      state: 'resolved',
+      endsAtUs: NOW_US,
+      annotations: { resolved_by: 'it was resolved by hand by Ben: mended' },
+    });
+    expect(changes).toHaveLength(1);
+    expect(reported).toEqual([
+      { what: 'alert', alertname: 'FlightFailed', region: 'eu', state: 'resolved', alertId: 'a/1' },
+    ]);
+  });
+
+  test('without a name is refused', async () => {
+    const { post, store } = await serve();
+    await putAlert(store, anAlert({ id: 'a/1' }));
+    const { status, json } = await post<{ error: string }>('/api/v1/alerts/resolve', { ids: ['a/1'] });
+    expect([status, json.error]).toEqual([400, expect.stringContaining('"author": "…"')]);
+    expect((await store.transaction((tx) => tx.alert('a/1')))?.state).toBe('firing');
+  });
+
+  test('is refused from elsewhere, and without the token where one is set', async () => {
+    const body = { ids: ['a/1'], author: 'Ben' };
+    const { post } = await serve();
+    const foreign = await post('/api/v1/alerts/resolve', body, { origin: 'https://evil.example' });
+    expect(foreign.status).toBe(403);
+    const externalUrl = 'http://watch.example.com';
+    const bearerToken = secret('t0ken');
+    const guarded = await serve({
+      config: { host: '127.0.0.1', port: 0, externalUrl, bearerToken, enableLifecycle: false },
+    });
+    expect((await guarded.post('/api/v1/alerts/resolve', body)).status).toBe(401);
   });
 });
 

@@ -196,6 +196,15 @@ test('deliveries say their state in words, and those given up stand on top', asy
   expect(text).toContain('ops by email Delivered 60 s ago');
 });
 
+test('a mail that some of its recipients refused says so beside its state, escaped', async () => {
+  const { ask, store } = await serve();
+  const lastError = 'b@example.com: 550 <b>no</b> such user';
+  const settled = { state: 'delivered', attempts: 1, settledAtUs: NOW_US, lastError } as const;
+  await putDeliveries(store, [aDelivery({ id: '1', ...settled })]);
+  const { body } = await ask('/');
+  expect(body).toContain('<bdi>b@example.com: 550 &lt;b&gt;no&lt;/b&gt; such user</bdi>');
+});
+
 test('text from outside is escaped, cleaned and cut wherever it stands', async () => {
   const hostile = `<script>alert(1)</script>"'&\u202e\u0000${'y'.repeat(5_000)}`;
   const [region] = aStatus().regions;

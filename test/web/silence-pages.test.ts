@@ -92,6 +92,27 @@ describe('the page for a silence', () => {
     expect(await silences()).toEqual([]);
   });
 
+  test('says from when on it hides that', async () => {
+    const { ask } = await withAlert();
+    const shown = async (fields: Partial<typeof FIELDS>) =>
+      read((await ask(`/silence?${new URLSearchParams({ ...FIELDS, ...fields })}`)).body);
+    const alert = 'Flight failed EU · Marketing / Translate blog';
+    expect(await shown({})).toContain(`What it hides now ${alert}`);
+    expect(await shown({ cron: '30 11 * * *' })).toContain(`What it hides now ${alert}`);
+    expect(await shown({ cron: '30 13 * * *' })).toContain(
+      `What it would hide from 2026-07-02 13:30:00 UTC on ${alert}`,
+    );
+    expect(await shown({ start: '2026-07-03 05:30:00' })).toContain(
+      `What it would hide from 2026-07-03 05:30:00 UTC on ${alert}`,
+    );
+    const never = await shown({ cron: '0 3 * * *' });
+    expect(never).toContain('What it hides Nothing: it ends before it hides anything.');
+    expect(never).not.toContain(alert);
+    const wrong = await shown({ cron: '0 25 * * *' });
+    expect(wrong).toContain('The cron expression "0 25 * * *" is not valid: ');
+    expect(wrong).toContain('What it hides Correct what is typed to see that.');
+  });
+
   test('makes it and wakes the stages', async () => {
     const { submit, silences, changes } = await withAlert();
     const { status, headers } = await submit('/silence', FIELDS);
@@ -225,6 +246,65 @@ describe('acknowledging', () => {
   });
 });
 
+describe('resolving by hand', () => {
+  const began = anAlert({ id: 'a/1' }).startsAtUs;
+  const path = `/resolve?alert=a%2F1&began=${began}`;
+
+  test('is offered for what would not fire again at once', async () => {
+    const { ask, store } = await withAlert();
+    const labels = { alertname: 'FeedBehind', severity: 'warning', region: 'eu' };
+    await putAlert(store, anAlert({ id: 'behind', labels }));
+    const { body } = await ask('/');
+    expect(body).toMatch(/href="resolve\?alert=a%2F1&(amp;)?began=\d+" aria-label="Resolve Flight failed/);
+    expect(body.match(/href="resolve/g)).toHaveLength(1);
+  });
+
+  test('asks first, and a GET changes nothing', async () => {
+    const { ask, store } = await withAlert();
+    const { status, body } = await ask(path);
+    expect(status).toBe(200);
+    expect(read(body)).toContain('Resolve this alert?');
+    expect(read(body)).toContain('the TMS refused');
+    expect(body).toContain(`<form method="post" action="resolve?alert=a%2F1&amp;began=${began}"`);
+    expect((await store.transaction((tx) => tx.alert('a/1')))?.state).toBe('firing');
+  });
+
+  test('ends the alert, says by whom, and wakes the stages', async () => {
+    const { ask, submit, store, changes } = await withAlert();
+    const { status, headers } = await submit(path, { author: 'Ben', comment: 'reconnected <b>' });
+    expect([status, headers.location]).toEqual([303, path.slice(1)]);
+    expect((await store.transaction((tx) => tx.alert('a/1')))?.state).toBe('resolved');
+    expect(changes).toHaveLength(1);
+    const { body } = await ask(path);
+    expect(read(body)).toContain('This alert is over');
+    expect(read(body)).toContain('it was resolved by hand by Ben: reconnected &lt;b&gt;');
+    expect(body).not.toContain('<form');
+  });
+
+  test('needs a name, and a request from the page itself', async () => {
+    const { submit, store } = await withAlert();
+    const { status, body } = await submit(path, { author: '', comment: 'mended' });
+    expect([status, read(body)]).toEqual([400, expect.stringContaining('Your name is missing')]);
+    expect(body).toContain('value="mended"');
+    const foreign = await submit(path, { author: 'Ben' }, { origin: 'https://evil.example' });
+    expect(foreign.status).toBe(403);
+    expect((await store.transaction((tx) => tx.alert('a/1')))?.state).toBe('firing');
+  });
+
+  test('means the episode that was shown, and an alert that there is', async () => {
+    const { ask, submit, store } = await withAlert();
+    await putAlert(store, anAlert({ id: 'a/1', startsAtUs: NOW_US }));
+    expect(read((await ask(path)).body)).toContain('This alert is over');
+    const { status, body } = await submit(path, { author: 'Ben' });
+    expect([status, read(body)]).toEqual([
+      400,
+      expect.stringContaining('The alert was resolved, and has fired anew since.'),
+    ]);
+    const none = await submit('/resolve?alert=none', { author: 'Ben' });
+    expect(read(none.body)).toContain('There is no such alert.');
+  });
+});
+
 describe('a signed link', () => {
   const externalUrl = 'http://watch.example.com/nestwatch';
   const links = createAcknowledgeLinks(secret('a key'), externalUrl);
@@ -252,6 +332,7 @@ describe('a signed link', () => {
     expect(await silences()).toMatchObject([{ alertId: 'a/1', createdBy: 'Ben' }]);
     expect((await ask(path.replace('/acknowledge', '/'))).status).toBe(401);
     expect((await submit(path.replace('/acknowledge', '/silence'), FIELDS)).status).toBe(401);
+    expect((await submit(path.replace('/acknowledge', '/resolve'), { author: 'Ben' })).status).toBe(401);
   });
 
   test('is refused from elsewhere, as any form', async () => {

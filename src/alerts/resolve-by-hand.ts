@@ -1,0 +1,52 @@
+/**
+ * Somebody says that an alert is over, as of a connection that was mended: the service tells of no end, or late. The
+ * episode ends like any other, and the next fact begins another one.
+ */
+import type { Alert } from './alert.ts';
+import { asKindSees, dampen, letGo } from './damping.ts';
+import { isMeasured, ruleOf } from './decide.ts';
+import { resolve } from './episode.ts';
+import { oneLine } from './plain-text.ts';
+import type { Rule } from './rule.ts';
+
+/** The alert as it is to be written, or why it cannot be ended. */
+export type ResolvedByHand =
+  | { readonly ok: true; readonly alert: Alert }
+  | {
+      readonly ok: false;
+      readonly problem: 'invalid';
+      /** For people, without a full stop. */
+      readonly message: string;
+    };
+
+const MAX_NAME_LENGTH = 200;
+const MAX_REASON_LENGTH = 2_000;
+
+/** Whether somebody may end it: not while what it tells is measured, and is still so. */
+export function isResolvable({ alertname, state, damping }: Alert): boolean {
+  return state === 'firing' && (damping?.held !== undefined || !isMeasured(alertname));
+}
+
+/** One that is over and only held back, because it flaps, say, may be ended whatever its kind is. */
+export function resolveByHand(
+  alert: Alert,
+  { createdBy, comment }: { readonly createdBy: string; readonly comment: string },
+  rules: readonly Rule[],
+  nowUs: number,
+): ResolvedByHand {
+  if (alert.state !== 'firing') return refused('the alert is not firing');
+  const reason = oneLine(comment, MAX_REASON_LENGTH);
+  const by = `it was resolved by hand by ${oneLine(createdBy, MAX_NAME_LENGTH)}${reason && `: ${reason}`}`;
+  const context = { rule: ruleOf(alert, rules), nowUs, atOnce: true };
+  const released = letGo(alert, by, context);
+  if (released) return { ok: true, alert: released.alert };
+  if (!isResolvable(alert)) {
+    return refused('it is measured again and again and is still so: acknowledge or silence it instead');
+  }
+  const ended = dampen(alert, resolve(asKindSees(alert), nowUs, by, nowUs, 'by_hand'), context);
+  return { ok: true, alert: ended.alert };
+}
+
+function refused(message: string): ResolvedByHand {
+  return { ok: false, problem: 'invalid', message };
+}

@@ -1,0 +1,83 @@
+/** An alert that nobody but a person knows to be over, as people see it. */
+import { afterEach, expect, test } from 'vitest';
+import { parseMatchers } from '../../src/alerts/matcher.ts';
+import { createAlertDesk } from '../../src/web/alert-desk.ts';
+import { openStage, type Stage, stageConfig } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+const told = () =>
+  stage
+    .told()
+    .flatMap(({ alerts }) =>
+      alerts.map(({ labels, status, events }) => `${labels.alertname} ${status} +${events.length}`),
+    );
+
+/** As the page or the command does it; the daemon hears of it when it looks the next time. */
+async function resolves(comment: string): Promise<void> {
+  const desk = createAlertDesk({
+    store: stage.store,
+    rules: stageConfig(['eu']).rules,
+    clock: stage.clock,
+    report: (one) => void stage.happenings.push(one),
+    changed: () => {},
+  });
+  const alerts = await stage.store.transaction((tx) => tx.alerts({ state: 'firing', limit: 10 }));
+  for (const { id } of alerts.filter(({ alertname }) => alertname === 'ConnectionDisconnected')) {
+    expect((await desk.resolve(id, { createdBy: 'ann', comment })).ok).toBe(true);
+  }
+}
+
+test('a lost connection that somebody mended is over when they say so, over a restart, until it is lost anew', async () => {
+  let nestId = '';
+  let birdId = '';
+  stage = await openStage({
+    regions: ['eu'],
+    inhibitRules: [
+      {
+        sourceMatchers: parseMatchers('alertname="ConnectionDisconnected"'),
+        targetMatchers: parseMatchers('alertname="BirdTriggerFailing"'),
+        equal: ['region', 'nest_id'],
+      },
+    ],
+    before(world) {
+      nestId = world.addNest({ name: 'Production' }).id;
+      birdId = world.addBird(nestId, { name: 'Publish', triggerType: 'event' }).id;
+    },
+  });
+  const world = stage.worlds.eu!;
+  const lost = { nestId, entityId: '77', entityName: 'Phrase TMS', exhausted: true, wording: 'old' } as const;
+  await stage.minutesPass(1);
+  world.disconnectConnection(lost);
+  await stage.minutesPass(2);
+  world.eventError(birdId);
+  world.eventError(birdId);
+  await stage.minutesPass(5);
+  expect(told()).toEqual(['ConnectionDisconnected firing +1']);
+
+  await resolves('reconnected');
+  await stage.minutesPass(3);
+  // What it inhibited is told now.
+  expect(told().slice(1).toSorted()).toEqual([
+    'BirdTriggerFailing firing +2',
+    'ConnectionDisconnected resolved +0',
+  ]);
+  const end = stage
+    .told()
+    .flatMap(({ alerts }) => alerts)
+    .find(({ status }) => status === 'resolved')!;
+  expect(end.annotations.resolved_by).toBe('it was resolved by hand by ann: reconnected');
+
+  const count = told().length;
+  const connections = () =>
+    told()
+      .slice(count)
+      .filter((one) => one.startsWith('ConnectionDisconnected'));
+  await stage.restart();
+  await stage.minutesPass(27 * 60);
+  expect(connections()).toEqual([]);
+  world.disconnectConnection(lost);
+  await stage.minutesPass(3);
+  expect(connections()).toEqual(['ConnectionDisconnected firing +1']);
+});
