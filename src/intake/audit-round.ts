@@ -73,9 +73,6 @@ const LASTING = new Set<string>(['not_found', 'bad_request', 'unexpected_shape',
 /** Shorter windows are left to the next audit. */
 const LEAST_WINDOW_US = 10 * 1_000_000;
 
-/** Streams of which is remembered how far they were audited while they are gone; beyond it the first are forgotten. */
-const MOST_KNOWN = 50_000;
-
 /** For all streams without one. */
 const NO_GAPS: readonly GapRecord[] = [];
 
@@ -308,7 +305,6 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
       // It may come back: a reading of the inventory may have lacked it.
       const { feed, birdId, verifiedUs, dayAuditedUs, wholeAuditedUs, gaps } = slot;
       known.set(nameOf(feed, birdId), { verifiedUs, dayAuditedUs, wholeAuditedUs, gaps });
-      if (known.size > MOST_KNOWN) known.delete(known.keys().next().value!);
     },
     async turn() {
       let requests = 0;

@@ -3,9 +3,10 @@ import type { Event } from '../../src/alerts/event.ts';
 import { type ErrorCode, NestwatchError } from '../../src/errors.ts';
 import { type AuditRound, createAuditRound } from '../../src/intake/audit-round.ts';
 import { type Batch, createCommit } from '../../src/intake/commit.ts';
-import type { LogStream, Swept } from '../../src/intake/log-stream.ts';
+import type { LogEntry, LogStream, Swept } from '../../src/intake/log-stream.ts';
 import type { Happening } from '../../src/report.ts';
 import type { PageQuery } from '../../src/service/client.ts';
+import type { Parsed } from '../../src/service/resources.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { event } from '../store/contract/samples.ts';
@@ -64,6 +65,8 @@ interface Given {
   /** Counted, and not listed. */
   readonly hiddenUs?: readonly number[];
   readonly prunedUs?: number;
+  /** A row that cannot be read stands among them. */
+  readonly isMalformed?: boolean;
 }
 
 async function add(birdId: string, given?: Given): Promise<{ given: Given | undefined; kept: number }> {
@@ -83,9 +86,10 @@ async function add(birdId: string, given?: Given): Promise<{ given: Given | unde
         throw failure.code === 'bug' ? new TypeError('a bug') : new NestwatchError(failure.code, 'no');
       }
       const isAsked = (us: number) => us >= query.fromUs! && us <= query.toUs!;
-      const items = (state.given?.instantsUs ?? [])
+      const items: Parsed<LogEntry>[] = (state.given?.instantsUs ?? [])
         .filter(isAsked)
-        .map((us) => ({ ok: true as const, entry: { id: String(us), createdAt: { us, text: '' } } }));
+        .map((us) => ({ ok: true, entry: { id: String(us), createdAt: { us, text: '' } } }));
+      if (state.given?.isMalformed) items.push({ ok: false, raw: '{}', reason: 'no id' });
       const hidden = (state.given?.hiddenUs ?? []).filter(isAsked);
       const totalCount = items.length + hidden.length;
       return { items: query.page === 0 ? items : [], totalCount, page: query.page, pageSize: query.pageSize };
@@ -390,4 +394,19 @@ describe('a round', () => {
     expect(happenings).toContainEqual(expect.objectContaining({ what: 'trouble', stage: 'intake' }));
     store.transaction = transaction;
   });
+});
+
+test('a row that cannot be read is kept with what an audit found', async () => {
+  const stream = await add('1', { ...BUSY, instantsUs: [usAgo(50 * MINUTE_MS)], isMalformed: true });
+  await pass(MINUTE_MS);
+  expect(stream.kept).toBe(2);
+});
+
+test('a stream that is not there, or was not audited yet, leaves nothing behind when it is removed', async () => {
+  await add('1');
+  round.remove('logs/1');
+  round.remove('logs/never there');
+  await add('1', BUSY);
+  await pass(MINUTE_MS);
+  expect(asked).toHaveLength(1);
 });
