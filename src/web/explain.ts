@@ -134,10 +134,26 @@ function whyNoAlert(
   if (decided.length === 0) {
     return `No rule for ${decisions.map(({ kind }) => kind).join(', ')} matches it.`;
   }
-  if (isHistoric) {
-    return 'It happened before nestwatch first watched the region: what is past raises no alert.';
-  }
+  if (isHistoric) return whyNotListed(event, decisions, ofScope);
   return decided.map((rule) => whyNotFired(event, rule, ofScope)).join(' ');
+}
+
+/** What is past is no news; but a state that lasted until the watch began raises its alert. */
+function whyNotListed(
+  { occurredAtUs }: Event,
+  decisions: Explanation['rules'],
+  ofScope: readonly Alert[],
+): string {
+  const past = 'It happened before nestwatch first watched the region';
+  const lasting = ofScope.find(
+    ({ alertname, startsAtUs, endsAtUs }) =>
+      decisions.some(({ kind }) => kind === alertname) &&
+      startsAtUs > 0 &&
+      startsAtUs <= occurredAtUs &&
+      (endsAtUs === 0 || endsAtUs >= occurredAtUs),
+  );
+  if (!lasting) return `${past}: what is past raises no alert.`;
+  return `${past}, so no alert lists it; but what it says still held then, and ${lasting.alertname} tells that (${lasting.id}).`;
 }
 
 /** Why an alert of this rule's kind has not taken up the event. */

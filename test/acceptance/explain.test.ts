@@ -4,6 +4,7 @@ import { dayAndTime } from '../../src/alerts/day-and-time.ts';
 import { createMatcher } from '../../src/alerts/matcher.ts';
 import { defaultRule } from '../../src/alerts/rule.ts';
 import { createRecurrences } from '../../src/recurrence.ts';
+import type { World } from '../../src/simulator/world.ts';
 import type { Transaction } from '../../src/store/store.ts';
 import { type ApiOptions, createApi } from '../../src/web/api.ts';
 import type { ExplanationJson } from '../../src/web/explain-json.ts';
@@ -14,14 +15,14 @@ let stage: Stage;
 afterEach(() => stage.close());
 
 let birdId = '';
-async function curtain(options: StageOptions = {}, past = false) {
+async function curtain(options: StageOptions = {}, past?: (world: World) => void) {
   stage = await openStage({
     regions: ['eu'],
     ...options,
     before(world) {
       const nest = world.addNest({ name: 'Marketing' });
       birdId = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'manual' }).id;
-      if (past) world.at(world.nowUs() - 60_000_000, () => void fails(world));
+      if (past) world.at(world.nowUs() - 60_000_000, () => past(world));
     },
   });
   if (!past) await stage.minutesPass(2);
@@ -179,7 +180,7 @@ describe('an event that was not told', () => {
   });
 
   test('from before the watch, or that no rule takes', async () => {
-    const { worlds, minutesPass } = await curtain({}, true);
+    const { worlds, minutesPass } = await curtain({}, fails);
     await minutesPass(2);
     const [event] = worlds.eu!.truth().events;
     const { seen, no_alert, forwards } = await explain(event!.key);
@@ -189,6 +190,18 @@ describe('an event that was not told', () => {
     );
     expect(forwards).toMatchObject([{ receiver: 'lake', state: 'delivered' }]);
     expect((await explain(event!.key, { rules: [] })).no_alert).toBe('No rule for FlightFailed matches it.');
+  });
+
+  test('from before the watch, though an alert tells that what it says still held', async () => {
+    const { worlds, minutesPass } = await curtain({}, (world) => {
+      for (let time = 0; time < 5; time += 1) world.eventError(birdId);
+    });
+    await minutesPass(2);
+    const event = worlds.eu!.truth().events.find(({ type }) => type === 'bird_log.Deactivated');
+    expect((await explain(event!.key)).no_alert).toBe(
+      'It happened before nestwatch first watched the region, so no alert lists it; but what it says still held then, ' +
+        `and BirdDeactivated tells that (BirdDeactivated/3/eu/bird/${birdId}/critical).`,
+    );
   });
 
   test('because a silence hides it now, and says whose', async () => {
