@@ -8,7 +8,9 @@ import type { Heard } from './beside/story.ts';
 /** What a loaded machine may add to Alertmanager's real seconds. */
 const TOLERANCE = 1;
 
-test.concurrent.each(STORIES)('$name', async (story) => {
+// Alertmanager goes by a real clock: a story in which a busy machine held it up is played again. A difference between
+// the two is there each time.
+test.concurrent.each(STORIES)('$name', { retry: 2 }, async (story) => {
   const [theirs, ours] = await Promise.all([playToAlertmanager(story), playToNestwatch(story)]);
   expect(bySender(ours)).toEqual(bySender(theirs));
   const instants = instantsOf(theirs);
