@@ -12,6 +12,7 @@ const intake = [
   'flights',
   'flight-findings',
   'flight-reading',
+  'failure-log',
   'flight-review',
   'flight-doubts',
   'flight-gaps',

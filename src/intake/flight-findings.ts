@@ -9,7 +9,8 @@ import type { Flight } from '../service/resources.ts';
 import type { FlightRecord } from '../store/record.ts';
 import type { EventCandidate } from './commit.ts';
 import { flightEvent, type Names } from './entry-event.ts';
-import type { FlightReader, FlightRows } from './flight-reading.ts';
+import type { ReadFailureLog } from './failure-log.ts';
+import type { FlightRows } from './flight-reading.ts';
 import { MOST_OVERLAP_US } from './lateness.ts';
 
 /** Statuses that end a Flight. An unknown one is told as an event and the Flight is watched on. */
@@ -69,7 +70,10 @@ export function noFindings(): Findings {
 /** Adds to the findings what is new about a Flight of the rows. */
 export type FlightFinder = (flight: Flight, reading: Reading, found: Findings) => Promise<void>;
 
-export function createFlightFinder(options: FlightFinderOptions, reader: FlightReader): FlightFinder {
+export function createFlightFinder(
+  options: FlightFinderOptions,
+  readFailureLog: ReadFailureLog,
+): FlightFinder {
   const { region, names } = options;
 
   /** It started before what a first start reads, and was over by then as far as is known. */
@@ -116,7 +120,7 @@ export function createFlightFinder(options: FlightFinderOptions, reader: FlightR
     const failedUs = failedSinceUs(record);
     const isWaitOver = !isAwaited(next.startedAtUs, failedUs ?? serviceNowUs, reading);
     const isNeeded = !flight.errorMessages && (isWaitOver || !logsRead.has(flight.id));
-    const log = asksLog ? await reader.readFailure(birdId, flight.id, rows, isNeeded) : undefined;
+    const log = asksLog ? await readFailureLog(birdId, flight.id, rows, isNeeded) : undefined;
     if (byStart && log?.endedAt) historic = isBefore(log.endedAt.us);
     const reason = flight.errorMessages || log?.failure?.message;
     if (flight.status === 'failed' && !historic && !reason && !isWaitOver) {

@@ -1,12 +1,12 @@
 /**
- * Reads the Flights of a Bird from the service, whose list has no paging and an unknown cap, and the log of a failed
- * one. What the requests of one poll bring is gathered in its rows.
+ * Reads the Flights of a Bird from the service, whose list has no paging and an unknown cap. What the requests of one
+ * poll bring is gathered in its rows.
  */
 import type { Clock } from '../clock.ts';
 import { NestwatchError } from '../errors.ts';
-import { formatInstant, type Instant } from '../instant.ts';
+import { formatInstant } from '../instant.ts';
 import type { ServiceClient } from '../service/client.ts';
-import type { Flight, FlightLogEntry, Parsed } from '../service/resources.ts';
+import type { Flight, Parsed } from '../service/resources.ts';
 import type { FlightRecord, QuarantinedEntry } from '../store/record.ts';
 import { createFlightDoubts } from './flight-doubts.ts';
 import { isTouching, type UnreadWindow } from './flight-gaps.ts';
@@ -20,12 +20,6 @@ const SINGLE_READS = 2;
 
 /** With so many the newer part of a backlog waits for the next poll. */
 const MOST_ROWS = 2_000;
-
-/** Of a Flight's log, whose end tells of the failure. */
-const LOG_ENTRIES = 50;
-
-/** Logs that one poll reads though the pace leaves no room for them: a storm of failures must not hold up others. */
-const NEEDED_LOGS = 20;
 
 /** Within some seconds windows are halved as far as a service can tell them apart that counts milliseconds. */
 const DENSE_MARGIN_US = 2_000;
@@ -42,8 +36,6 @@ export interface FlightReaderOptions {
   readonly clock: Clock;
   /** The Nest a Bird is in now; it may move. */
   readonly nestOf: (birdId: string) => string;
-  /** No larger page is asked for. */
-  readonly pageSize: () => number;
 }
 
 /** What the requests of one poll brought together; a later reading of a Flight replaces an earlier one. */
@@ -72,18 +64,13 @@ export interface FlightWindow {
 /** When the Flights of an answer started, by id; 0 where that is not given. */
 type Listed = ReadonlyMap<string, number>;
 
-export interface FailureLog {
-  readonly failure?: FlightLogEntry | undefined;
-  readonly endedAt?: Instant | undefined;
-}
-
 export interface FlightReader {
   /**
    * Reads the Flights of a window. An answer as long as the longest ever seen may be cut, and one too large is not
    * received at all; both are read again in halves, and what cannot be halved any more by status. A window that is
-   * unreadable even so is set down in the rows, never passed over in silence. With a cursor it stops early where there are more than a poll
-   * should hold, once some started after the cursor: a backlog is so read from its oldest end. Resolves to whether
-   * the window was read to its end.
+   * unreadable even so is set down in the rows, never passed over in silence. With a cursor it stops early where there
+   * are more than a poll should hold, once some started after the cursor: a backlog is so read from its oldest end.
+   * Resolves to whether the window was read to its end.
    */
   readWindow(birdId: string, window: FlightWindow, rows: FlightRows, cursorUs?: number): Promise<boolean>;
   /**
@@ -97,16 +84,6 @@ export interface FlightReader {
     wantsActive: boolean,
     rows: FlightRows,
   ): Promise<FlightRecord[]>;
-  /**
-   * The failing step and the exact end, when the pace has room for one more request; where it is needed also without,
-   * for so many Flights of a poll. Undefined when the log was not read.
-   */
-  readFailure(
-    birdId: string,
-    flightId: string,
-    rows: FlightRows,
-    isNeeded: boolean,
-  ): Promise<FailureLog | undefined>;
 }
 
 export function noRows(givenUp: readonly UnreadWindow[] = []): FlightRows {
@@ -122,7 +99,7 @@ export function noRows(givenUp: readonly UnreadWindow[] = []): FlightRows {
   };
 }
 
-export function createFlightReader({ client, clock, nestOf, pageSize }: FlightReaderOptions): FlightReader {
+export function createFlightReader({ client, clock, nestOf }: FlightReaderOptions): FlightReader {
   /** The longest list of Flights that the region ever answered, whichever Bird's: a cap shows there. */
   let longestAnswer = 0;
   /** Where answers were seen to be cut; Infinity as long as none was. */
@@ -288,28 +265,6 @@ export function createFlightReader({ client, clock, nestOf, pageSize }: FlightRe
         else if (isGone) vanished.push({ ...record, open: false });
       }
       return vanished;
-    },
-    async readFailure(birdId, flightId, rows, isNeeded) {
-      if (!client.slack()) {
-        if (!isNeeded || rows.neededLogs >= NEEDED_LOGS) return undefined;
-        rows.neededLogs += 1;
-      }
-      rows.requests += 1;
-      try {
-        const query = { page: 0, pageSize: Math.min(LOG_ENTRIES, pageSize()), ascending: false };
-        const answer = await client.getFlightLogs(nestOf(birdId), birdId, flightId, query);
-        const entries = answer.value.items.flatMap((item) => (item.ok ? [item.entry] : []));
-        entries.sort((a, b) => b.createdAt.us - a.createdAt.us);
-        const failure = entries.find(
-          (one) => Number(one.eventType) === 5 && !one.isSkipped && !one.isRetried,
-        );
-        const end = entries.find((one) => Number(one.eventType) === 2 || Number(one.eventType) === 3);
-        return { failure, endedAt: (end ?? failure)?.createdAt };
-      } catch (error) {
-        // The log only adds to what the Flight itself says: its trouble must not hold the event back.
-        if (error instanceof NestwatchError) return undefined;
-        throw error;
-      }
     },
   };
 

@@ -20,6 +20,7 @@ import type { Flight } from '../service/resources.ts';
 import type { FlightRecord } from '../store/record.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { Commit } from './commit.ts';
+import { createFailureLogReader } from './failure-log.ts';
 import {
   createFlightFinder,
   type Findings,
@@ -73,8 +74,9 @@ const NO_LOGS: ReadonlySet<string> = new Set();
 /** Creates the watches of a region's Birds. There may be tens of thousands, so each holds only what is its own. */
 export function createFlightWatches(options: FlightWatchOptions): (birdId: string) => FlightWatch {
   const { region, store, commit, clock, report, names } = options;
-  const reader = createFlightReader({ ...options, nestOf: names.nestOf });
-  const consider = createFlightFinder(options, reader);
+  const nestOf = names.nestOf;
+  const reader = createFlightReader({ ...options, nestOf });
+  const consider = createFlightFinder(options, createFailureLogReader({ ...options, nestOf }));
   const gaps = createFlightGaps(region, options.retentionMs);
 
   class OneFlightWatch implements FlightWatch {

@@ -16,6 +16,21 @@ function createLimit(perSecond: number, sinceMs = 0) {
   };
 }
 
+/** Eight who ask without a pause, until the function that is returned ends it. */
+function keepAsking({ client, clock }: ReturnType<typeof openRegion>): () => Promise<void> {
+  let isOver = false;
+  const ask = async () => {
+    while (!isOver) await client.searchNests().catch(() => {});
+  };
+  const asking = Array.from({ length: 8 }, ask);
+  return async () => {
+    isOver = true;
+    const closed = client.close();
+    await clock.advance(1000);
+    await Promise.all([...asking, closed]);
+  };
+}
+
 async function watch(perSecond: number, minutes: number, headers: Record<string, string>) {
   const admits = createLimit(perSecond);
   let counting = false;
@@ -31,19 +46,12 @@ async function watch(perSecond: number, minutes: number, headers: Record<string,
     },
     { requestsPerSecond: 50, startPerSecond: 2 },
   );
-  const { client, clock } = region;
-  let isOver = false;
-  const worker = async () => {
-    while (!isOver) await client.searchNests().catch(() => {});
-  };
-  const workers = Array.from({ length: 8 }, worker);
+  const { clock } = region;
+  const leave = keepAsking(region);
   await clock.advance(60_000);
   counting = true;
   await clock.advance(minutes * 60_000);
-  isOver = true;
-  const closed = client.close();
-  await clock.advance(1000);
-  await Promise.all([...workers, closed]);
+  await leave();
   return { refusedShare: refused / (accepted + refused), used: accepted / (perSecond * minutes * 60) };
 }
 
@@ -149,12 +157,8 @@ test('a limit that has fallen is found within two minutes, with few requests ref
     },
     { requestsPerSecond: 50, startPerSecond: 2 },
   );
-  const { client, clock } = region;
-  let isOver = false;
-  const worker = async () => {
-    while (!isOver) await client.searchNests().catch(() => {});
-  };
-  const workers = Array.from({ length: 8 }, worker);
+  const { clock } = region;
+  const leave = keepAsking(region);
   await clock.advance(600_000);
   admits = createLimit(3, clock.monotonicMs());
   refused = 0;
@@ -165,8 +169,5 @@ test('a limit that has fallen is found within two minutes, with few requests ref
   await clock.advance(120_000);
   expect(refused / (accepted + refused)).toBeLessThan(0.02);
   expect(accepted / (3 * 120)).toBeGreaterThan(0.85);
-  isOver = true;
-  const closed = client.close();
-  await clock.advance(1000);
-  await Promise.all([...workers, closed]);
+  await leave();
 });
