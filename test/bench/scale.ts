@@ -101,11 +101,12 @@ export async function printScale(settings: ScaleSettings, execArgv: readonly str
   const last = samples.at(-1)!;
   const half = samples.find((sample) => sample.heapMiB !== undefined && sample.hours > 0) ?? last;
   const secondHalf = samples.filter((sample) => sample.hours > half.hours);
-  const middle = secondHalf[Math.floor(secondHalf.length / 2)] ?? last;
+  const middle = secondHalf[Math.floor((secondHalf.length - 1) / 2)] ?? last;
   const most = (some: readonly Sample[]) => Math.max(...some.map((sample) => sample.mostRssMiB));
   const earlier = secondHalf.filter((sample) => sample.hours <= middle.hours);
   const later = secondHalf.filter((sample) => sample.hours > middle.hours);
   console.log(`most RSS ${most(samples).toFixed(0)} MiB (aim: below 256)`);
+  if (later.length === 0) return;
   console.log(
     `second half: most RSS ${most(earlier).toFixed(0)} MiB, then ${most(later).toFixed(0)} MiB; ` +
       `heap ${half.heapMiB?.toFixed(1)} MiB, then ${last.heapMiB?.toFixed(1)} MiB`,
