@@ -249,7 +249,7 @@ describe('PagerDuty', () => {
           firing: 1,
           resolved: 0,
           alerts: [
-            'Flight failed: EU / Marketing / Translate blog: Translation failed: the provider answered 429 Too Many Requests',
+            'Flight failed: EU / Marketing / Translate blog: Translation failed: the provider answered 429 Too Many Requests · Flight 5f0c9a52-0000-4000-8000-000000000004',
           ],
         },
       },

@@ -11,12 +11,14 @@ import { stateWords } from './alert-words.ts';
 import { listWithin, within } from './bounded.ts';
 import { messageOf } from './email-clusters.ts';
 import { mailView } from './email-view.ts';
+import { isFlight } from './event-line.ts';
 
 export const PAGERDUTY_LIMITS = { summary: 1_024, source: 255, bytes: 512_000 } as const;
 /** Of the listed alerts: much less than the limit of an event, and enough to read. */
 const ALERTS_BYTES = 60_000;
 const LISTED_ALERTS = 100;
 const MESSAGE_CODE_POINTS = 500;
+const FLIGHT_CODE_POINTS = 100;
 
 export type PagerdutySeverity = 'critical' | 'error' | 'warning' | 'info';
 
@@ -111,10 +113,13 @@ export function pagerdutyEvent(
   };
 }
 
+/** With the newest of its Flights that is told. */
 function lineOf(alert: NotifiedAlert): string {
   const message = plainText(messageOf(alert) || alert.annotations.summary || '', MESSAGE_CODE_POINTS);
   const head = `${stateWords(alert, false)}: ${placeWithin(alert, {})}`;
-  return message ? `${head}: ${message}` : head;
+  const flightId = alert.events.find(isFlight)?.attributes.flight_id;
+  const flight = flightId ? ` · Flight ${plainText(String(flightId), FLIGHT_CODE_POINTS)}` : '';
+  return `${head}${message ? `: ${message}` : ''}${flight}`;
 }
 
 const RANKS: readonly PagerdutySeverity[] = ['info', 'warning', 'error', 'critical'];
