@@ -8,7 +8,7 @@ import { isCatchingUp } from '../alerts/catching-up.ts';
 import { hash64 } from '../alerts/fingerprint.ts';
 import type { Flush } from '../alerts/flush.ts';
 import { type Group, type GroupMember, HAS_LEFT, type Standing } from '../alerts/group.ts';
-import { duration } from '../alerts/labels.ts';
+import { exactDuration } from '../alerts/labels.ts';
 import type { Route } from '../alerts/route.ts';
 import type { Suppression } from '../alerts/suppression.ts';
 import type { Config, Receiver } from '../config/config.ts';
@@ -124,7 +124,7 @@ async function admit(
   const why =
     foldMs === undefined
       ? `at most ${max} an hour are sent`
-      : `what comes in a storm is told together, every ${duration(foldMs)}`;
+      : `what comes in a storm is told together, every ${exactDuration(foldMs)}`;
   return { freeAtUs: null, notices: [`${what} held back before this one: ${why}.`] };
 }
 

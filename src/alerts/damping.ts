@@ -11,7 +11,7 @@
  */
 import type { Alert, Damping, Labels } from './alert.ts';
 import { type Change, waitingEvent } from './episode.ts';
-import { duration } from './labels.ts';
+import { exactDuration } from './labels.ts';
 import type { Rule } from './rule.ts';
 
 export interface DampingContext {
@@ -174,6 +174,6 @@ function earliest(us: number, otherUs: number | null): number {
 function flappingWords({ flapping }: Rule): string {
   if (flapping === null) return '';
   const { changes, withinMs, calmMs } = flapping;
-  const often = `it changed ${changes} times or more within ${duration(withinMs)}`;
-  return `${often}, so it stays open until it has been over for ${duration(calmMs)}`;
+  const often = `it changed ${changes} times or more within ${exactDuration(withinMs)}`;
+  return `${often}, so it stays open until it has been over for ${exactDuration(calmMs)}`;
 }

@@ -74,7 +74,7 @@ export function whereabouts({ region, nestId, nest }: Place): string {
 }
 
 /** A duration for people, exact and short: `26 h`, `10 min`, `90 s`. */
-export function duration(ms: number): string {
+export function exactDuration(ms: number): string {
   const units = [
     [86_400_000, 'd'],
     [3_600_000, 'h'],

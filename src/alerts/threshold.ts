@@ -5,7 +5,7 @@
  */
 import type { Event } from './event.ts';
 import type { FlightEnded } from './fact.ts';
-import { duration } from './labels.ts';
+import { exactDuration } from './labels.ts';
 import type { Rule } from './rule.ts';
 
 /** How many of a Bird's latest ends the rules need to know at the most; 0 for none. */
@@ -65,7 +65,7 @@ export function thresholdWords(rule: Rule, bird: string, ends: readonly FlightEn
   }
   if ((rule.consecutive ?? 1) > 1) return `${rule.consecutive} or more Flights of ${bird} failed in a row`;
   if (rule.consecutive === 1 || rule.threshold === 1) return `Flight of ${bird} failed`;
-  return `${rule.threshold} or more Flights of ${bird} failed within ${duration(rule.windowMs)}`;
+  return `${rule.threshold} or more Flights of ${bird} failed within ${exactDuration(rule.windowMs)}`;
 }
 
 function failedOf(ends: readonly FlightEnded[]): number {

@@ -24,9 +24,9 @@ import {
   gettableSilence,
 } from './alertmanager-json.ts';
 import { refuse } from './query.ts';
+import { type AlertingConfig, type RoutedAlert, readRoutedAlerts } from './routed-alert.ts';
 import type { SilenceDesk } from './silence-desk.ts';
 import { readSilence } from './silence-request.ts';
-import { type AlertingConfig, readStandings, type Standing } from './standing.ts';
 import type { StatusView } from './status-view.ts';
 
 export interface AlertmanagerApiOptions {
@@ -46,7 +46,7 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
   const read = (nowUs: number) =>
     store.transaction(async (tx) => {
       const muting = await loadMuting(tx, alerting, recurrences, nowUs);
-      return { muting, standings: await readStandings(tx, muting, alerting) };
+      return { muting, routed: await readRoutedAlerts(tx, muting, alerting) };
     });
 
   api.get('/status', (c) => {
@@ -66,8 +66,8 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
     const isWanted = readAlertFilter(search);
     const isReceiver = readReceiver(search);
     const nowUs = clock.nowUs();
-    const { standings } = await read(nowUs);
-    const alerts = standings
+    const { routed } = await read(nowUs);
+    const alerts = routed
       .filter((one) => one.receivers.some(isReceiver))
       .map((one) => gettableAlert(one, [], { externalUrl, nowUs }))
       .filter(isWanted);
@@ -80,8 +80,8 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
     const isReceiver = readReceiver(search);
     const showsMuted = readFlag(search, 'muted');
     const nowUs = clock.nowUs();
-    const { standings, muting } = await read(nowUs);
-    const groups = groupsOf(standings, muting, alerting.route, { externalUrl, nowUs });
+    const { routed, muting } = await read(nowUs);
+    const groups = groupsOf(routed, muting, alerting.route, { externalUrl, nowUs });
     const shown = groups.flatMap(({ group, isMuted }) => {
       const alerts = group.alerts.filter(isWanted);
       const isHidden = alerts.length === 0 || !isReceiver(group.receiver.name) || (isMuted && !showsMuted);
@@ -178,7 +178,7 @@ function readAlertFilter(search: URLSearchParams): (alert: GettableAlert) => boo
 
 /** By their labels, then their receiver; the same labels may stand in groups of several routes. */
 function groupsOf(
-  standings: readonly Standing[],
+  routed: readonly RoutedAlert[],
   muting: Muting,
   root: Route,
   shown: { readonly externalUrl: string; readonly nowUs: number },
@@ -190,8 +190,8 @@ function groupsOf(
     readonly alerts: GettableAlert[];
   }
   const found = new Map<string, Found>();
-  for (const standing of standings) {
-    const { labels } = standing.alert;
+  for (const one of routed) {
+    const { labels } = one.alert;
     for (const route of routesFor(root, labels)) {
       const key = groupKey(root, route, labels);
       const group: Found = found.get(key) ?? {
@@ -200,7 +200,7 @@ function groupsOf(
         mutedBy: muting.ofRoute(route),
         alerts: [],
       };
-      group.alerts.push(gettableAlert(standing, group.mutedBy, shown));
+      group.alerts.push(gettableAlert(one, group.mutedBy, shown));
       found.set(key, group);
     }
   }

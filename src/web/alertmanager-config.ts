@@ -6,7 +6,7 @@ import { stringify } from 'yaml';
 import { formatMatcher } from '../alerts/matcher.ts';
 import type { Route } from '../alerts/route.ts';
 import { formatDuration } from '../config/duration.ts';
-import type { AlertingConfig } from './standing.ts';
+import type { AlertingConfig } from './routed-alert.ts';
 
 export function alertmanagerYaml({ route, receivers, inhibitRules }: AlertingConfig): string {
   return stringify({

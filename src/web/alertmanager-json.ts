@@ -4,13 +4,13 @@ import { fingerprint } from '../alerts/fingerprint.ts';
 import { matcherJson } from '../alerts/matcher-json.ts';
 import { type Silence, silenceState } from '../alerts/silence.ts';
 import { formatDuration } from '../config/duration.ts';
-import type { Standing } from './standing.ts';
+import type { RoutedAlert } from './routed-alert.ts';
 
 /** Alertmanager gives an alert that is not renewed this long; its clients take one whose end is past as over. */
 const RESOLVE_TIMEOUT_US = 300_000_000;
 
 export function gettableAlert(
-  { alert, receivers, silencedBy, inhibitedBy }: Standing,
+  { alert, receivers, silencedBy, inhibitedBy }: RoutedAlert,
   mutedBy: readonly string[],
   { externalUrl, nowUs }: { readonly externalUrl: string; readonly nowUs: number },
 ) {

@@ -18,9 +18,9 @@ import { type ExplainConfig, explain } from './explain.ts';
 import { explanationJson } from './explain-json.ts';
 import { alertJson, deliveryJson, instantJson } from './json.ts';
 import { instant, limit, oneOf, readQuery, refuse } from './query.ts';
+import type { AlertingConfig } from './routed-alert.ts';
 import type { SilenceDesk } from './silence-desk.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from './silence-request.ts';
-import type { AlertingConfig } from './standing.ts';
 import { type RegionView, type StatusView, stateOf } from './status-view.ts';
 
 export interface ApiOptions {

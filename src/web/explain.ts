@@ -6,7 +6,7 @@ import { rulesConcerning } from '../alerts/decide.ts';
 import { type Event, NEST_EXCLUDED } from '../alerts/event.ts';
 import { type Fact, scopeOf } from '../alerts/fact.ts';
 import { HAS_LEFT } from '../alerts/group.ts';
-import { duration, eventLabels } from '../alerts/labels.ts';
+import { eventLabels, exactDuration } from '../alerts/labels.ts';
 import { matchesAll } from '../alerts/matcher.ts';
 import type { Muting } from '../alerts/muting.ts';
 import type { GroupNotification } from '../alerts/notification.ts';
@@ -162,7 +162,7 @@ function whyNotFired({ key }: Event, rule: Rule, ofScope: readonly Alert[]): str
   const holds = (events: readonly Event[] = []) => events.some((one) => one.key === key);
   const own = ofScope.filter(({ alertname }) => alertname === kind);
   const awaits = own.map(({ damping }) => damping?.awaits).find((one) => holds(one?.events));
-  const lasted = `lasted for ${duration(forMs)}, as \`for\` of its rule asks`;
+  const lasted = `lasted for ${exactDuration(forMs)}, as \`for\` of its rule asks`;
   if (awaits) {
     const firesAt = dayAndTime(awaits.sinceUs + forMs * 1000);
     return `${kind} fires on ${firesAt}, when this has ${lasted}, unless it is over before.`;

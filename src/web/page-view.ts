@@ -6,8 +6,8 @@ import { loadMuting } from '../store/load-muting.ts';
 import type { Delivery } from '../store/record.ts';
 import type { Store } from '../store/store.ts';
 import { severityTone } from './page-words.ts';
+import { type AlertingConfig, readRoutedAlerts } from './routed-alert.ts';
 import { type ShownSilence, shownSilences } from './silence-view.ts';
-import { type AlertingConfig, readStandings } from './standing.ts';
 import type { StatusView } from './status-view.ts';
 
 export interface PageView {
@@ -80,7 +80,7 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
       silences:
         silences.length === 0
           ? []
-          : shownSilences(silences, await readStandings(tx, muting, alerting), nowUs),
+          : shownSilences(silences, await readRoutedAlerts(tx, muting, alerting), nowUs),
     };
   });
 }

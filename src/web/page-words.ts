@@ -10,7 +10,7 @@ export const NAME_LENGTH = 80;
 export const MESSAGE_LENGTH = 300;
 
 /** `45 s`, `12 min`, `5 h`, `3 days`: the largest unit, cut. */
-export function duration(us: number): string {
+export function shortDuration(us: number): string {
   const seconds = Math.max(0, Math.floor(us / 1e6));
   if (seconds < 90) return `${seconds} s`;
   if (seconds < 90 * 60) return `${Math.floor(seconds / 60)} min`;
@@ -20,7 +20,7 @@ export function duration(us: number): string {
 
 /** `12 min ago`; clocks that differ a little make nothing happen in the future. */
 export function ago(us: number, nowUs: number): string {
-  return us > nowUs + 60e6 ? `in ${duration(us - nowUs)}` : `${duration(nowUs - us)} ago`;
+  return us > nowUs + 60e6 ? `in ${shortDuration(us - nowUs)}` : `${shortDuration(nowUs - us)} ago`;
 }
 
 /** `2026-07-02 13:59:34 UTC` */

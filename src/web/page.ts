@@ -16,7 +16,6 @@ import {
   alertTitle,
   count,
   DELIVERY_STATES,
-  duration,
   eventTitle,
   eventTone,
   exactTime,
@@ -27,6 +26,7 @@ import {
   REGION_STATES,
   regionName,
   severityTone,
+  shortDuration,
   type Tone,
 } from './page-words.ts';
 import { silenceItem, silenceWords } from './silence-view.ts';
@@ -76,7 +76,7 @@ ${list(
 </section>
 </div>
 </main>
-<footer>nestwatch ${status.version}, running for ${duration(nowUs - status.startedAtUs)} · <a href="metrics">metrics</a> · all times in UTC</footer>`,
+<footer>nestwatch ${status.version}, running for ${shortDuration(nowUs - status.startedAtUs)} · <a href="metrics">metrics</a> · all times in UTC</footer>`,
   });
 }
 
@@ -170,7 +170,7 @@ function alertItem({ alert, lastEvent, silencedBy, isInhibited }: ShownAlert, no
   return html`<li id="alert-${fingerprint(labels)}" class="alert ${silence || isInhibited ? 'quiet' : tone}">
 <div class="row"><div><h3>${alertTitle(labels.alertname ?? '')}</h3> <span class="pill ${tone}">${severity}</span>
 ${silence ? html`<span class="pill quiet">${isAcknowledged ? 'Acknowledged' : 'Silenced'}</span>` : ''}${isInhibited ? html`<span class="pill quiet">Inhibited</span>` : ''}</div>
-<span class="small soft">for <time datetime="${isoTime(alert.startsAtUs)}" title="since ${exactTime(alert.startsAtUs)}">${duration(nowUs - alert.startsAtUs)}</time></span></div>
+<span class="small soft">for <time datetime="${isoTime(alert.startsAtUs)}" title="since ${exactTime(alert.startsAtUs)}">${shortDuration(nowUs - alert.startsAtUs)}</time></span></div>
 <div class="row stack"><div>${where(labels.region ?? '', alertPlace(labels))}</div>
 <span class="small soft">${eventCount(alert, lastEvent, nowUs)}</span></div>
 ${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}
@@ -193,7 +193,7 @@ function resolvedList({ resolved, nowUs }: PageView): Html {
   const items = resolved.map(
     ({ labels, endsAtUs, startsAtUs }) => html`<li><div class="row stack">
 <div><span class="what">${alertTitle(labels.alertname ?? '')}</span> ${where(labels.region ?? '', alertPlace(labels))}</div>
-<span class="small soft">lasted ${duration(endsAtUs - startsAtUs)}, resolved ${when(endsAtUs, nowUs)}</span>
+<span class="small soft">lasted ${shortDuration(endsAtUs - startsAtUs)}, resolved ${when(endsAtUs, nowUs)}</span>
 </div></li>`,
   );
   return html`<h2>Resolved lately</h2><ul class="sheet small">${items}</ul>`;
@@ -214,7 +214,7 @@ function regionCard(region: RegionView, nowUs: number): Html {
   const rate = Math.round(region.requestsPerSecond * 10) / 10;
   return html`<div class="sheet region">
 <div class="row"><div><h3>${plainText(regionName(region.region), NAME_LENGTH)}</h3> <span class="pill ${tone}">${words}</span></div>
-${state === 'starting' || sinceUs === 0 ? '' : html`<span class="small soft">for <time datetime="${isoTime(sinceUs)}" title="since ${exactTime(sinceUs)}">${duration(nowUs - sinceUs)}</time></span>`}</div>
+${state === 'starting' || sinceUs === 0 ? '' : html`<span class="small soft">for <time datetime="${isoTime(sinceUs)}" title="since ${exactTime(sinceUs)}">${shortDuration(nowUs - sinceUs)}</time></span>`}</div>
 ${tone === 'bad' ? html`<p class="text bad">${plainText(reason, MESSAGE_LENGTH)}</p>` : ''}
 <p class="small soft">${size} · up to ${count(rate, 'request')} a second</p>
 <table><thead><tr><th scope="col">Feed</th><th scope="col">Streams</th><th scope="col">Last read</th></tr></thead>
@@ -247,7 +247,7 @@ function deliveryItem(delivery: Delivery, nowUs: number): Html {
   const { attempts, lastError, settledAtUs, createdAtUs, nextAttemptAtUs } = delivery;
   const isWaiting = delivery.state === 'retry' || delivery.state === 'ambiguous';
   const next = isWaiting
-    ? ` ${nextAttemptAtUs > nowUs ? `in ${duration(nextAttemptAtUs - nowUs)}` : 'now'}`
+    ? ` ${nextAttemptAtUs > nowUs ? `in ${shortDuration(nextAttemptAtUs - nowUs)}` : 'now'}`
     : '';
   return html`<li><div class="row"><div><span class="what">${plainText(delivery.receiver, NAME_LENGTH)} <span class="soft">by ${delivery.integration}</span></span>
 <span class="pill ${tone}">${words}${next}</span></div>

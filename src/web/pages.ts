@@ -13,6 +13,7 @@ import { REFRESH_SECONDS, renderPage } from './page.ts';
 import { readPageView } from './page-view.ts';
 import { refuse } from './query.ts';
 import { renderResolvePage } from './resolve-page.ts';
+import { type AlertingConfig, readRoutedAlerts } from './routed-alert.ts';
 import type { SilenceDesk } from './silence-desk.ts';
 import {
   firstHidingUs,
@@ -23,7 +24,6 @@ import {
   requestOf,
   type SilenceForm,
 } from './silence-page.ts';
-import { type AlertingConfig, readStandings } from './standing.ts';
 import type { StatusView } from './status-view.ts';
 
 export interface PagesOptions {
@@ -41,9 +41,9 @@ export function createPages(options: PagesOptions): Hono {
   const { store, status, alerting, recurrences, desk, alertDesk, links, clock } = options;
   const pages = new Hono();
 
-  const standings = () =>
+  const routed = () =>
     store.transaction(async (tx) =>
-      readStandings(tx, await loadMuting(tx, alerting, recurrences, clock.nowUs()), alerting),
+      readRoutedAlerts(tx, await loadMuting(tx, alerting, recurrences, clock.nowUs()), alerting),
     );
 
   pages.get('/', async (c) => {
@@ -81,7 +81,7 @@ export function createPages(options: PagesOptions): Hono {
 
   async function silencePage(form: SilenceForm, problem: string) {
     const nowUs = clock.nowUs();
-    return renderSilencePage({ form, problem, standings: await standings(), recurrences, nowUs });
+    return renderSilencePage({ form, problem, routed: await routed(), recurrences, nowUs });
   }
 
   async function makeSilence(form: SilenceForm): Promise<void> {

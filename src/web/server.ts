@@ -21,8 +21,8 @@ import type { ExplainConfig } from './explain.ts';
 import { allowedHosts, checkToken, isAllowedHost, mistakeInOrigin } from './guard.ts';
 import { STYLE_HASH } from './page-style.ts';
 import { createPages } from './pages.ts';
+import type { AlertingConfig } from './routed-alert.ts';
 import { createSilenceDesk } from './silence-desk.ts';
-import type { AlertingConfig } from './standing.ts';
 import type { StatusView } from './status-view.ts';
 
 export interface WebOptions {

@@ -11,9 +11,9 @@ import { sentence } from './form.ts';
 import { frame, type Html } from './page-frame.ts';
 import { exactTime } from './page-words.ts';
 import { refuse } from './query.ts';
+import type { RoutedAlert } from './routed-alert.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from './silence-request.ts';
 import { previewList } from './silence-view.ts';
-import type { Standing } from './standing.ts';
 
 /** What a person typed, field by field. */
 export interface SilenceForm {
@@ -123,7 +123,7 @@ export interface SilencePage {
   readonly form: SilenceForm;
   /** What has to be changed first; empty for nothing. */
   readonly problem: string;
-  readonly standings: readonly Standing[];
+  readonly routed: readonly RoutedAlert[];
   readonly recurrences: Recurrences;
   readonly nowUs: number;
 }
@@ -178,7 +178,7 @@ ${shown}
   });
 }
 
-function preview({ form, standings, recurrences, nowUs }: SilencePage): {
+function preview({ form, routed, recurrences, nowUs }: SilencePage): {
   readonly title: Html;
   readonly shown: Html;
 } {
@@ -201,6 +201,6 @@ function preview({ form, standings, recurrences, nowUs }: SilencePage): {
   }
   return {
     title: fromUs === nowUs ? html`${title} now` : html`What it would hide from ${exactTime(fromUs)} on`,
-    shown: previewList(matchers, standings),
+    shown: previewList(matchers, routed),
   };
 }

@@ -7,7 +7,7 @@ import { formatDuration } from '../config/duration.ts';
 import { plainText } from '../plain-text.ts';
 import { type Html, when } from './page-frame.ts';
 import { alertPlace, alertTitle, count, MESSAGE_LENGTH, NAME_LENGTH, regionName } from './page-words.ts';
-import type { Standing } from './standing.ts';
+import type { RoutedAlert } from './routed-alert.ts';
 
 /** A silence with how many alerts that fire it concerns now. */
 export interface ShownSilence {
@@ -18,14 +18,14 @@ export interface ShownSilence {
 /** Those that are not over, in the order in which they end. */
 export function shownSilences(
   silences: readonly Silence[],
-  standings: readonly Standing[],
+  routed: readonly RoutedAlert[],
   nowUs: number,
 ): ShownSilence[] {
   return silences
     .filter((silence) => silenceState(silence, nowUs) !== 'expired')
     .map((silence) => ({
       silence,
-      hides: standings.filter((one) => one.silencedBy.includes(silence.id)).length,
+      hides: routed.filter((one) => one.silencedBy.includes(silence.id)).length,
     }));
 }
 
@@ -71,10 +71,10 @@ function matcherText({ matchers, alertId }: Silence): string {
 const SHOWN_PREVIEW = 20;
 
 /** What of the alerts that fire these matchers would hide. */
-export function previewList(matchers: Silence['matchers'], standings: readonly Standing[]): Html {
+export function previewList(matchers: Silence['matchers'], routed: readonly RoutedAlert[]): Html {
   const hidden = preview(
     matchers,
-    standings.map(({ alert }) => alert),
+    routed.map(({ alert }) => alert),
   );
   if (hidden.length === 0) {
     return html`<p class="sheet empty">No alert that is active now. Those that come while it lasts are hidden.</p>`;

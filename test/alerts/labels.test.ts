@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { annotate, duration, eventLabels, tidyLabels, whereabouts } from '../../src/alerts/labels.ts';
+import { annotate, eventLabels, exactDuration, tidyLabels, whereabouts } from '../../src/alerts/labels.ts';
 import { defaultRule } from '../../src/alerts/rule.ts';
 import { flight, MARKETING, NO_BIRD } from './world.ts';
 
@@ -44,5 +44,5 @@ test.each([
   [1500, '1.5 s'],
   [0, '0 s'],
 ])('%d ms are %s', (ms, expected) => {
-  expect(duration(ms)).toBe(expected);
+  expect(exactDuration(ms)).toBe(expected);
 });

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { fingerprint } from '../../src/alerts/fingerprint.ts';
-import { ago, duration } from '../../src/web/page-words.ts';
+import { ago, shortDuration } from '../../src/web/page-words.ts';
 import type { RegionView } from '../../src/web/status-view.ts';
 import {
   aDelivery,
@@ -248,7 +248,7 @@ test.each([
   [172_800, '2 days'],
   [-5, '0 s'],
 ])('%d seconds are said as %s', (seconds, words) => {
-  expect(duration(seconds * SECOND)).toBe(words);
+  expect(shortDuration(seconds * SECOND)).toBe(words);
 });
 
 test('the near future is now, the far one is said', () => {

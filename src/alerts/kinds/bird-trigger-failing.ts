@@ -12,7 +12,7 @@ import { type Change, clear, fire, remember, resolve, waitingEvent } from '../ep
 import type { Event } from '../event.ts';
 import type { Fact } from '../fact.ts';
 import { type Context, type Kind, quietAtUs, subjectPart } from '../kind.ts';
-import { annotate, birdName, duration, placeLabels, whereabouts } from '../labels.ts';
+import { annotate, birdName, exactDuration, placeLabels, whereabouts } from '../labels.ts';
 import { signature } from '../signature.ts';
 import { isDeactivation } from './bird-deactivated.ts';
 
@@ -111,7 +111,7 @@ export const birdTriggerFailing: Kind = {
 
   tick(alert, { rule, nowUs }) {
     if (alert.state !== 'firing') return remember(alert, null, null, nowUs);
-    const by = `the trigger did not fail for ${duration(rule.resolveAfterMs ?? 0)}`;
+    const by = `the trigger did not fail for ${exactDuration(rule.resolveAfterMs ?? 0)}`;
     return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
 };

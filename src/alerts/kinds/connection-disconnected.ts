@@ -6,7 +6,7 @@
 import { fire, resolve } from '../episode.ts';
 import type { Event } from '../event.ts';
 import { type Kind, quietAtUs, subjectPart } from '../kind.ts';
-import { annotate, duration, entityLabels, placeLabels, placeOf, whereabouts } from '../labels.ts';
+import { annotate, entityLabels, exactDuration, placeLabels, placeOf, whereabouts } from '../labels.ts';
 
 export function isDisconnection(event: Event): boolean {
   return event.type === 'notification.ConnectionDisconnected';
@@ -48,7 +48,7 @@ export const connectionDisconnected: Kind = {
   observe: () => undefined,
 
   tick(alert, { rule, nowUs }) {
-    const by = `it was not reported as lost again for ${duration(rule.resolveAfterMs ?? 0)}`;
+    const by = `it was not reported as lost again for ${exactDuration(rule.resolveAfterMs ?? 0)}`;
     return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
 };

@@ -13,7 +13,7 @@ import type { Event } from '../event.ts';
 import type { FlightEnded } from '../fact.ts';
 import { hash64 } from '../fingerprint.ts';
 import { type Context, type Kind, quietAtUs, subjectPart } from '../kind.ts';
-import { annotate, birdName, duration, placeLabels, placeOf, whereabouts } from '../labels.ts';
+import { annotate, birdName, exactDuration, placeLabels, placeOf, whereabouts } from '../labels.ts';
 import { signature } from '../signature.ts';
 import { isReached, latestEnds, thresholdWords, weigh } from '../threshold.ts';
 
@@ -106,7 +106,7 @@ export const flightFailed: Kind = {
     return resolve(
       alert,
       alert.dueAtUs ?? nowUs,
-      `there was no further failure for ${duration(rule.resolveAfterMs ?? 0)}`,
+      `there was no further failure for ${exactDuration(rule.resolveAfterMs ?? 0)}`,
       nowUs,
       'quiet',
     );

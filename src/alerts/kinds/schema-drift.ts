@@ -4,7 +4,7 @@
  */
 import { fire, resolve } from '../episode.ts';
 import { FEED_ENTRIES, type Kind, quietAtUs } from '../kind.ts';
-import { annotate, duration } from '../labels.ts';
+import { annotate, exactDuration } from '../labels.ts';
 
 interface Memory {
   /** Entries of this episode that could not be read; of the inventory those of its last reading. */
@@ -48,7 +48,7 @@ export const schemaDrift: Kind = {
   observe: () => undefined,
 
   tick(alert, { rule, nowUs }) {
-    const by = `every entry could be read for ${duration(rule.resolveAfterMs ?? 0)}`;
+    const by = `every entry could be read for ${exactDuration(rule.resolveAfterMs ?? 0)}`;
     return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
 };

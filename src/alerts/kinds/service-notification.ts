@@ -2,7 +2,7 @@
 import { fire, resolve } from '../episode.ts';
 import type { Event } from '../event.ts';
 import { type Kind, quietAtUs, subjectPart } from '../kind.ts';
-import { annotate, duration, entityLabels, placeLabels, placeOf, whereabouts } from '../labels.ts';
+import { annotate, entityLabels, exactDuration, placeLabels, placeOf, whereabouts } from '../labels.ts';
 import { isDeactivation } from './bird-deactivated.ts';
 import { isDisconnection } from './connection-disconnected.ts';
 
@@ -50,7 +50,7 @@ export const serviceNotification: Kind = {
   observe: () => undefined,
 
   tick(alert, { rule, nowUs }) {
-    const by = `no further notification for ${duration(rule.resolveAfterMs ?? 0)}`;
+    const by = `no further notification for ${exactDuration(rule.resolveAfterMs ?? 0)}`;
     return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
 };

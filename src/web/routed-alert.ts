@@ -8,7 +8,7 @@ import type { Transaction } from '../store/store.ts';
 export type AlertingConfig = Pick<Config, 'route' | 'receivers' | 'inhibitRules' | 'timeIntervals'>;
 
 /** An alert with who is told of it, and who keeps it from being told. */
-export interface Standing extends Mutes {
+export interface RoutedAlert extends Mutes {
   readonly alert: Alert;
   /** In the order of the routes. */
   readonly receivers: readonly string[];
@@ -17,11 +17,11 @@ export interface Standing extends Mutes {
 /** All that fire are read: a client that sees a part of them would take the others as over. */
 const ALL = 100_000;
 
-export async function readStandings(
+export async function readRoutedAlerts(
   tx: Transaction,
   muting: Muting,
   { route }: AlertingConfig,
-): Promise<Standing[]> {
+): Promise<RoutedAlert[]> {
   const alerts = await tx.alerts({ state: 'firing', limit: ALL });
   return alerts.map((alert) => {
     const receivers = routesFor(route, alert.labels).map((one) => one.receiver);
