@@ -35,6 +35,8 @@ export interface FlightReview {
   done(scope: FlightScope, serviceNowUs: number, unreadUs?: number): void;
   /** Flights that started up to here are known; 0 before the first review. */
   verifiedUs(): number;
+  /** Whether a day was read back at that instant of the monotonic clock or later, and no daily reading is due. */
+  isDoneSince(ms: number): boolean;
 }
 
 const HOUR_MS = 3_600_000;
@@ -65,6 +67,11 @@ class OneReview implements FlightReview {
 
   verifiedUs(): number {
     return this.#verifiedUs;
+  }
+
+  isDoneSince(ms: number): boolean {
+    const isReviewed = this.#verifiedUs > 0 && this.#dayDueMs - HOUR_MS >= ms;
+    return isReviewed && this.#options.clock.monotonicMs() < this.#wholeDueMs;
   }
 
   scope(pollFromUs: number): FlightScope {

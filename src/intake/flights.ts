@@ -32,6 +32,7 @@ import {
 import { createFlightGaps, isTouching, type UnreadWindow } from './flight-gaps.ts';
 import { createFlightReader, noRows } from './flight-reading.ts';
 import { createFlightReview, type FlightScope } from './flight-review.ts';
+import { MOST_OVERLAP_US } from './lateness.ts';
 import { ANCHOR_MARGIN_US, cursorOf } from './sweep.ts';
 
 /** Open Flights that started at most this long before the window are reached by widening it. */
@@ -56,8 +57,12 @@ export interface FlightWatch {
   /** Flights that started up to here are known; 0 before that was checked. */
   verifiedUs(): number;
   openCount(): number;
-  /** True once a poll has found that no Flight of the Bird is in the air. */
-  hasLanded(): boolean;
+  /**
+   * Whether polls may leave the Bird out; to be asked whenever the inventory was read. Only an unpublished one,
+   * which starts no Flights: when none is in the air, and a review has looked back over the time in which one that
+   * started before may still have been shown late. Not when its daily review is due.
+   */
+  mayRest(isPublished: boolean): boolean;
 }
 
 /** What one poll goes by. */
@@ -93,6 +98,8 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
     #polled = false;
     #openFlights = 0;
     #lastPolledUs = 0;
+    /** When the Bird was first seen unpublished; Infinity while it is published, -Infinity if it never was in this life. */
+    #unpublishedMs = Number.NEGATIVE_INFINITY;
     readonly #review = createFlightReview(options);
 
     constructor(birdId: string) {
@@ -111,8 +118,11 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       return this.#openFlights;
     }
 
-    hasLanded(): boolean {
-      return this.#polled && this.#openFlights === 0;
+    mayRest(isPublished: boolean): boolean {
+      if (isPublished) this.#unpublishedMs = Number.POSITIVE_INFINITY;
+      else if (this.#unpublishedMs === Number.POSITIVE_INFINITY) this.#unpublishedMs = clock.monotonicMs();
+      const isQuiet = this.#polled && this.#openFlights === 0;
+      return isQuiet && this.#review.isDoneSince(this.#unpublishedMs + MOST_OVERLAP_US / 1000);
     }
 
     async poll() {

@@ -122,7 +122,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
   });
   logs.set('notifications', createNotifications());
 
-  /** Streams follow the inventory: unpublished Birds have no new Flights, vanished ones nothing. */
+  /** Streams follow the inventory: unpublished Birds soon have no new Flights, vanished ones nothing. */
   function followInventory(): void {
     const nowMs = clock.monotonicMs();
     const wanted = new Set(['inventory', 'notifications']);
@@ -130,7 +130,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     if (inventoryTried || inventory.birds().length > 0) {
       schedule.add({ name: 'notifications', intervalMs: poll.intervalMs, share: REGULAR_SHARE }, nowMs);
     }
-    for (const { birdId, status } of inventory.birds()) {
+    for (const { birdId } of inventory.birds()) {
       const logName = `logs/${birdId}`;
       wanted.add(logName);
       if (!logs.has(logName)) {
@@ -142,8 +142,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       const flightName = `flights/${birdId}`;
       wanted.add(flightName);
       if (!flights.has(flightName)) flights.set(flightName, createFlightWatch(birdId));
-      // An unpublished Bird starts no Flights, but some may still be in the air.
-      if (status === 'unpublished' && flights.get(flightName)!.hasLanded()) schedule.remove(flightName);
+      if (mayRest(flightName, birdId)) schedule.remove(flightName);
       else schedule.add({ name: flightName, feed: 'flight' }, nowMs);
     }
     for (const streams of [logs, flights]) {
@@ -156,6 +155,10 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
         flightsReadUs.delete(name);
       }
     }
+  }
+
+  function mayRest(flightName: string, birdId: string): boolean {
+    return flights.get(flightName)?.mayRest(inventory.status(birdId) !== 'unpublished') ?? false;
   }
 
   /** One poll of one stream; what it throws is reported here and never ends the loop. */
@@ -194,6 +197,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
         followInventory();
       }
       schedule.done(name, clock.monotonicMs(), polled);
+      if (feed === 'flight' && mayRest(name, birdId)) schedule.remove(name);
       bell.ring();
     }
   }

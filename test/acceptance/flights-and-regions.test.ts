@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { openStage, type Stage } from './stage.ts';
+import type { World } from '../../src/simulator/world.ts';
+import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 const DAY_S = 86_400;
 
@@ -122,6 +123,60 @@ describe('a Flight is watched to its end', () => {
     await stage.minutesPass(3);
     expect(failures(stage)[0]?.events[0]?.message).toMatch(/\S/);
     expect(failures(stage)).toHaveLength(1);
+  });
+});
+
+describe('a Bird that is unpublished', () => {
+  let birdId = '';
+
+  async function openWithBird(poll: StageOptions['poll'] = {}): Promise<World> {
+    stage = await openStage({
+      regions: ['eu'],
+      poll,
+      before(world) {
+        birdId = world.addBird(world.addNest({ name: 'Legal' }).id, {
+          name: 'Sync',
+          triggerType: 'scheduled',
+        }).id;
+      },
+    });
+    await stage.minutesPass(5);
+    return stage.worlds.eu!;
+  }
+
+  test('just after a Flight of it failed: the failure is alerted as every other one', async () => {
+    // The inventory knows of it before its Flights are polled again.
+    const world = await openWithBird({ intervalMs: 120_000, inventoryIntervalMs: 5_000 });
+    world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
+    await stage.secondsPass(2);
+    world.unpublish(birdId);
+    await stage.minutesPass(5);
+    expect(failures(stage)).toHaveLength(1);
+  });
+
+  test.each([
+    ['8 minutes', 'two hours', 8, 2],
+    ['20 minutes', 'a day', 20, 24.5],
+  ])('a Flight that the service shows %s late is found within %s', async (_late, _within, minutes, hours) => {
+    const world = await openWithBird();
+    world.unpublish(birdId);
+    await stage.minutesPass(minutes + 1);
+    const startedAtUs = world.nowUs() - minutes * 60e6;
+    const { id } = world.startFlight(birdId, { startedAtUs });
+    world.endFlight(id, 'failed');
+    await stage.minutesPass(hours * 60);
+    expect(stage.forwarded()).toContain(`eu/flight/${id}/failed`);
+  });
+
+  test('is asked for its Flights once a day when they have been read to the end', async () => {
+    const world = await openWithBird();
+    world.unpublish(birdId);
+    await stage.minutesPass(120);
+    const asked = () => world.requests().byOperation.searchFlights ?? 0;
+    const before = asked();
+    await stage.secondsPass(3 * DAY_S);
+    // A window, what failed and what is active.
+    expect(asked() - before).toBe(3 * 3);
   });
 });
 
