@@ -81,7 +81,10 @@ async function many(): Promise<number> {
         sums[key] += outcome[key];
       }
       delays.add(outcome.delaysMs);
-      if (outcome.findings.length > 0) failed.push(outcome);
+      if (outcome.findings.length > 0) {
+        failed.push(outcome);
+        process.stderr.write(`\nseed ${outcome.seed} failed\n`);
+      }
       tell();
     }),
   );
