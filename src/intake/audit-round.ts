@@ -33,7 +33,6 @@ export interface AuditRoundOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
-  readonly pageSize: () => number;
   readonly overlapUs: (feed: Feed) => number;
   /** Where the first sweeps began: nothing older was ever read. */
   readonly firstFromUs: () => number;
@@ -213,7 +212,7 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
 
   function sidesOf({ log }: Slot, stream: number): AuditedStream {
     // Page numbers count in page sizes: one audit keeps to one.
-    const pageSize = options.pageSize();
+    const pageSize = log.pageSize();
     return {
       ask: (query) => log.ask(query),
       count: ({ fromUs, toUs }) => store.transaction((tx) => tx.countEvents(stream, fromUs, toUs)),
@@ -248,9 +247,10 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
     await commit({ region, audits: [audit] });
   }
 
-  /** Tells alerting where the number of missing entries is another than it knows. */
+  /** Tells alerting where the number of missing entries is another than it knows. Flights tell of their own. */
   async function tellGaps(): Promise<void> {
     for (const feed of FEEDS) {
+      if (feed === 'flight') continue;
       const own = [...slots.values()].filter((slot) => slot.feed === feed);
       const { missing, sinceUs } = toldOf(own.flatMap((slot) => slot.gaps));
       if (missing === toldMissing.get(feed)) continue;
@@ -266,7 +266,7 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
         const streams = new Map((await tx.streams(region)).map((one) => [one.stream, one]));
         for (const record of await tx.audits(region)) {
           const { feed, birdId } = streams.get(record.stream)!;
-          known.set(nameOf(feed, birdId), record);
+          if (feed !== 'flight') known.set(nameOf(feed, birdId), record);
         }
       });
     },

@@ -35,7 +35,6 @@ export interface Feeds {
   readonly createNotifications: () => LogStream;
   readonly createBirdLog: (birdId: string) => LogStream;
   readonly createFlightWatch: (birdId: string) => FlightWatch;
-  readonly pageSize: () => number;
   /** How far behind its cursor a stream of the feed is read. */
   readonly overlapUs: (feed: Feed) => number;
   /** Where a stream without a cursor begins. */
@@ -90,7 +89,6 @@ export function createFeeds(options: FeedsOptions): Feeds {
     createNotifications: () => createNotifications(''),
     createBirdLog,
     createFlightWatch,
-    pageSize: pages.size,
     overlapUs: (feed) => lateness.get(feed)!.overlapUs(),
     firstFromUs: shared.firstFromUs,
   };

@@ -15,7 +15,7 @@ import type { Store } from '../store/store.ts';
 import type { Commit, EventCandidate } from './commit.ts';
 import { MOST_OVERLAP_US } from './lateness.ts';
 import { readInParts } from './page-parts.ts';
-import type { PageSize } from './page-size.ts';
+import type { PageSize, RegionPageSize } from './page-size.ts';
 import { createRecentIds, type RecentIds } from './recent-ids.ts';
 import { cursorOf, nextPosition, type Position, startOf } from './sweep.ts';
 
@@ -30,6 +30,9 @@ const PAGES_PER_POLL = 20;
 
 /** After a longer pause nobody can say when an entry that came meanwhile became visible. */
 const PAUSE_US = MOST_OVERLAP_US;
+
+/** After smaller pages were refused as well they are asked for again so much later: it may have been a fault of all. */
+const HALVE_AGAIN_MS = 3 * 60_000;
 
 export interface LogEntry {
   readonly id: string;
@@ -50,7 +53,7 @@ export interface LogStreamOptions {
   readonly commit: Commit;
   readonly clock: Clock;
   readonly report: Report;
-  readonly pages: PageSize;
+  readonly pages: RegionPageSize;
   readonly overlapUs: () => number;
   /** Told how late an entry was that came behind the cursor. */
   readonly late: (latenessUs: number) => void;
@@ -67,6 +70,8 @@ export interface LogStream {
   cursorUs(): number;
   /** The last sweep that reached the end: where it began in the stream, and when, on the service's clock. */
   swept(): Swept | undefined;
+  /** What the service gives of this stream, as far as is known. */
+  pageSize(): number;
   /** A page for an audit. */
   ask(query: PageQuery): Promise<Page<LogEntry>>;
   /** Commits what an audit found by `ask`, without moving the cursor; resolves to the events that were new. */
@@ -138,8 +143,12 @@ export function createLogStreams<T extends LogEntry>(
     #sweptFromUs = 0;
     /** 0 before the first sweep that reached the end. */
     #sweptAtUs = 0;
-    /** Pages of every size were refused, and none was taken since. */
-    #isRefused = false;
+    /** The region's size, or its own where a smaller one is given of this stream alone. */
+    #ownPages: PageSize = pages;
+    /** When pages of every size were asked for in vain; undefined once one was taken. */
+    #refusedAtMs: number | undefined;
+    /** Larger pages are answered with pages of this size; 0 where they are not. */
+    #largestGiven = 0;
 
     constructor(birdId: string) {
       this.#birdId = birdId;
@@ -153,6 +162,10 @@ export function createLogStreams<T extends LogEntry>(
       if (this.#sweptAtUs === 0) return undefined;
       const [fromUs, atUs, prunedUs] = [this.#sweptFromUs, this.#sweptAtUs, this.#prunedUs];
       return { stream: this.#stream, fromUs, atUs, prunedUs };
+    }
+
+    pageSize(): number {
+      return this.#pages().size();
     }
 
     async ask(query: PageQuery): Promise<Page<LogEntry>> {
@@ -178,8 +191,7 @@ export function createLogStreams<T extends LogEntry>(
       const fromUs = this.#cursorUs > 0 ? this.#cursorUs - options.overlapUs() : options.firstFromUs();
       let sweep = this.#paused;
       let at: Position | 'end' = sweep?.position ?? startOf(fromUs);
-      let pageSize = sweep?.pageSize ?? pages.size();
-      let largest = Number.POSITIVE_INFINITY;
+      let pageSize = sweep?.pageSize ?? this.pageSize();
       this.#paused = undefined;
       const fresh: Event[] = [];
       let heldCursorUs = 0;
@@ -190,9 +202,8 @@ export function createLogStreams<T extends LogEntry>(
           return { more: true, fresh, requests: count };
         }
         // Page numbers count in page sizes: only the first of an anchor may be of another.
-        if (at.page === 0) pageSize = Math.min(largest, pages.size());
+        if (at.page === 0) pageSize = this.pageSize();
         const read: ReadPage<T> = await this.#readPage(at, pageSize);
-        if (read.pageSize < pageSize) largest = read.pageSize;
         pageSize = read.pageSize;
         const { answer } = read;
         const observedAtUs = clock.nowUs();
@@ -258,18 +269,27 @@ export function createLogStreams<T extends LogEntry>(
 
     /** Reads the page in this size, or from its anchor on in another one. */
     async #readPage(at: Position, pageSize: number): Promise<ReadPage<T>> {
-      const larger = at.page === 0 && pageSize === pages.size() ? pages.larger() : undefined;
+      const own = this.#pages();
+      const larger = at.page === 0 && pageSize === own.size() ? own.larger() : undefined;
       if (larger !== undefined) {
         const tried = await this.#try(at, larger);
-        pages.tried(larger, 'answer' in tried);
+        own.tried(larger, 'answer' in tried);
         if ('answer' in tried) return tried;
       }
       let tried = await this.#try(at, pageSize);
-      if ('refusal' in tried && !this.#isRefused)
+      const halvedMsAgo = clock.monotonicMs() - (this.#refusedAtMs ?? Number.NEGATIVE_INFINITY);
+      if ('refusal' in tried && halvedMsAgo >= HALVE_AGAIN_MS) {
         tried = await this.#halve(startOf(at.fromUs), pageSize, tried);
-      this.#isRefused = 'refusal' in tried;
+        this.#refusedAtMs = clock.monotonicMs();
+      }
       if ('refusal' in tried) throw tried.refusal;
+      this.#refusedAtMs = undefined;
       return tried;
+    }
+
+    #pages(): PageSize {
+      if (this.#ownPages.size() >= pages.size()) this.#ownPages = pages;
+      return this.#ownPages;
     }
 
     /** Asks for ever smaller pages until one is taken, then again for the larger: the refusals may have been a fault. */
@@ -281,11 +301,13 @@ export function createLogStreams<T extends LogEntry>(
         if ('answer' in tried) {
           const again = await this.#try(from, larger);
           if ('answer' in again) return again;
-          pages.learn(size, this.#stream);
+          this.#ownPages = pages.learn(size, this.#stream);
           return tried;
         }
         larger = size;
       }
+      // Then it is not for their size that pages are refused.
+      this.#ownPages = pages;
       return first;
     }
 
@@ -300,7 +322,16 @@ export function createLogStreams<T extends LogEntry>(
     }
 
     #read(query: PageQuery): Promise<Answer<Page<T>>> {
-      return readInParts((part) => source.read(this.#birdId, part), query);
+      // Page numbers count in the size that is given: in parts of another one there are other entries.
+      const isCapped = query.page > 0 && this.#largestGiven > 0 && query.pageSize > this.#largestGiven;
+      const given = isCapped ? { ...query, pageSize: this.#largestGiven } : query;
+      return readInParts(async (part) => {
+        const answer = await source.read(this.#birdId, part);
+        const pageSize = answer.value.pageSize ?? part.pageSize;
+        if (pageSize > 0 && pageSize < part.pageSize) this.#largestGiven = pageSize;
+        else if (part.pageSize > this.#largestGiven) this.#largestGiven = 0;
+        return answer;
+      }, given);
     }
 
     #sortOut(items: readonly Parsed<T>[], observedAtUs: number): SortedPage {

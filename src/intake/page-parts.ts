@@ -9,7 +9,11 @@ import type { Page, Parsed } from '../service/resources.ts';
 
 export type ReadPage<T> = (query: PageQuery) => Promise<Answer<Page<T>>>;
 
-/** Rejects with `too_large` where that is no matter of single entries: all that the service answers is too large. */
+/**
+ * A page but the first has to be asked for in a size that the service gives: in another one its number is that of
+ * other entries. Rejects with `too_large` where that is no matter of single entries: all that the service answers is
+ * too large.
+ */
 export async function readInParts<T extends { readonly id: string }>(
   read: ReadPage<T>,
   whole: PageQuery,

@@ -1,12 +1,12 @@
 /**
  * How many entries a page is asked for, one size for all paged streams of a region. What the service takes is not
  * documented, so its refusals teach it: a stream that is refused a page finds out by itself which size is taken, and
- * only where two streams have found out the same kind of thing is it the service's limit, and every stream's size.
- * For one stream alone may be refused for what is in it, and all of them for a while.
+ * keeps to that. Only where two streams have found out the same kind of thing is it the service's limit, and every
+ * stream's size. For one stream alone may be refused for what is in it, and all of them for a while.
  *
- *   first size ──learn, by two streams──► smaller ──tried, taken──► larger …► first size
- *                                          │    ▲
- *                                          └────┘ tried, refused: the next try is twice as far off
+ *   first size ──learn, by one stream: its own; by two: of all──► smaller ──tried, taken──► larger …► first size
+ *                                                                  │    ▲
+ *                                                                  └────┘ tried, refused: the next try is twice as far off
  */
 import type { Clock } from '../clock.ts';
 
@@ -16,19 +16,56 @@ export interface PageSize {
   larger(): number | undefined;
   /** What came of it. */
   tried(larger: number, isTaken: boolean): void;
-  /** The stream was given a page of this size and refused a larger one, before and after. */
-  learn(size: number, stream: number): void;
+}
+
+/** The size of all streams, as long as they have no smaller one of their own. */
+export interface RegionPageSize extends PageSize {
+  /**
+   * The stream was given a page of this size and refused a larger one, before and after. Returns a size of its own,
+   * to be used for as long as it is smaller than that of all.
+   */
+  learn(size: number, stream: number): PageSize;
 }
 
 /** Between two tries of a larger size, doubling with each that is refused. */
 const FIRST_PAUSE_MS = 3_600_000;
+/** The same of one stream's own size: it may have met no more than a fault. */
+const FIRST_OWN_PAUSE_MS = 60_000;
 const LONGEST_PAUSE_MS = 24 * 3_600_000;
 
 /** `first` is never exceeded. */
-export function createPageSize(first: number, clock: Clock): PageSize {
-  let now = first;
+export function createPageSize(first: number, clock: Clock): RegionPageSize {
+  const shared = createSize(first, FIRST_PAUSE_MS, clock);
   let found: { readonly size: number; readonly stream: number } | undefined;
-  let pauseMs = FIRST_PAUSE_MS;
+
+  function learnForAll(size: number, stream: number): void {
+    if (size >= shared.size()) return;
+    if (!found || found.stream === stream) {
+      found = { size, stream };
+      return;
+    }
+    shared.shrink(Math.max(size, found.size));
+    found = undefined;
+  }
+
+  return {
+    ...shared,
+    learn(size, stream) {
+      learnForAll(size, stream);
+      const own = createSize(first, FIRST_OWN_PAUSE_MS, clock);
+      own.shrink(size);
+      return own;
+    },
+  };
+}
+
+function createSize(
+  first: number,
+  firstPauseMs: number,
+  clock: Clock,
+): PageSize & { shrink(size: number): void } {
+  let now = first;
+  let pauseMs = firstPauseMs;
   let tryAtMs = 0;
 
   return {
@@ -49,14 +86,8 @@ export function createPageSize(first: number, clock: Clock): PageSize {
         tryAtMs = clock.monotonicMs() + pauseMs;
       }
     },
-    learn(size, stream) {
-      if (size >= now) return;
-      if (!found || found.stream === stream) {
-        found = { size, stream };
-        return;
-      }
-      now = Math.min(now, Math.max(size, found.size));
-      found = undefined;
+    shrink(size) {
+      now = size;
       tryAtMs = clock.monotonicMs() + pauseMs;
     },
   };

@@ -278,6 +278,62 @@ describe('Flights, which the service does not count', () => {
   });
 });
 
+describe('pages that the service refuses', () => {
+  /** Answers 400 to what asks for a page that is refused, and counts how often. */
+  function refusing(isRefused: (url: URL, size: number) => boolean): {
+    readonly between: (service: Transport) => Transport;
+    count: number;
+  } {
+    const refusals = {
+      count: 0,
+      between: (service: Transport): Transport => ({
+        async send(request) {
+          const url = new URL(request.url);
+          const size = Number(url.searchParams.get('pageSize') ?? 0);
+          if (size === 0 || !isRefused(url, size)) return service.send(request);
+          refusals.count += 1;
+          return { status: 400, headers: { 'content-type': 'application/json' }, body: '{}' };
+        },
+        close: () => service.close(),
+      }),
+    };
+    return refusals;
+  }
+
+  const feedOf = (feed: Feed) =>
+    stage
+      .daemon()
+      .regions()[0]!
+      .feeds.find((one) => one.feed === feed)!;
+
+  test('where only notifications are given in small ones: they are proven, and seldom refused', async () => {
+    const refusals = refusing((url, size) => url.pathname.endsWith('/notifications') && size > 60);
+    stage = await openStage({ regions: ['eu'], between: refusals.between, before: busy });
+    await stage.minutesPass(60);
+    // 100 entries are asked for twice at first, and again after 1, 3, 7, 15 and 31 minutes; never by audits.
+    expect(refusals.count).toBeLessThan(10);
+    const lagUs = stage.clock.nowUs() - feedOf('notification').verifiedUntilUs;
+    expect(lagUs).toBeLessThan(10 * MINUTE_US + PROMISE_US);
+  });
+
+  test('at first in any size, then only large ones: all is read some minutes later', async () => {
+    let isDown = true;
+    const refusals = refusing((_url, size) => isDown || size > 60);
+    stage = await openStage({ regions: ['eu'], between: refusals.between, before: busy });
+    await stage.minutesPass(1);
+    isDown = false;
+    await stage.minutesPass(5);
+    for (const feed of ['notification', 'bird_log'] as const) {
+      expect(feedOf(feed).lastSuccessUs).toBeGreaterThan(0);
+    }
+    expect(stage.told().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname))).not.toContain(
+      'FeedBehind',
+    );
+    await stage.minutesPass(60);
+    expect(lost()).toEqual([]);
+  });
+});
+
 describe('what audits cost', () => {
   /** Requests of audits: no poll names an end. */
   function listening(urls: string[]): (service: Transport) => Transport {

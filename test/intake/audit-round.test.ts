@@ -52,7 +52,6 @@ function openRound(firstLookbackMs = HOUR_MS): AuditRound {
     clock,
     random: () => 0,
     report,
-    pageSize: () => 100,
     overlapUs: () => OVERLAP_US,
     firstFromUs: () => TEST_START_US - firstLookbackMs * 1000,
   });
@@ -67,6 +66,8 @@ interface Given {
   readonly prunedUs?: number;
   /** A row that cannot be read stands among them. */
   readonly isMalformed?: boolean;
+  /** What the service gives of this stream. */
+  readonly pageSize?: number;
 }
 
 async function add(birdId: string, given?: Given): Promise<{ given: Given | undefined; kept: number }> {
@@ -75,6 +76,7 @@ async function add(birdId: string, given?: Given): Promise<{ given: Given | unde
   const log: LogStream = {
     poll: () => Promise.reject(new Error('audits do not poll')),
     cursorUs: () => 0,
+    pageSize: () => state.given?.pageSize ?? 100,
     swept(): Swept | undefined {
       if (!state.given) return undefined;
       const { fromMsAgo, prunedUs = 0 } = state.given;
@@ -126,6 +128,13 @@ describe('a stream', () => {
     stream.given = BUSY;
     await pass(MINUTE_MS);
     expect(asked).toHaveLength(1);
+  });
+
+  test('is audited in pages of the size that the service gives of it', async () => {
+    await add('1', { ...BUSY, pageSize: 50 });
+    await add('2', BUSY);
+    await pass(MINUTE_MS);
+    expect(asked.map(({ query }) => query.pageSize)).toEqual([50, 100]);
   });
 
   test('at rest costs nothing and is proven up to an overlap before its last sweep', async () => {
@@ -237,11 +246,21 @@ describe('a gap', () => {
     await add('1', { ...BUSY, hiddenUs });
     await pass(11 * MINUTE_MS);
     committed = [];
+    // What cannot be read of Flights is in the same place, and not the audits' to tell.
+    await store.transaction(async (tx) => {
+      const { stream } = await tx.openStream('eu', 'flight', '1');
+      const gap = { fromUs: 1, toUs: 2, missing: 1, seen: 1, told: 1 };
+      await tx.putAudits([{ stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, gaps: [gap] }]);
+    });
     round = openRound();
     await round.load();
     await add('1', { ...BUSY, hiddenUs });
     await pass(MINUTE_MS);
     expect(gapFacts()).toEqual([1]);
+    const feeds = committed
+      .flatMap((batch) => batch.facts ?? [])
+      .flatMap((fact) => ('feed' in fact ? fact.feed : []));
+    expect(feeds).not.toContain('flight');
   });
 
   test('is over when it heals, when its Bird is gone, and when it is older than what is kept', async () => {

@@ -3,7 +3,7 @@ import { NestwatchError } from '../../src/errors.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import { birdLogEvent } from '../../src/intake/entry-event.ts';
 import { createLogStreams, type LogStream } from '../../src/intake/log-stream.ts';
-import { createPageSize, type PageSize } from '../../src/intake/page-size.ts';
+import { createPageSize, type RegionPageSize } from '../../src/intake/page-size.ts';
 import type { Happening } from '../../src/report.ts';
 import type { BirdLogEntry, Parsed } from '../../src/service/resources.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
@@ -30,6 +30,8 @@ let lateUs: number[];
 let refuse: Error | undefined;
 /** Larger pages are refused. */
 let most: number | undefined;
+/** In place of a larger page one of this size is given. */
+let largest: number;
 /** Sizes of the pages that were asked for. */
 let asked: number[];
 /** Entries too large to be received, whatever stands beside them. */
@@ -38,7 +40,7 @@ let huge: Set<number>;
 let isTalkative: boolean;
 let malformed: number;
 let happened: Happening[];
-let pages: PageSize;
+let pages: RegionPageSize;
 /** Called when a page was answered. */
 let afterPage: () => void;
 
@@ -53,6 +55,7 @@ beforeEach(async () => {
   lateUs = [];
   refuse = undefined;
   most = undefined;
+  largest = 1000;
   asked = [];
   huge = new Set();
   isTalkative = true;
@@ -91,12 +94,13 @@ function openLog(birdId = '7'): LogStream {
     {
       region: 'eu',
       feed: 'bird_log',
-      async read(_birdId, { page, pageSize: size, fromUs = 0, toUs = Number.POSITIVE_INFINITY }) {
-        asked.push(size);
+      async read(_birdId, { page, pageSize, fromUs = 0, toUs = Number.POSITIVE_INFINITY }) {
+        asked.push(pageSize);
         if (refuse) throw refuse;
-        if (most !== undefined && size > most) {
+        if (most !== undefined && pageSize > most) {
           throw new NestwatchError('bad_request', 'not in pages of this size');
         }
+        const size = Math.min(pageSize, largest);
         const all = shownUs.filter((us) => us >= fromUs && us <= toUs).sort((a, b) => a - b);
         const onPage = all.slice(page * size, (page + 1) * size);
         if (onPage.some((us) => huge.has(us))) throw new NestwatchError('too_large', 'more than 16 MiB');
@@ -309,9 +313,10 @@ describe('a page that the service refuses', () => {
     expect(pages.size()).toBe(100);
   });
 
+  const refused = () => expect(poll()).rejects.toThrow('not in pages of this size');
+
   test('in any size leaves the size as it was, and is asked for once a poll until it is taken', async () => {
     most = 0;
-    const refused = () => expect(poll()).rejects.toThrow('not in pages of this size');
     await refused();
     expect([asked.length, pages.size()]).toEqual([7, 100]);
     await refused();
@@ -322,6 +327,50 @@ describe('a page that the service refuses', () => {
     most = 30;
     show(4);
     expect((await poll()).fresh).toHaveLength(1);
+  });
+
+  test('in any size is asked for in halves again every three minutes, for it may be taken smaller by then', async () => {
+    most = 0;
+    await refused();
+    most = 30;
+    show(5);
+    await pass(179);
+    await refused();
+    expect(asked).toHaveLength(8);
+    await pass(1);
+    expect((await poll()).fresh).toHaveLength(1);
+    expect(log.pageSize()).toBe(25);
+  });
+
+  test('of one stream alone is from then on of the size that was taken, and soon tried larger', async () => {
+    const sizes = async () => {
+      asked = [];
+      await poll();
+      return [asked, log.pageSize()];
+    };
+    most = 30;
+    await poll();
+    expect(await sizes()).toEqual([[25], 25]);
+    expect(openLog('8').pageSize()).toBe(100);
+    await pass(60);
+    expect(await sizes()).toEqual([[50, 25], 25]);
+    expect(await sizes()).toEqual([[25], 25]);
+    most = undefined;
+    await pass(120);
+    expect(await sizes()).toEqual([[50], 50]);
+    expect(await sizes()).toEqual([[100], 100]);
+    await pass(3_600);
+    expect(await sizes()).toEqual([[100], 100]);
+  });
+
+  test('in smaller and smaller ones, and then in any, teaches nothing: it is for what is on it', async () => {
+    for (let second = 300; second > 0; second -= 1) show(second);
+    afterPage = () => {
+      most = asked.length < 4 ? 30 : 0;
+    };
+    await refused();
+    expect(asked.slice(0, 6)).toEqual([100, 100, 50, 25, 50, 25]);
+    expect([log.pageSize(), pages.size()]).toEqual([100, 100]);
   });
 
   test('is tried larger again by one stream after an hour, and is no larger for the rest of it', async () => {
@@ -401,6 +450,29 @@ describe('an entry too large to be received', () => {
     expect((await poll()).fresh).toEqual([]);
     show(20);
     expect((await poll()).fresh).toHaveLength(1);
+  });
+
+  test('is passed over alone also where pages are given smaller than they are asked for', async () => {
+    // All within a second, so that pages are counted up, in the size that is given.
+    for (let at = 0; at < 200; at += 1) show(5 - at / 1000);
+    largest = 50;
+    huge.add(shownUs[160]!);
+    expect((await poll()).fresh).toHaveLength(199);
+    expect(setAside()).toEqual([1]);
+    const page = await log.ask({ page: 3, pageSize: 100, ascending: true, fromUs: 0 });
+    expect(page.items.map(({ ok }) => ok).indexOf(false)).toBe(10);
+  });
+
+  test('does not make pages smaller once they are given as they are asked for', async () => {
+    for (let at = 0; at < 200; at += 1) show(5 - at / 1000);
+    largest = 50;
+    await poll();
+    expect(asked.slice(0, 3)).toEqual([100, 50, 50]);
+    largest = 1000;
+    const sized = async (page: number, pageSize: number) =>
+      (await log.ask({ page, pageSize, ascending: true, fromUs: 0 })).items.length;
+    expect([await sized(0, 1), await sized(1, 100)]).toEqual([1, 50]);
+    expect([await sized(0, 100), await sized(1, 100)]).toEqual([100, 100]);
   });
 
   test('is none where all answers are too large: that is a failure, after few requests', async () => {

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createPageSize, type PageSize } from '../../src/intake/page-size.ts';
+import { createPageSize, type RegionPageSize } from '../../src/intake/page-size.ts';
 import type { World } from '../../src/simulator/world.ts';
 import { openStage } from '../acceptance/stage.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
@@ -7,7 +7,7 @@ import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 const HOUR_MS = 3_600_000;
 
 let clock: VirtualClock;
-let pages: PageSize;
+let pages: RegionPageSize;
 
 beforeEach(() => {
   clock = createVirtualClock();
@@ -32,6 +32,32 @@ describe('a smaller size', () => {
     expect(pages.size()).toBe(25);
     pages.learn(6, 3);
     expect(pages.size()).toBe(12);
+  });
+});
+
+describe('what one stream found out', () => {
+  test('is its own size, and tried larger sooner than that of all', async () => {
+    const own = pages.learn(12, 1);
+    expect([own.size(), own.larger()]).toEqual([12, undefined]);
+    await clock.advance(HOUR_MS / 60);
+    for (const size of [24, 48, 96, 100]) {
+      expect(own.larger()).toBe(size);
+      own.tried(size, true);
+      expect(own.size()).toBe(size);
+    }
+    expect(pages.size()).toBe(100);
+  });
+
+  test('is tried larger ever more seldom where that is refused for good', async () => {
+    const own = pages.learn(50, 1);
+    let count = 0;
+    for (let minute = 0; minute < 24 * 60; minute += 1) {
+      await clock.advance(HOUR_MS / 60);
+      if (own.larger() === undefined) continue;
+      own.tried(100, false);
+      count += 1;
+    }
+    expect(count).toBe(10);
   });
 });
 
