@@ -13,7 +13,7 @@ export interface FlightDoubts {
   /** The service says that it does not have it. True when that is to be believed. */
   isGone(flightId: string): boolean;
   failed(flightId: string): void;
-  /** It was seen. */
+  /** It was seen, or is nobody's any more. */
   seen(flightId: string): void;
 }
 

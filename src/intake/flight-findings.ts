@@ -47,7 +47,10 @@ export interface Reading {
   readonly before: ReadonlyMap<string, FlightRecord>;
   /** Failed Flights that wait for their reason, and whose log was read without finding it. */
   readonly logsRead: ReadonlySet<string>;
-  /** When the latest Flight started that the poll is the first to see succeeded; 0 for none. */
+  /**
+   * When the latest Flight started that the poll is the first to see succeeded; 0 for none. Infinity where no reason
+   * can come any more.
+   */
   readonly successUs: number;
   readonly observedAtUs: number;
   readonly serviceNowUs: number;
@@ -119,7 +122,9 @@ export function createFlightFinder(
     const asksLog = flight.status === 'failed' && (!historic || byStart);
     const failedUs = failedSinceUs(record);
     const isWaitOver = !isAwaited(next.startedAtUs, failedUs ?? serviceNowUs, reading);
-    const isNeeded = !flight.errorMessages && (isWaitOver || !logsRead.has(flight.id));
+    // Without any instant it would be history, which raises no alert.
+    const isUndated = byStart && next.startedAtUs === 0;
+    const isNeeded = isUndated || (!flight.errorMessages && (isWaitOver || !logsRead.has(flight.id)));
     const log = asksLog ? await readFailureLog(birdId, flight.id, rows, isNeeded) : undefined;
     if (byStart && log?.endedAt) historic = isBefore(log.endedAt.us);
     const reason = flight.errorMessages || log?.failure?.message;

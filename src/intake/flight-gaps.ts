@@ -1,10 +1,22 @@
 /**
  * Stretches of time in which the service's list of a Bird's Flights cannot be read, however it is asked: so many
  * started at one moment, or with messages so long, that no answer holds them. There is nothing else to ask, so polls go
- * on behind them; they are told (`FeedIncomplete`), nothing later counts as proven, and reviews try again.
+ * on behind them; they are told (`FeedIncomplete`), nothing later counts as proven, and reviews try again. They are in
+ * the store, so that a new life knows them.
  */
-import type { Fact } from '../alerts/fact.ts';
+import type { Report } from '../report.ts';
+import type { AuditRecord } from '../store/record.ts';
+import type { Store } from '../store/store.ts';
+import type { Commit } from './commit.ts';
 import { keptSinceUs } from './kept-since.ts';
+
+export interface FlightGapsOptions {
+  readonly region: string;
+  readonly retentionMs: number;
+  readonly store: Store;
+  readonly commit: Commit;
+  readonly report: Report;
+}
 
 /** Of start dates, both inclusive. */
 export interface UnreadWindow {
@@ -14,20 +26,26 @@ export interface UnreadWindow {
 
 /** What a poll has read to its end. */
 export interface ReadSpan {
-  /** The oldest start that it looked at; Infinity where it did not reach the end. */
+  /** It tried what started from here on: Infinity where it did not reach the end, 0 where it tried all gaps anew. */
   readonly fromUs: number;
   readonly serviceNowUs: number;
   readonly unread: readonly UnreadWindow[];
 }
 
 export interface FlightGaps {
+  /** A poll of the Bird begins: from here on what the store knows is known, and the Bird is there. */
+  open(birdId: string): Promise<void>;
   of(birdId: string): readonly UnreadWindow[];
   /** Those of the Bird after a poll, the oldest first, none of them touching another. */
   after(birdId: string, span: ReadSpan): readonly UnreadWindow[];
-  /** What alerting is to be told when these are the Bird's; undefined where it knows. */
-  factOf(birdId: string, windows: readonly UnreadWindow[]): Fact | undefined;
+  /** What is to be committed when these are the Bird's; nothing where that is known. */
+  recordsOf(birdId: string, stream: number, windows: readonly UnreadWindow[]): readonly AuditRecord[];
   /** They were committed. */
   keep(birdId: string, windows: readonly UnreadWindow[]): void;
+  /** Tells alerting how many there are of all Birds, where that is not what it was last told in this life. */
+  tell(): Promise<void>;
+  /** The Bird is there no more: its gaps are nobody's, until it comes back. */
+  gone(birdId: string): void;
 }
 
 export function isTouching(one: UnreadWindow, other: UnreadWindow): boolean {
@@ -36,19 +54,65 @@ export function isTouching(one: UnreadWindow, other: UnreadWindow): boolean {
 
 const NONE: readonly UnreadWindow[] = [];
 
-export function createFlightGaps(region: string, retentionMs: number): FlightGaps {
+export function createFlightGaps(options: FlightGapsOptions): FlightGaps {
+  const { region, retentionMs, store, commit, report } = options;
   /** Only Birds that have some. */
   const known = new Map<string, readonly UnreadWindow[]>();
-  let told = 0;
+  /** Birds whose gaps do not count. */
+  const away = new Set<string>();
+  let loading: Promise<void> | undefined;
+  let told: number | undefined;
+  /** One fact after the other: each says how many there are when its turn has come. */
+  let telling: Promise<void> = Promise.resolve();
 
   const of = (birdId: string) => known.get(birdId) ?? NONE;
 
-  function totalOf(birdId: string, windows: readonly UnreadWindow[]): readonly UnreadWindow[] {
-    const others = [...known].flatMap(([id, own]) => (id === birdId ? [] : own));
-    return [...others, ...windows];
+  /** Takes over what the store knows from an earlier life, once. */
+  function load(): Promise<void> {
+    loading ??= readStored().catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
+  }
+
+  async function readStored(): Promise<void> {
+    await store.transaction(async (tx) => {
+      const records = (await tx.audits(region)).filter(({ gaps }) => gaps.length > 0);
+      if (records.length === 0) return;
+      const streams = new Map((await tx.streams(region)).map((one) => [one.stream, one]));
+      const birds = await tx.birds(region);
+      const present = new Set(birds.filter((bird) => bird.present).map(({ birdId }) => birdId));
+      for (const { stream, gaps } of records) {
+        const { feed, birdId } = streams.get(stream)!;
+        if (feed !== 'flight') continue;
+        known.set(birdId, gaps);
+        if (!present.has(birdId)) away.add(birdId);
+      }
+    });
+  }
+
+  async function tellAll(): Promise<void> {
+    await load();
+    const all = [...known].flatMap(([birdId, own]) => (away.has(birdId) ? [] : own));
+    const missing = all.length;
+    if (missing === told) return;
+    const sinceUs = missing === 0 ? 0 : Math.min(...all.map(({ fromUs }) => fromUs));
+    await commit({ region, facts: [{ fact: 'feed_gap', region, feed: 'flight', missing, sinceUs }] });
+    told = missing;
+  }
+
+  function tell(): Promise<void> {
+    const own = telling.then(tellAll);
+    telling = own.catch(() => {});
+    return own;
   }
 
   return {
+    async open(birdId) {
+      await load();
+      away.delete(birdId);
+    },
     of,
     after(birdId, { fromUs, serviceNowUs, unread }) {
       const before = of(birdId);
@@ -58,17 +122,23 @@ export function createFlightGaps(region: string, retentionMs: number): FlightGap
       const left = before.filter((one) => one.fromUs < fromUs && one.toUs >= keptUs);
       return merged([...left, ...unread]);
     },
-    factOf(birdId, windows) {
-      const total = totalOf(birdId, windows);
-      if (total.length === told) return undefined;
-      const sinceUs = total.reduce((us, one) => Math.min(us, one.fromUs), Number.MAX_SAFE_INTEGER);
-      const missing = total.length;
-      return { fact: 'feed_gap', region, feed: 'flight', missing, sinceUs: missing === 0 ? 0 : sinceUs };
+    recordsOf(birdId, stream, windows) {
+      const before = of(birdId);
+      const isKnown = ({ fromUs, toUs }: UnreadWindow) =>
+        before.some((one) => one.fromUs === fromUs && one.toUs === toUs);
+      if (windows.length === before.length && windows.every(isKnown)) return [];
+      const gaps = windows.map(({ fromUs, toUs }) => ({ fromUs, toUs, missing: 1, seen: 1, told: 1 }));
+      return [{ stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, gaps }];
     },
     keep(birdId, windows) {
       if (windows.length === 0) known.delete(birdId);
       else known.set(birdId, windows);
-      told = totalOf(birdId, windows).length;
+    },
+    tell,
+    gone(birdId) {
+      away.add(birdId);
+      // Where it fails, the next poll of another Bird tells.
+      tell().catch((error) => report({ what: 'trouble', stage: 'intake', region, error }));
     },
   };
 }

@@ -84,6 +84,10 @@ export interface FlightReader {
     wantsActive: boolean,
     rows: FlightRows,
   ): Promise<FlightRecord[]>;
+  /** A Flight that failed and waits for its reason, as its record tells of it. */
+  asKnown(birdId: string, record: FlightRecord): Flight;
+  /** Nobody watches these Flights any more. */
+  forget(flightIds: Iterable<string>): void;
 }
 
 export function noRows(givenUp: readonly UnreadWindow[] = []): FlightRows {
@@ -265,6 +269,10 @@ export function createFlightReader({ client, clock, nestOf }: FlightReaderOption
         else if (isGone) vanished.push({ ...record, open: false });
       }
       return vanished;
+    },
+    asKnown,
+    forget(flightIds) {
+      for (const flightId of flightIds) doubts.seen(flightId);
     },
   };
 

@@ -92,6 +92,8 @@ class OneReview implements FlightReview {
   ): void {
     const nowMs = this.#options.clock.monotonicMs();
     this.#serviceNowUs = serviceNowUs;
+    // What was proven before is not, once it turns out that something in it cannot be read.
+    this.#verifiedUs = Math.min(this.#verifiedUs, unreadUs);
     if (wholeFromUs !== undefined) this.#wholeDueMs = nowMs + WHOLE_EVERY_MS;
     if (fromUs > this.#dayAgoUs(serviceNowUs)) return;
     this.#dayDueMs = nowMs + HOUR_MS;

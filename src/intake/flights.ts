@@ -5,7 +5,8 @@
  * A Flight is: unknown → open (seen active) → ended (its event is committed) → open again (seen active after its
  * end; a later end is `#2`). A failed Flight whose reason has not come yet, neither as its message nor in its log, stays
  * open for a while, as failed and with the instant at which that was first seen: in the store, so that a new life goes
- * on waiting. When the while is over it is told without a reason rather than late.
+ * on waiting. When the while is over it is told without a reason rather than late, also where its Bird cannot be read
+ * then; at once where the Bird is there no more.
  *
  * One poll reads the Flights that started since `newest − overlap` (further back when open ones started a little
  * earlier). Open ones that the answer lacks are asked for: one or two by `getFlight`, more by `Status=active` and
@@ -14,6 +15,7 @@
  */
 import type { Event } from '../alerts/event.ts';
 import type { Clock, Random } from '../clock.ts';
+import { codeOf } from '../errors.ts';
 import type { Report } from '../report.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Flight } from '../service/resources.ts';
@@ -57,6 +59,8 @@ export interface FlightWatch {
   /** Flights that started up to here are known; 0 before that was checked. */
   verifiedUs(): number;
   openCount(): number;
+  /** The Bird is there no more: what is remembered of it beside this watch is forgotten. */
+  gone(): void;
   /**
    * Whether polls may leave the Bird out; to be asked whenever the inventory was read. Only an unpublished one,
    * which starts no Flights: when none is in the air, and a review has looked back over the time in which one that
@@ -82,7 +86,11 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
   const nestOf = names.nestOf;
   const reader = createFlightReader({ ...options, nestOf });
   const consider = createFlightFinder(options, createFailureLogReader({ ...options, nestOf }));
-  const gaps = createFlightGaps(region, options.retentionMs);
+  /** No log is there to read where a Bird cannot be read. */
+  const considerUnread = createFlightFinder(options, async () => undefined);
+  const gaps = createFlightGaps(options);
+  /** By how much the service's clock was last seen to be ahead of ours. */
+  let aheadUs = 0;
 
   class OneFlightWatch implements FlightWatch {
     readonly #birdId: string;
@@ -125,8 +133,17 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       return isQuiet && this.#review.isDoneSince(this.#unpublishedMs + MOST_OVERLAP_US / 1000);
     }
 
+    gone(): void {
+      gaps.gone(this.#birdId);
+      reader.forget((this.#known ?? NO_FLIGHTS).keys());
+    }
+
     async poll() {
-      const poll = await this.#read();
+      const stream = await this.#open();
+      const poll = await this.#read(stream).catch(async (error: unknown) => {
+        await this.#tellWaiting(stream, error);
+        throw error;
+      });
       const { rows, serviceNowUs } = poll;
       const found = noFindings();
       found.changes.push(...poll.vanished);
@@ -139,24 +156,27 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       // Open ones that were asked for by themselves may have started in what is still to be read.
       const startsUs = inOrder.map(startOf).filter((us) => us <= rows.readToUs);
       const reachedUs = Math.max(this.#cursorUs, cursorOf(startsUs, serviceNowUs));
-      const fromUs = more ? Number.POSITIVE_INFINITY : poll.scope.fromUs;
+      const triedUs = poll.scope.wholeFromUs === undefined ? poll.scope.fromUs : 0;
+      const fromUs = more ? Number.POSITIVE_INFINITY : triedUs;
       const unread = gaps.after(this.#birdId, { fromUs, serviceNowUs, unread: rows.unread });
-      const gap = gaps.factOf(this.#birdId, unread);
-      if (gap) found.facts.push(gap);
-      const fresh = await this.#commit(poll, found, reachedUs);
+      const fresh = await this.#commit(poll, found, reachedUs, unread);
       const recovered = fresh.filter((event) => isMissed(event, poll)).length;
       this.#cursorUs = reachedUs;
       this.#lastPolledUs = serviceNowUs;
       if (!more) this.#review.done(poll.scope, serviceNowUs, unread[0]?.fromUs);
       this.#keep(found);
-      this.#tellUnread(unread);
+      this.#polled = true;
+      this.#countMissing(unread);
+      gaps.keep(this.#birdId, unread);
       if (recovered > 0) report({ what: 'recovered', region, feed: 'flight', count: recovered });
       if (found.duplicates > 0)
         report({ what: 'duplicates', region, feed: 'flight', count: found.duplicates });
+      await gaps.tell();
       return { again: found.awaiting.length > 0, more, fresh, requests: rows.requests };
     }
 
     async #open(): Promise<number> {
+      await gaps.open(this.#birdId);
       if (this.#stream > 0) return this.#stream;
       const { row, records } = await store.transaction(async (tx) => {
         const row = await tx.openStream(region, 'flight', this.#birdId);
@@ -170,8 +190,7 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       return row.stream;
     }
 
-    async #read(): Promise<Poll> {
-      const stream = await this.#open();
+    async #read(stream: number): Promise<Poll> {
       const fromUs = this.#windowStart();
       const scope = this.#review.scope(fromUs);
       const { wholeFromUs } = scope;
@@ -180,6 +199,10 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       await reader.readWindow(this.#birdId, { minStartUs: scope.fromUs }, rows, this.#cursorUs);
       if (wholeFromUs !== undefined) {
         await reader.readWindow(this.#birdId, { minStartUs: wholeFromUs, status: 'failed' }, rows);
+        for (const { fromUs, toUs } of gaps.of(this.#birdId)) {
+          if (fromUs >= scope.fromUs) continue;
+          await reader.readWindow(this.#birdId, { minStartUs: fromUs, maxStartUs: toUs }, rows);
+        }
       }
       // Those that started before the window are found at the first poll, and in reviews.
       const isFirst = !this.#polled && this.#cursorUs === 0;
@@ -188,6 +211,7 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       const vanished = await reader.readMissing(this.#birdId, known, wantsActive, rows);
       const observedAtUs = clock.nowUs();
       const serviceNowUs = (rows.serverTimeUs ?? observedAtUs) + 1_000_000;
+      aheadUs = serviceNowUs - observedAtUs;
       const before = await knownOf(store, stream, known, rows.flights);
       return {
         birdId: this.#birdId,
@@ -224,12 +248,15 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
     }
 
     async #commit(
-      { stream, rows }: Poll,
+      { stream, rows }: Reading,
       { changes, candidates, facts }: Findings,
       reachedUs: number,
+      unread: readonly UnreadWindow[],
     ): Promise<readonly Event[]> {
       const { quarantined } = rows;
-      const isChanged = changes.length + candidates.length + facts.length + quarantined.length > 0;
+      const audits = gaps.recordsOf(this.#birdId, stream, unread);
+      const news = [changes, candidates, facts, quarantined, audits];
+      const isChanged = news.some((some) => some.length > 0);
       if (!isChanged && reachedUs === this.#cursorUs) return [];
       return commit({
         region,
@@ -238,6 +265,7 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
         facts,
         flights: changes,
         quarantined,
+        audits,
         cursorUs: reachedUs,
       });
     }
@@ -264,14 +292,40 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
         report({ what: 'flights_active', region, nestId, birdId: this.#birdId, count: openNow });
       }
       this.#openFlights = openNow;
-      this.#polled = true;
     }
 
-    #tellUnread(unread: readonly UnreadWindow[]): void {
+    /** The Bird cannot be read: failures that need wait no longer for their reason are told as they are known. */
+    async #tellWaiting(stream: number, error: unknown): Promise<void> {
+      const before = this.#known ?? NO_FLIGHTS;
+      const waiting = [...before.values()].filter(({ open, status }) => open && status === 'failed');
+      const observedAtUs = clock.nowUs();
+      const reading: Reading = {
+        birdId: this.#birdId,
+        stream,
+        fromUs: 0,
+        cursorUs: this.#cursorUs,
+        prunedUs: this.#prunedUs,
+        lastPolledUs: this.#lastPolledUs,
+        rows: noRows(),
+        before,
+        logsRead: NO_LOGS,
+        successUs: codeOf(error) === 'not_found' ? Number.POSITIVE_INFINITY : 0,
+        observedAtUs,
+        serviceNowUs: observedAtUs + aheadUs,
+      };
+      const found = noFindings();
+      for (const record of waiting) {
+        await considerUnread(reader.asKnown(this.#birdId, record), reading, found);
+      }
+      if (found.changes.length === 0) return;
+      await this.#commit(reading, found, this.#cursorUs, gaps.of(this.#birdId));
+      this.#keep(found);
+    }
+
+    #countMissing(unread: readonly UnreadWindow[]): void {
       const before = gaps.of(this.#birdId);
       const count = unread.filter((one) => !before.some((known) => isTouching(known, one))).length;
       if (count > 0) report({ what: 'missing', region, feed: 'flight', count });
-      gaps.keep(this.#birdId, unread);
     }
   }
 

@@ -87,6 +87,14 @@ describe('what is proven', () => {
     expect(review.verifiedUs()).toBe(reviewedUs - OVERLAP_US);
   });
 
+  test('is taken back as far as something turns out to be unread, by whichever poll', () => {
+    poll();
+    poll();
+    const unreadUs = agoUs(2 * HOUR_MS);
+    review.done(review.scope(agoUs(120_000)), clock.nowUs(), unreadUs);
+    expect(review.verifiedUs()).toBe(unreadUs);
+  });
+
   test('goes with every poll of a Bird whose Flights are all older than a day', async () => {
     for (let minute = 0; minute < 10; minute += 1) {
       review.done(review.scope(agoUs(2 * DAY_MS)), clock.nowUs());
@@ -94,4 +102,15 @@ describe('what is proven', () => {
       await clock.advance(60_000);
     }
   });
+});
+
+test('a Bird may rest after a look back over a day since then, until the daily reading is due', async () => {
+  const beganMs = clock.monotonicMs();
+  expect(review.isDoneSince(beganMs)).toBe(false);
+  poll();
+  expect(review.isDoneSince(beganMs)).toBe(false);
+  poll();
+  expect([review.isDoneSince(beganMs), review.isDoneSince(beganMs + 1)]).toEqual([true, false]);
+  await clock.advance(HOUR_MS);
+  expect(review.isDoneSince(beganMs)).toBe(false);
 });

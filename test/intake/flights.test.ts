@@ -48,6 +48,16 @@ let facts: Fact[];
 let commits: number;
 
 const instant = (us: number) => ({ us, text: formatInstant(us) });
+const BIRD = {
+  region: 'eu',
+  birdId: '148890',
+  nestId: '682',
+  name: 'Translate blog',
+  status: 'active',
+  triggerType: 'event',
+  present: true,
+  statusSinceUs: TEST_START_US,
+};
 const names = { nest: () => 'Marketing', bird: () => 'Translate blog', nestOf: () => '682' };
 
 function answer<T>(value: T) {
@@ -193,6 +203,18 @@ describe('a Flight', () => {
     await store.transaction((tx) => tx.prune(clock.nowUs(), 100));
     watch = openWatch();
     expect(await told()).toEqual([]);
+  });
+
+  test('of which no start is known is not told again in a later life, whatever retention deleted', async () => {
+    await store.transaction((tx) => tx.putBirds([BIRD]));
+    show('undated', null, { status: 'succeeded' });
+    expect(await told()).toEqual(['flight.succeeded undated']);
+    for (const seconds of [1, 40 * 86_400]) {
+      await pass(seconds);
+      await store.transaction((tx) => tx.prune(clock.nowUs(), 100));
+      watch = openWatch();
+      expect(await told()).toEqual([]);
+    }
   });
 
   test('that is active again and ends again is told again', async () => {
@@ -354,6 +376,50 @@ describe('a failed Flight', () => {
     expect(watch.openCount()).toBe(0);
   });
 
+  test.each(['unavailable', 'rate_limited', 'cancelled'] as const)(
+    'that waits for its reason is told when that is over also where its Bird cannot be read: %s',
+    async (code) => {
+      await pass(60);
+      show('a', 20, { status: 'failed', durationSeconds: 9 });
+      show('b', 20);
+      expect(await told()).toEqual([]);
+      // The wait is measured on the service's clock.
+      clock.stepWall(3 * 3_600_000);
+      aheadUs = -3 * HOUR_US;
+      await watch.poll();
+      const before = asked.length;
+      trouble = { list: new NestwatchError(code, 'no answer') };
+      const events = () => happenings.filter(({ what }) => what === 'event').length;
+      await pass(59);
+      await expect(watch.poll()).rejects.toThrow('no answer');
+      expect(events()).toBe(0);
+      await pass(1);
+      await expect(watch.poll()).rejects.toThrow('no answer');
+      expect(events()).toBe(1);
+      await expect(watch.poll()).rejects.toThrow('no answer');
+      expect(asked.slice(before)).toEqual(['list', 'list', 'list']);
+      trouble = {};
+      expect(await told()).toEqual([]);
+    },
+  );
+
+  test('that waits for its reason is told at once where its Bird is there no more, also in a new life', async () => {
+    await pass(60);
+    show('a', 20, { status: 'failed', durationSeconds: 9 });
+    expect(await told()).toEqual([]);
+    watch = openWatch();
+    trouble = { list: new NestwatchError('not_found', 'no such Bird') };
+    await expect(watch.poll()).rejects.toThrow('no such Bird');
+    expect(happenings).toContainEqual(expect.objectContaining({ what: 'event', type: 'flight.failed' }));
+    expect(watch.openCount()).toBe(0);
+    await store.close();
+    store = await openSqliteStore({ path: ':memory:', clock });
+    watch = openWatch();
+    commits = 0;
+    await expect(watch.poll()).rejects.toThrow('no such Bird');
+    expect(commits).toBe(0);
+  });
+
   test('without a message has its log read also where the pace leaves no room, up to some in a poll', async () => {
     hasSlack = false;
     await pass(60);
@@ -416,6 +482,15 @@ describe('a failed Flight', () => {
     await pass(60);
     log = [line(3, 20)];
     show('a', 300, { status: 'failed', errorMessages: 'No quota', durationSeconds: null });
+    await watch.poll();
+    expect(happenings).toContainEqual(expect.objectContaining({ what: 'event', historic: false }));
+  });
+
+  test('without any start is news by its log alone, which is read also where the pace leaves no room', async () => {
+    await pass(60);
+    hasSlack = false;
+    log = [line(3, 20)];
+    show('a', null, { status: 'failed', errorMessages: 'No quota', durationSeconds: null });
     await watch.poll();
     expect(happenings).toContainEqual(expect.objectContaining({ what: 'event', historic: false }));
   });
@@ -559,6 +634,23 @@ describe('a poll', () => {
     expect(asked).toEqual(['list', 'get']);
   });
 
+  test('may leave out an unpublished Bird once its Flights were read to the end, and not before', async () => {
+    show('a', 20);
+    await watch.poll();
+    expect(watch.mayRest(true)).toBe(false);
+    ends('a', { status: 'succeeded', durationSeconds: 25 });
+    await pass(60);
+    expect([watch.mayRest(true), watch.mayRest(false)]).toEqual([false, false]);
+    // A review that comes too soon may have missed one that is shown late.
+    await watch.poll();
+    expect(watch.mayRest(false)).toBe(false);
+    await pass(3_700);
+    await watch.poll();
+    expect(watch.mayRest(false)).toBe(true);
+    await pass(24 * 3_600);
+    expect(watch.mayRest(false)).toBe(false);
+  });
+
   test('begins a little before open Flights of the last quarter of an hour', async () => {
     show('old', 3_500);
     show('young', 200);
@@ -619,7 +711,7 @@ describe('a Flight that comes late', () => {
     await watch.poll();
     // The service's clock counts whole seconds, and the one that has begun.
     expect(lateUs).toEqual([51 * SECOND_US]);
-    expect(facts.map((fact) => (fact.fact === 'flight_started' ? fact.historic : fact))).toEqual([
+    expect(facts.flatMap((fact) => (fact.fact === 'flight_started' ? fact.historic : []))).toEqual([
       true,
       true,
       false,
@@ -714,7 +806,7 @@ describe('Flights too dense for an answer', () => {
     receivable = 25;
     burst('large', 200, SECOND_US);
     const { fresh, requests } = await watch.poll();
-    expect([fresh.length, gaps()]).toEqual([200, []]);
+    expect([fresh.length, gaps()]).toEqual([200, [0]]);
     expect(requests).toBeLessThan(320);
     receivable = Number.POSITIVE_INFINITY;
     cap = 25;
@@ -722,7 +814,7 @@ describe('Flights too dense for an answer', () => {
     await pass(3_600);
     burst('cut', 200, SECOND_US);
     expect((await watch.poll()).fresh).toHaveLength(201);
-    expect([gaps(), missing()]).toEqual([[], 0]);
+    expect([gaps(), missing()]).toEqual([[0], 0]);
   });
 
   test('at one moment are told as missing where no answer holds them; what follows is told, and nothing is proven', async () => {
@@ -745,19 +837,67 @@ describe('Flights too dense for an answer', () => {
     expect(watch.verifiedUs()).toBeGreaterThan(burstUs);
   });
 
+  test('at one moment are known to be missing in a new life, whose polls begin behind them', async () => {
+    await store.transaction((tx) => tx.putBirds([BIRD]));
+    receivable = 25;
+    burst('large', 30, 0);
+    await watch.poll();
+    const burstUs = clock.nowUs() - 600 * SECOND_US;
+    await pass(1_800);
+    show('later', 10, failed);
+    await watch.poll();
+    await pass(26 * 3_600);
+    watch = openWatch();
+    for (let count = 0; count < 3; count += 1) await watch.poll();
+    expect(watch.verifiedUs()).toBeGreaterThan(0);
+    expect(watch.verifiedUs()).toBeLessThanOrEqual(burstUs);
+    expect([gaps(), missing()]).toEqual([[1, 1], 1]);
+  });
+
+  test('at one moment are tried anew by the daily reading when they are older than a day, and told', async () => {
+    receivable = 25;
+    burst('large', 30, 0);
+    await watch.poll();
+    await pass(26 * 3_600);
+    show('later', 10, failed);
+    expect(await told()).toEqual(['flight.failed later']);
+    await watch.poll();
+    expect(gaps()).toEqual([1]);
+    receivable = Number.POSITIVE_INFINITY;
+    // Those that failed would be found without.
+    for (let at = 0; at < 30; at += 1) ends(`large${at}`, { status: 'succeeded' });
+    await pass(3_600);
+    expect(await told()).toEqual([]);
+    await pass(24 * 3_600);
+    expect(await told()).toHaveLength(30);
+    expect(gaps()).toEqual([1, 0]);
+    await pass(3_600);
+    await watch.poll();
+    expect(watch.verifiedUs()).toBeGreaterThan(clock.nowUs() - HOUR_US);
+  });
+
+  test('at one moment are no longer told as missing when their Bird is gone', async () => {
+    receivable = 25;
+    burst('large', 30, 0);
+    await watch.poll();
+    watch.gone();
+    await pass(1);
+    expect(gaps()).toEqual([1, 0]);
+  });
+
   test('at one moment are found by their status', async () => {
     receivable = 25;
     burst('large', 20, 0);
     for (let at = 0; at < 20; at += 1) show(`s${at}`, 600, { status: 'succeeded', durationSeconds: 0 });
     expect((await watch.poll()).fresh).toHaveLength(40);
-    expect(gaps()).toEqual([]);
+    expect(gaps()).toEqual([0]);
   });
 
   test('at one moment are no gap where nothing shows that answers are cut', async () => {
     burst('many', 30, 0);
     expect((await watch.poll()).fresh).toHaveLength(30);
     await watch.poll();
-    expect(gaps()).toEqual([]);
+    expect(gaps()).toEqual([0]);
   });
 
   test('at one moment are told as missing where answers are known to be cut', async () => {
@@ -795,7 +935,7 @@ describe('Flights too dense for an answer', () => {
     isExclusive = true;
     await pass(3_600);
     await watch.poll();
-    expect(gaps()).toEqual([]);
+    expect(gaps()).toEqual([0]);
   });
 
   test('among all that is active are told as missing as well', async () => {

@@ -148,6 +148,14 @@ describe('what is answered', () => {
     expect(new Set(outcomes())).toEqual(new Set([code]));
   });
 
+  test('an encoding that could not be undone is named', async () => {
+    const reply = { body: '\ufffd', headers: { 'content-encoding': 'compress' } };
+    const { client, ends } = openRegion(() => reply);
+    await expect(ends(client.searchNests())).rejects.toThrow(
+      'the service answered 200 with a body that is not JSON, in the encoding "compress"',
+    );
+  });
+
   test('the problem detail of an error is kept whole, with the status', async () => {
     const problem = { type: 'about:blank', title: 'Not manual', status: 400, traceId: '00-1', extra: [1] };
     const { client, ends } = openRegion(() => json(problem, 400));
@@ -303,6 +311,17 @@ describe('the region', () => {
     expect(changes).toEqual(['down: searchNests of eu: the service answered 500', 'up: the service answers']);
     expect(client.health().sinceUs).toBe(clock.nowUs());
     expect(client.rate()).toBe(2);
+  });
+
+  test('comes back with a probe about a Nest that it refuses: that is an answer', async () => {
+    let reply: Reply = { status: 500 };
+    const { client, clock, ends } = openRegion(() => reply);
+    for (let call = 0; call < 2; call += 1) await ends(client.searchNests().catch(() => {}));
+    expect(client.health()).toMatchObject({ health: 'down' });
+    reply = { status: 403 };
+    await clock.advance(2_000);
+    await expect(ends(client.searchBirds('682'))).rejects.toEqual(failsWith('forbidden'));
+    expect(client.health()).toMatchObject({ health: 'up' });
   });
 
   test('is not down because things are missing from it', async () => {
