@@ -30,6 +30,8 @@ export interface InventoryOptions {
   readonly report: Report;
   /** Present where a receiver tells the members of Nests. */
   readonly members?: MemberBook | undefined;
+  /** The service has told which Nests there are: from now on `isExcluded` knows them. */
+  readonly nestsListed: () => void;
 }
 
 export interface Inventory extends Names {
@@ -42,12 +44,16 @@ export interface Inventory extends Names {
   poll(): Promise<void>;
   /** Why the last reading left Nests out, and which; undefined where it was whole. */
   trouble(): NestwatchError | undefined;
+  /** Whether the last reading lacked Birds that are gone if the next one lacks them as well. */
+  hasMissed(): boolean;
+  /** Whether the last reading listed the Bird and began at that instant of the monotonic clock or later. */
+  isListedSince(birdId: string, ms: number): boolean;
   /** Reads one Bird again, after news that its status may have changed. */
   pollBird(birdId: string): Promise<void>;
   /** Present Birds. */
   birds(): readonly BirdRecord[];
   nests(): readonly NestRecord[];
-  /** Whether the service has that Nest and the configuration leaves it out. */
+  /** Whether the service has that Nest and the configuration leaves it out; false until it was asked in this life. */
   isExcluded(nestId: string): boolean;
   status(birdId: string): string | undefined;
   /** How many requests one reading takes. */
@@ -56,6 +62,7 @@ export interface Inventory extends Names {
 
 /** One reading of the service. */
 interface Reading {
+  readonly beganMs: number;
   readonly readAtUs: number;
   readonly seenNests: ReadonlyMap<string, NestRecord>;
   readonly seenBirds: ReadonlyMap<string, Omit<BirdRecord, 'statusSinceUs'>>;
@@ -76,6 +83,16 @@ export function createInventory(options: InventoryOptions): Inventory {
   let excluded: ReadonlyMap<string, string> = new Map();
   /** Birds that the last reading lacked. */
   const missedOnce = new Set<string>();
+  /**
+   * Birds that were read on their own since the whole reading began that is under way or was the last one: its lists
+   * may be older.
+   */
+  const readAlone = new Set<string>();
+  /** How many whole readings were taken over. */
+  let takenOver = 0;
+  /** When the last of them began, and the Nests that it left out. */
+  let lastBeganMs = Number.NEGATIVE_INFINITY;
+  let lastUnread: ReadonlySet<string> = new Set();
   /** Nests whose Birds the last reading was refused. They are read last, so that they keep none of the others waiting. */
   let refused: ReadonlySet<string> = new Set();
   let trouble: NestwatchError | undefined;
@@ -83,6 +100,7 @@ export function createInventory(options: InventoryOptions): Inventory {
   let stream = 0;
 
   const nestName = (nestId: string) => nests.get(nestId)?.name ?? excluded.get(nestId) ?? '';
+  const nestIdOf = (birdId: string) => birds.get(birdId)?.nestId ?? '';
   const isWatched = (nest: { id: string; name: string }) => {
     const fits = (glob: string) => matchesGlob(glob, nest.name) || matchesGlob(glob, nest.id);
     return options.nests.include.some(fits) && !options.nests.exclude.some(fits);
@@ -103,6 +121,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     const isWhole = malformed.length === 0;
     const watched = listed.filter(isWatched);
     excluded = new Map(listed.filter((nest) => !isWatched(nest)).map(({ id, name }) => [id, name]));
+    options.nestsListed();
     await options.members?.keep(watched, isWhole);
     const ids = new Set(listed.map(({ id }) => id));
     const missing = isWhole ? [] : [...nests.values()].filter((one) => one.present && !ids.has(one.nestId));
@@ -112,6 +131,8 @@ export function createInventory(options: InventoryOptions): Inventory {
   }
 
   async function read(): Promise<Reading> {
+    readAlone.clear();
+    const beganMs = clock.monotonicMs();
     const readAtUs = clock.nowUs();
     const seenNests = new Map<string, NestRecord>();
     const seenBirds = new Map<string, Omit<BirdRecord, 'statusSinceUs'>>();
@@ -147,7 +168,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     refused = refusedNow;
     const trouble = failure && troubleOf(failure, failed, seenNests.size);
     if (trouble && birdLists === 0) throw trouble;
-    return { readAtUs, seenNests, seenBirds, unread, malformed, trouble };
+    return { beganMs, readAtUs, seenNests, seenBirds, unread, malformed, trouble };
   }
 
   async function openStream(): Promise<number> {
@@ -193,7 +214,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     return { changed: same ? undefined : bird, facts };
   }
 
-  async function compare({ readAtUs, seenNests, seenBirds, unread }: Reading) {
+  async function compare({ beganMs, readAtUs, seenNests, seenBirds, unread, malformed }: Reading) {
     const changedNests: NestRecord[] = [];
     for (const nest of seenNests.values()) {
       const before = nests.get(nest.nestId);
@@ -207,31 +228,69 @@ export function createInventory(options: InventoryOptions): Inventory {
     // Names of Nests that this very reading brought must stand in its facts.
     const nameOf = (nestId: string) => seenNests.get(nestId)?.name ?? nestName(nestId);
     const alertScopes = new Set(await store.transaction((tx) => tx.scopesWithAlerts(region)));
+    takenOver += 1;
+    lastBeganMs = beganMs;
+    lastUnread = unread;
     for (const seen of seenBirds.values()) {
+      if (readAlone.has(seen.birdId)) continue;
       const found = compareBird(seen, readAtUs, alertScopes, nameOf(seen.nestId));
       if (found.changed) changedBirds.push(found.changed);
       facts.push(...found.facts);
     }
     for (const bird of birds.values()) {
-      if (!bird.present || seenBirds.has(bird.birdId) || unread.has(bird.nestId)) continue;
+      if (seenBirds.has(bird.birdId) || unread.has(bird.nestId)) continue;
+      const vanished: Fact = { fact: 'bird_vanished', place: place(bird, nameOf(bird.nestId)), readAtUs };
+      if (!bird.present) {
+        // Something about it was shown late.
+        if (alertScopes.has(birdScope(region, bird.birdId))) facts.push(vanished);
+        continue;
+      }
       if (!missedOnce.delete(bird.birdId)) {
         missedOnce.add(bird.birdId);
         continue;
       }
       changedBirds.push({ ...bird, present: false });
-      facts.push({ fact: 'bird_vanished', place: place(bird, nameOf(bird.nestId)), readAtUs });
+      facts.push(vanished);
+    }
+    // What could not be read before, if there was anything.
+    if (alertScopes.has(region) && malformed.length + unread.size === 0) {
+      facts.push({ fact: 'schema_drift', region, feed: 'inventory', count: 0, reason: '', atUs: readAtUs });
     }
     return { changedNests, changedBirds, facts };
+  }
+
+  async function pollBird(birdId: string): Promise<void> {
+    const before = birds.get(birdId);
+    if (!before?.present) return;
+    const takenOverBefore = takenOver;
+    const readAtUs = clock.nowUs();
+    const { value } = await client.getBird(before.nestId, birdId);
+    if (!value.ok) return;
+    // What a whole reading said of the Bird meanwhile may be older or newer.
+    if (takenOver !== takenOverBefore) return pollBird(birdId);
+    readAlone.add(birdId);
+    const scopes = new Set([birdScope(region, birdId)]);
+    const { changed, facts } = compareBird(
+      recordOf(value.entry, before.nestId),
+      readAtUs,
+      scopes,
+      nestName(before.nestId),
+    );
+    await commit({ region, birds: changed ? [changed] : [], facts });
+    if (changed) birds.set(birdId, changed);
   }
 
   return {
     nest: nestName,
     bird: (birdId) => birds.get(birdId)?.name ?? '',
-    nestOf: (birdId) => birds.get(birdId)?.nestId ?? '',
+    nestOf: nestIdOf,
     status: (birdId) => birds.get(birdId)?.status,
     birds: () => [...birds.values()].filter((bird) => bird.present),
     nests: () => [...nests.values()].filter((nest) => nest.present),
     trouble: () => trouble,
+    hasMissed: () => missedOnce.size > 0,
+    isListedSince: (birdId, ms) =>
+      lastBeganMs >= ms && birds.has(birdId) && !missedOnce.has(birdId) && !lastUnread.has(nestIdOf(birdId)),
     isExcluded: (nestId) => excluded.has(nestId),
     cost: () => 1 + Math.max(1, [...nests.values()].filter((nest) => nest.present).length),
     async load() {
@@ -240,22 +299,7 @@ export function createInventory(options: InventoryOptions): Inventory {
         for (const bird of await tx.birds(region)) birds.set(bird.birdId, bird);
       });
     },
-    async pollBird(birdId) {
-      const before = birds.get(birdId);
-      if (!before?.present) return;
-      const readAtUs = clock.nowUs();
-      const { value } = await client.getBird(before.nestId, birdId);
-      if (!value.ok) return;
-      const scopes = new Set([birdScope(region, birdId)]);
-      const { changed, facts } = compareBird(
-        recordOf(value.entry, before.nestId),
-        readAtUs,
-        scopes,
-        nestName(before.nestId),
-      );
-      await commit({ region, birds: changed ? [changed] : [], facts });
-      if (changed) birds.set(birdId, changed);
-    },
+    pollBird,
     async poll() {
       trouble = undefined;
       const reading = await read();

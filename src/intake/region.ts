@@ -55,6 +55,13 @@ export interface RegionIntake {
   flightsReadUs(birdId: string): number | undefined;
 }
 
+/** Of polls of one stream in a row. */
+interface Failures {
+  readonly count: number;
+  /** When its Bird was first not found, on the monotonic clock; undefined for never. */
+  readonly missingMs: number | undefined;
+}
+
 /** A poll that failed is tried again after this, doubling with each further failure. */
 const FIRST_RETRY_MS = 5_000;
 
@@ -82,6 +89,12 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     clock,
     report,
     members: options.keepsMembers ? createMemberBook(region.name, store) : undefined,
+    nestsListed() {
+      if (nestsListed) return;
+      nestsListed = true;
+      followInventory();
+      bell.ring();
+    },
   });
   const tellBehind = createBehindWatch({
     region: region.name,
@@ -97,13 +110,14 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
   const news = createNews({ region: region.name, schedule, inventory, clock, report });
   const logs = new Map<string, LogStream>();
   const flights = new Map<string, FlightWatch>();
-  const failures = new Map<string, number>();
+  const failures = new Map<string, Failures>();
   const lastSuccessUs = new Map<Feed, number>();
   /** When the last successful poll of a Bird's Flights began, by the stream's name. */
   const flightsReadUs = new Map<string, number>();
   const flightsProvenUntil = createProvenUntil();
   let started = false;
   let inventoryTried = false;
+  let nestsListed = false;
   /** False until the region has answered, or was found not to. */
   let isHealthKnown = false;
 
@@ -126,8 +140,9 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
   function followInventory(): void {
     const nowMs = clock.monotonicMs();
     const wanted = new Set(['inventory', 'notifications']);
-    // Notifications name Birds: they wait for the first reading of the inventory, or its failure.
-    if (inventoryTried || inventory.birds().length > 0) {
+    // Notifications name Birds, and Nests that are not watched: they wait for the first reading of the inventory,
+    // of which the Nests will do where the Birds of an earlier life are known, or for its failure.
+    if (inventoryTried || (nestsListed && inventory.birds().length > 0)) {
       schedule.add({ name: 'notifications', intervalMs: poll.intervalMs, share: REGULAR_SHARE }, nowMs);
     }
     for (const { birdId } of inventory.birds()) {
@@ -148,6 +163,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     for (const streams of [logs, flights]) {
       for (const name of streams.keys()) {
         if (wanted.has(name)) continue;
+        flights.get(name)?.gone();
         streams.delete(name);
         audits.remove(name);
         schedule.remove(name);
@@ -170,7 +186,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     let polled: Polled = once ? { delayMs: Number.POSITIVE_INFINITY } : {};
     const poll = { what: 'poll', region: region.name, feed, birdId } as const;
     try {
-      const { soon, fresh, requests } = await readStream(name, signal);
+      const { soon, fresh, requests } = await readStream(name, signal, once);
       const learned = { requests, news: fresh.length, complete: soon !== 0 };
       polled = { delayMs: soon ?? polled.delayMs, ...learned };
       failures.delete(name);
@@ -181,12 +197,20 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       await news.follow(fresh);
     } catch (error) {
       const failure = codeOf(error);
-      const count = (failures.get(name) ?? 0) + 1;
-      failures.set(name, count);
-      const isGone = failure === 'not_found' && birdId !== '';
-      if (!once) polled = { delayMs: retryDelayMs(count, error), isGone };
+      const before = failures.get(name);
+      const isMissing = failure === 'not_found' && birdId !== '';
+      const missingMs = before?.missingMs ?? (isMissing ? clock.monotonicMs() : undefined);
+      const count = (before?.count ?? 0) + 1;
+      // What was removed while its poll was under way can no longer fail.
+      if (schedule.has(name)) failures.set(name, { count, missingMs });
       // The Bird or its Nest may be gone: the inventory knows more, and what it knows need not be asked for again.
-      if (isGone && count === 1) schedule.hint('inventory', clock.monotonicMs());
+      if (isMissing && count === 1) schedule.hint('inventory', clock.monotonicMs());
+      if (!once) {
+        const isGone = isMissing && !inventory.isListedSince(birdId, missingMs!);
+        // A reading of the inventory that left Nests out took what a whole one takes.
+        const spent = error === inventory.trouble() ? { requests: inventory.cost(), isPartial: true } : {};
+        polled = { delayMs: retryDelayMs(count, error), isGone, ...spent };
+      }
       if (failure !== 'cancelled') {
         const durationMs = clock.monotonicMs() - beganMs;
         report({ ...poll, durationMs, atUs: clock.nowUs(), failure, error });
@@ -219,10 +243,13 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
   async function readStream(
     name: string,
     signal: AbortSignal,
+    once: boolean,
   ): Promise<{ soon: number | undefined; fresh: readonly Event[]; requests: number }> {
     if (name === 'inventory') {
       news.inventoryBegins();
       await inventory.poll();
+      // No other reading follows that could tell whether those Birds are gone.
+      if (once && inventory.hasMissed()) await inventory.poll();
       followInventory();
       started = true;
       // What could be read is kept; that it was not all is a failure all the same.

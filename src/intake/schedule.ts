@@ -54,8 +54,10 @@ export type Stream =
 export interface Polled {
   /** Replaces the interval; Infinity: not again. */
   readonly delayMs?: number | undefined;
-  /** How many requests it took; undefined when it failed. */
+  /** How many requests it took; undefined when it failed, unless it is partial. */
   readonly requests?: number | undefined;
+  /** It failed though it read a part: what it took is known, and it is as late as before. */
+  readonly isPartial?: boolean;
   /** Entries that were new. */
   readonly news?: number;
   /** It read all that there was: with its news it tells how often some come. */
@@ -297,7 +299,8 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       const row = rowOf.get(name);
       if (row === undefined || states[row] !== 'taken') return;
       learn(row, nowMs, polled);
-      if (polled.requests !== undefined || polled.isGone) readMs.set(row, lastMs.get(row));
+      const isRead = polled.requests !== undefined && !polled.isPartial;
+      if (isRead || polled.isGone) readMs.set(row, lastMs.get(row));
       payers.delete(row);
       const isHinted = hinted.delete(row);
       const regular = regulars.get(row);

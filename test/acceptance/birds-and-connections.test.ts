@@ -160,6 +160,28 @@ describe('the inventory', () => {
     expect(told()).toEqual(['FlightFailed firing warning', 'FlightFailed resolved warning']);
   });
 
+  test('what comes late about a Bird that is deleted is told, and ends as well', async () => {
+    const { world, birdId, nestId } = await oneBird();
+    world.addBird(nestId, { name: 'Another', triggerType: 'manual' });
+    await stage.minutesPass(1);
+    const deactivatedUs = world.nowUs();
+    world.deleteBird(birdId);
+    await stage.minutesPass(12);
+    world.appendNotification({
+      nestId,
+      createdAtUs: deactivatedUs,
+      fields: {
+        entityId: Number(birdId),
+        entityName: 'Publish',
+        entityType: 'Flow',
+        eventType: 'FlowDeactivated',
+        message: 'The event has failed 5 times in a row',
+      },
+    });
+    await stage.minutesPass(20);
+    expect(told()).toEqual(['BirdDeactivated firing critical', 'BirdDeactivated resolved critical']);
+  });
+
   test('a Bird that appears later is watched from its first Flight on', async () => {
     const { world, nestId } = await oneBird();
     await stage.minutesPass(7);

@@ -1,4 +1,5 @@
 import { afterEach, expect, test } from 'vitest';
+import { sleep } from '../../src/clock.ts';
 import type { World } from '../../src/simulator/world.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/transport.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
@@ -34,6 +35,7 @@ function settle(world: World, birds: number, name = 'Marketing') {
 
 const isList = ({ url }: HttpRequest, nestIds: readonly string[]) =>
   nestIds.some((nestId) => new RegExp(`/nests/${nestId}/birds($|\\?)`).test(url));
+const isNestList = ({ url }: HttpRequest) => /\/nests($|\?)/.test(url);
 const health = () => stage.daemon().regions()[0]!.health.health;
 const told = (alertname?: string) =>
   stage
@@ -233,9 +235,14 @@ test('Nests and Birds whose form has changed are told, and do not vanish', async
   world.deleteBird(gone);
   await stage.minutesPass(15);
   expect(stage.daemon().regions()[0]).toMatchObject({ nests: 2, birds: 5 });
+  expect(told().at(-1)).toMatchObject({
+    labels: { alertname: 'SchemaDrift', feed: 'inventory' },
+    status: 'resolved',
+    annotations: { resolved_by: 'every Nest and Bird can be read again' },
+  });
 });
 
-test('Birds that are listed and cannot be found do not make the inventory hot', async () => {
+test('Birds that are listed and cannot be found do not make the inventory hot, and are told', async () => {
   const lost: string[] = [];
   let isLost = false;
   await regionWhere(
@@ -253,23 +260,212 @@ test('Birds that are listed and cannot be found do not make the inventory hot', 
   stage.happenings.splice(0);
   await stage.minutesPass(60);
   expect(requestsOf('searchNests', 'searchBirds')).toBeLessThanOrEqual(13 * 6);
+  expect(told()).toMatchObject([
+    {
+      labels: { alertname: 'FeedBehind' },
+      annotations: {
+        description: expect.stringMatching(
+          new RegExp(`of Bird (${lost.join('|')}) \\(.*at most 5 min are meant; its reading fails`),
+        ),
+      },
+    },
+  ]);
+  isLost = false;
+  await stage.minutesPass(15);
+  expect(told().map(({ status }) => status)).toEqual(['firing', 'resolved']);
+});
+
+test('a Bird that is listed, and now not found and now refused, is told and stays so', async () => {
+  let broken = 'none';
+  let count = 0;
+  await regionWhere(
+    async ({ url }, pass) => {
+      if (!url.includes(`/birds/${broken}/logs`)) return pass();
+      count += 1;
+      return answer(count % 2 === 0 ? 404 : 403);
+    },
+    { before: (world) => void settle(world, 3) },
+  );
+  await stage.minutesPass(10);
+  broken = [...stage.worlds.eu!.birds.keys()][0]!;
+  await stage.minutesPass(120);
+  expect(told().map(({ labels, status }) => [labels.alertname, status])).toEqual([['FeedBehind', 'firing']]);
+});
+
+test.each([
+  ['as soon as it is deleted', 0],
+  ['after one reading lacked it', 1],
+])('a Bird that was deleted is not told as unread while the inventory fails %s', async (_when, readings) => {
+  let isBroken = false;
+  const world = await regionWhere(
+    async (request, pass) => (isBroken && isNestList(request) ? answer(500) : pass()),
+    { poll: { inventoryIntervalMs: 1_200_000 }, before: (world) => void settle(world, 3) },
+  );
+  await stage.minutesPass(10);
+  world.deleteBird([...world.birds.keys()][0]!);
+  const readBefore = requestsOf('searchBirds');
+  while (requestsOf('searchBirds') < readBefore + readings) await stage.clock.advance(10);
+  isBroken = true;
+  await stage.minutesPass(25);
+  expect(stage.daemon().regions()[0]!.birds).toBe(3);
+  isBroken = false;
+  await stage.minutesPass(30);
+  expect(stage.daemon().regions()[0]!.birds).toBe(2);
   expect(told()).toEqual([]);
 });
 
-test('a notification about an excluded Nest is kept and forwarded, and raises no alert', async () => {
-  stage = await openStage({
-    regions: ['eu'],
-    excludedNests: ['Sandbox*'],
-    before: (world) => void settle(world, 1),
-  });
-  const world = stage.worlds.eu!;
-  const { birdIds } = settle(world, 1, 'Sandbox of Ann');
+test('a Bird is not told as unread where its list cannot tell whether it was deleted', async () => {
+  const world = await regionWhere(
+    async (request, pass) => {
+      const real = await pass();
+      return isList(request, ['\\d+']) ? { ...real, body: real.body.replace('"id":', '"key":') } : real;
+    },
+    { before: (world) => void settle(world, 3) },
+  );
   await stage.minutesPass(10);
-  for (let count = 0; count < 5; count += 1) world.eventError(birdIds[0]!);
-  await stage.minutesPass(20);
-  const [key, ...others] = stage.forwarded();
-  expect([key?.split('/').slice(0, 2), others]).toEqual([['eu', 'notification'], []]);
+  world.deleteBird([...world.birds.keys()].at(-1)!);
+  await stage.minutesPass(30);
+  expect(stage.daemon().regions()[0]!.birds).toBe(2);
+  expect(told().map(({ labels }) => labels.alertname)).toEqual(['SchemaDrift']);
+});
+
+test('what the inventory takes is known though one of many Nests never can be read', async () => {
+  const closed: string[] = [];
+  await regionWhere(async (request, pass) => (isList(request, closed) ? answer(403) : pass()), {
+    poll: { inventoryIntervalMs: 10_000 },
+    requestsPerSecond: 4,
+    before(world) {
+      closed.push(settle(world, 0, 'Closed').nestId);
+      for (let count = 0; count < 40; count += 1) settle(world, 0);
+    },
+  });
+  await stage.minutesPass(60);
+  expect(told()).toMatchObject([
+    {
+      labels: { alertname: 'FeedBehind' },
+      annotations: {
+        description: expect.stringMatching(
+          /the inventory: .*it would take 4\.\d requests a second, 4\.0 are allowed$/,
+        ),
+      },
+    },
+  ]);
+});
+
+test.each(['suspend', 'unpublish'] as const)(
+  'a Bird that was changed back from %s while the inventory is read is not told by its older lists',
+  async (change) => {
+    let isSlow = false;
+    const world = await regionWhere(
+      async (request, pass) => {
+        const real = await pass();
+        if (isSlow && isList(request, ['\\d+'])) await sleep(stage.clock, 1000);
+        return real;
+      },
+      {
+        before(world) {
+          for (let count = 0; count < 60; count += 1) settle(world, count === 0 ? 1 : 0);
+        },
+      },
+    );
+    const birdId = [...world.birds.keys()][0]!;
+    await stage.minutesPass(10);
+    world[change](birdId);
+    await stage.minutesPass(20);
+    const toldBefore = told().length;
+    isSlow = true;
+    const listedBefore = requestsOf('searchBirds');
+    while (requestsOf('searchBirds') < listedBefore + 3) await stage.secondsPass(1);
+    if (change === 'suspend') world.activate(birdId);
+    else world.publish(birdId);
+    await stage.minutesPass(20);
+    isSlow = false;
+    await stage.minutesPass(5);
+    expect(told().slice(toldBefore)).toMatchObject([{ status: 'resolved' }]);
+  },
+);
+
+test('an answer about one Bird that may be older than the inventory is asked for again', async () => {
+  let isLate = false;
+  let isSuspended = false;
+  const suspended = (real: HttpResponse) => ({
+    ...real,
+    body: real.body.replaceAll('"active"', '"suspended"'),
+  });
+  const world = await regionWhere(
+    async (request, pass) => {
+      const real = await pass();
+      if (isSuspended && isList(request, ['\\d+'])) return suspended(real);
+      if (!isLate || !/\/birds\/\d+$/.test(request.url)) return real;
+      isLate = false;
+      await sleep(stage.clock, 70_000);
+      return suspended(real);
+    },
+    { poll: { inventoryIntervalMs: 60_000 }, before: (world) => void settle(world, 1) },
+  );
+  const birdId = [...world.birds.keys()][0]!;
+  await stage.minutesPass(10);
+  isLate = true;
+  world.suspend(birdId);
+  world.activate(birdId);
+  await stage.minutesPass(10);
+  expect(isLate).toBe(false);
   expect(told()).toEqual([]);
-  const event = await stage.store.transaction((tx) => tx.event(key!));
-  expect(event).toMatchObject({ nest: 'Sandbox of Ann', attributes: { nest_excluded: true } });
+  // What later readings of the inventory say of it counts again.
+  isSuspended = true;
+  await stage.minutesPass(5);
+  expect(told()).toMatchObject([{ status: 'firing', labels: { alertname: 'BirdDeactivated' } }]);
+});
+
+test.each([
+  ['', 0],
+  [', also of what came before a restart', 800],
+  [', also where Nests are listed slowly after a restart', 12_000],
+])(
+  'a notification about an excluded Nest is kept and forwarded, and raises no alert%s',
+  async (_when, slowMs) => {
+    let isSlow = false;
+    const world = await regionWhere(
+      async (request, pass) => {
+        const real = await pass();
+        if (isSlow && isNestList(request)) await sleep(stage.clock, slowMs);
+        return real;
+      },
+      { excludedNests: ['Sandbox*'], before: (world) => void settle(world, 1) },
+    );
+    const { birdIds } = settle(world, 1, 'Sandbox of Ann');
+    await stage.minutesPass(10);
+    isSlow = slowMs > 0;
+    const errors = () => {
+      for (let count = 0; count < 5; count += 1) world.eventError(birdIds[0]!);
+    };
+    if (isSlow) await stage.restart(errors);
+    else errors();
+    await stage.minutesPass(20);
+    const [key, ...others] = stage.forwarded();
+    expect([key?.split('/').slice(0, 2), others]).toEqual([['eu', 'notification'], []]);
+    expect(told()).toEqual([]);
+    const event = await stage.store.transaction((tx) => tx.event(key!));
+    expect(event).toMatchObject({ nest: 'Sandbox of Ann', attributes: { nest_excluded: true } });
+  },
+);
+
+test('notifications are read after a restart as soon as the Nests are listed, be the rest of the inventory slow', async () => {
+  let isSlow = false;
+  const world = await regionWhere(
+    async (request, pass) => {
+      if (isSlow && isList(request, ['\\d+'])) await sleep(stage.clock, 300_000);
+      return pass();
+    },
+    { before: (world) => void settle(world, 1) },
+  );
+  await stage.minutesPass(10);
+  isSlow = true;
+  await stage.restart(() => {
+    for (let count = 0; count < 5; count += 1) world.eventError([...world.birds.keys()][0]!);
+  });
+  await stage.minutesPass(1);
+  expect(stage.forwarded().filter((key) => key.startsWith('eu/notification/'))).toHaveLength(1);
+  isSlow = false;
+  await stage.minutesPass(6);
 });

@@ -1,11 +1,12 @@
 /** `run --once`: every stream once, deliver, end; also where the service or the receivers do not play along. */
 import { expect, onTestFinished, test } from 'vitest';
+import { type Clock, sleep } from '../../src/clock.ts';
 import { createDaemon, type OnceOutcome } from '../../src/daemon.ts';
 import type { Outcome } from '../../src/delivery/channels/channel.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { seededRandom } from '../../src/simulator/seeded-random.ts';
 import { simulatorTransport } from '../../src/simulator/simulator-transport.ts';
-import { createWorld } from '../../src/simulator/world.ts';
+import { createWorld, type World } from '../../src/simulator/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { HttpResponse, Transport } from '../../src/transport.ts';
 import { NO_SERVICES } from '../delivery/no-services.ts';
@@ -15,16 +16,29 @@ import { baseUrl, stageConfig } from './stage.ts';
 const ACCEPTED: Outcome = { kind: 'accepted' };
 const FAILED: Outcome = { kind: 'failed', reason: 'unavailable', error: 'HTTP 500' };
 
+/** Undefined: the service's own. */
+type Answer = Partial<HttpResponse> | NestwatchError | undefined;
+
+interface Once extends OnceOutcome {
+  readonly endedMs: number;
+  readonly told: string[];
+  /** Regions of the alerts that are firing. */
+  readonly firing: string[];
+}
+
 /** Two regions with twenty Birds and a failed Flight each; what `us` answers is as `us` says, if it says anything. */
 async function readOnce({
   us = () => undefined,
   receiver = () => ACCEPTED,
   stopAfterMs = Number.POSITIVE_INFINITY,
+  afterwards = [],
 }: {
-  us?: (atMs: number, url: string) => Partial<HttpResponse> | NestwatchError | undefined;
+  us?: (atMs: number, url: string, clock: Clock) => Answer | Promise<Answer>;
   receiver?: () => Outcome;
   stopAfterMs?: number;
-} = {}): Promise<OnceOutcome & { endedMs: number; told: string[] }> {
+  /** What happens in `us` after a first reading, and after each further one but the last, whose end is returned. */
+  afterwards?: readonly ((us: World) => void)[];
+} = {}): Promise<Once> {
   const clock = createVirtualClock();
   const store = await openSqliteStore({ path: ':memory:', clock });
   onTestFinished(() => store.close());
@@ -38,8 +52,8 @@ async function readOnce({
     }),
   );
   await clock.advance(60_000);
-  const beganMs = clock.monotonicMs();
   const told: string[] = [];
+  let beganMs = 0;
   const channel = {
     async send(_integration: unknown, _delivery: unknown, notification: { kind: string }) {
       const one = notification as { kind: string; alerts?: { labels: Record<string, string> }[] };
@@ -48,39 +62,56 @@ async function readOnce({
     },
     async close() {},
   };
-  const daemon = createDaemon({
-    config: stageConfig(['eu', 'us']),
-    store,
-    clock,
-    random: seededRandom(3),
-    report: () => {},
-    transportOf(region): Transport {
-      const service = simulatorTransport({ [baseUrl(region)]: worlds[region]! });
-      if (region === 'eu') return service;
-      return {
-        ...service,
-        async send(request) {
-          const answer = us(clock.monotonicMs() - beganMs, request.url);
-          if (answer instanceof Error) throw answer;
-          return answer ? { status: 200, headers: {}, body: '{}', ...answer } : service.send(request);
-        },
-      };
-    },
-    channels: { ...NO_SERVICES, webhook: channel, email: channel },
-  });
+  const openDaemon = () =>
+    createDaemon({
+      config: stageConfig(['eu', 'us']),
+      store,
+      clock,
+      random: seededRandom(3),
+      report: () => {},
+      transportOf(region): Transport {
+        const service = simulatorTransport({ [baseUrl(region)]: worlds[region]! });
+        if (region === 'eu') return service;
+        return {
+          ...service,
+          async send(request) {
+            const answer = await us(clock.monotonicMs() - beganMs, request.url, clock);
+            if (answer instanceof Error) throw answer;
+            return answer ? { status: 200, headers: {}, body: '{}', ...answer } : service.send(request);
+          },
+        };
+      },
+      channels: { ...NO_SERVICES, webhook: channel, email: channel },
+    });
   const stop = new AbortController();
   clock.setTimer(Math.min(stopAfterMs, 1e9), () => stop.abort());
-  let ended: (OnceOutcome & { endedMs: number; told: string[] }) | undefined;
-  void daemon.runOnce(stop.signal).then((outcome) => {
-    ended = { ...outcome, endedMs: clock.monotonicMs() - beganMs, told };
-  });
-  await clock.advanceUntil(() => ended !== undefined, 6 * 3_600_000);
-  return ended!;
+  const live = async (): Promise<Once> => {
+    beganMs = clock.monotonicMs();
+    let ended: Omit<Once, 'firing'> | undefined;
+    void openDaemon()
+      .runOnce(stop.signal)
+      .then((outcome) => {
+        ended = { ...outcome, endedMs: clock.monotonicMs() - beganMs, told };
+      });
+    await clock.advanceUntil(() => ended !== undefined, 6 * 3_600_000);
+    const firing = await store.transaction((tx) => tx.alerts({ state: 'firing', limit: 10 }));
+    return { ...ended!, firing: firing.map(({ labels }) => labels.region!).toSorted() };
+  };
+  let end = await live();
+  for (const happen of afterwards) {
+    happen(worlds.us!);
+    await clock.advance(600_000);
+    end = await live();
+  }
+  return end;
 }
 
+const firstOf = (world: World) => [...world.birds.keys()][0]!;
+
 test('it reads all streams, delivers and ends', async () => {
-  const { told, endedMs, ...outcome } = await readOnce();
+  const { told, endedMs, firing, ...outcome } = await readOnce();
   expect(outcome).toEqual({ left: [], unread: 0, unaccepted: 0 });
+  expect(firing).toEqual([]);
   expect(told).toContain('forward');
   expect(endedMs).toBeLessThan(60_000);
 });
@@ -94,6 +125,26 @@ test('deliveries that are not accepted are counted', async () => {
 test('streams that cannot be read are counted', async () => {
   const us = (_atMs: number, url: string) => (/\/birds\/\d+\/logs/.test(url) ? { status: 400 } : undefined);
   expect(await readOnce({ us })).toMatchObject({ left: [], unread: 20, unaccepted: 0 });
+});
+
+test.each([
+  ['', 0],
+  [', though that is told last', 10_000],
+])('a Bird that was deleted since the last reading is gone, not unread%s', async (_when, slowMs) => {
+  let deleted = 'none';
+  const us = async (_atMs: number, url: string, clock: Clock) => {
+    if (url.includes(`/birds/${deleted}/`)) await sleep(clock, slowMs);
+    return undefined;
+  };
+  const fails = (world: World) => {
+    world.startFlight(firstOf(world), { endsAs: 'failed', fliesForMs: 1000 });
+  };
+  const vanishes = (world: World) => {
+    deleted = firstOf(world);
+    world.deleteBird(deleted);
+  };
+  expect(await readOnce({ us, afterwards: [fails] })).toMatchObject({ unread: 0, firing: ['us'] });
+  expect(await readOnce({ us, afterwards: [fails, vanishes] })).toMatchObject({ unread: 0, firing: [] });
 });
 
 test('a region that refuses the token is left at once, told, and keeps nobody else waiting', async () => {

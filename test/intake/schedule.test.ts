@@ -574,6 +574,15 @@ describe('the longest interval', () => {
     expect(schedule.behind(16 * MINUTE + 1)).toMatchObject({ name: 'inventory', streams: 1 });
   });
 
+  test('is missed by what was read in part, whose requests are known all the same', () => {
+    const schedule = scheduleOf();
+    schedule.add({ name: 'inventory', intervalMs: MINUTE, share: 0.1 }, 0);
+    const partly = { requests: 60, isPartial: true };
+    serve(schedule, { untilMs: 30 * MINUTE, perSecond: 50 }, () => partly);
+    expect(schedule.neededPerSecond()).toBeCloseTo(1, 1);
+    expect(schedule.behind(30 * MINUTE)).toEqual({ name: 'inventory', oldestMs: 30 * MINUTE, streams: 1 });
+  });
+
   test('where it cannot be kept, a part of the rate still goes to where news is expected', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
     const names = Array.from({ length: 600 }, (_, at) => `${at}`);
