@@ -1,5 +1,6 @@
 import { hash64 } from '../alerts/fingerprint.ts';
-import type { Receiver } from '../config/config.ts';
+import type { Integration, Receiver } from '../config/config.ts';
+import type { Delivery } from '../store/record.ts';
 import type { Transaction } from '../store/store.ts';
 import { newDelivery } from './new-delivery.ts';
 import { NOTHING, type Step } from './step.ts';
@@ -26,15 +27,31 @@ export async function forwardWaiting(
       if (!first) break;
       done += events.length;
       // An event is forwarded to a receiver once, so its key makes the id, and makes it the same after a restore.
-      const id = `forward-${hash64([name, first.key, String(events.length)])}`;
-      const deliveries = integrations.flatMap((integration, position) =>
-        integration.kind === 'webhook' && integration.format === 'cloudevents'
-          ? [newDelivery({ id, receiver: name }, [position, integration], nowUs)]
-          : [],
-      );
+      const own = [name, first.key, String(first.occurredAtUs), String(events.length)];
+      const { id, deliveries } = await batchOf(tx, name, own, integrations, nowUs);
       queued += deliveries.length;
       await tx.enqueue({ kind: 'forward', id, receiver: name, createdAtUs: nowUs, events }, deliveries);
     }
   }
   return done === 0 ? NOTHING : { done, queued, happenings: [] };
+}
+
+/** The id made of `own`, and what goes out under it. Should an event come once more after all, its batch has the next. */
+async function batchOf(
+  tx: Transaction,
+  receiver: string,
+  own: readonly string[],
+  integrations: readonly Integration[],
+  nowUs: number,
+): Promise<{ id: string; deliveries: Delivery[] }> {
+  for (let again = 0; ; again += 1) {
+    const id = `forward-${hash64(again === 0 ? own : [...own, String(again)])}`;
+    const deliveries = integrations.flatMap((integration, position) =>
+      integration.kind === 'webhook' && integration.format === 'cloudevents'
+        ? [newDelivery({ id, receiver }, [position, integration], nowUs)]
+        : [],
+    );
+    const taken = await Promise.all(deliveries.map((delivery) => tx.delivery(delivery.id)));
+    if (taken.every((one) => one === undefined)) return { id, deliveries };
+  }
 }

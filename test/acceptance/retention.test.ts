@@ -68,3 +68,30 @@ test('a restart tells nothing again of what was at rest for longer than the rete
   await stage.minutesPass(10);
   expect(stage.forwarded().at(-1)).toBe(`eu/flight/${failed.id}/failed`);
 });
+
+test('a Flight that the service lists without a start is told once, however often the store is tidied', async () => {
+  let bird = '';
+  stage = await openStage({
+    regions: ['eu'],
+    before(world) {
+      const { id } = world.addNest({ name: 'Marketing' });
+      bird = world.addBird(id, { name: 'one', triggerType: 'event' }).id;
+    },
+    between: (service) => ({
+      async send(request) {
+        const { body, ...answer } = await service.send(request);
+        return { ...answer, body: body.replace(/"startDate":"[^"]*"/g, '"startDate":null') };
+      },
+      close: () => service.close(),
+    }),
+  });
+  await stage.minutesPass(5);
+  const flight = stage.worlds.eu!.startFlight(bird, { endsAs: 'cancelled', fliesForMs: 1000 });
+  for (let times = 0; times < 6; times += 1) {
+    await stage.minutesPass(10);
+    while ((await stage.daemon().prune()) > 0);
+  }
+  await stage.restart();
+  await stage.minutesPass(10);
+  expect(stage.forwarded()).toEqual([`eu/flight/${flight.id}/cancelled`]);
+});

@@ -34,9 +34,19 @@ export function createPrune(
   const events = connection.prepare('DELETE FROM event WHERE event IN (SELECT value FROM json_each(?))');
   const flights = connection.prepare<Pruned>(
     `DELETE FROM flight WHERE (stream, started_us, id) IN (
-       SELECT stream, started_us, id FROM flight INDEXED BY flight_ended WHERE started_us < ? AND open = 0
-       ORDER BY started_us LIMIT ?)
+       SELECT stream, started_us, id FROM flight INDEXED BY flight_ended
+       WHERE started_us < ? AND started_us <> 0 AND open = 0 ORDER BY started_us LIMIT ?)
      RETURNING stream, started_us AS us`,
+  );
+  // The instant up to which a stream was deleted says nothing of one without a start: the service may list it as long
+  // as there is its Bird, and only its record tells that it is no news.
+  const undated = connection.prepare(
+    `DELETE FROM flight WHERE (stream, started_us, id) IN (
+       SELECT stream, started_us, id FROM flight INDEXED BY flight_ended
+       WHERE started_us = 0 AND open = 0 AND ended_us < ? AND NOT EXISTS (
+         SELECT 1 FROM stream JOIN bird USING (region, bird_id)
+         WHERE stream.stream = flight.stream AND bird.present = 1)
+       LIMIT ?)`,
   );
   // Polls of Flights look at when they started, which their events do not tell. Beyond the cursor lies what came with
   // an instant ahead of its time: it says nothing of what else was there.
@@ -101,6 +111,7 @@ export function createPrune(
       const landed = flights.all(beforeUs, left);
       remember(landed, true);
       left -= landed.length;
+      left -= undated.run(beforeUs, left);
       const settled = deliveries.all(beforeUs, left);
       left -= settled.length;
       for (const { receiver, state } of settled) counts.add(receiver, state, -1);

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { BirdRecord } from '../../../src/store/record.ts';
 import { alert, delivery, event, flight, NOW_US, notification, SECOND_US } from './samples.ts';
 import type { Run } from './subject.ts';
 
@@ -132,6 +133,40 @@ export function describePrune(run: Run): void {
         'open',
         'recent',
       ]);
+    });
+
+    test('keeps a Flight without a start while its Bird is watched, since nothing else tells it is known', async () => {
+      const undated = (id: string, stream: number, endedAtUs: number) =>
+        flight(id, { stream, startedAtUs: 0, open: false, endedAtUs });
+      const openStream = (birdId: string) => run((tx) => tx.openStream('eu', 'flight', birdId));
+      const left = async () => {
+        const all = await Promise.all(streams.map((stream) => run((tx) => tx.flightsSince(stream, 0))));
+        return all.flat().map((one) => one.flightId);
+      };
+      const bird = (birdId: string, present: boolean): BirdRecord => ({
+        region: 'eu',
+        birdId,
+        nestId: '1',
+        name: birdId,
+        status: 'active',
+        triggerType: 'event',
+        present,
+        statusSinceUs: 0,
+      });
+      const streams = [(await openStream('here')).stream, (await openStream('gone')).stream];
+      await run(async (tx) => {
+        await tx.putBirds([bird('here', true), bird('gone', false)]);
+        await tx.putFlights([
+          undated('of a Bird', streams[0]!, NOW_US - 1),
+          undated('old', streams[1]!, NOW_US - 1),
+          undated('recent', streams[1]!, NOW_US),
+        ]);
+      });
+      expect(await pruneAll(NOW_US, 1)).toBe(1);
+      expect(await left()).toEqual(['of a Bird', 'recent']);
+      await run((tx) => tx.putBirds([bird('here', false)]));
+      expect(await pruneAll(NOW_US + 1, 5)).toBe(2);
+      expect(await left()).toEqual([]);
     });
 
     test('deletes settled deliveries, and a notification with its last one', async () => {
