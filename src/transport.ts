@@ -1,4 +1,6 @@
 import { EventEmitter } from 'node:events';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import { errors, Pool } from 'undici';
 import { NestwatchError } from './errors.ts';
 
@@ -36,12 +38,23 @@ export interface TransportOptions {
   readonly maxBodyBytes: number;
 }
 
+type Decode = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Promise<Uint8Array>;
+
+/** What gateways compress with, unasked: the values of `content-encoding` (RFC 9110, 8.4.1). */
+const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
+  ['gzip', promisify(gunzip)],
+  ['x-gzip', promisify(gunzip)],
+  ['deflate', promisify(inflate)],
+  ['br', promisify(brotliDecompress)],
+  ['zstd', promisify(zstdDecompress)],
+]);
+
 /** No server that is there takes longer to accept a connection. */
 const MAX_CONNECT_MS = 10_000;
 
 /**
  * Opens a transport over sockets: one pool of HTTP/1.1 connections for each origin, created when it is first asked.
- * No encoding is offered, so that bodies come plain. `close` ends what is still under way with `unreachable`.
+ * No encoding is offered, so that bodies come plain; those that do not are unpacked. `close` ends what is still under way with `unreachable`.
  */
 export function openTransport({ connections, timeoutMs, maxBodyBytes }: TransportOptions): Transport {
   const pools = new Map<string, Pool>();
@@ -86,11 +99,11 @@ export function openTransport({ connections, timeoutMs, maxBodyBytes }: Transpor
           signal: abort,
         });
         status = response.statusCode;
-        return {
-          status,
-          headers: joined(response.headers),
-          body: await response.body.text(),
-        };
+        const found = joined(response.headers);
+        const encoding = found['content-encoding'];
+        if (encoding === undefined) return { status, headers: found, body: await response.body.text() };
+        const bytes = await response.body.bytes();
+        return { status, ...(await unpacked(bytes, encoding, found, maxBodyBytes)) };
       } catch (error) {
         throw failure(error, target.host, timeoutMs, maxBodyBytes, status);
       } finally {
@@ -121,6 +134,29 @@ function joined(headers: Readonly<Record<string, string | string[] | undefined>>
     if (value !== undefined) result[name] = typeof value === 'string' ? value : value.join(', ');
   }
   return result;
+}
+
+/**
+ * A body with its headers, without `content-encoding` where that was undone. What cannot be unpacked stays as it came:
+ * a mark that is wrong does no harm to a body that is plain. Throws undici's error for more than `maxBodyBytes`.
+ */
+async function unpacked(
+  bytes: Uint8Array,
+  encoding: string,
+  headers: Readonly<Record<string, string>>,
+  maxBodyBytes: number,
+): Promise<Pick<HttpResponse, 'headers' | 'body'>> {
+  const text = new TextDecoder();
+  const decode = DECODERS.get(encoding.trim().toLowerCase());
+  try {
+    if (!decode) return { headers, body: text.decode(bytes) };
+    const plain = await decode(bytes, { maxOutputLength: maxBodyBytes });
+    const { 'content-encoding': _undone, ...others } = headers;
+    return { headers: others, body: text.decode(plain) };
+  } catch (error) {
+    if (error instanceof RangeError) throw new errors.ResponseExceededMaxSizeError();
+    return { headers, body: text.decode(bytes) };
+  }
 }
 
 /** Messages name the host alone: paths and queries may hold what must not be printed. */

@@ -48,7 +48,10 @@ export function jsonOf(response: HttpResponse, where: string): unknown {
   try {
     return parseJson(response.body);
   } catch (cause) {
-    const what = response.body === '' ? 'an empty body' : 'a body that is not JSON';
+    // Only one that could not be undone is left.
+    const encoding = response.headers['content-encoding'];
+    const packed = encoding === undefined ? '' : `, in the encoding ${JSON.stringify(encoding.slice(0, 50))}`;
+    const what = response.body === '' ? 'an empty body' : `a body that is not JSON${packed}`;
     const facts = { status: response.status };
     throw new NestwatchError('not_json', `${where}: the service answered ${response.status} with ${what}`, {
       cause,

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { ErrorCode } from '../../src/errors.ts';
 import { type HttpRequest, openTransport, type Transport } from '../../src/transport.ts';
@@ -79,6 +80,44 @@ describe('an exchange', () => {
     expect(await open().send(get(url))).toMatchObject({ status: 502, body: '<h1>Bad gateway</h1>' });
   });
 
+  test.each([
+    ['gzip', gzipSync],
+    ['X-GZIP', gzipSync],
+    ['deflate', deflateSync],
+    ['br', brotliCompressSync],
+    ['zstd', zstdCompressSync],
+  ])('reads what a gateway compressed unasked as %s', async (encoding, compress) => {
+    const url = await serve((_request, response) => {
+      response
+        .writeHead(429, { 'content-encoding': encoding, 'retry-after': '7' })
+        .end(compress('{"a":"grüß"}'));
+    });
+    const { status, headers, body } = await open().send(get(url));
+    expect([status, body, headers['retry-after'], headers['content-encoding']]).toEqual([
+      429,
+      '{"a":"grüß"}',
+      '7',
+      undefined,
+    ]);
+  });
+
+  test.each([
+    ['compress', '{}'],
+    ['utf-8', '{}'],
+    ['gzip', '{}'],
+    ['gzip, br', '{}'],
+    ['gzip', ''],
+  ])('what is not compressed as %s says stays as it came: %j', async (encoding, body) => {
+    const url = await serve((_request, response) => {
+      response.writeHead(200, { 'content-encoding': encoding }).end(body);
+    });
+    expect(await open().send(get(url))).toMatchObject({
+      status: 200,
+      body,
+      headers: { 'content-encoding': encoding },
+    });
+  });
+
   test('uses as many connections as it may, and no more', async () => {
     const sockets = new Set<unknown>();
     const held: ServerResponse[] = [];
@@ -145,6 +184,14 @@ describe('failures', () => {
     });
     await expect(open({ maxBodyBytes: 50_000 }).send(get(url))).rejects.toEqual(failsWith('too_large'));
     await closed.promise;
+  });
+
+  test('a small body that unpacks to more than the limit is too_large', async () => {
+    const url = await serve((_request, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync('x'.repeat(50_001)));
+    });
+    await expect(open({ maxBodyBytes: 50_000 }).send(get(url))).rejects.toEqual(failsWith('too_large'));
+    expect((await open({ maxBodyBytes: 50_001 }).send(get(url))).body).toHaveLength(50_001);
   });
 
   test('no answer, and a body that trickles for ever, end with timeout', async () => {
