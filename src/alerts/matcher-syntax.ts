@@ -27,6 +27,16 @@ export function readMatchers(text: string): MatcherText[] {
   return modern.value;
 }
 
+/**
+ * Reads what holds one matcher by itself, such as an argument or a `filter`: there Alertmanager takes all that stands
+ * behind the operator as the value, with its commas and braces. What is no such matcher is read as any other text.
+ * Throws a `MatcherSyntaxError`.
+ */
+export function readMatcher(text: string): MatcherText[] {
+  const one = attempt(() => [readClassicMatcher(text)]);
+  return one.ok ? one.value : readMatchers(text);
+}
+
 type Attempt = { ok: true; value: MatcherText[] } | { ok: false; error: unknown };
 
 function attempt(read: () => MatcherText[]): Attempt {

@@ -1,5 +1,5 @@
 import type { Labels } from './alert.ts';
-import { MatcherSyntaxError, type MatchOp, readMatchers } from './matcher-syntax.ts';
+import { MatcherSyntaxError, type MatchOp, readMatcher, readMatchers } from './matcher-syntax.ts';
 import { compileRegex } from './regex.ts';
 import { RegexSyntaxError } from './regex-syntax.ts';
 
@@ -20,6 +20,14 @@ const REMEMBERED_ANSWERS = 512;
  */
 export function parseMatchers(text: string): Matcher[] {
   return readMatchers(text).map(({ name, op, value }) => createMatcher(name, op, value));
+}
+
+/**
+ * Reads an argument or a `filter` as amtool and Alertmanager's API do: all of `nest=Marketing, EMEA` is one matcher.
+ * Several in one text, and braces around them, are read as well where each value is quoted. Throws as `parseMatchers`.
+ */
+export function parseMatcher(text: string): Matcher[] {
+  return readMatcher(text).map(({ name, op, value }) => createMatcher(name, op, value));
 }
 
 /** Regular expressions are RE2's and match the whole value. Throws a `MatcherSyntaxError` for one that is not valid. */

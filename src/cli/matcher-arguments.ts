@@ -1,4 +1,4 @@
-import { formatMatcher, type Matcher, parseMatchers } from '../alerts/matcher.ts';
+import { formatMatcher, type Matcher, parseMatcher } from '../alerts/matcher.ts';
 import { MatcherSyntaxError } from '../alerts/matcher-syntax.ts';
 import { NestwatchError } from '../errors.ts';
 
@@ -9,11 +9,11 @@ import { NestwatchError } from '../errors.ts';
 export function readMatcherArguments(args: readonly string[]): Matcher[] {
   return args.flatMap((arg, index) => {
     try {
-      return parseMatchers(arg);
+      return parseMatcher(arg);
     } catch (error) {
       if (!(error instanceof MatcherSyntaxError)) throw error;
       if (index === 0 && !/[=~]/.test(arg))
-        return parseMatchers(formatMatcher({ name: 'alertname', op: '=', value: arg }));
+        return parseMatcher(formatMatcher({ name: 'alertname', op: '=', value: arg }));
       throw new NestwatchError('usage', error.message);
     }
   });

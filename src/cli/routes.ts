@@ -1,6 +1,6 @@
 /** The route tree of a configuration, printed as amtool prints it. No daemon is asked. */
 import type { Labels } from '../alerts/alert.ts';
-import { formatMatcher, parseMatchers } from '../alerts/matcher.ts';
+import { formatMatcher, parseMatcher } from '../alerts/matcher.ts';
 import { MatcherSyntaxError } from '../alerts/matcher-syntax.ts';
 import { type Route, routesFor } from '../alerts/route.ts';
 import { NestwatchError } from '../errors.ts';
@@ -38,7 +38,7 @@ function readLabels(args: readonly string[]): Labels {
   return Object.fromEntries(
     args.flatMap((arg) => {
       try {
-        const matchers = parseMatchers(arg);
+        const matchers = parseMatcher(arg);
         if (matchers.length > 0 && matchers.every(({ op }) => op === '=')) {
           return matchers.map(({ name, value }) => [name, value]);
         }

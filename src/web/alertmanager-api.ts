@@ -4,7 +4,7 @@
  */
 import { type Context, Hono } from 'hono';
 import type { Labels } from '../alerts/alert.ts';
-import { formatMatcher, type Matcher, matchesAll, parseMatchers } from '../alerts/matcher.ts';
+import { formatMatcher, type Matcher, matchesAll, parseMatcher } from '../alerts/matcher.ts';
 import { MatcherSyntaxError } from '../alerts/matcher-syntax.ts';
 import type { Muting } from '../alerts/muting.ts';
 import { compileRegex } from '../alerts/regex.ts';
@@ -137,7 +137,7 @@ async function bodyOf(c: Context): Promise<unknown> {
 /** Each `filter` is a matcher or several; all must fit. */
 function readMatchers(search: URLSearchParams): Matcher[] {
   try {
-    return search.getAll('filter').flatMap(parseMatchers);
+    return search.getAll('filter').flatMap(parseMatcher);
   } catch (error) {
     if (error instanceof MatcherSyntaxError) throw refuse(`bad matcher format: ${error.message}`);
     throw error;

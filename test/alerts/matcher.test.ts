@@ -1,6 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createMatcher, formatMatcher, goQuote, parseMatchers } from '../../src/alerts/matcher.ts';
+import {
+  createMatcher,
+  formatMatcher,
+  goQuote,
+  parseMatcher,
+  parseMatchers,
+} from '../../src/alerts/matcher.ts';
 import { MatcherSyntaxError, type MatchOp } from '../../src/alerts/matcher-syntax.ts';
 
 const OPS: readonly MatchOp[] = ['=', '!=', '=~', '!~'];
@@ -113,6 +119,32 @@ describe('parseMatchers', () => {
       }),
       { numRuns: 2000 },
     );
+  });
+});
+
+describe('parseMatcher', () => {
+  // What amtool 0.25 makes of the same arguments, and Alertmanager 0.25 of the same filters.
+  test.each([
+    ['nest=Marketing, EMEA', ['nest = Marketing, EMEA']],
+    ['nest=a,b', ['nest = a,b']],
+    ['nest=~a,b', ['nest =~ a,b']],
+    ['a=b,c=d', ['a = b,c=d']],
+    ["a='b, c'", ["a = 'b, c'"]],
+    ['a="b, c"', ['a = b, c']],
+    ['a={b}', ['a = {b}']],
+    ['a=b,', ['a = b,']],
+    ['a=', ['a = ']],
+  ])('takes all of %s as one', (text, expected) => {
+    expect(parseMatcher(text).map(({ name, op, value }) => `${name} ${op} ${value}`)).toEqual(expected);
+  });
+
+  test.each(['a="b",c="d"', '{a="b",c="d"}', '{a=b}', '"a b"="c"', ''])('reads %s as any text', (text) => {
+    expect(parseMatcher(text).map(formatMatcher)).toEqual(parseMatchers(text).map(formatMatcher));
+  });
+
+  test('refuses what is no matcher either way', () => {
+    expect(() => parseMatcher('a="b" c="d"')).toThrow(MatcherSyntaxError);
+    expect(() => parseMatcher('nest=~(a,b')).toThrow('a group is not closed');
   });
 });
 

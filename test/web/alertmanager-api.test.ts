@@ -73,6 +73,7 @@ describe('alerts', () => {
     [filter('bird=~"Trans.*|Post.*"', 'severity!="critical"'), ['b']],
     [filter('{region="eu",bird!~"Post.*"}'), ['a']],
     [filter('bird=""'), ['c']],
+    [filter('bird!=Translate blog, EMEA', 'bird=~Trans.{0,30}|a,b'), ['a']],
     ['?receiver=pager', ['a', 'c']],
     ['?receiver=p.*', ['a', 'c']],
     ['?receiver=pag', []],
