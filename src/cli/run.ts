@@ -1,4 +1,4 @@
-import type { OnceOutcome } from '../daemon.ts';
+import type { OnceOutcome, RegionProgress } from '../daemon.ts';
 import { NestwatchError } from '../errors.ts';
 import type { LogLevel } from '../observe/log.ts';
 import { type Assembly, assemble } from './assemble.ts';
@@ -8,6 +8,9 @@ import { VERSION } from './version.ts';
 
 /** What is under way at a stop may take so long; then the process ends, and the next start goes on from the store. */
 const STOP_GRACE_MS = 8_000;
+
+/** The exit code where the service or a receiver did not do its part. */
+const NOT_ALL_DONE = 4;
 
 export interface RunOptions {
   readonly configFile?: string | undefined;
@@ -107,18 +110,24 @@ async function readOnce(edge: Edge, assembly: Assembly): Promise<number> {
     if (typeof outcome === 'number') return outcome;
     if (!outcome || stop.signal.aborted)
       throw new NestwatchError('cancelled', 'not everything was read and told');
-    const troubles = troublesOf(outcome);
+    const troubles = troublesOf(outcome, daemon.regions());
     if (troubles === '') return 0;
-    throw new NestwatchError('unavailable', `${troubles}; the log says why`);
+    // Written here: there may be several causes, so the help of one error would mislead.
+    edge.stderr.write(`nestwatch: ${troubles}; the log says why\n`);
+    return NOT_ALL_DONE;
   } finally {
     stop.release();
   }
 }
 
 /** Empty where all was read and told. */
-function troublesOf({ left, unread, unaccepted }: OnceOutcome): string {
+function troublesOf({ left, unread, unaccepted }: OnceOutcome, regions: readonly RegionProgress[]): string {
   return [
-    ...left.map((region) => `region ${region} could not be read`),
+    ...left.map((name) => {
+      const health = regions.find(({ region }) => region === name)?.health;
+      const reason = !health || health.health === 'up' ? '' : ` (${health.reason})`;
+      return `region ${name} could not be read${reason}`;
+    }),
     ...(unread > 0 ? [`${counted(unread, 'stream')} could not be read`] : []),
     ...(unaccepted > 0
       ? [`${counted(unaccepted, 'delivery', 'deliveries')} ${unaccepted === 1 ? 'was' : 'were'} not accepted`]

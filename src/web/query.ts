@@ -15,9 +15,8 @@ export function readQuery<Name extends string>(
   for (const [name, value] of search) {
     const known = allowed.find((one) => one === name);
     if (!known) {
-      throw refuse(
-        `there is no parameter ${JSON.stringify(name.slice(0, 50))}; there are: ${allowed.join(', ')}`,
-      );
+      const others = allowed.length > 0 ? `there are: ${allowed.join(', ')}` : 'it takes none';
+      throw refuse(`there is no parameter ${JSON.stringify(name.slice(0, 50))}; ${others}`);
     }
     if (known in found) throw refuse(`${name}: given more than once`);
     if (value.length > MAX_VALUE_LENGTH) throw refuse(`${name}: longer than ${MAX_VALUE_LENGTH} characters`);

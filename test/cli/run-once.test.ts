@@ -56,14 +56,18 @@ test('run --once exits 0 when all was read and accepted', async () => {
 test('run --once exits 4 when a delivery was not accepted', async () => {
   const { exit, stderr, listeners } = await open(500);
   expect(await exit).toBe(4);
-  expect(stderr()).toContain('nestwatch: 1 delivery was not accepted; the log says why\n');
+  expect(stderr()).toMatch(/^nestwatch: 1 delivery was not accepted; the log says why\n$/m);
+  expect(stderr()).not.toContain('5xx');
   expect(listeners()).toBe(0);
 });
 
 test('run --once exits 4 when a region refuses the token', async () => {
   const { exit, stderr } = await open(200, 'other');
   expect(await exit).toBe(4);
-  expect(stderr()).toContain('nestwatch: region eu could not be read');
+  expect(stderr()).toContain(
+    'nestwatch: region eu could not be read (searchNests of eu: the service answered 401); the log says why\n',
+  );
+  expect(stderr()).not.toContain('5xx');
 });
 
 test.each([1, 2])(

@@ -153,6 +153,7 @@ describe('bad parameters are a 400 that says what', () => {
       '/api/v1/events?regoin=eu',
       'there is no parameter "regoin"; there are: region, feed, type, since, until, limit, cursor',
     ],
+    ['/api/v1/status?foo=1', 'there is no parameter "foo"; it takes none'],
     ['/api/v1/events?region=EU', 'region: must be one of eu, us'],
     ['/api/v1/events?feed=flights', 'feed: must be one of notification, bird_log, flight'],
     ['/api/v1/events?since=yesterday', 'since: must be an RFC 3339 instant like 2026-07-02T13:59:34Z'],
