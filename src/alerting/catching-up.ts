@@ -42,7 +42,7 @@ export async function setOldAside(
   const suppressions: Suppression[] = [];
   for (const member of members.values()) {
     if (isAside(member.groupKey) || member.toldSeq >= alert.lastSeq) continue;
-    const old = await tx.oldEvents(alert.id, member.toldSeq, maxAgeUs);
+    const old = await tx.oldEvents(alert.id, member.toldSeq, maxAgeUs, alert.lastSeq);
     const own = groups.get(member.groupKey);
     if (!old || !own) continue;
     const receiver = receiverOf(root, own);

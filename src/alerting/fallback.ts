@@ -1,11 +1,13 @@
 import { hash64 } from '../alerts/fingerprint.ts';
+import { MAX_ALERTS } from '../alerts/flush.ts';
 import type { GroupNotification, NotifiedAlert } from '../alerts/notification.ts';
 import type { Integration, Receiver } from '../config/config.ts';
 import type { Happening } from '../report.ts';
 import type { ClaimedDelivery } from '../store/record.ts';
 import type { Transaction } from '../store/store.ts';
-import { lendIncident } from './incidents.ts';
-import { newDelivery } from './new-delivery.ts';
+import { keepsIncidents, lendIncident } from './incidents.ts';
+import { type Destination, newDelivery } from './new-delivery.ts';
+import { takesParts } from './queueing.ts';
 import { NOTHING, type Step } from './step.ts';
 
 /** Deliveries given to a fallback in one transaction. */
@@ -15,8 +17,9 @@ const BATCH = 50;
  * Gives what a receiver did not accept for too long to its fallback as well, saying so. The original goes on being
  * tried. What a fallback does not accept goes no further.
  *
- * One flush may make several notifications, for those who hear of ends and those who do not, or in parts: of all of
- * them together the fallback is told each alert and each event once.
+ * One flush may make several notifications, for those who hear of ends and those who do not, in parts, or by incident:
+ * of all of them together the fallback's programs are told each alert and each event once, its people in one message
+ * of what came in parts, and its services that keep incidents of each incident by itself.
  */
 export async function fallBack(
   tx: Transaction,
@@ -32,33 +35,76 @@ export async function fallBack(
     const name = receivers.find((one) => one.name === delivery.receiver)?.fallback;
     const fallback = receivers.find((one) => one.name === name);
     if (!fallback || notification.kind !== 'group') continue;
-    const base = baseOf(fallback, notification);
-    const told = copies.get(base) ?? (await toldBefore(tx, fallback, base));
-    copies.set(base, told);
-    const alerts = notTold(notification.alerts, told);
-    // Another integration of the same receiver may have failed with it.
-    if (told.length > 0 && alerts.length === 0) continue;
-    const id = copyId(base, told.length);
-    const copy = copyFor(fallback, delivery, { ...notification, id, alerts });
-    const wanted = fallback.integrations
-      .map((integration, position) => newDelivery(copy, [position, integration], nowUs))
-      .filter(({ position }) => takes(fallback.integrations[position]!, copy));
-    if (wanted.length === 0) continue;
-    await tx.enqueue(copy, wanted);
-    told.push(copy);
-    queued += wanted.length;
-    if (copy.status === 'firing') queued += await lendIncident(tx, fallback, copy, nowUs);
+    let most = 0;
+    for (const [audience, to] of audiencesOf(fallback)) {
+      const base = baseOf(fallback, audience, notification);
+      const told = copies.get(base) ?? (await toldBefore(tx, fallback, base));
+      copies.set(base, told);
+      const isBrief = audience !== 'programs';
+      const whole = isBrief ? inBrief(notification) : notification;
+      const alerts = notTold(whole.alerts, told);
+      // Another integration of the same receiver may have failed with it.
+      const isTold = alerts.length === 0 || (isBrief && isCounted(notification, told));
+      if (told.length > 0 && isTold) continue;
+      const id = copyId(base, told.length);
+      const copy = copyFor(fallback, delivery, { ...whole, id, alerts });
+      const wanted = to
+        .filter(([, integration]) => takes(integration, copy))
+        .map((destination) => newDelivery(copy, destination, nowUs));
+      if (wanted.length === 0) continue;
+      await tx.enqueue(copy, wanted);
+      told.push(copy);
+      queued += wanted.length;
+      most = Math.max(most, alerts.length);
+      const isOpened = audience === 'incidents' && copy.status === 'firing';
+      if (isOpened) queued += await lendIncident(tx, fallback, copy, nowUs);
+    }
+    if (most === 0) continue;
     const { groupKey } = notification;
-    const happening = { receiver: fallback.name, groupKey, alerts: alerts.length };
+    const happening = { receiver: fallback.name, groupKey, alerts: most };
     happenings.push({ what: 'notified', reason: 'fallback', ...happening });
   }
   return { done: due.length, queued, happenings };
 }
 
-function takes(integration: Integration, { status }: GroupNotification): boolean {
+type Audience = 'programs' | 'people' | 'incidents';
+
+/** Integrations that are told the same. */
+function audiencesOf({ integrations }: Receiver): ReadonlyMap<Audience, Destination[]> {
+  return Map.groupBy(integrations.entries(), ([, integration]) => {
+    if (keepsIncidents(integration)) return 'incidents';
+    return takesParts(integration) ? 'programs' : 'people';
+  });
+}
+
+/** As people are told: the first alerts, how many more there are in all parts, and of a summary no events. */
+function inBrief({ part, ...whole }: GroupNotification): GroupNotification {
+  const alerts = whole.alerts
+    .slice(0, MAX_ALERTS)
+    .map((one) =>
+      whole.summary ? { ...one, events: [], eventsOmitted: one.eventsOmitted + one.events.length } : one,
+    );
+  const inAll = part ? whole.firingTotal + whole.resolvedTotal : whole.alerts.length + whole.truncatedAlerts;
+  return { ...whole, alerts, truncatedAlerts: inAll - alerts.length };
+}
+
+/** Whether this is a part of what was told in brief before, with the count of all. */
+function isCounted(
+  { part, firingTotal, resolvedTotal }: GroupNotification,
+  told: readonly GroupNotification[],
+): boolean {
+  if (!part) return false;
+  return told.some((copy) => copy.firingTotal >= firingTotal && copy.resolvedTotal >= resolvedTotal);
+}
+
+function takes(integration: Integration, { status, alerts }: GroupNotification): boolean {
   // What was not accepted is no longer split by Nest, so members alone are nobody.
   if (integration.kind === 'email' && integration.to.length === 0) return false;
-  return integration.sendResolved || status === 'firing';
+  if (integration.sendResolved || status === 'firing') return true;
+  return (
+    !keepsIncidents(integration) &&
+    alerts.some(({ events, eventsOmitted }) => events.length + eventsOmitted > 0)
+  );
 }
 
 /** The copies that the fallback has been told, in their order. */
@@ -106,9 +152,13 @@ function copyFor(
   return { ...rest, receiver: name, thread: rest.id, notices: [...notices, notice] };
 }
 
-/** The same for all notifications that one flush makes of one group. */
-function baseOf({ name }: Receiver, { id, flushId = id, groupKey }: GroupNotification): string {
-  return `fallback-${hash64([flushId, groupKey, name])}`;
+/** The same for all that one flush tells; but each incident is a group's own. */
+function baseOf(
+  { name }: Receiver,
+  audience: Audience,
+  { id, flushId = id, groupKey }: GroupNotification,
+): string {
+  return `fallback-${hash64([flushId, audience === 'incidents' ? groupKey : audience, name])}`;
 }
 
 function copyId(base: string, index: number): string {

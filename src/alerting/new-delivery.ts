@@ -6,7 +6,7 @@ export type Destination = readonly [position: number, integration: Integration];
 
 /**
  * A delivery of a notification that is tried at once. Those of one `groupKey` never overtake each other on the way to
- * an integration; without one they are in no order.
+ * an integration, but for recipients who have not accepted what others have; without one they are in no order.
  */
 export function newDelivery(
   notification: { readonly id: string; readonly receiver: string; readonly groupKey?: string },

@@ -5,14 +5,14 @@
  * own Nest alone; a service that keeps incidents is told of each one by itself.
  */
 
-import { summaryOf } from '../alerts/catching-up.ts';
+import { setAsideAfter, summaryOf } from '../alerts/catching-up.ts';
 import type { Event } from '../alerts/event.ts';
 import { hash64 } from '../alerts/fingerprint.ts';
 import { type Flush, type Listed, MAX_ALERTS, notificationOf } from '../alerts/flush.ts';
 import { type FlushReason, MAX_EVENTS, type NotifiedAlert } from '../alerts/notification.ts';
 import { BATCH_EVENTS, batchesOf, partsOf } from '../alerts/part.ts';
 import { summaryWords } from '../alerts/summary.ts';
-import type { EmailIntegration, Receiver } from '../config/config.ts';
+import type { EmailIntegration, Integration, Receiver } from '../config/config.ts';
 import type { Delivery } from '../store/record.ts';
 import type { Transaction } from '../store/store.ts';
 import { byIncident, isGathered, keepsIncidents } from './incidents.ts';
@@ -23,7 +23,7 @@ export type Tellable = Flush & { readonly reason: FlushReason };
 
 /** Integrations whose receiver is a program. */
 const IN_PARTS: ReadonlySet<string> = new Set(['webhook', 'alertmanager']);
-/** Those that need the state of every alert also from a summary, which else is one message. */
+/** Those of them that need the state of every alert also from a summary, which else is one message. */
 const STATES_IN_PARTS: ReadonlySet<string> = new Set(['alertmanager']);
 
 /** Flights of which the ends are shown. */
@@ -50,7 +50,7 @@ export async function queueDeliveries(
     if (to.length === 0 || what.listed.length === 0) return;
     const said = [...(what.summary ? summaryWords(what.summary) : []), ...notices];
     const limit = extra.isBatch ? BATCH_EVENTS : MAX_EVENTS;
-    const events = what.summary ? new Map() : await eventsOf(tx, what.listed, limit);
+    const events = what.summary && !extra.isBatch ? new Map() : await eventsOf(tx, what.listed, limit);
     const plain = notificationOf(what, events, id);
     const notification = {
       ...plain,
@@ -94,9 +94,14 @@ export async function queueDeliveries(
     await queue(`${base}-brief`, shortened(what), people, { covers: [...what.listed, ...left] });
   }
 
-  /** Those who are told events alone. Without any there is a delivery all the same: it says why nothing is sent. */
+  /**
+   * Those who are told events alone, those that a summary counts as well. Without any there is a delivery all the same:
+   * it says why nothing is sent.
+   */
   async function queueBatches(base: string, what: Tellable, to: readonly Destination[]): Promise<void> {
-    const batches = what.summary || to.length === 0 ? [] : batchesOf(what.listed);
+    if (to.length === 0) return;
+    const runs = what.summary ? await setAsideRuns(tx, what) : [what.listed];
+    const batches = runs.flatMap(batchesOf);
     if (batches.length === 0) await queue(base, shortened(what), to, { covers: what.listed });
     for (const [index, listed] of batches.entries()) {
       await queue(partId(base, index), { ...what, listed }, to, {
@@ -138,6 +143,11 @@ export async function queueDeliveries(
 
 function isKeeper([, integration]: Destination): boolean {
   return keepsIncidents(integration);
+}
+
+/** Its receiver is a program, which is told all of what is big, in as many parts as it takes. */
+export function takesParts({ kind }: Integration): boolean {
+  return IN_PARTS.has(kind);
 }
 
 /** Events alone, and each of them. */
@@ -195,9 +205,32 @@ function audiences(id: string, flushed: Tellable, integrations: readonly Destina
     {
       id: `${id}-open`,
       what: { ...flushed, listed, resolvedTotal: 0 },
-      to: isOnlyEnds ? [] : integrations.filter(([, { sendResolved }]) => !sendResolved),
+      to: isOnlyEnds
+        ? []
+        : integrations.filter(
+            // An incident that is to be ended by hand is told of nothing that is over.
+            (one) => !one[1].sendResolved && (flushed.firingTotal > 0 || !isKeeper(one)),
+          ),
     },
   ];
+}
+
+/**
+ * The events that a summary counts, as they were set aside: fresh ones between them were told as always. Each list has
+ * an alert once, with events that follow one another.
+ */
+async function setAsideRuns(tx: Transaction, { listed, group }: Tellable): Promise<Listed[][]> {
+  const runs: Listed[][] = [];
+  for (const [index, one] of listed.entries()) {
+    const { alert, afterSeq } = one;
+    const ranges = setAsideAfter(await tx.suppressions(alert.id), group.receiver, afterSeq);
+    for (const [at, range] of ranges.entries()) {
+      runs[at] ??= [];
+      runs[at].push({ ...one, afterSeq: range.afterSeq, untold: range.lastSeq - range.afterSeq });
+    }
+    if (index % 100 === 99) await tx.pause();
+  }
+  return runs;
 }
 
 /** The same with the first alerts alone; the others are counted. */

@@ -84,16 +84,26 @@ export function countSetAside(
   receiver: string,
   afterSeq: number,
 ): number {
+  const runs = setAsideAfter(suppressions, receiver, afterSeq);
+  return runs.reduce((count, run) => count + run.lastSeq - run.afterSeq, 0);
+}
+
+/** Which ones these are, with `afterSeq < seq <= lastSeq`: runs that do not touch, in their order. */
+export function setAsideAfter(
+  suppressions: readonly Suppression[],
+  receiver: string,
+  afterSeq: number,
+): { readonly afterSeq: number; readonly lastSeq: number }[] {
+  const runs: { afterSeq: number; lastSeq: number }[] = [];
   const ranges = suppressions
     .filter((one) => one.reason === 'too_old' && one.receiver === receiver && one.lastSeq > afterSeq)
     .toSorted((a, b) => a.afterSeq - b.afterSeq);
-  let count = 0;
-  let reached = afterSeq;
   for (const range of ranges) {
-    count += Math.max(0, range.lastSeq - Math.max(reached, range.afterSeq));
-    reached = Math.max(reached, range.lastSeq);
+    const last = runs.at(-1);
+    if (last && range.afterSeq <= last.lastSeq) last.lastSeq = Math.max(last.lastSeq, range.lastSeq);
+    else runs.push({ afterSeq: Math.max(afterSeq, range.afterSeq), lastSeq: range.lastSeq });
   }
-  return count;
+  return runs;
 }
 
 /**

@@ -60,7 +60,7 @@ export interface GroupNotification {
   readonly part?: { readonly number: number; readonly of: number };
   /** What else people should know of it, a sentence each. */
   readonly notices?: readonly string[];
-  /** What it sums up, if that is what it does; its alerts then list no events. */
+  /** What it sums up, if that is what it does; its alerts then list no events, but for those who take events alone. */
   readonly summary?: Summary;
   /** It only says that somebody has acknowledged all that fires: for services that keep incidents, and nobody else. */
   readonly acknowledged?: true;

@@ -139,12 +139,15 @@ function hostOf(url: string): string {
 }
 
 function takenAs(outcome: Outcome): Pick<Taken, 'outcome' | 'detail'> {
+  const refused = 'refused' in outcome && `refused for ${outcome.refused}`;
   switch (outcome.kind) {
     case 'accepted':
       return {
         outcome: 'accepted',
-        detail: [outcome.note, outcome.templateError].filter(Boolean).join('; '),
+        detail: [refused, outcome.templateError].filter(Boolean).join('; '),
       };
+    case 'failed':
+      return { outcome: 'not_accepted', detail: [outcome.error, refused].filter(Boolean).join('; ') };
     case 'nothing':
       return { outcome: 'nothing', detail: outcome.why };
     case 'unknown':

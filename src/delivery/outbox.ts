@@ -28,6 +28,7 @@ import type { Store } from '../store/store.ts';
 import { withAcknowledgeUrl } from './acknowledge.ts';
 import type { Channel, Outcome } from './channels/channel.ts';
 import type { ServiceChannels } from './channels/services.ts';
+import { createLatency } from './latency.ts';
 import { judge } from './retry.ts';
 
 /** The ways out, one for each kind of integration. */
@@ -87,6 +88,7 @@ export function createDelivery(options: {
   const { store, channels, clock, random, report, externalUrl, links } = options;
   const receivers = new Map(options.receivers.map((receiver) => [receiver.name, receiver]));
   const bell = createBell(clock);
+  const latency = createLatency();
   let isRecovered = false;
   /** Tries in this life that were not accepted. */
   let failedTries = 0;
@@ -107,7 +109,7 @@ export function createDelivery(options: {
       const { receiver, integration } = delivery;
       report({ what: 'template_failed', receiver, integration, error: outcome.templateError });
     }
-    const occurredAtUs = outcome.kind === 'accepted' ? firstOccurrence(notification) : undefined;
+    const latencyMs = outcome.kind === 'accepted' ? latency.sinceOldestMs(notification, nowUs) : undefined;
     report({
       what: 'delivery',
       receiver: delivery.receiver,
@@ -117,7 +119,7 @@ export function createDelivery(options: {
       attempt: delivery.attempts,
       ...(reason && { reason }),
       ...(settlement.lastError && { error: settlement.lastError }),
-      ...(occurredAtUs !== undefined && { latencyMs: Math.max(0, (nowUs - occurredAtUs) / 1000) }),
+      ...(latencyMs !== undefined && { latencyMs }),
     });
     return settlement;
   }
@@ -227,7 +229,13 @@ export function createDelivery(options: {
     if (settlements.length === 0 && room === 0) return [];
     return store.transaction(async (tx) => {
       if (settlements.length > 0) await tx.settle(settlements, clock.nowUs());
-      return room > 0 ? tx.claim(receiver, position, dueUs, room) : [];
+      if (room === 0) return [];
+      const claimed = await tx.claim(receiver, position, dueUs, room);
+      await latency.prepare(
+        tx,
+        claimed.map(({ notification }) => notification),
+      );
+      return claimed;
     });
   }
 
@@ -318,14 +326,4 @@ function integrationOf(
 ): Integration | undefined {
   const there = receiver?.integrations[position];
   return there?.kind === kind ? there : receiver?.integrations.find((one) => one.kind === kind);
-}
-
-/** When the oldest event in it occurred: what the latency is measured from. Undefined without events. */
-function firstOccurrence(notification: ClaimedDelivery['notification']): number | undefined {
-  if (notification.kind === 'digest') return undefined;
-  const events =
-    notification.kind === 'forward'
-      ? notification.events
-      : notification.alerts.flatMap((alert) => alert.events);
-  return events.length === 0 ? undefined : Math.min(...events.map((event) => event.occurredAtUs));
 }

@@ -21,7 +21,7 @@ const REFUSED_WAITS_MS = [60_000, 300_000];
 
 export interface Verdict {
   readonly settlement: Settlement;
-  /** Why it is not delivered; absent when it is, or was suppressed. */
+  /** Why it is not delivered, or not to all of several recipients; absent when it is, or was suppressed. */
   readonly reason?: FailureReason;
 }
 
@@ -35,16 +35,23 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
     lastError,
   });
 
+  const refused = [refusedBefore(delivery), 'refused' in outcome && outcome.refused]
+    .filter(Boolean)
+    .join('; ');
+  /** With who refused it for good. */
+  const told = (error: string) => (refused === '' ? error : `${error}${REFUSED_FOR}${refused}`);
+
   switch (outcome.kind) {
-    case 'accepted':
-      return {
-        settlement: final('delivered', [outcome.note, outcome.templateError].filter(Boolean).join('; ')),
-      };
+    case 'accepted': {
+      const notes = [refused && `refused for ${refused}`, outcome.templateError];
+      const settlement = final('delivered', notes.filter(Boolean).join('; '));
+      return { settlement, ...(refused && { reason: 'rejected' }) };
+    }
     case 'nothing':
       return { settlement: final('suppressed', outcome.why) };
     case 'refused': {
       const refusals = refusalsIn(delivery.lastError) + 1;
-      const lastError = `${outcome.error} (refusal ${refusals} of ${REFUSED_WAITS_MS.length + 1})`;
+      const lastError = `${told(outcome.error)} (refusal ${refusals} of ${REFUSED_WAITS_MS.length + 1})`;
       const waitMs = REFUSED_WAITS_MS[refusals - 1];
       const settlement: Settlement =
         waitMs === undefined
@@ -58,7 +65,7 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
       if (nowUs >= expiresAtUs) {
         return {
           settlement: {
-            ...final('dead', `${outcome.error} (given up after 72 h)`),
+            ...final('dead', `${told(outcome.error)} (given up after 72 h)`),
             failed: true,
             ...remaining,
           },
@@ -73,7 +80,7 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
           state: outcome.kind === 'unknown' ? 'ambiguous' : 'retry',
           // The last try comes exactly at the end, however long the receiver asked us to wait.
           nextAttemptAtUs: Math.min(nowUs + Math.round(waitMs * 1000), expiresAtUs),
-          lastError: outcome.error,
+          lastError: told(outcome.error),
           failed: true,
           ...remaining,
         },
@@ -89,10 +96,20 @@ function waitAfter(attempts: number, random: Random): number {
   return ceilingMs * (0.5 + random() / 2);
 }
 
+const REFUSAL_COUNT = / \(refusal (\d) of \d\)$/;
+/** Between the error of a try and who refused it for good. */
+const REFUSED_FOR = '; refused for ';
+
 /**
  * A delivery keeps nothing of its earlier tries but the last error, so the count of refusals stands in that text,
  * where people read it too. Tries that failed in other ways begin the count anew.
  */
 function refusalsIn(lastError: string): number {
-  return Number(/ \(refusal (\d) of \d\)$/.exec(lastError)?.[1] ?? 0);
+  return Number(REFUSAL_COUNT.exec(lastError)?.[1] ?? 0);
+}
+
+/** Who of several recipients refused an earlier try for good. It stands last in the text, whatever a server says. */
+function refusedBefore({ remaining, lastError }: Delivery): string {
+  const at = remaining ? lastError.lastIndexOf(REFUSED_FOR) : -1;
+  return at < 0 ? '' : lastError.slice(at + REFUSED_FOR.length).replace(REFUSAL_COUNT, '');
 }

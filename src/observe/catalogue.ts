@@ -176,7 +176,7 @@ export const METRICS = {
   notificationsFailed: {
     type: 'counter',
     name: 'nestwatch_notifications_failed_total',
-    help: 'Tries to deliver a notification that failed, by error code.',
+    help: 'Tries to deliver a notification that failed, or that some of its recipients refused, by error code.',
     labels: ['receiver', 'integration', 'reason'],
   },
   notificationsSuppressed: {
@@ -188,7 +188,7 @@ export const METRICS = {
   notificationLatency: {
     type: 'histogram',
     name: 'nestwatch_notification_latency_seconds',
-    help: 'From what is told to its acceptance by the receiver.',
+    help: 'From what is told to its acceptance by the receiver, without history.',
     labels: ['receiver', 'integration'],
     buckets: DELAY_SECONDS,
   },

@@ -146,9 +146,11 @@ export function createMetrics(options: MetricsOptions): Metrics {
         return;
       }
       metrics.notifications.inc({ receiver, integration });
-      if (outcome !== 'delivered') {
+      // What was delivered has a reason where some of several recipients refused it.
+      if (outcome !== 'delivered' || reason) {
         metrics.notificationsFailed.inc({ receiver, integration, reason: reason ?? 'rejected' });
-      } else if (latencyMs !== undefined) {
+      }
+      if (outcome === 'delivered' && latencyMs !== undefined) {
         metrics.notificationLatency.observe({ receiver, integration }, seconds(latencyMs));
       }
     },

@@ -52,7 +52,10 @@ export interface GapRecord {
   readonly told: number;
 }
 
-/** How far a stream is known to be complete, as its last audits left it. */
+/**
+ * How far a stream is known to be complete, as its last audits left it. Flights are not audited: of theirs it holds
+ * the gaps alone, each as one missing Flight.
+ */
 export interface AuditRecord {
   readonly stream: number;
   /** Nothing is missing up to here; 0 before the first audit. */
@@ -132,7 +135,10 @@ export interface Delivery {
   readonly integration: string;
   /** Position among the receiver's integrations, from 0. */
   readonly position: number;
-  /** Deliveries of one integration's lane are sent one after another, as they were created; empty: in no order. */
+  /**
+   * Deliveries of one integration's lane are sent one after another, as they were created; empty: in no order, as are
+   * those with `remaining`.
+   */
   readonly lane: string;
   readonly state: DeliveryState;
   /** Tries begun. */
@@ -161,7 +167,7 @@ export interface Settlement {
   readonly state: 'delivered' | 'retry' | 'ambiguous' | 'dead' | 'suppressed';
   readonly nextAttemptAtUs: number;
   readonly lastError: string;
-  /** True when a try came to nothing: it counts for the integration's health and for the fallback. */
+  /** True when a try came to nothing: it counts for the fallback, and for the integration's health if it was for all. */
   readonly failed?: boolean;
   /** Who is still to be reached after it; absent for those before it. */
   readonly remaining?: readonly string[];

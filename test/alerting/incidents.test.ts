@@ -277,6 +277,56 @@ test('what was held back, and then not accepted, opens an incident at the fallba
   expect(actions(desk)).toEqual(['trigger', 'resolve']);
 });
 
+test('what is not accepted, as one by some and by incident by others, is told once to a fallback', async () => {
+  const answer = (name: string, minute: number) => (name === 'ops' && minute > 3 ? 503 : 200);
+  const integrations = [...hook('ops').integrations, pagerduty()];
+  const own = { name: 'ops', integrations, foldStormsMs: 5 * MINUTE_MS, fallback: 'backup' };
+  const backup = { name: 'backup', integrations: [...hook('backup').integrations, pagerduty()] };
+  const desk = await open({ receivers: [own, backup], answer, route: PER_BIRD });
+  for (const bird of ['A', 'B', 'C']) await desk.fails(bird);
+  await desk.pass(2);
+  await desk.fails('D', 'E', 'F');
+  await desk.pass(10);
+  const told = desk.lines('backup').filter((line) => !line.includes('ops'));
+  expect(told.map((line) => line.replace(/@\d+/, ''))).toEqual([
+    'backup firing: D firing +1; E firing +1; F firing +1',
+  ]);
+  // Each incident by itself, beside what was held back as a whole, which is over at once.
+  const ofFlights = desk.pages.filter(({ receiver, payload }) => {
+    return receiver === 'backup' && payload?.summary.startsWith('Flight failed: ');
+  });
+  expect(ofFlights.map(({ payload }) => payload!.summary.split(' · ')[0])).toEqual([
+    'Flight failed: 3 Birds',
+    'Flight failed: D',
+    'Flight failed: E',
+    'Flight failed: F',
+  ]);
+  expect(new Set(ofFlights.map(({ dedup_key }) => dedup_key)).size).toBe(4);
+});
+
+test('an incident that is to be ended by hand is not ended by a failure that was over by the time of telling', async () => {
+  const byHand = (name: string, settings: Partial<Receiver> = {}): Receiver => ({
+    ...settings,
+    name,
+    integrations: [pagerduty({ sendResolved: false })],
+  });
+  let isDown = false;
+  const answer = (name: string) => (name === 'ops' && isDown ? 503 : 200);
+  const receivers = [byHand('ops', { fallback: 'boss' }), byHand('boss')];
+  const desk = await open({ receivers, answer });
+  for (const down of [false, true]) {
+    isDown = down;
+    await desk.fails('A');
+    await desk.pass(1);
+    await desk.fails('A');
+    await desk.clock.advance(5_000);
+    await desk.succeeds('A');
+    await desk.pass(20);
+  }
+  expect(new Set(desk.pages.map((one) => one.event_action))).toEqual(new Set(['trigger']));
+  expect(new Set(desk.pages.map(({ receiver }) => receiver))).toEqual(new Set(['ops', 'boss']));
+});
+
 test('an incident whose route is no longer configured ends, and what fires opens the one of the new route', async () => {
   const desk = await open({ receivers: [pager()] });
   await desk.fails('A');

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { parseMatchers } from '../../src/alerts/matcher.ts';
 import { defaultRule } from '../../src/alerts/rule.ts';
 import type { Silence } from '../../src/alerts/silence.ts';
+import type { Receiver } from '../../src/config/config.ts';
 import { secret } from '../../src/secret.ts';
 import { type Node, node, tree } from '../alerts/route-tree.ts';
 import { email, webhook } from '../delivery/samples.ts';
@@ -112,6 +113,47 @@ describe('a webhook that takes CloudEvents', () => {
     expect(batches(desk).flat().slice(0, 260)).toEqual(batches(desk).flat().slice(0, 260).toSorted());
     expect(new Set(desk.told.map(({ id }) => id)).size).toBe(4);
     expect(await desk.states()).toEqual({ delivered: 6 });
+  });
+
+  test('gets old news as events, which others are told in a summary', async () => {
+    const desk = await open({ receivers: [{ name: 'ops', integrations: [email(), lake] }] });
+    await desk.failedLongAgo('A', ...birds(120), 'A');
+    await desk.pass(1);
+    await desk.fails('A');
+    await desk.pass(0.5);
+    await desk.failedLongAgo('A');
+    await desk.pass(30);
+    const told = batches(desk);
+    expect(told.map((one) => one.length)).toEqual([1, 100, 22, 1]);
+    expect(new Set(told.flat()).size).toBe(124);
+    const summaries = desk.mails.filter(({ notification }) => notification.summary);
+    expect(summaries.map(({ notification }) => notification.summary)).toMatchObject([{ events: 123 }]);
+    expect(summaries[0]!.notification.alerts.flatMap(({ events }) => events)).toEqual([]);
+    expect((await desk.states()).suppressed).toBeUndefined();
+    for (const entry of ['000001', '000122', '000123', '000124']) {
+      const key = `eu/flight/f-${entry}/failed`;
+      const all = await desk.store.transaction((tx) => tx.notificationsOfEvent(key));
+      const batch = all.filter(({ deliveries }) => deliveries.some(({ position }) => position === 1));
+      expect(batch, key).toHaveLength(1);
+    }
+  });
+
+  test('that does not take old news leaves people of its fallback with the summary', async () => {
+    const receivers = [
+      { name: 'ops', integrations: [{ ...lake, url: secret('http://ops.example/') }], fallback: 'backup' },
+      { name: 'backup', integrations: [email()] },
+    ];
+    const desk = await open({ receivers, answer: () => 503 });
+    await desk.failedLongAgo(...birds(120));
+    await desk.pass(4);
+    expect(desk.mails.map(({ notification }) => notification)).toMatchObject([
+      { receiver: 'backup', truncatedAlerts: 20, summary: { events: 120 } },
+    ]);
+    const { alerts } = desk.mails[0]!.notification;
+    expect(alerts).toHaveLength(100);
+    expect(alerts.every(({ events, eventsOmitted }) => events.length === 0 && eventsOmitted === 1)).toBe(
+      true,
+    );
   });
 
   test('has the reason kept where there is no event to tell', async () => {
@@ -503,6 +545,79 @@ describe('a fallback', () => {
     await desk.pass(12);
     const told = desk.told.flatMap(({ body }) => body.alerts.flatMap(({ labels }) => labels.bird ?? []));
     expect(told.toSorted()).toEqual(birds(700));
+  });
+
+  test('that does not hear of ends is told of what was over by the time of telling', async () => {
+    const noEnds = (name: string, settings: Partial<Receiver> = {}) => ({
+      ...settings,
+      name,
+      integrations: [webhook({ url: secret(`http://${name}.example/`), sendResolved: false })],
+    });
+    let isDown = true;
+    const desk = await open({
+      receivers: [noEnds('ops', { fallback: 'backup' }), noEnds('backup')],
+      answer: (receiver) => (receiver === 'ops' && isDown ? 503 : 200),
+    });
+    await desk.fails('A');
+    await desk.clock.advance(5_000);
+    await desk.succeeds('A');
+    await desk.pass(4);
+    expect(desk.lines()).toEqual(['backup@0 resolved: A resolved +1']);
+    isDown = false;
+    await desk.pass(20);
+    await desk.fails('A');
+    await desk.pass(1);
+    isDown = true;
+    await desk.fails('A');
+    await desk.clock.advance(5_000);
+    await desk.succeeds('A');
+    await desk.pass(9);
+    expect(desk.lines('backup').slice(1)).toEqual([
+      'backup@6 firing: ops firing +0',
+      'backup@29 resolved: A resolved +1',
+    ]);
+  });
+
+  test('that does not hear of ends is told nothing of an end alone', async () => {
+    const [own] = hook('backup').integrations as [ReturnType<typeof webhook>];
+    const desk = await open({
+      receivers: [
+        hook('ops', { fallback: 'backup' }),
+        { name: 'backup', integrations: [{ ...own, sendResolved: false }] },
+      ],
+      answer: (receiver, minute) => (receiver === 'ops' && minute > 1 ? 503 : 200),
+    });
+    await desk.fails('A');
+    await desk.pass(1);
+    await desk.succeeds('A');
+    await desk.pass(60);
+    expect(desk.lines('backup').filter((line) => !line.includes('ops'))).toEqual([]);
+  });
+
+  test('for people is told of what is big as people are: once, with the first alerts and the count of the rest', async () => {
+    const inBatches = webhook({ url: secret('http://ops.example/'), format: 'cloudevents' });
+    for (const [own, parts] of [
+      [hook('ops').integrations[0]!, 2],
+      [inBatches, 7],
+    ] as const) {
+      const desk = await open({
+        receivers: [
+          { name: 'ops', integrations: [own], fallback: 'backup' },
+          { name: 'backup', integrations: [email(), ...hook('backup').integrations] },
+        ],
+        answer: (receiver) => (receiver === 'ops' ? 503 : 200),
+      });
+      await desk.fails(...birds(700));
+      await desk.pass(5.5);
+      expect(desk.mails.map(({ notification }) => notification)).toMatchObject([
+        { firingTotal: 700, truncatedAlerts: 600 },
+      ]);
+      expect(desk.mails[0]!.notification.alerts).toHaveLength(100);
+      expect(desk.mails[0]!.notification).not.toHaveProperty('part');
+      const told = desk.told.filter(({ receiver }) => receiver === 'backup');
+      expect(told.map(({ body }) => body.parts)).toEqual(Array(parts).fill(parts));
+      expect(told.flatMap(({ body }) => body.alerts)).toHaveLength(700);
+    }
   });
 
   test('hears nothing of what is accepted in time', async () => {

@@ -341,7 +341,7 @@ describe('a server that does not take the mail', () => {
     const to = ['ops@example.com', 'gone@example.com'];
     expect(await channel.send(email({ ...at, to }), delivery(), group(), URL)).toEqual({
       kind: 'accepted',
-      note: expect.stringContaining('refused for gone@example.com: 550 unknown'),
+      refused: expect.stringContaining('gone@example.com: 550 unknown'),
     });
     expect(mails[0]?.to).toEqual(['ops@example.com']);
   });
@@ -371,12 +371,19 @@ describe('a server that does not take the mail', () => {
     let isFull = true;
     const { mails, at } = await mailServer({
       onRcptTo: ({ address }, _session, done) =>
-        done(address === 'full@example.com' && isFull ? refusal(450, 'try later') : null),
+        done(
+          address === 'gone@example.com'
+            ? refusal(550, 'unknown')
+            : address === 'full@example.com' && isFull
+              ? refusal(450, 'try later')
+              : null,
+        ),
     });
     const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
     cleanups.push(async () => rmSync(folder, { recursive: true }));
     const clock = createVirtualClock();
-    const integration = email({ ...at, to: ['ops@example.com', 'full@example.com'] });
+    const to = ['ops@example.com', 'gone@example.com', 'full@example.com'];
+    const integration = email({ ...at, to });
     /** One life of the process: everything that is due is tried once. */
     async function life(): Promise<Delivery> {
       const store = await openSqliteStore({ path: join(folder, 'n.db'), clock });
@@ -391,7 +398,10 @@ describe('a server that does not take the mail', () => {
         externalUrl: URL,
       });
       if (mails.length === 0) {
-        await store.transaction((tx) => tx.enqueue(group(), [delivery({ integration: 'email' })]));
+        for (const id of ['d-1', 'd-2']) {
+          const one = delivery({ id, integration: 'email', lane: 'l' });
+          await store.transaction((tx) => tx.enqueue(group(), [one]));
+        }
       }
       await stage.drain();
       const found = await store.transaction((tx) => tx.delivery('d-1'));
@@ -401,13 +411,23 @@ describe('a server that does not take the mail', () => {
     }
 
     expect(await life()).toMatchObject({ state: 'retry', remaining: ['full@example.com'] });
+    expect(mails).toHaveLength(2);
     await clock.advance(60_000);
     expect(await life()).toMatchObject({ state: 'retry', remaining: ['full@example.com'] });
     await clock.advance(60_000);
     isFull = false;
     const last = await life();
     expect(last).toMatchObject({ state: 'delivered', attempts: 3 });
+    // Who refused the first try for good is not forgotten over what the others came to.
+    expect(last.lastError).toMatch(/^refused for gone@example\.com: 550 unknown/);
+    expect(last.lastError).not.toContain('full@');
     expect(last).not.toHaveProperty('remaining');
-    expect(mails.map(({ to }) => to)).toEqual([['ops@example.com'], ['full@example.com']]);
+    // The other mail of its lane has waited for nothing.
+    expect(mails.map(({ to }) => to.join())).toEqual([
+      'ops@example.com',
+      'ops@example.com',
+      'full@example.com',
+      'full@example.com',
+    ]);
   });
 });

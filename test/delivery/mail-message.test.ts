@@ -177,6 +177,18 @@ describe('a mail with templates', () => {
     expect(Buffer.byteLength(mail.html)).toBeLessThan(30_000);
   });
 
+  test('is never too large for what it says of a part that was', () => {
+    for (const room of [400, 200, 100, 50, 10, 0]) {
+      const text = liquid('x'.repeat(MAX_PART_BYTES - room));
+      const html = liquid('y'.repeat(2 * MAX_PART_BYTES), 'html');
+      const mail = message({ text, html });
+      expect(Buffer.byteLength(mail.text), `${room}`).toBeLessThanOrEqual(MAX_PART_BYTES);
+      expect(Buffer.byteLength(mail.html), `${room}`).toBeLessThanOrEqual(MAX_PART_BYTES);
+      for (const part of [mail.text, mail.html]) expect(part).toContain('The template html made more than');
+      expect(mail.text.includes('xxx')).toBe(room >= 100);
+    }
+  });
+
   test('says what they say, and the rest as always', () => {
     const mail = message({
       subject: liquid('{{ status | upcase }} {{ commonLabels.bird }}'),

@@ -6,7 +6,7 @@ import { NestwatchError } from '../../src/errors.ts';
 import type { Delivery } from '../../src/store/record.ts';
 import type { Store } from '../../src/store/store.ts';
 import { digestNotification } from './digest-samples.ts';
-import { accepted, receiverOf, stage, start, world } from './outbox-world.ts';
+import { accepted, HOUR_MS, receiverOf, stage, start, world } from './outbox-world.ts';
 import { alert, delivery, email, failedFlight, group, webhook } from './samples.ts';
 
 describe('the stage', () => {
@@ -44,6 +44,25 @@ describe('the stage', () => {
         latencyMs: 5 * 60_000,
       },
     ]);
+  });
+
+  test.each([
+    [10, 5 * 60_000],
+    [3, 60_000],
+    [0, undefined],
+  ])('leaves history out of that: watched since %d minutes', async (minutes, latencyMs) => {
+    const home = await world();
+    const events = [failedFlight(1), failedFlight(5)];
+    const [receiver, id] = ['ops', 'forward-1'];
+    await home.store.transaction(async (tx) => {
+      await tx.regionSince(events[0]!.region, home.clock.nowUs() - minutes * 60_000_000);
+      await tx.enqueue({ kind: 'forward', id, receiver, createdAtUs: 0, events }, [delivery({ id: 'd-1' })]);
+    });
+    start(stage(home, async () => accepted));
+    await home.clock.advance(1);
+    expect(home.told).toMatchObject([{ what: 'delivery', outcome: 'delivered' }]);
+    expect(home.told[0]).toHaveProperty('id', 'd-1');
+    expect((home.told[0] as { latencyMs?: number }).latencyMs).toBe(latencyMs);
   });
 
   test('tells no latency of a digest, which is about no one instant', async () => {
@@ -158,6 +177,29 @@ describe('the stage', () => {
     expect(tries.filter((id) => id.startsWith('a'))).toEqual(['a1', 'a1', 'a1', 'a2', 'a3']);
     expect(tries.filter((id) => id.startsWith('b'))).toEqual(['b1', 'b2']);
     expect(tries.indexOf('b2')).toBeLessThan(tries.lastIndexOf('a1'));
+  });
+
+  test('one full mailbox holds up no later message of its group, and is tried again alone', async () => {
+    const w = await world();
+    const sent: string[] = [];
+    let isFull = true;
+    const one = stage(w, async ({ id, remaining }) => {
+      sent.push(`${id} to ${remaining ?? 'all'}`);
+      if (!isFull) return accepted;
+      const outcome = { kind: 'failed', reason: 'unavailable', error: '452 full' } as const;
+      return remaining ? outcome : { ...outcome, remaining: ['full@x'] };
+    });
+    await w.queue({ id: 'd-1', lane: 'L' });
+    await w.queue({ id: 'd-2', lane: 'L' });
+    await one.drain();
+    expect(sent.splice(0)).toEqual(['d-1 to all', 'd-2 to all']);
+    await w.clock.advance(HOUR_MS);
+    await one.drain();
+    isFull = false;
+    await w.clock.advance(HOUR_MS);
+    await one.drain();
+    expect(sent.toSorted()).toEqual(['d-1 to full@x', 'd-1 to full@x', 'd-2 to full@x', 'd-2 to full@x']);
+    expect(await w.states()).toEqual({ delivered: 2 });
   });
 
   test('a receiver that hangs delays no other, nor the other integration of its own', async () => {

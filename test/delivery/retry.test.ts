@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/delivery/channels/channel.ts';
 import { EXPIRES_AFTER_MS, judge } from '../../src/delivery/retry.ts';
-import type { Delivery } from '../../src/store/record.ts';
+import type { Delivery, Settlement } from '../../src/store/record.ts';
 import { delivery, NOW_US } from './samples.ts';
 
 const failed: Outcome = { kind: 'failed', reason: 'unavailable', error: 'HTTP 503' };
@@ -9,13 +9,18 @@ const refused: Outcome = { kind: 'refused', reason: 'rejected', error: 'HTTP 404
 const EXPIRES_AT_US = NOW_US + EXPIRES_AFTER_MS * 1000;
 
 /** Judges one try after the other, each at the instant that the one before chose, until the delivery is settled. */
-function story(outcomeOf: (attempt: number, nowUs: number) => Outcome, chance = 0.999) {
+function story(
+  outcomeOf: (attempt: number, nowUs: number) => Outcome,
+  chance = 0.999,
+  seen: (settlement: Settlement) => void = () => {},
+) {
   let one: Delivery = delivery();
   const waitsMs: number[] = [];
   for (let nowUs = NOW_US; ; nowUs = one.nextAttemptAtUs) {
     one = { ...one, attempts: one.attempts + 1 };
     const { settlement, reason } = judge(one, outcomeOf(one.attempts, nowUs), nowUs, () => chance);
     one = { ...one, ...settlement };
+    seen(settlement);
     if (!['retry', 'ambiguous'].includes(settlement.state))
       return { ...one, reason, waitsMs, endedAtUs: nowUs };
     waitsMs.push(Math.round((settlement.nextAttemptAtUs - nowUs) / 1000));
@@ -23,10 +28,10 @@ function story(outcomeOf: (attempt: number, nowUs: number) => Outcome, chance = 
 }
 
 describe('the end of a try', () => {
-  test('accepted is delivered, with its note', () => {
+  test('accepted is delivered, with who of several refused it', () => {
     const { settlement, reason } = judge(
       delivery(),
-      { kind: 'accepted', note: 'refused for bob' },
+      { kind: 'accepted', refused: 'bob: 550' },
       NOW_US,
       Math.random,
     );
@@ -34,9 +39,10 @@ describe('the end of a try', () => {
       id: 'd-1',
       state: 'delivered',
       nextAttemptAtUs: NOW_US,
-      lastError: 'refused for bob',
+      lastError: 'refused for bob: 550',
     });
-    expect(reason).toBeUndefined();
+    expect(reason).toBe('rejected');
+    expect(judge(delivery(), { kind: 'accepted' }, NOW_US, Math.random)).not.toHaveProperty('reason');
   });
 
   test('nothing to send is suppressed, with the reason', () => {
@@ -109,5 +115,63 @@ describe('the end of a try', () => {
   test('refusals with a failure between them are counted anew', () => {
     const end = story((attempt) => (attempt === 3 ? failed : refused));
     expect(end).toMatchObject({ state: 'dead', attempts: 6 });
+  });
+
+  describe('with several recipients', () => {
+    const full: Outcome = { ...failed, error: 'deferred for full@x: 452', remaining: ['full@x'] };
+    const gone: Outcome = { ...full, refused: 'gone@x: 550' };
+
+    test('leaves those who remain to the last try, and tells who they were', () => {
+      const both: Outcome = { ...full, remaining: ['full@x', 'late@x'] };
+      const end = story((_, nowUs) => (nowUs < EXPIRES_AT_US ? both : full));
+      expect(end).toMatchObject({
+        state: 'dead',
+        remaining: ['full@x'],
+        lastError: 'deferred for full@x: 452 (given up after 72 h)',
+      });
+    });
+
+    test('keeps who refused it for good beside whatever the others come to', () => {
+      const texts: string[] = [];
+      const outcomes: Outcome[] = [
+        gone,
+        failed,
+        { kind: 'unknown', reason: 'timeout', error: 'no answer' },
+        refused,
+        { ...full, refused: 'left@x: 551' },
+        { kind: 'accepted' },
+      ];
+      const end = story(
+        (attempt) => outcomes[attempt - 1]!,
+        0.999,
+        ({ lastError }) => texts.push(lastError),
+      );
+      expect(texts).toEqual([
+        'deferred for full@x: 452; refused for gone@x: 550',
+        'HTTP 503; refused for gone@x: 550',
+        'no answer; refused for gone@x: 550',
+        'HTTP 404; refused for gone@x: 550 (refusal 1 of 3)',
+        'deferred for full@x: 452; refused for gone@x: 550; left@x: 551',
+        'refused for gone@x: 550; left@x: 551',
+      ]);
+      expect(end.state).toBe('delivered');
+    });
+
+    test('still gives up what those who remain refuse', () => {
+      const end = story((attempt) => (attempt === 1 ? gone : refused));
+      expect(end).toMatchObject({
+        state: 'dead',
+        attempts: 4,
+        lastError: 'HTTP 404; refused for gone@x: 550 (refusal 3 of 3)',
+      });
+    });
+
+    test('takes no words of a server for more than they are', () => {
+      const hostile: Outcome = { ...failed, error: '452; refused for bob (refusal 2 of 3)' };
+      const end = story((attempt) => (attempt === 1 ? gone : attempt < 30 ? hostile : { kind: 'accepted' }));
+      expect(end.lastError).toBe('refused for gone@x: 550');
+      const never = story((attempt) => (attempt < 30 ? hostile : { kind: 'accepted' }));
+      expect(never.lastError).toBe('');
+    });
   });
 });

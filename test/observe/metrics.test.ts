@@ -290,10 +290,12 @@ describe('telling', () => {
     report({ ...delivery, outcome: 'ambiguous', reason: 'ambiguous' });
     report({ ...delivery, outcome: 'delivered', latencyMs: 12_000 });
     report({ ...delivery, outcome: 'dead', reason: 'rejected' });
-    expect(await value(`nestwatch_notifications_total{${LABELS}}`)).toBe(4);
+    // Some of several recipients refused it.
+    report({ ...delivery, outcome: 'delivered', reason: 'rejected', latencyMs: 3000 });
+    expect(await value(`nestwatch_notifications_total{${LABELS}}`)).toBe(5);
     expect(await value(`nestwatch_notifications_failed_total{${LABELS},reason="timeout"}`)).toBe(1);
-    expect(await value(`nestwatch_notifications_failed_total{${LABELS},reason="rejected"}`)).toBe(1);
-    expect(await value(`nestwatch_notification_latency_seconds_sum{${LABELS}}`)).toBe(12);
+    expect(await value(`nestwatch_notifications_failed_total{${LABELS},reason="rejected"}`)).toBe(2);
+    expect(await value(`nestwatch_notification_latency_seconds_sum{${LABELS}}`)).toBe(15);
   });
 
   test('what is left out on purpose is no try', async () => {

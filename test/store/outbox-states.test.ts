@@ -8,7 +8,12 @@ import { delivery, NOW_US, notification, SECOND_US } from './contract/samples.ts
 type Action =
   | { readonly does: 'enqueue'; readonly lane: string; readonly suppressed: boolean }
   | { readonly does: 'claim'; readonly limit: number }
-  | { readonly does: 'settle'; readonly of: number; readonly state: Settlement['state'] }
+  | {
+      readonly does: 'settle';
+      readonly of: number;
+      readonly state: Settlement['state'];
+      readonly some: boolean;
+    }
   | { readonly does: 'die' | 'redrive' | 'fallback' | 'throw' | 'prune' };
 
 const action: fc.Arbitrary<Action> = fc.oneof(
@@ -30,6 +35,7 @@ const action: fc.Arbitrary<Action> = fc.oneof(
       does: fc.constant('settle' as const),
       of: fc.nat({ max: 20 }),
       state: fc.constantFrom('delivered', 'retry', 'ambiguous', 'dead', 'suppressed'),
+      some: fc.boolean(),
     }),
   },
   fc.constantFrom('die', 'redrive', 'fallback', 'throw', 'prune').map((does) => ({ does }) as Action),
@@ -67,7 +73,9 @@ test('whatever happens, the states add up to what was queued, and no lane sends 
                   const [id] = leased.splice(one.of % Math.max(1, leased.length), 1);
                   if (id === undefined) break;
                   const settlement = { id, state: one.state, nextAttemptAtUs: nowUs, lastError: 'no' };
-                  await tx.settle([{ ...settlement, failed: one.state !== 'delivered' }], nowUs);
+                  const failed = one.state !== 'delivered';
+                  const remaining = failed && one.some && { remaining: ['full@x'] };
+                  await tx.settle([{ ...settlement, failed, ...remaining }], nowUs);
                   break;
                 }
                 case 'die':

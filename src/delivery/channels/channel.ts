@@ -7,8 +7,8 @@ import type { Delivery } from '../../store/record.ts';
 export type Outcome =
   | {
       readonly kind: 'accepted';
-      /** What was not perfect about it. */
-      readonly note?: string;
+      /** Of several recipients those who refused it for good, each with the receiver's words. */
+      readonly refused?: string;
       /** Why a template of the integration could not be used as it is: the built-in text stands in its place, or gaps do. */
       readonly templateError?: string;
     }
@@ -21,6 +21,8 @@ export type Outcome =
       readonly retryAfterMs?: number;
       /** Where some recipients have accepted it: the others, to whom alone the next try goes. */
       readonly remaining?: readonly string[];
+      /** Beside these, who refused it for good, each with the receiver's words. */
+      readonly refused?: string;
     }
   /** It left us, and no answer tells whether it was accepted. */
   | { readonly kind: 'unknown'; readonly reason: FailureReason; readonly error: string }

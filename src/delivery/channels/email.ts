@@ -183,13 +183,15 @@ function openPool(integration: EmailIntegration, dkim: Dkim) {
 /** Who of several was refused, when the server took the mail for the others. Only who deferred it gets the next try. */
 function partly(rejected: readonly NodemailerError[]): Outcome {
   if (rejected.length === 0) return { kind: 'accepted' };
-  const words = rejected.map((error) => `${error.recipient}: ${error.response ?? error.message}`).join('; ');
+  const words = (errors: readonly NodemailerError[]) =>
+    cleaned(errors.map((error) => `${error.recipient}: ${error.response ?? error.message}`).join('; '));
   const deferred = rejected.filter((error) => error.permanent !== true);
-  if (deferred.length > 0) {
-    const remaining = deferred.flatMap((error) => error.recipient ?? []);
-    return { kind: 'failed', reason: 'unavailable', error: cleaned(`deferred for ${words}`), remaining };
-  }
-  return { kind: 'accepted', note: cleaned(`refused for ${words}`) };
+  const gone = rejected.filter((error) => error.permanent === true);
+  const refused = gone.length > 0 && { refused: words(gone) };
+  if (deferred.length === 0) return { kind: 'accepted', ...refused };
+  const remaining = deferred.flatMap((error) => error.recipient ?? []);
+  const error = `deferred for ${words(deferred)}`;
+  return { kind: 'failed', reason: 'unavailable', error, remaining, ...refused };
 }
 
 /** Replies that concern the message itself; the others, such as a refused login, concern the way to it. */

@@ -25,8 +25,8 @@ const SUBJECT_CODE_POINTS = 200;
 const HEADER_CODE_POINTS = 500;
 
 /**
- * Everything of a mail that people read. Notices stand behind what templates make. A part that a template makes too large is as good as one that failed: HTML
- * cannot be cut, and mail programs cut long mails where they like.
+ * Everything of a mail that people read. Notices stand behind what templates make. A part that a template makes too
+ * large is as good as one that failed: HTML cannot be cut, and mail programs cut long mails where they like.
  */
 export function mailMessage(
   notification: Readable,
@@ -39,22 +39,32 @@ export function mailMessage(
     externalUrl,
   );
   const headers = filled(templates?.headers ?? {}, notification, externalUrl);
-  const said = viewOf(withNotes(notification, [...own.notes, ...headers.notes]), externalUrl).notices;
-  const tooLarge = PARTS.filter((part) => {
-    const text = own.texts[part];
-    return text !== undefined && Buffer.byteLength(withNotices(part, text, said)) > MAX_PART_BYTES;
-  });
-  const tooLargeNotes = tooLarge.map(
-    (part) =>
-      `The template ${part} made more than ${MAX_PART_BYTES} bytes. The built-in text stands in its place.`,
-  );
-  const notes = [...own.notes, ...headers.notes, ...tooLargeNotes];
-  const view = viewOf(withNotes(notification, notes), externalUrl);
-  const part = (name: Part) => {
-    const text = own.texts[name];
-    return text === undefined || tooLarge.includes(name) ? undefined : withNotices(name, text, view.notices);
+  /** The mail where these parts are known to be too large. */
+  const built = (tooLarge: readonly Part[]) => {
+    const tooLargeNotes = tooLarge.map(
+      (part) =>
+        `The template ${part} made more than ${MAX_PART_BYTES} bytes. The built-in text stands in its place.`,
+    );
+    const notes = [...own.notes, ...headers.notes, ...tooLargeNotes];
+    const view = viewOf(withNotes(notification, notes), externalUrl);
+    const part = (name: Part) => {
+      const text = own.texts[name];
+      return text === undefined || tooLarge.includes(name)
+        ? undefined
+        : withNotices(name, text, view.notices);
+    };
+    return { view, part, error: own.error ?? headers.error ?? tooLargeNotes[0] };
   };
-  const error = own.error ?? headers.error ?? tooLargeNotes[0];
+  const oversized = ({ part }: ReturnType<typeof built>) =>
+    PARTS.filter((name) => Buffer.byteLength(part(name) ?? '') > MAX_PART_BYTES);
+  const tooLarge: Part[] = [];
+  let mail = built(tooLarge);
+  // What is said of one part may make the other too large, too.
+  for (let more = oversized(mail); more.length > 0; more = oversized(mail)) {
+    tooLarge.push(...more);
+    mail = built(tooLarge);
+  }
+  const { view, part, error } = mail;
   return {
     subject: plainText(own.texts.subject ?? '', SUBJECT_CODE_POINTS) || subjectOf(notification),
     text: part('text') ?? emailText(view),

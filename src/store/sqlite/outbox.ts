@@ -2,7 +2,8 @@
  * The outbox. A delivery is claimable while it is `pending`, `retry` or `ambiguous`, its instant has come and it is
  * its lane's turn. The turn belongs to the oldest unsettled delivery of a lane, unless another one of the lane is
  * leased: that one keeps it until it settles. `turn` is kept in the row and given anew whenever a delivery of
- * the lane settles. A lane is one receiver's integration's own: a slow one never holds up another.
+ * the lane settles. A lane is one receiver's integration's own: a slow one never holds up another. A delivery that only
+ * some of its recipients have not accepted leaves its lane: one full mailbox never holds up what is next for the others.
  */
 import type { Notification } from '../../alerts/notification.ts';
 import type { DeliveryState, Settlement } from '../record.ts';
@@ -33,7 +34,7 @@ type Lane = Pick<DeliveryRow, 'receiver' | 'position' | 'lane'>;
 type Destination = Pick<DeliveryRow, 'receiver' | 'position'>;
 
 /** What a delivery was before it settles. */
-type Before = Lane & Pick<DeliveryRow, 'seq' | 'integration' | 'state'>;
+type Before = Lane & Pick<DeliveryRow, 'seq' | 'integration' | 'state' | 'remaining'>;
 
 interface ClaimedRow extends DeliveryRow {
   readonly body: string;
@@ -106,7 +107,7 @@ export function createOutbox(
   );
   // A fallback is due at once after the third failure, or when the delivery is given up before its time has come.
   const before = connection.prepare<Before>(
-    `SELECT seq, receiver, position, lane, integration, state FROM delivery
+    `SELECT seq, receiver, position, lane, integration, state, remaining FROM delivery
      WHERE id IN (SELECT value FROM json_each(?))`,
   );
   const settle = connection.prepare(
@@ -116,6 +117,7 @@ export function createOutbox(
          WHEN ?6 AND (?2 = 'dead' OR attempts >= ${FALLBACK_FAILURES}) THEN min(fallback_us, ?7)
          ELSE fallback_us
        END,
+       lane = iif(?8 IS NULL, lane, ''),
        remaining = CASE WHEN ?2 IN ('delivered', 'suppressed') THEN '' ELSE coalesce(?8, remaining) END
      WHERE seq = ?1`,
   );
@@ -190,8 +192,9 @@ export function createOutbox(
     settle.run(row.seq, state, nextAttemptAtUs, lastError, settledUs, failed ? 1 : 0, nowUs, left);
     moved(row.receiver, row.state, state);
     giveTurn(row);
-    if (state === 'delivered') health.accepted(row);
-    else if (failed) health.failed(row, lastError, nowUs);
+    // What some recipients took was accepted; that the rest does not take it says nothing of the integration.
+    if (state === 'delivered' || remaining) health.accepted(row);
+    else if (failed && row.remaining === '') health.failed(row, lastError, nowUs);
   }
 
   function settleDelivered(ids: readonly string[], nowUs: number): void {

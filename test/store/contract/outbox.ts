@@ -127,6 +127,67 @@ export function describeOutbox(run: Run): void {
       expect((await run((tx) => tx.delivery('other')))?.delivery).not.toHaveProperty('remaining');
     });
 
+    test('holds up no other of its lane while only some recipients are still to be reached', async () => {
+      await enqueue(delivery('a', { lane: 'l' }), delivery('b', { lane: 'l' }), delivery('c', { lane: 'l' }));
+      const later = (id: string, remaining?: readonly string[]) =>
+        run((tx) =>
+          tx.settle(
+            [
+              {
+                id,
+                state: 'retry',
+                nextAttemptAtUs: NOW_US + SECOND_US,
+                lastError: '452',
+                failed: true,
+                ...(remaining && { remaining }),
+              },
+            ],
+            NOW_US,
+          ),
+        );
+      expect(await claim()).toEqual(['a']);
+      await later('a', ['full@x']);
+      expect(await claim()).toEqual(['b']);
+      await later('b');
+      expect(await claim()).toEqual([]);
+      expect(await claim({ nowUs: NOW_US + SECOND_US })).toEqual(['a', 'b']);
+      await settle('a', 'dead');
+      await settle('b', 'delivered');
+      await run((tx) => tx.redrive(['a'], NOW_US));
+      expect((await claim()).toSorted()).toEqual(['a', 'c']);
+    });
+
+    test('takes one that is accepted for some as accepted, and what fails for the rest as nothing', async () => {
+      await enqueue(delivery('a'), delivery('b'));
+      const fail = (id: string, remaining?: readonly string[]) => {
+        const settlement = {
+          id,
+          state: 'retry',
+          nextAttemptAtUs: NOW_US,
+          lastError: '452',
+          failed: true,
+        } as const;
+        return run((tx) => tx.settle([{ ...settlement, ...(remaining && { remaining }) }], NOW_US));
+      };
+      const failing = async () =>
+        (await run((tx) => tx.failingIntegrations())).map(({ failures }) => failures);
+      await claim();
+      await fail('b');
+      expect(await failing()).toEqual([1]);
+      await fail('a', ['c@x', 'd@x']);
+      expect(await failing()).toEqual([]);
+      await claim();
+      await fail('a');
+      expect(await failing()).toEqual([]);
+      await fail('b');
+      await claim();
+      await fail('a');
+      expect(await failing()).toEqual([1]);
+      await claim();
+      await fail('a', ['d@x']);
+      expect(await failing()).toEqual([]);
+    });
+
     test('settles many at once, each as it ended', async () => {
       await enqueue(delivery('a'), delivery('b'), delivery('c'), delivery('d'));
       await claim();
