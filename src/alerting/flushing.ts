@@ -14,6 +14,7 @@ import type { Happening } from '../report.ts';
 import { loadMuting, type MutingConfig } from '../store/load-muting.ts';
 import type { Transaction } from '../store/store.ts';
 import { flushSummary, goOn } from './catching-up.ts';
+import { giveBack } from './held-back.ts';
 import { abandonIncident, settleIncidents } from './incidents.ts';
 import { keepMuted } from './muting.ts';
 import { NOTHING, type Step } from './step.ts';
@@ -48,6 +49,7 @@ export async function flushDue(
     done += 1;
     // A hurry does not change what these wait for.
     if (isTimed(group.key) && group.nextFlushAtUs > nowUs) continue;
+    if (!config.receivers.some(({ name }) => name === group.receiver)) await giveBack(tx, group.receiver);
     const stored = await withoutSettled(tx, await tx.groupMembers(group.key), nowUs);
     alerts += stored.length;
     const { standings, route } = await present(tx, config.route, group, stored);

@@ -1,3 +1,5 @@
+import { heldBackKey, isHeldBack } from '../alerts/aside.ts';
+import { catchingUpKey } from '../alerts/catching-up.ts';
 import { type GroupMember, HAS_LEFT } from '../alerts/group.ts';
 import { isAside } from '../alerts/route.ts';
 import type { Transaction } from '../store/store.ts';
@@ -23,4 +25,31 @@ export async function passOn(tx: Transaction, receiver: string, told: readonly G
         return { ...member, toldSeq: Math.max(member.toldSeq, toldSeq), toldState };
       }),
   );
+}
+
+/**
+ * What a receiver was to be told later, and never will be, since the configuration no longer has it: it is news again for
+ * the groups that it comes from, which tell it to the receiver that they have now. To be called before any of these is
+ * flushed, since a flush gives it that receiver.
+ */
+export async function giveBack(tx: Transaction, receiver: string): Promise<void> {
+  for (const { key } of await tx.groups([heldBackKey(receiver), catchingUpKey(receiver)])) {
+    const later = new Map((await tx.groupMembers(key)).map(({ member }) => [member.alertId, member]));
+    const members = (await tx.groupsOfAlerts([...later.keys()])).filter((one) => !isAside(one.groupKey));
+    const groups = await tx.groups([...new Set(members.map(({ groupKey }) => groupKey))]);
+    const own = new Set(groups.filter((group) => group.receiver === receiver).map((group) => group.key));
+    await tx.putGroupMembers(
+      members
+        .filter(({ groupKey }) => own.has(groupKey))
+        .map((member) => asBefore(member, later.get(member.alertId)!)),
+    );
+    await tx.deleteGroups([key]);
+  }
+}
+
+/** A member as it was before it left something to be told later. */
+function asBefore(member: GroupMember, later: GroupMember): GroupMember {
+  const toldSeq = member.toldSeq === HAS_LEFT ? HAS_LEFT : Math.min(member.toldSeq, later.toldSeq);
+  if (isHeldBack(later.groupKey)) return { ...member, toldSeq, toldState: later.toldState };
+  return { ...member, toldSeq, toldState: member.toldState === 'summary' ? 'none' : member.toldState };
 }

@@ -41,7 +41,7 @@ export interface Alert {
   readonly updatedAtUs: number;
   /** Events of this firing episode. Those of history raise an alert without being joined to it. */
   readonly eventsTotal: number;
-  /** Events ever linked to this identity; the last one's `seq`. Never falls. */
+  /** Events that were ever part of an episode of this identity; the last one's `seq`. Never falls. */
   readonly lastSeq: number;
   /** The kind's own memory between facts: JSON, bounded; null when nothing is remembered. */
   readonly memory: unknown;
@@ -64,7 +64,10 @@ export interface Damping {
     readonly sinceUs: number;
     readonly labels: Labels;
     readonly annotations: Labels;
-    readonly events: readonly Event[];
+    /** So many events behind `lastSeq` are linked to it already, and are its own once it fires; absent for none. */
+    readonly eventsTotal?: number;
+    /** Events without a link yet: alerts that waited in the store of an earlier version have some. */
+    readonly events?: readonly Event[];
     /** The kind's own. */
     readonly dueAtUs: number | null;
   };

@@ -5,7 +5,7 @@
  * - An *escalation* holds the alerts that one flush told as firing for the first time. It is due `escalate_after`
  *   later; what still fires then, and is not muted, is told to the second receiver once, and so is its end.
  * - *Held back* holds what a receiver with a cap was not told. It is due when the receiver may be told again, tells
- *   all of it as one, and is gone.
+ *   all of it as one, and is gone. Where the configuration no longer has that receiver, the alerts' own groups tell it.
  * - *Catching up* holds what is to be told in a summary (`catching-up.ts`).
  */
 import { isCatchingUp } from './catching-up.ts';

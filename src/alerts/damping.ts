@@ -8,9 +8,12 @@
  * back. Held is an alert for the rule's `keep_firing_for`, and one that flaps until it has been over for the rule's
  * calm. It flaps when it fires and that is one change too many within the rule's window. Whatever events come
  * meanwhile are joined to it: nothing is lost by being held.
+ *
+ * The events of one that awaits are linked to it behind its `lastSeq`, where nobody looks, however many they are: once
+ * it fires they are the first ones of the episode. Where it is over before, the events that come next take their places.
  */
 import type { Alert, Damping, Labels } from './alert.ts';
-import { type Change, waitingEvent } from './episode.ts';
+import type { Change } from './episode.ts';
 import { exactDuration } from './labels.ts';
 import type { Rule } from './rule.ts';
 
@@ -22,9 +25,6 @@ export interface DampingContext {
   /** Ends without being held: another alert says it from now on. */
   readonly atOnce?: boolean;
 }
-
-/** Events kept while an alert awaits its time; older ones are in the store alone. */
-const MAX_AWAITED = 100;
 
 /** The alert as its kind is to see it. */
 export function asKindSees(alert: Alert): Alert {
@@ -40,6 +40,11 @@ export function asKindSees(alert: Alert): Alert {
 /** Since when an alert that its kind sees as firing has been true. */
 export function trueSinceUs(alert: Alert): number {
   return alert.damping?.awaits?.sinceUs ?? alert.startsAtUs;
+}
+
+/** The `seq` of the last event that is linked to it, as its own or while it awaits its time. */
+export function lastLinkedSeq({ lastSeq, damping }: Alert): number {
+  return lastSeq + (damping?.awaits?.eventsTotal ?? 0);
 }
 
 /** What becomes of an alert when its kind makes `change` of what it sees of it. */
@@ -86,20 +91,18 @@ function begin(alert: Alert, { alert: next, events: fresh }: Change, context: Da
   // What is dated ahead of our clock, which may be slow, has been true since now at the latest.
   const sinceUs = awaits?.sinceUs ?? Math.min(startsAtUs, context.sinceUs ?? startsAtUs, nowUs);
   const events = [...(awaits?.events ?? []), ...fresh];
+  const eventsTotal = (awaits?.eventsTotal ?? 0) + events.length;
   const firesAtUs = forOverUs(sinceUs, rule);
   if (firesAtUs > nowUs) {
-    const waiting = events.slice(-MAX_AWAITED).map(waitingEvent);
-    const damping = {
-      changesUs,
-      awaits: { startsAtUs, sinceUs, labels, annotations, events: waiting, dueAtUs },
-    };
+    const damping = { changesUs, awaits: { startsAtUs, sinceUs, labels, annotations, eventsTotal, dueAtUs } };
     // One that was told as over keeps its labels until it fires again: its end may have to be told still.
     const own = alert.state === 'pending' ? { labels } : {};
-    return unheard({ ...alert, ...own, memory, damping, dueAtUs: earliest(firesAtUs, dueAtUs) }, nowUs);
+    const waiting = { ...alert, ...own, memory, damping, dueAtUs: earliest(firesAtUs, dueAtUs) };
+    return { ...unheard(waiting, nowUs), events };
   }
   const changes = withChange(changesUs, startsAtUs, rule);
   const isFlapping = rule.flapping !== null && changes.length >= rule.flapping.changes;
-  const counts = { eventsTotal: events.length, lastSeq: alert.lastSeq + events.length };
+  const counts = { eventsTotal, lastSeq: alert.lastSeq + eventsTotal };
   return {
     alert: {
       ...next,

@@ -1,6 +1,6 @@
 /** What facts, and time alone, do to alerts. Pure: the events of a batch give the same alerts in whatever order. */
 import type { Alert, Labels } from './alert.ts';
-import { asKindSees, dampen, dampingTick, trueSinceUs } from './damping.ts';
+import { asKindSees, dampen, dampingTick, lastLinkedSeq, trueSinceUs } from './damping.ts';
 import { type Change, resolve } from './episode.ts';
 import type { Event } from './event.ts';
 import { type Fact, scopeOf } from './fact.ts';
@@ -212,9 +212,10 @@ export function rulesConcerning(
   });
 }
 
-/** Whether an alert of this kind would soon fire again if somebody ended it. */
-export function isMeasured(alertname: string): boolean {
-  return KINDS.some((one) => one.alertname === alertname && one.measured === true);
+/** Whether an alert would soon fire again if somebody ended it. */
+export function isMeasured(alert: Pick<Alert, 'id' | 'alertname'>): boolean {
+  const measured = KINDS.find((one) => one.alertname === alert.alertname)?.measured ?? false;
+  return typeof measured === 'function' ? measured(alert) : measured;
 }
 
 /** The rule of a stored alert. After a change of the rules its index may mean another one. */
@@ -279,7 +280,7 @@ function openBook(known: readonly Alert[]): Book {
       const { alert, events } = change;
       put(alert);
       changed.add(alert.id);
-      const before = alert.lastSeq - events.length;
+      const before = lastLinkedSeq(alert) - events.length;
       for (const [index, event] of events.entries())
         links.push({ alertId: alert.id, seq: before + index + 1, event });
     },

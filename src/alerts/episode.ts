@@ -6,13 +6,16 @@
  * While firing, `fire` renews: it adds events and new annotations, the labels stay. What a kind remembers before an
  * alert fires (again), a count below its threshold, say, is kept in `memory` of a pending or resolved alert; null
  * says that nothing is remembered. Events are joined to an alert only as part of an episode, so `lastSeq` never
- * moves without something to tell.
+ * moves without something to tell; those of an alert that awaits its time are linked behind it (`damping.ts`).
  */
 import type { Alert, Ending, Labels } from './alert.ts';
 import type { Event } from './event.ts';
 import { cap } from './plain-text.ts';
 
-/** An alert's next state, and the events that it takes up: the last ones up to its `lastSeq`. */
+/**
+ * An alert's next state, and the events that it takes up: the last ones up to its `lastSeq`, or of those behind it that
+ * wait with the alert.
+ */
 export interface Change {
   readonly alert: Alert;
   readonly events: readonly Event[];

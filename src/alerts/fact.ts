@@ -74,7 +74,7 @@ export type Fact =
       readonly fact: 'schema_drift';
       readonly region: string;
       readonly feed: Feed | 'inventory';
-      /** Entries that could not be read, not counted before; of the inventory all that its last reading met. */
+      /** Entries that could not be read, not counted before; of the inventory all that its last reading met, be it 0. */
       readonly count: number;
       /** What is wrong with one of them. */
       readonly reason: string;

@@ -17,7 +17,7 @@ export interface Kind {
    */
   readonly leveled?: boolean;
   /** True where what it tells is looked at again and again: an alert that somebody ends would soon fire again. */
-  readonly measured?: boolean;
+  readonly measured?: true | ((alert: Pick<Alert, 'id'>) => boolean);
   /** What a fact may raise an alert about; undefined where it raises none of this kind. */
   topic(fact: Fact): Topic | undefined;
   /** Makes the topic narrower where the rule asks for it. */

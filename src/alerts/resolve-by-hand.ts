@@ -23,8 +23,8 @@ const MAX_NAME_LENGTH = 200;
 const MAX_REASON_LENGTH = 2_000;
 
 /** Whether somebody may end it: not while what it tells is measured, and is still so. */
-export function isResolvable({ alertname, state, damping }: Alert): boolean {
-  return state === 'firing' && (damping?.held !== undefined || !isMeasured(alertname));
+export function isResolvable(alert: Alert): boolean {
+  return alert.state === 'firing' && (alert.damping?.held !== undefined || !isMeasured(alert));
 }
 
 /** One that is over and only held back, because it flaps, say, may be ended whatever its kind is. */

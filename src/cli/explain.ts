@@ -45,6 +45,7 @@ const explanationShape = z.object({
       group_key: z.string(),
       next_flush: z.string(),
       muted: z.string().nullable(),
+      unless_acknowledged: z.boolean().default(false),
     }),
   ),
   notifications: z.array(
@@ -104,7 +105,7 @@ function linesOf(data: Explanation): string[] {
     ...(no_alert === null ? [] : [`no alert   ${shown(no_alert)}`]),
     ...waiting.map((one) =>
       one.muted === null
-        ? `waiting    for receiver ${shown(one.receiver)} until ${shownTime(one.next_flush)} in ${shown(one.group_key)}`
+        ? `waiting    for receiver ${shown(one.receiver)} until ${shownTime(one.next_flush)} in ${shown(one.group_key)}${one.unless_acknowledged ? ', unless it is over or acknowledged before' : ''}`
         : `not told   to receiver ${shown(one.receiver)} now: ${shown(one.muted)}`,
     ),
     ...notifications.flatMap((one) => [

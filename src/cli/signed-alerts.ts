@@ -1,10 +1,9 @@
 /** What somebody does to the alerts that match and fire, in their own name. */
 import * as z from 'zod';
-import { matchesAll } from '../alerts/matcher.ts';
 import { NestwatchError } from '../errors.ts';
 import { type DaemonOptions, daemonJson } from './ask-daemon.ts';
 import type { Edge } from './edge.ts';
-import { readMatcherArguments } from './matcher-arguments.ts';
+import { filterParameters, readMatcherArguments } from './matcher-arguments.ts';
 import { jsonText, shown } from './shown.ts';
 
 export interface SignedOptions extends DaemonOptions {
@@ -14,12 +13,10 @@ export interface SignedOptions extends DaemonOptions {
 }
 
 const FAILED = 1;
-/** As many as the daemon gives and takes at once. */
+/** As many as the daemon takes at once. */
 const MOST = 1000;
 
-const firingShape = z.object({
-  alerts: z.array(z.object({ id: z.string(), labels: z.record(z.string(), z.string()) })),
-});
+const firingShape = z.array(z.object({ id: z.string() }));
 export const refusedShape = z.array(z.object({ id: z.string(), error: z.string() }));
 
 export interface SignedAct<Answer> {
@@ -46,17 +43,34 @@ export async function actOnFiring<Answer extends { readonly refused: z.output<ty
   if (author.trim() === '') {
     throw new NestwatchError('usage', `say with --author who ${act.who}: others see it`);
   }
-  const path = `/api/v1/alerts?state=firing&limit=${MOST}`;
+  // All that match: Alertmanager's API knows no limit, ours gives the newest ones.
+  const path = `/api/v2/alerts?${filterParameters(matchers)}`;
   const firing = await daemonJson(edge, options, { method: 'GET', path }, firingShape);
-  const ids = firing.data.alerts.flatMap(({ id, labels }) => (matchesAll(matchers, labels) ? [id] : []));
+  const ids = firing.data.map(({ id }) => id);
   if (ids.length === 0) {
     edge.stderr.write('nestwatch: no alert fires that matches\n');
     return FAILED;
   }
-  const body = { ids, author, comment: options.comment ?? '' };
-  const { json, data } = await daemonJson(edge, options, { method: 'POST', path: act.path, body }, act.shape);
-  const lines = act.done(data).map((id) => `${shown(id)}\n`);
-  edge.stdout.write(options.json ? jsonText(json) : lines.join(''));
-  for (const { id, error } of data.refused) edge.stderr.write(`nestwatch: ${shown(id)}: ${shown(error)}\n`);
-  return data.refused.length === 0 ? 0 : FAILED;
+  const answers: unknown[] = [];
+  let isAllDone = true;
+  for (let from = 0; from < ids.length; from += MOST) {
+    const body = { ids: ids.slice(from, from + MOST), author, comment: options.comment ?? '' };
+    const asked = { method: 'POST', path: act.path, body } as const;
+    const { json, data } = await daemonJson(edge, options, asked, act.shape);
+    const lines = act.done(data).map((id) => `${shown(id)}\n`);
+    if (!options.json) edge.stdout.write(lines.join(''));
+    for (const { id, error } of data.refused) edge.stderr.write(`nestwatch: ${shown(id)}: ${shown(error)}\n`);
+    isAllDone &&= data.refused.length === 0;
+    answers.push(json);
+  }
+  if (options.json) edge.stdout.write(jsonText(joined(answers as Lists[])));
+  return isAllDone ? 0 : FAILED;
+}
+
+type Lists = Readonly<Record<string, readonly unknown[]>>;
+
+/** One answer with the lists of all. */
+function joined(answers: readonly Lists[]): Lists {
+  const names = Object.keys(answers[0] ?? {});
+  return Object.fromEntries(names.map((name) => [name, answers.flatMap((one) => one[name] ?? [])]));
 }

@@ -146,13 +146,18 @@ export interface Transaction {
    * that is resolved joins the history.
    */
   putAlerts(alerts: readonly Alert[]): Promise<void>;
-  /** Links events to alerts. The events must be in the store. */
+  /** Links events to alerts, in the place of those that have the same `seq`. The events must be in the store. */
   linkEvents(links: readonly Link[]): Promise<void>;
   /**
    * The alert's oldest events with `afterSeq < seq`, up to the first one that was observed within `maxAgeUs` of when
-   * it occurred; undefined where there is none older.
+   * it occurred, and to `lastSeq`; undefined where there is none older.
    */
-  oldEvents(alertId: string, afterSeq: number, maxAgeUs: number): Promise<OldEvents | undefined>;
+  oldEvents(
+    alertId: string,
+    afterSeq: number,
+    maxAgeUs: number,
+    lastSeq: number,
+  ): Promise<OldEvents | undefined>;
   /** The alert's events with `afterSeq < seq`, and `seq <= lastSeq` if given: the newest `limit`, newest first. */
   alertEvents(alertId: string, afterSeq: number, limit: number, lastSeq?: number): Promise<Link[]>;
   /** Alerts changed since they were last routed, oldest change first. */

@@ -32,6 +32,7 @@ export function explanationJson(explanation: Explanation, rules: readonly Rule[]
       group_key: one.groupKey,
       next_flush: formatInstant(one.nextFlushAtUs),
       muted: one.muted || null,
+      unless_acknowledged: one.unlessAcknowledged,
     })),
     notifications: explanation.notifications.map(tellingJson),
     suppressions: suppressions.map((one) => ({

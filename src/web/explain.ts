@@ -1,16 +1,17 @@
 /** One event's way through nestwatch, step by step, with the reason where a step ends it. */
 import type { Alert } from '../alerts/alert.ts';
-import { asKindSees } from '../alerts/damping.ts';
+import { asideRoute, asideStandings, isEscalation } from '../alerts/aside.ts';
+import { asKindSees, lastLinkedSeq } from '../alerts/damping.ts';
 import { dayAndTime } from '../alerts/day-and-time.ts';
 import { rulesConcerning } from '../alerts/decide.ts';
 import { type Event, NEST_EXCLUDED } from '../alerts/event.ts';
 import { type Fact, scopeOf } from '../alerts/fact.ts';
-import { HAS_LEFT } from '../alerts/group.ts';
+import { type Group, HAS_LEFT, type Standing } from '../alerts/group.ts';
 import { eventLabels, exactDuration } from '../alerts/labels.ts';
 import { matchesAll } from '../alerts/matcher.ts';
 import type { Muting } from '../alerts/muting.ts';
 import type { GroupNotification } from '../alerts/notification.ts';
-import { routeAt } from '../alerts/route.ts';
+import { isAside, type Route, routeAt } from '../alerts/route.ts';
 import type { Rule } from '../alerts/rule.ts';
 import { isPutOff, type Suppression } from '../alerts/suppression.ts';
 import type { Config } from '../config/config.ts';
@@ -43,6 +44,8 @@ export interface Waiting {
   readonly nextFlushAtUs: number;
   /** Why it is not told now, for people; empty when it will be. */
   readonly muted: string;
+  /** An escalation: it is told where the alert still fires then, and nobody has acknowledged it. */
+  readonly unlessAcknowledged: boolean;
 }
 
 export interface Telling {
@@ -78,7 +81,9 @@ export async function explain(
   // As if it were new: that it is not is a reason of its own.
   const fact: Fact = { fact: 'event', event, historic: false };
   const rules = rulesConcerning(fact, config.rules);
-  const alerts = await tx.alertsOfEvent(key);
+  const linked = await tx.alertsOfEvent(key);
+  const alerts = linked.filter(({ alert, seq }) => seq <= alert.lastSeq);
+  const awaiting = linked.filter(({ alert, seq }) => seq > alert.lastSeq && seq <= lastLinkedSeq(alert));
   const found = await tx.notificationsOfEvent(key);
   const notifications = found.flatMap(({ notification, deliveries }) =>
     notification.kind === 'group' ? [{ notification, deliveries, isListed: lists(notification, key) }] : [],
@@ -93,7 +98,11 @@ export async function explain(
     alerts,
     noAlert: isKnown
       ? null
-      : whyNoAlert(event, isHistoric, rules, await tx.alertsOfScopes([scopeOf(fact)]), config.rules),
+      : whyNoAlert(event, isHistoric, rules, {
+          awaiting: awaiting.map(({ alert }) => alert),
+          ofScope: await tx.alertsOfScopes([scopeOf(fact)]),
+          rules: config.rules,
+        }),
     waiting,
     notifications,
     suppressions: suppressions.map((one) => ({
@@ -109,23 +118,33 @@ function lists({ alerts }: GroupNotification, key: string): boolean {
 }
 
 function isToldLater(
-  { receiver, atUs }: Suppression,
+  { receiver, groupKey, atUs }: Suppression,
   notifications: readonly Telling[],
   waiting: readonly Waiting[],
 ): boolean {
+  // The group may have another receiver since, in the place of one that the configuration no longer has.
+  const isFor = (one: { readonly receiver: string; readonly groupKey: string }) =>
+    one.receiver === receiver || one.groupKey === groupKey;
   return (
-    waiting.some((one) => one.receiver === receiver) ||
-    notifications.some(({ notification: told }) => told.receiver === receiver && told.createdAtUs >= atUs)
+    waiting.some(isFor) ||
+    notifications.some(({ notification: told }) => isFor(told) && told.createdAtUs >= atUs)
   );
+}
+
+interface Known {
+  /** Alerts that have the event and await their time. */
+  readonly awaiting: readonly Alert[];
+  readonly ofScope: readonly Alert[];
+  readonly rules: readonly Rule[];
 }
 
 function whyNoAlert(
   event: Event,
   isHistoric: boolean,
   decisions: Explanation['rules'],
-  ofScope: readonly Alert[],
-  rules: readonly Rule[],
+  known: Known,
 ): string {
+  const { ofScope, rules } = known;
   if (event.attributes[NEST_EXCLUDED] === true) {
     return 'Its Nest is not watched: `nests.include` and `exclude` of the region leave it out.';
   }
@@ -135,7 +154,7 @@ function whyNoAlert(
     return `No rule for ${decisions.map(({ kind }) => kind).join(', ')} matches it.`;
   }
   if (isHistoric) return whyNotListed(event, decisions, ofScope);
-  return decided.map((rule) => whyNotFired(event, rule, ofScope)).join(' ');
+  return decided.map((rule) => whyNotFired(event, rule, known)).join(' ');
 }
 
 /** What is past is no news; but a state that lasted until the watch began raises its alert. */
@@ -157,11 +176,10 @@ function whyNotListed(
 }
 
 /** Why an alert of this rule's kind has not taken up the event. */
-function whyNotFired({ key }: Event, rule: Rule, ofScope: readonly Alert[]): string {
+function whyNotFired({ key }: Event, rule: Rule, { awaiting, ofScope }: Known): string {
   const { kind, forMs } = rule;
-  const holds = (events: readonly Event[] = []) => events.some((one) => one.key === key);
   const own = ofScope.filter(({ alertname }) => alertname === kind);
-  const awaits = own.map(({ damping }) => damping?.awaits).find((one) => holds(one?.events));
+  const awaits = awaiting.find(({ alertname }) => alertname === kind)?.damping?.awaits;
   const lasted = `lasted for ${exactDuration(forMs)}, as \`for\` of its rule asks`;
   if (awaits) {
     const firesAt = dayAndTime(awaits.sinceUs + forMs * 1000);
@@ -171,7 +189,7 @@ function whyNotFired({ key }: Event, rule: Rule, ofScope: readonly Alert[]): str
   const isCounted = own.some(
     (alert) =>
       asKindSees(alert).state !== 'firing' &&
-      holds((alert.memory as { waiting?: readonly Event[] } | null)?.waiting),
+      (alert.memory as { waiting?: readonly Event[] } | null)?.waiting?.some((one) => one.key === key),
   );
   if (isCounted) {
     const also = forMs > 0 ? ` and it has ${lasted}` : '';
@@ -196,11 +214,13 @@ async function waitingGroups(
 ): Promise<Waiting[]> {
   const waiting: Waiting[] = [];
   for (const { alert, seq } of alerts) {
-    const members = (await tx.groupsOfAlerts([alert.id])).filter(
-      ({ toldSeq }) => toldSeq < seq && toldSeq !== HAS_LEFT,
-    );
+    const members = await tx.groupsOfAlerts([alert.id]);
     for (const group of await tx.groups(members.map((one) => one.groupKey))) {
-      const route = routeAt(root, group.route);
+      const member = members.find((one) => one.groupKey === group.key)!;
+      const { toldSeq, route } = isAside(group.key)
+        ? besideTheTree(root, group, { alert, member })
+        : { toldSeq: member.toldSeq, route: routeAt(root, group.route) };
+      if (toldSeq >= seq) continue;
       const mute = route && muting.why(alert, route);
       waiting.push({
         alertId: alert.id,
@@ -208,10 +228,18 @@ async function waitingGroups(
         receiver: route?.receiver ?? group.receiver,
         nextFlushAtUs: group.nextFlushAtUs,
         muted: mute ? `${mute.reason}: ${mute.detail}` : '',
+        unlessAcknowledged: isEscalation(group.key),
       });
     }
   }
   return waiting;
+}
+
+/** What a group aside will make of an alert; one that it forgets at its next flush counts as told. */
+function besideTheTree(root: Route, group: Group, standing: Standing) {
+  const route = asideRoute(root, group);
+  const [staying] = route ? asideStandings(group, [standing]).staying : [];
+  return { toldSeq: staying?.member.toldSeq ?? HAS_LEFT, route };
 }
 
 async function forwardsOf(

@@ -56,7 +56,7 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
     const firing = (await tx.alerts({ state: 'firing', limit: READ_ALERTS })).toSorted(bySeverity);
     const shown: ShownAlert[] = [];
     for (const alert of firing.slice(0, SHOWN_ALERTS)) {
-      const [last] = await tx.alertEvents(alert.id, 0, 1);
+      const [last] = await tx.alertEvents(alert.id, 0, 1, alert.lastSeq);
       const { silencedBy, inhibitedBy } = muting.of(alert);
       shown.push({
         alert,

@@ -146,8 +146,8 @@ export function createPages(options: PagesOptions): Hono {
 
   async function readAlert(id: string, startsAtUs: number | undefined) {
     return store.transaction(async (tx) => {
-      const [last] = await tx.alertEvents(id, 0, 1);
       const alert = await tx.alert(id);
+      const [last] = await tx.alertEvents(id, 0, 1, alert?.lastSeq);
       const isMeant = startsAtUs === undefined || alert?.startsAtUs === startsAtUs;
       return { alert, lastEvent: last?.event, isOpen: alert?.state === 'firing' && isMeant };
     });

@@ -130,6 +130,31 @@ describe('an event that was told', () => {
     expect((await explain(key)).notifications).toMatchObject([{ receiver: 'ops' }]);
   });
 
+  test('waits for the second receiver while nobody has acknowledged it, and no longer than that', async () => {
+    const escalation = { afterMs: 1_800_000, receiver: 'lake' };
+    const { worlds, minutesPass } = await curtain({ route: { escalation, groupIntervalMs: 600_000 } });
+    const ours = { route: { ...stageConfig(['eu']).route, escalation } };
+    const key = fails();
+    await minutesPass(5);
+    const { waiting, notifications } = await explain(key, ours);
+    expect(waiting).toMatchObject([{ receiver: 'lake', muted: null, unless_acknowledged: true }]);
+    expect(notifications).toMatchObject([{ receiver: 'ops' }]);
+    // The configuration may no longer escalate.
+    expect((await explain(key)).waiting).toEqual([]);
+    await minutesPass(30);
+    const told = await explain(key, ours);
+    expect([told.waiting, told.notifications.map(({ receiver }) => receiver)]).toEqual([[], ['ops', 'lake']]);
+    // What comes now is no news to it.
+    const later = fails();
+    await minutesPass(2);
+    const { waiting: ofLater } = await explain(later, ours);
+    expect(ofLater.map(({ receiver }) => receiver)).toEqual(['ops']);
+    const flight = worlds.eu!.startFlight(birdId);
+    worlds.eu!.endFlight(flight.id, 'succeeded');
+    await minutesPass(10);
+    expect((await explain(later, ours)).waiting).toEqual([]);
+  });
+
   test('can be one of many that are counted and not listed', async () => {
     const { minutesPass } = await curtain({ route: { groupWaitMs: 300_000 } });
     const keys = Array.from({ length: 25 }, () => fails());
@@ -247,6 +272,40 @@ describe('an event that was not told', () => {
     expect((await explain(key, ours)).no_alert).toBe(
       'FlightFailed did not fire for it: it was over before it had lasted for 10 min, as `for` of its rule asks.',
     );
+  });
+
+  test('because it waits for its `for` with a hundred others, all of which are told then', async () => {
+    const rules = [{ ...defaultRule('FlightFailed'), forMs: 600_000 }];
+    const { minutesPass } = await curtain({ rules });
+    const ours = { rules: stageConfig(['eu'], { rules }).rules };
+    const keys = Array.from({ length: 110 }, () => fails());
+    await minutesPass(5);
+    for (const key of [keys[0]!, keys[109]!]) {
+      const { alerts, no_alert } = await explain(key, ours);
+      expect(alerts).toEqual([]);
+      expect(no_alert).toMatch(/^FlightFailed fires on .*, when this has lasted for 10 min/);
+    }
+    await minutesPass(10);
+    for (const key of keys) {
+      const { alerts, no_alert, notifications } = await explain(key, ours);
+      expect([alerts.length, alerts[0]?.events_total, no_alert]).toEqual([1, 110, null]);
+      expect(notifications).toMatchObject([{ receiver: 'ops' }]);
+    }
+  });
+
+  test('because it was over in time, though others wait in the same alert', async () => {
+    const rules = [{ ...defaultRule('FlightFailed'), forMs: 600_000 }];
+    const { worlds, minutesPass } = await curtain({ rules });
+    const ours = { rules: stageConfig(['eu'], { rules }).rules };
+    const over = [fails(), fails()];
+    await minutesPass(3);
+    const flight = worlds.eu!.startFlight(birdId);
+    worlds.eu!.endFlight(flight.id, 'succeeded');
+    await minutesPass(3);
+    const waiting = fails();
+    await minutesPass(3);
+    for (const key of over) expect((await explain(key, ours)).no_alert).toMatch(/it was over before it had/);
+    expect((await explain(waiting, ours)).no_alert).toMatch(/^FlightFailed fires on /);
   });
 
   test('because it is counted, and then because there were not enough', async () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { type Link, tick } from '../../src/alerts/decide.ts';
 import { isForgettable } from '../../src/alerts/episode.ts';
 import { isSettled } from '../../src/alerts/group.ts';
 import {
@@ -118,12 +119,45 @@ describe('for', () => {
     expect(story.firing()).toEqual(['BirdDeactivated critical']);
   });
 
-  test('keeps the newest hundred of what waits', () => {
+  test('takes up all that came while it waited, however many, and stays small meanwhile', () => {
     const story = watch(rules);
-    for (let at = 1; at <= 8; at += 0.05) story.tell(8, failed(at, 'x'.repeat(9000)));
-    expect(JSON.stringify(story.the('FlightFailed')).length).toBeLessThan(260_000);
+    for (let at = 0; at < 140; at += 1) story.tell(8, failed(1 + at / 20, `no. ${at} ${'x'.repeat(9000)}`));
+    expect(story.links()).toEqual([]);
+    expect(JSON.stringify({ ...story.the('FlightFailed'), annotations: {} }).length).toBeLessThan(15_000);
     story.pass(11);
-    expect(story.the('FlightFailed').eventsTotal).toBe(100);
+    expect(story.the('FlightFailed')).toMatchObject({ state: 'firing', eventsTotal: 140, lastSeq: 140 });
+    expect(story.links().map(({ event }) => event.message.split(' x')[0])).toEqual(
+      Array.from({ length: 140 }, (_, at) => `no. ${at}`),
+    );
+  });
+
+  test('takes up nothing of what was over before its time, also when that came in one batch', () => {
+    const story = watch(rules);
+    story.tell(20, failed(1, 'told'));
+    story.tell(22, landed(21));
+    story.tell(24, failed(23, 'over'), failed(23.5, 'over'), landed(24));
+    story.tell(25, failed(24.5, 'over'), failed(24.6, 'over'), failed(24.7, 'over'));
+    story.tell(27, landed(26));
+    expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', lastSeq: 1 });
+    story.tell(30, failed(29, 'lasting'), failed(30, 'lasting'));
+    story.pass(40);
+    expect(story.the('FlightFailed')).toMatchObject({ state: 'firing', eventsTotal: 2, lastSeq: 3 });
+    story.tell(41, failed(41, 'more'));
+    expect(story.links().map(({ event }) => event.message)).toEqual(['told', 'lasting', 'lasting', 'more']);
+  });
+
+  test('takes up what an alert holds itself that waited in the store of an earlier version', () => {
+    const plain = watch([rule('FlightFailed')]);
+    plain.tell(1, failed(1, 'held'));
+    const [{ event }] = plain.links() as [Link];
+    const story = watch(rules);
+    story.tell(2, failed(2, 'linked'));
+    const waiting = story.the('FlightFailed');
+    const { eventsTotal: _, ...awaits } = waiting.damping!.awaits!;
+    const old = { ...waiting, damping: { changesUs: [], awaits: { ...awaits, events: [event] } } };
+    const { alerts, links } = tick([old], [...rules, rule('FlightFailed')], minute(12));
+    expect(alerts).toMatchObject([{ state: 'firing', eventsTotal: 1, lastSeq: 1 }]);
+    expect(links).toEqual([{ alertId: old.id, seq: 1, event }]);
   });
 });
 

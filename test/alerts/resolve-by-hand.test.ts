@@ -158,6 +158,17 @@ describe('of the kinds', () => {
     expect(result).toMatchObject(resolvable ? { ok: true } : { ok: false, message: MEASURED });
   });
 
+  test('SchemaDrift of the inventory is refused: the next listing would raise it again', () => {
+    const story = watch();
+    story.tell(1, schemaDrift(1, 1, 'a Bird: no usable id', 'inventory'));
+    const alert = story.the('SchemaDrift');
+    expect(isResolvable(alert)).toBe(false);
+    expect(resolveByHand(alert, BY, rulesWith([]), minute(2))).toMatchObject({
+      ok: false,
+      message: MEASURED,
+    });
+  });
+
   test('a measured one that is over and only held may be ended', () => {
     const rules = [rule('RegionDown', { keepFiringForMs: 3_600_000 })];
     const story = watch(rules);

@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'vitest';
+import { heldBackGroup } from '../../src/alerts/aside.ts';
 import { secret } from '../../src/secret.ts';
 import { alert, group } from '../delivery/samples.ts';
-import { aDelivery, anAlert, anEvent, NOW_US, putAlert, putDeliveries } from '../web/sample.ts';
+import {
+  aDelivery,
+  anAlert,
+  anAlertingConfig,
+  anEvent,
+  NOW_US,
+  putAlert,
+  putDeliveries,
+} from '../web/sample.ts';
 import { serve } from '../web/served.ts';
 import { nestwatch, tempFile } from './test-edge.ts';
 
@@ -102,6 +111,30 @@ describe('alerts resolve', () => {
     });
   });
 
+  test('finds all that fire, the oldest as well, and ends more than the daemon takes at once', async () => {
+    const { run, store } = await daemon();
+    const labels = { alertname: 'FlightFailed', severity: 'warning', region: 'eu' };
+    await store.transaction((tx) =>
+      tx.putAlerts(
+        Array.from({ length: 1_100 }, (_, index) => {
+          const startsAtUs = NOW_US + index;
+          return anAlert({ id: `newer-${index}`, labels: { ...labels, bird: `Bird ${index}` }, startsAtUs });
+        }),
+      ),
+    );
+    const connection = { alertname: 'ConnectionDisconnected', severity: 'critical', region: 'eu' };
+    await putAlert(store, anAlert({ id: 'old', labels: connection, startsAtUs: NOW_US - MINUTE }));
+    expect(await run('alerts', 'resolve', 'ConnectionDisconnected')).toEqual({
+      exit: 0,
+      stdout: 'old\n',
+      stderr: '',
+    });
+    const { exit, stdout } = await run('alerts', 'resolve', 'bird=~"Bird .*"', '--json');
+    const { resolved, refused } = JSON.parse(stdout);
+    expect([exit, resolved.length, refused]).toEqual([0, 1_100, []]);
+    expect((await run('alerts', 'resolve', 'bird=~"Bird .*"')).exit).toBe(1);
+  });
+
   test('of nothing fails, and asks who says so', async () => {
     const { run } = await daemon();
     expect(await run('alerts', 'resolve', 'nest=elsewhere')).toEqual({
@@ -185,7 +218,7 @@ describe('silence', () => {
     const { exit } = await run(
       'silence',
       'add',
-      'nest=Sandbox',
+      'nest=Sandbox, EMEA',
       '-c',
       'x',
       '-a',
@@ -196,6 +229,7 @@ describe('silence', () => {
     expect(exit).toBe(0);
     expect(await silences()).toMatchObject([
       {
+        matchers: [{ name: 'nest', op: '=', value: 'Sandbox, EMEA' }],
         startsAtUs: Date.UTC(2026, 6, 3) * 1000,
         endsAtUs: Date.UTC(2026, 7, 2, 22) * 1000,
         createdBy: 'anna',
@@ -316,6 +350,8 @@ route:
       continue: true
       routes: [{ matchers: [team=a], receiver: a }, { receiver: ops }]
     - matchers: ['severity="warning"']
+    - matchers: ['nest="Marketing, EMEA"', 'note="{a,b=c}"']
+      receiver: a
 receivers: [{ name: ops }, { name: pager }, { name: a }]
 `,
     );
@@ -329,7 +365,8 @@ receivers: [{ name: ops }, { name: pager }, { name: a }]
     ├── {nest=~"Prod.*",severity="critical"}  continue: true  receiver: pager
     │   ├── {team="a"}  receiver: a
     │   └── default-route  receiver: ops
-    └── {severity="warning"}  receiver: ops
+    ├── {severity="warning"}  receiver: ops
+    └── {nest="Marketing, EMEA",note="{a,b=c}"}  receiver: a
 
 `);
     expect((await nestwatch(['routes', '--config.file', file()])).stdout).toBe(stdout);
@@ -340,6 +377,9 @@ receivers: [{ name: ops }, { name: pager }, { name: a }]
     [['severity=critical', 'nest=Prod 1', 'team=a'], 'a\n'],
     [['severity=critical', 'nest="Prod"', 'team=b'], 'ops\n'],
     [['severity=warning'], 'ops\n'],
+    [['nest=Marketing, EMEA', 'note={a,b=c}'], 'a\n'],
+    [['nest="Marketing, EMEA"', 'note="{a,b=c}"'], 'a\n'],
+    [["nest='Marketing, EMEA'", 'note={a,b=c}'], 'ops\n'],
   ])('test %j names the receivers', async (labels, expected) => {
     const { exit, stdout } = await nestwatch(['routes', 'test', '--config.file', file(), ...labels]);
     expect({ exit, stdout }).toEqual({ exit: 0, stdout: expected });
@@ -351,6 +391,7 @@ receivers: [{ name: ops }, { name: pager }, { name: a }]
       receiver: 'ops',
       routes: [
         { receiver: 'pager', continue: true, matchers: ['severity="critical"', 'nest=~"Prod.*"'] },
+        {},
         {},
       ],
     });
@@ -472,6 +513,24 @@ describe('explain', () => {
       'never told to receiver ops: silenced x, decided 2026-07-02 12:00:00 UTC',
       '',
     ]);
+  });
+
+  test('says of an escalation whom it is for, and that it may not come', async () => {
+    const alerting = anAlertingConfig();
+    const escalation = { afterMs: 1_800_000, receiver: 'boss' };
+    const { run, store } = await daemon({
+      alerting: { ...alerting, route: { ...alerting.route, escalation } },
+    });
+    await putAlert(store, anAlert({ id: 'c' }), [anEvent({ id: 'f1/failed' })]);
+    const beside = heldBackGroup('boss', NOW_US + 30 * MINUTE);
+    const groupKey = 'escalation:1:{}:{}';
+    await store.transaction(async (tx) => {
+      await tx.putGroups([{ ...beside, key: groupKey, route: alerting.route.path }]);
+      await tx.putGroupMembers([{ groupKey, alertId: 'c', toldSeq: 0, toldState: 'none' }]);
+    });
+    expect((await run('explain', 'eu/flight/f1/failed')).stdout).toContain(
+      `waiting    for receiver boss until 2026-07-02 12:30:00 UTC in ${groupKey}, unless it is over or acknowledged before\n`,
+    );
   });
 
   test('takes a key with a hash in it', async () => {

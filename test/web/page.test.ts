@@ -113,6 +113,19 @@ describe('alerts', () => {
     );
   });
 
+  test('show nothing of what only waited with them, and was over before its time', async () => {
+    const { ask, store } = await serve();
+    const [told, over] = [1, 2].map((id) => anEvent({ id: String(id), message: `message ${id}` }));
+    await putAlert(store, anAlert({ id: 'a' }), [told!]);
+    await putEvents(store, [over!]);
+    await store.transaction((tx) => tx.linkEvents([{ alertId: 'a', seq: 2, event: over! }]));
+    for (const path of ['/', '/acknowledge?alert=a']) {
+      const text = read((await ask(path)).body).split('Latest events')[0];
+      expect(text).toContain('message 1');
+      expect(text).not.toContain('message 2');
+    }
+  });
+
   test('are where the links in messages point', async () => {
     const { ask, store } = await serve();
     const alert = anAlert({ id: 'a' });

@@ -31,8 +31,8 @@ const NOTHING: Memory = { errorsUs: [], waiting: [], seenUs: 0, endedUs: 0 };
 
 /** The service deactivates a Bird whose trigger failed so often in a row. */
 const DEACTIVATED_AFTER = 5;
+/** As many as a threshold can ask for. */
 const MAX_REMEMBERED = 100;
-const MAX_WAITING = 20;
 
 export const birdTriggerFailing: Kind = {
   alertname: 'BirdTriggerFailing',
@@ -68,12 +68,8 @@ export const birdTriggerFailing: Kind = {
     };
     const dueAtUs = latest(alert.dueAtUs, quietUs);
     if (alert.state !== 'firing' && errorsUs.length < rule.threshold) {
-      return remember(
-        alert,
-        { ...next, waiting: waiting.slice(-MAX_WAITING).map(waitingEvent) },
-        dueAtUs,
-        nowUs,
-      );
+      const kept = waiting.slice(-MAX_REMEMBERED).map(waitingEvent);
+      return remember(alert, { ...next, waiting: kept }, dueAtUs, nowUs);
     }
     return fire(
       alert,

@@ -1,8 +1,10 @@
 /**
  * Entries of a feed that cannot be read: the service's form has changed, or it answers nonsense. What they say is
- * told to nobody, so somebody has to look. Resolves when none came for a while.
+ * told to nobody, so somebody has to look. Resolves when none came for a while; that of the inventory, which is read
+ * whole each time, when all of it can be read.
  */
-import { fire, resolve } from '../episode.ts';
+import type { Alert } from '../alert.ts';
+import { clear, fire, resolve } from '../episode.ts';
 import { FEED_ENTRIES, type Kind, quietAtUs } from '../kind.ts';
 import { annotate, exactDuration } from '../labels.ts';
 
@@ -14,9 +16,10 @@ interface Memory {
 
 export const schemaDrift: Kind = {
   alertname: 'SchemaDrift',
+  measured: isOfInventory,
 
   topic(fact) {
-    if (fact.fact !== 'schema_drift') return undefined;
+    if (fact.fact !== 'schema_drift' || fact.count === 0) return undefined;
     const { region, feed } = fact;
     return { subject: `feed/${feed}`, labels: { region, feed }, severity: 'warning' };
   },
@@ -45,10 +48,17 @@ export const schemaDrift: Kind = {
     );
   },
 
-  observe: () => undefined,
+  observe(alert, fact, { nowUs }) {
+    if (fact.fact !== 'schema_drift' || fact.count > 0 || !isOfInventory(alert)) return undefined;
+    return clear(alert, fact.atUs, 'every Nest and Bird can be read again', nowUs);
+  },
 
   tick(alert, { rule, nowUs }) {
     const by = `every entry could be read for ${exactDuration(rule.resolveAfterMs ?? 0)}`;
     return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
 };
+
+function isOfInventory({ id }: Pick<Alert, 'id'>): boolean {
+  return id.endsWith('/feed/inventory');
+}

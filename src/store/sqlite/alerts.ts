@@ -164,11 +164,13 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
         values.push(alert, seq, number);
       });
     },
-    async oldEvents(alertId, afterSeq, maxAgeUs) {
+    async oldEvents(alertId, afterSeq, maxAgeUs, lastSeq) {
       const first = firstFresh.get(alertId, afterSeq, maxAgeUs)?.seq ?? Number.MAX_SAFE_INTEGER;
       if (first === afterSeq + 1) return undefined;
-      const { last_seq: lastSeq, from_us: fromUs, to_us: toUs } = linkedSpan.get(alertId, afterSeq, first)!;
-      return lastSeq === null ? undefined : { lastSeq, fromUs, toUs };
+      const span = linkedSpan.get(alertId, afterSeq, Math.min(first, lastSeq + 1))!;
+      return span.last_seq === null
+        ? undefined
+        : { lastSeq: span.last_seq, fromUs: span.from_us, toUs: span.to_us };
     },
     async alertEvents(alertId, afterSeq, limit, lastSeq = Number.MAX_SAFE_INTEGER) {
       return linked

@@ -154,10 +154,18 @@ describe('BirdTriggerFailing', () => {
     expect(story.the('BirdTriggerFailing').annotations.summary).toContain('failed once (1 of 5');
   });
 
-  test('keeps a bounded memory', () => {
-    const story = watch([rule('BirdTriggerFailing', { threshold: 1000 })]);
+  test('keeps a bounded memory, and takes up all that the greatest threshold counts', () => {
+    const story = watch([rule('BirdTriggerFailing', { threshold: 100 })]);
     const message = 'x'.repeat(30_000);
-    for (let at = 1; at < 150; at += 1) story.tell(at, birdLog('EventError', at, { message }));
-    expect(JSON.stringify(story.the('BirdTriggerFailing').memory).length).toBeLessThan(60_000);
+    for (let at = 1; at < 100; at += 1) story.tell(at, birdLog('EventError', at, { message }));
+    expect(JSON.stringify(story.the('BirdTriggerFailing').memory).length).toBeLessThan(300_000);
+    story.tell(100, birdLog('EventError', 100));
+    expect(story.the('BirdTriggerFailing')).toMatchObject({
+      state: 'firing',
+      eventsTotal: 100,
+      lastSeq: 100,
+    });
+    for (let at = 101; at < 250; at += 1) story.tell(at, birdLog('EventError', at, { message }));
+    expect(JSON.stringify(story.the('BirdTriggerFailing').memory).length).toBeLessThan(5_000);
   });
 });

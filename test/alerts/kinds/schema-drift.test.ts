@@ -43,6 +43,23 @@ describe('SchemaDrift', () => {
     expect(story.the('SchemaDrift').annotations.summary).toBe(summary);
   });
 
+  test('of the inventory is over when all of it can be read, which says nothing of a feed', () => {
+    const story = watch();
+    story.tell(5, schemaDrift(5, 3, 'a Bird: no usable id', 'inventory'), schemaDrift(5));
+    story.tell(10, schemaDrift(10, 0, '', 'inventory'));
+    expect(story.alerts().map(({ id, state }) => [id.split('/').at(-1), state])).toEqual([
+      ['inventory', 'resolved'],
+      ['flight', 'firing'],
+    ]);
+    expect(story.alerts()[0]).toMatchObject({
+      endsAtUs: minute(10),
+      annotations: { resolved_by: 'every Nest and Bird can be read again' },
+    });
+    story.tell(15, schemaDrift(15, 0, '', 'inventory'));
+    story.tell(20, schemaDrift(20, 1, 'a Bird: no usable id', 'inventory'));
+    expect(story.alerts()[0]).toMatchObject({ state: 'firing', startsAtUs: minute(20) });
+  });
+
   test('can last until somebody looks', () => {
     const story = watch([rule('SchemaDrift', { resolveAfterMs: null })]);
     story.tell(5, schemaDrift(5));

@@ -1,0 +1,120 @@
+/** What was to be told later to a receiver that the configuration of the next life no longer has. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { createMuting } from '../../src/alerts/muting.ts';
+import { defaultRule } from '../../src/alerts/rule.ts';
+import type { Receiver } from '../../src/config/config.ts';
+import { createRecurrences } from '../../src/recurrence.ts';
+import { explain } from '../../src/web/explain.ts';
+import { node, tree } from '../alerts/route-tree.ts';
+import { type Desk, hook, MINUTE_MS, openDesk } from './desk.ts';
+
+let desk: Desk;
+afterEach(() => desk.close());
+
+/** The desk with a receiver `ops`, and its next life, in which that is called `ops2`. */
+async function openRenaming(settings: Partial<Receiver> = {}) {
+  const receivers = [hook('ops', settings)];
+  desk = await openDesk({ receivers, route: { groupBy: ['bird'] } });
+  await desk.store.transaction((tx) => tx.regionSince('eu', desk.clock.nowUs()));
+  await desk.pass(1);
+  return async (next: Partial<Receiver> = {}) => {
+    receivers.splice(0, 1, hook('ops2', next));
+    await desk.restart({ receiver: 'ops2' });
+  };
+}
+
+async function explained(flight: number) {
+  const muting = createMuting({
+    silences: [],
+    inhibitRules: [],
+    firing: [],
+    timeIntervals: new Map(),
+    recurrences: createRecurrences(),
+    nowUs: desk.clock.nowUs(),
+  });
+  const config = {
+    rules: [defaultRule('FlightFailed')],
+    route: tree(node('', { receiver: 'ops2', groupBy: ['bird'] })),
+    forward: [],
+  };
+  const key = `eu/flight/f-${String(flight).padStart(6, '0')}/failed`;
+  const found = await desk.store.transaction((tx) => explain(tx, key, config, muting, desk.clock.nowUs()));
+  return {
+    told: found!.notifications.map(({ notification }) => notification.receiver),
+    putOff: found!.suppressions.map(({ reason, isToldLater }) => `${reason} ${isToldLater}`),
+  };
+}
+
+describe('what is held back for a receiver that is renamed', () => {
+  test('by its cap is told to the new one by its own group, and its end once', async () => {
+    const rename = await openRenaming({ maxNotificationsPerHour: 1 });
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.fails('B', 'B');
+    await desk.pass(2);
+    expect(desk.lines()).toEqual(['ops@1 firing: A firing +1']);
+    await rename();
+    await desk.pass(20);
+    expect(desk.lines('ops2')).toEqual(['ops2@8 firing: B firing +2']);
+    expect(await explained(2)).toEqual({ told: ['ops2'], putOff: ['receiver_cap true'] });
+    await desk.succeeds('B');
+    await desk.pass(100);
+    expect(desk.lines('ops2').slice(1)).toEqual(['ops2@28 resolved: B resolved +0']);
+    expect(await desk.states()).toEqual({ delivered: 3 });
+  });
+
+  test('is told once also where it goes to one with a cap, and was over by then', async () => {
+    const rename = await openRenaming({ maxNotificationsPerHour: 1 });
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.fails('B');
+    await desk.fails('C');
+    await desk.pass(2);
+    await desk.succeeds('C');
+    await rename({ maxNotificationsPerHour: 1 });
+    await desk.pass(100);
+    const told = desk.told.filter(({ receiver }) => receiver === 'ops2').flatMap(({ body }) => body.alerts);
+    expect(told.map(({ labels, status, events }) => `${labels.bird} ${status} +${events.length}`)).toEqual([
+      'B firing +1',
+      'C resolved +1',
+    ]);
+  });
+
+  test('by a storm, and due before its own groups are, waits for none of them', async () => {
+    const rename = await openRenaming({ foldStormsMs: MINUTE_MS });
+    await desk.fails('A', 'B', 'C', 'D', 'E');
+    await desk.pass(0.6);
+    expect(desk.lines()).toHaveLength(3);
+    await rename();
+    await desk.pass(15);
+    const told = desk.told.flatMap(({ receiver, body }) =>
+      body.alerts.map((one) => `${receiver}: ${one.labels.bird} +${one.events.length}`),
+    );
+    expect(told.toSorted()).toEqual(['ops2: D +1', 'ops2: E +1', 'ops: A +1', 'ops: B +1', 'ops: C +1']);
+  });
+
+  test('as old news, for a summary, is told to the new one instead of to nobody', async () => {
+    const rename = await openRenaming();
+    await desk.failedLongAgo('A');
+    await desk.fails('B');
+    await desk.pass(1);
+    expect(desk.lines()).toEqual(['ops@1 firing: B firing +1']);
+    await rename();
+    await desk.pass(15);
+    expect(desk.lines('ops2')).toEqual(['ops2@6 firing: A firing +1']);
+    expect(await explained(1)).toEqual({ told: ['ops2'], putOff: ['too_old true'] });
+  });
+
+  test('stays with one that is only no longer the receiver of the route', async () => {
+    const receivers = [hook('ops', { maxNotificationsPerHour: 1 }), hook('ops2')];
+    desk = await openDesk({ receivers, route: { groupBy: ['bird'] } });
+    await desk.pass(1);
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.fails('B');
+    await desk.pass(2);
+    await desk.restart({ receiver: 'ops2' });
+    await desk.pass(100);
+    expect(desk.lines()).toEqual(['ops@1 firing: A firing +1', 'ops@61 firing: B firing +1']);
+  });
+});
