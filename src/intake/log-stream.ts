@@ -349,6 +349,7 @@ export function createLogStreams<T extends LogEntry>(
         instantsUs.push(createdAt.us);
         if (createdAt.us <= this.#prunedUs || this.#recent?.has(id) || ids.has(id)) {
           duplicates += 1;
+          this.#recent?.renew(id, createdAt.us);
           continue;
         }
         ids.set(id, createdAt.us);

@@ -6,6 +6,8 @@
  */
 export interface RecentIds {
   has(id: string): boolean;
+  /** It came again, as created at that instant: it is remembered as long as a sweep may read it there. */
+  renew(id: string, occurredAtUs: number): void;
   /** Call after the commit only: what was rolled back must be new again. */
   add(id: string, occurredAtUs: number): void;
   /** Forgets what is older than `beforeUs`; the newest `MAX_IDS` stay at the most. */
@@ -30,6 +32,10 @@ class IdsInOrder implements RecentIds {
 
   has(id: string): boolean {
     return this.#ids.has(id);
+  }
+
+  renew(id: string, occurredAtUs: number): void {
+    if (occurredAtUs > (this.#ids.get(id) ?? Number.POSITIVE_INFINITY)) this.#ids.set(id, occurredAtUs);
   }
 
   add(id: string, occurredAtUs: number): void {

@@ -236,6 +236,23 @@ test('an entry that comes again with a later instant is known by its id as long 
   expect((await poll()).fresh).toEqual([]);
 });
 
+describe('an entry that is shown again under its id', () => {
+  test('as created later is no news, also where the sweep that meets it there goes back far', async () => {
+    show(0);
+    await poll();
+    await pass(420);
+    show(0);
+    sameAs.set(shownUs[1]!, String(shownUs[0]));
+    expect((await poll()).fresh).toEqual([]);
+    // Far ahead, so that the first one's own instant is too old to be remembered.
+    await pass(1_200);
+    show(0);
+    expect((await poll()).fresh).toHaveLength(1);
+    overlapUs = 1_300 * SECOND_US;
+    expect((await poll()).fresh).toEqual([]);
+  });
+});
+
 describe('the last sweep', () => {
   test('is known with where and when it began, once it has reached its end', async () => {
     expect(log.swept()).toBeUndefined();
