@@ -12,6 +12,8 @@ export const LATE_US = 100e6;
 const FOUND_US = 10 * MINUTE_US;
 const AUDIT_US = 25 * MINUTE_US;
 const REVIEW_US = 80 * MINUTE_US;
+/** Polls of Flights surely look no further back. */
+const LOOKED_BACK_US = 10 * MINUTE_US;
 /** After an outage the daemon may wait for so long before it looks again: a refused token's next probe. */
 const NEXT_LOOK_US = 6 * MINUTE_US;
 /** What happened so near to the first start may be counted to either side: the service need not say when it was. */
@@ -146,8 +148,7 @@ function isEveryEndSeen(
 ): boolean {
   const flight = world.flights.get(event.key.split('/')[2]!)!;
   if (flight.ends.length < 2) return true;
-  // A Flight that was shown late is behind what polls look at: only reviews read it again.
-  const neededUs = latenessUs(world, event) > LATE_US ? REVIEW_US : 6 * MINUTE_US;
+  const isLate = latenessUs(world, event) > LATE_US;
   const turns = flight.ends.flatMap(({ endedAtUs, reopenedAtUs }) => [
     endedAtUs,
     reopenedAtUs ?? remains.endedAtUs,
@@ -156,6 +157,10 @@ function isEveryEndSeen(
     const nextUs = turns[index + 1];
     if (nextUs === undefined) return true;
     const fromUs = Math.max(atUs, flight.visibleAtUs, remains.startedAtUs);
+    // One that was shown late, or that was over and flies again, is behind what polls look at: reviews alone read it.
+    const reopenedUs = index === 0 ? 0 : turns[index % 2 === 1 ? index : index - 1]!;
+    const isBehind = isLate || reopenedUs - flight.startedAtUs > LOOKED_BACK_US;
+    const neededUs = isBehind ? REVIEW_US : 6 * MINUTE_US;
     return nextUs - fromUs - overlap(dark, fromUs, nextUs) >= neededUs;
   });
 }
