@@ -68,6 +68,9 @@ const FIRST_RETRY_MS = 5_000;
 /** How often is looked at what is to be told though nothing is polled, or what the store did not take. */
 const TELL_EVERY_MS = 30_000;
 
+/** Bird logs after which a Bird has Flights. */
+const STARTING_LOGS: ReadonlySet<string> = new Set(['bird_log.Published', 'bird_log.Activated']);
+
 /** The part of the requests that the inventory may use, and notifications as well, while Birds wait. */
 const REGULAR_SHARE = 1 / 4;
 
@@ -173,6 +176,14 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     }
   }
 
+  /** The Bird may have Flights again, though the next reading of the inventory may find it unpublished once more. */
+  function followFlights(birdId: string): void {
+    const name = `flights/${birdId}`;
+    if (!flights.has(name)) return;
+    flights.get(name)!.mayRest(true);
+    schedule.add({ name, feed: 'flight' }, clock.monotonicMs());
+  }
+
   function mayRest(flightName: string, birdId: string): boolean {
     return flights.get(flightName)?.mayRest(inventory.status(birdId) !== 'unpublished') ?? false;
   }
@@ -194,6 +205,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       if (feed === 'flight' && flights.has(name)) flightsReadUs.set(name, beganUs);
       report({ ...poll, durationMs: clock.monotonicMs() - beganMs, atUs: clock.nowUs() });
       await confirmUp(once);
+      if (!once && fresh.some(({ type }) => STARTING_LOGS.has(type))) followFlights(birdId);
       await news.follow(fresh);
     } catch (error) {
       const failure = codeOf(error);

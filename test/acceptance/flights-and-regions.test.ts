@@ -168,6 +168,19 @@ describe('a Bird that is unpublished', () => {
     expect(stage.forwarded()).toContain(`eu/flight/${id}/failed`);
   });
 
+  test('again, after it was published and flew between two readings of the inventory', async () => {
+    const world = await openWithBird();
+    world.unpublish(birdId);
+    await stage.minutesPass(121);
+    world.publish(birdId);
+    await stage.secondsPass(5);
+    world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
+    await stage.secondsPass(5);
+    world.unpublish(birdId);
+    await stage.minutesPass(3);
+    expect(failures(stage)).toHaveLength(1);
+  });
+
   test('is asked for its Flights once a day when they have been read to the end', async () => {
     const world = await openWithBird();
     world.unpublish(birdId);
