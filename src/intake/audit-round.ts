@@ -95,6 +95,8 @@ interface Slot {
   wholeAuditedUs: number;
   gaps: readonly GapRecord[];
   isCountTrue: boolean;
+  /** In this life. */
+  wasAudited: boolean;
   run: Run | undefined;
 }
 
@@ -204,7 +206,8 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
       window,
       isDense: !from.isQuiet || !to.isQuiet,
       knownGaps: slot.gaps,
-      doCountsProve: nowMs >= (deletingUntilMs.get(slot.feed) ?? nowMs),
+      // What goes and what is missing may be as many: the first audit of a life looks whether anything goes.
+      doCountsProve: slot.wasAudited && nowMs >= (deletingUntilMs.get(slot.feed) ?? nowMs),
       isCountTrue: slot.isCountTrue,
     });
     return { stream, window, span, oldestUs, audit };
@@ -236,6 +239,7 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
     if (isDeleted) deletingUntilMs.set(feed, clock.monotonicMs() + DAY_MS);
     if (slot.isCountTrue && !isCountTrue) report({ what: 'counts_untrue', region, feed, stream: name });
     slot.isCountTrue = isCountTrue;
+    slot.wasAudited = true;
     slot.run = undefined;
     if (gaps.length + slot.gaps.length > 0) isToldAll = false;
     slot.gaps = gaps;
@@ -292,6 +296,7 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
         wholeAuditedUs: record?.wholeAuditedUs ?? 0,
         gaps: record?.gaps ?? NO_GAPS,
         isCountTrue: true,
+        wasAudited: false,
         run: undefined,
       };
       slots.set(name, slot);

@@ -436,3 +436,27 @@ describe('how far polls look back is learned from what audits and reviews had to
     expect(lost()).toEqual([]);
   });
 });
+
+test('one that comes late is found though another was deleted, and both while nobody watched', async () => {
+  let birdId = '';
+  stage = await openStage({
+    regions: ['eu'],
+    poll: { pageSize: 5 },
+    before(world) {
+      birdId = world.addBird(world.addNest({ name: 'Legal' }).id, { name: 'Sync', triggerType: 'event' }).id;
+    },
+  });
+  const world = stage.worlds.eu!;
+  const ids: string[] = [];
+  for (let count = 0; count < 30; count += 1) {
+    ids.push(world.appendBirdLog(birdId).id);
+    await stage.minutesPass(1);
+  }
+  let lateId = '';
+  await stage.restart(() => {
+    world.deleteEntry(ids[20]!);
+    lateId = world.appendBirdLog(birdId, { createdAtUs: world.nowUs() - 15.5 * 60e6 }).id;
+  });
+  await stage.minutesPass(15);
+  expect(stage.forwarded()).toContain(`eu/bird_log/${lateId}`);
+});
