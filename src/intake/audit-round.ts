@@ -19,6 +19,7 @@ import type { Commit } from './commit.ts';
 import { gapsAfter, toldOf } from './gaps.ts';
 import { createInstantQueue } from './instant-queue.ts';
 import { keptSinceUs } from './kept-since.ts';
+import { MOST_OVERLAP_US } from './lateness.ts';
 import type { LogStream } from './log-stream.ts';
 import { createProvenUntil } from './proven-until.ts';
 import { findEdge } from './quiet-edge.ts';
@@ -95,8 +96,8 @@ interface Slot {
   wholeAuditedUs: number;
   gaps: readonly GapRecord[];
   isCountTrue: boolean;
-  /** In this life. */
-  wasAudited: boolean;
+  /** Up to here everything was once read or counted by an audit of this life; 0 as long as none was done. */
+  auditedUs: number;
   run: Run | undefined;
 }
 
@@ -201,16 +202,33 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
     });
     const to = await findEdge(sides.entries, toUs, { lowUs: from.us, highUs: toUs });
     const window = { fromUs: from.us, toUs: to.us };
-    const nowMs = clock.monotonicMs();
     const audit = createAudit(sides, {
       window,
       isDense: !from.isQuiet || !to.isQuiet,
       knownGaps: slot.gaps,
-      // What goes and what is missing may be as many: the first audit of a life looks whether anything goes.
-      doCountsProve: slot.wasAudited && nowMs >= (deletingUntilMs.get(slot.feed) ?? nowMs),
+      countedUntilUs: await countedUntilUs(slot, sides, window),
       isCountTrue: slot.isCountTrue,
     });
     return { stream, window, span, oldestUs, audit };
+  }
+
+  /**
+   * Counts that agree prove nothing where one entry went and another is missing. So what may have come since the last
+   * audit of this life is read, as late as overlaps allow for, and everything once entries were seen to go.
+   */
+  async function countedUntilUs(
+    { auditedUs, feed }: Slot,
+    { count, pageSize, entries }: AuditedStream,
+    window: Window,
+  ): Promise<number> {
+    const nowMs = clock.monotonicMs();
+    const isDeleting = nowMs < (deletingUntilMs.get(feed) ?? nowMs);
+    const settledUs = auditedUs - MOST_OVERLAP_US;
+    if (isDeleting || settledUs <= window.fromUs) return window.fromUs;
+    // One page tells all of it.
+    if ((await count(window)) <= pageSize()) return window.toUs;
+    const edge = await findEdge(entries, settledUs, { lowUs: window.fromUs, highUs: window.toUs });
+    return edge.isQuiet ? edge.us : window.fromUs;
   }
 
   function sidesOf({ log }: Slot, stream: number): AuditedStream {
@@ -239,7 +257,7 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
     if (isDeleted) deletingUntilMs.set(feed, clock.monotonicMs() + DAY_MS);
     if (slot.isCountTrue && !isCountTrue) report({ what: 'counts_untrue', region, feed, stream: name });
     slot.isCountTrue = isCountTrue;
-    slot.wasAudited = true;
+    slot.auditedUs = run.window.toUs;
     slot.run = undefined;
     if (gaps.length + slot.gaps.length > 0) isToldAll = false;
     slot.gaps = gaps;
@@ -296,7 +314,7 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
         wholeAuditedUs: record?.wholeAuditedUs ?? 0,
         gaps: record?.gaps ?? NO_GAPS,
         isCountTrue: true,
-        wasAudited: false,
+        auditedUs: 0,
         run: undefined,
       };
       slots.set(name, slot);

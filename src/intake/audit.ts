@@ -51,8 +51,8 @@ export interface AuditOptions {
   readonly isDense: boolean;
   /** Gaps of earlier audits: parts of their own, which are read again at once. */
   readonly knownGaps: readonly Window[];
-  /** Whether counts that agree prove anything: not where entries are deleted one by one. */
-  readonly doCountsProve: boolean;
+  /** Quiet, too. From here on everything is read: counts that agree prove nothing there. */
+  readonly countedUntilUs: number;
   /** False where `totalCount` was found untrue. */
   readonly isCountTrue: boolean;
 }
@@ -133,6 +133,7 @@ export function createAudit(stream: AuditedStream, options: AuditOptions): Audit
   }
 
   const isCounted = (part: Part) => isCountTrue && !part.isDense;
+  const doCountsProve = ({ toUs }: Window) => toUs <= options.countedUntilUs;
 
   function ask({ fromUs, toUs }: Window, pageSize: number, page = 0): Promise<Page<LogEntry>> {
     requests += 1;
@@ -222,7 +223,7 @@ export function createAudit(stream: AuditedStream, options: AuditOptions): Audit
     const pageSize = stream.pageSize();
     const expected = await stream.count(piece);
     const isLong = expected > pageSize;
-    if (isLong && !options.doCountsProve && part.total !== null) return split(piece);
+    if (isLong && !doCountsProve(piece) && part.total !== null) return split(piece);
     let page = await ask(piece, isLong ? 1 : pageSize);
     let total = page.totalCount;
     if (isLong && total !== null && total > 1 && total <= pageSize) {
@@ -235,7 +236,7 @@ export function createAudit(stream: AuditedStream, options: AuditOptions): Audit
       await settle(piece, page.items);
       await finish(piece, total, page.items);
     } else if (total <= pageSize) await read(piece);
-    else if (isLong && options.doCountsProve && (await agrees(piece, page, expected)))
+    else if (isLong && doCountsProve(piece) && (await agrees(piece, page, expected)))
       await finish(piece, total, page.items);
     else await split(piece);
   }
@@ -306,17 +307,27 @@ function sweptOn(at: Position, { items, pageSize }: Page<LogEntry>, asked: numbe
   });
 }
 
-/** The window without its known gaps, and those; the newest first, since the last piece is worked off first. */
-function partsOf({ window, knownGaps }: AuditOptions): (Window & Pick<Part, 'isKnownGap'>)[] {
+/**
+ * The window without its known gaps, cut where counting ends, and those gaps; the newest first, since the last piece
+ * is worked off first.
+ */
+function partsOf({ window, knownGaps, countedUntilUs }: AuditOptions): (Window & Pick<Part, 'isKnownGap'>)[] {
   const parts: (Window & Pick<Part, 'isKnownGap'>)[] = [];
   let { fromUs } = window;
+  function fill(toUs: number): void {
+    for (const us of [Math.min(countedUntilUs, toUs), toUs]) {
+      if (us <= fromUs) continue;
+      parts.push({ fromUs, toUs: us, isKnownGap: false });
+      fromUs = us;
+    }
+  }
   for (const gap of knownGaps.toSorted((a, b) => a.fromUs - b.fromUs)) {
     if (gap.fromUs < fromUs || gap.toUs > window.toUs) continue;
-    if (gap.fromUs > fromUs) parts.push({ fromUs, toUs: gap.fromUs, isKnownGap: false });
+    fill(gap.fromUs);
     parts.push({ fromUs: gap.fromUs, toUs: gap.toUs, isKnownGap: true });
     fromUs = gap.toUs;
   }
-  if (fromUs < window.toUs) parts.push({ fromUs, toUs: window.toUs, isKnownGap: false });
+  fill(window.toUs);
   return parts.reverse();
 }
 

@@ -460,3 +460,36 @@ test('one that comes late is found though another was deleted, and both while no
   await stage.minutesPass(15);
   expect(stage.forwarded()).toContain(`eu/bird_log/${lateId}`);
 });
+
+// Audits come every ten minutes, at another phase of this in each of them.
+test.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])(
+  'one that comes late, %i minutes into it, is found though another goes then',
+  async (phase) => {
+    let birdId = '';
+    stage = await openStage({
+      regions: ['eu'],
+      poll: { pageSize: 5 },
+      before(world) {
+        birdId = world.addBird(world.addNest({ name: 'Legal' }).id, {
+          name: 'Sync',
+          triggerType: 'event',
+        }).id;
+      },
+    });
+    const world = stage.worlds.eu!;
+    async function minutesOfTraffic(minutes: number): Promise<void> {
+      for (let minute = 0; minute < minutes; minute += 1) {
+        world.appendBirdLog(birdId);
+        await stage.minutesPass(1);
+      }
+    }
+
+    await minutesOfTraffic(30 + phase);
+    const going = world.appendBirdLog(birdId);
+    const late = world.appendBirdLog(birdId, { visibleAtUs: world.nowUs() + 6 * 60e6 });
+    await minutesOfTraffic(6);
+    world.deleteEntry(going.id);
+    await minutesOfTraffic(15);
+    expect(stage.forwarded()).toContain(`eu/bird_log/${late.id}`);
+  },
+);

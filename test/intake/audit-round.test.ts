@@ -119,6 +119,26 @@ async function pass(ms: number): Promise<void> {
 const HOURS_AGO = { fromMsAgo: 5 * HOUR_MS };
 const BUSY = { fromMsAgo: 2 * MINUTE_MS };
 
+/** A busy stream of Bird 1 from an hour ago until in ten minutes, of which the store knows everything. */
+async function traffic({
+  secondsApart,
+  pageSize,
+}: {
+  secondsApart: number;
+  pageSize: number;
+}): Promise<Given> {
+  const count = (70 * 60) / secondsApart;
+  const instantsUs = Array.from({ length: count }, (_, at) => usAgo(HOUR_MS) + at * secondsApart * 1e6);
+  await store.transaction(async (tx) => {
+    const { stream } = await tx.openStream('eu', 'bird_log', '1');
+    const known = instantsUs.map((us) =>
+      event(String(us), { feed: 'bird_log', birdId: '1', occurredAtUs: us }),
+    );
+    await tx.insertEvents(stream, known);
+  });
+  return { ...BUSY, instantsUs, pageSize };
+}
+
 describe('a stream', () => {
   test('is audited only after a sweep has reached its end', async () => {
     const stream = await add('1');
@@ -157,6 +177,30 @@ describe('a stream', () => {
     expect(lengths().at(-1)).toBe(25);
     await pass(2 * HOUR_MS);
     expect(lengths()).toEqual([4, 4, 4, 4, 4, 24, 4, 4, 4, 4, 4, 24]);
+  });
+
+  test('is counted where the last audit saw it long ago, and read where entries may have come since', async () => {
+    const lengths = () =>
+      asked.splice(0).map(({ query: { fromUs, toUs, pageSize } }) => ({
+        minutes: Math.round((toUs! - fromUs!) / (MINUTE_MS * 1000)),
+        pageSize,
+      }));
+    await add('1', await traffic({ secondsApart: 60, pageSize: 20 }));
+    await pass(9 * MINUTE_MS);
+    asked.length = 0;
+    await pass(2 * MINUTE_MS);
+    expect(lengths()).toEqual([
+      { minutes: 48, pageSize: 1 },
+      { minutes: 20, pageSize: 20 },
+    ]);
+  });
+
+  test('is read whole where entries are too dense for an edge between what is counted and what is read', async () => {
+    await add('1', await traffic({ secondsApart: 2, pageSize: 200 }));
+    await pass(9 * MINUTE_MS);
+    asked.length = 0;
+    await pass(2 * MINUTE_MS);
+    expect(asked.map(({ query }) => query.pageSize)).toContain(200);
   });
 
   test('of which there are but seconds to audit yet is left to the next audit, and nothing of it is proven', async () => {

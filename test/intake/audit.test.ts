@@ -78,7 +78,7 @@ async function run(
     window: WINDOW,
     isDense: false,
     knownGaps: [],
-    doCountsProve: true,
+    countedUntilUs: WINDOW.toUs,
     isCountTrue: true,
     ...options,
   });
@@ -177,9 +177,21 @@ describe('entries that the service deleted', () => {
     const all = evenly(100);
     const pair = () => world(without(all, 20), without(all, 70));
     expect(await run(pair())).toMatchObject({ requests: 1, recovered: 0 });
-    expect(await run(pair(), { doCountsProve: false })).toMatchObject({ recovered: 1, isDeleted: true });
+    expect(await run(pair(), { countedUntilUs: 0 })).toMatchObject({ recovered: 1, isDeleted: true });
     const few = evenly(9);
     expect(await run(world(without(few, 2), without(few, 7)))).toMatchObject({ requests: 1, recovered: 1 });
+  });
+
+  test('are noticed where everything is read, which costs one request more for each page of it', async () => {
+    const all = evenly(100);
+    const countedUntilUs = WINDOW.toUs - 0.155 * (WINDOW.toUs - WINDOW.fromUs);
+    const inNews = await run(world(without(all, 90), without(all, 95)), { countedUntilUs });
+    expect(inNews).toMatchObject({ gaps: [], recovered: 1, isDeleted: true });
+    expect(inNews.requests).toBeLessThanOrEqual(5);
+    expect(await run(world(all, all), { countedUntilUs })).toMatchObject({ recovered: 0, isDeleted: false });
+    const gap = { fromUs: countedUntilUs - HOUR_US, toUs: countedUntilUs - HOUR_US / 2 };
+    const inGap = await run(world(all, without(all, 60, 70, 95)), { countedUntilUs, knownGaps: [gap] });
+    expect(inGap).toMatchObject({ gaps: [], recovered: 3 });
   });
 });
 
@@ -346,7 +358,7 @@ test('a failed request loses nothing: the piece is looked at again', async () =>
     window: WINDOW,
     isDense: false,
     knownGaps: [],
-    doCountsProve: true,
+    countedUntilUs: WINDOW.toUs,
     isCountTrue: true,
   });
   for (let steps = 0; !audit.outcome() && steps < 1000; steps += 1) await audit.step().catch(() => {});
@@ -383,7 +395,7 @@ describe('whatever bounds, precision, page sizes, ties and deletions there are',
     await fc.assert(
       fc.asyncProperty(anyEntries, anyRules, anyLoss, anyLoss, async (all, rules, missing, deleted) => {
         const one = world(without(all, ...deleted), without(all, ...missing), { ...PLAIN, ...rules });
-        const outcome = await run(one, { doCountsProve: false });
+        const outcome = await run(one, { countedUntilUs: 0 });
         expect(one.service.filter(({ id }) => !one.store.has(id))).toEqual([]);
         expect(outcome.gaps).toEqual([]);
       }),
@@ -424,7 +436,7 @@ describe('an audit whose counts are not trusted', () => {
       window: WINDOW,
       isDense: false,
       knownGaps: [],
-      doCountsProve: true,
+      countedUntilUs: WINDOW.toUs,
       isCountTrue: true,
     });
     await audit.step();
