@@ -184,11 +184,24 @@ export function checkAlarms({ plan, down, receivers, startedAtUs }: Remains, fin
           const isThen = arrival.atUs > fromUs && arrival.atUs < toUs + TOLD_WITHIN_US;
           return arrival.inbox === inbox && isThen && tells(arrival, name, region);
         });
-        if (!isTold)
+        if (!isTold && !flaps(receivers.arrivals, inbox, name, region, fromUs))
           find('unexplained', 'alarm missing', `${inbox}: no ${name} of ${region} at ${clockOf(fromUs)}`);
       }
     }
   }
+}
+
+/** What was told last before that instant: it comes and goes, and is told no more until that is over. */
+function flaps(
+  arrivals: readonly Arrival[],
+  inbox: Inbox,
+  alertname: string,
+  region: string,
+  atUs: number,
+): boolean {
+  const before = arrivals.filter((one) => one.inbox === inbox && one.atUs <= atUs);
+  const last = before.flatMap(({ alerts }) => alerts).findLast((one) => isAbout(one, alertname, region));
+  return last?.status === 'firing' && last.annotations.flapping !== undefined;
 }
 
 function isAlone(outage: PlannedOutage, all: readonly PlannedOutage[]): boolean {
@@ -201,5 +214,9 @@ function isAlone(outage: PlannedOutage, all: readonly PlannedOutage[]): boolean 
 }
 
 function tells({ alerts }: Arrival, alertname: string, region: string): boolean {
-  return alerts.some(({ labels }) => labels.alertname === alertname && labels.region === region);
+  return alerts.some((alert) => isAbout(alert, alertname, region));
+}
+
+function isAbout({ labels }: ToldAlert, alertname: string, region: string): boolean {
+  return labels.alertname === alertname && labels.region === region;
 }

@@ -34,6 +34,7 @@ export interface ToldAlert {
   readonly status: string;
   readonly fingerprint: string;
   readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
   readonly eventKeys: readonly string[];
   readonly omitted: number;
 }
@@ -159,11 +160,12 @@ function never(): Promise<never> {
 }
 
 function told(alert: GroupNotification['alerts'][number]): ToldAlert {
-  const { status, fingerprint, labels, events, eventsOmitted: omitted } = alert;
+  const { status, fingerprint, labels, annotations, events, eventsOmitted: omitted } = alert;
   return {
     status,
     fingerprint,
     labels,
+    annotations,
     eventKeys: events.map(({ key }) => key),
     omitted,
   };
@@ -176,7 +178,7 @@ function messageOf({ url, headers, body = '' }: HttpRequest): Message {
     return { inbox: 'lake', id, events, alerts: [], isSummary: false };
   }
   const { alerts, catching_up: summary } = JSON.parse(body) as {
-    alerts: (Pick<ToldAlert, 'status' | 'fingerprint' | 'labels'> & {
+    alerts: (Pick<ToldAlert, 'status' | 'fingerprint' | 'labels' | 'annotations'> & {
       events: EventJson[];
       events_omitted: number;
     })[];
