@@ -2,8 +2,7 @@
  * Watches one region: keeps its inventory, polls its streams as the schedule says and as fast as the pace allows,
  * and tells alerting of the region's own health. Nothing in here waits for another region.
  */
-import type { Event, Feed } from '../alerts/event.ts';
-import { oneLine } from '../alerts/plain-text.ts';
+import type { Feed } from '../alerts/event.ts';
 import { type Clock, createBell, type Random, sleep } from '../clock.ts';
 import type { PollConfig, RegionConfig } from '../config/config.ts';
 import { codeOf } from '../errors.ts';
@@ -13,17 +12,15 @@ import type { Store } from '../store/store.ts';
 import { createAuditRound } from './audit-round.ts';
 import { createBehindWatch } from './behind.ts';
 import type { Commit } from './commit.ts';
-import { type FeedProgress, feedProgress } from './feed-progress.ts';
+import type { FeedProgress } from './feed-progress.ts';
 import { createFeeds } from './feeds.ts';
-import type { FlightWatch } from './flights.ts';
 import { createHealthWatch } from './health-watch.ts';
 import { createInventory, type Inventory } from './inventory.ts';
-import type { LogStream } from './log-stream.ts';
 import { createMemberBook } from './nest-members.ts';
 import { createNews } from './news.ts';
-import { createProvenUntil } from './proven-until.ts';
 import { createSchedule, type Polled } from './schedule.ts';
 import { createServiceClock } from './service-clock.ts';
+import { createStreams, REGULAR_SHARE, type Reading } from './streams.ts';
 
 export interface RegionIntakeOptions {
   readonly region: RegionConfig;
@@ -71,10 +68,7 @@ const TELL_EVERY_MS = 30_000;
 /** Bird logs after which a Bird has Flights. */
 const STARTING_LOGS: ReadonlySet<string> = new Set(['bird_log.Published', 'bird_log.Activated']);
 
-/** The part of the requests that the inventory may use, and notifications as well, while Birds wait. */
-const REGULAR_SHARE = 1 / 4;
-
-/** The part that audits may use. */
+/** The part of the requests that audits may use. */
 const AUDIT_SHARE = 1 / 10;
 
 export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
@@ -99,93 +93,45 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       bell.ring();
     },
   });
-  const tellBehind = createBehindWatch({
-    region: region.name,
-    maxIntervalMs: poll.maxIntervalMs,
-    schedule,
-    client,
-    describe,
-    isFailing: (name) => failures.has(name),
-    commit,
-    clock,
-  });
   const tellHealth = createHealthWatch({ region: region.name, client, commit });
   const news = createNews({ region: region.name, schedule, inventory, clock, report });
-  const logs = new Map<string, LogStream>();
-  const flights = new Map<string, FlightWatch>();
   const failures = new Map<string, Failures>();
   const lastSuccessUs = new Map<Feed, number>();
   /** When the last successful poll of a Bird's Flights began, by the stream's name. */
   const flightsReadUs = new Map<string, number>();
-  const flightsProvenUntil = createProvenUntil();
   let started = false;
   let inventoryTried = false;
   let nestsListed = false;
   /** False until the region has answered, or was found not to. */
   let isHealthKnown = false;
 
-  const { createNotifications, createBirdLog, createFlightWatch, ...common } = createFeeds({
-    ...options,
-    region: region.name,
-    client,
-    inventory,
-    watchedSinceUs,
-  });
+  const feeds = createFeeds({ ...options, region: region.name, client, inventory, watchedSinceUs });
   const audits = createAuditRound({
     ...options,
-    ...common,
+    ...feeds,
     region: region.name,
     auditIntervalMs: poll.auditIntervalMs,
   });
-  logs.set('notifications', createNotifications());
+  const streams = createStreams({ poll, feeds, inventory, schedule, audits, clock });
+  const tellBehind = createBehindWatch({
+    region: region.name,
+    maxIntervalMs: poll.maxIntervalMs,
+    schedule,
+    client,
+    describe: streams.describe,
+    isFailing: (name) => failures.has(name),
+    commit,
+    clock,
+  });
 
-  /** Streams follow the inventory: unpublished Birds soon have no new Flights, vanished ones nothing. */
   function followInventory(): void {
-    const nowMs = clock.monotonicMs();
-    const wanted = new Set(['inventory', 'notifications']);
     // Notifications name Birds, and Nests that are not watched: they wait for the first reading of the inventory,
     // of which the Nests will do where the Birds of an earlier life are known, or for its failure.
-    if (inventoryTried || (nestsListed && inventory.birds().length > 0)) {
-      schedule.add({ name: 'notifications', intervalMs: poll.intervalMs, share: REGULAR_SHARE }, nowMs);
+    const areKnown = inventoryTried || (nestsListed && inventory.birds().length > 0);
+    for (const name of streams.follow(areKnown)) {
+      failures.delete(name);
+      flightsReadUs.delete(name);
     }
-    for (const { birdId } of inventory.birds()) {
-      const logName = `logs/${birdId}`;
-      wanted.add(logName);
-      if (!logs.has(logName)) {
-        const log = createBirdLog(birdId);
-        logs.set(logName, log);
-        audits.add(logName, 'bird_log', birdId, log);
-      }
-      schedule.add({ name: logName, feed: 'bird_log' }, nowMs);
-      const flightName = `flights/${birdId}`;
-      wanted.add(flightName);
-      if (!flights.has(flightName)) flights.set(flightName, createFlightWatch(birdId));
-      if (mayRest(flightName, birdId)) schedule.remove(flightName);
-      else schedule.add({ name: flightName, feed: 'flight' }, nowMs);
-    }
-    for (const streams of [logs, flights]) {
-      for (const name of streams.keys()) {
-        if (wanted.has(name)) continue;
-        flights.get(name)?.gone();
-        streams.delete(name);
-        audits.remove(name);
-        schedule.remove(name);
-        failures.delete(name);
-        flightsReadUs.delete(name);
-      }
-    }
-  }
-
-  /** The Bird may have Flights again, though the next reading of the inventory may find it unpublished once more. */
-  function followFlights(birdId: string): void {
-    const name = `flights/${birdId}`;
-    if (!flights.has(name)) return;
-    flights.get(name)!.mayRest(true);
-    schedule.add({ name, feed: 'flight' }, clock.monotonicMs());
-  }
-
-  function mayRest(flightName: string, birdId: string): boolean {
-    return flights.get(flightName)?.mayRest(inventory.status(birdId) !== 'unpublished') ?? false;
   }
 
   /** One poll of one stream; what it throws is reported here and never ends the loop. */
@@ -202,10 +148,10 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       polled = { delayMs: soon ?? polled.delayMs, ...learned };
       failures.delete(name);
       if (feed !== 'inventory') lastSuccessUs.set(feed, clock.nowUs());
-      if (feed === 'flight' && flights.has(name)) flightsReadUs.set(name, beganUs);
+      if (feed === 'flight' && streams.has(name)) flightsReadUs.set(name, beganUs);
       report({ ...poll, durationMs: clock.monotonicMs() - beganMs, atUs: clock.nowUs() });
       await confirmUp(once);
-      if (!once && fresh.some(({ type }) => STARTING_LOGS.has(type))) followFlights(birdId);
+      if (!once && fresh.some(({ type }) => STARTING_LOGS.has(type))) streams.followFlights(birdId);
       await news.follow(fresh);
     } catch (error) {
       const failure = codeOf(error);
@@ -233,7 +179,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
         followInventory();
       }
       schedule.done(name, clock.monotonicMs(), polled);
-      if (feed === 'flight' && mayRest(name, birdId)) schedule.remove(name);
+      if (feed === 'flight') streams.rest(name, birdId);
       bell.ring();
     }
   }
@@ -251,12 +197,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     }
   }
 
-  /** `soon`: when to read on, if before its time; 0 where more was there than one poll reads. */
-  async function readStream(
-    name: string,
-    signal: AbortSignal,
-    once: boolean,
-  ): Promise<{ soon: number | undefined; fresh: readonly Event[]; requests: number }> {
+  async function readStream(name: string, signal: AbortSignal, once: boolean): Promise<Reading> {
     if (name === 'inventory') {
       news.inventoryBegins();
       await inventory.poll();
@@ -270,15 +211,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       return { soon: undefined, fresh: [], requests: inventory.cost() };
     }
     await serviceClock.begun();
-    const log = logs.get(name);
-    if (log) {
-      const { more, ...rest } = await log.poll(signal);
-      return { soon: more ? 0 : undefined, ...rest };
-    }
-    const watch = flights.get(name);
-    if (!watch) return { soon: undefined, fresh: [], requests: 0 };
-    const { again, more, ...rest } = await watch.poll();
-    return { soon: more ? 0 : again ? poll.minIntervalMs : undefined, ...rest };
+    return streams.read(name, signal);
   }
 
   /** An alert of an earlier life about this region is over once anything has been read. */
@@ -308,13 +241,6 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
     }
   }
 
-  function describe(name: string): string {
-    const [streams, birdId = ''] = name.split('/');
-    if (birdId === '') return `the ${name}`;
-    const bird = `${birdId} (${oneLine(inventory.bird(birdId), 100)})`;
-    return streams === 'logs' ? `the log of Bird ${bird}` : `the Flights of Bird ${bird}`;
-  }
-
   /** A Nest that never can be read is no reason to read the whole inventory more often than it is meant to be. */
   function retryDelayMs(failuresInRow: number, error: unknown): number {
     const mostMs = error === inventory.trouble() ? poll.inventoryIntervalMs : poll.maxIntervalMs;
@@ -332,7 +258,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       await serviceClock.load();
       await inventory.load();
       await audits.load();
-      audits.add('notifications', 'notification', '', logs.get('notifications')!);
+      streams.auditNotifications();
       const auditMs = poll.auditIntervalMs;
       if (!once) {
         const audit = { name: 'audit', intervalMs: auditMs, share: AUDIT_SHARE, mayLag: true };
@@ -372,15 +298,7 @@ export function createRegionIntake(options: RegionIntakeOptions): RegionIntake {
       }
       await Promise.all([...underWay, telling]);
     },
-    feeds: () =>
-      feedProgress({
-        logs,
-        flights,
-        isPolled: (name) => schedule.has(name),
-        lastSuccessUs,
-        verifiedUntilUs: (feed) => audits.verifiedUntilUs(feed),
-        flightsProvenUntil,
-      }),
+    feeds: () => streams.progress(lastSuccessUs),
   };
 }
 
