@@ -96,8 +96,10 @@ interface Slot {
   wholeAuditedUs: number;
   gaps: readonly GapRecord[];
   isCountTrue: boolean;
-  /** Up to here everything was once read or counted by an audit of this life; 0 as long as none was done. */
+  /** Up to here everything was once read or counted by an audit; 0 as long as none was done. */
   auditedUs: number;
+  /** When entries were last seen to be gone, on the wall clock; 0 for never. */
+  deletedUs: number;
   run: Run | undefined;
 }
 
@@ -214,7 +216,7 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
 
   /**
    * Counts that agree prove nothing where one entry went and another is missing. So what may have come since the last
-   * audit of this life is read, as late as overlaps allow for, and everything once entries were seen to go.
+   * audit is read, as late as overlaps allow for, and everything once entries were seen to go.
    */
   async function countedUntilUs(
     { auditedUs, feed }: Slot,
@@ -254,7 +256,10 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
     const { recovered, isDeleted, isCountTrue } = outcome;
     const stillKept = slot.gaps.filter((gap) => gap.toUs > run.oldestUs);
     const { gaps, missing } = gapsAfter(stillKept, run.window, outcome.gaps);
-    if (isDeleted) deletingUntilMs.set(feed, clock.monotonicMs() + DAY_MS);
+    if (isDeleted) {
+      slot.deletedUs = clock.nowUs();
+      deletingUntilMs.set(feed, clock.monotonicMs() + DAY_MS);
+    }
     if (slot.isCountTrue && !isCountTrue) report({ what: 'counts_untrue', region, feed, stream: name });
     slot.isCountTrue = isCountTrue;
     slot.auditedUs = run.window.toUs;
@@ -264,8 +269,8 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
     passed(slot, run.span, run.window.toUs);
     if (recovered > 0) report({ what: 'recovered', region, feed, count: recovered });
     if (missing > 0) report({ what: 'missing', region, feed, count: missing });
-    const { verifiedUs, dayAuditedUs, wholeAuditedUs } = slot;
-    const audit = { stream: run.stream, verifiedUs, dayAuditedUs, wholeAuditedUs, gaps };
+    const { verifiedUs, dayAuditedUs, wholeAuditedUs, deletedUs } = slot;
+    const audit = { stream: run.stream, verifiedUs, dayAuditedUs, wholeAuditedUs, deletedUs, gaps };
     await commit({ region, audits: [audit] });
   }
 
@@ -288,7 +293,11 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
         const streams = new Map((await tx.streams(region)).map((one) => [one.stream, one]));
         for (const record of await tx.audits(region)) {
           const { feed, birdId } = streams.get(record.stream)!;
-          if (feed !== 'flight') known.set(nameOf(feed, birdId), record);
+          if (feed === 'flight' || feed === 'inventory') continue;
+          known.set(nameOf(feed, birdId), record);
+          const deletingMs = Math.min(DAY_MS, (record.deletedUs - clock.nowUs()) / 1000 + DAY_MS);
+          const untilMs = clock.monotonicMs() + deletingMs;
+          deletingUntilMs.set(feed, Math.max(untilMs, deletingUntilMs.get(feed) ?? 0));
         }
       });
     },
@@ -314,7 +323,8 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
         wholeAuditedUs: record?.wholeAuditedUs ?? 0,
         gaps: record?.gaps ?? NO_GAPS,
         isCountTrue: true,
-        auditedUs: 0,
+        auditedUs: record?.verifiedUs ?? 0,
+        deletedUs: record?.deletedUs ?? 0,
         run: undefined,
       };
       slots.set(name, slot);
@@ -326,8 +336,8 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
       isToldAll = false;
       if (!slot || slot.verifiedUs === 0) return;
       // It may come back: a reading of the inventory may have lacked it.
-      const { feed, birdId, verifiedUs, dayAuditedUs, wholeAuditedUs, gaps } = slot;
-      known.set(nameOf(feed, birdId), { verifiedUs, dayAuditedUs, wholeAuditedUs, gaps });
+      const { feed, birdId, verifiedUs, dayAuditedUs, wholeAuditedUs, deletedUs, gaps } = slot;
+      known.set(nameOf(feed, birdId), { verifiedUs, dayAuditedUs, wholeAuditedUs, deletedUs, gaps });
     },
     async turn() {
       let requests = 0;

@@ -128,7 +128,7 @@ export function createFlightGaps(options: FlightGapsOptions): FlightGaps {
         before.some((one) => one.fromUs === fromUs && one.toUs === toUs);
       if (windows.length === before.length && windows.every(isKnown)) return [];
       const gaps = windows.map(({ fromUs, toUs }) => ({ fromUs, toUs, missing: 1, seen: 1, told: 1 }));
-      return [{ stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, gaps }];
+      return [{ stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, deletedUs: 0, gaps }];
     },
     keep(birdId, windows) {
       if (windows.length === 0) known.delete(birdId);

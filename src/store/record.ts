@@ -63,6 +63,8 @@ export interface AuditRecord {
   /** When its last day, and all that is kept of it, were last audited. */
   readonly dayAuditedUs: number;
   readonly wholeAuditedUs: number;
+  /** When entries were last seen to be gone that should have been there; 0 for never. */
+  readonly deletedUs: number;
   readonly gaps: readonly GapRecord[];
 }
 

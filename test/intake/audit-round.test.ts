@@ -94,7 +94,8 @@ async function add(birdId: string, given?: Given): Promise<{ given: Given | unde
       if (state.given?.isMalformed) items.push({ ok: false, raw: '{}', reason: 'no id' });
       const hidden = (state.given?.hiddenUs ?? []).filter(isAsked);
       const totalCount = items.length + hidden.length;
-      return { items: query.page === 0 ? items : [], totalCount, page: query.page, pageSize: query.pageSize };
+      const { page, pageSize } = query;
+      return { items: items.slice(page * pageSize, (page + 1) * pageSize), totalCount, page, pageSize };
     },
     async keep(items) {
       state.kept += items.length;
@@ -193,6 +194,26 @@ describe('a stream', () => {
       { minutes: 48, pageSize: 1 },
       { minutes: 20, pageSize: 20 },
     ]);
+  });
+
+  test('is read whole for a day once an entry was seen to be gone, also by a later life', async () => {
+    const given = await traffic({ secondsApart: 60, pageSize: 20 });
+    const gone = { ...given, instantsUs: given.instantsUs!.toSpliced(20, 1) };
+    await add('1', gone);
+    const isReadWhole = async (ms: number) => {
+      asked.length = 0;
+      await pass(ms);
+      return asked.some(
+        ({ query }) => query.pageSize === 20 && query.fromUs! < TEST_START_US - 30 * MINUTE_MS * 1000,
+      );
+    };
+    await pass(MINUTE_MS);
+    round = openRound();
+    await round.load();
+    await add('1', given);
+    expect(await isReadWhole(11 * MINUTE_MS)).toBe(true);
+    await pass(24 * HOUR_MS);
+    expect(await isReadWhole(11 * MINUTE_MS)).toBe(false);
   });
 
   test('is read whole where entries are too dense for an edge between what is counted and what is read', async () => {
@@ -294,7 +315,9 @@ describe('a gap', () => {
     await store.transaction(async (tx) => {
       const { stream } = await tx.openStream('eu', 'flight', '1');
       const gap = { fromUs: 1, toUs: 2, missing: 1, seen: 1, told: 1 };
-      await tx.putAudits([{ stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, gaps: [gap] }]);
+      await tx.putAudits([
+        { stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, deletedUs: 0, gaps: [gap] },
+      ]);
     });
     round = openRound();
     await round.load();

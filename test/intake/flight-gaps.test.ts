@@ -139,7 +139,9 @@ describe('what cannot be read of the Flights', () => {
     await store.transaction(async (tx) => {
       const { stream } = await tx.openStream('eu', 'bird_log', '1');
       const gap = { fromUs: 1, toUs: 2, missing: 5, seen: 2, told: 5 };
-      await tx.putAudits([{ stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, gaps: [gap] }]);
+      await tx.putAudits([
+        { stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, deletedUs: 0, gaps: [gap] },
+      ]);
     });
     expect(await keep('1', [window(-50, -45)])).toBe(1);
     expect(await keep('1', [window(-50, -45)])).toBe(0);

@@ -10,6 +10,9 @@ const MOST_OVERLAP_MS = 600_000;
 /** An entry is in the audits of the last four hours, each ten minutes, and in those of a day, hourly. */
 const AUDITS_OF_ENTRY = 24 + 24;
 const DAY_HOURS = 24;
+/** An audit counts what is old, and reads what may have come since the one before, which is at most so much behind. */
+const AUDITS_AN_HOUR = 6;
+const READ_BY_AUDITS = 3;
 
 /** Of all requests. */
 const FEW_FAILURES = 0.01;
@@ -65,9 +68,11 @@ function checkRequests(world: World, { plan, down, startedAtUs, endedAtUs }: Rem
   const polls = ((hours * 3_600_000) / intervalMs) * streams;
   // Once an entry that was read is seen to be gone, counts prove nothing for a day, and audits read.
   const isCounted = totalCountCap + totalCountStaleMs + life.deletions + life.edits === 0;
-  const timesAgain = (2 * MOST_OVERLAP_MS) / intervalMs + (isCounted ? 0 : AUDITS_OF_ENTRY);
+  const timesAgain = (2 * MOST_OVERLAP_MS) / intervalMs + (isCounted ? READ_BY_AUDITS : AUDITS_OF_ENTRY);
   const pages = (world.truth().events.length * timesAgain) / pageInForce(pageSize, behaviours);
-  const most = Math.round(MOST_PER_POLL * polls + pages + cutLists());
+  const lives = down.length + 1;
+  const audits = (hours * AUDITS_AN_HOUR + lives) * (1 + world.birds.size);
+  const most = Math.round(MOST_PER_POLL * polls + pages + audits + cutLists());
   const { total } = world.requests();
   if (total > most)
     find('unexplained', 'too many requests', `${world.region}: ${total}, where ${most} should do`);
@@ -78,7 +83,7 @@ function checkRequests(world: World, { plan, down, startedAtUs, endedAtUs }: Rem
     const flights = [...world.flights.values()];
     const ofDay = flights.length * Math.min(1, DAY_HOURS / hours);
     const openUs = flights.reduce((sum, one) => sum + flyingUs(one, endedAtUs), 0);
-    const reviews = hours + down.length + 1;
+    const reviews = hours + lives;
     return (4 * (reviews * ofDay + openUs / 1000 / intervalMs)) / flightsCap;
   }
 }

@@ -9,6 +9,7 @@ export function describeAudits(run: Run): void {
     verifiedUs: NOW_US,
     dayAuditedUs: 1,
     wholeAuditedUs: 2,
+    deletedUs: 3,
     gaps: [],
     ...changes,
   });
