@@ -36,6 +36,8 @@ export interface Reading {
   readonly stream: number;
   /** The oldest start that the poll had to look at. */
   readonly fromUs: number;
+  /** Flights of the rows that were not known before have started, or were shown, no earlier. */
+  readonly newSinceUs: number;
   /** Up to where Flights were known before. */
   readonly cursorUs: number;
   /** Of Flights that started up to here the store may have forgotten that they ended. */
@@ -116,14 +118,15 @@ export function createFlightFinder(
     const seenUs = rows.serverTimeUs ?? observedAtUs;
     const plainEnd = given ?? { us: seenUs, text: formatInstant(seenUs) };
     const isBefore = (us: number) => !record && us < options.watchedSinceUs();
-    // An end of which the service does not say when, of a Flight never met before: its start must do.
+    // An end of which the service does not say when, of a Flight never met before: its start must do, or else
+    // since when it can be there.
     const byStart = !given && !record;
-    let historic = isBefore(byStart ? next.startedAtUs : plainEnd.us);
+    let historic = isBefore(byStart ? next.startedAtUs || reading.newSinceUs : plainEnd.us);
     const asksLog = flight.status === 'failed' && (!historic || byStart);
     const failedUs = failedSinceUs(record);
     const isWaitOver = !isAwaited(next.startedAtUs, failedUs ?? serviceNowUs, reading);
-    // Without any instant it would be history, which raises no alert.
-    const isUndated = byStart && next.startedAtUs === 0;
+    // Without any instant it may be history, which raises no alert.
+    const isUndated = historic && next.startedAtUs === 0;
     const isNeeded = isUndated || (!flight.errorMessages && (isWaitOver || !logsRead.has(flight.id)));
     const log = asksLog ? await readFailureLog(birdId, flight.id, rows, isNeeded) : undefined;
     if (byStart && log?.endedAt) historic = isBefore(log.endedAt.us);

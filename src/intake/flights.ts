@@ -217,6 +217,8 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
         birdId: this.#birdId,
         stream,
         fromUs,
+        // The poll before would have met them, but for those that a review looks further back for.
+        newSinceUs: isReview ? (wholeFromUs ?? scope.fromUs) : Math.max(fromUs, this.#lastPolledUs),
         cursorUs: this.#cursorUs,
         prunedUs: this.#prunedUs,
         lastPolledUs: this.#lastPolledUs,
@@ -303,6 +305,7 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
         birdId: this.#birdId,
         stream,
         fromUs: 0,
+        newSinceUs: 0,
         cursorUs: this.#cursorUs,
         prunedUs: this.#prunedUs,
         lastPolledUs: this.#lastPolledUs,

@@ -176,7 +176,7 @@ function whyNotListed(
 }
 
 /** Why an alert of this rule's kind has not taken up the event. */
-function whyNotFired({ key }: Event, rule: Rule, { awaiting, ofScope }: Known): string {
+function whyNotFired({ key, feed, attributes }: Event, rule: Rule, { awaiting, ofScope }: Known): string {
   const { kind, forMs } = rule;
   const own = ofScope.filter(({ alertname }) => alertname === kind);
   const awaits = awaiting.find(({ alertname }) => alertname === kind)?.damping?.awaits;
@@ -197,6 +197,9 @@ function whyNotFired({ key }: Event, rule: Rule, { awaiting, ofScope }: Known): 
   }
   const reasons = [
     ...(asksForSeveral(rule) ? ['the threshold of its rule was not reached'] : []),
+    ...(feed === 'flight' && attributes.started_at === undefined
+      ? ['the service does not say when it started, so that it may be older than the watch of its region']
+      : []),
     forMs > 0 ? `it was over before it had ${lasted}` : 'what came later had ended it already',
   ];
   return `${kind} did not fire for it: ${reasons.join(', or ')}.`;

@@ -325,6 +325,31 @@ describe('an event that was not told', () => {
     );
   });
 
+  test('because nothing says when it was, and the watch had just begun', async () => {
+    let old = '';
+    const { minutesPass } = await curtain(
+      {
+        between: (service) => ({
+          async send(request) {
+            const { body, ...answer } = await service.send(request);
+            return { ...answer, body: body.replace(/"(startDate|duration|eventType)":[^,}]*/g, '"$1":null') };
+          },
+          close: () => service.close(),
+        }),
+      },
+      (world) => {
+        old = fails(world);
+      },
+    );
+    await minutesPass(3);
+    expect((await explain(old)).no_alert).toBe(
+      'FlightFailed did not fire for it: the service does not say when it started, so that it may be older than the watch of its region, or what came later had ended it already.',
+    );
+    const key = fails();
+    await minutesPass(3);
+    expect((await explain(key)).alerts).toHaveLength(1);
+  });
+
   test('because a storm is folded, which is told later and not counted as not told', async () => {
     const { minutesPass } = await curtain({
       foldStormsMs: 600_000,

@@ -478,6 +478,25 @@ describe('a failed Flight', () => {
     expect(history).toEqual([true, true, true, true]);
   });
 
+  test('of which nothing says when it was is news where only later ones were asked for', async () => {
+    await pass(300);
+    show('dated', 10, { status: 'succeeded', durationSeconds: 5 });
+    await watch.poll();
+    await pass(30);
+    show('undated', null, { status: 'failed', errorMessages: 'No quota' });
+    await watch.poll();
+    show('silent', null, { status: 'failed' });
+    expect(await told()).toEqual([]);
+    await pass(61);
+    expect(await told()).toEqual(['flight.failed silent']);
+    await pass(3_600);
+    // An hourly review asks for older ones, too.
+    show('old', null, { status: 'failed', errorMessages: 'No quota' });
+    await watch.poll();
+    const history = happenings.flatMap((one) => (one.what === 'event' ? [one.historic] : []));
+    expect(history).toEqual([false, false, false, true]);
+  });
+
   test('of before the watch is news when its log tells that it ended since', async () => {
     await pass(60);
     log = [line(3, 20)];
