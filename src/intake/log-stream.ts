@@ -343,6 +343,8 @@ export function createLogStreams<T extends LogEntry>(
       for (const item of items) {
         if (!item.ok) {
           quarantined.push({ raw: item.raw, reason: item.reason });
+          // Past it as past any other: else each poll reads all that came since the last good one.
+          if (item.createdAt) instantsUs.push(item.createdAt.us);
           continue;
         }
         const { id, createdAt } = item.entry;

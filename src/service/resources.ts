@@ -110,9 +110,15 @@ export interface NotificationEntry {
 }
 
 /** One entry that was read, or the reason why not, with its JSON of at most 64 KiB. */
-export type Parsed<T> =
-  | { readonly ok: true; readonly entry: T }
-  | { readonly ok: false; readonly raw: string; readonly reason: string };
+export type Parsed<T> = { readonly ok: true; readonly entry: T } | Malformed;
+
+export interface Malformed {
+  readonly ok: false;
+  readonly raw: string;
+  readonly reason: string;
+  /** Where that much of it can be read. */
+  readonly createdAt?: Instant;
+}
 
 export interface Page<T> {
   readonly items: readonly Parsed<T>[];
@@ -199,9 +205,9 @@ export function readFlight(value: unknown, within: Within): Parsed<Flight> {
 function readStamp(value: unknown): Parsed<{ id: string; createdAt: Instant; fields: Json }> {
   if (!isRecord(value)) return malformed(value, 'not an object');
   const entryId = id(value.id);
-  if (entryId === '') return malformed(value, 'no usable id');
   const createdAt = instant(value.createdAt);
-  if (createdAt === null) return malformed(value, 'no readable createdAt');
+  if (createdAt === null) return malformed(value, entryId === '' ? 'no usable id' : 'no readable createdAt');
+  if (entryId === '') return { ...malformed(value, 'no usable id'), createdAt };
   return { ok: true, entry: { id: entryId, createdAt, fields: value } };
 }
 
@@ -305,7 +311,7 @@ function errorType(value: unknown): string {
 /** How much of a malformed entry is kept. */
 const MAX_RAW_BYTES = 65_536;
 
-function malformed(value: unknown, reason: string): { ok: false; raw: string; reason: string } {
+function malformed(value: unknown, reason: string): Malformed {
   const whole = jsonText(value);
   // A code unit takes three bytes of UTF-8 at the most, and so does the mark for a character cut in two.
   const raw =

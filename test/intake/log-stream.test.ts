@@ -39,6 +39,8 @@ let huge: Set<number>;
 /** The service says what time it is, and how large its pages are. */
 let isTalkative: boolean;
 let malformed: number;
+/** When the malformed ones were created; undefined where that cannot be read either. */
+let malformedUs: number | undefined;
 let happened: Happening[];
 let pages: RegionPageSize;
 /** Called when a page was answered. */
@@ -60,6 +62,7 @@ beforeEach(async () => {
   huge = new Set();
   isTalkative = true;
   malformed = 0;
+  malformedUs = undefined;
   happened = [];
   pages = createPageSize(100, clock);
   afterPage = () => {};
@@ -106,7 +109,8 @@ function openLog(birdId = '7'): LogStream {
         if (onPage.some((us) => huge.has(us))) throw new NestwatchError('too_large', 'more than 16 MiB');
         const items: Parsed<BirdLogEntry>[] = onPage.map((us) => ({ ok: true, entry: entry(us) }));
         for (let at = 0; at < malformed; at += 1) {
-          items.push({ ok: false, raw: `{"id":null,"at":${at}}`, reason: 'no id' });
+          const createdAt = malformedUs === undefined ? {} : { createdAt: { us: malformedUs, text: '' } };
+          items.push({ ok: false, raw: `{"id":null,"at":${at}}`, reason: 'no id', ...createdAt });
         }
         afterPage();
         return {
@@ -515,6 +519,15 @@ test('what cannot be read is set aside once, and the cursor moves on', async () 
   malformed = 2;
   expect((await poll()).fresh).toHaveLength(1);
   expect(log.cursorUs()).toBe(shownUs[0]);
+});
+
+test('the cursor passes what cannot be read where it is known when that was created', async () => {
+  show(50);
+  await poll();
+  malformed = 2;
+  malformedUs = clock.nowUs() - 20 * SECOND_US;
+  expect((await poll()).fresh).toEqual([]);
+  expect(log.cursorUs()).toBe(malformedUs);
 });
 
 test('a service that tells neither the time nor its page size is read by ours', async () => {

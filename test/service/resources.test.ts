@@ -282,9 +282,10 @@ describe('malformed entries', () => {
     [{ id: 'x', createdAt: 'yesterday' }, 'no readable createdAt'],
   ])('%j: %s', (value, reason) => {
     const raw = JSON.stringify(value);
-    expect(readBirdLogEntry(value, {})).toEqual({ ok: false, raw, reason });
-    expect(readFlightLogEntry(value, {})).toEqual({ ok: false, raw, reason });
-    expect(readNotification(value)).toEqual({ ok: false, raw, reason });
+    const dated = { ok: false, raw, reason, ...(reason === 'no usable id' && { createdAt: AT }) };
+    expect(readBirdLogEntry(value, {})).toEqual(dated);
+    expect(readFlightLogEntry(value, {})).toEqual(dated);
+    expect(readNotification(value)).toEqual(dated);
     if (reason === 'no readable createdAt') return;
     for (const read of [readUser, readNest, (item: unknown) => readBird(item, {})]) {
       expect(read(value)).toEqual({ ok: false, raw, reason });
