@@ -214,6 +214,19 @@ export function createInventory(options: InventoryOptions): Inventory {
     return { changed: same ? undefined : bird, facts };
   }
 
+  /** Whether the Bird was there at the last reading, or nobody had missed it yet; the next time it is gone. */
+  function missedFirst(birdId: string): boolean {
+    if (missedOnce.delete(birdId)) return false;
+    missedOnce.add(birdId);
+    return true;
+  }
+
+  /** The Birds that alerts are about. */
+  function birdsOf(alertScopes: Iterable<string>): string[] {
+    const prefix = birdScope(region, '');
+    return [...alertScopes].flatMap((scope) => (scope.startsWith(prefix) ? [scope.slice(prefix.length)] : []));
+  }
+
   async function compare({ beganMs, readAtUs, seenNests, seenBirds, unread, malformed }: Reading) {
     const changedNests: NestRecord[] = [];
     for (const nest of seenNests.values()) {
@@ -245,15 +258,19 @@ export function createInventory(options: InventoryOptions): Inventory {
         if (alertScopes.has(birdScope(region, bird.birdId))) facts.push(vanished);
         continue;
       }
-      if (!missedOnce.delete(bird.birdId)) {
-        missedOnce.add(bird.birdId);
-        continue;
-      }
+      if (missedFirst(bird.birdId)) continue;
       changedBirds.push({ ...bird, present: false });
       facts.push(vanished);
     }
+    const isWhole = malformed.length + unread.size === 0;
+    for (const birdId of isWhole ? birdsOf(alertScopes) : []) {
+      // It came and went between two readings; only what it told is known of it.
+      if (seenBirds.has(birdId) || birds.has(birdId) || missedFirst(birdId)) continue;
+      const unknown = { region, nestId: '', nest: '', birdId, bird: '' };
+      facts.push({ fact: 'bird_vanished', place: unknown, readAtUs });
+    }
     // What could not be read before, if there was anything.
-    if (alertScopes.has(region) && malformed.length + unread.size === 0) {
+    if (alertScopes.has(region) && isWhole) {
       facts.push({ fact: 'schema_drift', region, feed: 'inventory', count: 0, reason: '', atUs: readAtUs });
     }
     return { changedNests, changedBirds, facts };

@@ -182,6 +182,17 @@ describe('the inventory', () => {
     expect(told()).toEqual(['BirdDeactivated firing critical', 'BirdDeactivated resolved critical']);
   });
 
+  test('the alert of a Bird that came and went between two readings of the inventory ends', async () => {
+    const { world, nestId } = await oneBird();
+    await stage.minutesPass(11);
+    const { id } = world.addBird(nestId, { name: 'Short', triggerType: 'event' });
+    for (let times = 0; times < 5; times += 1) world.eventError(id);
+    await stage.minutesPass(1);
+    world.deleteBird(id);
+    await stage.minutesPass(30);
+    expect(told()).toEqual(['BirdDeactivated firing critical', 'BirdDeactivated resolved critical']);
+  });
+
   test('a Bird that appears later is watched from its first Flight on', async () => {
     const { world, nestId } = await oneBird();
     await stage.minutesPass(7);
