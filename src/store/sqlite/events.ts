@@ -39,6 +39,9 @@ export interface Events
 
 const MAX_EVENTS = 1000;
 
+/** Rows that one page looks at: they take some 60 ms. */
+const MAX_LOOKED_AT = 50_000;
+
 /** A UUIDv7 holds its creation's millisecond; an entry's `createdAt` may have been cut to the second. */
 const HINT_MARGIN_US = 1_000_000;
 
@@ -115,40 +118,53 @@ export function createEvents(connection: Connection, streams: Streams): Events {
     })?.event;
   }
 
-  /** Newest first, from `before` on: a keyset, so that a page costs the same wherever it is. */
-  function page(query: EventQuery, before: Place | undefined, limit: number): EventRow[] {
-    const { region, feed, type, sinceUs, untilUs } = query;
-    const conditions: string[] = [];
+  /**
+   * Newest first, from `before` on: a keyset, so that a page costs the same wherever it is. Where few events of many
+   * are asked for, it looks at so many rows only, since nothing else runs meanwhile: `next` then tells where to go on.
+   */
+  function page(
+    { region, feed, type, sinceUs, untilUs }: EventQuery,
+    before: Place | undefined,
+    limit: number,
+  ): { readonly rows: EventRow[]; readonly next: Place | undefined } {
+    const within: string[] = [];
     const values: Value[] = [];
     if (before) {
-      conditions.push('(occurred_us, stream, event) < (?, ?, ?)');
+      within.push('(occurred_us, stream, event) < (?, ?, ?)');
       values.push(before.occurred_us, before.stream, before.event);
+    }
+    if (sinceUs !== undefined) {
+      within.push('occurred_us >= ?');
+      values.push(sinceUs);
+    }
+    if (untilUs !== undefined) {
+      within.push('occurred_us < ?');
+      values.push(untilUs);
+    }
+    const from = (conditions: readonly string[]) => {
+      const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
+      return `FROM event INDEXED BY event_by_age ${where} ORDER BY occurred_us DESC, stream DESC, event DESC`;
+    };
+    const last = connection
+      .prepare<Place>(`SELECT occurred_us, stream, event ${from(within)} LIMIT 1 OFFSET ?`)
+      .get(...values, MAX_LOOKED_AT - 1);
+    if (last) {
+      within.push('(occurred_us, stream, event) >= (?, ?, ?)');
+      values.push(last.occurred_us, last.stream, last.event);
     }
     // A type begins with its feed: rows of others need not be read.
     const ofFeed = feed ?? FEEDS.find((one) => type?.startsWith(`${one}.`));
     if (region !== undefined || ofFeed !== undefined) {
-      conditions.push('+stream IN (SELECT value FROM json_each(?))');
+      within.push('+stream IN (SELECT value FROM json_each(?))');
       values.push(JSON.stringify(streams.ofKind(region, ofFeed)));
     }
     if (type !== undefined) {
-      conditions.push('type = ?');
+      within.push('type = ?');
       values.push(type);
     }
-    if (sinceUs !== undefined) {
-      conditions.push('occurred_us >= ?');
-      values.push(sinceUs);
-    }
-    if (untilUs !== undefined) {
-      conditions.push('occurred_us < ?');
-      values.push(untilUs);
-    }
-    const where = conditions.length > 0 ? `WHERE ${conditions.join(' AND ')}` : '';
-    return connection
-      .prepare<EventRow>(
-        `SELECT * FROM event INDEXED BY event_by_age ${where}
-         ORDER BY occurred_us DESC, stream DESC, event DESC LIMIT ?`,
-      )
-      .all(...values, limit);
+    const rows = connection.prepare<EventRow>(`SELECT * ${from(within)} LIMIT ?`).all(...values, limit + 1);
+    if (rows.length <= limit) return { rows, next: last };
+    return { rows: rows.slice(0, limit), next: rows[limit - 1] };
   }
 
   function find(key: string): Event | undefined {
@@ -224,10 +240,10 @@ export function createEvents(connection: Connection, streams: Streams): Events {
     },
     async events(query) {
       const limit = Math.min(Math.max(1, query.limit), MAX_EVENTS);
-      const rows = page(query, query.cursor === undefined ? undefined : parseCursor(query.cursor), limit + 1);
-      const events = rows.slice(0, limit).map(fromRow);
-      const last = rows[limit - 1];
-      return rows.length > limit && last ? { events, next: formatCursor(last) } : { events };
+      const before = query.cursor === undefined ? undefined : parseCursor(query.cursor);
+      const { rows, next } = page(query, before, limit);
+      const events = rows.map(fromRow);
+      return next ? { events, next: formatCursor(next) } : { events };
     },
     event: async (key) => find(key),
   };

@@ -219,6 +219,21 @@ export function describeEvents(run: Run): void {
       expect(await list({ region: undefined, type: undefined })).toHaveLength(4);
     });
 
+    test('looks at so many only that nothing else waits for long, and tells where to go on', async () => {
+      await insert([event('rare', { type: 'notification.Rare', occurredAtUs: NOW_US - 1 })]);
+      for (let from = 0; from < 50_010; from += 5_001) {
+        const some = Array.from({ length: 5_001 }, (_, at) =>
+          event(`e${from + at}`, { occurredAtUs: NOW_US + from + at }),
+        );
+        await insert(some);
+      }
+      const rare = { type: 'notification.Rare', limit: 10 };
+      const first = await run((tx) => tx.events(rare));
+      expect(first.events).toEqual([]);
+      const second = await run((tx) => tx.events({ ...rare, cursor: first.next }));
+      expect([ids(second.events), second.next]).toEqual([['rare'], undefined]);
+    });
+
     test('refuses a cursor that it never gave', async () => {
       for (const cursor of ['', 'x', 'WzFd', 'bnVsbA']) {
         await expect(run((tx) => tx.events({ limit: 1, cursor }))).rejects.toMatchObject({ code: 'usage' });
