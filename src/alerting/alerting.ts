@@ -3,7 +3,8 @@
  * commits its result with the new state in one transaction, so that a crash between two steps repeats none and
  * forgets none.
  *
- *   overdue Flights and Birds ──decide──┐
+ *   regions no longer watched ───end────┐
+ *   overdue Flights and Birds ──decide──┤
  *   due alerts ──tick──► changed alerts ──enrol──► groups ──flush──► notification and its deliveries
  *   forwarded events ──────────────────────────────────────────────► notification and its deliveries
  *
@@ -11,7 +12,7 @@
  */
 import { tick } from '../alerts/decide.ts';
 import { type Clock, createBell, sleep } from '../clock.ts';
-import type { Config } from '../config/config.ts';
+import type { Config, RegionConfig } from '../config/config.ts';
 import { createRecurrences } from '../recurrence.ts';
 import type { Happening, Report } from '../report.ts';
 import type { Store, Transaction } from '../store/store.ts';
@@ -23,10 +24,12 @@ import { flushDue } from './flushing.ts';
 import { forwardWaiting } from './forwarding.ts';
 import { createOverdue, type OverdueOptions } from './overdue.ts';
 import { alertHappenings, NOTHING, type Step } from './step.ts';
+import { endUnwatched } from './unwatched.ts';
 
 export interface AlertingOptions {
   readonly store: Store;
   readonly config: Pick<Config, 'route' | 'receivers' | 'rules' | 'inhibitRules' | 'timeIntervals'> & {
+    readonly regions: readonly Pick<RegionConfig, 'name'>[];
     readonly poll: Pick<Config['poll'], 'maxAlertAgeMs'>;
   };
   readonly clock: Clock;
@@ -64,6 +67,9 @@ export function createAlerting(options: AlertingOptions): Alerting {
   const recurrences = createRecurrences();
   const clockWasSetBack = createClockStep(store, clock);
 
+  /** In this life: which regions are watched is the configuration's. */
+  let hasEndedUnwatched = false;
+
   /** Runs a step until it finds nothing more to do. */
   async function exhaust(step: (tx: Transaction) => Promise<Step>): Promise<void> {
     for (;;) {
@@ -76,6 +82,9 @@ export function createAlerting(options: AlertingOptions): Alerting {
 
   async function pass(everyGroup: boolean): Promise<void> {
     if (await clockWasSetBack()) options.queued();
+    if (!hasEndedUnwatched)
+      await exhaust((tx) => endUnwatched(tx, config.regions, config.rules, clock.nowUs()));
+    hasEndedUnwatched = true;
     await exhaust((tx) => tickDue(tx, config.rules, clock.nowUs()));
     await exhaust(lookForOverdue);
     await exhaust((tx) => watchDeliveries(tx, config, clock.nowUs()));

@@ -3,9 +3,8 @@
  * episode ends like any other, and the next fact begins another one.
  */
 import type { Alert } from './alert.ts';
-import { asKindSees, dampen, letGo } from './damping.ts';
-import { isMeasured, ruleOf } from './decide.ts';
-import { resolve } from './episode.ts';
+import { isMeasured } from './decide.ts';
+import { endAtOnce } from './end-at-once.ts';
 import { oneLine } from './plain-text.ts';
 import type { Rule } from './rule.ts';
 
@@ -37,14 +36,10 @@ export function resolveByHand(
   if (alert.state !== 'firing') return refused('the alert is not firing');
   const reason = oneLine(comment, MAX_REASON_LENGTH);
   const by = `it was resolved by hand by ${oneLine(createdBy, MAX_NAME_LENGTH)}${reason && `: ${reason}`}`;
-  const context = { rule: ruleOf(alert, rules), nowUs, atOnce: true };
-  const released = letGo(alert, by, context);
-  if (released) return { ok: true, alert: released.alert };
   if (!isResolvable(alert)) {
     return refused('it is measured again and again and is still so: acknowledge or silence it instead');
   }
-  const ended = dampen(alert, resolve(asKindSees(alert), nowUs, by, nowUs, 'by_hand'), context);
-  return { ok: true, alert: ended.alert };
+  return { ok: true, alert: endAtOnce(alert, by, 'by_hand', rules, nowUs)! };
 }
 
 function refused(message: string): ResolvedByHand {

@@ -137,6 +137,8 @@ export interface Transaction {
   alert(id: string): Promise<Alert | undefined>;
   /** Alerts of these scopes, in every state. */
   alertsOfScopes(scopes: readonly string[]): Promise<Alert[]>;
+  /** Regions that have an alert in any state but forgotten ones. */
+  alertRegions(): Promise<string[]>;
   /** Scopes of a region that have an alert in any state but forgotten ones. */
   scopesWithAlerts(region: string): Promise<string[]>;
   /** Alerts whose `dueAtUs` has come, the oldest first. */

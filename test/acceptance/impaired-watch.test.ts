@@ -469,3 +469,27 @@ test('notifications are read after a restart as soon as the Nests are listed, be
   isSlow = false;
   await stage.minutesPass(6);
 });
+
+test('the alerts of a region that is no longer configured end, and the others go on', async () => {
+  stage = await openStage({
+    before(world) {
+      world.addBird(world.addNest({ name: 'Legal' }).id, { name: 'Sync', triggerType: 'event' });
+    },
+  });
+  await stage.minutesPass(5);
+  for (const region of ['eu', 'us']) stage.worlds[region]!.goDown('503');
+  await stage.minutesPass(15);
+  stage.drops('us');
+  await stage.restart();
+  await stage.minutesPass(15);
+  const alerts = stage.told().flatMap((one) => one.alerts);
+  const states = (region: string) =>
+    alerts
+      .filter(({ labels }) => labels.region === region && labels.alertname === 'RegionDown')
+      .map(({ status, annotations }) => [status, annotations.resolved_by]);
+  expect(states('us')).toEqual([
+    ['firing', undefined],
+    ['resolved', 'its region is no longer watched'],
+  ]);
+  expect(states('eu')).toEqual([['firing', undefined]]);
+});

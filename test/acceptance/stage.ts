@@ -109,6 +109,8 @@ export interface Stage {
   ourClockSteps(seconds: number): void;
   /** What the store's retention is from the next life on; 30 days before. */
   keepsFor(days: number): void;
+  /** The configuration of the next life has the region no longer. */
+  drops(region: string): void;
   close(): Promise<void>;
 }
 
@@ -371,6 +373,9 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     },
     keepsFor(days) {
       config = { ...config, store: { ...config.store, retentionMs: days * 86_400_000 } };
+    },
+    drops(region) {
+      config = { ...config, regions: config.regions.filter(({ name }) => name !== region) };
     },
     async restart(between) {
       await end();

@@ -245,6 +245,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     const alerting = createAlerting({
       store,
       config: {
+        regions: [{ name: 'eu' }, { name: 'us' }],
         route,
         receivers,
         rules,

@@ -102,6 +102,7 @@ export async function benchForward(): Promise<number> {
   const alerting = createAlerting({
     store,
     config: {
+      regions: [{ name: 'eu' }],
       route: root,
       receivers,
       rules: [],

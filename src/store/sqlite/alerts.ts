@@ -9,6 +9,7 @@ type Alerts = Pick<
   Transaction,
   | 'alert'
   | 'alertsOfScopes'
+  | 'alertRegions'
   | 'scopesWithAlerts'
   | 'alertsDue'
   | 'putAlerts'
@@ -35,6 +36,7 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
   const ofScopes = connection.prepare<AlertRow>(
     'SELECT body FROM alert WHERE scope IN (SELECT value FROM json_each(?)) ORDER BY id',
   );
+  const regions = connection.prepare<{ region: string }>('SELECT DISTINCT region FROM alert ORDER BY region');
   const scopes = connection.prepare<{ scope: string }>(
     'SELECT DISTINCT scope FROM alert WHERE region = ? ORDER BY scope',
   );
@@ -124,6 +126,9 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
     },
     async alertsOfScopes(wanted) {
       return ofScopes.all(textList(wanted)).map(alertOf);
+    },
+    async alertRegions() {
+      return regions.all().map((row) => row.region);
     },
     async scopesWithAlerts(region) {
       return scopes.all(region).map((row) => row.scope);

@@ -36,7 +36,7 @@ export function describeAlerts(run: Run): void {
       expect(await changed()).toEqual([]);
     });
 
-    test('tell the scopes of their region, each once', async () => {
+    test('tell their regions, and the scopes of each, each once', async () => {
       await run((tx) =>
         tx.putAlerts([
           alert('a'),
@@ -46,6 +46,7 @@ export function describeAlerts(run: Run): void {
           alert('e', { scope: 'us/bird/1', state: 'pending' }),
         ]),
       );
+      expect(await run((tx) => tx.alertRegions())).toEqual(['eu', 'eu-2', 'us']);
       expect((await run((tx) => tx.scopesWithAlerts('eu'))).sort()).toEqual(['eu', 'eu/bird/148890']);
       expect(await run((tx) => tx.scopesWithAlerts('us'))).toEqual(['us/bird/1']);
       expect(await run((tx) => tx.scopesWithAlerts('ap'))).toEqual([]);
