@@ -17,6 +17,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Event } from '../../src/alerts/event.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { openConnection } from '../../src/store/sqlite/connection.ts';
 import { MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
@@ -24,7 +25,7 @@ import { prepareSchema } from '../../src/store/sqlite/schema.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Transaction } from '../../src/store/store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
-import { alert, event, NOW_US } from './contract/samples.ts';
+import { alert, delivery, event, groupNotification, NOW_US } from './contract/samples.ts';
 
 const clock = createVirtualClock();
 let directory: string;
@@ -120,6 +121,37 @@ describe('opening a store', () => {
     });
   });
 
+  test('gives no number of what was deleted to anything else', async () => {
+    const first = await open();
+    const later = event('later', { occurredAtUs: NOW_US + 1_000_000 });
+    const queue = (tx: Transaction, id: string, events: readonly Event[]) =>
+      tx.enqueue(groupNotification(id, events), [delivery(id, { state: 'delivered', settledAtUs: NOW_US })]);
+    await first.transaction(async (tx) => {
+      const { stream } = await tx.openStream('eu', 'notification', '');
+      await tx.insertEvents(stream, [later, event('a'), event('b')]);
+      await queue(tx, 'deleted', [later]);
+      await tx.putDigest({ name: 'daily', lastUs: NOW_US, lastEvent: 3 });
+      await tx.prune(NOW_US + 1, 100);
+    });
+    await first.close();
+    const second = await open();
+    await second.transaction(async (tx) => {
+      await queue(tx, 'another', []);
+      expect(await tx.notificationsOfEvent(later.key)).toEqual([]);
+      await tx.prune(NOW_US + 2_000_000, 100);
+    });
+    await second.close();
+    const third = await open();
+    await third.transaction(async (tx) => {
+      const { stream } = await tx.openStream('eu', 'notification', '');
+      await tx.insertEvents(stream, [
+        event('c', { occurredAtUs: NOW_US + 9_000_000, type: 'flight.failed' }),
+      ]);
+      expect(await tx.endedFlights(3, 100)).toHaveLength(1);
+    });
+    await third.close();
+  });
+
   test('takes what is older than the oldest that is left as deleted by an earlier version', async () => {
     const before = MIGRATIONS.findIndex((sql) => sql.includes('ADD COLUMN pruned_us'));
     const db = new DatabaseSync(path);
@@ -141,6 +173,50 @@ describe('opening a store', () => {
     const streams = await store.transaction((tx) => tx.streams('eu'));
     expect(streams.map(({ prunedUs }) => prunedUs)).toEqual([49, 20, 0, 59, 20]);
     await store.close();
+  });
+
+  test('keeps Birds and Nests that went before an earlier version wrote down when', async () => {
+    const before = MIGRATIONS.findIndex((sql) => sql.includes('ADD COLUMN gone_us'));
+    const db = new DatabaseSync(path);
+    for (const sql of MIGRATIONS.slice(0, before)) db.exec(sql);
+    db.exec(`
+      INSERT INTO nest VALUES ('eu', '1', 'gone', 0);
+      INSERT INTO bird (region, bird_id, nest_id, name, status, trigger_type, present, status_since_us)
+        VALUES ('eu', '7', '1', 'gone', 'active', 'event', 0, 1);
+      PRAGMA application_id = ${0x6e657374};
+      PRAGMA user_version = ${before};
+    `);
+    db.close();
+    const migratedUs = Math.floor(Date.now() / 1000) * 1_000_000;
+    const store = await open();
+    expect(await store.transaction((tx) => tx.prune(migratedUs, 10))).toBe(0);
+    expect(await store.transaction((tx) => tx.prune(migratedUs + 600_000_000, 10))).toBe(2);
+    await store.close();
+  });
+
+  test('keeps the texts of the newest malformed entries of each stream', async () => {
+    const store = await open();
+    const keep = (stream: number, from: number, count: number) =>
+      store.transaction((tx) =>
+        tx.quarantine(
+          stream,
+          Array.from({ length: count }, (_, index) => ({ raw: `entry ${from + index}`, reason: 'cut' })),
+          NOW_US,
+        ),
+      );
+    expect(await keep(1, 0, 1)).toBe(1);
+    expect(await keep(2, 0, 150)).toBe(150);
+    expect(await keep(2, 100, 250)).toBe(200);
+    await store.close();
+    const db = new DatabaseSync(path);
+    const rows = db.prepare(`SELECT stream, reason, raw FROM quarantine WHERE raw <> ''`).all();
+    const all = db.prepare(`SELECT count(*) AS count FROM quarantine WHERE reason = 'cut'`).get();
+    db.close();
+    expect(rows.map(({ stream, raw }) => `${stream} ${raw}`)).toEqual([
+      '1 entry 0',
+      ...Array.from({ length: 200 }, (_, index) => `2 entry ${150 + index}`),
+    ]);
+    expect(all).toEqual({ count: 351 });
   });
 
   test('goes on from the counts that triggers of an earlier version kept', async () => {

@@ -54,7 +54,11 @@ export function createEvents(connection: Connection, streams: Streams): Events {
          bird_id, bird, message, attributes)
        VALUES ${rows} ON CONFLICT (stream, occurred_us, id) DO NOTHING`,
   );
-  const newest = connection.prepare<{ event: number | null }>('SELECT max(event) AS event FROM event');
+  // What was deleted is still counted by digests: its number would pass for another event's.
+  const newest = connection.prepare<{ event: number | null }>(
+    `SELECT max(event) AS event FROM (
+       SELECT max(event) AS event FROM event UNION ALL SELECT max(body ->> '$.lastEvent') FROM digest)`,
+  );
   const stored = connection.prepare<Pick<EventRow, 'occurred_us' | 'id'>>(
     'SELECT occurred_us, id FROM event WHERE stream = ? AND occurred_us BETWEEN ? AND ?',
   );

@@ -56,8 +56,10 @@ export function createOutbox(
 ): Outbox {
   const health = createIntegrationHealth(connection);
   const putNotification = connection.prepare('INSERT INTO notification (seq, body) VALUES (?, ?)');
+  // What was deleted may still stand beside the events that it told: its number would pass for another's.
   const newestNotification = connection.prepare<{ seq: number | null }>(
-    'SELECT max(seq) AS seq FROM notification',
+    `SELECT max(seq) AS seq FROM (
+       SELECT max(seq) AS seq FROM notification UNION ALL SELECT max(notification) FROM told)`,
   );
   const putDelivery = connection.prepare(
     `INSERT INTO delivery (id, notification, notification_id, receiver, integration, position, lane, turn, state,

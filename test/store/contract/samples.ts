@@ -86,6 +86,38 @@ export function notification(id: string, receiver = 'ops'): Notification {
   return { kind: 'forward', id, receiver, createdAtUs: NOW_US, events: [event(`of ${id}`)] };
 }
 
+export function groupNotification(id: string, events: readonly Event[] = []): Notification {
+  return {
+    kind: 'group',
+    id,
+    receiver: 'ops',
+    createdAtUs: NOW_US,
+    reason: 'first',
+    groupKey: '{}:{}',
+    groupLabels: {},
+    status: 'firing',
+    alerts: [
+      {
+        id: 'a',
+        status: 'firing',
+        labels: {},
+        annotations: {},
+        startsAtUs: NOW_US,
+        endsAtUs: 0,
+        fingerprint: '',
+        events,
+        eventsTotal: events.length,
+        eventsOmitted: 0,
+      },
+    ],
+    truncatedAlerts: 0,
+    firingTotal: 1,
+    resolvedTotal: 0,
+    thread: 't',
+    threadPosition: 0,
+  };
+}
+
 export function delivery(id: string, changes: Partial<Delivery> = {}): Delivery {
   return {
     id,

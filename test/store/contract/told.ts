@@ -2,39 +2,10 @@ import { describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/alerts/event.ts';
 import type { Notification } from '../../../src/alerts/notification.ts';
 import type { Transaction } from '../../../src/store/store.ts';
-import { alert, delivery, event, NOW_US } from './samples.ts';
+import { alert, delivery, event, groupNotification, NOW_US } from './samples.ts';
 import type { Run } from './subject.ts';
 
 export function describeTold(run: Run): void {
-  const ofGroup = (id: string, events: readonly Event[] = []): Notification => ({
-    kind: 'group',
-    id,
-    receiver: 'ops',
-    createdAtUs: NOW_US,
-    reason: 'first',
-    groupKey: '{}:{}',
-    groupLabels: {},
-    status: 'firing',
-    alerts: [
-      {
-        id: 'a',
-        status: 'firing',
-        labels: {},
-        annotations: {},
-        startsAtUs: NOW_US,
-        endsAtUs: 0,
-        fingerprint: '',
-        events,
-        eventsTotal: events.length,
-        eventsOmitted: 0,
-      },
-    ],
-    truncatedAlerts: 0,
-    firingTotal: 1,
-    resolvedTotal: 0,
-    thread: 't',
-    threadPosition: 0,
-  });
   const forwarded = (id: string, receiver: string, events: readonly Event[]): Notification => ({
     kind: 'forward',
     id,
@@ -76,9 +47,9 @@ export function describeTold(run: Run): void {
         await tx.linkEvents(
           events.slice(0, 4).map((one, index) => ({ alertId: 'a', seq: index + 1, event: one })),
         );
-        await queue(tx, ofGroup('n1', [events[1]!]), [{ alertId: 'a', afterSeq: 0, lastSeq: 2 }]);
-        await queue(tx, ofGroup('n2'), [{ alertId: 'a', afterSeq: 2, lastSeq: 4 }]);
-        await queue(tx, ofGroup('repeat'), []);
+        await queue(tx, groupNotification('n1', [events[1]!]), [{ alertId: 'a', afterSeq: 0, lastSeq: 2 }]);
+        await queue(tx, groupNotification('n2'), [{ alertId: 'a', afterSeq: 2, lastSeq: 4 }]);
+        await queue(tx, groupNotification('repeat'), []);
       });
       expect(await run((tx) => Promise.all([0, 1, 2, 3, 4].map((index) => toldOf(tx, index))))).toEqual([
         ['n1'],
@@ -96,7 +67,7 @@ export function describeTold(run: Run): void {
     test('is found by the events that are listed, where nothing else was said', async () => {
       await run(async (tx) => {
         await keep(tx);
-        await queue(tx, ofGroup('copy', [events[3]!, events[0]!]));
+        await queue(tx, groupNotification('copy', [events[3]!, events[0]!]));
       });
       expect(await run((tx) => Promise.all([0, 1, 3].map((index) => toldOf(tx, index))))).toEqual([
         ['copy'],
@@ -110,7 +81,7 @@ export function describeTold(run: Run): void {
         await keep(tx);
         await tx.putAlerts([alert('a')]);
         await tx.linkEvents([{ alertId: 'a', seq: 1, event: events[0]! }]);
-        await queue(tx, ofGroup('n1'), [{ alertId: 'a', afterSeq: 0, lastSeq: 1 }]);
+        await queue(tx, groupNotification('n1'), [{ alertId: 'a', afterSeq: 0, lastSeq: 1 }]);
         await tx.deleteAlerts(['a']);
       });
       expect(await run((tx) => toldOf(tx, 0))).toEqual(['n1']);
@@ -141,7 +112,7 @@ export function describeTold(run: Run): void {
     test('goes with the event when it is old', async () => {
       await run(async (tx) => {
         await keep(tx);
-        await queue(tx, ofGroup('n1', [events[0]!]));
+        await queue(tx, groupNotification('n1', [events[0]!]));
         await queue(tx, forwarded('f1', 'lake', events.slice(0, 2)));
       });
       // The five events alone: notifications that wait to be sent stay.
