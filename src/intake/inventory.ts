@@ -224,7 +224,9 @@ export function createInventory(options: InventoryOptions): Inventory {
   /** The Birds that alerts are about. */
   function birdsOf(alertScopes: Iterable<string>): string[] {
     const prefix = birdScope(region, '');
-    return [...alertScopes].flatMap((scope) => (scope.startsWith(prefix) ? [scope.slice(prefix.length)] : []));
+    return [...alertScopes].flatMap((scope) =>
+      scope.startsWith(prefix) ? [scope.slice(prefix.length)] : [],
+    );
   }
 
   async function compare({ beganMs, readAtUs, seenNests, seenBirds, unread, malformed }: Reading) {
