@@ -130,7 +130,10 @@ export interface Transaction {
   /** Alerts of this name that fire about a Flight which is no longer open. */
   alertsOfGoneFlights(alertname: string): Promise<Alert[]>;
 
-  /** Keeps malformed entries; returns how many were not kept before (the same raw text of the same stream). */
+  /**
+   * Keeps malformed entries; returns how many were not known before (the same raw text of the same stream). Of each
+   * stream the newest are known again, and of fewer the text is kept.
+   */
   quarantine(stream: number, entries: readonly QuarantinedEntry[], nowUs: number): Promise<number>;
 
   /** One alert, in whatever state. */
@@ -272,7 +275,9 @@ export interface Transaction {
 
   /**
    * Deletes up to `limit` rows of what is past the retention: events, ended Flights, settled deliveries with their
-   * notifications, links, quarantined entries, expired silences, suppressions, ended episodes. Never what is open, firing or unsent. Returns how many went.
+   * notifications, links, quarantined entries, expired silences, suppressions, ended episodes; never what is open,
+   * firing or unsent. Then Birds and Nests that were gone by then, with their audits, members and Flights, open ones
+   * too; not while there are events of the Bird. Returns how many went.
    * Of each stream it is remembered how far that went, as its `prunedUs`.
    */
   prune(beforeUs: number, limit: number): Promise<number>;

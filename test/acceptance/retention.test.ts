@@ -95,3 +95,97 @@ test('a Flight that the service lists without a start is told once, however ofte
   await stage.minutesPass(10);
   expect(stage.forwarded()).toEqual([`eu/flight/${flight.id}/cancelled`]);
 });
+
+test('a Bird that comes back after the retention is told nothing of again, and watched as ever', async () => {
+  const hidden = new Set<string>();
+  let [bird, other] = ['', ''];
+  stage = await openStage({
+    regions: ['eu'],
+    poll: { intervalMs: 240_000 },
+    before(world) {
+      const { id } = world.addNest({ name: 'Marketing' });
+      bird = world.addBird(id, { name: 'one', triggerType: 'event' }).id;
+      other = world.addBird(id, { name: 'two', triggerType: 'event' }).id;
+    },
+    between: (service) => ({
+      async send(request) {
+        const { body, ...answer } = await service.send(request);
+        const listed: unknown = hidden.size > 0 && body.startsWith('[') ? JSON.parse(body) : undefined;
+        if (!Array.isArray(listed)) return { ...answer, body };
+        return { ...answer, body: JSON.stringify(listed.filter(({ id }) => !hidden.has(id))) };
+      },
+      close: () => service.close(),
+    }),
+  });
+  const world = stage.worlds.eu!;
+  await stage.restart(() => stage.keepsFor(1));
+  await stage.minutesPass(10);
+  const inTheAir = world.startFlight(bird);
+  const told = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
+  world.save(bird);
+  await stage.minutesPass(30);
+  world.startFlight(bird, { endsAs: 'succeeded', fliesForMs: 1000 });
+  await stage.minutesPass(10);
+  const known = () =>
+    stage.store.transaction(async (tx) => (await tx.birds('eu')).map(({ birdId }) => birdId));
+  const inFlight = () =>
+    stage.store.transaction((tx) => tx.flightsToJudge(world.nowUs(), world.nowUs() * 2, 10));
+  expect(stage.forwarded()).toContain(`eu/flight/${told.id}/failed`);
+  hidden.add(bird);
+  await daysPass(2, [other]);
+  expect(await known()).toEqual([other]);
+  expect(await inFlight()).toEqual([]);
+  const missed = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
+  await stage.minutesPass(10);
+  hidden.clear();
+  await stage.minutesPass(30 * 60);
+  expect(await known()).toEqual([bird, other].toSorted());
+  expect(await inFlight()).toHaveLength(1);
+  world.endFlight(inTheAir.id, 'failed');
+  await stage.minutesPass(30);
+  await stage.restart();
+  await stage.minutesPass(60);
+  const flights = [missed, inTheAir].map(({ id }) => `eu/flight/${id}/failed`);
+  expect(stage.forwarded()).toEqual(expect.arrayContaining(flights));
+  expect(repeated()).toEqual([]);
+});
+
+test('an alert that fires for longer than the retention lets go of what was told of it, and of nothing else', async () => {
+  let bird = '';
+  stage = await openStage({
+    regions: ['eu'],
+    poll: { intervalMs: 240_000, inventoryIntervalMs: 3_600_000 },
+    before(world) {
+      const { id } = world.addNest({ name: 'Marketing' });
+      bird = world.addBird(id, { name: 'one', triggerType: 'event' }).id;
+    },
+  });
+  const world = stage.worlds.eu!;
+  await stage.restart(() => stage.keepsFor(1));
+  const failed: string[] = [];
+  const failsHourly = async (hours: number) => {
+    for (let hour = 0; hour < hours; hour += 1) {
+      const { id } = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
+      failed.push(`eu/flight/${id}/failed`);
+      await stage.minutesPass(60);
+      while ((await stage.daemon().prune()) > 0);
+    }
+  };
+  const stored = () =>
+    stage.store.transaction(
+      async (tx) => (await tx.events({ type: 'flight.failed', limit: 100 })).events.length,
+    );
+  await failsHourly(60);
+  expect(await stored()).toBeLessThanOrEqual(25);
+  await stage.restart();
+  await failsHourly(2);
+  world.startFlight(bird, { endsAs: 'succeeded', fliesForMs: 1000 });
+  await stage.minutesPass(30);
+  expect(stage.forwarded().filter((key) => key.endsWith('/failed'))).toEqual(failed);
+  const told = stage.told().flatMap(({ alerts }) => alerts.filter(({ labels }) => labels.bird_id === bird));
+  const news = told
+    .flatMap(({ events }) => events.map(({ key }) => key))
+    .filter((key) => key.endsWith('/failed'));
+  expect(news.toSorted()).toEqual(failed.toSorted());
+  expect(told.at(-1)).toMatchObject({ status: 'resolved', events_total: failed.length });
+});

@@ -1,3 +1,4 @@
+import type { Clock } from '../../clock.ts';
 import type { BirdRecord, NestMembers, NestRecord } from '../record.ts';
 import type { Transaction } from '../store.ts';
 import type { Connection } from './connection.ts';
@@ -28,14 +29,15 @@ interface BirdRow extends NestRow {
   readonly status_since_us: number;
 }
 
-export function createInventory(connection: Connection): Inventory {
+export function createInventory(connection: Connection, clock: Clock): Inventory {
   const since = connection.prepare<{ since_us: number }>('SELECT since_us FROM region WHERE region = ?');
   const watch = connection.prepare('INSERT INTO region (region, since_us) VALUES (?, ?)');
   const nests = connection.prepare<NestRow>('SELECT * FROM nest WHERE region = ? ORDER BY nest_id');
   const birds = connection.prepare<BirdRow>('SELECT * FROM bird WHERE region = ? ORDER BY bird_id');
   const putNest = connection.prepare(
-    `INSERT INTO nest (region, nest_id, name, present) VALUES (?, ?, ?, ?)
-     ON CONFLICT DO UPDATE SET name = excluded.name, present = excluded.present`,
+    `INSERT INTO nest (region, nest_id, name, present, gone_us) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET name = excluded.name, present = excluded.present,
+       gone_us = iif(excluded.present OR nest.present, excluded.gone_us, nest.gone_us)`,
   );
   const members = connection.prepare<{ nest_id: string; addresses: string }>(
     'SELECT nest_id, addresses FROM nest_members WHERE region = ? ORDER BY nest_id',
@@ -45,13 +47,16 @@ export function createInventory(connection: Connection): Inventory {
      ON CONFLICT DO UPDATE SET addresses = excluded.addresses`,
   );
   const putBird = connection.prepare(
-    `INSERT INTO bird (region, bird_id, nest_id, name, status, trigger_type, present, status_since_us)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO bird (region, bird_id, nest_id, name, status, trigger_type, present, status_since_us, gone_us)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET nest_id = excluded.nest_id, name = excluded.name, status = excluded.status,
        trigger_type = excluded.trigger_type, present = excluded.present,
        status_since_us = excluded.status_since_us,
+       gone_us = iif(excluded.present OR bird.present, excluded.gone_us, bird.gone_us),
        judge_us = iif(bird.status = excluded.status, judge_us, 0)`,
   );
+
+  const goneUs = (isPresent: boolean) => (isPresent ? 0 : clock.nowUs());
 
   return {
     async regionSince(region, nowUs) {
@@ -67,7 +72,9 @@ export function createInventory(connection: Connection): Inventory {
       return nests.all(region).map(nestRecord);
     },
     async putNests(records) {
-      for (const nest of records) putNest.run(nest.region, nest.nestId, nest.name, nest.present ? 1 : 0);
+      for (const { region, nestId, name, present } of records) {
+        putNest.run(region, nestId, name, present ? 1 : 0, goneUs(present));
+      }
     },
     async nestMembers(region) {
       return members.all(region).map(
@@ -97,6 +104,7 @@ export function createInventory(connection: Connection): Inventory {
           bird.triggerType,
           bird.present ? 1 : 0,
           bird.statusSinceUs,
+          goneUs(bird.present),
         );
       }
     },

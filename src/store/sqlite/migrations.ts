@@ -324,4 +324,18 @@ export const MIGRATIONS: readonly string[] = [
       (SELECT min(occurred_us) FROM event WHERE event.stream = stream.stream)) - 1,
     cursor_us));
   `,
+  `
+  -- Tells the oldest of a stream, of which there are to be no more than so many.
+  CREATE INDEX quarantine_of_stream ON quarantine (stream, kept_us);
+  `,
+  `
+  -- Since when it is no longer listed; of those that went before this was kept, it is taken to be now.
+  ALTER TABLE nest ADD COLUMN gone_us INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE bird ADD COLUMN gone_us INTEGER NOT NULL DEFAULT 0;
+  UPDATE nest SET gone_us = unixepoch() * 1000000 WHERE present = 0;
+  UPDATE bird SET gone_us = unixepoch() * 1000000 WHERE present = 0;
+  CREATE INDEX nest_gone ON nest (gone_us) WHERE present = 0;
+  CREATE INDEX bird_gone ON bird (gone_us) WHERE present = 0;
+  CREATE INDEX bird_of_nest ON bird (region, nest_id);
+  `,
 ];

@@ -2,26 +2,55 @@
  * Retention. What is old goes in the order of time and in small batches; what is open, firing or unsent stays,
  * however old it is.
  */
+import { HAS_LEFT } from '../../alerts/group.ts';
+import { MAX_EVENTS } from '../../alerts/notification.ts';
 import type { Transaction } from '../store.ts';
 import type { Connection } from './connection.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import type { DeliveryRow } from './delivery-row.ts';
+import { createPruneGone } from './prune-gone.ts';
 
 interface Pruned {
   readonly stream: number;
   readonly us: number;
 }
 
+/** Where an event stands in the order of time. */
+interface EventPlace extends Pruned {
+  readonly event: number;
+}
+
+/** Events that one step looks at: to find that all of them are kept takes some 25 ms. */
+const MAX_LOOKED_AT = 20_000;
+
+/** Before all events. */
+const FIRST: EventPlace = { us: Number.MIN_SAFE_INTEGER, stream: 0, event: 0 };
+
 export function createPrune(
   connection: Connection,
   counts: Pick<DeliveryCounts, 'add'>,
 ): Pick<Transaction, 'prune'> {
-  // A firing alert keeps its events: what is told of it must be complete.
-  const oldEvents = connection.prepare<Pruned & { event: number }>(
+  // A firing alert keeps what any of its groups has still to tell, and its newest events for whoever looks at it. All of
+  // them where it is about to be routed, or no group of the route tree knows it: one that comes tells all. What was
+  // escalated tells no further events.
+  const oldEvents = connection.prepare<EventPlace>(
     `SELECT event, stream, occurred_us AS us FROM event INDEXED BY event_by_age
-     WHERE occurred_us < ? AND NOT EXISTS (
-       SELECT 1 FROM link JOIN alert USING (alert) WHERE link.event = event.event AND alert.state = 'firing')
-     ORDER BY occurred_us LIMIT ?`,
+     WHERE occurred_us <= ? AND (occurred_us, stream, event) > (?, ?, ?)
+       AND (occurred_us, stream, event) <= (?, ?, ?) AND NOT EXISTS (
+         SELECT 1 FROM link JOIN alert USING (alert)
+         WHERE link.event = event.event AND alert.state = 'firing' AND (
+           alert.changed IS NOT NULL
+           OR link.seq > (SELECT max(seq) FROM link AS own WHERE own.alert = alert.alert) - ${MAX_EVENTS}
+           OR link.seq > coalesce((
+             SELECT min(told_seq) FROM group_member
+             WHERE alert_id = alert.id AND NOT (group_key GLOB 'escalation:*' AND told_state <> 'none')
+             HAVING min(told_seq) FILTER (WHERE group_key GLOB '{}*') < ${HAS_LEFT}), 0)))
+     ORDER BY occurred_us, stream, event LIMIT ?`,
+  );
+  const lastLookedAt = connection.prepare<EventPlace>(
+    `SELECT event, stream, occurred_us AS us FROM event INDEXED BY event_by_age
+     WHERE occurred_us < ? AND (occurred_us, stream, event) > (?, ?, ?)
+     ORDER BY occurred_us, stream, event LIMIT 1 OFFSET ?`,
   );
   const links = connection.prepare('DELETE FROM link WHERE event IN (SELECT value FROM json_each(?))');
   const untold = connection.prepare(
@@ -88,6 +117,19 @@ export function createPrune(
        WHERE resolved_us < ? ORDER BY resolved_us LIMIT ?)`,
   );
 
+  /** Up to here a step has looked; the next one goes on there, so that none walks again over what is kept. */
+  let lookedAt = FIRST;
+
+  /** Old events that nothing keeps; less than `limit` where the step has looked at enough. */
+  function nextEvents(beforeUs: number, limit: number): EventPlace[] {
+    const { us, stream, event } = lookedAt;
+    const end = lastLookedAt.get(beforeUs, us, stream, event, MAX_LOOKED_AT - 1);
+    const to = end ?? { us: beforeUs, stream: 0, event: 0 };
+    const old = oldEvents.all(to.us, us, stream, event, to.us, to.stream, to.event, limit);
+    lookedAt = old.length === limit ? old.at(-1)! : (end ?? FIRST);
+    return old;
+  }
+
   /** Remembers of each stream up to where it was deleted. */
   function remember(pruned: readonly Pruned[], areFlights: boolean): void {
     const newestUs = new Map<number, number>();
@@ -95,10 +137,12 @@ export function createPrune(
     for (const [stream, us] of newestUs) prunedUpTo.run(stream, us, areFlights ? 1 : 0);
   }
 
+  const pruneGone = createPruneGone(connection, (flights) => remember(flights, true));
+
   return {
     async prune(beforeUs, limit) {
       let left = limit;
-      const old = oldEvents.all(beforeUs, left);
+      const old = nextEvents(beforeUs, left);
       const numbers = old.map((row) => row.event);
       remember(old, false);
       if (numbers.length > 0) {
@@ -122,6 +166,7 @@ export function createPrune(
       if (reasons.length > 0) unreasoned.run(JSON.stringify(reasons));
       left -= reasons.length;
       left -= episodes.run(beforeUs, left);
+      left -= pruneGone(beforeUs, left);
       return limit - left;
     },
   };

@@ -75,7 +75,7 @@ function createStore(connection: Connection, clock: Clock, isInMemory: boolean, 
   const turn = (): Promise<void> =>
     isInMemory ? Promise.resolve() : new Promise((resolve) => setImmediate(resolve));
   const tx: Transaction = {
-    ...createInventory(connection),
+    ...createInventory(connection, clock),
     ...streams,
     ...events,
     ...createAudits(connection),

@@ -121,6 +121,20 @@ export function describeInventory(run: Run): void {
       expect(await run((tx) => tx.quarantine(1, [], NOW_US))).toBe(0);
     });
 
+    test('counts each text of an entry that never stays the same, and again only what it has long forgotten', async () => {
+      const entries = (from: number, count: number) =>
+        Array.from({ length: count }, (_, index) => ({ raw: `{"took":${from + index}}`, reason: 'no id' }));
+      const keep = (stream: number, from: number, count: number) =>
+        run((tx) => tx.quarantine(stream, entries(from, count), NOW_US + from));
+      await keep(2, 0, 1);
+      expect(await keep(1, 0, 6000)).toBe(6000);
+      expect(await keep(1, 0, 6000)).toBe(0);
+      expect(await keep(1, 6000, 6000)).toBe(6000);
+      expect(await keep(1, 2000, 10_000)).toBe(0);
+      expect(await keep(1, 0, 1)).toBe(1);
+      expect(await keep(2, 0, 1)).toBe(0);
+    });
+
     test('tells texts apart that differ only in half of a pair', async () => {
       const entries = HOSTILE_TEXTS.map((raw) => ({ raw, reason: raw }));
       expect(await run((tx) => tx.quarantine(1, entries, NOW_US))).toBe(HOSTILE_TEXTS.length);

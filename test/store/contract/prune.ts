@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { type GroupMember, HAS_LEFT } from '../../../src/alerts/group.ts';
 import type { BirdRecord } from '../../../src/store/record.ts';
 import { alert, delivery, event, flight, NOW_US, notification, SECOND_US } from './samples.ts';
 import type { Run } from './subject.ts';
@@ -59,6 +60,84 @@ export function describePrune(run: Run): void {
       expect(await stored()).toEqual([]);
       expect(await run((tx) => tx.alertEvents('f', 0, 10))).toEqual([]);
       expect(await run((tx) => tx.alertsOfScopes(['eu/bird/148890']))).toHaveLength(3);
+    });
+
+    const told = (groupKey: string, toldSeq: number, toldState: GroupMember['toldState'] = 'firing') => ({
+      groupKey,
+      toldSeq,
+      toldState,
+    });
+
+    test.each([
+      ['its newest, once all is told', [told('{}:a', 60)], 41],
+      ['what its group has not told', [told('{}:a', 25)], 26],
+      ['what one of its groups has not told', [told('{}:a', 60), told('{}/{b="1"}:b', 7)], 8],
+      ['all where no group knows of it', [], 1],
+      ['all where no group of the route tree knows of it', [told('held-back:ops', 60)], 1],
+      ['all where it has left its only group', [told('{}:a', HAS_LEFT)], 1],
+      ['its newest where it goes on in another group', [told('{}:a', HAS_LEFT), told('{}:b', 60)], 41],
+      ['what is held back', [told('{}:a', 60), told('held-back:ops', 9)], 10],
+      ['what waits for a summary', [told('{}:a', 60, 'summary'), told('catching-up:ops', 12, 'none')], 13],
+      ['what may be escalated', [told('{}:a', 60), told('escalation:1:{}:a', 3, 'none')], 4],
+      ['its newest where it was escalated', [told('{}:a', 60), told('escalation:1:{}:a', 3)], 41],
+    ] as const)('keeps of an alert that fires %s', async (_, members, firstLeft) => {
+      const events = Array.from({ length: 60 }, (_, index) => old(`e${index + 1}`, 60 - index));
+      const fires = alert('f', { eventsTotal: 60, lastSeq: 60 });
+      await run(async (tx) => {
+        const { stream } = await tx.openStream('eu', 'notification', '');
+        await tx.insertEvents(stream, events);
+        await tx.advanceCursor(stream, NOW_US);
+        await tx.putAlerts([fires]);
+        await tx.linkEvents(events.map((one, index) => ({ alertId: 'f', seq: index + 1, event: one })));
+        await tx.putGroupMembers(members.map((member) => ({ ...member, alertId: 'f' })));
+      });
+      const seqs = async () => (await run((tx) => tx.alertEvents('f', 0, 100))).map(({ seq }) => seq);
+      // As long as it waits to be routed, other groups may join that know nothing.
+      expect(await pruneAll(NOW_US, 7)).toBe(0);
+      await run((tx) => tx.markRouted(['f']));
+      expect(await pruneAll(NOW_US, 7)).toBe(firstLeft - 1);
+      expect(await seqs()).toEqual(Array.from({ length: 61 - firstLeft }, (_, index) => 60 - index));
+      const [row] = await run((tx) => tx.streams('eu'));
+      expect(row!.prunedUs).toBe(firstLeft === 1 ? 0 : events[firstLeft - 2]!.occurredAtUs);
+      expect(await run((tx) => tx.alert('f'))).toEqual(fires);
+      await run((tx) => tx.putAlerts([{ ...fires, state: 'resolved' }]));
+      await pruneAll(NOW_US, 100);
+      expect(await stored()).toEqual([]);
+    });
+
+    test('keeps an event that one of several alerts has still to tell', async () => {
+      const events = Array.from({ length: 30 }, (_, index) => old(`e${index + 1}`, 30 - index));
+      await run(async (tx) => {
+        const { stream } = await tx.openStream('eu', 'notification', '');
+        await tx.insertEvents(stream, events);
+        await tx.putAlerts([alert('f'), alert('g')]);
+        await tx.linkEvents(events.map((one, index) => ({ alertId: 'f', seq: index + 1, event: one })));
+        await tx.linkEvents([{ alertId: 'g', seq: 1, event: events[4]! }]);
+        const member = { groupKey: '{}:a', toldState: 'firing' } as const;
+        await tx.putGroupMembers([
+          { ...member, alertId: 'f', toldSeq: 30 },
+          { ...member, alertId: 'g', toldSeq: 0 },
+        ]);
+        await tx.markRouted(['f', 'g']);
+      });
+      expect(await pruneAll(NOW_US, 100)).toBe(9);
+      expect(await run((tx) => tx.event(events[4]!.key))).toEqual(events[4]);
+    });
+
+    test('goes on behind many events that it keeps, and comes back to them', async () => {
+      const events = Array.from({ length: 25_000 }, (_, index) => old(`e${index + 1}`, 30_000 - index));
+      await run(async (tx) => {
+        const { stream } = await tx.openStream('eu', 'notification', '');
+        await tx.insertEvents(stream, [...events, old('behind', 2), old('last', 1)]);
+        await tx.putAlerts([alert('f')]);
+        await tx.linkEvents(events.map((one, index) => ({ alertId: 'f', seq: index + 1, event: one })));
+      });
+      const gone: number[] = [];
+      for (let step = 0; step < 20; step += 1) gone.push(await run((tx) => tx.prune(NOW_US, 1)));
+      expect(gone.reduce((sum, count) => sum + count)).toBe(2);
+      await run((tx) => tx.putAlerts([alert('f', { state: 'resolved' })]));
+      for (let step = 0; step < 20; step += 1) await run((tx) => tx.prune(NOW_US, 100_000));
+      expect(await stored()).toEqual([]);
     });
 
     test('remembers of each stream how far it went, never beyond the cursor and never back', async () => {
@@ -165,8 +244,117 @@ export function describePrune(run: Run): void {
       expect(await pruneAll(NOW_US, 1)).toBe(1);
       expect(await left()).toEqual(['of a Bird', 'recent']);
       await run((tx) => tx.putBirds([bird('here', false)]));
-      expect(await pruneAll(NOW_US + 1, 5)).toBe(2);
+      // With the two Birds themselves.
+      expect(await pruneAll(NOW_US + 1, 5)).toBe(4);
       expect(await left()).toEqual([]);
+    });
+
+    test('deletes what belongs to Birds and Nests that have been gone for longer, but for how far they were read', async () => {
+      const bird = (birdId: string, nestId: string, present: boolean): BirdRecord => ({
+        region: 'eu',
+        birdId,
+        nestId,
+        name: birdId,
+        status: 'active',
+        triggerType: 'event',
+        present,
+        statusSinceUs: 0,
+      });
+      const nest = (nestId: string, present: boolean) => ({ region: 'eu', nestId, name: nestId, present });
+      const audit = (stream: number) => ({
+        stream,
+        verifiedUs: 1,
+        dayAuditedUs: 1,
+        wholeAuditedUs: 1,
+        deletedUs: 0,
+        gaps: [],
+      });
+      const streams = new Map<string, number>();
+      const left = () =>
+        run(async (tx) => ({
+          birds: (await tx.birds('eu')).map(({ birdId }) => birdId),
+          nests: (await tx.nests('eu')).map(({ nestId }) => nestId),
+          members: (await tx.nestMembers('eu')).map(({ nestId }) => nestId),
+          audits: (await tx.audits('eu')).map(({ stream }) => stream),
+          open: (await Promise.all([...streams.values()].map((stream) => tx.openFlights(stream)))).flat(),
+          judged: await tx.flightsToJudge(NOW_US, NOW_US, 10),
+        }));
+      await run(async (tx) => {
+        await tx.putNests([nest('stays', true), nest('goes', true)]);
+        await tx.putNestMembers([
+          { region: 'eu', nestId: 'stays', addresses: [] },
+          { region: 'eu', nestId: 'goes', addresses: [] },
+        ]);
+        await tx.putBirds([
+          bird('here', 'stays', true),
+          bird('goes', 'goes', true),
+          bird('told', 'stays', true),
+        ]);
+        for (const birdId of ['here', 'goes', 'told']) {
+          const { stream } = await tx.openStream('eu', 'flight', birdId);
+          streams.set(birdId, stream);
+          await tx.advanceCursor(stream, NOW_US - 1);
+          await tx.putAudits([audit(stream)]);
+          await tx.putFlights([
+            flight('in the air', { stream, startedAtUs: NOW_US - 9 }),
+            flight('ended and in the air again', { stream, startedAtUs: NOW_US - 10, ends: 1 }),
+          ]);
+        }
+        const failed = event('f/failed', { feed: 'flight', birdId: 'told', occurredAtUs: NOW_US - 5 });
+        await tx.insertEvents(streams.get('told')!, [failed]);
+        await tx.putAlerts([alert('fires')]);
+        await tx.linkEvents([{ alertId: 'fires', seq: 1, event: failed }]);
+        await tx.putBirds([bird('goes', 'goes', false), bird('told', 'stays', false)]);
+        await tx.putNests([nest('goes', false)]);
+      });
+      const before = await left();
+      expect(await pruneAll(NOW_US, 3)).toBe(0);
+      expect(await left()).toEqual(before);
+      // A later reading that lacks it as well changes nothing.
+      await run((tx) => tx.putBirds([bird('goes', 'goes', false)]));
+      await pruneAll(NOW_US + 1, 1);
+      const [here, goes, told] = ['here', 'goes', 'told'].map((birdId) => streams.get(birdId)!);
+      const after = await left();
+      expect(after).toMatchObject({
+        birds: ['here', 'told'],
+        nests: ['stays'],
+        members: ['stays'],
+        audits: [here, told],
+      });
+      expect(after.open.map(({ stream }) => stream)).toEqual([here, here, told, told]);
+      expect(after.judged).toHaveLength(4);
+      // It comes back: what was told of it stays told.
+      const row = await run((tx) => tx.openStream('eu', 'flight', 'goes'));
+      expect(row).toMatchObject({ stream: goes, cursorUs: NOW_US - 1, prunedUs: NOW_US - 10 });
+      await run((tx) => tx.putBirds([bird('goes', 'goes', true)]));
+      await pruneAll(NOW_US + 1, 10);
+      expect((await left()).birds).toEqual(['goes', 'here', 'told']);
+    });
+
+    test('keeps a Bird and a Nest that came back', async () => {
+      const bird = (present: boolean): BirdRecord => ({
+        region: 'eu',
+        birdId: '1',
+        nestId: '1',
+        name: '',
+        status: 'active',
+        triggerType: 'event',
+        present,
+        statusSinceUs: 0,
+      });
+      const nest = (present: boolean) => ({ region: 'eu', nestId: '1', name: '', present });
+      for (const present of [true, false, true]) {
+        await run(async (tx) => {
+          await tx.putBirds([bird(present)]);
+          await tx.putNests([nest(present)]);
+        });
+      }
+      expect(await pruneAll(NOW_US + 1, 10)).toBe(0);
+      // A Nest stays as long as a Bird is known there.
+      await run((tx) => tx.putNests([nest(false)]));
+      expect(await pruneAll(NOW_US + 1, 10)).toBe(0);
+      await run((tx) => tx.putBirds([bird(false)]));
+      expect(await pruneAll(NOW_US + 1, 10)).toBe(2);
     });
 
     test('deletes settled deliveries, and a notification with its last one', async () => {
