@@ -437,7 +437,8 @@ describe('how far polls look back is learned from what audits and reviews had to
   });
 });
 
-test('one that comes late is found though another was deleted, and both while nobody watched', async () => {
+/** A Bird with more entries than a page holds, so that audits count them. */
+async function busyBird() {
   let birdId = '';
   stage = await openStage({
     regions: ['eu'],
@@ -447,11 +448,21 @@ test('one that comes late is found though another was deleted, and both while no
     },
   });
   const world = stage.worlds.eu!;
-  const ids: string[] = [];
-  for (let count = 0; count < 30; count += 1) {
-    ids.push(world.appendBirdLog(birdId).id);
-    await stage.minutesPass(1);
+  /** One entry a minute; resolves to their ids. */
+  async function minutesOfTraffic(minutes: number): Promise<string[]> {
+    const ids: string[] = [];
+    while (ids.length < minutes) {
+      ids.push(world.appendBirdLog(birdId).id);
+      await stage.minutesPass(1);
+    }
+    return ids;
   }
+  return { world, birdId, minutesOfTraffic };
+}
+
+test('one that comes late is found though another was deleted, and both while nobody watched', async () => {
+  const { world, birdId, minutesOfTraffic } = await busyBird();
+  const ids = await minutesOfTraffic(30);
   let lateId = '';
   await stage.restart(() => {
     world.deleteEntry(ids[20]!);
@@ -465,25 +476,7 @@ test('one that comes late is found though another was deleted, and both while no
 test.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])(
   'one that comes late, %i minutes into it, is found though another goes then',
   async (phase) => {
-    let birdId = '';
-    stage = await openStage({
-      regions: ['eu'],
-      poll: { pageSize: 5 },
-      before(world) {
-        birdId = world.addBird(world.addNest({ name: 'Legal' }).id, {
-          name: 'Sync',
-          triggerType: 'event',
-        }).id;
-      },
-    });
-    const world = stage.worlds.eu!;
-    async function minutesOfTraffic(minutes: number): Promise<void> {
-      for (let minute = 0; minute < minutes; minute += 1) {
-        world.appendBirdLog(birdId);
-        await stage.minutesPass(1);
-      }
-    }
-
+    const { world, birdId, minutesOfTraffic } = await busyBird();
     await minutesOfTraffic(30 + phase);
     const going = world.appendBirdLog(birdId);
     const late = world.appendBirdLog(birdId, { visibleAtUs: world.nowUs() + 6 * 60e6 });
