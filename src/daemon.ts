@@ -11,21 +11,22 @@
  * a wake that is lost costs time, never an event, because every stage finds its work in the store. Metrics, log and
  * page look on through `report` and `status`; nothing flows through them.
  */
-import type { AcknowledgeLinks } from './acknowledge-link.ts';
+
 import { createAlerting } from './alerting/alerting.ts';
-import { createDigests } from './alerting/digests.ts';
-import type { Clock, Random } from './clock.ts';
+import { createDigests } from './alerting/send-digests.ts';
 import type { Config } from './config/config.ts';
 import { createHeartbeat } from './delivery/heartbeat.ts';
 import { type Channels, createDelivery } from './delivery/outbox.ts';
-import { createRepeating } from './delivery/repeating.ts';
+import { createRepeating } from './delivery/repeat-alerts.ts';
+import type { Transport } from './http/transport.ts';
 import { createCommit } from './intake/commit.ts';
 import type { FeedProgress } from './intake/feed-progress.ts';
 import { createRegionIntake } from './intake/region.ts';
+import type { AcknowledgeLinks } from './operator/acknowledge-link.ts';
 import type { Report } from './report.ts';
 import { createServiceClient, type RegionHealth, type ServiceClient } from './service/client.ts';
 import type { Store } from './store/store.ts';
-import type { Transport } from './transport.ts';
+import type { Clock, Random } from './time/clock.ts';
 
 /** Everything that comes from outside: the edge brings the real ones, a simulation virtual ones. */
 export interface DaemonParts {

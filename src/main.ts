@@ -6,10 +6,10 @@ enableCompileCache();
 
 // What is imported statically would be compiled before the cache is there, and the heap is small for good only if it
 // is kept so before the program's modules fill it.
-await import('./cli/small-heap.ts');
+await import('./small-heap.ts');
 const [{ runCommandLine }, { systemClock }] = await Promise.all([
-  import('./cli/command-line.ts'),
-  import('./clock.ts'),
+  import('./cli/program.ts'),
+  import('./time/clock.ts'),
 ]);
 
 // A reader that has seen enough, such as `head`, is no failure.

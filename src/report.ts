@@ -1,5 +1,5 @@
-import type { Feed } from './alerts/event.ts';
-import type { SuppressionReason } from './alerts/suppression.ts';
+import type { Feed } from './domain/alert/event.ts';
+import type { SuppressionReason } from './domain/muting/suppression.ts';
 import type { ErrorCode } from './errors.ts';
 
 export type FailureReason = ErrorCode | 'bug';

@@ -6,19 +6,19 @@ import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 
 const intake = [
-  'sweep',
-  'audit',
-  'audit-round',
-  'flights',
-  'flight-findings',
-  'flight-reading',
-  'failure-log',
-  'flight-review',
-  'flight-doubts',
-  'flight-gaps',
-  'schedule',
-  'rows',
-  'log-stream',
+  'logs/sweep',
+  'logs/log-stream',
+  'audit/audit',
+  'audit/audit-round',
+  'flights/flight-watch',
+  'flights/flight-findings',
+  'flights/flight-reading',
+  'flights/failure-log',
+  'flights/flight-rescan',
+  'flights/missing-flights',
+  'flights/flight-gaps',
+  'schedule/schedule',
+  'schedule/columns',
 ].map((name) => `src/intake/${name}.ts`);
 const service = ['pace', 'rate', 'breaker'].map((name) => `src/service/${name}.ts`);
 const delivery = ['outbox', 'retry'].map((name) => `src/delivery/${name}.ts`);
@@ -27,7 +27,7 @@ export default defineConfig({
   root: join(import.meta.dirname, '..'),
   test: {
     include: [
-      'test/intake/*.test.ts',
+      'test/intake/**/*.test.ts',
       'test/service/*.test.ts',
       'test/delivery/*.test.ts',
       'test/acceptance/audit.test.ts',

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { ERRORS } from '../src/errors.ts';
-import { METRICS } from '../src/observe/catalogue.ts';
+import { METRICS } from '../src/observe/metric-catalogue.ts';
 
 const README = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 

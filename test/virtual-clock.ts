@@ -1,4 +1,4 @@
-import type { Clock } from '../src/clock.ts';
+import type { Clock } from '../src/time/clock.ts';
 
 /** A clock that stands still until a test moves it; timers run in the order of their instants. */
 export interface VirtualClock extends Clock {

@@ -5,26 +5,27 @@
  *
  *   regions no longer watched ───end────┐
  *   overdue Flights and Birds ──decide──┤
- *   due alerts ──tick──► changed alerts ──enrol──► groups ──flush──► notification and its deliveries
+ *   due alerts ──tick──► changed alerts ──join───► groups ──flush──► notification and its deliveries
  *   forwarded events ──────────────────────────────────────────────► notification and its deliveries
  *
- * What to do is decided by pure functions of `alerts/`; this stage loads, saves and keeps time.
+ * What to do is decided by pure functions of `domain/`; this stage loads, saves and keeps time.
  */
-import { tick } from '../alerts/decide.ts';
-import { type Clock, createBell, sleep } from '../clock.ts';
+
 import type { Config, RegionConfig } from '../config/config.ts';
-import { createRecurrences } from '../recurrence.ts';
+import { tick } from '../domain/evaluate/decide.ts';
+import { createRecurrences } from '../domain/muting/recurrence.ts';
 import type { Happening, Report } from '../report.ts';
 import type { Store, Transaction } from '../store/store.ts';
-import { createClockStep } from './clock-step.ts';
+import { type Clock, createBell, sleep } from '../time/clock.ts';
+import { createClockStep } from './clock-rollback.ts';
 import { watchDeliveries } from './delivery-health.ts';
-import { enrolChanged } from './enrolment.ts';
+import { endUnwatched } from './end-removed-regions.ts';
 import { fallBack } from './fallback.ts';
-import { flushDue } from './flushing.ts';
-import { forwardWaiting } from './forwarding.ts';
+import { flushDue } from './flush-groups.ts';
+import { forwardWaiting } from './forward-events.ts';
+import { joinGroups } from './join-groups.ts';
 import { createOverdue, type OverdueOptions } from './overdue.ts';
 import { alertHappenings, NOTHING, type Step } from './step.ts';
-import { endUnwatched } from './unwatched.ts';
 
 export interface AlertingOptions {
   readonly store: Store;
@@ -88,16 +89,16 @@ export function createAlerting(options: AlertingOptions): Alerting {
     await exhaust((tx) => tickDue(tx, config.rules, clock.nowUs()));
     await exhaust(lookForOverdue);
     await exhaust((tx) => watchDeliveries(tx, config, clock.nowUs()));
-    await exhaust((tx) => enrolChanged(tx, config, maxAgeUs, clock.nowUs()));
+    await exhaust((tx) => joinGroups(tx, config, maxAgeUs, clock.nowUs()));
     await exhaust(async (tx) => {
-      // A flush tells what has been enrolled: only then it is known what of it is old and not told there.
+      // A flush tells what has joined its groups: only then it is known what of it is old and not told there.
       const happenings: Happening[] = [];
       let queued = 0;
       for (;;) {
-        const enrolled = await enrolChanged(tx, config, maxAgeUs, clock.nowUs());
-        queued += enrolled.queued;
-        happenings.push(...enrolled.happenings);
-        if (enrolled.done === 0) break;
+        const joined = await joinGroups(tx, config, maxAgeUs, clock.nowUs());
+        queued += joined.queued;
+        happenings.push(...joined.happenings);
+        if (joined.done === 0) break;
       }
       const flushed = await flushDue(tx, config, recurrences, clock.nowUs(), everyGroup);
       return {

@@ -1,13 +1,13 @@
-import { hash64 } from '../alerts/fingerprint.ts';
-import { MAX_ALERTS } from '../alerts/flush.ts';
-import type { GroupNotification, NotifiedAlert } from '../alerts/notification.ts';
 import type { Integration, Receiver } from '../config/config.ts';
+import { hash64 } from '../domain/alert/fingerprint.ts';
+import { MAX_ALERTS } from '../domain/grouping/flush.ts';
+import type { GroupNotification, NotifiedAlert } from '../domain/grouping/notification.ts';
 import type { Happening } from '../report.ts';
 import type { ClaimedDelivery } from '../store/record.ts';
 import type { Transaction } from '../store/store.ts';
+import { takesParts } from './enqueue.ts';
 import { keepsIncidents, lendIncident } from './incidents.ts';
 import { type Destination, newDelivery } from './new-delivery.ts';
-import { takesParts } from './queueing.ts';
 import { NOTHING, type Step } from './step.ts';
 
 /** Deliveries given to a fallback in one transaction. */

@@ -1,7 +1,7 @@
-import { heldBackKey, isHeldBack } from '../alerts/aside.ts';
-import { catchingUpKey } from '../alerts/catching-up.ts';
-import { type GroupMember, HAS_LEFT } from '../alerts/group.ts';
-import { isAside } from '../alerts/route.ts';
+import { catchingUpKey } from '../domain/grouping/catching-up.ts';
+import { type GroupMember, HAS_LEFT } from '../domain/grouping/group.ts';
+import { heldBackKey, isHeldBack } from '../domain/grouping/special-groups.ts';
+import { isAside } from '../domain/muting/route.ts';
 import type { Transaction } from '../store/store.ts';
 
 /**
@@ -12,8 +12,10 @@ import type { Transaction } from '../store/store.ts';
 export async function passOn(tx: Transaction, receiver: string, told: readonly GroupMember[]): Promise<void> {
   const byAlert = new Map(told.map((member) => [member.alertId, member]));
   const members = (await tx.groupsOfAlerts([...byAlert.keys()])).filter(
-    ({ groupKey, toldSeq, toldState }) =>
-      !isAside(groupKey) && toldSeq !== HAS_LEFT && (toldState === 'firing' || toldState === 'resolved'),
+    ({ groupKey, notifiedSeq, notifiedState }) =>
+      !isAside(groupKey) &&
+      notifiedSeq !== HAS_LEFT &&
+      (notifiedState === 'firing' || notifiedState === 'resolved'),
   );
   const groups = await tx.groups([...new Set(members.map(({ groupKey }) => groupKey))]);
   const own = new Set(groups.filter((group) => group.receiver === receiver).map(({ key }) => key));
@@ -21,8 +23,8 @@ export async function passOn(tx: Transaction, receiver: string, told: readonly G
     members
       .filter(({ groupKey }) => own.has(groupKey))
       .map((member) => {
-        const { toldSeq, toldState } = byAlert.get(member.alertId)!;
-        return { ...member, toldSeq: Math.max(member.toldSeq, toldSeq), toldState };
+        const { notifiedSeq, notifiedState } = byAlert.get(member.alertId)!;
+        return { ...member, notifiedSeq: Math.max(member.notifiedSeq, notifiedSeq), notifiedState };
       }),
   );
 }
@@ -49,7 +51,12 @@ export async function giveBack(tx: Transaction, receiver: string): Promise<void>
 
 /** A member as it was before it left something to be told later. */
 function asBefore(member: GroupMember, later: GroupMember): GroupMember {
-  const toldSeq = member.toldSeq === HAS_LEFT ? HAS_LEFT : Math.min(member.toldSeq, later.toldSeq);
-  if (isHeldBack(later.groupKey)) return { ...member, toldSeq, toldState: later.toldState };
-  return { ...member, toldSeq, toldState: member.toldState === 'summary' ? 'none' : member.toldState };
+  const notifiedSeq =
+    member.notifiedSeq === HAS_LEFT ? HAS_LEFT : Math.min(member.notifiedSeq, later.notifiedSeq);
+  if (isHeldBack(later.groupKey)) return { ...member, notifiedSeq, notifiedState: later.notifiedState };
+  return {
+    ...member,
+    notifiedSeq,
+    notifiedState: member.notifiedState === 'summary' ? 'none' : member.notifiedState,
+  };
 }

@@ -1,18 +1,25 @@
 /**
- * Keeps incidents in step with their groups (`alerts/incident.ts`): acknowledges them once all that fires in them is
+ * Keeps incidents in step with their groups (`domain/grouping/incident.ts`): acknowledges them once all that fires in them is
  * acknowledged, and ends those that a fallback opened. What is told of them goes the way of all deliveries, in the lane
  * of its group, so that nothing overtakes and a restart repeats nothing.
  */
-import type { Alert } from '../alerts/alert.ts';
-import { isHeldBack } from '../alerts/aside.ts';
-import { isCatchingUp } from '../alerts/catching-up.ts';
-import { hash64 } from '../alerts/fingerprint.ts';
-import { type Flush, MAX_ALERTS, notificationOf } from '../alerts/flush.ts';
-import type { Group, Standing } from '../alerts/group.ts';
-import { afterFlush, asIncident, hasIncident, isAcknowledged, isInIncident } from '../alerts/incident.ts';
-import type { GroupNotification } from '../alerts/notification.ts';
-import { isAside } from '../alerts/route.ts';
+
 import type { Integration, Receiver } from '../config/config.ts';
+import type { Alert } from '../domain/alert/alert.ts';
+import { hash64 } from '../domain/alert/fingerprint.ts';
+import { isCatchingUp } from '../domain/grouping/catching-up.ts';
+import { type Flush, MAX_ALERTS, notificationOf } from '../domain/grouping/flush.ts';
+import type { Group, Standing } from '../domain/grouping/group.ts';
+import {
+  afterFlush,
+  asIncident,
+  hasIncident,
+  isAcknowledged,
+  isInIncident,
+} from '../domain/grouping/incident.ts';
+import type { GroupNotification } from '../domain/grouping/notification.ts';
+import { isHeldBack } from '../domain/grouping/special-groups.ts';
+import { isAside } from '../domain/muting/route.ts';
 import type { Transaction } from '../store/store.ts';
 import { type Destination, newDelivery } from './new-delivery.ts';
 

@@ -6,15 +6,16 @@
  * A judgement needs a reading: while a region is down, or not read yet in this life, a Flight may have ended and a
  * Bird may have flown.
  */
-import { decide, ruleFor } from '../alerts/decide.ts';
-import { type Fact, type Place, scopeOf } from '../alerts/fact.ts';
-import * as birdStale from '../alerts/kinds/bird-stale.ts';
-import * as flightStuck from '../alerts/kinds/flight-stuck.ts';
-import { placeLabels } from '../alerts/labels.ts';
-import type { Rule } from '../alerts/rule.ts';
-import type { Clock } from '../clock.ts';
+
+import { type Fact, type Place, scopeOf } from '../domain/alert/fact.ts';
+import { placeLabels } from '../domain/alert/labels.ts';
+import type { Rule } from '../domain/alert/rule.ts';
+import { decide, ruleFor } from '../domain/evaluate/decide.ts';
+import * as birdStale from '../domain/kinds/bird-stale.ts';
+import * as flightStuck from '../domain/kinds/flight-stuck.ts';
 import type { BirdToJudge, FlightToJudge } from '../store/record.ts';
 import type { Transaction } from '../store/store.ts';
+import type { Clock } from '../time/clock.ts';
 import { alertHappenings, NOTHING, type Step } from './step.ts';
 
 export interface OverdueOptions {

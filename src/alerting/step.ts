@@ -1,5 +1,5 @@
-import type { Alert } from '../alerts/alert.ts';
-import { transitions } from '../alerts/transition.ts';
+import type { Alert } from '../domain/alert/alert.ts';
+import { transitions } from '../domain/alert/transition.ts';
 import type { Happening } from '../report.ts';
 
 /** What one step did in its transaction; what it has to report counts only once that is committed. */

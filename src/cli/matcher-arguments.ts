@@ -1,5 +1,5 @@
-import { formatMatcher, type Matcher, parseMatcher } from '../alerts/matcher.ts';
-import { MatcherSyntaxError } from '../alerts/matcher-syntax.ts';
+import { formatMatcher, type Matcher, parseMatcher } from '../domain/matchers/matcher.ts';
+import { MatcherSyntaxError } from '../domain/matchers/matcher-syntax.ts';
 import { NestwatchError } from '../errors.ts';
 
 /**

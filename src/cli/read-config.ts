@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Config, WebConfig } from '../config/config.ts';
+import type { Problem } from '../config/document/problem.ts';
 import { loadConfig, loadWarnings, loadWebConfig } from '../config/load-config.ts';
-import type { Problem } from '../config/problem.ts';
 import { NestwatchError } from '../errors.ts';
-import type { Edge } from './edge.ts';
+import type { Edge } from '../process-io.ts';
 
 const PLACES = ['./nestwatch.yaml', '/etc/nestwatch/nestwatch.yaml'];
 

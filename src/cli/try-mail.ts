@@ -1,7 +1,7 @@
 import { createTransport } from 'nodemailer';
+import { smtpOptions } from '../channels/email/email-channel.ts';
 import type { EmailIntegration } from '../config/config.ts';
-import { smtpOptions } from '../delivery/channels/email.ts';
-import { plainText } from '../plain-text.ts';
+import { plainText } from '../text/plain-text.ts';
 
 const TIMEOUT_MS = 10_000;
 const MAX_REASON_CODE_POINTS = 300;

@@ -1,4 +1,4 @@
-import type { Edge } from './edge.ts';
+import type { Edge } from '../process-io.ts';
 
 /** Resolves at the first SIGINT or SIGTERM. */
 export function untilStopped(edge: Edge): Promise<void> {

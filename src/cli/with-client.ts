@@ -1,6 +1,6 @@
+import { openTransport } from '../http/transport.ts';
+import type { Edge } from '../process-io.ts';
 import { createServiceClient, type ServiceClient, type ServiceRegion } from '../service/client.ts';
-import { openTransport } from '../transport.ts';
-import type { Edge } from './edge.ts';
 
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 

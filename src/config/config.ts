@@ -1,8 +1,8 @@
-import type { InhibitRule } from '../alerts/inhibit.ts';
-import type { Matcher } from '../alerts/matcher.ts';
-import type { Route } from '../alerts/route.ts';
-import type { Rule } from '../alerts/rule.ts';
-import type { TimeIntervals } from '../alerts/time-interval.ts';
+import type { Rule } from '../domain/alert/rule.ts';
+import type { Matcher } from '../domain/matchers/matcher.ts';
+import type { InhibitRule } from '../domain/muting/inhibit.ts';
+import type { Route } from '../domain/muting/route.ts';
+import type { TimeIntervals } from '../domain/muting/time-interval.ts';
 import type { Secret } from '../secret.ts';
 import type { Template } from '../templates/liquid.ts';
 

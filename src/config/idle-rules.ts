@@ -1,9 +1,10 @@
 /** Warns of rules that can never decide anything: what they say is meant, and does not come about. */
-import { formatMatcher, type Matcher, parseMatchers } from '../alerts/matcher.ts';
-import type { Rule } from '../alerts/rule.ts';
-import { RULE_LABELS } from '../alerts/rule-labels.ts';
-import type { Check } from './check.ts';
+
+import type { Rule } from '../domain/alert/rule.ts';
+import { RULE_LABELS } from '../domain/alert/rule-labels.ts';
+import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
 import type { Config } from './config.ts';
+import type { Check } from './document/check.ts';
 
 /** The region of alerts about receivers. */
 const EVERYWHERE = 'all';

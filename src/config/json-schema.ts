@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { fileShape } from './file-shape.ts';
+import { fileShape } from './sections/file-shape.ts';
 
 /** The configuration's JSON Schema, for editors; draft 7 is what their YAML support knows best. */
 export function configJsonSchema(): Record<string, unknown> {

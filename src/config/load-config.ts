@@ -1,21 +1,21 @@
-import { type Check, createCheck } from './check.ts';
 import type { Config, Receiver, WebConfig } from './config.ts';
-import { readDocument } from './document.ts';
-import type { Environment } from './expand.ts';
-import { sectionsShape } from './file-shape.ts';
-import { ConfigError, type Problem } from './problem.ts';
-import { readDigests } from './read-digests.ts';
-import { readHeartbeat } from './read-heartbeat.ts';
-import { readInhibitRules } from './read-inhibit-rules.ts';
-import { readPoll, readStore } from './read-poll.ts';
-import { readReceivers } from './read-receivers.ts';
-import { readRegions } from './read-regions.ts';
-import { readForward, readRoute } from './read-route.ts';
-import { readRules } from './read-rules.ts';
-import { readTimeIntervals } from './read-time-intervals.ts';
-import { readWeb } from './read-web.ts';
+import { type Check, createCheck } from './document/check.ts';
+import { readDocument } from './document/document.ts';
+import type { Environment } from './document/expand.ts';
+import { ConfigError, type Problem } from './document/problem.ts';
+import { whyUnreadable } from './document/why-unreadable.ts';
+import { sectionsShape } from './sections/file-shape.ts';
+import { readDigests } from './sections/read-digests.ts';
+import { readHeartbeat } from './sections/read-heartbeat.ts';
+import { readInhibitRules } from './sections/read-inhibit-rules.ts';
+import { readPoll, readStore } from './sections/read-poll.ts';
+import { readReceivers } from './sections/read-receivers.ts';
+import { readRegions } from './sections/read-regions.ts';
+import { readForward, readRoute } from './sections/read-route.ts';
+import { readRules } from './sections/read-rules.ts';
+import { readTimeIntervals } from './sections/read-time-intervals.ts';
+import { readWeb } from './sections/read-web.ts';
 import { findWarnings } from './warnings.ts';
-import { whyUnreadable } from './why-unreadable.ts';
 
 export interface ConfigSource {
   /** Named in every message; secret files are found from its folder. */

@@ -1,9 +1,9 @@
-import type { Route } from '../alerts/route.ts';
-import type { Check } from './check.ts';
+import type { Route } from '../domain/muting/route.ts';
+import { isLoopback } from '../http/web-address.ts';
 import type { Config } from './config.ts';
+import type { Check } from './document/check.ts';
+import type { Path } from './document/problem.ts';
 import { findIdleRules } from './idle-rules.ts';
-import type { Path } from './problem.ts';
-import { isLoopback } from './web-address.ts';
 
 /** Tells `check` of what a good configuration says and hardly means: the daemon runs with it all the same. */
 export function findWarnings(check: Check, config: Config): void {

@@ -3,14 +3,15 @@
  * its machine or its network is gone, and also when the watch is not worth much, because a region is not fresh or no
  * receiver takes what it is sent. What stops here: the watchdog's address, which is a secret.
  */
-import { type Clock, sleep } from '../clock.ts';
+
 import type { HeartbeatConfig, Receiver } from '../config/config.ts';
 import { takesAlerts } from '../config/takes-alerts.ts';
 import { NestwatchError } from '../errors.ts';
-import { plainText } from '../plain-text.ts';
+import type { Transport } from '../http/transport.ts';
 import type { Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
-import type { Transport } from '../transport.ts';
+import { plainText } from '../text/plain-text.ts';
+import { type Clock, sleep } from '../time/clock.ts';
 
 /** A region as its polls left it. */
 export interface WatchedRegion {

@@ -1,5 +1,5 @@
-import type { Event } from '../alerts/event.ts';
-import type { Notification } from '../alerts/notification.ts';
+import type { Event } from '../domain/alert/event.ts';
+import type { Notification } from '../domain/grouping/notification.ts';
 import type { Transaction } from '../store/store.ts';
 
 /** How long news takes to people. What was history when its region was first watched says nothing of that. */

@@ -18,16 +18,17 @@
  * after the first has: a commit costs as much as a few deliveries. The order within a lane is the store's: it gives
  * only the first of each.
  */
-import type { AcknowledgeLinks } from '../acknowledge-link.ts';
-import { type Clock, createBell, type Random, sleep } from '../clock.ts';
+
+import type { Channel, Outcome } from '../channels/channel.ts';
+import type { ServiceChannels } from '../channels/services.ts';
 import type { EmailIntegration, Integration, Receiver, WebhookIntegration } from '../config/config.ts';
 import { NestwatchError } from '../errors.ts';
+import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';
 import type { Report } from '../report.ts';
 import type { ClaimedDelivery, Settlement } from '../store/record.ts';
 import type { Store } from '../store/store.ts';
-import { withAcknowledgeUrl } from './acknowledge.ts';
-import type { Channel, Outcome } from './channels/channel.ts';
-import type { ServiceChannels } from './channels/services.ts';
+import { type Clock, createBell, type Random, sleep } from '../time/clock.ts';
+import { withAcknowledgeUrl } from './acknowledge-url.ts';
 import { createLatency } from './latency.ts';
 import { judge } from './retry.ts';
 

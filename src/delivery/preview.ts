@@ -1,8 +1,8 @@
-import type { GroupNotification } from '../alerts/notification.ts';
+import { mailMessage } from '../channels/email/mail-message.ts';
+import { serviceRequest } from '../channels/services.ts';
+import { webhookMessages } from '../channels/webhook/webhook-channel.ts';
 import type { Integration } from '../config/config.ts';
-import { serviceRequest } from './channels/services.ts';
-import { webhookMessages } from './channels/webhook.ts';
-import { mailMessage } from './formats/mail-message.ts';
+import type { GroupNotification } from '../domain/grouping/notification.ts';
 
 export interface Preview {
   /** The message as it would be sent, for people to read; without secrets. */

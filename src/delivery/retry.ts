@@ -7,10 +7,11 @@
  *   unknown  → ambiguous, tried again like `failed`; the receiver drops the repeat by its id
  *   refused  → retry twice, slowly, since a proxy without its backend also answers 404; then dead
  */
-import type { Random } from '../clock.ts';
+
+import type { Outcome } from '../channels/channel.ts';
 import type { FailureReason } from '../report.ts';
 import type { Delivery, Settlement } from '../store/record.ts';
-import type { Outcome } from './channels/channel.ts';
+import type { Random } from '../time/clock.ts';
 
 /** How long an outage of a receiver may last without a loss. */
 export const EXPIRES_AFTER_MS = 72 * 3_600_000;

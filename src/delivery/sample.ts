@@ -1,8 +1,9 @@
 /** What `test-receiver` and `render` send and print: a failure that never was, said to be one. */
-import type { Event } from '../alerts/event.ts';
-import type { GroupNotification, NotifiedAlert } from '../alerts/notification.ts';
-import { signature } from '../alerts/signature.ts';
-import { formatInstant } from '../instant.ts';
+
+import { signature } from '../domain/alert/error-signature.ts';
+import type { Event } from '../domain/alert/event.ts';
+import type { GroupNotification, NotifiedAlert } from '../domain/grouping/notification.ts';
+import { formatInstant } from '../time/instant.ts';
 
 const MINUTE_US = 60_000_000;
 const MESSAGE = 'This is a sample: the provider answered 429 "Too Many Requests" <retry later>';

@@ -3,18 +3,19 @@
  * is to be forwarded, and the stream's cursor, together or not at all. A crash before it repeats the page, a crash
  * after it continues; neither loses or repeats an event.
  */
-import { decide } from '../alerts/decide.ts';
-import { type Event, type Feed, NEST_EXCLUDED } from '../alerts/event.ts';
-import { type Fact, scopeOf } from '../alerts/fact.ts';
-import { eventLabels } from '../alerts/labels.ts';
-import type { Rule } from '../alerts/rule.ts';
-import { endsAskedFor } from '../alerts/threshold.ts';
-import { type Transition, transitions } from '../alerts/transition.ts';
-import type { Clock } from '../clock.ts';
+
 import type { Forward } from '../config/config.ts';
+import { type Event, type Feed, NEST_EXCLUDED } from '../domain/alert/event.ts';
+import { type Fact, scopeOf } from '../domain/alert/fact.ts';
+import { eventLabels } from '../domain/alert/labels.ts';
+import type { Rule } from '../domain/alert/rule.ts';
+import { endsAskedFor } from '../domain/alert/threshold.ts';
+import { type Transition, transitions } from '../domain/alert/transition.ts';
+import { decide } from '../domain/evaluate/decide.ts';
 import type { Report } from '../report.ts';
 import type { AuditRecord, BirdRecord, FlightRecord, NestRecord, QuarantinedEntry } from '../store/record.ts';
 import type { Store, Transaction } from '../store/store.ts';
+import type { Clock } from '../time/clock.ts';
 
 /** What one reading of the service brought; everything in it is optional but the region. */
 export interface Batch {

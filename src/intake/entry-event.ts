@@ -1,5 +1,5 @@
 /** What an entry of the service becomes: one event each, with the names that the inventory knows. */
-import type { Event } from '../alerts/event.ts';
+import type { Event } from '../domain/alert/event.ts';
 import type { BirdLogEntry, Flight, FlightLogEntry, NotificationEntry } from '../service/resources.ts';
 
 /** Names by id, from the inventory; empty where it knows none. */

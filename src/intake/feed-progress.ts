@@ -1,7 +1,7 @@
 /** How far each feed of a region has been read and proven, over all of its streams. */
-import type { Feed } from '../alerts/event.ts';
-import type { FlightWatch } from './flights.ts';
-import type { LogStream } from './log-stream.ts';
+import type { Feed } from '../domain/alert/event.ts';
+import type { FlightWatch } from './flights/flight-watch.ts';
+import type { LogStream } from './logs/log-stream.ts';
 
 export interface FeedProgress {
   readonly feed: Feed;

@@ -2,19 +2,20 @@
  * The streams of a region's three feeds, and what they share: the page size that the service takes, where a first
  * reading begins, and per feed how far back polls look.
  */
-import { type Event, FEEDS, type Feed, NEST_EXCLUDED } from '../alerts/event.ts';
-import type { Clock, Random } from '../clock.ts';
+
 import type { PollConfig } from '../config/config.ts';
+import { type Event, FEEDS, type Feed, NEST_EXCLUDED } from '../domain/alert/event.ts';
 import type { Report } from '../report.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Store } from '../store/store.ts';
+import type { Clock, Random } from '../time/clock.ts';
 import type { Commit } from './commit.ts';
 import { birdLogEvent, notificationEvent } from './entry-event.ts';
-import { createFlightWatches, type FlightWatch } from './flights.ts';
-import type { Inventory } from './inventory.ts';
+import { createFlightWatches, type FlightWatch } from './flights/flight-watch.ts';
+import type { Inventory } from './inventory/inventory.ts';
 import { createLateness } from './lateness.ts';
-import { createLogStreams, type LogStream } from './log-stream.ts';
-import { createPageSize } from './page-size.ts';
+import { createLogStreams, type LogStream } from './logs/log-stream.ts';
+import { createPageSize } from './logs/page-size.ts';
 
 export interface FeedsOptions {
   readonly region: string;

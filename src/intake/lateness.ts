@@ -7,7 +7,7 @@
  * after a day as every other one, or outweighed by thousands. What was seen within the last hour or two is never
  * undercut, however rare it was.
  */
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../time/clock.ts';
 
 export interface Lateness {
   /** An entry came behind the cursor, this long after it occurred. */

@@ -2,23 +2,24 @@
  * Watches one region: keeps its inventory, polls its streams as the schedule says and as fast as the pace allows,
  * and tells alerting of the region's own health. Nothing in here waits for another region.
  */
-import type { Feed } from '../alerts/event.ts';
-import { type Clock, createBell, type Random, sleep } from '../clock.ts';
+
 import type { PollConfig, RegionConfig } from '../config/config.ts';
+import type { Feed } from '../domain/alert/event.ts';
 import { codeOf } from '../errors.ts';
 import type { Report } from '../report.ts';
 import type { ServiceClient } from '../service/client.ts';
 import type { Store } from '../store/store.ts';
-import { createAuditRound } from './audit-round.ts';
-import { createBehindWatch } from './behind.ts';
+import { type Clock, createBell, type Random, sleep } from '../time/clock.ts';
+import { createAuditRound } from './audit/audit-round.ts';
 import type { Commit } from './commit.ts';
 import type { FeedProgress } from './feed-progress.ts';
 import { createFeeds } from './feeds.ts';
 import { createHealthWatch } from './health-watch.ts';
-import { createInventory, type Inventory } from './inventory.ts';
-import { createMemberBook } from './nest-members.ts';
-import { createNews } from './news.ts';
-import { createSchedule, type Polled } from './schedule.ts';
+import { createNews } from './hints.ts';
+import { createInventory, type Inventory } from './inventory/inventory.ts';
+import { createMemberBook } from './inventory/nest-members.ts';
+import { createBehindWatch } from './lag.ts';
+import { createSchedule, type Polled } from './schedule/schedule.ts';
 import { createServiceClock } from './service-clock.ts';
 import { createStreams, REGULAR_SHARE, type Reading } from './streams.ts';
 

@@ -3,9 +3,10 @@
  * be wrong by hours, and be set at any moment. So also "since when is this region watched" is an instant on it, fixed
  * once for good by the first answer that the region ever gave. A later life knows it before it asks for anything.
  */
-import type { Clock } from '../clock.ts';
+
 import type { Answer, ServiceClient } from '../service/client.ts';
 import type { Store } from '../store/store.ts';
+import type { Clock } from '../time/clock.ts';
 
 export interface ServiceClock {
   /** The client, with an ear on what streams and the inventory begin with. */

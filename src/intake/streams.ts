@@ -2,17 +2,18 @@
  * What is read in one region beside its inventory: the notifications, and each Bird's log and Flights. These streams
  * come and go with the Birds of the inventory, on the schedule as well as in the audits.
  */
-import type { Event, Feed } from '../alerts/event.ts';
-import { oneLine } from '../alerts/plain-text.ts';
-import type { Clock } from '../clock.ts';
+
 import type { PollConfig } from '../config/config.ts';
-import type { AuditRound } from './audit-round.ts';
+import type { Event, Feed } from '../domain/alert/event.ts';
+import { oneLine } from '../text/label-text.ts';
+import type { Clock } from '../time/clock.ts';
+import type { AuditRound } from './audit/audit-round.ts';
+import { createProvenUntil } from './audit/verified-until.ts';
 import { type FeedProgress, feedProgress } from './feed-progress.ts';
 import type { Feeds } from './feeds.ts';
-import type { FlightWatch } from './flights.ts';
-import type { Inventory } from './inventory.ts';
-import { createProvenUntil } from './proven-until.ts';
-import type { Schedule } from './schedule.ts';
+import type { FlightWatch } from './flights/flight-watch.ts';
+import type { Inventory } from './inventory/inventory.ts';
+import type { Schedule } from './schedule/schedule.ts';
 
 export interface StreamsOptions {
   readonly poll: PollConfig;

@@ -4,8 +4,9 @@
  * a scrape stays fast and one large region takes nothing from another; the Birds beyond it count in everything
  * else, and each of their series left out is told to `dropped`.
  */
-import { plainText } from '../plain-text.ts';
+
 import type { ObservedBird } from '../report.ts';
+import { plainText } from '../text/plain-text.ts';
 
 export type SeriesLabels = Record<string, string>;
 

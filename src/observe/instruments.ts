@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
-import { METRICS } from './catalogue.ts';
+import { METRICS } from './metric-catalogue.ts';
 
 type Definition = (typeof METRICS)[keyof typeof METRICS];
 type InstrumentOf<D extends Definition> = D['type'] extends 'counter'

@@ -5,11 +5,11 @@
  */
 import { pino } from 'pino';
 import { prettyFactory } from 'pino-pretty';
-import type { Clock } from '../clock.ts';
 import { codeOf } from '../errors.ts';
-import { formatInstant } from '../instant.ts';
 import type { Happening, Report } from '../report.ts';
-import { createFloodGate } from './flood-gate.ts';
+import type { Clock } from '../time/clock.ts';
+import { formatInstant } from '../time/instant.ts';
+import { createFloodGate } from './log-throttle.ts';
 import { redact } from './redact.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';

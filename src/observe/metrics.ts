@@ -3,15 +3,15 @@
  * bound; every series that can be foreseen stands at 0 from the start, so that its first increase is seen as one.
  */
 import { collectDefaultMetrics, type Gauge, Registry } from 'prom-client';
-import type { Feed } from '../alerts/event.ts';
-import { SUPPRESSION_REASONS } from '../alerts/suppression.ts';
+import type { Feed } from '../domain/alert/event.ts';
+import { SUPPRESSION_REASONS } from '../domain/muting/suppression.ts';
 import { codeOf } from '../errors.ts';
 import type { Happening, Report } from '../report.ts';
 import { createBirdSeries } from './bird-series.ts';
-import { METRICS } from './catalogue.ts';
-import { EVENT_TYPES, type Foreseen, foresee, foreseenAlerts } from './foresee.ts';
+import { EVENT_TYPES, type Foreseen, foresee, foreseenAlerts } from './initial-series.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
 import { createLabelGuard } from './label-guard.ts';
+import { METRICS } from './metric-catalogue.ts';
 
 export interface MetricsOptions extends Foreseen {
   /** Asked at each scrape for what only the store and the stages know; when it fails, so does the scrape. */

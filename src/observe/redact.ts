@@ -4,7 +4,7 @@
  * characters. Values are copied, bounded in depth, size and length.
  */
 import { NestwatchError } from '../errors.ts';
-import { plainText } from '../plain-text.ts';
+import { plainText } from '../text/plain-text.ts';
 
 const SECRET_KEY =
   /authorization|token|password|passwd|secret|cookie|credential|api[_-]?key|signature|^pass$|^auth$/i;

@@ -1,8 +1,8 @@
 /** What an HTTP answer of the service means: its JSON, or one `NestwatchError` that says what to do about it. */
 import { NestwatchError } from '../errors.ts';
-import type { HttpResponse } from '../transport.ts';
+import type { HttpResponse } from '../http/transport.ts';
 import { isRecord } from './coerce.ts';
-import { parseJson } from './json.ts';
+import { parseJson } from './parse-json.ts';
 
 /** Longer waits are not kept: a garbled or hostile header must not end the watch. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;

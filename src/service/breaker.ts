@@ -13,7 +13,7 @@
  *
  * Time here is monotonic milliseconds, but for `sinceUs`.
  */
-import type { Clock, Random } from '../clock.ts';
+import type { Clock, Random } from '../time/clock.ts';
 
 export interface RegionHealth {
   readonly health: 'up' | 'down' | 'unauthorized';

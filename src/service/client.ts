@@ -3,8 +3,8 @@
  * shapes or in one `NestwatchError`.
  */
 import { NestwatchError } from '../errors.ts';
-import { formatInstant } from '../instant.ts';
-import type { HttpResponse } from '../transport.ts';
+import type { HttpResponse } from '../http/transport.ts';
+import { formatInstant } from '../time/instant.ts';
 import { jsonOf, serverTimeUs } from './answer.ts';
 import type { RegionHealth } from './breaker.ts';
 import { createExchange, type ServiceClientOptions } from './exchange.ts';

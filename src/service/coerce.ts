@@ -1,5 +1,5 @@
 /** Reading single values of JSON from outside: each function takes whatever came and never throws. */
-import { type Instant, parseInstant } from '../instant.ts';
+import { type Instant, parseInstant } from '../time/instant.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 

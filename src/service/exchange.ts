@@ -3,11 +3,11 @@
  * that may help; what writes is sent once, whatever happens.
  */
 import pRetry from 'p-retry';
-import { type Clock, type Random, sleep } from '../clock.ts';
 import { codeOf, NestwatchError } from '../errors.ts';
+import type { HttpRequest, HttpResponse, Transport } from '../http/transport.ts';
 import type { Report } from '../report.ts';
 import type { Secret } from '../secret.ts';
-import type { HttpRequest, HttpResponse, Transport } from '../transport.ts';
+import { type Clock, type Random, sleep } from '../time/clock.ts';
 import { checkStatus } from './answer.ts';
 import { type Operation, targetOf } from './operations.ts';
 import { createPace, type Outcome, type Pace } from './pace.ts';

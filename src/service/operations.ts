@@ -1,6 +1,6 @@
 /** The service's whole interface as a table: what can be asked, where, and with which parameters. */
 import { NestwatchError } from '../errors.ts';
-import { parseInstant } from '../instant.ts';
+import { parseInstant } from '../time/instant.ts';
 import { BIRD_STATUSES, FLIGHT_STATUSES, TRIGGER_TYPES } from './resources.ts';
 
 export interface Parameter {

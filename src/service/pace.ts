@@ -9,8 +9,9 @@
  * While the breaker is open nothing but its probe leaves: waiting requests fail at once, callers of `ready` wait for
  * the probe.
  */
-import type { Clock, Random } from '../clock.ts';
+
 import { NestwatchError } from '../errors.ts';
+import type { Clock, Random } from '../time/clock.ts';
 import { createBreaker, type RegionHealth } from './breaker.ts';
 import { createRate } from './rate.ts';
 

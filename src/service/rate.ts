@@ -19,7 +19,7 @@
  *
  * Requests are spaced by a token bucket of half a second of the level. Time here is monotonic milliseconds.
  */
-import type { Random } from '../clock.ts';
+import type { Random } from '../time/clock.ts';
 
 export interface Rate {
   /** Requests a second now allowed. */

@@ -6,7 +6,7 @@
  * numbers, unknown values and extra keys all pass. An entry is malformed only when it is not an object, has no
  * usable id, or (for what is ordered by time) no readable `createdAt`; then its raw JSON is handed on.
  */
-import type { Instant } from '../instant.ts';
+import type { Instant } from '../time/instant.ts';
 import { bool, id, instant, isRecord, type Json, jsonText, lower, number, text } from './coerce.ts';
 
 export const BIRD_STATUSES = ['active', 'unpublished', 'suspended'] as const;

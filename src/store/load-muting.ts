@@ -1,6 +1,6 @@
-import { sourceNames } from '../alerts/inhibit.ts';
-import { createMuting, type Muting, type MutingOptions } from '../alerts/muting.ts';
-import type { Recurrences } from '../alerts/silence.ts';
+import { sourceNames } from '../domain/muting/inhibit.ts';
+import { createMuting, type Muting, type MutingOptions } from '../domain/muting/muting.ts';
+import type { Recurrences } from '../domain/muting/silence.ts';
 import type { Transaction } from './store.ts';
 
 export type MutingConfig = Pick<MutingOptions, 'inhibitRules' | 'timeIntervals'>;

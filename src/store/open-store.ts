@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts';
 import { NestwatchError } from '../errors.ts';
+import type { Clock } from '../time/clock.ts';
 import type { Store } from './store.ts';
 
 export interface StoreOptions {

@@ -1,7 +1,7 @@
 /** What stands in the store, as its transactions take and give it. */
-import type { Event, Feed } from '../alerts/event.ts';
-import type { Place } from '../alerts/fact.ts';
-import type { Notification } from '../alerts/notification.ts';
+import type { Event, Feed } from '../domain/alert/event.ts';
+import type { Place } from '../domain/alert/fact.ts';
+import type { Notification } from '../domain/grouping/notification.ts';
 
 /** A Nest or Bird as the inventory last saw it. */
 export interface NestRecord {

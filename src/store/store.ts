@@ -4,17 +4,17 @@
  * Transactions run one after another; those that wait at the same moment may share one durable commit, each still
  * all-or-nothing on its own. Every store passes `test/store/contract.ts` unchanged.
  */
-import type { Alert, Labels } from '../alerts/alert.ts';
-import type { OldEvents } from '../alerts/catching-up.ts';
-import type { Link } from '../alerts/decide.ts';
-import type { Digest, EndedSilenced, Episode } from '../alerts/digest.ts';
-import type { Event, Feed } from '../alerts/event.ts';
-import type { FlightEnded } from '../alerts/fact.ts';
-import type { EndedFlight } from '../alerts/flight-tally.ts';
-import type { Group, GroupMember } from '../alerts/group.ts';
-import type { FlightOutcome, Notification } from '../alerts/notification.ts';
-import type { Silence } from '../alerts/silence.ts';
-import type { Suppression } from '../alerts/suppression.ts';
+import type { Alert, Labels } from '../domain/alert/alert.ts';
+import type { Event, Feed } from '../domain/alert/event.ts';
+import type { FlightEnded } from '../domain/alert/fact.ts';
+import type { Digest, EndedSilenced, Episode } from '../domain/digest/digest.ts';
+import type { EndedFlight } from '../domain/digest/flight-tally.ts';
+import type { Link } from '../domain/evaluate/decide.ts';
+import type { OldEvents } from '../domain/grouping/catching-up.ts';
+import type { Group, GroupMember } from '../domain/grouping/group.ts';
+import type { FlightOutcome, Notification } from '../domain/grouping/notification.ts';
+import type { Silence } from '../domain/muting/silence.ts';
+import type { Suppression } from '../domain/muting/suppression.ts';
 import type {
   AuditRecord,
   BirdRecord,
@@ -183,7 +183,7 @@ export interface Transaction {
   groupsDue(nowUs: number, limit: number): Promise<Group[]>;
   groupMembers(groupKey: string): Promise<{ member: GroupMember; alert: Alert }[]>;
   /** Alerts that fire and of which a group of this receiver has told so, by id, from behind `afterId` on. */
-  toldFiring(receiver: string, afterId: string, limit: number): Promise<Alert[]>;
+  notifiedFiring(receiver: string, afterId: string, limit: number): Promise<Alert[]>;
   putGroups(groups: readonly Group[]): Promise<void>;
   putGroupMembers(members: readonly GroupMember[]): Promise<void>;
   deleteGroupMembers(members: readonly { groupKey: string; alertId: string }[]): Promise<void>;

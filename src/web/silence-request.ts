@@ -1,11 +1,11 @@
 /** Reads what somebody wants to silence: Alertmanager's `postableSilence` with our `recurrence` beside it. */
 import * as z from 'zod';
-import { createMatcher, type Matcher } from '../alerts/matcher.ts';
-import { type MatcherJson, matcherParts } from '../alerts/matcher-json.ts';
-import { MatcherSyntaxError } from '../alerts/matcher-syntax.ts';
-import type { SilenceRequest } from '../alerts/silence-change.ts';
-import { parseDuration } from '../config/duration.ts';
-import { parseInstant } from '../instant.ts';
+import { createMatcher, type Matcher } from '../domain/matchers/matcher.ts';
+import { type MatcherJson, matcherParts } from '../domain/matchers/matcher-json.ts';
+import { MatcherSyntaxError } from '../domain/matchers/matcher-syntax.ts';
+import type { SilenceRequest } from '../domain/muting/silence-change.ts';
+import { parseDuration } from '../time/duration.ts';
+import { parseInstant } from '../time/instant.ts';
 import { refuse } from './query.ts';
 
 const MAX_MATCHERS = 100;

@@ -1,4 +1,4 @@
-import type { Feed } from '../alerts/event.ts';
+import type { Feed } from '../domain/alert/event.ts';
 
 /** What the page and the API show beside the store: how the watch itself stands. */
 export interface StatusView {

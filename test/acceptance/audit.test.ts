@@ -1,11 +1,11 @@
 /** Completeness that is checked: entries beyond the overlap's reach, deletions, lying counts, entries never shown. */
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Feed } from '../../src/alerts/event.ts';
-import type { Behaviours } from '../../src/simulator/behaviours.ts';
-import { createScenario } from '../../src/simulator/scenario.ts';
-import { seededRandom } from '../../src/simulator/seeded-random.ts';
-import type { World } from '../../src/simulator/world.ts';
-import type { Transport } from '../../src/transport.ts';
+import type { Feed } from '../../src/domain/alert/event.ts';
+import type { Transport } from '../../src/http/transport.ts';
+import { createScenario } from '../../src/simulator/story/scenario.ts';
+import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import type { World } from '../../src/simulator/world/world.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 

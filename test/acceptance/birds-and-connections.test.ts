@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { World } from '../../src/simulator/world.ts';
+import type { World } from '../../src/simulator/world/world.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;

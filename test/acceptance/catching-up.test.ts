@@ -2,7 +2,7 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { World } from '../../src/simulator/world.ts';
+import type { World } from '../../src/simulator/world/world.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 // A day of two regions takes some seconds, and more where other tests run beside it.

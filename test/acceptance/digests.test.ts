@@ -1,9 +1,9 @@
 /** Digests as people receive them, and the heartbeat as an outside watchdog does, over the whole daemon. */
 import { describe, expect, test } from 'vitest';
-import { parseMatchers } from '../../src/alerts/matcher.ts';
+import { emailText } from '../../src/channels/email/email-text.ts';
+import { digestSubject, digestView } from '../../src/channels/message/digest-view.ts';
 import type { Config, DigestConfig } from '../../src/config/config.ts';
-import { digestSubject, digestView } from '../../src/delivery/formats/digest-view.ts';
-import { emailText } from '../../src/delivery/formats/email-text.ts';
+import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { secret } from '../../src/secret.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 

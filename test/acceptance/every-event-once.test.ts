@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Behaviours } from '../../src/simulator/behaviours.ts';
-import { createScenario } from '../../src/simulator/scenario.ts';
-import { seededRandom } from '../../src/simulator/seeded-random.ts';
+import { createScenario } from '../../src/simulator/story/scenario.ts';
+import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;

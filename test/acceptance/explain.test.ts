@@ -1,14 +1,14 @@
 /** What the daemon answers to those who ask why they were told of an event, or why not. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { dayAndTime } from '../../src/alerts/day-and-time.ts';
-import { createMatcher } from '../../src/alerts/matcher.ts';
-import { defaultRule } from '../../src/alerts/rule.ts';
-import { createRecurrences } from '../../src/recurrence.ts';
-import type { World } from '../../src/simulator/world.ts';
+import { defaultRule } from '../../src/domain/alert/rule.ts';
+import { createMatcher } from '../../src/domain/matchers/matcher.ts';
+import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
+import { createSilenceDesk } from '../../src/operator/silence-desk.ts';
+import type { World } from '../../src/simulator/world/world.ts';
 import type { Transaction } from '../../src/store/store.ts';
-import { type ApiOptions, createApi } from '../../src/web/api.ts';
-import type { ExplanationJson } from '../../src/web/explain-json.ts';
-import { createSilenceDesk } from '../../src/web/silence-desk.ts';
+import { dayAndTime } from '../../src/text/day-and-time.ts';
+import { type ApiOptions, createApi } from '../../src/web/api/api-v1.ts';
+import type { ExplanationJson } from '../../src/web/api/explain-json.ts';
 import { openStage, type Stage, type StageOptions, stageConfig } from './stage.ts';
 
 let stage: Stage;

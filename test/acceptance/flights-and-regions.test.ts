@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { World } from '../../src/simulator/world.ts';
+import type { World } from '../../src/simulator/world/world.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 const DAY_S = 86_400;

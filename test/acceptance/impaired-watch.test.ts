@@ -1,7 +1,7 @@
 import { afterEach, expect, test } from 'vitest';
-import { sleep } from '../../src/clock.ts';
-import type { World } from '../../src/simulator/world.ts';
-import type { HttpRequest, HttpResponse, Transport } from '../../src/transport.ts';
+import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
+import type { World } from '../../src/simulator/world/world.ts';
+import { sleep } from '../../src/time/clock.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;

@@ -11,10 +11,10 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Clock, systemClock } from '../../src/clock.ts';
-import { pick, seededRandom } from '../../src/simulator/seeded-random.ts';
-import { openSimulator } from '../../src/simulator/server.ts';
-import { createWorld, type World } from '../../src/simulator/world.ts';
+import { openSimulator } from '../../src/simulator/answers/simulator-server.ts';
+import { pick, seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import { createWorld, type World } from '../../src/simulator/world/world.ts';
+import { type Clock, systemClock } from '../../src/time/clock.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 

@@ -1,9 +1,9 @@
 /** What only shows in the course of hours: Flights that hang, Birds that stop, failures that come and go. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { parseMatchers } from '../../src/alerts/matcher.ts';
-import { defaultRule, type Rule } from '../../src/alerts/rule.ts';
-import type { World } from '../../src/simulator/world.ts';
-import { node, tree } from '../alerts/route-tree.ts';
+import { defaultRule, type Rule } from '../../src/domain/alert/rule.ts';
+import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
+import type { World } from '../../src/simulator/world/world.ts';
+import { node, tree } from '../domain/route-tree.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;

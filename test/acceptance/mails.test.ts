@@ -3,7 +3,7 @@
  * wording shows there; write them anew with `vitest run test/acceptance/mails.test.ts -u`, and read them.
  */
 import { describe, expect, test, vi } from 'vitest';
-import { mailMessage } from '../../src/delivery/formats/mail-message.ts';
+import { mailMessage } from '../../src/channels/email/mail-message.ts';
 import { type Cast, MAIL_STORIES, type MailStory, setTheScene } from './mails/stories.ts';
 import { type DigestMail, type Mail, openStage } from './stage.ts';
 

@@ -1,12 +1,12 @@
 /** Silences, acknowledgements, inhibition and times of day, as people see them: what is told, and when. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { BUILT_IN_INHIBITIONS } from '../../src/alerts/inhibit.ts';
-import { parseMatchers } from '../../src/alerts/matcher.ts';
-import type { SilenceRequest } from '../../src/alerts/silence-change.ts';
-import { acknowledge, expireSilence, setSilence } from '../../src/alerts/silence-change.ts';
-import { createTimeInterval } from '../../src/alerts/time-interval.ts';
-import { createRecurrences } from '../../src/recurrence.ts';
-import type { World } from '../../src/simulator/world.ts';
+import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
+import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
+import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
+import type { SilenceRequest } from '../../src/domain/muting/silence-change.ts';
+import { acknowledge, expireSilence, setSilence } from '../../src/domain/muting/silence-change.ts';
+import { createTimeInterval } from '../../src/domain/muting/time-interval.ts';
+import type { World } from '../../src/simulator/world/world.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;

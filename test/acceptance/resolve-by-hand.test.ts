@@ -1,7 +1,7 @@
 /** An alert that nobody but a person knows to be over, as people see it. */
 import { afterEach, expect, test } from 'vitest';
-import { parseMatchers } from '../../src/alerts/matcher.ts';
-import { createAlertDesk } from '../../src/web/alert-desk.ts';
+import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
+import { createAlertDesk } from '../../src/operator/alert-desk.ts';
 import { openStage, type Stage, stageConfig } from './stage.ts';
 
 let stage: Stage;

@@ -1,15 +1,15 @@
 /** `run --once`: every stream once, deliver, end; also where the service or the receivers do not play along. */
 import { expect, onTestFinished, test } from 'vitest';
-import { type Clock, sleep } from '../../src/clock.ts';
+import type { Outcome } from '../../src/channels/channel.ts';
 import { createDaemon, type OnceOutcome } from '../../src/daemon.ts';
-import type { Outcome } from '../../src/delivery/channels/channel.ts';
 import { NestwatchError } from '../../src/errors.ts';
-import { seededRandom } from '../../src/simulator/seeded-random.ts';
-import { simulatorTransport } from '../../src/simulator/simulator-transport.ts';
-import { createWorld, type World } from '../../src/simulator/world.ts';
+import type { HttpResponse, Transport } from '../../src/http/transport.ts';
+import { simulatorTransport } from '../../src/simulator/answers/simulator-transport.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { HttpResponse, Transport } from '../../src/transport.ts';
-import { NO_SERVICES } from '../delivery/no-services.ts';
+import { type Clock, sleep } from '../../src/time/clock.ts';
+import { NO_SERVICES } from '../channels/no-services.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { baseUrl, stageConfig } from './stage.ts';
 

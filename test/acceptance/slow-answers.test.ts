@@ -1,8 +1,8 @@
 /** Since when a region is watched is known before anything is read by it, however late the first answer comes. */
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import type { Behaviours } from '../../src/simulator/behaviours.ts';
-import type { World } from '../../src/simulator/world.ts';
-import type { Transport } from '../../src/transport.ts';
+import type { Transport } from '../../src/http/transport.ts';
+import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
+import type { World } from '../../src/simulator/world/world.ts';
 import { openStage, type Stage } from './stage.ts';
 
 // Days pass in these stories, which takes some seconds where other tests run beside them.

@@ -3,9 +3,7 @@
  * on a virtual clock. Nothing here knows how the daemon works; a story says what happens and what people receive.
  */
 
-import { BUILT_IN_INHIBITIONS } from '../../src/alerts/inhibit.ts';
-import type { DigestNotification, GroupNotification } from '../../src/alerts/notification.ts';
-import { RULE_DEFAULTS, type Rule } from '../../src/alerts/rule.ts';
+import { openWebhookChannel } from '../../src/channels/webhook/webhook-channel.ts';
 import type {
   Config,
   EmailIntegration,
@@ -14,19 +12,21 @@ import type {
   WebhookIntegration,
 } from '../../src/config/config.ts';
 import { createDaemon, type Daemon } from '../../src/daemon.ts';
-import { openWebhookChannel } from '../../src/delivery/channels/webhook.ts';
+import { RULE_DEFAULTS, type Rule } from '../../src/domain/alert/rule.ts';
+import type { DigestNotification, GroupNotification } from '../../src/domain/grouping/notification.ts';
+import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
 import { codeOf, NestwatchError } from '../../src/errors.ts';
+import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
-import type { Behaviours } from '../../src/simulator/behaviours.ts';
-import { seededRandom } from '../../src/simulator/seeded-random.ts';
-import { simulatorTransport } from '../../src/simulator/simulator-transport.ts';
-import { createWorld, type World } from '../../src/simulator/world.ts';
+import { simulatorTransport } from '../../src/simulator/answers/simulator-transport.ts';
+import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import type { Delivery } from '../../src/store/record.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { HttpRequest, HttpResponse, Transport } from '../../src/transport.ts';
-import { NO_SERVICES } from '../delivery/no-services.ts';
+import { NO_SERVICES } from '../channels/no-services.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 /** A webhook call as a receiver saw it. */

@@ -1,8 +1,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
-import type { Behaviours } from '../../src/simulator/behaviours.ts';
-import type { World } from '../../src/simulator/world.ts';
-import type { HttpRequest, HttpResponse, Transport } from '../../src/transport.ts';
+import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
+import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
+import type { World } from '../../src/simulator/world/world.ts';
 import { openStage, type Stage } from './stage.ts';
 
 const DAY_MS = 86_400_000;

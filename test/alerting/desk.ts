@@ -5,26 +5,26 @@
  */
 import { expect } from 'vitest';
 import { createAlerting } from '../../src/alerting/alerting.ts';
-import type { Event } from '../../src/alerts/event.ts';
-import type { GroupNotification, Notification } from '../../src/alerts/notification.ts';
-import type { Route } from '../../src/alerts/route.ts';
-import { ALERT_KINDS, defaultRule, type Rule } from '../../src/alerts/rule.ts';
+import { serviceRequest } from '../../src/channels/services.ts';
+import { openWebhookChannel } from '../../src/channels/webhook/webhook-channel.ts';
 import type { PagerdutyIntegration, Receiver } from '../../src/config/config.ts';
-import { serviceRequest } from '../../src/delivery/channels/services.ts';
-import { openWebhookChannel } from '../../src/delivery/channels/webhook.ts';
 import { type Channels, createDelivery } from '../../src/delivery/outbox.ts';
+import type { Event } from '../../src/domain/alert/event.ts';
+import { ALERT_KINDS, defaultRule, type Rule } from '../../src/domain/alert/rule.ts';
+import type { GroupNotification, Notification } from '../../src/domain/grouping/notification.ts';
+import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
+import type { Route } from '../../src/domain/muting/route.ts';
 import { NestwatchError } from '../../src/errors.ts';
-import { formatInstant } from '../../src/instant.ts';
 import { createCommit } from '../../src/intake/commit.ts';
-import { createRecurrences } from '../../src/recurrence.ts';
+import { createAlertDesk } from '../../src/operator/alert-desk.ts';
+import { createSilenceDesk } from '../../src/operator/silence-desk.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import type { Delivery } from '../../src/store/record.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
-import { createAlertDesk } from '../../src/web/alert-desk.ts';
-import { createSilenceDesk } from '../../src/web/silence-desk.ts';
-import { webhook } from '../delivery/samples.ts';
+import { formatInstant } from '../../src/time/instant.ts';
+import { webhook } from '../channels/samples.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 export const MINUTE_MS = 60_000;

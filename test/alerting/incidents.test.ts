@@ -1,9 +1,9 @@
 /** What PagerDuty is told of its incidents, from the first news to the end, whoever tells it. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { parseMatchers } from '../../src/alerts/matcher.ts';
 import type { PagerdutyIntegration, Receiver } from '../../src/config/config.ts';
+import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { secret } from '../../src/secret.ts';
-import { email } from '../delivery/samples.ts';
+import { email } from '../channels/samples.ts';
 import { type Desk, type DeskOptions, hook, MINUTE_MS, openDesk } from './desk.ts';
 
 /** Closed when the test ends. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createOverdue, type Overdue, usualDurationMs } from '../../src/alerting/overdue.ts';
-import { parseMatchers } from '../../src/alerts/matcher.ts';
-import { ALERT_KINDS, defaultRule, type Rule } from '../../src/alerts/rule.ts';
+import { ALERT_KINDS, defaultRule, type Rule } from '../../src/domain/alert/rule.ts';
+import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { FlightRecord } from '../../src/store/record.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';

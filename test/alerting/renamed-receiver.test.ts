@@ -1,11 +1,11 @@
 /** What was to be told later to a receiver that the configuration of the next life no longer has. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { createMuting } from '../../src/alerts/muting.ts';
-import { defaultRule } from '../../src/alerts/rule.ts';
 import type { Receiver } from '../../src/config/config.ts';
-import { createRecurrences } from '../../src/recurrence.ts';
-import { explain } from '../../src/web/explain.ts';
-import { node, tree } from '../alerts/route-tree.ts';
+import { defaultRule } from '../../src/domain/alert/rule.ts';
+import { createMuting } from '../../src/domain/muting/muting.ts';
+import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
+import { explain } from '../../src/operator/explain.ts';
+import { node, tree } from '../domain/route-tree.ts';
 import { type Desk, hook, MINUTE_MS, openDesk } from './desk.ts';
 
 let desk: Desk;

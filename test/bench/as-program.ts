@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-const SMALL_HEAP = join(import.meta.dirname, '../../src/cli/small-heap.ts');
+const SMALL_HEAP = join(import.meta.dirname, '../../src/small-heap.ts');
 
 /**
  * A process whose memory is like the program's own in its image: with its small heap, the one heap of the C library,

@@ -5,8 +5,8 @@
  */
 import { join } from 'node:path';
 import { createAlerting } from '../../src/alerting/alerting.ts';
-import type { Clock } from '../../src/clock.ts';
 import type { Store } from '../../src/store/store.ts';
+import type { Clock } from '../../src/time/clock.ts';
 import { load, REGION } from '../config/load.ts';
 import { bareRead, ingest, median, withServer } from './ingest.ts';
 import { ENTRIES_PER_STREAM } from './page-server.ts';

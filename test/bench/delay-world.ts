@@ -2,9 +2,9 @@
  * A world for policies of polling: streams in which entries come by chance, and one request after the other at a
  * fixed rate. What is measured is how long entries waited to be seen.
  */
-import { createInstantQueue } from '../../src/intake/instant-queue.ts';
-import { createSchedule } from '../../src/intake/schedule.ts';
-import { seededRandom } from '../../src/simulator/seeded-random.ts';
+import { createInstantQueue } from '../../src/intake/schedule/instant-queue.ts';
+import { createSchedule } from '../../src/intake/schedule/schedule.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 
 /** How entries are spread: over all streams alike, by Zipf's law with exponent 1.1, or the latter and in bursts. */
 export type Shape = 'equal' | 'skewed' | 'bursty';

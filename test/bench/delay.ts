@@ -2,7 +2,7 @@
  * How long news waits to be seen, from occurred to observed, by what is polled when: three policies that spend the
  * same requests, and what one choice of ours costs. Run it alone: `node test/bench/delay.ts`.
  */
-import { createSchedule } from '../../src/intake/schedule.ts';
+import { createSchedule } from '../../src/intake/schedule/schedule.ts';
 import {
   createDelayWorld,
   type Delays,

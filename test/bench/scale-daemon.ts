@@ -4,17 +4,17 @@
  * come, so it passes as fast as the machine can work.
  */
 
-import { sleep } from '../../src/clock.ts';
 import { createDaemon } from '../../src/daemon.ts';
 import type { Channels } from '../../src/delivery/outbox.ts';
+import { openTransport, type Transport } from '../../src/http/transport.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { OPERATIONS } from '../../src/service/operations.ts';
-import { seededRandom } from '../../src/simulator/seeded-random.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { openTransport, type Transport } from '../../src/transport.ts';
+import { sleep } from '../../src/time/clock.ts';
 import { stageConfig } from '../acceptance/stage.ts';
-import { NO_SERVICES } from '../delivery/no-services.ts';
+import { NO_SERVICES } from '../channels/no-services.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 import { INSTANT_HEADER } from './scale-service.ts';
 

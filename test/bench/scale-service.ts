@@ -4,10 +4,10 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Random } from '../../src/clock.ts';
-import { createExchange } from '../../src/simulator/faults.ts';
-import { seededRandom } from '../../src/simulator/seeded-random.ts';
-import { createWorld, type World } from '../../src/simulator/world.ts';
+import { createExchange } from '../../src/simulator/answers/faults.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import { createWorld, type World } from '../../src/simulator/world/world.ts';
+import type { Random } from '../../src/time/clock.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 
 /** The request's header that holds the instant at which it is answered, in microseconds. */

@@ -5,11 +5,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Event } from '../../src/alerts/event.ts';
-import { systemClock } from '../../src/clock.ts';
-import { formatInstant } from '../../src/instant.ts';
+import type { Event } from '../../src/domain/alert/event.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { formatInstant } from '../../src/time/instant.ts';
 
 export interface StoreRate {
   readonly name: string;

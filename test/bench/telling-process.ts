@@ -7,17 +7,17 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAlerting } from '../../src/alerting/alerting.ts';
-import type { Event } from '../../src/alerts/event.ts';
-import { systemClock } from '../../src/clock.ts';
-import { openEmailChannel } from '../../src/delivery/channels/email.ts';
-import { openWebhookChannel } from '../../src/delivery/channels/webhook.ts';
+import { openEmailChannel } from '../../src/channels/email/email-channel.ts';
+import { openWebhookChannel } from '../../src/channels/webhook/webhook-channel.ts';
 import { createDelivery } from '../../src/delivery/outbox.ts';
-import { formatInstant } from '../../src/instant.ts';
+import type { Event } from '../../src/domain/alert/event.ts';
+import { openTransport } from '../../src/http/transport.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { openTransport } from '../../src/transport.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { formatInstant } from '../../src/time/instant.ts';
+import { NO_SERVICES } from '../channels/no-services.ts';
 import { load, REGION } from '../config/load.ts';
-import { NO_SERVICES } from '../delivery/no-services.ts';
 import { routeYaml } from './beside-alertmanager.ts';
 
 const [port, alerts, groupBy, kind] = process.argv.slice(2);
@@ -109,7 +109,7 @@ async function progress(): Promise<Progress> {
     const firing = await tx.alerts({ state: 'firing', limit: Number(alerts) });
     const seen = new Map(firing.map(({ id, lastSeq }) => [id, lastSeq]));
     const members = await tx.groupsOfAlerts([...seen.keys()]);
-    const told = members.filter(({ alertId, toldSeq }) => toldSeq === seen.get(alertId)).length;
+    const told = members.filter(({ alertId, notifiedSeq }) => notifiedSeq === seen.get(alertId)).length;
     return { told, delivered, undelivered };
   });
 }

@@ -4,7 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { secret } from '../../src/secret.ts';
 import { aDelivery, anAlert, aStatus, putAlert, putDeliveries } from '../web/sample.ts';
 import { serve } from '../web/served.ts';
-import { nestwatch, tempFile } from './test-edge.ts';
+import { nestwatch, tempFile } from './test-io.ts';
 
 const WEB = { host: '127.0.0.1', port: 0, externalUrl: 'http://127.0.0.1', enableLifecycle: false };
 

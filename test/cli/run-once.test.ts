@@ -1,11 +1,11 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import { runCommandLine } from '../../src/cli/command-line.ts';
-import { type Clock, systemClock } from '../../src/clock.ts';
+import { runCommandLine } from '../../src/cli/program.ts';
+import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 import { openService, TOKEN } from './service.ts';
-import { createTestEdge, tempFile } from './test-edge.ts';
+import { createTestEdge, tempFile } from './test-io.ts';
 
 /** Twenty times as fast as the machine's. */
 function createFastClock(): Clock {

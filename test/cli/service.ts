@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
-import { openSimulator } from '../../src/simulator/server.ts';
-import { createWorld } from '../../src/simulator/world.ts';
+import { openSimulator } from '../../src/simulator/answers/simulator-server.ts';
+import { createWorld } from '../../src/simulator/world/world.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 export const TOKEN = 'demo#$[token';

@@ -1,7 +1,7 @@
 /** What real shells make of the scripts that `nestwatch completion` prints. */
 import { spawnSync } from 'node:child_process';
 import { expect } from 'vitest';
-import { nestwatch, tempFile } from './test-edge.ts';
+import { nestwatch, tempFile } from './test-io.ts';
 
 /** How a shell is asked what could be written next; the last word is the one that is being written. */
 const ASK: Readonly<Record<string, (file: string, words: readonly string[]) => string>> = {

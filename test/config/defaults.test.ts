@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BUILT_IN_INHIBITIONS } from '../../src/alerts/inhibit.ts';
+import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
 import { load, REGION } from './load.ts';
 
 test('one region is a whole configuration: everything else has its default', () => {

@@ -1,6 +1,6 @@
 /** `inhibit_rules`, `time_intervals` and the routes that name them: every rule's message, and what good ones become. */
 import { describe, expect, test } from 'vitest';
-import { BUILT_IN_INHIBITIONS } from '../../src/alerts/inhibit.ts';
+import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
 import { load, problemsOf, REGION } from './load.ts';
 
 const ROUTE = `route:

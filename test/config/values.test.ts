@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Route } from '../../src/alerts/route.ts';
 import { loadConfig, loadWebConfig } from '../../src/config/load-config.ts';
+import type { Route } from '../../src/domain/muting/route.ts';
 import { load, problemsOf, REGION } from './load.ts';
 
 describe('values', () => {

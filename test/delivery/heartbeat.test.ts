@@ -2,14 +2,14 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Receiver } from '../../src/config/config.ts';
 import { createHeartbeat, type WatchedRegion } from '../../src/delivery/heartbeat.ts';
 import { NestwatchError } from '../../src/errors.ts';
+import type { HttpRequest } from '../../src/http/transport.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import type { HttpRequest } from '../../src/transport.ts';
+import { webhook } from '../channels/samples.ts';
 import { delivery, notification } from '../store/contract/samples.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
-import { webhook } from './samples.ts';
 
 const URL = 'https://hc.example/ping/secret-key';
 const MINUTE_MS = 60_000;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Outcome } from '../../src/delivery/channels/channel.ts';
+import type { Outcome } from '../../src/channels/channel.ts';
 import type { Store } from '../../src/store/store.ts';
 import { accepted, stage, start, world } from './outbox-world.ts';
 

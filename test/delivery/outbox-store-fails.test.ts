@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Outcome } from '../../src/delivery/channels/channel.ts';
+import type { Outcome } from '../../src/channels/channel.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { Delivery } from '../../src/store/record.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -1,16 +1,16 @@
 /** The stage of delivery over a real store and a virtual clock, with channels that do as a test says. */
 import { onTestFinished } from 'vitest';
-import type { Notification } from '../../src/alerts/notification.ts';
+import type { Outcome } from '../../src/channels/channel.ts';
 import type { Receiver } from '../../src/config/config.ts';
-import type { Outcome } from '../../src/delivery/channels/channel.ts';
 import { type Channels, createDelivery } from '../../src/delivery/outbox.ts';
+import type { Notification } from '../../src/domain/grouping/notification.ts';
 import type { Happening } from '../../src/report.ts';
 import type { Delivery } from '../../src/store/record.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { NO_SERVICES } from '../channels/no-services.ts';
+import { delivery, group, webhook } from '../channels/samples.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
-import { NO_SERVICES } from './no-services.ts';
-import { delivery, group, webhook } from './samples.ts';
 
 export type Send = (delivery: Delivery, notification: Notification) => Promise<Outcome>;
 export const accepted: Outcome = { kind: 'accepted' };

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import type { Outcome } from '../../src/channels/channel.ts';
 import type { Receiver } from '../../src/config/config.ts';
-import type { Outcome } from '../../src/delivery/channels/channel.ts';
 import type { Channels, createDelivery } from '../../src/delivery/outbox.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { Delivery } from '../../src/store/record.ts';
 import type { Store } from '../../src/store/store.ts';
-import { digestNotification } from './digest-samples.ts';
+import { digestNotification } from '../channels/digest-samples.ts';
+import { alert, delivery, email, failedFlight, group, webhook } from '../channels/samples.ts';
 import { accepted, HOUR_MS, receiverOf, stage, start, world } from './outbox-world.ts';
-import { alert, delivery, email, failedFlight, group, webhook } from './samples.ts';
 
 describe('the stage', () => {
   test('records the attempt before it sends, and what came of it after', async () => {

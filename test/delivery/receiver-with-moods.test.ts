@@ -1,13 +1,13 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { openWebhookChannel } from '../../src/channels/webhook/webhook-channel.ts';
 import type { Receiver } from '../../src/config/config.ts';
-import { openWebhookChannel } from '../../src/delivery/channels/webhook.ts';
 import { NestwatchError } from '../../src/errors.ts';
+import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { secret } from '../../src/secret.ts';
-import type { HttpRequest, HttpResponse } from '../../src/transport.ts';
+import { NOW_US, webhook } from '../channels/samples.ts';
 import type { VirtualClock } from '../virtual-clock.ts';
 import { accepted, HOUR_MS, stage, start, world } from './outbox-world.ts';
-import { NOW_US, webhook } from './samples.ts';
 
 describe('a receiver with moods', () => {
   /** The real webhook channel over a transport that answers as `answer` says. */

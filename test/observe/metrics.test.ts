@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { ALERT_KINDS, defaultRule } from '../../src/alerts/rule.ts';
+import { ALERT_KINDS, defaultRule } from '../../src/domain/alert/rule.ts';
 import { NestwatchError } from '../../src/errors.ts';
-import { METRICS } from '../../src/observe/catalogue.ts';
-import { SEVERITIES } from '../../src/observe/foresee.ts';
+import { SEVERITIES } from '../../src/observe/initial-series.ts';
+import { METRICS } from '../../src/observe/metric-catalogue.ts';
 import { type Collected, createMetrics } from '../../src/observe/metrics.ts';
 import type { ObservedBird } from '../../src/report.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
@@ -54,7 +54,7 @@ function bird(birdId: string, change: Partial<ObservedBird> = {}): ObservedBird 
 describe('before anything has happened', () => {
   test.each(ALERT_KINDS)('the severities of %s are those that its kind gives', (kind) => {
     const file = kind.replaceAll(/(?<!^)[A-Z]/g, (letter) => `-${letter}`).toLowerCase();
-    const source = readFileSync(new URL(`../../src/alerts/kinds/${file}.ts`, import.meta.url), 'utf8');
+    const source = readFileSync(new URL(`../../src/domain/kinds/${file}.ts`, import.meta.url), 'utf8');
     const given = new Set([...source.matchAll(/'(warning|critical|info)'/g)].map(([, severity]) => severity));
     expect(given).toEqual(new Set(SEVERITIES[kind]));
   });

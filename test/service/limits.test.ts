@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { sleep } from '../../src/clock.ts';
-import { seededRandom } from '../../src/simulator/seeded-random.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import { sleep } from '../../src/time/clock.ts';
 import { openRegion, type Reply } from './region.ts';
 
 /** A service that allows so many requests a second, in buckets of one second; nobody told us. */

@@ -1,8 +1,8 @@
 import { NestwatchError } from '../../src/errors.ts';
+import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
 import type { Happening } from '../../src/report.ts';
 import { type Secret, secret } from '../../src/secret.ts';
 import { createServiceClient } from '../../src/service/client.ts';
-import type { HttpRequest, HttpResponse, Transport } from '../../src/transport.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 export type Reply = Partial<HttpResponse> | NestwatchError;

@@ -1,5 +1,5 @@
 /** Whether those who take alerts were told what they had to be told, once, and nothing else. */
-import type { TrueEvent } from '../../src/simulator/truth.ts';
+import type { TrueEvent } from '../../src/simulator/world/truth.ts';
 import { EDGE_US, type Expected, MINUTE_US } from './expected.ts';
 import { clockOf, type Find } from './finding.ts';
 import { mayBeKeptBack, type Untold } from './kept-back.ts';

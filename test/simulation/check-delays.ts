@@ -1,6 +1,6 @@
 /** Whether news was found as soon as it could be. */
-import type { Feed } from '../../src/alerts/event.ts';
-import { parseInstant } from '../../src/instant.ts';
+import type { Feed } from '../../src/domain/alert/event.ts';
+import { parseInstant } from '../../src/time/instant.ts';
 import { type Expected, MINUTE_US } from './expected.ts';
 import type { Find } from './finding.ts';
 import type { Arrival } from './receivers.ts';

@@ -1,7 +1,7 @@
 /** What the daemon owes to others: no unforeseen errors, no false alarms, patience, and requests in proportion. */
-import type { Behaviours } from '../../src/simulator/behaviours.ts';
-import type { FlightRecord } from '../../src/simulator/record.ts';
-import type { World } from '../../src/simulator/world.ts';
+import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
+import type { FlightRecord } from '../../src/simulator/world/simulated-record.ts';
+import type { World } from '../../src/simulator/world/world.ts';
 import { clockOf, type Find } from './finding.ts';
 import type { Remains } from './run.ts';
 

@@ -8,7 +8,7 @@
  * - *unexplained*: an alert that was owed and not told, told twice, told without cause or not taken back; an event
  *   that was found late; a delivery that is still owed; an unforeseen error; a lack of manners, or of moderation.
  */
-import { parseInstant } from '../../src/instant.ts';
+import { parseInstant } from '../../src/time/instant.ts';
 import { checkAlarms, checkAlerts, failedLast, mustEnd } from './check-alerts.ts';
 import { checkDelays } from './check-delays.ts';
 import { checkManners } from './check-manners.ts';

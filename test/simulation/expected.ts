@@ -2,8 +2,8 @@
  * What the regions know to have happened, and what of it nestwatch owes: what could be read, for as long as finding
  * it may take while a daemon lives and its region answers.
  */
-import type { TrueEvent } from '../../src/simulator/truth.ts';
-import type { World } from '../../src/simulator/world.ts';
+import type { TrueEvent } from '../../src/simulator/world/truth.ts';
+import type { World } from '../../src/simulator/world/world.ts';
 import type { Interval, Remains } from './run.ts';
 
 export const MINUTE_US = 60e6;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Suppression } from '../../src/alerts/suppression.ts';
+import type { Suppression } from '../../src/domain/muting/suppression.ts';
 import type { Expected } from './expected.ts';
 import { mayBeKeptBack, type Untold } from './kept-back.ts';
 import type { Plan } from './plan.ts';

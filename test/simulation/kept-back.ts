@@ -2,7 +2,7 @@
  * What nestwatch kept from people, and whether it may: an excuse counts where the store has it for the very event, and
  * where the world gave cause for it at that time.
  */
-import type { Suppression } from '../../src/alerts/suppression.ts';
+import type { Suppression } from '../../src/domain/muting/suppression.ts';
 import type { Transaction } from '../../src/store/store.ts';
 import { type Expected, MINUTE_US } from './expected.ts';
 import type { Arrival } from './receivers.ts';

@@ -2,7 +2,7 @@
  * Lets a region live: Flights, failures, edits, lost connections, and the mischief that a reader must bear. All of
  * it is put on the world's own agenda, so what the daemon does cannot change what happens.
  */
-import type { Random } from '../../src/clock.ts';
+
 import {
   birdIsEdited,
   connectionIsLost,
@@ -13,11 +13,17 @@ import {
   type Stage,
   soon,
   triggerFails,
-} from '../../src/simulator/beats.ts';
-import { type BirdRecord, type EntryRecord, endOf, type FlightRecord } from '../../src/simulator/record.ts';
-import { exponentialMs, forked, pick } from '../../src/simulator/seeded-random.ts';
-import { NEST_NAMES, TASKS } from '../../src/simulator/vocabulary.ts';
-import type { World } from '../../src/simulator/world.ts';
+} from '../../src/simulator/story/story-steps.ts';
+import { exponentialMs, forked, pick } from '../../src/simulator/world/seeded-random.ts';
+import {
+  type BirdRecord,
+  type EntryRecord,
+  endOf,
+  type FlightRecord,
+} from '../../src/simulator/world/simulated-record.ts';
+import { NEST_NAMES, TASKS } from '../../src/simulator/world/vocabulary.ts';
+import type { World } from '../../src/simulator/world/world.ts';
+import type { Random } from '../../src/time/clock.ts';
 import type { RegionPlan } from './plan.ts';
 
 export interface LifeOptions {

@@ -2,9 +2,10 @@
  * Watches how a region is asked: nobody may come again before the time that an answer named, faster than the ceiling
  * allows, or with more requests at once.
  */
-import type { Clock } from '../../src/clock.ts';
+
 import type { RegionConfig } from '../../src/config/config.ts';
-import type { HttpRequest, HttpResponse, Transport } from '../../src/transport.ts';
+import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
+import type { Clock } from '../../src/time/clock.ts';
 
 export type Manners = (inner: Transport, request: HttpRequest) => Promise<HttpResponse>;
 

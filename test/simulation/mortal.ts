@@ -3,8 +3,9 @@
  * its transactions that were not committed are gone, its requests are never answered. So everything that the daemon
  * holds of the outside is given to it through here.
  */
-import type { Clock } from '../../src/clock.ts';
+
 import type { Store, Transaction } from '../../src/store/store.ts';
+import type { Clock } from '../../src/time/clock.ts';
 
 /** Where a process is killed. */
 export type CrashPoint = 'rolled_back' | 'committed' | 'sending' | 'accepted';

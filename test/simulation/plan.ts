@@ -5,11 +5,12 @@
  * Everything here stays within what nestwatch promises to bear: only few entries come later than the overlap looks
  * back; a list of Flights is cut only where a cut can be noticed.
  */
-import type { Random } from '../../src/clock.ts';
+
 import type { PollConfig } from '../../src/config/config.ts';
-import type { Behaviours } from '../../src/simulator/behaviours.ts';
-import { forked, pick, seededRandom } from '../../src/simulator/seeded-random.ts';
-import type { Outage } from '../../src/simulator/world.ts';
+import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
+import { forked, pick, seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import type { Outage } from '../../src/simulator/world/world.ts';
+import type { Random } from '../../src/time/clock.ts';
 
 export interface Plan {
   readonly seed: number;

@@ -4,13 +4,13 @@
  * was told that they did.
  */
 import { createHash } from 'node:crypto';
-import type { GroupNotification } from '../../src/alerts/notification.ts';
-import { type Clock, type Random, sleep } from '../../src/clock.ts';
+import type { Channel, Outcome } from '../../src/channels/channel.ts';
 import type { EmailIntegration } from '../../src/config/config.ts';
-import type { Channel, Outcome } from '../../src/delivery/channels/channel.ts';
+import type { EventJson } from '../../src/domain/alert/event-json.ts';
+import type { GroupNotification } from '../../src/domain/grouping/notification.ts';
 import { NestwatchError } from '../../src/errors.ts';
-import type { EventJson } from '../../src/event-json.ts';
-import type { HttpRequest, HttpResponse, Transport } from '../../src/transport.ts';
+import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
+import { type Clock, type Random, sleep } from '../../src/time/clock.ts';
 import type { Mortal } from './mortal.ts';
 import type { ReceiverPlan } from './plan.ts';
 

@@ -2,16 +2,17 @@
  * One world from one seed: the whole daemon, the service of two regions and those who are told, in one process on a
  * virtual clock. First a time of trouble, then a quiet time in which everything that is owed must be done.
  */
+
+import { openWebhookChannel } from '../../src/channels/webhook/webhook-channel.ts';
 import { createDaemon, type Daemon, type DaemonParts } from '../../src/daemon.ts';
-import { openWebhookChannel } from '../../src/delivery/channels/webhook.ts';
 import type { Happening } from '../../src/report.ts';
-import { forked, seededRandom } from '../../src/simulator/seeded-random.ts';
-import { simulatorTransport } from '../../src/simulator/simulator-transport.ts';
-import { createWorld, type World } from '../../src/simulator/world.ts';
+import { simulatorTransport } from '../../src/simulator/answers/simulator-transport.ts';
+import { forked, seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { baseUrl, stageConfig } from '../acceptance/stage.ts';
-import { NO_SERVICES } from '../delivery/no-services.ts';
+import { NO_SERVICES } from '../channels/no-services.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 import { type Checked, check } from './checker.ts';
 import { beginLife, endLife, landEverywhere } from './life.ts';

@@ -1,7 +1,7 @@
-import { handle } from '../../src/simulator/api.ts';
-import type { Behaviours } from '../../src/simulator/behaviours.ts';
-import { seededRandom } from '../../src/simulator/seeded-random.ts';
-import { createWorld, type World } from '../../src/simulator/world.ts';
+import { handle } from '../../src/simulator/answers/answer-operations.ts';
+import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 export const TOKEN = 'a#b$c[d]';

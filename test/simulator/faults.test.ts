@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
-import { type Behaviours, DEFAULT_BEHAVIOURS } from '../../src/simulator/behaviours.ts';
-import { createExchange } from '../../src/simulator/faults.ts';
-import { readBehaviours } from '../../src/simulator/read-behaviours.ts';
-import { simulatorTransport } from '../../src/simulator/simulator-transport.ts';
+import { createExchange } from '../../src/simulator/answers/faults.ts';
+import { readBehaviours } from '../../src/simulator/answers/read-behaviours.ts';
+import { simulatorTransport } from '../../src/simulator/answers/simulator-transport.ts';
+import { type Behaviours, DEFAULT_BEHAVIOURS } from '../../src/simulator/world/behaviours.ts';
 import { createTrial, TOKEN } from './ask.ts';
 
 const REQUEST = { method: 'GET', path: '/api-rest/users', headers: { authorization: TOKEN } } as const;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { createScenario, type ScenarioOptions } from '../../src/simulator/scenario.ts';
-import { seededRandom } from '../../src/simulator/seeded-random.ts';
+import { createScenario, type ScenarioOptions } from '../../src/simulator/story/scenario.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 import { ask, createTrial } from './ask.ts';
 

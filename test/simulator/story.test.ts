@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { seededRandom } from '../../src/simulator/seeded-random.ts';
-import { playStory } from '../../src/simulator/story.ts';
-import { createWorld } from '../../src/simulator/world.ts';
+import { playStory } from '../../src/simulator/story/story.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import { createWorld } from '../../src/simulator/world/world.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 import { ask, TOKEN } from './ask.ts';
 

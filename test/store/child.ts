@@ -4,10 +4,11 @@
  * as it can and says the number of each transaction when it is durable. What goes wrong it says by its code, and
  * then what the store answers after it.
  */
-import { systemClock } from '../../src/clock.ts';
+
 import { codeOf } from '../../src/errors.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { systemClock } from '../../src/time/clock.ts';
 import { event, NOW_US } from './contract/samples.ts';
 
 const [mode, path = '', first = '0'] = process.argv.slice(2);

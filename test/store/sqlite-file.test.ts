@@ -17,7 +17,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Event } from '../../src/alerts/event.ts';
+import type { Event } from '../../src/domain/alert/event.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { openConnection } from '../../src/store/sqlite/connection.ts';
 import { MIGRATIONS } from '../../src/store/sqlite/migrations.ts';

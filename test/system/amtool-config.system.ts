@@ -9,8 +9,8 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
-import { type Matcher, parseMatchers } from '../../src/alerts/matcher.ts';
-import { MatcherSyntaxError } from '../../src/alerts/matcher-syntax.ts';
+import { type Matcher, parseMatchers } from '../../src/domain/matchers/matcher.ts';
+import { MatcherSyntaxError } from '../../src/domain/matchers/matcher-syntax.ts';
 import { load, REGION } from '../config/load.ts';
 
 const run = promisify(execFile);

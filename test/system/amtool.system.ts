@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
-import { nestwatch } from '../cli/test-edge.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { nestwatch } from '../cli/test-io.ts';
 import { openLiveDaemon, until } from './live-daemon.ts';
 
 const run = promisify(execFile);

@@ -4,7 +4,7 @@ import { mkdtempSync, rmdirSync, rmSync, statfsSync, writeFileSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { nestwatch } from '../cli/test-edge.ts';
+import { nestwatch } from '../cli/test-io.ts';
 import { openLiveDaemon, until } from './live-daemon.ts';
 
 test('a full disk is told to whoever asks, and what happened meanwhile when there is space again', async (context) => {

@@ -2,13 +2,13 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { assemble } from '../../src/cli/assemble.ts';
-import { systemClock } from '../../src/clock.ts';
+import { assemble } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
-import { seededRandom } from '../../src/simulator/seeded-random.ts';
-import { openSimulator } from '../../src/simulator/server.ts';
-import { createWorld } from '../../src/simulator/world.ts';
-import { createTestEdge } from '../cli/test-edge.ts';
+import { openSimulator } from '../../src/simulator/answers/simulator-server.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import { createWorld } from '../../src/simulator/world/world.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { createTestEdge } from '../cli/test-io.ts';
 
 /** What the webhook saw of an alert: `firing Translate blog`. */
 export type Told = string;

@@ -1,8 +1,8 @@
 /** The metrics as Prometheus' own linter sees them. */
 import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { systemClock } from '../../src/clock.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
+import { systemClock } from '../../src/time/clock.ts';
 
 test('promtool has nothing to say about the metrics', async () => {
   const metrics = createMetrics({

@@ -1,8 +1,8 @@
-import type { Alert } from '../../src/alerts/alert.ts';
-import type { Event } from '../../src/alerts/event.ts';
-import { BUILT_IN_INHIBITIONS } from '../../src/alerts/inhibit.ts';
-import { createMatcher } from '../../src/alerts/matcher.ts';
-import { ALERT_KINDS, defaultRule } from '../../src/alerts/rule.ts';
+import type { Alert } from '../../src/domain/alert/alert.ts';
+import type { Event } from '../../src/domain/alert/event.ts';
+import { ALERT_KINDS, defaultRule } from '../../src/domain/alert/rule.ts';
+import { createMatcher } from '../../src/domain/matchers/matcher.ts';
+import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
 import type { Delivery } from '../../src/store/record.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { WebOptions } from '../../src/web/server.ts';

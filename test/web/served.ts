@@ -1,6 +1,6 @@
 import { request } from 'node:http';
 import { onTestFinished } from 'vitest';
-import { createAcknowledgeLinks } from '../../src/acknowledge-link.ts';
+import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';

@@ -127,8 +127,8 @@ export const MIGRATIONS: readonly string[] = [
   CREATE TABLE group_member (
     group_key TEXT NOT NULL,
     alert_id TEXT NOT NULL,
-    told_seq INTEGER NOT NULL,
-    told_state TEXT NOT NULL,
+    notified_seq INTEGER NOT NULL,
+    notified_state TEXT NOT NULL,
     PRIMARY KEY (group_key, alert_id)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX group_member_alert ON group_member (alert_id);

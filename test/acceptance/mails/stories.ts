@@ -1,9 +1,10 @@
 /** What happens to people, as they would tell it; each story gives the mails that stand beside this file. */
-import { parseMatchers } from '../../../src/alerts/matcher.ts';
-import { defaultRule } from '../../../src/alerts/rule.ts';
-import { setSilence } from '../../../src/alerts/silence-change.ts';
-import { createRecurrences } from '../../../src/recurrence.ts';
-import type { World } from '../../../src/simulator/world.ts';
+
+import { defaultRule } from '../../../src/domain/alert/rule.ts';
+import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
+import { createRecurrences } from '../../../src/domain/muting/recurrence.ts';
+import { setSilence } from '../../../src/domain/muting/silence-change.ts';
+import type { World } from '../../../src/simulator/world/world.ts';
 import type { Stage, StageOptions } from '../stage.ts';
 
 export interface MailStory {

@@ -123,7 +123,7 @@ export const DELIVERY: readonly Variant[] = [
     by: 'repeated',
     vary: (parts) =>
       withTransaction(parts, (tx) => ({
-        putGroupMembers: (members) => tx.putGroupMembers(members.map((one) => ({ ...one, toldSeq: 0 }))),
+        putGroupMembers: (members) => tx.putGroupMembers(members.map((one) => ({ ...one, notifiedSeq: 0 }))),
       })),
   },
 ];

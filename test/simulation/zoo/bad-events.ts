@@ -1,6 +1,6 @@
 /** Mistakes in what becomes of entries and Flights, and in whether it is checked. */
-import type { Event } from '../../../src/alerts/event.ts';
-import { parseInstant } from '../../../src/instant.ts';
+import type { Event } from '../../../src/domain/alert/event.ts';
+import { parseInstant } from '../../../src/time/instant.ts';
 import { LAYERS, type Variant } from './variant.ts';
 import { dryRun, withRegion, withStore, withTransaction } from './wrap.ts';
 

@@ -1,6 +1,7 @@
 /** Mistakes in how pages follow each other, and in where a sweep begins. */
-import { parseInstant } from '../../../src/instant.ts';
-import { nextPosition, type Position, startOf } from '../../../src/intake/sweep.ts';
+
+import { nextPosition, type Position, startOf } from '../../../src/intake/logs/sweep.ts';
+import { parseInstant } from '../../../src/time/instant.ts';
 import { fromBy, lookingBack } from './look-back.ts';
 import { type PagingRule, pagedBy } from './naive-pager.ts';
 import { LAYERS, type Variant } from './variant.ts';

@@ -1,6 +1,6 @@
 /** Sweeps that begin where a variant wants them to. */
 import type { DaemonParts } from '../../../src/daemon.ts';
-import { formatInstant, parseInstant } from '../../../src/instant.ts';
+import { formatInstant, parseInstant } from '../../../src/time/instant.ts';
 import { withRegion } from './wrap.ts';
 
 /** Reads a stream's logs from an instant of one's own choice; pages that are counted up keep to that of the first. */

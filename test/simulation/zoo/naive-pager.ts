@@ -2,10 +2,11 @@
  * Reads paged streams by another rule than the sweep's. It stands between the daemon and the region: a sweep's first
  * request makes it read all pages by its own rule, and the daemon gets them as one page that is whole.
  */
-import { sleep } from '../../../src/clock.ts';
+
 import type { DaemonParts } from '../../../src/daemon.ts';
-import { formatInstant, parseInstant } from '../../../src/instant.ts';
-import { type PageView, type Position, startOf } from '../../../src/intake/sweep.ts';
+import { type PageView, type Position, startOf } from '../../../src/intake/logs/sweep.ts';
+import { sleep } from '../../../src/time/clock.ts';
+import { formatInstant, parseInstant } from '../../../src/time/instant.ts';
 import { withRegion } from './wrap.ts';
 
 /** As the sweep's rule, with the page size that was asked for. */

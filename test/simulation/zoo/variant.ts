@@ -1,6 +1,6 @@
 /** What a known-bad daemon is, and what is switched off with it where another rule would make its mistake good. */
 import type { DaemonParts } from '../../../src/daemon.ts';
-import { ANCHOR_MARGIN_US } from '../../../src/intake/sweep.ts';
+import { ANCHOR_MARGIN_US } from '../../../src/intake/logs/sweep.ts';
 import type { Fault } from '../finding.ts';
 import type { Variation } from '../run.ts';
 import { lookingBack, withoutReview } from './look-back.ts';

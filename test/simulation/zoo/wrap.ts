@@ -1,8 +1,9 @@
 /** Ways to replace one part of what the daemon is given, as the edge could. */
+
+import type { Outcome } from '../../../src/channels/channel.ts';
 import type { DaemonParts } from '../../../src/daemon.ts';
-import type { Outcome } from '../../../src/delivery/channels/channel.ts';
+import type { HttpRequest, HttpResponse, Transport } from '../../../src/http/transport.ts';
 import type { Store, Transaction } from '../../../src/store/store.ts';
-import type { HttpRequest, HttpResponse, Transport } from '../../../src/transport.ts';
 
 export function withStore(parts: DaemonParts, change: (store: Store) => Partial<Store>): DaemonParts {
   return { ...parts, store: { ...parts.store, ...change(parts.store) } };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Alert } from '../../../src/alerts/alert.ts';
+import type { Alert } from '../../../src/domain/alert/alert.ts';
 import { alert, event, HOSTILE_TEXTS, NOW_US, SECOND_US } from './samples.ts';
 import type { Run } from './subject.ts';
 
@@ -310,7 +310,7 @@ export function describeAlerts(run: Run): void {
         await tx.insertEvents((await tx.openStream('eu', 'notification', '')).stream, events);
         await tx.putAlerts([alert('b', { dueAtUs: NOW_US }), alert('a')]);
         await tx.linkEvents([...link('a', [1, 2]), ...link('b', [1])]);
-        await tx.putGroupMembers([{ groupKey: 'g', alertId: 'a', toldSeq: 0, toldState: 'none' }]);
+        await tx.putGroupMembers([{ groupKey: 'g', alertId: 'a', notifiedSeq: 0, notifiedState: 'none' }]);
       });
       await run((tx) => tx.deleteAlerts(['a', 'unknown']));
       await run((tx) => tx.deleteAlerts([]));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { GroupMember } from '../../../src/alerts/group.ts';
+import type { GroupMember } from '../../../src/domain/grouping/group.ts';
 import { alert, event, group, HOSTILE_TEXTS, NOW_US } from './samples.ts';
 import type { Run } from './subject.ts';
 
@@ -7,8 +7,8 @@ export function describeGroups(run: Run): void {
   const member = (groupKey: string, alertId: string, changes: Partial<GroupMember> = {}): GroupMember => ({
     groupKey,
     alertId,
-    toldSeq: 0,
-    toldState: 'none',
+    notifiedSeq: 0,
+    notifiedState: 'none',
     ...changes,
   });
 
@@ -66,7 +66,7 @@ export function describeGroups(run: Run): void {
         await tx.putGroups([group('g'), group('h')]);
         await tx.putGroupMembers([member('g', 'b'), member('g', 'a'), member('h', 'a')]);
       });
-      const told = member('g', 'a', { toldSeq: 4, toldState: 'firing' });
+      const told = member('g', 'a', { notifiedSeq: 4, notifiedState: 'firing' });
       await run((tx) => tx.putGroupMembers([told]));
       await run((tx) => tx.putAlerts([alert('a', { state: 'resolved' })]));
       expect(await run((tx) => tx.groupMembers('g'))).toEqual([
@@ -137,17 +137,17 @@ export function describeGroups(run: Run): void {
         await tx.putAlerts([alert('c'), alert('a'), alert('b'), over, alert('e'), alert('f')]);
         await tx.putGroups([group('g1'), group('g2'), group('other', { receiver: 'pager' })]);
         await tx.putGroupMembers([
-          ...['a', 'b', 'c', 'd'].map((id) => member('g1', id, { toldState: 'firing' })),
-          member('g2', 'a', { toldState: 'firing' }),
+          ...['a', 'b', 'c', 'd'].map((id) => member('g1', id, { notifiedState: 'firing' })),
+          member('g2', 'a', { notifiedState: 'firing' }),
           member('g2', 'e'),
-          member('other', 'f', { toldState: 'firing' }),
+          member('other', 'f', { notifiedState: 'firing' }),
         ]);
       });
-      const page = (afterId: string, limit: number) => run((tx) => tx.toldFiring('ops', afterId, limit));
+      const page = (afterId: string, limit: number) => run((tx) => tx.notifiedFiring('ops', afterId, limit));
       expect((await page('', 10)).map(({ id }) => id)).toEqual(['a', 'b', 'c']);
       expect(await page('', 2)).toEqual([alert('a'), alert('b')]);
       expect((await page('b', 2)).map(({ id }) => id)).toEqual(['c']);
-      expect((await run((tx) => tx.toldFiring('pager', '', 9))).map(({ id }) => id)).toEqual(['f']);
+      expect((await run((tx) => tx.notifiedFiring('pager', '', 9))).map(({ id }) => id)).toEqual(['f']);
     });
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type GroupMember, HAS_LEFT } from '../../../src/alerts/group.ts';
+import { type GroupMember, HAS_LEFT } from '../../../src/domain/grouping/group.ts';
 import type { BirdRecord } from '../../../src/store/record.ts';
 import { alert, delivery, event, flight, NOW_US, notification, SECOND_US } from './samples.ts';
 import type { Run } from './subject.ts';
@@ -62,10 +62,14 @@ export function describePrune(run: Run): void {
       expect(await run((tx) => tx.alertsOfScopes(['eu/bird/148890']))).toHaveLength(3);
     });
 
-    const told = (groupKey: string, toldSeq: number, toldState: GroupMember['toldState'] = 'firing') => ({
+    const told = (
+      groupKey: string,
+      notifiedSeq: number,
+      notifiedState: GroupMember['notifiedState'] = 'firing',
+    ) => ({
       groupKey,
-      toldSeq,
-      toldState,
+      notifiedSeq,
+      notifiedState,
     });
 
     test.each([
@@ -113,10 +117,10 @@ export function describePrune(run: Run): void {
         await tx.putAlerts([alert('f'), alert('g')]);
         await tx.linkEvents(events.map((one, index) => ({ alertId: 'f', seq: index + 1, event: one })));
         await tx.linkEvents([{ alertId: 'g', seq: 1, event: events[4]! }]);
-        const member = { groupKey: '{}:a', toldState: 'firing' } as const;
+        const member = { groupKey: '{}:a', notifiedState: 'firing' } as const;
         await tx.putGroupMembers([
-          { ...member, alertId: 'f', toldSeq: 30 },
-          { ...member, alertId: 'g', toldSeq: 0 },
+          { ...member, alertId: 'f', notifiedSeq: 30 },
+          { ...member, alertId: 'g', notifiedSeq: 0 },
         ]);
         await tx.markRouted(['f', 'g']);
       });

@@ -1,9 +1,9 @@
-import type { Alert } from '../../../src/alerts/alert.ts';
-import type { Event } from '../../../src/alerts/event.ts';
-import type { Group } from '../../../src/alerts/group.ts';
-import type { Notification } from '../../../src/alerts/notification.ts';
-import { formatInstant } from '../../../src/instant.ts';
+import type { Alert } from '../../../src/domain/alert/alert.ts';
+import type { Event } from '../../../src/domain/alert/event.ts';
+import type { Group } from '../../../src/domain/grouping/group.ts';
+import type { Notification } from '../../../src/domain/grouping/notification.ts';
 import type { Delivery, FlightRecord } from '../../../src/store/record.ts';
+import { formatInstant } from '../../../src/time/instant.ts';
 import { TEST_START_US } from '../../virtual-clock.ts';
 
 export const NOW_US = TEST_START_US;

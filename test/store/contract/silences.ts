@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createMatcher } from '../../../src/alerts/matcher.ts';
-import type { Silence } from '../../../src/alerts/silence.ts';
-import type { Suppression } from '../../../src/alerts/suppression.ts';
+import { createMatcher } from '../../../src/domain/matchers/matcher.ts';
+import type { Silence } from '../../../src/domain/muting/silence.ts';
+import type { Suppression } from '../../../src/domain/muting/suppression.ts';
 import { alert, event, HOSTILE_TEXTS, NOW_US, SECOND_US } from './samples.ts';
 import type { Run } from './subject.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Event } from '../../../src/alerts/event.ts';
-import type { Notification } from '../../../src/alerts/notification.ts';
+import type { Event } from '../../../src/domain/alert/event.ts';
+import type { Notification } from '../../../src/domain/grouping/notification.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { alert, delivery, event, groupNotification, NOW_US } from './samples.ts';
 import type { Run } from './subject.ts';

@@ -1,15 +1,15 @@
 /** Plays a story to nestwatch's alerting and delivery, on a virtual clock. */
 import { randomUUID } from 'node:crypto';
 import { createAlerting } from '../../../src/alerting/alerting.ts';
-import type { Alert, Labels } from '../../../src/alerts/alert.ts';
-import { parseMatchers } from '../../../src/alerts/matcher.ts';
-import type { Silence } from '../../../src/alerts/silence.ts';
-import { openWebhookChannel } from '../../../src/delivery/channels/webhook.ts';
+import { openWebhookChannel } from '../../../src/channels/webhook/webhook-channel.ts';
 import { createDelivery } from '../../../src/delivery/outbox.ts';
+import type { Alert, Labels } from '../../../src/domain/alert/alert.ts';
+import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
+import type { Silence } from '../../../src/domain/muting/silence.ts';
+import type { HttpRequest, HttpResponse } from '../../../src/http/transport.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import type { HttpRequest, HttpResponse } from '../../../src/transport.ts';
+import { NO_SERVICES } from '../../channels/no-services.ts';
 import { load, REGION } from '../../config/load.ts';
-import { NO_SERVICES } from '../../delivery/no-services.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { configOf, type Heard, heard, type SilenceMatcher, type Step, type Story } from './story.ts';
 

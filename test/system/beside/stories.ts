@@ -13,7 +13,7 @@
  *   brought is told together.
  * - Groups outlive a restart, so nothing is told again by it; Alertmanager remembers what it told, not when it is due.
  */
-import type { Labels } from '../../../src/alerts/alert.ts';
+import type { Labels } from '../../../src/domain/alert/alert.ts';
 import type { Story } from './story.ts';
 
 const TIMES = 'group_wait: 1s, group_interval: 3s, repeat_interval: 8s';

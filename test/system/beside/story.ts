@@ -1,5 +1,5 @@
 /** What happens to alerts and silences, told once and played to Alertmanager and to nestwatch alike. */
-import type { Labels } from '../../../src/alerts/alert.ts';
+import type { Labels } from '../../../src/domain/alert/alert.ts';
 
 export interface Story {
   readonly name: string;

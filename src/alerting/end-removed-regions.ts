@@ -1,0 +1,28 @@
+import type { RegionConfig } from '../config/config.ts';
+import { DELIVERY_SCOPE } from '../domain/alert/fact.ts';
+import type { Rule } from '../domain/alert/rule.ts';
+import { endAtOnce } from '../domain/evaluate/end-at-once.ts';
+import type { Transaction } from '../store/store.ts';
+import { alertHappenings, NOTHING, type Step } from './step.ts';
+
+/** Ends the alerts of regions that the configuration no longer has: nobody reads on how it is with them. */
+export async function endUnwatched(
+  tx: Transaction,
+  regions: readonly Pick<RegionConfig, 'name'>[],
+  rules: readonly Rule[],
+  nowUs: number,
+): Promise<Step> {
+  const watched = new Set(regions.map(({ name }) => name));
+  const scopes: string[] = [];
+  for (const region of await tx.alertRegions()) {
+    if (watched.has(region)) continue;
+    const own = await tx.scopesWithAlerts(region);
+    scopes.push(...own.filter((scope) => scope !== DELIVERY_SCOPE));
+  }
+  const known = await tx.alertsOfScopes(scopes);
+  const by = 'its region is no longer watched';
+  const ended = known.flatMap((alert) => endAtOnce(alert, by, 'gone', rules, nowUs) ?? []);
+  if (ended.length === 0) return NOTHING;
+  await tx.putAlerts(ended);
+  return { done: 0, queued: 0, happenings: alertHappenings(known, ended) };
+}

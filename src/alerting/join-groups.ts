@@ -1,0 +1,64 @@
+import type { Config } from '../config/config.ts';
+import { assignGroups, groupKeysFor } from '../domain/grouping/assign-groups.ts';
+import { type Group, type GroupMember, isSettled } from '../domain/grouping/group.ts';
+import type { Suppression } from '../domain/muting/suppression.ts';
+import type { Transaction } from '../store/store.ts';
+import { setOldAside } from './catch-up.ts';
+import { acknowledgeIncidents } from './incidents.ts';
+import { endAcknowledgements } from './mute-members.ts';
+import { NOTHING, type Step } from './step.ts';
+
+/** Alerts joined in one transaction. */
+const BATCH = 200;
+
+/**
+ * Puts alerts that changed into the groups of their routes, or wakes the groups that have to tell their end. Events
+ * that were older than `maxAgeUs` when they were observed are set aside for a summary.
+ */
+export async function joinGroups(
+  tx: Transaction,
+  { route: root, receivers }: Pick<Config, 'route' | 'receivers'>,
+  maxAgeUs: number,
+  nowUs: number,
+): Promise<Step> {
+  const alerts = await tx.changedAlerts(BATCH);
+  if (alerts.length === 0) return NOTHING;
+  const ids = alerts.map((alert) => alert.id);
+  const told = alerts.filter((alert) => alert.state !== 'pending');
+  const members = Map.groupBy(await tx.groupsOfAlerts(ids), (member) => member.alertId);
+  const keys = new Set(told.flatMap((alert) => groupKeysFor(root, alert)));
+  for (const list of members.values()) for (const member of list) keys.add(member.groupKey);
+  const groups = new Map((await tx.groups([...keys])).map((group) => [group.key, group]));
+
+  const changedGroups = new Map<string, Group>();
+  const changedMembers: GroupMember[] = [];
+  const suppressions: Suppression[] = [];
+  for (const alert of told) {
+    const known = members.get(alert.id) ?? [];
+    const result = assignGroups(alert, root, { members: known, groups }, nowUs);
+    for (const group of result.groups) {
+      groups.set(group.key, group);
+      changedGroups.set(group.key, group);
+    }
+    changedMembers.push(...result.members);
+    const present = new Map([...known, ...result.members].map((member) => [member.groupKey, member]));
+    const old = await setOldAside(tx, { alert, members: present, groups }, root, maxAgeUs, nowUs);
+    for (const group of old.groups) changedGroups.set(group.key, group);
+    changedMembers.push(...old.members);
+    suppressions.push(...old.suppressions);
+  }
+  await tx.putGroups([...changedGroups.values()]);
+  await tx.putGroupMembers(changedMembers);
+  await tx.suppress(suppressions);
+  // What never came to be told, such as a count that expired, leaves nothing behind.
+  const joined = new Set(changedMembers.map((member) => member.alertId));
+  const settled = alerts.filter(
+    (alert) => !joined.has(alert.id) && !members.has(alert.id) && isSettled(alert, []),
+  );
+  await tx.deleteAlerts(settled.map((alert) => alert.id));
+  await endAcknowledgements(tx, alerts, nowUs);
+  const queued = await acknowledgeIncidents(tx, receivers, alerts, nowUs);
+  await tx.markRouted(ids);
+  const happenings = suppressions.map(({ reason }) => ({ what: 'suppressed' as const, reason, count: 1 }));
+  return { done: alerts.length, queued, happenings };
+}

@@ -1,0 +1,193 @@
+/**
+ * Makes digests at the instants of their cron expressions. How far each name has come is kept in the store, so that a
+ * digest which was due while nothing ran is made once afterwards, for all the time since the last one.
+ *
+ * The first digest of a name tells of one period of its expression, or of all since the name was first known.
+ *
+ * Each event is counted by exactly one digest of a name: which ones are new is told by the order of their arrival, not
+ * by when they occurred. History that arrives much later, as from an audit of the whole retention, is left out.
+ *
+ * The material is read in many short transactions, so that no other stage waits for it; the last one queues the
+ * notification and says how far the name has come, both or neither.
+ */
+
+import type { Config, DigestConfig } from '../config/config.ts';
+import { hash64 } from '../domain/alert/fingerprint.ts';
+import { type Digest, digestOf, isEmpty } from '../domain/digest/digest.ts';
+import { createFlightTally } from '../domain/digest/flight-tally.ts';
+import type { DigestNotification } from '../domain/grouping/notification.ts';
+import { createRecurrences } from '../domain/muting/recurrence.ts';
+import { concerns, isHiding } from '../domain/muting/silence.ts';
+import type { Report } from '../report.ts';
+import type { DigestRecord } from '../store/record.ts';
+import type { Store, Transaction } from '../store/store.ts';
+import { type Clock, sleep } from '../time/clock.ts';
+import { createCron } from '../time/cron.ts';
+import { newDelivery } from './new-delivery.ts';
+
+export interface Digests {
+  /** Runs until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+export interface DigestsOptions {
+  readonly store: Store;
+  readonly config: Pick<Config, 'digests' | 'receivers'>;
+  readonly clock: Clock;
+  readonly report: Report;
+  /** How far each region is known to be complete; 0 for not yet. */
+  readonly regions: () => readonly { readonly region: string; readonly verifiedUntilUs: number }[];
+  /** Called after a commit that queued deliveries. */
+  readonly queued: () => void;
+}
+
+const MINUTE_US = 60_000_000;
+/** A digest that is late waits so long after a start, while what happened meanwhile is read. */
+const CATCH_UP_MS = 300_000;
+/** Events that occurred so long before the period are history. */
+const LATE_US = 86_400_000_000;
+/** Numbers of events in one transaction. */
+const STRETCH = 2_000;
+/** Loaded at the most. */
+const MAX_ALERTS = 1_000;
+const MAX_EPISODES = 10_000;
+
+export function createDigests(options: DigestsOptions): Digests {
+  const { store, config, clock, report } = options;
+  const digests = config.digests.map((one) => ({ ...one, instants: createCron(one.cron, one.timezone) }));
+  let beganMs: number | undefined;
+
+  async function look(digest: (typeof digests)[number]): Promise<void> {
+    const nowUs = clock.nowUs();
+    const known = await store.transaction(async (tx) => {
+      const found = await tx.digest(digest.name);
+      // After our clock was set back, what comes next must not wait for the old time.
+      if (found && found.lastUs <= nowUs) return found;
+      const begun = { ...found, name: digest.name, lastUs: nowUs };
+      await tx.putDigest(begun);
+      return begun;
+    });
+    const dueUs = digest.instants.latest(known.lastUs, nowUs);
+    if (dueUs === undefined) return;
+    const isLate = nowUs - dueUs >= MINUTE_US;
+    if (isLate && clock.monotonicMs() - (beganMs ?? 0) < CATCH_UP_MS) return;
+    await make(digest, known, dueUs, isLate ? nowUs : dueUs);
+  }
+
+  async function make(
+    config: (typeof digests)[number],
+    known: DigestRecord,
+    dueUs: number,
+    toUs: number,
+  ): Promise<void> {
+    const before = known.lastEvent === undefined ? config.instants.latest(0, dueUs - MINUTE_US) : undefined;
+    const fromUs = Math.min(known.lastUs, before ?? known.lastUs);
+    const groupKey = `digest:${config.name}`;
+    const { digest, lastEvent } = await collect(config, known, fromUs, toUs);
+    const queued = await store.transaction(async (tx) => {
+      await tx.putDigest({ name: config.name, lastUs: toUs, lastEvent });
+      if (config.skipEmpty && isEmpty(digest)) return undefined;
+      const notification = notificationOf(config, digest, dueUs, clock.nowUs());
+      const receiver = receivers.get(config.receiver);
+      const { id, createdAtUs } = notification;
+      const told = { id, receiver: config.receiver, groupKey };
+      const deliveries = (receiver?.integrations ?? []).map((integration, position) =>
+        newDelivery(told, [position, integration], createdAtUs),
+      );
+      await tx.enqueue(notification, deliveries);
+      return deliveries.length;
+    });
+    if (queued === undefined) return;
+    report({
+      what: 'notified',
+      receiver: config.receiver,
+      groupKey,
+      reason: 'digest',
+      alerts: digest.openTotal,
+    });
+    if (queued > 0) options.queued();
+  }
+
+  async function collect(
+    { name, receiver }: DigestConfig,
+    known: DigestRecord,
+    fromUs: number,
+    toUs: number,
+  ): Promise<{ digest: Digest; lastEvent: number }> {
+    const tally = createFlightTally();
+    const beforeUs = fromUs - (toUs - fromUs);
+    const { start, newest, firstNew } = await store.transaction(async (tx) => {
+      const before = await tx.arrivals(beforeUs);
+      const from = known.lastEvent ?? (await tx.arrivals(fromUs)).before;
+      return { start: Math.min(before.before, from), newest: before.last, firstNew: from };
+    });
+    const earliestUs = known.lastEvent === undefined ? fromUs : fromUs - LATE_US;
+    for (let at = start; at < newest; at += STRETCH) {
+      const upTo = Math.min(at + STRETCH, newest);
+      const flights = await store.transaction((tx) => tx.endedFlights(at, upTo));
+      for (const flight of flights) {
+        const isNew = flight.number > firstNew && flight.occurredAtUs >= earliestUs;
+        const isOfPeriodBefore = flight.occurredAtUs >= beforeUs && flight.occurredAtUs < fromUs;
+        if (isNew || isOfPeriodBefore) tally.add(flight, isNew);
+      }
+    }
+    const episodes = await store.transaction((tx) => tx.episodes(fromUs, toUs, MAX_EPISODES));
+    const rest = await store.transaction(async (tx) => ({
+      ...(await firingNow(tx)),
+      endedSilenced: await tx.endedSilenced(fromUs, toUs, MAX_ALERTS),
+      firingTotal: (await tx.countAlerts())
+        .filter(({ state }) => state === 'firing')
+        .reduce((sum, { count }) => sum + count, 0),
+      suppressed: await tx.countSuppressed(receiver, fromUs, toUs),
+      dead: await tx.countDead(receiver, fromUs, toUs),
+    }));
+    const regions = options.regions();
+    return { digest: digestOf({ name, fromUs, toUs, tally, episodes, regions, ...rest }), lastEvent: newest };
+  }
+
+  async function firingNow(tx: Transaction) {
+    const nowUs = clock.nowUs();
+    const firing = await tx.alerts({ state: 'firing', limit: MAX_ALERTS });
+    const silences = (await tx.silences(nowUs)).filter((one) => isHiding(one, nowUs, recurrences));
+    const hidden = firing.flatMap((alert) => {
+      const hiding = silences.filter((silence) => concerns(silence, alert));
+      if (hiding.length === 0) return [];
+      const isAcknowledged = hiding.some(({ alertId }) => alertId !== null);
+      return [[alert.id, isAcknowledged ? 'acknowledged' : 'silenced'] as const];
+    });
+    return { firing, hidden: new Map(hidden) };
+  }
+
+  const recurrences = createRecurrences();
+  const receivers = new Map(config.receivers.map((receiver) => [receiver.name, receiver]));
+
+  return {
+    async run(signal) {
+      if (digests.length === 0) return;
+      beganMs = clock.monotonicMs();
+      while (!signal.aborted) {
+        for (const digest of digests) {
+          try {
+            await look(digest);
+          } catch (error) {
+            report({ what: 'trouble', stage: 'alerting', error });
+          }
+        }
+        // Up to the next full minute, when a digest may be due: a clock that was set delays none for longer.
+        const waitUs = MINUTE_US - (clock.nowUs() % MINUTE_US);
+        await sleep(clock, Math.ceil(waitUs / 1000), signal);
+      }
+    },
+  };
+}
+
+/** Its id follows from the instant at which it was due, so that it is the same however often it is made. */
+function notificationOf(
+  { name, receiver }: DigestConfig,
+  digest: Digest,
+  dueUs: number,
+  nowUs: number,
+): DigestNotification {
+  const id = `digest-${hash64([name, receiver, String(dueUs)])}`;
+  return { kind: 'digest', id, receiver, createdAtUs: nowUs, digest };
+}

@@ -1,0 +1,191 @@
+/** Puts the daemon together with all that looks on or goes out: store, log, metrics, page, channels, transports. */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { schedule } from 'node-cron';
+import { closeChannels, openChannels } from './channels/open-channels.ts';
+import type { Config } from './config/config.ts';
+import { createDaemon, type Daemon } from './daemon.ts';
+import { HEARTBEAT_TIMEOUT_MS } from './delivery/heartbeat.ts';
+import { countSilences } from './domain/muting/silence.ts';
+import { codeOf } from './errors.ts';
+import { openTransport } from './http/transport.ts';
+import { createLog, type Log, type LogLevel } from './observe/log.ts';
+import { type Collected, createMetrics } from './observe/metrics.ts';
+import { createStoreRoom } from './observe/store-health.ts';
+import { createAcknowledgeLinks } from './operator/acknowledge-link.ts';
+import type { Edge } from './process-io.ts';
+import type { Happening, Report } from './report.ts';
+import { secret } from './secret.ts';
+import { OPERATIONS } from './service/operations.ts';
+import { openStore } from './store/open-store.ts';
+import { VERSION } from './version.ts';
+import { type Health, openWeb } from './web/server.ts';
+
+/** Larger answers of the service are asked for in smaller pages. */
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
+
+/** Of the watchdog's answer only the status counts. */
+const MAX_WATCHDOG_BYTES = 1024 * 1024;
+
+/** Pruning comes once an hour, off the full hour, when everybody else's housekeeping runs. */
+const PRUNE_CRON = '17 * * * *';
+
+export interface Assembly {
+  readonly daemon: Daemon;
+  readonly log: Log;
+  /** Address of the page, with the port that it really has. */
+  readonly url: string;
+  /** Rejects when the store can no longer be trusted and the process has to end. */
+  readonly fatal: Promise<never>;
+  /** Ends what was opened, last opened first. The daemon must have ended before. */
+  close(): Promise<void>;
+}
+
+export interface AssembleOptions {
+  readonly config: Config;
+  readonly logLevel: LogLevel;
+  readonly logFormat: 'json' | 'pretty';
+  /** Hears of everything as well. */
+  readonly listener?: Report;
+}
+
+export async function assemble(edge: Edge, options: AssembleOptions): Promise<Assembly> {
+  const { config } = options;
+  const { clock, random } = edge;
+  const log = createLog({
+    level: options.logLevel,
+    format: options.logFormat,
+    colour: edge.stderr.isTTY === true && !edge.environment.NO_COLOR,
+    stream: edge.stderr,
+    clock,
+  });
+  const store = await openStore({ url: config.store.url, clock });
+  const linkKey = await store.transaction((tx) => tx.key('link', randomBytes(32).toString('base64url')));
+  const links = createAcknowledgeLinks(secret(linkKey), config.web.externalUrl);
+  const { promise: fatal, reject: die } = Promise.withResolvers<never>();
+  // Nobody may be listening when it happens.
+  fatal.catch(() => {});
+
+  const room = createStoreRoom(clock);
+  let counts: Omit<Collected, 'cursors'> = { alerts: [], silences: [], deliveries: [] };
+  const metrics = createMetrics({
+    version: VERSION,
+    revision: edge.environment.NESTWATCH_REVISION ?? '',
+    nodeVersion: process.version,
+    clock,
+    regions: config.regions.map((region) => region.name),
+    operations: OPERATIONS.map((operation) => operation.id),
+    receivers: config.receivers,
+    rules: config.rules,
+    processMetrics: true,
+    collect: async () => {
+      try {
+        counts = await store.transaction(async (tx) => ({
+          alerts: await tx.countAlerts(),
+          silences: countSilences(await tx.silences(), clock.nowUs()),
+          deliveries: await tx.countDeliveries(),
+        }));
+      } catch (error) {
+        // A full disk is just when metrics are looked at: the counts stay what they were.
+        report({ what: 'trouble', stage: 'store', error });
+      }
+      const cursors = daemon
+        .regions()
+        .flatMap(({ region, feeds }) =>
+          feeds.map(({ feed, cursorUs, verifiedUntilUs }) => ({ region, feed, cursorUs, verifiedUntilUs })),
+        );
+      return { ...counts, cursors };
+    },
+  });
+
+  function report(happening: Happening): void {
+    metrics.report(happening);
+    log.report(happening);
+    room.hear(happening);
+    options.listener?.(happening);
+    // After an I/O error nothing is known of what is on the disk: the process ends rather than guess.
+    if ('error' in happening && codeOf(happening.error) === 'store_failed') die(happening.error);
+  }
+
+  const transports = config.regions.map((region) =>
+    openTransport({
+      connections: region.concurrency,
+      timeoutMs: region.timeoutMs,
+      maxBodyBytes: MAX_BODY_BYTES,
+    }),
+  );
+  const channels = openChannels(clock);
+  const watchdog = openTransport({
+    connections: 1,
+    timeoutMs: HEARTBEAT_TIMEOUT_MS,
+    maxBodyBytes: MAX_WATCHDOG_BYTES,
+  });
+  const transportOf = (name: string) => transports[config.regions.findIndex((one) => one.name === name)]!;
+  const daemon = createDaemon({
+    config,
+    store,
+    transportOf,
+    channels,
+    watchdog,
+    links,
+    clock,
+    random,
+    report,
+  });
+  const startedAtUs = clock.nowUs();
+
+  async function closeAll(): Promise<void> {
+    await Promise.all([...transports.map((one) => one.close()), watchdog.close(), closeChannels(channels)]);
+    await store.close();
+  }
+
+  try {
+    const web = await openWeb({
+      config: config.web,
+      alerting: config,
+      store,
+      status: () => ({ version: VERSION, startedAtUs, regions: daemon.regions() }),
+      metrics: () => metrics.render(),
+      health: () => healthOf(daemon, room.isThere()),
+      links,
+      newId: randomUUID,
+      changed: () => daemon.wake(),
+      clock,
+      report,
+    });
+    const pruning = schedule(PRUNE_CRON, async () => {
+      try {
+        while ((await daemon.prune()) > 0);
+      } catch (error) {
+        report({ what: 'trouble', stage: 'store', error });
+      }
+    });
+    return {
+      daemon,
+      log,
+      url: web.url,
+      fatal,
+      async close() {
+        await pruning.destroy();
+        await web.close();
+        await closeAll();
+      },
+    };
+  } catch (error) {
+    await closeAll();
+    throw error;
+  }
+}
+
+/** Ready once every region was read, or is known to be in trouble: one region's trouble is an alert, not unreadiness. */
+function healthOf(daemon: Daemon, hasRoom: boolean): Health {
+  const waiting = daemon.regions().filter(({ started, health }) => !started && health.health === 'up');
+  return {
+    healthy: true,
+    working: hasRoom,
+    ready: hasRoom && waiting.length === 0,
+    reasons: [
+      ...(hasRoom ? [] : ['The store has no space left to grow: nothing new can be kept or told.']),
+      ...waiting.map(({ region }) => `Region ${region} has not been read yet.`),
+    ],
+  };
+}

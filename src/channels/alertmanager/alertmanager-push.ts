@@ -1,0 +1,44 @@
+/** Alerts as Alertmanager's API v2 takes them (`POST /api/v2/alerts`). */
+import type { Labels } from '../../domain/alert/alert.ts';
+import { formatInstant } from '../../time/instant.ts';
+
+export interface PushedAlert {
+  readonly labels: Labels;
+  readonly annotations: Labels;
+  readonly startsAt: string;
+  readonly endsAt: string;
+  readonly generatorURL: string;
+}
+
+/** How often what fires is told again. */
+export const REPEAT_AFTER_US = 60_000_000;
+/** An alert ends by itself when it was not told again for this long: four repetitions, as Prometheus has it. */
+export const ENDS_AFTER_US = 4 * REPEAT_AFTER_US;
+
+export interface Pushable {
+  readonly labels: Labels;
+  readonly annotations: Labels;
+  readonly startsAtUs: number;
+  /** 0 while firing. */
+  readonly endsAtUs: number;
+}
+
+/** An alert that fires is said to end a while after `nowUs`; it is told again before that. */
+export function pushedAlerts(alerts: readonly Pushable[], externalUrl: string, nowUs: number): PushedAlert[] {
+  return alerts.map(({ labels, annotations, startsAtUs, endsAtUs }) => ({
+    labels: wellFormed(labels),
+    annotations: wellFormed(annotations),
+    startsAt: formatInstant(startsAtUs),
+    endsAt: formatInstant(endsAtUs === 0 ? nowUs + ENDS_AFTER_US : endsAtUs),
+    generatorURL: `${externalUrl}/`,
+  }));
+}
+
+/** Alertmanager refuses all alerts of a request for one empty name or text that is not UTF-8. */
+function wellFormed(labels: Labels): Labels {
+  return Object.fromEntries(
+    Object.entries(labels)
+      .filter(([name, value]) => name !== '' && value !== '')
+      .map(([name, value]) => [name.toWellFormed(), value.toWellFormed()]),
+  );
+}

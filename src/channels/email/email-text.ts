@@ -1,0 +1,88 @@
+import type { Cluster } from '../message/alert-clusters.ts';
+import type { EventLine } from '../message/event-line.ts';
+import { fitting, MAX_EVENTS, MAX_PART_BYTES } from '../message/fitting.ts';
+import { type ClusterWriter, fittingClusters } from '../message/fitting-clusters.ts';
+import { fittingView } from '../message/fitting-view.ts';
+import { historyLine } from '../message/flight-history.ts';
+import type { MailView } from '../message/message-view.ts';
+import { MAX_SECTIONS, sectionText } from '../message/section.ts';
+
+/** The text part: written to be read by itself, on a phone's lock screen as well. */
+export function emailText(whole: MailView): string {
+  const view = fittingView(whole, (text) => text);
+  const message = view.message.map((line) => `    ${line}`);
+  const details = paragraph(view.details.map(([name, value]) => `${name}: ${value}`)).join('\n');
+  const history = view.history ? [historyLine(view.history)] : [];
+  const notices = paragraph(view.notices);
+  const head = [
+    view.headline,
+    view.context,
+    '',
+    ...notices,
+    ...paragraph(view.lead),
+    ...paragraph(message),
+    ...paragraph(history),
+  ].join('\n');
+  const tail = [
+    ...paragraph(view.links.map(({ text, url }) => `${text}: ${url}`)),
+    '-- ',
+    view.footer,
+    '',
+  ].join('\n');
+
+  let room = MAX_PART_BYTES - Buffer.byteLength(head + details + tail) - 200;
+  const sections = fitting(view.sections ?? [], sectionText, room, MAX_SECTIONS);
+  room -= sections.bytes;
+  const clusters = fittingClusters(view.clusters, clusterWriter(view.page), room);
+  room -= clusters.bytes;
+  const events = fitting(view.events, eventText, room, MAX_EVENTS);
+
+  const moreAlerts = view.alertsMore + clusters.rest.reduce((total, { alerts }) => total + alerts, 0);
+  const moreEvents = view.eventsMore + events.rest.reduce((total, line) => total + line.events, 0);
+  const news = [...events.kept, ...more(moreEvents, 'events')];
+  return [
+    head,
+    ...sections.kept,
+    ...more(sections.rest.length, 'parts'),
+    ...clusters.kept,
+    ...paragraph(more(moreAlerts, 'alerts')),
+    ...(details === '' ? [] : [details]),
+    ...paragraph(news.length > 0 ? [`${view.eventsTitle}:`, ...news] : []),
+    tail,
+  ].join('\n');
+}
+
+function clusterWriter(page: string | undefined): ClusterWriter {
+  return {
+    head: clusterText,
+    line: eventText,
+    more: (count) => `  … and ${count} more${page === undefined ? '' : `: ${page}`}`,
+    // An empty line behind it.
+    whole: (head, lines, rest) => [head, ...lines, ...(rest === '' ? [] : [rest]), ''].join('\n'),
+  };
+}
+
+function clusterText({ title, cause, places, placesMore, context }: Cluster): string {
+  const where = places.join(', ') + (placesMore > 0 ? ` and ${placesMore} more` : '');
+  return [
+    `* ${title}: ${where}`,
+    ...(cause ? [`    ${cause}`] : []),
+    ...(context ? [`  ${context}`] : []),
+  ].join('\n');
+}
+
+function eventText({ where, when, step, message, ids }: EventLine): string {
+  return [
+    `  - ${[where, when, step].filter((part) => part !== '').join(' · ')}`,
+    ...[message, ids.join(' · ')].filter((part) => part !== '').map((part) => `    ${part}`),
+  ].join('\n');
+}
+
+function more(count: number, noun: string): string[] {
+  return count > 0 ? [`  … and ${count} more ${noun}`] : [];
+}
+
+/** The lines and an empty one behind them; nothing for none. */
+function paragraph(lines: readonly string[]): string[] {
+  return lines.length > 0 ? [...lines, ''] : [];
+}

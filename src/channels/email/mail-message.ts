@@ -1,0 +1,101 @@
+import type { MailTemplates } from '../../config/config.ts';
+import { plainText } from '../../text/plain-text.ts';
+import { digestSubject, type Readable, viewOf } from '../message/digest-view.ts';
+import { escapeHtml } from '../message/encode.ts';
+import { filled } from '../message/filled.ts';
+import { MAX_PART_BYTES } from '../message/fitting.ts';
+import { fittingNotices } from '../message/fitting-view.ts';
+import { mailSubject } from './email-headers.ts';
+import { emailHtml } from './email-html.ts';
+import { emailText } from './email-text.ts';
+
+export interface MailMessage {
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  /** Of people's own; their values are one line each. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly templateError?: string;
+}
+
+const PARTS = ['text', 'html'] as const;
+type Part = (typeof PARTS)[number];
+
+const SUBJECT_CODE_POINTS = 200;
+const HEADER_CODE_POINTS = 500;
+
+/**
+ * Everything of a mail that people read. Notices stand behind what templates make. A part that a template makes too
+ * large is as good as one that failed: HTML cannot be cut, and mail programs cut long mails where they like.
+ */
+export function mailMessage(
+  notification: Readable,
+  externalUrl: string,
+  templates: MailTemplates | undefined,
+): MailMessage {
+  const own = filled(
+    { subject: templates?.subject, text: templates?.text, html: templates?.html },
+    notification,
+    externalUrl,
+  );
+  const headers = filled(templates?.headers ?? {}, notification, externalUrl);
+  /** The mail where these parts are known to be too large. */
+  const built = (tooLarge: readonly Part[]) => {
+    const tooLargeNotes = tooLarge.map(
+      (part) =>
+        `The template ${part} made more than ${MAX_PART_BYTES} bytes. The built-in text stands in its place.`,
+    );
+    const notes = [...own.notes, ...headers.notes, ...tooLargeNotes];
+    const view = viewOf(withNotes(notification, notes), externalUrl);
+    const part = (name: Part) => {
+      const text = own.texts[name];
+      return text === undefined || tooLarge.includes(name)
+        ? undefined
+        : withNotices(name, text, view.notices);
+    };
+    return { view, part, error: own.error ?? headers.error ?? tooLargeNotes[0] };
+  };
+  const oversized = ({ part }: ReturnType<typeof built>) =>
+    PARTS.filter((name) => Buffer.byteLength(part(name) ?? '') > MAX_PART_BYTES);
+  const tooLarge: Part[] = [];
+  let mail = built(tooLarge);
+  // What is said of one part may make the other too large, too.
+  for (let more = oversized(mail); more.length > 0; more = oversized(mail)) {
+    tooLarge.push(...more);
+    mail = built(tooLarge);
+  }
+  const { view, part, error } = mail;
+  return {
+    subject: plainText(own.texts.subject ?? '', SUBJECT_CODE_POINTS) || subjectOf(notification),
+    text: part('text') ?? emailText(view),
+    html: part('html') ?? emailHtml(view),
+    headers: Object.fromEntries(
+      Object.entries(headers.texts)
+        .map(([name, value]) => [name, plainText(value ?? '', HEADER_CODE_POINTS)] as const)
+        .filter(([, value]) => value !== ''),
+    ),
+    ...(error !== undefined && { templateError: error }),
+  };
+}
+
+function withNotes(notification: Readable, notes: readonly string[]): Readable {
+  if (notes.length === 0 || notification.kind === 'digest') return notification;
+  return { ...notification, notices: [...(notification.notices ?? []), ...notes] };
+}
+
+/** What a template made, and behind it the notices that it does not show itself. */
+function withNotices(part: Part, text: string, notices: readonly string[]): string {
+  const write = part === 'html' ? escapeHtml : (notice: string) => notice;
+  const more = fittingNotices(notices, write)
+    .map(write)
+    .filter((notice) => !text.includes(notice));
+  if (more.length === 0) return text;
+  if (part === 'text') return `${text.trimEnd()}\n\n${more.join('\n')}\n`;
+  const paragraphs = more.map((notice) => `<p style="margin:12px 0 0">${notice}</p>\n`).join('');
+  const at = [...text.matchAll(/<\/body\s*>/gi)].at(-1)?.index ?? text.length;
+  return `${text.slice(0, at)}\n${paragraphs}${text.slice(at)}`;
+}
+
+function subjectOf(notification: Readable): string {
+  return notification.kind === 'digest' ? digestSubject(notification) : mailSubject(notification);
+}

@@ -1,0 +1,130 @@
+import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
+import { dayAndTime } from '../../text/day-and-time.ts';
+import { commonLabels, placeWithin, sinceOf } from './alert-subject.ts';
+import { eventNoun, isNoRecovery, stateWords } from './alert-words.ts';
+import {
+  type EventLine,
+  eventLines,
+  firstLine,
+  newestFirst,
+  placeIds,
+  type Said,
+  stepOfAll,
+} from './event-line.ts';
+
+/** `neutral`: over, and no recovery. */
+export type Tone = 'critical' | 'warning' | 'resolved' | 'neutral';
+
+/** Several alerts of one kind, state and cause, told as one. */
+export interface Cluster {
+  readonly tone: Tone;
+  readonly alerts: number;
+  /** `Flight failed`, with the count before it when there are several. */
+  readonly title: string;
+  /** The last message of the first of them. */
+  readonly cause: string;
+  readonly places: readonly string[];
+  readonly placesMore: number;
+  /** What is not the same for all clusters; may be empty. */
+  readonly context: string;
+  /** The newest of what is new, the newest first. */
+  readonly lines: readonly EventLine[];
+  /** New events that are in none of the lines; 0 where there are no lines at all. */
+  readonly linesMore: number;
+}
+
+const PLACES = 12;
+/** Of one cluster. */
+const LINES = 10;
+/** Far longer than a label of ours; those of notifications made by hand may be of any length. */
+const SIGNATURE_UNITS = 1_000;
+/** Severities that do not call for red. */
+const MILD = new Set(['warning', 'info', 'none']);
+
+/** The largest cluster first, open ones before resolved ones. `goesOn`: nothing of it is told for the first time. */
+export function clustersOf(
+  alerts: readonly NotifiedAlert[],
+  { createdAtUs, summary }: GroupNotification,
+  goesOn: boolean,
+): Cluster[] {
+  const shared = commonLabels(alerts);
+  // What the head of the mail has said, to the minute.
+  const beginning = summary ? '' : beginningOf(alerts);
+  const byCause = new Map<string, NotifiedAlert[]>();
+  for (const alert of alerts) {
+    const signature = alert.labels.error?.slice(0, SIGNATURE_UNITS) || causeOf(alert);
+    const key = JSON.stringify([stateWords(alert, goesOn), signature]);
+    byCause.set(key, [...(byCause.get(key) ?? []), alert]);
+  }
+  const rank = (members: readonly NotifiedAlert[]) =>
+    members.length + (members[0]!.status === 'firing' ? Number.MAX_SAFE_INTEGER / 2 : 0);
+  return [...byCause.values()]
+    .sort((a, b) => rank(b) - rank(a))
+    .map((members) => {
+      const places = [...new Set(members.map((alert) => placeWithin(alert, shared)))];
+      const words = stateWords(members[0]!, goesOn);
+      const cause = causeOf(members[0]!);
+      const place = places.length === 1;
+      const labels = place ? commonLabels(members) : shared;
+      const step = stepOfAll(members.flatMap(({ events }) => events));
+      return {
+        tone: toneOf(members),
+        alerts: members.length,
+        title: members.length > 1 ? `${members.length} × ${words}` : words,
+        cause,
+        places: places.slice(0, PLACES),
+        placesMore: Math.max(0, places.length - PLACES),
+        context: [
+          ...(beginningOf(members) === beginning ? [] : [sinceOf(members, createdAtUs)]),
+          ...eventsOf(members),
+          step,
+          ...placeIds(labels, shared),
+        ]
+          .filter((part) => part !== '')
+          .join(' · '),
+        ...linesOf(members, { message: cause, labels, place, step }),
+      };
+    });
+}
+
+/** One of each alert before more of the same, so that as many Birds as possible have a line. */
+function linesOf(members: readonly NotifiedAlert[], said: Said): Pick<Cluster, 'lines' | 'linesMore'> {
+  const each = members.map(({ events }) => events.toSorted(newestFirst));
+  const first = each.flatMap((events) => events.slice(0, 1)).sort(newestFirst);
+  const rest = each.flatMap((events) => events.slice(1)).sort(newestFirst);
+  const { lines, more } = eventLines([...first, ...rest], said, LINES);
+  const omitted = members.reduce((count, { eventsOmitted }) => count + eventsOmitted, 0);
+  return { lines, linesMore: lines.length > 0 ? more + omitted : 0 };
+}
+
+function beginningOf(alerts: readonly NotifiedAlert[]): string {
+  const open = alerts.filter(({ status }) => status === 'firing');
+  if (open.length === 0) return sinceOf(alerts, 0);
+  return `open ${dayAndTime(Math.min(...open.map(({ startsAtUs }) => startsAtUs)))}`;
+}
+
+/** How many events, where that says more than that there is something: `34 failures, 29 of them new`. */
+export function eventsOf(alerts: readonly NotifiedAlert[]): string[] {
+  const total = alerts.reduce((count, alert) => count + alert.eventsTotal, 0);
+  const fresh = alerts.reduce((count, alert) => count + alert.events.length + alert.eventsOmitted, 0);
+  const noun = eventNoun(alerts[0]?.labels.alertname);
+  if (!noun || total <= alerts.length) return [];
+  const isPartNew = noun === 'failure' && fresh > 0 && fresh < total;
+  return [`${total} ${noun}s${isPartNew ? `, ${fresh} of them new` : ''}`];
+}
+
+/** The first line of what was said last. */
+export function causeOf(alert: NotifiedAlert): string {
+  return firstLine(messageOf(alert) || alert.annotations.summary || '');
+}
+
+export function toneOf(alerts: readonly Pick<NotifiedAlert, 'status' | 'ending' | 'labels'>[]): Tone {
+  const open = alerts.filter((alert) => alert.status === 'firing');
+  if (open.length === 0) return alerts.some(isNoRecovery) ? 'neutral' : 'resolved';
+  return open.every((alert) => MILD.has(alert.labels.severity ?? '')) ? 'warning' : 'critical';
+}
+
+/** What was said last. */
+export function messageOf(alert: NotifiedAlert): string {
+  return alert.events.find((event) => event.message !== '')?.message || alert.annotations.description || '';
+}

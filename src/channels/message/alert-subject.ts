@@ -1,0 +1,75 @@
+/** What alerts are about, where and since when, as people name it. Names are clean and capped, not escaped. */
+import type { Labels } from '../../domain/alert/alert.ts';
+import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
+import { dayAndTime } from '../../text/day-and-time.ts';
+import { duration } from '../../text/human-time.ts';
+import { plainText } from '../../text/plain-text.ts';
+
+export const NAME_CODE_POINTS = 80;
+
+/** What the alert is about: the Bird, the entity, the receiver or the region. */
+export function subjectOf({ labels }: NotifiedAlert): string {
+  const { bird, bird_id, entity_name, entity_type, entity_id, receiver, integration, region } = labels;
+  const name =
+    bird ||
+    entity_name ||
+    (bird_id && `Bird ${bird_id}`) ||
+    (entity_id && `${entity_type ?? 'entity'} ${entity_id}`) ||
+    (receiver && integration && `${receiver} (${integration})`) ||
+    (region && regionName(region)) ||
+    'nestwatch';
+  return plainText(name, NAME_CODE_POINTS);
+}
+
+/** `EU · Marketing / Translate blog`, without what the headline names already. */
+export function placeOf(labels: Labels, only: NotifiedAlert | undefined): string {
+  const nest = labels.nest || (labels.nest_id && `Nest ${labels.nest_id}`);
+  const bird = labels.bird || (labels.bird_id && `Bird ${labels.bird_id}`);
+  const inside = [nest, bird].filter(Boolean).map((name) => plainText(name!, NAME_CODE_POINTS));
+  const places = [labels.region ? regionName(labels.region) : '', ...inside];
+  const named = only && subjectOf(only);
+  const [region = '', ...rest] = places.map((place) => (place === named ? '' : place));
+  return [region, rest.filter((place) => place !== '').join(' / ')]
+    .filter((place) => place !== '')
+    .join(' · ');
+}
+
+/** `all` is no region: what concerns nestwatch itself. */
+export function regionName(region: string): string {
+  return region === 'all' ? 'all regions' : plainText(region, NAME_CODE_POINTS).toUpperCase();
+}
+
+function since(startsAtUs: number, endsAtUs: number, nowUs: number): string {
+  if (endsAtUs === 0) return `since ${dayAndTime(startsAtUs)}, for ${duration(nowUs - startsAtUs)}`;
+  return `from ${dayAndTime(startsAtUs)}, lasted ${duration(endsAtUs - startsAtUs)}`;
+}
+
+/** Of the open ones where there are any: the earliest start and how long ago that is. */
+export function sinceOf(alerts: readonly NotifiedAlert[], nowUs: number): string {
+  const open = alerts.filter((alert) => alert.endsAtUs === 0);
+  const among = open.length > 0 ? open : alerts;
+  if (among.length === 0) return '';
+  const startsAtUs = Math.min(...among.map((alert) => alert.startsAtUs));
+  const endsAtUs = open.length > 0 ? 0 : Math.max(...among.map((alert) => alert.endsAtUs));
+  return since(startsAtUs, endsAtUs, nowUs);
+}
+
+/** What tells this alert from the others: its Bird or entity, and its Nest and region where those differ. */
+export function placeWithin(alert: NotifiedAlert, shared: Labels): string {
+  const { region, nest } = alert.labels;
+  const parts = [
+    shared.region === undefined && region ? regionName(region) : '',
+    shared.nest === undefined && nest ? plainText(nest, NAME_CODE_POINTS) : '',
+    subjectOf(alert),
+  ];
+  return [...new Set(parts.filter((part) => part !== ''))].join(' / ');
+}
+
+/** The labels that all alerts share with the same value. */
+export function commonLabels([first, ...others]: readonly NotifiedAlert[]): Labels {
+  return Object.fromEntries(
+    Object.entries(first?.labels ?? {}).filter(([name, value]) =>
+      others.every((alert) => alert.labels[name] === value),
+    ),
+  );
+}

@@ -1,0 +1,212 @@
+/** What a digest says to people: the day in two lines and a few figures, then what is behind them. */
+
+import { howMany } from '../../domain/alert/labels.ts';
+import { type Digest, digestTitle, type OpenAlert, type Watch } from '../../domain/digest/digest.ts';
+import type { Failures, Place } from '../../domain/digest/flight-tally.ts';
+import type { DigestNotification, GroupNotification } from '../../domain/grouping/notification.ts';
+import { dayAndTime } from '../../text/day-and-time.ts';
+import { duration } from '../../text/human-time.ts';
+import { plainText } from '../../text/plain-text.ts';
+import type { Tone } from './alert-clusters.ts';
+import { NAME_CODE_POINTS, placeOf, regionName } from './alert-subject.ts';
+import { stateWords } from './alert-words.ts';
+import { type MailView, mailView } from './message-view.ts';
+import type { Row, Section } from './section.ts';
+
+/** What people can read: everything but single events. */
+export type Readable = GroupNotification | DigestNotification;
+
+const CAUSE_CODE_POINTS = 160;
+
+export function viewOf(notification: Readable, externalUrl: string): MailView {
+  return notification.kind === 'digest'
+    ? digestView(notification, externalUrl)
+    : mailView(notification, externalUrl);
+}
+
+/** `[nestwatch] Digest daily: 12 Flights failed, 3 alerts open` */
+export function digestSubject({ digest }: DigestNotification): string {
+  return plainText(`[nestwatch] Digest ${named(digest)}: ${digestTitle(digest)}`, 200);
+}
+
+export function digestView({ digest, receiver }: DigestNotification, externalUrl: string): MailView {
+  const title = digestTitle(digest);
+  return {
+    tone: toneOf(digest),
+    headline: title.charAt(0).toUpperCase() + title.slice(1),
+    context: `Digest ${named(digest)} · ${dayAndTime(digest.fromUs)} to ${dayAndTime(digest.toUs)}`,
+    lead: [],
+    message: [],
+    messageTitle: '',
+    details: [],
+    clusters: [],
+    alertsMore: 0,
+    events: [],
+    eventsMore: 0,
+    eventsTitle: '',
+    notices: [],
+    sections: sectionsOf(digest).filter(({ rows }) => rows.length > 0),
+    links: [{ text: 'Open nestwatch', url: `${externalUrl}/` }],
+    footer: `Sent by nestwatch to receiver ${plainText(receiver, NAME_CODE_POINTS)}.`,
+  };
+}
+
+function toneOf({ open, flights, openTotal, watch }: Digest): Tone {
+  if (open.some(({ labels }) => labels.severity === 'critical')) return 'critical';
+  const isImpaired = watch.some(({ impaired }) => impaired.length > 0);
+  return openTotal > 0 || flights.failed > 0 || isImpaired ? 'warning' : 'resolved';
+}
+
+function sectionsOf(digest: Digest): Section[] {
+  const { flights, toUs, silenced = [], silencedTotal = 0 } = digest;
+  const { slowest, causes } = flights;
+  return [
+    { title: 'In short', rows: figures(digest), more: 0 },
+    {
+      title: 'Still open',
+      rows: digest.open.map((alert) => ({
+        lead: duration(toUs - alert.startsAtUs),
+        what: alertWords(alert),
+        note: `since ${dayAndTime(alert.startsAtUs)}${alert.hidden ? `, ${alert.hidden}` : ''}`,
+      })),
+      more: digest.openTotal - digest.open.length,
+    },
+    {
+      title: 'Silenced',
+      rows: silenced.map(({ times, isOpen, ...alert }) => ({
+        lead: `${times} ×`,
+        what: alertWords(alert),
+        note: isOpen ? 'still open' : '',
+      })),
+      more: silencedTotal - silenced.length,
+    },
+    {
+      title: 'Top causes',
+      rows: causes.map(({ error, failed, birds, examples }) => ({
+        lead: `${failed} ×`,
+        what: plainText(error, CAUSE_CODE_POINTS) || 'without a message',
+        note: others(
+          examples.map(({ bird }) => name(bird)),
+          birds,
+        ),
+      })),
+      more: flights.causesTotal - causes.length,
+    },
+    {
+      title: 'Birds that failed most',
+      rows: flights.birds.map(failures),
+      more: flights.birdsFailing - flights.birds.length,
+    },
+    {
+      title: 'Nests that failed most',
+      rows: flights.nestsFailing > 1 ? flights.nests.map(failures) : [],
+      more: flights.nestsFailing - flights.nests.length,
+    },
+    {
+      title: 'Slowest Birds (95 of 100 Flights took no longer)',
+      rows: slowest.map(({ p95Us, beforeUs, ...place }) => ({
+        lead: duration(p95Us),
+        what: wherePlain(place),
+        note: beforeUs === null ? '' : `${duration(beforeUs)} in the period before`,
+      })),
+      more: 0,
+    },
+    lost('Connections lost', digest.connectionsLost, digest.connectionsLostTotal),
+    lost('Birds deactivated', digest.deactivated, digest.deactivatedTotal),
+    { title: 'How complete this is', rows: digest.watch.map(watched), more: 0 },
+  ];
+}
+
+function figures({ flights, recovered, suppressed, dead }: Digest): Row[] {
+  const { failed, succeeded, birdsFailing, nestsFailing } = flights;
+  const where = `${howMany(birdsFailing, 'Bird')} in ${howMany(nestsFailing, 'Nest')}`;
+  const reasons = suppressed
+    .map(({ reason, count }) => `${count} ${REASONS.get(reason) ?? reason}`)
+    .join(', ');
+  const rows: Row[] = [
+    { lead: 'Flights', what: `${failed} failed, ${succeeded} succeeded`, note: failed > 0 ? where : '' },
+    {
+      lead: 'Recovered',
+      what:
+        recovered.alerts === 0
+          ? 'nothing'
+          : `${howMany(recovered.alerts, 'alert')}, after ${duration(recovered.meanUs)}${recovered.alerts > 1 ? ' on average' : ''}`,
+      note: '',
+    },
+    { lead: 'Not told', what: reasons, note: '' },
+    {
+      lead: 'Not delivered',
+      what: dead > 0 ? howMany(dead, 'message') : '',
+      note: 'see nestwatch deliveries --dead',
+    },
+  ];
+  return rows.filter(({ what }) => what !== '');
+}
+
+/** Reasons for which something was not told, in words. */
+const REASONS: ReadonlyMap<string, string> = new Map([
+  ['silenced', 'silenced'],
+  ['inhibited', 'explained by another alert'],
+  ['time_interval', 'outside of the hours'],
+  ['too_old', 'summed up as old'],
+  ['no_integration', 'with nobody to tell'],
+]);
+
+function lost(title: string, alerts: readonly OpenAlert[], total: number): Section {
+  const rows = alerts.map((alert) => ({
+    lead: regionName(alert.labels.region ?? ''),
+    what: alertPlace(alert),
+    note: dayAndTime(alert.startsAtUs),
+  }));
+  return { title, rows, more: total - rows.length };
+}
+
+function watched({ region, verifiedUntilUs, impaired }: Watch): Row {
+  const troubles = impaired.map(({ alertname, us, isOpen }) => {
+    const words = stateWords({ status: 'firing', labels: { alertname }, annotations: {} }, false);
+    return `${words} for ${duration(us)}${isOpen ? ', still' : ''}`;
+  });
+  return {
+    lead: regionName(region),
+    what: verifiedUntilUs > 0 ? `nothing missing until ${dayAndTime(verifiedUntilUs)}` : 'not proven yet',
+    note: troubles.join('; '),
+  };
+}
+
+function failures({ failed, succeeded, ...place }: Failures): Row {
+  return { lead: `${failed} of ${failed + succeeded}`, what: wherePlain(place), note: '' };
+}
+
+/** `Flight failed: EU · Marketing / Translate blog` */
+function alertWords({ labels }: Pick<OpenAlert, 'labels'>): string {
+  const { alertname = 'Alert' } = labels;
+  const words = stateWords({ status: 'firing', labels: { alertname }, annotations: {} }, false);
+  return [words, placeOf(labels, undefined), entityOf({ labels })].filter((part) => part !== '').join(': ');
+}
+
+function alertPlace({ labels }: Pick<OpenAlert, 'labels'>): string {
+  const { region: _, ...rest } = labels;
+  return [entityOf({ labels }), placeOf(rest, undefined)].filter((part) => part !== '').join(', ');
+}
+
+function entityOf({ labels }: Pick<OpenAlert, 'labels'>): string {
+  if (labels.bird) return '';
+  return name(labels.entity_name || labels.receiver || '');
+}
+
+function wherePlain({ region, nest, bird }: Place): string {
+  return placeOf({ region, nest, ...(bird && { bird }) }, undefined);
+}
+
+function named({ name: own }: Digest): string {
+  return name(own);
+}
+
+function name(text: string): string {
+  return plainText(text, NAME_CODE_POINTS);
+}
+
+/** `Translate blog, Contracts and 2 more` */
+function others(names: readonly string[], total: number): string {
+  return names.join(', ') + (total > names.length ? ` and ${total - names.length} more` : '');
+}

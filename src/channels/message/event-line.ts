@@ -1,0 +1,169 @@
+/** What a message says of single events: of a failed Flight when it started, how long it flew, its step and its ids. */
+import type { Labels } from '../../domain/alert/alert.ts';
+import type { Event } from '../../domain/alert/event.ts';
+import { dayAndSecond, duration } from '../../text/human-time.ts';
+import { plainText } from '../../text/plain-text.ts';
+import { parseInstant } from '../../time/instant.ts';
+import { NAME_CODE_POINTS, regionName } from './alert-subject.ts';
+import { plainLines } from './encode.ts';
+
+/** One event, or several that say the same. What stands around the list already is empty here. Clean, not escaped. */
+export interface EventLine {
+  /** The Bird or entity; with its Nest and region where the message is about several. */
+  readonly where: string;
+  /** `started 2 Jul 2026, 11:41:07 UTC, failed after 15 min` */
+  readonly when: string;
+  /** `step 2, Translate` */
+  readonly step: string;
+  readonly message: string;
+  /** `Flight 5f0c9a52-…-000000000004`, `Bird 148890` */
+  readonly ids: readonly string[];
+  readonly events: number;
+}
+
+/** What is said around a list. */
+export interface Said {
+  /** The first line of a message. */
+  readonly message: string;
+  /** That all have in common: the head or the details of the message name them. */
+  readonly labels: Labels;
+  /** True where the head of the list names the only place. */
+  readonly place: boolean;
+  /** Of all Flights, or empty. */
+  readonly step: string;
+}
+
+export const LINE_CODE_POINTS = 200;
+
+/**
+ * The first lines, the newest on top, and how many events are not in them. Every Flight has its own line; other events
+ * that say the same of the same place share one. `events` comes with the ones that must not be left out first.
+ */
+export function eventLines(
+  events: readonly Event[],
+  said: Said,
+  maxLines: number,
+): { readonly lines: readonly EventLine[]; readonly more: number } {
+  const alike = new Map<string, Event[]>();
+  for (const event of telling([...new Map(events.map((one) => [one.key, one])).values()])) {
+    const key = isFlight(event) ? event.key : JSON.stringify([whereOf(event, {}), ownMessage(event, '')]);
+    alike.set(key, [...(alike.get(key) ?? []), event]);
+  }
+  const shown = [...alike.values()].slice(0, maxLines).map((group) => group.toSorted(newestFirst));
+  const lines = shown
+    .sort(([a], [b]) => newestFirst(a!, b!))
+    .map(([newest, ...others]) => lineOf(newest!, others.length + 1, said));
+  const all = [...alike.values()].flat().length;
+  return { lines, more: all - shown.flat().length };
+}
+
+/** Without those that only repeat, in no words, what another one says of the same place. */
+function telling(events: readonly Event[]): readonly Event[] {
+  const isMute = (event: Event) => !isFlight(event) && event.message === '';
+  if (!events.some(isMute)) return events;
+  const told = new Set(events.filter((event) => !isMute(event)).map((event) => whereOf(event, {})));
+  return events.filter((event) => !isMute(event) || !told.has(whereOf(event, {})));
+}
+
+export function newestFirst(a: Event, b: Event): number {
+  return b.occurredAtUs - a.occurredAtUs;
+}
+
+function lineOf(event: Event, events: number, { message, labels, place, step }: Said): EventLine {
+  const own = stepOf(event);
+  return {
+    where: place ? '' : whereOf(event, labels),
+    when: isFlight(event) ? flightTimes(event).join(' ') : counted(event, events),
+    step: own === step ? '' : own,
+    message: ownMessage(event, message),
+    ids: idsOf(event, labels),
+    events,
+  };
+}
+
+/** On one line, for messages that have no room for more. */
+export function eventWords({ where, when, step, message, ids }: EventLine): string {
+  return [where, when, step, message, ...ids].filter((part) => part !== '').join(' · ');
+}
+
+export function isFlight({ feed }: Event): boolean {
+  return feed === 'flight';
+}
+
+/** `started` and when, and how long after that it ended; only the end where the start is not known. */
+export function flightTimes({ type, attributes, occurredAtUs }: Event): [verb: string, times: string] {
+  const ended = plainText(type.replace(/^[a-z_]+\./, ''), NAME_CODE_POINTS);
+  const startedAtUs = parseInstant(String(attributes.started_at ?? ''))?.us;
+  if (startedAtUs === undefined) return [ended, dayAndSecond(occurredAtUs)];
+  return ['started', `${dayAndSecond(startedAtUs)}, ${ended} after ${duration(occurredAtUs - startedAtUs)}`];
+}
+
+/** `step 2, Translate`: the step that failed and its scope, as far as they are known. */
+export function stepOf({ attributes }: Event): string {
+  const parts = [attributes.step_id, attributes.scope]
+    .map((part) => plainText(String(part ?? ''), NAME_CODE_POINTS))
+    .filter((part) => part !== '');
+  return parts.length > 0 ? `step ${parts.join(', ')}` : '';
+}
+
+/** What several Flights that failed in the same step need to say only once; else empty. */
+export function stepOfAll(events: readonly Event[]): string {
+  const [step = '', ...others] = new Set(events.map(stepOf));
+  return others.length === 0 && events.length > 1 ? step : '';
+}
+
+export function firstLine(text: string): string {
+  return plainLines(text, 1, LINE_CODE_POINTS)[0] ?? '';
+}
+
+function counted({ occurredAtUs }: Event, events: number): string {
+  const at = dayAndSecond(occurredAtUs);
+  return events > 1 ? `${events} ×, the last ${at}` : at;
+}
+
+/** An event without a message says so, or what it is, where one could take another message for its own. */
+function ownMessage(event: Event, said: string): string {
+  const message = firstLine(event.message);
+  if (message !== '') return message === said ? '' : message;
+  if (!isFlight(event)) return plainText(event.type.replace(/^[a-z_]+\./, ''), NAME_CODE_POINTS);
+  return said === '' ? '' : 'without a message';
+}
+
+function whereOf({ region, nest, nestId, bird, birdId, attributes }: Event, shared: Labels): string {
+  const isSame = shared.bird_id ? shared.bird_id === birdId : Boolean(shared.entity_id);
+  const entity = attributes.entity_name ?? attributes.entity_id ?? '';
+  const parts = [
+    shared.region === undefined && region ? regionName(region) : '',
+    shared.nest === undefined ? nest || (nestId && `Nest ${nestId}`) : '',
+    isSame ? '' : bird || (birdId && `Bird ${birdId}`) || String(entity),
+  ];
+  return parts
+    .filter((part) => part !== '')
+    .map((part) => plainText(part, NAME_CODE_POINTS))
+    .join(' / ');
+}
+
+function idsOf({ nestId, birdId, attributes }: Event, shared: Labels): string[] {
+  const { flight_id: flightId = '', entity_id: entityId = '', entity_type: entityType = '' } = attributes;
+  const labels = {
+    nest_id: nestId,
+    bird_id: birdId,
+    entity_id: String(entityId),
+    entity_type: String(entityType),
+  };
+  const flight = flightId === '' ? [] : [`Flight ${plainText(String(flightId), NAME_CODE_POINTS)}`];
+  return [...flight, ...placeIds(labels, shared)];
+}
+
+/** `Bird 148890`, `Nest 682`, without the ids that `shared` has. */
+export function placeIds({ nest_id, bird_id, entity_id, entity_type }: Labels, shared: Labels): string[] {
+  const ids = [
+    ['Bird', bird_id, shared.bird_id],
+    // A notification about a Bird names it as its entity.
+    [entity_type || 'entity', bird_id ? '' : entity_id, shared.entity_id],
+    ['Nest', nest_id, shared.nest_id],
+  ] as const;
+  return ids
+    .filter(([, id, known]) => id && id !== known)
+    .map(([name, id]) => `${plainText(name, NAME_CODE_POINTS)} ${plainText(id!, NAME_CODE_POINTS)}`);
+}

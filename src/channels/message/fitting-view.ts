@@ -1,0 +1,52 @@
+/**
+ * Cuts what stands above the lists of a mail to what has room in it: texts are capped by their characters, which
+ * escaping makes up to six times as long.
+ */
+
+import { fitting } from './fitting.ts';
+import type { MailView } from './message-view.ts';
+
+/** Bytes as written, with some for the markup of each; the lists below have the rest of the mail. */
+const ROOM = 20_000;
+const MAX_LINKS = 5_000;
+const MAX_NOTICES = 6_500;
+const MAX_LEAD = 3_000;
+const MAX_MESSAGE = 7_000;
+
+/** `write` makes a text as it stands in the mail. What is not there is counted, or shown by an ellipsis. */
+export function fittingView(view: MailView, write: (text: string) => string): MailView {
+  let room = ROOM;
+  function kept<T>(items: readonly T[], written: (item: T) => string, maxBytes: number): T[] {
+    const { kept: fits, bytes } = fitting(items, written, Math.min(room, maxBytes), items.length);
+    room -= bytes;
+    return items.slice(0, fits.length);
+  }
+  const markup = (bytes: number) => ' '.repeat(bytes);
+  const links = kept(view.links, ({ text, url }) => markup(150) + write(text) + write(url), MAX_LINKS);
+  const notices = fittingNotices(view.notices, write);
+  room -= sizeOf(notices, write);
+  const lead = kept(view.lead, (one) => markup(40) + write(one), MAX_LEAD);
+  const message = kept(view.message, write, MAX_MESSAGE);
+  const details = kept(view.details, ([name, value]) => markup(250) + write(name) + write(value), room);
+  const isCut = message.length < view.message.length && message.at(-1) !== '…';
+  const detailsMore = view.details.length - details.length;
+  return {
+    ...view,
+    links,
+    notices,
+    lead,
+    message: isCut ? [...message, '…'] : message,
+    details: detailsMore > 0 ? [...details, ['…', `and ${detailsMore} more details`]] : details,
+  };
+}
+
+/** The first notices, and how many more there are. */
+export function fittingNotices(notices: readonly string[], write: (text: string) => string): string[] {
+  const { kept, rest } = fitting(notices, (one) => write(one), MAX_NOTICES, notices.length);
+  const all = notices.slice(0, kept.length);
+  return rest.length > 0 ? [...all, `… and ${rest.length} more notices.`] : all;
+}
+
+function sizeOf(texts: readonly string[], write: (text: string) => string): number {
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(write(text)) + 40, 0);
+}

@@ -1,0 +1,53 @@
+import type { Labels } from '../../domain/alert/alert.ts';
+import type { GroupNotification } from '../../domain/grouping/notification.ts';
+import { formatMatcher } from '../../domain/matchers/matcher.ts';
+import { linkable } from './encode.ts';
+
+export interface Link {
+  readonly text: string;
+  readonly url: string;
+}
+
+const MAX_RUNBOOKS = 3;
+/** More of an alert's id or of matchers make an address that nobody follows. */
+const MAX_SILENCED_UNITS = 2_000;
+
+/** Where people go from a message. What is not an address that a message may link to is left out. */
+export function linksOf(
+  { alerts, groupLabels, acknowledgeUrl, summary }: GroupNotification,
+  externalUrl: string,
+): Link[] {
+  const open = alerts.filter(({ status }) => status === 'firing');
+  const [first] = open;
+  const only = open.length === 1 ? first : undefined;
+  const runbooks = new Set(alerts.map((alert) => alert.annotations.runbook_url ?? ''));
+  const links = [
+    { text: 'Open nestwatch', url: `${externalUrl}/${only ? `#alert-${only.fingerprint}` : ''}` },
+    ...(acknowledgeUrl ? [{ text: 'Acknowledge', url: acknowledgeUrl }] : []),
+    ...(only ? [{ text: 'Silence', url: silenceUrl(externalUrl, 'alert', only.id) }] : []),
+    // A summary's labels are its own, not those of its alerts.
+    ...(open.length > 1 && !summary && Object.keys(groupLabels).length > 0
+      ? [{ text: 'Silence all of these', url: silenceUrl(externalUrl, 'matchers', matchersOf(groupLabels)) }]
+      : []),
+    ...[...runbooks].slice(0, MAX_RUNBOOKS).map((url) => ({ text: 'Runbook', url })),
+  ];
+  return links.flatMap(({ text, url }) => {
+    const href = linkable(url);
+    return href ? [{ text, url: href }] : [];
+  });
+}
+
+/** The page that makes a silence, filled in: it shows what would be hidden, and asks. */
+function silenceUrl(externalUrl: string, name: 'alert' | 'matchers', value: string): string {
+  // No link would come of it: `linkable` refuses it.
+  if (value.length > MAX_SILENCED_UNITS) return '';
+  // A slash may stand in a query as it is, which keeps the address readable.
+  const query = new URLSearchParams({ [name]: value }).toString().replaceAll('%2F', '/');
+  return `${externalUrl}/silence?${query}`;
+}
+
+function matchersOf(labels: Labels): string {
+  return Object.entries(labels)
+    .map(([name, value]) => formatMatcher({ name, op: '=', value }))
+    .join('\n');
+}

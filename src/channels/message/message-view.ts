@@ -1,0 +1,213 @@
+/**
+ * What a mail says, before it is text or HTML: both are written from this. Everything in it is clean and capped, but
+ * not escaped. It depends on the notification alone, so every try of a delivery says the same.
+ */
+
+import type { Labels } from '../../domain/alert/alert.ts';
+import type { Event } from '../../domain/alert/event.ts';
+import { howMany } from '../../domain/alert/labels.ts';
+import type { FlushReason, GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
+import { summaryTitle } from '../../domain/grouping/summary.ts';
+import { dayAndTime } from '../../text/day-and-time.ts';
+import { plainText } from '../../text/plain-text.ts';
+import { type Cluster, clustersOf, eventsOf, messageOf, type Tone, toneOf } from './alert-clusters.ts';
+import { commonLabels, NAME_CODE_POINTS, placeOf, sinceOf, subjectOf } from './alert-subject.ts';
+import { IN_OWN_WORDS, stateWords } from './alert-words.ts';
+import { linkable, plainLines } from './encode.ts';
+import {
+  type EventLine,
+  eventLines,
+  firstLine,
+  flightTimes,
+  isFlight,
+  LINE_CODE_POINTS,
+  newestFirst,
+  stepOf,
+} from './event-line.ts';
+import { MAX_EVENTS } from './fitting.ts';
+import { type FlightHistory, flightHistory } from './flight-history.ts';
+import { leadOf } from './lead.ts';
+import { type Link, linksOf } from './links.ts';
+import type { Section } from './section.ts';
+import { asPeopleCount } from './superseded.ts';
+
+export interface MailView {
+  readonly tone: Tone;
+  /** State and subject: `Flight failed: Translate blog`. */
+  readonly headline: string;
+  /** Where, since when, for how long. */
+  readonly context: string;
+  /** What more there is to say of the only alert, a sentence each: what it means, or what ended it. */
+  readonly lead: readonly string[];
+  /** The message of the only alert; empty lists for several. */
+  readonly message: readonly string[];
+  readonly messageTitle: string;
+  /** Of the only alert; of several, the Nest and the Bird that all share. */
+  readonly details: readonly (readonly [name: string, value: string])[];
+  /** Of the only alert's Bird. */
+  readonly history?: FlightHistory;
+  /** Several alerts, those of one cause together. */
+  readonly clusters: readonly Cluster[];
+  /** Alerts that the notification counts but does not carry. */
+  readonly alertsMore: number;
+  /** The page, which has everything; absent where it is no address to link to. */
+  readonly page?: string;
+  /** Of the only alert: new since the last mail, newest first, without the one that the details are of. */
+  readonly events: readonly EventLine[];
+  /** New ones that are not listed. */
+  readonly eventsMore: number;
+  readonly eventsTitle: string;
+  /** Titled lists: of a digest alone. */
+  readonly sections?: readonly Section[];
+  /** What else people should know, a sentence each. */
+  readonly notices: readonly string[];
+  readonly links: readonly Link[];
+  readonly footer: string;
+}
+
+const MESSAGE_LINES = 8;
+const NOTICE_CODE_POINTS = 500;
+/** Reasons for a notification that tell nothing of another kind than the one before. */
+const GOES_ON = new Set<FlushReason>(['new_events', 'repeat']);
+const OWN_ANNOTATIONS = new Set(['summary', 'description', 'runbook_url', 'resolved_by', 'flapping']);
+const OWN_LABELS = new Set([
+  ...['alertname', 'severity', 'region', 'nest', 'nest_id', 'bird', 'bird_id', 'flight_id', 'type'],
+  ...['entity_type', 'entity_id', 'entity_name', 'error'],
+]);
+
+export function mailView(notification: GroupNotification, externalUrl: string): MailView {
+  const { createdAtUs, summary, reason } = notification;
+  const isUpdate = notification.threadPosition > 0;
+  const goesOn = GOES_ON.has(reason);
+  const counts = asPeopleCount(notification.alerts);
+  const alerts = counts.map(({ alert }) => alert);
+  const hidden = notification.alerts.length - alerts.length;
+  const resolvedTotal = Math.max(0, notification.resolvedTotal - hidden);
+  const counted = { ...notification, alerts, resolvedTotal };
+  const [first] = alerts;
+  const isOne = alerts.length === 1 && notification.firingTotal + resolvedTotal <= 1;
+  const only = isOne && !summary ? first : undefined;
+  const milder = (only && counts[0]?.milder) ?? [];
+  const clusters = only ? [] : clustersOf(alerts, notification, goesOn);
+  const message =
+    only && !IN_OWN_WORDS.has(only.labels.alertname ?? '')
+      ? plainLines(messageOf(only), MESSAGE_LINES, LINE_CODE_POINTS)
+      : [];
+  const { lines, more } = only ? linesOf(only, message) : { lines: [], more: 0 };
+  const page = linkable(`${externalUrl}/`);
+  const headline = only
+    ? `${stateWords(milder[0] ?? only, goesOn)}: ${subjectOf(only)}`
+    : headlineOf(counted, clusters, goesOn);
+  const context = [
+    placeOf(commonLabels(alerts), only),
+    summary ? `${dayAndTime(summary.fromUs)} to ${dayAndTime(summary.toUs)}` : sinceOf(alerts, createdAtUs),
+    ...(only ? eventsOf([only]) : []),
+  ];
+  return {
+    tone: toneOf(alerts),
+    headline: summary ? summaryTitle(summary) : reason === 'repeat' ? `Reminder: ${headline}` : headline,
+    context: context.filter((part) => part !== '').join(' · '),
+    lead: only ? leadOf(only, milder) : [],
+    message,
+    messageTitle: only?.status === 'resolved' || reason === 'repeat' ? 'Last message' : 'Message',
+    details: only ? detailsOf(only) : clean(placeDetails(commonLabels(alerts))),
+    ...(only?.history && only.history.length > 1 && { history: flightHistory(only.history) }),
+    clusters,
+    alertsMore: notification.truncatedAlerts,
+    ...(page !== undefined && { page }),
+    events: lines,
+    eventsMore: more,
+    eventsTitle: isUpdate ? 'New since the last message' : 'Before that',
+    notices: (notification.notices ?? []).map((one) => plainText(one, NOTICE_CODE_POINTS)),
+    links: linksOf(counted, externalUrl),
+    footer: `Sent by nestwatch to receiver ${plainText(notification.receiver, NAME_CODE_POINTS)}.`,
+  };
+}
+
+/** `Flight failed: 5 Birds, 2 causes, 1 resolved`; alerts of several kinds are just `Alerts`. */
+function headlineOf(
+  { alerts, firingTotal, resolvedTotal, truncatedAlerts }: GroupNotification,
+  clusters: readonly Cluster[],
+  goesOn: boolean,
+): string {
+  const open = alerts.filter((alert) => alert.status === 'firing');
+  const told = open.length > 0 ? open : alerts;
+  const total = open.length > 0 ? firingTotal : resolvedTotal;
+  const [words = 'Alerts', ...others] = new Set(told.map((alert) => stateWords(alert, goesOn)));
+  const causes = clusters.filter(({ tone }) => tone !== 'resolved' && tone !== 'neutral').length;
+  const counts = [
+    countedAlerts(told, total),
+    ...(open.length > 0 && causes > 1 && truncatedAlerts === 0 ? [`${causes} causes`] : []),
+    ...(open.length > 0 && resolvedTotal > 0 ? [`${resolvedTotal} resolved`] : []),
+  ];
+  return `${others.length > 0 ? 'Alerts' : words}: ${counts.join(', ')}`;
+}
+
+/** `5 Birds` where each alert is about another Bird, else `5 alerts`. */
+function countedAlerts(alerts: readonly NotifiedAlert[], total: number): string {
+  const birds = new Set(alerts.flatMap(({ labels }) => labels.bird_id || labels.bird || []));
+  const noun = birds.size === alerts.length ? 'Bird' : 'alert';
+  return howMany(total, noun);
+}
+
+/** The event whose message is shown and whose Flight the details are of. */
+function toldOf({ events }: NotifiedAlert): Event | undefined {
+  return events.find(({ message }) => message !== '') ?? events[0];
+}
+
+/** Every other Flight, and what the message does not say. */
+function linesOf(only: NotifiedAlert, message: readonly string[]): ReturnType<typeof eventLines> {
+  const told = toldOf(only);
+  const [said = ''] = message;
+  const others = only.events.filter((event) =>
+    isFlight(event) ? event !== told : said === '' || firstLine(event.message) !== said,
+  );
+  const { lines, more } = eventLines(
+    others.toSorted(newestFirst),
+    { message: said, labels: only.labels, place: true, step: told ? stepOf(told) : '' },
+    MAX_EVENTS,
+  );
+  return { lines, more: lines.length > 0 ? more + only.eventsOmitted : 0 };
+}
+
+type Details = readonly [name: string, value: string | number | boolean | undefined][];
+
+function detailsOf(alert: NotifiedAlert): [string, string][] {
+  const { labels, annotations } = alert;
+  const told = toldOf(alert);
+  const [verb, times] = told && isFlight(told) ? flightTimes(told) : ['started', ''];
+  const others = Object.entries(labels).filter(([name]) => !OWN_LABELS.has(name));
+  return clean([
+    ...placeDetails(labels),
+    [labels.entity_type ?? 'Entity', named(labels.entity_name, labels.bird_id ? '' : labels.entity_id)],
+    ['Flight', told?.attributes.flight_id ?? labels.flight_id],
+    [verb.charAt(0).toUpperCase() + verb.slice(1), times],
+    ['Step', told && stepOf(told).replace(/^step /, '')],
+    ['Severity', labels.severity],
+    ['Labels', others.map(([name, value]) => `${name}=${value}`).join(', ')],
+    ...Object.entries(annotations)
+      .filter(([name]) => !OWN_ANNOTATIONS.has(name))
+      .slice(0, 5),
+  ]);
+}
+
+function placeDetails(labels: Labels): Details {
+  return [
+    ['Nest', named(labels.nest, labels.nest_id)],
+    ['Bird', named(labels.bird, labels.bird_id)],
+  ];
+}
+
+/** Those that have a value. */
+function clean(details: Details): [string, string][] {
+  return details
+    .map(([name, value]): [string, string] => [
+      plainText(name, NAME_CODE_POINTS),
+      plainText(String(value ?? ''), LINE_CODE_POINTS),
+    ])
+    .filter(([, value]) => value !== '');
+}
+
+function named(name: string | undefined, id: string | undefined): string {
+  return name && id ? `${name} (${id})` : name || id || '';
+}

@@ -1,0 +1,52 @@
+import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
+
+/** An alert as people count it. */
+export interface Counted {
+  /** With the messages and the beginning of the milder ones. */
+  readonly alert: NotifiedAlert;
+  /** Of the same kind and subject; they became this one. */
+  readonly milder: readonly NotifiedAlert[];
+}
+
+/** One that became worse is not told beside what it became, where the same notification tells of that. */
+export function asPeopleCount(alerts: readonly NotifiedAlert[]): readonly Counted[] {
+  const ended = alerts.filter((alert) => alert.ending === 'superseded');
+  if (ended.length === 0) return alerts.map((alert) => ({ alert, milder: [] }));
+  const firing = alerts.filter((alert) => alert.status === 'firing');
+  const became = new Map<NotifiedAlert, NotifiedAlert>();
+  for (const alert of ended) {
+    const worse = firing.find((one) => isSameSubject(alert, one) && hasBecome(alert, one));
+    if (worse) became.set(alert, worse);
+  }
+  return alerts
+    .filter((alert) => !became.has(alert))
+    .map((alert) => {
+      const milder = ended.filter((one) => became.get(one) === alert && isSameKind(one, alert));
+      return { alert: milder.reduce(joined, alert), milder };
+    });
+}
+
+function joined(alert: NotifiedAlert, milder: NotifiedAlert): NotifiedAlert {
+  return {
+    ...alert,
+    startsAtUs: Math.min(alert.startsAtUs, milder.startsAtUs),
+    events: [...alert.events, ...milder.events],
+    eventsTotal: alert.eventsTotal + milder.eventsTotal,
+    eventsOmitted: alert.eventsOmitted + milder.eventsOmitted,
+  };
+}
+
+/** A Bird that is deactivated has no failing trigger any more, and is not expected to fly. */
+function hasBecome(alert: NotifiedAlert, worse: NotifiedAlert): boolean {
+  return isSameKind(alert, worse) || worse.labels.alertname === 'BirdDeactivated';
+}
+
+function isSameKind(alert: NotifiedAlert, other: NotifiedAlert): boolean {
+  return alert.labels.alertname === other.labels.alertname;
+}
+
+const SUBJECT = ['region', 'nest_id', 'bird_id', 'entity_type', 'entity_id', 'entity_name'] as const;
+
+function isSameSubject(alert: NotifiedAlert, other: NotifiedAlert): boolean {
+  return SUBJECT.every((name) => alert.labels[name] === other.labels[name]);
+}

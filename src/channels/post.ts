@@ -1,0 +1,177 @@
+/**
+ * Posts one text to an address and judges the answer: what all channels over HTTP share. What stops here: the address,
+ * which may hold a key, and the receiver's words, which are cleaned and freed of whatever they repeat of it.
+ */
+
+import { type ErrorCode, NestwatchError } from '../errors.ts';
+import type { HttpResponse, Transport, TransportOptions } from '../http/transport.ts';
+import { plainText } from '../text/plain-text.ts';
+import type { Clock } from '../time/clock.ts';
+import type { Outcome } from './channel.ts';
+
+/** More than ever are in flight, so that receivers behind one address never wait for each other. */
+const CONNECTIONS = 256;
+/** Of an answer only the status counts; of its body a line is kept for people. */
+const MAX_ANSWER_BYTES = 1_048_576;
+const MAX_ERROR_CODE_POINTS = 300;
+/** Addresses that are remembered; those in files change. */
+const MAX_TARGETS = 100;
+
+export interface Post {
+  readonly url: string;
+  readonly contentType: string;
+  readonly body: string;
+  readonly timeoutMs: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Further texts that an answer must not repeat. */
+  readonly secrets?: readonly string[];
+}
+
+export interface Sender {
+  /** Tries once; throws only what nobody foresaw. */
+  post(post: Post): Promise<Outcome>;
+  close(): Promise<void>;
+}
+
+export function openSender(options: SenderOptions): Sender {
+  const { clock, version } = options;
+  const transports = new Map<number, Transport>();
+  // Taking an address apart costs as much as the rest of a post.
+  const targets = new Map<string, Target>();
+
+  function knownTarget(url: string): Target {
+    let target = targets.get(url);
+    if (!target) {
+      if (targets.size >= MAX_TARGETS) targets.clear();
+      target = targetOf(url);
+      targets.set(url, target);
+    }
+    return target;
+  }
+
+  function transportOf(timeoutMs: number): Transport {
+    let transport = transports.get(timeoutMs);
+    if (!transport) {
+      transport = options.openTransport({
+        connections: CONNECTIONS,
+        timeoutMs,
+        maxBodyBytes: MAX_ANSWER_BYTES,
+      });
+      transports.set(timeoutMs, transport);
+    }
+    return transport;
+  }
+
+  return {
+    async post({ url, contentType, body, timeoutMs, headers = {}, secrets = [] }) {
+      const target = knownTarget(url);
+      try {
+        const response = await transportOf(timeoutMs).send({
+          method: 'POST',
+          url: target.url,
+          headers: {
+            'content-type': contentType,
+            'user-agent': `nestwatch/${version}`,
+            ...headers,
+            ...target.headers,
+          },
+          body,
+        });
+        return answered(response, [...target.secrets, ...secrets], clock.nowUs());
+      } catch (error) {
+        if (!(error instanceof NestwatchError)) throw error;
+        return unanswered(error);
+      }
+    },
+
+    async close() {
+      await Promise.all([...transports.values()].map((transport) => transport.close()));
+      transports.clear();
+    },
+  };
+}
+
+export interface SenderOptions {
+  readonly clock: Clock;
+  readonly version: string;
+  /** Called once for every timeout that integrations have. */
+  readonly openTransport: (options: TransportOptions) => Transport;
+}
+
+interface Target {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly secrets: readonly string[];
+}
+
+/** Where to post. Credentials in the URL go into a header; `secrets` are the parts that no text may repeat. */
+function targetOf(text: string): Target {
+  const url = new URL(text);
+  const { username, password } = url;
+  url.username = '';
+  url.password = '';
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const parts = [...url.pathname.split('/'), ...[...url.searchParams].flat(), url.search.slice(1)];
+  return {
+    url: url.href,
+    headers:
+      username || password ? { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` } : {},
+    secrets: [password, ...parts].flatMap((part) => [part, decoded(part)]).filter((part) => part.length >= 4),
+  };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** 2xx accepts; 408, 425, 429 and 5xx may pass; every other answer refuses. */
+function answered(response: HttpResponse, secrets: readonly string[], nowUs: number): Outcome {
+  const { status } = response;
+  if (status >= 200 && status < 300) return { kind: 'accepted' };
+  const words = /html/i.test(response.headers['content-type'] ?? '') ? '' : without(secrets, response.body);
+  const error = plainText(`HTTP ${status}${words && `: ${words}`}`, MAX_ERROR_CODE_POINTS);
+  if (status === 408 || status === 425 || status === 429 || (status >= 500 && status < 600)) {
+    const retryAfterMs = readRetryAfter(response.headers['retry-after'], nowUs);
+    const reason: ErrorCode = status === 429 ? 'rate_limited' : 'unavailable';
+    return { kind: 'failed', reason, error, ...(retryAfterMs && { retryAfterMs }) };
+  }
+  return { kind: 'refused', reason: status >= 300 && status < 400 ? 'redirected' : 'rejected', error };
+}
+
+function without(secrets: readonly string[], text: string): string {
+  const bounded = text.slice(0, 4_096);
+  return secrets.reduce((rest, part) => rest.replaceAll(part, '[secret]'), bounded);
+}
+
+/** Seconds or an HTTP date (RFC 9110, 10.2.3). */
+function readRetryAfter(value: string | undefined, nowUs: number): number | undefined {
+  if (value === undefined) return undefined;
+  if (/^\s*\d+\s*$/.test(value)) return Number(value) * 1000;
+  const atMs = Date.parse(value);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowUs / 1000);
+}
+
+/** The codes of a connection that broke after the request may have left. */
+const BROKEN = new Set(['UND_ERR_SOCKET', 'UND_ERR_DESTROYED', 'ECONNRESET', 'EPIPE']);
+
+/** Without a whole answer: a status that came all the same decides, else whether the request can have arrived. */
+function unanswered(error: NestwatchError): Outcome {
+  const { status } = error.facts;
+  if (status !== undefined) {
+    return answered({ status, headers: {}, body: '' }, [], 0);
+  }
+  const cause = codeOfCause(error.cause);
+  const neverSent = error.code === 'unreachable' ? !BROKEN.has(cause) : cause === 'UND_ERR_CONNECT_TIMEOUT';
+  const text = plainText(error.message, MAX_ERROR_CODE_POINTS);
+  if (neverSent) return { kind: 'failed', reason: error.code, error: text };
+  const reason = error.code === 'timeout' ? 'timeout' : 'ambiguous';
+  return { kind: 'unknown', reason, error: text };
+}
+
+function codeOfCause(cause: unknown): string {
+  return cause instanceof Error && 'code' in cause && typeof cause.code === 'string' ? cause.code : '';
+}

@@ -1,0 +1,203 @@
+/**
+ * A message for a Slack incoming webhook, in Block Kit. All values are escaped, so that `<!channel>` and links in them
+ * stay text, and `verbatim` keeps Slack from finding names and addresses in it.
+ * Limits: https://docs.slack.dev/reference/block-kit/blocks and /messaging.
+ */
+import { escapedWithin, listWithin, within } from '../message/bounded.ts';
+import { type Readable, viewOf } from '../message/digest-view.ts';
+import { eventWords } from '../message/event-line.ts';
+import { MAX_CLUSTERS, MAX_EVENTS } from '../message/fitting.ts';
+import { historyLine } from '../message/flight-history.ts';
+import type { MailView } from '../message/message-view.ts';
+import { sectionText } from '../message/section.ts';
+
+export const SLACK_LIMITS = { blocks: 50, header: 150, section: 3_000, text: 40_000 } as const;
+/** Far less than what the limits of the parts add up to: a message that people read. */
+const MAX_BYTES = 60_000;
+const FALLBACK_UNITS = 1_000;
+
+export interface SlackBody {
+  readonly channel?: string;
+  readonly username?: string;
+  readonly icon_emoji?: string;
+  readonly icon_url?: string;
+  /** Shown where blocks are not: in the notification of a phone. */
+  readonly text: string;
+  readonly mrkdwn: false;
+  readonly link_names: false;
+  readonly parse: 'none';
+  readonly blocks: readonly Block[];
+}
+
+export type Block =
+  | { readonly type: 'header'; readonly text: PlainText }
+  | { readonly type: 'section'; readonly text: Mrkdwn }
+  | { readonly type: 'context'; readonly elements: readonly Mrkdwn[] };
+
+interface PlainText {
+  readonly type: 'plain_text';
+  readonly text: string;
+  readonly emoji: false;
+}
+
+interface Mrkdwn {
+  readonly type: 'mrkdwn';
+  readonly text: string;
+  readonly verbatim: true;
+}
+
+export interface SlackStyle {
+  readonly channel: string;
+  readonly username: string;
+  readonly iconEmoji: string;
+  readonly iconUrl: string;
+}
+
+/** Texts that stand in the place of the built-in ones; `text` is mrkdwn that is escaped already. */
+export interface SlackTexts {
+  readonly title?: string;
+  readonly text?: string;
+}
+
+export function slackBody(
+  notification: Readable,
+  externalUrl: string,
+  { channel, username, iconEmoji, iconUrl }: SlackStyle,
+  texts: SlackTexts = {},
+  notes: readonly string[] = [],
+): SlackBody {
+  const view = viewOf(notification, externalUrl);
+  const headline = texts.title || view.headline;
+  const where = view.context ? [section(escaped(view.context, SLACK_LIMITS.section))] : [];
+  const main = texts.text === undefined ? contentOf(view) : sections(texts.text);
+  const more = (count: number) => context(`… and ${count} more parts; the page has all of it`);
+  const blocks = [
+    header(headline),
+    ...(texts.text === undefined ? where : []),
+    ...[...view.notices, ...notes].map((notice) => section(escaped(notice, SLACK_LIMITS.section))),
+    ...main,
+  ];
+  const links = linksOf(view);
+  return {
+    ...(channel && { channel }),
+    ...(username && { username }),
+    ...(iconEmoji && { icon_emoji: iconEmoji }),
+    ...(iconUrl && { icon_url: iconUrl }),
+    text: escaped(`${headline} · ${view.context}`, FALLBACK_UNITS),
+    mrkdwn: false,
+    link_names: false,
+    parse: 'none',
+    blocks: [
+      ...listWithin(blocks.filter(hasText), SLACK_LIMITS.blocks - links.length, MAX_BYTES, more),
+      ...links,
+    ],
+  };
+}
+
+/** For mrkdwn: the three characters that Slack asks to escape. */
+export function escapeSlack(point: string): string {
+  if (point === '&') return '&amp;';
+  if (point === '<') return '&lt;';
+  if (point === '>') return '&gt;';
+  return point;
+}
+
+/** Marks of code are replaced by their like: they would turn what follows into code, or end ours. */
+function escaped(text: string, maxUnits: number): string {
+  return escapedWithin(text.toWellFormed().replaceAll('`', 'ˋ'), maxUnits, escapeSlack);
+}
+
+function code(lines: readonly string[]): string {
+  return `\`\`\`\n${escaped(lines.join('\n'), SLACK_LIMITS.section - 10)}\n\`\`\``;
+}
+
+function contentOf(view: MailView): Block[] {
+  const details = view.details.map(([name, value]) => `${name}: ${value}`);
+  const events = view.events.slice(0, MAX_EVENTS).map(eventWords);
+  const eventsMore = view.eventsMore + Math.max(0, view.events.length - MAX_EVENTS);
+  const clusters = view.clusters.slice(0, MAX_CLUSTERS);
+  const alertsMore =
+    view.alertsMore + view.clusters.slice(MAX_CLUSTERS).reduce((sum, { alerts }) => sum + alerts, 0);
+  return [
+    ...(view.lead.length > 0 ? [section(escaped(view.lead.join('\n'), SLACK_LIMITS.section))] : []),
+    ...(view.message.length > 0 ? [section(code(view.message))] : []),
+    ...(view.history ? [section(escaped(historyLine(view.history), SLACK_LIMITS.section))] : []),
+    ...(view.sections ?? []).map((one) => section(escaped(sectionText(one).trim(), SLACK_LIMITS.section))),
+    ...(details.length > 0 ? [section(escaped(details.join('\n'), SLACK_LIMITS.section))] : []),
+    ...clusters.map((cluster) => {
+      const where =
+        cluster.places.join(', ') + (cluster.placesMore > 0 ? ` and ${cluster.placesMore} more` : '');
+      const lines = [
+        `${cluster.title}: ${where}`,
+        cluster.cause,
+        cluster.context,
+        ...cluster.lines.map((line) => `• ${eventWords(line)}`),
+        cluster.linesMore > 0 ? `… and ${cluster.linesMore} more` : '',
+      ];
+      return section(escaped(lines.filter((line) => line !== '').join('\n'), SLACK_LIMITS.section));
+    }),
+    ...(alertsMore > 0 ? [context(`… and ${alertsMore} more alerts`)] : []),
+    ...(events.length > 0 ? [section(code([`${view.eventsTitle}:`, ...events]))] : []),
+    ...(eventsMore > 0 ? [context(`… and ${eventsMore} more events`)] : []),
+  ];
+}
+
+/** A text of any length in as many sections as it takes, the first ones of which are sent. */
+function sections(text: string): Block[] {
+  const blocks: Block[] = [];
+  let rest = text.toWellFormed().slice(0, SLACK_LIMITS.text).toWellFormed();
+  while (rest !== '') {
+    const cut = rest.length <= SLACK_LIMITS.section ? rest.length : cutAt(rest);
+    const part = rest.slice(0, cut);
+    if (part.trim() !== '') blocks.push(section(part));
+    rest = rest.slice(cut);
+  }
+  return blocks;
+}
+
+/** Behind the last line end or else space that leaves a section full enough, so that no escape is torn. */
+function cutAt(text: string): number {
+  const part = text.slice(0, SLACK_LIMITS.section);
+  for (const mark of ['\n', ' ', ';']) {
+    const at = part.lastIndexOf(mark);
+    if (at > SLACK_LIMITS.section / 2) return at + 1;
+  }
+  // One word of this length: only an escape or a pair at the very end could be torn.
+  const torn = /&[a-z]{0,3}$/.exec(part);
+  return torn ? torn.index : within(part, SLACK_LIMITS.section).length - (part.isWellFormed() ? 0 : 1);
+}
+
+/** Slack refuses the whole message for a text without any. */
+function hasText(block: Block): boolean {
+  return block.type !== 'section' || block.text.text.trim() !== '';
+}
+
+function header(text: string): Block {
+  return {
+    type: 'header',
+    text: { type: 'plain_text', text: within(text.toWellFormed(), SLACK_LIMITS.header) || '–', emoji: false },
+  };
+}
+
+function section(text: string): Block {
+  return { type: 'section', text: mrkdwn(text) };
+}
+
+function context(text: string): Block {
+  return { type: 'context', elements: [mrkdwn(text)] };
+}
+
+function mrkdwn(text: string): Mrkdwn {
+  return { type: 'mrkdwn', text, verbatim: true };
+}
+
+function linksOf({ links }: MailView): Block[] {
+  if (links.length === 0) return [];
+  const text = links.map(({ text: name, url }) => `<${linkTarget(url)}|${escaped(name, 100)}>`).join('  ');
+  return [context(text)];
+}
+
+/** `|` would end the address. */
+function linkTarget(url: string): string {
+  return escaped(url.replaceAll('|', '%7C'), 600);
+}

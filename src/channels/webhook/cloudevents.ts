@@ -1,0 +1,88 @@
+import type { Event } from '../../domain/alert/event.ts';
+import { type EventJson, eventJson } from '../../domain/alert/event-json.ts';
+import type { DigestNotification, Notification } from '../../domain/grouping/notification.ts';
+import { formatInstant } from '../../time/instant.ts';
+import { digestJson } from './digest-json.ts';
+
+/** One event as a CloudEvent 1.0 in structured mode. */
+export interface CloudEvent<Data = EventJson> {
+  readonly specversion: '1.0';
+  /** The event's key: the same however often it is sent. */
+  readonly id: string;
+  readonly source: string;
+  readonly type: string;
+  readonly subject?: string;
+  readonly time: string;
+  readonly datacontenttype: 'application/json';
+  readonly data: Data;
+}
+
+/** The most events of one batch. */
+const BATCH = 100;
+
+/**
+ * The notification's events in batches of up to 100, the oldest first. Of a group these are the events that are new in
+ * it; a group that only resolves or repeats has none, and CloudEvents have nothing to say about it.
+ */
+export function cloudEventBatches(notification: Exclude<Notification, DigestNotification>): CloudEvent[][] {
+  const events = notification.kind === 'forward' ? notification.events : newEvents(notification.alerts);
+  const batches: CloudEvent[][] = [];
+  for (let start = 0; start < events.length; start += BATCH) {
+    batches.push(events.slice(start, start + BATCH).map(cloudEvent));
+  }
+  return batches;
+}
+
+/** A digest as an event of its own. */
+export function digestEvent({ id, digest }: DigestNotification): CloudEvent<ReturnType<typeof digestJson>> {
+  const subject = attribute(digest.name);
+  return {
+    specversion: '1.0',
+    id,
+    source: '/digests',
+    type: 'nestwatch.digest',
+    ...(subject && { subject }),
+    time: formatInstant(digest.toUs),
+    datacontenttype: 'application/json',
+    data: digestJson(digest),
+  };
+}
+
+/** Each once, although two alerts of a group may share one. */
+function newEvents(alerts: readonly { readonly events: readonly Event[] }[]): Event[] {
+  const oldestFirst = alerts.flatMap(({ events }) => events.toReversed());
+  const byKey = new Map(oldestFirst.map((event) => [event.key, event]));
+  return [...byKey.values()].sort((a, b) => a.occurredAtUs - b.occurredAtUs);
+}
+
+function cloudEvent(event: Event): CloudEvent {
+  const subject = subjectOf(event);
+  return {
+    specversion: '1.0',
+    id: event.key,
+    source: `/regions/${encodeURIComponent(event.region)}`,
+    type: `nestwatch.${attribute(event.type)}`,
+    ...(subject && { subject }),
+    time: event.occurredAt,
+    datacontenttype: 'application/json',
+    data: eventJson(event),
+  };
+}
+
+/** A context attribute holds no control characters, no noncharacters and no half of a pair (section 3.1). */
+function attribute(text: string): string {
+  return text.toWellFormed().replace(/[\p{Cc}\p{Noncharacter_Code_Point}]/gu, '');
+}
+
+/** `nests/…/birds/…/flights/…`, as far as known. */
+function subjectOf(event: Event): string {
+  const parts: [string, string][] = [
+    ['nests', event.nestId],
+    ['birds', event.birdId],
+    ['flights', String(event.attributes.flight_id ?? '')],
+  ];
+  return parts
+    .filter(([, id]) => id !== '')
+    .map(([kind, id]) => `${kind}/${encodeURIComponent(id.toWellFormed())}`)
+    .join('/');
+}

@@ -1,0 +1,88 @@
+import { wireText } from '../../domain/alert/event-json.ts';
+import { type Digest, digestTitle, type OpenAlert } from '../../domain/digest/digest.ts';
+import type { Place } from '../../domain/digest/flight-tally.ts';
+import type { DigestNotification } from '../../domain/grouping/notification.ts';
+import { formatInstant } from '../../time/instant.ts';
+
+/** A digest for programs: instants are RFC 3339, durations seconds. */
+export function digestJson(digest: Digest): Readonly<Record<string, unknown>> {
+  const { flights, recovered, watch } = digest;
+  return {
+    name: digest.name,
+    from: formatInstant(digest.fromUs),
+    to: formatInstant(digest.toUs),
+    flights_failed: flights.failed,
+    flights_succeeded: flights.succeeded,
+    birds_failing: flights.birdsFailing,
+    nests_failing: flights.nestsFailing,
+    birds: flights.birds.map(({ region, nest, bird, ...counts }) => ({
+      ...placeJson({ region, nest, bird }),
+      ...counts,
+    })),
+    nests: flights.nests.map(({ region, nest, failed, succeeded }) => ({
+      region,
+      nest: wireText(nest),
+      failed,
+      succeeded,
+    })),
+    causes: flights.causes.map(({ error, failed, birds, examples }) => ({
+      error,
+      failed,
+      birds,
+      examples: examples.map(placeJson),
+    })),
+    causes_total: flights.causesTotal,
+    slowest: flights.slowest.map(({ p95Us, beforeUs, ...place }) => ({
+      ...placeJson(place),
+      p95_seconds: p95Us / 1e6,
+      p95_seconds_before: beforeUs === null ? null : beforeUs / 1e6,
+    })),
+    open: digest.open.map((alert) => ({
+      ...alertJson(alert),
+      silenced: alert.hidden === 'silenced',
+      acknowledged: alert.hidden === 'acknowledged',
+    })),
+    open_total: digest.openTotal,
+    recovered: recovered.alerts,
+    mean_seconds_to_recovery: recovered.alerts === 0 ? null : recovered.meanUs / 1e6,
+    connections_lost: digest.connectionsLost.map(alertJson),
+    birds_deactivated: digest.deactivated.map(alertJson),
+    silenced: (digest.silenced ?? []).map(({ labels, times, isOpen }) => ({ labels, times, open: isOpen })),
+    silenced_total: digest.silencedTotal ?? 0,
+    suppressed: Object.fromEntries(digest.suppressed.map(({ reason, count }) => [reason, count])),
+    deliveries_given_up: digest.dead,
+    regions: watch.map(({ region, verifiedUntilUs, impaired }) => ({
+      region,
+      verified_until: verifiedUntilUs === 0 ? null : formatInstant(verifiedUntilUs),
+      impaired: impaired.map(({ alertname, us, isOpen }) => ({ alertname, seconds: us / 1e6, open: isOpen })),
+    })),
+  };
+}
+
+/**
+ * In Alertmanager's form a digest is a body without alerts, so that a receiver of alerts finds nothing to open or to
+ * close; what it says stands in `digest`.
+ */
+export function digestBody({ digest, receiver }: DigestNotification, externalUrl: string): object {
+  return {
+    version: '4',
+    groupKey: `digest:${digest.name}`,
+    truncatedAlerts: 0,
+    status: 'resolved',
+    receiver,
+    groupLabels: {},
+    commonLabels: {},
+    commonAnnotations: { summary: `Digest ${digest.name}: ${digestTitle(digest)}` },
+    externalURL: externalUrl,
+    alerts: [],
+    digest: digestJson(digest),
+  };
+}
+
+function placeJson({ region, nest, bird }: Place) {
+  return { region, nest: wireText(nest), bird: wireText(bird) };
+}
+
+function alertJson({ labels, startsAtUs }: OpenAlert) {
+  return { labels, startsAt: formatInstant(startsAtUs) };
+}

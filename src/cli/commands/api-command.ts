@@ -1,0 +1,160 @@
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
+import { ERRORS, NestwatchError } from '../../errors.ts';
+import { mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
+import type { Edge } from '../../process-io.ts';
+import { secret } from '../../secret.ts';
+import type { ServiceClient, ServiceRegion } from '../../service/client.ts';
+import { OPERATIONS, type Operation, operationOf, targetOf } from '../../service/operations.ts';
+import { findConfigFile, readConfig } from '../read-config.ts';
+import { withClient } from '../with-client.ts';
+import { type ApiArguments, readApiArguments } from './api-arguments.ts';
+
+const TIMEOUT_MS = 30_000;
+const ALL_PAGE_SIZE = '100';
+
+/** Calls one operation. Its JSON goes to stdout, also the problem of a request that the service refused. */
+export async function api(edge: Edge, args: readonly string[]): Promise<number> {
+  const given = readApiArguments(args);
+  if (given.wantsHelp) {
+    edge.stdout.write(helpText(given.operation));
+    return 0;
+  }
+  if (given.operation === undefined) {
+    const ids = OPERATIONS.map(({ id }) => id).join(', ');
+    throw new NestwatchError('usage', `name an operation: ${ids}`);
+  }
+  const operation = operationOf(given.operation);
+  targetOf(operation, given.parameters);
+  if (operation.hasBody && given.body === undefined) {
+    throw new NestwatchError('usage', `${operation.id} needs --body with JSON, as {"userId": "…"}`);
+  }
+  const { region, timeoutMs } = regionOf(edge, given);
+  if (operation.writes && !given.yes && !(await isConfirmed(edge, operation, given, region))) {
+    edge.stderr.write('nothing was sent\n');
+    return 1;
+  }
+  try {
+    const json = await withClient(edge, { region, timeoutMs }, async (client) =>
+      given.all && operation.isPaged
+        ? allPages(client, operation, given.parameters)
+        : (await client.call(operation.id, given.parameters, given.body)).json,
+    );
+    if (json === null) edge.stderr.write(`${operation.id}: done\n`);
+    else edge.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof NestwatchError) || error.facts.problem === undefined) throw error;
+    edge.stdout.write(`${JSON.stringify(error.facts.problem, null, 2)}\n`);
+    edge.stderr.write(`nestwatch: ${error.message}\n${ERRORS[error.code].help}\n`);
+    return ERRORS[error.code].exit;
+  }
+}
+
+function regionOf(edge: Edge, given: ApiArguments): { region: ServiceRegion; timeoutMs: number } {
+  if (given.baseUrl !== undefined)
+    return { region: directRegion(edge, given.baseUrl, given), timeoutMs: TIMEOUT_MS };
+  const { regions } = readConfig(edge, findConfigFile(edge, given.configFile));
+  const names = regions.map(({ name }) => name).join(', ');
+  const region = given.region === undefined && regions.length === 1 ? regions[0] : undefined;
+  const found = region ?? regions.find(({ name }) => name === given.region);
+  if (found) return { region: found, timeoutMs: found.timeoutMs };
+  const wrong =
+    given.region === undefined ? 'name a region with --region' : `there is no region ${given.region}`;
+  throw new NestwatchError('usage', `${wrong}: the configuration has ${names}`);
+}
+
+/** Without a configuration: an address and a token alone. */
+function directRegion(edge: Edge, baseUrl: string, given: ApiArguments): ServiceRegion {
+  const mistake = mistakeInBaseUrl(baseUrl);
+  if (mistake) throw new NestwatchError('usage', `--base-url ${mistake}`);
+  const token = given.tokenFile === undefined ? edge.environment.NESTWATCH_TOKEN : tokenIn(given.tokenFile);
+  if (!token)
+    throw new NestwatchError('usage', '--base-url needs a token: --token-file FILE or $NESTWATCH_TOKEN');
+  return {
+    name: given.region ?? new URL(baseUrl).host,
+    baseUrl: withoutTrailingSlash(baseUrl),
+    token: secret(token),
+    requestsPerSecond: 5,
+    concurrency: 1,
+  };
+}
+
+function tokenIn(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').replace(/[\r\n]+$/, '');
+  } catch (cause) {
+    throw new NestwatchError('secret_unreadable', `${file} cannot be read`, { cause });
+  }
+}
+
+/** Throws `usage` where there is nobody to ask. */
+async function isConfirmed(
+  edge: Edge,
+  operation: Operation,
+  given: ApiArguments,
+  region: ServiceRegion,
+): Promise<boolean> {
+  if (!edge.stdin.isTTY) {
+    throw new NestwatchError('usage', `${operation.id} changes something: without a terminal it needs --yes`);
+  }
+  const parameters = Object.entries(given.parameters).map(([name, value]) => ` ${name}=${value}`);
+  const what = `${operation.summary}:${parameters.join('')} in ${region.name}${given.body ? ` with ${given.body}` : ''}`;
+  const prompt = createInterface({ input: edge.stdin, output: edge.stderr });
+  try {
+    const answer = await prompt.question(`${what}\nDo it? [y/N] `);
+    return /^y(es)?$/i.test(answer.trim());
+  } finally {
+    prompt.close();
+  }
+}
+
+/** Every page, in the form of one: the same keys, all items. Entries that arrive meanwhile may shift the pages. */
+async function allPages(
+  client: ServiceClient,
+  operation: Operation,
+  parameters: Readonly<Record<string, string>>,
+): Promise<unknown> {
+  const names = new Set(Object.keys(parameters).map((name) => name.toLowerCase()));
+  if (names.has('page')) throw new NestwatchError('usage', '--all reads every page: leave out --page');
+  const fixed = names.has('pagesize') ? parameters : { ...parameters, pageSize: ALL_PAGE_SIZE };
+  const items: unknown[] = [];
+  for (let page = 0; ; page += 1) {
+    const { json } = await client.call(operation.id, { ...fixed, page: String(page) });
+    const answer = json as { items?: unknown[] | null; totalCount?: number; pageSize?: number } | null;
+    const found = answer?.items ?? [];
+    items.push(...found);
+    // A short page is not the end: only an empty one is, or the count that the service gives.
+    const seen = page * (answer?.pageSize ?? 0) + found.length;
+    if (found.length === 0 || (answer?.totalCount !== undefined && seen >= answer.totalCount)) {
+      return { items, totalCount: answer?.totalCount ?? items.length, page: 0, pageSize: items.length };
+    }
+  }
+}
+
+function helpText(id: string | undefined): string {
+  const one = OPERATIONS.filter((operation) => operation.id === id);
+  const lines = (one.length > 0 ? one : OPERATIONS).map((operation) => {
+    const parameters = operation.parameters.map(({ name, place, values }) => {
+      const text = `--${name} ${values ? values.join('|') : '…'}`;
+      return place === 'path' ? text : `[${text}]`;
+    });
+    const body = operation.hasBody ? ['--body JSON'] : [];
+    return `  ${operation.id}\n      ${operation.summary}\n      ${[...parameters, ...body].join(' ') || 'no parameters'}\n`;
+  });
+  return `Usage: nestwatch api OPERATION [--region NAME] [--parameter VALUE …]
+
+Calls one operation of the service and prints the JSON that it answers.
+
+Options:
+  --region NAME        a region of the configuration; may be left out where there is one
+  --body JSON          what addUserToNest sends
+  --all                every page of a paged operation
+  --yes                do not ask before something is changed
+  --config.file FILE   default: $NESTWATCH_CONFIG, ./nestwatch.yaml, /etc/nestwatch/nestwatch.yaml
+  --base-url URL       without a configuration: the service's address …
+  --token-file FILE    … and its token; default: $NESTWATCH_TOKEN
+
+Operations:
+${lines.join('')}`;
+}

@@ -1,0 +1,68 @@
+import type { Config } from '../../config/config.ts';
+import { ConfigError, formatProblem } from '../../config/document/problem.ts';
+import { ERRORS } from '../../errors.ts';
+import type { Edge } from '../../process-io.ts';
+import { findConfigFile, readConfig, readWarnings } from '../read-config.ts';
+
+export interface CheckConfigOptions {
+  readonly online: boolean;
+  /** Whether warnings count. */
+  readonly strict: boolean;
+  readonly json: boolean;
+}
+
+const WARNED = 3;
+
+/** Every mistake of every file, what is hardly meant in the good ones, then, with `online`, whether what they name can be reached. */
+export async function checkConfig(
+  edge: Edge,
+  files: readonly string[],
+  options: CheckConfigOptions,
+): Promise<number> {
+  const print = (line: string) => edge.stdout.write(`${line}\n`);
+  const problems: object[] = [];
+  let exit = 0;
+  let isWarned = false;
+  for (const file of files.length > 0 ? files : [findConfigFile(edge)]) {
+    const result = read(edge, file);
+    if (result instanceof ConfigError) {
+      exit = ERRORS.config_invalid.exit;
+      for (const problem of result.problems) {
+        if (options.json) problems.push({ file, ...problem });
+        else print(formatProblem(file, problem));
+      }
+      continue;
+    }
+    if (!options.json) print(`${file}: good: ${summary(result)}`);
+    for (const warning of readWarnings(edge, file, result)) {
+      isWarned = true;
+      if (options.json) problems.push({ file, ...warning, level: 'warning' });
+      else print(formatProblem(file, { ...warning, message: `warning: ${warning.message}` }));
+    }
+    if (!options.online) continue;
+    const { checkOnline } = await import('./check-online.ts');
+    for await (const { what, failure } of checkOnline(edge, result)) {
+      if (failure !== undefined) exit ||= ERRORS.unreachable.exit;
+      if (!options.json) print(`${file}: ${what}: ${failure ?? 'good'}`);
+      else if (failure !== undefined) problems.push({ file, what, message: failure });
+    }
+  }
+  if (options.json) print(JSON.stringify(problems, null, 2));
+  return exit || (options.strict && isWarned ? WARNED : 0);
+}
+
+function read(edge: Edge, file: string): Config | ConfigError {
+  try {
+    return readConfig(edge, file);
+  } catch (error) {
+    if (error instanceof ConfigError) return error;
+    throw error;
+  }
+}
+
+function summary({ regions, receivers, forward }: Config): string {
+  const names = regions.map(({ name }) => name).join(', ');
+  const told = receivers.filter(({ integrations }) => integrations.length > 0).map(({ name }) => name);
+  const silent = forward.length === 0 && told.length === 0 ? ' (alerts are seen only on the page)' : '';
+  return `regions ${names}; receivers ${told.join(', ') || 'none'}${silent}`;
+}

@@ -1,0 +1,157 @@
+/** Scripts by which a shell completes the command line: they hold its words as they are when they are printed. */
+import type { Command } from 'commander';
+import { NestwatchError } from '../../errors.ts';
+import type { Edge } from '../../process-io.ts';
+import { OPERATIONS } from '../../service/operations.ts';
+
+/** What can be written at one place of the command line. */
+interface Place {
+  /** The commands before it, such as `silence add`; empty for the first word. */
+  readonly at: string;
+  readonly words: readonly Word[];
+  /** Options that take a value: one of these, or else whatever a file is named. */
+  readonly values: readonly { readonly option: string; readonly choices: readonly string[] }[];
+}
+
+interface Word {
+  readonly word: string;
+  readonly help: string;
+}
+
+const SHELLS: Readonly<Record<string, (places: readonly Place[]) => string>> = { bash, zsh, fish };
+
+/** Throws `usage` for a shell that is not known. */
+export function completion(edge: Edge, program: Command, shell: string): number {
+  const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+  if (!write) {
+    throw new NestwatchError(
+      'usage',
+      `there is no completion for ${shell}; there is ${shellNames().join(', ')}`,
+    );
+  }
+  edge.stdout.write(write(placesOf(program, '')));
+  return 0;
+}
+
+export const shellNames = () => Object.keys(SHELLS);
+
+function placesOf(command: Command, at: string): Place[] {
+  const options = command.options.flatMap(({ long, description, required, argChoices = [] }) =>
+    long ? [{ option: long, help: description, takesValue: required, choices: argChoices }] : [],
+  );
+  const own: Place = {
+    at,
+    words: [
+      ...command.commands.map((one) => ({ word: one.name(), help: one.description() })),
+      ...(at === 'api' ? apiWords() : []),
+      ...(at === 'completion' ? shellNames().map((word) => ({ word, help: 'the shell' })) : []),
+      ...options.map(({ option, help }) => ({ word: option, help })),
+    ],
+    values: options.filter(({ takesValue }) => takesValue),
+  };
+  const below = command.commands.flatMap((one) => placesOf(one, at ? `${at} ${one.name()}` : one.name()));
+  return [own, ...below];
+}
+
+/** `api` reads its arguments itself. */
+function apiWords(): Word[] {
+  return OPERATIONS.map(({ id, summary }) => ({ word: id, help: summary }));
+}
+
+const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
+
+/** Patterns of a shell's `case`, or `switch`, for all commands. */
+const commandsOf = (places: readonly Place[]) => places.flatMap(({ at }) => (at ? [quoted(at)] : []));
+
+/** Branches of a `case`: after which words which values may stand; none for the name of a file. */
+function valueBranches(places: readonly Place[], branch: (choices: string) => string): string {
+  const all = places.flatMap(({ at, values }) =>
+    values.map(({ option, choices }) => ({ after: quoted(`${at} ${option}`), choices: choices.join(' ') })),
+  );
+  const byChoices = Map.groupBy(all, ({ choices }) => choices);
+  return [...byChoices]
+    .map(([choices, same]) => `    ${same.map(({ after }) => after).join(' | ')}) ${branch(choices)} ;;`)
+    .join('\n');
+}
+
+function bash(places: readonly Place[]): string {
+  const words = places.map(
+    (one) => `      ${quoted(one.at)}) words=${quoted(one.words.map(({ word }) => word).join(' '))} ;;`,
+  );
+  return `# Put into ~/.bashrc: source <(nestwatch completion bash)
+_nestwatch() {
+  local current=\${COMP_WORDS[COMP_CWORD]} before=\${COMP_WORDS[COMP_CWORD - 1]} at= index words=
+  [[ $before == = ]] && before=\${COMP_WORDS[COMP_CWORD - 2]}
+  [[ $current == = ]] && before=\${COMP_WORDS[COMP_CWORD - 1]} current=
+  for ((index = 1; index < COMP_CWORD; index++)); do
+    case "\${at:+$at }\${COMP_WORDS[index]}" in
+      ${commandsOf(places).join(' | ')}) at="\${at:+$at }\${COMP_WORDS[index]}" ;;
+    esac
+  done
+  case "$at $before" in
+${valueBranches(places, (choices) => `words=${quoted(choices)}`)}
+    *) case "$at" in
+${words.join('\n')}
+    esac ;;
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "$current"))
+}
+complete -o default -F _nestwatch nestwatch
+`;
+}
+
+function zsh(places: readonly Place[]): string {
+  const words = places.map(
+    ({ at, words: all }) =>
+      `      ${quoted(at)}) found=(${all.map(({ word, help }) => quoted(`${word}:${help}`)).join(' ')}) ;;`,
+  );
+  return `#compdef nestwatch
+# Put into ~/.zshrc, after compinit: source <(nestwatch completion zsh)
+_nestwatch() {
+  local at='' word before="\${words[CURRENT-1]}"
+  local -a found
+  for word in "\${(@)words[2,CURRENT-1]}"; do
+    case "\${at:+$at }$word" in
+      ${commandsOf(places).join(' | ')}) at="\${at:+$at }$word" ;;
+    esac
+  done
+  case "$at $before" in
+${valueBranches(places, (choices) => `found=(${choices})`)}
+    *) case "$at" in
+${words.join('\n')}
+    esac ;;
+  esac
+  (( $#found )) && _describe nestwatch found || _files
+}
+compdef _nestwatch nestwatch
+`;
+}
+
+function fish(places: readonly Place[]): string {
+  const lines = places.flatMap(({ at, words, values }) => {
+    const when = `complete -c nestwatch -n '__nestwatch_at "${at}"'`;
+    return words.map(({ word, help }) => {
+      const said = ` -d ${fishQuoted(help)}`;
+      if (!word.startsWith('--')) return `${when} -f -a ${word}${said}`;
+      const value = values.find(({ option }) => option === word);
+      const takes = value && (value.choices.length > 0 ? ` -x -a '${value.choices.join(' ')}'` : ' -r');
+      return `${when} -l ${word.slice(2)}${takes ?? ''}${said}`;
+    });
+  });
+  return `# Put into ~/.config/fish/config.fish: nestwatch completion fish | source
+function __nestwatch_at
+    set -l at
+    for word in (commandline -opc)[2..-1]
+        switch (string trim "$at $word")
+            case ${commandsOf(places).join(' ')}
+                set at (string trim "$at $word")
+        end
+    end
+    test "$at" = "$argv"
+end
+${lines.join('\n')}
+`;
+}
+
+/** In fish a backslash stands before a quote, and before itself. */
+const fishQuoted = (text: string) => `'${text.replaceAll(/[\\']/g, '\\$&')}'`;

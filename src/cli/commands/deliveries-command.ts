@@ -1,0 +1,74 @@
+import * as z from 'zod';
+import type { Edge } from '../../process-io.ts';
+import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
+import { table } from '../table.ts';
+import { jsonText, shown, shownTime } from '../terminal-text.ts';
+
+const FAILED = 1;
+
+export interface DeliveriesOptions extends DaemonOptions {
+  /** Only those in this state. */
+  readonly state: string | undefined;
+  readonly receiver: string | undefined;
+  readonly limit: string | undefined;
+  readonly json: boolean;
+}
+
+export const deliveryShape = z.object({
+  id: z.string(),
+  receiver: z.string(),
+  integration: z.string(),
+  state: z.string(),
+  attempts: z.number(),
+  created_at: z.string(),
+  next_attempt_at: z.string().nullish(),
+  settled_at: z.string().nullish(),
+  last_error: z.string().default(''),
+});
+
+/** What was sent or is to be sent, the newest first. */
+export async function deliveries(edge: Edge, options: DeliveriesOptions): Promise<number> {
+  const query = new URLSearchParams();
+  for (const name of ['state', 'receiver', 'limit'] as const) {
+    const value = options[name];
+    if (value !== undefined) query.set(name, value);
+  }
+  const { json, data } = await daemonJson(
+    edge,
+    options,
+    { method: 'GET', path: `/api/v1/deliveries?${query}` },
+    z.object({ deliveries: z.array(deliveryShape) }),
+  );
+  const rows = data.deliveries.map((one) => [
+    shown(one.id),
+    shown(one.receiver),
+    shown(one.integration),
+    one.state,
+    String(one.attempts),
+    shownTime(one.created_at),
+    shownTime(one.settled_at ?? one.next_attempt_at),
+    shown(one.last_error) || '-',
+  ]);
+  const head = ['ID', 'RECEIVER', 'BY', 'STATE', 'TRIES', 'CREATED', 'SETTLED OR NEXT', 'LAST ERROR'];
+  const text = rows.length === 0 ? 'No deliveries.\n' : table([head, ...rows]);
+  edge.stdout.write(options.json ? jsonText(json) : text);
+  return 0;
+}
+
+/** Puts dead deliveries back. Exits 1 when one of them was not dead, or is not known. */
+export async function deliveriesRetry(
+  edge: Edge,
+  ids: readonly string[],
+  options: DaemonOptions & { readonly json: boolean },
+): Promise<number> {
+  const { json, data } = await daemonJson(
+    edge,
+    options,
+    { method: 'POST', path: '/api/v1/deliveries/retry', body: { ids } },
+    z.object({ retried: z.array(z.string()) }),
+  );
+  edge.stdout.write(options.json ? jsonText(json) : data.retried.map((id) => `${shown(id)}\n`).join(''));
+  const missing = ids.filter((id) => !data.retried.includes(id));
+  for (const id of missing) edge.stderr.write(`nestwatch: ${shown(id)} is no delivery that was given up\n`);
+  return missing.length === 0 ? 0 : FAILED;
+}

@@ -1,0 +1,133 @@
+/** One event's way, from the service to the receivers, as lines that a person reads from top to bottom. */
+import * as z from 'zod';
+import type { Edge } from '../../process-io.ts';
+import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
+import { jsonText, shown, shownTime } from '../terminal-text.ts';
+import { deliveryShape } from './deliveries-command.ts';
+
+const explanationShape = z.object({
+  event: z.object({
+    key: z.string(),
+    type: z.string(),
+    region: z.string(),
+    nest: z.string(),
+    bird: z.string(),
+    message: z.string(),
+  }),
+  seen: z.object({
+    feed: z.string(),
+    occurred_at: z.string(),
+    observed_at: z.string(),
+    delay_seconds: z.number(),
+    historic: z.boolean(),
+  }),
+  rules: z.array(
+    z.object({
+      alertname: z.string(),
+      rule: z.number().nullable(),
+      built_in: z.boolean(),
+      threshold: z.number().nullable(),
+    }),
+  ),
+  alerts: z.array(
+    z.object({
+      id: z.string(),
+      state: z.string(),
+      startsAt: z.string().nullable(),
+      endsAt: z.string(),
+      seq: z.number(),
+    }),
+  ),
+  no_alert: z.string().nullable(),
+  waiting: z.array(
+    z.object({
+      receiver: z.string(),
+      group_key: z.string(),
+      next_flush: z.string(),
+      muted: z.string().nullable(),
+      unless_acknowledged: z.boolean().default(false),
+    }),
+  ),
+  notifications: z.array(
+    z.object({
+      id: z.string(),
+      receiver: z.string(),
+      group_key: z.string(),
+      reason: z.string(),
+      created_at: z.string(),
+      listed: z.boolean(),
+      deliveries: z.array(deliveryShape),
+    }),
+  ),
+  suppressions: z.array(
+    z.object({
+      receiver: z.string(),
+      group_key: z.string(),
+      reason: z.string(),
+      detail: z.string(),
+      at: z.string(),
+      told_later: z.boolean().default(false),
+    }),
+  ),
+  forwards: z.array(
+    z.object({ receiver: z.string(), state: z.string(), deliveries: z.array(deliveryShape) }),
+  ),
+});
+type Explanation = z.output<typeof explanationShape>;
+type Delivery = z.output<typeof deliveryShape>;
+
+export async function explain(
+  edge: Edge,
+  key: string,
+  options: DaemonOptions & { readonly json: boolean },
+): Promise<number> {
+  const path = `/api/v1/events/${encodeURIComponent(key)}/explain`;
+  const { json, data } = await daemonJson(edge, options, { method: 'GET', path }, explanationShape);
+  edge.stdout.write(options.json ? jsonText(json) : `${linesOf(data).join('\n')}\n`);
+  return 0;
+}
+
+function linesOf(data: Explanation): string[] {
+  const { event, seen, rules, alerts, no_alert, waiting, notifications, suppressions, forwards } = data;
+  const place = [event.region, event.nest, event.bird].filter(Boolean).join(' / ');
+  return [
+    `${shown(event.key)}: ${shown(event.type)} in ${shown(place)}`,
+    ...(event.message ? [`  ${shown(event.message)}`] : []),
+    `seen       by feed ${seen.feed}: occurred ${shownTime(seen.occurred_at)}, observed ${shownTime(seen.observed_at)}, ${seen.delay_seconds.toFixed(1)} s later${seen.historic ? ', before the watch began' : ''}`,
+    ...rules.map(
+      ({ alertname, rule, built_in }) =>
+        `rule       ${alertname}: ${rule === null ? 'none matches' : `${built_in ? 'the built-in one' : `number ${rule + 1} of the rules`} decides now`}`,
+    ),
+    ...alerts.map(
+      (one) =>
+        `alert      ${shown(one.id)}, event ${one.seq} of it, ${one.state} since ${shownTime(one.state === 'resolved' ? one.endsAt : one.startsAt)}`,
+    ),
+    ...(no_alert === null ? [] : [`no alert   ${shown(no_alert)}`]),
+    ...waiting.map((one) =>
+      one.muted === null
+        ? `waiting    for receiver ${shown(one.receiver)} until ${shownTime(one.next_flush)} in ${shown(one.group_key)}${one.unless_acknowledged ? ', unless it is over or acknowledged before' : ''}`
+        : `not told   to receiver ${shown(one.receiver)} now: ${shown(one.muted)}`,
+    ),
+    ...notifications.flatMap((one) => [
+      `told       ${shown(one.receiver)} at ${shownTime(one.created_at)} as ${one.reason}${one.listed ? '' : ', counted but not listed'}: ${shown(one.group_key)}`,
+      ...one.deliveries.map(deliveryLine),
+    ]),
+    ...suppressions.map(
+      (one) =>
+        `${one.told_later ? 'put off    for' : 'never told to'} receiver ${shown(one.receiver)}: ${one.reason} ${shown(one.detail)}, decided ${shownTime(one.at)}`,
+    ),
+    ...forwards.flatMap((one) => [
+      `forwarded  to ${shown(one.receiver)}${one.deliveries.length > 0 ? '' : `: ${one.state.replace('_', ' ')}`}`,
+      ...one.deliveries.map(deliveryLine),
+    ]),
+  ];
+}
+
+function deliveryLine(one: Delivery): string {
+  const at = one.settled_at ?? one.next_attempt_at;
+  const when = one.settled_at ? shownTime(at) : `next try ${shownTime(at)}`;
+  const tries = one.attempts === 1 ? '1 try' : `${one.attempts} tries`;
+  // Also of what was delivered: some recipients of a mail may have been refused.
+  const error = one.last_error ? `: ${shown(one.last_error)}` : '';
+  return `  by ${shown(one.integration)}: ${one.state}, ${when}, ${tries} (${shown(one.id)})${error}`;
+}

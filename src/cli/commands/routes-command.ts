@@ -1,0 +1,82 @@
+/** The route tree of a configuration, printed as amtool prints it. No daemon is asked. */
+import type { Labels } from '../../domain/alert/alert.ts';
+import { formatMatcher, parseMatcher } from '../../domain/matchers/matcher.ts';
+import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
+import { type Route, routesFor } from '../../domain/muting/route.ts';
+import { NestwatchError } from '../../errors.ts';
+import type { Edge } from '../../process-io.ts';
+import { findConfigFile, readConfig } from '../read-config.ts';
+import { jsonText } from '../terminal-text.ts';
+
+export interface RoutesOptions {
+  readonly configFile: string | undefined;
+  readonly json: boolean;
+}
+
+export async function routesShow(edge: Edge, options: RoutesOptions): Promise<number> {
+  const { route } = readConfig(edge, findConfigFile(edge, options.configFile));
+  edge.stdout.write(
+    options.json ? jsonText(routeJson(route)) : `Routing tree:\n.\n${branch(route, '', '', true)}\n`,
+  );
+  return 0;
+}
+
+/** Prints the receivers that alerts with these labels reach, in the order of the routes. */
+export async function routesTest(
+  edge: Edge,
+  labels: readonly string[],
+  options: RoutesOptions,
+): Promise<number> {
+  const { route } = readConfig(edge, findConfigFile(edge, options.configFile));
+  const receivers = routesFor(route, readLabels(labels)).map((one) => one.receiver);
+  edge.stdout.write(options.json ? jsonText(receivers) : `${receivers.join(',')}\n`);
+  return 0;
+}
+
+/** Labels stand as `name=value`; a value with spaces or quotes as in matchers: `name="a b"`. */
+function readLabels(args: readonly string[]): Labels {
+  return Object.fromEntries(
+    args.flatMap((arg) => {
+      try {
+        const matchers = parseMatcher(arg);
+        if (matchers.length > 0 && matchers.every(({ op }) => op === '=')) {
+          return matchers.map(({ name, value }) => [name, value]);
+        }
+      } catch (error) {
+        if (!(error instanceof MatcherSyntaxError)) throw error;
+      }
+      throw new NestwatchError('usage', `labels must be given as name=value, not ${arg}`);
+    }),
+  );
+}
+
+/** Between two branches amtool fills with spaces that do not break. */
+const BAR = '│\u00a0\u00a0 ';
+
+/** The matchers stand sorted, as in the route's key. */
+function branch(route: Route, parentKey: string, indent: string, isLast: boolean): string {
+  const { key, matchers, receiver, routes } = route;
+  const what = matchers.length === 0 ? 'default-route' : key.slice(parentKey.length + 1);
+  const line = [what, ...(route.continue ? ['continue: true'] : []), `receiver: ${receiver}`].join('  ');
+  const below = indent + (isLast ? '    ' : BAR);
+  const children = routes.map((child, index) => branch(child, key, below, index === routes.length - 1));
+  return `${indent}${isLast ? '└── ' : '├── '}${line}\n${children.join('')}`;
+}
+
+interface RouteJson {
+  readonly receiver: string;
+  readonly matchers: readonly string[];
+  readonly continue: boolean;
+  readonly group_by: readonly string[];
+  readonly routes: readonly RouteJson[];
+}
+
+function routeJson(route: Route): RouteJson {
+  return {
+    receiver: route.receiver,
+    matchers: route.matchers.map(formatMatcher),
+    continue: route.continue,
+    group_by: route.groupBy === 'all' ? ['...'] : route.groupBy,
+    routes: route.routes.map(routeJson),
+  };
+}

@@ -1,0 +1,140 @@
+import { type Assembly, assemble } from '../../app.ts';
+import type { OnceOutcome, RegionProgress } from '../../daemon.ts';
+import { NestwatchError } from '../../errors.ts';
+import type { LogLevel } from '../../observe/log.ts';
+import type { Edge } from '../../process-io.ts';
+import { VERSION } from '../../version.ts';
+import { findConfigFile, readConfig } from '../read-config.ts';
+
+/** What is under way at a stop may take so long; then the process ends, and the next start goes on from the store. */
+const STOP_GRACE_MS = 8_000;
+
+/** The exit code where the service or a receiver did not do its part. */
+const NOT_ALL_DONE = 4;
+
+export interface RunOptions {
+  readonly configFile?: string | undefined;
+  readonly once: boolean;
+  readonly logLevel: string;
+  readonly logFormat?: 'json' | 'pretty' | undefined;
+}
+
+/** The daemon. Resolves to the exit code after SIGTERM or SIGINT; a second one ends it at once. */
+export async function run(edge: Edge, options: RunOptions): Promise<number> {
+  const config = readConfig(edge, findConfigFile(edge, options.configFile));
+  const assembly = await assemble(edge, {
+    config,
+    logLevel: options.logLevel as LogLevel,
+    logFormat: options.logFormat ?? (edge.stderr.isTTY ? 'pretty' : 'json'),
+  });
+  const { log } = assembly;
+  // Signals are heard before whoever reads the log can send one.
+  const exit = options.once ? readOnce(edge, assembly) : watch(edge, assembly);
+  log.info('nestwatch has started', { version: VERSION, page: assembly.url });
+  return exit;
+}
+
+/** What the signals that end the process ask for. */
+interface Stop {
+  readonly signal: AbortSignal;
+  abort(): void;
+  /** Resolves when what was under way at the first signal has had its time. */
+  readonly overdue: Promise<void>;
+  /** Resolves to the exit code at the second one. */
+  readonly killed: Promise<number>;
+  /** Hears no more. */
+  release(): void;
+}
+
+function hearStop(edge: Edge, { log }: Assembly): Stop {
+  const stop = new AbortController();
+  const overdue = Promise.withResolvers<void>();
+  const killed = Promise.withResolvers<number>();
+  let signals = 0;
+  const onSignal = () => {
+    signals += 1;
+    if (signals > 1) return killed.resolve(1);
+    log.info('nestwatch is stopping');
+    stop.abort();
+    edge.clock.setTimer(STOP_GRACE_MS, () => overdue.resolve());
+  };
+  const heard = [edge.onSignal('SIGTERM', onSignal), edge.onSignal('SIGINT', onSignal)];
+  return {
+    signal: stop.signal,
+    abort: () => stop.abort(),
+    overdue: overdue.promise,
+    killed: killed.promise,
+    release() {
+      for (const one of heard) one();
+    },
+  };
+}
+
+async function watch(edge: Edge, assembly: Assembly): Promise<number> {
+  const { daemon, log, fatal } = assembly;
+  const stop = hearStop(edge, assembly);
+  // Who asks a daemon to read its configuration again does not mean to end it.
+  const releaseHangUp = edge.onSignal('SIGHUP', () =>
+    log.warn('SIGHUP changes nothing: restart nestwatch to read its configuration again'),
+  );
+  const ended = (async () => {
+    try {
+      await Promise.race([daemon.run(stop.signal), stop.overdue, fatal]);
+      await assembly.close();
+      log.info('nestwatch has stopped');
+      return 0;
+    } catch (error) {
+      stop.abort();
+      log.error('nestwatch ends because of an error', { error });
+      return 1;
+    }
+  })();
+  const exit = await Promise.race([ended, stop.killed]);
+  stop.release();
+  releaseHangUp();
+  return exit;
+}
+
+async function readOnce(edge: Edge, assembly: Assembly): Promise<number> {
+  const { daemon, fatal } = assembly;
+  const stop = hearStop(edge, assembly);
+  const ended = (async () => {
+    try {
+      return await Promise.race([daemon.runOnce(stop.signal), stop.overdue, fatal]);
+    } finally {
+      await assembly.close();
+    }
+  })();
+  try {
+    const outcome = await Promise.race([ended, stop.killed]);
+    if (typeof outcome === 'number') return outcome;
+    if (!outcome || stop.signal.aborted)
+      throw new NestwatchError('cancelled', 'not everything was read and told');
+    const troubles = troublesOf(outcome, daemon.regions());
+    if (troubles === '') return 0;
+    // Written here: there may be several causes, so the help of one error would mislead.
+    edge.stderr.write(`nestwatch: ${troubles}; the log says why\n`);
+    return NOT_ALL_DONE;
+  } finally {
+    stop.release();
+  }
+}
+
+/** Empty where all was read and told. */
+function troublesOf({ left, unread, unaccepted }: OnceOutcome, regions: readonly RegionProgress[]): string {
+  return [
+    ...left.map((name) => {
+      const health = regions.find(({ region }) => region === name)?.health;
+      const reason = !health || health.health === 'up' ? '' : ` (${health.reason})`;
+      return `region ${name} could not be read${reason}`;
+    }),
+    ...(unread > 0 ? [`${counted(unread, 'stream')} could not be read`] : []),
+    ...(unaccepted > 0
+      ? [`${counted(unaccepted, 'delivery', 'deliveries')} ${unaccepted === 1 ? 'was' : 'were'} not accepted`]
+      : []),
+  ].join(', ');
+}
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
+}

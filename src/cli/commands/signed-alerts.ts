@@ -1,0 +1,76 @@
+/** What somebody does to the alerts that match and fire, in their own name. */
+import * as z from 'zod';
+import { NestwatchError } from '../../errors.ts';
+import type { Edge } from '../../process-io.ts';
+import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
+import { filterParameters, readMatcherArguments } from '../matcher-arguments.ts';
+import { jsonText, shown } from '../terminal-text.ts';
+
+export interface SignedOptions extends DaemonOptions {
+  readonly author: string | undefined;
+  readonly comment: string | undefined;
+  readonly json: boolean;
+}
+
+const FAILED = 1;
+/** As many as the daemon takes at once. */
+const MOST = 1000;
+
+const firingShape = z.array(z.object({ id: z.string() }));
+export const refusedShape = z.array(z.object({ id: z.string(), error: z.string() }));
+
+export interface SignedAct<Answer> {
+  readonly path: string;
+  /** Why others want to know the author. */
+  readonly who: string;
+  readonly shape: z.ZodType<Answer>;
+  /** The ids to print. */
+  readonly done: (answer: Answer) => readonly string[];
+}
+
+/** Exits 1 where no alert matches, or it was refused for one of them. */
+export async function actOnFiring<Answer extends { readonly refused: z.output<typeof refusedShape> }>(
+  edge: Edge,
+  args: readonly string[],
+  options: SignedOptions,
+  act: SignedAct<Answer>,
+): Promise<number> {
+  const matchers = readMatcherArguments(args);
+  if (matchers.length === 0) {
+    throw new NestwatchError('usage', 'name at least one matcher, such as \'nest="Marketing"\'');
+  }
+  const author = options.author ?? edge.environment.USER ?? '';
+  if (author.trim() === '') {
+    throw new NestwatchError('usage', `say with --author who ${act.who}: others see it`);
+  }
+  // All that match: Alertmanager's API knows no limit, ours gives the newest ones.
+  const path = `/api/v2/alerts?${filterParameters(matchers)}`;
+  const firing = await daemonJson(edge, options, { method: 'GET', path }, firingShape);
+  const ids = firing.data.map(({ id }) => id);
+  if (ids.length === 0) {
+    edge.stderr.write('nestwatch: no alert fires that matches\n');
+    return FAILED;
+  }
+  const answers: unknown[] = [];
+  let isAllDone = true;
+  for (let from = 0; from < ids.length; from += MOST) {
+    const body = { ids: ids.slice(from, from + MOST), author, comment: options.comment ?? '' };
+    const asked = { method: 'POST', path: act.path, body } as const;
+    const { json, data } = await daemonJson(edge, options, asked, act.shape);
+    const lines = act.done(data).map((id) => `${shown(id)}\n`);
+    if (!options.json) edge.stdout.write(lines.join(''));
+    for (const { id, error } of data.refused) edge.stderr.write(`nestwatch: ${shown(id)}: ${shown(error)}\n`);
+    isAllDone &&= data.refused.length === 0;
+    answers.push(json);
+  }
+  if (options.json) edge.stdout.write(jsonText(joined(answers as Lists[])));
+  return isAllDone ? 0 : FAILED;
+}
+
+type Lists = Readonly<Record<string, readonly unknown[]>>;
+
+/** One answer with the lists of all. */
+function joined(answers: readonly Lists[]): Lists {
+  const names = Object.keys(answers[0] ?? {});
+  return Object.fromEntries(names.map((name) => [name, answers.flatMap((one) => one[name] ?? [])]));
+}

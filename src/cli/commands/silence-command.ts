@@ -1,0 +1,193 @@
+import * as z from 'zod';
+import { formatMatcher, type Matcher } from '../../domain/matchers/matcher.ts';
+import { matcherJson, matcherParts } from '../../domain/matchers/matcher-json.ts';
+import { createRecurrences } from '../../domain/muting/recurrence.ts';
+import { hidesFromUs, type Recurrence, type Silence } from '../../domain/muting/silence.ts';
+import { setSilence } from '../../domain/muting/silence-change.ts';
+import { NestwatchError } from '../../errors.ts';
+import type { Edge } from '../../process-io.ts';
+import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
+import { formatInstant, parseInstant } from '../../time/instant.ts';
+import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
+import { filterParameters, readMatcherArguments } from '../matcher-arguments.ts';
+import { table } from '../table.ts';
+import { jsonText, shown, shownTime } from '../terminal-text.ts';
+import { alertTable, matchingAlerts } from './alerts-command.ts';
+
+export interface SilenceAddOptions extends DaemonOptions {
+  readonly duration: string;
+  readonly start: string | undefined;
+  readonly end: string | undefined;
+  readonly comment: string | undefined;
+  readonly author: string | undefined;
+  readonly cron: string | undefined;
+  readonly timezone: string | undefined;
+  readonly window: string | undefined;
+  readonly dryRun: boolean;
+  readonly json: boolean;
+}
+
+/** Adds a silence and prints its id; with `dryRun`, only from when on it would hide which alerts of those that fire. */
+export async function silenceAdd(
+  edge: Edge,
+  args: readonly string[],
+  options: SilenceAddOptions,
+): Promise<number> {
+  const matchers = readMatcherArguments(args);
+  if (matchers.length === 0) throw wrong('name at least one matcher, such as \'nest="Marketing"\'');
+  if (!options.comment && !options.dryRun) throw wrong('say why with --comment');
+  const startsAtUs = options.start === undefined ? edge.clock.nowUs() : instantOf('--start', options.start);
+  const endsAtUs =
+    options.end === undefined
+      ? startsAtUs + durationOf('--duration', options.duration) * 1000
+      : instantOf('--end', options.end);
+  if (startsAtUs >= endsAtUs) throw wrong('the silence must begin before it ends');
+  const recurrence = recurrenceOf(options);
+  if (options.dryRun) return dryRun(edge, matchers, { startsAtUs, endsAtUs, recurrence }, options);
+  const body = {
+    matchers: matchers.map(matcherJson),
+    startsAt: formatInstant(startsAtUs),
+    endsAt: formatInstant(endsAtUs),
+    createdBy: options.author ?? edge.environment.USER ?? '',
+    comment: options.comment,
+    ...(recurrence && { recurrence: { ...recurrence, duration: options.window } }),
+  };
+  const { json, data } = await daemonJson(
+    edge,
+    options,
+    { method: 'POST', path: '/api/v2/silences', body },
+    z.object({ silenceID: z.string() }),
+  );
+  edge.stdout.write(options.json ? jsonText(json) : `${shown(data.silenceID)}\n`);
+  return 0;
+}
+
+/** Refuses what the daemon would refuse. */
+async function dryRun(
+  edge: Edge,
+  matchers: readonly Matcher[],
+  times: Pick<Silence, 'startsAtUs' | 'endsAtUs' | 'recurrence'>,
+  options: SilenceAddOptions,
+): Promise<number> {
+  const recurrences = createRecurrences();
+  const nowUs = edge.clock.nowUs();
+  const request = { matchers, ...times, createdBy: '', comment: '' };
+  const change = setSilence([], request, { newId: '', recurrences, nowUs });
+  if (!change.ok) throw wrong(change.message);
+  const { json, data } = await matchingAlerts(edge, options, filterParameters(matchers));
+  const when = whenItHides(hidesFromUs(times, nowUs, recurrences), times.endsAtUs, nowUs);
+  if (options.json) edge.stderr.write(`nestwatch: ${when}\n`);
+  edge.stdout.write(options.json ? jsonText(json) : `${when}\n${alertTable(data)}`);
+  return 0;
+}
+
+function whenItHides(fromUs: number | undefined, endsAtUs: number, nowUs: number): string {
+  if (fromUs === nowUs) return 'Hides now, of what fires:';
+  const time = (us: number) => shownTime(formatInstant(us));
+  return fromUs === undefined
+    ? `Never hides anything: no window opens before it ends at ${time(endsAtUs)}. It matches, of what fires now:`
+    : `Hides nothing now; from ${time(fromUs)} on it would hide, of what fires now:`;
+}
+
+function recurrenceOf({ cron, timezone, window }: SilenceAddOptions): Recurrence | null {
+  if (cron === undefined) {
+    if (timezone !== undefined || window !== undefined)
+      throw wrong('--timezone and --window belong to --cron');
+    return null;
+  }
+  if (window === undefined) throw wrong('--cron needs --window: for how long it hides each time');
+  return { cron, timezone: timezone ?? 'UTC', durationMs: durationOf('--window', window) };
+}
+
+const silencesShape = z.array(
+  z.object({
+    id: z.string(),
+    status: z.object({ state: z.string() }),
+    matchers: z.array(
+      z.object({ name: z.string(), value: z.string(), isRegex: z.boolean(), isEqual: z.boolean() }),
+    ),
+    startsAt: z.string(),
+    endsAt: z.string(),
+    createdBy: z.string(),
+    comment: z.string(),
+    recurrence: z.object({ cron: z.string(), timezone: z.string(), duration: z.string() }).optional(),
+    alertId: z.string().optional(),
+  }),
+);
+type DaemonSilence = z.output<typeof silencesShape>[number];
+
+export interface SilenceListOptions extends DaemonOptions {
+  readonly expired: boolean;
+  readonly quiet: boolean;
+  readonly json: boolean;
+}
+
+/** Lists those that are not over, or else only those that are. */
+export async function silenceList(
+  edge: Edge,
+  args: readonly string[],
+  options: SilenceListOptions,
+): Promise<number> {
+  const query = filterParameters(readMatcherArguments(args));
+  for (const state of ['active', 'pending']) query.set(state, String(!options.expired));
+  query.set('expired', String(options.expired));
+  const { json, data } = await daemonJson(
+    edge,
+    options,
+    { method: 'GET', path: `/api/v2/silences?${query}` },
+    silencesShape,
+  );
+  const text = options.quiet ? data.map(({ id }) => `${shown(id)}\n`).join('') : silenceTable(data);
+  edge.stdout.write(options.json ? jsonText(json) : text);
+  return 0;
+}
+
+/** Ends silences now. Those before one that fails are ended. */
+export async function silenceExpire(
+  edge: Edge,
+  ids: readonly string[],
+  options: DaemonOptions & { readonly json: boolean },
+): Promise<number> {
+  for (const id of ids) {
+    const path = `/api/v2/silence/${encodeURIComponent(id)}`;
+    await daemonJson(edge, options, { method: 'DELETE', path }, z.unknown());
+  }
+  if (options.json) edge.stdout.write(jsonText({ expired: ids }));
+  return 0;
+}
+
+function silenceTable(list: readonly DaemonSilence[]): string {
+  if (list.length === 0) return 'No silences.\n';
+  const rows = list.map((silence) => [
+    shown(silence.id),
+    silence.status.state,
+    shown(silence.alertId === undefined ? matcherText(silence) : `acknowledged: ${silence.alertId}`),
+    silence.alertId === undefined ? shownTime(silence.endsAt) : 'when resolved',
+    silence.recurrence
+      ? shown(`${silence.recurrence.duration} at ${silence.recurrence.cron} ${silence.recurrence.timezone}`)
+      : '-',
+    shown(silence.createdBy),
+    shown(silence.comment),
+  ]);
+  return table([['ID', 'STATE', 'MATCHERS', 'ENDS', 'RECURS', 'CREATED BY', 'COMMENT'], ...rows]);
+}
+
+function matcherText({ matchers }: DaemonSilence): string {
+  return matchers.map((one) => formatMatcher(matcherParts(one))).join(' ');
+}
+
+function instantOf(option: string, text: string): number {
+  const instant = parseInstant(text);
+  if (instant) return instant.us;
+  throw wrong(`${option} must be an RFC 3339 instant like 2026-07-02T13:59:34Z`);
+}
+
+function durationOf(option: string, text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms > 0 && ms <= LONGEST_MS) return ms;
+  throw wrong(`${option} must be a duration such as 2h, not ${text}`);
+}
+
+function wrong(message: string): NestwatchError {
+  return new NestwatchError('usage', message);
+}

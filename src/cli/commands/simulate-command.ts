@@ -1,0 +1,52 @@
+import { readFileSync } from 'node:fs';
+import { NestwatchError } from '../../errors.ts';
+import { parseHostPort } from '../../http/host-port.ts';
+import type { Edge } from '../../process-io.ts';
+import { readBehaviours } from '../../simulator/answers/read-behaviours.ts';
+import { openSimulator } from '../../simulator/answers/simulator-server.ts';
+import { createScenario } from '../../simulator/story/scenario.ts';
+import type { Behaviours } from '../../simulator/world/behaviours.ts';
+import { forked, seededRandom } from '../../simulator/world/seeded-random.ts';
+import { createWorld } from '../../simulator/world/world.ts';
+import { untilStopped } from '../until-stopped.ts';
+
+export interface SimulateOptions {
+  readonly listen: string;
+  readonly region: string;
+  readonly token: string;
+  readonly seed: number;
+  readonly birds: number;
+  readonly faults?: string;
+}
+
+/** Serves one simulated region until a signal comes. What it prints can stand in a configuration as it is. */
+export async function simulate(edge: Edge, options: SimulateOptions): Promise<number> {
+  const listen = parseHostPort(options.listen);
+  if (!listen) throw new NestwatchError('usage', '--listen must be host:port, such as 127.0.0.1:4010');
+  const random = seededRandom(options.seed);
+  const world = createWorld({
+    region: options.region,
+    clock: edge.clock,
+    random: forked(random),
+    token: options.token,
+    behaviours: options.faults === undefined ? {} : behavioursOf(options.faults),
+  });
+  createScenario(world, { random, birds: options.birds });
+  const server = await openSimulator({ world, host: listen.host || '127.0.0.1', port: listen.port });
+  // Whoever reads the address may stop this at once.
+  const stopped = untilStopped(edge);
+  edge.stdout.write(`base_url: ${server.url}\ntoken: ${options.token}\n`);
+  await stopped;
+  await server.close();
+  return 0;
+}
+
+function behavioursOf(file: string): Partial<Behaviours> {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (cause) {
+    throw new NestwatchError('usage', `${file} cannot be read`, { cause });
+  }
+  return readBehaviours(text, file);
+}

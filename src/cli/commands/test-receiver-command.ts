@@ -1,0 +1,173 @@
+import type { Channel, Outcome } from '../../channels/channel.ts';
+import { closeChannels, openChannels } from '../../channels/open-channels.ts';
+import type { Config, EmailIntegration, Integration, Receiver } from '../../config/config.ts';
+import { preview } from '../../delivery/preview.ts';
+import { sampleNotification } from '../../delivery/sample.ts';
+import { ERRORS, NestwatchError } from '../../errors.ts';
+import { formatHostPort } from '../../http/host-port.ts';
+import type { Edge } from '../../process-io.ts';
+import { findConfigFile, readConfig } from '../read-config.ts';
+import { jsonText } from '../terminal-text.ts';
+import { reasonOf, tryMail } from '../try-mail.ts';
+
+export interface TestReceiverOptions {
+  readonly configFile?: string | undefined;
+  readonly resolved: boolean;
+  /** Prints instead of sending. */
+  readonly dryRun: boolean;
+  readonly json: boolean;
+}
+
+/** How one integration took its sample. */
+interface Taken {
+  readonly integration: string;
+  /** Who gets it: addresses and a host, never a secret. */
+  readonly to: string;
+  readonly outcome: 'accepted' | 'not_accepted' | 'unknown' | 'nothing' | 'left_out';
+  readonly detail: string;
+}
+
+/** Sends a sample through every integration of a receiver, one after another, and tells how each of them took it. */
+export async function testReceiver(edge: Edge, name: string, options: TestReceiverOptions): Promise<number> {
+  const config = readConfig(edge, findConfigFile(edge, options.configFile));
+  const receiver = receiverOf(config, name);
+  if (options.dryRun) return printSamples(edge, config, receiver, options);
+  const notification = sampleNotification(name, options.resolved, edge.clock.nowUs());
+  const channels = openChannels(edge.clock);
+  const all: Taken[] = [];
+  const tell = (integration: Integration, position: number, taken: Pick<Taken, 'outcome' | 'detail'>) => {
+    all.push({ integration: integration.kind, to: whereOf(integration), ...taken });
+    if (!options.json) edge.stdout.write(`${labelOf(integration, position)}: ${wordsOf(taken)}\n`);
+  };
+  try {
+    for (const [position, integration] of receiver.integrations.entries()) {
+      if (integration.kind === 'email' && integration.to.length === 0) {
+        tell(integration, position, await triedForMembers(integration));
+        continue;
+      }
+      const delivery = {
+        id: `${notification.id}-${position}`,
+        notificationId: notification.id,
+        receiver: name,
+        integration: integration.kind,
+        position,
+        lane: '',
+        state: 'leased' as const,
+        attempts: 1,
+        createdAtUs: notification.createdAtUs,
+        nextAttemptAtUs: notification.createdAtUs,
+        settledAtUs: 0,
+        lastError: '',
+      };
+      const channel: Channel<Integration> = channels[integration.kind];
+      const outcome = await channel.send(integration, delivery, notification, config.web.externalUrl);
+      tell(integration, position, takenAs(outcome));
+    }
+  } finally {
+    await closeChannels(channels);
+  }
+  if (options.json) edge.stdout.write(jsonText(all));
+  const isFine = all.every(({ outcome }) => outcome === 'accepted' || outcome === 'left_out');
+  return isFine ? 0 : ERRORS.rejected.exit;
+}
+
+/** Prints what each integration would be sent, with its address; a template that fails exits 2. */
+export function printSamples(
+  edge: Edge,
+  config: Config,
+  receiver: Receiver,
+  { resolved, json }: { readonly resolved: boolean; readonly json: boolean },
+): number {
+  const notification = sampleNotification(receiver.name, resolved, edge.clock.nowUs());
+  const samples = receiver.integrations.map((integration, position) => {
+    const { text, templateError } = preview(integration, notification, config.web.externalUrl);
+    return { integration, position, text, templateError };
+  });
+  if (json) {
+    const all = samples.map(({ integration, text, templateError }) => ({
+      integration: integration.kind,
+      to: whereOf(integration),
+      text,
+      ...(templateError !== undefined && { template_error: templateError }),
+    }));
+    edge.stdout.write(jsonText(all));
+  }
+  for (const { integration, position, text, templateError } of json ? [] : samples) {
+    edge.stderr.write(`${labelOf(integration, position)}:\n`);
+    edge.stdout.write(`${text}\n`);
+    if (templateError !== undefined) edge.stderr.write(`${templateError}\n`);
+  }
+  const isFine = samples.every(({ templateError }) => templateError === undefined);
+  return isFine ? 0 : ERRORS.config_invalid.exit;
+}
+
+/** Throws `usage` for a name that no receiver with an integration has. */
+export function receiverOf({ receivers }: Config, name: string): Receiver {
+  const receiver = receivers.find((one) => one.name === name);
+  if (!receiver) {
+    const names = receivers.map((one) => one.name).join(', ');
+    throw new NestwatchError('usage', `no receiver has the name ${name}; there is ${names}`);
+  }
+  if (receiver.integrations.length === 0) {
+    throw new NestwatchError('usage', `receiver ${name} has no integrations: it tells nobody`);
+  }
+  return receiver;
+}
+
+/** A sample belongs to no Nest, so it has no members: what can be tried is the way to the server. */
+async function triedForMembers(integration: EmailIntegration): Promise<Pick<Taken, 'outcome' | 'detail'>> {
+  try {
+    await tryMail(integration);
+    return { outcome: 'left_out', detail: MEMBERS_ALONE };
+  } catch (error) {
+    return { outcome: 'not_accepted', detail: reasonOf(error) };
+  }
+}
+
+function labelOf(integration: Integration, position: number): string {
+  return `${integration.kind} ${position + 1} (${whereOf(integration)})`;
+}
+
+function whereOf(integration: Integration): string {
+  return integration.kind === 'email'
+    ? `${integration.to.join(', ') || 'members of a Nest'} by ${formatHostPort(integration.smarthost)}`
+    : hostOf(integration.url.reveal());
+}
+
+function hostOf(url: string): string {
+  return URL.parse(url)?.host ?? 'no address';
+}
+
+function takenAs(outcome: Outcome): Pick<Taken, 'outcome' | 'detail'> {
+  const refused = 'refused' in outcome && `refused for ${outcome.refused}`;
+  switch (outcome.kind) {
+    case 'accepted':
+      return {
+        outcome: 'accepted',
+        detail: [refused, outcome.templateError].filter(Boolean).join('; '),
+      };
+    case 'failed':
+      return { outcome: 'not_accepted', detail: [outcome.error, refused].filter(Boolean).join('; ') };
+    case 'nothing':
+      return { outcome: 'nothing', detail: outcome.why };
+    case 'unknown':
+      return { outcome: 'unknown', detail: outcome.error };
+    default:
+      return { outcome: 'not_accepted', detail: outcome.error };
+  }
+}
+
+const WORDS: Readonly<Record<Taken['outcome'], string>> = {
+  accepted: 'accepted',
+  not_accepted: 'not accepted',
+  unknown: 'perhaps accepted',
+  nothing: 'nothing to send',
+  left_out: 'not sent',
+};
+
+function wordsOf({ outcome, detail }: Pick<Taken, 'outcome' | 'detail'>): string {
+  const separator = outcome === 'accepted' ? '; ' : ': ';
+  return detail === '' ? WORDS[outcome] : `${WORDS[outcome]}${separator}${detail}`;
+}
+
+const MEMBERS_ALONE = 'the server takes mails; this one goes to the members of a Nest alone';

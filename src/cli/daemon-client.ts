@@ -1,0 +1,129 @@
+import { readFileSync } from 'node:fs';
+import * as z from 'zod';
+import { reachable } from '../config/sections/read-web.ts';
+import { codeOf, NestwatchError } from '../errors.ts';
+import { formatHostPort } from '../http/host-port.ts';
+import { type HttpResponse, openTransport } from '../http/transport.ts';
+import { mistakeInBaseUrl, withoutTrailingSlash } from '../http/web-address.ts';
+import type { Edge } from '../process-io.ts';
+import { plainText } from '../text/plain-text.ts';
+import { findConfigFile, readWebConfig } from './read-config.ts';
+
+export interface DaemonOptions {
+  readonly configFile: string | undefined;
+  readonly url: string | undefined;
+  readonly tokenFile: string | undefined;
+}
+
+const MAX_BODY_BYTES = 16 * 1024 * 1024;
+
+export interface DaemonRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** With its query. */
+  readonly path: string;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Asks the running daemon. Throws `usage` where its address is not known, and what a `Transport` throws. */
+export async function askDaemon(
+  edge: Edge,
+  options: DaemonOptions,
+  { method, path, body, headers }: DaemonRequest,
+  timeoutMs: number,
+): Promise<HttpResponse> {
+  const { url, token } = addressOf(edge, options);
+  const transport = openTransport({ connections: 1, timeoutMs, maxBodyBytes: MAX_BODY_BYTES });
+  try {
+    return await transport.send({
+      method,
+      url: url + path,
+      headers: {
+        ...headers,
+        ...(token !== undefined && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
+    });
+  } catch (cause) {
+    if (codeOf(cause) !== 'unreachable') throw cause;
+    throw new NestwatchError('unreachable', `${(cause as Error).message}: is nestwatch running there?`, {
+      cause,
+    });
+  } finally {
+    await transport.close();
+  }
+}
+
+const TIMEOUT_MS = 30_000;
+
+/**
+ * The same for an answer in JSON of this shape, undefined for an empty one. Throws `usage` with the daemon's own words
+ * where it does not accept what was asked, `unauthorized`, `unavailable`, `not_json` or `unexpected_shape`.
+ */
+export async function daemonJson<Shape extends z.ZodType>(
+  edge: Edge,
+  options: DaemonOptions,
+  request: DaemonRequest,
+  shape: Shape,
+): Promise<{ readonly json: unknown; readonly data: z.output<Shape> }> {
+  const { status, body } = await askDaemon(edge, options, request, TIMEOUT_MS);
+  if (status === 401) {
+    throw new NestwatchError(
+      'unauthorized',
+      'the daemon asks for its token: give --token-file or --config.file',
+    );
+  }
+  if (status === 400 || status === 403 || status === 404) throw new NestwatchError('usage', refusalOf(body));
+  if (status !== 200) throw new NestwatchError('unavailable', `the daemon answered ${status}`);
+  const json = body === '' ? undefined : jsonOf(body);
+  const parsed = shape.safeParse(json);
+  if (parsed.success) return { json, data: parsed.data };
+  throw new NestwatchError('unexpected_shape', 'this is not the answer of a nestwatch daemon');
+}
+
+function jsonOf(body: string): unknown {
+  try {
+    return JSON.parse(body);
+  } catch (cause) {
+    throw new NestwatchError('not_json', 'the answer is not JSON: is this the address of nestwatch?', {
+      cause,
+    });
+  }
+}
+
+const MAX_REFUSAL = 500;
+
+/** API v1 refuses with `{"error": "…"}`, Alertmanager's with `"…"`. */
+function refusalOf(body: string): string {
+  const json = jsonOf(body);
+  const text = typeof json === 'string' ? json : z.object({ error: z.string() }).safeParse(json).data?.error;
+  return plainText(text ?? 'the daemon does not accept this', MAX_REFUSAL);
+}
+
+/** The token of the configuration is for its own daemon only: it does not go to a `--url`. */
+function addressOf(edge: Edge, options: DaemonOptions): { url: string; token: string | undefined } {
+  if (options.url !== undefined) {
+    const mistake = mistakeInBaseUrl(options.url);
+    if (mistake) throw new NestwatchError('usage', `--url ${mistake}`);
+    return { url: withoutTrailingSlash(options.url), token: tokenOf(options.tokenFile) };
+  }
+  const web = readWebConfig(edge, findConfigFile(edge, options.configFile));
+  if (web.port === 0) {
+    throw new NestwatchError(
+      'usage',
+      '`web.listen` has port 0, so only the log says where it listens: give --url',
+    );
+  }
+  return { url: `http://${formatHostPort(reachable(web))}`, token: web.bearerToken?.reveal() };
+}
+
+function tokenOf(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch (cause) {
+    throw new NestwatchError('secret_unreadable', `${file} cannot be read`, { cause });
+  }
+}

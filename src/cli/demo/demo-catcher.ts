@@ -1,0 +1,107 @@
+/** Catches what the demo's daemon sends: a mail server and a webhook receiver on loopback, and a page of the mails. */
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { html } from 'hono/html';
+import PostalMime from 'postal-mime';
+import { SMTPServer } from 'smtp-server';
+import { frame } from '../../web/pages/page-frame.ts';
+
+export interface CaughtMail {
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+export interface Caught {
+  readonly mails: CaughtMail[];
+  /** Ids of the webhook calls that were accepted. */
+  readonly webhooks: string[];
+  /** Keys of forwarded events, in the order of their arrival, repeats included. */
+  readonly eventKeys: string[];
+}
+
+export interface Catcher {
+  readonly caught: Caught;
+  readonly smarthost: string;
+  /** Where webhooks go; mails are shown there in a browser. */
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+export async function openCatcher(onMail: (mail: CaughtMail) => void): Promise<Catcher> {
+  const caught: Caught = { mails: [], webhooks: [], eventKeys: [] };
+
+  const smtp = new SMTPServer({
+    disabledCommands: ['AUTH', 'STARTTLS'],
+    logger: false,
+    async onData(stream, _session, done) {
+      const chunks: Buffer[] = [];
+      for await (const chunk of stream) chunks.push(chunk as Buffer);
+      const parsed = await PostalMime.parse(Buffer.concat(chunks));
+      const mail = { subject: parsed.subject ?? '', text: parsed.text ?? '', html: parsed.html ?? '' };
+      caught.mails.push(mail);
+      onMail(mail);
+      done();
+    },
+  });
+  smtp.listen(0, '127.0.0.1');
+  await once(smtp.server, 'listening');
+
+  const http = createServer(async (request, response) => {
+    if (request.method === 'GET') {
+      response.setHeader('content-security-policy', CONTENT_POLICY);
+      response.setHeader('content-type', 'text/html; charset=utf-8');
+      response.end(mailPage(caught.mails, request.url ?? '/'));
+      return;
+    }
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const id = request.headers['webhook-id'];
+    if (typeof id === 'string') caught.webhooks.push(id);
+    if (request.headers['content-type']?.startsWith('application/cloudevents-batch+json')) {
+      const events = JSON.parse(Buffer.concat(chunks).toString('utf8')) as { id: string }[];
+      caught.eventKeys.push(...events.map((event) => event.id));
+    }
+    response.writeHead(204).end();
+  });
+  http.listen(0, '127.0.0.1');
+  await once(http, 'listening');
+
+  return {
+    caught,
+    smarthost: `127.0.0.1:${(smtp.server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${(http.address() as AddressInfo).port}`,
+    async close() {
+      http.closeAllConnections();
+      await Promise.all([
+        new Promise<void>((resolve) => http.close(() => resolve())),
+        new Promise<void>((resolve) => smtp.close(() => resolve())),
+      ]);
+    },
+  };
+}
+
+/** The mails show text of the (simulated) service: nothing in them may run or load. */
+const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
+
+function mailPage(mails: readonly CaughtMail[], path: string): string {
+  const mail = mails[Number(path.slice(1)) - 1];
+  if (mail) return mail.html;
+  const rows = mails.map(
+    ({ subject, text }, index) => html`<li><a href="/${index + 1}">${subject}</a>
+<div class="soft small">${firstLine(text)}</div></li>`,
+  );
+  const list =
+    rows.length > 0
+      ? html`<ul class="sheet">${rows.toReversed()}</ul>`
+      : html`<p class="sheet empty">None yet: the first ones come within seconds.</p>`;
+  const body = html`<header><h1>Mails of the demo</h1>
+<p class="lead">What the receiver “ops” was sent, the newest first. Reload to see new ones.</p></header>
+<main><h2>${count(mails.length)}</h2>${list}</main>`;
+  return String(frame({ title: 'Mails of the demo', tone: 'quiet', body }));
+}
+
+const firstLine = (text: string) => text.trim().split('\n', 1)[0] ?? '';
+
+const count = (mails: number) => (mails === 1 ? '1 mail' : `${mails} mails`);

@@ -1,0 +1,187 @@
+/** The main job on one machine: the simulated service in two regions, catchers for mail and webhooks, the daemon. */
+
+import { type Assembly, assemble } from '../../app.ts';
+import { loadConfig } from '../../config/load-config.ts';
+import { codeOf, NestwatchError } from '../../errors.ts';
+import type { Edge } from '../../process-io.ts';
+import type { Happening } from '../../report.ts';
+import { openSimulator, type SimulatorServer } from '../../simulator/answers/simulator-server.ts';
+import { playStory } from '../../simulator/story/story.ts';
+import { seededRandom } from '../../simulator/world/seeded-random.ts';
+import type { TrueEvent } from '../../simulator/world/truth.ts';
+import { createWorld, type World } from '../../simulator/world/world.ts';
+import { type Clock, sleep } from '../../time/clock.ts';
+import { parseDuration } from '../../time/duration.ts';
+import { untilStopped } from '../until-stopped.ts';
+import { type CaughtMail, openCatcher } from './demo-catcher.ts';
+import { summarise } from './demo-summary.ts';
+
+const REGIONS = ['eu', 'us'] as const;
+const TOKEN = 'demo-token';
+const PAGE_PORT = 9465;
+
+/** Events of the last moments are still on their way when the time is over. */
+const ARRIVAL_MS = 3_000;
+const LONGEST_ARRIVAL_MS = 15_000;
+
+export interface DemoOptions {
+  readonly for?: string | undefined;
+}
+
+export async function demo(edge: Edge, options: DemoOptions): Promise<number> {
+  const { clock } = edge;
+  const forMs = options.for === undefined ? undefined : parseDuration(options.for);
+  if (options.for !== undefined && (forMs === undefined || forMs <= 0)) {
+    throw new NestwatchError('usage', `--for must be a duration such as 60s, not ${options.for}`);
+  }
+  const print = (line: string) => edge.stdout.write(`${line}\n`);
+  const regions: { readonly region: string; readonly world: World; readonly server: SimulatorServer }[] = [];
+  for (const [index, region] of REGIONS.entries()) {
+    const world = createWorld({ region, clock, random: seededRandom(index + 1), token: TOKEN });
+    regions.push({ region, world, server: await openSimulator({ world, host: '127.0.0.1', port: 0 }) });
+  }
+  const alerts: Extract<Happening, { what: 'alert' }>[] = [];
+  const catcher = await openCatcher((mail) => print(`${timeOf(clock)}  mail   ${firstLines(mail)}`));
+  const assembly = await assembleDemo(
+    edge,
+    demoConfig(regions, catcher.smarthost, catcher.url),
+    (happening) => {
+      if (happening.what !== 'alert') return;
+      alerts.push(happening);
+      const { region, alertname, state } = happening;
+      print(
+        `${timeOf(clock)}  alert  ${region.toUpperCase()} ${alertname} ${state === 'firing' ? 'fires' : 'is resolved'}`,
+      );
+    },
+  );
+  print(
+    'nestwatch demo: a simulated service in two regions and the daemon that watches it, all on this machine.\n',
+  );
+  print(`  page     ${assembly.url}/          metrics  ${assembly.url}/metrics`);
+  print(
+    `  mails    ${catcher.url}/         service  ${regions.map(({ server }) => server.url).join('  ')}\n`,
+  );
+
+  const stop = new AbortController();
+  const running = assembly.daemon.run(stop.signal);
+  const startedMs = clock.monotonicMs();
+  for (const { world } of regions) playStory(world);
+
+  const stopped = untilStopped(edge).then(() => stop.abort());
+  let truth = new Map<string, readonly TrueEvent[]>();
+  const lookAtTruth = () => {
+    truth = new Map(regions.map(({ region, world }) => [region, world.truth().events]));
+  };
+  const arrived = () => {
+    const received = new Set(catcher.caught.eventKeys);
+    return [...truth.values()].flat().every((event) => received.has(event.key));
+  };
+  const waiting = (async () => {
+    if (forMs === undefined) return stopped;
+    await sleep(clock, Math.max(0, forMs - ARRIVAL_MS), stop.signal);
+    lookAtTruth();
+    await sleep(clock, Math.min(forMs, ARRIVAL_MS), stop.signal);
+    for (let ms = 0; ms < LONGEST_ARRIVAL_MS && !arrived(); ms += 100) await sleep(clock, 100, stop.signal);
+  })();
+  await Promise.race([waiting, stopped, assembly.fatal]);
+  const wasInterrupted = stop.signal.aborted;
+  if (wasInterrupted) lookAtTruth();
+  stop.abort();
+  await running;
+  await assembly.close();
+  await Promise.all([catcher.close(), ...regions.map(({ server }) => server.close())]);
+
+  const asked = new Set([...truth.values()].flat().map((event) => event.key));
+  const later = new Set(regions.flatMap(({ world }) => world.truth().events.map((event) => event.key)));
+  const summary = summarise({
+    seconds: Math.round((clock.monotonicMs() - startedMs) / 1000),
+    regions: regions.map(({ region }) => ({
+      region,
+      truth: truth.get(region) ?? [],
+      fired: namesOf(alerts, region, 'firing'),
+      resolved: namesOf(alerts, region, 'resolved'),
+    })),
+    mails: catcher.caught.mails.length,
+    webhooks: catcher.caught.webhooks.length,
+    // What happened after the look at the truth is neither lost nor invented.
+    eventKeys: catcher.caught.eventKeys.filter((key) => asked.has(key) || !later.has(key)),
+  });
+  print(`\n${summary.text}`);
+  if (wasInterrupted) return 0;
+  return summary.lost + summary.repeated + summary.invented === 0 ? 0 : 1;
+}
+
+/** The page at its usual port where that is free, so that the address is the same every time. */
+async function assembleDemo(
+  edge: Edge,
+  configText: (port: number) => string,
+  listener: (happening: Happening) => void,
+): Promise<Assembly> {
+  const load = (port: number) =>
+    assemble(edge, {
+      config: loadConfig({
+        file: 'demo',
+        text: configText(port),
+        environment: {},
+        readFile: () => '',
+      }),
+      logLevel: 'error',
+      logFormat: 'pretty',
+      listener,
+    });
+  try {
+    return await load(PAGE_PORT);
+  } catch (error) {
+    if (codeOf(error) !== 'port_in_use') throw error;
+    return load(0);
+  }
+}
+
+/** A configuration as anybody would write it, with shorter times: what takes minutes is seen in seconds. */
+function demoConfig(
+  regions: readonly { readonly region: string; readonly server: SimulatorServer }[],
+  smarthost: string,
+  catcherUrl: string,
+) {
+  return (port: number) => `
+regions:
+${regions
+  .map(
+    ({ region, server }) =>
+      `  ${region}: { base_url: "${server.url}", token: ${TOKEN}, requests_per_second: 50 }`,
+  )
+  .join('\n')}
+store: { url: "sqlite::memory:" }
+poll: { interval: 1s, max_interval: 5s, inventory_interval: 5s, overlap: 10s }
+global: { smtp_smarthost: "${smarthost}", smtp_from: nestwatch@example.com, smtp_require_tls: false }
+route:
+  receiver: ops
+  group_by: [alertname, region, nest]
+  group_wait: 1s
+  group_interval: 5s
+receivers:
+  - name: ops
+    email_configs: [{ to: ops@example.com, send_resolved: true }]
+    webhook_configs: [{ url: "${catcherUrl}/alerts" }]
+  - name: lake
+    webhook_configs: [{ url: "${catcherUrl}/events", format: cloudevents }]
+forward: [{ receiver: lake }]
+web: { listen: "127.0.0.1:${port}" }
+`;
+}
+
+function namesOf(
+  alerts: readonly Extract<Happening, { what: 'alert' }>[],
+  region: string,
+  state: 'firing' | 'resolved',
+): string[] {
+  return alerts.filter((one) => one.region === region && one.state === state).map((one) => one.alertname);
+}
+
+function timeOf(clock: Clock): string {
+  return new Date(clock.nowUs() / 1000).toISOString().slice(11, 19);
+}
+
+function firstLines(mail: CaughtMail): string {
+  return `${mail.subject} — ${mail.text.trim().split('\n')[0] ?? ''}`;
+}

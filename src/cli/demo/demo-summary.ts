@@ -1,0 +1,43 @@
+import type { TrueEvent } from '../../simulator/world/truth.ts';
+
+/** What the demo saw, and the simulated service's own truth beside it. */
+export interface DemoFigures {
+  readonly seconds: number;
+  readonly regions: readonly {
+    readonly region: string;
+    readonly truth: readonly TrueEvent[];
+    /** Names of alerts in the order in which they fired or were resolved. */
+    readonly fired: readonly string[];
+    readonly resolved: readonly string[];
+  }[];
+  readonly mails: number;
+  readonly webhooks: number;
+  readonly eventKeys: readonly string[];
+}
+
+export interface DemoSummary {
+  readonly text: string;
+  readonly lost: number;
+  readonly repeated: number;
+  readonly invented: number;
+}
+
+export function summarise(figures: DemoFigures): DemoSummary {
+  const received = new Set(figures.eventKeys);
+  const truth = figures.regions.flatMap((region) => region.truth);
+  const known = new Set(truth.map((event) => event.key));
+  const lost = truth.filter((event) => !received.has(event.key)).length;
+  const repeated = figures.eventKeys.length - received.size;
+  const invented = [...received].filter((key) => !known.has(key)).length;
+  const lines = figures.regions.map(({ region, truth: events, fired, resolved }) => {
+    const counts = `${events.length} events, ${fired.length} alerts fired, ${resolved.length} resolved`;
+    return `  ${region.toUpperCase()}  ${counts} (${[...new Set(fired)].join(', ') || 'none'})`;
+  });
+  const text = [
+    `After ${figures.seconds} s:`,
+    ...lines,
+    `  ${figures.mails} mails and ${figures.webhooks} webhooks received`,
+    `  ${lost} lost, ${repeated} repeated, ${invented} invented, checked against the simulated service's own truth`,
+  ].join('\n');
+  return { text, lost, repeated, invented };
+}

@@ -1,0 +1,37 @@
+import { NestwatchError } from '../../errors.ts';
+
+export type Path = readonly (string | number)[];
+
+/** One mistake in a configuration file, with its place; lines and columns count from 1. */
+export interface Problem {
+  readonly line: number;
+  readonly column: number;
+  /** As in `receivers[0].name`; empty where the text is not YAML at all. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Every mistake of one file; its message is all of them, one a line as `file:line:column: path: what`. */
+export class ConfigError extends NestwatchError {
+  readonly file: string;
+  readonly problems: readonly Problem[];
+
+  constructor(file: string, problems: readonly Problem[]) {
+    const sorted = problems.toSorted((a, b) => a.line - b.line || a.column - b.column);
+    super('config_invalid', sorted.map((problem) => formatProblem(file, problem)).join('\n'));
+    this.file = file;
+    this.problems = sorted;
+  }
+}
+
+export function formatProblem(file: string, { line, column, path, message }: Problem): string {
+  return `${file}:${line}:${column}: ${path ? `${path}: ` : ''}${message}`;
+}
+
+export function formatPath(path: Path): string {
+  return path.reduce<string>((text, step) => {
+    if (typeof step === 'number') return `${text}[${step}]`;
+    if (!/^[\w-]+$/.test(step)) return `${text}[${JSON.stringify(step)}]`;
+    return text ? `${text}.${step}` : step;
+  }, '');
+}

@@ -1,0 +1,134 @@
+import * as z from 'zod';
+import type { Span } from '../../domain/muting/time-interval.ts';
+import { isTimezone } from '../../time/instant.ts';
+import { labelName, matcherList, words, writeMatchers } from '../values/value-shape.ts';
+
+/** The shapes of `inhibit_rules` and `time_intervals`; the names and the meaning are Alertmanager's. */
+
+export const inhibitRuleShape = z.strictObject({
+  name: words.optional().describe('For people.'),
+  source_matchers: matcherList.min(1).describe('While an alert fires that fits these …'),
+  target_matchers: matcherList.min(1).describe('… those that fit these are not told.'),
+  equal: z.array(labelName).prefault([]).describe('Labels that must have the same values in both.'),
+  source_match: writeMatchers('source_matchers', '\'name="value"\''),
+  source_match_re: writeMatchers('source_matchers', '\'name=~"regex"\''),
+  target_match: writeMatchers('target_matchers', '\'name="value"\''),
+  target_match_re: writeMatchers('target_matchers', '\'name=~"regex"\''),
+});
+
+const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
+const MONTHS = [
+  ...['january', 'february', 'march', 'april', 'may', 'june'],
+  ...['july', 'august', 'september', 'october', 'november', 'december'],
+];
+
+const weekday = spans({
+  read: (text) => WEEKDAYS.indexOf(text),
+  least: 0,
+  most: 6,
+  error: 'must be a weekday such as monday, or a range such as monday:friday',
+  order: 'the range must not go past saturday: a week begins on sunday, so write two ranges',
+});
+
+const month = spans({
+  read: (text) => (MONTHS.includes(text) ? MONTHS.indexOf(text) + 1 : wholeNumber(text)),
+  least: 1,
+  most: 12,
+  error: 'must be a month such as may or 5, or a range such as may:august',
+  order: 'the range must not go past december: write two ranges',
+});
+
+const year = spans({
+  read: wholeNumber,
+  least: 0,
+  most: 9999,
+  error: 'must be a year such as 2026, or a range such as 2026:2028',
+  order: 'the first year must not come after the last',
+});
+
+/** Days from the end of the month count backwards; the shortest month has 28. */
+const SHORTEST_MONTH = 28;
+const dayOfMonth = spans({
+  read: (text) => wholeNumber(text) || Number.NaN,
+  least: -31,
+  most: 31,
+  error:
+    'must be a day from 1 to 31, or from the end of the month -1 to -31, or a range such as 1:5 or -3:-1',
+  order: 'the first day must not come after the last',
+  isOrdered({ from, to }) {
+    if (from < 0 && to > 0) return false;
+    const [first, last] = [from, to].map((day) => (day < 0 ? SHORTEST_MONTH + day : day));
+    return first! <= last!;
+  },
+});
+
+const NOT_A_TIME = 'must be a time such as "06:00", up to "24:00"';
+const TIME = /^(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)$/;
+const timeOfDay = z
+  .string({ error: ({ input }) => (input === undefined ? undefined : NOT_A_TIME) })
+  .regex(TIME, { error: NOT_A_TIME });
+
+const timesShape = z
+  .strictObject({ start_time: timeOfDay, end_time: timeOfDay })
+  // What is no time is told already.
+  .refine(({ start_time, end_time }) => start_time < end_time || !TIME.test(start_time), {
+    path: ['end_time'],
+    error: 'must be later than `start_time`: for a night write two ranges, one up to "24:00"',
+  })
+  .transform(({ start_time, end_time }): Span => ({ from: minuteOf(start_time), to: minuteOf(end_time) }));
+
+const onceOrMore = <Shape extends z.ZodType>(shape: Shape) => z.array(shape).min(1).optional();
+
+const timeIntervalShape = z.strictObject({
+  times: onceOrMore(timesShape).describe('Of the day; the end is exclusive.'),
+  weekdays: onceOrMore(weekday).describe('Such as monday:friday.'),
+  days_of_month: onceOrMore(dayOfMonth).describe('Such as 1:5, or -1 for the last.'),
+  months: onceOrMore(month).describe('Such as may:august or 12.'),
+  years: onceOrMore(year).describe('Such as 2026:2028.'),
+  location: words
+    .refine(isTimezone, { error: 'is not a time zone such as Europe/Amsterdam or UTC' })
+    .prefault('UTC')
+    .describe('Whose clocks count: a time zone such as Europe/Amsterdam.'),
+});
+
+export const namedTimeIntervalShape = z.strictObject({
+  name: words.describe('For `mute_time_intervals` and `active_time_intervals` of routes.'),
+  time_intervals: z
+    .array(timeIntervalShape)
+    .min(1)
+    .describe('An instant in one of these is in the interval.'),
+});
+
+interface SpanWords {
+  /** The number of a word; NaN or a number out of bounds for one that has none. */
+  readonly read: (text: string) => number;
+  readonly least: number;
+  readonly most: number;
+  readonly error: string;
+  /** What is told of a range that ends before it begins. */
+  readonly order: string;
+  readonly isOrdered?: (span: Span) => boolean;
+}
+
+/** One value or a range of them, `first:last`; a bare number in the file is a value. */
+function spans({ read, least, most, error, order, isOrdered = ({ from, to }) => from <= to }: SpanWords) {
+  return z.union([z.string(), z.int()], { error }).transform((value, context): Span => {
+    const ends = String(value).toLowerCase().split(':').map(read);
+    const [from = Number.NaN, to = from] = ends;
+    const isRead = ends.length <= 2 && [from, to].every((one) => one >= least && one <= most);
+    if (!isRead || !isOrdered({ from, to })) {
+      context.addIssue({ code: 'custom', message: isRead ? order : error });
+      return z.NEVER;
+    }
+    return { from, to };
+  });
+}
+
+function wholeNumber(text: string): number {
+  return /^-?\d+$/.test(text) ? Number(text) : Number.NaN;
+}
+
+function minuteOf(time: string): number {
+  const [hours = 0, minutes = 0] = time.split(':').map(Number);
+  return hours * 60 + minutes;
+}

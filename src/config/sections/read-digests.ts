@@ -1,0 +1,45 @@
+import * as z from 'zod';
+import { cronProblem } from '../../time/cron.ts';
+import { isTimezone } from '../../time/instant.ts';
+import type { DigestConfig } from '../config.ts';
+import type { Check } from '../document/check.ts';
+import { checkReceiver } from '../values/known-receiver.ts';
+import { readList } from '../values/read-list.ts';
+import { digestShape } from './file-shape.ts';
+import { receiverNames } from './read-receivers.ts';
+
+/** The two that are judged together, apart from the rest, so that another mistake does not hide theirs. */
+const timesShape = z.object(digestShape.pick({ cron: true, timezone: true }).shape);
+
+export function readDigests(check: Check): DigestConfig[] {
+  const receivers = receiverNames(check);
+  const names = new Set<string>();
+  return readList(check, ['digests']).flatMap((path) => {
+    const receiver = check.raw([...path, 'receiver']);
+    if (typeof receiver === 'string') checkReceiver(check, [...path, 'receiver'], receiver, receivers);
+    const name = check.raw([...path, 'name']);
+    if (typeof name === 'string') {
+      if (names.has(name)) check.problem([...path, 'name'], 'another digest has this name already');
+      names.add(name);
+    }
+    const digest = check.read(digestShape, path);
+    const times = check.read(timesShape, path);
+    if (!times) return [];
+    const { cron, timezone } = times;
+    const isZone = isTimezone(timezone);
+    const tell = (place: 'cron' | 'timezone', mistake: string | undefined) => {
+      if (!mistake) return;
+      const isHidden = check.isExpanded([...path, place]);
+      const text = isHidden ? `is not a ${HIDDEN[place]} (it comes from the environment)` : mistake;
+      check.problem([...path, place], text);
+    };
+    const mistake = cronProblem(cron, isZone ? timezone : 'UTC');
+    tell('cron', mistake);
+    if (!isZone) tell('timezone', cronProblem(ANY_TIME, timezone));
+    if (!digest || mistake || !isZone) return [];
+    return [{ name: digest.name, cron, timezone, receiver: digest.receiver, skipEmpty: digest.skip_empty }];
+  });
+}
+
+const ANY_TIME = '* * * * *';
+const HIDDEN = { cron: 'valid cron expression', timezone: 'time zone' };

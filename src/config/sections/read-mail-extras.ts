@@ -1,0 +1,101 @@
+/** What few mails need: another way to log in, a signature, texts of one's own. */
+import { createPrivateKey } from 'node:crypto';
+import { mistakeInUrl } from '../../http/web-address.ts';
+import type { EmailIntegration, MailOauth2, MailTemplates } from '../config.ts';
+import type { Check } from '../document/check.ts';
+import type { Path } from '../document/problem.ts';
+import { readTemplate } from '../values/read-template.ts';
+
+const TOKEN_URL = 'https://accounts.google.com/o/oauth2/token';
+
+/** Headers that a mail has anyway, with what sets them. */
+const OWN_HEADERS: Readonly<Record<string, string>> = {
+  from: 'use `from`',
+  to: 'use `to`',
+  cc: 'use `to`',
+  bcc: 'use `to`',
+  sender: 'use `from`',
+  date: 'leave it out',
+  'message-id': 'leave it out, mails are threaded',
+  'in-reply-to': 'leave it out, mails are threaded',
+  references: 'leave it out, mails are threaded',
+  'auto-submitted': 'leave it out',
+  'mime-version': 'leave it out',
+  'dkim-signature': 'use `dkim`',
+};
+
+type MailExtras = Pick<EmailIntegration, 'oauth2' | 'dkim' | 'templates'>;
+
+export function readMailExtras(check: Check, path: Path): MailExtras {
+  const oauth2 = readOauth2(check, path);
+  const dkim = readDkim(check, [...path, 'dkim']);
+  const templates = readTemplates(check, path);
+  return { ...(oauth2 && { oauth2 }), ...(dkim && { dkim }), ...(templates && { templates }) };
+}
+
+function readOauth2(check: Check, mail: Path): MailOauth2 | undefined {
+  const path = [...mail, 'oauth2'];
+  const given = check.raw(path);
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) return undefined;
+  for (const key of ['auth_password', 'auth_password_file']) {
+    if (check.raw([...mail, key]) !== undefined) {
+      check.problem([...mail, key], 'give either a password or `oauth2`, not both');
+    }
+  }
+  const accessToken = check.secret(path, 'access_token', {});
+  if ('access_token' in given || 'access_token_file' in given) {
+    return accessToken ? { accessToken } : undefined;
+  }
+  const clientSecret = check.secret(path, 'client_secret', { isRequired: true });
+  const refreshToken = check.secret(path, 'refresh_token', { isRequired: true });
+  const clientId = check.raw([...path, 'client_id']);
+  const tokenUrl = check.raw([...path, 'token_url']) ?? TOKEN_URL;
+  if (clientId === undefined) {
+    check.problem([...path, 'client_id'], 'is missing: give it, or an `access_token`');
+  }
+  const mistake = typeof tokenUrl === 'string' ? mistakeInUrl(tokenUrl) : undefined;
+  if (mistake) check.problem([...path, 'token_url'], mistake);
+  if (!clientSecret || !refreshToken || typeof clientId !== 'string' || typeof tokenUrl !== 'string') {
+    return undefined;
+  }
+  return { clientId, clientSecret, refreshToken, tokenUrl };
+}
+
+function readDkim(check: Check, path: Path): EmailIntegration['dkim'] {
+  if (check.raw(path) === undefined) return undefined;
+  const privateKey = check.secret(path, 'private_key', { isRequired: true, mistake: mistakeInKey });
+  const [domain, selector] = [check.raw([...path, 'domain']), check.raw([...path, 'selector'])];
+  if (!privateKey || typeof domain !== 'string' || typeof selector !== 'string') return undefined;
+  return { domain, selector, privateKey };
+}
+
+function mistakeInKey(text: string): string | undefined {
+  try {
+    createPrivateKey(text);
+    return undefined;
+  } catch {
+    return 'must be a private key in PEM';
+  }
+}
+
+function readTemplates(check: Check, path: Path): MailTemplates | undefined {
+  const text = readTemplate(check, [...path, 'text'], 'text');
+  const html = readTemplate(check, [...path, 'html'], 'html');
+  const given = check.raw([...path, 'headers']);
+  const names =
+    typeof given === 'object' && given !== null && !Array.isArray(given) ? Object.keys(given) : [];
+  const headers: Record<string, NonNullable<typeof text>> = {};
+  let subject: typeof text;
+  for (const name of names) {
+    const at = [...path, 'headers', name];
+    const instead = OWN_HEADERS[name.toLowerCase()] ?? (/^content-/i.test(name) ? 'leave it out' : undefined);
+    if (instead) check.keyProblem(at, `cannot be set here: ${instead}`);
+    else if (!/^[A-Za-z0-9-]+$/.test(name)) check.keyProblem(at, 'is not the name of a header');
+    const template = readTemplate(check, at, 'text');
+    if (!template || instead) continue;
+    if (name.toLowerCase() === 'subject') subject = template;
+    else headers[name] = template;
+  }
+  if (!text && !html && !subject && Object.keys(headers).length === 0) return undefined;
+  return { ...(subject && { subject }), ...(text && { text }), ...(html && { html }), headers };
+}

@@ -1,0 +1,168 @@
+import { formatMatcher, type Matcher } from '../../domain/matchers/matcher.ts';
+import type { Route } from '../../domain/muting/route.ts';
+import type { Forward } from '../config.ts';
+import type { Check } from '../document/check.ts';
+import type { Path } from '../document/problem.ts';
+import { checkReceiver } from '../values/known-receiver.ts';
+import { readList, readMatchers, refuseOldMatchers } from '../values/read-list.ts';
+import { receiverNames } from './read-receivers.ts';
+import { checkTimeIntervalNames } from './read-time-intervals.ts';
+import { forwardShape, routeShape } from './route-shape.ts';
+
+/** Where alerts go when the file has no `route`. */
+const DEFAULT_RECEIVER = 'default';
+
+type Settings = Pick<
+  Route,
+  | 'receiver'
+  | 'groupBy'
+  | 'groupWaitMs'
+  | 'groupIntervalMs'
+  | 'repeatIntervalMs'
+  | 'repeatBackoff'
+  | 'escalation'
+>;
+
+/** Alertmanager's own defaults. */
+const ROUTE_DEFAULTS: Settings = {
+  receiver: DEFAULT_RECEIVER,
+  groupBy: [],
+  groupWaitMs: 30_000,
+  groupIntervalMs: 300_000,
+  repeatIntervalMs: 14_400_000,
+};
+
+/** The route tree; without one, everything goes to the receiver `default`. */
+export function readRoute(check: Check): Route {
+  const names = receiverNames(check);
+  const root = { path: '0', key: '{}', matchers: [], continue: false };
+  if (check.raw(['route']) === undefined) {
+    const isTold = names.length === 0 || names.includes(DEFAULT_RECEIVER);
+    if (!isTold && readList(check, ['forward']).length === 0) {
+      check.problem(['route'], 'is missing: without it nothing reaches the receivers');
+    }
+    return { ...root, ...ROUTE_DEFAULTS, routes: [] };
+  }
+  for (const key of ['matchers', 'continue', 'mute_time_intervals', 'active_time_intervals']) {
+    if (isSet(check.raw(['route', key]))) {
+      check.keyProblem(['route', key], 'the root takes every alert: move this to a route below `routes`');
+    }
+  }
+  if (check.raw(['route', 'receiver']) === undefined && typeof check.raw(['route']) === 'object') {
+    check.problem(['route', 'receiver'], 'is missing: the root names the receiver of what no child takes');
+  }
+  return readNode(check, ['route'], '0', undefined, names);
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
+}
+
+/** One node and those below it; a node that is wrong inherits, so that its children are checked all the same. */
+function readNode(
+  check: Check,
+  path: Path,
+  position: string,
+  parent: Route | undefined,
+  names: readonly string[],
+): Route {
+  const inherited: Settings = parent ?? ROUTE_DEFAULTS;
+  const receiver = check.raw([...path, 'receiver']);
+  if (typeof receiver === 'string') checkReceiver(check, [...path, 'receiver'], receiver, names);
+  checkGroupBy(check, [...path, 'group_by']);
+  checkEscalation(check, path, names);
+  checkTimeIntervalNames(check, [...path, 'mute_time_intervals']);
+  checkTimeIntervalNames(check, [...path, 'active_time_intervals']);
+  const matchers = readMatchers(check, [...path, 'matchers']);
+  refuseOldMatchers(check, path);
+  const node = check.read(routeShape, path);
+  const repeatBackoff = node?.repeat_backoff ?? inherited.repeatBackoff;
+  const escalation = escalationOf(node?.escalate_after, node?.escalate_to, inherited.escalation);
+  const route: Omit<Route, 'routes'> = {
+    path: position,
+    key: parent ? `${parent.key}/${keyOf(matchers)}` : '{}',
+    receiver: node?.receiver ?? inherited.receiver,
+    matchers,
+    continue: node?.continue ?? false,
+    groupBy: node?.group_by ? (node.group_by.includes('...') ? 'all' : node.group_by) : inherited.groupBy,
+    groupWaitMs: node?.group_wait ?? inherited.groupWaitMs,
+    groupIntervalMs: node?.group_interval ?? inherited.groupIntervalMs,
+    repeatIntervalMs: node?.repeat_interval ?? inherited.repeatIntervalMs,
+    ...(repeatBackoff !== undefined && { repeatBackoff }),
+    ...(escalation && { escalation }),
+    // Not inherited, as in Alertmanager.
+    ...(node && node.mute_time_intervals.length > 0 && { muteTimeIntervals: node.mute_time_intervals }),
+    ...(node && node.active_time_intervals.length > 0 && { activeTimeIntervals: node.active_time_intervals }),
+  };
+  const routes = readList(check, [...path, 'routes']).map((child, index) =>
+    readNode(check, child, `${position}.${index}`, { ...route, routes: [] }, names),
+  );
+  return { ...route, routes };
+}
+
+const OPS = ['=', '!=', '=~', '!~'];
+
+/** Alertmanager's form: the matchers sorted, so that their order in the file does not matter. */
+function keyOf(matchers: readonly Matcher[]): string {
+  const sorted = matchers.toSorted(
+    (a, b) => compare(a.name, b.name) || compare(a.value, b.value) || OPS.indexOf(a.op) - OPS.indexOf(b.op),
+  );
+  return `{${sorted.map(formatMatcher).join(',')}}`;
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** One of the two keys alone says nothing, unless it is `never`. */
+function checkEscalation(check: Check, path: Path, names: readonly string[]): void {
+  const after = check.raw([...path, 'escalate_after']);
+  const to = check.raw([...path, 'escalate_to']);
+  if (typeof to === 'string') checkReceiver(check, [...path, 'escalate_to'], to, names);
+  if (to !== undefined && after === undefined) {
+    check.problem([...path, 'escalate_after'], 'is missing: say how long to wait, such as 15m');
+  }
+  if (to === undefined && after !== undefined && after !== 'never') {
+    check.problem([...path, 'escalate_to'], 'is missing: name the receiver that is told then');
+  }
+}
+
+function escalationOf(
+  afterMs: number | null | undefined,
+  receiver: string | undefined,
+  inherited: Route['escalation'],
+): Route['escalation'] {
+  if (afterMs === undefined) return inherited;
+  return afterMs === null || receiver === undefined ? undefined : { afterMs, receiver };
+}
+
+function checkGroupBy(check: Check, path: Path): void {
+  const list = check.raw(path);
+  if (!Array.isArray(list)) return;
+  if (list.includes('...') && list.length > 1) check.problem(path, '`...` means all labels and stands alone');
+  list.forEach((label, index) => {
+    if (list.indexOf(label) < index) check.problem([...path, index], 'stands here twice');
+  });
+}
+
+export function readForward(check: Check): Forward[] {
+  const names = receiverNames(check);
+  return readList(check, ['forward']).flatMap((path) => {
+    const name = check.raw([...path, 'receiver']);
+    if (typeof name === 'string') {
+      checkReceiver(check, [...path, 'receiver'], name, names);
+      if (names.includes(name) && !takesEvents(check, names.indexOf(name))) {
+        check.problem([...path, 'receiver'], 'must have a webhook with `format: cloudevents`');
+      }
+    }
+    const matchers = readMatchers(check, [...path, 'matchers']);
+    const forward = check.read(forwardShape, path);
+    return forward ? [{ matchers, receiver: forward.receiver }] : [];
+  });
+}
+
+/** Judged by the file itself: a webhook with another mistake still takes events. */
+function takesEvents(check: Check, receiver: number): boolean {
+  const webhooks = check.raw(['receivers', receiver, 'webhook_configs']);
+  return Array.isArray(webhooks) && webhooks.some((one) => one?.format === 'cloudevents');
+}

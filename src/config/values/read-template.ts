@@ -1,0 +1,18 @@
+import { compileTemplate, type Template, TemplateError, type TemplateUse } from '../../templates/liquid.ts';
+import { SAMPLE_OF_SEVERAL, SAMPLE_VARIABLES } from '../../templates/variables.ts';
+import type { Check } from '../document/check.ts';
+import type { Path } from '../document/problem.ts';
+
+/** The template at a path, tried with a sample; undefined where there is none, or it is wrong. */
+export function readTemplate(check: Check, path: Path, use: TemplateUse): Template | undefined {
+  const text = check.raw(path);
+  if (typeof text !== 'string' || text === '') return undefined;
+  try {
+    return compileTemplate(text, use, SAMPLE_VARIABLES, SAMPLE_OF_SEVERAL);
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    // What the engine says may quote the template.
+    check.problem(path, check.isExpanded(path) ? 'is not a Liquid template that works' : error.message);
+    return undefined;
+  }
+}

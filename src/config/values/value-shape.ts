@@ -1,0 +1,84 @@
+import * as z from 'zod';
+import { DURATION, formatDuration, LONGEST_MS, parseDuration } from '../../time/duration.ts';
+
+/** The shapes of single values. A message given here is what people read; all others come from `check.ts`. */
+
+export const words = z.string().min(1);
+
+const NOT_A_DURATION = 'must be a duration such as 30s, 5m or 1h30m';
+
+/** A duration in milliseconds, at least `leastMs`; the number 0 is one as well. */
+export function duration(leastMs = 0) {
+  return z
+    .union([z.string().regex(DURATION, { error: NOT_A_DURATION }), z.literal(0)], { error: NOT_A_DURATION })
+    .transform((value) => parseDuration(String(value)) ?? 0)
+    .refine((ms) => ms >= leastMs, { error: `must be at least ${formatDuration(leastMs)}` })
+    .refine((ms) => ms <= LONGEST_MS, { error: 'must not be longer than 100y' });
+}
+
+/** A duration for which `never` stands as null. */
+export function durationOrNever() {
+  const error = `${NOT_A_DURATION}, or never`;
+  return z
+    .union([z.string().regex(DURATION, { error }), z.literal('never')], { error })
+    .transform((value) => (value === 'never' ? null : (parseDuration(value) ?? 0)))
+    .refine((ms) => ms === null || (ms >= 1000 && ms <= LONGEST_MS), {
+      error: 'must be at least 1s and not longer than 100y',
+    });
+}
+
+const REFUSED = 'Not supported: ';
+
+/**
+ * A key that Alertmanager or a later version knows and this one does not: it is refused with what to do instead,
+ * unless it is an empty list, which means nothing anywhere.
+ */
+export function refused(instead: string) {
+  const error = `is not supported by this version: ${instead}`;
+  return z.array(z.unknown(), { error }).max(0, { error }).optional().describe(`${REFUSED}${instead}.`);
+}
+
+/** The same of several keys. */
+export function refusedKeys<Key extends string>(keys: readonly Key[], instead: string) {
+  return Object.fromEntries(keys.map((key) => [key, refused(instead)])) as Record<
+    Key,
+    ReturnType<typeof refused>
+  >;
+}
+
+/** A key of Alertmanager's older form of matchers. */
+export function writeMatchers(key: string, example: string) {
+  return z
+    .never({ error: `is not supported: write \`${key}: [${example}]\`` })
+    .optional()
+    .describe(`Not supported: write \`${key}\`.`);
+}
+
+export function isRefused(shape: z.ZodType): boolean {
+  return shape.description?.startsWith(REFUSED) ?? false;
+}
+
+/** A text that must not be printed, or the path of a file that holds it: `name` and `name_file`. */
+export function twins<Name extends string>(name: Name, what: string) {
+  return {
+    [name]: words.optional().describe(what),
+    [`${name}_file`]: words
+      .optional()
+      .describe(`A file that holds \`${name}\`, read again when it changes; relative to this file.`),
+  } as Record<Name | `${Name}_file`, z.ZodOptional<z.ZodString>>;
+}
+
+const LABEL_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
+const NOT_A_LABEL = 'is not a label name: letters, digits and underscores, no digit first';
+
+export const labelName = z.string().regex(LABEL_NAME, { error: NOT_A_LABEL });
+
+/** What `group_by` lists. */
+export const groupLabel = z.string().regex(/^(?:[a-zA-Z_][a-zA-Z0-9_]*|\.\.\.)$/, {
+  error: 'must be a label name, or `...` for all',
+});
+
+/** Label or annotation names and their texts. */
+export const labelMap = z.record(labelName, z.string());
+
+export const matcherList = z.array(words);

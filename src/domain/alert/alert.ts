@@ -1,0 +1,83 @@
+import type { Event } from './event.ts';
+
+export type Severity = string;
+export type Labels = Readonly<Record<string, string>>;
+
+/**
+ * `pending`: something is remembered (a count below its threshold, say) but nobody is told.
+ * `firing`: true now. `resolved`: was true; kept until every group has told it and `memory` is no longer needed.
+ */
+export type AlertState = 'pending' | 'firing' | 'resolved';
+
+/**
+ * How an episode ended; the annotation `resolved_by` tells people. `over`: it was seen that it is no longer so.
+ * `quiet`: nothing more was heard of it. `superseded`: it has become worse, which another alert says. `moved`: it goes
+ * on under other labels. `gone`: what it was about is not there any more. `by_hand`: somebody said that it is over.
+ */
+export type Ending = 'over' | 'quiet' | 'superseded' | 'moved' | 'gone' | 'by_hand';
+
+/** One alert as the store keeps it: at most one per identity, from its first fact on. */
+export interface Alert {
+  /**
+   * Identity: alertname, rule, region and subject, e.g. `FlightFailed/0/eu/bird/148890`; with the severity at its end
+   * where that is part of it (`Kind.leveled`). Stays when a Bird is renamed.
+   */
+  readonly id: string;
+  /** The scope of the facts that concern it (`scopeOf`). */
+  readonly scope: string;
+  /** Index of its rule in the effective rules. */
+  readonly rule: number;
+  readonly alertname: string;
+  readonly state: AlertState;
+  /** Fixed from the moment it fires until it is resolved. */
+  readonly labels: Labels;
+  readonly annotations: Labels;
+  /** When the last episode began; 0 before the first. */
+  readonly startsAtUs: number;
+  /** When it ended; 0 unless resolved. */
+  readonly endsAtUs: number;
+  /** Of the last episode that ended; absent before the first. */
+  readonly ending?: Ending;
+  readonly updatedAtUs: number;
+  /** Events of this firing episode. Those of history raise an alert without being joined to it. */
+  readonly eventsTotal: number;
+  /** Events that were ever part of an episode of this identity; the last one's `seq`. Never falls. */
+  readonly lastSeq: number;
+  /** The kind's own memory between facts: JSON, bounded; null when nothing is remembered. */
+  readonly memory: unknown;
+  /** When time alone may change it (`tick`); null for never. */
+  readonly dueAtUs: number | null;
+  /** What a rule holds back of it (`flapping.ts`); absent where there is nothing to keep. */
+  readonly damping?: Damping;
+}
+
+/** What lies between what a kind says of an alert and what people are told of it. */
+export interface Damping {
+  /** When people were told that it fires or is over: the newest changes that count for flapping. */
+  readonly changesUs: readonly number[];
+  /** True while it is told as flapping. */
+  readonly flapping?: true;
+  /** It is true, and has not lasted for the rule's `for`: what it fires with then. */
+  readonly awaits?: {
+    readonly startsAtUs: number;
+    /** What `for` counts from. */
+    readonly sinceUs: number;
+    readonly labels: Labels;
+    readonly annotations: Labels;
+    /** So many events behind `lastSeq` are linked to it already, and are its own once it fires; absent for none. */
+    readonly eventsTotal?: number;
+    /** Events without a link yet: alerts that waited in the store of an earlier version have some. */
+    readonly events?: readonly Event[];
+    /** The kind's own. */
+    readonly dueAtUs: number | null;
+  };
+  /** It is over, and fires on until then. */
+  readonly held?: {
+    readonly endsAtUs: number;
+    readonly by: string;
+    readonly ending: Ending;
+    readonly untilUs: number;
+    /** The kind's own. */
+    readonly dueAtUs: number | null;
+  };
+}

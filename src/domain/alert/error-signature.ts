@@ -1,0 +1,127 @@
+/**
+ * The stable part of a failure's message, so that the same failure of many Flights and Birds has one name: what
+ * differs from one time to the next is masked: numbers and ids as `#`, times, quoted values, paths and the variable
+ * parts of addresses as `…`.
+ */
+import { cap, oneLine } from '../../text/label-text.ts';
+
+export const MAX_SIGNATURE_LENGTH = 120;
+
+/** Text beyond these is not looked at: signatures are short, messages may be megabytes. */
+const MAX_TEXT_LENGTH = 16_384;
+const MAX_LINE_LENGTH = 2048;
+
+/** Lines that say where a program was, not what went wrong. */
+const STACK_LINE =
+  /^\s*(?:at\s.*[(:].*|at\s+[\w.$<>[\]`]+|File ".*", line \d+.*|Traceback \(most recent call last\):|-{3}.*-{3}|\.{3} \d+ more|goroutine \d+.*|\^+)\s*$/;
+
+/** In which order an object that is an error says what went wrong. */
+const SPEAKING_KEYS = ['message', 'error_description', 'detail', 'error', 'title', 'reason', 'description'];
+
+const MONTH = '(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\\.?';
+const WEEKDAY = '(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6},? )?';
+const CLOCK = '(?:,? (?:at )?\\d{1,2}:\\d\\d(?::\\d\\d)?(?: ?[ap]m\\b)?)?(?: (?:gmt|utc|[+-]\\d{4})\\b)?';
+
+/** Endings of the files that people translate and programs exchange. */
+const FILE_ENDINGS =
+  '(?:docx?|xlsx?|pptx?|pdf|rtf|odt|txt|csv|tsv|md|html?|xml|xliff?|xlf|sdlxliff|mqxliff|mxliff|tmx|tbx|po|pot|resx|' +
+  'properties|strings|json|ya?ml|srt|vtt|zip|gz|indd|idml|psd|svg|png|jpe?g|gif|mp[34]|wav|log|tmp)';
+
+const MASKS: readonly (readonly [RegExp, string])[] = [
+  // Addresses keep their host: it says which system failed.
+  [/\b([a-z][a-z0-9+.-]*:\/\/)(?:[^\s/@"'<>]*@)?([^\s/?#"'<>:,;)]+)[^\s"'<>]*/gi, '$1$2/…'],
+  [/(?<![^\s@<>"'(),:;])[^\s@<>"'(),:;]+@[^\s@<>"'(),:;]+/g, '…'],
+  [/"(?:[^"\\]|\\.){0,1000}"|“[^”]{0,1000}”|„[^“”]{0,1000}[“”]|«[^»]{0,1000}»|`[^`]{0,1000}`/g, '…'],
+  [/「[^」]{0,1000}」|『[^』]{0,1000}』/g, '…'],
+  [/‘[^’]{0,1000}’|‚[^‘’]{0,1000}[‘’]/g, '…'],
+  // An apostrophe within a word opens nothing.
+  [/(?<![\p{L}\p{N}])'[^']{0,1000}'(?![\p{L}\p{N}])/gu, '…'],
+  [/\b[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}\b/gi, '#'],
+  // Addresses of machines, with their ports.
+  [/(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?(?![\w.]\w)/g, '#'],
+  [/\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:[.,]\d+)?)?)?\s?(?:Z\b|[+-]\d\d:?\d\d\b)?/g, '…'],
+  [new RegExp(`\\b${WEEKDAY}\\d{1,2} ${MONTH},? \\d{4}\\b${CLOCK}`, 'gi'), '…'],
+  [new RegExp(`\\b${WEEKDAY}${MONTH} \\d{1,2}(?:st|nd|rd|th)?,? \\d{4}\\b${CLOCK}`, 'gi'), '…'],
+  [/\b\d{1,2}[/.]\d{1,2}[/.]\d{2,4}\b/g, '…'],
+  [/(?<![\w.:])\d{1,2}:\d\d(?::\d\d(?:[.,]\d+)?)?(?:\s?[AP]M\b)?/gi, '…'],
+  [
+    /(?<![\w:])\[?(?=[0-9a-f:]{0,40}\d)[0-9a-f]{0,4}(?::[0-9a-f]{0,4}){2,7}(?![\w:])\]?(?::\d{1,5}\b)?/gi,
+    '#',
+  ],
+  [/(?<![\w/\\])(?:[a-z]:)?(?:[\\/][\w.@%~+-]+){2,}[\\/]?/gi, '…'],
+  [
+    new RegExp(
+      `(?<![\\p{L}\\p{N}_.-])[\\p{L}\\p{N}_-][\\p{L}\\p{N}_.-]{0,200}\\.${FILE_ENDINGS}(?![\\p{L}\\p{N}_-])`,
+      'giu',
+    ),
+    '…',
+  ],
+  [/(?<![\p{L}\p{N}_-])(?:0x[0-9a-f]+|[0-9a-f]{8,})(?![\p{L}\p{N}_-])/giu, '#'],
+  // A long word with digits is an id; a short one keeps its letters (HTTP#, S#).
+  [/(?<![\p{L}\p{N}_-])(?=[\p{L}_-]*\p{N})[\p{L}\p{N}_-]{8,}(?![\p{L}\p{N}_-])/gu, '#'],
+  [/(?:(?<![\p{L}\p{N}#…)\]])[-+])?\p{N}+(?:[.,:]\p{N}+)*(?:e[-+]?\p{N}+)?/giu, '#'],
+  // A size is as variable as its number, and so is a time in several units.
+  [/#\s?(?:[kmgt]i?b|bytes?)\b/gi, '#'],
+  [/#(?:ms|[smhd])(?: ?#(?:ms|[smhd]))*\b/g, '#'],
+  // Lists of masked things differ in length.
+  [/([#…])(?:[\s,;|/]+\1)+/g, '$1'],
+];
+
+/** Empty when the message says nothing. At most 120 code points. */
+export function signature(message: string): string {
+  const text = message.slice(0, MAX_TEXT_LENGTH).trim();
+  const lines = (documentWords(text) ?? text).split(/\r\n|[\n\r\u2028\u2029]/);
+  let fallback = '';
+  let isTraceback = false;
+  for (const line of lines) {
+    // Python tells what went wrong below the lines that say where, which quote the program.
+    isTraceback = line.startsWith('Traceback (most recent') || (isTraceback && /^\s/.test(line));
+    if (isTraceback || line.trim() === '' || STACK_LINE.test(line)) continue;
+    const masked = mask(line);
+    if (/\p{L}/u.test(masked)) return cap(masked, MAX_SIGNATURE_LENGTH);
+    fallback ||= masked;
+  }
+  return cap(fallback, MAX_SIGNATURE_LENGTH);
+}
+
+function mask(line: string): string {
+  let text = oneLine(speaking(line), MAX_LINE_LENGTH);
+  for (const [pattern, replacement] of MASKS) text = text.replace(pattern, replacement);
+  return text.trim();
+}
+
+/** What a message says that is a whole document: JSON, or the page of a gateway. */
+function documentWords(text: string): string | undefined {
+  if (text.startsWith('{') || text.startsWith('[')) return saidBy(parsed(text), 0);
+  if (!text.startsWith('<')) return undefined;
+  const title = /<(title|h1)\b[^<>]{0,200}>([^<>]{1,500})</i.exec(text)?.[2];
+  return title ?? text.replace(/<[^<>]{0,500}>/g, ' ');
+}
+
+/** Puts in the place of a JSON object, which masking would empty, what it says. */
+function speaking(line: string): string {
+  const from = line.indexOf('{');
+  const to = line.lastIndexOf('}');
+  if (from < 0 || to < from) return line;
+  const said = saidBy(parsed(line.slice(from, to + 1)), 0);
+  return said === undefined ? line : line.slice(0, from) + said + line.slice(to + 1);
+}
+
+function saidBy(value: unknown, depth: number): string | undefined {
+  if (typeof value === 'string') return value.trim() || undefined;
+  if (typeof value !== 'object' || value === null || depth > 3) return undefined;
+  if (Array.isArray(value)) return saidBy(value[0], depth + 1);
+  for (const key of SPEAKING_KEYS) {
+    const said = saidBy((value as Record<string, unknown>)[key], depth + 1);
+    if (said !== undefined) return said;
+  }
+  return undefined;
+}
+
+function parsed(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,105 @@
+/** What stands in the labels and annotations of events and alerts: short, on one line, never empty. */
+
+import { manyLines, oneLine } from '../../text/label-text.ts';
+import type { Labels, Severity } from './alert.ts';
+import type { Event } from './event.ts';
+import { birdOf, type Place } from './fact.ts';
+import type { Rule } from './rule.ts';
+
+const MAX_LABEL_LENGTH = 200;
+const MAX_SUMMARY_LENGTH = 300;
+const MAX_DESCRIPTION_LENGTH = 2000;
+
+/** What matchers of `forward` see of an event. */
+export function eventLabels(event: Event): Labels {
+  const { region, feed, type, nestId, nest, birdId, bird } = event;
+  return { region, feed, type, nest_id: nestId, nest, bird_id: birdId, bird };
+}
+
+/** The labels that say where something is; empty ones are left out later. */
+export function placeLabels({ region, nestId, nest, birdId, bird }: Place): Labels {
+  return { region, nest_id: nestId, nest, bird_id: birdId, bird };
+}
+
+export function entityLabels({ attributes }: Event): Labels {
+  return {
+    entity_type: String(attributes.entity_type ?? ''),
+    entity_id: String(attributes.entity_id ?? ''),
+    entity_name: String(attributes.entity_name ?? ''),
+  };
+}
+
+/** The place of an event. A notification that the service deactivated a Bird names it as its entity. */
+export function placeOf(event: Event): Place {
+  const { region, nestId, nest, attributes } = event;
+  const birdId = birdOf(event);
+  const bird = event.bird || (birdId && !event.birdId ? String(attributes.entity_name ?? '') : '');
+  return { region, nestId, nest, birdId, bird };
+}
+
+/** Clean, without empty ones, in the order of their names. */
+export function tidyLabels(labels: Labels): Labels {
+  const entries = Object.entries(labels).map(
+    ([name, value]) => [name, oneLine(value, MAX_LABEL_LENGTH)] as const,
+  );
+  return Object.fromEntries(
+    entries.filter(([, value]) => value !== '').toSorted(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}
+
+/** All labels of an alert. What a rule adds never hides what the alert is about. */
+export function alertLabels(alertname: string, topic: Labels, rule: Rule, severity: Severity): Labels {
+  return tidyLabels({ ...rule.labels, ...topic, alertname, severity });
+}
+
+/** The annotations of an alert; those of the rule win. */
+export function annotate(rule: Rule, summary: string, message: string): Labels {
+  const own = {
+    summary: oneLine(summary, MAX_SUMMARY_LENGTH),
+    description: manyLines(message, MAX_DESCRIPTION_LENGTH),
+  };
+  return Object.fromEntries(
+    Object.entries({ ...own, ...rule.annotations }).filter(([, value]) => value !== ''),
+  );
+}
+
+/** A Bird for people: its name, or else its id. */
+export function birdName({ birdId, bird }: Place): string {
+  return bird || (birdId ? `Bird ${birdId}` : 'a Bird');
+}
+
+/** Where something is for people: `in Marketing (EU)`, or `(EU)` where no Nest is known. */
+export function whereabouts({ region, nestId, nest }: Place): string {
+  const name = nest || (nestId && `Nest ${nestId}`);
+  return `${name ? `in ${name} ` : ''}(${region.toUpperCase()})`;
+}
+
+/** A duration for people, exact and short: `26 h`, `10 min`, `90 s`. */
+export function exactDuration(ms: number): string {
+  const units = [
+    [86_400_000, 'd'],
+    [3_600_000, 'h'],
+    [60_000, 'min'],
+    [1000, 's'],
+  ] as const;
+  const fitting = units.find(([size]) => ms >= size && ms % size === 0);
+  return fitting ? `${ms / fitting[0]} ${fitting[1]}` : `${ms / 1000} s`;
+}
+
+/** A measured duration for people, not exact: `26 h`, `1.5 h`, `42 min`. */
+export function roughly(ms: number): string {
+  const units = [
+    [86_400_000, 'd', 3],
+    [3_600_000, 'h', 1],
+    [60_000, 'min', 1],
+  ] as const;
+  const unit = units.find(([size, , from]) => ms >= size * from);
+  if (!unit) return `${Math.round(ms / 1000)} s`;
+  const count = ms / unit[0];
+  return `${count < 10 ? Math.round(count * 10) / 10 : Math.round(count)} ${unit[1]}`;
+}
+
+/** A count for people: `1 event`, `312 events`. */
+export function howMany(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,225 @@
+/**
+ * What a digest tells of a period: all figures are fixed when it is made, so that every try says the same. Texts in it
+ * come from outside and are hostile until a format encodes them.
+ */
+
+import type { Alert, Ending, Labels } from '../alert/alert.ts';
+import { howMany } from '../alert/labels.ts';
+import type { FlightTally } from './flight-tally.ts';
+
+/** An alert from its firing to its end, as history keeps it when the alert itself is let go of. */
+export interface Episode {
+  readonly alertId: string;
+  readonly alertname: string;
+  readonly labels: Labels;
+  readonly startsAtUs: number;
+  readonly endsAtUs: number;
+  readonly events: number;
+  /** Null where that is not known. */
+  readonly ending: Ending | null;
+}
+
+export interface OpenAlert {
+  readonly alertname: string;
+  readonly labels: Labels;
+  readonly startsAtUs: number;
+  /** Who is not told of it now, by which sort of silence; absent where nothing hides it. */
+  readonly hidden?: 'silenced' | 'acknowledged';
+}
+
+/** An alert of which a silence kept something from people. */
+export interface SilencedAlert {
+  readonly alertname: string;
+  readonly labels: Labels;
+  /** How often it was over, or fires now, without being told. */
+  readonly times: number;
+  /** It fires, and is silenced now. */
+  readonly isOpen: boolean;
+}
+
+/** Alerts that ended while a silence hid them, and how often; `total` of them, where only the first were loaded. */
+export interface EndedSilenced {
+  readonly list: readonly {
+    readonly alertId: string;
+    readonly alertname: string;
+    readonly labels: Labels;
+    readonly times: number;
+  }[];
+  readonly total: number;
+}
+
+/** How far the watch can be relied on for one region. */
+export interface Watch {
+  readonly region: string;
+  /** Up to here nothing is missing; 0 where that is not known yet. */
+  readonly verifiedUntilUs: number;
+  /** What impaired it within the period: alert names with how long they fired. */
+  readonly impaired: readonly { readonly alertname: string; readonly us: number; readonly isOpen: boolean }[];
+}
+
+export interface Digest {
+  readonly name: string;
+  readonly fromUs: number;
+  readonly toUs: number;
+  readonly flights: ReturnType<FlightTally['result']>;
+  /** The most severe first, then those that fire for longest. */
+  readonly open: readonly OpenAlert[];
+  readonly openTotal: number;
+  /** Alerts that ended by being seen to be over, or by somebody who said so. */
+  readonly recovered: { readonly alerts: number; readonly meanUs: number };
+  readonly connectionsLost: readonly OpenAlert[];
+  readonly connectionsLostTotal: number;
+  readonly deactivated: readonly OpenAlert[];
+  readonly deactivatedTotal: number;
+  /** The most often first, whoever would have been told; a digest that waited in the store may be without it. */
+  readonly silenced?: readonly SilencedAlert[];
+  readonly silencedTotal?: number;
+  /** What the receiver was not told, by the reason. */
+  readonly suppressed: readonly { readonly reason: string; readonly count: number }[];
+  /** Deliveries to the receiver that were given up. */
+  readonly dead: number;
+  readonly watch: readonly Watch[];
+}
+
+/** Items listed of each kind. */
+const DIGEST_LIST = 10;
+
+/** Alerts that say that the watch itself is impaired. */
+const IMPAIRED = new Set(['RegionDown', 'RegionUnauthorized', 'FeedBehind', 'FeedIncomplete', 'SchemaDrift']);
+
+export interface DigestMaterial {
+  readonly name: string;
+  readonly fromUs: number;
+  readonly toUs: number;
+  readonly tally: FlightTally;
+  /** The alerts that fire. */
+  readonly firing: readonly Alert[];
+  /** All of them, where only the first were loaded. */
+  readonly firingTotal: number;
+  /** Those that ended within the period. */
+  readonly episodes: readonly Episode[];
+  /** Which of the alerts that fire nobody is told of now, by their ids. */
+  readonly hidden: ReadonlyMap<string, 'silenced' | 'acknowledged'>;
+  readonly endedSilenced: EndedSilenced;
+  readonly suppressed: Digest['suppressed'];
+  readonly dead: number;
+  readonly regions: readonly { readonly region: string; readonly verifiedUntilUs: number }[];
+}
+
+export function digestOf(material: DigestMaterial): Digest {
+  const { name, fromUs, toUs, firing, episodes } = material;
+  const flights = material.tally.result(DIGEST_LIST);
+  const open = firing.toSorted(byUrgency).map((alert) => {
+    const hidden = material.hidden.get(alert.id);
+    return hidden === undefined ? shown(alert) : { ...shown(alert), hidden };
+  });
+  const silenced = silencedOf(material);
+  const recoveries = episodes.filter(({ ending }) => ending === 'over' || ending === 'by_hand');
+  const began = [...firing, ...episodes].filter(({ startsAtUs }) => startsAtUs >= fromUs).sort(byStart);
+  const of = (alertname: string) => distinct(began.filter((one) => one.alertname === alertname).map(shown));
+  const connectionsLost = of('ConnectionDisconnected');
+  const deactivated = of('BirdDeactivated');
+  return {
+    name,
+    fromUs,
+    toUs,
+    flights,
+    open: open.slice(0, DIGEST_LIST),
+    openTotal: material.firingTotal,
+    recovered: {
+      alerts: recoveries.length,
+      meanUs:
+        recoveries.length === 0
+          ? 0
+          : Math.round(
+              recoveries.reduce((sum, one) => sum + one.endsAtUs - one.startsAtUs, 0) / recoveries.length,
+            ),
+    },
+    connectionsLost: connectionsLost.slice(0, DIGEST_LIST),
+    connectionsLostTotal: connectionsLost.length,
+    deactivated: deactivated.slice(0, DIGEST_LIST),
+    deactivatedTotal: deactivated.length,
+    silenced: silenced.list.slice(0, DIGEST_LIST),
+    silencedTotal: silenced.total,
+    // What the receiver's cap holds back is told later.
+    suppressed: material.suppressed.filter(({ reason }) => reason !== 'receiver_cap'),
+    dead: material.dead,
+    watch: material.regions.map(({ region, verifiedUntilUs }) => ({
+      region,
+      verifiedUntilUs,
+      impaired: impairedOf(region, material),
+    })),
+  };
+}
+
+/** Whether nothing happened that anybody would want to read of. */
+export function isEmpty({ flights, openTotal, recovered, ...rest }: Digest): boolean {
+  const counts = [flights.failed, openTotal, recovered.alerts, rest.suppressed.length, rest.dead];
+  const more = [
+    rest.connectionsLostTotal,
+    rest.deactivatedTotal,
+    rest.silencedTotal ?? 0,
+    ...rest.watch.map((one) => one.impaired.length),
+  ];
+  return [...counts, ...more].every((count) => count === 0);
+}
+
+/** `Daily: 12 Flights failed, 3 alerts open`: all of it in one line, but for the name. */
+export function digestTitle({ flights, openTotal }: Digest): string {
+  const { failed } = flights;
+  const failures = failed === 0 ? 'no Flight failed' : `${howMany(failed, 'Flight')} failed`;
+  const open = openTotal === 0 ? 'nothing open' : `${howMany(openTotal, 'alert')} open`;
+  return `${failures}, ${open}`;
+}
+
+function impairedOf(region: string, { firing, episodes, fromUs, toUs }: DigestMaterial): Watch['impaired'] {
+  const here = (one: { alertname: string; labels: Labels }) =>
+    IMPAIRED.has(one.alertname) && one.labels.region === region;
+  const lasted = [
+    ...episodes.filter(here).map((one) => ({ ...one, isOpen: false })),
+    ...firing.filter(here).map((one) => ({ ...one, endsAtUs: toUs, isOpen: true })),
+  ];
+  return [...Map.groupBy(lasted, ({ alertname }) => alertname)]
+    .map(([alertname, all]) => ({
+      alertname,
+      us: all.reduce((sum, one) => sum + Math.max(0, one.endsAtUs - Math.max(fromUs, one.startsAtUs)), 0),
+      isOpen: all.some(({ isOpen }) => isOpen),
+    }))
+    .sort((a, b) => b.us - a.us);
+}
+
+/** What ended under a silence, and what fires under one. An acknowledged one is known to somebody. */
+function silencedOf({ firing, hidden, endedSilenced }: DigestMaterial): {
+  readonly list: readonly SilencedAlert[];
+  readonly total: number;
+} {
+  const open = firing.filter(({ id }) => hidden.get(id) === 'silenced');
+  const isOpen = new Set(open.map(({ id }) => id));
+  const known = new Set(endedSilenced.list.map(({ alertId }) => alertId));
+  const others = open.filter(({ id }) => !known.has(id));
+  const list = [
+    ...endedSilenced.list.map(({ alertId, alertname, labels, times }) => ({
+      alertname,
+      labels,
+      times: times + Number(isOpen.has(alertId)),
+      isOpen: isOpen.has(alertId),
+    })),
+    ...others.map(({ alertname, labels }) => ({ alertname, labels, times: 1, isOpen: true })),
+  ];
+  return { list: list.toSorted((a, b) => b.times - a.times), total: endedSilenced.total + others.length };
+}
+
+function shown({ alertname, labels, startsAtUs }: OpenAlert): OpenAlert {
+  return { alertname, labels, startsAtUs };
+}
+
+const byStart = (a: OpenAlert, b: OpenAlert) => a.startsAtUs - b.startsAtUs;
+const isCritical = ({ labels }: OpenAlert) => Number(labels.severity === 'critical');
+const byUrgency = (a: OpenAlert, b: OpenAlert) => isCritical(b) - isCritical(a) || byStart(a, b);
+
+/** Each subject once, although it was lost several times. */
+function distinct(alerts: readonly OpenAlert[]): OpenAlert[] {
+  const subject = ({ labels }: OpenAlert) =>
+    JSON.stringify([labels.region, labels.nest_id, labels.bird_id, labels.entity_id, labels.entity_name]);
+  return [...new Map(alerts.map((one) => [subject(one), one])).values()];
+}

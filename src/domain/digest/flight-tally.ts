@@ -1,0 +1,216 @@
+/**
+ * Counts how Flights ended over a period, one after the other, so that a month of them needs no memory of its own:
+ * what is kept grows with Birds and with sorts of errors, not with Flights.
+ */
+import { signature } from '../alert/error-signature.ts';
+
+/** A Flight that failed or succeeded, as its event tells. */
+export interface EndedFlight {
+  readonly occurredAtUs: number;
+  readonly succeeded: boolean;
+  readonly region: string;
+  readonly nest: string;
+  readonly nestId: string;
+  readonly bird: string;
+  readonly birdId: string;
+  readonly message: string;
+  /** Null where it is not known. */
+  readonly durationUs: number | null;
+}
+
+/** A Nest, or a Bird in it. */
+export interface Place {
+  readonly region: string;
+  readonly nest: string;
+  /** Empty for the Nest itself. */
+  readonly bird: string;
+}
+
+export interface Failures extends Place {
+  readonly failed: number;
+  readonly succeeded: number;
+}
+
+export interface Cause {
+  /** Empty where the service gave no message. */
+  readonly error: string;
+  readonly failed: number;
+  /** How many Birds failed with it. */
+  readonly birds: number;
+  /** The first of them. */
+  readonly examples: readonly Place[];
+}
+
+export interface Slow extends Place {
+  /** 95 of 100 Flights that succeeded took no longer. */
+  readonly p95Us: number;
+  /** In the period before; null where too few are known. */
+  readonly beforeUs: number | null;
+}
+
+export interface FlightTally {
+  /** `isCurrent`: false for a Flight of the period before, whose duration alone counts. */
+  add(flight: EndedFlight, isCurrent: boolean): void;
+  /** The first `limit` of each list. */
+  result(limit: number): {
+    readonly failed: number;
+    readonly succeeded: number;
+    readonly nests: readonly Failures[];
+    readonly nestsFailing: number;
+    readonly birds: readonly Failures[];
+    readonly birdsFailing: number;
+    readonly causes: readonly Cause[];
+    readonly causesTotal: number;
+    readonly slowest: readonly Slow[];
+  };
+}
+
+/** Sorts of errors that are told apart; all further ones count as one. */
+const MAX_CAUSES = 1_000;
+const OTHER = 'other errors';
+/** Examples kept of each cause. */
+const EXAMPLES = 3;
+/** Flights that must be known before one says which are slow. */
+const LEAST_FLIGHTS = 5;
+
+interface Counted {
+  readonly place: Place;
+  failed: number;
+  succeeded: number;
+  readonly now: Durations;
+  readonly before: Durations;
+}
+
+interface CountedCause {
+  failed: number;
+  readonly birds: Set<string>;
+  readonly examples: Place[];
+}
+
+export function createFlightTally(): FlightTally {
+  const birds = new Map<string, Counted>();
+  const nests = new Map<string, Counted>();
+  const causes = new Map<string, CountedCause>();
+  let failed = 0;
+  let succeeded = 0;
+
+  function countCause(flight: EndedFlight, key: string, place: Place): void {
+    const error = signature(flight.message);
+    const name = causes.has(error) || causes.size < MAX_CAUSES ? error : OTHER;
+    const cause = causes.get(name) ?? { failed: 0, birds: new Set(), examples: [] };
+    causes.set(name, cause);
+    cause.failed += 1;
+    if (cause.birds.has(key)) return;
+    cause.birds.add(key);
+    if (cause.examples.length < EXAMPLES) cause.examples.push(place);
+  }
+
+  return {
+    add(flight, isCurrent) {
+      const { region, nest, nestId, bird, birdId } = flight;
+      const place = { region, nest: nest || nestId, bird: bird || birdId };
+      const key = JSON.stringify([region, birdId]);
+      const own = counted(birds, key, place);
+      if (flight.succeeded && flight.durationUs !== null) {
+        (isCurrent ? own.now : own.before).add(flight.durationUs);
+      }
+      if (!isCurrent) return;
+      const around = counted(nests, JSON.stringify([region, nestId]), { ...place, bird: '' });
+      for (const one of [own, around]) one[flight.succeeded ? 'succeeded' : 'failed'] += 1;
+      if (flight.succeeded) {
+        succeeded += 1;
+        return;
+      }
+      failed += 1;
+      countCause(flight, key, place);
+    },
+    result(limit) {
+      const failingNests = failing(nests);
+      const failingBirds = failing(birds);
+      const byCount = [...causes].sort(
+        ([a, one], [b, other]) => other.failed - one.failed || (a < b ? -1 : 1),
+      );
+      return {
+        failed,
+        succeeded,
+        nests: failingNests.slice(0, limit),
+        nestsFailing: failingNests.length,
+        birds: failingBirds.slice(0, limit),
+        birdsFailing: failingBirds.length,
+        causes: byCount.slice(0, limit).map(([error, one]) => ({
+          error,
+          failed: one.failed,
+          birds: one.birds.size,
+          examples: one.examples,
+        })),
+        causesTotal: causes.size,
+        slowest: slowest(birds).slice(0, limit),
+      };
+    },
+  };
+}
+
+function counted(map: Map<string, Counted>, key: string, place: Place): Counted {
+  let found = map.get(key);
+  if (!found) {
+    found = { place, failed: 0, succeeded: 0, now: createDurations(), before: createDurations() };
+    map.set(key, found);
+  }
+  return found;
+}
+
+function failing(map: ReadonlyMap<string, Counted>): Failures[] {
+  return [...map.values()]
+    .filter((one) => one.failed > 0)
+    .map((one) => ({ ...one.place, failed: one.failed, succeeded: one.succeeded }))
+    .sort((a, b) => b.failed - a.failed || byName(a, b));
+}
+
+function slowest(map: ReadonlyMap<string, Counted>): Slow[] {
+  return [...map.values()]
+    .filter(({ now }) => now.count() >= LEAST_FLIGHTS)
+    .map(({ place, now, before }) => ({
+      ...place,
+      p95Us: now.percentile(0.95),
+      beforeUs: before.count() >= LEAST_FLIGHTS ? before.percentile(0.95) : null,
+    }))
+    .sort((a, b) => b.p95Us - a.p95Us || byName(a, b));
+}
+
+function byName(a: Place, b: Place): number {
+  const [one, other] = [a, b].map(({ region, nest, bird }) => JSON.stringify([region, nest, bird]));
+  return one! < other! ? -1 : 1;
+}
+
+interface Durations {
+  add(us: number): void;
+  count(): number;
+  percentile(part: number): number;
+}
+
+/** Each bucket's upper bound is so much larger than the one below it: how exact a percentile is. */
+const STEP = Math.log(1.05);
+
+/** Durations by their size alone: a few hundred numbers at the most, however many they are. */
+function createDurations(): Durations {
+  const buckets = new Map<number, number>();
+  let count = 0;
+  let longestUs = 0;
+  return {
+    add(us) {
+      const bucket = Math.ceil(Math.log(Math.max(1, us)) / STEP);
+      buckets.set(bucket, (buckets.get(bucket) ?? 0) + 1);
+      count += 1;
+      longestUs = Math.max(longestUs, us);
+    },
+    count: () => count,
+    percentile(part) {
+      let left = Math.ceil(count * part);
+      for (const [bucket, size] of [...buckets].sort(([a], [b]) => a - b)) {
+        left -= size;
+        if (left <= 0) return Math.min(longestUs, Math.round(Math.exp(bucket * STEP)));
+      }
+      return longestUs;
+    },
+  };
+}

@@ -1,0 +1,182 @@
+/**
+ * What lies between a kind, which says what is true, and what people are told: `for`, `keep_firing_for` and flapping.
+ *
+ *   over ──the kind fires──► awaits (for `for`) ──it lasted──► firing ──the kind resolves──► held ──► over
+ *                               └── the kind resolves: never told      ◄── the kind fires ──┘
+ *
+ * A kind sees an alert that awaits as firing, and one that is held as resolved, so it counts as if nobody were held
+ * back. Held is an alert for the rule's `keep_firing_for`, and one that flaps until it has been over for the rule's
+ * calm. It flaps when it fires and that is one change too many within the rule's window. Whatever events come
+ * meanwhile are joined to it: nothing is lost by being held.
+ *
+ * The events of one that awaits are linked to it behind its `lastSeq`, where nobody looks, however many they are: once
+ * it fires they are the first ones of the episode. Where it is over before, the events that come next take their places.
+ */
+import type { Alert, Damping, Labels } from '../alert/alert.ts';
+import { exactDuration } from '../alert/labels.ts';
+import type { Change } from '../alert/lifecycle.ts';
+import type { Rule } from '../alert/rule.ts';
+
+export interface DampingContext {
+  readonly rule: Rule;
+  readonly nowUs: number;
+  /** It takes over from an alert that has been true since then. */
+  readonly sinceUs?: number | undefined;
+  /** Ends without being held: another alert says it from now on. */
+  readonly atOnce?: boolean;
+}
+
+/** The alert as its kind is to see it. */
+export function asKindSees(alert: Alert): Alert {
+  const { awaits, held } = alert.damping ?? {};
+  if (awaits) {
+    const { startsAtUs, labels, annotations, dueAtUs } = awaits;
+    return { ...alert, state: 'firing', startsAtUs, endsAtUs: 0, labels, annotations, dueAtUs };
+  }
+  if (held) return { ...alert, state: 'resolved', endsAtUs: held.endsAtUs, dueAtUs: held.dueAtUs };
+  return alert;
+}
+
+/** Since when an alert that its kind sees as firing has been true. */
+export function trueSinceUs(alert: Alert): number {
+  return alert.damping?.awaits?.sinceUs ?? alert.startsAtUs;
+}
+
+/** The `seq` of the last event that is linked to it, as its own or while it awaits its time. */
+export function lastLinkedSeq({ lastSeq, damping }: Alert): number {
+  return lastSeq + (damping?.awaits?.eventsTotal ?? 0);
+}
+
+/** What becomes of an alert when its kind makes `change` of what it sees of it. */
+export function dampen(alert: Alert, change: Change, context: DampingContext): Change {
+  if (change.alert.state === 'firing') {
+    return alert.state === 'firing' ? goOn(alert, change, context) : begin(alert, change, context);
+  }
+  if (asKindSees(alert).state === 'firing') {
+    return alert.state === 'firing' ? end(alert, change.alert, context) : withdraw(alert, context.nowUs);
+  }
+  const { memory, dueAtUs } = change.alert;
+  const held = alert.damping?.held;
+  if (!held || !alert.damping) return change;
+  const damping: Damping = { ...alert.damping, held: { ...held, dueAtUs } };
+  return unheard({ ...alert, memory, damping, dueAtUs: earliest(held.untilUs, dueAtUs) }, context.nowUs);
+}
+
+/** What time does to an alert that is held back; undefined where the turn is its kind's. */
+export function dampingTick(alert: Alert, context: DampingContext): Change | undefined {
+  const { awaits, held } = alert.damping ?? {};
+  const { nowUs, rule } = context;
+  if (held && held.untilUs <= nowUs && isFirst(held.untilUs, held.dueAtUs)) {
+    return letGo(alert, held.by, context);
+  }
+  if (awaits && isFirst(forOverUs(awaits.sinceUs, rule), awaits.dueAtUs)) {
+    return begin(alert, { alert: asKindSees(alert), events: [] }, context);
+  }
+  return undefined;
+}
+
+/** Ends an alert that is held: it was over since then. `by` says why, as for `resolve`; undefined where it is not held. */
+export function letGo(alert: Alert, by: string, context: DampingContext): Change | undefined {
+  const { held } = alert.damping ?? {};
+  if (!held) return undefined;
+  const annotations = { ...alert.annotations, resolved_by: by };
+  const { endsAtUs, dueAtUs, ending } = held;
+  return over({ ...alert, annotations, endsAtUs, ending, dueAtUs }, alert.damping, context);
+}
+
+function begin(alert: Alert, { alert: next, events: fresh }: Change, context: DampingContext): Change {
+  const { rule, nowUs } = context;
+  const { changesUs = [], awaits } = alert.damping ?? {};
+  const { startsAtUs, labels, annotations, dueAtUs, memory } = next;
+  // What is dated ahead of our clock, which may be slow, has been true since now at the latest.
+  const sinceUs = awaits?.sinceUs ?? Math.min(startsAtUs, context.sinceUs ?? startsAtUs, nowUs);
+  const events = [...(awaits?.events ?? []), ...fresh];
+  const eventsTotal = (awaits?.eventsTotal ?? 0) + events.length;
+  const firesAtUs = forOverUs(sinceUs, rule);
+  if (firesAtUs > nowUs) {
+    const damping = { changesUs, awaits: { startsAtUs, sinceUs, labels, annotations, eventsTotal, dueAtUs } };
+    // One that was told as over keeps its labels until it fires again: its end may have to be told still.
+    const own = alert.state === 'pending' ? { labels } : {};
+    const waiting = { ...alert, ...own, memory, damping, dueAtUs: earliest(firesAtUs, dueAtUs) };
+    return { ...unheard(waiting, nowUs), events };
+  }
+  const changes = withChange(changesUs, startsAtUs, rule);
+  const isFlapping = rule.flapping !== null && changes.length >= rule.flapping.changes;
+  const counts = { eventsTotal, lastSeq: alert.lastSeq + eventsTotal };
+  return {
+    alert: {
+      ...next,
+      ...counts,
+      annotations: isFlapping ? { ...annotations, flapping: flappingWords(rule) } : annotations,
+      damping: isFlapping ? { changesUs: changes, flapping: true } : { changesUs: changes },
+    },
+    events,
+  };
+}
+
+function goOn(alert: Alert, { alert: next, events }: Change, { rule }: DampingContext): Change {
+  const { labels, startsAtUs, eventsTotal, lastSeq, damping } = alert;
+  if (!damping) return { alert: next, events };
+  const { held: _over, ...kept } = damping;
+  const annotations: Labels = kept.flapping
+    ? { ...next.annotations, flapping: flappingWords(rule) }
+    : next.annotations;
+  const counts = { eventsTotal: eventsTotal + events.length, lastSeq: lastSeq + events.length };
+  return { alert: { ...next, labels, startsAtUs, ...counts, annotations, damping: kept }, events };
+}
+
+function end(alert: Alert, next: Alert, context: DampingContext): Change {
+  const { rule, nowUs, atOnce } = context;
+  const damping: Damping = alert.damping ?? { changesUs: [] };
+  const calmMs = damping.flapping ? (rule.flapping?.calmMs ?? 0) : 0;
+  const untilUs = Math.min(next.endsAtUs, nowUs) + Math.max(rule.keepFiringForMs, calmMs) * 1000;
+  if (atOnce || untilUs <= nowUs) return over(next, damping, context);
+  const { endsAtUs, dueAtUs, memory, ending = 'over' } = next;
+  const held = { endsAtUs, by: next.annotations.resolved_by ?? '', ending, untilUs, dueAtUs };
+  return unheard(
+    { ...alert, memory, damping: { ...damping, held }, dueAtUs: earliest(untilUs, dueAtUs) },
+    nowUs,
+  );
+}
+
+function over(alert: Alert, damping: Damping | undefined, { rule, nowUs }: DampingContext): Change {
+  const before = damping?.flapping ? [] : (damping?.changesUs ?? []);
+  const changesUs = damping?.flapping ? [] : withChange(before, alert.endsAtUs, rule);
+  return unheard({ ...alert, state: 'resolved', damping: { changesUs } }, nowUs);
+}
+
+function withdraw(alert: Alert, nowUs: number): Change {
+  const changesUs = alert.damping?.changesUs ?? [];
+  return unheard({ ...alert, memory: null, dueAtUs: null, damping: { changesUs } }, nowUs);
+}
+
+function unheard(alert: Alert, updatedAtUs: number): Change {
+  return { alert: { ...alert, updatedAtUs }, events: [] };
+}
+
+/** The changes that count when one more comes: facts may come late, so the newest instant is not always the last. */
+function withChange(changesUs: readonly number[], atUs: number, { flapping }: Rule): readonly number[] {
+  if (flapping === null) return [];
+  const all = [...changesUs, atUs].toSorted((a, b) => a - b);
+  const sinceUs = all.at(-1)! - flapping.withinMs * 1000;
+  return all.filter((us) => us >= sinceUs).slice(-flapping.changes);
+}
+
+function forOverUs(sinceUs: number, { forMs }: Rule): number {
+  return sinceUs + forMs * 1000;
+}
+
+function isFirst(us: number, otherUs: number | null): boolean {
+  return otherUs === null || us <= otherUs;
+}
+
+function earliest(us: number, otherUs: number | null): number {
+  return otherUs === null ? us : Math.min(us, otherUs);
+}
+
+function flappingWords({ flapping }: Rule): string {
+  if (flapping === null) return '';
+  const { changes, withinMs, calmMs } = flapping;
+  const often = `it changed ${changes} times or more within ${exactDuration(withinMs)}`;
+  return `${often}, so it stays open until it has been over for ${exactDuration(calmMs)}`;
+}

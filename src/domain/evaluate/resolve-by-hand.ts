@@ -1,0 +1,48 @@
+/**
+ * Somebody says that an alert is over, as of a connection that was mended: the service tells of no end, or late. The
+ * episode ends like any other, and the next fact begins another one.
+ */
+
+import { oneLine } from '../../text/label-text.ts';
+import type { Alert } from '../alert/alert.ts';
+import type { Rule } from '../alert/rule.ts';
+import { isMeasured } from './decide.ts';
+import { endAtOnce } from './end-at-once.ts';
+
+/** The alert as it is to be written, or why it cannot be ended. */
+export type ResolvedByHand =
+  | { readonly ok: true; readonly alert: Alert }
+  | {
+      readonly ok: false;
+      readonly problem: 'invalid';
+      /** For people, without a full stop. */
+      readonly message: string;
+    };
+
+const MAX_NAME_LENGTH = 200;
+const MAX_REASON_LENGTH = 2_000;
+
+/** Whether somebody may end it: not while what it tells is measured, and is still so. */
+export function isResolvable(alert: Alert): boolean {
+  return alert.state === 'firing' && (alert.damping?.held !== undefined || !isMeasured(alert));
+}
+
+/** One that is over and only held back, because it flaps, say, may be ended whatever its kind is. */
+export function resolveByHand(
+  alert: Alert,
+  { createdBy, comment }: { readonly createdBy: string; readonly comment: string },
+  rules: readonly Rule[],
+  nowUs: number,
+): ResolvedByHand {
+  if (alert.state !== 'firing') return refused('the alert is not firing');
+  const reason = oneLine(comment, MAX_REASON_LENGTH);
+  const by = `it was resolved by hand by ${oneLine(createdBy, MAX_NAME_LENGTH)}${reason && `: ${reason}`}`;
+  if (!isResolvable(alert)) {
+    return refused('it is measured again and again and is still so: acknowledge or silence it instead');
+  }
+  return { ok: true, alert: endAtOnce(alert, by, 'by_hand', rules, nowUs)! };
+}
+
+function refused(message: string): ResolvedByHand {
+  return { ok: false, problem: 'invalid', message };
+}

@@ -1,0 +1,85 @@
+/** How an alert that changed comes into its groups, and leaves those that its labels no longer lead to. */
+import type { Alert, Labels } from '../alert/alert.ts';
+import { groupKey, groupLabels, isAside, type Route, routeAt, routesFor } from '../muting/route.ts';
+import { type Group, type GroupMember, HAS_LEFT, isAtRest, isNews } from './group.ts';
+
+/**
+ * Puts an alert that changed into the groups of its routes and returns the groups and members to write; both are
+ * empty where nothing changes. `known` are the alert's present members, and by key the stored groups of those
+ * members and of `groupKeysFor`. A group that is new or at rest is flushed `group_wait` from now; any other tells the
+ * news at its next flush.
+ */
+export function assignGroups(
+  alert: Alert,
+  root: Route,
+  known: { readonly members: readonly GroupMember[]; readonly groups: ReadonlyMap<string, Group> },
+  nowUs: number,
+): { groups: Group[]; members: GroupMember[] } {
+  const { groups: stored } = known;
+  const present = known.members.filter((member) => !isAside(member.groupKey));
+  // An alert that is over stays where it was told; one that no group knows yet may have something to tell.
+  const joins = alert.state === 'firing' || (present.length === 0 && alert.lastSeq > 0);
+  const routes = joins ? routesFor(root, alert.labels) : [];
+  const routeByKey = new Map(routes.map((route) => [groupKey(root, route, alert.labels), route]));
+  const left = joins ? present.filter((member) => !routeByKey.has(member.groupKey)) : [];
+  const groups: Group[] = [];
+  const members: GroupMember[] = left
+    .filter((member) => member.notifiedSeq !== HAS_LEFT)
+    .map((member) => ({ ...member, notifiedSeq: HAS_LEFT }));
+
+  for (const [key, route] of routeByKey) {
+    const member = present.find((one) => one.groupKey === key);
+    if (!member || member.notifiedSeq === HAS_LEFT) {
+      // What an earlier group of the same route has not told its receiver yet is told here.
+      const before = left.find(
+        (one) => one.notifiedSeq !== HAS_LEFT && isSameWay(stored.get(one.groupKey), route),
+      );
+      const beforeEpisode = present.length === 0 ? 0 : alert.lastSeq - alert.eventsTotal;
+      const notifiedSeq = before?.notifiedSeq ?? beforeEpisode;
+      members.push({
+        groupKey: key,
+        alertId: alert.id,
+        notifiedSeq,
+        notifiedState: member?.notifiedState ?? 'none',
+      });
+    }
+    const group = stored.get(key);
+    if (!group) groups.push(newGroup(key, route, alert.labels, nowUs));
+    else if (isAtRest(group)) groups.push({ ...roused(group, route, nowUs), route: route.path });
+    // After a change of the configuration the same group may belong to another place in the tree.
+    else if (group.route !== route.path) groups.push({ ...group, route: route.path });
+  }
+  // One that fired and was resolved since its end was told has news for a group that may be at rest by now.
+  for (const member of joins ? [] : present) {
+    const group = stored.get(member.groupKey);
+    if (!group || !isAtRest(group) || !isNews({ member, alert })) continue;
+    groups.push(roused(group, routeAt(root, group.route), nowUs));
+  }
+  return { groups, members };
+}
+
+/** The keys of the groups that an alert belongs to by its present labels. */
+export function groupKeysFor(root: Route, alert: Alert): string[] {
+  return routesFor(root, alert.labels).map((route) => groupKey(root, route, alert.labels));
+}
+
+function newGroup(key: string, route: Route, labels: Labels, nowUs: number): Group {
+  return {
+    key,
+    route: route.path,
+    receiver: route.receiver,
+    labels: groupLabels(route, labels),
+    nextFlushAtUs: nowUs + route.groupWaitMs * 1000,
+    notifiedAtUs: 0,
+    thread: '',
+    notifications: 0,
+  };
+}
+
+function isSameWay(group: Group | undefined, route: Route): boolean {
+  return group?.route === route.path && group.receiver === route.receiver;
+}
+
+function roused(group: Group, route: Route | undefined, nowUs: number): Group {
+  return { ...group, nextFlushAtUs: nowUs + (route?.groupWaitMs ?? 0) * 1000, notifiedAtUs: 0 };
+}

@@ -1,0 +1,192 @@
+/**
+ * News that is old when it is observed, as after an outage of hours, is told in one summary per receiver rather than
+ * in a flood:
+ *
+ *   enrolled ──its first untold events are all old──► set aside, member of `catching-up:<receiver>`
+ *                        no more of it for a while ──► one notification with counts ──► as its own group had told it
+ *
+ * What is set aside is told as far as the alert's own group is concerned, which is silent about the alert until the
+ * summary (`notifiedState: 'summary'`), unless fresh events come: those it tells as always. What the group told as firing
+ * before the outage it also tells the end of. After the summary the group goes on from there: it tells fresh events,
+ * the end and repetitions. So no event is in both, and an alert that came and went in the past is only counted.
+ */
+import type { Alert } from '../alert/alert.ts';
+import { hash64 } from '../alert/fingerprint.ts';
+import type { Route } from '../muting/route.ts';
+import type { Suppression } from '../muting/suppression.ts';
+import type { Flush, Listed } from './flush.ts';
+import { type Group, type GroupMember, HAS_LEFT, type Standing } from './group.ts';
+import type { KindCount, Summary } from './summary.ts';
+
+const CATCHING_UP = 'catching-up:';
+
+/** The summary waits until no old news came for that long, and at least the root's `group_wait`. */
+const QUIET_US = 120_000_000;
+/** It does not wait for longer after the first. */
+const LONGEST_WAIT_US = 15 * 60_000_000;
+/** When a group with something left (what is muted) is looked at again. */
+const INTERVAL_US = 60_000_000;
+
+/** Untold events that were all old when they were observed: those up to `lastSeq`. */
+export interface OldEvents {
+  readonly lastSeq: number;
+  /** When the first and the last of them occurred. */
+  readonly fromUs: number;
+  readonly toUs: number;
+}
+
+export function isCatchingUp(groupKey: string): boolean {
+  return groupKey.startsWith(CATCHING_UP);
+}
+
+export function catchingUpKey(receiver: string): string {
+  return `${CATCHING_UP}${receiver}`;
+}
+
+/** A member of the alert's own group whose old events are set aside for the summary. */
+export function setAside(member: GroupMember, alert: Alert, { lastSeq }: OldEvents): GroupMember {
+  const isAll = lastSeq >= alert.lastSeq;
+  const isUntold = member.notifiedState === 'none' || member.notifiedState === 'resolved';
+  return {
+    ...member,
+    notifiedSeq: lastSeq,
+    notifiedState: isAll && isUntold ? 'summary' : member.notifiedState,
+  };
+}
+
+/** The receiver's summary with more old events; `group` is what is stored of it. */
+export function awaitSummary(
+  group: Group | undefined,
+  receiver: string,
+  { fromUs, toUs }: OldEvents,
+  { groupWaitMs }: Pick<Route, 'groupWaitMs'>,
+  nowUs: number,
+): Group {
+  const waits = group !== undefined && group.notifiedAtUs === 0 ? group.awaited : undefined;
+  const sinceUs = Math.min(waits?.sinceUs ?? nowUs, nowUs);
+  const quietUs = Math.max(QUIET_US, groupWaitMs * 1000);
+  return {
+    key: catchingUpKey(receiver),
+    route: '',
+    receiver,
+    labels: { summary: 'catching-up' },
+    nextFlushAtUs: Math.min(nowUs + quietUs, sinceUs + LONGEST_WAIT_US),
+    notifiedAtUs: 0,
+    thread: '',
+    notifications: 0,
+    awaited: {
+      sinceUs,
+      fromUs: Math.min(group?.awaited?.fromUs ?? fromUs, fromUs),
+      toUs: Math.max(group?.awaited?.toUs ?? toUs, toUs),
+    },
+  };
+}
+
+/** How many events of an alert were set aside for a receiver after `afterSeq`, whichever of its groups did it. */
+export function countSetAside(
+  suppressions: readonly Suppression[],
+  receiver: string,
+  afterSeq: number,
+): number {
+  const runs = setAsideAfter(suppressions, receiver, afterSeq);
+  return runs.reduce((count, run) => count + run.lastSeq - run.afterSeq, 0);
+}
+
+/** Which ones these are, with `afterSeq < seq <= lastSeq`: runs that do not touch, in their order. */
+export function setAsideAfter(
+  suppressions: readonly Suppression[],
+  receiver: string,
+  afterSeq: number,
+): { readonly afterSeq: number; readonly lastSeq: number }[] {
+  const runs: { afterSeq: number; lastSeq: number }[] = [];
+  const ranges = suppressions
+    .filter((one) => one.reason === 'too_old' && one.receiver === receiver && one.lastSeq > afterSeq)
+    .toSorted((a, b) => a.afterSeq - b.afterSeq);
+  for (const range of ranges) {
+    const last = runs.at(-1);
+    if (last && range.afterSeq <= last.lastSeq) last.lastSeq = Math.max(last.lastSeq, range.lastSeq);
+    else runs.push({ afterSeq: Math.max(afterSeq, range.afterSeq), lastSeq: range.lastSeq });
+  }
+  return runs;
+}
+
+/**
+ * The notification that sums up. `counts` are the events set aside by alert; one without any has no part in it.
+ * What fires comes first, then what has most events. All is listed: how much of it has room is the sender's matter.
+ */
+export function summarize(
+  group: Group,
+  standings: readonly Standing[],
+  counts: ReadonlyMap<string, number>,
+  nowUs: number,
+): Flush {
+  const listed = standings
+    .flatMap(({ alert, member }): Listed[] => {
+      const untold = counts.get(alert.id) ?? 0;
+      if (untold === 0 || member.notifiedSeq === HAS_LEFT) return [];
+      return [
+        {
+          alert,
+          status: alert.state === 'firing' ? 'firing' : 'resolved',
+          untold,
+          afterSeq: member.notifiedSeq,
+        },
+      ];
+    })
+    .toSorted(byWeight);
+  const thread = hash64([group.key, String(nowUs)]);
+  const summary = summaryOf(listed, group.awaited?.fromUs ?? nowUs, group.awaited?.toUs ?? nowUs);
+  return {
+    reason: listed.length === 0 ? null : 'first',
+    group: { ...group, nextFlushAtUs: nowUs + INTERVAL_US, notifiedAtUs: nowUs },
+    thread,
+    threadPosition: 0,
+    members: [],
+    listed,
+    truncatedAlerts: 0,
+    firingTotal: summary.firing,
+    resolvedTotal: listed.length - summary.firing,
+    summary,
+  };
+}
+
+/** Counts what is listed. */
+export function summaryOf(listed: readonly Listed[], fromUs: number, toUs: number): Summary {
+  const kinds = [...Map.groupBy(listed, ({ alert }) => alert.alertname)].map(
+    ([alertname, all]): KindCount => ({
+      alertname,
+      events: all.reduce((sum, { untold }) => sum + untold, 0),
+      alerts: all.length,
+      firing: all.filter(({ status }) => status === 'firing').length,
+    }),
+  );
+  const total = (of: 'events' | 'alerts' | 'firing') => kinds.reduce((sum, kind) => sum + kind[of], 0);
+  return {
+    fromUs,
+    toUs,
+    events: total('events'),
+    alerts: total('alerts'),
+    firing: total('firing'),
+    kinds: kinds.toSorted((a, b) => b.events - a.events || (a.alertname < b.alertname ? -1 : 1)),
+  };
+}
+
+/** The alert's own member once the summary has told of it; the same one where it tells by itself. */
+export function afterSummary(member: GroupMember, alert: Alert): GroupMember {
+  if (member.notifiedState !== 'summary') return member;
+  return { ...member, notifiedState: alert.state === 'firing' ? 'firing' : 'resolved' };
+}
+
+/** An alert's own group that goes on from the summary: that counts as the first notification of its thread. */
+export function wentOn(group: Group, nowUs: number): Group {
+  if (group.notifications > 0) return group;
+  return { ...group, thread: hash64([group.key, String(nowUs)]), notifications: 1, notifiedAtUs: nowUs };
+}
+
+function byWeight(a: Listed, b: Listed): number {
+  return (
+    Number(b.status === 'firing') - Number(a.status === 'firing') ||
+    b.untold - a.untold ||
+    (a.alert.id < b.alert.id ? -1 : 1)
+  );
+}

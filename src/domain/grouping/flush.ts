@@ -1,0 +1,194 @@
+/** What a group tells at its time, and why. */
+import type { Alert } from '../alert/alert.ts';
+import type { Event } from '../alert/event.ts';
+import { fingerprint, hash64 } from '../alert/fingerprint.ts';
+import type { Route } from '../muting/route.ts';
+import {
+  type Group,
+  type GroupMember,
+  HAS_LEFT,
+  hasNews,
+  type Standing,
+  type View,
+  viewOf,
+} from './group.ts';
+import type { FlushReason, GroupNotification, NotifiedAlert } from './notification.ts';
+import type { Summary } from './summary.ts';
+
+/** Alerts in a notification that has less news; a message that is not told in parts lists no more. */
+export const MAX_ALERTS = 100;
+
+/** What a flush comes to: the state to commit, and what its notification lists. */
+export interface Flush {
+  /** Null: there is nothing to tell, and no notification. */
+  readonly reason: FlushReason | null;
+  /** Without members it is to be deleted instead. */
+  readonly group: Group;
+  readonly thread: string;
+  /** Notifications of the thread before this one. */
+  readonly threadPosition: number;
+  /** The members that change. */
+  readonly members: readonly GroupMember[];
+  /** What the notification lists: all alerts with news, then others that fire as far as there is room. */
+  readonly listed: readonly Listed[];
+  readonly truncatedAlerts: number;
+  readonly firingTotal: number;
+  readonly resolvedTotal: number;
+  /** Only counts are told of the events. */
+  readonly summary?: Summary;
+  /** What still fires of it is muted and acknowledged: its incident is not over. */
+  readonly incidentLasts?: true;
+}
+
+/** An alert in a notification. Its events to load are the newest ones with `afterSeq < seq <= afterSeq + untold`. */
+export interface Listed {
+  readonly alert: Alert;
+  readonly status: 'firing' | 'resolved';
+  /** Events to tell; with 0 none need be loaded. */
+  readonly untold: number;
+  readonly afterSeq: number;
+}
+
+/**
+ * Decides whether a group notifies now. `standings` are its members but for the muted ones; `waiting` those of them
+ * that are told later (`apply-mutes.ts`). All news is told, and a repetition tells of all that fires, in as many parts as it takes
+ * (`split-notification.ts`). The order of the reasons is Alertmanager's (`needsUpdate`), with new events between what was resolved
+ * and what is repeated.
+ */
+export function flush(
+  group: Group,
+  standings: readonly Standing[],
+  route: Route,
+  nowUs: number,
+  waiting: readonly Standing[] = [],
+): Flush {
+  const views = standings.map(viewOf);
+  const news = views.filter(hasNews);
+  const shown = waiting.filter(({ member }) => member.notifiedState === 'firing');
+  const reason = reasonOf({ group, views, news, isShown: shown.length > 0, route, nowUs });
+  const firing = views.filter((view) => view.firing);
+  const candidates = [
+    ...news.toSorted(byUrgency),
+    ...firing.filter((view) => !hasNews(view)).toSorted(byUrgency),
+  ];
+  const room = reason === 'repeat' ? candidates.length : Math.max(news.length, MAX_ALERTS);
+  const listed = reason === null ? [] : candidates.slice(0, room);
+  const told = listed.filter(hasNews);
+  const rests = firing.length === 0 && waiting.length === 0;
+  // What was held back may go on with news, in a group that begins with it.
+  const begins = reason === 'first' || group.thread === '';
+  // The time comes first, so that ids made from it arrive in order: random ones would cost the store a page each.
+  const thread = begins ? `${nowUs.toString(36)}-${hash64([group.key])}` : group.thread;
+  const threadPosition = begins ? 0 : group.notifications;
+  return {
+    reason,
+    group: {
+      ...group,
+      receiver: route.receiver,
+      nextFlushAtUs: nowUs + route.groupIntervalMs * 1000,
+      notifiedAtUs: reason !== null || rests ? nowUs : group.notifiedAtUs,
+      thread,
+      notifications: rests ? 0 : threadPosition + (reason === null ? 0 : 1),
+      repeats: reason === null ? (group.repeats ?? 0) : reason === 'repeat' ? (group.repeats ?? 0) + 1 : 0,
+    },
+    thread,
+    threadPosition,
+    members: [
+      ...told.map(({ member, alert, firing: fires }) => ({
+        ...member,
+        notifiedSeq: member.notifiedSeq === HAS_LEFT ? HAS_LEFT : alert.lastSeq,
+        notifiedState: fires ? ('firing' as const) : ('resolved' as const),
+      })),
+      ...(reason === null
+        ? []
+        : shown.map(({ member }) => ({ ...member, notifiedState: 'hidden' as const }))),
+    ],
+    listed: listed.map(({ alert, member, firing: fires, untold }) => ({
+      alert: member.notifiedSeq === HAS_LEFT ? gone(alert, group, nowUs) : alert,
+      status: fires ? 'firing' : 'resolved',
+      untold,
+      afterSeq: member.notifiedSeq,
+    })),
+    truncatedAlerts: reason === null ? 0 : candidates.length - listed.length,
+    firingTotal: firing.length,
+    resolvedTotal: news.filter((view) => !view.firing).length,
+  };
+}
+
+/** The notification of a flush with a reason. `events`: to list of each alert with untold ones, newest first. */
+export function notificationOf(
+  flushed: Flush & { readonly reason: FlushReason },
+  events: ReadonlyMap<string, readonly Event[]>,
+  id: string,
+): GroupNotification {
+  const { group, firingTotal } = flushed;
+  return {
+    kind: 'group',
+    id,
+    receiver: group.receiver,
+    createdAtUs: group.notifiedAtUs,
+    reason: flushed.reason,
+    groupKey: group.key,
+    groupLabels: group.labels,
+    status: firingTotal > 0 ? 'firing' : 'resolved',
+    alerts: flushed.listed.map((one) => notifiedAlert(one, events.get(one.alert.id) ?? [])),
+    truncatedAlerts: flushed.truncatedAlerts,
+    firingTotal,
+    resolvedTotal: flushed.resolvedTotal,
+    thread: flushed.thread,
+    threadPosition: flushed.threadPosition,
+  };
+}
+
+function reasonOf(of: {
+  group: Group;
+  views: readonly View[];
+  news: readonly View[];
+  /** Whether one that is muted now was told as firing by the last notification. */
+  isShown: boolean;
+  route: Route;
+  nowUs: number;
+}): FlushReason | null {
+  const { group, views, news, route, nowUs } = of;
+  const wasTold = (view: View) => view.member.notifiedState === 'firing';
+  const isNew = (view: View) => !wasTold(view) && (view.firing || view.member.notifiedState !== 'hidden');
+  if (news.some(isNew)) return views.some(wasTold) || of.isShown ? 'new_alerts' : 'first';
+  if (news.some((view) => !view.firing)) return 'resolved';
+  if (news.length > 0) return 'new_events';
+  const waitMs = route.repeatIntervalMs * (route.repeatBackoff ?? 1) ** (group.repeats ?? 0);
+  const repeatAtUs = group.notifiedAtUs + waitMs * 1000;
+  return views.some((view) => view.firing) && repeatAtUs <= nowUs ? 'repeat' : null;
+}
+
+/** What fires before what is over, the oldest first. */
+function byUrgency(a: View, b: View): number {
+  return (
+    Number(b.firing) - Number(a.firing) ||
+    a.alert.startsAtUs - b.alert.startsAtUs ||
+    (a.alert.id < b.alert.id ? -1 : 1)
+  );
+}
+
+/** An alert as the group that it left knows it: over, under the labels that brought it there. */
+function gone(alert: Alert, group: Group, nowUs: number): Alert {
+  const annotations = { ...alert.annotations, resolved_by: 'it goes on under other labels' };
+  const labels = { ...alert.labels, ...group.labels };
+  return { ...alert, labels, annotations, endsAtUs: nowUs, ending: 'moved' };
+}
+
+function notifiedAlert({ alert, status, untold }: Listed, events: readonly Event[]): NotifiedAlert {
+  const listed = untold === 0 ? [] : events;
+  return {
+    id: alert.id,
+    status,
+    labels: alert.labels,
+    annotations: alert.annotations,
+    startsAtUs: alert.startsAtUs,
+    endsAtUs: status === 'firing' ? 0 : alert.endsAtUs,
+    ...(status === 'resolved' && alert.ending && { ending: alert.ending }),
+    fingerprint: fingerprint(alert.labels),
+    events: listed,
+    eventsTotal: alert.eventsTotal,
+    eventsOmitted: untold - listed.length,
+  };
+}

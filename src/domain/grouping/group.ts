@@ -1,0 +1,105 @@
+/**
+ * Groups: what is told together, when, and what was told already.
+ *
+ * A member says what a group has told of one alert. Of an alert that fires there is news when it was not told as
+ * firing, or has events beyond `notifiedSeq`; of one that is over, when it was told as firing (its end is news), or has
+ * events that were never told (it fired and was resolved between two flushes: it is told once, as resolved).
+ *
+ * `assignGroups` (`assign-groups.ts`) puts a changed alert into its groups. `flush` (`flush.ts`), at a group's `nextFlushAtUs`,
+ * decides from these numbers alone whether to notify and why, and what will then have been told; `notificationOf`
+ * writes the notification once the events are loaded. Both are to be committed together.
+ *
+ * Members stay as long as their alert is stored, also when all is told: an alert that fires anew is then compared
+ * with what the group knows of it, and no event is told twice. `isSettled` says when both may be deleted. A group
+ * whose alerts are all over and told is at rest (it was flushed, and `notifications` is 0): what fires in it next
+ * waits for `group_wait` and opens a new thread, as in a new group. It is deleted when a flush finds it empty.
+ */
+import type { Alert, Labels } from '../alert/alert.ts';
+import { isForgettable } from '../alert/lifecycle.ts';
+
+/** Alerts of one route with the same values of its `group_by` labels: what one notification speaks of. */
+export interface Group {
+  /** Alertmanager's form: the route's path of matchers, a colon, the group labels: `{}/{severity="critical"}:{alertname="FlightFailed"}`. */
+  readonly key: string;
+  /** Position of the route in the tree, e.g. `0.1`: the receiver and the timers come from the present configuration. */
+  readonly route: string;
+  readonly receiver: string;
+  readonly labels: Labels;
+  /** When it is looked at next. */
+  readonly nextFlushAtUs: number;
+  /** When the last notification was queued, or the group came to rest; 0 before the first of this thread. */
+  readonly notifiedAtUs: number;
+  /** Begins anew when a group that was resolved fires again: one thread of mails. */
+  readonly thread: string;
+  /** Notifications queued in this thread; 0 also at rest. */
+  readonly notifications: number;
+  /** How often the last news was repeated; absent for never. */
+  readonly repeats?: number;
+  /** Of a summary of old news: when it began to wait, and when the first and the last of its events occurred. */
+  readonly awaited?: { readonly sinceUs: number; readonly fromUs: number; readonly toUs: number };
+  /** Its incident was told that all that fires is acknowledged (`incident.ts`). */
+  readonly acknowledged?: true;
+  /** Receivers that opened an incident for it in the place of its own. */
+  readonly elsewhere?: readonly string[];
+}
+
+/** What a group has told of one of its alerts. */
+export interface GroupMember {
+  readonly groupKey: string;
+  readonly alertId: string;
+  /** Events up to this `seq` are in a notification already; `HAS_LEFT` for an alert that is no longer of this group. */
+  readonly notifiedSeq: number;
+  /**
+   * The alert's state in the last notification; `none` before the first, `hidden` when it was told as firing and the
+   * group has notified since without it, because it was muted: it is told anew when that ends; `summary` while a
+   * summary of old news is to tell of it (`catching-up.ts`).
+   */
+  readonly notifiedState: 'none' | 'firing' | 'resolved' | 'hidden' | 'summary';
+}
+
+/** `notifiedSeq` of an alert whose labels took it to another group: only its end may still be told here. */
+export const HAS_LEFT = Number.MAX_SAFE_INTEGER;
+
+/** A member with its alert as it is now. */
+export interface Standing {
+  readonly member: GroupMember;
+  readonly alert: Alert;
+}
+
+/** True when all of the group is over and told. */
+export function isAtRest(group: Group): boolean {
+  return group.notifications === 0 && group.notifiedAtUs > 0;
+}
+
+/** True when an alert with all its members may be deleted: it is over, told everywhere, and nothing is remembered. */
+export function isSettled(alert: Alert, members: readonly GroupMember[]): boolean {
+  if (!isForgettable(alert) || (members.length === 0 && alert.lastSeq > 0)) return false;
+  return members.every((member) => !isNews({ member, alert }));
+}
+
+/** True when a member has something to tell. */
+export function isNews(standing: Standing): boolean {
+  return hasNews(viewOf(standing));
+}
+
+/** A member and its alert as the group sees them. */
+export interface View extends Standing {
+  /** False also for an alert that has left the group, or of which a summary is to tell. */
+  readonly firing: boolean;
+  readonly untold: number;
+}
+
+export function viewOf({ member, alert }: Standing): View {
+  const isSummedUp = member.notifiedState === 'summary' && alert.lastSeq <= member.notifiedSeq;
+  const isHere = member.notifiedSeq !== HAS_LEFT && !isSummedUp;
+  return {
+    member,
+    alert,
+    firing: isHere && alert.state === 'firing',
+    untold: isHere ? Math.max(0, alert.lastSeq - member.notifiedSeq) : 0,
+  };
+}
+
+export function hasNews({ member, firing, untold }: View): boolean {
+  return untold > 0 || member.notifiedState === 'hidden' || firing !== (member.notifiedState === 'firing');
+}

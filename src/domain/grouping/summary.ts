@@ -1,0 +1,46 @@
+import { dayAndTime } from '../../text/day-and-time.ts';
+import { howMany } from '../alert/labels.ts';
+
+/** What a summary of old news counts, and says (`catching-up.ts`). */
+export interface Summary {
+  /** When the first and the last of its events occurred. */
+  readonly fromUs: number;
+  readonly toUs: number;
+  readonly events: number;
+  readonly alerts: number;
+  /** Alerts that still fire. */
+  readonly firing: number;
+  /** The one with the most events first. */
+  readonly kinds: readonly KindCount[];
+}
+
+export interface KindCount {
+  readonly alertname: string;
+  readonly events: number;
+  readonly alerts: number;
+  readonly firing: number;
+}
+
+/** `Caught up: 312 events of 240 alerts, 12 still open`: all of it in one line. */
+export function summaryTitle({ events, alerts, firing }: Summary): string {
+  const open = firing === 0 ? 'all over' : `${firing} still open`;
+  return `Caught up: ${howMany(events, 'event')} of ${howMany(alerts, 'alert')}, ${open}`;
+}
+
+/** The summary in sentences for people, for formats that know no more of it. */
+export function summaryWords({ fromUs, toUs, events, kinds }: Summary): string[] {
+  const from = dayAndTime(fromUs);
+  const to = dayAndTime(toUs);
+  const when = from === to ? `on ${from}` : `from ${from} to ${to}`;
+  const that =
+    events === 1
+      ? 'It is counted here and not told by itself'
+      : 'They are counted here and not told one by one';
+  return [
+    `${howMany(events, 'event')} ${when} could be read only long after. ${that}.`,
+    ...kinds.map(
+      (kind) =>
+        `${kind.alertname}: ${howMany(kind.events, 'event')} of ${howMany(kind.alerts, 'alert')}, ${kind.firing === 0 ? 'all over' : `${kind.firing} still open`}.`,
+    ),
+  ];
+}

@@ -1,0 +1,169 @@
+/**
+ * A Bird stopped being active: the service says so by a notification or the Bird's log, or the inventory saw it.
+ *
+ * What is told of one deactivation is one alert. Critical is what the service did itself; a Bird that is only seen to
+ * have left `active`, or `FlowSuspended`, may be a person's switch and is a warning. `Suspended` in the Bird's log is
+ * always a person's switch: it fires nothing by itself (the change of the status does), and explains an alert that
+ * fires.
+ *
+ * Resolves when the Bird is seen active again: by a reading that began after the newest of these facts was observed,
+ * once a reading has seen it inactive. What the service says of a deactivation may come before the status is another,
+ * and the specification does not say which status follows: so a Bird that was never seen inactive is taken as active
+ * only by a reading that began `SETTLED_US` later. Resolves as well when its log tells of an activation that occurred
+ * later, or when it is gone.
+ */
+
+import { dayAndTime } from '../../text/day-and-time.ts';
+import type { Alert } from '../alert/alert.ts';
+import type { Event } from '../alert/event.ts';
+import { birdOf, type Fact } from '../alert/fact.ts';
+import { type Context, type Kind, quietAtUs, subjectPart, type Topic } from '../alert/kind.ts';
+import { annotate, birdName, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
+import { type Change, clear, fire, remember, resolve } from '../alert/lifecycle.ts';
+
+interface Memory {
+  /** When the newest fact of the episode was observed, by our clock. */
+  readonly seenUs: number;
+  /** When it occurred, by the service's. */
+  readonly occurredUs: number;
+  /** A reading saw the Bird inactive since the episode began. */
+  readonly wasInactive: boolean;
+}
+
+/** After so long the status that is read is the one that followed the deactivation. */
+const SETTLED_US = 10 * 60 * 1_000_000;
+
+const SEVERITY: Readonly<Record<string, string>> = {
+  'notification.FlowDeactivated': 'critical',
+  'notification.FlowSuspended': 'warning',
+  'bird_log.Deactivated': 'critical',
+};
+
+/** True for an event that says of a Bird which can be named that it was deactivated. */
+export function isDeactivation(event: Event): boolean {
+  return event.type in SEVERITY && birdOf(event) !== '';
+}
+
+export const birdDeactivated: Kind = {
+  alertname: 'BirdDeactivated',
+  leveled: true,
+
+  topic(fact): Topic | undefined {
+    if (fact.fact === 'event' && isDeactivation(fact.event)) {
+      // History counts only where the state is still so.
+      if (fact.historic && (fact.birdStatus === undefined || fact.birdStatus === 'active')) return undefined;
+      const place = placeOf(fact.event);
+      return {
+        subject: `bird/${subjectPart(place.birdId)}`,
+        labels: placeLabels(place),
+        severity: SEVERITY[fact.event.type]!,
+      };
+    }
+    if (fact.fact !== 'bird_status' || fact.previous !== 'active' || fact.status === 'active')
+      return undefined;
+    return {
+      subject: `bird/${subjectPart(fact.place.birdId)}`,
+      labels: placeLabels(fact.place),
+      severity: 'warning',
+    };
+  },
+
+  raise(alert, fact, context) {
+    if (fact.fact === 'bird_status') return leftActive(alert, fact, context);
+    if (fact.fact !== 'event') return undefined;
+    return told(alert, fact, context);
+  },
+
+  observe(alert, fact, context) {
+    const { nowUs } = context;
+    if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs, 'gone');
+    if (alert.state !== 'firing') return undefined;
+    const memory = alert.memory as Memory;
+    if (fact.fact === 'bird_status') {
+      if (fact.status !== 'active') {
+        if (memory.wasInactive) return undefined;
+        return remember(alert, { ...memory, wasInactive: true }, alert.dueAtUs, nowUs);
+      }
+      const settledUs = memory.seenUs + (memory.wasInactive ? 0 : SETTLED_US);
+      if (fact.readAtUs <= settledUs) return undefined;
+      return resolve(alert, fact.readAtUs, 'the Bird was seen active again', nowUs);
+    }
+    if (fact.fact !== 'event') return undefined;
+    const { type, occurredAtUs } = fact.event;
+    if (type === 'bird_log.Activated' && occurredAtUs > memory.occurredUs) {
+      return resolve(alert, occurredAtUs, `the Bird was activated on ${dayAndTime(occurredAtUs)}`, nowUs);
+    }
+    return type === 'bird_log.Suspended' && !fact.historic ? told(alert, fact, context) : undefined;
+  },
+
+  tick(alert, { nowUs }) {
+    return resolve(alert, alert.dueAtUs ?? nowUs, 'nothing more was heard of it', nowUs, 'quiet');
+  },
+};
+
+/** An event tells of the deactivation, for the first time or again. */
+function told(
+  alert: Alert,
+  fact: Extract<Fact, { fact: 'event' }>,
+  { rule, labels, nowUs }: Context,
+): Change {
+  const { event } = fact;
+  const place = placeOf(event);
+  const isByService = SEVERITY[event.type] === 'critical';
+  const summary = isByService
+    ? `The service deactivated ${birdName(place)} ${whereabouts(place)}`
+    : `${birdName(place)} ${whereabouts(place)} was suspended`;
+  const message = event.message || alert.annotations.description || '';
+  const renewed = alert.state === 'firing';
+  return fire(
+    alert,
+    {
+      startsAtUs: event.occurredAtUs,
+      labels,
+      annotations: annotate(rule, (renewed && alert.annotations.summary) || summary, message),
+      events: fact.historic ? [] : [event],
+      memory: newest(alert, {
+        seenUs: event.observedAtUs,
+        occurredUs: event.occurredAtUs,
+        // What is history raises an alert only of a Bird that was seen inactive.
+        wasInactive: fact.historic,
+      }),
+      dueAtUs: quietAtUs(rule, event.observedAtUs),
+    },
+    nowUs,
+  );
+}
+
+/** The inventory saw the Bird leave `active`. An alert that fires already needs only the instant. */
+function leftActive(
+  alert: Alert,
+  { place, status, readAtUs }: Extract<Fact, { fact: 'bird_status' }>,
+  { rule, labels, nowUs }: Context,
+): Change {
+  const summary = `${birdName(place)} ${whereabouts(place)} is no longer active: it is ${status || 'of no known status'}`;
+  return fire(
+    alert,
+    {
+      startsAtUs: readAtUs,
+      labels,
+      annotations: alert.state === 'firing' ? alert.annotations : annotate(rule, summary, ''),
+      events: [],
+      memory: newest(alert, {
+        seenUs: readAtUs,
+        occurredUs: alert.state === 'firing' ? 0 : readAtUs,
+        wasInactive: true,
+      }),
+      dueAtUs: quietAtUs(rule, readAtUs),
+    },
+    nowUs,
+  );
+}
+
+function newest(alert: Alert, fact: Memory): Memory {
+  const memory = alert.state === 'firing' ? (alert.memory as Memory) : fact;
+  return {
+    seenUs: Math.max(memory.seenUs, fact.seenUs),
+    occurredUs: Math.max(memory.occurredUs, fact.occurredUs),
+    wasInactive: memory.wasInactive || fact.wasInactive,
+  };
+}

@@ -1,0 +1,87 @@
+/**
+ * An active Bird flies no more: it started no Flight within the rule's `expect_every`, or, where it is scheduled,
+ * within one and a half times the longest that it ever was between two of its Flights. Only what was read counts: as
+ * long as the Bird's Flights have not been read since then, one may have started. Resolves when a Flight starts, or
+ * when the Bird is active no more.
+ */
+import { dayAndTime } from '../../text/day-and-time.ts';
+import { type Kind, subjectPart } from '../alert/kind.ts';
+import { annotate, birdName, placeLabels, roughly, whereabouts } from '../alert/labels.ts';
+import { clear, fire, remember, resolve } from '../alert/lifecycle.ts';
+import type { Rule } from '../alert/rule.ts';
+
+const TIMES_USUAL = 1.5;
+
+/** What is learned is never less: schedules run every 5 minutes at the most. */
+export const LEAST_LEARNED_MS = 900_000;
+
+interface Memory {
+  /** Since when no Flight has started. */
+  readonly sinceUs: number;
+  readonly limitMs: number;
+}
+
+/** How long a Bird may be without a Flight, milliseconds; null where nobody knows. */
+export function staleAfterMs({ expectEveryMs }: Rule, usualMs: number | null): number | null {
+  if (expectEveryMs !== undefined) return expectEveryMs;
+  return usualMs === null ? null : Math.max(LEAST_LEARNED_MS, Math.ceil(TIMES_USUAL * usualMs));
+}
+
+export const birdStale: Kind = {
+  alertname: 'BirdStale',
+  measured: true,
+
+  topic(fact) {
+    if (fact.fact !== 'bird_idle') return undefined;
+    const { place } = fact;
+    return { subject: `bird/${subjectPart(place.birdId)}`, labels: placeLabels(place), severity: 'warning' };
+  },
+
+  raise(alert, fact, { rule, labels, nowUs }) {
+    if (fact.fact !== 'bird_idle' || alert.state === 'firing') return undefined;
+    const { place, sinceUs, usualMs } = fact;
+    const limitMs = staleAfterMs(rule, usualMs);
+    const overdueUs = sinceUs + (limitMs ?? 0) * 1000;
+    if (limitMs === null || overdueUs > Math.min(nowUs, fact.readAtUs)) return undefined;
+    const since = dayAndTime(sinceUs);
+    const last = fact.hasFlown ? `Its last Flight started on ${since}` : `No Flight was seen since ${since}`;
+    const why =
+      rule.expectEveryMs === undefined && usualMs !== null
+        ? `there were never more than ${roughly(usualMs)} between two of them`
+        : `one is expected every ${roughly(limitMs)}`;
+    const memory: Memory = { sinceUs, limitMs };
+    return fire(
+      alert,
+      {
+        startsAtUs: overdueUs,
+        labels,
+        annotations: annotate(
+          rule,
+          `${birdName(place)} starts no Flights ${whereabouts(place)}`,
+          `${last}; ${why}.`,
+        ),
+        events: [],
+        memory,
+        dueAtUs: null,
+      },
+      nowUs,
+    );
+  },
+
+  observe(alert, fact, { nowUs }) {
+    const memory = alert.memory as Memory | null;
+    if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs, 'gone');
+    if (alert.state !== 'firing' || memory === null) return undefined;
+    if (fact.fact === 'bird_status' && fact.status !== 'active') {
+      return resolve(alert, fact.readAtUs, 'the Bird is no longer active', nowUs, 'superseded');
+    }
+    if (fact.fact !== 'flight_started' || fact.startedAtUs <= memory.sinceUs) return undefined;
+    // One that comes to light late may itself be too long ago.
+    if (fact.startedAtUs + memory.limitMs * 1000 <= nowUs) {
+      return remember(alert, { ...memory, sinceUs: fact.startedAtUs }, null, nowUs);
+    }
+    return resolve(alert, fact.startedAtUs, `a Flight started on ${dayAndTime(fact.startedAtUs)}`, nowUs);
+  },
+
+  tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
+};

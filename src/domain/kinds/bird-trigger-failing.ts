@@ -1,0 +1,165 @@
+/**
+ * A Bird's trigger fails again and again: EventErrors in its log, in a row. After five the service deactivates the
+ * Bird, so this is the warning in time.
+ *
+ * A row ends where a Flight started, the Bird was published or activated, or it was deactivated (BirdDeactivated
+ * takes over). Only EventErrors that occurred after that count. The alert resolves when no EventError of the row is
+ * left, or after the quiet. A single EventError that stays below the threshold is forgotten after the same quiet.
+ */
+
+import { dayAndTime } from '../../text/day-and-time.ts';
+import type { Alert, Ending } from '../alert/alert.ts';
+import { signature } from '../alert/error-signature.ts';
+import type { Event } from '../alert/event.ts';
+import type { Fact } from '../alert/fact.ts';
+import { type Context, type Kind, quietAtUs, subjectPart } from '../alert/kind.ts';
+import { annotate, birdName, exactDuration, placeLabels, whereabouts } from '../alert/labels.ts';
+import { type Change, clear, fire, remember, resolve, waitingEvent } from '../alert/lifecycle.ts';
+import { isDeactivation } from './bird-deactivated.ts';
+
+interface Memory {
+  /** When the EventErrors of the row occurred, oldest first; the newest ones where they are many. */
+  readonly errorsUs: readonly number[];
+  /** Those that no episode has taken up yet. */
+  readonly waiting: readonly Event[];
+  /** When the newest was observed. */
+  readonly seenUs: number;
+  /** When the row before it ended; 0 where that is not known. */
+  readonly endedUs: number;
+}
+
+const NOTHING: Memory = { errorsUs: [], waiting: [], seenUs: 0, endedUs: 0 };
+
+/** The service deactivates a Bird whose trigger failed so often in a row. */
+const DEACTIVATED_AFTER = 5;
+/** As many as a threshold can ask for. */
+const MAX_REMEMBERED = 100;
+
+export const birdTriggerFailing: Kind = {
+  alertname: 'BirdTriggerFailing',
+
+  topic(fact) {
+    if (fact.fact !== 'event' || fact.event.type !== 'bird_log.EventError') return undefined;
+    const { event } = fact;
+    return {
+      subject: `bird/${subjectPart(event.birdId)}`,
+      labels: { ...placeLabels(event), error: signature(event.message) },
+      severity: 'warning',
+    };
+  },
+
+  raise(alert, fact, context) {
+    if (fact.fact !== 'event') return undefined;
+    const { event, historic } = fact;
+    const { rule, labels, nowUs } = context;
+    const memory = (alert.memory as Memory | null) ?? NOTHING;
+    const quietUs = quietAtUs(rule, historic ? event.occurredAtUs : event.observedAtUs);
+    const isPast = historic && quietUs !== null && quietUs <= nowUs;
+    if (isPast || event.occurredAtUs <= memory.endedUs) return undefined;
+    const errorsUs = [...memory.errorsUs, event.occurredAtUs]
+      .toSorted((a, b) => a - b)
+      .slice(-MAX_REMEMBERED);
+    // History is counted, and told by nobody but the alert itself.
+    const waiting = [...memory.waiting, ...(historic ? [] : [event])];
+    const next: Memory = {
+      ...memory,
+      errorsUs,
+      seenUs: Math.max(memory.seenUs, event.observedAtUs),
+      waiting: [],
+    };
+    const dueAtUs = latest(alert.dueAtUs, quietUs);
+    if (alert.state !== 'firing' && errorsUs.length < rule.threshold) {
+      const kept = waiting.slice(-MAX_REMEMBERED).map(waitingEvent);
+      return remember(alert, { ...next, waiting: kept }, dueAtUs, nowUs);
+    }
+    return fire(
+      alert,
+      {
+        startsAtUs: errorsUs[0]!,
+        labels,
+        annotations: annotate(rule, summary(event, errorsUs.length), event.message),
+        events: waiting,
+        memory: next,
+        dueAtUs,
+      },
+      nowUs,
+    );
+  },
+
+  observe(alert, fact, context) {
+    switch (fact.fact) {
+      case 'flight_started':
+        return endRow(
+          alert,
+          fact.startedAtUs,
+          `a Flight started on ${dayAndTime(fact.startedAtUs)}`,
+          context,
+        );
+      case 'bird_vanished':
+        return clear(alert, fact.readAtUs, 'the Bird is gone', context.nowUs, 'gone');
+      case 'bird_status':
+        return seenInactive(alert, fact, context);
+      case 'event':
+        return endOfRow(alert, fact.event, context);
+      default:
+        return undefined;
+    }
+  },
+
+  tick(alert, { rule, nowUs }) {
+    if (alert.state !== 'firing') return remember(alert, null, null, nowUs);
+    const by = `the trigger did not fail for ${exactDuration(rule.resolveAfterMs ?? 0)}`;
+    return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
+  },
+};
+
+function endOfRow(alert: Alert, event: Event, context: Context): Change | undefined {
+  const restarts = event.type === 'bird_log.Published' || event.type === 'bird_log.Activated';
+  if (isDeactivation(event)) {
+    return endRow(alert, event.occurredAtUs, 'the service deactivated the Bird', context, 'superseded');
+  }
+  if (!restarts) return undefined;
+  const how = event.type === 'bird_log.Published' ? 'published' : 'activated';
+  const by = `the Bird was ${how} on ${dayAndTime(event.occurredAtUs)}`;
+  return endRow(alert, event.occurredAtUs, by, context);
+}
+
+/** Takes the EventErrors up to an instant out of the row. */
+function endRow(
+  alert: Alert,
+  atUs: number,
+  by: string,
+  { nowUs }: Context,
+  ending: Ending = 'over',
+): Change | undefined {
+  const memory = alert.memory as Memory | null;
+  if (memory === null || atUs <= memory.endedUs) return undefined;
+  const errorsUs = memory.errorsUs.filter((us) => us > atUs);
+  if (errorsUs.length === memory.errorsUs.length) return undefined;
+  if (errorsUs.length === 0) return clear(alert, atUs, by, nowUs, ending);
+  const waiting = memory.waiting.filter((event) => event.occurredAtUs > atUs);
+  return remember(alert, { ...memory, errorsUs, waiting, endedUs: atUs }, alert.dueAtUs, nowUs);
+}
+
+/** The instants of readings are by our clock, so they are compared with when the EventErrors were observed. */
+function seenInactive(
+  alert: Alert,
+  { status, readAtUs }: Extract<Fact, { fact: 'bird_status' }>,
+  { nowUs }: Context,
+): Change | undefined {
+  const memory = alert.memory as Memory | null;
+  if (memory === null || status === 'active' || readAtUs <= memory.seenUs) return undefined;
+  const by = `the Bird is no longer active: it is ${status || 'of no known status'}`;
+  return clear(alert, readAtUs, by, nowUs, 'superseded');
+}
+
+function latest(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? b : Math.max(a, b);
+}
+
+function summary(event: Event, inRow: number): string {
+  const times = inRow === 1 ? 'once' : `${inRow} times in a row`;
+  const left =
+    inRow < DEACTIVATED_AFTER ? `${inRow} of ${DEACTIVATED_AFTER} before the service deactivates it` : '';
+  return `The trigger of ${birdName(event)} ${whereabouts(event)} failed ${times}${left && ` (${left})`}`;
+}

@@ -1,0 +1,51 @@
+/** The service counts entries of a feed that it does not show: what they say is not known to anybody. */
+
+import { FEED_ENTRIES, type Kind } from '../alert/kind.ts';
+import { annotate } from '../alert/labels.ts';
+import { fire, remember, resolve } from '../alert/lifecycle.ts';
+
+interface Memory {
+  readonly missing: number;
+}
+
+export const feedIncomplete: Kind = {
+  alertname: 'FeedIncomplete',
+  measured: true,
+
+  topic(fact) {
+    if (fact.fact !== 'feed_gap' || fact.missing === 0) return undefined;
+    return {
+      subject: `feed/${fact.feed}`,
+      labels: { region: fact.region, feed: fact.feed },
+      severity: 'warning',
+    };
+  },
+
+  raise(alert, fact, { rule, labels, nowUs }) {
+    if (fact.fact !== 'feed_gap') return undefined;
+    const { feed, missing, region } = fact;
+    if (alert.state === 'firing' && (alert.memory as Memory | null)?.missing === missing) return undefined;
+    const [one, many] = FEED_ENTRIES[feed];
+    const what = missing === 1 ? `1 ${one} is` : `${missing} ${many} are`;
+    const summary = `${what} missing in region ${region.toUpperCase()}`;
+    const message =
+      feed === 'flight'
+        ? 'At least: so many started at once, or with messages so long, that no answer of the service holds them. Look there for what is not told here.'
+        : 'The service counts them and does not show them: look there for what is not told here.';
+    const memory: Memory = { missing };
+    const annotations = annotate(rule, summary, message);
+    return fire(
+      alert,
+      { startsAtUs: fact.sinceUs, labels, annotations, events: [], memory, dueAtUs: null },
+      nowUs,
+    );
+  },
+
+  observe(alert, fact, { nowUs }) {
+    if (fact.fact !== 'feed_gap' || fact.missing > 0 || alert.state !== 'firing') return undefined;
+    if (!alert.id.endsWith(`/feed/${fact.feed}`)) return undefined;
+    return resolve(alert, nowUs, 'nothing that the service counts is missing any more', nowUs);
+  },
+
+  tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
+};

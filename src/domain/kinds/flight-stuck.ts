@@ -1,0 +1,98 @@
+/**
+ * A Flight is active for longer than it may be: longer than the rule's `max_duration`, or else than three times what
+ * 99 of 100 Flights of its Bird take. Flights that wait for a person may last days, and those of their Bird did so
+ * before: that is why the Bird's own Flights are the measure. Resolves when the Flight ends, or is watched no longer.
+ */
+
+import { dayAndTime } from '../../text/day-and-time.ts';
+import type { Ending } from '../alert/alert.ts';
+import type { Fact } from '../alert/fact.ts';
+import { type Kind, subjectPart } from '../alert/kind.ts';
+import { annotate, birdName, placeLabels, roughly, whereabouts } from '../alert/labels.ts';
+import { clear, fire, remember } from '../alert/lifecycle.ts';
+import type { Rule } from '../alert/rule.ts';
+
+/** So many times as long as usual is too long. */
+const TIMES_USUAL = 3;
+
+/** What is learned is never less: short Flights vary for no reason. */
+export const LEAST_LEARNED_MS = 900_000;
+
+const ENDS: Readonly<Record<string, string>> = {
+  'flight.succeeded': 'the Flight succeeded',
+  'flight.failed': 'the Flight failed',
+  'flight.cancelled': 'the Flight was cancelled',
+};
+
+/** How long a Flight may be active, milliseconds; null where nobody knows. */
+export function stuckAfterMs({ maxDurationMs }: Rule, usualMs: number | null): number | null {
+  if (maxDurationMs !== undefined) return maxDurationMs;
+  return usualMs === null ? null : Math.max(LEAST_LEARNED_MS, TIMES_USUAL * usualMs);
+}
+
+export const flightStuck: Kind = {
+  alertname: 'FlightStuck',
+  measured: true,
+
+  topic(fact) {
+    if (fact.fact !== 'flight_in_air') return undefined;
+    const { place, flightId } = fact;
+    return {
+      subject: `bird/${subjectPart(place.birdId)}/flight/${subjectPart(flightId)}`,
+      labels: { ...placeLabels(place), flight_id: flightId },
+      severity: 'warning',
+    };
+  },
+
+  raise(alert, fact, { rule, labels, nowUs }) {
+    if (fact.fact !== 'flight_in_air' || alert.state === 'firing') return undefined;
+    const { place, startedAtUs, usualMs } = fact;
+    const limitMs = stuckAfterMs(rule, usualMs);
+    const overdueUs = startedAtUs + (limitMs ?? 0) * 1000;
+    // What was not read since then may have ended in time.
+    if (limitMs === null || overdueUs > Math.min(nowUs, fact.readAtUs)) return undefined;
+    const since = dayAndTime(startedAtUs);
+    const why =
+      rule.maxDurationMs === undefined && usualMs !== null
+        ? `99 of 100 of its Flights take ${roughly(usualMs)} at the most.`
+        : 'That is as long as the rule allows.';
+    const words = `Active since ${since}, for more than ${roughly(limitMs)}. ${why}`;
+    const summary = `A Flight of ${birdName(place)} does not end ${whereabouts(place)}`;
+    return fire(
+      alert,
+      {
+        startsAtUs: overdueUs,
+        labels,
+        annotations: annotate(rule, summary, words),
+        events: [],
+        memory: { startedAtUs },
+        dueAtUs: null,
+      },
+      nowUs,
+    );
+  },
+
+  observe(alert, fact, { nowUs }) {
+    if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs, 'gone');
+    const end = endOf(fact);
+    if (!end || !alert.id.endsWith(`/flight/${subjectPart(end.flightId)}`)) return undefined;
+    return clear(alert, end.atUs, end.by, nowUs, end.ending);
+  },
+
+  tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
+};
+
+function endOf(fact: Fact): { flightId: string; atUs: number; by: string; ending: Ending } | undefined {
+  if (fact.fact === 'flight_gone') {
+    return { ...fact, by: 'the service no longer knows the Flight', ending: 'gone' };
+  }
+  const how = fact.fact === 'event' ? ENDS[fact.event.type] : undefined;
+  if (fact.fact !== 'event' || how === undefined) return undefined;
+  const { attributes, occurredAtUs: atUs } = fact.event;
+  return {
+    flightId: String(attributes.flight_id ?? ''),
+    atUs,
+    by: `${how} on ${dayAndTime(atUs)}`,
+    ending: 'over',
+  };
+}

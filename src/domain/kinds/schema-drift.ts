@@ -1,0 +1,64 @@
+/**
+ * Entries of a feed that cannot be read: the service's form has changed, or it answers nonsense. What they say is
+ * told to nobody, so somebody has to look. Resolves when none came for a while; that of the inventory, which is read
+ * whole each time, when all of it can be read.
+ */
+import type { Alert } from '../alert/alert.ts';
+import { FEED_ENTRIES, type Kind, quietAtUs } from '../alert/kind.ts';
+import { annotate, exactDuration } from '../alert/labels.ts';
+import { clear, fire, resolve } from '../alert/lifecycle.ts';
+
+interface Memory {
+  /** Entries of this episode that could not be read; of the inventory those of its last reading. */
+  readonly count: number;
+  readonly seenUs: number;
+}
+
+export const schemaDrift: Kind = {
+  alertname: 'SchemaDrift',
+  measured: isOfInventory,
+
+  topic(fact) {
+    if (fact.fact !== 'schema_drift' || fact.count === 0) return undefined;
+    const { region, feed } = fact;
+    return { subject: `feed/${feed}`, labels: { region, feed }, severity: 'warning' };
+  },
+
+  raise(alert, fact, { rule, labels, nowUs }) {
+    if (fact.fact !== 'schema_drift') return undefined;
+    const before = alert.state === 'firing' ? (alert.memory as Memory) : { count: 0, seenUs: 0 };
+    const memory: Memory = {
+      count: fact.feed === 'inventory' ? fact.count : before.count + fact.count,
+      seenUs: Math.max(before.seenUs, fact.atUs),
+    };
+    const [one, many] = FEED_ENTRIES[fact.feed];
+    const what = memory.count === 1 ? `1 ${one}` : `${memory.count} ${many}`;
+    const summary = `${what} could not be read in region ${fact.region.toUpperCase()}`;
+    return fire(
+      alert,
+      {
+        startsAtUs: fact.atUs,
+        labels,
+        annotations: annotate(rule, summary, `What they say is not told. The last one: ${fact.reason}`),
+        events: [],
+        memory,
+        dueAtUs: quietAtUs(rule, memory.seenUs),
+      },
+      nowUs,
+    );
+  },
+
+  observe(alert, fact, { nowUs }) {
+    if (fact.fact !== 'schema_drift' || fact.count > 0 || !isOfInventory(alert)) return undefined;
+    return clear(alert, fact.atUs, 'every Nest and Bird can be read again', nowUs);
+  },
+
+  tick(alert, { rule, nowUs }) {
+    const by = `every entry could be read for ${exactDuration(rule.resolveAfterMs ?? 0)}`;
+    return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
+  },
+};
+
+function isOfInventory({ id }: Pick<Alert, 'id'>): boolean {
+  return id.endsWith('/feed/inventory');
+}

@@ -1,0 +1,76 @@
+/** Who is not told now, and why: silences, inhibition and the times of a route, at one instant. */
+import type { Labels } from '../alert/alert.ts';
+import { createInhibitor, type InhibitRule } from './inhibit.ts';
+import type { Route } from './route.ts';
+import { concerns, isHiding, type Recurrences, type Silence, type Silenceable } from './silence.ts';
+import type { SuppressionReason } from './suppression.ts';
+import { mutingIntervals, type TimeIntervals } from './time-interval.ts';
+
+export interface Mutes {
+  /** Ids of the silences that hide it. */
+  readonly silencedBy: readonly string[];
+  /** Fingerprints of the alerts that inhibit it. */
+  readonly inhibitedBy: readonly string[];
+}
+
+/** Why an alert is not told now. */
+export interface Mute {
+  readonly reason: SuppressionReason;
+  /** By whom or what, for people. */
+  readonly detail: string;
+}
+
+export interface Muting {
+  of(alert: Silenceable): Mutes;
+  /** The names of the time intervals that mute everything of a route; empty for none. */
+  ofRoute(route: Route): readonly string[];
+  /** Why it is not told by this route; null when it may be told. The order is Alertmanager's. */
+  why(alert: Silenceable, route: Route): Mute | null;
+}
+
+export interface MutingOptions {
+  readonly silences: readonly Silence[];
+  readonly inhibitRules: readonly InhibitRule[];
+  /**
+   * Labels of the alerts that fire now, at least of those that `sourceNames` names. One that is over and fires on
+   * because it flaps is not among them: nothing is a consequence of it.
+   */
+  readonly firing: readonly Labels[];
+  readonly timeIntervals: TimeIntervals;
+  readonly recurrences: Recurrences;
+  readonly nowUs: number;
+}
+
+export function createMuting(options: MutingOptions): Muting {
+  const { silences, inhibitRules, firing, timeIntervals, recurrences, nowUs } = options;
+  const hiding = silences.filter((silence) => isHiding(silence, nowUs, recurrences));
+  const inhibitedBy = createInhibitor(inhibitRules, firing);
+  const byRoute = new Map<Route, readonly string[]>();
+  const ofRoute = (route: Route) => {
+    const known = byRoute.get(route);
+    if (known) return known;
+    const names = mutingIntervals(route, timeIntervals, nowUs);
+    byRoute.set(route, names);
+    return names;
+  };
+
+  return {
+    of: (alert) => ({
+      silencedBy: hiding.filter((silence) => concerns(silence, alert)).map(({ id }) => id),
+      inhibitedBy: inhibitedBy(alert.labels).map(({ fingerprint }) => fingerprint),
+    }),
+    ofRoute,
+    why(alert, route) {
+      const [source] = inhibitedBy(alert.labels);
+      if (source) {
+        return { reason: 'inhibited', detail: `by ${source.labels.alertname} (${source.fingerprint})` };
+      }
+      const intervals = ofRoute(route);
+      if (intervals.length > 0) return { reason: 'time_interval', detail: intervals.join(', ') };
+      const silence = hiding.find((one) => concerns(one, alert));
+      if (!silence) return null;
+      const { id, createdBy, comment } = silence;
+      return { reason: 'silenced', detail: `by ${createdBy}: ${comment} (${id})` };
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import type { Labels } from '../alert/alert.ts';
+import { goQuote, type Matcher, matchesAll } from '../matchers/matcher.ts';
+
+/** A node of the route tree; settings that a node leaves out are already inherited from its parent. */
+export interface Route {
+  /** Position in the tree: `0` for the root, `0.1` for its second child. */
+  readonly path: string;
+  /** Alertmanager's key: the matchers from the root down, e.g. `{}/{severity="critical"}`. Two nodes may share it. */
+  readonly key: string;
+  readonly receiver: string;
+  readonly matchers: readonly Matcher[];
+  readonly continue: boolean;
+  /** Labels that make a group; `all` (written `...`) makes every set of labels a group of its own. */
+  readonly groupBy: readonly string[] | 'all';
+  readonly groupWaitMs: number;
+  readonly groupIntervalMs: number;
+  readonly repeatIntervalMs: number;
+  /** Each repetition without news in between waits this many times as long as the one before; absent for 1. */
+  readonly repeatBackoff?: number;
+  /** Who is told as well of what still fires and is not silenced this long after it was told; absent for nobody. */
+  readonly escalation?: { readonly afterMs: number; readonly receiver: string };
+  /** Names of the time intervals in which nothing is told, and of those outside of which nothing is told. */
+  readonly muteTimeIntervals?: readonly string[];
+  readonly activeTimeIntervals?: readonly string[];
+  readonly routes: readonly Route[];
+}
+
+/**
+ * The routes that these labels reach, depth first: a node's children in their order, the first that matches ending
+ * the search unless it has `continue`; the node itself where no child matches. The root matches everything, so at
+ * least one route is returned.
+ */
+export function routesFor(root: Route, labels: Labels): Route[] {
+  const found = root.routes.length === 0 ? [] : childrenFor(root, labels);
+  return found.length === 0 ? [root] : found;
+}
+
+function childrenFor(node: Route, labels: Labels): Route[] {
+  const found: Route[] = [];
+  for (const child of node.routes) {
+    if (!matchesAll(child.matchers, labels)) continue;
+    found.push(...routesFor(child, labels));
+    if (!child.continue) break;
+  }
+  return found;
+}
+
+/** The node at a `path`; undefined where the tree has none, as after a change of the configuration. */
+export function routeAt(root: Route, path: string): Route | undefined {
+  if (root.path === path) return root;
+  const child = root.routes.find((one) => path === one.path || path.startsWith(`${one.path}.`));
+  return child && routeAt(child, path);
+}
+
+/** The labels that a group of this route has in common. An absent label is left out, as in Alertmanager. */
+export function groupLabels(route: Route, labels: Labels): Labels {
+  const names = route.groupBy === 'all' ? Object.keys(labels) : route.groupBy;
+  const entries = names.flatMap((name) =>
+    labels[name] === undefined ? [] : [[name, labels[name]] as const],
+  );
+  return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/**
+ * Alertmanager's text: the route's key, a colon, the group's labels: `{}/{severity="critical"}:{alertname="X"}`.
+ * Routes with the same matchers have the same key there; groups are stored under theirs, so a later one of such
+ * routes gets `#2`, `#3` behind its own.
+ */
+export function groupKey(root: Route, route: Route, labels: Labels): string {
+  const pairs = Object.entries(groupLabels(route, labels)).map(
+    ([name, value]) => `${name}=${goQuote(value)}`,
+  );
+  const twins = twinsBefore(root, route);
+  return `${route.key}${twins === 0 ? '' : `#${twins + 1}`}:{${pairs.join(', ')}}`;
+}
+
+/** True for the key of a group beside those of the tree, whose keys all begin with `{}` (`special-groups.ts`). */
+export function isAside(key: string): boolean {
+  return !key.startsWith('{}');
+}
+
+/** How many nodes with this route's key come before it in the tree. */
+function twinsBefore(root: Route, route: Route): number {
+  let twins = 0;
+  const waiting = [root];
+  for (let node = waiting.pop(); node && node.path !== route.path; node = waiting.pop()) {
+    if (node.key === route.key) twins += 1;
+    waiting.push(...node.routes.toReversed());
+  }
+  return twins;
+}

@@ -1,0 +1,164 @@
+/**
+ * How silences come, change and go. All of it is pure: from the silences there are and what somebody wants follow
+ * the ones to write. Alertmanager's rules: what was hidden in the past stays on record, so a silence whose matchers
+ * change, or one that is over, gives way to a new one with an id of its own.
+ */
+import type { Alert } from '../alert/alert.ts';
+import { createMatcher, formatMatcher, type Matcher, matchesAll } from '../matchers/matcher.ts';
+import { type Recurrence, type Recurrences, type Silence, silenceState } from './silence.ts';
+
+/** What somebody asks for. */
+export interface SilenceRequest {
+  /** The silence to change; absent for a new one. */
+  readonly id?: string | undefined;
+  readonly matchers: readonly Matcher[];
+  /** Absent for now. */
+  readonly startsAtUs?: number | undefined;
+  readonly endsAtUs: number;
+  readonly createdBy: string;
+  readonly comment: string;
+  /** Absent: as the silence has it that is changed, or none. */
+  readonly recurrence?: Recurrence | null | undefined;
+}
+
+/** The id of the silence that now stands and what is to be written, or why not. */
+export type SilenceChange =
+  | { readonly ok: true; readonly id: string; readonly write: readonly Silence[] }
+  | {
+      readonly ok: false;
+      readonly problem: 'not_found' | 'invalid';
+      /** For people, without a full stop. */
+      readonly message: string;
+    };
+
+export interface ChangeContext {
+  /** An unused UUID. */
+  readonly newId: string;
+  readonly recurrences: Recurrences;
+  readonly nowUs: number;
+}
+
+/** An acknowledged alert may fire for long; the episode ends the silence, and this only keeps its end a date. */
+const UNTIL_RESOLVED_US = 10 * 365 * 86_400_000_000;
+
+/** Adds a silence, or changes the one that the request names. */
+export function setSilence(
+  present: readonly Silence[],
+  request: SilenceRequest,
+  context: ChangeContext,
+): SilenceChange {
+  const { nowUs } = context;
+  const before = present.find(({ id }) => id === request.id);
+  if (request.id && !before) return { ok: false, problem: 'not_found', message: 'silence not found' };
+  const wanted: Silence = {
+    id: context.newId,
+    matchers: request.matchers,
+    startsAtUs: request.startsAtUs ?? nowUs,
+    endsAtUs: request.endsAtUs,
+    updatedAtUs: nowUs,
+    createdBy: request.createdBy,
+    comment: request.comment,
+    recurrence: request.recurrence === undefined ? (before?.recurrence ?? null) : request.recurrence,
+    alertId: null,
+    alertStartsAtUs: null,
+  };
+  const message = mistakeOf(wanted, context);
+  if (message !== undefined) return { ok: false, problem: 'invalid', message };
+  if (before && isSame(before, wanted, nowUs)) {
+    const { id, alertId, alertStartsAtUs } = before;
+    const startsAtUs = silenceState(before, nowUs) === 'active' ? before.startsAtUs : wanted.startsAtUs;
+    return { ok: true, id, write: [{ ...wanted, id, startsAtUs, alertId, alertStartsAtUs }] };
+  }
+  const added = { ...wanted, startsAtUs: Math.max(wanted.startsAtUs, nowUs) };
+  return { ok: true, id: added.id, write: [...(before ? ended(before, nowUs) : []), added] };
+}
+
+/** Ends a silence now; one that is over stays as it is. */
+export function expireSilence(present: readonly Silence[], id: string, nowUs: number): SilenceChange {
+  const silence = present.find((one) => one.id === id);
+  if (!silence) return { ok: false, problem: 'not_found', message: 'silence not found' };
+  return { ok: true, id, write: ended(silence, nowUs) };
+}
+
+/** Hides a firing alert until this episode of it is over. One that is acknowledged already stays so. */
+export function acknowledge(
+  present: readonly Silence[],
+  alert: Alert,
+  by: { readonly createdBy: string; readonly comment: string },
+  { newId, nowUs }: Pick<ChangeContext, 'newId' | 'nowUs'>,
+): SilenceChange {
+  if (alert.state !== 'firing') {
+    return { ok: false, problem: 'invalid', message: 'the alert is not firing' };
+  }
+  const known = present.find(
+    (one) =>
+      one.alertId === alert.id &&
+      one.alertStartsAtUs === alert.startsAtUs &&
+      silenceState(one, nowUs) === 'active',
+  );
+  if (known) return { ok: true, id: known.id, write: [] };
+  const matchers = Object.entries(alert.labels).map(([name, value]) => createMatcher(name, '=', value));
+  const silence: Silence = {
+    id: newId,
+    matchers,
+    startsAtUs: nowUs,
+    endsAtUs: nowUs + UNTIL_RESOLVED_US,
+    updatedAtUs: nowUs,
+    ...by,
+    recurrence: null,
+    alertId: alert.id,
+    alertStartsAtUs: alert.startsAtUs,
+  };
+  return { ok: true, id: newId, write: [silence] };
+}
+
+/** The alerts that these matchers would hide. */
+export function preview<T extends Pick<Alert, 'labels'>>(
+  matchers: readonly Matcher[],
+  alerts: readonly T[],
+): T[] {
+  return alerts.filter(({ labels }) => matchesAll(matchers, labels));
+}
+
+/** The silence as it stands when it is ended now: nothing to write when it is over already. */
+export function ended(silence: Silence, nowUs: number): Silence[] {
+  switch (silenceState(silence, nowUs)) {
+    case 'expired':
+      return [];
+    case 'pending':
+      return [{ ...silence, startsAtUs: nowUs, endsAtUs: nowUs, updatedAtUs: nowUs }];
+    case 'active':
+      return [{ ...silence, endsAtUs: nowUs, updatedAtUs: nowUs }];
+  }
+}
+
+/** The wording is Alertmanager's where it has one. */
+function mistakeOf(wanted: Silence, { recurrences, nowUs }: ChangeContext): string | undefined {
+  const { matchers, startsAtUs, endsAtUs, recurrence } = wanted;
+  if (matchers.length === 0) return 'at least one matcher required';
+  if (matchers.every((matcher) => matcher.matches({}))) {
+    return 'at least one matcher must not match the empty string';
+  }
+  if (startsAtUs >= endsAtUs) return 'start time must be before end time';
+  if (endsAtUs < nowUs) return "end time can't be in the past";
+  return recurrence === null ? undefined : recurrences.problem(recurrence);
+}
+
+/** Whether the change leaves what was hidden so far as it was, so that the silence keeps its id. */
+function isSame(before: Silence, wanted: Silence, nowUs: number): boolean {
+  if (textOf(before.matchers) !== textOf(wanted.matchers)) return false;
+  if (JSON.stringify(before.recurrence) !== JSON.stringify(wanted.recurrence)) return false;
+  switch (silenceState(before, nowUs)) {
+    case 'expired':
+      return false;
+    case 'pending':
+      return wanted.startsAtUs >= nowUs;
+    case 'active':
+      // Clients send the start back in milliseconds.
+      return Math.floor(before.startsAtUs / 1e6) === Math.floor(wanted.startsAtUs / 1e6);
+  }
+}
+
+function textOf(matchers: readonly Matcher[]): string {
+  return matchers.map(formatMatcher).toSorted().join(',');
+}

@@ -1,0 +1,191 @@
+import { EventEmitter } from 'node:events';
+import { promisify } from 'node:util';
+import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
+import { errors, Pool } from 'undici';
+import { NestwatchError } from '../errors.ts';
+
+/** One HTTP exchange. What goes out is prepared by the caller; what comes back is text, whole, with its status. */
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  /** Absolute URL without credentials. */
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+export interface HttpResponse {
+  readonly status: number;
+  /** Names in lower case; a header that came several times is joined with `, `. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/**
+ * Carries requests. It never retries, never follows a redirect and never throws anything but a `NestwatchError`
+ * with `unreachable` (never sent or no answer), `timeout`, `too_large` or `not_json` (a body cut short).
+ */
+export interface Transport {
+  send(request: HttpRequest): Promise<HttpResponse>;
+  close(): Promise<void>;
+}
+
+export interface TransportOptions {
+  /** Connections to each origin at the most; further requests wait for one. */
+  readonly connections: number;
+  /** For a whole exchange, from `send` to the last byte: a body that trickles does not live longer. */
+  readonly timeoutMs: number;
+  /** Larger bodies end with `too_large`, and their connection with them. */
+  readonly maxBodyBytes: number;
+}
+
+type Decode = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Promise<Uint8Array>;
+
+/** What gateways compress with, unasked: the values of `content-encoding` (RFC 9110, 8.4.1). */
+const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
+  ['gzip', promisify(gunzip)],
+  ['x-gzip', promisify(gunzip)],
+  ['deflate', promisify(inflate)],
+  ['br', promisify(brotliDecompress)],
+  ['zstd', promisify(zstdDecompress)],
+]);
+
+/** No server that is there takes longer to accept a connection. */
+const MAX_CONNECT_MS = 10_000;
+
+/**
+ * Opens a transport over sockets: one pool of HTTP/1.1 connections for each origin, created when it is first asked.
+ * No encoding is offered, so that bodies come plain; those that do not are unpacked. `close` ends what is still under way with `unreachable`.
+ */
+export function openTransport({ connections, timeoutMs, maxBodyBytes }: TransportOptions): Transport {
+  const pools = new Map<string, Pool>();
+  let isClosed = false;
+
+  function poolOf(origin: string): Pool {
+    let pool = pools.get(origin);
+    if (!pool) {
+      pool = new Pool(origin, {
+        connections,
+        // One request a connection keeps limits, timeouts and failures of requests apart from each other.
+        pipelining: 1,
+        allowH2: false,
+        // Shorter than the whole exchange, so that "never connected" is told apart from "sent, and no answer".
+        connect: { timeout: Math.min(MAX_CONNECT_MS, timeoutMs * 0.8) },
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+        maxResponseSize: maxBodyBytes,
+      });
+      pools.set(origin, pool);
+    }
+    return pool;
+  }
+
+  return {
+    async send({ method, url, headers, body }) {
+      if (isClosed) throw new NestwatchError('unreachable', 'the transport is closed');
+      const target = URL.parse(url);
+      if (target?.protocol !== 'http:' && target?.protocol !== 'https:') {
+        throw new NestwatchError('unreachable', 'the address is not an http or https URL');
+      }
+      // An emitter and a plain timer cost a fraction of what `AbortSignal.timeout` does.
+      const abort = new EventEmitter();
+      const timer = setTimeout(() => abort.emit('abort'), timeoutMs);
+      let status: number | undefined;
+      try {
+        const response = await poolOf(target.origin).request({
+          method,
+          path: target.pathname + target.search,
+          headers: encoded(headers),
+          body: body ?? null,
+          signal: abort,
+        });
+        status = response.statusCode;
+        const found = joined(response.headers);
+        const encoding = found['content-encoding'];
+        if (encoding === undefined) return { status, headers: found, body: await response.body.text() };
+        const bytes = await response.body.bytes();
+        return { status, ...(await unpacked(bytes, encoding, found, maxBodyBytes)) };
+      } catch (error) {
+        throw failure(error, target.host, timeoutMs, maxBodyBytes, status);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+
+    async close() {
+      isClosed = true;
+      await Promise.all([...pools.values()].map((pool) => pool.destroy()));
+      pools.clear();
+    },
+  };
+}
+
+/** undici writes header values as Latin-1; text beyond ASCII goes out as the bytes of its UTF-8. */
+function encoded(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    result[name] = Buffer.from(value, 'utf8').toString('latin1');
+  }
+  return result;
+}
+
+function joined(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    if (value !== undefined) result[name] = typeof value === 'string' ? value : value.join(', ');
+  }
+  return result;
+}
+
+/**
+ * A body with its headers, without `content-encoding` where that was undone. What cannot be unpacked stays as it came:
+ * a mark that is wrong does no harm to a body that is plain. Throws undici's error for more than `maxBodyBytes`.
+ */
+async function unpacked(
+  bytes: Uint8Array,
+  encoding: string,
+  headers: Readonly<Record<string, string>>,
+  maxBodyBytes: number,
+): Promise<Pick<HttpResponse, 'headers' | 'body'>> {
+  const text = new TextDecoder();
+  const decode = DECODERS.get(encoding.trim().toLowerCase());
+  try {
+    if (!decode) return { headers, body: text.decode(bytes) };
+    const plain = await decode(bytes, { maxOutputLength: maxBodyBytes });
+    const { 'content-encoding': _undone, ...others } = headers;
+    return { headers: others, body: text.decode(plain) };
+  } catch (error) {
+    if (error instanceof RangeError) throw new errors.ResponseExceededMaxSizeError();
+    return { headers, body: text.decode(bytes) };
+  }
+}
+
+/** Messages name the host alone: paths and queries may hold what must not be printed. */
+function failure(
+  error: unknown,
+  host: string,
+  timeoutMs: number,
+  maxBodyBytes: number,
+  /** Undefined while no answer has begun. */
+  status: number | undefined,
+): NestwatchError {
+  const options = { cause: error, ...(status !== undefined && { facts: { status } }) };
+  if (
+    error instanceof errors.RequestAbortedError ||
+    error instanceof errors.HeadersTimeoutError ||
+    error instanceof errors.BodyTimeoutError
+  ) {
+    return new NestwatchError('timeout', `${host} did not answer within ${timeoutMs} ms`, options);
+  }
+  if (error instanceof errors.ResponseExceededMaxSizeError) {
+    return new NestwatchError('too_large', `${host} answered with more than ${maxBodyBytes} bytes`, options);
+  }
+  if (status !== undefined) return new NestwatchError('not_json', `${host} cut its answer short`, options);
+  return new NestwatchError('unreachable', `no answer from ${host}: ${reasonOf(error)}`, options);
+}
+
+/** What the machine says, such as ECONNREFUSED: short, and without an address that may be private. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  const { code } = error as Error & { code?: unknown };
+  return typeof code === 'string' ? code : error.name;
+}

@@ -1,0 +1,44 @@
+/**
+ * The gaps of one stream from audit to audit. The first one that finds a gap only suspects it: the service may count
+ * an entry a moment before it shows it. The second one confirms it, and people are told. A gap that an audit of its
+ * time no longer finds has healed.
+ */
+import type { GapRecord } from '../../store/record.ts';
+import type { Gap, Window } from './audit.ts';
+
+/** Audits that must find a gap before it is believed. */
+const CONFIRMED_BY = 2;
+
+export interface GapsAfter {
+  readonly gaps: readonly GapRecord[];
+  /** Entries that are now known to be missing and were not before. */
+  readonly missing: number;
+}
+
+/** The gaps known after an audit of `window` that found `found`. */
+export function gapsAfter(known: readonly GapRecord[], window: Window, found: readonly Gap[]): GapsAfter {
+  const elsewhere = known.filter((gap) => gap.toUs <= window.fromUs || gap.fromUs >= window.toUs);
+  let news = 0;
+  const here = found.map(({ fromUs, toUs, missing }): GapRecord => {
+    const same = known.filter((gap) => gap.fromUs < toUs && gap.toUs > fromUs);
+    const seen = 1 + Math.max(0, ...same.map((gap) => gap.seen));
+    const told = Math.min(
+      missing,
+      same.reduce((sum, gap) => sum + gap.told, 0),
+    );
+    if (seen < CONFIRMED_BY) return { fromUs, toUs, missing, seen, told };
+    news += missing - told;
+    return { fromUs, toUs, missing, seen, told: missing };
+  });
+  const gaps = [...elsewhere, ...here].toSorted((a, b) => a.fromUs - b.fromUs);
+  return { gaps, missing: news };
+}
+
+/** How many entries people know to be missing, and since when; 0 for none. */
+export function toldOf(gaps: readonly GapRecord[]): { readonly missing: number; readonly sinceUs: number } {
+  const told = gaps.filter((gap) => gap.told > 0);
+  return {
+    missing: told.reduce((sum, gap) => sum + gap.told, 0),
+    sinceUs: told.length === 0 ? 0 : Math.min(...told.map((gap) => gap.fromUs)),
+  };
+}

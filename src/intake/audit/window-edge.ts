@@ -1,0 +1,59 @@
+/**
+ * Where the edge of an audited window is put. Whether a bound of the service is inclusive, and at what precision it
+ * is compared, is unknown; at an instant with no entry near it neither matters, and the count of a window is the sum
+ * of the counts of its parts.
+ */
+import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
+
+/** How far from where it should be an edge is looked for. */
+const REACH_US = 10 * 60 * 1_000_000;
+
+export interface Edge {
+  readonly us: number;
+  /** False where entries are so dense that every instant has one near it. */
+  readonly isQuiet: boolean;
+}
+
+/**
+ * The instant of [lowUs, highUs] nearest to the target that has no entry within the margin. `instantsUs` are those of
+ * the entries from a margin before it to a margin behind it, in ascending order.
+ */
+export function quietEdge(
+  instantsUs: readonly number[],
+  targetUs: number,
+  { lowUs, highUs }: { readonly lowUs: number; readonly highUs: number },
+): Edge {
+  let nearestUs: number | undefined;
+  for (let at = 0; at <= instantsUs.length; at += 1) {
+    const afterUs = (instantsUs[at - 1] ?? Number.NEGATIVE_INFINITY) + ANCHOR_MARGIN_US;
+    const beforeUs = (instantsUs[at] ?? Number.POSITIVE_INFINITY) - ANCHOR_MARGIN_US;
+    const startUs = Math.max(lowUs, afterUs);
+    const endUs = Math.min(highUs, beforeUs);
+    if (startUs > endUs) continue;
+    const us = Math.min(Math.max(targetUs, startUs), endUs);
+    if (nearestUs === undefined || Math.abs(us - targetUs) < Math.abs(nearestUs - targetUs)) nearestUs = us;
+  }
+  if (nearestUs !== undefined) return { us: nearestUs, isQuiet: true };
+  return { us: Math.min(Math.max(targetUs, lowUs), highUs), isQuiet: false };
+}
+
+/** The same, near enough to the target, among the entries that the store knows. */
+export async function findEdge(
+  entries: (window: {
+    readonly fromUs: number;
+    readonly toUs: number;
+  }) => Promise<readonly { readonly occurredAtUs: number }[]>,
+  targetUs: number,
+  { lowUs, highUs }: { readonly lowUs: number; readonly highUs: number },
+): Promise<Edge> {
+  const reach = {
+    lowUs: Math.max(lowUs, targetUs - REACH_US),
+    highUs: Math.min(highUs, targetUs + REACH_US),
+  };
+  const near = await entries({
+    fromUs: reach.lowUs - ANCHOR_MARGIN_US,
+    toUs: reach.highUs + ANCHOR_MARGIN_US,
+  });
+  const instantsUs = near.map(({ occurredAtUs }) => occurredAtUs);
+  return quietEdge(instantsUs, targetUs, reach);
+}

@@ -1,0 +1,203 @@
+/**
+ * What a poll's rows tell of Flights that was not known before: which are to be remembered, which have become an
+ * event, and which fact they are for the alerts.
+ */
+import type { Event } from '../../domain/alert/event.ts';
+import type { Fact } from '../../domain/alert/fact.ts';
+import type { Flight } from '../../service/resources.ts';
+import type { FlightRecord } from '../../store/record.ts';
+import { formatInstant, type Instant } from '../../time/instant.ts';
+import type { EventCandidate } from '../commit.ts';
+import { flightEvent, type Names } from '../entry-event.ts';
+import { MOST_OVERLAP_US } from '../lateness.ts';
+import type { ReadFailureLog } from './failure-log.ts';
+import type { FlightRows } from './flight-reading.ts';
+
+/** Statuses that end a Flight. An unknown one is told as an event and the Flight is watched on. */
+const ENDED = new Set(['succeeded', 'failed', 'cancelled']);
+
+export interface FlightFinderOptions {
+  readonly region: string;
+  readonly names: Names;
+  /** The Bird's status in the inventory. */
+  readonly status: (birdId: string) => string | undefined;
+  readonly overlapUs: () => number;
+  /** Told how late a Flight was that came behind the cursor. */
+  readonly late: (latenessUs: number) => void;
+  readonly firstFromUs: () => number;
+  readonly watchedSinceUs: () => number;
+  /** How long a failed Flight is not told for want of a reason. */
+  readonly reasonWaitUs: number;
+}
+
+/** What one poll of a Bird has read. */
+export interface Reading {
+  readonly birdId: string;
+  readonly stream: number;
+  /** The oldest start that the poll had to look at. */
+  readonly fromUs: number;
+  /** Flights of the rows that were not known before have started, or were shown, no earlier. */
+  readonly newSinceUs: number;
+  /** Up to where Flights were known before. */
+  readonly cursorUs: number;
+  /** Of Flights that started up to here the store may have forgotten that they ended. */
+  readonly prunedUs: number;
+  /** When the poll before was, on the service's clock; 0 for none. */
+  readonly lastPolledUs: number;
+  readonly rows: FlightRows;
+  /** Of the Flights in the rows, as they were known before. */
+  readonly before: ReadonlyMap<string, FlightRecord>;
+  /** Failed Flights that wait for their reason, and whose log was read without finding it. */
+  readonly logsRead: ReadonlySet<string>;
+  /**
+   * When the latest Flight started that the poll is the first to see succeeded; 0 for none. Infinity where no reason
+   * can come any more.
+   */
+  readonly successUs: number;
+  readonly observedAtUs: number;
+  readonly serviceNowUs: number;
+}
+
+/** What a poll has found out, to be committed as one. */
+export interface Findings {
+  readonly changes: FlightRecord[];
+  readonly candidates: EventCandidate[];
+  readonly facts: Fact[];
+  /** Failed Flights whose reason has not come: they stay open for a while. */
+  readonly awaiting: { readonly flightId: string; readonly isLogRead: boolean }[];
+  duplicates: number;
+}
+
+export function noFindings(): Findings {
+  return { changes: [], candidates: [], facts: [], awaiting: [], duplicates: 0 };
+}
+
+/** Adds to the findings what is new about a Flight of the rows. */
+export type FlightFinder = (flight: Flight, reading: Reading, found: Findings) => Promise<void>;
+
+export function createFlightFinder(
+  options: FlightFinderOptions,
+  readFailureLog: ReadFailureLog,
+): FlightFinder {
+  const { region, names } = options;
+
+  /** It started before what a first start reads, and was over by then as far as is known. */
+  function isHistory(flight: Flight, { serviceNowUs }: Reading): boolean {
+    const startedAtUs = flight.startedAt?.us ?? 0;
+    if (startedAtUs === 0 || startedAtUs >= options.firstFromUs()) return false;
+    return (endOf(flight, serviceNowUs)?.us ?? startedAtUs) < options.watchedSinceUs();
+  }
+
+  function tellStart(flightId: string, startedAtUs: number, reading: Reading, { facts }: Findings): void {
+    const { birdId, fromUs, cursorUs, lastPolledUs, serviceNowUs } = reading;
+    const nestId = names.nestOf(birdId);
+    facts.push({
+      fact: 'flight_started',
+      place: { region, nestId, nest: names.nest(nestId), birdId, bird: names.bird(birdId) },
+      flightId,
+      startedAtUs,
+      historic: startedAtUs < options.watchedSinceUs(),
+    });
+    const isWatched = lastPolledUs > 0 && serviceNowUs - lastPolledUs < MOST_OVERLAP_US;
+    if (!isWatched || startedAtUs >= cursorUs) return;
+    // Of what only a review met it is not known how late it was, but that polls do not look that far back.
+    options.late(startedAtUs < fromUs ? options.overlapUs() : serviceNowUs - startedAtUs);
+  }
+
+  /** Makes an event of a Flight's end, or of a status not known today. */
+  async function tellStatus(
+    flight: Flight,
+    record: FlightRecord | undefined,
+    next: FlightRecord,
+    reading: Reading,
+    found: Findings,
+  ): Promise<void> {
+    const { birdId, rows, logsRead, observedAtUs, serviceNowUs } = reading;
+    // When a status not known today began is not known either: the start keeps its event's instant the same.
+    const given = next.open ? flight.startedAt : endOf(flight, serviceNowUs);
+    const seenUs = rows.serverTimeUs ?? observedAtUs;
+    const plainEnd = given ?? { us: seenUs, text: formatInstant(seenUs) };
+    const isBefore = (us: number) => !record && us < options.watchedSinceUs();
+    // An end of which the service does not say when, of a Flight never met before: its start must do, or else
+    // since when it can be there.
+    const byStart = !given && !record;
+    let historic = isBefore(byStart ? next.startedAtUs || reading.newSinceUs : plainEnd.us);
+    const asksLog = flight.status === 'failed' && (!historic || byStart);
+    const failedUs = failedSinceUs(record);
+    const isWaitOver = !isAwaited(next.startedAtUs, failedUs ?? serviceNowUs, reading);
+    // Without any instant it may be history, which raises no alert.
+    const isUndated = historic && next.startedAtUs === 0;
+    const isNeeded = isUndated || (!flight.errorMessages && (isWaitOver || !logsRead.has(flight.id)));
+    const log = asksLog ? await readFailureLog(birdId, flight.id, rows, isNeeded) : undefined;
+    if (byStart && log?.endedAt) historic = isBefore(log.endedAt.us);
+    const reason = flight.errorMessages || log?.failure?.message;
+    if (flight.status === 'failed' && !historic && !reason && !isWaitOver) {
+      found.awaiting.push({ flightId: flight.id, isLogRead: log !== undefined });
+      if (failedUs !== undefined) return;
+      found.changes.push({ ...next, open: true, ends: record?.ends ?? 0, endedAtUs: serviceNowUs });
+      return;
+    }
+    found.changes.push(next);
+    const place = { nestId: names.nestOf(birdId), birdId };
+    const occurredAt = log?.endedAt && log.endedAt.us <= serviceNowUs ? log.endedAt : plainEnd;
+    const end = { flight, ends: Math.max(1, next.ends), occurredAt, failure: log?.failure };
+    const event = flightEvent(region, place, end, names, observedAtUs);
+    found.candidates.push({ event, historic, birdStatus: options.status(birdId) });
+  }
+
+  /**
+   * Whether the reason of a failure may still come. Not once a Flight that started later has succeeded: an alert must
+   * learn of the failure first, or it would not end with that success.
+   */
+  function isAwaited(startedAtUs: number, sinceUs: number, { serviceNowUs, successUs }: Reading): boolean {
+    const waitedUs = serviceNowUs - sinceUs;
+    return waitedUs >= 0 && waitedUs < options.reasonWaitUs && successUs <= startedAtUs;
+  }
+
+  return async (flight, reading, found) => {
+    const record = reading.before.get(flight.id);
+    const ended = ENDED.has(flight.status);
+    const startedAtUs = flight.startedAt?.us ?? 0;
+    if (!record && ended && isHistory(flight, reading)) return;
+    if (!record && ended && startedAtUs > 0 && startedAtUs <= reading.prunedUs) {
+      found.duplicates += 1;
+      return;
+    }
+    if (!record && startedAtUs > 0) tellStart(flight.id, startedAtUs, reading, found);
+    if (record && record.status === flight.status && record.open === !ended) {
+      found.duplicates += 1;
+      return;
+    }
+    const next: FlightRecord = {
+      stream: reading.stream,
+      flightId: flight.id,
+      startedAtUs: record?.startedAtUs ?? startedAtUs,
+      status: flight.status,
+      open: !ended,
+      ends: (record?.ends ?? 0) + (ended ? 1 : 0),
+    };
+    if (flight.status === 'active' || flight.status === '') found.changes.push(next);
+    else await tellStatus(flight, record, next, reading, found);
+  };
+}
+
+/** Since when it is known that the Flight failed, where that has not been told yet. */
+function failedSinceUs(record: FlightRecord | undefined): number | undefined {
+  return record?.open && record.status === 'failed' ? record.endedAtUs : undefined;
+}
+
+/** True when polls had passed over the Flight that the event tells of, and a review met it. */
+export function isMissed({ attributes }: Event, { before, cursorUs, fromUs }: Reading): boolean {
+  const isOpen = before.get(String(attributes.flight_id))?.open;
+  return cursorUs > 0 && !isOpen && Number(attributes.started_at_us) < fromUs;
+}
+
+/**
+ * When the Flight ended: start + duration, in seconds as far as is known. Undefined where that is missing, or lies
+ * ahead of the service's present (another unit).
+ */
+function endOf({ startedAt, durationSeconds }: Flight, serviceNowUs: number): Instant | undefined {
+  if (!startedAt || durationSeconds === null || durationSeconds < 0) return undefined;
+  const us = startedAt.us + Math.round(durationSeconds * 1_000_000);
+  return us <= serviceNowUs ? { us, text: formatInstant(us) } : undefined;
+}

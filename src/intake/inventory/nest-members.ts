@@ -1,0 +1,42 @@
+import type { Nest } from '../../service/resources.ts';
+import type { NestMembers } from '../../store/record.ts';
+import type { Store } from '../../store/store.ts';
+
+export interface MemberBook {
+  /** Keeps who is to be told in these Nests, which are all that there are unless `isAll` is false. Writes only what changed. */
+  keep(nests: readonly Nest[], isAll?: boolean): Promise<void>;
+}
+
+/** The addresses of the active members of a region's Nests, for receivers that tell them. */
+export function createMemberBook(region: string, store: Store): MemberBook {
+  let known: Map<string, string> | undefined;
+
+  return {
+    async keep(nests, isAll = true) {
+      const stored = known ?? (await read(region, store));
+      const now = new Map<string, readonly string[]>();
+      for (const [nestId, addresses] of stored) now.set(nestId, isAll ? [] : JSON.parse(addresses));
+      for (const { id, members } of nests) {
+        const addresses = members.filter(({ isActive, email }) => isActive && isMailable(email));
+        now.set(id, [...new Set(addresses.map(({ email }) => email))].toSorted());
+      }
+      const changed = [...now]
+        .filter(([nestId, addresses]) => stored.get(nestId) !== JSON.stringify(addresses))
+        .map(([nestId, addresses]): NestMembers => ({ region, nestId, addresses }));
+      if (changed.length > 0) await store.transaction((tx) => tx.putNestMembers(changed));
+      known = new Map([...now].map(([nestId, addresses]) => [nestId, JSON.stringify(addresses)]));
+    },
+  };
+}
+
+async function read(region: string, store: Store): Promise<Map<string, string>> {
+  const stored = await store.transaction((tx) => tx.nestMembers(region));
+  return new Map(stored.map(({ nestId, addresses }) => [nestId, JSON.stringify(addresses)]));
+}
+
+/** A plain address of one person: what the service says must not become two of them, or a header. */
+function isMailable(text: string): boolean {
+  return (
+    text.length <= 254 && /^[^\s\p{Cc}\p{Cf}@<>()[\]\\,;:"]+@[^\s\p{Cc}\p{Cf}@<>()[\]\\,;:"]+$/u.test(text)
+  );
+}

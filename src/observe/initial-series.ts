@@ -1,0 +1,142 @@
+/** The series that are known before anything has happened: they stand at 0, so that a first increase is seen as one. */
+import type { AlertState } from '../domain/alert/alert.ts';
+import { FEEDS, type Feed } from '../domain/alert/event.ts';
+import type { AlertKind, Rule } from '../domain/alert/rule.ts';
+import { SUPPRESSION_REASONS } from '../domain/muting/suppression.ts';
+import type { FailureReason } from '../report.ts';
+import type { Clock } from '../time/clock.ts';
+import type { Instruments } from './instruments.ts';
+import { METRICS } from './metric-catalogue.ts';
+
+/** Types of events that the service is known to bring. */
+export const EVENT_TYPES: Readonly<Record<Feed, readonly string[]>> = {
+  notification: [
+    'notification.ConnectionDisconnected',
+    'notification.FlowDeactivated',
+    'notification.FlowSuspended',
+  ],
+  bird_log: [
+    'bird_log.Published',
+    'bird_log.Saved',
+    'bird_log.Discarded',
+    'bird_log.Suspended',
+    'bird_log.Activated',
+    'bird_log.Deactivated',
+    'bird_log.EventError',
+  ],
+  flight: ['flight.succeeded', 'flight.failed', 'flight.cancelled'],
+};
+/** Severities that an alert has where its rule gives none. */
+export const SEVERITIES: Readonly<Record<AlertKind, readonly string[]>> = {
+  FlightFailed: ['warning'],
+  FlightStuck: ['warning'],
+  BirdStale: ['warning'],
+  BirdDeactivated: ['warning', 'critical'],
+  BirdTriggerFailing: ['warning'],
+  ConnectionDisconnected: ['warning', 'critical'],
+  ServiceNotification: ['warning'],
+  RegionDown: ['critical'],
+  RegionUnauthorized: ['critical'],
+  FeedBehind: ['warning'],
+  FeedIncomplete: ['warning'],
+  SchemaDrift: ['warning'],
+  DeliveryFailing: ['critical'],
+};
+const ALERT_STATES: readonly AlertState[] = ['pending', 'firing', 'resolved'];
+
+/** What breaks first; other reasons get their series when they occur. */
+const READ_FAILURES: readonly FailureReason[] = [
+  'unreachable',
+  'timeout',
+  'unavailable',
+  'rate_limited',
+  'unauthorized',
+];
+const SEND_FAILURES: readonly FailureReason[] = ['unreachable', 'timeout', 'unavailable', 'rejected'];
+const STAGES = ['intake', 'alerting', 'delivery', 'web', 'store'];
+
+/** Metrics that can run out of room. */
+const BOUNDED = [
+  'events',
+  'birdInfo',
+  'birdStatus',
+  'flights',
+  'flightsActive',
+  'flightLastFailure',
+  'notificationsSuppressed',
+] as const;
+
+/** What is known of the metrics before anything has happened. */
+export interface Foreseen {
+  readonly version: string;
+  readonly revision: string;
+  readonly nodeVersion: string;
+  readonly clock: Clock;
+  readonly regions: readonly string[];
+  /** Ids of the operations that the watch calls. */
+  readonly operations: readonly string[];
+  readonly receivers: readonly {
+    readonly name: string;
+    readonly integrations: readonly { readonly kind: string }[];
+  }[];
+  readonly rules: readonly Pick<Rule, 'kind' | 'severity'>[];
+}
+
+export interface AlertLabels {
+  readonly alertname: string;
+  readonly severity: string;
+  readonly state: string;
+}
+
+/** Labels of the alerts that these rules can raise. */
+export function foreseenAlerts(rules: Foreseen['rules']): AlertLabels[] {
+  return rules.flatMap(({ kind, severity }) =>
+    (severity === undefined ? SEVERITIES[kind] : [severity]).flatMap((one) =>
+      ALERT_STATES.map((state) => ({ alertname: kind, severity: one, state })),
+    ),
+  );
+}
+
+/** A rate limit of 0 would be a statement: it comes with its first report. */
+export function foresee(metrics: Instruments, options: Foreseen): void {
+  const { version, revision, nodeVersion, clock } = options;
+  metrics.buildInfo.set({ version, revision, node_version: nodeVersion }, 1);
+  metrics.reloadSuccessful.set(1);
+  metrics.reloadTime.set(clock.nowUs() / 1e6);
+  for (const reason of SUPPRESSION_REASONS) metrics.notificationsSuppressed.inc({ reason }, 0);
+  for (const stage of STAGES) metrics.troubles.inc({ stage, reason: 'bug' }, 0);
+  for (const metric of BOUNDED) metrics.seriesDropped.inc({ metric: METRICS[metric].name }, 0);
+  for (const region of options.regions) {
+    metrics.regionUp.set({ region }, 0);
+    for (const feed of [...FEEDS, 'inventory']) {
+      metrics.polls.inc({ region, feed }, 0);
+      for (const reason of READ_FAILURES) metrics.pollsFailed.inc({ region, feed, reason }, 0);
+      metrics.pollDuration.zero({ region, feed });
+      metrics.pollLastSuccess.set({ region, feed }, 0);
+      metrics.quarantined.inc({ region, feed }, 0);
+    }
+    for (const feed of FEEDS) {
+      metrics.cursor.set({ region, feed }, 0);
+      for (const type of EVENT_TYPES[feed]) metrics.events.inc({ region, feed, type }, 0);
+      metrics.duplicates.inc({ region, feed }, 0);
+      metrics.verified.set({ region, feed }, 0);
+      metrics.recovered.inc({ region, feed }, 0);
+      metrics.missing.inc({ region, feed }, 0);
+      metrics.eventDelay.zero({ region, feed });
+    }
+    for (const operation of options.operations) {
+      metrics.requests.inc({ region, operation }, 0);
+      for (const reason of READ_FAILURES) metrics.requestsFailed.inc({ region, operation, reason }, 0);
+      metrics.requestDuration.zero({ region, operation });
+    }
+  }
+  for (const { name: receiver, integrations } of options.receivers) {
+    for (const integration of new Set(integrations.map(({ kind }) => kind))) {
+      metrics.notifications.inc({ receiver, integration }, 0);
+      for (const reason of SEND_FAILURES)
+        metrics.notificationsFailed.inc({ receiver, integration, reason }, 0);
+      metrics.notificationLatency.zero({ receiver, integration });
+      metrics.templatesFailed.inc({ receiver, integration }, 0);
+    }
+  }
+}

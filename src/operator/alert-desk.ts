@@ -1,0 +1,41 @@
+/** Ends alerts by hand in the store: one transaction each, after which alerting looks again. */
+
+import type { Rule } from '../domain/alert/rule.ts';
+import { type ResolvedByHand, resolveByHand } from '../domain/evaluate/resolve-by-hand.ts';
+import type { Report } from '../report.ts';
+import type { Store } from '../store/store.ts';
+import type { Clock } from '../time/clock.ts';
+import { type MeantAlert, meantAlert, type Signature } from './find-alert.ts';
+
+export interface AlertDesk {
+  /** Ends the present episode of a firing alert; `startsAtUs` is of the episode that is meant, where that is known. */
+  resolve(alertId: string, by: Signature, startsAtUs?: number): Promise<MeantAlert | ResolvedByHand>;
+}
+
+export interface AlertDeskOptions {
+  readonly store: Store;
+  readonly rules: readonly Rule[];
+  readonly clock: Clock;
+  readonly report: Report;
+  /** Called after an alert was ended. */
+  readonly changed: () => void;
+}
+
+export function createAlertDesk({ store, rules, clock, report, changed }: AlertDeskOptions): AlertDesk {
+  return {
+    async resolve(alertId, by, startsAtUs) {
+      const result = await store.transaction(async (tx) => {
+        const meant = await meantAlert(tx, alertId, startsAtUs);
+        if (!meant.ok) return meant;
+        const decided = resolveByHand(meant.alert, by, rules, clock.nowUs());
+        if (decided.ok) await tx.putAlerts([decided.alert]);
+        return decided;
+      });
+      if (!result.ok) return result;
+      const { alertname, labels } = result.alert;
+      report({ what: 'alert', alertname, region: labels.region ?? '', state: 'resolved', alertId });
+      changed();
+      return result;
+    },
+  };
+}

@@ -1,0 +1,268 @@
+/** One event's way through nestwatch, step by step, with the reason where a step ends it. */
+
+import type { Config } from '../config/config.ts';
+import type { Alert } from '../domain/alert/alert.ts';
+import { type Event, NEST_EXCLUDED } from '../domain/alert/event.ts';
+import { type Fact, scopeOf } from '../domain/alert/fact.ts';
+import { eventLabels, exactDuration } from '../domain/alert/labels.ts';
+import type { Rule } from '../domain/alert/rule.ts';
+import { rulesConcerning } from '../domain/evaluate/decide.ts';
+import { asKindSees, lastLinkedSeq } from '../domain/evaluate/flapping.ts';
+import { type Group, HAS_LEFT, type Standing } from '../domain/grouping/group.ts';
+import type { GroupNotification } from '../domain/grouping/notification.ts';
+import { asideRoute, asideStandings, isEscalation } from '../domain/grouping/special-groups.ts';
+import { matchesAll } from '../domain/matchers/matcher.ts';
+import type { Muting } from '../domain/muting/muting.ts';
+import { isAside, type Route, routeAt } from '../domain/muting/route.ts';
+import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';
+import type { Delivery } from '../store/record.ts';
+import type { Transaction } from '../store/store.ts';
+import { dayAndTime } from '../text/day-and-time.ts';
+
+export type ExplainConfig = Pick<Config, 'rules' | 'route' | 'forward'>;
+
+export interface Explanation {
+  readonly event: Event;
+  /** It happened before nestwatch first watched the region. */
+  readonly isHistoric: boolean;
+  /** The kinds of alerts that it can raise, with the index of the rule that decides on it now; null for none. */
+  readonly rules: ReturnType<typeof rulesConcerning>;
+  /** The alerts that it is part of. One that was over long ago is no longer kept: its notifications still are. */
+  readonly alerts: readonly { readonly alert: Alert; readonly seq: number }[];
+  /** Why it is part of none, a sentence; null when it is, or was told. */
+  readonly noAlert: string | null;
+  /** Groups that have not told it yet. */
+  readonly waiting: readonly Waiting[];
+  readonly notifications: readonly Telling[];
+  readonly suppressions: readonly Withheld[];
+  readonly forwards: readonly Forwarding[];
+}
+
+export interface Waiting {
+  readonly alertId: string;
+  readonly groupKey: string;
+  readonly receiver: string;
+  readonly nextFlushAtUs: number;
+  /** Why it is not told now, for people; empty when it will be. */
+  readonly muted: string;
+  /** An escalation: it is told where the alert still fires then, and nobody has acknowledged it. */
+  readonly unlessAcknowledged: boolean;
+}
+
+export interface Telling {
+  readonly notification: GroupNotification;
+  /** False when it only counts the event. */
+  readonly isListed: boolean;
+  readonly deliveries: readonly Delivery[];
+}
+
+export interface Withheld extends Suppression {
+  /** It was told to the receiver afterwards, or waits to be. */
+  readonly isToldLater: boolean;
+}
+
+export interface Forwarding {
+  readonly receiver: string;
+  /** Without any it waits, or the receiver takes no events. */
+  readonly deliveries: readonly Delivery[];
+  readonly isWaiting: boolean;
+}
+
+/** Undefined for an event that is not kept. */
+export async function explain(
+  tx: Transaction,
+  key: string,
+  config: ExplainConfig,
+  muting: Muting,
+  nowUs: number,
+): Promise<Explanation | undefined> {
+  const event = await tx.event(key);
+  if (!event) return undefined;
+  const isHistoric = event.occurredAtUs < (await tx.regionSince(event.region, nowUs));
+  // As if it were new: that it is not is a reason of its own.
+  const fact: Fact = { fact: 'event', event, historic: false };
+  const rules = rulesConcerning(fact, config.rules);
+  const linked = await tx.alertsOfEvent(key);
+  const alerts = linked.filter(({ alert, seq }) => seq <= alert.lastSeq);
+  const awaiting = linked.filter(({ alert, seq }) => seq > alert.lastSeq && seq <= lastLinkedSeq(alert));
+  const found = await tx.notificationsOfEvent(key);
+  const notifications = found.flatMap(({ notification, deliveries }) =>
+    notification.kind === 'group' ? [{ notification, deliveries, isListed: lists(notification, key) }] : [],
+  );
+  const suppressions = await tx.suppressionsOfEvent(key);
+  const isKnown = alerts.length + notifications.length + suppressions.length > 0;
+  const waiting = await waitingGroups(tx, alerts, config, muting);
+  return {
+    event,
+    isHistoric,
+    rules,
+    alerts,
+    noAlert: isKnown
+      ? null
+      : whyNoAlert(event, isHistoric, rules, {
+          awaiting: awaiting.map(({ alert }) => alert),
+          ofScope: await tx.alertsOfScopes([scopeOf(fact)]),
+          rules: config.rules,
+        }),
+    waiting,
+    notifications,
+    suppressions: suppressions.map((one) => ({
+      ...one,
+      isToldLater: isPutOff(one) && isToldLater(one, notifications, waiting),
+    })),
+    forwards: await forwardsOf(tx, event, found, config),
+  };
+}
+
+function lists({ alerts }: GroupNotification, key: string): boolean {
+  return alerts.some(({ events }) => events.some((event) => event.key === key));
+}
+
+function isToldLater(
+  { receiver, groupKey, atUs }: Suppression,
+  notifications: readonly Telling[],
+  waiting: readonly Waiting[],
+): boolean {
+  // The group may have another receiver since, in the place of one that the configuration no longer has.
+  const isFor = (one: { readonly receiver: string; readonly groupKey: string }) =>
+    one.receiver === receiver || one.groupKey === groupKey;
+  return (
+    waiting.some(isFor) ||
+    notifications.some(({ notification: told }) => isFor(told) && told.createdAtUs >= atUs)
+  );
+}
+
+interface Known {
+  /** Alerts that have the event and await their time. */
+  readonly awaiting: readonly Alert[];
+  readonly ofScope: readonly Alert[];
+  readonly rules: readonly Rule[];
+}
+
+function whyNoAlert(
+  event: Event,
+  isHistoric: boolean,
+  decisions: Explanation['rules'],
+  known: Known,
+): string {
+  const { ofScope, rules } = known;
+  if (event.attributes[NEST_EXCLUDED] === true) {
+    return 'Its Nest is not watched: `nests.include` and `exclude` of the region leave it out.';
+  }
+  if (decisions.length === 0) return `No kind of alert is raised by ${event.type}.`;
+  const decided = decisions.flatMap(({ rule }) => (rule === null ? [] : [rules[rule]!]));
+  if (decided.length === 0) {
+    return `No rule for ${decisions.map(({ kind }) => kind).join(', ')} matches it.`;
+  }
+  if (isHistoric) return whyNotListed(event, decisions, ofScope);
+  return decided.map((rule) => whyNotFired(event, rule, known)).join(' ');
+}
+
+/** What is past is no news; but a state that lasted until the watch began raises its alert. */
+function whyNotListed(
+  { occurredAtUs }: Event,
+  decisions: Explanation['rules'],
+  ofScope: readonly Alert[],
+): string {
+  const past = 'It happened before nestwatch first watched the region';
+  const lasting = ofScope.find(
+    ({ alertname, startsAtUs, endsAtUs }) =>
+      decisions.some(({ kind }) => kind === alertname) &&
+      startsAtUs > 0 &&
+      startsAtUs <= occurredAtUs &&
+      (endsAtUs === 0 || endsAtUs >= occurredAtUs),
+  );
+  if (!lasting) return `${past}: what is past raises no alert.`;
+  return `${past}, so no alert lists it; but what it says still held then, and ${lasting.alertname} tells that (${lasting.id}).`;
+}
+
+/** Why an alert of this rule's kind has not taken up the event. */
+function whyNotFired({ key, feed, attributes }: Event, rule: Rule, { awaiting, ofScope }: Known): string {
+  const { kind, forMs } = rule;
+  const own = ofScope.filter(({ alertname }) => alertname === kind);
+  const awaits = awaiting.find(({ alertname }) => alertname === kind)?.damping?.awaits;
+  const lasted = `lasted for ${exactDuration(forMs)}, as \`for\` of its rule asks`;
+  if (awaits) {
+    const firesAt = dayAndTime(awaits.sinceUs + forMs * 1000);
+    return `${kind} fires on ${firesAt}, when this has ${lasted}, unless it is over before.`;
+  }
+  // What a kind counts below its threshold.
+  const isCounted = own.some(
+    (alert) =>
+      asKindSees(alert).state !== 'firing' &&
+      (alert.memory as { waiting?: readonly Event[] } | null)?.waiting?.some((one) => one.key === key),
+  );
+  if (isCounted) {
+    const also = forMs > 0 ? ` and it has ${lasted}` : '';
+    return `It is counted for ${kind}, which fires when the threshold of its rule is reached${also}.`;
+  }
+  const reasons = [
+    ...(asksForSeveral(rule) ? ['the threshold of its rule was not reached'] : []),
+    ...(feed === 'flight' && attributes.started_at === undefined
+      ? ['the service does not say when it started, so that it may be older than the watch of its region']
+      : []),
+    forMs > 0 ? `it was over before it had ${lasted}` : 'what came later had ended it already',
+  ];
+  return `${kind} did not fire for it: ${reasons.join(', or ')}.`;
+}
+
+function asksForSeveral({ threshold, consecutive = 1, ratio }: Rule): boolean {
+  return ratio !== undefined || Math.max(threshold, consecutive) > 1;
+}
+
+async function waitingGroups(
+  tx: Transaction,
+  alerts: Explanation['alerts'],
+  { route: root }: ExplainConfig,
+  muting: Muting,
+): Promise<Waiting[]> {
+  const waiting: Waiting[] = [];
+  for (const { alert, seq } of alerts) {
+    const members = await tx.groupsOfAlerts([alert.id]);
+    for (const group of await tx.groups(members.map((one) => one.groupKey))) {
+      const member = members.find((one) => one.groupKey === group.key)!;
+      const { notifiedSeq, route } = isAside(group.key)
+        ? besideTheTree(root, group, { alert, member })
+        : { notifiedSeq: member.notifiedSeq, route: routeAt(root, group.route) };
+      if (notifiedSeq >= seq) continue;
+      const mute = route && muting.why(alert, route);
+      waiting.push({
+        alertId: alert.id,
+        groupKey: group.key,
+        receiver: route?.receiver ?? group.receiver,
+        nextFlushAtUs: group.nextFlushAtUs,
+        muted: mute ? `${mute.reason}: ${mute.detail}` : '',
+        unlessAcknowledged: isEscalation(group.key),
+      });
+    }
+  }
+  return waiting;
+}
+
+/** What a group aside will make of an alert; one that it forgets at its next flush counts as told. */
+function besideTheTree(root: Route, group: Group, standing: Standing) {
+  const route = asideRoute(root, group);
+  const [staying] = route ? asideStandings(group, [standing]).staying : [];
+  return { notifiedSeq: staying?.member.notifiedSeq ?? HAS_LEFT, route };
+}
+
+async function forwardsOf(
+  tx: Transaction,
+  event: Event,
+  found: Awaited<ReturnType<Transaction['notificationsOfEvent']>>,
+  { forward }: ExplainConfig,
+): Promise<Forwarding[]> {
+  const done = found.flatMap(({ notification, deliveries }) =>
+    notification.kind === 'forward'
+      ? [{ receiver: notification.receiver, deliveries, isWaiting: false }]
+      : [],
+  );
+  const labels = eventLabels(event);
+  const wanted = forward.filter(({ matchers }) => matchesAll(matchers, labels)).map((one) => one.receiver);
+  const queued = await tx.forwardReceivers();
+  const missing = [...new Set(wanted)].filter((name) => !done.some(({ receiver }) => receiver === name));
+  return [
+    ...done,
+    ...missing.map((receiver) => ({ receiver, deliveries: [], isWaiting: queued.includes(receiver) })),
+  ];
+}

@@ -1,0 +1,20 @@
+import type { Alert } from '../domain/alert/alert.ts';
+import type { Transaction } from '../store/store.ts';
+
+/** Who does something to an alert, and why. */
+export interface Signature {
+  readonly createdBy: string;
+  readonly comment: string;
+}
+
+export type MeantAlert =
+  | { readonly ok: true; readonly alert: Alert }
+  | { readonly ok: false; readonly problem: 'not_found' | 'invalid'; readonly message: string };
+
+/** The alert that somebody means; `startsAtUs` is of the episode that is meant, where that is known. */
+export async function meantAlert(tx: Transaction, id: string, startsAtUs?: number): Promise<MeantAlert> {
+  const alert = await tx.alert(id);
+  if (!alert) return { ok: false, problem: 'not_found', message: 'there is no such alert' };
+  if (startsAtUs === undefined || alert.startsAtUs === startsAtUs) return { ok: true, alert };
+  return { ok: false, problem: 'invalid', message: 'the alert was resolved, and has fired anew since' };
+}

@@ -1,0 +1,63 @@
+/** Changes of silences in the store: one transaction each, after which alerting looks again. */
+import type { Recurrences, Silence } from '../domain/muting/silence.ts';
+import {
+  acknowledge,
+  expireSilence,
+  type SilenceChange,
+  type SilenceRequest,
+  setSilence,
+} from '../domain/muting/silence-change.ts';
+import type { Store, Transaction } from '../store/store.ts';
+import type { Clock } from '../time/clock.ts';
+import { meantAlert, type Signature } from './find-alert.ts';
+
+export interface SilenceDesk {
+  set(request: SilenceRequest): Promise<SilenceChange>;
+  expire(id: string): Promise<SilenceChange>;
+  /** Hides the present episode of a firing alert; `startsAtUs` is of the episode that is meant, where that is known. */
+  acknowledge(alertId: string, by: Signature, startsAtUs?: number): Promise<SilenceChange>;
+}
+
+export interface SilenceDeskOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly recurrences: Recurrences;
+  /** Gives an unused UUID. */
+  readonly newId: () => string;
+  /** Called after a silence was written. */
+  readonly changed: () => void;
+}
+
+export function createSilenceDesk(options: SilenceDeskOptions): SilenceDesk {
+  const { store, clock, recurrences, newId } = options;
+
+  async function change(
+    decide: (tx: Transaction, present: readonly Silence[]) => SilenceChange | Promise<SilenceChange>,
+  ): Promise<SilenceChange> {
+    const result = await store.transaction(async (tx) => {
+      const decided = await decide(tx, await tx.silences());
+      if (decided.ok) await tx.putSilences(decided.write);
+      return decided;
+    });
+    if (result.ok && result.write.length > 0) options.changed();
+    return result;
+  }
+
+  return {
+    set: (request) =>
+      change((_, present) =>
+        setSilence(present, request, { newId: newId(), recurrences, nowUs: clock.nowUs() }),
+      ),
+    expire: (id) => change((_, present) => expireSilence(present, id, clock.nowUs())),
+    acknowledge: (alertId, by, startsAtUs) =>
+      change(async (tx, present) => {
+        const meant = await meantAlert(tx, alertId, startsAtUs);
+        if (!meant.ok) return meant;
+        const { alert } = meant;
+        const decided = acknowledge(present, alert, by, { newId: newId(), nowUs: clock.nowUs() });
+        // It counts as changed, so that services that keep incidents come to hear of it.
+        if (decided.ok && decided.write.length > 0) await tx.putAlerts([alert]);
+        return decided;
+      }),
+  };
+}

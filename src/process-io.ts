@@ -1,0 +1,18 @@
+import type { Readable, Writable } from 'node:stream';
+import type { Clock, Random } from './time/clock.ts';
+
+export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+
+/** All that a command may touch of its process: `main.ts` gives the real one, tests give their own. */
+export interface Edge {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  /** Results. */
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  /** Messages. */
+  readonly stderr: Writable & { readonly isTTY?: boolean };
+  /** Calls `listener` each time the signal comes; the returned function stops that. */
+  onSignal(name: SignalName, listener: () => void): () => void;
+}

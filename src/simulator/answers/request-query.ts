@@ -1,0 +1,49 @@
+/**
+ * Reads query parameters as the service does: names in any case, unknown ones ignored, an empty value as none. What
+ * cannot be read is collected, parameter by parameter, for the `errors` of a 400.
+ */
+import { parseInstant } from '../../time/instant.ts';
+
+export interface Query {
+  /** Undefined when absent or wrong; so it is for the others. */
+  whole(name: string, least: number): number | undefined;
+  flag(name: string): boolean | undefined;
+  instantUs(name: string): number | undefined;
+  word<T extends string>(name: string, words: readonly T[]): T | undefined;
+  /** By parameter; empty when all that was read is right. */
+  errors(): Readonly<Record<string, readonly string[]>>;
+  refuse(name: string, why: string): void;
+}
+
+const INT32_MAX = 2 ** 31 - 1;
+
+export function openQuery(text: string): Query {
+  const values = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(text)) {
+    const key = name.toLowerCase();
+    if (value !== '' && !values.has(key)) values.set(key, value);
+  }
+  const errors: Record<string, string[]> = {};
+  const refuse = (name: string, why: string) => {
+    errors[name] = [...(errors[name] ?? []), why];
+  };
+  const read = <T>(name: string, parse: (value: string) => T | undefined): T | undefined => {
+    const value = values.get(name.toLowerCase());
+    if (value === undefined) return undefined;
+    const result = parse(value.trim());
+    if (result === undefined) refuse(name, `The value '${value}' is not valid for ${name}.`);
+    return result;
+  };
+  return {
+    whole: (name, least) =>
+      read(name, (value) => {
+        const number = /^[+-]?\d{1,10}$/.test(value) ? Number(value) : Number.NaN;
+        return number >= least && number <= INT32_MAX ? number : undefined;
+      }),
+    flag: (name) => read(name, (value) => ({ true: true, false: false })[value.toLowerCase()]),
+    instantUs: (name) => read(name, (value) => parseInstant(value)?.us),
+    word: (name, words) => read(name, (value) => words.find((word) => word === value.toLowerCase())),
+    errors: () => errors,
+    refuse,
+  };
+}

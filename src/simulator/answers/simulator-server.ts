@@ -1,0 +1,109 @@
+/** The simulated service as a real HTTP server. What is broken here is broken at the socket, as a network would. */
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { NestwatchError } from '../../errors.ts';
+import type { HttpResponse } from '../../http/transport.ts';
+import { sleep } from '../../time/clock.ts';
+import type { World } from '../world/world.ts';
+import { createExchange, type Reply } from './faults.ts';
+import { API_PREFIX } from './routing.ts';
+import { problemAnswer } from './simulated-answer.ts';
+
+/** The only body that the service takes is one id. */
+const MAX_BODY_BYTES = 65_536;
+
+export interface SimulatorServer {
+  /** The base URL for clients, which ends with `/api-rest`. */
+  readonly url: string;
+  /** Ends every connection. */
+  close(): Promise<void>;
+}
+
+/** Serves one world. Throws `port_in_use` where another process listens; port 0 takes a free one. */
+export async function openSimulator(options: {
+  readonly world: World;
+  readonly host: string;
+  readonly port: number;
+}): Promise<SimulatorServer> {
+  const { world, host, port } = options;
+  const exchange = createExchange(world);
+  const closing = new AbortController();
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = request.url ?? '/';
+    const body = await readBody(request);
+    if (body === undefined) {
+      write(response, {
+        kind: 'answer',
+        delayMs: 0,
+        response: problemAnswer(413, path, 'The body is too large.'),
+      });
+      return;
+    }
+    const reply = exchange({ method: request.method ?? 'GET', path, headers: headersOf(request), body });
+    if (reply.delayMs > 0) await sleep(world.clock, reply.delayMs, closing.signal);
+    write(response, reply);
+  }
+
+  const server = createServer((request, response) => {
+    // A client that goes away in the middle is no failure of the service.
+    answer(request, response).catch(() => response.destroy());
+  });
+  // Longer than clients keep idle connections, so that none is closed while a request is on its way.
+  server.keepAliveTimeout = 65_000;
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', (error: NodeJS.ErrnoException) => {
+      const isTaken = error.code === 'EADDRINUSE';
+      reject(
+        isTaken ? new NestwatchError('port_in_use', `${host}:${port} is in use`, { cause: error }) : error,
+      );
+    });
+    server.listen(port, host, resolve);
+  });
+  const { port: bound } = server.address() as AddressInfo;
+  return {
+    url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}${API_PREFIX}`,
+    close: () =>
+      new Promise((resolve) => {
+        closing.abort();
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+function write(response: ServerResponse, reply: Reply): void {
+  if (reply.kind === 'reset') {
+    response.socket?.resetAndDestroy();
+    return;
+  }
+  const { status, headers, body } = reply.response satisfies HttpResponse;
+  const bytes = Buffer.from(body);
+  response.writeHead(status, { ...headers, 'content-length': bytes.length });
+  if (reply.kind === 'answer') {
+    response.end(bytes);
+    return;
+  }
+  response.write(bytes.subarray(0, Math.floor(bytes.length / 2)), () => response.socket?.destroy());
+}
+
+/** Undefined when it is too large. */
+async function readBody(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size <= MAX_BODY_BYTES) chunks.push(chunk);
+  }
+  return size <= MAX_BODY_BYTES ? Buffer.concat(chunks).toString('utf8') : undefined;
+}
+
+/** Node reads header values as Latin-1; a token beyond ASCII comes as the bytes of its UTF-8. */
+function headersOf({ headers }: IncomingMessage): Record<string, string> {
+  const result: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const text = Array.isArray(value) ? value.join(', ') : value;
+    if (text !== undefined) result[name] = Buffer.from(text, 'latin1').toString('utf8');
+  }
+  return result;
+}

@@ -1,0 +1,157 @@
+/**
+ * The demo's story of one region. In its first 40 seconds:
+ *
+ *    6 s  a Flight fails; 26 s later (32 s) the same Bird's next Flight lands
+ *    7 s  a connection is being retried, and at 19 s given up
+ *    8 s  a Bird's trigger fails, again at 13 s, and until 25 s five times in a row: deactivated; activated at 38 s
+ *   10 s  a Flight lands although one of its steps ended with an error that was skipped
+ *   30 s  a Flight fails that began three days ago
+ *
+ * After that such things go on for ever, one every few seconds, most of them good.
+ */
+import type { Random } from '../../time/clock.ts';
+import { hashOf, pick, seededRandom } from '../world/seeded-random.ts';
+import type { BirdRecord, FlightRecord, NestRecord } from '../world/simulated-record.ts';
+import { FAILURES, LANGUAGES, NEST_NAMES, PEOPLE, TASKS } from '../world/vocabulary.ts';
+import type { World } from '../world/world.ts';
+import { newUser } from './scenario.ts';
+import {
+  birdIsEdited,
+  connectionIsLost,
+  flightFails,
+  flightIsCancelled,
+  flightLands,
+  isActivated,
+  lengthMs,
+  type Stage,
+  soon,
+  triggerFails,
+} from './story-steps.ts';
+
+/** Who plays which part. */
+export interface Cast {
+  readonly nests: readonly NestRecord[];
+  /** Its Flight fails, and the next one lands. */
+  readonly stumbling: BirdRecord;
+  /** Its trigger fails until it is deactivated. */
+  readonly deaf: BirdRecord;
+  /** Its Flight lands with a skipped error. */
+  readonly forgiving: BirdRecord;
+  /** Its Flight of three days fails. */
+  readonly patient: BirdRecord;
+  readonly longFlight: FlightRecord;
+  readonly others: readonly BirdRecord[];
+}
+
+const DAY_S = 86_400;
+/** When the loop takes over. */
+const LOOP_AFTER_S = 45;
+
+/** Sets the stage and begins now. Without `random` the region's name decides on Nests, Birds and chance. */
+export function playStory(
+  world: World,
+  { speed = 1, random = seededRandom(hashOf(world.region)) }: { speed?: number; random?: Random } = {},
+): Cast {
+  const stage: Stage = { world, random, speed };
+  const cast = setStage(stage);
+  const { stumbling, deaf, forgiving, patient, longFlight, nests, others } = cast;
+  tellHistory(stage, [stumbling, deaf, forgiving, ...others]);
+
+  soon(stage, stumbling, 3, () => flightFails(stage, stumbling, 3));
+  soon(stage, stumbling, 28, () => flightLands(stage, stumbling, 4));
+  soon(stage, forgiving, 4, () => flightLands(stage, forgiving, 6, 1));
+  soon(stage, deaf, 8, () => world.eventError(deaf.id));
+  soon(stage, deaf, 13, () => triggerFails(stage, deaf, 4, 4));
+  soon(stage, deaf, 38, () => isActivated(stage, deaf));
+  soon(stage, patient, 7, () => connectionIsLost(stage, nests[0]!.id, 12));
+  soon(stage, patient, 30, () => {
+    const { message, step } = FAILURES[2]!;
+    world.endFlight(longFlight.id, 'failed', { errorMessages: message, failedStep: step });
+  });
+  for (const [at, bird] of others.entries()) soon(stage, bird, 2 + at * 5, () => flightLands(stage, bird, 6));
+  world.at(world.nowUs() + lengthMs(stage, LOOP_AFTER_S) * 1000, () => goOn(stage, cast));
+  return cast;
+}
+
+function setStage(stage: Stage): Cast {
+  const { world, random } = stage;
+  const people = shuffled(random, PEOPLE).slice(0, 5);
+  const users = people.map(([firstName, lastName], at) => newUser(world, firstName, lastName, at));
+  const names = shuffled(random, NEST_NAMES).slice(0, 3);
+  const nests = names.map((name) =>
+    world.addNest({ name, members: users.filter(() => random() < 0.6).map(({ id }) => id) }),
+  );
+  const tasks = shuffled(random, TASKS);
+  const languages = shuffled(random, LANGUAGES);
+  const bird = (
+    at: number,
+    triggerType: BirdRecord['triggerType'],
+    status: BirdRecord['status'] = 'active',
+  ) =>
+    world.addBird(nests[at % nests.length]!.id, {
+      name: at < 4 ? tasks[at]! : `${tasks[at]} ${languages[at]}`,
+      triggerType,
+      status,
+      flightDurationMs: lengthMs(stage, 8),
+    });
+  const stumbling = bird(0, 'scheduled');
+  const deaf = bird(1, 'event');
+  const forgiving = bird(2, 'event');
+  const patient = bird(3, 'manual');
+  const others = [bird(4, 'scheduled'), bird(5, 'event'), bird(6, 'manual'), bird(7, 'scheduled')];
+  bird(8, 'event', 'suspended');
+  bird(9, 'manual', 'unpublished');
+  const longFlight = world.startFlight(patient.id, { startedAtUs: world.nowUs() - 3 * DAY_S * 1_000_000 });
+  return { nests, stumbling, deaf, forgiving, patient, longFlight, others };
+}
+
+/** An ordinary hour before the story begins. */
+function tellHistory({ world, random }: Stage, birds: readonly BirdRecord[]): void {
+  const nowUs = world.nowUs();
+  for (const bird of birds) {
+    world.at(nowUs - Math.floor((50 + random() * 9) * 60_000_000), () => world.publish(bird.id));
+    for (let flight = 0; flight < 4; flight += 1) {
+      const startedAtUs = nowUs - Math.floor((3 + random() * 45) * 60_000_000);
+      world.startFlight(bird.id, { startedAtUs, fliesForMs: 5_000 + random() * 90_000, endsAs: 'succeeded' });
+    }
+  }
+}
+
+/** One thing now, and the next in a few seconds. */
+function goOn(stage: Stage, cast: Cast): void {
+  const { world, random } = stage;
+  const { stumbling, deaf, forgiving, patient, others, nests } = cast;
+  const all = [stumbling, deaf, forgiving, patient, ...others].filter(
+    (bird) => bird.deletedAtUs === undefined && bird.status === 'active',
+  );
+  if (all.length > 0) {
+    const bird = pick(random, all);
+    const chance = random();
+    if (chance < 0.6) flightLands(stage, bird, 3 + random() * 15);
+    else if (chance < 0.7) {
+      flightFails(stage, bird, 3 + random() * 4);
+      soon(stage, bird, 30, () => flightLands(stage, bird, 5));
+    } else if (chance < 0.77) flightLands(stage, bird, 5, 1 + Math.floor(random() * 2));
+    else if (chance < 0.81) flightIsCancelled(stage, bird, 6);
+    else if (chance < 0.88) birdIsEdited(stage, bird);
+    else if (chance < 0.93) connectionIsLost(stage, pick(random, nests).id, 12);
+    else if (chance < 0.98 || deaf.status !== 'active') {
+      triggerFails(stage, forgiving, 2, 4);
+      soon(stage, forgiving, 25, () => flightLands(stage, forgiving, 4));
+    } else {
+      triggerFails(stage, deaf, 5, 4);
+      soon(stage, deaf, 50, () => isActivated(stage, deaf));
+    }
+  }
+  const nextUs = Math.round(lengthMs(stage, 2 + random() * 4) * 1000);
+  world.at(world.nowUs() + nextUs, () => goOn(stage, cast));
+}
+
+function shuffled<T>(random: Random, items: readonly T[]): T[] {
+  const result = [...items];
+  for (let at = result.length - 1; at > 0; at -= 1) {
+    const other = Math.floor(random() * (at + 1));
+    [result[at], result[other]] = [result[other]!, result[at]!];
+  }
+  return result;
+}

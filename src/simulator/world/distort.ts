@@ -1,0 +1,51 @@
+/**
+ * The shapes that the specification does not promise against: numbers as text, null, missing and extra fields,
+ * unknown values. What is distorted depends on the entry's id alone, so every reading of it looks the same.
+ */
+import type { Behaviours } from './behaviours.ts';
+import { chanceOf } from './seeded-random.ts';
+import type { EntryRecord } from './simulated-record.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+/** A kind of event that no client knows. */
+const UNKNOWN_EVENT_TYPE = 'FlowArchived';
+
+/** Applies the switches; only the fields named in `nullable` are ever nulled or left out. */
+export function distorted(
+  behaviours: Behaviours,
+  id: string,
+  value: Json,
+  nullable: readonly string[],
+): Json {
+  const { numbersAsText, nullFields, missingFields, extraKeys } = behaviours;
+  if (numbersAsText + nullFields + missingFields + extraKeys === 0) return value;
+  const result: Record<string, unknown> = { ...value };
+  if (chanceOf(`${id} numbers`) < numbersAsText) {
+    for (const [key, field] of Object.entries(result)) result[key] = swapped(field);
+  }
+  for (const key of nullable) {
+    if (chanceOf(`${id} null ${key}`) < nullFields) result[key] = null;
+    if (chanceOf(`${id} missing ${key}`) < missingFields) delete result[key];
+  }
+  if (chanceOf(`${id} extra`) < extraKeys) {
+    result.revision = 3;
+    result.links = { self: `/${id}` };
+  }
+  return result;
+}
+
+/** A number becomes text, and the digits of an id a number. */
+function swapped(field: unknown): unknown {
+  if (typeof field === 'number') return String(field);
+  return typeof field === 'string' && /^[1-9]\d{0,14}$/.test(field) ? Number(field) : field;
+}
+
+export function isUnknown(behaviours: Behaviours, id: string): boolean {
+  return behaviours.unknownEnums > 0 && chanceOf(`${id} enum`) < behaviours.unknownEnums;
+}
+
+/** The `eventType` as it is written for a Bird log entry or notification. */
+export function shownEventType(behaviours: Behaviours, entry: EntryRecord): string {
+  return isUnknown(behaviours, entry.id) ? UNKNOWN_EVENT_TYPE : String(entry.fields.eventType ?? '');
+}

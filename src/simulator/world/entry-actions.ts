@@ -1,0 +1,157 @@
+/** What writes Bird logs and notifications, and the Bird's states that go with them. */
+import { NestwatchError } from '../../errors.ts';
+import { remove } from './by-instant.ts';
+import type { BirdRecord, BirdStatus, EntryRecord } from './simulated-record.ts';
+import { createdAtOf } from './simulated-record.ts';
+import { addEntry, type Bird, type Entry, type State } from './state.ts';
+import { CONNECTION_LOST, DEACTIVATED, EVENT_ERROR } from './vocabulary.ts';
+
+/** So many failures of its trigger in a row deactivate a Bird. */
+const EVENT_ERRORS_TO_DEACTIVATE = 5;
+
+/** An entry as a test wants it. */
+export interface RawEntry {
+  /** Fields as the specification names them; what is left out takes a plain value. */
+  readonly fields?: Readonly<Record<string, unknown>>;
+  /** Laid over the finished entry: a record key by key (undefined takes a key away), anything else replaces it. */
+  readonly raw?: unknown;
+  readonly createdAtUs?: number;
+  /** Now by default: an entry created before is then late. */
+  readonly visibleAtUs?: number;
+}
+
+export interface LostConnection {
+  /** Without one the notification concerns the whole organisation. */
+  readonly nestId?: string;
+  /** A new connection by default. */
+  readonly entityId?: string;
+  readonly entityName?: string;
+  readonly exhausted: boolean;
+  readonly wording: 'old' | 'new';
+}
+
+export interface EventErrorOptions {
+  readonly message?: string;
+  readonly eventFailedBy?: 'Subscription' | 'Unsubscription' | 'EventInvocation';
+  readonly errorType?: string;
+}
+
+export interface EntryActions {
+  /** A failure of the Bird's trigger; the fifth in a row suspends an active Bird, logs `Deactivated` and notifies. */
+  eventError(birdId: string, options?: EventErrorOptions): EntryRecord;
+  disconnectConnection(connection: LostConnection): EntryRecord;
+  /** A person's switch, with its Bird log. */
+  activate(birdId: string): BirdRecord;
+  suspend(birdId: string): BirdRecord;
+  /** A draft becomes active. */
+  publish(birdId: string): BirdRecord;
+  /** Back to a draft; the service logs nothing of it. */
+  unpublish(birdId: string): BirdRecord;
+  save(birdId: string): BirdRecord;
+  discard(birdId: string): BirdRecord;
+  appendNotification(entry?: RawEntry & { readonly nestId?: string }): EntryRecord;
+  appendBirdLog(birdId: string, entry?: RawEntry): EntryRecord;
+  /** Takes a Bird log entry or notification away. */
+  deleteEntry(entryId: string): void;
+}
+
+export function entryActions(state: State): EntryActions {
+  function log(bird: Bird, eventType: string, fields: Readonly<Record<string, unknown>>, raw: RawEntry = {}) {
+    return addEntry(state, bird.logs, {
+      ...raw,
+      feed: 'bird_log',
+      nestId: bird.nestId,
+      birdId: bird.id,
+      fields: { eventType, ...fields },
+    });
+  }
+
+  function notify(nestId: string, fields: Readonly<Record<string, unknown>>, raw: RawEntry = {}) {
+    return addEntry(state, state.notifications, { ...raw, feed: 'notification', nestId, birdId: '', fields });
+  }
+
+  function switched(birdId: string, eventType: string, status?: BirdStatus): Bird {
+    const bird = birdOf(state, birdId);
+    if (status) bird.status = status;
+    const initiator = [...state.users.values()].find((user) => user.isActive)?.email;
+    log(bird, eventType, initiator === undefined ? {} : { initiator });
+    return bird;
+  }
+
+  return {
+    eventError(birdId, options = {}) {
+      const bird = birdOf(state, birdId);
+      const entry = log(bird, 'EventError', {
+        message: options.message ?? EVENT_ERROR,
+        eventFailedBy: options.eventFailedBy ?? 'Subscription',
+        errorType: options.errorType ?? 'PluginUnhandled',
+      });
+      bird.eventErrorsInARow += 1;
+      if (bird.eventErrorsInARow >= EVENT_ERRORS_TO_DEACTIVATE && bird.status === 'active') {
+        bird.status = 'suspended';
+        log(bird, 'Deactivated', { message: DEACTIVATED });
+        notify(bird.nestId, {
+          entityId: Number(bird.id),
+          entityName: bird.name,
+          entityType: 'Flow',
+          eventType: 'FlowDeactivated',
+          message: DEACTIVATED,
+        });
+      }
+      return entry;
+    },
+    disconnectConnection({ nestId = '', entityId, entityName = 'Phrase TMS', exhausted, wording }) {
+      return notify(nestId, {
+        entityId: Number(entityId ?? state.nextNumber()),
+        entityName,
+        entityType: 'Connection',
+        eventType: 'ConnectionDisconnected',
+        message: CONNECTION_LOST[wording][exhausted ? 'exhausted' : 'retrying'],
+      });
+    },
+    activate(birdId) {
+      const bird = switched(birdId, 'Activated', 'active');
+      bird.eventErrorsInARow = 0;
+      return bird;
+    },
+    suspend: (birdId) => switched(birdId, 'Suspended', 'suspended'),
+    publish(birdId) {
+      const isDraft = birdOf(state, birdId).status === 'unpublished';
+      return switched(birdId, 'Published', isDraft ? 'active' : undefined);
+    },
+    unpublish(birdId) {
+      const bird = birdOf(state, birdId);
+      bird.status = 'unpublished';
+      return bird;
+    },
+    save: (birdId) => switched(birdId, 'Saved'),
+    discard: (birdId) => switched(birdId, 'Discarded'),
+    appendNotification({ nestId = '', ...entry } = {}) {
+      const plain = {
+        entityId: 1,
+        entityName: 'Phrase TMS',
+        entityType: 'Connection',
+        eventType: 'ConnectionDisconnected',
+        message: CONNECTION_LOST.new.exhausted,
+      };
+      return notify(nestId, { ...plain, ...entry.fields }, entry);
+    },
+    appendBirdLog: (birdId, entry = {}) => log(birdOf(state, birdId), 'Saved', { ...entry.fields }, entry),
+    deleteEntry(entryId) {
+      const entry = state.entries.find((one) => one.id === entryId && one.deletedAtUs === undefined);
+      if (!entry) throw new NestwatchError('not_found', `there is no entry ${entryId}`);
+      entry.deletedAtUs = state.nowUs();
+      const list: Entry[] = entry.birdId ? birdOf(state, entry.birdId).logs : state.notifications;
+      remove(list, createdAtOf, entry);
+    },
+  };
+}
+
+/** Throws `not_found` for a Bird that is not there any more or never was. */
+export function birdOf(state: State, birdId: string): Bird {
+  const bird = state.birds.get(birdId);
+  if (!bird || bird.deletedAtUs !== undefined) {
+    throw new NestwatchError('not_found', `there is no Bird ${birdId}`);
+  }
+  return bird;
+}

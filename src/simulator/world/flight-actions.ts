@@ -1,0 +1,109 @@
+/**
+ * Flights: active from their start to an end, and active again when reopened.
+ *
+ *   active ──endFlight or its plan──► succeeded | failed | cancelled ──reopenFlight──► active
+ *
+ * A plan belongs to the stretch of activity in which it was made: a Flight ended by hand before, or reopened since,
+ * is not ended by it.
+ */
+import { NestwatchError } from '../../errors.ts';
+import { insert } from './by-instant.ts';
+import { birdOf } from './entry-actions.ts';
+import { guid } from './identity.ts';
+import {
+  endOf,
+  type FailedStep,
+  type FlightOutcome,
+  type FlightRecord,
+  startedAtOf,
+} from './simulated-record.ts';
+import { createdNowUs, type Flight, onceAt, type State, visibleAtUs } from './state.ts';
+import { FAILURES } from './vocabulary.ts';
+
+export interface EndOptions {
+  /** A failed Flight has a plain one by default; '' for none. */
+  readonly errorMessages?: string;
+  readonly failedStep?: FailedStep;
+  /** Errors in its log that did not stop it. */
+  readonly skippedErrors?: number;
+  readonly retriedErrors?: number;
+}
+
+export interface FlightPlan extends EndOptions {
+  /** Now by default; an instant before now makes a Flight that has been under way since. */
+  readonly startedAtUs?: number;
+  /** From the start to the planned end; 10 s where only `endsAs` is given. */
+  readonly fliesForMs?: number;
+  /** Without it the Flight stays active until it is ended. */
+  readonly endsAs?: FlightOutcome;
+}
+
+export interface FlightActions {
+  startFlight(birdId: string, plan?: FlightPlan): FlightRecord;
+  endFlight(flightId: string, status: FlightOutcome, options?: EndOptions): FlightRecord;
+  reopenFlight(flightId: string): FlightRecord;
+}
+
+export function flightActions(state: State): FlightActions {
+  function end(flight: Flight, status: FlightOutcome, options: EndOptions): void {
+    const usual = FAILURES[0];
+    flight.ends.push({
+      status,
+      endedAtUs: state.nowUs(),
+      errorMessages: options.errorMessages ?? (status === 'failed' ? usual.message : ''),
+      failedStep: options.failedStep ?? usual.step,
+      skippedErrors: options.skippedErrors ?? 0,
+      retriedErrors: options.retriedErrors ?? 0,
+      reopenedAtUs: undefined,
+    });
+    state.birds.get(flight.birdId)?.activeFlights.delete(flight);
+  }
+
+  function existing(flightId: string): Flight {
+    const flight = state.flights.get(flightId.toLowerCase());
+    if (!flight) throw new NestwatchError('not_found', `there is no Flight ${flightId}`);
+    return flight;
+  }
+
+  return {
+    startFlight(birdId, plan = {}) {
+      const bird = birdOf(state, birdId);
+      const flight: Flight = {
+        id: guid(state.ids),
+        birdId,
+        startedAtUs: plan.startedAtUs ?? createdNowUs(state),
+        visibleAtUs: visibleAtUs(state),
+        ends: [],
+      };
+      state.flights.set(flight.id, flight);
+      bird.eventErrorsInARow = 0;
+      onceAt(state, flight.visibleAtUs, () => {
+        insert(bird.flights, startedAtOf, flight);
+        bird.flightsById.set(flight.id, flight);
+        if (!endOf(flight)) bird.activeFlights.add(flight);
+      });
+      const { endsAs, fliesForMs = 10_000 } = plan;
+      if (endsAs) {
+        state.agenda.at(flight.startedAtUs + Math.round(fliesForMs * 1000), () => {
+          if (flight.ends.length === 0) end(flight, endsAs, plan);
+        });
+      }
+      return flight;
+    },
+    endFlight(flightId, status, options = {}) {
+      const flight = existing(flightId);
+      if (endOf(flight)) throw new NestwatchError('usage', `the Flight ${flightId} has ended already`);
+      end(flight, status, options);
+      return flight;
+    },
+    reopenFlight(flightId) {
+      const flight = existing(flightId);
+      const last = flight.ends.at(-1);
+      if (!last || !endOf(flight)) throw new NestwatchError('usage', `the Flight ${flightId} is active`);
+      last.reopenedAtUs = state.nowUs();
+      const bird = birdOf(state, flight.birdId);
+      if (bird.flightsById.has(flight.id)) bird.activeFlights.add(flight);
+      return flight;
+    },
+  };
+}

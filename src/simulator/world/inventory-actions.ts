@@ -1,0 +1,126 @@
+/** Users, Nests and Birds: who is there, under which name, and where. */
+import { NestwatchError } from '../../errors.ts';
+import { birdOf } from './entry-actions.ts';
+import { guid } from './identity.ts';
+import type { BirdRecord, BirdStatus, NestRecord, TriggerType, UserRecord } from './simulated-record.ts';
+import type { Bird, Nest, State } from './state.ts';
+
+export interface NewUser {
+  readonly firstName?: string;
+  readonly lastName?: string;
+  readonly email?: string;
+  readonly isActive?: boolean;
+}
+
+export interface NewNest {
+  readonly name: string;
+  /** Ids of Users. */
+  readonly members?: readonly string[];
+}
+
+export interface NewBird {
+  readonly name: string;
+  readonly triggerType: TriggerType;
+  readonly status?: BirdStatus;
+  /** How long a Flight takes that `flyBird` starts. */
+  readonly flightDurationMs?: number;
+}
+
+export interface InventoryActions {
+  addUser(user?: NewUser): UserRecord;
+  addNest(nest: NewNest): NestRecord;
+  addBird(nestId: string, bird: NewBird): BirdRecord;
+  renameNest(nestId: string, name: string): NestRecord;
+  renameBird(birdId: string, name: string): BirdRecord;
+  /** The Bird with its logs and Flights is found below the other Nest from now on, and nowhere else. */
+  moveBird(birdId: string, nestId: string): BirdRecord;
+  /** Its logs and Flights go with it. */
+  deleteBird(birdId: string): void;
+  deleteNest(nestId: string): void;
+  addMember(nestId: string, userId: string): void;
+  /** False when the User was no member. */
+  removeMember(nestId: string, userId: string): boolean;
+}
+
+export function inventoryActions(state: State): InventoryActions {
+  function deleteBird(birdId: string): void {
+    const bird = birdOf(state, birdId);
+    bird.deletedAtUs = state.nowUs();
+    state.nests.get(bird.nestId)?.birds.delete(birdId);
+  }
+
+  return {
+    addUser({ firstName = 'Anna', lastName = 'Kowalska', email, isActive = true } = {}) {
+      const id = guid(state.ids);
+      const address = email ?? `user-${state.users.size + 1}@example.com`;
+      const user = { id, firstName, lastName, email: address, isActive };
+      state.users.set(id, user);
+      return user;
+    },
+    addNest({ name, members = [] }) {
+      const nest: Nest = { id: state.nextNumber(), name, memberIds: new Set(), birds: new Map() };
+      for (const userId of members) nest.memberIds.add(userOf(state, userId).id);
+      state.nests.set(nest.id, nest);
+      return nest;
+    },
+    addBird(nestId, { name, triggerType, status = 'active', flightDurationMs = 20_000 }) {
+      const nest = nestOf(state, nestId);
+      const bird: Bird = {
+        id: state.nextNumber(),
+        nestId,
+        name,
+        status,
+        triggerType,
+        flightDurationMs,
+        eventErrorsInARow: 0,
+        deletedAtUs: undefined,
+        logs: [],
+        flights: [],
+        flightsById: new Map(),
+        activeFlights: new Set(),
+      };
+      state.birds.set(bird.id, bird);
+      nest.birds.set(bird.id, bird);
+      return bird;
+    },
+    renameNest(nestId, name) {
+      const nest = nestOf(state, nestId);
+      nest.name = name;
+      return nest;
+    },
+    renameBird(birdId, name) {
+      const bird = birdOf(state, birdId);
+      bird.name = name;
+      return bird;
+    },
+    moveBird(birdId, nestId) {
+      const bird = birdOf(state, birdId);
+      const nest = nestOf(state, nestId);
+      state.nests.get(bird.nestId)?.birds.delete(birdId);
+      bird.nestId = nestId;
+      nest.birds.set(birdId, bird);
+      return bird;
+    },
+    deleteBird,
+    deleteNest(nestId) {
+      for (const birdId of [...nestOf(state, nestId).birds.keys()]) deleteBird(birdId);
+      state.nests.delete(nestId);
+    },
+    addMember(nestId, userId) {
+      nestOf(state, nestId).memberIds.add(userOf(state, userId).id);
+    },
+    removeMember: (nestId, userId) => nestOf(state, nestId).memberIds.delete(userId),
+  };
+}
+
+function nestOf(state: State, nestId: string): Nest {
+  const nest = state.nests.get(nestId);
+  if (!nest) throw new NestwatchError('not_found', `there is no Nest ${nestId}`);
+  return nest;
+}
+
+function userOf(state: State, userId: string): UserRecord {
+  const user = state.users.get(userId);
+  if (!user) throw new NestwatchError('not_found', `there is no User ${userId}`);
+  return user;
+}

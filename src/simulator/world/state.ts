@@ -1,0 +1,138 @@
+/** The state that a world's actions share. What is read from outside goes through `World`, which cannot change it. */
+import type { Clock, Random } from '../../time/clock.ts';
+import { type Agenda, createAgenda } from './agenda.ts';
+import type { Behaviours } from './behaviours.ts';
+import { insert } from './by-instant.ts';
+import { uuidV7 } from './identity.ts';
+import { forked } from './seeded-random.ts';
+import {
+  type BirdRecord,
+  createdAtOf,
+  type EntryRecord,
+  type FlightEnd,
+  type FlightRecord,
+  type NestRecord,
+  type UserRecord,
+} from './simulated-record.ts';
+
+type Writable<T> = { -readonly [K in keyof T]: T[K] };
+
+export type Entry = Writable<EntryRecord>;
+
+export interface Flight extends Writable<Omit<FlightRecord, 'ends'>> {
+  readonly ends: Writable<FlightEnd>[];
+}
+
+type Lists = 'logs' | 'flights' | 'flightsById' | 'activeFlights';
+
+export interface Bird extends Writable<Omit<BirdRecord, Lists>> {
+  readonly logs: Entry[];
+  readonly flights: Flight[];
+  readonly flightsById: Map<string, Flight>;
+  readonly activeFlights: Set<Flight>;
+}
+
+export interface Nest extends Writable<Omit<NestRecord, 'memberIds' | 'birds'>> {
+  readonly memberIds: Set<string>;
+  readonly birds: Map<string, Bird>;
+}
+
+export interface State {
+  readonly region: string;
+  readonly behaviours: Behaviours;
+  readonly agenda: Agenda;
+  readonly users: Map<string, UserRecord>;
+  readonly nests: Map<string, Nest>;
+  /** Every Bird that ever was, deleted ones too. */
+  readonly birds: Map<string, Bird>;
+  /** Every Flight that ever was, by its id. */
+  readonly flights: Map<string, Flight>;
+  /** Visible notifications in the order of their instants. */
+  readonly notifications: Entry[];
+  /** Every entry that ever was, in the order of creation. */
+  readonly entries: Entry[];
+  /** For ids alone, so that an id never depends on what else chance decides. */
+  readonly ids: Random;
+  readonly lateness: Random;
+  /** The instant of the action that runs, else the clock's. */
+  nowUs(): number;
+  /** A number for a new Nest, Bird or connection: they share one sequence. */
+  nextNumber(): string;
+}
+
+export function createState(region: string, clock: Clock, random: Random, behaviours: Behaviours): State {
+  const agenda = createAgenda();
+  const ids = forked(random);
+  const lateness = forked(random);
+  let number = 100 + Math.floor(ids() * 900);
+  return {
+    region,
+    behaviours,
+    agenda,
+    users: new Map(),
+    nests: new Map(),
+    birds: new Map(),
+    flights: new Map(),
+    notifications: [],
+    entries: [],
+    ids,
+    lateness,
+    nowUs: () => agenda.presentUs() ?? clock.nowUs(),
+    nextNumber() {
+      number += 1 + Math.floor(ids() * 7);
+      return String(number);
+    },
+  };
+}
+
+/** The instant at which something new is created, cut to the step that makes ties. */
+export function createdNowUs(state: State): number {
+  const stepUs = Math.max(1, Math.round(state.behaviours.instantStepMs * 1000));
+  return Math.floor(state.nowUs() / stepUs) * stepUs;
+}
+
+/** When something new becomes visible: at once, or later for the share that is late. */
+export function visibleAtUs(state: State): number {
+  const { lateShare, lateMinMs, lateMaxMs } = state.behaviours;
+  const isLate = state.lateness() < lateShare;
+  const lateMs = lateMinMs + state.lateness() * Math.max(0, lateMaxMs - lateMinMs);
+  return state.nowUs() + (isLate ? Math.round(lateMs * 1000) : 0);
+}
+
+/** Does something at an instant: at once when that is not ahead. */
+export function onceAt(state: State, instantUs: number, action: () => void): void {
+  if (instantUs <= state.nowUs()) action();
+  else state.agenda.at(instantUs, action);
+}
+
+/** What an action may say of an entry; the rest is decided here. */
+export interface NewEntry {
+  readonly feed: Entry['feed'];
+  readonly nestId: string;
+  readonly birdId: string;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly raw?: unknown;
+  readonly createdAtUs?: number | undefined;
+  readonly visibleAtUs?: number | undefined;
+}
+
+/** Adds an entry to the list that shows it, as soon as it is visible. */
+export function addEntry(state: State, list: Entry[], given: NewEntry): Entry {
+  const createdAtUs = given.createdAtUs ?? createdNowUs(state);
+  const entry: Entry = {
+    feed: given.feed,
+    id: uuidV7(createdAtUs, state.ids),
+    createdAtUs,
+    visibleAtUs: given.visibleAtUs ?? visibleAtUs(state),
+    nestId: given.nestId,
+    birdId: given.birdId,
+    fields: given.fields,
+    raw: given.raw,
+    deletedAtUs: undefined,
+  };
+  state.entries.push(entry);
+  onceAt(state, entry.visibleAtUs, () => {
+    if (entry.deletedAtUs === undefined) insert(list, createdAtOf, entry);
+  });
+  return entry;
+}

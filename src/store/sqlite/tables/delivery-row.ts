@@ -1,0 +1,40 @@
+import type { Delivery, DeliveryState } from '../../record.ts';
+
+/** A row of `delivery`. */
+export interface DeliveryRow {
+  readonly seq: number;
+  readonly id: string;
+  readonly notification_id: string;
+  readonly receiver: string;
+  readonly integration: string;
+  readonly position: number;
+  readonly lane: string;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly created_us: number;
+  readonly next_attempt_us: number;
+  readonly settled_us: number;
+  readonly last_error: string;
+  readonly fallback_us: number | null;
+  /** A list in JSON; empty for all. */
+  readonly remaining: string;
+}
+
+export function deliveryOf(row: DeliveryRow): Delivery {
+  return {
+    id: row.id,
+    notificationId: row.notification_id,
+    receiver: row.receiver,
+    integration: row.integration,
+    position: row.position,
+    lane: row.lane,
+    state: row.state,
+    attempts: row.attempts,
+    createdAtUs: row.created_us,
+    nextAttemptAtUs: row.next_attempt_us,
+    settledAtUs: row.settled_us,
+    lastError: row.last_error,
+    ...(row.fallback_us !== null && { fallbackAtUs: row.fallback_us }),
+    ...(row.remaining !== '' && { remaining: JSON.parse(row.remaining) as string[] }),
+  };
+}

@@ -1,0 +1,39 @@
+import type { Event } from '../../../domain/alert/event.ts';
+import type { Transaction } from '../../store.ts';
+import type { Connection } from '../connection.ts';
+
+type Forward = Pick<Transaction, 'queueForward' | 'forwardReceivers' | 'takeForward'>;
+
+export function createForward(connection: Connection): Forward {
+  const queue = connection.prepare(
+    `INSERT INTO forward (receiver, seq, event)
+     VALUES (?1, (SELECT coalesce(max(seq), 0) + 1 FROM forward WHERE receiver = ?1), ?2)`,
+  );
+  // Steps from one receiver to the next instead of walking over all that waits.
+  const nextReceiver = connection.prepare<{ receiver: string }>(
+    'SELECT receiver FROM forward WHERE receiver > ? ORDER BY receiver LIMIT 1',
+  );
+  const oldest = connection.prepare<{ seq: number; event: string }>(
+    'SELECT seq, event FROM forward WHERE receiver = ? ORDER BY seq LIMIT ?',
+  );
+  const take = connection.prepare('DELETE FROM forward WHERE receiver = ? AND seq <= ?');
+
+  return {
+    async queueForward(events) {
+      for (const { receiver, event } of events) queue.run(receiver, JSON.stringify(event));
+    },
+    async forwardReceivers() {
+      const receivers: string[] = [];
+      for (let last = ''; ; last = receivers.at(-1)!) {
+        const row = nextReceiver.get(last);
+        if (!row) return receivers;
+        receivers.push(row.receiver);
+      }
+    },
+    async takeForward(receiver, limit) {
+      const rows = oldest.all(receiver, limit);
+      if (rows.length > 0) take.run(receiver, rows.at(-1)!.seq);
+      return rows.map((row) => JSON.parse(row.event) as Event);
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { createHash } from 'node:crypto';
+import type { Transaction } from '../../store.ts';
+import type { Connection } from '../connection.ts';
+
+/**
+ * Texts kept of one stream, each as long as an answer may be. The newest: the service still lists most of them, so
+ * that whoever looks into it finds the entry there as well, and a fault that is new is among them.
+ */
+const MAX_TEXTS = 200;
+
+/**
+ * Entries of one stream that are known again, by digests of some hundred bytes. An open Flight that is different in
+ * each answer brings 2880 a day; what an audit or a reading of the inventory meets anew stays counted once.
+ */
+const MAX_KNOWN = 10_000;
+
+export function createQuarantine(connection: Connection): Pick<Transaction, 'quarantine'> {
+  const keep = connection.prepare(
+    'INSERT OR IGNORE INTO quarantine (stream, hash, kept_us, reason, raw) VALUES (?, ?, ?, ?, ?)',
+  );
+  // As many as came in went beyond the bound.
+  const beyond = `(SELECT rowid FROM quarantine INDEXED BY quarantine_of_stream WHERE stream = ?
+    ORDER BY kept_us DESC, rowid DESC LIMIT ? OFFSET ?)`;
+  const empty = connection.prepare(`UPDATE quarantine SET raw = '' WHERE rowid IN ${beyond}`);
+  const forget = connection.prepare(`DELETE FROM quarantine WHERE rowid IN ${beyond}`);
+  return {
+    async quarantine(stream, entries, nowUs) {
+      let kept = 0;
+      for (const { raw, reason } of entries) {
+        // A digest stands for the text, so that the index stays small. UTF-16 tells every text from every other.
+        const hash = createHash('sha256').update(raw, 'utf16le').digest();
+        kept += keep.run(stream, hash, nowUs, reason, raw);
+      }
+      if (kept > 0) {
+        empty.run(stream, kept, MAX_TEXTS);
+        forget.run(stream, kept, MAX_KNOWN);
+      }
+      return kept;
+    },
+  };
+}

@@ -1,0 +1,39 @@
+import { createMatcher } from '../../../domain/matchers/matcher.ts';
+import type { Silence } from '../../../domain/muting/silence.ts';
+import type { Transaction } from '../../store.ts';
+import type { Connection } from '../connection.ts';
+
+export function createSilences(connection: Connection): Pick<Transaction, 'silences' | 'putSilences'> {
+  const all = connection.prepare<{ body: string }>(
+    'SELECT body FROM silence WHERE ends_us > ? ORDER BY ends_us, id',
+  );
+  const put = connection.prepare(
+    `INSERT INTO silence (id, ends_us, body) VALUES (?, ?, ?)
+     ON CONFLICT DO UPDATE SET ends_us = excluded.ends_us, body = excluded.body`,
+  );
+
+  // Every flush asks for them, and regular expressions are costly to read: what was read last stays as it is.
+  let known = new Map<string, Silence>();
+
+  return {
+    async silences(endsAfterUs = -1) {
+      const bodies = all.all(endsAfterUs).map((row) => row.body);
+      known = new Map(bodies.map((body) => [body, known.get(body) ?? silenceOf(body)]));
+      return [...known.values()];
+    },
+    async putSilences(silences) {
+      for (const silence of silences) {
+        const matchers = silence.matchers.map(({ name, op, value }) => ({ name, op, value }));
+        put.run(silence.id, silence.endsAtUs, JSON.stringify({ ...silence, matchers }));
+      }
+    },
+  };
+}
+
+function silenceOf(body: string): Silence {
+  const stored = JSON.parse(body) as Silence;
+  return {
+    ...stored,
+    matchers: stored.matchers.map(({ name, op, value }) => createMatcher(name, op, value)),
+  };
+}

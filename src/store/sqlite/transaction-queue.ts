@@ -1,0 +1,131 @@
+/**
+ * One queue for all transactions, and one durable commit for those that wait at the same moment.
+ *
+ *   waiting → running → held → settled
+ *
+ * A transaction *waits* until the one before it has run. The ones that run while others wait share one `BEGIN …
+ * COMMIT`, a batch; all but the first stand in a savepoint of their own, so that a failing one takes back only
+ * itself. What ran well is *held* until the batch is committed: only then do its callers hear of it. When the commit
+ * fails, or SQLite rolls the batch back by itself, all that is held is rejected and nothing of it remains.
+ */
+
+import { NestwatchError } from '../../errors.ts';
+import type { Clock } from '../../time/clock.ts';
+import type { Connection } from './connection.ts';
+import { isFatal } from './failure.ts';
+
+/** What shares one commit: more would gain little and make the first one wait. */
+const MAX_BATCH = 64;
+const MAX_BATCH_MS = 20;
+
+export interface TransactionQueue {
+  run<T>(work: () => Promise<T>): Promise<T>;
+  /** Refuses new work and resolves when what is queued has settled. */
+  drain(): Promise<void>;
+}
+
+interface Job {
+  work(): Promise<unknown>;
+  resolve(value: unknown): void;
+  reject(error: unknown): void;
+}
+
+export interface QueueOptions {
+  readonly connection: Connection;
+  readonly clock: Clock;
+  /** Resolves when those that are about to queue have done so. */
+  readonly gather: () => Promise<void>;
+  /** Told that something written was taken back: what was remembered of it is void. */
+  readonly rolledBack: () => void;
+}
+
+export function createTransactionQueue({
+  connection,
+  clock,
+  gather,
+  rolledBack,
+}: QueueOptions): TransactionQueue {
+  const waiting: Job[] = [];
+  let working: Promise<void> | undefined;
+  let draining = false;
+  let broken: { readonly error: unknown } | undefined;
+
+  async function workOff(): Promise<void> {
+    while (waiting.length > 0) {
+      await gather();
+      await runBatch();
+    }
+    working = undefined;
+  }
+
+  async function runBatch(): Promise<void> {
+    const held: { readonly job: Job; readonly value: unknown }[] = [];
+    const takeBack = (error: unknown) => {
+      if (isFatal(error)) broken = { error };
+      rollBack();
+      for (const { job } of held) job.reject(error);
+    };
+
+    if (broken) return waiting.shift()!.reject(broken.error);
+    try {
+      connection.exec('BEGIN IMMEDIATE');
+    } catch (error) {
+      return waiting.shift()!.reject(error);
+    }
+    const startedMs = clock.monotonicMs();
+    do {
+      const job = waiting.shift()!;
+      const shared = held.length > 0;
+      try {
+        if (shared) connection.exec('SAVEPOINT one');
+        connection.forget();
+        const value = await job.work();
+        if (connection.failure() !== undefined) throw connection.failure();
+        if (shared) connection.exec('RELEASE one');
+        held.push({ job, value });
+      } catch (error) {
+        job.reject(error);
+        const failure = connection.failure() ?? error;
+        // SQLite ends the whole batch by itself when the disk is full or fails.
+        if (!shared || isFatal(failure) || !connection.isTransaction()) return takeBack(failure);
+        try {
+          connection.exec('ROLLBACK TO one; RELEASE one');
+          rolledBack();
+        } catch (worse) {
+          return takeBack(worse);
+        }
+      }
+    } while (waiting.length > 0 && held.length < MAX_BATCH && clock.monotonicMs() - startedMs < MAX_BATCH_MS);
+
+    try {
+      connection.exec('COMMIT');
+    } catch (error) {
+      return takeBack(error);
+    }
+    for (const { job, value } of held) job.resolve(value);
+  }
+
+  function rollBack(): void {
+    rolledBack();
+    if (!connection.isTransaction()) return;
+    try {
+      connection.exec('ROLLBACK');
+    } catch (error) {
+      broken = { error };
+    }
+  }
+
+  return {
+    run<T>(work: () => Promise<T>): Promise<T> {
+      if (draining) return Promise.reject(new NestwatchError('cancelled', 'The store is closed.'));
+      return new Promise<T>((resolve, reject) => {
+        waiting.push({ work, resolve: resolve as (value: unknown) => void, reject });
+        working ??= workOff();
+      });
+    },
+    async drain() {
+      draining = true;
+      await working;
+    },
+  };
+}

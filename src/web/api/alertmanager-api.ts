@@ -1,0 +1,247 @@
+/**
+ * Alertmanager's API v2, as its openapi.yaml describes it, for amtool, Grafana and karma. Alerts are not taken here:
+ * they come from the watched service alone. Errors are plain JSON strings.
+ */
+import { type Context, Hono } from 'hono';
+import type { Labels } from '../../domain/alert/alert.ts';
+import { formatMatcher, type Matcher, matchesAll, parseMatcher } from '../../domain/matchers/matcher.ts';
+import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
+import { compileRegex } from '../../domain/matchers/regex.ts';
+import { RegexSyntaxError } from '../../domain/matchers/regex-syntax.ts';
+import type { Muting } from '../../domain/muting/muting.ts';
+import { groupKey, groupLabels, type Route, routesFor } from '../../domain/muting/route.ts';
+import {
+  type Recurrences,
+  type Silence,
+  type SilenceState,
+  silenceState,
+} from '../../domain/muting/silence.ts';
+import type { SilenceChange } from '../../domain/muting/silence-change.ts';
+import { type AlertingConfig, type RoutedAlert, readRoutedAlerts } from '../../operator/routed-alert.ts';
+import type { SilenceDesk } from '../../operator/silence-desk.ts';
+import { loadMuting } from '../../store/load-muting.ts';
+import type { Store } from '../../store/store.ts';
+import type { Clock } from '../../time/clock.ts';
+import { refuse } from '../query.ts';
+import { readSilence } from '../silence-request.ts';
+import type { StatusView } from '../status-view.ts';
+import { alertmanagerYaml } from './alertmanager-config.ts';
+import {
+  type AlertGroupJson,
+  dateTime,
+  type GettableAlert,
+  gettableAlert,
+  gettableSilence,
+} from './alertmanager-json.ts';
+
+export interface AlertmanagerApiOptions {
+  readonly store: Store;
+  readonly status: () => StatusView;
+  readonly alerting: AlertingConfig;
+  readonly recurrences: Recurrences;
+  readonly desk: SilenceDesk;
+  readonly clock: Clock;
+  readonly externalUrl: string;
+}
+
+export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
+  const { store, status, alerting, recurrences, desk, clock, externalUrl } = options;
+  const api = new Hono();
+
+  const read = (nowUs: number) =>
+    store.transaction(async (tx) => {
+      const muting = await loadMuting(tx, alerting, recurrences, nowUs);
+      return { muting, routed: await readRoutedAlerts(tx, muting, alerting) };
+    });
+
+  api.get('/status', (c) => {
+    const { version, startedAtUs } = status();
+    return c.json({
+      cluster: { status: 'disabled', peers: [] },
+      config: { original: alertmanagerYaml(alerting) },
+      uptime: dateTime(startedAtUs),
+      versionInfo: { branch: '', buildDate: '', buildUser: '', goVersion: '', revision: '', version },
+    });
+  });
+
+  api.get('/receivers', (c) => c.json(alerting.receivers.map(({ name }) => ({ name }))));
+
+  api.get('/alerts', async (c) => {
+    const search = new URL(c.req.url).searchParams;
+    const isWanted = readAlertFilter(search);
+    const isReceiver = readReceiver(search);
+    const nowUs = clock.nowUs();
+    const { routed } = await read(nowUs);
+    const alerts = routed
+      .filter((one) => one.receivers.some(isReceiver))
+      .map((one) => gettableAlert(one, [], { externalUrl, nowUs }))
+      .filter(isWanted);
+    return c.json(alerts.toSorted((a, b) => compare(a.fingerprint, b.fingerprint)));
+  });
+
+  api.get('/alerts/groups', async (c) => {
+    const search = new URL(c.req.url).searchParams;
+    const isWanted = readAlertFilter(search);
+    const isReceiver = readReceiver(search);
+    const showsMuted = readFlag(search, 'muted');
+    const nowUs = clock.nowUs();
+    const { routed, muting } = await read(nowUs);
+    const groups = groupsOf(routed, muting, alerting.route, { externalUrl, nowUs });
+    const shown = groups.flatMap(({ group, isMuted }) => {
+      const alerts = group.alerts.filter(isWanted);
+      const isHidden = alerts.length === 0 || !isReceiver(group.receiver.name) || (isMuted && !showsMuted);
+      return isHidden ? [] : [{ ...group, alerts }];
+    });
+    return c.json(shown);
+  });
+
+  api.get('/silences', async (c) => {
+    const search = new URL(c.req.url).searchParams;
+    const filter = readMatchers(search).map(formatMatcher);
+    const states = STATES.filter((state) => readFlag(search, state));
+    const nowUs = clock.nowUs();
+    const silences = await store.transaction((tx) => tx.silences());
+    const shown = silences.filter(
+      (one) => states.includes(silenceState(one, nowUs)) && hasMatchers(one, filter),
+    );
+    return c.json(inOrder(shown, nowUs).map((one) => gettableSilence(one, nowUs)));
+  });
+
+  api.post('/silences', async (c) => {
+    const result = await desk.set(readSilence(await bodyOf(c)));
+    return result.ok ? c.json({ silenceID: result.id }) : refusal(c, result);
+  });
+
+  api.get('/silence/:id', async (c) => {
+    const silences = await store.transaction((tx) => tx.silences());
+    const silence = silences.find(({ id }) => id === c.req.param('id'));
+    if (!silence) return c.json('silence not found', 404);
+    return c.json(gettableSilence(silence, clock.nowUs()));
+  });
+
+  api.delete('/silence/:id', async (c) => {
+    const result = await desk.expire(c.req.param('id'));
+    return result.ok ? c.body(null, 200) : refusal(c, result);
+  });
+
+  return api;
+}
+
+function refusal(c: Context, { problem, message }: Extract<SilenceChange, { ok: false }>): Response {
+  return c.json(message, problem === 'not_found' ? 404 : 400);
+}
+
+async function bodyOf(c: Context): Promise<unknown> {
+  try {
+    return await c.req.json();
+  } catch {
+    throw refuse('the body must be JSON');
+  }
+}
+
+/** Each `filter` is a matcher or several; all must fit. */
+function readMatchers(search: URLSearchParams): Matcher[] {
+  try {
+    return search.getAll('filter').flatMap(parseMatcher);
+  } catch (error) {
+    if (error instanceof MatcherSyntaxError) throw refuse(`bad matcher format: ${error.message}`);
+    throw error;
+  }
+}
+
+function readReceiver(search: URLSearchParams): (name: string) => boolean {
+  const pattern = search.get('receiver');
+  if (!pattern) return () => true;
+  try {
+    return compileRegex(pattern);
+  } catch (error) {
+    if (error instanceof RegexSyntaxError) throw refuse(`failed to parse receiver param: ${error.message}`);
+    throw error;
+  }
+}
+
+/** True where it is not given, as all of Alertmanager's flags are. */
+function readFlag(search: URLSearchParams, name: string): boolean {
+  const value = search.get(name) ?? 'true';
+  if (value !== 'true' && value !== 'false') throw refuse(`${name}: must be true or false`);
+  return value === 'true';
+}
+
+/** Every alert that fires has been processed, so `unprocessed` says nothing of any. */
+function readAlertFilter(search: URLSearchParams): (alert: GettableAlert) => boolean {
+  const matchers = readMatchers(search);
+  const active = readFlag(search, 'active');
+  const silenced = readFlag(search, 'silenced');
+  const inhibited = readFlag(search, 'inhibited');
+  readFlag(search, 'unprocessed');
+  return ({ labels, status }) =>
+    matchesAll(matchers, labels) &&
+    (active || status.state !== 'active') &&
+    (silenced || status.silencedBy.length === 0) &&
+    (inhibited || status.inhibitedBy.length === 0);
+}
+
+/** By their labels, then their receiver; the same labels may stand in groups of several routes. */
+function groupsOf(
+  routed: readonly RoutedAlert[],
+  muting: Muting,
+  root: Route,
+  shown: { readonly externalUrl: string; readonly nowUs: number },
+): { group: AlertGroupJson; isMuted: boolean }[] {
+  interface Found {
+    readonly labels: Labels;
+    readonly receiver: string;
+    readonly mutedBy: readonly string[];
+    readonly alerts: GettableAlert[];
+  }
+  const found = new Map<string, Found>();
+  for (const one of routed) {
+    const { labels } = one.alert;
+    for (const route of routesFor(root, labels)) {
+      const key = groupKey(root, route, labels);
+      const group: Found = found.get(key) ?? {
+        labels: groupLabels(route, labels),
+        receiver: route.receiver,
+        mutedBy: muting.ofRoute(route),
+        alerts: [],
+      };
+      group.alerts.push(gettableAlert(one, group.mutedBy, shown));
+      found.set(key, group);
+    }
+  }
+  return [...found.values()]
+    .map(({ labels, receiver, alerts, mutedBy: muted }) => ({
+      group: { alerts, labels, receiver: { name: receiver }, routeLabels: {} },
+      isMuted: muted.length > 0 || alerts.every(({ status }) => status.state === 'suppressed'),
+    }))
+    .toSorted(
+      ({ group: a }, { group: b }) =>
+        compare(JSON.stringify(a.labels), JSON.stringify(b.labels)) ||
+        compare(a.receiver.name, b.receiver.name),
+    );
+}
+
+const STATES: readonly SilenceState[] = ['active', 'pending', 'expired'];
+
+/** Active ones by their end, then pending ones by their start, then expired ones, the latest first. */
+function inOrder(silences: readonly Silence[], nowUs: number): Silence[] {
+  const rank = (one: Silence) => STATES.indexOf(silenceState(one, nowUs));
+  const within = [
+    (one: Silence) => one.endsAtUs,
+    (one: Silence) => one.startsAtUs,
+    (one: Silence) => -one.endsAtUs,
+  ];
+  return silences.toSorted(
+    (a, b) => rank(a) - rank(b) || within[rank(a)]!(a) - within[rank(a)]!(b) || compare(a.id, b.id),
+  );
+}
+
+/** Whether the silence has all these matchers among its own. */
+function hasMatchers({ matchers }: Silence, filter: readonly string[]): boolean {
+  const own = new Set(matchers.map(formatMatcher));
+  return filter.every((one) => own.has(one));
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,68 @@
+/** Alertmanager's API v2 in JSON: the shapes of its openapi.yaml, and what nestwatch adds to them. */
+import type { Labels } from '../../domain/alert/alert.ts';
+import { fingerprint } from '../../domain/alert/fingerprint.ts';
+import { matcherJson } from '../../domain/matchers/matcher-json.ts';
+import { type Silence, silenceState } from '../../domain/muting/silence.ts';
+import type { RoutedAlert } from '../../operator/routed-alert.ts';
+import { formatDuration } from '../../time/duration.ts';
+
+/** Alertmanager gives an alert that is not renewed this long; its clients take one whose end is past as over. */
+const RESOLVE_TIMEOUT_US = 300_000_000;
+
+export function gettableAlert(
+  { alert, receivers, silencedBy, inhibitedBy }: RoutedAlert,
+  mutedBy: readonly string[],
+  { externalUrl, nowUs }: { readonly externalUrl: string; readonly nowUs: number },
+) {
+  const isSuppressed = silencedBy.length + inhibitedBy.length + mutedBy.length > 0;
+  return {
+    annotations: alert.annotations,
+    endsAt: dateTime(nowUs + RESOLVE_TIMEOUT_US),
+    fingerprint: fingerprint(alert.labels),
+    receivers: receivers.map((name) => ({ name })),
+    startsAt: dateTime(alert.startsAtUs),
+    status: { inhibitedBy, mutedBy, silencedBy, state: isSuppressed ? 'suppressed' : 'active' },
+    updatedAt: dateTime(alert.updatedAtUs),
+    generatorURL: `${externalUrl}/`,
+    labels: alert.labels,
+    // Ours: the id by which it is acknowledged.
+    id: alert.id,
+  };
+}
+export type GettableAlert = ReturnType<typeof gettableAlert>;
+
+export interface AlertGroupJson {
+  readonly alerts: readonly GettableAlert[];
+  readonly labels: Labels;
+  readonly receiver: { readonly name: string };
+  readonly routeLabels: Labels;
+}
+
+export function gettableSilence(silence: Silence, nowUs: number) {
+  const { recurrence } = silence;
+  return {
+    id: silence.id,
+    status: { state: silenceState(silence, nowUs) },
+    updatedAt: dateTime(silence.updatedAtUs),
+    annotations: {},
+    comment: silence.comment,
+    createdBy: silence.createdBy,
+    endsAt: dateTime(silence.endsAtUs),
+    matchers: silence.matchers.map(matcherJson),
+    startsAt: dateTime(silence.startsAtUs),
+    // Ours: windows, and the alert that is acknowledged.
+    ...(recurrence && {
+      recurrence: {
+        cron: recurrence.cron,
+        timezone: recurrence.timezone,
+        duration: formatDuration(recurrence.durationMs),
+      },
+    }),
+    ...(silence.alertId !== null && { alertId: silence.alertId }),
+  };
+}
+
+/** RFC 3339 with milliseconds, as Go's strfmt writes it. */
+export function dateTime(us: number): string {
+  return new Date(Math.floor(us / 1000)).toISOString();
+}

@@ -1,0 +1,258 @@
+/**
+ * The JSON API: what the store and the stages know, in snake_case. It only reads, but for dead deliveries that are put
+ * back and alerts that are acknowledged or ended by hand.
+ */
+import { Hono } from 'hono';
+import * as z from 'zod';
+import type { AlertState } from '../../domain/alert/alert.ts';
+import { FEEDS } from '../../domain/alert/event.ts';
+import { eventJson, wireText } from '../../domain/alert/event-json.ts';
+import type { Recurrences } from '../../domain/muting/silence.ts';
+import type { AlertDesk } from '../../operator/alert-desk.ts';
+import { type ExplainConfig, explain } from '../../operator/explain.ts';
+import type { AlertingConfig } from '../../operator/routed-alert.ts';
+import type { SilenceDesk } from '../../operator/silence-desk.ts';
+import { loadMuting } from '../../store/load-muting.ts';
+import { type BirdRecord, DELIVERY_STATES, type DeliveryState, type EventQuery } from '../../store/record.ts';
+import type { Store } from '../../store/store.ts';
+import type { Clock } from '../../time/clock.ts';
+import { formatInstant } from '../../time/instant.ts';
+import { instant, limit, oneOf, readQuery, refuse } from '../query.ts';
+import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
+import { type RegionView, type StatusView, stateOf } from '../status-view.ts';
+import { alertJson, deliveryJson, instantJson } from './alert-json.ts';
+import { explanationJson } from './explain-json.ts';
+
+export interface ApiOptions {
+  readonly store: Store;
+  readonly status: () => StatusView;
+  readonly alerting: AlertingConfig & ExplainConfig;
+  readonly recurrences: Recurrences;
+  readonly clock: Clock;
+  readonly externalUrl: string;
+  readonly desk: SilenceDesk;
+  readonly alertDesk: AlertDesk;
+  /** Called after deliveries were put back. */
+  readonly changed: () => void;
+}
+
+const ALERT_STATES: readonly AlertState[] = ['firing', 'resolved', 'pending'];
+
+export function createApi(options: ApiOptions): Hono {
+  const { store, status, alerting, recurrences, clock, externalUrl, desk, alertDesk, changed } = options;
+  const api = new Hono();
+  const search = (url: string) => new URL(url).searchParams;
+
+  /** A region that is not watched is more often a misspelling than a question about the past. */
+  function region(value: string | undefined): string | undefined {
+    return oneOf(
+      'region',
+      value,
+      status().regions.map((one) => one.region),
+    );
+  }
+
+  api.get('/status', async (c) => {
+    readQuery(search(c.req.url), []);
+    const view = status();
+    const counts = await store.transaction(async (tx) => ({
+      alerts: await tx.countAlerts(),
+      deliveries: await tx.countDeliveries(),
+    }));
+    return c.json({
+      version: view.version,
+      started_at: formatInstant(view.startedAtUs),
+      regions: view.regions.map(regionJson),
+      alerts: counts.alerts.map(({ alertname, severity, state, count }) => ({
+        alertname,
+        severity,
+        state,
+        count,
+      })),
+      deliveries: countsByReceiver(counts.deliveries),
+    });
+  });
+
+  api.get('/events', async (c) => {
+    const given = readQuery(search(c.req.url), [
+      'region',
+      'feed',
+      'type',
+      'since',
+      'until',
+      'limit',
+      'cursor',
+    ]);
+    const query: EventQuery = {
+      region: region(given.region),
+      feed: oneOf('feed', given.feed, FEEDS),
+      type: given.type,
+      sinceUs: instant('since', given.since),
+      untilUs: instant('until', given.until),
+      limit: limit(given.limit),
+      cursor: given.cursor,
+    };
+    if (query.sinceUs !== undefined && query.untilUs !== undefined && query.sinceUs >= query.untilUs) {
+      throw refuse('since: must be before until');
+    }
+    const { events, next } = await store.transaction((tx) => tx.events(query));
+    return c.json({ events: events.map(eventJson), ...(next !== undefined && { next }) });
+  });
+
+  api.get('/alerts', async (c) => {
+    const given = readQuery(search(c.req.url), ['state', 'limit']);
+    const query = { state: oneOf('state', given.state, ALERT_STATES), limit: limit(given.limit) };
+    const alerts = await store.transaction((tx) => tx.alerts(query));
+    return c.json({ alerts: alerts.map((alert) => alertJson(alert, externalUrl)) });
+  });
+
+  // Each by itself: one that has ended meanwhile does not keep the others from it.
+  api.post('/alerts/acknowledge', async (c) => {
+    const { ids, author, comment } = readSigned(await c.req.text());
+    const acknowledged: { id: string; silence_id: string }[] = [];
+    const refused: { id: string; error: string }[] = [];
+    for (const id of new Set(ids)) {
+      const result = await desk.acknowledge(id, { createdBy: author, comment });
+      if (result.ok) acknowledged.push({ id, silence_id: result.id });
+      else refused.push({ id, error: result.message });
+    }
+    return c.json({ acknowledged, refused });
+  });
+
+  api.post('/alerts/resolve', async (c) => {
+    const { ids, author, comment } = readSigned(await c.req.text());
+    const resolved: { id: string; ends_at: string }[] = [];
+    const refused: { id: string; error: string }[] = [];
+    for (const id of new Set(ids)) {
+      const result = await alertDesk.resolve(id, { createdBy: author, comment });
+      if (result.ok) resolved.push({ id, ends_at: formatInstant(result.alert.endsAtUs) });
+      else refused.push({ id, error: result.message });
+    }
+    return c.json({ resolved, refused });
+  });
+
+  api.get('/birds', async (c) => {
+    const given = readQuery(search(c.req.url), ['region']);
+    const only = region(given.region);
+    const regions = only === undefined ? status().regions.map((one) => one.region) : [only];
+    const birds = await store.transaction(async (tx) => {
+      const found: ReturnType<typeof birdJson>[] = [];
+      for (const name of regions) {
+        const nests = new Map((await tx.nests(name)).map((nest) => [nest.nestId, nest.name]));
+        for (const bird of await tx.birds(name)) {
+          if (bird.present) found.push(birdJson(bird, nests.get(bird.nestId) ?? ''));
+        }
+      }
+      return found;
+    });
+    return c.json({ birds });
+  });
+
+  api.get('/deliveries', async (c) => {
+    const given = readQuery(search(c.req.url), ['state', 'receiver', 'limit']);
+    const query = {
+      state: oneOf('state', given.state, DELIVERY_STATES),
+      receiver: given.receiver,
+      limit: limit(given.limit),
+    };
+    const deliveries = await store.transaction((tx) => tx.deliveries(query));
+    return c.json({ deliveries: deliveries.map(deliveryJson) });
+  });
+
+  api.post('/deliveries/retry', async (c) => {
+    const { ids } = readBody(await c.req.text(), idsShape, '{"ids": ["…"]} with 1 to 1000 ids of deliveries');
+    const retried = await store.transaction((tx) => tx.redrive(ids, clock.nowUs()));
+    if (retried.length > 0) changed();
+    return c.json({ retried });
+  });
+
+  // A key has slashes of its own, which a client may have encoded or not.
+  api.get('/events/*', async (c) => {
+    const { pathname } = new URL(c.req.url);
+    const encoded = /\/events\/(.+)\/explain$/.exec(pathname)?.[1];
+    if (encoded === undefined) return c.notFound();
+    const key = decodeKey(encoded);
+    const nowUs = clock.nowUs();
+    const explanation = await store.transaction(async (tx) =>
+      explain(tx, key, alerting, await loadMuting(tx, alerting, recurrences, nowUs), nowUs),
+    );
+    if (!explanation) return c.json({ error: `No event with the key ${key} is kept.` }, 404);
+    return c.json(explanationJson(explanation, alerting.rules, externalUrl));
+  });
+
+  return api;
+}
+
+const idsShape = z.object({ ids: z.array(z.string().max(500)).min(1).max(1_000) });
+const signedShape = idsShape.extend({
+  author: z.string().trim().min(1).max(MAX_AUTHOR_LENGTH).transform(wireText),
+  comment: z.string().trim().max(MAX_COMMENT_LENGTH).default('').transform(wireText),
+});
+
+function readSigned(body: string): z.output<typeof signedShape> {
+  return readBody(
+    body,
+    signedShape,
+    '{"ids": ["…"], "author": "…", "comment": "…"} with 1 to 1000 ids of alerts; only the comment may be missing',
+  );
+}
+
+function readBody<Shape extends z.ZodType>(body: string, shape: Shape, expected: string): z.output<Shape> {
+  try {
+    return shape.parse(JSON.parse(body));
+  } catch {
+    throw refuse(`the body must be ${expected}`);
+  }
+}
+
+function decodeKey(encoded: string): string {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    throw refuse('the key is not encoded as an address is');
+  }
+}
+
+function regionJson(view: RegionView) {
+  return {
+    region: view.region,
+    health: stateOf(view),
+    reason: view.health.reason,
+    since: instantJson(view.health.sinceUs),
+    requests_per_second: view.requestsPerSecond,
+    nests: view.nests,
+    birds: view.birds,
+    audits_behind_seconds: view.auditsBehindMs / 1000,
+    feeds: view.feeds.map((feed) => ({
+      feed: feed.feed,
+      cursor: instantJson(feed.cursorUs),
+      last_success: instantJson(feed.lastSuccessUs),
+      streams: feed.streams,
+      open_flights: feed.openFlights,
+      verified_until: instantJson(feed.verifiedUntilUs),
+    })),
+  };
+}
+
+function countsByReceiver(
+  counts: readonly { receiver: string; state: DeliveryState; count: number }[],
+): Record<string, Partial<Record<DeliveryState, number>>> {
+  const byReceiver = new Map<string, Partial<Record<DeliveryState, number>>>();
+  for (const { receiver, state, count } of counts) {
+    byReceiver.set(receiver, { ...byReceiver.get(receiver), [state]: count });
+  }
+  return Object.fromEntries(byReceiver);
+}
+
+function birdJson(bird: BirdRecord, nest: string) {
+  return {
+    region: bird.region,
+    nest_id: wireText(bird.nestId),
+    nest: wireText(nest),
+    bird_id: wireText(bird.birdId),
+    bird: wireText(bird.name),
+    status: wireText(bird.status),
+    status_since: instantJson(bird.statusSinceUs),
+    trigger_type: wireText(bird.triggerType),
+  };
+}

@@ -1,0 +1,69 @@
+import type { Labels } from '../../domain/alert/alert.ts';
+import { eventJson } from '../../domain/alert/event-json.ts';
+import { ALERT_KINDS, type Rule } from '../../domain/alert/rule.ts';
+import type { Explanation, Telling } from '../../operator/explain.ts';
+import { formatInstant } from '../../time/instant.ts';
+import { alertJson, deliveryJson } from './alert-json.ts';
+
+/** The steps in the order in which an event takes them. */
+export function explanationJson(explanation: Explanation, rules: readonly Rule[], externalUrl: string) {
+  const { event, alerts, suppressions, forwards, waiting } = explanation;
+  return {
+    event: eventJson(event),
+    seen: {
+      feed: event.feed,
+      occurred_at: event.occurredAt,
+      observed_at: formatInstant(event.observedAtUs),
+      delay_seconds: Math.max(0, event.observedAtUs - event.occurredAtUs) / 1e6,
+      historic: explanation.isHistoric,
+    },
+    rules: explanation.rules.map(({ kind, rule }) => ({
+      alertname: kind,
+      rule,
+      // The default rules stand behind the configured ones, one of each kind.
+      built_in: rule !== null && rule >= rules.length - ALERT_KINDS.length,
+      threshold: rule === null ? null : (rules[rule]?.threshold ?? null),
+    })),
+    alerts: alerts.map(({ alert, seq }) => ({ ...alertJson(alert, externalUrl), seq })),
+    no_alert: explanation.noAlert,
+    waiting: waiting.map((one) => ({
+      alert_id: one.alertId,
+      receiver: one.receiver,
+      group_key: one.groupKey,
+      next_flush: formatInstant(one.nextFlushAtUs),
+      muted: one.muted || null,
+      unless_acknowledged: one.unlessAcknowledged,
+    })),
+    notifications: explanation.notifications.map(tellingJson),
+    suppressions: suppressions.map((one) => ({
+      alert_id: one.alertId,
+      receiver: one.receiver,
+      group_key: one.groupKey,
+      reason: one.reason,
+      detail: one.detail,
+      at: formatInstant(one.atUs),
+      told_later: one.isToldLater,
+    })),
+    forwards: forwards.map(({ receiver, deliveries, isWaiting }) => ({
+      receiver,
+      state: deliveries[0]?.state ?? (isWaiting ? 'waiting' : 'not_sent'),
+      deliveries: deliveries.map(deliveryJson),
+    })),
+  };
+}
+export type ExplanationJson = ReturnType<typeof explanationJson>;
+
+function tellingJson({ notification, isListed, deliveries }: Telling) {
+  const { id, receiver, groupKey, groupLabels, reason, status, createdAtUs } = notification;
+  return {
+    id,
+    receiver,
+    group_key: groupKey,
+    group_labels: groupLabels satisfies Labels,
+    reason,
+    status,
+    created_at: formatInstant(createdAtUs),
+    listed: isListed,
+    deliveries: deliveries.map(deliveryJson),
+  };
+}

@@ -1,0 +1,50 @@
+/** What the pages that ask before something is done to an alert have in common: the alert, and who does it. */
+import { html } from 'hono/html';
+import type { Alert } from '../../domain/alert/alert.ts';
+import type { Event } from '../../domain/alert/event.ts';
+import { plainText } from '../../text/plain-text.ts';
+import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
+import { type Html, when, where } from './page-frame.ts';
+import { alertPlace, alertTitle, MESSAGE_LENGTH, severityTone } from './page-words.ts';
+
+export interface AlertSheet {
+  /** True when the episode that was meant still lasts. */
+  readonly isOpen: boolean;
+  readonly lastEvent: Event | undefined;
+  readonly nowUs: number;
+}
+
+export function alertSheet(
+  { labels, annotations, startsAtUs }: Alert,
+  { lastEvent, isOpen, nowUs }: AlertSheet,
+): Html {
+  const severity = plainText(labels.severity ?? '', MESSAGE_LENGTH);
+  const tone = isOpen ? severityTone(severity) : 'quiet';
+  const message = plainText(lastEvent?.message || annotations.summary || '', MESSAGE_LENGTH);
+  return html`<ul class="sheet"><li class="alert ${tone}">
+<div class="row"><div><h2 class="inline">${alertTitle(labels.alertname ?? '')}</h2> <span class="pill ${tone}">${isOpen ? severity : 'resolved'}</span></div>
+<span class="small soft">began ${when(startsAtUs, nowUs)}</span></div>
+<div>${where(labels.region ?? '', alertPlace(labels))}</div>
+${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}
+</li></ul>`;
+}
+
+export interface SignatureForm {
+  /** Where it is sent, with which alert it means. */
+  readonly action: string;
+  readonly author: string;
+  readonly comment: string;
+  /** What is asked for beside the name. */
+  readonly why: string;
+  readonly button: string;
+}
+
+export function signatureForm({ action, author, comment, why, button }: SignatureForm): Html {
+  return html`<form method="post" action="${action}" class="sheet fields">
+<label for="author">Your name</label>
+<input id="author" name="author" value="${author}" required autocomplete="name" maxlength="${MAX_AUTHOR_LENGTH}">
+<label for="comment">${why} <span class="soft">(may be left out)</span></label>
+<input id="comment" name="comment" value="${comment}" autocomplete="off" maxlength="${MAX_COMMENT_LENGTH}">
+<div class="buttons"><button class="main">${button}</button></div>
+</form>`;
+}

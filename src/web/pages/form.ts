@@ -1,0 +1,39 @@
+/** Forms of the pages: what they send, and what a person has to change in it. */
+import type { Context } from 'hono';
+import { NestwatchError } from '../../errors.ts';
+import type { Signature } from '../../operator/find-alert.ts';
+import { refuse } from '../query.ts';
+import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
+
+export async function fieldsOf(c: Context): Promise<URLSearchParams> {
+  return new URLSearchParams(await c.req.text());
+}
+
+/** As it was typed, but for blanks around it. */
+export function signatureOf(fields: URLSearchParams): Signature {
+  const text = (name: string) => (fields.get(name) ?? '').trim();
+  return { createdBy: text('author'), comment: text('comment') };
+}
+
+/** Throws `usage` with what a person has to change. */
+export function checkSignature({ createdBy, comment }: Signature, others: string): void {
+  if (createdBy === '') throw refuse(`Your name is missing: others see ${others}.`);
+  if (createdBy.length > MAX_AUTHOR_LENGTH || comment.length > MAX_COMMENT_LENGTH) {
+    throw refuse('Your name or the comment is too long.');
+  }
+}
+
+/** What a person has to change; empty when it worked. */
+export async function problemOf(act: () => Promise<void>): Promise<string> {
+  try {
+    await act();
+    return '';
+  } catch (error) {
+    if (error instanceof NestwatchError && error.code === 'usage') return error.message;
+    throw error;
+  }
+}
+
+export function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+}

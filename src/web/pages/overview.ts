@@ -1,0 +1,97 @@
+/** What the page shows, read from the store in one transaction so that its parts fit together. */
+import type { Alert } from '../../domain/alert/alert.ts';
+import type { Event } from '../../domain/alert/event.ts';
+import type { Recurrences, Silence } from '../../domain/muting/silence.ts';
+import { type AlertingConfig, readRoutedAlerts } from '../../operator/routed-alert.ts';
+import { loadMuting } from '../../store/load-muting.ts';
+import type { Delivery } from '../../store/record.ts';
+import type { Store } from '../../store/store.ts';
+import type { StatusView } from '../status-view.ts';
+import { severityTone } from './page-words.ts';
+import { type ShownSilence, shownSilences } from './silence-view.ts';
+
+export interface PageView {
+  readonly nowUs: number;
+  /** Whether the browser is to ask again by itself. */
+  readonly isLive: boolean;
+  readonly status: StatusView;
+  /** Firing, the severest first; at most `SHOWN_ALERTS`. */
+  readonly firing: readonly ShownAlert[];
+  readonly firingTotal: number;
+  /** The latest few. */
+  readonly resolved: readonly Alert[];
+  readonly events: readonly Event[];
+  readonly deliveries: readonly Delivery[];
+  readonly deadTotal: number;
+  /** Those that are not over. */
+  readonly silences: readonly ShownSilence[];
+}
+
+export interface ShownAlert {
+  readonly alert: Alert;
+  readonly lastEvent: Event | undefined;
+  /** The silences that hide it now. */
+  readonly silencedBy: readonly Silence[];
+  /** Whether another alert keeps it from being told. */
+  readonly isInhibited: boolean;
+}
+
+const SHOWN_ALERTS = 50;
+const SHOWN_RESOLVED = 5;
+const SHOWN_EVENTS = 20;
+const SHOWN_DELIVERIES = 10;
+/** Enough to put the severest of them first. */
+const READ_ALERTS = 500;
+
+export interface PageViewOptions extends Pick<PageView, 'nowUs' | 'isLive' | 'status'> {
+  readonly alerting: AlertingConfig;
+  readonly recurrences: Recurrences;
+}
+
+export async function readPageView(store: Store, options: PageViewOptions): Promise<PageView> {
+  const { nowUs, isLive, status, alerting, recurrences } = options;
+  return store.transaction(async (tx) => {
+    const muting = await loadMuting(tx, alerting, recurrences, nowUs);
+    const silences = await tx.silences(nowUs);
+    const firing = (await tx.alerts({ state: 'firing', limit: READ_ALERTS })).toSorted(bySeverity);
+    const shown: ShownAlert[] = [];
+    for (const alert of firing.slice(0, SHOWN_ALERTS)) {
+      const [last] = await tx.alertEvents(alert.id, 0, 1, alert.lastSeq);
+      const { silencedBy, inhibitedBy } = muting.of(alert);
+      shown.push({
+        alert,
+        lastEvent: last?.event,
+        silencedBy: silences.filter(({ id }) => silencedBy.includes(id)),
+        isInhibited: inhibitedBy.length > 0,
+      });
+    }
+    const resolved = await tx.alerts({ state: 'resolved', limit: READ_ALERTS });
+    const deliveries = await tx.countDeliveries();
+    return {
+      nowUs,
+      isLive,
+      status,
+      firing: shown,
+      firingTotal: sum((await tx.countAlerts()).filter((one) => one.state === 'firing')),
+      resolved: resolved.toSorted((a, b) => b.endsAtUs - a.endsAtUs).slice(0, SHOWN_RESOLVED),
+      events: (await tx.events({ limit: SHOWN_EVENTS })).events,
+      deliveries: await tx.deliveries({ limit: SHOWN_DELIVERIES }),
+      deadTotal: sum(deliveries.filter((one) => one.state === 'dead')),
+      silences:
+        silences.length === 0
+          ? []
+          : shownSilences(silences, await readRoutedAlerts(tx, muting, alerting), nowUs),
+    };
+  });
+}
+
+const TONES = ['bad', 'warn', 'quiet', 'good'];
+
+function bySeverity(a: Alert, b: Alert): number {
+  const rank = (alert: Alert) => TONES.indexOf(severityTone(alert.labels.severity ?? ''));
+  return rank(a) - rank(b) || b.startsAtUs - a.startsAtUs;
+}
+
+function sum(counts: readonly { readonly count: number }[]): number {
+  return counts.reduce((total, one) => total + one.count, 0);
+}

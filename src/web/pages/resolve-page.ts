@@ -1,0 +1,43 @@
+/** The page behind the page's own button: it asks before an alert is ended by hand. */
+import { html } from 'hono/html';
+import type { Alert } from '../../domain/alert/alert.ts';
+import { plainText } from '../../text/plain-text.ts';
+import { type AlertSheet, alertSheet, signatureForm } from './alert-sheet.ts';
+import { frame, type Html } from './page-frame.ts';
+import { MESSAGE_LENGTH } from './page-words.ts';
+
+export interface ResolvePage extends AlertSheet {
+  /** Undefined when it is no longer known. */
+  readonly alert: Alert | undefined;
+  readonly action: string;
+  readonly author: string;
+  readonly comment: string;
+  /** What has to be changed first; empty for nothing. */
+  readonly problem: string;
+}
+
+export function renderResolvePage(page: ResolvePage): Html {
+  const { alert, isOpen, problem } = page;
+  return frame({
+    title: 'nestwatch: resolve an alert',
+    tone: 'quiet',
+    body: html`<header class="narrow">
+<p class="brand"><b>nestwatch</b><span><a href="./">all alerts</a></span></p>
+<h1>${isOpen ? 'Resolve this alert?' : 'This alert is over'}</h1>
+<p class="lead">${leadOf(page)}</p>
+${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
+</header>
+<main class="narrow">
+${alert ? alertSheet(alert, page) : ''}
+${isOpen ? signatureForm({ ...page, why: 'How it came to be over', button: 'Resolve' }) : ''}
+</main>`,
+  });
+}
+
+function leadOf({ alert, isOpen }: ResolvePage): Html {
+  if (isOpen) {
+    return html`Say so when it is over, and the service does not tell: its end is told at once, with your name. The next time it fires anew.`;
+  }
+  const by = plainText(alert?.annotations.resolved_by ?? '', MESSAGE_LENGTH);
+  return by ? html`It ended: <bdi>${by}</bdi>.` : html`It was resolved.`;
+}

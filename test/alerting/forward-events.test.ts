@@ -1,0 +1,57 @@
+/** What is forwarded goes out in batches whose ids never meet, whatever the service tells twice. */
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { forwardWaiting } from '../../src/alerting/forward-events.ts';
+import type { Receiver } from '../../src/config/config.ts';
+import type { Event } from '../../src/domain/alert/event.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { webhook } from '../channels/samples.ts';
+import { event, NOW_US } from '../store/contract/samples.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+
+const cloudevents = webhook({ format: 'cloudevents' });
+const RECEIVERS: readonly Receiver[] = [
+  { name: 'archive', integrations: [cloudevents] },
+  { name: 'lake', integrations: [webhook(), cloudevents, cloudevents] },
+];
+
+let store: Store;
+beforeEach(async () => {
+  store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+});
+afterEach(() => store.close());
+
+/** Queues the events for a receiver and forwards all that waits; returns the ids of the batches, the oldest first. */
+async function forwards(receiver: string, ...events: readonly Event[]): Promise<string[]> {
+  return store.transaction(async (tx) => {
+    await tx.queueForward(events.map((one) => ({ receiver, event: one })));
+    while ((await forwardWaiting(tx, RECEIVERS, NOW_US)).done > 0);
+    const found = await tx.deliveries({ receiver, limit: 1000 });
+    return [...new Set(found.map(({ notificationId }) => notificationId))].toReversed();
+  });
+}
+
+test('a batch goes to each integration that takes events, and has the same id in another store', async () => {
+  const [id, ...others] = await forwards('lake', event('a'), event('b'));
+  expect(others).toEqual([]);
+  const deliveries = await store.transaction((tx) => tx.deliveries({ limit: 10 }));
+  expect(deliveries.map((one) => one.id).toSorted()).toEqual([`${id}-1`, `${id}-2`]);
+  await store.close();
+  store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });
+  expect(await forwards('lake', event('a'), event('b'))).toEqual([id]);
+});
+
+test('an event that comes once more, dated anew or not, makes a batch of its own and holds up nobody', async () => {
+  const later = event('a', { occurredAtUs: NOW_US + 1 });
+  for (const again of [event('a'), later, event('a'), event('a')]) {
+    await forwards('archive', again);
+    await forwards('lake', again);
+  }
+  expect(new Set(await forwards('archive')).size).toBe(4);
+  expect(new Set(await forwards('lake', event('b'))).size).toBe(5);
+});
+
+test('an event that stands at the head of several batches at once makes several', async () => {
+  const rest = Array.from({ length: 99 }, (_, index) => event(`e${index}`));
+  expect(await forwards('lake', event('a'), ...rest, event('a'), ...rest, event('a'))).toHaveLength(3);
+});

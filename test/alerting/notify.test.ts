@@ -1,0 +1,744 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Receiver } from '../../src/config/config.ts';
+import { defaultRule } from '../../src/domain/alert/rule.ts';
+import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
+import type { Silence } from '../../src/domain/muting/silence.ts';
+import { secret } from '../../src/secret.ts';
+import { email, webhook } from '../channels/samples.ts';
+import { type Node, node, tree } from '../domain/route-tree.ts';
+import { type Desk, type DeskOptions, hook, MINUTE_MS, openDesk } from './desk.ts';
+
+const desks: Desk[] = [];
+afterEach(async () => {
+  for (const desk of desks.splice(0)) await desk.close();
+});
+
+async function open(options: DeskOptions): Promise<Desk> {
+  const desk = await openDesk(options);
+  desks.push(desk);
+  return desk;
+}
+
+const birds = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, index) => `B${String(from + index).padStart(5, '0')}`);
+
+function silence(bird: string, startsAtUs: number, endsAtUs: number): Silence {
+  return {
+    id: '00000000-0000-4000-8000-000000000001',
+    matchers: parseMatchers(`bird="${bird}"`),
+    startsAtUs,
+    endsAtUs,
+    updatedAtUs: startsAtUs,
+    createdBy: 'anna',
+    comment: 'on it',
+    recurrence: null,
+    alertId: null,
+    alertStartsAtUs: null,
+  };
+}
+
+describe('a big notification', () => {
+  const both = { name: 'ops', integrations: [email(), webhook({ url: hookUrl('ops') })] };
+
+  function hookUrl(name: string) {
+    return (hook(name).integrations[0] as ReturnType<typeof webhook>).url;
+  }
+
+  test('comes to a webhook in parts, each alert in exactly one, in order; to people as one', async () => {
+    const desk = await open({ receivers: [both] });
+    await desk.fails(...birds(1_234));
+    await desk.pass(1);
+    const parts = desk.told.map(({ body }) => [
+      body.part,
+      body.parts,
+      body.alerts.length,
+      body.truncatedAlerts,
+    ]);
+    expect(parts).toEqual([
+      [1, 3, 500, 0],
+      [2, 3, 500, 0],
+      [3, 3, 234, 0],
+    ]);
+    const all = desk.told.flatMap(({ body }) => body.alerts.map((one) => one.labels.bird));
+    expect(all).toEqual(birds(1_234));
+    expect(new Set(desk.told.map(({ id }) => id)).size).toBe(3);
+    expect(desk.told.flatMap(({ body }) => body.alerts.flatMap((one) => one.events))).toHaveLength(1_234);
+
+    expect(desk.mails).toHaveLength(1);
+    expect(desk.mails[0]!.notification).toMatchObject({ firingTotal: 1_234, truncatedAlerts: 1_134 });
+    expect(desk.mails[0]!.notification.alerts).toHaveLength(100);
+
+    await desk.fails('B00007');
+    await desk.pass(6);
+    expect(desk.told).toHaveLength(4);
+    expect(desk.told[3]!.body.alerts.filter((one) => one.events.length > 0)).toHaveLength(1);
+    expect(desk.mails).toHaveLength(2);
+  });
+
+  test('that fits in one part is no part, and a mail lists fewer all the same', async () => {
+    const desk = await open({ receivers: [both] });
+    await desk.fails(...birds(101));
+    await desk.pass(1);
+    expect(desk.told.map(({ body }) => [body.part, body.alerts.length])).toEqual([[undefined, 101]]);
+    expect(desk.mails[0]!.notification.alerts).toHaveLength(100);
+  });
+
+  test('of 100 alerts or fewer is one for all', async () => {
+    const desk = await open({ receivers: [both] });
+    await desk.fails(...birds(100));
+    await desk.pass(1);
+    expect(desk.told.map(({ body }) => [body.part, body.alerts.length])).toEqual([[undefined, 100]]);
+    expect(desk.mails[0]!.notification.id).toBe(desk.told[0]!.id.replace(/-1$/, ''));
+  });
+});
+
+describe('a webhook that takes CloudEvents', () => {
+  const url = secret('http://lake.example/');
+  const lake = webhook({ url, format: 'cloudevents', sendResolved: false });
+  const batches = (desk: Desk) =>
+    desk.told.flatMap(({ receiver, body }) =>
+      receiver === 'lake' ? [(body as unknown as { id: string }[]).map(({ id }) => id)] : [],
+    );
+
+  test('gets every event once, also where there are more than others list', async () => {
+    const desk = await open({ receivers: [{ name: 'ops', integrations: [email(), lake] }] });
+    await desk.fails(...Array<string>(30).fill('A'));
+    await desk.pass(1);
+    expect(batches(desk).map((one) => one.length)).toEqual([30]);
+    expect(desk.mails[0]!.notification.alerts[0]).toMatchObject({ eventsOmitted: 10 });
+    await desk.fails(...Array<string>(230).fill('A'), 'B', ...birds(20));
+    await desk.pass(6);
+    expect(batches(desk).map((one) => one.length)).toEqual([30, 100, 100, 51]);
+    expect(new Set(batches(desk).flat()).size).toBe(281);
+    expect(batches(desk).flat().slice(0, 260)).toEqual(batches(desk).flat().slice(0, 260).toSorted());
+    expect(new Set(desk.told.map(({ id }) => id)).size).toBe(4);
+    expect(await desk.states()).toEqual({ delivered: 6 });
+  });
+
+  test('gets old news as events, which others are told in a summary', async () => {
+    const desk = await open({ receivers: [{ name: 'ops', integrations: [email(), lake] }] });
+    await desk.failedLongAgo('A', ...birds(120), 'A');
+    await desk.pass(1);
+    await desk.fails('A');
+    await desk.pass(0.5);
+    await desk.failedLongAgo('A');
+    await desk.pass(30);
+    const told = batches(desk);
+    expect(told.map((one) => one.length)).toEqual([1, 100, 22, 1]);
+    expect(new Set(told.flat()).size).toBe(124);
+    const summaries = desk.mails.filter(({ notification }) => notification.summary);
+    expect(summaries.map(({ notification }) => notification.summary)).toMatchObject([{ events: 123 }]);
+    expect(summaries[0]!.notification.alerts.flatMap(({ events }) => events)).toEqual([]);
+    expect((await desk.states()).suppressed).toBeUndefined();
+    for (const entry of ['000001', '000122', '000123', '000124']) {
+      const key = `eu/flight/f-${entry}/failed`;
+      const all = await desk.store.transaction((tx) => tx.notificationsOfEvent(key));
+      const batch = all.filter(({ deliveries }) => deliveries.some(({ position }) => position === 1));
+      expect(batch, key).toHaveLength(1);
+    }
+  });
+
+  test('that does not take old news leaves people of its fallback with the summary', async () => {
+    const receivers = [
+      { name: 'ops', integrations: [{ ...lake, url: secret('http://ops.example/') }], fallback: 'backup' },
+      { name: 'backup', integrations: [email()] },
+    ];
+    const desk = await open({ receivers, answer: () => 503 });
+    await desk.failedLongAgo(...birds(120));
+    await desk.pass(4);
+    expect(desk.mails.map(({ notification }) => notification)).toMatchObject([
+      { receiver: 'backup', truncatedAlerts: 20, summary: { events: 120 } },
+    ]);
+    const { alerts } = desk.mails[0]!.notification;
+    expect(alerts).toHaveLength(100);
+    expect(alerts.every(({ events, eventsOmitted }) => events.length === 0 && eventsOmitted === 1)).toBe(
+      true,
+    );
+  });
+
+  test('has the reason kept where there is no event to tell', async () => {
+    const desk = await open({
+      receivers: [{ name: 'ops', integrations: [{ ...lake, sendResolved: true }] }],
+    });
+    await desk.fails('A');
+    await desk.pass(1);
+    await desk.succeeds('A');
+    await desk.pass(6);
+    expect(batches(desk).map((one) => one.length)).toEqual([1]);
+    expect(await desk.states()).toEqual({ delivered: 1, suppressed: 1 });
+  });
+});
+
+describe('max_alerts', () => {
+  const limited = (maxAlerts: number) => webhook({ url: secret('http://few.example/'), maxAlerts });
+  const both = [...hook('ops').integrations, limited(2)];
+
+  test('lists the first alerts alone, and the others are known to be counted and not listed', async () => {
+    const desk = await open({ receivers: [{ name: 'ops', integrations: both }] });
+    await desk.fails('A', 'B', 'C');
+    await desk.pass(1);
+    expect(desk.lines()).toEqual([
+      'ops@0 firing: A firing +1; B firing +1; C firing +1',
+      'few@0 firing: A firing +1; B firing +1',
+    ]);
+    expect(desk.told.map(({ body }) => body.truncatedAlerts)).toEqual([0, 1]);
+    const told = await desk.store.transaction((tx) => tx.notificationsOfEvent('eu/flight/f-000003/failed'));
+    expect(
+      told.map(({ notification, deliveries }) => [
+        notification.kind === 'group' && notification.alerts.some(({ labels }) => labels.bird === 'C'),
+        deliveries.map(({ position }) => position),
+      ]),
+    ).toEqual([
+      [true, [0]],
+      [false, [1]],
+    ]);
+  });
+
+  test('cuts what is told in parts as a whole', async () => {
+    const desk = await open({
+      receivers: [{ name: 'ops', integrations: [...hook('ops').integrations, limited(600)] }],
+    });
+    await desk.fails(...birds(1_100));
+    await desk.pass(1);
+    const parts = desk.told.map(({ receiver, body }) => [receiver, body.alerts.length, body.truncatedAlerts]);
+    expect(parts.toSorted()).toEqual([
+      ['few', 100, 500],
+      ['few', 500, 500],
+      ['ops', 100, 0],
+      ['ops', 500, 0],
+      ['ops', 500, 0],
+    ]);
+  });
+});
+
+describe('escalation', () => {
+  const route = { escalation: { afterMs: 15 * MINUTE_MS, receiver: 'boss' } };
+  const receivers = [hook('ops'), hook('boss')];
+
+  test('tells the second receiver once of what still fires after the time, and of its end', async () => {
+    const desk = await open({ receivers, route });
+    await desk.fails('A', 'B');
+    await desk.pass(10);
+    await desk.succeeds('B');
+    await desk.fails('A');
+    await desk.pass(30);
+    await desk.fails('A');
+    await desk.pass(300);
+    await desk.succeeds('A');
+    await desk.pass(30);
+    expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +2', 'boss@340 resolved: A resolved +0']);
+    const notices = desk.told.flatMap(({ receiver, body }) => (receiver === 'boss' ? [body.notices] : []));
+    expect(notices).toEqual([['Nobody has acknowledged this yet, so you are told as well.'], undefined]);
+  });
+
+  test('tells it nothing of what is over in time', async () => {
+    const desk = await open({ receivers, route });
+    await desk.fails('A');
+    await desk.pass(14);
+    await desk.succeeds('A');
+    await desk.pass(60);
+    expect(desk.lines('ops')).toHaveLength(2);
+    expect(desk.lines('boss')).toEqual([]);
+    expect(await desk.store.transaction((tx) => tx.groupsDue(Number.MAX_SAFE_INTEGER, 100))).toHaveLength(1);
+  });
+
+  test('waits for each alert from when that one was told, also over a restart', async () => {
+    const desk = await open({ receivers, route });
+    await desk.fails('A');
+    await desk.pass(10);
+    await desk.fails('B');
+    await desk.restart();
+    await desk.pass(60);
+    expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +1', 'boss@25 firing: B firing +1']);
+  });
+
+  test('tells it nothing of what somebody has acknowledged', async () => {
+    const desk = await open({ receivers, route });
+    await desk.fails('A', 'B');
+    await desk.pass(5);
+    const [a] = await desk.store.transaction((tx) => tx.alerts({ limit: 10 }));
+    const nowUs = desk.clock.nowUs();
+    const { id: alertId, startsAtUs: alertStartsAtUs, labels } = a!;
+    const acknowledgement = {
+      ...silence(labels.bird!, nowUs, nowUs + 86_400_000_000),
+      alertId,
+      alertStartsAtUs,
+    };
+    await desk.store.transaction((tx) => tx.putSilences([acknowledgement]));
+    await desk.pass(60);
+    const other = a!.labels.bird === 'A' ? 'B' : 'A';
+    expect(desk.lines('boss')).toEqual([`boss@15 firing: ${other} firing +1`]);
+  });
+
+  test('is not told before its time by who is in a hurry', async () => {
+    const desk = await open({ receivers, route });
+    await desk.fails('A');
+    await desk.hurry();
+    await desk.hurry();
+    expect(desk.lines()).toEqual(['ops@0 firing: A firing +1']);
+    await desk.pass(20);
+    expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +1']);
+  });
+
+  test('comes again with the next episode', async () => {
+    const desk = await open({ receivers, route });
+    await desk.fails('A');
+    await desk.pass(20);
+    await desk.succeeds('A');
+    await desk.pass(20);
+    await desk.fails('A');
+    await desk.pass(30);
+    expect(desk.lines('boss').map((line) => line.replace(/boss@\d+ /, ''))).toEqual([
+      'firing: A firing +1',
+      'resolved: A resolved +0',
+      'firing: A firing +1',
+    ]);
+  });
+});
+
+describe("a receiver's cap", () => {
+  const route = { groupBy: ['bird'] };
+  const receivers = [hook('ops', { maxNotificationsPerHour: 3 })];
+
+  test('holds back what is over it and tells all of it as one when there is room, each event once', async () => {
+    const desk = await open({ receivers, route });
+    await desk.fails(...birds(10));
+    await desk.pass(20);
+    expect(desk.told).toHaveLength(3);
+    await desk.fails('B00009');
+    await desk.pass(100);
+    expect(desk.told).toHaveLength(4);
+    const last = desk.told[3]!;
+    expect(last.minute).toBeGreaterThanOrEqual(60);
+    expect(last.body.notices).toEqual([
+      '8 notifications were held back before this one: at most 3 an hour are sent.',
+    ]);
+    const heldBack = birds(7, 3);
+    expect(last.body.alerts.map((one) => one.labels.bird)).toEqual(heldBack);
+    const kept = await desk.store.transaction((tx) =>
+      tx.suppressions('FlightFailed/0/eu/bird/Marketing%2FB00009'),
+    );
+    expect(kept).toMatchObject([
+      { reason: 'receiver_cap', receiver: 'ops', afterSeq: 0, lastSeq: 1 },
+      { reason: 'receiver_cap', receiver: 'ops', afterSeq: 1, lastSeq: 2 },
+    ]);
+    const events = desk.told.flatMap(({ body }) =>
+      body.alerts.flatMap((one) => one.events.map(({ key }) => key)),
+    );
+    expect(events).toHaveLength(11);
+    expect(new Set(events).size).toBe(11);
+    expect(
+      desk.happenings.filter((one) => one.what === 'suppressed' && one.reason === 'receiver_cap'),
+    ).toHaveLength(8);
+  });
+
+  test('tells an event once that came after the holding back and before the telling', async () => {
+    const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
+    await desk.fails('A');
+    await desk.pass(20);
+    await desk.fails('A');
+    await desk.pass(37.5);
+    await desk.fails('A');
+    await desk.pass(2);
+    await desk.fails('A');
+    await desk.pass(30);
+    await desk.fails('A');
+    await desk.pass(180);
+    await desk.succeeds('A');
+    await desk.pass(90);
+    const events = desk.told.flatMap(({ body }) =>
+      body.alerts.flatMap((one) => one.events.map(({ key }) => key)),
+    );
+    expect(events).toHaveLength(5);
+    expect(new Set(events).size).toBe(5);
+    expect(desk.told.at(-1)!.body.status).toBe('resolved');
+    expect(new Set(desk.told.map(({ id }) => id)).size).toBe(desk.told.length);
+  });
+
+  test('folds a storm: three by themselves, then one each time, and again by themselves when it is over', async () => {
+    const desk = await open({ receivers: [hook('ops', { foldStormsMs: 5 * MINUTE_MS })], route });
+    await desk.fails(...birds(10));
+    await desk.pass(1);
+    expect(desk.told).toHaveLength(3);
+    await desk.pass(10);
+    expect(desk.told).toHaveLength(4);
+    expect(desk.told[3]!.body.alerts).toHaveLength(7);
+    expect(desk.told[3]!.body.notices).toEqual([
+      '7 notifications were held back before this one: what comes in a storm is told together, every 5 min.',
+    ]);
+    await desk.fails(...birds(10));
+    await desk.pass(10);
+    await desk.pass(30);
+    await desk.fails(...birds(2, 20));
+    await desk.pass(1);
+    expect(desk.told.slice(-2).map(({ body }) => body.notices)).toEqual([undefined, undefined]);
+    const events = desk.told.flatMap(({ body }) =>
+      body.alerts.flatMap((one) => one.events.map(({ key }) => key)),
+    );
+    expect(events).toHaveLength(22);
+    expect(new Set(events).size).toBe(22);
+  });
+
+  test('never lets more than that through in any hour, and loses nothing over a restart', async () => {
+    const desk = await open({ receivers, route });
+    for (let round = 0; round < 12; round += 1) {
+      await desk.fails(...birds(4, round * 4));
+      await desk.pass(20);
+      if (round % 3 === 0) await desk.restart();
+    }
+    await desk.pass(120);
+    const minutes = desk.told.map(({ minute }) => minute);
+    for (const start of minutes) {
+      expect(minutes.filter((at) => at >= start && at < start + 60).length).toBeLessThanOrEqual(3);
+    }
+    const told = desk.told.flatMap(({ body }) => body.alerts.map((one) => one.labels.bird));
+    expect(new Set(told)).toEqual(new Set(birds(48)));
+    const events = desk.told.flatMap(({ body }) =>
+      body.alerts.flatMap((one) => one.events.map(({ key }) => key)),
+    );
+    expect(events).toHaveLength(new Set(events).size);
+  });
+
+  test('holds back what a renamed Bird has to tell, not that its old name has nothing more', async () => {
+    const desk = await open({ receivers: [hook('ops', { maxNotificationsPerHour: 1 })], route });
+    await desk.fails('7:Old');
+    // Just before the old group is looked at again, which then comes before the new one.
+    await desk.pass(5.2);
+    await desk.succeeds('7:Old');
+    await desk.fails('7:New');
+    await desk.pass(70);
+    expect(desk.lines()).toEqual(['ops@0 firing: Old firing +1', 'ops@60 firing: New firing +1']);
+  });
+
+  test('lets nothing wait behind what is muted', async () => {
+    const desk = await open({ receivers, route });
+    await desk.fails(...birds(4));
+    await desk.pass(10);
+    const nowUs = desk.clock.nowUs();
+    await desk.store.transaction((tx) =>
+      tx.putSilences([silence('B00003', nowUs, nowUs + 2 * 3_600_000_000)]),
+    );
+    await desk.pass(60);
+    await desk.fails('C', 'D');
+    await desk.pass(5);
+    await desk.fails('E');
+    await desk.pass(5);
+    expect(desk.lines().slice(3)).toEqual([
+      'ops@70 firing: C firing +1',
+      'ops@70 firing: D firing +1',
+      'ops@75 firing: E firing +1',
+    ]);
+    await desk.pass(100);
+    expect(desk.lines().filter((line) => line.includes('B00003'))).toEqual([
+      'ops@130 firing: B00003 firing +1',
+    ]);
+  });
+
+  test('tells the end of what was held back once, as over', async () => {
+    const desk = await open({ receivers, route });
+    await desk.fails(...birds(4));
+    await desk.pass(10);
+    await desk.succeeds('B00003');
+    await desk.pass(120);
+    expect(desk.lines().filter((line) => line.includes('B00003'))).toEqual([
+      expect.stringContaining('resolved: B00003 resolved +1'),
+    ]);
+  });
+
+  test('counts for one receiver alone', async () => {
+    const routes = ['ops', 'boss'].map(
+      (receiver, index): Node => node('', { receiver, continue: index === 0 }),
+    );
+    const root = tree(node('', { groupBy: ['bird'] }, routes));
+    const desk = await open({ receivers: [...receivers, hook('boss')], route: root });
+    await desk.fails(...birds(5));
+    await desk.pass(10);
+    expect(desk.lines('ops')).toHaveLength(3);
+    expect(desk.lines('boss')).toHaveLength(5);
+  });
+});
+
+describe('a fallback', () => {
+  test('is told after five minutes of what was not even tried, because it waits behind another', async () => {
+    const desk = await open({
+      receivers: [hook('ops', { fallback: 'backup' }), hook('backup')],
+      answer: (receiver) => (receiver === 'ops' ? 503 : 200),
+    });
+    await desk.fails('A');
+    await desk.pass(5);
+    await desk.fails('B');
+    await desk.pass(4);
+    const about = () => desk.lines('backup').filter((line) => !line.includes('ops'));
+    expect(about()).toEqual(['backup@0 firing: A firing +1']);
+    await desk.pass(3);
+    expect(about()).toEqual(['backup@0 firing: A firing +1', 'backup@10 firing: A firing +0; B firing +1']);
+    expect(desk.told.at(-1)!.body.notices).toEqual([
+      'This was meant for receiver ops, which has not accepted it yet. It is still being tried there.',
+    ]);
+  });
+
+  test('that accepts nothing itself is where it ends', async () => {
+    const desk = await open({
+      receivers: [hook('ops', { fallback: 'backup' }), hook('backup', { fallback: 'ops' })],
+      answer: () => 503,
+    });
+    await desk.fails('A');
+    await desk.pass(4);
+    expect(await desk.states()).toEqual({ retry: 2 });
+  });
+
+  test('is told once when two integrations of a receiver fail with the same notification', async () => {
+    const twice = [...hook('ops').integrations, ...hook('ops').integrations];
+    const desk = await open({
+      receivers: [{ name: 'ops', integrations: twice, fallback: 'backup' }, hook('backup')],
+      answer: (receiver) => (receiver === 'ops' ? 503 : 200),
+    });
+    await desk.fails('A');
+    await desk.pass(5);
+    expect(desk.lines()).toEqual(['backup@0 firing: A firing +1']);
+    expect(await desk.states()).toEqual({ retry: 2, delivered: 1 });
+  });
+
+  test('is told once of what its receiver has for those who hear of ends, and for those who do not', async () => {
+    const [own] = hook('ops').integrations as [ReturnType<typeof webhook>];
+    const desk = await open({
+      receivers: [
+        { name: 'ops', integrations: [{ ...own, sendResolved: false }, own], fallback: 'backup' },
+        hook('backup'),
+      ],
+      answer: (receiver) => (receiver === 'ops' ? 503 : 200),
+    });
+    await desk.fails('A', 'B');
+    await desk.pass(5);
+    expect(desk.lines()).toEqual(['backup@0 firing: A firing +1; B firing +1']);
+    await desk.succeeds('B');
+    await desk.fails('A', 'A');
+    await desk.pass(15);
+    const about = desk.lines().filter((line) => !line.includes('ops'));
+    expect(about.slice(1)).toEqual(['backup@10 firing: A firing +2; B resolved +0']);
+  });
+
+  test('is told the rest where it got first what was meant for those who do not hear of ends', async () => {
+    const [own] = hook('ops').integrations as [ReturnType<typeof webhook>];
+    const other = { ...own, url: secret('http://other.example/'), sendResolved: false };
+    const desk = await open({
+      receivers: [{ name: 'ops', integrations: [own, other], fallback: 'backup' }, hook('backup')],
+      answer: (receiver, minute) =>
+        receiver === 'other' ? 410 : receiver === 'ops' && minute > 3 ? 503 : 200,
+    });
+    await desk.fails('A', 'B');
+    await desk.pass(20);
+    await desk.succeeds('B');
+    await desk.fails('A');
+    await desk.pass(120);
+    const ofFlights = (told: readonly string[]) => told.filter((line) => !/ops|other/.test(line.slice(8)));
+    const firing = ofFlights(desk.lines('backup')).flatMap((line) => line.match(/[AB] \w+ \+\d/g) ?? []);
+    expect(firing.toSorted()).toEqual(['A firing +1', 'A firing +1', 'B firing +1', 'B resolved +0']);
+  });
+
+  test('is told every part of what is big', async () => {
+    const desk = await open({
+      receivers: [hook('ops', { fallback: 'backup' }), hook('backup')],
+      answer: (receiver) => (receiver === 'ops' ? 503 : 200),
+    });
+    await desk.fails(...birds(700));
+    await desk.pass(12);
+    const told = desk.told.flatMap(({ body }) => body.alerts.flatMap(({ labels }) => labels.bird ?? []));
+    expect(told.toSorted()).toEqual(birds(700));
+  });
+
+  test('that does not hear of ends is told of what was over by the time of telling', async () => {
+    const noEnds = (name: string, settings: Partial<Receiver> = {}) => ({
+      ...settings,
+      name,
+      integrations: [webhook({ url: secret(`http://${name}.example/`), sendResolved: false })],
+    });
+    let isDown = true;
+    const desk = await open({
+      receivers: [noEnds('ops', { fallback: 'backup' }), noEnds('backup')],
+      answer: (receiver) => (receiver === 'ops' && isDown ? 503 : 200),
+    });
+    await desk.fails('A');
+    await desk.clock.advance(5_000);
+    await desk.succeeds('A');
+    await desk.pass(4);
+    expect(desk.lines()).toEqual(['backup@0 resolved: A resolved +1']);
+    isDown = false;
+    await desk.pass(20);
+    await desk.fails('A');
+    await desk.pass(1);
+    isDown = true;
+    await desk.fails('A');
+    await desk.clock.advance(5_000);
+    await desk.succeeds('A');
+    await desk.pass(9);
+    expect(desk.lines('backup').slice(1)).toEqual([
+      'backup@6 firing: ops firing +0',
+      'backup@29 resolved: A resolved +1',
+    ]);
+  });
+
+  test('that does not hear of ends is told nothing of an end alone', async () => {
+    const [own] = hook('backup').integrations as [ReturnType<typeof webhook>];
+    const desk = await open({
+      receivers: [
+        hook('ops', { fallback: 'backup' }),
+        { name: 'backup', integrations: [{ ...own, sendResolved: false }] },
+      ],
+      answer: (receiver, minute) => (receiver === 'ops' && minute > 1 ? 503 : 200),
+    });
+    await desk.fails('A');
+    await desk.pass(1);
+    await desk.succeeds('A');
+    await desk.pass(60);
+    expect(desk.lines('backup').filter((line) => !line.includes('ops'))).toEqual([]);
+  });
+
+  test('for people is told of what is big as people are: once, with the first alerts and the count of the rest', async () => {
+    const inBatches = webhook({ url: secret('http://ops.example/'), format: 'cloudevents' });
+    for (const [own, parts] of [
+      [hook('ops').integrations[0]!, 2],
+      [inBatches, 7],
+    ] as const) {
+      const desk = await open({
+        receivers: [
+          { name: 'ops', integrations: [own], fallback: 'backup' },
+          { name: 'backup', integrations: [email(), ...hook('backup').integrations] },
+        ],
+        answer: (receiver) => (receiver === 'ops' ? 503 : 200),
+      });
+      await desk.fails(...birds(700));
+      await desk.pass(5.5);
+      expect(desk.mails.map(({ notification }) => notification)).toMatchObject([
+        { firingTotal: 700, truncatedAlerts: 600 },
+      ]);
+      expect(desk.mails[0]!.notification.alerts).toHaveLength(100);
+      expect(desk.mails[0]!.notification).not.toHaveProperty('part');
+      const told = desk.told.filter(({ receiver }) => receiver === 'backup');
+      expect(told.map(({ body }) => body.parts)).toEqual(Array(parts).fill(parts));
+      expect(told.flatMap(({ body }) => body.alerts)).toHaveLength(700);
+    }
+  });
+
+  test('hears nothing of what is accepted in time', async () => {
+    const desk = await open({
+      receivers: [hook('ops', { fallback: 'backup' }), hook('backup')],
+      answer: (receiver, _, tries) => (receiver === 'ops' && tries <= 2 ? 503 : 200),
+    });
+    await desk.fails('A');
+    await desk.pass(30);
+    expect(desk.lines()).toEqual(['ops@0 firing: A firing +1']);
+  });
+});
+
+describe('DeliveryFailing', () => {
+  const down = (receiver: string, minute: number) => (receiver === 'ops' && minute < 60 ? 503 : 200);
+
+  test('without a fallback goes to everybody else, and also to the receiver itself', async () => {
+    const lake = { name: 'lake', integrations: [webhook({ format: 'cloudevents' })] };
+    const desk = await open({ receivers: [hook('ops'), hook('boss'), hook('duty'), lake], answer: down });
+    await desk.fails('A');
+    await desk.pass(90);
+    const about = desk.lines().filter((line) => line.includes('ops firing') || line.includes('ops resolved'));
+    expect(about.toSorted().map((line) => line.replace(/@\d+/, ''))).toEqual([
+      'boss firing: ops firing +0',
+      'boss resolved: ops resolved +0',
+      'duty firing: ops firing +0',
+      'duty resolved: ops resolved +0',
+      'ops firing: ops firing +0',
+      'ops resolved: ops resolved +0',
+    ]);
+  });
+
+  test('says nothing of a short trouble, nor of one that a restart only seems to begin anew', async () => {
+    const desk = await open({
+      receivers: [hook('ops'), hook('boss')],
+      answer: (receiver, minute) => (receiver === 'ops' && minute < 3 ? 503 : 200),
+    });
+    await desk.fails('A');
+    await desk.pass(30);
+    expect(desk.lines('boss')).toEqual([]);
+
+    const restarted = await open({ receivers: [hook('ops'), hook('boss')], answer: down });
+    await restarted.fails('A');
+    await restarted.pass(4);
+    await restarted.restart();
+    await restarted.pass(3);
+    expect(restarted.lines('boss')).toEqual(['boss@6 firing: ops firing +0']);
+  });
+
+  test('is over when the receiver is no longer configured', async () => {
+    const receivers = [hook('ops'), hook('boss')];
+    const desk = await open({
+      receivers,
+      answer: () => 503,
+      rules: [{ ...defaultRule('DeliveryFailing'), forMs: 60_000 }],
+    });
+    await desk.fails('A');
+    await desk.pass(5);
+    const alerts = () => desk.store.transaction((tx) => tx.alerts({ limit: 10 }));
+    expect((await alerts()).find((one) => one.labels.receiver === 'ops')).toMatchObject({ state: 'firing' });
+    receivers.splice(0, 1);
+    await desk.pass(2);
+    expect((await alerts()).find((one) => one.labels.receiver === 'ops')).toMatchObject({
+      state: 'resolved',
+    });
+  });
+});
+
+describe('members of Nests', () => {
+  const toMembers = { name: 'ops', integrations: [email({ to: [], toNestMembers: true })] };
+
+  test('are told of their own Nest alone, in a thread of its own; without any the reason is kept', async () => {
+    const desk = await open({ receivers: [toMembers] });
+    await desk.store.transaction((tx) =>
+      tx.putNestMembers([
+        { region: 'eu', nestId: 'nest-Sales', addresses: ['anna@example.com', 'bo@example.com'] },
+        { region: 'eu', nestId: 'nest-Docs', addresses: ['bo@example.com'] },
+        { region: 'us', nestId: 'nest-Empty', addresses: ['other@example.com'] },
+      ]),
+    );
+    await desk.fails('Sales/A', 'Sales/B', 'Docs/C', 'Empty/D');
+    await desk.pass(1);
+    const mails = desk.mails.map(({ notification }) => ({
+      to: notification.to,
+      birds: notification.alerts.map((one) => one.labels.bird),
+      firing: notification.firingTotal,
+    }));
+    expect(mails).toHaveLength(2);
+    expect(mails).toEqual(
+      expect.arrayContaining([
+        { to: ['anna@example.com', 'bo@example.com'], birds: ['A', 'B'], firing: 2 },
+        { to: ['bo@example.com'], birds: ['C'], firing: 1 },
+      ]),
+    );
+    expect(new Set(desk.mails.map(({ notification }) => notification.thread)).size).toBe(2);
+    expect(await desk.states()).toEqual({ delivered: 2, suppressed: 1 });
+    const [left] = await desk.store.transaction((tx) => tx.deliveries({ state: 'suppressed', limit: 2 }));
+    expect(left).toMatchObject({ lastError: 'Nest nest-Empty has no active members' });
+  });
+
+  test('that there are none of is told to the fallback, by whoever can be told there', async () => {
+    const backup = {
+      name: 'backup',
+      integrations: [email({ to: [], toNestMembers: true }), ...hook('backup').integrations],
+    };
+    const desk = await open({ receivers: [{ ...toMembers, fallback: 'backup' }, backup] });
+    await desk.fails('Empty/D');
+    await desk.pass(1);
+    expect(desk.lines()).toEqual(['backup@0 firing: D firing +1']);
+    expect(desk.told[0]!.body.notices).toEqual([
+      'This was meant for receiver ops, which told nobody: Nest nest-Empty has no active members.',
+    ]);
+    expect(desk.mails).toEqual([]);
+  });
+
+  test('are told beside the addresses that are given', async () => {
+    const desk = await open({
+      receivers: [{ name: 'ops', integrations: [email({ to: ['ops@example.com'], toNestMembers: true })] }],
+    });
+    await desk.fails('Sales/A');
+    await desk.pass(1);
+    expect(desk.mails.map(({ notification }) => notification.to)).toEqual([['ops@example.com']]);
+  });
+});

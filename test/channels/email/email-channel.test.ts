@@ -1,0 +1,433 @@
+import { createHash, createVerify, generateKeyPairSync } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import type { AddressInfo, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import PostalMime, { type Email } from 'postal-mime';
+import { SMTPServer, type SMTPServerOptions } from 'smtp-server';
+import { afterEach, describe, expect, test } from 'vitest';
+import { openEmailChannel } from '../../../src/channels/email/email-channel.ts';
+import { createDelivery } from '../../../src/delivery/outbox.ts';
+import { secret } from '../../../src/secret.ts';
+import type { Delivery } from '../../../src/store/record.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { compileTemplate } from '../../../src/templates/liquid.ts';
+import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';
+import { createVirtualClock } from '../../virtual-clock.ts';
+import { NO_SERVICES } from '../no-services.ts';
+import { alert, delivery, email, failedFlight, forward, group, NOW_US } from '../samples.ts';
+
+interface Received {
+  readonly mail: Email;
+  readonly raw: string;
+  readonly to: readonly string[];
+}
+
+const cleanups: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup();
+});
+
+/** A real SMTP server on loopback that keeps what it accepts, and a channel to it. */
+async function mailServer(options: SMTPServerOptions = {}) {
+  const mails: Received[] = [];
+  const sockets = new Set<Socket>();
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS'],
+    onData(stream, session, done) {
+      const chunks: Buffer[] = [];
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+      stream.on('end', async () => {
+        const raw = Buffer.concat(chunks);
+        const to = session.envelope.rcptTo.map(({ address }) => address);
+        mails.push({ mail: await PostalMime.parse(raw), raw: raw.toString('latin1'), to });
+        done();
+      });
+    },
+    ...options,
+  });
+  // Connections that break are part of these tests.
+  server.on('error', () => {});
+  server.server.on('connection', (socket: Socket) => sockets.add(socket));
+  server.listen(0, '127.0.0.1');
+  await once(server.server, 'listening');
+  const { port } = server.server.address() as AddressInfo;
+  const channel = openEmailChannel({ clock: createVirtualClock(), version: '1.2.3' });
+  cleanups.push(() => new Promise((resolve) => server.close(resolve)));
+  cleanups.push(() => channel.close());
+  const hangUp = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  return { mails, channel, hangUp, at: { smarthost: { host: '127.0.0.1', port } } };
+}
+
+const refusal = (responseCode: number, words: string) => Object.assign(new Error(words), { responseCode });
+const URL = 'https://watch.example.com';
+
+describe('a mail through a real server', () => {
+  test('is read back with its headers, text and HTML', async () => {
+    const { channel, mails, at } = await mailServer();
+    const to = ['Ops <ops@example.com>', 'second@example.com'];
+    const first = alert({ labels: { ...alert().labels, bird: 'Übersetzen 日本語' } });
+    const notification = group({
+      alerts: [first],
+      groupLabels: { alertname: 'FlightFailed', region: 'eu', nest: 'Marketing', bird: 'Übersetzen 日本語' },
+    });
+    expect(await channel.send(email({ ...at, to }), delivery(), notification, URL)).toEqual({
+      kind: 'accepted',
+    });
+    expect(mails).toHaveLength(1);
+    const [{ mail, raw, to: envelope }] = mails as [Received];
+    const header = (name: string) => mail.headers.find(({ key }) => key === name)?.value;
+    expect(mail.subject).toBe('[nestwatch] EU · Marketing / Übersetzen 日本語: FlightFailed');
+    expect(mail.from?.address).toBe('nestwatch@example.com');
+    expect(envelope).toEqual(['ops@example.com', 'second@example.com']);
+    expect(mail.date).toBe(new Date(NOW_US / 1000).toISOString());
+    expect(header('auto-submitted')).toBe('auto-generated');
+    expect(header('x-auto-response-suppress')).toBe('All');
+    expect(mail.messageId).toMatch(/^<thread\.[0-9a-f]{32}@watch\.example\.com>$/);
+    expect(mail.text).toMatch(/^Flight failed: Übersetzen 日本語\nEU · Marketing · since 2 Jul 2026/);
+    expect(mail.html).toContain('Flight failed: Übersetzen 日本語');
+    expect(mail.attachments).toEqual([]);
+    expect(raw).toMatch(/multipart\/alternative/);
+  });
+
+  test('goes to the addresses of the notification where it has its own', async () => {
+    const { channel, mails, at } = await mailServer();
+    const to = ['anna@example.com', 'bo@example.com'];
+    const notification = group({ to, notices: ['2 notifications were held back & <b>more</b>.'] });
+    const outcome = await channel.send(email({ ...at, to: [] }), delivery(), notification, URL);
+    expect(outcome).toEqual({ kind: 'accepted' });
+    expect(mails[0]!.to).toEqual(to);
+    expect(mails[0]!.mail.to?.map(({ address }) => address)).toEqual(to);
+    expect(mails[0]!.mail.text).toContain('2 notifications were held back & <b>more</b>.');
+    expect(mails[0]!.mail.html).toContain('2 notifications were held back &amp; &lt;b&gt;more&lt;/b&gt;.');
+  });
+
+  test('has the same Message-ID on every try, and replies refer to the first one', async () => {
+    const { channel, mails, at } = await mailServer();
+    await channel.send(email(at), delivery({ id: 'd-1' }), group(), URL);
+    await channel.send(email(at), delivery({ id: 'd-1' }), group(), URL);
+    await channel.send(email(at), delivery({ id: 'd-2' }), group({ threadPosition: 1 }), URL);
+    const [first, again, reply] = mails.map(({ mail }) => mail);
+    expect(again?.messageId).toBe(first?.messageId);
+    expect(reply?.subject).toBe(`Re: ${first?.subject}`);
+    expect(reply).toMatchObject({ inReplyTo: first?.messageId, references: first?.messageId });
+    expect(reply?.messageId).not.toBe(first?.messageId);
+  });
+
+  test('goes out over a new connection when the server has dropped the idle one', async () => {
+    const { channel, mails, at, hangUp } = await mailServer();
+    expect((await channel.send(email(at), delivery(), group(), URL)).kind).toBe('accepted');
+    hangUp();
+    expect((await channel.send(email(at), delivery({ id: 'd-2' }), group(), URL)).kind).toBe('accepted');
+    expect(mails).toHaveLength(2);
+  });
+
+  test('takes no headers or files from hostile names', async () => {
+    const { channel, mails, at } = await mailServer();
+    const bad = 'x\r\nBcc: victim@example.com\r\n\r\n<b>\u2028data:text/plain,a';
+    const labels = { alertname: bad, region: bad, nest: bad, bird: bad };
+    const notification = group({
+      groupLabels: labels,
+      alerts: [alert({ labels, events: [failedFlight(1, { message: '\r\n.\r\nMAIL FROM:<x@y>\r\n' })] })],
+    });
+    expect((await channel.send(email(at), delivery({ id: bad }), notification, URL)).kind).toBe('accepted');
+    const [{ mail, to }] = mails as [Received];
+    expect(to).toEqual(['ops@example.com']);
+    expect(mail.bcc).toBeUndefined();
+    expect(mail.headers.map(({ key }) => key)).not.toContain('bcc');
+    expect(mail.text).toContain('MAIL FROM:<x@y>');
+    expect(mails).toHaveLength(1);
+  });
+
+  test('logs in with the password', async () => {
+    const seen: unknown[] = [];
+    const { channel, at } = await mailServer({
+      authOptional: false,
+      allowInsecureAuth: true,
+      onAuth({ username, password }, _session, done) {
+        seen.push([username, password]);
+        done(password === 'p$ss#1' ? null : refusal(535, 'no'), { user: username });
+      },
+    });
+    const login = { ...at, username: 'me' };
+    expect(
+      (await channel.send(email({ ...login, password: secret('p$ss#1') }), delivery(), group(), URL)).kind,
+    ).toBe('accepted');
+    const refused = await channel.send(
+      email({ ...login, password: secret('canary') }),
+      delivery(),
+      group(),
+      URL,
+    );
+    // A wrong password is mended in the configuration; the mail is not lost meanwhile.
+    expect(refused).toMatchObject({ kind: 'failed', reason: 'rejected' });
+    expect(JSON.stringify(refused)).not.toContain('canary');
+    expect(seen).toEqual([
+      ['me', 'p$ss#1'],
+      ['me', 'canary'],
+    ]);
+  });
+
+  test('logs in with XOAUTH2, also with a token that was replaced', async () => {
+    const seen: unknown[] = [];
+    const { channel, at } = await mailServer({
+      authOptional: false,
+      allowInsecureAuth: true,
+      authMethods: ['XOAUTH2'],
+      onAuth({ method, username, accessToken }, _session, done) {
+        seen.push([method, username, accessToken]);
+        done(null, { user: username });
+      },
+    });
+    for (const token of ['first', 'second']) {
+      const integration = email({ ...at, username: 'me', oauth2: { accessToken: secret(token) } });
+      expect((await channel.send(integration, delivery(), group(), URL)).kind).toBe('accepted');
+    }
+    expect(seen).toEqual([
+      ['XOAUTH2', 'me', 'first'],
+      ['XOAUTH2', 'me', 'second'],
+    ]);
+  });
+
+  test('is signed with DKIM by the key of the domain', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
+    const { channel, mails, at } = await mailServer();
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const dkim = { domain: 'example.com', selector: 'watch', privateKey: secret(pem) };
+    expect((await channel.send(email({ ...at, dkim }), delivery(), group(), URL)).kind).toBe('accepted');
+    const { raw } = mails[0]!;
+    const value = /^DKIM-Signature: ((?:.*\r\n[ \t])*.*)\r\n/m.exec(raw)![1]!;
+    expect(value).toMatch(/d=example\.com/);
+    expect(value).toMatch(/s=watch/);
+    // The body's hash is signed, and the body is what arrived (RFC 6376, 3.7; relaxed).
+    const body = raw.slice(raw.indexOf('\r\n\r\n') + 4);
+    const relaxed = `${body
+      .replace(/[ \t]+(?=\r\n)/g, '')
+      .replace(/[ \t]+/g, ' ')
+      .replace(/(\r\n)*$/, '')}\r\n`;
+    const hash = createHash('sha256').update(Buffer.from(relaxed, 'latin1')).digest('base64');
+    expect(/bh=([^;]+)/.exec(value)![1]!.replace(/\s/g, '')).toBe(hash);
+    const names = /[ ;\t\n]h=([^;]+)/.exec(value)![1]!.replace(/\s/g, '').split(':');
+    const headers = raw.slice(0, raw.indexOf('\r\n\r\n') + 2);
+    const canonical = (name: string, text: string) =>
+      `${name.toLowerCase()}:${text.replace(/\s+/g, ' ').trim()}`;
+    // A name without a header is signed as well, so that nobody can add one.
+    const signed = names.flatMap((name) => {
+      const found = new RegExp(`^${name}:((?:.*\\r\\n[ \\t])*.*)\\r\\n`, 'im').exec(headers);
+      return found ? [`${canonical(name, found[1]!)}\r\n`] : [];
+    });
+    const signature = /[ ;\t\n]b=([^;]+)/.exec(value)![1]!.replace(/\s/g, '');
+    const own = canonical('dkim-signature', value.replace(/([ ;\t\n]b=)[^;]+/, '$1'));
+    const verifier = createVerify('RSA-SHA256').update(Buffer.from(signed.join('') + own, 'latin1'));
+    expect(verifier.verify(publicKey, signature, 'base64')).toBe(true);
+  });
+
+  test('has the headers of its templates, and its own win', async () => {
+    const { channel, mails, at } = await mailServer();
+    const liquid = (text: string) => compileTemplate(text, 'text', SAMPLE_VARIABLES);
+    const templates = {
+      subject: liquid('{{ status }}'),
+      headers: { 'X-Team': liquid('loc'), 'X-Broken': liquid('{{ commonLabels.nobody }}') },
+    };
+    expect(await channel.send(email({ ...at, templates }), delivery(), group(), URL)).toEqual({
+      kind: 'accepted',
+      templateError: expect.stringContaining('The template X-Broken failed'),
+    });
+    const [{ mail }] = mails as [Received];
+    expect(mail.subject).toBe('firing');
+    expect(mail.headers).toContainEqual(expect.objectContaining({ key: 'x-team', value: 'loc' }));
+    expect(mail.headers.map(({ key }) => key)).toContain('auto-submitted');
+  });
+
+  test('is not sent in the clear where TLS is required', async () => {
+    const { channel, mails, at } = await mailServer();
+    const outcome = await channel.send(email({ ...at, requireTls: true }), delivery(), group(), URL);
+    expect(outcome.kind).toBe('failed');
+    expect(mails).toEqual([]);
+  });
+
+  test('takes encryption that is offered, and checks the certificate only where TLS is required', async () => {
+    // The server's own certificate is one that nobody vouches for.
+    const { channel, mails, at } = await mailServer({ disabledCommands: [] });
+    const send = (changes: Parameters<typeof email>[0]) =>
+      channel.send(email({ ...at, ...changes }), delivery(), group(), URL);
+    expect((await send({ requireTls: false })).kind).toBe('accepted');
+    expect((await send({ requireTls: true })).kind).toBe('failed');
+    expect((await send({ requireTls: true, tlsInsecureSkipVerify: true })).kind).toBe('accepted');
+    expect(mails).toHaveLength(2);
+  });
+
+  test('is for groups only', async () => {
+    const { channel, mails, at } = await mailServer();
+    expect((await channel.send(email(at), delivery(), forward([failedFlight(1)]), URL)).kind).toBe('nothing');
+    expect(mails).toEqual([]);
+  });
+});
+
+describe('a server that does not take the mail', () => {
+  test.each([
+    [450, 'failed', 'unavailable'],
+    [452, 'failed', 'unavailable'],
+    [550, 'refused', 'rejected'],
+  ])('with %i for the address: %s', async (code, kind, reason) => {
+    const { channel, at } = await mailServer({
+      onRcptTo: (_address, _session, done) => done(refusal(code, 'not\u0007 now')),
+    });
+    const outcome = await channel.send(email(at), delivery(), group(), URL);
+    expect(outcome).toMatchObject({ kind, reason });
+    expect('error' in outcome && outcome.error).toMatch(new RegExp(`${code} not now`));
+  });
+
+  test.each([
+    [451, 'failed'],
+    [554, 'refused'],
+  ])('with %i for the content: %s', async (code, kind) => {
+    const { channel, at } = await mailServer({
+      onData(stream, _session, done) {
+        stream.resume();
+        stream.on('end', () => done(refusal(code, 'spam?')));
+      },
+    });
+    expect(await channel.send(email(at), delivery(), group(), URL)).toMatchObject({ kind });
+  });
+
+  test('because it hangs up after the last byte: whether it took it is unknown', async () => {
+    const { channel, at, hangUp } = await mailServer({
+      onData(stream) {
+        stream.resume();
+        stream.on('end', () => hangUp());
+      },
+    });
+    const outcome = await channel.send(email(at), delivery(), group(), URL);
+    expect(outcome).toMatchObject({ kind: 'unknown', reason: 'ambiguous' });
+  });
+
+  test('because nobody listens: it was certainly not sent', async () => {
+    const channel = openEmailChannel({ clock: createVirtualClock(), version: '1' });
+    const outcome = await channel.send(
+      email({ smarthost: { host: '127.0.0.1', port: 1 } }),
+      delivery(),
+      group(),
+      URL,
+    );
+    expect(outcome).toMatchObject({ kind: 'failed', reason: 'unreachable' });
+    await channel.close();
+  });
+
+  test('because it says nothing: the try ends by the clock, as not sent', async () => {
+    let connected = () => {};
+    const isConnected = new Promise<void>((resolve) => {
+      connected = resolve;
+    });
+    const { at } = await mailServer({ onConnect: () => connected() });
+    const clock = createVirtualClock();
+    const channel = openEmailChannel({ clock, version: '1' });
+    cleanups.push(() => channel.close());
+    const sending = channel.send(email(at), delivery(), group(), URL);
+    await isConnected;
+    await clock.advance(120_000);
+    expect(await sending).toMatchObject({ kind: 'failed', reason: 'timeout' });
+  });
+
+  test('for some addresses for ever: the others have it, and it says who has not', async () => {
+    const { channel, mails, at } = await mailServer({
+      onRcptTo: ({ address }, _session, done) =>
+        done(address === 'gone@example.com' ? refusal(550, 'unknown') : null),
+    });
+    const to = ['ops@example.com', 'gone@example.com'];
+    expect(await channel.send(email({ ...at, to }), delivery(), group(), URL)).toEqual({
+      kind: 'accepted',
+      refused: expect.stringContaining('gone@example.com: 550 unknown'),
+    });
+    expect(mails[0]?.to).toEqual(['ops@example.com']);
+  });
+
+  test('for some addresses for now: only they get the next try', async () => {
+    let isFull = true;
+    const { channel, mails, at } = await mailServer({
+      onRcptTo: ({ address }, _session, done) =>
+        done(address === 'full@example.com' && isFull ? refusal(452, 'mailbox full') : null),
+    });
+    const integration = email({ ...at, to: ['ops@example.com', 'full@example.com'] });
+    const send = (remaining?: readonly string[]) =>
+      channel.send(integration, delivery({ ...(remaining && { remaining }) }), group(), URL);
+    const first = await send();
+    expect(first).toMatchObject({ kind: 'failed', reason: 'unavailable', remaining: ['full@example.com'] });
+    const remaining = first.kind === 'failed' ? first.remaining : undefined;
+    const second = await send(remaining);
+    // Nobody took it: those who remain are the same.
+    expect(second).toMatchObject({ kind: 'failed' });
+    expect(second).not.toHaveProperty('remaining');
+    isFull = false;
+    expect(await send(remaining)).toEqual({ kind: 'accepted' });
+    expect(mails.map(({ to }) => to)).toEqual([['ops@example.com'], ['full@example.com']]);
+  });
+
+  test('for some addresses for now, and then the process starts anew: only they get the next try', async () => {
+    let isFull = true;
+    const { mails, at } = await mailServer({
+      onRcptTo: ({ address }, _session, done) =>
+        done(
+          address === 'gone@example.com'
+            ? refusal(550, 'unknown')
+            : address === 'full@example.com' && isFull
+              ? refusal(450, 'try later')
+              : null,
+        ),
+    });
+    const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
+    cleanups.push(async () => rmSync(folder, { recursive: true }));
+    const clock = createVirtualClock();
+    const to = ['ops@example.com', 'gone@example.com', 'full@example.com'];
+    const integration = email({ ...at, to });
+    /** One life of the process: everything that is due is tried once. */
+    async function life(): Promise<Delivery> {
+      const store = await openSqliteStore({ path: join(folder, 'n.db'), clock });
+      const channel = openEmailChannel({ clock, version: '1' });
+      const stage = createDelivery({
+        store,
+        receivers: [{ name: 'ops', integrations: [integration] }],
+        channels: { ...NO_SERVICES, email: channel, webhook: NO_SERVICES.slack as never },
+        clock,
+        random: () => 0.5,
+        report: () => {},
+        externalUrl: URL,
+      });
+      if (mails.length === 0) {
+        for (const id of ['d-1', 'd-2']) {
+          const one = delivery({ id, integration: 'email', lane: 'l' });
+          await store.transaction((tx) => tx.enqueue(group(), [one]));
+        }
+      }
+      await stage.drain();
+      const found = await store.transaction((tx) => tx.delivery('d-1'));
+      await channel.close();
+      await store.close();
+      return found!.delivery;
+    }
+
+    expect(await life()).toMatchObject({ state: 'retry', remaining: ['full@example.com'] });
+    expect(mails).toHaveLength(2);
+    await clock.advance(60_000);
+    expect(await life()).toMatchObject({ state: 'retry', remaining: ['full@example.com'] });
+    await clock.advance(60_000);
+    isFull = false;
+    const last = await life();
+    expect(last).toMatchObject({ state: 'delivered', attempts: 3 });
+    // Who refused the first try for good is not forgotten over what the others came to.
+    expect(last.lastError).toMatch(/^refused for gone@example\.com: 550 unknown/);
+    expect(last.lastError).not.toContain('full@');
+    expect(last).not.toHaveProperty('remaining');
+    // The other mail of its lane has waited for nothing.
+    expect(mails.map(({ to }) => to.join())).toEqual([
+      'ops@example.com',
+      'ops@example.com',
+      'full@example.com',
+      'full@example.com',
+    ]);
+  });
+});

@@ -1,0 +1,469 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { mailSubject, threadHeaders } from '../../../src/channels/email/email-headers.ts';
+import { emailHtml } from '../../../src/channels/email/email-html.ts';
+import { emailText } from '../../../src/channels/email/email-text.ts';
+import { escapeHtml, linkable, plainLines } from '../../../src/channels/message/encode.ts';
+import { mailView } from '../../../src/channels/message/message-view.ts';
+import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
+import { dayAndTime } from '../../../src/text/day-and-time.ts';
+import { dayAndSecond, duration } from '../../../src/text/human-time.ts';
+import { alert, failedFlight, group, MINUTE_US, NOW_US, storm } from '../samples.ts';
+
+const URL = 'https://nestwatch.example.com';
+const text = (notification: GroupNotification) => emailText(mailView(notification, URL));
+const html = (notification: GroupNotification) => emailHtml(mailView(notification, URL));
+const firstLines = (notification: GroupNotification) => text(notification).split('\n').slice(0, 2);
+
+describe('the first two lines of a mail', () => {
+  test('of a failure say what failed, where, since when and for how long', () => {
+    expect(firstLines(group())).toEqual([
+      'Flight failed: Translate blog',
+      'EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
+    ]);
+  });
+
+  test('of an update say that it goes on', () => {
+    const more = alert({ startsAtUs: NOW_US - 134 * MINUTE_US, eventsTotal: 41 });
+    expect(firstLines(group({ reason: 'new_events', alerts: [more] }))).toEqual([
+      'Flights still failing: Translate blog',
+      'EU · Marketing · since 2 Jul 2026, 09:46 UTC, for 2 h 14 min · 41 failures, 1 of them new',
+    ]);
+  });
+
+  test('of a resolved alert say how long it lasted, and claim a recovery only where one was seen', () => {
+    const over = (ending: 'over' | 'quiet' | 'superseded' | 'moved' | 'gone' | 'by_hand', resolved_by = '') =>
+      group({
+        reason: 'resolved',
+        alerts: [
+          alert({
+            status: 'resolved',
+            endsAtUs: NOW_US,
+            ending,
+            events: [],
+            annotations: { ...alert().annotations, resolved_by },
+          }),
+        ],
+      });
+    expect(firstLines(over('over'))).toEqual([
+      'Recovered: Translate blog',
+      'EU · Marketing · from 2 Jul 2026, 11:56 UTC, lasted 4 min',
+    ]);
+    expect(firstLines(over('quiet'))[0]).toBe('No new failures: Translate blog');
+    expect(firstLines(over('moved'))[0]).toBe('Flight failed: told elsewhere now: Translate blog');
+    expect(firstLines(over('gone'))[0]).toBe('Flight failed: no longer there: Translate blog');
+    expect(firstLines(over('by_hand'))[0]).toBe('Flight failed: resolved by hand: Translate blog');
+    expect(text(over('by_hand', 'it was resolved by hand by ann: mended'))).toContain(
+      '\n\nIt was resolved by hand by ann: mended.\n\n',
+    );
+    expect(text(over('over', 'a later Flight succeeded'))).toContain('\n\nA later Flight succeeded.\n\n');
+    const tones = (['over', 'quiet', 'superseded', 'moved', 'gone', 'by_hand'] as const).map(
+      (ending) => mailView(over(ending), URL).tone,
+    );
+    expect(tones).toEqual(['resolved', 'resolved', 'neutral', 'neutral', 'neutral', 'resolved']);
+  });
+
+  test('of a storm say how many', () => {
+    expect(firstLines(storm())).toEqual([
+      'Flight failed: 200 Birds',
+      'EU · Marketing · since 2 Jul 2026, 10:21 UTC, for 1 h 39 min',
+    ]);
+  });
+
+  test.each([
+    [{ alertname: 'RegionDown', region: 'us' }, 'Region down: US'],
+    [{ alertname: 'ConnectionDisconnected', region: 'us', entity_name: 'DeepL' }, 'Connection lost: DeepL'],
+    [{ alertname: 'BirdDeactivated', region: 'us', bird_id: '7' }, 'Bird deactivated: Bird 7'],
+    [
+      { alertname: 'KindOfTomorrow', region: 'us', entity_type: 'Hub', entity_id: '7' },
+      'KindOfTomorrow: Hub 7',
+    ],
+  ])('of %j are in plain words', (labels, headline) => {
+    expect(firstLines(group({ alerts: [alert({ labels })] }))[0]).toBe(headline);
+  });
+});
+
+describe('the body of a mail', () => {
+  test('shows the message and what users ask for first', () => {
+    const body = text(group());
+    expect(body).toContain('    Translation failed: the provider answered 429 Too Many Requests');
+    expect(body).toContain('Nest: Marketing (682)');
+    expect(body).toContain('Bird: Translate blog (148890)');
+    expect(body).toContain('Flight: 5f0c9a52-0000-4000-8000-000000000004');
+    expect(body).toContain('Started: 2 Jul 2026, 11:41:07 UTC, failed after 14 min');
+    expect(body).toContain(`Open nestwatch: ${URL}/#alert-0123456789abcdef\n`);
+    expect(body).toContain(`Silence: ${URL}/silence?alert=FlightFailed/0/eu/bird/148890\n`);
+  });
+
+  const triggerFailed = (minutes: number, message?: string) =>
+    failedFlight(minutes, {
+      feed: 'bird_log',
+      type: 'bird_log.EventError',
+      attributes: {},
+      ...(message !== undefined && { message }),
+    });
+
+  test('lists what the message does not say with its time, the same ones together, and counts the rest', () => {
+    const events = [1, 2, 3].map((minutes) => triggerFailed(minutes));
+    const others = [5, 6].map((minutes) => triggerFailed(minutes, 'Term base not found'));
+    const body = text(
+      group({
+        threadPosition: 1,
+        alerts: [alert({ events: [...events, ...others], eventsTotal: 30, eventsOmitted: 9 })],
+      }),
+    );
+    expect(body).toContain(
+      'New since the last message:\n  - 2 ×, the last 2 Jul 2026, 11:55:00 UTC\n    Term base not found\n  … and 9 more events\n',
+    );
+    expect(firstLines(group({ alerts: [alert({ eventsTotal: 30 })], threadPosition: 1 }))[1]).toContain(
+      '30 failures, 1 of them new',
+    );
+  });
+
+  test('puts alerts of one cause together, the most first, and counts those that are not listed', () => {
+    const body = text(storm());
+    const order = ['60 × Flight failed', '30 × Flight failed', '10 × Flight failed', '… and 100 more alerts'];
+    const at = order.map((words) => body.indexOf(words));
+    expect(at.every((position) => position > 0)).toBe(true);
+    expect(at).toEqual([...at].sort((a, b) => a - b));
+    expect(body).toContain('Translate page 16 and 48 more');
+  });
+
+  test('puts open alerts before resolved ones and large clusters before small ones, however they come', () => {
+    const named = (bird: string, error: string, status: 'firing' | 'resolved' = 'firing') =>
+      alert({
+        status,
+        endsAtUs: status === 'firing' ? 0 : NOW_US,
+        labels: { ...alert().labels, bird, error },
+      });
+    const alerts = [
+      ...['r1', 'r2', 'r3'].map((bird) => named(bird, 'x', 'resolved')),
+      named('a', 'small'),
+      ...['b', 'c'].map((bird) => named(bird, 'large')),
+    ];
+    const titles = mailView(group({ alerts }), URL).clusters.map(({ title, places }) => [title, ...places]);
+    expect(titles).toEqual([
+      ['2 × Flight failed', 'b', 'c'],
+      ['Flight failed', 'a'],
+      ['3 × No new failures', 'r1', 'r2', 'r3'],
+    ]);
+  });
+
+  test('does not list again below the message what it says', () => {
+    const events = [triggerFailed(4), triggerFailed(5)];
+    expect(text(group({ alerts: [alert({ events, eventsTotal: 2 })] }))).not.toContain('Before that');
+  });
+
+  test('says the beginning once where clusters share it, to the minute', () => {
+    const one = (startsAtUs: number, error: string) =>
+      alert({ startsAtUs, labels: { ...alert().labels, error } });
+    const contexts = (...alerts: ReturnType<typeof alert>[]) =>
+      mailView(group({ alerts }), URL).clusters.map(({ context }) => context);
+    expect(contexts(one(NOW_US - MINUTE_US, 'a'), one(NOW_US - MINUTE_US + 9, 'b'))).toEqual(['', '']);
+    expect(contexts(one(NOW_US - MINUTE_US, 'a'), one(NOW_US, 'b'))).toEqual([
+      '',
+      'since 2 Jul 2026, 12:00 UTC, for 0 s',
+    ]);
+  });
+
+  test('tells an alert that became worse as one with what it became', () => {
+    const labels = {
+      alertname: 'ConnectionDisconnected',
+      region: 'eu',
+      entity_id: '1',
+      entity_name: 'DeepL',
+    };
+    const retrying = alert({
+      labels: { ...labels, severity: 'warning' },
+      status: 'resolved',
+      ending: 'superseded',
+      startsAtUs: NOW_US - 2 * MINUTE_US,
+      endsAtUs: NOW_US,
+    });
+    const lost = alert({
+      labels: { ...labels, severity: 'critical' },
+      startsAtUs: NOW_US,
+      annotations: { summary: 'Connection DeepL is lost (EU): it must be reconnected' },
+    });
+    const view = mailView(group({ reason: 'new_alerts', alerts: [lost, retrying] }), URL);
+    expect(view).toMatchObject({
+      tone: 'critical',
+      headline: 'Connection given up: DeepL',
+      context: 'EU · since 2 Jul 2026, 11:58 UTC, for 2 min · 2 messages',
+      lead: [
+        'Connection DeepL is lost (EU): it must be reconnected.',
+        'It was a warning since 2 Jul 2026, 11:58 UTC.',
+      ],
+      clusters: [],
+    });
+    const other = alert({
+      ...retrying,
+      labels: { ...retrying.labels, entity_id: '2', entity_name: 'Phrase' },
+    });
+    expect(mailView(group({ alerts: [lost, other] }), URL).clusters.map(({ title }) => title)).toEqual([
+      'Connection lost',
+      'Connection given up',
+    ]);
+  });
+
+  test('a failing trigger is not told beside the deactivation that it led to', () => {
+    const bird = { region: 'eu', nest_id: '1', bird_id: '7', bird: 'Contracts' };
+    const trigger = alert({
+      labels: { ...bird, alertname: 'BirdTriggerFailing', severity: 'warning', error: 'x' },
+      status: 'resolved',
+      ending: 'superseded',
+      endsAtUs: NOW_US,
+    });
+    const deactivated = alert({ labels: { ...bird, alertname: 'BirdDeactivated', severity: 'critical' } });
+    expect(mailView(group({ alerts: [deactivated, trigger] }), URL)).toMatchObject({
+      headline: 'Bird deactivated: Contracts',
+      context: 'EU · Nest 1 · since 2 Jul 2026, 11:56 UTC, for 4 min',
+      clusters: [],
+    });
+    expect(mailView(group({ alerts: [trigger] }), URL)).toMatchObject({
+      tone: 'neutral',
+      headline: 'Deactivated after trigger failures: Contracts',
+    });
+  });
+
+  test('a reminder says that it is one', () => {
+    expect(firstLines(group({ reason: 'repeat' }))[0]).toBe(
+      'Reminder: Flights still failing: Translate blog',
+    );
+  });
+
+  test('an alert that comes and goes says so, and why it is told as over only now', () => {
+    const annotations = { flapping: 'it changed 4 times or more within 1 h' };
+    const flapping = mailView(group({ alerts: [alert({ annotations })] }), URL);
+    expect(flapping.headline).toBe('Flight failed, on and off: Translate blog');
+    expect(flapping.lead).toEqual(['It changed 4 times or more within 1 h.']);
+    const over = alert({ annotations, status: 'resolved', ending: 'over', endsAtUs: NOW_US });
+    expect(text(group({ alerts: [over] }))).toContain('It had come and gone several times');
+  });
+
+  test('says in the lead only what the first two lines do not say', () => {
+    expect(mailView(group(), URL).lead).toEqual([]);
+    const summary = '3 or more Flights of Translate blog failed in a row in Marketing (EU)';
+    expect(mailView(group({ alerts: [alert({ annotations: { summary } })] }), URL).lead).toEqual([
+      `${summary}.`,
+    ]);
+  });
+
+  test('shows how the last Flights ended, as marks and in words', () => {
+    const history = ['succeeded', 'succeeded', 'failed', 'cancelled', 'failed'] as const;
+    const notification = group({ alerts: [alert({ history })] });
+    expect(text(notification)).toContain(
+      'Last Flights: ● ● ✕ ○ ✕ (2 succeeded, 2 failed, 1 cancelled; the last one failed)\n',
+    );
+    expect(html(notification).match(/[●✕○](?=<\/span>)/g)).toEqual(['●', '●', '✕', '○', '✕']);
+    expect(html(notification)).toContain('2 succeeded, 2 failed, 1 cancelled; the last one failed');
+    const [words] = [group({ alerts: [alert({ history: history.slice(1, 3) })] })].map(text);
+    expect(words).toContain('Last Flights: ● ✕ (1 succeeded, then 1 failed)\n');
+    // Of one Flight there is nothing to learn.
+    expect(text(group({ alerts: [alert({ history: ['failed'] })] }))).not.toContain('Last Flights');
+  });
+
+  test('links to a silence of all where there are several, but for a summary of many groups', () => {
+    const several = group({
+      alerts: [alert(), alert({ labels: { ...alert().labels, bird: 'b', bird_id: '2' } })],
+    });
+    const matchers = 'alertname="FlightFailed"\nregion="eu"\nnest="Marketing"';
+    const link = mailView(several, URL).links.find(({ text: words }) => words === 'Silence all of these');
+    expect(new globalThis.URL(link!.url).searchParams.get('matchers')).toBe(matchers);
+    const summary = { fromUs: 0, toUs: 0, events: 2, alerts: 2, firing: 2, kinds: [] };
+    expect(mailView({ ...several, summary }, URL).links).toHaveLength(1);
+    expect(mailView(group({ groupLabels: {}, alerts: several.alerts }), URL).links).toHaveLength(1);
+  });
+
+  test('says the same in HTML', () => {
+    const page = html(storm());
+    expect(page).toContain('60 × Flight failed');
+    expect(page).toContain('Translation failed: the provider answered 429 Too Many Requests');
+    expect(page).toContain('… and 100 more alerts');
+    expect(page).toContain(`href="${URL}/"`);
+  });
+
+  test('loads nothing from anywhere', () => {
+    expect(html(group())).not.toMatch(/<(img|link|script|iframe)|url\(|@import|src=/i);
+  });
+
+  test('links a runbook only to the web', () => {
+    const withRunbook = (runbook_url: string) =>
+      html(group({ alerts: [alert({ annotations: { runbook_url } })] }));
+    expect(withRunbook('https://wiki.example.com/a?b=1&c=2')).toContain(
+      'href="https://wiki.example.com/a?b=1&amp;c=2"',
+    );
+    expect(withRunbook('javascript:alert(1)')).not.toContain('javascript:');
+  });
+
+  const hostile = `<script>alert('x')</script>"&<!channel> @everyone \u202Egpj.exe\u0000\uD800\r\nBcc: all@example.com`;
+
+  test('hostile names and messages stay text', () => {
+    const labels = {
+      alertname: hostile,
+      region: hostile,
+      nest: hostile,
+      bird: hostile,
+      severity: hostile,
+      [hostile]: hostile,
+    };
+    const event = failedFlight(1, {
+      message: hostile,
+      bird: hostile,
+      type: hostile,
+      attributes: { flight_id: hostile },
+    });
+    const one = alert({
+      labels,
+      annotations: { summary: hostile, [hostile]: hostile },
+      events: [event, failedFlight(2)],
+    });
+    for (const notification of [group({ alerts: [one] }), group({ alerts: [one, alert()] })]) {
+      expect(html(notification)).not.toContain('<script>');
+      for (const part of [html(notification), text(notification)]) {
+        expect(part).not.toMatch(/\u202E/);
+        expect(part).not.toContain('\0');
+        expect(part.isWellFormed()).toBe(true);
+      }
+    }
+  });
+
+  test('stays under 30 kB and well-formed whatever comes', () => {
+    // Long texts are made in the property, so that a counterexample stays short.
+    const anyText = fc.record({
+      start: fc.string({ unit: 'binary', maxLength: 30 }),
+      part: fc.constantFrom(`"&<'`, '\u{1F985}', '\n', 'ß', '</pre>\r\n'),
+      times: fc.constantFrom(0, 50, 20_000),
+    });
+    const long = ({ start, part, times }: { start: string; part: string; times: number }) =>
+      start + part.repeat(times);
+    const anyAlert = fc.record({
+      name: anyText,
+      message: anyText,
+      isFiring: fc.boolean(),
+      count: fc.integer({ min: 0, max: 20 }),
+    });
+    fc.assert(
+      fc.property(fc.array(anyAlert, { minLength: 1, maxLength: 30, size: 'max' }), (choices) => {
+        const alerts = choices.map(({ isFiring, count, ...texts }) => {
+          const [name, message] = [long(texts.name), long(texts.message)];
+          return alert({
+            status: isFiring ? 'firing' : 'resolved',
+            endsAtUs: isFiring ? 0 : NOW_US,
+            labels: { alertname: name, region: name, nest: name, bird: name, severity: message, team: name },
+            annotations: { summary: message, runbook_url: `https://a/${name}`, [name]: message, b: message },
+            events: Array.from({ length: count }, (_, at) =>
+              failedFlight(at, { message, bird: `${at} ${name}`, type: name }),
+            ),
+            eventsOmitted: count,
+          });
+        });
+        const notification = group({ alerts, truncatedAlerts: 7, receiver: 'x'.repeat(500) });
+        const view = mailView(notification, URL);
+        const page = emailHtml(view);
+        for (const part of [page, emailText(view)]) {
+          expect(Buffer.byteLength(part)).toBeLessThan(30_000);
+          expect(part.isWellFormed()).toBe(true);
+        }
+        expect(page).toMatch(/<\/body><\/html>\n$/);
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe('the subject', () => {
+  test.each([
+    [
+      { alertname: 'FlightFailed', region: 'eu', nest: 'Marketing', bird: 'Translate blog' },
+      '[nestwatch] EU · Marketing / Translate blog: FlightFailed',
+    ],
+    [{ alertname: 'RegionDown', region: 'us' }, '[nestwatch] US: RegionDown'],
+    [{ alertname: 'FlightFailed' }, '[nestwatch] FlightFailed'],
+    [{ region: 'eu', nest_id: '682' }, '[nestwatch] EU · Nest 682'],
+    [
+      { alertname: 'FlightFailed', severity: 'critical', team: 'loc' },
+      '[nestwatch] FlightFailed (critical, loc)',
+    ],
+    [{}, '[nestwatch] Alerts'],
+  ])('of %j', (groupLabels, subject) => {
+    expect(mailSubject(group({ groupLabels }))).toBe(subject);
+  });
+
+  test('is the same throughout a thread, with Re: on all but the first', () => {
+    const resolved = alert({ status: 'resolved', endsAtUs: NOW_US, labels: { alertname: 'x' } });
+    expect(mailSubject(group({ alerts: [resolved], threadPosition: 3 }))).toBe(`Re: ${mailSubject(group())}`);
+  });
+
+  test('has no line end and is not endless', () => {
+    const subject = mailSubject(
+      group({ groupLabels: { alertname: `A\r\nBcc: b@c\u202E${'y'.repeat(5_000)}`, nest: 'z'.repeat(900) } }),
+    );
+    expect(subject).not.toMatch(/[\r\n\u202E]/);
+    expect([...subject].length).toBeLessThanOrEqual(200);
+  });
+});
+
+describe('the thread', () => {
+  const to = { id: 'd-1', receiver: 'ops', position: 0 };
+  const first = threadHeaders(group(), to, 'https://watch.example.com:9465');
+
+  test('a reply refers to the first mail, whose id it derives', () => {
+    const reply = threadHeaders(
+      group({ threadPosition: 2 }),
+      { ...to, id: 'd-9' },
+      'https://watch.example.com:9465',
+    );
+    expect(first.messageId).toMatch(/^<thread\.[0-9a-f]{32}@watch\.example\.com>$/);
+    expect(reply).toMatchObject({ inReplyTo: first.messageId, references: first.messageId });
+    expect(reply.messageId).not.toBe(first.messageId);
+  });
+
+  test('another receiver, integration or thread is another thread', () => {
+    const others = [
+      threadHeaders(group(), { ...to, receiver: 'x' }, URL),
+      threadHeaders(group(), { ...to, position: 1 }, URL),
+      threadHeaders(group({ thread: 'thread-2' }), to, URL),
+      threadHeaders(group(), to, URL),
+    ];
+    expect(new Set(others.map((one) => one.messageId)).size).toBe(4);
+  });
+});
+
+describe('the encoders', () => {
+  test('escapes what HTML gives a meaning', () => {
+    expect(escapeHtml(`<a href="x" title='y'>&</a>`)).toBe(
+      '&lt;a href=&quot;x&quot; title=&#39;y&#39;&gt;&amp;&lt;/a&gt;',
+    );
+  });
+
+  test('keeps the lines of a stack trace and cuts it', () => {
+    expect(plainLines('Error: x\r\n  at a\u2028  at b\n\n  at c', 3, 80)).toEqual([
+      'Error: x',
+      'at a',
+      'at b',
+      '…',
+    ]);
+    expect(plainLines('one', 3, 80)).toEqual(['one']);
+    expect(plainLines('', 3, 80)).toEqual([]);
+  });
+
+  test.each([
+    ['https://x.example/a', 'https://x.example/a'],
+    [' http://x ', 'http://x/'],
+    ['javascript:alert(1)', undefined],
+    ['//x', undefined],
+    [`https://x/${'a'.repeat(600)}`, undefined],
+  ])('links %s to %s', (address, link) => {
+    expect(linkable(address)).toBe(link);
+  });
+
+  test('writes times for people', () => {
+    expect(dayAndTime(NOW_US)).toBe('2 Jul 2026, 12:00 UTC');
+    expect(dayAndSecond(NOW_US + 9_000_000)).toBe('2 Jul 2026, 12:00:09 UTC');
+    expect(
+      [0, 59, 60, 3_599, 3_600, 90_000, 86_400, 3 * 86_400 + 4 * 3_600].map((s) => duration(s * 1_000_000)),
+    ).toEqual(['0 s', '59 s', '1 min', '59 min', '1 h', '1 day 1 h', '1 day', '3 days 4 h']);
+    expect(duration(-5)).toBe('0 s');
+  });
+});

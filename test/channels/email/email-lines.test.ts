@@ -1,0 +1,290 @@
+/** Every failure in a mail about several alerts: what it says of each one, how many, and within which bounds. */
+import { describe, expect, test } from 'vitest';
+import { emailHtml } from '../../../src/channels/email/email-html.ts';
+import { emailText } from '../../../src/channels/email/email-text.ts';
+import { mailView } from '../../../src/channels/message/message-view.ts';
+import { slackBody } from '../../../src/channels/slack/slack-body.ts';
+import { teamsBody } from '../../../src/channels/teams/teams-body.ts';
+import type { Event } from '../../../src/domain/alert/event.ts';
+import type { GroupNotification, NotifiedAlert } from '../../../src/domain/grouping/notification.ts';
+import { alert, failedFlight, group, MINUTE_US, NOW_US } from '../samples.ts';
+
+const URL = 'https://nestwatch.example.com';
+const text = (notification: GroupNotification) => emailText(mailView(notification, URL));
+const html = (notification: GroupNotification) => emailHtml(mailView(notification, URL));
+const flightId = (number: number) => `5f0c9a52-0000-4000-8000-${String(number).padStart(12, '0')}`;
+
+interface Failing {
+  readonly bird: string;
+  readonly birdId: string;
+  readonly nest?: string;
+  readonly nestId?: string;
+  readonly error?: string;
+}
+
+/** An alert of that Bird, with these failures. */
+function failing(
+  { bird, birdId, nest = 'Marketing', nestId = '682', error = 'x' }: Failing,
+  events: Event[],
+) {
+  const own = events.map((event) => ({ ...event, bird, birdId, nest, nestId }));
+  return alert({
+    labels: { ...alert().labels, bird, bird_id: birdId, nest, nest_id: nestId, error },
+    events: own,
+    eventsTotal: own.length,
+  });
+}
+
+const ALPHA = { bird: 'Alpha', birdId: '896', error: 'a' };
+const BETA = { bird: 'Beta', birdId: '897', error: 'b' };
+const refused = (number: number, job: number, changes: Partial<Event> = {}) =>
+  failedFlight(number, { message: `TMS said no to job ${job}`, ...changes });
+
+describe('a mail about several alerts', () => {
+  test('says of every failure when its Flight started, its step and its ids, the newest first', () => {
+    const withStep = failedFlight(4, {
+      message: 'Alpha reason',
+      attributes: { ...failedFlight(4).attributes, step_id: '2', scope: 'Translate' },
+    });
+    const alpha = failing(ALPHA, [withStep, failedFlight(7, { message: 'Alpha reason' })]);
+    const beta = failing(BETA, [failedFlight(5, { message: 'Beta reason' })]);
+    expect(text(group({ alerts: [alpha, beta] }))).toBe(
+      [
+        'Flight failed: 2 Birds, 2 causes',
+        'EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
+        '',
+        '* Flight failed: Alpha',
+        '    Alpha reason',
+        '  2 failures · Bird 896',
+        '  - started 2 Jul 2026, 11:41:07 UTC, failed after 14 min · step 2, Translate',
+        `    Flight ${flightId(4)}`,
+        '  - started 2 Jul 2026, 11:41:07 UTC, failed after 11 min · step Main',
+        `    Flight ${flightId(7)}`,
+        '',
+        '* Flight failed: Beta',
+        '    Beta reason',
+        '  Bird 897',
+        '  - started 2 Jul 2026, 11:41:07 UTC, failed after 13 min · step Main',
+        `    Flight ${flightId(5)}`,
+        '',
+        'Nest: Marketing (682)',
+        '',
+        `Open nestwatch: ${URL}/`,
+        `Silence all of these: ${URL}/silence?matchers=alertname%3D%22FlightFailed%22%0Aregion%3D%22eu%22%0Anest%3D%22Marketing%22`,
+        '',
+        '-- ',
+        'Sent by nestwatch to receiver ops.',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('gives each failure of one signature its own message, and names the Bird where there are several', () => {
+    const error = 'TMS said no to job <n>';
+    const alerts = [
+      failing({ ...ALPHA, error }, [refused(1, 11858)]),
+      failing({ ...BETA, error }, [refused(2, 11859), refused(3, 11858), failedFlight(4, { message: '' })]),
+    ];
+    const [cluster, ...others] = mailView(group({ alerts }), URL).clusters;
+    expect(others).toEqual([]);
+    expect(cluster).toMatchObject({
+      title: '2 × Flight failed',
+      cause: 'TMS said no to job 11858',
+      context: '4 failures · step Main',
+    });
+    expect(cluster!.lines.map(({ where, message, ids }) => [where, message, ids.join(' · ')])).toEqual([
+      ['Alpha', '', `Flight ${flightId(1)} · Bird 896`],
+      ['Beta', 'TMS said no to job 11859', `Flight ${flightId(2)} · Bird 897`],
+      ['Beta', '', `Flight ${flightId(3)} · Bird 897`],
+      ['Beta', 'without a message', `Flight ${flightId(4)} · Bird 897`],
+    ]);
+    const page = html(group({ alerts }));
+    for (const said of ['TMS said no to job 11859', flightId(1), flightId(2), flightId(3), 'Bird\u00A0897'])
+      expect(page).toContain(said);
+  });
+
+  test('names the Nest and its id at each failure where there are several, and a Bird that all share once', () => {
+    const contracts = { bird: 'Contracts', birdId: '906', nest: 'Legal', nestId: '905' };
+    const two = mailView(
+      group({
+        alerts: [failing(ALPHA, [refused(1, 1)]), failing({ ...contracts, error: 'a' }, [refused(2, 1)])],
+      }),
+      URL,
+    );
+    expect(two.clusters[0]!.lines.map(({ where, ids }) => [where, ids.join(' · ')])).toEqual([
+      ['Marketing / Alpha', `Flight ${flightId(1)} · Bird 896 · Nest 682`],
+      ['Legal / Contracts', `Flight ${flightId(2)} · Bird 906 · Nest 905`],
+    ]);
+    expect(two.details).toEqual([]);
+
+    // As with `for_each: flight`.
+    const one = mailView(
+      group({ alerts: [1, 2].map((number) => failing(ALPHA, [refused(number, number)])) }),
+      URL,
+    );
+    expect(one.clusters[0]!.lines.map(({ where, ids }) => [where, ids.join(' · ')])).toEqual([
+      ['', `Flight ${flightId(1)}`],
+      ['', `Flight ${flightId(2)}`],
+    ]);
+    expect(one.details).toEqual([
+      ['Nest', 'Marketing (682)'],
+      ['Bird', 'Alpha (896)'],
+    ]);
+  });
+
+  test('lists ten failures of a cause, one of each Bird before more of the same, and links to the rest', () => {
+    const many = Array.from({ length: 20 }, (_, at) => refused(at + 1, 1));
+    const alerts = [
+      { ...failing({ ...ALPHA, error: 'e' }, many), eventsOmitted: 4, eventsTotal: 24 },
+      failing({ ...BETA, error: 'e' }, [refused(50, 1)]),
+    ];
+    const [cluster] = mailView(group({ alerts }), URL).clusters;
+    expect(cluster!.lines).toHaveLength(10);
+    expect(cluster!.lines.at(-1)).toMatchObject({ where: 'Beta' });
+    expect(cluster!.linesMore).toBe(15);
+    expect(text(group({ alerts }))).toContain(`\n  … and 15 more: ${URL}/\n`);
+    expect(html(group({ alerts }))).toMatch(new RegExp(`<a [^>]*href="${URL}/"[^>]*>… and 15 more</a>`));
+  });
+
+  test('says once of each place what other kinds of alerts tell, with the newest time', () => {
+    const lost = (entity_id: string, entity_name: string, minutes: readonly number[]): NotifiedAlert =>
+      alert({
+        labels: {
+          alertname: 'ConnectionDisconnected',
+          severity: 'warning',
+          region: 'eu',
+          entity_type: 'Connection',
+          entity_id,
+          entity_name,
+          error: 'y',
+        },
+        events: minutes.map((minute) =>
+          failedFlight(minute, {
+            key: `eu/notification/${entity_id}-${minute}`,
+            feed: 'notification',
+            type: 'notification.ConnectionDisconnected',
+            message: 'Connection check failed',
+            ...{ nestId: '', nest: '', birdId: '', bird: '' },
+            attributes: { entity_type: 'Connection', entity_id, entity_name },
+          }),
+        ),
+      });
+    const alerts = [lost('118', 'Phrase TMS', [1, 3]), lost('119', 'DeepL', [2])];
+    const body = text(group({ groupLabels: { region: 'eu' }, alerts }));
+    expect(body).toContain(
+      [
+        '* 2 × Connection lost: Phrase TMS, DeepL',
+        '    Connection check failed',
+        '  - Phrase TMS · 2 ×, the last 2 Jul 2026, 11:59:00 UTC',
+        '    Connection 118',
+        '  - DeepL · 2 Jul 2026, 11:58:00 UTC',
+        '    Connection 119',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('does not say twice that a Bird was deactivated', () => {
+    const deactivated = (bird: string, birdId: string, minutes: number, hasNotification: boolean) => {
+      const event = (feed: 'notification' | 'bird_log', type: string, message: string) =>
+        failedFlight(minutes, {
+          key: `eu/${feed}/${birdId}`,
+          feed,
+          type,
+          message,
+          bird,
+          birdId,
+          attributes: {},
+        });
+      const log = event('bird_log', 'bird_log.Deactivated', '');
+      const notification = event(
+        'notification',
+        'notification.FlowDeactivated',
+        'The event has failed 5 times',
+      );
+      const labels = { ...alert().labels, alertname: 'BirdDeactivated', bird, bird_id: birdId, error: 'z' };
+      return alert({ labels, events: hasNotification ? [log, notification] : [log] });
+    };
+    const alerts = [deactivated('Alpha', '896', 2, true), deactivated('Beta', '897', 3, false)];
+    const [cluster] = mailView(group({ alerts }), URL).clusters;
+    expect(cluster!.lines.map(({ where, when, message }) => [where, when, message])).toEqual([
+      ['Alpha', '2 Jul 2026, 11:58:00 UTC', ''],
+      ['Beta', '2 Jul 2026, 11:57:00 UTC', 'Deactivated'],
+    ]);
+    expect(cluster!.linesMore).toBe(0);
+  });
+
+  test('gives every cause its head before any of them its failures, and shares what room is left', () => {
+    const long = (number: number) => refused(number, 1, { message: `${number} ${'ß'.repeat(300)}` });
+    const alerts = Array.from({ length: 20 }, (_, at) =>
+      failing(
+        { bird: `Bird ${at}`, birdId: `${at}`, error: `e${at}` },
+        Array.from({ length: 12 }, (_, count) => long(at * 20 + count)),
+      ),
+    );
+    for (const part of [text(group({ alerts })), html(group({ alerts }))]) {
+      expect(Buffer.byteLength(part)).toBeLessThan(30_000);
+      for (const { labels } of alerts) expect(part).toContain(labels.bird);
+      const listed = alerts.map(
+        ({ events }) => events.filter(({ key }) => part.includes(key.split('/')[2]!)).length,
+      );
+      expect(Math.min(...listed)).toBeGreaterThan(0);
+      expect(Math.max(...listed) - Math.min(...listed)).toBeLessThanOrEqual(1);
+      const counted = [...part.matchAll(/and (\d+) more/g)].map(([, count]) => Number(count));
+      expect(counted.reduce((sum, count) => sum + count, 0)).toBe(
+        240 - listed.reduce((sum, own) => sum + own, 0),
+      );
+    }
+  });
+});
+
+describe('the list in a mail about one alert', () => {
+  test('has the date, the zone and the Flight id of every failure, also of those that say the same', () => {
+    const events = [refused(4, 1), refused(5, 1), refused(1_500, 2)];
+    expect(text(group({ alerts: [alert({ events, eventsTotal: 3 })] }))).toContain(
+      [
+        'Before that:',
+        '  - started 2 Jul 2026, 11:41:07 UTC, failed after 13 min',
+        `    Flight ${flightId(5)}`,
+        '  - started 2 Jul 2026, 11:41:07 UTC, failed after 0 s',
+        '    TMS said no to job 2',
+        `    Flight ${flightId(1_500)}`,
+        '',
+      ].join('\n'),
+    );
+  });
+
+  test('says when a Flight failed whose start is not known', () => {
+    const unknown = { flight_id: flightId(5), started_at: 'soon' };
+    const events = [
+      refused(4, 1),
+      refused(5, 1, { attributes: unknown, occurredAtUs: NOW_US - 1_440 * MINUTE_US }),
+    ];
+    expect(text(group({ alerts: [alert({ events, eventsTotal: 2 })] }))).toContain(
+      `  - failed 1 Jul 2026, 12:00:00 UTC\n    Flight ${flightId(5)}\n`,
+    );
+  });
+
+  test('the Flight that the details are of is the one whose message is shown', () => {
+    const events = [refused(4, 1, { message: '' }), refused(5, 2)];
+    const body = text(group({ alerts: [alert({ events, eventsTotal: 2 })] }));
+    expect(body).toContain(
+      `Flight: ${flightId(5)}\nStarted: 2 Jul 2026, 11:41:07 UTC, failed after 13 min\n`,
+    );
+    expect(body).toContain(`    without a message\n    Flight ${flightId(4)}\n`);
+  });
+});
+
+describe('messages to Slack and Teams', () => {
+  test('say of every failure of several alerts what a mail says, in one line each', () => {
+    const error = 'TMS said no to job <n>';
+    const alerts = [
+      failing({ ...ALPHA, error }, [refused(1, 11858)]),
+      failing({ ...BETA, error }, [refused(2, 11859)]),
+    ];
+    const line = `Beta · started 2 Jul 2026, 11:41:07 UTC, failed after 16 min · TMS said no to job 11859 · Flight ${flightId(2)} · Bird 897`;
+    const style = { channel: '', username: '', iconEmoji: '', iconUrl: '' };
+    expect(JSON.stringify(slackBody(group({ alerts }), URL, style))).toContain(`• ${line}`);
+    expect(JSON.stringify(teamsBody(group({ alerts }), URL))).toContain(`• ${line}`);
+  });
+});

@@ -1,0 +1,261 @@
+import { describe, expect, test } from 'vitest';
+import { mailMessage } from '../../../src/channels/email/mail-message.ts';
+import { MAX_PART_BYTES } from '../../../src/channels/message/fitting.ts';
+import type { MailTemplates } from '../../../src/config/config.ts';
+import { compileTemplate, type TemplateUse } from '../../../src/templates/liquid.ts';
+import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';
+import { alert, failedFlight, group } from '../samples.ts';
+
+const URL = 'https://watch.example.com';
+const liquid = (text: string, use: TemplateUse = 'text') => compileTemplate(text, use, SAMPLE_VARIABLES);
+const message = (templates: Partial<MailTemplates>, notification = group()) =>
+  mailMessage(notification, URL, { headers: {}, ...templates });
+
+const HOSTILE = [
+  '<script>alert(1)</script>',
+  '</title><img src=x onerror=alert(1)>" onmouseover="x',
+  '<!channel> <!here|x> @everyone @channel',
+  '\u202Eevil\u2066right-to-left\u200F',
+  'half \uD83D pair \uDE00',
+  '\0\u0007\r\n.\r\nBcc: victim@example.com\r\n\r\n',
+  'x'.repeat(5_000_000),
+  '\u{1F600}</pre>&'.repeat(300_000),
+];
+
+describe('a mail of hostile text', () => {
+  /** Every text from outside is this one. */
+  function saying(text: string, others: number) {
+    const one = (position: number) =>
+      alert({
+        labels: {
+          ...{ alertname: text, severity: text, region: text, nest: text, bird: `${position}${text}` },
+          ...{ bird_id: String(position), error: `${position}${text}`, [text.slice(0, 50)]: text },
+        },
+        annotations: {
+          summary: text,
+          description: text,
+          flapping: text,
+          runbook_url: text,
+          [`x${text.slice(0, 50)}`]: text,
+        },
+        history: ['failed', 'succeeded'],
+        events: [
+          failedFlight(1, {
+            message: text,
+            bird: text,
+            type: text,
+            attributes: { step_id: text, flight_id: text },
+          }),
+          failedFlight(2),
+        ],
+      });
+    return group({
+      receiver: text,
+      groupLabels: { alertname: text, region: text, nest: text, bird: text },
+      notices: [text],
+      alerts: Array.from({ length: others + 1 }, (_, position) => one(position)),
+    });
+  }
+
+  test.each(HOSTILE.map((text) => [text.slice(0, 40), text]))('%j stays text', (_start, text) => {
+    for (const notification of [saying(text, 0), saying(text, 30)]) {
+      const { subject, text: plain, html } = mailMessage(notification, URL, undefined);
+      expect(subject).not.toMatch(/[\r\n]/);
+      expect(subject.length).toBeLessThan(500);
+      const tags = new Set([...html.matchAll(/<\/?([a-z0-9]+)/gi)].map(([, name]) => name));
+      const ours = ['html', 'head', 'meta', 'title', 'style', 'body', 'div', 'h1', 'h2', 'p', 'pre', 'table'];
+      expect([...ours, 'tr', 'td', 'a', 'strong', 'span', 'br', 'ul', 'li']).toEqual(
+        expect.arrayContaining([...tags]),
+      );
+      expect(html.match(/<\/(title|style|body)>/g)).toHaveLength(3);
+      expect(html).not.toMatch(/<[^>]*\son[a-z]+=/i);
+      for (const part of [subject, plain, html]) {
+        expect(part).not.toMatch(/[\u202A-\u202E\u2066-\u2069\u200F\r]/);
+        for (const control of ['\0', '\u0007']) expect(part).not.toContain(control);
+        expect(part.isWellFormed()).toBe(true);
+        expect(Buffer.byteLength(part)).toBeLessThan(30_000);
+      }
+    }
+  });
+});
+
+describe('a mail with more notices than it has room for', () => {
+  const notices = Array.from({ length: 12 }, (_, index) => `${index} ${`"&<'`.repeat(200)}`);
+  const hostile = '"'.repeat(3_000);
+  const labels = {
+    ...{
+      alertname: hostile,
+      severity: hostile,
+      region: hostile,
+      nest: hostile,
+      bird: hostile,
+      team: hostile,
+    },
+    ...{ nest_id: hostile, entity_name: hostile, entity_id: hostile, entity_type: hostile },
+  };
+  const annotations = {
+    ...{ summary: hostile, description: hostile, flapping: hostile },
+    ...Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`${index}${hostile}`, hostile])),
+    runbook_url: `https://x/?${'&'.repeat(480)}`,
+  };
+  const message = Array.from({ length: 20 }, () => hostile).join('\n');
+  const one = alert({ labels, annotations, events: [failedFlight(1, { message, bird: hostile })] });
+
+  test.each([1, 2, 30])('stays under 30 kB with %i hostile alerts', (count) => {
+    const alerts = Array.from({ length: count }, (_, index) =>
+      alert({ ...one, labels: { ...one.labels, bird_id: String(index), error: `${index}${hostile}` } }),
+    );
+    const mail = mailMessage(
+      group({ alerts, notices, receiver: hostile }),
+      `https://x/${'&'.repeat(450)}`,
+      undefined,
+    );
+    for (const part of [mail.text, mail.html]) {
+      expect(Buffer.byteLength(part)).toBeLessThan(30_000);
+    }
+    expect(mail.html).toContain('more notices');
+    expect(mail.html).toMatch(/<\/body><\/html>\n$/);
+  });
+
+  test('shows all of what fits', () => {
+    const few = Array.from(
+      { length: 12 },
+      (_, index) => `Notice ${index} of twelve, which is a plain sentence.`,
+    );
+    const mail = mailMessage(group({ notices: few }), URL, undefined);
+    for (const part of [mail.text, mail.html]) {
+      for (const notice of few) expect(part).toContain(notice);
+      expect(part).not.toContain('more notices');
+    }
+  });
+});
+
+describe('a mail with templates', () => {
+  test('has the notices behind them', () => {
+    const notices = ['8 notifications were held back <b>', 'Second notice.'];
+    const templates = {
+      text: liquid('own text'),
+      html: liquid('<html><body><p>own</p></body></html>', 'html'),
+    };
+    const mail = message(templates, group({ notices }));
+    expect(mail.text).toBe('own text\n\n8 notifications were held back <b>\nSecond notice.\n');
+    expect(mail.html).toMatch(
+      /^<html><body><p>own<\/p>\n<p[^>]*>8 notifications were held back &lt;b&gt;<\/p>\n<p[^>]*>Second notice\.<\/p>\n<\/body><\/html>$/,
+    );
+    expect(message({ html: liquid('<p>own</p>', 'html') }, group({ notices })).html).toMatch(
+      /^<p>own<\/p>\n<p[^>]*>8 .*<\/p>\n<p[^>]*>Second notice\.<\/p>\n$/,
+    );
+    expect(message(templates)).toMatchObject({
+      text: 'own text',
+      html: '<html><body><p>own</p></body></html>',
+    });
+  });
+
+  test('has each notice once where they show them', () => {
+    const notices = ["8 notifications weren't told <b>"];
+    const show = '{% for one in notices %}{{ one }}{% endfor %}';
+    const mail = message({ text: liquid(show), html: liquid(show, 'html') }, group({ notices }));
+    expect(mail.text).toBe("8 notifications weren't told <b>");
+    expect(mail.html).toBe('8 notifications weren&#39;t told &lt;b&gt;');
+  });
+
+  test('says in them what failed of the others', () => {
+    const mail = message({
+      subject: liquid('{{ commonLabels.nobody }}'),
+      text: liquid('own'),
+      html: liquid('own', 'html'),
+    });
+    for (const part of [mail.text, mail.html])
+      expect(part).toMatch(/^own\n[\s\S]*The template subject failed/);
+  });
+
+  test('is the built-in one where there is no room for the notices', () => {
+    const html = liquid('x'.repeat(MAX_PART_BYTES - 10), 'html');
+    const mail = message({ html }, group({ notices: ['8 notifications were held back'] }));
+    expect(mail.html).toMatch(/^<!doctype/);
+    expect(mail.html).toContain('8 notifications were held back');
+    expect(Buffer.byteLength(mail.html)).toBeLessThan(30_000);
+  });
+
+  test('is never too large for what it says of a part that was', () => {
+    for (const room of [400, 200, 100, 50, 10, 0]) {
+      const text = liquid('x'.repeat(MAX_PART_BYTES - room));
+      const html = liquid('y'.repeat(2 * MAX_PART_BYTES), 'html');
+      const mail = message({ text, html });
+      expect(Buffer.byteLength(mail.text), `${room}`).toBeLessThanOrEqual(MAX_PART_BYTES);
+      expect(Buffer.byteLength(mail.html), `${room}`).toBeLessThanOrEqual(MAX_PART_BYTES);
+      for (const part of [mail.text, mail.html]) expect(part).toContain('The template html made more than');
+      expect(mail.text.includes('xxx')).toBe(room >= 100);
+    }
+  });
+
+  test('says what they say, and the rest as always', () => {
+    const mail = message({
+      subject: liquid('{{ status | upcase }} {{ commonLabels.bird }}'),
+      html: liquid('<p>{{ title }}</p>', 'html'),
+      headers: { 'X-Team': liquid('{{ receiver }}') },
+    });
+    expect(mail).toMatchObject({
+      subject: 'FIRING Translate blog',
+      html: '<p>Flight failed: Translate blog</p>',
+      headers: { 'X-Team': 'ops' },
+    });
+    expect(mail.text).toMatch(/^Flight failed: Translate blog\n/);
+    expect(mail.templateError).toBeUndefined();
+  });
+
+  test('takes no header or markup from hostile text', () => {
+    const bad = 'x\r\nBcc: victim@example.com\r\n<script>alert(1)</script>\u202E';
+    const labels = { ...alert().labels, bird: bad };
+    const notification = group({
+      groupLabels: { bird: bad },
+      alerts: [alert({ labels, events: [failedFlight(1, { message: bad, bird: bad })] })],
+    });
+    const text = liquid('{{ commonLabels.bird }}{{ message }}');
+    const mail = message(
+      {
+        subject: text,
+        headers: { 'X-Bird': text },
+        html: liquid('<p>{{ message }}{{ alerts[0].labels.bird }}</p>', 'html'),
+      },
+      notification,
+    );
+    for (const line of [mail.subject, mail.headers['X-Bird']]) expect(line).not.toMatch(/[\r\n\u202E]/);
+    expect(mail.html).not.toMatch(/<script|\u202E/);
+  });
+
+  test.each(['subject', 'text', 'html'] as const)(
+    'whose %s fails is sent with the built-in one and a note',
+    (part) => {
+      const fails = liquid('{{ commonLabels.nobody }}', part === 'html' ? 'html' : 'text');
+      const [plain, mail] = [mailMessage(group(), URL, undefined), message({ [part]: fails })];
+      expect(mail.subject).toBe(plain.subject);
+      expect(mail.templateError).toBe(
+        `The template ${part} failed: undefined variable: commonLabels.nobody, line:1, col:4`,
+      );
+      for (const body of [mail.text, mail.html]) {
+        expect(body).toContain('Flight failed: Translate blog');
+        expect(body).toContain(`The template ${part} failed`);
+      }
+    },
+  );
+
+  test.each([
+    [MAX_PART_BYTES, undefined],
+    [
+      MAX_PART_BYTES + 1,
+      'The template html made more than 30000 bytes. The built-in text stands in its place.',
+    ],
+  ])('whose HTML has %i bytes', (bytes, templateError) => {
+    const mail = message({ html: liquid('x'.repeat(bytes), 'html') });
+    expect(mail.templateError).toBe(templateError);
+    expect(mail.html.startsWith('xxx')).toBe(templateError === undefined);
+  });
+
+  test('an empty subject or header is not sent', () => {
+    const empty = liquid('{% if resolved.size > 0 %}x{% endif %}');
+    const mail = message({ subject: empty, headers: { 'X-Empty': empty } });
+    expect(mail.subject).toBe('[nestwatch] EU · Marketing: FlightFailed');
+    expect(mail.headers).toEqual({});
+  });
+});

@@ -1,0 +1,257 @@
+/** A digest in every format: complete, inside the limits, and with hostile text as text. */
+import { describe, expect, test } from 'vitest';
+import { openEmailChannel } from '../../../src/channels/email/email-channel.ts';
+import { threadHeaders } from '../../../src/channels/email/email-headers.ts';
+import { mailMessage } from '../../../src/channels/email/mail-message.ts';
+import { digestView } from '../../../src/channels/message/digest-view.ts';
+import type { ServiceIntegration } from '../../../src/channels/services.ts';
+import { serviceRequest } from '../../../src/channels/services.ts';
+import { digestJson } from '../../../src/channels/webhook/digest-json.ts';
+import { webhookMessages } from '../../../src/channels/webhook/webhook-channel.ts';
+import type { Alert } from '../../../src/domain/alert/alert.ts';
+import { digestOf, digestTitle, isEmpty } from '../../../src/domain/digest/digest.ts';
+import { createFlightTally } from '../../../src/domain/digest/flight-tally.ts';
+import { secret } from '../../../src/secret.ts';
+import { compileTemplate } from '../../../src/templates/liquid.ts';
+import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';
+import { createVirtualClock } from '../../virtual-clock.ts';
+import { digest, digestNotification } from '../digest-samples.ts';
+import { delivery, email, webhook } from '../samples.ts';
+
+const URL = 'http://nestwatch.example';
+const HOSTILE =
+  '<script>alert(1)</script> <!channel> @everyone \u202e\ud800 [x](http://evil.example) `code`\r\nBcc: a@b';
+
+const posts = { url: secret('https://hook.example'), timeoutMs: 10_000, sendResolved: true };
+const SLACK: ServiceIntegration = {
+  kind: 'slack',
+  ...posts,
+  channel: '',
+  username: '',
+  iconEmoji: '',
+  iconUrl: '',
+};
+const TEAMS: ServiceIntegration = { kind: 'msteamsv2', ...posts };
+
+const NOTHING = {
+  ...{ name: 'n', fromUs: 0, toUs: 1, tally: createFlightTally(), firing: [], firingTotal: 0, episodes: [] },
+  ...{ hidden: new Map(), endedSilenced: { list: [], total: 0 } },
+  ...{ suppressed: [], dead: 0, regions: [{ region: 'eu', verifiedUntilUs: 0 }] },
+};
+
+describe('a digest', () => {
+  test('counts recoveries by what was seen to be over, and how long the watch was impaired', () => {
+    const { recovered, watch, connectionsLostTotal } = digest();
+    expect(recovered).toEqual({ alerts: 2, meanUs: 2_700e6 });
+    expect(watch).toEqual([
+      expect.objectContaining({ impaired: [{ alertname: 'RegionDown', us: 1_800e6, isOpen: false }] }),
+      { region: 'us', verifiedUntilUs: 0, impaired: [] },
+    ]);
+    expect(connectionsLostTotal).toBe(3);
+  });
+
+  test('is empty only where nothing happened', () => {
+    expect(isEmpty(digestOf(NOTHING))).toBe(true);
+    expect(digestTitle(digestOf(NOTHING))).toBe('no Flight failed, nothing open');
+    expect(isEmpty(digestOf({ ...NOTHING, dead: 1 }))).toBe(false);
+    expect(isEmpty(digestOf({ ...NOTHING, firingTotal: 1 }))).toBe(false);
+    const ended = { alertId: 'a', alertname: 'A', labels: {}, times: 1 };
+    expect(isEmpty(digestOf({ ...NOTHING, endedSilenced: { list: [ended], total: 1 } }))).toBe(false);
+    expect(isEmpty(digest())).toBe(false);
+  });
+
+  test('marks what nobody is told of now, and lists what a silence hid, the most often first', () => {
+    const alert = (id: string) =>
+      ({ id, alertname: 'A', labels: { bird: id }, startsAtUs: 0 }) as unknown as Alert;
+    const ended = (id: string, times: number) => ({
+      ...{ alertId: id, alertname: 'A', labels: { bird: id }, times },
+    });
+    const { open, silenced, silencedTotal } = digestOf({
+      ...NOTHING,
+      firing: ['a', 'b', 'c', 'd'].map(alert),
+      firingTotal: 4,
+      hidden: new Map([
+        ['b', 'silenced'],
+        ['c', 'acknowledged'],
+        ['d', 'silenced'],
+      ]),
+      endedSilenced: { list: [ended('e', 2), ended('d', 2), ended('f', 1)], total: 5 },
+    });
+    expect(open.map(({ labels, hidden }) => [labels.bird, hidden])).toEqual([
+      ['a', undefined],
+      ['b', 'silenced'],
+      ['c', 'acknowledged'],
+      ['d', 'silenced'],
+    ]);
+    expect(silenced!.map(({ labels, times, isOpen }) => [labels.bird, times, isOpen])).toEqual([
+      ['d', 3, true],
+      ['e', 2, false],
+      ['f', 1, false],
+      ['b', 1, true],
+    ]);
+    expect(silencedTotal).toBe(6);
+  });
+
+  test('lists no more than ten of them, and says how many more there are', () => {
+    const { silenced, silencedTotal } = digest('Translate blog', 40);
+    expect([silenced!.length, silencedTotal]).toEqual([10, 41]);
+    const { text } = mailMessage(digestNotification('Translate blog', 40), URL, undefined);
+    expect(text).toContain('and 31 more');
+  });
+
+  test('that waited in the store without it is told all the same', () => {
+    const { silenced: _, silencedTotal: __, ...before } = digest();
+    const { text } = mailMessage({ ...digestNotification(), digest: before }, URL, undefined);
+    expect(text).not.toContain('Silenced');
+    expect(digestJson(before)).toMatchObject({ silenced: [], silenced_total: 0 });
+  });
+
+  test('does not count as not told what a cap only put off', () => {
+    const suppressed = [
+      { reason: 'receiver_cap', count: 3 },
+      { reason: 'silenced', count: 1 },
+    ];
+    expect(digestOf({ ...NOTHING, suppressed }).suppressed).toEqual([{ reason: 'silenced', count: 1 }]);
+    expect(isEmpty(digestOf({ ...NOTHING, suppressed: suppressed.slice(0, 1) }))).toBe(true);
+  });
+
+  test('is as bad as the worst that it tells', () => {
+    const toneWith = (change: Partial<Parameters<typeof digestOf>[0]>) =>
+      digestView({ ...digestNotification(), digest: digestOf({ ...NOTHING, ...change }) }, URL).tone;
+    const failures = createFlightTally();
+    const place = { region: 'eu', nest: 'n', nestId: '1', bird: 'b', birdId: '2' };
+    const failure = { occurredAtUs: 0, message: 'boom', succeeded: false, durationUs: null };
+    failures.add({ ...place, ...failure }, true);
+    const firing = (severity: string) => [
+      { alertname: 'A', labels: { severity }, startsAtUs: 0 } as unknown as Alert,
+    ];
+    const episode = {
+      alertId: 'r',
+      alertname: 'RegionDown',
+      labels: { region: 'eu' },
+      startsAtUs: 0,
+      endsAtUs: 1,
+    };
+    expect(toneWith({})).toBe('resolved');
+    expect(toneWith({ tally: failures })).toBe('warning');
+    expect(toneWith({ firingTotal: 1 })).toBe('warning');
+    expect(toneWith({ episodes: [{ ...episode, events: 0, ending: 'over' }] })).toBe('warning');
+    expect(toneWith({ firing: firing('warning'), firingTotal: 1 })).toBe('warning');
+    expect(toneWith({ firing: firing('critical'), firingTotal: 1 })).toBe('critical');
+  });
+
+  test('as a mail stands alone in its thread and says the day in its subject', () => {
+    const { subject, text } = mailMessage(digestNotification(), URL, undefined);
+    expect(subject).toBe('[nestwatch] Digest Translate blog: 3 Flights failed, 14 alerts open');
+    expect(text).toContain('Flights        3 failed, 18 succeeded (3 Birds in 2 Nests)');
+    expect(text).toContain('Recovered      2 alerts, after 45 min on average');
+    expect(text).toContain('Not told       4 silenced');
+    expect(text).toMatch(/since 2 Jul 2026, 11:00 UTC, silenced/);
+    expect(text).toMatch(/since 2 Jul 2026, 11:00 UTC, acknowledged/);
+    expect(text).toContain(
+      'Silenced:\n  3 ×  No Flight in time: EU · Translate blog / Translate blog\n  2 ×  No Flight',
+    );
+    expect(text).toContain('EU  nothing missing until 2 Jul 2026, 11:00 UTC (Region down for 30 min)');
+    const headers = threadHeaders(digestNotification(), delivery(), URL);
+    expect(headers.messageId).toMatch(/^<thread\./);
+    expect(headers.references).toBeUndefined();
+  });
+
+  test('for programs holds names that every reader of JSON takes', () => {
+    const { birds, nests, slowest, causes } = digestJson(digest('a\0b\ud800'));
+    const names = JSON.stringify([
+      birds,
+      nests,
+      slowest,
+      (causes as { examples: unknown }[]).map((one) => one.examples),
+    ]);
+    expect(names).toContain('a\ufffdb\ufffd');
+    expect(names).not.toMatch(/\\u(0000|d800)/);
+  });
+
+  test('does not use templates, which are written for alerts', () => {
+    const subject = compileTemplate('own {{ title }}', 'text', SAMPLE_VARIABLES);
+    const message = mailMessage(digestNotification(), URL, { subject, headers: {} });
+    expect(message.subject).toContain('[nestwatch] Digest');
+    const template = webhook({
+      format: 'template',
+      template: compileTemplate('{}', 'json', SAMPLE_VARIABLES),
+    });
+    expect(webhookMessages(template, digestNotification(), URL)).toMatch(/^a template is written for alerts/);
+  });
+
+  test('as a webhook has no alerts in the form of Alertmanager, and is an event of its own in CloudEvents', () => {
+    const [first] = webhookMessages(webhook(), digestNotification(), URL) as { body: string }[];
+    expect(JSON.parse(first!.body)).toMatchObject({
+      version: '4',
+      status: 'resolved',
+      alerts: [],
+      digest: {
+        flights_failed: 3,
+        open_total: 14,
+        mean_seconds_to_recovery: 2700,
+        open: expect.arrayContaining([
+          expect.objectContaining({ silenced: true, acknowledged: false }),
+          expect.objectContaining({ silenced: false, acknowledged: true }),
+        ]),
+        silenced: expect.arrayContaining([
+          { labels: expect.objectContaining({ bird: 'Translate blog' }), times: 3, open: false },
+        ]),
+        silenced_total: 4,
+        suppressed: { silenced: 4 },
+      },
+    });
+    const [batch] = webhookMessages(webhook({ format: 'cloudevents' }), digestNotification(), URL) as {
+      body: string;
+    }[];
+    expect(JSON.parse(batch!.body)).toEqual([
+      expect.objectContaining({
+        type: 'nestwatch.digest',
+        id: 'digest-1',
+        source: '/digests',
+        time: '2026-07-02T12:00:00.000000Z',
+      }),
+    ]);
+  });
+
+  test('reaches addresses alone, not the members of Nests', async () => {
+    const channel = openEmailChannel({ clock: createVirtualClock(), version: 'test' });
+    const members = { ...email(), to: [], toNestMembers: true };
+    expect(await channel.send(members, delivery(), digestNotification(), URL)).toMatchObject({
+      kind: 'nothing',
+    });
+    await channel.close();
+  });
+
+  test('is nothing for PagerDuty and another Alertmanager', () => {
+    const pagerduty = { kind: 'pagerduty', ...posts, routingKey: secret('k'), severity: null } as const;
+    for (const integration of [pagerduty, { kind: 'alertmanager', ...posts } as const]) {
+      expect(serviceRequest(integration, digestNotification(), URL, 0)).toMatch(/^a digest is no alert/);
+    }
+  });
+
+  test.each([
+    ['plain', 'Translate blog', 3],
+    ['hostile', HOSTILE, 40],
+    ['long', '\u{1f426}'.repeat(5_000), 300],
+  ])('keeps the limits of mails, Slack and Teams: %s', (_, text, count) => {
+    const notification = digestNotification(text, count);
+    const mail = mailMessage(notification, URL, undefined);
+    expect(Buffer.byteLength(mail.text)).toBeLessThan(30_000);
+    expect(Buffer.byteLength(mail.html)).toBeLessThan(30_000);
+    expect(mail.subject).not.toMatch(/[\r\n\u202e]/);
+    expect(mail.html).not.toContain('<script>');
+    const slack = serviceRequest(SLACK, notification, URL, 0) as {
+      body: { blocks: { text?: { text: string } }[] };
+    };
+    expect(slack.body.blocks.length).toBeLessThanOrEqual(50);
+    expect(Math.max(...slack.body.blocks.map((block) => block.text?.text.length ?? 0))).toBeLessThanOrEqual(
+      3_000,
+    );
+    expect(JSON.stringify(slack.body)).not.toContain('<!channel>');
+    const teams = serviceRequest(TEAMS, notification, URL, 0) as { body: unknown };
+    expect(Buffer.byteLength(JSON.stringify(teams.body))).toBeLessThan(28_000);
+    expect(JSON.stringify(slack.body)).toContain('In short');
+    expect(JSON.stringify(teams.body)).toContain('In short');
+  });
+});

@@ -1,0 +1,241 @@
+import { describe, expect, test } from 'vitest';
+import type { Channel } from '../../src/channels/channel.ts';
+import { openServiceChannels, type ServiceIntegration } from '../../src/channels/services.ts';
+import type { Integration } from '../../src/config/config.ts';
+import { createRepeating } from '../../src/delivery/repeat-alerts.ts';
+import { NestwatchError } from '../../src/errors.ts';
+import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
+import type { Happening } from '../../src/report.ts';
+import { secret } from '../../src/secret.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { compileTemplate } from '../../src/templates/liquid.ts';
+import { SAMPLE_VARIABLES } from '../../src/templates/variables.ts';
+import { alert as storedAlert, group as storedGroup } from '../store/contract/samples.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+import { alert, delivery, failedFlight, forward, group } from './samples.ts';
+
+const URL = 'https://watch.example.com';
+const COMMON = { url: secret('https://s.example/services/T0canary'), timeoutMs: 10_000, sendResolved: true };
+const template = (text: string) => compileTemplate(text, 'text', SAMPLE_VARIABLES);
+
+const SLACK = {
+  kind: 'slack',
+  ...COMMON,
+  channel: '',
+  username: '',
+  iconEmoji: '',
+  iconUrl: '',
+} as const satisfies Integration;
+const TEAMS = { kind: 'msteamsv2', ...COMMON } as const satisfies Integration;
+const PAGERDUTY = {
+  kind: 'pagerduty',
+  ...COMMON,
+  routingKey: secret('routing-canary'),
+  severity: null,
+} as const satisfies Integration;
+const ALERTMANAGER = {
+  kind: 'alertmanager',
+  ...COMMON,
+  url: secret('http://am.example:9093'),
+} as const satisfies Integration;
+const ALL: readonly ServiceIntegration[] = [SLACK, TEAMS, PAGERDUTY, ALERTMANAGER];
+
+function service(answer: Partial<HttpResponse> | NestwatchError = {}) {
+  const requests: HttpRequest[] = [];
+  const clock = createVirtualClock();
+  const channels = openServiceChannels({
+    clock,
+    version: '1.2.3',
+    openTransport: () => ({
+      async send(request) {
+        requests.push(request);
+        if (answer instanceof NestwatchError) throw answer;
+        return { status: 200, headers: {}, body: '', ...answer };
+      },
+      close: async () => {},
+    }),
+  });
+  const send = (
+    integration: ServiceIntegration,
+    notification: Parameters<Channel<Integration>['send']>[2] = group(),
+  ) => {
+    const channel: Channel<Integration> = channels[integration.kind];
+    return channel.send(integration, delivery(), notification, URL);
+  };
+  return { requests, channels, clock, send, bodies: () => requests.map(({ body }) => JSON.parse(body!)) };
+}
+
+describe('each service', () => {
+  test.each([
+    [SLACK, 'https://s.example/services/T0canary', { blocks: expect.any(Array) }],
+    [TEAMS, 'https://s.example/services/T0canary', { type: 'message' }],
+    [PAGERDUTY, 'https://s.example/services/T0canary', { routing_key: 'routing-canary' }],
+    [ALERTMANAGER, 'http://am.example:9093/api/v2/alerts', [{ labels: alert().labels }]],
+  ] as const)('$kind gets its own form at its own address', async (integration, url, body) => {
+    const { send, requests, bodies } = service({ status: 202 });
+    expect(await send(integration)).toEqual({ kind: 'accepted' });
+    expect(requests).toMatchObject([
+      {
+        method: 'POST',
+        url,
+        headers: { 'content-type': 'application/json', 'user-agent': 'nestwatch/1.2.3' },
+      },
+    ]);
+    expect(bodies()).toMatchObject([body]);
+  });
+
+  // What each of them answers: Slack `ok` or a word, Teams 202, PagerDuty 202, 400 or 429, Alertmanager 200 or 400.
+  test.each<[number, string, string, string | undefined]>([
+    [200, 'ok', 'accepted', undefined],
+    [202, '{"status":"success"}', 'accepted', undefined],
+    [400, 'invalid_blocks', 'refused', 'rejected'],
+    [403, 'action_prohibited', 'refused', 'rejected'],
+    [404, 'no_service', 'refused', 'rejected'],
+    [410, 'channel_is_archived', 'refused', 'rejected'],
+    [429, 'rate_limited', 'failed', 'rate_limited'],
+    [500, 'rollup_error', 'failed', 'unavailable'],
+    [302, '', 'refused', 'redirected'],
+  ])('the answer %i %s means %s', async (status, body, kind, reason) => {
+    for (const integration of ALL) {
+      const outcome = await service({ status, body }).send(integration);
+      expect(outcome).toMatchObject({
+        kind,
+        ...(reason && { reason, error: expect.stringContaining(`HTTP ${status}`) }),
+      });
+    }
+  });
+
+  test('is asked to wait as it says', async () => {
+    const outcome = await service({ status: 429, headers: { 'retry-after': '30' } }).send(SLACK);
+    expect(outcome).toMatchObject({ kind: 'failed', retryAfterMs: 30_000 });
+  });
+
+  test('what it repeats of a key is not passed on', async () => {
+    for (const integration of ALL) {
+      const body = 'no T0canary and no routing-canary';
+      const text = JSON.stringify(await service({ status: 400, body }).send(integration));
+      if (integration.kind !== 'alertmanager') expect(text).not.toContain('T0canary');
+      if (integration.kind === 'pagerduty') expect(text).not.toContain('routing-canary');
+    }
+  });
+
+  test('that does not answer is tried again', async () => {
+    for (const integration of ALL) {
+      const outcome = await service(new NestwatchError('timeout', 'no')).send(integration);
+      expect(outcome).toMatchObject({ kind: 'unknown', reason: 'timeout' });
+    }
+  });
+
+  test('is for groups only', async () => {
+    for (const integration of ALL) {
+      const { send, requests } = service();
+      expect((await send(integration, forward([failedFlight(1)]))).kind).toBe('nothing');
+      expect(requests).toEqual([]);
+    }
+  });
+});
+
+describe('templates', () => {
+  test('stand in the place of the built-in texts', async () => {
+    const { send, bodies } = service();
+    await send({ ...SLACK, title: template('T {{ status }}'), text: template('B {{ alerts.size }}') });
+    await send({ ...TEAMS, title: template('T {{ status }}') });
+    await send({ ...PAGERDUTY, description: template('D {{ status }}') });
+    const [slack, teams, pagerduty] = bodies();
+    expect(slack.blocks.slice(0, 2)).toMatchObject([
+      { text: { text: 'T firing' } },
+      { text: { text: 'B 1' } },
+    ]);
+    expect(teams.attachments[0].content.fallbackText).toBe('T firing');
+    expect(pagerduty.payload.summary).toBe('D firing');
+  });
+
+  test('that fail cost nothing but themselves: the built-in text is sent, with a note', async () => {
+    const fails = template('{{ commonLabels.nobody }}');
+    for (const integration of [
+      { ...SLACK, text: fails },
+      { ...TEAMS, title: fails },
+      { ...PAGERDUTY, description: fails },
+    ]) {
+      const { send, requests } = service();
+      const outcome = await send(integration);
+      expect(outcome).toEqual({
+        kind: 'accepted',
+        templateError: expect.stringMatching(
+          /^The template \w+ failed: undefined variable: commonLabels\.nobody/,
+        ),
+      });
+      expect(requests[0]!.body).toContain('Flight failed: Translate blog');
+      expect(requests[0]!.body).toContain('The built-in text stands in its place.');
+    }
+  });
+});
+
+describe('another Alertmanager is told again what still fires', () => {
+  async function watched(answer: Partial<HttpResponse> = {}) {
+    const { channels, clock, requests, bodies } = service(answer);
+    const store = await openSqliteStore({ path: ':memory:', clock });
+    const told: Happening[] = [];
+    const repeating = createRepeating({
+      store,
+      receivers: [{ name: 'ops', integrations: [ALERTMANAGER] }],
+      channel: channels.alertmanager,
+      clock,
+      report: (happening) => told.push(happening),
+      externalUrl: URL,
+    });
+    const stop = new AbortController();
+    const running = repeating.run(stop.signal);
+    const end = async () => {
+      stop.abort();
+      await running;
+      await store.close();
+    };
+    return { store, clock, requests, bodies, told, end };
+  }
+
+  test('every minute, and nothing that was not told or is over', async () => {
+    const { store, clock, requests, bodies, end } = await watched();
+    await clock.advance(61_000);
+    expect(requests).toEqual([]);
+    await store.transaction(async (tx) => {
+      await tx.putAlerts([
+        storedAlert('a-told'),
+        storedAlert('b-over', { state: 'resolved', endsAtUs: 1 }),
+        storedAlert('c-untold'),
+      ]);
+      await tx.putGroups([storedGroup('g')]);
+      await tx.putGroupMembers([
+        { groupKey: 'g', alertId: 'a-told', notifiedSeq: 1, notifiedState: 'firing' },
+        { groupKey: 'g', alertId: 'b-over', notifiedSeq: 1, notifiedState: 'firing' },
+        { groupKey: 'g', alertId: 'c-untold', notifiedSeq: 0, notifiedState: 'none' },
+      ]);
+    });
+    await clock.advance(120_000);
+    expect(bodies().map((body: unknown[]) => body.length)).toEqual([1, 1]);
+    expect(requests[0]!.url).toBe('http://am.example:9093/api/v2/alerts');
+    await end();
+  });
+
+  test('and where that fails it is told as a trouble, and tried again with the next round', async () => {
+    const { store, clock, requests, told, end } = await watched({ status: 503, body: 'starting' });
+    await store.transaction(async (tx) => {
+      await tx.putAlerts([storedAlert('a')]);
+      await tx.putGroups([storedGroup('g')]);
+      await tx.putGroupMembers([{ groupKey: 'g', alertId: 'a', notifiedSeq: 1, notifiedState: 'firing' }]);
+    });
+    await clock.advance(121_000);
+    expect(requests).toHaveLength(2);
+    expect(told).toMatchObject([
+      {
+        what: 'trouble',
+        error: {
+          code: 'unavailable',
+          message: 'receiver ops was not told again what fires: HTTP 503: starting',
+        },
+      },
+      { what: 'trouble' },
+    ]);
+    await end();
+  });
+});

@@ -1,0 +1,552 @@
+import { describe, expect, test } from 'vitest';
+import { heldBackGroup } from '../../src/domain/grouping/special-groups.ts';
+import { secret } from '../../src/secret.ts';
+import { alert, group } from '../channels/samples.ts';
+import {
+  aDelivery,
+  anAlert,
+  anAlertingConfig,
+  anEvent,
+  NOW_US,
+  putAlert,
+  putDeliveries,
+} from '../web/sample.ts';
+import { serve } from '../web/served.ts';
+import { nestwatch, tempFile } from './test-io.ts';
+
+const MINUTE = 60_000_000;
+
+async function daemon(options: Parameters<typeof serve>[0] = {}) {
+  const served = await serve(options);
+  await putAlert(served.store, anAlert({ id: 'a' }));
+  await putAlert(
+    served.store,
+    anAlert({
+      id: 'b',
+      labels: { alertname: 'BirdTriggerFailing', severity: 'warning', region: 'us', bird: 'Post news' },
+      annotations: { summary: 'Trigger of Post news fails' },
+    }),
+  );
+  /** Runs a command against this daemon. */
+  const run = (...args: string[]) =>
+    nestwatch([...args, '--url', served.web.url], { clock: served.clock, environment: { USER: 'ben' } });
+  const silences = () => served.store.transaction((tx) => tx.silences());
+  return { ...served, run, silences };
+}
+
+describe('alerts', () => {
+  test('lists what fires and nothing hides, as a table or as the API gives it', async () => {
+    const { run, ask } = await daemon();
+    const { exit, stdout } = await run('alerts');
+    expect(exit).toBe(0);
+    expect(stdout).toMatch(/^ALERTNAME +SEVERITY +REGION +STARTED +STATE +SUMMARY$/m);
+    expect(stdout).toMatch(
+      /^FlightFailed +critical +eu +2026-07-02 11:48:00 UTC +active +Flight of Translate blog failed/m,
+    );
+    expect(JSON.parse((await run('alerts', '--json')).stdout)).toEqual((await ask('/api/v2/alerts')).json);
+  });
+
+  test.each([
+    [['FlightFailed'], ['FlightFailed']],
+    [['bird=~"Post.*"'], ['BirdTriggerFailing']],
+    [['region=us', 'severity!=warning'], []],
+    [['--receiver', 'pag.*'], ['FlightFailed']],
+  ])('%j', async (args, expected) => {
+    const { run } = await daemon();
+    const list = JSON.parse((await run('alerts', ...args, '--json')).stdout);
+    expect(list.map((one: { labels: { alertname: string } }) => one.labels.alertname)).toEqual(expected);
+  });
+
+  test('shows silenced ones where they are asked for', async () => {
+    const { run } = await daemon();
+    await run('silence', 'add', 'FlightFailed', '-c', 'x');
+    expect((await run('alerts')).stdout).not.toContain('FlightFailed');
+    const silenced = (await run('alerts', '--silenced')).stdout;
+    expect(silenced).toMatch(/^FlightFailed .* suppressed /m);
+    expect(silenced).not.toContain('BirdTriggerFailing');
+    expect((await run('alerts', '--silenced', '--active')).stdout).toContain('BirdTriggerFailing');
+  });
+
+  test('text from the service cannot steer the terminal', async () => {
+    const { run, store } = await daemon();
+    await putAlert(store, anAlert({ id: 'c', annotations: { summary: '\u001b[2Jgone\n\u202Eevil' } }));
+    const { stdout } = await run('alerts');
+    expect(stdout).not.toContain('\u001b');
+    expect(stdout).not.toContain('\u202E');
+  });
+});
+
+describe('alerts resolve', () => {
+  test('ends each alert that matches, in the name of who says so, and prints its id', async () => {
+    const { run, store } = await daemon();
+    const { exit, stdout } = await run('alerts', 'resolve', 'FlightFailed', '-c', 'mended');
+    expect([exit, stdout]).toEqual([0, 'a\n']);
+    expect(await store.transaction((tx) => tx.alert('a'))).toMatchObject({
+      state: 'resolved',
+      annotations: { resolved_by: 'it was resolved by hand by ben: mended' },
+    });
+    const left = (await run('alerts')).stdout;
+    expect(left).not.toContain('FlightFailed');
+    expect(left).toContain('BirdTriggerFailing');
+  });
+
+  test('--json prints what the API answers', async () => {
+    const { run } = await daemon();
+    const { exit, stdout } = await run('alerts', 'resolve', 'region=us', '--author', 'ann', '--json');
+    expect([exit, JSON.parse(stdout)]).toEqual([
+      0,
+      { resolved: [{ id: 'b', ends_at: expect.any(String) }], refused: [] },
+    ]);
+  });
+
+  test('says of what would fire again why not, ends the rest, and fails', async () => {
+    const { run, store } = await daemon();
+    const labels = { alertname: 'FeedIncomplete', severity: 'warning', region: 'us', feed: 'flight' };
+    await putAlert(store, anAlert({ id: 'gap', labels }));
+    expect(await run('alerts', 'resolve', 'region=us')).toEqual({
+      exit: 1,
+      stdout: 'b\n',
+      stderr:
+        'nestwatch: gap: it is measured again and again and is still so: acknowledge or silence it instead\n',
+    });
+  });
+
+  test('finds all that fire, the oldest as well, and ends more than the daemon takes at once', async () => {
+    const { run, store } = await daemon();
+    const labels = { alertname: 'FlightFailed', severity: 'warning', region: 'eu' };
+    await store.transaction((tx) =>
+      tx.putAlerts(
+        Array.from({ length: 1_100 }, (_, index) => {
+          const startsAtUs = NOW_US + index;
+          return anAlert({ id: `newer-${index}`, labels: { ...labels, bird: `Bird ${index}` }, startsAtUs });
+        }),
+      ),
+    );
+    const connection = { alertname: 'ConnectionDisconnected', severity: 'critical', region: 'eu' };
+    await putAlert(store, anAlert({ id: 'old', labels: connection, startsAtUs: NOW_US - MINUTE }));
+    expect(await run('alerts', 'resolve', 'ConnectionDisconnected')).toEqual({
+      exit: 0,
+      stdout: 'old\n',
+      stderr: '',
+    });
+    const { exit, stdout } = await run('alerts', 'resolve', 'bird=~"Bird .*"', '--json');
+    const { resolved, refused } = JSON.parse(stdout);
+    expect([exit, resolved.length, refused]).toEqual([0, 1_100, []]);
+    expect((await run('alerts', 'resolve', 'bird=~"Bird .*"')).exit).toBe(1);
+  });
+
+  test('of nothing fails, and asks who says so', async () => {
+    const { run } = await daemon();
+    expect(await run('alerts', 'resolve', 'nest=elsewhere')).toEqual({
+      exit: 1,
+      stdout: '',
+      stderr: 'nestwatch: no alert fires that matches\n',
+    });
+    expect(await run('alerts', 'resolve', 'FlightFailed', '-a', ' ')).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('say with --author who says that it is over'),
+    });
+    expect((await run('alerts', 'resolve')).exit).toBe(2);
+  });
+});
+
+describe('silence', () => {
+  test('acknowledge silences each alert that matches until it is resolved', async () => {
+    const { run, silences } = await daemon();
+    const { exit, stdout } = await run('silence', 'acknowledge', 'FlightFailed', '-c', 'on it');
+    const [silence, ...others] = await silences();
+    expect([exit, stdout, others]).toEqual([0, `${silence!.id}\n`, []]);
+    expect(silence).toMatchObject({ createdBy: 'ben', comment: 'on it', recurrence: null });
+    expect((await run('silence', 'list')).stdout).toMatch(/acknowledged: .* when resolved/);
+    expect((await run('alerts')).stdout).not.toContain('FlightFailed');
+  });
+
+  test('acknowledge of nothing fails, and asks who takes care', async () => {
+    const { run, silences } = await daemon();
+    expect(await run('silence', 'acknowledge', 'nest=elsewhere')).toEqual({
+      exit: 1,
+      stdout: '',
+      stderr: 'nestwatch: no alert fires that matches\n',
+    });
+    expect(await run('silence', 'acknowledge', 'FlightFailed', '-a', ' ')).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('--author'),
+    });
+    expect(await silences()).toEqual([]);
+  });
+
+  test('expire --json names those that it ended', async () => {
+    const { run } = await daemon();
+    const ids = [];
+    for (const bird of ['X', 'Y']) {
+      ids.push((await run('silence', 'add', `bird=${bird}`, '-c', 'why')).stdout.trim());
+    }
+    const { exit, stdout } = await run('silence', 'expire', ...ids, '--json');
+    expect([exit, JSON.parse(stdout)]).toEqual([0, { expired: ids }]);
+  });
+
+  test('add prints the id; list and expire take it', async () => {
+    const { run, silences, changes } = await daemon();
+    const added = await run('silence', 'add', 'FlightFailed', 'nest=~"Mark.*"', '-d', '2h', '-c', 'TMS down');
+    const [silence] = await silences();
+    expect(added).toEqual({ exit: 0, stdout: `${silence!.id}\n`, stderr: '' });
+    expect(silence).toMatchObject({
+      matchers: [
+        { name: 'alertname', op: '=', value: 'FlightFailed' },
+        { name: 'nest', op: '=~', value: 'Mark.*' },
+      ],
+      startsAtUs: NOW_US,
+      endsAtUs: NOW_US + 120 * MINUTE,
+      createdBy: 'ben',
+      comment: 'TMS down',
+    });
+    expect((await run('silence', 'list')).stdout).toMatch(
+      /alertname="FlightFailed" nest=~"Mark\.\*" +2026-07-02 14:00:00 UTC +- +ben +TMS down$/m,
+    );
+    expect((await run('silence', 'list', '-q')).stdout).toBe(`${silence!.id}\n`);
+    expect((await run('silence', 'list', '-q', 'alertname=Other')).stdout).toBe('');
+    expect(await run('silence', 'expire', silence!.id)).toEqual({ exit: 0, stdout: '', stderr: '' });
+    expect((await run('silence', 'list')).stdout).toBe('No silences.\n');
+    expect((await run('silence', 'list', '--expired', '-q')).stdout).toBe(`${silence!.id}\n`);
+    expect(changes).toHaveLength(2);
+  });
+
+  test('add takes instants, an author, and windows that recur', async () => {
+    const { run, silences } = await daemon();
+    const times = ['--start', '2026-07-03T00:00:00Z', '--end', '2026-08-03T00:00:00+02:00'];
+    const windows = ['--cron', '0 2 * * 6', '--window', '4h', '--timezone', 'Europe/Amsterdam'];
+    const { exit } = await run(
+      'silence',
+      'add',
+      'nest=Sandbox, EMEA',
+      '-c',
+      'x',
+      '-a',
+      'anna',
+      ...times,
+      ...windows,
+    );
+    expect(exit).toBe(0);
+    expect(await silences()).toMatchObject([
+      {
+        matchers: [{ name: 'nest', op: '=', value: 'Sandbox, EMEA' }],
+        startsAtUs: Date.UTC(2026, 6, 3) * 1000,
+        endsAtUs: Date.UTC(2026, 7, 2, 22) * 1000,
+        createdBy: 'anna',
+        recurrence: { cron: '0 2 * * 6', timezone: 'Europe/Amsterdam', durationMs: 4 * 3_600_000 },
+      },
+    ]);
+    expect((await run('silence', 'list')).stdout).toContain('4h at 0 2 * * 6 Europe/Amsterdam');
+  });
+
+  test('add --dry-run only shows what it would hide', async () => {
+    const { run, silences } = await daemon();
+    const { exit, stdout } = await run('silence', 'add', 'severity=warning', '--dry-run');
+    expect(exit).toBe(0);
+    expect(stdout).toMatch(/^Hides now, of what fires:\nALERTNAME /);
+    expect(stdout).toContain('BirdTriggerFailing');
+    expect(stdout).not.toContain('FlightFailed');
+    expect(await silences()).toEqual([]);
+  });
+
+  test.each([
+    ['a window that is not open yet', ['--cron', '0 3 * * *', '--window', '1h', '-d', '3d'], '03:00:00'],
+    [
+      'the zone of the window',
+      ['--cron', '0 3 * * *', '--window', '1h', '-d', '3d', '--timezone', 'Europe/Amsterdam'],
+      '01:00:00',
+    ],
+    ['a start', ['--start', '2026-07-03T05:30:00Z'], '05:30:00'],
+    [
+      'a start within a window',
+      ['--start', '2026-07-03T03:30:00Z', '-d', '1d', '--cron', '0 3 * * *', '--window', '1h'],
+      '03:30:00',
+    ],
+  ])('add --dry-run says from when on it hides: %s', async (_, args, time) => {
+    const { run } = await daemon();
+    const first = `Hides nothing now; from 2026-07-03 ${time} UTC on it would hide, of what fires now:`;
+    const { exit, stdout } = await run('silence', 'add', 'severity=warning', '--dry-run', ...args);
+    expect([exit, stdout.split('\n')[0]]).toEqual([0, first]);
+    expect(stdout).toContain('BirdTriggerFailing');
+    const json = await run('silence', 'add', 'severity=warning', '--dry-run', '--json', ...args);
+    expect(json.stderr).toBe(`nestwatch: ${first}\n`);
+    expect(JSON.parse(json.stdout)).toHaveLength(1);
+  });
+
+  test('add --dry-run knows a window that is open, and one that the silence does not live to see', async () => {
+    const { run } = await daemon();
+    const shown = async (cron: string) => {
+      const args = ['--cron', cron, '--window', '1h', '-d', '2h'];
+      return (await run('silence', 'add', 'FlightFailed', '--dry-run', ...args)).stdout.split('\n')[0];
+    };
+    expect(await shown('30 11 * * *')).toBe('Hides now, of what fires:');
+    expect(await shown('0 14 * * *')).toBe(
+      'Never hides anything: no window opens before it ends at 2026-07-02 14:00:00 UTC. It matches, of what fires now:',
+    );
+  });
+
+  test.each([
+    ['--cron', '0 25 * * *', '--window', '1h'],
+    ['--cron', '0 2 * *', '--window', '1h'],
+    ['--cron', '0 2 * * *', '--window', '8d'],
+    ['--cron', '0 2 * * *', '--window', '1h', '--timezone', 'Mars/Base'],
+    ['--cron', '0 2 * * *'],
+    ['--start', '2020-01-01T00:00:00Z'],
+    ['--end', 'later'],
+  ])('add --dry-run refuses what would be refused: %j', async (...args) => {
+    const { run } = await daemon();
+    const add = (...more: string[]) => run('silence', 'add', 'FlightFailed', '-c', 'x', ...args, ...more);
+    const real = await add();
+    expect(real).toMatchObject({ exit: 2, stdout: '' });
+    expect(await add('--dry-run')).toEqual(real);
+  });
+
+  test.each([
+    [['add'], "missing required argument 'matcher'"],
+    [['add', 'FlightFailed'], 'say why with --comment'],
+    [['add', 'a=b', 'FlightFailed', '-c', 'x'], 'of FlightFailed)'],
+    [['add', 'a=~"("', '-c', 'x'], 'regular expression'],
+    [['add', 'a=b', '-c', 'x', '-d', 'long'], '--duration must be a duration such as 2h, not long'],
+    [['add', 'a=b', '-c', 'x', '--end', 'later'], '--end must be an RFC 3339 instant'],
+    [['add', 'a=b', '-c', 'x', '--end', '2020-01-01T00:00:00Z'], 'the silence must begin before it ends'],
+    [['add', 'a=b', '-c', 'x', '--cron', '0 2 * * 6'], '--cron needs --window'],
+    [['add', 'a=b', '-c', 'x', '--window', '2h'], '--timezone and --window belong to --cron'],
+    [['add', 'a=b', '-c', 'x', '--cron', 'x', '--window', '2h'], 'the cron expression must have five fields'],
+    [['add', 'a=~".*"', '-c', 'x'], 'at least one matcher must not match the empty string'],
+    [['expire', 'no-such-id'], 'silence not found'],
+  ])('%j is wrong usage', async (args, message) => {
+    const { run, silences } = await daemon();
+    const { exit, stdout, stderr } = await run('silence', ...args);
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain(message);
+    expect(await silences()).toEqual([]);
+  });
+
+  test('the token of the daemon is needed for it', async () => {
+    const config = {
+      host: '127.0.0.1',
+      port: 0,
+      externalUrl: 'http://x',
+      bearerToken: secret('t0ken'),
+      enableLifecycle: false,
+    };
+    const { run } = await daemon({ config });
+    const args = ['silence', 'add', 'a=b', '-c', 'x'];
+    expect(await run(...args)).toMatchObject({ exit: 4, stderr: expect.stringContaining('token') });
+    expect((await run(...args, '--token-file', tempFile('t', 't0ken\n'))).exit).toBe(0);
+  });
+});
+
+describe('routes', () => {
+  const file = () =>
+    tempFile(
+      'n.yaml',
+      `regions: { eu: { base_url: "http://127.0.0.1:1/api-rest", token: t } }
+route:
+  receiver: ops
+  routes:
+    - matchers: ['severity="critical"', 'nest=~"Prod.*"']
+      receiver: pager
+      continue: true
+      routes: [{ matchers: [team=a], receiver: a }, { receiver: ops }]
+    - matchers: ['severity="warning"']
+    - matchers: ['nest="Marketing, EMEA"', 'note="{a,b=c}"']
+      receiver: a
+receivers: [{ name: ops }, { name: pager }, { name: a }]
+`,
+    );
+
+  test('show prints the tree as amtool does', async () => {
+    const { exit, stdout } = await nestwatch(['routes', 'show', '--config.file', file()]);
+    expect(exit).toBe(0);
+    expect(stdout.replaceAll('\u00a0', ' ')).toBe(`Routing tree:
+.
+└── default-route  receiver: ops
+    ├── {nest=~"Prod.*",severity="critical"}  continue: true  receiver: pager
+    │   ├── {team="a"}  receiver: a
+    │   └── default-route  receiver: ops
+    ├── {severity="warning"}  receiver: ops
+    └── {nest="Marketing, EMEA",note="{a,b=c}"}  receiver: a
+
+`);
+    expect((await nestwatch(['routes', '--config.file', file()])).stdout).toBe(stdout);
+  });
+
+  test.each([
+    [[], 'ops\n'],
+    [['severity=critical', 'nest=Prod 1', 'team=a'], 'a\n'],
+    [['severity=critical', 'nest="Prod"', 'team=b'], 'ops\n'],
+    [['severity=warning'], 'ops\n'],
+    [['nest=Marketing, EMEA', 'note={a,b=c}'], 'a\n'],
+    [['nest="Marketing, EMEA"', 'note="{a,b=c}"'], 'a\n'],
+    [["nest='Marketing, EMEA'", 'note={a,b=c}'], 'ops\n'],
+  ])('test %j names the receivers', async (labels, expected) => {
+    const { exit, stdout } = await nestwatch(['routes', 'test', '--config.file', file(), ...labels]);
+    expect({ exit, stdout }).toEqual({ exit: 0, stdout: expected });
+  });
+
+  test('--json prints them for programs', async () => {
+    const shown = await nestwatch(['routes', 'show', '--json', '--config.file', file()]);
+    expect(JSON.parse(shown.stdout)).toMatchObject({
+      receiver: 'ops',
+      routes: [
+        { receiver: 'pager', continue: true, matchers: ['severity="critical"', 'nest=~"Prod.*"'] },
+        {},
+        {},
+      ],
+    });
+    const tested = await nestwatch(['routes', 'test', '--json', '--config.file', file(), 'a=b']);
+    expect(JSON.parse(tested.stdout)).toEqual(['ops']);
+  });
+
+  test.each(['severity!=critical', 'severity', 'a=~b'])('%s is no label', async (label) => {
+    const { exit, stderr } = await nestwatch(['routes', 'test', '--config.file', file(), label]);
+    expect(exit).toBe(2);
+    expect(stderr).toContain(`labels must be given as name=value, not ${label}`);
+  });
+});
+
+describe('deliveries', () => {
+  async function withDeliveries() {
+    const served = await daemon();
+    await putDeliveries(served.store, [
+      aDelivery({ id: 'd1', state: 'delivered', attempts: 1, settledAtUs: NOW_US }),
+      aDelivery({
+        id: 'd2',
+        state: 'dead',
+        attempts: 3,
+        settledAtUs: NOW_US,
+        lastError: '410 \u001b[2J Gone',
+      }),
+      aDelivery({ id: 'd3', receiver: 'pager', integration: 'webhook' }),
+    ]);
+    return served;
+  }
+
+  test('lists them, the newest first, or those that were given up', async () => {
+    const { run, ask } = await withDeliveries();
+    const { exit, stdout } = await run('deliveries');
+    expect(exit).toBe(0);
+    expect(stdout.match(/^d\d/gm)).toEqual(['d3', 'd2', 'd1']);
+    expect(stdout).toMatch(
+      /^d2 +ops +email +dead +3 +2026-07-02 11:58:00 UTC +2026-07-02 12:00:00 UTC +410 \[2J Gone$/m,
+    );
+    expect((await run('deliveries', '--dead')).stdout.match(/^d\d/gm)).toEqual(['d2']);
+    expect((await run('deliveries', '--receiver', 'pager')).stdout.match(/^d\d/gm)).toEqual(['d3']);
+    expect((await run('deliveries', '--receiver', 'none')).stdout).toBe('No deliveries.\n');
+    expect(JSON.parse((await run('deliveries', '--json')).stdout)).toEqual(
+      (await ask('/api/v1/deliveries')).json,
+    );
+    expect(await run('deliveries', '--state', 'lost')).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('state: must be one of pending'),
+    });
+  });
+
+  test('retry puts back what was given up, and names what was not', async () => {
+    const { run, store, changes } = await withDeliveries();
+    const result = await run('deliveries', 'retry', 'd2', 'd1');
+    expect(result).toEqual({
+      exit: 1,
+      stdout: 'd2\n',
+      stderr: 'nestwatch: d1 is no delivery that was given up\n',
+    });
+    const found = await store.transaction((tx) => tx.delivery('d2'));
+    expect(found!.delivery).toMatchObject({ state: 'pending', attempts: 0 });
+    expect(changes).toHaveLength(1);
+    expect((await run('deliveries', 'retry', 'd1')).exit).toBe(1);
+    expect(changes).toHaveLength(1);
+  });
+});
+
+describe('explain', () => {
+  test('tells the steps from top to bottom', async () => {
+    const { run, store, ask } = await daemon();
+    await putAlert(store, anAlert({ id: 'c' }), [anEvent({ id: 'f1/failed' })]);
+    const { exit, stdout } = await run('explain', 'eu/flight/f1/failed');
+    expect(exit).toBe(0);
+    expect(stdout.split('\n')).toEqual([
+      'eu/flight/f1/failed: flight.failed in eu / Marketing / Translate blog',
+      '  The target language "nl-BE" is not supported',
+      expect.stringMatching(
+        /^seen {7}by feed flight: occurred 2026-07-02 11:59:00 UTC, observed 2026-07-02 11:59:04 UTC, 4\.0 s later/,
+      ),
+      'rule       FlightFailed: the built-in one decides now',
+      'alert      c, event 1 of it, firing since 2026-07-02 11:48:00 UTC',
+      '',
+    ]);
+    expect(JSON.parse((await run('explain', 'eu/flight/f1/failed', '--json')).stdout)).toEqual(
+      (await ask('/api/v1/events/eu/flight/f1/failed/explain')).json,
+    );
+  });
+
+  test('names who of a mail was refused, and what was put off and told later', async () => {
+    const { run, store } = await daemon();
+    const event = anEvent({ id: 'f1/failed' });
+    await putAlert(store, anAlert({ id: 'c' }), [event]);
+    const key = 'eu/flight/f1/failed';
+    const suppression = {
+      alertId: 'c',
+      afterSeq: 0,
+      lastSeq: 1,
+      groupKey: 'g',
+      receiver: 'ops',
+      detail: 'x',
+    };
+    await store.transaction((tx) =>
+      tx.suppress([
+        { ...suppression, reason: 'receiver_cap', atUs: NOW_US },
+        { ...suppression, reason: 'receiver_cap', receiver: 'pager', atUs: NOW_US },
+        { ...suppression, reason: 'silenced', atUs: NOW_US },
+      ]),
+    );
+    const told = group({ alerts: [alert({ events: [event] })], createdAtUs: NOW_US + MINUTE });
+    const lastError = 'b@example.com: 550 no such \u001b[2J user';
+    const settled = { state: 'delivered', attempts: 1, settledAtUs: NOW_US, lastError } as const;
+    await store.transaction((tx) => tx.enqueue(told, [aDelivery({ id: 'd', ...settled })]));
+    const { stdout } = await run('explain', key);
+    expect(stdout.split('\n').slice(5)).toEqual([
+      expect.stringMatching(/^told {7}ops at .* as first: /),
+      '  by email: delivered, 2026-07-02 12:00:00 UTC, 1 try (d): b@example.com: 550 no such [2J user',
+      'put off    for receiver ops: receiver_cap x, decided 2026-07-02 12:00:00 UTC',
+      'never told to receiver pager: receiver_cap x, decided 2026-07-02 12:00:00 UTC',
+      'never told to receiver ops: silenced x, decided 2026-07-02 12:00:00 UTC',
+      '',
+    ]);
+  });
+
+  test('says of an escalation whom it is for, and that it may not come', async () => {
+    const alerting = anAlertingConfig();
+    const escalation = { afterMs: 1_800_000, receiver: 'boss' };
+    const { run, store } = await daemon({
+      alerting: { ...alerting, route: { ...alerting.route, escalation } },
+    });
+    await putAlert(store, anAlert({ id: 'c' }), [anEvent({ id: 'f1/failed' })]);
+    const beside = heldBackGroup('boss', NOW_US + 30 * MINUTE);
+    const groupKey = 'escalation:1:{}:{}';
+    await store.transaction(async (tx) => {
+      await tx.putGroups([{ ...beside, key: groupKey, route: alerting.route.path }]);
+      await tx.putGroupMembers([{ groupKey, alertId: 'c', notifiedSeq: 0, notifiedState: 'none' }]);
+    });
+    expect((await run('explain', 'eu/flight/f1/failed')).stdout).toContain(
+      `waiting    for receiver boss until 2026-07-02 12:30:00 UTC in ${groupKey}, unless it is over or acknowledged before\n`,
+    );
+  });
+
+  test('takes a key with a hash in it', async () => {
+    const { run, store } = await daemon();
+    await putAlert(store, anAlert({ id: 'c' }), [anEvent({ id: 'f1/failed#2' })]);
+    expect((await run('explain', 'eu/flight/f1/failed#2')).stdout).toContain(
+      'eu/flight/f1/failed#2: flight.failed',
+    );
+  });
+
+  test('of what is not kept is wrong usage', async () => {
+    const { run } = await daemon();
+    expect(await run('explain', 'eu/flight/x')).toEqual({
+      exit: 2,
+      stdout: '',
+      stderr: 'nestwatch: No event with the key eu/flight/x is kept.\nSee `nestwatch --help`.\n',
+    });
+  });
+});

@@ -1,0 +1,238 @@
+import { describe, expect, test } from 'vitest';
+import { OPERATIONS } from '../../../src/service/operations.ts';
+import { openService, TOKEN } from '../service.ts';
+import { nestwatch, type TestEdgeOptions, tempFile } from '../test-io.ts';
+
+async function setUp() {
+  const service = await openService();
+  const api = (args: readonly string[], options: TestEdgeOptions = {}) =>
+    nestwatch(['api', ...args, '--base-url', service.url], {
+      environment: { NESTWATCH_TOKEN: TOKEN },
+      ...options,
+    });
+  return { ...service, api, bird: ['--nestId', service.nest.id, '--birdId', service.manual.id] };
+}
+
+const USAGE = '\nSee `nestwatch --help`.\n';
+
+describe('api', () => {
+  test('every operation answers through it', async () => {
+    const { api, world, user, nest, manual, bird } = await setUp();
+    const flight = world.startFlight(manual.id, {
+      fliesForMs: 1000,
+      endsAs: 'failed',
+      errorMessages: 'boom',
+    });
+    const ids: Readonly<Record<string, readonly string[]>> = {
+      nestId: ['--nestId', nest.id],
+      birdId: ['--birdId', manual.id],
+      flightId: ['--flightId', flight.id],
+      userId: ['--userId', user.id],
+    };
+    const body = ['--body', JSON.stringify({ userId: user.id })];
+    const seen: Record<string, unknown> = {};
+    for (const { id, parameters, hasBody } of OPERATIONS) {
+      const path = parameters.flatMap(({ name, place }) => (place === 'path' ? ids[name]! : []));
+      const { exit, stdout, stderr } = await api([id, ...path, ...(hasBody ? body : []), '--yes']);
+      expect({ id, exit, stderr: stdout ? stderr : '' }).toEqual({ id, exit: 0, stderr: '' });
+      seen[id] = stdout === '' ? stderr : JSON.parse(stdout);
+    }
+    expect(seen).toMatchObject({
+      searchNests: [{ id: nest.id, name: 'Marketing' }],
+      getNest: { id: nest.id },
+      addUserToNest: 'addUserToNest: done\n',
+      removeUserFromNest: 'removeUserFromNest: done\n',
+      searchBirds: [{ id: manual.id }, { name: 'Sync pages' }],
+      getBird: { name: 'Translate blog' },
+      flyBird: 'flyBird: done\n',
+      getBirdLogs: { items: [], totalCount: 0 },
+      searchFlights: [{}, {}],
+      getFlight: { id: flight.id, status: 'active' },
+      getFlightLogs: { items: [{ eventType: 1 }] },
+      getNotifications: { items: [], page: 0 },
+      searchUsers: [{ firstName: 'Anna' }],
+      getUser: { id: user.id },
+    });
+    expect(bird).toHaveLength(4);
+  });
+
+  test('query parameters are sent, in whatever case they are written', async () => {
+    const { api, nest } = await setUp();
+    const { stdout } = await api(['searchBirds', '--nestId', nest.id, '--triggertype=event']);
+    expect(JSON.parse(stdout)).toMatchObject([{ name: 'Sync pages' }]);
+  });
+
+  test('flyBird of an event Bird shows the problem whole and exits 4', async () => {
+    const { api, nest, event } = await setUp();
+    const { exit, stdout, stderr } = await api([
+      'flyBird',
+      '--nestId',
+      nest.id,
+      '--birdId',
+      event.id,
+      '--yes',
+    ]);
+    expect(exit).toBe(4);
+    expect(JSON.parse(stdout)).toMatchObject({
+      title: 'Bad Request',
+      status: 400,
+      detail: expect.stringContaining('manual'),
+      instance: `/api-rest/nests/${nest.id}/birds/${event.id}`,
+      traceId: expect.any(String),
+    });
+    expect(stderr).toMatch(/^nestwatch: flyBird of .*: the service answered 400\n/);
+  });
+
+  test('a refused token exits 4, and is not printed', async () => {
+    const { api } = await setUp();
+    const { exit, stdout, stderr } = await api(['searchUsers'], {
+      environment: { NESTWATCH_TOKEN: 'wr0ng' },
+    });
+    expect(exit).toBe(4);
+    expect(JSON.parse(stdout)).toMatchObject({ status: 401 });
+    expect(stderr).toContain('the service answered 401');
+    expect(stdout + stderr).not.toContain('wr0ng');
+  });
+
+  test('--all walks every page and prints them as one', async () => {
+    const { api, world, bird, manual } = await setUp();
+    for (let count = 0; count < 5; count += 1) world.save(manual.id);
+    // The service gives less than is asked for, so that every page is short.
+    world.behaviours.maxPageSize = 2;
+    const one = JSON.parse((await api(['getBirdLogs', ...bird, '--pageSize', '3'])).stdout);
+    const all = JSON.parse((await api(['getBirdLogs', ...bird, '--all'])).stdout);
+    expect([one.items.length, one.totalCount]).toEqual([2, 5]);
+    expect(all).toMatchObject({ totalCount: 5, page: 0, pageSize: 5 });
+    expect(new Set(all.items.map(({ id }: { id: string }) => id)).size).toBe(5);
+    expect((await api(['getBirdLogs', ...bird, '--page', '1', '--all'])).stderr).toBe(
+      `nestwatch: --all reads every page: leave out --page${USAGE}`,
+    );
+  });
+});
+
+describe('before api writes', () => {
+  const writes = (world: { requests(): { byOperation: Readonly<Record<string, number>> } }) =>
+    world.requests().byOperation.flyBird ?? 0;
+
+  test('it asks, and yes sends', async () => {
+    const { api, world, bird } = await setUp();
+    const { exit, stderr } = await api(['flyBird', ...bird], {
+      typed: 'y\n',
+      environment: { NESTWATCH_TOKEN: TOKEN },
+    });
+    expect(stderr).toMatch(
+      /^start a Flight of a manual Bird: nestId=\d+ birdId=\d+ in .*\nDo it\? \[y\/N\] /,
+    );
+    expect([exit, writes(world)]).toEqual([0, 1]);
+  });
+
+  test.each(['n\n', '\n', 'yeah\n'])('it asks, and %j sends nothing', async (typed) => {
+    const { api, world, bird } = await setUp();
+    const { exit, stderr } = await api(['flyBird', ...bird], {
+      typed,
+      environment: { NESTWATCH_TOKEN: TOKEN },
+    });
+    expect(stderr).toContain('nothing was sent\n');
+    expect([exit, writes(world)]).toEqual([1, 0]);
+  });
+
+  test('without a terminal and without --yes it sends nothing and exits 2', async () => {
+    const { api, world, bird } = await setUp();
+    expect(await api(['flyBird', ...bird])).toEqual({
+      exit: 2,
+      stdout: '',
+      stderr: `nestwatch: flyBird changes something: without a terminal it needs --yes${USAGE}`,
+    });
+    expect(writes(world)).toBe(0);
+  });
+});
+
+describe('wrong usage of api', () => {
+  const IDS = OPERATIONS.map(({ id }) => id).join(', ');
+
+  test.each([
+    ['no operation', [], `name an operation: ${IDS}`],
+    ['an unknown operation', ['getFoo'], `there is no operation "getFoo": it is one of ${IDS}`],
+    [
+      'a missing parameter',
+      ['getBird', '--nestId', '5'],
+      'getBird: birdId is missing (required: nestId, birdId)',
+    ],
+    [
+      'an unknown parameter',
+      ['searchNests', '--page', '5'],
+      'searchNests: there is no parameter "page" (it takes no parameters)',
+    ],
+    [
+      'a value that there is not',
+      ['searchBirds', '--nestId', '5', '--Status', 'asleep'],
+      'searchBirds: Status must be one of active, unpublished, suspended, not "asleep" (required: nestId; optional: TriggerType, Status)',
+    ],
+    [
+      'a missing body',
+      ['addUserToNest', '--nestId', '5', '--yes'],
+      'addUserToNest needs --body with JSON, as {"userId": "…"}',
+    ],
+    [
+      'a token that is missing',
+      ['searchNests', '--base-url', 'http://127.0.0.1:1'],
+      '--base-url needs a token: --token-file FILE or $NESTWATCH_TOKEN',
+    ],
+    [
+      'an address that is none',
+      ['searchNests', '--base-url', 'eu-1'],
+      '--base-url must be a URL that begins with http:// or https://',
+    ],
+  ])('%s', async (_what, args, message) => {
+    expect(await nestwatch(['api', ...args])).toEqual({
+      exit: 2,
+      stdout: '',
+      stderr: `nestwatch: ${message}${USAGE}`,
+    });
+  });
+
+  test('--help lists the operations with their parameters, or one of them', async () => {
+    const all = await nestwatch(['api', '--help']);
+    for (const { id } of OPERATIONS) expect(all.stdout).toContain(`  ${id}\n`);
+    const one = await nestwatch(['api', 'searchBirds', '--help']);
+    expect(one.stdout).toContain(
+      '--nestId … [--TriggerType manual|event|scheduled] [--Status active|unpublished|suspended]',
+    );
+    expect(one.stdout).not.toContain('getFlight');
+  });
+});
+
+describe('the region', () => {
+  test('comes from the configuration; where there are several it must be named', async () => {
+    const { url } = await openService();
+    const region = `{ base_url: "${url}", token: '${TOKEN}' }`;
+    const one = tempFile('n.yaml', `regions: { eu: ${region} }`);
+    const two = tempFile(
+      'n.yaml',
+      `regions: { eu: ${region}, us: { base_url: "http://127.0.0.1:1", token: t } }`,
+    );
+    const api = (...args: string[]) => nestwatch(['api', 'searchUsers', ...args]);
+
+    expect(JSON.parse((await api('--config.file', one)).stdout)).toHaveLength(1);
+    expect(JSON.parse((await api('--config.file', two, '--region', 'eu')).stdout)).toHaveLength(1);
+    expect((await api('--config.file', two)).stderr).toBe(
+      `nestwatch: name a region with --region: the configuration has eu, us${USAGE}`,
+    );
+    expect((await api('--config.file', one, '--region', 'asia')).stderr).toBe(
+      `nestwatch: there is no region asia: the configuration has eu${USAGE}`,
+    );
+  });
+
+  test('without a configuration its token comes from a file', async () => {
+    const { url } = await openService();
+    const file = tempFile('token', `${TOKEN}\n`);
+    const { exit } = await nestwatch(['api', 'searchUsers', '--base-url', url, '--token-file', file]);
+    expect(exit).toBe(0);
+    expect(
+      await nestwatch(['api', 'searchUsers', '--base-url', url, '--token-file', '/no/such']),
+    ).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('nestwatch: /no/such cannot be read\n'),
+    });
+  });
+});

@@ -1,0 +1,161 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { SMTPServer } from 'smtp-server';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openService, TOKEN } from '../service.ts';
+import { nestwatch, tempFile } from '../test-io.ts';
+
+const REGION = 'regions: { eu: { base_url: https://x, token: t } }\n';
+
+describe('check-config', () => {
+  test('says of a good file what is in it', async () => {
+    const file = tempFile('n.yaml', REGION);
+    expect(await nestwatch(['check-config', file])).toEqual({
+      exit: 0,
+      stdout: `${file}: good: regions eu; receivers none (alerts are seen only on the page)\n`,
+      stderr: '',
+    });
+  });
+
+  test('names every mistake of every file, and exits 2', async () => {
+    const bad = tempFile('bad.yaml', `${REGION}rulez: []\npoll: { page_size: 0 }`);
+    const good = tempFile('good.yaml', REGION);
+    expect(await nestwatch(['check-config', bad, good, '/no/such.yaml'])).toEqual({
+      exit: 2,
+      stdout: `${bad}:2:1: rulez: unknown key; did you mean \`rules\`?
+${bad}:3:20: poll.page_size: must be at least 1
+${good}: good: regions eu; receivers none (alerts are seen only on the page)
+/no/such.yaml:1:1: the file does not exist
+`,
+      stderr: '',
+    });
+  });
+
+  test('--json prints the mistakes as data', async () => {
+    const bad = tempFile('bad.yaml', `${REGION}rulez: []`);
+    const { exit, stdout } = await nestwatch(['check-config', '--json', bad]);
+    expect(exit).toBe(2);
+    expect(JSON.parse(stdout)).toEqual([
+      { file: bad, line: 2, column: 1, path: 'rulez', message: 'unknown key; did you mean `rules`?' },
+    ]);
+    expect((await nestwatch(['check-config', '--json', tempFile('good.yaml', REGION)])).stdout).toBe('[]\n');
+  });
+
+  test('warnings are told, and with --strict they exit 3', async () => {
+    const file = tempFile('n.yaml', `${REGION}route: { receiver: a }\nreceivers: [{ name: a }, { name: b }]`);
+    const good = `${file}: good: regions eu; receivers none (alerts are seen only on the page)\n`;
+    const line = `${file}:3:34: receivers[1].name: warning: nothing leads to this receiver: name it in a route\n`;
+    expect(await nestwatch(['check-config', file])).toMatchObject({ exit: 0, stdout: good + line });
+    expect(await nestwatch(['check-config', '--strict', file])).toMatchObject({
+      exit: 3,
+      stdout: good + line,
+    });
+    const { exit, stdout } = await nestwatch(['check-config', '--strict', '--json', file]);
+    expect(exit).toBe(3);
+    expect(JSON.parse(stdout)).toMatchObject([
+      { file, line: 3, path: 'receivers[1].name', level: 'warning' },
+    ]);
+    const bad = tempFile('bad.yaml', 'rulez: []');
+    expect((await nestwatch(['check-config', '--strict', file, bad])).exit).toBe(2);
+    const quiet = tempFile('quiet.yaml', REGION);
+    expect((await nestwatch(['check-config', '--strict', quiet])).exit).toBe(0);
+  });
+
+  test('without a file it takes the one that $NESTWATCH_CONFIG names', async () => {
+    const file = tempFile('n.yaml', REGION);
+    const { exit, stdout } = await nestwatch(['check-config'], { environment: { NESTWATCH_CONFIG: file } });
+    expect([exit, stdout.startsWith(`${file}: good`)]).toEqual([0, true]);
+  });
+});
+
+describe('check-config --online', () => {
+  async function setUp({ password = 'right', token = TOKEN } = {}) {
+    const { url, world } = await openService();
+    const mails: string[] = [];
+    const smtp = new SMTPServer({
+      disabledCommands: ['STARTTLS'],
+      allowInsecureAuth: true,
+      onAuth: ({ password: given }, _session, done) =>
+        given === 'right' ? done(null, { user: 'me' }) : done(new Error('535 no')),
+      onMailFrom: ({ address }, _session, done) => {
+        mails.push(address);
+        done();
+      },
+    });
+    smtp.on('error', () => {});
+    smtp.listen(0, '127.0.0.1');
+    await once(smtp.server, 'listening');
+    onTestFinished(() => new Promise<void>((resolve) => smtp.close(() => resolve())));
+    const posts: string[] = [];
+    const hook = createServer((request, response) => {
+      posts.push(request.url ?? '');
+      response.end();
+    });
+    hook.listen(0, '127.0.0.1');
+    await once(hook, 'listening');
+    onTestFinished(() => void hook.close());
+    const port = (server: { address(): unknown }) => (server.address() as AddressInfo).port;
+    const file = tempFile(
+      'n.yaml',
+      `regions: { eu: { base_url: "${url}", token: '${token}' } }
+global: { smtp_smarthost: "127.0.0.1:${port(smtp.server)}", smtp_from: n@example.com, smtp_require_tls: false, smtp_auth_username: me, smtp_auth_password: ${password} }
+route: { receiver: ops, routes: [{ receiver: lake, matchers: [a=b] }] }
+receivers:
+  - name: ops
+    email_configs: [{ to: a@example.com }, { to: b@example.com }]
+    webhook_configs: [{ url: "http://127.0.0.1:${port(hook)}/key" }]
+    slack_configs: [{ api_url: "http://localhost:${port(hook)}/key" }]
+  - name: lake
+    email_configs: [{ to: c@example.com }]
+    webhook_configs: [{ url: "http://127.0.0.1:${port(hook)}/other" }]
+`,
+    );
+    const connections = { smtp: 0, hook: 0 };
+    smtp.server.on('connection', () => connections.smtp++);
+    hook.on('connection', () => connections.hook++);
+    return { file, world, mails, posts, smtpPort: port(smtp.server), hook, connections };
+  }
+
+  test('tries each token, mail server and webhook once, tells it of every receiver, and sends nothing', async () => {
+    const { file, world, mails, posts, smtpPort, connections } = await setUp();
+    const { exit, stdout } = await nestwatch(['check-config', '--online', file]);
+    expect(stdout.split('\n').slice(1)).toEqual([
+      `${file}: regions.eu: good`,
+      `${file}: receiver ops, mail server 127.0.0.1:${smtpPort}: good`,
+      `${file}: receiver ops, webhook 3: good`,
+      `${file}: receiver ops, slack 4: good`,
+      `${file}: receiver lake, mail server 127.0.0.1:${smtpPort}: good`,
+      `${file}: receiver lake, webhook 2: good`,
+      '',
+    ]);
+    expect(exit).toBe(0);
+    expect(world.requests().byOperation).toEqual({ searchNests: 1 });
+    expect([mails, posts]).toEqual([[], []]);
+    // One for each address: 127.0.0.1 and localhost.
+    expect(connections).toEqual({ smtp: 1, hook: 2 });
+  });
+
+  test('what does not work is told without its secrets, and exits 4', async () => {
+    const { file, hook, smtpPort } = await setUp({ password: 'wr0ng', token: 'refus3d' });
+    hook.close();
+    const { exit, stdout } = await nestwatch(['check-config', '--online', file]);
+    expect(exit).toBe(4);
+    expect(stdout).toContain(
+      'regions.eu: searchNests of eu: the service answered 401. The token was refused',
+    );
+    expect(stdout).toMatch(new RegExp(`mail server 127.0.0.1:${smtpPort}: .*535`));
+    expect(stdout).toMatch(/receiver ops, webhook 3: .*ECONNREFUSED/);
+    expect(stdout).toMatch(/receiver ops, slack 4: .*ECONNREFUSED/);
+    expect(stdout).not.toMatch(/wr0ng|refus3d|\/key/);
+  });
+
+  test('--json prints only what does not work', async () => {
+    const { file } = await setUp({ token: 'refus3d' });
+    const { exit, stdout } = await nestwatch(['check-config', '--online', '--json', file]);
+    expect(exit).toBe(4);
+    expect(JSON.parse(stdout)).toEqual([
+      { file, what: 'regions.eu', message: expect.stringContaining('401') },
+    ]);
+  });
+});

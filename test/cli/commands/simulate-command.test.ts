@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import { runCommandLine } from '../../../src/cli/program.ts';
+import { openTransport } from '../../../src/http/transport.ts';
+import { createVirtualClock } from '../../virtual-clock.ts';
+import { openService } from '../service.ts';
+import { createTestEdge, nestwatch, tempFile } from '../test-io.ts';
+
+/** Runs `simulate` until `use` has done its work. */
+async function simulating(args: readonly string[], use: (url: string) => Promise<void>): Promise<string> {
+  const { edge, stdout, signal, listeners } = createTestEdge({ clock: createVirtualClock() });
+  const running = runCommandLine(edge, ['simulate', '--listen', '127.0.0.1:0', ...args]);
+  while (listeners() === 0) await new Promise((resolve) => setImmediate(resolve));
+  await use(/^base_url: (.*)$/m.exec(stdout())![1]!);
+  signal('SIGTERM');
+  expect(await running).toBe(0);
+  expect(listeners()).toBe(0);
+  return stdout();
+}
+
+async function ask(url: string, token: string): Promise<{ status: number; body: string }> {
+  const transport = openTransport({ connections: 1, timeoutMs: 5000, maxBodyBytes: 1e7 });
+  try {
+    return await transport.send({ method: 'GET', url, headers: { authorization: token } });
+  } finally {
+    await transport.close();
+  }
+}
+
+describe('simulate', () => {
+  test('prints what a configuration needs, serves, and ends at a signal', async () => {
+    const stdout = await simulating([], async (url) => {
+      expect((await ask(`${url}/nests`, 'demo-token')).status).toBe(200);
+      expect((await ask(`${url}/nests`, 'other')).status).toBe(401);
+    });
+    expect(stdout).toMatch(/^base_url: http:\/\/127\.0\.0\.1:\d+\/api-rest\ntoken: demo-token\n$/);
+  });
+
+  test('the same seed gives the same world, another seed another, and --birds so many', async () => {
+    const worldOf = async (seed: string) => {
+      const bodies: string[] = [];
+      await simulating(['--seed', seed, '--birds', '4', '--token', 't'], async (url) => {
+        const nests = (await ask(`${url}/nests`, 't')).body;
+        bodies.push(nests);
+        for (const { id } of JSON.parse(nests))
+          bodies.push((await ask(`${url}/nests/${id}/birds`, 't')).body);
+      });
+      return bodies;
+    };
+    const world = await worldOf('7');
+    expect(world.slice(1).flatMap((body) => JSON.parse(body))).toHaveLength(4);
+    expect(await worldOf('7')).toEqual(world);
+    expect(await worldOf('8')).not.toEqual(world);
+  });
+
+  test('--faults makes it deviate', async () => {
+    const file = tempFile('faults.yaml', 'max_page_size: 3');
+    await simulating(['--faults', file], async (url) => {
+      const { body } = await ask(`${url}/notifications?pageSize=50`, 'demo-token');
+      expect(JSON.parse(body)).toMatchObject({ pageSize: 3 });
+    });
+  });
+
+  test.each([
+    ['a file that is not there', '/no/such', 'nestwatch: /no/such cannot be read\n'],
+    ['an unknown fault', 'nonsense: 1', ':1:1: unknown key "nonsense"; the keys are '],
+  ])('%s is wrong usage', async (_what, content, message) => {
+    const file = content.startsWith('/') ? content : tempFile('faults.yaml', content);
+    const { exit, stderr } = await nestwatch(['simulate', '--listen', '127.0.0.1:0', '--faults', file]);
+    expect(exit).toBe(2);
+    expect(stderr).toContain(message);
+  });
+
+  test('a port in use is one sentence and exit 1', async () => {
+    const host = new URL((await openService()).url).host;
+    const { exit, stdout, stderr } = await nestwatch(['simulate', '--listen', host]);
+    expect({ exit, stdout }).toEqual({ exit: 1, stdout: '' });
+    expect(stderr).toMatch(new RegExp(`^nestwatch: ${host} is in use\n`));
+  });
+});

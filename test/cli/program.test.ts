@@ -1,0 +1,104 @@
+import { Writable } from 'node:stream';
+import { describe, expect, test } from 'vitest';
+import { runCommandLine } from '../../src/cli/program.ts';
+import { VERSION } from '../../src/version.ts';
+import { createTestEdge, nestwatch, tempFile } from './test-io.ts';
+
+const COMMANDS = [
+  'run',
+  'demo',
+  'simulate',
+  'api',
+  'check-config',
+  'status',
+  'healthcheck',
+  'alerts',
+  'silence',
+  'routes',
+  'deliveries',
+  'explain',
+  'test-receiver',
+  'render',
+  'schema',
+  'completion',
+  'init',
+];
+
+describe('the command line', () => {
+  test('--help names every command on stdout', async () => {
+    const { exit, stdout, stderr } = await nestwatch(['--help']);
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+    for (const command of COMMANDS) expect(stdout).toMatch(new RegExp(`^  ${command} `, 'm'));
+  });
+
+  test.each(COMMANDS)('%s --help says how it is used', async (command) => {
+    const { exit, stdout, stderr } = await nestwatch([command, '--help']);
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+    expect(stdout).toContain(`Usage: nestwatch ${command}`);
+  });
+
+  test('--version names the version, the revision where one is known, and Node', async () => {
+    expect((await nestwatch(['--version'])).stdout).toBe(`nestwatch ${VERSION} (Node ${process.version})\n`);
+    expect((await nestwatch(['--version'], { environment: { NESTWATCH_REVISION: 'abc' } })).stdout).toBe(
+      `nestwatch ${VERSION} (revision abc, Node ${process.version})\n`,
+    );
+  });
+
+  test.each([
+    ['nothing at all', [], 'Usage: nestwatch'],
+    ['an unknown command', ['rum'], "error: unknown command 'rum'\n(Did you mean run?)\n"],
+    ['an unknown option', ['status', '--jsn'], "error: unknown option '--jsn'\n(Did you mean --json?)\n"],
+    ['an option without its value', ['status', '--url'], "error: option '--url <url>' argument missing\n"],
+    ['one argument too many', ['schema', 'x'], 'error: too many arguments'],
+    ['a level that there is not', ['run', '--log.level', 'loud'], "argument 'loud' is invalid"],
+    [
+      'a number that is none',
+      ['simulate', '--listen', 'x:1', '--birds', 'many'],
+      'It must be a whole number.',
+    ],
+    [
+      'an option that is needed',
+      ['simulate'],
+      "error: required option '--listen <host:port>' not specified\n",
+    ],
+  ])('%s is wrong usage', async (_what, args, message) => {
+    const { exit, stdout, stderr } = await nestwatch(args);
+    expect({ exit, stdout }).toEqual({ exit: 2, stdout: '' });
+    expect(stderr).toContain(message);
+  });
+
+  test('a foreseen failure is one sentence and what to do, with the exit code of its table', async () => {
+    expect(await nestwatch(['simulate', '--listen', 'here'])).toEqual({
+      exit: 2,
+      stdout: '',
+      stderr: 'nestwatch: --listen must be host:port, such as 127.0.0.1:4010\nSee `nestwatch --help`.\n',
+    });
+  });
+
+  test('a wrong configuration is told place by place', async () => {
+    const file = tempFile('n.yaml', 'regions: {}\nwebb: 1\nweb: { listen: x }');
+    expect(await nestwatch(['status', '--config.file', file])).toEqual({
+      exit: 2,
+      stdout: '',
+      stderr: `${file}:3:16: web.listen: must be host:port, such as 127.0.0.1:9465 or [::1]:9465
+Correct the places named; \`nestwatch check-config\` lists them all.
+`,
+    });
+  });
+
+  test.each([
+    [['schema'], ''],
+    [['--log.level', 'debug', 'schema'], 'Error: the pipe burst\n    at '],
+  ])('an unforeseen failure is one sentence, and its stack with the level debug: %j', async (args, stack) => {
+    const { edge, stderr } = createTestEdge();
+    const stdout = Object.assign(new Writable(), {
+      write() {
+        throw new Error('the pipe burst');
+      },
+    });
+    expect(await runCommandLine({ ...edge, stdout }, args)).toBe(1);
+    expect(stderr()).toContain('nestwatch: this should not happen, please report it: the pipe burst\n');
+    expect(stderr().includes('    at ')).toBe(stack !== '');
+    expect(stderr()).toContain(stack);
+  });
+});

@@ -1,0 +1,104 @@
+import { EventEmitter } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { onTestFinished } from 'vitest';
+import { runCommandLine } from '../../src/cli/program.ts';
+import type { Edge, SignalName } from '../../src/process-io.ts';
+import type { Clock } from '../../src/time/clock.ts';
+import { TEST_START_US } from '../virtual-clock.ts';
+
+export interface TestEdge {
+  readonly edge: Edge;
+  readonly stdout: () => string;
+  readonly stderr: () => string;
+  readonly signal: (name: SignalName) => void;
+  /** Listeners for signals that a command has left behind. */
+  readonly listeners: () => number;
+}
+
+export interface TestEdgeOptions {
+  readonly environment?: Readonly<Record<string, string>>;
+  /** What a person types; without it there is no terminal. */
+  readonly typed?: string;
+  readonly clock?: Clock;
+}
+
+export function createTestEdge({
+  environment = {},
+  typed,
+  clock = createHurriedClock(),
+}: TestEdgeOptions = {}): TestEdge {
+  const [stdout, stderr] = [sink(), sink()];
+  const signals = new EventEmitter();
+  const stdin = Object.assign(new PassThrough(), { isTTY: typed !== undefined });
+  stdin.end(typed ?? '');
+  return {
+    edge: {
+      clock,
+      random: () => 0.5,
+      environment,
+      stdin,
+      stdout: stdout.stream,
+      stderr: stderr.stream,
+      onSignal(name, listener) {
+        signals.on(name, listener);
+        return () => signals.off(name, listener);
+      },
+    },
+    stdout: stdout.text,
+    stderr: stderr.text,
+    signal: (name) => signals.emit(name),
+    listeners: () => signals.eventNames().length,
+  };
+}
+
+/** A clock on which every wait is over at once, and has taken its time all the same. */
+function createHurriedClock(): Clock {
+  let nowMs = 0;
+  return {
+    nowUs: () => TEST_START_US + nowMs * 1000,
+    monotonicMs: () => nowMs,
+    setTimer(ms, wake) {
+      const immediate = setImmediate(() => {
+        nowMs += ms;
+        wake();
+      });
+      return () => clearImmediate(immediate);
+    },
+  };
+}
+
+function sink(): { stream: Writable; text: () => string } {
+  let text = '';
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      text += String(chunk);
+      done();
+    },
+  });
+  return { stream, text: () => text };
+}
+
+export interface Outcome {
+  readonly exit: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs one command to its end. */
+export async function nestwatch(args: readonly string[], options: TestEdgeOptions = {}): Promise<Outcome> {
+  const { edge, stdout, stderr } = createTestEdge(options);
+  const exit = await runCommandLine(edge, args);
+  return { exit, stdout: stdout(), stderr: stderr() };
+}
+
+/** A file that lives as long as the test. */
+export function tempFile(name: string, content: string): string {
+  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, name);
+  writeFileSync(file, content);
+  return file;
+}

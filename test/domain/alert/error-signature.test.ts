@@ -1,0 +1,251 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { MAX_SIGNATURE_LENGTH, signature } from '../../../src/domain/alert/error-signature.ts';
+
+describe('signature', () => {
+  test.each([
+    ['', ''],
+    [' \n\t\n', ''],
+    ['12345', '#'],
+    ['Upload of "brief 7.docx" failed', 'Upload of … failed'],
+    ["Can't read 'Q3 launch' of project 4711, don't retry", "Can't read … of project #, don't retry"],
+    ['Request failed with status code 404 (Not Found)', 'Request failed with status code # (Not Found)'],
+    ['GET https://api.example.com/v1/jobs/77?x=1: 502', 'GET https://api.example.com/… #'],
+    ['Login of https://user:secret@host/x failed', 'Login of https://host/… failed'],
+    ['No access for john.doe@example.com', 'No access for …'],
+    ['Order 0c9f7a4e-1111-4222-8333-abcdefabcdef is gone', 'Order # is gone'],
+    ['ids 1, 2, 3 unknown', 'ids # unknown'],
+    ['At 2026-07-02T13:59:34.590833Z: canceled', 'At …: canceled'],
+    ['07/02/2026 13:59:34 PM canceled', '… canceled'],
+    ['File /data/in/brief.docx or C:\\Temp\\x\\y.txt missing', 'File … or … missing'],
+    ['Bucket x7f3k9q2 of S3 over HTTP2', 'Bucket # of S# over HTTP#'],
+    ['文件 42 未找到', '文件 # 未找到'],
+    ['{"error":{"code":404,"message":"Term base 17 not found"}}', 'Term base # not found'],
+    ['Answer: {"detail":"Quota of 5 reached"} (retry)', 'Answer: Quota of # reached (retry)'],
+    ['{"a":1', '{…:#'],
+    ['\u202eevil\u0007 bell', 'evil bell'],
+    ['项目「春の企画」と『夏』が見つかりません', '项目…と…が見つかりません'],
+    ['Fault at 0x1F3A, then 0xdeadbeef', 'Fault at #, then #'],
+    ['Code 0x80070005: denied (0X1)', 'Code #: denied (#)'],
+    ['10x20 px and 0xyz', '#x# px and #xyz'],
+  ])('%j becomes %j', (message, expected) => {
+    expect(signature(message)).toBe(expected);
+  });
+
+  test.each([
+    ['\n   at Sdk.Run(Job job) in /src/job.cs:line 3\nSystem.Exception: boom', 'System.Exception: boom'],
+    ['Traceback (most recent call last):\n  File "x.py", line 3, in f\nValueError: bad', 'ValueError: bad'],
+    ['--- End of inner exception stack trace ---\nboom', 'boom'],
+    ['17:03\nboom', 'boom'],
+    ['at least one file is required\n', 'at least one file is required'],
+    ['boom\r\n   at X()', 'boom'],
+  ])('takes the first line of %j that says something', (message, expected) => {
+    expect(signature(message)).toBe(expected);
+  });
+
+  test.each([
+    [
+      'System.Net.Http.HttpRequestException: Response status code does not indicate success: 403 (Forbidden).\n   at System.Net.Http.HttpResponseMessage.EnsureSuccessStatusCode()',
+      'System.Net.Http.HttpRequestException: Response status code does not indicate success: 403 (Forbidden).\r\n   at Apps.X.Y(Int64 id) in /src/a.cs:line 42',
+    ],
+    [
+      'Get entry: the Contentful space "web-prod" answered 404: entry 5KsDBWseXY6QegucYAoacS not found.',
+      'Get entry: the Contentful space "docs" answered 404: entry 3KsDBWseXY6QegucYAoac1 not found.',
+    ],
+    ['The operation has timed out after 00:01:40.', 'The operation has timed out after 00:00:30.5.'],
+    [
+      'The request was canceled due to the configured HttpClient.Timeout of 100 seconds elapsing.',
+      'The request was canceled due to the configured HttpClient.Timeout of 300 seconds elapsing.',
+    ],
+    [
+      'Rate limit exceeded, retry after Thu, 02 Jul 2026 13:59:34 GMT',
+      'Rate limit exceeded, retry after Fri, 10 Jul 2026 03:09:04 GMT',
+    ],
+    [
+      'Rate limit exceeded, retry after 2026-07-02T13:59:34+02:00',
+      'Rate limit exceeded, retry after 2026-07-03T03:00:00Z',
+    ],
+    ['Job failed on July 2, 2026 at 3:15 PM', 'Job failed on May 12, 2026 at 11:05 AM'],
+    ['Job failed on 2 Jul 2026 15:04', 'Job failed on 30 June 2026 09:14'],
+    ['Project 66f0c2a1b3 could not be opened', 'Project 71a9c2a1ff could not be opened'],
+    ['Project deadbeefcafe could not be opened', 'Project 71a9c2a1ffee could not be opened'],
+    [
+      'Segment ab12cd34-ef56-7890-ab12-cd34ef567890 locked',
+      'Segment AB12CD34-EF56-7890-AB12-CD34EF567891 locked',
+    ],
+    [
+      'Correlation ID: {b5e1c0de-0001-0002-0003-000000000001}',
+      'Correlation ID: {c5e1c0de-0001-0002-0003-00000000000f}',
+    ],
+    [
+      'Upload failed: file brief_v2_final.docx is too large (512 MB)',
+      'Upload failed: file catalogue-2026.indd is too large (1.2 GB)',
+    ],
+    [
+      'Could not find file C:\\Users\\svc\\AppData\\Local\\Temp\\tmp3F2A.tmp.',
+      'Could not find file C:\\Users\\svc\\AppData\\Local\\Temp\\tmpA1.tmp.',
+    ],
+    [
+      "Could not find a part of the path '/var/spool/import/ab/file.xliff'.",
+      "Could not find a part of the path '/var/spool/import/cd/other file.xliff'.",
+    ],
+    ['Connection refused (10.0.3.17:5432)', 'Connection refused (192.168.1.4:5432)'],
+    ['No route to host [2001:db8::1]:443', 'No route to host [fe80::a1b2:c3]:8443'],
+    ['connect ECONNREFUSED 10.1.2.3:443', 'connect ECONNREFUSED 10.99.2.3:80'],
+    [
+      'Error: self-signed certificate; thumbprint 3A5B7C9D1E3F5A7B9C1D3E5F7A9B1C3D5E7F9A1B',
+      'Error: self-signed certificate; thumbprint 0A5B7C9D1E3F5A7B9C1D3E5F7A9B1C3D5E7F9AFF',
+    ],
+    ['Expected 12 segments but got 9', 'Expected 1,204 segments but got 0'],
+    ['Expected -1 but got 3.5e-7', 'Expected 4 but got 1'],
+    ['Memory limit reached: 98.7% of 512MiB used', 'Memory limit reached: 100% of 1GiB used'],
+    [
+      'Token eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U has expired',
+      'Token eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiI5OTk5In0.abcdefghP4J3jVmNHl0w5N_XgL0n3I9PlFUP0THsR8U has expired',
+    ],
+    ['Invalid value ‘de-DE’ for targetLanguage', 'Invalid value ‘fr-FR’ for targetLanguage'],
+    [
+      "The given key 'summary' was not present in the dictionary.",
+      "The given key 'title' was not present in the dictionary.",
+    ],
+    [
+      "Cannot read properties of undefined (reading 'id')\n    at run (/app/index.js:1:2)",
+      "Cannot read properties of undefined (reading 'name')\n    at async Promise.all (index 0)",
+    ],
+    ["Value cannot be null. (Parameter 'source')", "Value cannot be null. (Parameter 'target')"],
+    [
+      '{"statusCode":429,"message":"Too many requests, wait 30 s","requestId":"ab-1"}',
+      '{"statusCode":429,"message":"Too many requests, wait 5 s","requestId":"zz-9"}',
+    ],
+    ['[{"code":"E17","message":"Asset 99 missing"}]', '[{"code":"E17","message":"Asset 7 missing"}]'],
+    [
+      '{\n  "error": {\n    "message": "Asset 99 missing"\n  }\n}',
+      '{\n  "error": {\n    "message": "Asset 7 missing"\n  }\n}',
+    ],
+    [
+      '<html><head><title>502 Bad Gateway</title></head><body>x 1</body></html>',
+      '<html><head><title>502 Bad Gateway</title></head><body>y 2</body></html>',
+    ],
+    [
+      'Fehler: Datei „Angebot 7.docx“ wurde nicht gefunden',
+      'Fehler: Datei „Brief.docx“ wurde nicht gefunden',
+    ],
+    [
+      'Job was started by anna.kowalska@example.com at 13:00',
+      'Job was started by bram+x@example.co.uk at 9:05',
+    ],
+    ['翻訳ジョブ 12345 が失敗しました', '翻訳ジョブ 9 が失敗しました'],
+    ['Step 3/7 failed', 'Step 12/15 failed'],
+    ['PhraseTMS: Job part uid=aBcD1234efGH failed', 'PhraseTMS: Job part uid=zZcD9994efGA failed'],
+    [
+      'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n    main(17)\nKeyError: 17',
+      'Traceback (most recent call last):\n  File "b.py", line 9, in <module>\n    main(18)\nKeyError: 18',
+    ],
+    ['---> System.TimeoutException: boom 3', '---> System.TimeoutException: boom 4'],
+    [
+      'Exception in thread "main" java.lang.NullPointerException: x\n\tat com.acme.Main.run(Main.java:17)\n\t... 12 more',
+      'Exception in thread "worker-3" java.lang.NullPointerException: x\n\tat com.acme.Main.run(Main.java:18)',
+    ],
+    ['Request 0HN4ABCD:00000003 failed', 'Request 0HN9ZZZZ:0000000A failed'],
+    [
+      'Deadlock: process ID 57 was deadlocked on lock resources',
+      'Deadlock: process ID 112 was deadlocked on lock resources',
+    ],
+    [
+      'Lock held for 1h 5m 3s by pod worker-7d9f8b6c5-x2x9k',
+      'Lock held for 12m 1s by pod worker-6c8f8b6c5-q8abc',
+    ],
+    [
+      'Blob sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 is corrupt',
+      'Blob sha256:0000d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00fff is corrupt',
+    ],
+    ['Cost of €12,50 exceeds the budget', 'Cost of €3.100,00 exceeds the budget'],
+    ['Retry 1 of 3: temporary failure', 'Retry 3 of 3: temporary failure'],
+    ['At 1782993900 the job failed', 'At 1782993900123 the job failed'],
+    ['Message id <CAF+abc123@mail.example.com> bounced', 'Message id <CAZ+zzz999@mx.example.org> bounced'],
+  ])('%j and %j are one failure', (one, other) => {
+    expect(signature(one)).toBe(signature(other));
+    expect(signature(one)).toMatch(/\p{L}{3}/u);
+  });
+
+  test.each([
+    ['Connection refused (10.0.3.17:5432)', 'Connection refused (#)'],
+    ['Upload of brief_v2.docx (12 MB) failed', 'Upload of … (#) failed'],
+    ['Due Thu, 02 Jul 2026 13:59:34 GMT', 'Due …'],
+    ['<html><head><title>502 Bad Gateway</title></head>', '# Bad Gateway'],
+    ['<html><body><p>Maintenance until 9</p></body></html>', 'Maintenance until #'],
+    ['{\n "error": {\n  "message": "Asset 99 missing"\n }\n}', 'Asset # missing'],
+    ['[{"message":"Asset 99 missing"}]', 'Asset # missing'],
+    ['Traceback (most recent call last):\n  File "a.py", line 3\n    main(17)\nKeyError: 17', 'KeyError: #'],
+    // What looks like an id, a date or a size and is none.
+    ['May the decade of Newtonsoft.Json be over', 'May the decade of … be over'],
+    ['std::vector and a::b', 'std::vector and a::b'],
+    ['The facade of the cafe is feedback', 'The facade of the cafe is feedback'],
+    ['Apps.MemoQ.Actions.FileActions.Upload failed', 'Apps.MemoQ.Actions.FileActions.Upload failed'],
+  ])('%j says %j', (message, expected) => {
+    expect(signature(message)).toBe(expected);
+  });
+
+  test('stays the same when what differs between two failures differs', () => {
+    const parts = fc.record({
+      id: fc.uuid(),
+      count: fc.nat(),
+      quoted: fc.string().filter((text) => !/["\\\n\r\u2028\u2029{}]/.test(text)),
+      at: fc.date({ noInvalidDate: true, min: new Date(0), max: new Date('2100-01-01') }),
+      path: fc.webPath().map((path) => path.replaceAll("'", '')),
+      mail: fc.tuple(fc.stringMatching(/^[a-z]{1,8}$/), fc.stringMatching(/^[a-z]{1,8}$/)),
+      line: fc.nat(),
+    });
+    const write = (part: typeof parts extends fc.Arbitrary<infer T> ? T : never) =>
+      `Job ${part.id} of ${part.mail[0]}@${part.mail[1]}.com: file "${part.quoted}" (${part.count} words) was not ` +
+      `uploaded at ${part.at.toISOString()} to https://cms.example.com${part.path}\n   at Sdk.Run() line ${part.line}`;
+    const first = signature(write(fc.sample(parts, { numRuns: 1, seed: 1 })[0]!));
+    expect(first).toBe('Job # of …: file … (# words) was not uploaded at … to https://cms.example.com/…');
+    fc.assert(
+      fc.property(parts, (part) => {
+        expect(signature(write(part))).toBe(first);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('is one short line for any text, and quickly', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary', maxLength: 400 }), (message) => {
+        const found = signature(message);
+        expect([...found].length).toBeLessThanOrEqual(MAX_SIGNATURE_LENGTH);
+        expect(found).not.toMatch(/[\n\r\t]/);
+        expect(found.isWellFormed()).toBe(true);
+      }),
+    );
+    for (const part of [
+      ...[
+        'x',
+        'x@',
+        '"',
+        "'",
+        '/a',
+        'a-',
+        '1 ',
+        '{',
+        'a://',
+        '\\',
+        'a:',
+        '1:',
+        '[',
+        '‘',
+        '<',
+        '<a',
+        'a.',
+        'a_1.',
+      ],
+      ...['2 Jan ', 'jan 1, ', '1h ', '- 1', '::1', '1.1.1.', '['],
+    ]) {
+      expect([...signature(part.repeat(500_000))].length).toBeLessThanOrEqual(MAX_SIGNATURE_LENGTH);
+    }
+  });
+
+  test('different causes stay apart', () => {
+    expect(signature('File not found')).not.toBe(signature('Access denied'));
+  });
+});

@@ -1,0 +1,181 @@
+import { describe, expect, test } from 'vitest';
+import type { Alert } from '../../../src/domain/alert/alert.ts';
+import { ALERT_KINDS, type AlertKind, defaultRule, type Rule } from '../../../src/domain/alert/rule.ts';
+import { tick } from '../../../src/domain/evaluate/decide.ts';
+import { isResolvable, resolveByHand } from '../../../src/domain/evaluate/resolve-by-hand.ts';
+import {
+  birdIdle,
+  birdLog,
+  birdStatus,
+  connectionLost,
+  flight,
+  inAir,
+  minute,
+  notification,
+  regionHealth,
+  rule,
+  schemaDrift,
+  type Watch,
+  watch,
+} from '../world.ts';
+
+const BY = { createdBy: 'ann', comment: 'reconnected' };
+const EXHAUSTED = 'All retries were exhausted. Please reconnect.';
+const MEASURED = 'it is measured again and again and is still so: acknowledge or silence it instead';
+
+const rulesWith = (rules: readonly Rule[]) => [...rules, ...ALERT_KINDS.map(defaultRule)];
+
+/** The alert when somebody has said at a minute that it is over. */
+function ended(alert: Alert, at: number, rules: readonly Rule[] = [], by = BY): Alert {
+  const result = resolveByHand(alert, by, rulesWith(rules), minute(at));
+  if (!result.ok) throw new Error(result.message);
+  return result.alert;
+}
+
+describe('an alert that somebody resolves', () => {
+  test('ends at once with who said so and why, and time does nothing more to it', () => {
+    const story = watch();
+    story.tell(1, connectionLost(1, EXHAUSTED));
+    const over = ended(story.the('ConnectionDisconnected'), 3);
+    expect(over).toMatchObject({
+      state: 'resolved',
+      endsAtUs: minute(3),
+      ending: 'by_hand',
+      dueAtUs: null,
+      memory: null,
+      annotations: { resolved_by: 'it was resolved by hand by ann: reconnected' },
+    });
+    expect(tick([over], rulesWith([]), minute(10_000)).alerts).toEqual([]);
+  });
+
+  test('needs no reason, and what is typed stays on one line', () => {
+    const story = watch();
+    story.tell(1, connectionLost(1, EXHAUSTED));
+    const alert = story.the('ConnectionDisconnected');
+    const words = (createdBy: string, comment: string) =>
+      ended(alert, 3, [], { createdBy, comment }).annotations.resolved_by;
+    expect(words('ann', '')).toBe('it was resolved by hand by ann');
+    expect(words('a\u202enn\n', ' back\r\nagain ')).toBe('it was resolved by hand by ann: back again');
+  });
+
+  test('counts as a change that makes it flap, as any other end does', () => {
+    const rules = [rule('FlightFailed', { flapping: { changes: 2, withinMs: 3_600_000, calmMs: 600_000 } })];
+    const story = watch(rules);
+    story.tell(1, flight('failed', { started: 0, at: 1 }));
+    expect(story.the('FlightFailed').damping?.flapping).toBeUndefined();
+    expect(ended(story.the('FlightFailed'), 3, rules).damping?.changesUs).toEqual([minute(1), minute(3)]);
+  });
+
+  test('is not held as its rule would hold it, nor when it is held already', () => {
+    const rules = [rule('FlightFailed', { keepFiringForMs: 3_600_000 })];
+    const story = watch(rules);
+    story.tell(1, flight('failed', { started: 0, at: 1 }));
+    expect(ended(story.the('FlightFailed'), 3, rules)).toMatchObject({
+      state: 'resolved',
+      ending: 'by_hand',
+    });
+    story.tell(5, flight('succeeded', { started: 4, at: 5 }));
+    expect(story.the('FlightFailed').state).toBe('firing');
+    const over = ended(story.the('FlightFailed'), 7, rules);
+    expect(over).toMatchObject({ state: 'resolved', endsAtUs: minute(5), ending: 'over', dueAtUs: null });
+    expect(over.damping?.held).toBeUndefined();
+    expect(over.annotations.resolved_by).toContain('by ann');
+  });
+
+  test.each<[string, (story: Watch) => void]>([
+    ['pending', (story) => void story.tell(1, birdLog('EventError', 1))],
+    [
+      'waiting to have lasted',
+      (story) => void story.tell(1, connectionLost(1, 'Retrying connection, please wait.')),
+    ],
+    [
+      'over',
+      (story) => {
+        story.tell(1, flight('failed', { started: 0, at: 1 }));
+        story.tell(3, flight('succeeded', { started: 2, at: 3 }));
+      },
+    ],
+  ])('must fire: one that is %s does not', (_, happen) => {
+    const rules = [rule('ConnectionDisconnected', { forMs: 600_000 })];
+    const story = watch(rules);
+    happen(story);
+    const [alert] = story.alerts();
+    expect(resolveByHand(alert!, BY, rulesWith(rules), minute(4))).toEqual({
+      ok: false,
+      problem: 'invalid',
+      message: 'the alert is not firing',
+    });
+    expect(isResolvable(alert!)).toBe(false);
+  });
+});
+
+describe('of the kinds', () => {
+  const gap = { fact: 'feed_gap', region: 'eu', feed: 'flight', missing: 2, sinceUs: minute(1) } as const;
+  const refusing = {
+    ...({ fact: 'delivery_health', receiver: 'ops', integration: 'email', accepts: false } as const),
+    ...{ sinceUs: minute(1), reason: '550' },
+  };
+  const HOUR = 60;
+  const STORIES: Readonly<Record<AlertKind, [resolvable: boolean, tell: (story: Watch) => void]>> = {
+    FlightFailed: [true, (story) => void story.tell(1, flight('failed', { started: 0, at: 1 }))],
+    BirdDeactivated: [true, (story) => void story.tell(1, birdStatus('suspended', 1, 'active'))],
+    BirdTriggerFailing: [
+      true,
+      (story) => void story.tell(2, birdLog('EventError', 1), birdLog('EventError', 2)),
+    ],
+    ConnectionDisconnected: [true, (story) => void story.tell(1, connectionLost(1, EXHAUSTED))],
+    ServiceNotification: [true, (story) => void story.tell(1, notification('Maintenance', 1))],
+    SchemaDrift: [true, (story) => void story.tell(1, schemaDrift(1))],
+    FlightStuck: [false, (story) => void story.tell(9 * HOUR, inAir(0, 9 * HOUR, { usualMs: 60_000 }))],
+    BirdStale: [false, (story) => void story.tell(9 * HOUR, birdIdle(0, 9 * HOUR, { usualMs: 60_000 }))],
+    RegionDown: [false, (story) => void story.tell(HOUR, regionHealth('down', 0))],
+    RegionUnauthorized: [false, (story) => void story.tell(HOUR, regionHealth('unauthorized', 0))],
+    FeedBehind: [
+      false,
+      (story) =>
+        void story.tell(HOUR, {
+          ...({
+            fact: 'polling_pace',
+            region: 'eu',
+            kept: false,
+            sinceUs: minute(0),
+            reason: 'late',
+          } as const),
+        }),
+    ],
+    FeedIncomplete: [false, (story) => void story.tell(1, gap)],
+    DeliveryFailing: [false, (story) => void story.tell(HOUR, refusing)],
+  };
+
+  test.each(ALERT_KINDS)('%s: one that the next look would raise again is refused', (kind) => {
+    const [resolvable, happen] = STORIES[kind];
+    const story = watch();
+    happen(story);
+    const alert = story.the(kind);
+    expect(alert.state).toBe('firing');
+    expect(isResolvable(alert)).toBe(resolvable);
+    const result = resolveByHand(alert, BY, rulesWith([]), minute(10 * HOUR));
+    expect(result).toMatchObject(resolvable ? { ok: true } : { ok: false, message: MEASURED });
+  });
+
+  test('SchemaDrift of the inventory is refused: the next listing would raise it again', () => {
+    const story = watch();
+    story.tell(1, schemaDrift(1, 1, 'a Bird: no usable id', 'inventory'));
+    const alert = story.the('SchemaDrift');
+    expect(isResolvable(alert)).toBe(false);
+    expect(resolveByHand(alert, BY, rulesWith([]), minute(2))).toMatchObject({
+      ok: false,
+      message: MEASURED,
+    });
+  });
+
+  test('a measured one that is over and only held may be ended', () => {
+    const rules = [rule('RegionDown', { keepFiringForMs: 3_600_000 })];
+    const story = watch(rules);
+    story.tell(HOUR, regionHealth('down', 0));
+    story.tell(HOUR + 1, regionHealth('up', HOUR + 1));
+    const alert = story.the('RegionDown');
+    expect([alert.state, isResolvable(alert)]).toEqual(['firing', true]);
+    expect(ended(alert, HOUR + 2, rules)).toMatchObject({ state: 'resolved', endsAtUs: minute(HOUR + 1) });
+  });
+});

@@ -1,0 +1,254 @@
+import { describe, expect, test } from 'vitest';
+import type { Alert } from '../../../src/domain/alert/alert.ts';
+import {
+  afterSummary,
+  awaitSummary,
+  catchingUpKey,
+  countSetAside,
+  isCatchingUp,
+  setAside,
+  summarize,
+  wentOn,
+} from '../../../src/domain/grouping/catching-up.ts';
+import { flush } from '../../../src/domain/grouping/flush.ts';
+import { type Group, type GroupMember, HAS_LEFT, isNews } from '../../../src/domain/grouping/group.ts';
+import { summaryTitle, summaryWords } from '../../../src/domain/grouping/summary.ts';
+import { isAside } from '../../../src/domain/muting/route.ts';
+import type { Suppression } from '../../../src/domain/muting/suppression.ts';
+import { alert as storedAlert } from '../../store/contract/samples.ts';
+import { TEST_START_US } from '../../virtual-clock.ts';
+import { node, tree } from '../route-tree.ts';
+
+const NOW_US = TEST_START_US;
+const MINUTE_US = 60_000_000;
+const ROOT = tree(node(''));
+
+const alertOf = (id: string, lastSeq: number, changes: Partial<Alert> = {}) =>
+  storedAlert(id, { lastSeq, eventsTotal: lastSeq, ...changes });
+const memberOf = (changes: Partial<GroupMember> = {}): GroupMember => ({
+  groupKey: '{}:{}',
+  alertId: 'a',
+  notifiedSeq: 0,
+  notifiedState: 'none',
+  ...changes,
+});
+const groupOf = (changes: Partial<Group> = {}): Group => ({
+  key: '{}:{}',
+  route: '0',
+  receiver: 'ops',
+  labels: {},
+  nextFlushAtUs: NOW_US,
+  notifiedAtUs: 0,
+  thread: '',
+  notifications: 0,
+  ...changes,
+});
+const old = (lastSeq: number, fromMinute = -600, toMinute = -400) => ({
+  lastSeq,
+  fromUs: NOW_US + fromMinute * MINUTE_US,
+  toUs: NOW_US + toMinute * MINUTE_US,
+});
+
+describe('what is set aside', () => {
+  test.each([
+    ['never told, all of it old', { notifiedState: 'none' }, 5, { notifiedSeq: 5, notifiedState: 'summary' }],
+    [
+      'told as over, all of it old',
+      { notifiedState: 'resolved' },
+      5,
+      { notifiedSeq: 5, notifiedState: 'summary' },
+    ],
+    [
+      'never told, with something fresh',
+      { notifiedState: 'none' },
+      3,
+      { notifiedSeq: 3, notifiedState: 'none' },
+    ],
+    [
+      'told as firing',
+      { notifiedState: 'firing', notifiedSeq: 1 },
+      5,
+      { notifiedSeq: 5, notifiedState: 'firing' },
+    ],
+    [
+      'hidden since it was told',
+      { notifiedState: 'hidden', notifiedSeq: 1 },
+      5,
+      { notifiedSeq: 5, notifiedState: 'hidden' },
+    ],
+    [
+      'set aside before',
+      { notifiedState: 'summary', notifiedSeq: 2 },
+      5,
+      { notifiedSeq: 5, notifiedState: 'summary' },
+    ],
+  ] as const)('%s', (_, before, lastSeq, after) => {
+    expect(setAside(memberOf(before), alertOf('a', 5), old(lastSeq))).toMatchObject(after);
+  });
+
+  test('is no news for its own group, whether it fires or not, until something fresh comes', () => {
+    const member = memberOf({ notifiedSeq: 5, notifiedState: 'summary' });
+    for (const state of ['firing', 'resolved'] as const) {
+      const standing = { member, alert: alertOf('a', 5, { state }) };
+      expect(isNews(standing)).toBe(false);
+      const flushed = flush(groupOf(), [standing], ROOT, NOW_US + 600 * MINUTE_US);
+      // Nothing to tell, and nothing to repeat either: it is at rest.
+      expect(flushed).toMatchObject({ reason: null, members: [], group: { notifications: 0 } });
+    }
+    const [one] = flush(groupOf(), [{ member, alert: alertOf('a', 7) }], ROOT, NOW_US).listed;
+    expect(one).toMatchObject({ status: 'firing', untold: 2, afterSeq: 5 });
+  });
+});
+
+describe('the wait for the summary', () => {
+  const first = awaitSummary(undefined, 'ops', old(3), ROOT, NOW_US);
+
+  test('ends two minutes after the last old news', () => {
+    expect(isCatchingUp(first.key) && isAside(first.key)).toBe(true);
+    expect(isCatchingUp('{}:{}')).toBe(false);
+    expect(first.nextFlushAtUs).toBe(NOW_US + 2 * MINUTE_US);
+    const next = awaitSummary(first, 'ops', old(3, -700, -500), ROOT, NOW_US + MINUTE_US);
+    expect(next.nextFlushAtUs).toBe(NOW_US + 3 * MINUTE_US);
+    expect(next.awaited).toEqual({
+      sinceUs: NOW_US,
+      fromUs: NOW_US - 700 * MINUTE_US,
+      toUs: NOW_US - 400 * MINUTE_US,
+    });
+  });
+
+  test('is no shorter than the wait of groups', () => {
+    const slow = { ...ROOT, groupWaitMs: 240_000 };
+    expect(awaitSummary(undefined, 'ops', old(3), slow, NOW_US).nextFlushAtUs).toBe(NOW_US + 4 * MINUTE_US);
+  });
+
+  test('ends after a quarter of an hour, though old news goes on', () => {
+    let group = first;
+    for (let minute = 1; minute < 15; minute += 1) {
+      group = awaitSummary(group, 'ops', old(3), ROOT, NOW_US + minute * MINUTE_US);
+    }
+    expect(group.nextFlushAtUs).toBe(NOW_US + 15 * MINUTE_US);
+  });
+
+  test('begins anew after a summary, and when our clock was set back', () => {
+    const told = { ...first, notifiedAtUs: NOW_US };
+    const later = NOW_US + 60 * MINUTE_US;
+    expect(awaitSummary(told, 'ops', old(3), ROOT, later).nextFlushAtUs).toBe(later + 2 * MINUTE_US);
+    const earlier = NOW_US - 60 * MINUTE_US;
+    const again = awaitSummary(first, 'ops', old(3), ROOT, earlier);
+    expect(again.nextFlushAtUs).toBe(earlier + 2 * MINUTE_US);
+    expect(again.awaited?.sinceUs).toBe(earlier);
+  });
+});
+
+test('events are counted once, whichever groups of the receiver set them aside', () => {
+  const range = (afterSeq: number, lastSeq: number, changes: Partial<Suppression> = {}): Suppression => ({
+    alertId: 'a',
+    afterSeq,
+    lastSeq,
+    groupKey: '{}:{}',
+    receiver: 'ops',
+    reason: 'too_old',
+    detail: '',
+    atUs: NOW_US,
+    ...changes,
+  });
+  const ranges = [
+    range(6, 9),
+    range(0, 4),
+    range(2, 5),
+    range(0, 99, { receiver: 'pager' }),
+    range(0, 99, { reason: 'silenced' }),
+  ];
+  expect(countSetAside(ranges, 'ops', 0)).toBe(8);
+  // What an earlier summary has told is not counted again.
+  expect(countSetAside(ranges, 'ops', 3)).toBe(5);
+  expect(countSetAside([], 'ops', 0)).toBe(0);
+});
+
+describe('the summary', () => {
+  const group = awaitSummary(undefined, 'ops', old(3), ROOT, NOW_US);
+  const key = catchingUpKey('ops');
+  const standing = (id: string, changes: Partial<Alert>, member: Partial<GroupMember> = {}) => ({
+    alert: alertOf(id, 9, changes),
+    member: memberOf({ groupKey: key, alertId: id, ...member }),
+  });
+  const standings = [
+    standing('over', { state: 'resolved', endsAtUs: NOW_US }),
+    standing('few', {}),
+    standing('none', {}),
+    standing('many', {}),
+    standing('other', { alertname: 'BirdDeactivated' }),
+    standing('gone', {}, { notifiedSeq: HAS_LEFT }),
+  ];
+  const counts = new Map([
+    ['over', 40],
+    ['few', 2],
+    ['many', 7],
+    ['other', 1],
+    ['gone', 3],
+  ]);
+  const flushed = summarize(group, standings, counts, NOW_US + MINUTE_US);
+
+  test('lists what fires first, and of that what has most events', () => {
+    expect(flushed.listed.map(({ alert, untold }) => `${alert.id} ${untold}`)).toEqual([
+      'many 7',
+      'few 2',
+      'other 1',
+      'over 40',
+    ]);
+    expect(flushed).toMatchObject({ reason: 'first', firingTotal: 3, resolvedTotal: 1, threadPosition: 0 });
+    expect(flushed.thread).not.toBe(summarize(group, standings, counts, NOW_US).thread);
+  });
+
+  test('counts by kind, and says it in words', () => {
+    expect(flushed.summary).toEqual({
+      fromUs: NOW_US - 600 * MINUTE_US,
+      toUs: NOW_US - 400 * MINUTE_US,
+      events: 50,
+      alerts: 4,
+      firing: 3,
+      kinds: [
+        { alertname: 'FlightFailed', events: 49, alerts: 3, firing: 2 },
+        { alertname: 'BirdDeactivated', events: 1, alerts: 1, firing: 1 },
+      ],
+    });
+    expect(summaryTitle(flushed.summary!)).toBe('Caught up: 50 events of 4 alerts, 3 still open');
+    expect(summaryWords(flushed.summary!)).toEqual([
+      '50 events from 2 Jul 2026, 02:00 UTC to 2 Jul 2026, 05:20 UTC could be read only long after. They are counted here and not told one by one.',
+      'FlightFailed: 49 events of 3 alerts, 2 still open.',
+      'BirdDeactivated: 1 event of 1 alert, 1 still open.',
+    ]);
+  });
+
+  test('says of a single event that it was one, and that all is over', () => {
+    const one = summarize(group, standings.slice(0, 1), new Map([['over', 1]]), NOW_US).summary!;
+    expect(summaryTitle(one)).toBe('Caught up: 1 event of 1 alert, all over');
+    expect(summaryWords({ ...one, toUs: one.fromUs })[0]).toBe(
+      '1 event on 2 Jul 2026, 02:00 UTC could be read only long after. It is counted here and not told by itself.',
+    );
+  });
+
+  test('is not told when nothing is counted', () => {
+    expect(summarize(group, standings, new Map(), NOW_US).reason).toBeNull();
+  });
+
+  test('leaves each group as if it had told by itself, so that it tells ends, and repeats no sooner than it would', () => {
+    const firing = alertOf('a', 5);
+    const told = afterSummary(memberOf({ notifiedSeq: 5, notifiedState: 'summary' }), firing);
+    expect(told.notifiedState).toBe('firing');
+    const over = { ...firing, state: 'resolved' as const };
+    expect(afterSummary(memberOf({ notifiedState: 'summary' }), over).notifiedState).toBe('resolved');
+    const byItself = memberOf({ notifiedState: 'firing' });
+    expect(afterSummary(byItself, over)).toBe(byItself);
+
+    const going = wentOn(groupOf(), NOW_US);
+    const next = (alert: Alert, afterMinutes: number) =>
+      flush(going, [{ member: told, alert }], ROOT, NOW_US + afterMinutes * MINUTE_US);
+    expect(next(firing, 60).reason).toBeNull();
+    expect(next(firing, 240).reason).toBe('repeat');
+    expect(next(alertOf('a', 6), 60)).toMatchObject({ reason: 'new_events', threadPosition: 1 });
+    expect(next(over, 60)).toMatchObject({ reason: 'resolved', thread: going.thread });
+    const busy = groupOf({ notifications: 3, notifiedAtUs: NOW_US - MINUTE_US });
+    expect(wentOn(busy, NOW_US)).toBe(busy);
+  });
+});

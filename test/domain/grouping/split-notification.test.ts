@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Listed } from '../../../src/domain/grouping/flush.ts';
+import { MAX_EVENTS } from '../../../src/domain/grouping/notification.ts';
+import {
+  BATCH_EVENTS,
+  batchesOf,
+  PART_ALERTS,
+  PART_EVENTS,
+  partsOf,
+} from '../../../src/domain/grouping/split-notification.ts';
+
+/** Alerts with so many untold events each; what else they hold does not matter here. */
+const listed = (untold: readonly number[]) => untold.map((count): Listed => ({ untold: count }) as Listed);
+const sizes = (untold: readonly number[]) => partsOf(listed(untold)).map((part) => part.length);
+
+test('parts are full of alerts', () => {
+  expect(sizes([])).toEqual([]);
+  expect(sizes(Array(PART_ALERTS).fill(1))).toEqual([PART_ALERTS]);
+  expect(sizes(Array(PART_ALERTS + 1).fill(1))).toEqual([PART_ALERTS, 1]);
+});
+
+test('or of events, of which no alert lists more than the newest', () => {
+  const full = PART_EVENTS / MAX_EVENTS;
+  expect(sizes(Array(full).fill(MAX_EVENTS))).toEqual([full]);
+  expect(sizes(Array(full + 1).fill(5_000))).toEqual([full, 1]);
+});
+
+test('every alert is in exactly one part, in order, and no part is too big', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 60 }), { maxLength: 3_000, size: 'max' }), (untold) => {
+      const all = listed(untold);
+      const parts = partsOf(all);
+      expect(parts.flat()).toEqual(all);
+      for (const part of parts) {
+        expect(part.length).toBeGreaterThan(0);
+        expect(part.length).toBeLessThanOrEqual(PART_ALERTS);
+        const events = part.reduce((sum, one) => sum + Math.min(one.untold, MAX_EVENTS), 0);
+        expect(events).toBeLessThanOrEqual(PART_EVENTS);
+      }
+    }),
+    { numRuns: 50 },
+  );
+});
+
+test('batches hold every untold event in exactly one, in order, and are full but for the last', () => {
+  fc.assert(
+    fc.property(fc.array(fc.integer({ min: 0, max: 350 }), { maxLength: 30 }), (untold) => {
+      const all = untold.map((count, at) => ({ ...listed([count])[0]!, afterSeq: at * 1_000 }));
+      const batches = batchesOf(all);
+      const seqs = (ones: readonly Listed[]) =>
+        ones.flatMap((one) => Array.from({ length: one.untold }, (_, index) => one.afterSeq + index + 1));
+      expect(batches.flatMap(seqs)).toEqual(seqs(all));
+      const sizes = batches.map((batch) => seqs(batch).length);
+      expect(sizes.slice(0, -1).every((size) => size === BATCH_EVENTS)).toBe(true);
+      expect(sizes.every((size) => size > 0 && size <= BATCH_EVENTS)).toBe(true);
+    }),
+    { numRuns: 50 },
+  );
+});

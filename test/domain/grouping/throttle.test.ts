@@ -1,0 +1,77 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { admission, afterStormUs } from '../../../src/domain/grouping/throttle.ts';
+
+const HOUR_US = 3_600_000_000;
+
+test('a cap admits until it is full, and again when the oldest notification is an hour old', () => {
+  expect(admission([], 2, 10)).toEqual({ recentUs: [], freeAtUs: null });
+  expect(admission([5], 2, 10)).toEqual({ recentUs: [5], freeAtUs: null });
+  expect(admission([5, 7], 2, 10)).toEqual({ recentUs: [5, 7], freeAtUs: 5 + HOUR_US });
+  expect(admission([5, 7], 2, 5 + HOUR_US - 1).freeAtUs).toBe(5 + HOUR_US);
+  expect(admission([5, 7], 2, 5 + HOUR_US)).toEqual({ recentUs: [7], freeAtUs: null });
+});
+
+test('a cap that became lower waits until as many have grown old', () => {
+  expect(admission([1, 2, 3, 4], 2, 10).freeAtUs).toBe(3 + HOUR_US);
+});
+
+test('what a clock that was set back has not reached is not counted', () => {
+  expect(admission([5, 50], 2, 10)).toEqual({ recentUs: [5], freeAtUs: null });
+});
+
+test('in no hour more than the cap are admitted', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 5 }),
+      fc.array(fc.integer({ min: 0, max: HOUR_US / 3 }), { maxLength: 40, size: 'max' }),
+      (max, steps) => {
+        let nowUs = 0;
+        let toldAtUs: readonly number[] = [];
+        const told: number[] = [];
+        for (const step of steps) {
+          nowUs += step;
+          const { recentUs, freeAtUs } = admission(toldAtUs, max, nowUs);
+          toldAtUs = recentUs;
+          if (freeAtUs !== null) continue;
+          toldAtUs = [...recentUs, nowUs];
+          told.push(nowUs);
+        }
+        for (const at of told) {
+          expect(told.filter((one) => one >= at && one < at + HOUR_US).length).toBeLessThanOrEqual(max);
+        }
+      },
+    ),
+  );
+});
+
+describe('a storm', () => {
+  const MINUTE_US = 60_000_000;
+  const minutes = (...at: number[]) => at.map((minute) => minute * MINUTE_US);
+  const free = (told: number[], now: number, folded = -1) => {
+    const us = afterStormUs(minutes(...told), folded * MINUTE_US, 300_000, now * MINUTE_US);
+    return us === null ? null : us / MINUTE_US;
+  };
+
+  test('begins with the fourth notification within twice the time, and then waits for the time', () => {
+    expect(free([], 20)).toBeNull();
+    expect(free([19, 19.5], 20)).toBeNull();
+    expect(free([18, 19, 19.5], 20)).toBe(24.5);
+    expect(free([18, 19, 19.5], 24.5)).toBeNull();
+  });
+
+  test('is over when few were told within twice the time', () => {
+    expect(free([10, 18, 19], 20)).toBeNull();
+    expect(free([10.1, 18, 19], 20)).toBe(24);
+  });
+
+  test('goes on while several are put together each time', () => {
+    expect(free([16], 20, 16)).toBe(21);
+    expect(free([16], 21, 16)).toBeNull();
+    expect(free([16], 20, 4)).toBeNull();
+  });
+
+  test('does not wait for what a clock that was set back has not reached', () => {
+    expect(free([30, 31, 32], 20, 32)).toBeNull();
+  });
+});

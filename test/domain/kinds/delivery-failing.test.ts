@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import type { Fact } from '../../../src/domain/alert/fact.ts';
+import { minute, regionHealth, rule, watch } from '../world.ts';
+
+type Health = Extract<Fact, { fact: 'delivery_health' }>;
+
+function health(accepts: boolean, since: number, changes: Partial<Health> = {}): Fact {
+  const reason = accepts ? '' : 'HTTP 503';
+  const told = { receiver: 'ops', integration: 'webhook', accepts, reason, sinceUs: minute(since) };
+  return { fact: 'delivery_health', ...told, ...changes };
+}
+
+describe('DeliveryFailing', () => {
+  test('fires when nothing was accepted for five minutes, for no region, and says why', () => {
+    const story = watch();
+    story.tell(6, health(false, 5));
+    expect(story.firing()).toEqual([]);
+    story.pass(9.9);
+    expect(story.firing()).toEqual([]);
+    story.pass(10);
+    expect(story.the('DeliveryFailing')).toMatchObject({
+      state: 'firing',
+      startsAtUs: minute(5),
+      labels: {
+        alertname: 'DeliveryFailing',
+        severity: 'critical',
+        region: 'all',
+        receiver: 'ops',
+        integration: 'webhook',
+      },
+      annotations: { summary: 'Receiver ops accepts nothing by webhook', description: 'HTTP 503' },
+    });
+  });
+
+  test('fires at once when it has lasted that long before it is first told, as after a restart', () => {
+    const story = watch();
+    story.tell(30, health(false, 5));
+    expect(story.firing()).toEqual(['DeliveryFailing critical']);
+  });
+
+  test('changes nothing while it goes on failing, in whatever words', () => {
+    const story = watch();
+    story.tell(5, health(false, 5));
+    expect(story.tell(6, health(false, 5, { reason: 'timeout' })).alerts).toEqual([]);
+    story.pass(10);
+    expect(story.tell(11, health(false, 5, { reason: 'HTTP 500' })).alerts).toEqual([]);
+  });
+
+  test('resolves when it accepts again, and may fail anew', () => {
+    const story = watch();
+    story.tell(5, health(false, 5));
+    story.pass(10);
+    story.tell(20, health(true, 19));
+    expect(story.the('DeliveryFailing')).toMatchObject({
+      state: 'resolved',
+      endsAtUs: minute(19),
+      annotations: { resolved_by: 'it accepts again' },
+    });
+    story.tell(30, health(false, 30));
+    story.pass(34);
+    expect(story.firing()).toEqual([]);
+    story.pass(35);
+    expect(story.firing()).toEqual(['DeliveryFailing critical']);
+  });
+
+  test('is forgotten when it did not last', () => {
+    const story = watch();
+    story.tell(5, health(false, 5));
+    story.tell(7, health(true, 7));
+    story.pass(60);
+    expect(story.firing()).toEqual([]);
+  });
+
+  test('one receiver or integration says nothing of another, whatever they are called', () => {
+    const story = watch([rule('DeliveryFailing', { forMs: 0 })]);
+    const names = ['ops', 'o/ps', 'ops/webhook', 'é%2F'];
+    for (const receiver of names) story.tell(5, health(false, 5, { receiver }));
+    story.tell(5, health(false, 5, { integration: 'email' }));
+    expect(story.firing()).toHaveLength(5);
+    story.tell(6, health(true, 6, { receiver: 'ops/webhook' }), regionHealth('up', 6));
+    expect(
+      story
+        .alerts()
+        .filter((one) => one.state === 'resolved')
+        .map((one) => one.labels.receiver),
+    ).toEqual(['ops/webhook']);
+  });
+});

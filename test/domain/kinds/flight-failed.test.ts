@@ -1,0 +1,316 @@
+import { describe, expect, test } from 'vitest';
+import { isForgettable } from '../../../src/domain/alert/lifecycle.ts';
+import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
+import { birdVanished, flight, flightStarted, MARKETING, minute, rule, watch } from '../world.ts';
+
+const TIMEOUT =
+  'Upload of "brief 7.docx" to https://cms.example.com/files/91 timed out after 30 s\n   at Sdk.Run()';
+
+describe('FlightFailed', () => {
+  test('fires at a failure and says what failed, where and why', () => {
+    const story = watch();
+    const failed = flight('failed', { started: 0, at: 5, message: TIMEOUT });
+    story.tell(6, failed);
+    const alert = story.the('FlightFailed');
+    expect(alert).toMatchObject({
+      id: 'FlightFailed/0/eu/bird/148890',
+      scope: 'eu/bird/148890',
+      state: 'firing',
+      startsAtUs: minute(5),
+      endsAtUs: 0,
+      eventsTotal: 1,
+      lastSeq: 1,
+    });
+    expect(alert.labels).toEqual({
+      alertname: 'FlightFailed',
+      bird: 'Translate blog',
+      bird_id: '148890',
+      error: 'Upload of … to https://cms.example.com/… timed out after # s',
+      nest: 'Marketing',
+      nest_id: '682',
+      region: 'eu',
+      severity: 'warning',
+    });
+    expect(alert.annotations).toEqual({
+      summary: 'Flight of Translate blog failed in Marketing (EU)',
+      description: TIMEOUT,
+    });
+    expect(story.links()).toEqual([{ alertId: alert.id, seq: 1, event: failed.event }]);
+  });
+
+  test('resolves when a Flight that started later succeeds', () => {
+    const story = watch();
+    story.tell(6, flight('failed', { started: 0, at: 5 }));
+    story.tell(10, flight('succeeded', { started: 7, at: 9 }));
+    expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', endsAtUs: minute(9), memory: null });
+    expect(story.the('FlightFailed').annotations.resolved_by).toBe(
+      'a Flight that started on 2 Jul 2026, 12:07 UTC succeeded',
+    );
+    expect(story.the('FlightFailed').ending).toBe('over');
+    expect(story.links()).toHaveLength(1);
+  });
+
+  test.each([
+    ['a Flight that started earlier succeeds', flight('succeeded', { started: -1, at: 9 })],
+    ['a Flight that started at the same instant succeeds', flight('succeeded', { started: 0, at: 9 })],
+    ['a Flight is cancelled', flight('cancelled', { started: 7, at: 9 })],
+    ['a Flight starts', flightStarted(7)],
+  ])('keeps firing when %s', (_what, fact) => {
+    const story = watch();
+    story.tell(6, flight('failed', { started: 0, at: 5 }));
+    expect(story.tell(10, fact).alerts).toEqual([]);
+    expect(story.firing()).toEqual(['FlightFailed warning']);
+  });
+
+  test('waits for a success after the latest of the failed Flights', () => {
+    const story = watch();
+    story.tell(6, flight('failed', { started: 4, at: 5 }), flight('failed', { started: 1, at: 6 }));
+    story.tell(7, flight('succeeded', { started: 3, at: 7 }));
+    expect(story.firing()).toEqual(['FlightFailed warning']);
+    story.tell(8, flight('succeeded', { started: 4.5, at: 8 }));
+    expect(story.firing()).toEqual([]);
+  });
+
+  test('tells a failure that is seen after the success of a Flight that started later', () => {
+    const story = watch();
+    story.tell(10, flight('succeeded', { started: 7, at: 9 }));
+    story.tell(30, flight('failed', { started: 0, at: 29 }));
+    expect(story.firing()).toEqual(['FlightFailed warning']);
+    story.tell(40, flight('succeeded', { started: 31, at: 39 }));
+    expect(story.firing()).toEqual([]);
+  });
+
+  test.each([0, 1])(
+    'a page with a failure and a later success fires and resolves in any order (%i)',
+    (turn) => {
+      const story = watch();
+      const facts = [flight('failed', { started: 0, at: 5 }), flight('succeeded', { started: 1, at: 4 })];
+      story.tell(6, ...(turn === 0 ? facts : facts.toReversed()));
+      expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', eventsTotal: 1, lastSeq: 1 });
+    },
+  );
+
+  test('resolves after a quiet day, counted from when the last failure was seen', () => {
+    const story = watch();
+    story.tell(6, flight('failed', { started: 0, at: 5, seenAt: 6 }));
+    story.tell(60, flight('failed', { started: 50, at: 55, seenAt: 60 }));
+    story.pass(60 + 1439);
+    expect(story.firing()).toEqual(['FlightFailed warning']);
+    story.pass(60 + 1440);
+    const alert = story.the('FlightFailed');
+    expect(alert).toMatchObject({ state: 'resolved', endsAtUs: minute(60 + 1440), eventsTotal: 2 });
+    expect(alert.annotations.resolved_by).toBe('there was no further failure for 1 d');
+    expect(alert.ending).toBe('quiet');
+  });
+
+  test('never becomes quiet where the rule says so', () => {
+    const story = watch([rule('FlightFailed', { resolveAfterMs: null })]);
+    story.tell(6, flight('failed', { started: 0, at: 5 }));
+    expect(story.the('FlightFailed').dueAtUs).toBeNull();
+  });
+
+  test('a further failure joins the alert, whose labels stay and whose description follows', () => {
+    const story = watch();
+    story.tell(6, flight('failed', { started: 0, at: 5, message: 'first cause' }));
+    story.tell(9, flight('failed', { started: 7, at: 8, message: 'second cause' }));
+    const alert = story.the('FlightFailed');
+    expect(alert).toMatchObject({ eventsTotal: 2, lastSeq: 2, startsAtUs: minute(5) });
+    expect(alert.labels.error).toBe('first cause');
+    expect(alert.annotations.description).toBe('second cause');
+  });
+
+  test('a failure after the end begins a new episode of the same alert', () => {
+    const story = watch();
+    story.tell(6, flight('failed', { started: 0, at: 5, message: 'first cause' }));
+    story.tell(10, flight('succeeded', { started: 7, at: 9 }));
+    story.tell(20, flight('failed', { started: 15, at: 19, message: 'second cause' }));
+    const alert = story.the('FlightFailed');
+    expect(alert).toMatchObject({
+      state: 'firing',
+      startsAtUs: minute(19),
+      endsAtUs: 0,
+      eventsTotal: 1,
+      lastSeq: 2,
+    });
+    expect(alert.labels.error).toBe('second cause');
+    expect(alert.annotations.resolved_by).toBeUndefined();
+  });
+
+  test('a Flight that ends as failed a second time is a further event', () => {
+    const story = watch();
+    story.tell(6, flight('failed', { started: 0, at: 5, id: 'f' }));
+    story.tell(9, flight('failed', { started: 0, at: 8, id: 'f' }));
+    expect(story.the('FlightFailed').eventsTotal).toBe(2);
+  });
+
+  test('history raises nothing', () => {
+    const story = watch();
+    expect(story.tell(6, flight('failed', { started: 0, at: 5, historic: true })).alerts).toEqual([]);
+  });
+
+  test('ends with the Bird', () => {
+    const story = watch();
+    story.tell(6, flight('failed', { started: 0, at: 5 }));
+    story.tell(20, birdVanished(19));
+    expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', endsAtUs: minute(19) });
+  });
+
+  test('a Flight without a start date is taken to have started when it ended, less its duration', () => {
+    const story = watch();
+    story.tell(6, flight('failed', { started: null, at: 5 }));
+    story.tell(8, flight('succeeded', { started: 4, at: 7 }));
+    expect(story.firing()).toHaveLength(1);
+    story.tell(9, flight('succeeded', { started: null, at: 8 }));
+    expect(story.firing()).toEqual([]);
+  });
+
+  describe('with a threshold of 3 within 10 minutes', () => {
+    const rules = [rule('FlightFailed', { threshold: 3, windowMs: 600_000 })];
+
+    test('says nothing before the third, then takes up all three', () => {
+      const story = watch(rules);
+      story.tell(1, flight('failed', { started: 0, at: 1 }));
+      story.tell(4, flight('failed', { started: 3, at: 4 }));
+      expect(story.the('FlightFailed')).toMatchObject({ state: 'pending', lastSeq: 0, eventsTotal: 0 });
+      story.tell(8, flight('failed', { started: 6, at: 8 }));
+      const alert = story.the('FlightFailed');
+      expect(alert).toMatchObject({ state: 'firing', startsAtUs: minute(1), eventsTotal: 3, lastSeq: 3 });
+      expect(alert.annotations.summary).toBe(
+        '3 or more Flights of Translate blog failed within 10 min in Marketing (EU)',
+      );
+      expect(story.links().map((link) => link.event.occurredAtUs)).toEqual([minute(1), minute(4), minute(8)]);
+    });
+
+    test('once it fires, each failure joins', () => {
+      const story = watch(rules);
+      for (const at of [1, 2, 3, 60]) story.tell(at, flight('failed', { started: at - 1, at }));
+      expect(story.the('FlightFailed')).toMatchObject({ state: 'firing', eventsTotal: 4, lastSeq: 4 });
+    });
+
+    test('counts by when they failed, not by when they were seen', () => {
+      const story = watch(rules);
+      story.tell(30, flight('failed', { started: 0, at: 1 }));
+      story.tell(30, flight('failed', { started: 3, at: 12 }));
+      story.tell(30, flight('failed', { started: 6, at: 13 }));
+      expect(story.firing()).toEqual([]);
+      story.tell(31, flight('failed', { started: 6, at: 5 }));
+      expect(story.firing()).toEqual(['FlightFailed warning']);
+      expect(story.the('FlightFailed').eventsTotal).toBe(3);
+    });
+
+    test('forgets what stays below it', () => {
+      const story = watch(rules);
+      story.tell(1, flight('failed', { started: 0, at: 1 }));
+      expect(isForgettable(story.the('FlightFailed'))).toBe(false);
+      story.pass(12);
+      expect(isForgettable(story.the('FlightFailed'))).toBe(true);
+      story.tell(13, flight('failed', { started: 0, at: 13 }), flight('failed', { started: 0, at: 14 }));
+      expect(story.firing()).toEqual([]);
+    });
+
+    test('counts anew after the end of an episode', () => {
+      const story = watch(rules);
+      for (const at of [1, 2, 3]) story.tell(at, flight('failed', { started: at - 1, at }));
+      story.tell(4, flight('succeeded', { started: 3, at: 4 }));
+      story.tell(5, flight('failed', { started: 4, at: 5 }));
+      expect(story.the('FlightFailed')).toMatchObject({ state: 'resolved', lastSeq: 3 });
+      expect(isForgettable(story.the('FlightFailed'))).toBe(false);
+      for (const at of [6, 7]) story.tell(at, flight('failed', { started: at - 1, at }));
+      expect(story.the('FlightFailed')).toMatchObject({
+        state: 'firing',
+        startsAtUs: minute(5),
+        eventsTotal: 3,
+      });
+    });
+
+    test('keeps a bounded memory of what waits', () => {
+      const story = watch([rule('FlightFailed', { threshold: 3, windowMs: 0 })]);
+      for (let at = 1; at < 200; at += 1) {
+        story.tell(at, flight('failed', { started: at - 1, at, message: 'x'.repeat(100_000) }));
+      }
+      expect(JSON.stringify(story.the('FlightFailed').memory).length).toBeLessThan(10_000);
+    });
+  });
+
+  test('for each Flight there is an alert of its own, and one success ends them all', () => {
+    const story = watch([rule('FlightFailed', { forEach: 'flight' })]);
+    story.tell(
+      6,
+      flight('failed', { started: 0, at: 5, id: 'a' }),
+      flight('failed', { started: 1, at: 6, id: 'b' }),
+    );
+    expect(story.alerts().map((alert) => [alert.id, alert.labels.flight_id])).toEqual([
+      ['FlightFailed/0/eu/bird/148890/flight/a', 'a'],
+      ['FlightFailed/0/eu/bird/148890/flight/b', 'b'],
+    ]);
+    story.tell(10, flight('succeeded', { started: 2, at: 9 }));
+    expect(story.firing()).toEqual([]);
+  });
+
+  test('for each error there is an alert of its own', () => {
+    const story = watch([rule('FlightFailed', { forEach: 'error' })]);
+    for (const [at, message] of [
+      [1, 'No credits left for order 17'],
+      [2, 'No credits left for order 18'],
+      [3, 'File not found'],
+    ] as const) {
+      story.tell(at, flight('failed', { started: at - 1, at, message }));
+    }
+    expect(story.alerts().map((alert) => [alert.labels.error, alert.eventsTotal])).toEqual([
+      ['No credits left for order #', 2],
+      ['File not found', 1],
+    ]);
+  });
+
+  test('the first rule whose matchers fit decides; its labels and annotations are added', () => {
+    const prod = rule('FlightFailed', {
+      match: parseMatchers('nest=~"Mark.*"'),
+      severity: 'critical',
+      labels: { team: 'loc-ops', nest: 'not this', empty: '' },
+      annotations: { runbook_url: 'https://wiki.example.com', summary: 'Look at the wiki' },
+    });
+    const story = watch([rule('FlightFailed', { match: parseMatchers('nest="Sandbox"') }), prod]);
+    story.tell(6, flight('failed', { started: 0, at: 5 }));
+    const alert = story.the('FlightFailed');
+    expect(alert).toMatchObject({ id: 'FlightFailed/1/eu/bird/148890', rule: 1 });
+    expect(alert.labels).toMatchObject({ severity: 'critical', team: 'loc-ops', nest: 'Marketing' });
+    expect(alert.labels).not.toHaveProperty('empty');
+    expect(alert.annotations).toEqual({
+      runbook_url: 'https://wiki.example.com',
+      summary: 'Look at the wiki',
+    });
+  });
+
+  test('rules are matched before the severity is known', () => {
+    const story = watch([
+      rule('FlightFailed', { match: parseMatchers('severity="warning"'), labels: { a: 'b' } }),
+    ]);
+    story.tell(6, flight('failed', { started: 0, at: 5 }));
+    expect(story.the('FlightFailed').labels).not.toHaveProperty('a');
+  });
+
+  test('names that are missing give way to ids', () => {
+    const story = watch();
+    story.tell(6, flight('failed', { started: 0, at: 5, place: { ...MARKETING, nest: '', bird: '' } }));
+    const alert = story.the('FlightFailed');
+    expect(alert.annotations.summary).toBe('Flight of Bird 148890 failed in Nest 682 (EU)');
+    expect(alert.labels).not.toHaveProperty('nest');
+  });
+
+  test('a renamed Bird keeps its alert', () => {
+    const story = watch();
+    story.tell(6, flight('failed', { started: 0, at: 5 }));
+    story.tell(9, flight('failed', { started: 7, at: 8, place: { ...MARKETING, bird: 'Translate news' } }));
+    expect(story.the('FlightFailed').labels.bird).toBe('Translate blog');
+  });
+
+  test('hostile names are cleaned and cut, long messages are capped', () => {
+    const story = watch();
+    const place = { ...MARKETING, bird: `\u202eevil\u0007\n name ${'😀'.repeat(300)}` };
+    story.tell(6, flight('failed', { started: 0, at: 5, place, message: '😀'.repeat(5000) }));
+    const alert = story.the('FlightFailed');
+    expect(alert.labels.bird).toMatch(/^evil name 😀+…$/u);
+    expect([...alert.labels.bird!]).toHaveLength(200);
+    expect([...alert.annotations.description!]).toHaveLength(2000);
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, test } from 'vitest';
+import type { Labels } from '../../../src/domain/alert/alert.ts';
+import { fingerprint } from '../../../src/domain/alert/fingerprint.ts';
+import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
+import {
+  BUILT_IN_INHIBITIONS,
+  createInhibitor,
+  type InhibitRule,
+  sourceNames,
+} from '../../../src/domain/muting/inhibit.ts';
+
+const rule = (source: string, target: string, equal: string[] = []): InhibitRule => ({
+  sourceMatchers: parseMatchers(source),
+  targetMatchers: parseMatchers(target),
+  equal,
+});
+
+/** The labels of those that inhibit. */
+function inhibitors(rules: readonly InhibitRule[], firing: readonly Labels[], labels: Labels): Labels[] {
+  const sources = createInhibitor(rules, firing)(labels);
+  expect(sources.map((source) => source.fingerprint)).toEqual(sources.map((one) => fingerprint(one.labels)));
+  return sources.map((source) => source.labels);
+}
+
+describe('inhibition', () => {
+  const RULE = rule('severity="critical"', 'severity="warning"', ['region', 'nest']);
+  const source = { severity: 'critical', region: 'eu', nest: 'A' };
+
+  test('is by a source with the same values of the labels that must be equal', () => {
+    const target = { severity: 'warning', region: 'eu', nest: 'A', bird: 'x' };
+    expect(inhibitors([RULE], [source], target)).toEqual([source]);
+    expect(inhibitors([RULE], [source], { ...target, nest: 'B' })).toEqual([]);
+    expect(inhibitors([RULE], [source], { ...target, severity: 'info' })).toEqual([]);
+    expect(inhibitors([RULE], [], target)).toEqual([]);
+  });
+
+  test('counts a label that both lack, or that is empty, as equal', () => {
+    const bare = { severity: 'critical', region: 'eu' };
+    expect(inhibitors([RULE], [bare], { severity: 'warning', region: 'eu' })).toEqual([bare]);
+    expect(inhibitors([RULE], [bare], { severity: 'warning', region: 'eu', nest: '' })).toEqual([bare]);
+    expect(inhibitors([RULE], [bare], { severity: 'warning', region: 'eu', nest: 'A' })).toEqual([]);
+  });
+
+  test('is not by an alert over itself, nor between two that are both source and target', () => {
+    const both = rule('alertname=~"A|B"', 'alertname=~"B|C"');
+    const [a, b, c] = [{ alertname: 'A' }, { alertname: 'B' }, { alertname: 'C' }];
+    expect(inhibitors([both], [b], b)).toEqual([]);
+    expect(inhibitors([both], [b, { ...b, x: '1' }], b)).toEqual([]);
+    expect(inhibitors([both], [b, a], b)).toEqual([a]);
+    expect(inhibitors([both], [b], c)).toEqual([b]);
+  });
+
+  test('names one source for each rule', () => {
+    const target = { severity: 'warning', region: 'eu', nest: 'A' };
+    const other = { severity: 'critical', region: 'eu', nest: 'A', bird: 'x' };
+    expect(inhibitors([RULE, RULE], [source, other], target)).toEqual([source, source]);
+  });
+});
+
+describe('the built-in inhibitions', () => {
+  const by = (alertname: string, region: string, target: Labels) =>
+    inhibitors(BUILT_IN_INHIBITIONS, [{ alertname, region, severity: 'critical' }], target).length > 0;
+
+  test.each(['RegionDown', 'RegionUnauthorized'])('%s hides everything of its region', (alertname) => {
+    for (const name of ['FlightFailed', 'FeedBehind', 'SchemaDrift', 'ServiceNotification']) {
+      expect(by(alertname, 'eu', { alertname: name, region: 'eu' })).toBe(true);
+      expect(by(alertname, 'eu', { alertname: name, region: 'us' })).toBe(false);
+    }
+  });
+
+  test('hide neither regions nor deliveries', () => {
+    expect(by('RegionDown', 'eu', { alertname: 'RegionUnauthorized', region: 'eu' })).toBe(false);
+    expect(by('RegionDown', 'eu', { alertname: 'RegionDown', region: 'eu' })).toBe(false);
+    expect(by('RegionDown', 'all', { alertname: 'DeliveryFailing', region: 'all' })).toBe(false);
+    expect(by('FlightFailed', 'eu', { alertname: 'BirdStale', region: 'eu' })).toBe(false);
+  });
+});
+
+describe('the names of sources', () => {
+  test.each([
+    ['alertname="A"', ['A']],
+    ['alertname=~"A|B"', ['A', 'B']],
+    ['region="eu",alertname="A"', ['A']],
+    ['alertname!="A"', null],
+    ['alertname=~"A.*"', null],
+    ['alertname=~""', null],
+    ['severity="critical"', null],
+  ])('%s', (matchers, names) => {
+    expect(sourceNames([rule(matchers, 'a="b"')])).toEqual(names);
+  });
+
+  test('of several rules come together; one that leaves them open leaves all open', () => {
+    expect(sourceNames([rule('alertname="A"', 'a="b"'), ...BUILT_IN_INHIBITIONS])).toEqual([
+      'A',
+      'RegionDown',
+      'RegionUnauthorized',
+    ]);
+    expect(sourceNames([rule('alertname="A"', 'a="b"'), rule('x="y"', 'a="b"')])).toBeNull();
+    expect(sourceNames([])).toEqual([]);
+  });
+});

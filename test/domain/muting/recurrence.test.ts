@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import { createRecurrences } from '../../../src/domain/muting/recurrence.ts';
+import type { Recurrence } from '../../../src/domain/muting/silence.ts';
+
+const us = (text: string) => Date.parse(text) * 1000;
+const HOUR_MS = 3_600_000;
+const NIGHTLY: Recurrence = { cron: '0 22 * * 1-5', timezone: 'Europe/Amsterdam', durationMs: 8 * HOUR_MS };
+
+function openAt(recurrence: Recurrence, ...instants: string[]): boolean[] {
+  const recurrences = createRecurrences();
+  return instants.map((one) => recurrences.isOpen(recurrence, us(one)));
+}
+
+describe('a window', () => {
+  test('opens at the instant of its expression and closes after its duration', () => {
+    // Friday 2026-07-03; Amsterdam is two hours ahead of UTC.
+    expect(
+      openAt(
+        NIGHTLY,
+        '2026-07-03T19:59:59.999Z',
+        '2026-07-03T20:00:00Z',
+        '2026-07-04T03:59:59.999Z',
+        '2026-07-04T04:00:00Z',
+        '2026-07-04T21:00:00Z',
+      ),
+    ).toEqual([false, true, true, false, false]);
+  });
+
+  test('is found in whatever order instants are asked for', () => {
+    const inside = '2026-07-02T23:00:00Z';
+    const outside = '2026-07-02T12:00:00Z';
+    const later = '2026-07-13T21:00:00Z';
+    expect(openAt(NIGHTLY, inside, outside, inside, later, inside, outside)).toEqual([
+      true,
+      false,
+      true,
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  test('agrees with asking each time anew, minute after minute and over gaps', () => {
+    const recurrence = { cron: '*/45 */5 * * *', timezone: 'America/St_Johns', durationMs: 13 * 60_000 };
+    const recurrences = createRecurrences();
+    let atMs = Date.parse('2026-11-01T03:00:00Z');
+    let open = 0;
+    for (let turn = 0; turn < 600; turn += 1) {
+      atMs += [20_000, 60_000, 7 * 60_000, 3 * HOUR_MS][turn % 4]!;
+      const known = recurrences.isOpen(recurrence, atMs * 1000);
+      expect(known).toBe(createRecurrences().isOpen(recurrence, atMs * 1000));
+      if (known) open += 1;
+    }
+    expect(open).toBeGreaterThan(20);
+  });
+
+  test('stays open as one where windows overlap', () => {
+    const always = { cron: '*/10 * * * *', timezone: 'UTC', durationMs: 15 * 60_000 };
+    expect(openAt(always, '2026-07-02T12:00:00Z', '2026-07-02T12:09:59Z', '2026-07-02T12:14:00Z')).toEqual([
+      true,
+      true,
+      true,
+    ]);
+  });
+
+  test('is its own where another of the same instants is shorter', () => {
+    const at = us('2026-07-02T20:40:00Z');
+    const recurrences = createRecurrences();
+    const short = { ...NIGHTLY, durationMs: 15 * 60_000 };
+    expect([recurrences.isOpen(short, at), recurrences.isOpen(NIGHTLY, at)]).toEqual([false, true]);
+  });
+
+  test('does not open in an hour that the clocks skip', () => {
+    const skipped = { cron: '30 2 * * *', timezone: 'Europe/Amsterdam', durationMs: HOUR_MS };
+    expect(openAt(skipped, '2026-03-28T01:45:00Z', '2026-03-29T01:15:00Z', '2026-03-30T00:45:00Z')).toEqual([
+      true,
+      false,
+      true,
+    ]);
+  });
+});
+
+describe('a recurrence', () => {
+  const { problem } = createRecurrences();
+  test.each([
+    [{}, undefined],
+    [
+      { cron: '0 22 * *' },
+      'the cron expression must have five fields: minute, hour, day of month, month, day of week',
+    ],
+    [
+      { cron: '0 0 22 * * *' },
+      'the cron expression must have five fields: minute, hour, day of month, month, day of week',
+    ],
+    [
+      { cron: '0 25 * * *' },
+      'the cron expression "0 25 * * *" is not valid: 25 is a invalid expression for hour',
+    ],
+    [{ timezone: 'Mars/Base' }, '"Mars/Base" is not a time zone such as Europe/Amsterdam or UTC'],
+    [{ timezone: '+02:00' }, '"+02:00" is not a time zone such as Europe/Amsterdam or UTC'],
+    [{ durationMs: 59_999 }, 'the duration must be at least 1m and not longer than 7d'],
+    [{ durationMs: 60_000 }, undefined],
+    [{ durationMs: 168 * HOUR_MS }, undefined],
+    [{ durationMs: 168 * HOUR_MS + 1 }, 'the duration must be at least 1m and not longer than 7d'],
+  ])('%o', (changes, message) => {
+    expect(problem({ ...NIGHTLY, ...changes })).toBe(message);
+  });
+});

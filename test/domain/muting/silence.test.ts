@@ -1,0 +1,279 @@
+import { describe, expect, test } from 'vitest';
+import type { Alert } from '../../../src/domain/alert/alert.ts';
+import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
+import { createMuting } from '../../../src/domain/muting/muting.ts';
+import {
+  isHiding,
+  type Recurrences,
+  type Silence,
+  silenceState,
+} from '../../../src/domain/muting/silence.ts';
+import {
+  acknowledge,
+  type ChangeContext,
+  expireSilence,
+  preview,
+  type SilenceChange,
+  type SilenceRequest,
+  setSilence,
+} from '../../../src/domain/muting/silence-change.ts';
+import { minute } from '../world.ts';
+
+/** Windows are open in odd minutes; the word `wrong` is no cron expression. */
+const recurrences: Recurrences = {
+  problem: ({ cron }) => (cron === 'wrong' ? 'the cron expression is not valid' : undefined),
+  isOpen: (_, nowUs) => Math.floor((nowUs - minute(0)) / 60_000_000) % 2 === 1,
+  nextOpening(_, fromUs, beforeUs) {
+    const odd = minute(2 * Math.ceil(((fromUs - minute(0)) / 60_000_000 - 1) / 2) + 1);
+    return odd < beforeUs ? odd : undefined;
+  },
+};
+const RECURRENCE = { cron: '1-59/2 * * * *', timezone: 'UTC', durationMs: 60_000 };
+const MATCHERS = parseMatchers('alertname="FlightFailed",nest=~"Prod.*"');
+
+function silence(id: string, changes: Partial<Silence> = {}): Silence {
+  return {
+    id,
+    matchers: MATCHERS,
+    startsAtUs: minute(10),
+    endsAtUs: minute(20),
+    updatedAtUs: minute(0),
+    createdBy: 'ann',
+    comment: 'maintenance',
+    recurrence: null,
+    alertId: null,
+    alertStartsAtUs: null,
+    ...changes,
+  };
+}
+
+const ALERT: Alert = {
+  id: 'FlightFailed/0/eu/bird/A',
+  scope: 'eu/bird/A',
+  rule: 0,
+  alertname: 'FlightFailed',
+  state: 'firing',
+  labels: { alertname: 'FlightFailed', severity: 'warning', region: 'eu', nest: 'Production' },
+  annotations: {},
+  startsAtUs: minute(3),
+  endsAtUs: 0,
+  updatedAtUs: minute(3),
+  eventsTotal: 1,
+  lastSeq: 1,
+  memory: null,
+  dueAtUs: null,
+};
+
+describe('a silence', () => {
+  test.each([
+    [9, 'pending', false],
+    [10, 'active', true],
+    [19.99, 'active', true],
+    [20, 'expired', false],
+  ] as const)('at minute %d is %s', (at, state, hides) => {
+    expect(silenceState(silence('s'), minute(at))).toBe(state);
+    expect(isHiding(silence('s'), minute(at), recurrences)).toBe(hides);
+  });
+
+  test('that recurs hides in its windows between its start and its end alone', () => {
+    const one = silence('s', { recurrence: RECURRENCE });
+    const hides = [9, 10, 11, 12, 13, 19, 21].map((at) => isHiding(one, minute(at), recurrences));
+    expect(hides).toEqual([false, false, true, false, true, true, false]);
+  });
+
+  test('that acknowledges hides this episode of its alert alone, whatever its labels', () => {
+    const ack = silence('s', { alertId: ALERT.id, alertStartsAtUs: ALERT.startsAtUs });
+    const muting = createMuting({
+      silences: [ack],
+      inhibitRules: [],
+      firing: [],
+      timeIntervals: new Map(),
+      recurrences,
+      nowUs: minute(11),
+    });
+    expect(muting.of(ALERT).silencedBy).toEqual(['s']);
+    expect(muting.of({ ...ALERT, id: 'another' }).silencedBy).toEqual([]);
+    expect(muting.of({ ...ALERT, state: 'resolved' }).silencedBy).toEqual([]);
+    expect(muting.of({ ...ALERT, startsAtUs: minute(12) }).silencedBy).toEqual([]);
+  });
+
+  test('gives its id, and the reason in words', () => {
+    const muting = createMuting({
+      silences: [silence('over', { endsAtUs: minute(11) }), silence('s'), silence('t')],
+      inhibitRules: [],
+      firing: [],
+      timeIntervals: new Map(),
+      recurrences,
+      nowUs: minute(11),
+    });
+    expect(muting.of(ALERT)).toEqual({ silencedBy: ['s', 't'], inhibitedBy: [] });
+    const route = { muteTimeIntervals: [] } as never;
+    expect(muting.why(ALERT, route)).toEqual({ reason: 'silenced', detail: 'by ann: maintenance (s)' });
+    expect(muting.why({ ...ALERT, labels: { ...ALERT.labels, nest: 'Sandbox' } }, route)).toBeNull();
+  });
+});
+
+describe('changing silences', () => {
+  const at = (now: number): ChangeContext => ({ newId: 'new', recurrences, nowUs: minute(now) });
+  const request = (changes: Partial<SilenceRequest> = {}): SilenceRequest => ({
+    matchers: MATCHERS,
+    startsAtUs: minute(10),
+    endsAtUs: minute(20),
+    createdBy: 'bob',
+    comment: 'again',
+    ...changes,
+  });
+  const written = (change: SilenceChange) =>
+    change.ok ? change.write.map(({ id, startsAtUs, endsAtUs }) => [id, startsAtUs, endsAtUs]) : change;
+
+  test('a new one has the new id and begins now at the earliest', () => {
+    const change = setSilence([], request({ startsAtUs: minute(1) }), at(5));
+    expect(change).toEqual({
+      ok: true,
+      id: 'new',
+      write: [
+        silence('new', {
+          startsAtUs: minute(5),
+          updatedAtUs: minute(5),
+          createdBy: 'bob',
+          comment: 'again',
+        }),
+      ],
+    });
+    expect(written(setSilence([], request({ startsAtUs: undefined }), at(5)))).toEqual([
+      ['new', minute(5), minute(20)],
+    ]);
+    expect(written(setSilence([], request({ startsAtUs: minute(12) }), at(5)))).toEqual([
+      ['new', minute(12), minute(20)],
+    ]);
+  });
+
+  test('a later end, comment or author keeps the id of an active one', () => {
+    const ack = silence('s', { alertId: ALERT.id, alertStartsAtUs: 3 });
+    const change = setSilence([ack], request({ id: 's', endsAtUs: minute(30) }), at(15));
+    expect(change).toMatchObject({ ok: true, id: 's' });
+    expect(change.ok && change.write).toEqual([
+      { ...ack, endsAtUs: minute(30), updatedAtUs: minute(15), createdBy: 'bob', comment: 'again' },
+    ]);
+  });
+
+  test('the start of an active one as a client sends it back, cut to milliseconds, counts as the same', () => {
+    const one = silence('s', { startsAtUs: minute(10) + 123_456 });
+    const cut = request({ id: 's', startsAtUs: minute(10) + 123_000 });
+    expect(written(setSilence([one], cut, at(15)))).toEqual([['s', minute(10) + 123_456, minute(20)]]);
+  });
+
+  test.each([
+    ['other matchers', { matchers: parseMatchers('a="b"') }, 15],
+    ['another recurrence', { recurrence: RECURRENCE }, 15],
+    ['another start of an active one', { startsAtUs: minute(11) }, 15],
+  ])('%s ends the old one and makes a new one', (_, changes, now) => {
+    expect(written(setSilence([silence('s')], request({ id: 's', ...changes }), at(now)))).toEqual([
+      ['s', minute(10), minute(now)],
+      ['new', minute(now), minute(20)],
+    ]);
+  });
+
+  test('a pending one moves as a whole, but not to before now', () => {
+    const moved = request({ id: 's', startsAtUs: minute(12) });
+    expect(written(setSilence([silence('s')], moved, at(5)))).toEqual([['s', minute(12), minute(20)]]);
+    const earlier = request({ id: 's', startsAtUs: minute(4) });
+    expect(written(setSilence([silence('s')], earlier, at(5)))).toEqual([
+      ['s', minute(5), minute(5)],
+      ['new', minute(5), minute(20)],
+    ]);
+  });
+
+  test('one that is over comes back under a new id and stays as it was', () => {
+    const change = setSilence([silence('s')], request({ id: 's', endsAtUs: minute(40) }), at(30));
+    expect(written(change)).toEqual([['new', minute(30), minute(40)]]);
+  });
+
+  test('the recurrence stays where nothing is said of it, and goes with null', () => {
+    const one = silence('s', { recurrence: RECURRENCE });
+    const same = setSilence([one], request({ id: 's' }), at(15));
+    expect(same.ok && same.write).toMatchObject([{ id: 's', recurrence: RECURRENCE }]);
+    const gone = setSilence([one], request({ id: 's', recurrence: null }), at(15));
+    expect(gone.ok && gone.write).toMatchObject([{ id: 's' }, { id: 'new', recurrence: null }]);
+  });
+
+  test.each([
+    ['no matchers', { matchers: [] }, 'at least one matcher required'],
+    [
+      'matchers that fit everything',
+      { matchers: parseMatchers('a=~".*",b!="c"') },
+      'at least one matcher must not match the empty string',
+    ],
+    ['an end before the start', { endsAtUs: minute(9) }, 'start time must be before end time'],
+    ['an end that is past', { startsAtUs: minute(1), endsAtUs: minute(2) }, "end time can't be in the past"],
+    [
+      'a wrong recurrence',
+      { recurrence: { ...RECURRENCE, cron: 'wrong' } },
+      'the cron expression is not valid',
+    ],
+  ])('%s is refused', (_, changes, message) => {
+    const change = setSilence([], request(changes), at(5));
+    expect(change).toEqual({ ok: false, problem: 'invalid', message });
+  });
+
+  test('an unknown id is refused', () => {
+    const missing = { ok: false, problem: 'not_found', message: 'silence not found' };
+    expect(setSilence([], request({ id: 's' }), at(5))).toEqual(missing);
+    expect(expireSilence([], 's', minute(5))).toEqual(missing);
+  });
+
+  test('expiring sets the end to now, of a pending one the start as well, of one that is over nothing', () => {
+    const expire = (now: number) => written(expireSilence([silence('s')], 's', minute(now)));
+    expect(expire(15)).toEqual([['s', minute(10), minute(15)]]);
+    expect(expire(5)).toEqual([['s', minute(5), minute(5)]]);
+    expect(expire(25)).toEqual([]);
+    const change = expireSilence([silence('s')], 's', minute(5));
+    expect(change.ok && change.write.map((one) => silenceState(one, minute(5)))).toEqual(['expired']);
+  });
+});
+
+describe('acknowledging', () => {
+  const by = { createdBy: 'ann', comment: 'I look at it' };
+  const context = { newId: 'new', nowUs: minute(5) };
+
+  test('is a silence of all labels of the alert, bound to its episode', () => {
+    const change = acknowledge([], ALERT, by, context);
+    expect(change).toMatchObject({
+      ok: true,
+      id: 'new',
+      write: [{ ...by, startsAtUs: minute(5), alertId: ALERT.id, alertStartsAtUs: minute(3) }],
+    });
+    const [made] = change.ok ? change.write : [];
+    expect(made!.matchers.map(({ name, op, value }) => `${name}${op}${value}`)).toEqual([
+      'alertname=FlightFailed',
+      'severity=warning',
+      'region=eu',
+      'nest=Production',
+    ]);
+  });
+
+  test('twice is once, unless the first was taken back or was of another episode', () => {
+    const known = silence('s', {
+      alertId: ALERT.id,
+      alertStartsAtUs: ALERT.startsAtUs,
+      startsAtUs: minute(4),
+    });
+    expect(acknowledge([known], ALERT, by, context)).toEqual({ ok: true, id: 's', write: [] });
+    const ended = { ...known, endsAtUs: minute(5) };
+    const earlier = { ...known, alertStartsAtUs: minute(1) };
+    expect(acknowledge([ended, earlier], ALERT, by, context)).toMatchObject({ ok: true, id: 'new' });
+  });
+
+  test('what does not fire is refused', () => {
+    expect(acknowledge([], { ...ALERT, state: 'resolved' }, by, context)).toEqual({
+      ok: false,
+      problem: 'invalid',
+      message: 'the alert is not firing',
+    });
+  });
+});
+
+test('a preview shows what matchers would hide', () => {
+  const other = { ...ALERT, labels: { ...ALERT.labels, nest: 'Sandbox' } };
+  expect(preview(MATCHERS, [ALERT, other])).toEqual([ALERT]);
+});

@@ -1,0 +1,267 @@
+/** A small vocabulary for stories about alerts: what happens in a Nest called Marketing, minute by minute. */
+import { expect } from 'vitest';
+import type { Alert } from '../../src/domain/alert/alert.ts';
+import type { Event, Feed } from '../../src/domain/alert/event.ts';
+import type { Fact, FlightEnded, Place } from '../../src/domain/alert/fact.ts';
+import { scopeOf } from '../../src/domain/alert/fact.ts';
+import { ALERT_KINDS, type AlertKind, defaultRule, type Rule } from '../../src/domain/alert/rule.ts';
+import { type Decision, decide, type Link, tick } from '../../src/domain/evaluate/decide.ts';
+import { lastLinkedSeq } from '../../src/domain/evaluate/flapping.ts';
+
+const START_US = Date.UTC(2026, 6, 2, 12) * 1000;
+
+/** Minutes since the story began, as an instant. */
+export function minute(minutes: number): number {
+  return START_US + Math.round(minutes * 60_000_000);
+}
+
+export const MARKETING: Place = {
+  region: 'eu',
+  nestId: '682',
+  nest: 'Marketing',
+  birdId: '148890',
+  bird: 'Translate blog',
+};
+
+let entries = 0;
+
+interface EventParts {
+  readonly feed: Feed;
+  readonly type: string;
+  readonly at: number;
+  readonly seenAt?: number | undefined;
+  readonly place?: Place | undefined;
+  readonly message?: string | undefined;
+  readonly attributes?: Event['attributes'];
+  readonly key?: string;
+}
+
+function event({ feed, type, at, seenAt = at, place = MARKETING, message = '', ...rest }: EventParts): Event {
+  entries += 1;
+  return {
+    key: rest.key ?? `${place.region}/${feed}/${String(entries).padStart(6, '0')}`,
+    ...place,
+    feed,
+    type,
+    occurredAt: new Date(minute(at) / 1000).toISOString(),
+    occurredAtUs: minute(at),
+    observedAtUs: minute(seenAt),
+    message,
+    attributes: rest.attributes ?? {},
+  };
+}
+
+type EventFact = Extract<Fact, { fact: 'event' }>;
+
+interface Seen {
+  readonly seenAt?: number;
+  readonly place?: Place;
+  readonly message?: string;
+  readonly historic?: boolean;
+  readonly birdStatus?: string;
+}
+
+function told(parts: EventParts, { historic = false, birdStatus }: Seen): EventFact {
+  return { fact: 'event', event: event(parts), historic, birdStatus };
+}
+
+/** A Flight that started at one minute and ended at another. */
+export function flight(
+  status: 'failed' | 'succeeded' | 'cancelled',
+  { started, at, id = `f-${started}`, ...seen }: { started: number | null; at: number; id?: string } & Seen,
+): EventFact {
+  const attributes = {
+    flight_id: id,
+    status,
+    ...(started === null ? {} : { started_at_us: minute(started) }),
+  };
+  return told({ feed: 'flight', type: `flight.${status}`, at, attributes, ...seen }, seen);
+}
+
+export function birdLog(eventType: string, at: number, seen: Seen = {}): EventFact {
+  return told({ feed: 'bird_log', type: `bird_log.${eventType}`, at, ...seen }, seen);
+}
+
+export function notification(
+  eventType: string,
+  at: number,
+  { entity, ...seen }: Seen & { entity?: { type?: string; id?: string; name?: string } } = {},
+): EventFact {
+  const attributes = Object.fromEntries(
+    Object.entries(entity ?? {}).map(([name, value]) => [`entity_${name}`, value]),
+  );
+  return told({ feed: 'notification', type: `notification.${eventType}`, at, attributes, ...seen }, seen);
+}
+
+export const NO_BIRD: Place = { ...MARKETING, birdId: '', bird: '' };
+
+export function connectionLost(at: number, message: string, seen: Seen = {}): EventFact {
+  const entity = { type: 'Connection', id: '77', name: 'Acme CMS' };
+  return notification('ConnectionDisconnected', at, { place: NO_BIRD, message, entity, ...seen });
+}
+
+export function birdStatus(status: string, readAt: number, previous?: string): Fact {
+  return { fact: 'bird_status', place: MARKETING, status, previous, readAtUs: minute(readAt) };
+}
+
+export function birdVanished(readAt: number): Fact {
+  return { fact: 'bird_vanished', place: MARKETING, readAtUs: minute(readAt) };
+}
+
+export function flightStarted(at: number, historic = false): Fact {
+  return { fact: 'flight_started', place: MARKETING, flightId: `f-${at}`, startedAtUs: minute(at), historic };
+}
+
+/** A Flight that is active still, as a look at a minute finds it. */
+export function inAir(
+  started: number,
+  at: number,
+  { usualMs = null, readAt = at }: { usualMs?: number | null; readAt?: number } = {},
+): Fact {
+  const flightId = `f-${started}`;
+  return {
+    fact: 'flight_in_air',
+    place: MARKETING,
+    flightId,
+    startedAtUs: minute(started),
+    usualMs,
+    readAtUs: minute(readAt),
+  };
+}
+
+export function flightGone(started: number, at: number): Fact {
+  return { fact: 'flight_gone', place: MARKETING, flightId: `f-${started}`, atUs: minute(at) };
+}
+
+export function birdIdle(
+  since: number,
+  at: number,
+  { usualMs = null, hasFlown = true }: { usualMs?: number | null; hasFlown?: boolean } = {},
+): Fact {
+  return {
+    fact: 'bird_idle',
+    place: MARKETING,
+    sinceUs: minute(since),
+    hasFlown,
+    usualMs,
+    readAtUs: minute(at),
+  };
+}
+
+export function schemaDrift(
+  at: number,
+  count = 1,
+  reason = 'createdAt: missing',
+  feed: Feed | 'inventory' = 'flight',
+): Fact {
+  return { fact: 'schema_drift', region: 'eu', feed, count, reason, atUs: minute(at) };
+}
+
+/** How Flights ended, one a minute from `from` on: `x` failed, `.` succeeded. */
+export function ends(pattern: string, from = 0): FlightEnded[] {
+  return [...pattern].map((one, index) => ({
+    key: `end ${from + index}`,
+    atUs: minute(from + index),
+    failed: one === 'x',
+  }));
+}
+
+export function regionHealth(
+  health: 'up' | 'down' | 'unauthorized',
+  since: number,
+  reason = 'it said so',
+): Fact {
+  return { fact: 'region_health', region: 'eu', health, reason, sinceUs: minute(since) };
+}
+
+export function rule(kind: AlertKind, change: Partial<Rule> = {}): Rule {
+  return { ...defaultRule(kind), ...change };
+}
+
+/** What nestwatch holds while a story goes on. Every step is checked for what must hold of any decision. */
+export interface Watch {
+  /** Tells facts at a minute; several in one call come in one batch. */
+  tell(at: number, ...facts: Fact[]): Decision;
+  /** Lets time pass; alerts that come due are looked at in between, as the daemon does. */
+  pass(until: number): void;
+  alerts(): Alert[];
+  /** The only alert of a kind. */
+  the(alertname: AlertKind): Alert;
+  firing(): string[];
+  /** Not those of an alert that awaits its time. */
+  links(): readonly Link[];
+  /** Deletes an alert with its links, as alerting does with one that is settled. */
+  remove(id: string): void;
+}
+
+export function watch(rules: readonly Rule[] = []): Watch {
+  const all = [...rules, ...ALERT_KINDS.map((kind) => defaultRule(kind))];
+  const stored = new Map<string, Alert>();
+  const links: Link[] = [];
+  const ofAlert = (id: string, lastSeq = Number.POSITIVE_INFINITY) =>
+    links.filter((one) => one.alertId === id && one.seq <= lastSeq);
+
+  function keep(decision: Decision): Decision {
+    expect(new Set(decision.alerts.map((one) => one.id)).size).toBe(decision.alerts.length);
+    for (const link of decision.links) {
+      // What was linked to one that was over before its time gives way.
+      const place = links.findIndex(({ alertId, seq }) => alertId === link.alertId && seq === link.seq);
+      if (place >= 0) expect(link.seq).toBeGreaterThan(stored.get(link.alertId)?.lastSeq ?? 0);
+      else expect(link.seq).toBe(ofAlert(link.alertId).length + 1);
+      links.splice(place >= 0 ? place : links.length, 1, link);
+    }
+    for (const alert of decision.alerts) {
+      const before = stored.get(alert.id);
+      const joined = decision.links.filter(({ alertId }) => alertId === alert.id).length;
+      // One batch may end an episode and begin another, even at the same instant: that one counts its events anew.
+      const goesOn =
+        before?.state === 'firing' &&
+        alert.state === 'firing' &&
+        before.startsAtUs === alert.startsAtUs &&
+        before.eventsTotal + joined === alert.eventsTotal;
+      if (goesOn) {
+        expect(alert.labels).toEqual(before.labels);
+      }
+      expect(ofAlert(alert.id, alert.lastSeq)).toHaveLength(alert.lastSeq);
+      expect(ofAlert(alert.id).length).toBeGreaterThanOrEqual(lastLinkedSeq(alert));
+      expect(alert.endsAtUs === 0 || alert.endsAtUs >= alert.startsAtUs).toBe(true);
+      expect(JSON.parse(JSON.stringify(alert))).toEqual(alert);
+      stored.set(alert.id, JSON.parse(JSON.stringify(alert)) as Alert);
+    }
+    return decision;
+  }
+
+  return {
+    tell(at, ...facts) {
+      const scopes = new Set(facts.map(scopeOf));
+      const known = [...stored.values()].filter((one) => scopes.has(one.scope));
+      return keep(decide(facts, known, all, minute(at)));
+    },
+    pass(until) {
+      for (;;) {
+        const due = [...stored.values()].filter(
+          (one) => one.dueAtUs !== null && one.dueAtUs <= minute(until),
+        );
+        if (due.length === 0) return;
+        const nowUs = Math.max(...due.map((one) => one.dueAtUs!));
+        expect(keep(tick(due, all, nowUs)).alerts.length).toBeGreaterThan(0);
+      }
+    },
+    alerts: () => [...stored.values()],
+    the(alertname) {
+      const found = [...stored.values()].filter((one) => one.alertname === alertname);
+      expect(found.map((one) => one.id)).toHaveLength(1);
+      return found[0]!;
+    },
+    firing: () =>
+      [...stored.values()]
+        .filter((one) => one.state === 'firing')
+        .map((one) => `${one.alertname} ${one.labels.severity}`)
+        .toSorted(),
+    links: () => links.filter(({ alertId, seq }) => seq <= (stored.get(alertId)?.lastSeq ?? 0)),
+    remove(id) {
+      stored.delete(id);
+      for (const link of ofAlert(id)) links.splice(links.indexOf(link), 1);
+    },
+  };
+}

@@ -1,0 +1,498 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Event } from '../../../src/domain/alert/event.ts';
+import { type ErrorCode, NestwatchError } from '../../../src/errors.ts';
+import { type AuditRound, createAuditRound } from '../../../src/intake/audit/audit-round.ts';
+import { type Batch, createCommit } from '../../../src/intake/commit.ts';
+import type { LogEntry, LogStream, Swept } from '../../../src/intake/logs/log-stream.ts';
+import type { Happening } from '../../../src/report.ts';
+import type { PageQuery } from '../../../src/service/client.ts';
+import type { Parsed } from '../../../src/service/resources.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { event } from '../../store/contract/samples.ts';
+import { createVirtualClock, TEST_START_US, type VirtualClock } from '../../virtual-clock.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const OVERLAP_US = 120_000_000;
+
+let clock: VirtualClock;
+let store: Store;
+let round: AuditRound;
+let committed: Batch[];
+let happenings: Happening[];
+let asked: { birdId: string; query: PageQuery }[];
+let failure: { birdId: string; code: ErrorCode | 'bug' } | undefined;
+
+const usAgo = (ms: number) => clock.nowUs() - ms * 1000;
+
+beforeEach(async () => {
+  clock = createVirtualClock();
+  store = await openSqliteStore({ path: ':memory:', clock });
+  committed = [];
+  happenings = [];
+  asked = [];
+  failure = undefined;
+  round = openRound();
+});
+afterEach(() => store.close());
+
+function openRound(firstLookbackMs = HOUR_MS): AuditRound {
+  const report = (one: Happening) => happenings.push(one);
+  const commit = createCommit({ store, rules: [], forward: [], clock, report, changed: () => {} });
+  return createAuditRound({
+    region: 'eu',
+    auditIntervalMs: 10 * MINUTE_MS,
+    retentionMs: 30 * 24 * HOUR_MS,
+    store,
+    commit: (batch) => {
+      committed.push(batch);
+      return commit(batch);
+    },
+    clock,
+    random: () => 0,
+    report,
+    overlapUs: () => OVERLAP_US,
+    firstFromUs: () => TEST_START_US - firstLookbackMs * 1000,
+  });
+}
+
+/** A stream of which the service lists these instants, and the store none. */
+interface Given {
+  readonly fromMsAgo: number;
+  readonly instantsUs?: readonly number[];
+  /** Counted, and not listed. */
+  readonly hiddenUs?: readonly number[];
+  readonly prunedUs?: number;
+  /** A row that cannot be read stands among them. */
+  readonly isMalformed?: boolean;
+  /** What the service gives of this stream. */
+  readonly pageSize?: number;
+}
+
+async function add(birdId: string, given?: Given): Promise<{ given: Given | undefined; kept: number }> {
+  const { stream } = await store.transaction((tx) => tx.openStream('eu', 'bird_log', birdId));
+  const state = { given, kept: 0 };
+  const log: LogStream = {
+    poll: () => Promise.reject(new Error('audits do not poll')),
+    cursorUs: () => 0,
+    pageSize: () => state.given?.pageSize ?? 100,
+    swept(): Swept | undefined {
+      if (!state.given) return undefined;
+      const { fromMsAgo, prunedUs = 0 } = state.given;
+      return { stream, fromUs: usAgo(fromMsAgo), atUs: clock.nowUs(), prunedUs };
+    },
+    async ask(query) {
+      asked.push({ birdId, query });
+      if (failure?.birdId === birdId) {
+        throw failure.code === 'bug' ? new TypeError('a bug') : new NestwatchError(failure.code, 'no');
+      }
+      const isAsked = (us: number) => us >= query.fromUs! && us <= query.toUs!;
+      const items: Parsed<LogEntry>[] = (state.given?.instantsUs ?? [])
+        .filter(isAsked)
+        .map((us) => ({ ok: true, entry: { id: String(us), createdAt: { us, text: '' } } }));
+      if (state.given?.isMalformed) items.push({ ok: false, raw: '{}', reason: 'no id' });
+      const hidden = (state.given?.hiddenUs ?? []).filter(isAsked);
+      const totalCount = items.length + hidden.length;
+      const { page, pageSize } = query;
+      return { items: items.slice(page * pageSize, (page + 1) * pageSize), totalCount, page, pageSize };
+    },
+    async keep(items) {
+      state.kept += items.length;
+      return items.map(() => ({}) as Event);
+    },
+  };
+  round.add(`logs/${birdId}`, 'bird_log', birdId, log);
+  return state;
+}
+
+/** Turns for this long, each as soon as the one before wants it. */
+async function pass(ms: number): Promise<void> {
+  const endMs = clock.monotonicMs() + ms;
+  for (;;) {
+    const { delayMs } = await round.turn();
+    const leftMs = endMs - clock.monotonicMs();
+    await clock.advance(Math.min(delayMs, leftMs));
+    if (delayMs >= leftMs) return;
+  }
+}
+
+const HOURS_AGO = { fromMsAgo: 5 * HOUR_MS };
+const BUSY = { fromMsAgo: 2 * MINUTE_MS };
+
+/** A busy stream of Bird 1 from an hour ago until in ten minutes, of which the store knows everything. */
+async function traffic({
+  secondsApart,
+  pageSize,
+}: {
+  secondsApart: number;
+  pageSize: number;
+}): Promise<Given> {
+  const count = (70 * 60) / secondsApart;
+  const instantsUs = Array.from({ length: count }, (_, at) => usAgo(HOUR_MS) + at * secondsApart * 1e6);
+  await store.transaction(async (tx) => {
+    const { stream } = await tx.openStream('eu', 'bird_log', '1');
+    const known = instantsUs.map((us) =>
+      event(String(us), { feed: 'bird_log', birdId: '1', occurredAtUs: us }),
+    );
+    await tx.insertEvents(stream, known);
+  });
+  return { ...BUSY, instantsUs, pageSize };
+}
+
+describe('a stream', () => {
+  test('is audited only after a sweep has reached its end', async () => {
+    const stream = await add('1');
+    await pass(5 * MINUTE_MS);
+    expect(asked).toEqual([]);
+    expect(round.verifiedUntilUs('bird_log')).toBe(0);
+    stream.given = BUSY;
+    await pass(MINUTE_MS);
+    expect(asked).toHaveLength(1);
+  });
+
+  test('is audited in pages of the size that the service gives of it', async () => {
+    await add('1', { ...BUSY, pageSize: 50 });
+    await add('2', BUSY);
+    await pass(MINUTE_MS);
+    expect(asked.map(({ query }) => query.pageSize)).toEqual([50, 100]);
+  });
+
+  test('at rest costs nothing and is proven up to an overlap before its last sweep', async () => {
+    await add('1', HOURS_AGO);
+    await pass(59 * MINUTE_MS);
+    expect(asked).toEqual([]);
+    expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(12 * MINUTE_MS));
+    // Whoever reads a sweep's result at once still cannot know what comes an overlap late.
+    expect(round.verifiedUntilUs('bird_log')).toBeLessThanOrEqual(clock.nowUs() - OVERLAP_US);
+  });
+
+  test('with traffic is audited whole at first, then over 4 h at each interval, a day hourly, all of it daily', async () => {
+    await add('1', BUSY);
+    const lengths = () =>
+      asked.splice(0).map(({ query }) => Math.round((query.toUs! - query.fromUs!) / (HOUR_MS * 1000)));
+    await pass(MINUTE_MS);
+    expect(lengths()).toEqual([1]);
+    await pass(24 * HOUR_MS);
+    // The watch began an hour before the first start.
+    expect(lengths().at(-1)).toBe(25);
+    await pass(2 * HOUR_MS);
+    expect(lengths()).toEqual([4, 4, 4, 4, 4, 24, 4, 4, 4, 4, 4, 24]);
+  });
+
+  test('is counted where the last audit saw it long ago, and read where entries may have come since', async () => {
+    const lengths = () =>
+      asked.splice(0).map(({ query: { fromUs, toUs, pageSize } }) => ({
+        minutes: Math.round((toUs! - fromUs!) / (MINUTE_MS * 1000)),
+        pageSize,
+      }));
+    await add('1', await traffic({ secondsApart: 60, pageSize: 20 }));
+    await pass(9 * MINUTE_MS);
+    asked.length = 0;
+    await pass(2 * MINUTE_MS);
+    expect(lengths()).toEqual([
+      { minutes: 48, pageSize: 1 },
+      { minutes: 20, pageSize: 20 },
+    ]);
+  });
+
+  test('is read whole for a day once an entry was seen to be gone, also by a later life', async () => {
+    const given = await traffic({ secondsApart: 60, pageSize: 20 });
+    const gone = { ...given, instantsUs: given.instantsUs!.toSpliced(20, 1) };
+    await add('1', gone);
+    const isReadWhole = async (ms: number) => {
+      asked.length = 0;
+      await pass(ms);
+      return asked.some(
+        ({ query }) => query.pageSize === 20 && query.fromUs! < TEST_START_US - 30 * MINUTE_MS * 1000,
+      );
+    };
+    await pass(MINUTE_MS);
+    round = openRound();
+    await round.load();
+    await add('1', given);
+    expect(await isReadWhole(11 * MINUTE_MS)).toBe(true);
+    await pass(24 * HOUR_MS);
+    expect(await isReadWhole(11 * MINUTE_MS)).toBe(false);
+  });
+
+  test('is read whole where entries are too dense for an edge between what is counted and what is read', async () => {
+    await add('1', await traffic({ secondsApart: 2, pageSize: 200 }));
+    await pass(9 * MINUTE_MS);
+    asked.length = 0;
+    await pass(2 * MINUTE_MS);
+    expect(asked.map(({ query }) => query.pageSize)).toContain(200);
+  });
+
+  test('of which there are but seconds to audit yet is left to the next audit, and nothing of it is proven', async () => {
+    const lookbackMs = OVERLAP_US / 1000 + 5_000;
+    round = openRound(lookbackMs);
+    await add('1', { fromMsAgo: MINUTE_MS });
+    await pass(9 * MINUTE_MS);
+    expect(asked).toEqual([]);
+    expect(round.verifiedUntilUs('bird_log')).toBe(0);
+    await pass(2 * MINUTE_MS);
+    expect(asked).toHaveLength(1);
+    expect(asked[0]!.query.fromUs).toBeLessThan(TEST_START_US - (lookbackMs - 2_000) * 1000);
+    expect(round.verifiedUntilUs('bird_log')).toBe(asked[0]!.query.toUs);
+  });
+
+  test('begins where it was last proven when that is longer ago than its span', async () => {
+    const stream = await add('1', BUSY);
+    await pass(MINUTE_MS);
+    stream.given = undefined;
+    await pass(9 * HOUR_MS);
+    asked.length = 0;
+    const verifiedUs = round.verifiedUntilUs('bird_log');
+    stream.given = BUSY;
+    await pass(MINUTE_MS);
+    expect(asked[0]!.query.fromUs).toBeLessThanOrEqual(verifiedUs);
+  });
+
+  test('whose entries an audit finds is told of, and its record survives the process', async () => {
+    const stream = await add('1', { ...BUSY, instantsUs: [usAgo(30 * MINUTE_MS)] });
+    await pass(MINUTE_MS);
+    expect(stream.kept).toBe(1);
+    expect(happenings).toContainEqual({ what: 'recovered', region: 'eu', feed: 'bird_log', count: 1 });
+    const verifiedUs = round.verifiedUntilUs('bird_log');
+    round = openRound();
+    await round.load();
+    await add('1');
+    expect(round.verifiedUntilUs('bird_log')).toBe(verifiedUs);
+  });
+});
+
+describe('a failure', () => {
+  test('of one stream delays no other, and its audit goes on half a minute later', async () => {
+    await add('1', BUSY);
+    await add('2', BUSY);
+    failure = { birdId: '1', code: 'unavailable' };
+    await pass(10_000);
+    expect(asked.map(({ birdId }) => birdId)).toEqual(['1', '2']);
+    failure = undefined;
+    await pass(30_000);
+    expect(asked.map(({ birdId }) => birdId)).toEqual(['1', '2', '1']);
+    expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(0);
+  });
+
+  test('that would come again is left to the next audit, which begins anew', async () => {
+    await add('1', BUSY);
+    failure = { birdId: '1', code: 'bad_request' };
+    await pass(9 * MINUTE_MS);
+    expect(asked).toHaveLength(1);
+    failure = undefined;
+    await pass(2 * MINUTE_MS);
+    expect(asked).toHaveLength(2);
+    expect(asked[1]!.query.toUs).toBeGreaterThan(asked[0]!.query.toUs!);
+  });
+});
+
+describe('a gap', () => {
+  const gapFacts = () =>
+    committed
+      .flatMap((batch) => batch.facts ?? [])
+      .flatMap((one) => (one.fact === 'feed_gap' && one.feed === 'bird_log' ? [one.missing] : []));
+
+  test('holds back what is proven from the first audit on, and is told by the second', async () => {
+    const hiddenUs = [usAgo(30 * MINUTE_MS)];
+    await add('1', { ...BUSY, hiddenUs });
+    await pass(MINUTE_MS);
+    expect(round.verifiedUntilUs('bird_log')).toBeLessThanOrEqual(hiddenUs[0]!);
+    expect(gapFacts()).toEqual([0]);
+    await pass(10 * MINUTE_MS);
+    expect(gapFacts()).toEqual([0, 1]);
+    expect(happenings).toContainEqual({ what: 'missing', region: 'eu', feed: 'bird_log', count: 1 });
+    await pass(HOUR_MS);
+    expect(gapFacts()).toEqual([0, 1]);
+  });
+
+  test('is told again by a new life, so that an alert of it cannot be lost', async () => {
+    const hiddenUs = [usAgo(30 * MINUTE_MS)];
+    await add('1', { ...BUSY, hiddenUs });
+    await pass(11 * MINUTE_MS);
+    committed = [];
+    // What cannot be read of Flights is in the same place, and not the audits' to tell.
+    await store.transaction(async (tx) => {
+      const { stream } = await tx.openStream('eu', 'flight', '1');
+      const gap = { fromUs: 1, toUs: 2, missing: 1, seen: 1, told: 1 };
+      await tx.putAudits([
+        { stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, deletedUs: 0, gaps: [gap] },
+      ]);
+    });
+    round = openRound();
+    await round.load();
+    await add('1', { ...BUSY, hiddenUs });
+    await pass(MINUTE_MS);
+    expect(gapFacts()).toEqual([1]);
+    const feeds = committed
+      .flatMap((batch) => batch.facts ?? [])
+      .flatMap((fact) => ('feed' in fact ? fact.feed : []));
+    expect(feeds).not.toContain('flight');
+  });
+
+  test('is over when it heals, when its Bird is gone, and when it is older than what is kept', async () => {
+    const given = { ...BUSY, hiddenUs: [usAgo(30 * MINUTE_MS)] };
+    const healing = await add('1', given);
+    await add('2', given);
+    await add('3', given);
+    await pass(11 * MINUTE_MS);
+    expect(gapFacts().at(-1)).toBe(3);
+    healing.given = BUSY;
+    await pass(10 * MINUTE_MS);
+    expect(gapFacts().at(-1)).toBe(2);
+    round.remove('logs/2');
+    await pass(10 * MINUTE_MS);
+    expect(gapFacts().at(-1)).toBe(1);
+    await pass(30 * 24 * HOUR_MS);
+    expect(gapFacts().at(-1)).toBe(0);
+    expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(HOUR_MS));
+  });
+});
+
+test('an entry that the store knows under another instant is not kept again', async () => {
+  const us = usAgo(30 * MINUTE_MS);
+  const stream = await add('1', { ...BUSY, instantsUs: [us] });
+  await store.transaction(async (tx) => {
+    const { stream: number } = await tx.openStream('eu', 'bird_log', '1');
+    const known = event(String(us), {
+      feed: 'bird_log',
+      birdId: '1',
+      occurredAtUs: us - 10 * MINUTE_MS * 1000,
+    });
+    await tx.insertEvents(number, [known]);
+  });
+  await pass(MINUTE_MS);
+  expect(asked).toHaveLength(1);
+  expect(stream.kept).toBe(0);
+});
+
+test('no audit looks at what the store has deleted, and that proves what is left', async () => {
+  const prunedUs = usAgo(30 * MINUTE_MS);
+  await add('1', { ...BUSY, instantsUs: [usAgo(50 * MINUTE_MS), prunedUs], prunedUs });
+  await pass(MINUTE_MS);
+  expect(asked).toHaveLength(1);
+  expect(asked[0]!.query.fromUs).toBeGreaterThan(prunedUs + 1_000_000);
+  expect(happenings).not.toContainEqual(expect.objectContaining({ what: 'recovered' }));
+  expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(5 * MINUTE_MS));
+});
+
+test('no audit looks at what the store may have deleted already', async () => {
+  await add('1', { ...BUSY });
+  await pass(40 * 24 * HOUR_MS);
+  const oldestMs = Math.max(...asked.map(({ query }) => (query.toUs! - query.fromUs!) / 1000));
+  expect(oldestMs).toBeGreaterThan(28 * 24 * HOUR_MS);
+  expect(oldestMs).toBeLessThan(28.5 * 24 * HOUR_MS);
+});
+
+describe('what is proven of a feed', () => {
+  test('is what is proven of all its streams', async () => {
+    await add('1', HOURS_AGO);
+    await add('2');
+    await pass(MINUTE_MS);
+    expect(round.verifiedUntilUs('bird_log')).toBe(0);
+  });
+
+  test('is what it was when a Bird comes back that was gone for a while, whatever an earlier life knew', async () => {
+    const hiddenUs = [usAgo(30 * MINUTE_MS)];
+    await add('1', { ...BUSY, hiddenUs });
+    await pass(11 * MINUTE_MS);
+    round = openRound();
+    await round.load();
+    await add('1', BUSY);
+    await add('2', HOURS_AGO);
+    await pass(24 * HOUR_MS);
+    const verifiedUs = round.verifiedUntilUs('bird_log');
+    expect(verifiedUs).toBeGreaterThan(usAgo(15 * MINUTE_MS));
+    round.remove('logs/1');
+    await add('1', BUSY);
+    expect(round.verifiedUntilUs('bird_log')).toBe(verifiedUs);
+  });
+
+  test('lacks the gap of a Bird that is gone until the Bird is back', async () => {
+    const given = { ...BUSY, hiddenUs: [usAgo(30 * MINUTE_MS)] };
+    await add('1', given);
+    await add('2', HOURS_AGO);
+    await pass(11 * MINUTE_MS);
+    const told = () =>
+      committed
+        .flatMap((batch) => batch.facts ?? [])
+        .flatMap((one) => (one.fact === 'feed_gap' && one.feed === 'bird_log' ? [one.missing] : []));
+    round.remove('logs/1');
+    await round.turn();
+    await add('1', given);
+    await round.turn();
+    expect(told().slice(-3)).toEqual([1, 0, 1]);
+  });
+
+  test('is not taken back by a stream that is new', async () => {
+    await add('1', HOURS_AGO);
+    await pass(MINUTE_MS);
+    const verifiedUs = round.verifiedUntilUs('bird_log');
+    await add('2');
+    expect(round.verifiedUntilUs('bird_log')).toBe(verifiedUs);
+  });
+});
+
+test('ten thousand streams at rest are proven within their interval, without a request', async () => {
+  for (let bird = 0; bird < 10_000; bird += 1) await add(String(bird), HOURS_AGO);
+  await pass(9 * MINUTE_MS);
+  expect(asked).toEqual([]);
+  expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(15 * MINUTE_MS));
+  expect(round.behindMs()).toBe(0);
+});
+
+test('an earlier life is told to be over where nothing is missing any more', async () => {
+  await add('1', HOURS_AGO);
+  await pass(MINUTE_MS);
+  const facts = committed.flatMap((batch) => batch.facts ?? []);
+  expect(facts).toContainEqual({ fact: 'feed_gap', region: 'eu', feed: 'bird_log', missing: 0, sinceUs: 0 });
+  await pass(HOUR_MS);
+  expect(committed.flatMap((batch) => batch.facts ?? [])).toHaveLength(facts.length);
+});
+
+describe('a round', () => {
+  test('without streams has nothing to do and is not behind', async () => {
+    expect(await round.turn()).toEqual({ requests: 0, delayMs: Number.POSITIVE_INFINITY });
+    expect(round.behindMs()).toBe(0);
+    expect(round.verifiedUntilUs('notification')).toBe(0);
+  });
+
+  test('keeps feeds apart', async () => {
+    await add('1', HOURS_AGO);
+    await pass(MINUTE_MS);
+    expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(0);
+    expect(round.verifiedUntilUs('notification')).toBe(0);
+  });
+
+  test('tells of a bug in an audit, and leaves it to its next turn', async () => {
+    failure = { birdId: '1', code: 'bug' };
+    await add('1', BUSY);
+    await pass(5 * MINUTE_MS);
+    expect(asked).toHaveLength(1);
+    expect(happenings.filter(({ what }) => what === 'trouble')).toHaveLength(1);
+  });
+
+  test('tells of a store that cannot be written when it has nothing else to do', async () => {
+    const { transaction } = store;
+    await add('1', HOURS_AGO);
+    store.transaction = () => Promise.reject(new NestwatchError('disk_full', 'no space'));
+    await round.turn();
+    expect(happenings).toContainEqual(expect.objectContaining({ what: 'trouble', stage: 'intake' }));
+    store.transaction = transaction;
+  });
+});
+
+test('a row that cannot be read is kept with what an audit found', async () => {
+  const stream = await add('1', { ...BUSY, instantsUs: [usAgo(50 * MINUTE_MS)], isMalformed: true });
+  await pass(MINUTE_MS);
+  expect(stream.kept).toBe(2);
+});
+
+test('a stream that is not there, or was not audited yet, leaves nothing behind when it is removed', async () => {
+  await add('1');
+  round.remove('logs/1');
+  round.remove('logs/never there');
+  await add('1', BUSY);
+  await pass(MINUTE_MS);
+  expect(asked).toHaveLength(1);
+});

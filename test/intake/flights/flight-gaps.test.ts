@@ -1,0 +1,194 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { NestwatchError } from '../../../src/errors.ts';
+import type { Batch } from '../../../src/intake/commit.ts';
+import {
+  createFlightGaps,
+  type FlightGaps,
+  isTouching,
+  type UnreadWindow,
+} from '../../../src/intake/flights/flight-gaps.ts';
+import type { Happening } from '../../../src/report.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
+
+const DAY_US = 86_400e6;
+const NOW_US = 1_000 * DAY_US;
+
+let clock: VirtualClock;
+let store: Store;
+let gaps: FlightGaps;
+let happenings: Happening[];
+/** How many alerting was told are missing, and since when. */
+let told: unknown[];
+/** Until it resolves nothing is committed. */
+let stuck: Promise<void>;
+
+beforeEach(async () => {
+  clock = createVirtualClock();
+  store = await openSqliteStore({ path: ':memory:', clock });
+  happenings = [];
+  told = [];
+  stuck = Promise.resolve();
+  gaps = openGaps();
+});
+afterEach(() => store.close());
+
+function openGaps(): FlightGaps {
+  return createFlightGaps({
+    region: 'eu',
+    retentionMs: 30 * 86_400_000,
+    store,
+    async commit({ facts = [] }: Batch) {
+      await stuck;
+      for (const fact of facts) {
+        if (fact.fact === 'feed_gap')
+          told.push([fact.missing, fact.sinceUs === 0 ? 0 : fact.sinceUs - NOW_US]);
+      }
+      return [];
+    },
+    report: (happening) => happenings.push(happening),
+  });
+}
+
+const window = (fromUs: number, toUs: number): UnreadWindow => ({
+  fromUs: NOW_US + fromUs,
+  toUs: NOW_US + toUs,
+});
+/** A poll that began at `fromUs` and found these unreadable. */
+const polled = (birdId: string, fromUs: number, unread: UnreadWindow[] = []) =>
+  gaps.after(birdId, { fromUs: NOW_US + fromUs, serviceNowUs: NOW_US, unread });
+
+/** Keeps them in the store and here, as a poll does; how many records that took. */
+async function keep(birdId: string, windows: readonly UnreadWindow[]): Promise<number> {
+  await gaps.open(birdId);
+  const written = await store.transaction(async (tx) => {
+    const { stream } = await tx.openStream('eu', 'flight', birdId);
+    const records = gaps.recordsOf(birdId, stream, windows);
+    await tx.putAudits(records);
+    return records.length;
+  });
+  gaps.keep(birdId, windows);
+  return written;
+}
+
+async function putBird(birdId: string, present: boolean): Promise<void> {
+  const common = { region: 'eu', nestId: '1', name: 'Bird', status: 'active', triggerType: 'event' };
+  await store.transaction((tx) => tx.putBirds([{ ...common, birdId, present, statusSinceUs: NOW_US }]));
+}
+
+describe('what cannot be read of the Flights', () => {
+  test('is one gap where it touches, the oldest first', () => {
+    expect(
+      polled('1', -100, [window(-30, -20), window(-50, -45), window(-25, -10), window(-24, -22)]),
+    ).toEqual([window(-50, -45), window(-30, -10)]);
+    expect(isTouching(window(-50, -45), window(-30, -10))).toBe(false);
+  });
+
+  test('stays until a poll has looked there and could read it, or it is kept no longer', async () => {
+    await keep('1', polled('1', -100, [window(-50, -45), window(-20, -10)]));
+    expect(polled('1', -30)).toEqual([window(-50, -45)]);
+    expect(polled('1', Number.POSITIVE_INFINITY, [window(-5, -4)])).toHaveLength(3);
+    const later = { fromUs: NOW_US + 40 * DAY_US, serviceNowUs: NOW_US + 40 * DAY_US, unread: [] };
+    expect(gaps.after('1', later)).toEqual([]);
+    expect(polled('2', -30)).toEqual([]);
+  });
+
+  test('is told of all Birds together, once', async () => {
+    const steps: [birdId: string, windows: UnreadWindow[], told: unknown[]][] = [
+      ['1', [], [0, 0]],
+      ['1', [window(-50, -45)], [1, -50]],
+      ['2', [window(-20, -10)], [2, -50]],
+      ['1', [], [1, -20]],
+      ['2', [], [0, 0]],
+    ];
+    for (const [birdId, windows, expected] of steps) {
+      await keep(birdId, windows);
+      await gaps.tell();
+      expect(told.at(-1)).toEqual(expected);
+    }
+    await gaps.tell();
+    expect(told).toHaveLength(steps.length);
+  });
+
+  test('is told to be over also where two Birds are whole again at the same moment', async () => {
+    for (const birdId of ['1', '2']) await keep(birdId, [window(-50, -45)]);
+    await gaps.tell();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    stuck = promise;
+    gaps.keep('1', []);
+    const first = gaps.tell();
+    gaps.keep('2', []);
+    const second = gaps.tell();
+    resolve();
+    await Promise.all([first, second]);
+    expect(told.at(-1)).toEqual([0, 0]);
+  });
+
+  test('is told by the next who tells where the store did not take it', async () => {
+    await keep('1', [window(-50, -45)]);
+    stuck = Promise.reject(new NestwatchError('disk_full', 'no space'));
+    await expect(gaps.tell()).rejects.toThrow('no space');
+    stuck = Promise.resolve();
+    await gaps.tell();
+    expect(told).toEqual([[1, -50]]);
+  });
+
+  test('is written where it changed, and known to a new life before it tells anything', async () => {
+    await putBird('1', true);
+    await store.transaction(async (tx) => {
+      const { stream } = await tx.openStream('eu', 'bird_log', '1');
+      const gap = { fromUs: 1, toUs: 2, missing: 5, seen: 2, told: 5 };
+      await tx.putAudits([
+        { stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, deletedUs: 0, gaps: [gap] },
+      ]);
+    });
+    expect(await keep('1', [window(-50, -45)])).toBe(1);
+    expect(await keep('1', [window(-50, -45)])).toBe(0);
+    expect(await keep('1', [window(-50, -44)])).toBe(1);
+    gaps = openGaps();
+    await gaps.tell();
+    expect(told).toEqual([[1, -50]]);
+    expect(gaps.of('1')).toMatchObject([window(-50, -44)]);
+    expect(await keep('1', [])).toBe(1);
+    gaps = openGaps();
+    await gaps.open('1');
+    expect(gaps.of('1')).toEqual([]);
+  });
+
+  test('is read once the store can be read', async () => {
+    const { transaction } = store;
+    store.transaction = () => Promise.reject(new NestwatchError('disk_full', 'no space'));
+    await expect(gaps.open('1')).rejects.toThrow('no space');
+    store.transaction = transaction;
+    await gaps.open('1');
+    expect(gaps.of('1')).toEqual([]);
+  });
+
+  test('of a Bird that is gone is nobody’s until it is back, also in a new life', async () => {
+    for (const birdId of ['1', '2']) await keep(birdId, [window(-50, -45)]);
+    await gaps.tell();
+    gaps.gone('1');
+    await clock.advance(1);
+    expect(told).toEqual([
+      [2, -50],
+      [1, -50],
+    ]);
+    await putBird('1', false);
+    await putBird('2', true);
+    gaps = openGaps();
+    await gaps.tell();
+    expect(told.at(-1)).toEqual([1, -50]);
+    await gaps.open('1');
+    await gaps.tell();
+    expect(told.at(-1)).toEqual([2, -50]);
+  });
+
+  test('of a Bird that is gone is reported where the store does not take that', async () => {
+    await keep('1', [window(-50, -45)]);
+    stuck = Promise.reject(new NestwatchError('disk_full', 'no space'));
+    gaps.gone('1');
+    await clock.advance(1);
+    expect(happenings).toMatchObject([{ what: 'trouble', stage: 'intake', region: 'eu' }]);
+  });
+});

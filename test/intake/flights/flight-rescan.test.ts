@@ -1,0 +1,116 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import { createFlightReview, type FlightReview } from '../../../src/intake/flights/flight-rescan.ts';
+import { createVirtualClock, TEST_START_US, type VirtualClock } from '../../virtual-clock.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const OVERLAP_US = 120e6;
+
+let clock: VirtualClock;
+let review: FlightReview;
+
+const agoUs = (ms: number) => clock.nowUs() - ms * 1000;
+
+function open({ chance = 0.99, retentionDays = 30, watchedForDays = 60 } = {}): void {
+  clock = createVirtualClock();
+  review = createFlightReview({
+    retentionMs: retentionDays * DAY_MS,
+    clock,
+    random: () => chance,
+    overlapUs: () => OVERLAP_US,
+    firstFromUs: () => TEST_START_US - watchedForDays * DAY_MS * 1000,
+  });
+}
+
+/** A poll that has to begin two minutes ago. */
+function poll() {
+  const scope = review.scope(agoUs(120_000));
+  review.done(scope, clock.nowUs());
+  return { hoursBack: Math.floor((clock.nowUs() - scope.fromUs) / (HOUR_MS * 1000)), scope };
+}
+
+beforeEach(() => open());
+
+describe('a poll of Flights', () => {
+  test('looks no further than it must before the service has told its time', () => {
+    expect(poll().hoursBack).toBe(0);
+  });
+
+  test('looks a day back once an hour', async () => {
+    poll();
+    const seen: number[] = [];
+    for (let half = 0; half < 5; half += 1) {
+      seen.push(poll().hoursBack);
+      await clock.advance(HOUR_MS / 2);
+    }
+    expect(seen).toEqual([24, 0, 24, 0, 24]);
+  });
+
+  test('that failed is no review: the next one looks back again', () => {
+    poll();
+    review.scope(agoUs(120_000));
+    expect(poll().hoursBack).toBe(24);
+  });
+
+  test('reads all that failed or is active once a day, as far back as the store surely reaches', async () => {
+    poll();
+    const wholeAt: number[] = [];
+    for (let half = 0; half < 144; half += 1) {
+      const { wholeFromUs } = poll().scope;
+      if (wholeFromUs !== undefined) {
+        wholeAt.push(half / 2);
+        expect(wholeFromUs).toBeGreaterThan(agoUs(30 * DAY_MS));
+        expect(wholeFromUs).toBeLessThan(agoUs(28 * DAY_MS));
+      }
+      await clock.advance(HOUR_MS / 2);
+    }
+    expect(wholeAt).toEqual([1, 24, 47, 70]);
+  });
+
+  test('looks at what was before the watch began only for what failed since', async () => {
+    open({ chance: 0, watchedForDays: 0.5 });
+    poll();
+    const { scope } = poll();
+    expect(scope.fromUs).toBe(agoUs(DAY_MS / 2));
+    expect(scope.wholeFromUs).toBeLessThan(agoUs(28 * DAY_MS));
+  });
+});
+
+describe('what is proven', () => {
+  test('is nothing before the first review, and up to an overlap before it then', async () => {
+    poll();
+    expect(review.verifiedUs()).toBe(0);
+    poll();
+    const reviewedUs = clock.nowUs();
+    await clock.advance(HOUR_MS / 2);
+    poll();
+    expect(review.verifiedUs()).toBe(reviewedUs - OVERLAP_US);
+  });
+
+  test('is taken back as far as something turns out to be unread, by whichever poll', () => {
+    poll();
+    poll();
+    const unreadUs = agoUs(2 * HOUR_MS);
+    review.done(review.scope(agoUs(120_000)), clock.nowUs(), unreadUs);
+    expect(review.verifiedUs()).toBe(unreadUs);
+  });
+
+  test('goes with every poll of a Bird whose Flights are all older than a day', async () => {
+    for (let minute = 0; minute < 10; minute += 1) {
+      review.done(review.scope(agoUs(2 * DAY_MS)), clock.nowUs());
+      expect(review.verifiedUs()).toBe(clock.nowUs() - OVERLAP_US);
+      await clock.advance(60_000);
+    }
+  });
+});
+
+test('a Bird may rest after a look back over a day since then, until the daily reading is due', async () => {
+  const beganMs = clock.monotonicMs();
+  expect(review.isDoneSince(beganMs)).toBe(false);
+  poll();
+  expect(review.isDoneSince(beganMs)).toBe(false);
+  poll();
+  expect([review.isDoneSince(beganMs), review.isDoneSince(beganMs + 1)]).toEqual([true, false]);
+  await clock.advance(HOUR_MS);
+  expect(review.isDoneSince(beganMs)).toBe(false);
+});

@@ -1,0 +1,85 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Event, Feed } from '../../src/domain/alert/event.ts';
+import { NestwatchError } from '../../src/errors.ts';
+import { createNews, type News } from '../../src/intake/hints.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+
+let hinted: string[];
+let read: string[];
+let news: News;
+
+beforeEach(() => {
+  hinted = [];
+  read = [];
+  news = createNews({
+    region: 'eu',
+    schedule: { hint: (name) => void hinted.push(name) },
+    inventory: {
+      async pollBird(birdId) {
+        read.push(birdId);
+        if (birdId === 'gone') throw new NestwatchError('not_found', 'no such Bird');
+      },
+    },
+    clock: createVirtualClock(),
+    report: (happening) => {
+      throw happening;
+    },
+  });
+});
+
+function event(feed: Feed, type: string, birdId: string): Event {
+  const names = { nestId: '', nest: '', birdId, bird: '', message: '' };
+  const times = { occurredAt: '', occurredAtUs: 0, observedAtUs: 0 };
+  return {
+    key: `eu/${feed}/${type}/${birdId}`,
+    region: 'eu',
+    feed,
+    type,
+    ...times,
+    ...names,
+    attributes: {},
+  };
+}
+
+const deactivated = (birdId: string) => event('bird_log', 'bird_log.Deactivated', birdId);
+const notified = (birdId: string) => event('notification', 'notification.FlowDeactivated', birdId);
+const birds = (count: number) => Array.from({ length: count }, (_, at) => `${at}`);
+
+describe('news of a Bird', () => {
+  test('brings its streams forward where it failed, and has it read where its status may be another', async () => {
+    await news.follow([
+      event('flight', 'flight.failed', '1'),
+      event('flight', 'flight.succeeded', '2'),
+      event('bird_log', 'bird_log.Saved', '3'),
+      event('notification', 'notification.ConnectionDisconnected', ''),
+      deactivated('4'),
+      notified('5'),
+    ]);
+    expect(hinted).toEqual(['logs/1', 'flights/1', 'logs/5', 'flights/5']);
+    expect(read).toEqual(['4', '5']);
+  });
+
+  test('has it read once, however much there is, and is no trouble where it is gone', async () => {
+    await news.follow([notified('gone'), notified('gone'), deactivated('gone'), deactivated('1')]);
+    expect(read).toEqual(['gone', '1']);
+  });
+});
+
+describe('news of many Birds at once', () => {
+  test('has the inventory read instead of each of them', async () => {
+    await news.follow(birds(20).map(deactivated));
+    expect([read.length, hinted]).toEqual([20, []]);
+    await news.follow(birds(21).map(deactivated));
+    expect([read.length, hinted]).toEqual([20, ['inventory']]);
+  });
+
+  test('has no Bird read before that reading, and those after it that are told of once it has begun', async () => {
+    await news.follow(birds(300).map(deactivated));
+    await news.follow([deactivated('1')]);
+    expect(read).toEqual([]);
+    news.inventoryBegins();
+    await news.follow([deactivated('1')]);
+    expect(read).toEqual(['1']);
+    expect(hinted).toEqual(['inventory']);
+  });
+});

@@ -1,0 +1,155 @@
+import { expect, test } from 'vitest';
+import type { Fact } from '../../src/domain/alert/fact.ts';
+import { NestwatchError } from '../../src/errors.ts';
+import { createBehindWatch } from '../../src/intake/lag.ts';
+import { createSchedule } from '../../src/intake/schedule/schedule.ts';
+import type { RegionHealth } from '../../src/service/client.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+
+const MINUTE = 60_000;
+const MAX = 5 * MINUTE;
+
+/** A region whose only stream is polled when a test says so. */
+function regionOf() {
+  const clock = createVirtualClock();
+  const told: Extract<Fact, { fact: 'polling_pace' }>[] = [];
+  let health: RegionHealth['health'] = 'up';
+  let pausedMs = 0;
+  let isFailing = false;
+  let isFull = false;
+  const schedule = createSchedule({
+    minIntervalMs: 10_000,
+    intervalMs: 30_000,
+    maxIntervalMs: MAX,
+    allowedPerSecond: () => 2,
+  });
+  schedule.add({ name: 'a', feed: 'flight' }, 0);
+  const check = createBehindWatch({
+    region: 'eu',
+    maxIntervalMs: MAX,
+    schedule,
+    client: { health: () => ({ health, reason: '', sinceUs: 0 }), rate: () => 2, pausedMs: () => pausedMs },
+    describe: (name) => `the stream ${name}`,
+    isFailing: () => isFailing,
+    commit: async ({ facts }) => {
+      if (isFull) throw new NestwatchError('disk_full', 'full');
+      for (const fact of facts ?? []) if (fact.fact === 'polling_pace') told.push(fact);
+      return [];
+    },
+    clock,
+  });
+  return {
+    told,
+    async minutesPass(minutes: number) {
+      await clock.advance(minutes * MINUTE);
+      await check();
+    },
+    poll() {
+      schedule.take(clock.monotonicMs());
+      schedule.done('a', clock.monotonicMs(), { requests: 1, complete: true });
+    },
+    fails() {
+      isFailing = true;
+      schedule.take(clock.monotonicMs());
+      schedule.done('a', clock.monotonicMs(), { delayMs: 1 });
+    },
+    isPaused(ms: number) {
+      pausedMs = ms;
+    },
+    storeIs(full: 'full' | 'free') {
+      isFull = full === 'full';
+    },
+    become(now: RegionHealth['health']) {
+      health = now;
+    },
+  };
+}
+
+test('says once that a region is polled too rarely, with what would be needed, and once that this is over', async () => {
+  const region = regionOf();
+  await region.minutesPass(6);
+  await region.minutesPass(1);
+  expect(region.told).toMatchObject([
+    {
+      region: 'eu',
+      kept: false,
+      reason:
+        '1 stream is read too late, most of all the stream a: last read 6 min ago, at most 5 min are meant; it would take 0.0 requests a second, 2.0 are allowed',
+    },
+  ]);
+  region.poll();
+  await region.minutesPass(1);
+  await region.minutesPass(1);
+  expect(region.told.map(({ kept }) => kept)).toEqual([false, true]);
+});
+
+test('says of an earlier life that its trouble is over, but not before a whole round was possible', async () => {
+  const region = regionOf();
+  region.poll();
+  await region.minutesPass(4);
+  expect(region.told).toEqual([]);
+  await region.minutesPass(1);
+  expect(region.told.map(({ kept }) => kept)).toEqual([true]);
+});
+
+test('says nothing of a region that is away', async () => {
+  const region = regionOf();
+  region.become('down');
+  await region.minutesPass(60);
+  expect(region.told).toEqual([]);
+});
+
+test('says that reading fails where that is why, however much the rate allows', async () => {
+  const region = regionOf();
+  region.poll();
+  for (let minute = 0; minute < 6; minute += 1) {
+    await region.minutesPass(1);
+    region.fails();
+  }
+  await region.minutesPass(0);
+  expect(region.told.at(-1)?.reason).toBe(
+    '1 stream is read too late, most of all the stream a: last read 6 min ago, at most 5 min are meant; its reading fails, the log says why',
+  );
+});
+
+test('tells a pause that is longer than streams may wait at once, until when it lasts, and that it is over', async () => {
+  const region = regionOf();
+  region.poll();
+  region.isPaused(60 * MINUTE);
+  await region.minutesPass(1);
+  await region.minutesPass(10);
+  region.isPaused(0);
+  region.poll();
+  await region.minutesPass(1);
+  expect(region.told).toMatchObject([
+    {
+      kept: false,
+      reason: expect.stringMatching(
+        /^the service asks to be left alone until \d{4}-\d\d-\d\d \d\d:\d\d UTC, at most 5 min are meant between two readings; it would take 0\.0 requests a second$/,
+      ),
+    },
+    { kept: true },
+  ]);
+});
+
+test('says nothing of a pause that is shorter than streams may wait', async () => {
+  const region = regionOf();
+  region.poll();
+  region.isPaused(4 * MINUTE);
+  await region.minutesPass(1);
+  expect(region.told).toEqual([]);
+});
+
+test('tells again what the store did not take', async () => {
+  const region = regionOf();
+  region.storeIs('full');
+  await expect(region.minutesPass(6)).rejects.toThrow('full');
+  region.storeIs('free');
+  await region.minutesPass(1);
+  region.poll();
+  region.storeIs('full');
+  await expect(region.minutesPass(0)).rejects.toThrow('full');
+  region.storeIs('free');
+  await region.minutesPass(1);
+  expect(region.told.map(({ kept }) => kept)).toEqual([false, true]);
+});

@@ -1,0 +1,552 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { NestwatchError } from '../../../src/errors.ts';
+import { createCommit } from '../../../src/intake/commit.ts';
+import { birdLogEvent } from '../../../src/intake/entry-event.ts';
+import { createLogStreams, type LogStream } from '../../../src/intake/logs/log-stream.ts';
+import { createPageSize, type RegionPageSize } from '../../../src/intake/logs/page-size.ts';
+import type { Happening } from '../../../src/report.ts';
+import type { BirdLogEntry, Parsed } from '../../../src/service/resources.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { createVirtualClock, TEST_START_US, type VirtualClock } from '../../virtual-clock.ts';
+
+const SECOND_US = 1_000_000;
+const OVERLAP_US = 120 * SECOND_US;
+const signal = new AbortController().signal;
+
+let clock: VirtualClock;
+let store: Store;
+let log: LogStream;
+/** Instants of the entries that the service shows, by which they are named. */
+let shownUs: number[];
+/** How much later the service now says that all was created. */
+let movedUs: number;
+/** Ids of entries that are shown under another one's. */
+let sameAs: Map<number, string>;
+let overlapUs: number;
+/** How far the service's clock is ahead of ours. */
+let skewUs: number;
+let lateUs: number[];
+let refuse: Error | undefined;
+/** Larger pages are refused. */
+let most: number | undefined;
+/** In place of a larger page one of this size is given. */
+let largest: number;
+/** Sizes of the pages that were asked for. */
+let asked: number[];
+/** Entries too large to be received, whatever stands beside them. */
+let huge: Set<number>;
+/** The service says what time it is, and how large its pages are. */
+let isTalkative: boolean;
+let malformed: number;
+/** When the malformed ones were created; undefined where that cannot be read either. */
+let malformedUs: number | undefined;
+let happened: Happening[];
+let pages: RegionPageSize;
+/** Called when a page was answered. */
+let afterPage: () => void;
+
+beforeEach(async () => {
+  clock = createVirtualClock();
+  store = await openSqliteStore({ path: ':memory:', clock });
+  shownUs = [];
+  movedUs = 0;
+  sameAs = new Map();
+  overlapUs = OVERLAP_US;
+  skewUs = 0;
+  lateUs = [];
+  refuse = undefined;
+  most = undefined;
+  largest = 1000;
+  asked = [];
+  huge = new Set();
+  isTalkative = true;
+  malformed = 0;
+  malformedUs = undefined;
+  happened = [];
+  pages = createPageSize(100, clock);
+  afterPage = () => {};
+  log = openLog();
+});
+afterEach(() => store.close());
+
+const names = { nest: () => '', bird: () => '', nestOf: () => '' };
+const serviceNowUs = () => clock.nowUs() + skewUs;
+
+function entry(us: number): BirdLogEntry {
+  const text = {
+    nestId: '',
+    eventType: 'Saved',
+    message: '',
+    eventFailedBy: '',
+    errorType: '',
+    initiator: '',
+  };
+  return {
+    id: sameAs.get(us) ?? String(us),
+    createdAt: { us: us + movedUs, text: '' },
+    birdId: '7',
+    ...text,
+  };
+}
+
+const report = (one: Happening) => happened.push(one);
+
+function openLog(birdId = '7'): LogStream {
+  const streams = createLogStreams<BirdLogEntry>(
+    {
+      region: 'eu',
+      feed: 'bird_log',
+      async read(_birdId, { page, pageSize, fromUs = 0, toUs = Number.POSITIVE_INFINITY }) {
+        asked.push(pageSize);
+        if (refuse) throw refuse;
+        if (most !== undefined && pageSize > most) {
+          throw new NestwatchError('bad_request', 'not in pages of this size');
+        }
+        const size = Math.min(pageSize, largest);
+        const all = shownUs.filter((us) => us >= fromUs && us <= toUs).sort((a, b) => a - b);
+        const onPage = all.slice(page * size, (page + 1) * size);
+        if (onPage.some((us) => huge.has(us))) throw new NestwatchError('too_large', 'more than 16 MiB');
+        const items: Parsed<BirdLogEntry>[] = onPage.map((us) => ({ ok: true, entry: entry(us) }));
+        for (let at = 0; at < malformed; at += 1) {
+          const createdAt = malformedUs === undefined ? {} : { createdAt: { us: malformedUs, text: '' } };
+          items.push({ ok: false, raw: `{"id":null,"at":${at}}`, reason: 'no id', ...createdAt });
+        }
+        afterPage();
+        return {
+          value: { items, totalCount: all.length + malformed, page, pageSize: isTalkative ? size : null },
+          serverTimeUs: isTalkative ? serviceNowUs() : null,
+        };
+      },
+      toEvent: (_birdId, one, observedAtUs) => birdLogEvent('eu', '7', one, names, observedAtUs),
+      birdStatus: () => 'active',
+    },
+    {
+      store,
+      commit: createCommit({ store, rules: [], forward: [], clock, report, changed: () => {} }),
+      clock,
+      report,
+      pages,
+      overlapUs: () => overlapUs,
+      late: (us) => lateUs.push(us),
+      firstFromUs: () => TEST_START_US - 3_600 * SECOND_US,
+      watchedSinceUs: () => TEST_START_US,
+    },
+  );
+  return streams(birdId);
+}
+
+/** An entry that the service shows from now on, as if created so many seconds ago. */
+const show = (secondsAgo: number) => shownUs.push(serviceNowUs() - secondsAgo * SECOND_US);
+const poll = () => log.poll(signal);
+const pass = (seconds: number) => clock.advance(seconds * 1000);
+
+describe('an entry is late', () => {
+  test('when it came behind the cursor of the sweep before, by the time since it occurred', async () => {
+    show(5);
+    await poll();
+    await pass(30);
+    show(50);
+    show(1);
+    expect((await poll()).fresh).toHaveLength(2);
+    expect(lateUs).toEqual([50 * SECOND_US]);
+  });
+
+  test('by the clock of the service, however wrong ours is', async () => {
+    skewUs = 7_200 * SECOND_US;
+    show(5);
+    await poll();
+    await pass(30);
+    show(50);
+    await poll();
+    expect(lateUs).toEqual([50 * SECOND_US]);
+  });
+
+  test('not at a first start, nor when it was waiting ahead of the cursor all through an outage', async () => {
+    show(2_000);
+    show(5);
+    await poll();
+    await pass(7_200);
+    show(7_000);
+    show(10);
+    expect((await poll()).fresh).toHaveLength(2);
+    expect(lateUs).toEqual([]);
+  });
+
+  test('not when it came behind the cursor some time during an outage, nobody knows when', async () => {
+    show(5);
+    await poll();
+    await pass(7_200);
+    show(7_250);
+    expect((await poll()).fresh).toHaveLength(1);
+    expect(lateUs).toEqual([]);
+  });
+
+  test('not in the first sweep of a new life', async () => {
+    show(5);
+    await poll();
+    log = openLog();
+    show(60);
+    expect((await poll()).fresh).toHaveLength(1);
+    expect(lateUs).toEqual([]);
+  });
+
+  test('by as much as sweeps look back, when only an audit found it', async () => {
+    show(5);
+    await poll();
+    await pass(600);
+    const page = await log.ask({ page: 0, pageSize: 10, ascending: true, fromUs: 0 });
+    expect(await log.keep(page.items)).toEqual([]);
+    show(400);
+    const later = await log.ask({ page: 0, pageSize: 10, ascending: true, fromUs: 0 });
+    expect(await log.keep(later.items)).toHaveLength(1);
+    expect(lateUs).toEqual([OVERLAP_US]);
+  });
+});
+
+test('an entry that comes again with a later instant is known where deletions send a sweep back to it', async () => {
+  pages = createPageSize(4, clock);
+  log = openLog();
+  for (const secondsAgo of [60, 59.9, 59.8, 59.7, 59.5]) show(secondsAgo);
+  const [firstUs] = shownUs;
+  sameAs.set(shownUs.at(-1)!, String(firstUs));
+  expect((await poll()).fresh).toHaveLength(4);
+  await pass(3 * 3_600);
+  for (let count = 0; count < 8; count += 1) show(5 - count / 10);
+  let read = 0;
+  afterPage = () => {
+    read += 1;
+    // Pages are counted up within so dense a second. What goes now seems to have moved onto those before.
+    if (read === 2) shownUs.splice(-4);
+  };
+  const { fresh } = await poll();
+  expect(fresh.map(({ key }) => key)).not.toContain(`eu/bird_log/${firstUs}`);
+  expect(fresh).toHaveLength(4);
+});
+
+test('an entry that comes again with a later instant is known by its id as long as sweeps read it', async () => {
+  overlapUs = 600 * SECOND_US;
+  show(5);
+  await poll();
+  await pass(8 * 60);
+  show(0);
+  sameAs.set(shownUs[1]!, String(shownUs[0]));
+  expect((await poll()).fresh).toEqual([]);
+  await pass(9 * 60);
+  show(1);
+  expect((await poll()).fresh).toHaveLength(1);
+  expect((await poll()).fresh).toEqual([]);
+  log = openLog();
+  expect((await poll()).fresh).toEqual([]);
+});
+
+describe('an entry that is shown again under its id', () => {
+  test('as created later is no news, also where the sweep that meets it there goes back far', async () => {
+    show(0);
+    await poll();
+    await pass(420);
+    show(0);
+    sameAs.set(shownUs[1]!, String(shownUs[0]));
+    expect((await poll()).fresh).toEqual([]);
+    // Far ahead, so that the first one's own instant is too old to be remembered.
+    await pass(1_200);
+    show(0);
+    expect((await poll()).fresh).toHaveLength(1);
+    overlapUs = 1_300 * SECOND_US;
+    expect((await poll()).fresh).toEqual([]);
+  });
+});
+
+describe('the last sweep', () => {
+  test('is known with where and when it began, once it has reached its end', async () => {
+    expect(log.swept()).toBeUndefined();
+    for (let second = 2_500; second > 0; second -= 1) show(second);
+    expect((await poll()).more).toBe(true);
+    expect(log.swept()).toBeUndefined();
+    const beganUs = clock.nowUs();
+    await pass(10);
+    expect((await poll()).more).toBe(false);
+    expect(log.swept()).toMatchObject({ fromUs: TEST_START_US - 3_600 * SECOND_US, atUs: beganUs });
+    await poll();
+    expect(log.swept()).toMatchObject({ fromUs: beganUs - SECOND_US - OVERLAP_US, atUs: clock.nowUs() });
+  });
+});
+
+describe('what an audit keeps', () => {
+  test('does not move the cursor, and is not new to the next sweep', async () => {
+    show(50);
+    await poll();
+    const cursorUs = log.cursorUs();
+    show(20);
+    const page = await log.ask({ page: 0, pageSize: 10, ascending: true, fromUs: 0 });
+    expect(await log.keep(page.items)).toHaveLength(1);
+    expect(log.cursorUs()).toBe(cursorUs);
+    movedUs = 1;
+    expect((await poll()).fresh).toEqual([]);
+  });
+
+  test('is read in parts where an answer is too large, and refused where the service refuses it', async () => {
+    for (let second = 30; second > 0; second -= 1) show(second);
+    huge.add(shownUs[20]!);
+    const page = await log.ask({ page: 0, pageSize: 100, ascending: true, fromUs: 0 });
+    expect(page.items.map(({ ok }) => ok).indexOf(false)).toBe(20);
+    expect(page).toMatchObject({ totalCount: 30, items: { length: 30 } });
+    most = 30;
+    await expect(log.ask({ page: 0, pageSize: 100, ascending: true, fromUs: 0 })).rejects.toThrow(
+      'this size',
+    );
+    expect(asked.at(-1)).toBe(100);
+  });
+});
+
+describe('a page that the service refuses', () => {
+  test('is asked for in halves until it is taken, and the poll goes on with these', async () => {
+    for (let second = 300; second > 0; second -= 1) show(second);
+    most = 30;
+    expect((await poll()).fresh).toHaveLength(300);
+    expect(asked.slice(0, 4)).toEqual([100, 50, 25, 50]);
+    expect(new Set(asked.slice(4))).toEqual(new Set([25]));
+    expect(pages.size()).toBe(100);
+  });
+
+  test('teaches all streams of the region once two of them agree', async () => {
+    most = 30;
+    await poll();
+    await poll();
+    expect(pages.size()).toBe(100);
+    await openLog('8').poll(signal);
+    expect(pages.size()).toBe(25);
+    asked = [];
+    await openLog('9').poll(signal);
+    expect(asked).toEqual([25]);
+  });
+
+  test('and soon is taken after all teaches nothing', async () => {
+    for (const one of [log, openLog('8'), openLog('9')]) {
+      most = 30;
+      const polled = one.poll(signal);
+      while (asked.at(-1) !== 25) await Promise.resolve();
+      most = undefined;
+      await polled;
+      expect(asked.slice(-4)).toEqual([100, 50, 25, 50]);
+      asked = [];
+    }
+    expect(pages.size()).toBe(100);
+  });
+
+  const refused = () => expect(poll()).rejects.toThrow('not in pages of this size');
+
+  test('in any size leaves the size as it was, and is asked for once a poll until it is taken', async () => {
+    most = 0;
+    await refused();
+    expect([asked.length, pages.size()]).toEqual([7, 100]);
+    await refused();
+    expect([asked.length, pages.size()]).toEqual([8, 100]);
+    show(5);
+    most = undefined;
+    expect((await poll()).fresh).toHaveLength(1);
+    most = 30;
+    show(4);
+    expect((await poll()).fresh).toHaveLength(1);
+  });
+
+  test('in any size is asked for in halves again every three minutes, for it may be taken smaller by then', async () => {
+    most = 0;
+    await refused();
+    most = 30;
+    show(5);
+    await pass(179);
+    await refused();
+    expect(asked).toHaveLength(8);
+    await pass(1);
+    expect((await poll()).fresh).toHaveLength(1);
+    expect(log.pageSize()).toBe(25);
+  });
+
+  test('of one stream alone is from then on of the size that was taken, and soon tried larger', async () => {
+    const sizes = async () => {
+      asked = [];
+      await poll();
+      return [asked, log.pageSize()];
+    };
+    most = 30;
+    await poll();
+    expect(await sizes()).toEqual([[25], 25]);
+    expect(openLog('8').pageSize()).toBe(100);
+    await pass(60);
+    expect(await sizes()).toEqual([[50, 25], 25]);
+    expect(await sizes()).toEqual([[25], 25]);
+    most = undefined;
+    await pass(120);
+    expect(await sizes()).toEqual([[50], 50]);
+    expect(await sizes()).toEqual([[100], 100]);
+    await pass(3_600);
+    expect(await sizes()).toEqual([[100], 100]);
+  });
+
+  test('in smaller and smaller ones, and then in any, teaches nothing: it is for what is on it', async () => {
+    for (let second = 300; second > 0; second -= 1) show(second);
+    afterPage = () => {
+      most = asked.length < 4 ? 30 : 0;
+    };
+    await refused();
+    expect(asked.slice(0, 6)).toEqual([100, 100, 50, 25, 50, 25]);
+    expect([log.pageSize(), pages.size()]).toEqual([100, 100]);
+  });
+
+  test('is tried larger again by one stream after an hour, and is no larger for the rest of it', async () => {
+    const streams = [log, openLog('8'), openLog('9')];
+    const all = async () => {
+      asked = [];
+      for (const one of streams) await one.poll(signal);
+      return asked;
+    };
+    most = 30;
+    await all();
+    expect(await all()).toEqual([25, 25, 25]);
+    await pass(3_600);
+    expect(await all()).toEqual([50, 25, 25, 25]);
+    await pass(3_600);
+    expect(await all()).toEqual([25, 25, 25]);
+    most = undefined;
+    await pass(3_600);
+    expect(await all()).toEqual([50, 100, 100]);
+  });
+
+  test('may be of another size only where pages are not counted up', async () => {
+    // All within a second, so that pages are counted up from the start.
+    for (let at = 0; at < 120; at += 1) show(5 - at / 1000);
+    most = 30;
+    await openLog('8').poll(signal);
+    await openLog('9').poll(signal);
+    await pass(3_600);
+    most = undefined;
+    const polled = poll();
+    while (asked.at(-1) !== 50) await Promise.resolve();
+    pages.tried(100, true);
+    expect((await polled).fresh).toHaveLength(120);
+  });
+
+  test('for another reason is a failure at once', async () => {
+    for (const error of [new NestwatchError('timeout', 'no answer'), new TypeError('a bug')]) {
+      refuse = error;
+      await expect(poll()).rejects.toThrow(error.message);
+      expect(pages.size()).toBe(100);
+    }
+  });
+});
+
+describe('an entry too large to be received', () => {
+  const setAside = () => happened.flatMap((one) => (one.what === 'quarantined' ? [one.count] : []));
+
+  test('is set aside once, what stands around it is kept, and the size of pages stays', async () => {
+    for (let second = 60; second > 0; second -= 1) show(second);
+    huge.add(shownUs[50]!);
+    const { fresh } = await poll();
+    expect(fresh.map(({ key }) => key)).not.toContain(`eu/bird_log/${shownUs[50]}`);
+    expect(fresh).toHaveLength(59);
+    await poll();
+    await pass(100);
+    show(0);
+    expect((await poll()).fresh).toHaveLength(1);
+    // Now the sweep begins among the entries.
+    await poll();
+    expect([setAside(), pages.size()]).toEqual([[1], 100]);
+    await pass(600);
+    show(0);
+    await poll();
+    asked = [];
+    await poll();
+    expect(asked).toEqual([100]);
+  });
+
+  test('is passed over also where it is the first, the last or the only one', async () => {
+    show(50);
+    huge.add(shownUs[0]!);
+    expect((await poll()).fresh).toEqual([]);
+    show(40);
+    expect((await poll()).fresh).toHaveLength(1);
+    show(30);
+    huge.add(shownUs[2]!);
+    expect((await poll()).fresh).toEqual([]);
+    show(20);
+    expect((await poll()).fresh).toHaveLength(1);
+  });
+
+  test('is passed over alone also where pages are given smaller than they are asked for', async () => {
+    // All within a second, so that pages are counted up, in the size that is given.
+    for (let at = 0; at < 200; at += 1) show(5 - at / 1000);
+    largest = 50;
+    huge.add(shownUs[160]!);
+    expect((await poll()).fresh).toHaveLength(199);
+    expect(setAside()).toEqual([1]);
+    const page = await log.ask({ page: 3, pageSize: 100, ascending: true, fromUs: 0 });
+    expect(page.items.map(({ ok }) => ok).indexOf(false)).toBe(10);
+  });
+
+  test('does not make pages smaller once they are given as they are asked for', async () => {
+    for (let at = 0; at < 200; at += 1) show(5 - at / 1000);
+    largest = 50;
+    await poll();
+    expect(asked.slice(0, 3)).toEqual([100, 50, 50]);
+    largest = 1000;
+    const sized = async (page: number, pageSize: number) =>
+      (await log.ask({ page, pageSize, ascending: true, fromUs: 0 })).items.length;
+    expect([await sized(0, 1), await sized(1, 100)]).toEqual([1, 50]);
+    expect([await sized(0, 100), await sized(1, 100)]).toEqual([100, 100]);
+  });
+
+  test('is none where all answers are too large: that is a failure, after few requests', async () => {
+    refuse = new NestwatchError('too_large', 'more than 16 MiB');
+    await expect(poll()).rejects.toBe(refuse);
+    expect(asked).toEqual([100, 50, 25, 5, 1, 100]);
+    expect(setAside()).toEqual([]);
+  });
+
+  test('and entries that are deleted while its page is read in parts: the page is read again', async () => {
+    for (let second = 60; second > 0; second -= 1) show(second);
+    huge.add(shownUs[57]!);
+    afterPage = () => shownUs.shift();
+    await expect(poll()).rejects.toThrow('more than 16 MiB');
+    afterPage = () => {};
+    const left = shownUs.length - 1;
+    expect((await poll()).fresh).toHaveLength(left);
+  });
+});
+
+test('what cannot be read is set aside once, and the cursor moves on', async () => {
+  show(5);
+  malformed = 2;
+  expect((await poll()).fresh).toHaveLength(1);
+  expect(log.cursorUs()).toBe(shownUs[0]);
+});
+
+test('the cursor passes what cannot be read where it is known when that was created', async () => {
+  show(50);
+  await poll();
+  malformed = 2;
+  malformedUs = clock.nowUs() - 20 * SECOND_US;
+  expect((await poll()).fresh).toEqual([]);
+  expect(log.cursorUs()).toBe(malformedUs);
+});
+
+test('a service that tells neither the time nor its page size is read by ours', async () => {
+  isTalkative = false;
+  for (let second = 250; second > 0; second -= 1) show(second);
+  expect(await poll()).toMatchObject({ more: false, fresh: { length: 250 } });
+  expect(log.swept()?.atUs).toBe(clock.nowUs());
+});
+
+test('a poll that is to end before its first page has read nothing', async () => {
+  expect(await log.poll(AbortSignal.abort())).toEqual({ more: true, fresh: [], requests: 0 });
+  expect(log.swept()).toBeUndefined();
+});
+
+test('an old entry that an audit found is not remembered, and yet kept once', async () => {
+  show(5);
+  await poll();
+  show(3_500);
+  const page = await log.ask({ page: 0, pageSize: 10, ascending: true, fromUs: 0 });
+  expect(await log.keep(page.items)).toHaveLength(1);
+  expect(await log.keep(page.items)).toEqual([]);
+});

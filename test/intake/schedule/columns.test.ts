@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createRows } from '../../../src/intake/schedule/columns.ts';
+
+test('a new row has the first value of each column', () => {
+  const rows = createRows();
+  const [zero, none] = [rows.column(0), rows.column(Number.NaN)];
+  const row = rows.add();
+  expect([zero.get(row), none.get(row)]).toEqual([0, Number.NaN]);
+});
+
+test('a row that was given back is used again, and remembers nothing', () => {
+  const rows = createRows();
+  const column = rows.column(7);
+  const [first, second] = [rows.add(), rows.add()];
+  column.set(first, 1);
+  column.set(second, 2);
+  rows.remove(first);
+  const third = rows.add();
+  expect(third).toBe(first);
+  expect([column.get(third), column.get(second)]).toEqual([7, 2]);
+});
+
+test('whatever is added, set and given back, each row keeps its own numbers', () => {
+  const step = fc.oneof(
+    { weight: 3, arbitrary: fc.constant({ act: 'add' } as const) },
+    {
+      weight: 2,
+      arbitrary: fc.record({ act: fc.constant('set' as const), at: fc.nat(), value: fc.double() }),
+    },
+    { weight: 1, arbitrary: fc.record({ act: fc.constant('remove' as const), at: fc.nat() }) },
+  );
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 1_000, size: 'max' }), (steps) => {
+      const rows = createRows();
+      const columns = [rows.column(0), rows.column(-1)];
+      const expected = new Map<number, [number, number]>();
+      for (const one of steps) {
+        if (one.act === 'add') {
+          const row = rows.add();
+          expect(expected.has(row)).toBe(false);
+          expected.set(row, [0, -1]);
+          continue;
+        }
+        const row = [...expected.keys()][one.at % Math.max(1, expected.size)];
+        if (row === undefined) continue;
+        if (one.act === 'remove') {
+          rows.remove(row);
+          expected.delete(row);
+          continue;
+        }
+        columns[1]!.set(row, one.value);
+        expected.set(row, [0, one.value]);
+      }
+      for (const [row, numbers] of expected)
+        expect(columns.map((column) => column.get(row))).toEqual(numbers);
+    }),
+    { numRuns: 40 },
+  );
+});

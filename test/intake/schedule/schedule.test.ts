@@ -1,0 +1,624 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  createSchedule,
+  type Polled,
+  type Schedule,
+  type ScheduleOptions,
+} from '../../../src/intake/schedule/schedule.ts';
+import {
+  createDelayWorld,
+  measureDelays,
+  schedulePolicy,
+  squareRootBoundMs,
+  uniformPolicy,
+} from '../../bench/delay-world.ts';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const NEVER = { waitMs: Number.POSITIVE_INFINITY };
+const QUIET: Polled = { requests: 1, news: 0, complete: true };
+
+function scheduleOf(options: Partial<ScheduleOptions> = {}): Schedule {
+  return createSchedule({
+    minIntervalMs: 10 * SECOND,
+    intervalMs: 30 * SECOND,
+    maxIntervalMs: 5 * MINUTE,
+    allowedPerSecond: () => 50,
+    ...options,
+  });
+}
+
+function addBirds(schedule: Schedule, names: readonly string[], nowMs = 0): void {
+  for (const name of names) schedule.add({ name, feed: 'flight' }, nowMs);
+}
+
+/** One request after the other at a rate; `polled` says what each poll was like. */
+function serve(
+  schedule: Schedule,
+  { fromMs = 0, untilMs, perSecond }: { fromMs?: number; untilMs: number; perSecond: number },
+  polled: (name: string, nowMs: number) => Polled = () => QUIET,
+): { name: string; atMs: number }[] {
+  const polls: { name: string; atMs: number }[] = [];
+  for (let nowMs = fromMs; nowMs < untilMs; ) {
+    const turn = schedule.take(nowMs);
+    if ('waitMs' in turn) {
+      expect(turn.waitMs).toBeGreaterThan(0);
+      nowMs += Math.max(turn.waitMs, SECOND / perSecond);
+      continue;
+    }
+    const result = polled(turn.name, nowMs);
+    polls.push({ name: turn.name, atMs: nowMs });
+    nowMs += ((result.requests ?? 1) * SECOND) / perSecond;
+    schedule.done(turn.name, nowMs, result);
+  }
+  return polls;
+}
+
+const timesOf = (polls: readonly { name: string; atMs: number }[], name: string) =>
+  polls.filter((poll) => poll.name === name).map(({ atMs }) => atMs);
+
+function gapsOf(times: readonly number[]): number[] {
+  return times.slice(1).map((atMs, at) => atMs - times[at]!);
+}
+
+describe('a stream of a Bird', () => {
+  test('is due at once, and again an interval after its poll began', () => {
+    const schedule = scheduleOf();
+    addBirds(schedule, ['a']);
+    expect(schedule.take(1_000)).toEqual({ name: 'a' });
+    schedule.done('a', 4_000, QUIET);
+    expect(schedule.take(4_000)).toEqual({ waitMs: 27_000 });
+    expect(schedule.take(31_000)).toEqual({ name: 'a' });
+  });
+
+  test('is not given out a second time while its poll is under way', () => {
+    const schedule = scheduleOf();
+    addBirds(schedule, ['a']);
+    schedule.take(0);
+    expect(schedule.take(50 * MINUTE)).toEqual(NEVER);
+  });
+
+  test('is added once, and never due after it was removed', () => {
+    const schedule = scheduleOf();
+    addBirds(schedule, ['a', 'b', 'a']);
+    expect(schedule.size).toBe(2);
+    schedule.remove('a');
+    schedule.remove('never there');
+    expect(schedule.take(0)).toEqual({ name: 'b' });
+    schedule.remove('b');
+    schedule.done('b', 1, QUIET);
+    expect([schedule.take(HOUR), schedule.has('b'), schedule.size]).toEqual([NEVER, false, 0]);
+  });
+
+  test('added anew while its poll is under way is fresh, whatever becomes of that poll', () => {
+    const schedule = scheduleOf();
+    addBirds(schedule, ['a']);
+    schedule.take(0);
+    schedule.remove('a');
+    addBirds(schedule, ['a'], 1_000);
+    schedule.done('a', 1_000, { delayMs: MINUTE });
+    expect(schedule.take(1_000)).toEqual({ name: 'a' });
+  });
+
+  test('removed while it waits or is timed is never due again', () => {
+    const schedule = scheduleOf();
+    addBirds(schedule, ['waits', 'timed']);
+    schedule.take(0);
+    schedule.take(0);
+    schedule.done('waits', 0, QUIET);
+    schedule.done('timed', 0, { delayMs: 5_000 });
+    schedule.remove('waits');
+    schedule.remove('timed');
+    expect(schedule.take(HOUR)).toEqual(NEVER);
+  });
+
+  test.each<[string, number, number]>([
+    ['sooner than the interval, after a failure', 5_000, 5_500],
+    ['at once, when there was more than one poll reads', 0, 500],
+    ['later than the interval, after many failures', 200_000, 200_500],
+  ])('is polled again %s', (_, delayMs, dueMs) => {
+    const schedule = scheduleOf();
+    addBirds(schedule, ['a']);
+    schedule.take(0);
+    schedule.done('a', 500, { delayMs });
+    if (delayMs > 0) expect(schedule.take(500)).toEqual({ waitMs: delayMs });
+    expect(schedule.take(dueMs)).toEqual({ name: 'a' });
+  });
+
+  test('that came for one that was removed is not taken for it', () => {
+    const schedule = scheduleOf();
+    const removed = ['fresh', 'waits', 'timed', 'taken'];
+    addBirds(schedule, removed.slice(1));
+    for (const name of removed.slice(1)) expect(schedule.take(0)).toEqual({ name });
+    schedule.hint('taken', 0);
+    schedule.done('waits', 0, { ...QUIET, requests: 5, news: 100 });
+    schedule.done('timed', 0, { delayMs: 20 * SECOND });
+    addBirds(schedule, removed.slice(0, 1));
+    for (const name of removed) schedule.remove(name);
+
+    addBirds(schedule, ['a', 'b', 'c', 'd']);
+    schedule.done('taken', 0, QUIET);
+    const polls = serve(schedule, { untilMs: MINUTE, perSecond: 50 });
+    for (const name of ['a', 'b', 'c', 'd']) expect(timesOf(polls, name)).toHaveLength(2);
+    expect(polls).toHaveLength(8);
+  });
+
+  test('that is not to be polled again stays so, whatever is hinted', () => {
+    const schedule = scheduleOf();
+    addBirds(schedule, ['a']);
+    schedule.take(0);
+    schedule.hint('a', 0);
+    schedule.done('a', 0, { ...QUIET, delayMs: Number.POSITIVE_INFINITY });
+    schedule.hint('a', 0);
+    expect(schedule.take(HOUR)).toEqual(NEVER);
+  });
+});
+
+describe('a hint', () => {
+  function polledOnce(): Schedule {
+    const schedule = scheduleOf();
+    addBirds(schedule, ['a']);
+    schedule.take(0);
+    return schedule;
+  }
+
+  test('brings a stream forward, but not closer to its last poll than the minimum', () => {
+    const schedule = polledOnce();
+    schedule.done('a', 1_000, QUIET);
+    schedule.hint('a', 2_000);
+    expect(schedule.take(2_000)).toEqual({ waitMs: 8_000 });
+    expect(schedule.take(10_000)).toEqual({ name: 'a' });
+  });
+
+  test('during the poll is kept for after it', () => {
+    const schedule = polledOnce();
+    schedule.hint('a', 3_000);
+    schedule.done('a', 4_000, QUIET);
+    expect(schedule.take(4_000)).toEqual({ waitMs: 6_000 });
+  });
+
+  test.each(['during a poll', 'after it'])('that came %s holds for one poll only', (when) => {
+    const schedule = polledOnce();
+    if (when === 'during a poll') schedule.hint('a', 500);
+    schedule.done('a', 1_000, QUIET);
+    if (when === 'after it') schedule.hint('a', 2_000);
+    schedule.take(10_000);
+    schedule.done('a', 10_000, QUIET);
+    expect(schedule.take(10_000)).toEqual({ waitMs: 30_000 });
+  });
+
+  test('brings a retry forward, and does not put one off', () => {
+    const schedule = polledOnce();
+    schedule.done('a', 1_000, { delayMs: 60_000 });
+    schedule.hint('a', 20_000);
+    schedule.hint('a', 21_000);
+    expect(schedule.take(20_000)).toEqual({ name: 'a' });
+  });
+
+  test('about a stream that is unknown, fresh or regular does what it can', () => {
+    const schedule = scheduleOf();
+    schedule.hint('unknown', 0);
+    addBirds(schedule, ['fresh']);
+    schedule.hint('fresh', 0);
+    expect(schedule.take(0)).toEqual({ name: 'fresh' });
+    schedule.add({ name: 'inventory', intervalMs: 5 * MINUTE, share: 0.25 }, 0);
+    expect(schedule.take(0)).toEqual({ name: 'inventory' });
+    schedule.done('inventory', 0, { requests: 3 });
+    schedule.hint('inventory', 1_000);
+    expect(schedule.take(1_000)).toEqual({ waitMs: 9_000 });
+    expect(schedule.take(10_000)).toEqual({ name: 'inventory' });
+  });
+
+  test('is followed before other streams are polled for their expected news', () => {
+    const schedule = scheduleOf({ allowedPerSecond: () => 1 });
+    const names = Array.from({ length: 100 }, (_, at) => `${at}`);
+    addBirds(schedule, names);
+    serve(schedule, { untilMs: 150 * SECOND, perSecond: 1 });
+    schedule.hint('99', 150 * SECOND);
+    expect(schedule.take(150 * SECOND)).toEqual({ name: '99' });
+  });
+
+  test('about every stream, again and again, does not keep others from their longest interval', () => {
+    const schedule = scheduleOf({ allowedPerSecond: () => 2 });
+    const hot = Array.from({ length: 60 }, (_, at) => `hot${at}`);
+    const quiet = Array.from({ length: 240 }, (_, at) => `quiet${at}`);
+    addBirds(schedule, [...hot, ...quiet]);
+    const polls = serve(schedule, { untilMs: HOUR, perSecond: 2 }, (name, nowMs) => {
+      if (name.startsWith('hot')) schedule.hint(name, nowMs);
+      return QUIET;
+    });
+    const gaps = quiet.map((name) => gapsOf(timesOf(polls, name)));
+    expect(Math.min(...gaps.map((each) => each.length))).toBeGreaterThanOrEqual(11);
+    expect(Math.max(...gaps.flat())).toBeLessThanOrEqual(5 * MINUTE);
+    expect(gapsOf(timesOf(polls, 'hot7')).length).toBeGreaterThan(gapsOf(timesOf(polls, 'quiet7')).length);
+  });
+});
+
+describe('a regular stream', () => {
+  test('is polled at its own interval, which may change', () => {
+    const schedule = scheduleOf();
+    schedule.add({ name: 'notifications', intervalMs: 30 * SECOND, share: 0.25 }, 0);
+    expect(schedule.take(0)).toEqual({ name: 'notifications' });
+    schedule.done('notifications', 2_000, { requests: 1 });
+    expect(schedule.take(2_000)).toEqual({ waitMs: 28_000 });
+    schedule.add({ name: 'notifications', intervalMs: 60 * SECOND, share: 0.25 }, 2_000);
+    expect(schedule.take(30_000)).toEqual({ name: 'notifications' });
+    schedule.done('notifications', 30_000, { requests: 1 });
+    expect(schedule.take(30_000)).toEqual({ waitMs: 60_000 });
+  });
+
+  test('that is overdue for longer comes first', () => {
+    const schedule = scheduleOf();
+    for (const [at, name] of ['inventory', 'notifications', 'audit'].entries()) {
+      schedule.add({ name, intervalMs: [2, 1, 3][at]! * MINUTE, share: 0.25 }, 0);
+    }
+    const takeAll = (nowMs: number) => {
+      const names: string[] = [];
+      for (let turn = schedule.take(nowMs); 'name' in turn; turn = schedule.take(nowMs)) {
+        names.push(turn.name);
+      }
+      return names;
+    };
+    expect(takeAll(0)).toEqual(['inventory', 'notifications', 'audit']);
+    for (const name of ['inventory', 'notifications', 'audit']) schedule.done(name, 0, { requests: 1 });
+    // The requests of Birds bring all of them back within their shares.
+    addBirds(schedule, ['a', 'b', 'c', 'd', 'e']);
+    takeAll(0);
+    expect(takeAll(4 * MINUTE)).toEqual(['notifications', 'inventory', 'audit']);
+  });
+
+  test('that costs many requests neither starves the Birds nor is starved by them', () => {
+    const schedule = scheduleOf({ allowedPerSecond: () => 1 });
+    const names = Array.from({ length: 200 }, (_, at) => `${at}`);
+    addBirds(schedule, names);
+    schedule.add({ name: 'inventory', intervalMs: MINUTE, share: 0.25 }, 0);
+    const polls = serve(schedule, { untilMs: 4 * HOUR, perSecond: 1 }, (name) =>
+      name === 'inventory' ? { requests: 101 } : QUIET,
+    );
+    const inventory = timesOf(polls, 'inventory');
+    const share = (inventory.length * 101) / (4 * 3600);
+    expect(share).toBeGreaterThan(0.22);
+    expect(share).toBeLessThan(0.28);
+  });
+
+  test('pays for what its first poll really took', () => {
+    const schedule = scheduleOf({ allowedPerSecond: () => 1 });
+    addBirds(
+      schedule,
+      Array.from({ length: 200 }, (_, at) => `${at}`),
+    );
+    schedule.add({ name: 'inventory', intervalMs: MINUTE, share: 0.25 }, 0);
+    const polls = serve(schedule, { untilMs: HOUR, perSecond: 1 }, (name) =>
+      name === 'inventory' ? { requests: 101 } : QUIET,
+    );
+    const [first, second] = polls.flatMap(({ name }, at) => (name === 'inventory' ? [at] : []));
+    expect(second! - first!).toBeGreaterThanOrEqual(300);
+  });
+
+  test('may use more than its share of what nobody else wants', () => {
+    const schedule = scheduleOf();
+    addBirds(schedule, ['a']);
+    schedule.add({ name: 'inventory', intervalMs: MINUTE, share: 0.25 }, 0);
+    const polls = serve(schedule, { untilMs: HOUR, perSecond: 2 }, (name) =>
+      name === 'inventory' ? { requests: 60 } : QUIET,
+    );
+    expect(timesOf(polls, 'inventory')).toHaveLength(60);
+  });
+
+  test('is still polled each interval while Birds want more than the rate allows', () => {
+    const schedule = scheduleOf({ allowedPerSecond: () => 1 });
+    addBirds(
+      schedule,
+      Array.from({ length: 2_000 }, (_, at) => `${at}`),
+    );
+    schedule.add({ name: 'notifications', intervalMs: 30 * SECOND, share: 0.25 }, 0);
+    const polls = serve(schedule, { untilMs: HOUR, perSecond: 1 });
+    expect(Math.max(...gapsOf(timesOf(polls, 'notifications')))).toBeLessThanOrEqual(31 * SECOND);
+  });
+
+  test('removed is never due again', () => {
+    const schedule = scheduleOf();
+    schedule.add({ name: 'inventory', intervalMs: MINUTE, share: 0.25 }, 0);
+    schedule.remove('inventory');
+    expect(schedule.take(HOUR)).toEqual(NEVER);
+  });
+});
+
+describe('the choice between Birds', () => {
+  test('where the rate allows the interval for all, every stream has it, and no request more is sent', () => {
+    const schedule = scheduleOf();
+    const names = Array.from({ length: 100 }, (_, at) => `${at}`);
+    addBirds(schedule, names);
+    const polls = serve(schedule, { untilMs: HOUR, perSecond: 50 }, (name) => ({
+      ...QUIET,
+      news: name === '7' ? 5 : 0,
+    }));
+    for (const name of ['7', '8']) {
+      const gaps = gapsOf(timesOf(polls, name));
+      expect(Math.min(...gaps)).toBeGreaterThanOrEqual(30 * SECOND);
+      expect(Math.max(...gaps)).toBeLessThan(33 * SECOND);
+    }
+  });
+
+  test('where it does not, streams are polled in proportion to the root of what comes in them', () => {
+    const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
+    const world = createDelayWorld('equal', 60, 1);
+    const names = world.perHour.map((_, at) => `${at}`);
+    addBirds(schedule, names);
+    // Nine times as much comes in every other stream.
+    const perPoll = (name: string) => (Number(name) % 2 === 0 ? 90 : 10) / 60;
+    const lastMs = new Map<string, number>();
+    const carried = new Map<string, number>();
+    const polls = serve(schedule, { untilMs: 8 * HOUR, perSecond: 1 }, (name, nowMs) => {
+      const minutes = (nowMs - (lastMs.get(name) ?? nowMs)) / MINUTE;
+      lastMs.set(name, nowMs);
+      const exact = (carried.get(name) ?? 0) + minutes * perPoll(name);
+      carried.set(name, exact % 1);
+      return { ...QUIET, news: Math.floor(exact) };
+    });
+    const late = polls.filter(({ atMs }) => atMs > 4 * HOUR);
+    const ratio =
+      late.filter(({ name }) => Number(name) % 2 === 0).length /
+      late.filter(({ name }) => Number(name) % 2 === 1).length;
+    expect(ratio).toBeGreaterThan(2.7);
+    expect(ratio).toBeLessThan(3.3);
+  });
+
+  test('a stream whose polls cost four requests is polled half as often', () => {
+    const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
+    const names = Array.from({ length: 40 }, (_, at) => `${at}`);
+    addBirds(schedule, names);
+    const polls = serve(schedule, { untilMs: 4 * HOUR, perSecond: 1 }, (name) => ({
+      ...QUIET,
+      requests: Number(name) % 2 === 0 ? 4 : 1,
+    }));
+    const late = polls.filter(({ atMs }) => atMs > HOUR);
+    const dear = late.filter(({ name }) => Number(name) % 2 === 0).length;
+    expect(dear / (late.length - dear)).toBeGreaterThan(0.45);
+    expect(dear / (late.length - dear)).toBeLessThan(0.55);
+  });
+
+  test('a new Bird is polled at once, and then like an average one of its feed', () => {
+    const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
+    const names = Array.from({ length: 60 }, (_, at) => `${at}`);
+    addBirds(schedule, names);
+    const news = (name: string): Polled => ({ ...QUIET, news: name === '0' ? 3 : 0 });
+    serve(schedule, { untilMs: 3 * HOUR, perSecond: 1 }, news);
+    addBirds(schedule, ['new'], 3 * HOUR);
+    const polls = serve(schedule, { fromMs: 3 * HOUR, untilMs: 3 * HOUR + 10 * MINUTE, perSecond: 1 }, news);
+    expect(polls[0]).toEqual({ name: 'new', atMs: 3 * HOUR });
+    const [busy, fresh, quiet] = ['0', 'new', '5'].map((name) => timesOf(polls, name).length);
+    expect(fresh).toBeGreaterThan(quiet!);
+    expect(fresh).toBeLessThan(busy!);
+  });
+
+  test('a history that takes several polls to read is no news', () => {
+    const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
+    const names = Array.from({ length: 60 }, (_, at) => `${at}`);
+    addBirds(schedule, names);
+    let left = 6;
+    const polls = serve(schedule, { untilMs: 2 * HOUR, perSecond: 1 }, (name) => {
+      if (name !== '0' || left === 0) return QUIET;
+      left -= 1;
+      return { requests: 1, news: 2_000, complete: left === 0, ...(left > 0 && { delayMs: 0 }) };
+    });
+    const late = polls.filter(({ atMs }) => atMs > 10 * MINUTE);
+    expect(timesOf(late, '0').length).toBeLessThan(1.2 * timesOf(late, '1').length);
+  });
+
+  test('what a poll brought that could not read everything counts when the stream is read to its end', () => {
+    const counts = (first: Polled) => {
+      const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
+      const names = Array.from({ length: 60 }, (_, at) => `${at}`);
+      addBirds(schedule, names);
+      let turn = 0;
+      const polls = serve(schedule, { untilMs: 2 * HOUR, perSecond: 1 }, (name) => {
+        if (name !== '0') return QUIET;
+        turn += 1;
+        return turn % 2 === 1 ? first : QUIET;
+      });
+      return timesOf(polls, '0').length;
+    };
+    const silent = counts(QUIET);
+    expect(counts({ requests: 1, news: 20, complete: false, delayMs: 0 })).toBeGreaterThan(2 * silent);
+  });
+});
+
+describe('the longest interval', () => {
+  test('is kept for streams in which nothing ever comes, beside busy ones', () => {
+    const schedule = scheduleOf({ allowedPerSecond: () => 2 });
+    const names = Array.from({ length: 500 }, (_, at) => `${at}`);
+    addBirds(schedule, names);
+    const polls = serve(schedule, { untilMs: 3 * HOUR, perSecond: 2 }, (name) => ({
+      ...QUIET,
+      news: Number(name) < 50 ? 4 : 0,
+    }));
+    const late = polls.filter(({ atMs }) => atMs > HOUR);
+    const gaps = names.map((name) => Math.max(...gapsOf(timesOf(late, name))));
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(5 * MINUTE);
+    expect(Math.max(...gapsOf(timesOf(late, '3')))).toBeLessThan(MINUTE * 4);
+  });
+
+  test('is no aim: where it equals the interval, streams are polled a little before it', () => {
+    const schedule = scheduleOf({ intervalMs: MINUTE, maxIntervalMs: MINUTE, minIntervalMs: MINUTE });
+    const names = Array.from({ length: 30 }, (_, at) => `${at}`);
+    addBirds(schedule, names);
+    schedule.add({ name: 'inventory', intervalMs: 25 * SECOND, share: 0.25 }, 0);
+    const polls = serve(schedule, { untilMs: HOUR, perSecond: 1 }, (name) =>
+      name === 'inventory' ? { requests: 4 } : QUIET,
+    );
+    const gaps = names.flatMap((name) => gapsOf(timesOf(polls, name)));
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(MINUTE);
+    expect(Math.min(...gaps)).toBeGreaterThanOrEqual(0.9 * MINUTE);
+  });
+
+  test('is kept by streams that were polled in a bunch, when the rate falls after it', () => {
+    let perSecond = 50;
+    const schedule = scheduleOf({ allowedPerSecond: () => perSecond });
+    // What was removed takes no part in it.
+    addBirds(
+      schedule,
+      Array.from({ length: 2_000 }, (_, at) => `gone${at}`),
+    );
+    for (let at = 0; at < 2_000; at += 1) schedule.remove(`gone${at}`);
+    const names = Array.from({ length: 300 }, (_, at) => `${at}`);
+    addBirds(schedule, names);
+    const news = (name: string): Polled => ({ ...QUIET, news: Number(name) < 150 ? 50 : 0 });
+    const before = serve(schedule, { untilMs: 10 * MINUTE, perSecond }, news);
+    perSecond = 1.1;
+    const after = serve(schedule, { fromMs: 10 * MINUTE, untilMs: HOUR, perSecond }, news);
+    const gaps = names.flatMap((name) => gapsOf(timesOf([...before, ...after], name)));
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(5 * MINUTE);
+  });
+
+  test('holds while the budget allows it, and nobody is polled below the least, whatever comes', () => {
+    const scenario = fc.record({
+      streams: fc.integer({ min: 1, max: 120 }),
+      minS: fc.integer({ min: 1, max: 20 }),
+      aimS: fc.integer({ min: 0, max: 60 }),
+      maxS: fc.integer({ min: 60, max: 400 }),
+      /** The part of the rate that one poll of each stream every `maxS` takes. */
+      load: fc.double({ min: 0.05, max: 0.9, noNaN: true }),
+      hot: fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 30, size: 'max' }),
+    });
+    fc.assert(
+      fc.property(scenario, ({ streams, minS, aimS, maxS, load, hot }) => {
+        const perSecond = streams / maxS / load;
+        const minIntervalMs = minS * SECOND;
+        const maxIntervalMs = (maxS + minS) * SECOND;
+        const schedule = createSchedule({
+          minIntervalMs,
+          intervalMs: Math.min((minS + aimS) * SECOND, maxIntervalMs),
+          maxIntervalMs,
+          allowedPerSecond: () => perSecond,
+        });
+        const names = Array.from({ length: streams }, (_, at) => `${at}`);
+        addBirds(schedule, names);
+        const turnMs = SECOND / perSecond;
+        const polls = serve(schedule, { untilMs: 6 * (maxIntervalMs + turnMs), perSecond }, (name) => ({
+          ...QUIET,
+          news: hot[Number(name) % hot.length]!,
+        }));
+        const least = Math.min(minIntervalMs, 0.9 * maxIntervalMs);
+        for (const name of names) {
+          const gaps = gapsOf(timesOf(polls, name));
+          expect(gaps.length).toBeGreaterThan(3);
+          expect(Math.min(...gaps)).toBeGreaterThanOrEqual(least - 0.001);
+          expect(Math.max(...gaps)).toBeLessThanOrEqual(maxIntervalMs + turnMs);
+        }
+      }),
+      {
+        numRuns: 60,
+        // One stream, whose turns are nearly as long as its aim.
+        examples: [[{ streams: 1, minS: 1, aimS: 45, maxS: 60, load: 0.7625, hot: [0] }]],
+      },
+    );
+  });
+
+  test('when the rate cannot keep it, the schedule says so with the rate that would', () => {
+    const schedule = scheduleOf({ allowedPerSecond: () => 1 });
+    const names = Array.from({ length: 600 }, (_, at) => `${at}`);
+    addBirds(schedule, names);
+    schedule.add({ name: 'notifications', intervalMs: 30 * SECOND, share: 0.25 }, 0);
+    expect(schedule.behind(0)).toBeUndefined();
+    serve(schedule, { untilMs: 3 * HOUR, perSecond: 1 });
+    const behind = schedule.behind(3 * HOUR)!;
+    expect(behind.oldestMs).toBeGreaterThan(10 * MINUTE);
+    expect(behind.oldestMs).toBeLessThan(16 * MINUTE);
+    expect(behind.streams).toBeGreaterThan(200);
+    expect(schedule.neededPerSecond()).toBeCloseTo(600 / 300 + 1 / 30, 5);
+
+    for (const name of names.slice(0, 450)) schedule.remove(name);
+    expect(schedule.neededPerSecond()).toBeCloseTo(150 / 300 + 1 / 30, 5);
+    serve(schedule, { fromMs: 3 * HOUR, untilMs: 4 * HOUR, perSecond: 1 });
+    expect(schedule.behind(4 * HOUR)).toBeUndefined();
+  });
+
+  test('needs as many requests as polls are known to take', () => {
+    const schedule = scheduleOf({ allowedPerSecond: () => 1 });
+    addBirds(
+      schedule,
+      Array.from({ length: 300 }, (_, at) => `${at}`),
+    );
+    serve(schedule, { untilMs: 8 * HOUR, perSecond: 1 }, () => ({ ...QUIET, requests: 3 }));
+    expect(schedule.neededPerSecond()).toBeCloseTo(3, 1);
+  });
+
+  test('is missed as well by streams that were never polled, whose polls fail, or whose poll does not end', () => {
+    const schedule = scheduleOf();
+    addBirds(schedule, ['a']);
+    const isBehind = () => [schedule.behind(5 * MINUTE), schedule.behind(6 * MINUTE)];
+    const missed = [undefined, { name: 'a', oldestMs: 6 * MINUTE, streams: 1 }];
+    expect(isBehind()).toEqual(missed);
+    schedule.take(MINUTE);
+    expect(isBehind()).toEqual(missed);
+    schedule.done('a', MINUTE, { delayMs: MINUTE });
+    expect(isBehind()).toEqual(missed);
+    schedule.take(4 * MINUTE);
+    schedule.done('a', 4 * MINUTE, QUIET);
+    expect(isBehind()).toEqual([undefined, undefined]);
+  });
+
+  test('is not missed by what is there no more, nor by a regular stream that may lag', () => {
+    const schedule = scheduleOf();
+    addBirds(schedule, ['a']);
+    schedule.add({ name: 'audit', intervalMs: MINUTE, share: 0.1, mayLag: true }, 0);
+    schedule.add({ name: 'inventory', intervalMs: 8 * MINUTE, share: 0.1 }, 0);
+    for (const atMs of [0, 4 * MINUTE, 8 * MINUTE, 12 * MINUTE]) {
+      while ('name' in schedule.take(atMs)) {
+        for (const name of ['audit', 'inventory']) schedule.done(name, atMs);
+        schedule.done('a', atMs, { delayMs: MINUTE, isGone: true });
+      }
+      expect(schedule.behind(atMs)).toBeUndefined();
+    }
+    // Twice its own interval.
+    expect(schedule.behind(16 * MINUTE)).toBeUndefined();
+    expect(schedule.behind(16 * MINUTE + 1)).toMatchObject({ name: 'inventory', streams: 1 });
+  });
+
+  test('is missed by what was read in part, whose requests are known all the same', () => {
+    const schedule = scheduleOf();
+    schedule.add({ name: 'inventory', intervalMs: MINUTE, share: 0.1 }, 0);
+    const partly = { requests: 60, isPartial: true };
+    serve(schedule, { untilMs: 30 * MINUTE, perSecond: 50 }, () => partly);
+    expect(schedule.neededPerSecond()).toBeCloseTo(1, 1);
+    expect(schedule.behind(30 * MINUTE)).toEqual({ name: 'inventory', oldestMs: 30 * MINUTE, streams: 1 });
+  });
+
+  test('where it cannot be kept, a part of the rate still goes to where news is expected', () => {
+    const schedule = scheduleOf({ allowedPerSecond: () => 1 });
+    const names = Array.from({ length: 600 }, (_, at) => `${at}`);
+    addBirds(schedule, names);
+    const polls = serve(schedule, { untilMs: 8 * HOUR, perSecond: 1 }, (name) => ({
+      ...QUIET,
+      news: name === '3' ? 30 : 0,
+    }));
+    const late = polls.filter(({ atMs }) => atMs > 4 * HOUR);
+    expect(timesOf(late, '3').length).toBeGreaterThan(3 * timesOf(late, '4').length);
+  });
+});
+
+describe('the delay of news', () => {
+  test('of skewed Birds is at most 0.6 of uniform polling, and 1.15 of the square-root law', () => {
+    const streams = 1_000;
+    const run = { requestsPerSecond: 10, warmUpHours: 6, hours: 3 };
+    const limits = { minIntervalMs: 5_000, intervalMs: 30_000, maxIntervalMs: 10 * MINUTE };
+    const world = () => createDelayWorld('skewed', streams, 6);
+    const ours = measureDelays(world(), schedulePolicy(streams, run.requestsPerSecond, limits), run);
+    const uniform = measureDelays(world(), uniformPolicy(streams), run);
+    const boundMs = squareRootBoundMs(world(), run.requestsPerSecond);
+    expect(ours.meanMs / uniform.meanMs).toBeLessThanOrEqual(0.6);
+    expect(ours.meanMs / boundMs).toBeLessThanOrEqual(1.15);
+    expect(ours.longestGapMs).toBeLessThanOrEqual(10 * MINUTE);
+    expect(ours.shortestGapMs).toBeGreaterThanOrEqual(5_000);
+  });
+
+  test('of Birds that are alike is that of uniform polling', () => {
+    const run = { requestsPerSecond: 4, warmUpHours: 6, hours: 6 };
+    const limits = { minIntervalMs: 5_000, intervalMs: 30_000, maxIntervalMs: 10 * MINUTE };
+    const ours = measureDelays(createDelayWorld('equal', 200, 6), schedulePolicy(200, 4, limits), run);
+    expect(ours.meanMs / squareRootBoundMs(createDelayWorld('equal', 200, 6), 4)).toBeLessThanOrEqual(1.05);
+  });
+});

@@ -1,0 +1,114 @@
+import { request } from 'undici';
+import { afterEach, describe, expect, test } from 'vitest';
+import { openTransport, type Transport } from '../../../src/http/transport.ts';
+import { openSimulator, type SimulatorServer } from '../../../src/simulator/answers/simulator-server.ts';
+import type { Behaviours } from '../../../src/simulator/world/behaviours.ts';
+import { seededRandom } from '../../../src/simulator/world/seeded-random.ts';
+import { createWorld } from '../../../src/simulator/world/world.ts';
+import { systemClock } from '../../../src/time/clock.ts';
+
+const TOKEN = 'a#b$…ü';
+
+const open: { close(): Promise<void> }[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((one) => one.close()));
+});
+
+async function served(behaviours: Partial<Behaviours> = {}, timeoutMs = 2000) {
+  const random = seededRandom(1);
+  const world = createWorld({ region: 'us', clock: systemClock(), random, token: TOKEN, behaviours });
+  const server: SimulatorServer = await openSimulator({ world, host: '127.0.0.1', port: 0 });
+  const transport: Transport = openTransport({ connections: 2, timeoutMs, maxBodyBytes: 1_000_000 });
+  open.push(transport, server);
+  const ask = (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body?: string) =>
+    transport.send({
+      method,
+      url: `${server.url}${path}`,
+      headers: {
+        authorization: TOKEN,
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body }),
+    });
+  return { world, server, ask };
+}
+
+describe('the server', () => {
+  test('answers all 14 operations', async () => {
+    const { world, server, ask } = await served();
+    expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/api-rest$/);
+    const user = world.addUser();
+    const nest = world.addNest({ name: 'Marketing' });
+    const bird = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'manual' });
+    const nestPath = `/nests/${nest.id}`;
+    const birdPath = `${nestPath}/birds/${bird.id}`;
+    const statusOf = async (...args: Parameters<typeof ask>) => (await ask(...args)).status;
+
+    expect(await statusOf('PUT', `${nestPath}/users`, JSON.stringify({ userId: user.id }))).toBe(200);
+    expect(await statusOf('POST', birdPath)).toBe(200);
+    const [flight] = JSON.parse((await ask('GET', `${birdPath}/flights`)).body) as { id: string }[];
+    for (const path of [
+      '/nests',
+      nestPath,
+      `${nestPath}/birds`,
+      birdPath,
+      `${birdPath}/logs?page=0&pageSize=100`,
+      `${birdPath}/flights/${flight!.id}`,
+      `${birdPath}/flights/${flight!.id}/logs`,
+      '/notifications',
+      '/users',
+      `/users/${user.id}`,
+    ]) {
+      expect(await statusOf('GET', path), path).toBe(200);
+    }
+    expect(await statusOf('DELETE', `${nestPath}/users/${user.id}`)).toBe(200);
+    expect(Object.keys(world.requests().byOperation)).toHaveLength(14);
+    expect(world.requests().byStatus).toEqual({ 200: 14 });
+  });
+
+  test('sends the headers of its answers, and refuses another token', async () => {
+    const { server, ask } = await served();
+    const { headers } = await ask('GET', '/nests');
+    expect(headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(Math.abs(Date.parse(headers.date!) - systemClock().nowUs() / 1000)).toBeLessThan(5000);
+    const refused = await request(`${server.url}/nests`, { headers: { authorization: 'other' } });
+    expect([refused.statusCode, refused.headers['content-type']]).toEqual([
+      401,
+      'application/problem+json; charset=utf-8',
+    ]);
+    await refused.body.dump();
+  });
+
+  test.each([
+    [{ reset: 1 }, { code: 'unreachable' }],
+    [{ cut: 1 }, { code: 'not_json' }],
+    [{ slow: 1, slowMs: 60_000 }, { code: 'timeout' }],
+  ] as const)('breaks %j at the socket', async (behaviours, failure) => {
+    const { ask } = await served(behaviours, 250);
+    await expect(ask('GET', '/nests')).rejects.toMatchObject(failure);
+  });
+
+  test('sends JSON that ends early as a whole answer', async () => {
+    const { world, ask } = await served({ truncated: 1 });
+    world.addNest({ name: 'Marketing' });
+    const { status, body } = await ask('GET', '/nests');
+    expect(status).toBe(200);
+    expect(() => JSON.parse(body)).toThrow(SyntaxError);
+  });
+
+  test('refuses a body that is larger than anything it takes', async () => {
+    const { ask } = await served();
+    expect((await ask('PUT', '/nests/1/users', JSON.stringify({ userId: 'x'.repeat(70_000) }))).status).toBe(
+      413,
+    );
+  });
+
+  test('says that its port is taken', async () => {
+    const { world, server } = await served();
+    const port = Number(new URL(server.url).port);
+    await expect(openSimulator({ world, host: '127.0.0.1', port })).rejects.toMatchObject({
+      code: 'port_in_use',
+      message: `127.0.0.1:${port} is in use`,
+    });
+  });
+});

@@ -1,0 +1,104 @@
+import { describe, expect, test } from 'vitest';
+import { createCron, cronProblem } from '../../src/time/cron.ts';
+
+const us = (text: string) => Date.parse(text) * 1000;
+const latest = (cron: string, until: string, after = '2020-01-01T00:00Z', timezone = 'UTC') => {
+  const at = createCron(cron, timezone).latest(us(after), us(until));
+  return at === undefined ? undefined : new Date(at / 1000).toISOString().slice(0, 16);
+};
+
+describe('the latest instant of a cron expression', () => {
+  test.each([
+    ['0 8 * * *', '2026-07-02T12:00Z', '2026-07-02T08:00'],
+    ['0 8 * * *', '2026-07-02T08:00Z', '2026-07-02T08:00'],
+    ['0 8 * * *', '2026-07-02T07:59:59Z', '2026-07-01T08:00'],
+    ['0 8 * * 1-5', '2026-07-06T07:59Z', '2026-07-03T08:00'],
+    ['*/7 * * * *', '2026-07-02T12:13:59Z', '2026-07-02T12:07'],
+    ['59 23 * * *', '2026-07-02T23:58Z', '2026-07-01T23:59'],
+    ['0 0 1 * *', '2026-07-31T23:59Z', '2026-07-01T00:00'],
+  ])('of %s up to %s', (cron, until, expected) => {
+    expect(latest(cron, until)).toBe(expected);
+  });
+
+  test('is none at or before the bound, nor further back than 35 days', () => {
+    expect(latest('0 8 * * *', '2026-07-02T12:00Z', '2026-07-02T08:00Z')).toBeUndefined();
+    expect(latest('0 8 * * *', '2026-07-02T12:00Z', '2026-07-02T07:59Z')).toBe('2026-07-02T08:00');
+    expect(latest('0 0 1 1 *', '2026-07-02T12:00Z')).toBeUndefined();
+  });
+
+  test('follows the clock of its place, with its half hours and its changes', () => {
+    expect(latest('0 8 * * *', '2026-07-02T12:00Z', undefined, 'Europe/Amsterdam')).toBe('2026-07-02T06:00');
+    expect(latest('0 8 * * *', '2026-01-02T12:00Z', undefined, 'Europe/Amsterdam')).toBe('2026-01-02T07:00');
+    expect(latest('10 8 * * *', '2026-07-02T12:00Z', undefined, 'Asia/Kathmandu')).toBe('2026-07-02T02:25');
+    // 02:30 is not there on 29 March 2026, and twice on 25 October.
+    const night = (until: string) => latest('30 2 * * *', until, undefined, 'Europe/Amsterdam');
+    expect(night('2026-03-29T12:00Z')).toBe('2026-03-28T01:30');
+    expect(night('2026-10-25T01:00Z')).toBe('2026-10-25T00:30');
+    expect(night('2026-10-25T12:00Z')).toBe('2026-10-25T01:30');
+  });
+
+  test('agrees with a walk over every minute', () => {
+    for (const cron of ['*/20 9-17 * * 1-5', '5,50 */6 * * *', '0 3 * * 0']) {
+      const fast = createCron(cron, 'America/St_Johns');
+      let expected: number | undefined;
+      const from = us('2026-03-05T00:00Z');
+      for (let minute = 0; minute < 5 * 1440; minute += 1) {
+        const at = from + minute * 60e6;
+        expected = fast.latest(at - 1, at) ?? expected;
+        if (minute % 97 === 0) expect(fast.latest(from - 1, at)).toBe(expected);
+      }
+    }
+  });
+});
+
+describe('the next instant of a cron expression', () => {
+  const next = (cron: string, from: string, before = '2040-01-01T00:00Z', timezone = 'UTC') => {
+    const at = createCron(cron, timezone).next(us(from), us(before));
+    return at === undefined ? undefined : new Date(at / 1000).toISOString().slice(0, 16);
+  };
+
+  test.each([
+    ['0 3 * * *', '2026-11-21T19:06Z', '2026-11-22T03:00'],
+    ['0 8 * * *', '2026-07-02T08:00Z', '2026-07-02T08:00'],
+    ['0 8 * * *', '2026-07-02T08:00:01Z', '2026-07-03T08:00'],
+    ['*/7 * * * *', '2026-07-02T12:57Z', '2026-07-02T13:00'],
+    ['0 2 * * 6', '2026-07-02T12:00Z', '2026-07-04T02:00'],
+    ['59 23 31 12 *', '2026-07-02T12:00Z', '2026-12-31T23:59'],
+    ['0 0 29 2 *', '2026-07-02T12:00Z', '2028-02-29T00:00'],
+  ])('of %s from %s on', (cron, from, expected) => {
+    expect(next(cron, from)).toBe(expected);
+  });
+
+  test('is none at or behind the bound', () => {
+    expect(next('0 3 * * *', '2026-07-02T12:00Z', '2026-07-03T03:00Z')).toBeUndefined();
+    expect(next('0 3 * * *', '2026-07-02T12:00Z', '2026-07-03T03:01Z')).toBe('2026-07-03T03:00');
+    expect(next('0 0 29 2 *', '2026-07-02T12:00Z', '2028-02-29T00:00Z')).toBeUndefined();
+  });
+
+  test('follows the clock of its place', () => {
+    const night = (from: string) => next('30 2 * * *', from, undefined, 'Europe/Amsterdam');
+    expect(night('2026-03-28T12:00Z')).toBe('2026-03-30T00:30');
+    expect(night('2026-10-25T00:31Z')).toBe('2026-10-25T01:30');
+    expect(next('10 8 * * *', '2026-07-02T12:00Z', undefined, 'Asia/Kathmandu')).toBe('2026-07-03T02:25');
+  });
+
+  test('agrees with the latest one before it', () => {
+    for (const cron of ['*/20 9-17 * * 1-5', '5,50 */6 * * *', '0 3 * * 0']) {
+      const { next: first, latest: last } = createCron(cron, 'America/St_Johns');
+      for (let from = us('2026-03-05T00:00Z'); from < us('2026-03-12T00:00Z'); from += 97 * 60e6) {
+        const at = first(from, us('2026-05-01T00:00Z'))!;
+        expect(last(from - 1, at)).toBe(at);
+        expect(last(from - 1, at - 1)).toBeUndefined();
+      }
+    }
+  });
+});
+
+test('problems are named', () => {
+  expect(cronProblem('0 8 * * *', 'UTC')).toBeUndefined();
+  expect(cronProblem('0 8 * * *', 'Nowhere')).toBe(
+    '"Nowhere" is not a time zone such as Europe/Amsterdam or UTC',
+  );
+  expect(cronProblem('0 8 * *', 'UTC')).toMatch(/must have five fields/);
+  expect(cronProblem('0 25 * * *', 'UTC')).toMatch(/^the cron expression "0 25 \* \* \*" is not valid: /);
+});

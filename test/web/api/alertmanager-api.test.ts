@@ -1,0 +1,325 @@
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { createTimeInterval } from '../../../src/domain/muting/time-interval.ts';
+import type { AlertGroupJson, GettableAlert } from '../../../src/web/api/alertmanager-json.ts';
+import { anAlert, anAlertingConfig, NOW_US, putAlert } from '../sample.ts';
+import { serve } from '../served.ts';
+
+interface Added {
+  readonly silenceID: string;
+}
+
+const MINUTE = 60_000_000;
+const HOUR = 60 * MINUTE;
+const at = (us: number) => new Date(us / 1000).toISOString();
+
+const BIRD = { alertname: 'FlightFailed', severity: 'critical', region: 'eu', bird: 'Translate blog' };
+const TRIGGER = { alertname: 'BirdTriggerFailing', severity: 'warning', region: 'eu', bird: 'Post news' };
+const DOWN = { alertname: 'RegionDown', severity: 'critical', region: 'us' };
+
+/** Two alerts of one region and one of another that fire, and one that is over. */
+async function watched() {
+  const served = await serve();
+  await putAlert(served.store, anAlert({ id: 'a', labels: BIRD }));
+  await putAlert(served.store, anAlert({ id: 'b', labels: TRIGGER }));
+  await putAlert(served.store, anAlert({ id: 'c', labels: DOWN }));
+  await putAlert(
+    served.store,
+    anAlert({ id: 'd', labels: { ...BIRD, region: 'us' }, state: 'resolved', endsAtUs: NOW_US }),
+  );
+  const birds = async (query: string) => {
+    const { status, json } = await served.ask<readonly GettableAlert[]>(`/api/v2/alerts${query}`);
+    return status === 200 ? json.map(({ id }) => id).toSorted() : [status, json];
+  };
+  return { ...served, birds };
+}
+
+function aSilence(change: Record<string, unknown> = {}) {
+  return {
+    matchers: [{ name: 'bird', value: 'Translate blog', isRegex: false, isEqual: true }],
+    startsAt: at(NOW_US),
+    endsAt: at(NOW_US + HOUR),
+    createdBy: 'anna',
+    comment: 'maintenance',
+    ...change,
+  };
+}
+
+const filter = (...texts: string[]) => `?${new URLSearchParams(texts.map((text) => ['filter', text]))}`;
+
+describe('alerts', () => {
+  test('have every field of the openapi, in its form', async () => {
+    const { ask } = await watched();
+    const { json } = await ask(`/api/v2/alerts${filter('region="eu"', 'severity="critical"')}`);
+    expect(json).toEqual([
+      {
+        annotations: { summary: 'Flight of Translate blog failed in Marketing (EU)' },
+        startsAt: at(NOW_US - 12 * MINUTE),
+        updatedAt: at(NOW_US - MINUTE),
+        endsAt: at(NOW_US + 5 * MINUTE),
+        fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
+        generatorURL: 'http://watch.example.com/nestwatch/',
+        labels: BIRD,
+        receivers: [{ name: 'pager' }, { name: 'ops' }],
+        status: { state: 'active', silencedBy: [], inhibitedBy: [], mutedBy: [] },
+        id: 'a',
+      },
+    ]);
+  });
+
+  test.each([
+    ['', ['a', 'b', 'c']],
+    [filter('alertname="FlightFailed"'), ['a']],
+    [filter('bird=~"Trans.*|Post.*"', 'severity!="critical"'), ['b']],
+    [filter('{region="eu",bird!~"Post.*"}'), ['a']],
+    [filter('bird=""'), ['c']],
+    [filter('bird!=Translate blog, EMEA', 'bird=~Trans.{0,30}|a,b'), ['a']],
+    ['?receiver=pager', ['a', 'c']],
+    ['?receiver=p.*', ['a', 'c']],
+    ['?receiver=pag', []],
+    ['?receiver=', ['a', 'b', 'c']],
+    ['?active=false', []],
+    ['?unprocessed=false&later=1', ['a', 'b', 'c']],
+  ])('%s', async (query, expected) => {
+    expect(await (await watched()).birds(query)).toEqual(expected);
+  });
+
+  test.each([
+    [filter('bird'), 'bad matcher format: '],
+    [filter('bird=~"("'), 'bad matcher format: '],
+    ['?receiver=(', 'failed to parse receiver param: '],
+    ['?active=maybe', 'active: must be true or false'],
+  ])('%s is refused with a plain JSON string', async (query, message) => {
+    const [status, json] = await (await watched()).birds(query);
+    expect(status).toBe(400);
+    expect(json).toContain(message);
+  });
+
+  test('that are silenced or inhibited say by whom, and are left out where that is asked', async () => {
+    const { ask, post, birds, store } = await watched();
+    const { json: added } = await post<Added>('/api/v2/silences', aSilence());
+    await putAlert(store, anAlert({ id: 'e', labels: { ...DOWN, region: 'eu' } }));
+    const { json } = await ask<GettableAlert[]>(`/api/v2/alerts${filter('bird="Translate blog"')}`);
+    expect(json[0]?.status).toEqual({
+      state: 'suppressed',
+      silencedBy: [added.silenceID],
+      inhibitedBy: [expect.stringMatching(/^[0-9a-f]{16}$/)],
+      mutedBy: [],
+    });
+    expect(await birds('?silenced=false')).toEqual(['b', 'c', 'e']);
+    expect(await birds('?inhibited=false')).toEqual(['c', 'e']);
+    expect(await birds('?active=false')).toEqual(['a', 'b']);
+  });
+
+  test('are not taken, as they come from the watched service', async () => {
+    const { status } = await (await watched()).post('/api/v2/alerts', []);
+    expect(status).toBe(405);
+  });
+});
+
+describe('groups', () => {
+  test('are those of the routes, by their labels', async () => {
+    const { json } = await (await watched()).ask<AlertGroupJson[]>('/api/v2/alerts/groups');
+    const shown = json.map((one) => [one.labels, one.receiver, one.alerts.map(({ id }) => id)]);
+    expect(shown).toEqual([
+      [sorted(TRIGGER), { name: 'ops' }, ['b']],
+      [sorted(BIRD), { name: 'ops' }, ['a']],
+      [{ alertname: 'FlightFailed', region: 'eu' }, { name: 'pager' }, ['a']],
+      [sorted(DOWN), { name: 'ops' }, ['c']],
+      [{ alertname: 'RegionDown', region: 'us' }, { name: 'pager' }, ['c']],
+    ]);
+  });
+
+  test('of a receiver, or that are not muted, can be asked for', async () => {
+    const { ask, post } = await watched();
+    await post('/api/v2/silences', aSilence());
+    const receivers = async (query: string) =>
+      (await ask<AlertGroupJson[]>(`/api/v2/alerts/groups?${query}`)).json.map(
+        ({ labels }) => labels.alertname,
+      );
+    expect(await receivers('receiver=pager')).toEqual(['FlightFailed', 'RegionDown']);
+    expect(await receivers('receiver=pager&muted=false')).toEqual(['RegionDown']);
+    expect(await receivers('receiver=pager&silenced=false')).toEqual(['RegionDown']);
+  });
+
+  test('name the time interval that mutes them', async () => {
+    const config = anAlertingConfig();
+    const [pager, rest] = config.route.routes;
+    const always = createTimeInterval({ location: 'UTC' });
+    const { ask, store } = await serve({
+      alerting: {
+        ...config,
+        route: { ...config.route, routes: [{ ...pager!, muteTimeIntervals: ['nights'] }, rest!] },
+        timeIntervals: new Map([['nights', [always]]]),
+      },
+    });
+    await putAlert(store, anAlert({ id: 'a', labels: BIRD }));
+    const { json } = await ask<AlertGroupJson[]>('/api/v2/alerts/groups?receiver=pager');
+    expect(json[0]?.alerts[0]?.status).toMatchObject({ state: 'suppressed', mutedBy: ['nights'] });
+    expect((await ask('/api/v2/alerts/groups?receiver=pager&muted=false')).json).toEqual([]);
+  });
+});
+
+function sorted(labels: Record<string, string>) {
+  return Object.fromEntries(Object.entries(labels).toSorted());
+}
+
+describe('silences', () => {
+  test('are added, read, listed and expired, and the stages are woken', async () => {
+    const { ask, post, changes, clock } = await watched();
+    const added = await post<Added>('/api/v2/silences', aSilence());
+    expect([added.status, added.json]).toEqual([200, { silenceID: expect.any(String) }]);
+    const id = added.json.silenceID;
+    expect(changes).toHaveLength(1);
+    const expected = {
+      ...aSilence(),
+      id,
+      status: { state: 'active' },
+      updatedAt: at(NOW_US),
+      annotations: {},
+    };
+    expect((await ask(`/api/v2/silence/${id}`)).json).toEqual(expected);
+    expect((await ask('/api/v2/silences')).json).toEqual([expected]);
+    await clock.advance(MINUTE / 1000);
+    expect(await ask(`/api/v2/silence/${id}`, {}, 'DELETE')).toMatchObject({ status: 200, body: '' });
+    expect(changes).toHaveLength(2);
+    expect((await ask(`/api/v2/silence/${id}`)).json).toMatchObject({
+      status: { state: 'expired' },
+      endsAt: at(NOW_US + MINUTE),
+    });
+  });
+
+  test('stand with active ones first, then pending, then expired', async () => {
+    const { ask, post } = await watched();
+    const add = async (comment: string, fromUs: number, toUs: number) =>
+      (
+        await post<Added>(
+          '/api/v2/silences',
+          aSilence({ comment, startsAt: at(NOW_US + fromUs), endsAt: at(NOW_US + toUs) }),
+        )
+      ).json.silenceID;
+    await add('later', 2 * HOUR, 3 * HOUR);
+    await add('long', 0, 2 * HOUR);
+    await add('soon', HOUR, 3 * HOUR);
+    await add('short', 0, HOUR);
+    await ask(`/api/v2/silence/${await add('over', 0, HOUR)}`, {}, 'DELETE');
+    const comments = async (query = '') =>
+      (await ask<{ comment: string }[]>(`/api/v2/silences${query}`)).json.map(({ comment }) => comment);
+    expect(await comments()).toEqual(['short', 'long', 'soon', 'later', 'over']);
+    expect(await comments('?active=false&pending=false')).toEqual(['over']);
+    expect(await comments(filter('bird="Translate blog"'))).toHaveLength(5);
+    expect(await comments(filter('bird=~"Translate blog"'))).toEqual([]);
+  });
+
+  test('can recur, which is ours', async () => {
+    const { ask, post, birds } = await watched();
+    const recurrence = { cron: '0 2 * * *', timezone: 'Europe/Amsterdam', duration: '2h' };
+    const { json } = await post<Added>(
+      '/api/v2/silences',
+      aSilence({ recurrence, endsAt: at(NOW_US + 900 * HOUR) }),
+    );
+    expect((await ask(`/api/v2/silence/${json.silenceID}`)).json).toMatchObject({ recurrence });
+    // It is noon: no window is open.
+    expect(await birds('?silenced=false')).toContain('a');
+  });
+
+  test('keep their id when their end changes, and get another when their matchers do', async () => {
+    const { post } = await watched();
+    const { json: first } = await post<Added>('/api/v2/silences', aSilence());
+    const id = first.silenceID;
+    const longer = await post<Added>('/api/v2/silences', aSilence({ id, endsAt: at(NOW_US + 2 * HOUR) }));
+    expect(longer.json.silenceID).toBe(id);
+    const matchers = [{ name: 'bird', value: 'T.*', isRegex: true }];
+    const other = await post<Added>('/api/v2/silences', aSilence({ id, matchers }));
+    expect(other.json.silenceID).not.toBe(id);
+  });
+
+  test.each([
+    ['no JSON', 'x', 'the body must be JSON'],
+    ['no matchers', aSilence({ matchers: [] }), 'at least one matcher required'],
+    [
+      'only matchers that fit everything',
+      aSilence({ matchers: [{ name: 'a', value: '.*', isRegex: true }] }),
+      'at least one matcher must not match the empty string',
+    ],
+    [
+      'a bad regular expression',
+      aSilence({ matchers: [{ name: 'a', value: '(', isRegex: true }] }),
+      'bad silence: ',
+    ],
+    ['an end before the start', aSilence({ endsAt: at(NOW_US - 1) }), 'start time must be before end time'],
+    ['no end', aSilence({ endsAt: undefined }), 'bad silence: endsAt: '],
+    [
+      'an instant that is none',
+      aSilence({ endsAt: 'soon' }),
+      'bad silence: endsAt: must be an RFC 3339 instant',
+    ],
+    ['a comment without end', aSilence({ comment: 'x'.repeat(3_000) }), 'bad silence: comment: '],
+    [
+      'a cron expression that is none',
+      aSilence({ recurrence: { cron: 'daily', timezone: 'UTC', duration: '1h' } }),
+      'the cron expression must have five fields',
+    ],
+  ])('%s is refused', async (_, body, message) => {
+    const { ask, changes } = await watched();
+    const text = typeof body === 'string' ? body : JSON.stringify(body);
+    const { status, json } = await ask(
+      '/api/v2/silences',
+      { 'content-type': 'application/json' },
+      'POST',
+      text,
+    );
+    expect(status).toBe(400);
+    expect(json).toContain(message);
+    expect(changes).toEqual([]);
+  });
+
+  test('that are not known are not found', async () => {
+    const { ask, post } = await watched();
+    expect(await ask('/api/v2/silence/x')).toMatchObject({ status: 404, json: 'silence not found' });
+    expect(await ask('/api/v2/silence/x', {}, 'DELETE')).toMatchObject({ status: 404 });
+    expect(await post('/api/v2/silences', aSilence({ id: 'x' }))).toMatchObject({ status: 404 });
+  });
+});
+
+test('the status holds what clients ask for, and the route tree without secrets', async () => {
+  const { json } = await (await watched()).ask<{ config: { original: string } }>('/api/v2/status');
+  expect(json).toMatchObject({
+    cluster: { status: 'disabled', peers: [] },
+    uptime: at(NOW_US - 26 * HOUR),
+    versionInfo: { version: '0.1.0', branch: '', revision: '', goVersion: '', buildDate: '', buildUser: '' },
+  });
+  const times = { group_wait: '30s', group_interval: '5m', repeat_interval: '4h' };
+  expect(parse(json.config.original)).toEqual({
+    route: {
+      receiver: 'ops',
+      group_by: ['alertname', 'region'],
+      ...times,
+      routes: [
+        {
+          receiver: 'pager',
+          matchers: ['severity="critical"'],
+          continue: true,
+          group_by: ['alertname', 'region'],
+          ...times,
+        },
+        { receiver: 'ops', group_by: ['...'], ...times },
+      ],
+    },
+    receivers: [{ name: 'ops' }, { name: 'pager' }],
+    inhibit_rules: [
+      {
+        source_matchers: ['alertname=~"RegionDown|RegionUnauthorized"'],
+        target_matchers: ['alertname!~"RegionDown|RegionUnauthorized|DeliveryFailing"'],
+        equal: ['region'],
+      },
+    ],
+  });
+});
+
+test('receivers are named', async () => {
+  expect((await (await watched()).ask('/api/v2/receivers')).json).toEqual([
+    { name: 'ops' },
+    { name: 'pager' },
+  ]);
+});

@@ -1,0 +1,157 @@
+/**
+ * What Grafana's Alertmanager data source (implementation "Prometheus") and karma ask of an Alertmanager, as their own
+ * code asks it, and what they read of the answers. amtool itself is asked in `test/system/`.
+ */
+import { expect, test } from 'vitest';
+import { parse } from 'yaml';
+import * as z from 'zod';
+import { anAlert, NOW_US, putAlert } from '../sample.ts';
+import { serve } from '../served.ts';
+
+const HOUR_US = 3_600_000_000;
+const at = (us: number) => new Date(us / 1000).toISOString();
+const LABELS = { alertname: 'FlightFailed', severity: 'critical', region: 'eu', bird: 'Translate blog' };
+
+async function watched() {
+  const served = await serve();
+  await putAlert(served.store, anAlert({ id: 'a', labels: LABELS }));
+  await putAlert(served.store, anAlert({ id: 'b', labels: { ...LABELS, bird: 'say "hi"', region: 'us' } }));
+  return served;
+}
+
+/** As Go's client of both writes it: the fields in the order of their names, instants in milliseconds. */
+const silence = {
+  comment: 'maintenance',
+  createdBy: 'anna',
+  endsAt: at(NOW_US + HOUR_US),
+  matchers: [{ isEqual: true, isRegex: false, name: 'bird', value: 'Translate blog' }],
+  startsAt: at(NOW_US),
+};
+
+// What is read; others are passed over.
+const rfc3339 = z.iso.datetime({ offset: true });
+const labels = z.record(z.string(), z.string());
+const readAlert = z.object({
+  annotations: labels,
+  endsAt: rfc3339,
+  fingerprint: z.string().min(1),
+  generatorURL: z.url(),
+  labels,
+  receivers: z.array(z.object({ name: z.string() })),
+  startsAt: rfc3339,
+  status: z.object({
+    inhibitedBy: z.array(z.string()),
+    silencedBy: z.array(z.string()),
+    state: z.enum(['unprocessed', 'active', 'suppressed']),
+  }),
+  updatedAt: rfc3339,
+});
+const readGroups = z.array(
+  z.object({ labels, receiver: z.object({ name: z.string() }), alerts: z.array(readAlert).min(1) }),
+);
+const readSilences = z.array(
+  z.object({
+    id: z.string().min(1),
+    comment: z.string(),
+    createdBy: z.string(),
+    endsAt: rfc3339,
+    startsAt: rfc3339,
+    updatedAt: rfc3339,
+    matchers: z
+      .array(
+        z.object({
+          name: z.string(),
+          value: z.string(),
+          isRegex: z.boolean(),
+          isEqual: z.boolean().optional(),
+        }),
+      )
+      .min(1),
+    status: z.object({ state: z.enum(['expired', 'active', 'pending']) }),
+  }),
+);
+
+test("Grafana's health check takes us for Prometheus' Alertmanager, not for Mimir's", async () => {
+  const { ask } = await watched();
+  expect((await ask('/alertmanager/api/v2/status')).status).toBe(404);
+  expect((await ask('/api/v1/status/buildinfo')).status).toBe(404);
+  expect((await ask('/api/v2/status')).status).toBe(200);
+});
+
+test('Grafana reads the configuration out of the status as Alertmanager would', async () => {
+  const { ask } = await watched();
+  const { json, headers } = await ask<{ config: { original: string } }>('/api/v2/status');
+  expect(headers['content-type']).toContain('json');
+  z.object({
+    cluster: z.object({ status: z.enum(['ready', 'settling', 'disabled']), peers: z.array(z.unknown()) }),
+    uptime: rfc3339,
+    versionInfo: z.record(z.string(), z.string()),
+  }).parse(json);
+  const { route, receivers, ...rest } = parse(json.config.original);
+  expect(Object.keys(rest)).toEqual(['inhibit_rules']);
+  expect(receivers).toContainEqual({ name: route.receiver });
+  // Alertmanager refuses a root with matchers, and the whole configuration with it.
+  expect(route).not.toHaveProperty('matchers');
+  const check = (one: { receiver: string; group_wait: string; routes?: unknown[] }): void => {
+    expect(receivers).toContainEqual({ name: one.receiver });
+    expect(one.group_wait).toMatch(/^(\d+(ms|[smhdwy]))+$/);
+    for (const child of one.routes ?? []) check(child as typeof one);
+  };
+  check(route);
+});
+
+test('Grafana lists alerts, groups and silences, and sets and expires a silence', async () => {
+  const { ask, post } = await watched();
+  const flags = 'silenced=true&active=true&inhibited=true';
+  const filter = encodeURIComponent('bird="say \\"hi\\""');
+  const filtered = await ask(`/api/v2/alerts?${flags}&filter=${filter}`);
+  expect(
+    z
+      .array(readAlert)
+      .parse(filtered.json)
+      .map((one) => one.labels.bird),
+  ).toEqual(['say "hi"']);
+  expect(readGroups.parse((await ask('/api/v2/alerts/groups')).json).length).toBeGreaterThan(0);
+
+  // Grafana asks from its server, with nothing of the browser but the body.
+  const set = await post('/api/v2/silences', silence);
+  expect(set).toMatchObject({ status: 200, json: { silenceID: expect.any(String) } });
+  const [listed] = readSilences.parse((await ask('/api/v2/silences')).json);
+  expect(listed).toMatchObject({ comment: 'maintenance', status: { state: 'active' } });
+  const one = await ask(`/api/v2/silence/${listed!.id}`);
+  expect(readSilences.parse([one.json])[0]!.id).toBe(listed!.id);
+  const edited = await post<{ silenceID: string }>('/api/v2/silences', {
+    ...silence,
+    id: listed!.id,
+    comment: 'longer',
+  });
+  expect(edited.status).toBe(200);
+  expect((await ask(`/api/v2/silence/${edited.json.silenceID}`, {}, 'DELETE')).status).toBe(200);
+  const after = readSilences.parse((await ask('/api/v2/silences')).json);
+  expect(after.every(({ status }) => status.state === 'expired')).toBe(true);
+});
+
+test('karma reads silences and groups, and takes us for the latest Alertmanager as our metrics name no version', async () => {
+  const { ask, post } = await watched();
+  await post('/api/v2/silences', { ...silence, comment: 'half \uD83D pair' });
+  const silences = await ask('/api/v2/silences');
+  const groups = await ask('/api/v2/alerts/groups');
+  readSilences.parse(silences.json);
+  const read = readGroups.parse(groups.json);
+  expect(read.flatMap(({ alerts }) => alerts.map((one) => one.labels.bird))).toContain('Translate blog');
+  expect(read.flatMap(({ alerts }) => alerts.map((one) => one.status.silencedBy.length))).toContain(1);
+  // Its reader of JSON refuses all of an answer for half a surrogate pair.
+  for (const answer of [silences, groups]) expect(answer.body).not.toMatch(/\\ud[89a-f]/i);
+});
+
+test("karma's proxy may set and expire silences where it is given our origin to send", async () => {
+  const { ask, post } = await watched();
+  // What a browser on karma's page sends, which karma hands on with the headers that its configuration sets.
+  const browser = { 'sec-fetch-site': 'same-origin', 'sec-fetch-mode': 'cors' };
+  const foreign = await post('/api/v2/silences', silence, { ...browser, origin: 'http://karma.example.com' });
+  expect(foreign.status).toBe(403);
+  const own = { ...browser, origin: 'http://watch.example.com' };
+  const set = await post<{ silenceID: string }>('/api/v2/silences', silence, own);
+  expect(set).toMatchObject({ status: 200, json: { silenceID: expect.any(String) } });
+  expect((await ask(`/api/v2/silence/${set.json.silenceID}`, own, 'DELETE')).status).toBe(200);
+});

@@ -1,0 +1,423 @@
+import { describe, expect, test } from 'vitest';
+import type { EventJson } from '../../../src/domain/alert/event-json.ts';
+import { secret } from '../../../src/secret.ts';
+import type { alertJson, deliveryJson } from '../../../src/web/api/alert-json.ts';
+import {
+  aDelivery,
+  anAlert,
+  anEvent,
+  aStatus,
+  NOW_US,
+  putAlert,
+  putDeliveries,
+  putEvents,
+} from '../sample.ts';
+import { serve } from '../served.ts';
+
+const MINUTE = 60_000_000;
+
+interface Events {
+  readonly events: readonly EventJson[];
+  readonly next?: string;
+}
+interface Alerts {
+  readonly alerts: readonly ReturnType<typeof alertJson>[];
+}
+interface Deliveries {
+  readonly deliveries: readonly ReturnType<typeof deliveryJson>[];
+}
+
+describe('GET /api/v1/status', () => {
+  test('says how each region and feed stands, with counts of alerts and deliveries', async () => {
+    const { ask, store } = await serve();
+    await putAlert(store, anAlert({ id: 'a' }));
+    await putDeliveries(store, [
+      aDelivery({ id: '1' }),
+      aDelivery({ id: '2', state: 'dead' }),
+      aDelivery({ id: '3', receiver: 'pager' }),
+    ]);
+    const { json } = await ask<{ regions: unknown[] }>('/api/v1/status');
+    expect(json).toMatchObject({
+      version: '0.1.0',
+      started_at: '2026-07-01T10:00:00.000000Z',
+      alerts: [{ alertname: 'FlightFailed', severity: 'critical', state: 'firing', count: 1 }],
+      deliveries: { ops: { pending: 1, dead: 1 }, pager: { pending: 1 } },
+    });
+    expect(json.regions[1]).toEqual({
+      region: 'us',
+      health: 'up',
+      reason: 'answered',
+      since: '2026-07-01T10:00:00.000000Z',
+      requests_per_second: 2.5,
+      nests: 2,
+      birds: 7,
+      audits_behind_seconds: 90,
+      feeds: [
+        {
+          feed: 'notification',
+          cursor: '2026-07-02T10:30:00.000000Z',
+          last_success: '2026-07-02T11:59:53.000000Z',
+          streams: 1,
+          open_flights: 0,
+          verified_until: '2026-07-02T11:58:00.000000Z',
+        },
+        expect.objectContaining({ feed: 'bird_log' }),
+        expect.objectContaining({ feed: 'flight', open_flights: 3 }),
+      ],
+    });
+  });
+
+  test('a region that was not read yet is starting, and what is not known is null', async () => {
+    const [eu] = aStatus().regions;
+    const never = { cursorUs: 0, lastSuccessUs: 0, verifiedUntilUs: 0 };
+    const feed = { feed: 'flight', streams: 0, openFlights: 0, ...never } as const;
+    const region = { ...eu!, started: false, feeds: [feed] };
+    const { ask } = await serve({ status: () => aStatus({ regions: [region] }) });
+    const { json } = await ask<{ regions: unknown[] }>('/api/v1/status');
+    expect(json.regions[0]).toMatchObject({
+      health: 'starting',
+      feeds: [{ cursor: null, last_success: null, verified_until: null }],
+    });
+  });
+});
+
+describe('GET /api/v1/events', () => {
+  async function withEvents() {
+    const served = await serve();
+    await putEvents(served.store, [
+      anEvent({ id: 'a/failed', occurredAtUs: NOW_US - 3 * MINUTE }),
+      anEvent({ id: 'b/succeeded', type: 'flight.succeeded', occurredAtUs: NOW_US - 2 * MINUTE }),
+      anEvent({
+        id: 'c',
+        region: 'us',
+        feed: 'notification',
+        birdId: '',
+        type: 'notification.FlowDeactivated',
+      }),
+    ]);
+    const keys = async (query: string): Promise<string[]> =>
+      (await served.ask<Events>(`/api/v1/events${query}`)).json.events.map(({ key }) => key);
+    return { ...served, keys };
+  }
+
+  test('gives whole events, the newest first', async () => {
+    const { ask, keys } = await withEvents();
+    expect(await keys('')).toEqual(['us/notification/c', 'eu/flight/b/succeeded', 'eu/flight/a/failed']);
+    const { json } = await ask('/api/v1/events?type=flight.failed');
+    expect(json).toEqual({
+      events: [
+        {
+          key: 'eu/flight/a/failed',
+          type: 'flight.failed',
+          region: 'eu',
+          feed: 'flight',
+          occurred_at: '2026-07-02T11:57:00.000123Z',
+          observed_at: '2026-07-02T11:57:04.000000Z',
+          nest_id: '682',
+          nest: 'Marketing',
+          bird_id: '148890',
+          bird: 'Translate blog',
+          message: 'The target language "nl-BE" is not supported',
+          attributes: {},
+        },
+      ],
+    });
+  });
+
+  test.each([
+    ['?region=us', ['us/notification/c']],
+    ['?feed=flight', ['eu/flight/b/succeeded', 'eu/flight/a/failed']],
+    ['?region=eu&type=flight.succeeded', ['eu/flight/b/succeeded']],
+    ['?since=2026-07-02T11:58:00Z', ['us/notification/c', 'eu/flight/b/succeeded']],
+    ['?until=2026-07-02T11:58:00Z', ['eu/flight/a/failed']],
+    ['?since=2026-07-02T13:58:30%2B02:00', ['us/notification/c']],
+    ['?since=2026-07-02T13:58:30+02:00', ['us/notification/c']],
+    ['?region=', ['us/notification/c', 'eu/flight/b/succeeded', 'eu/flight/a/failed']],
+    ['?type=nothing.like_this', []],
+  ])('%s filters', async (query, expected) => {
+    expect(await (await withEvents()).keys(query)).toEqual(expected);
+  });
+
+  test('gives pages that join without a gap', async () => {
+    const { ask, keys } = await withEvents();
+    const first = (await ask<Events>('/api/v1/events?limit=2')).json;
+    expect(first.events).toHaveLength(2);
+    expect(await keys(`?limit=2&cursor=${first.next}`)).toEqual(['eu/flight/a/failed']);
+    expect((await ask(`/api/v1/events?limit=2&cursor=${first.next}`)).json).not.toHaveProperty('next');
+  });
+});
+
+describe('bad parameters are a 400 that says what', () => {
+  test.each([
+    [
+      '/api/v1/events?regoin=eu',
+      'there is no parameter "regoin"; there are: region, feed, type, since, until, limit, cursor',
+    ],
+    ['/api/v1/status?foo=1', 'there is no parameter "foo"; it takes none'],
+    ['/api/v1/events?region=EU', 'region: must be one of eu, us'],
+    ['/api/v1/events?feed=flights', 'feed: must be one of notification, bird_log, flight'],
+    ['/api/v1/events?since=yesterday', 'since: must be an RFC 3339 instant like 2026-07-02T13:59:34Z'],
+    [
+      '/api/v1/events?until=2026-02-30T00:00:00Z',
+      'until: must be an RFC 3339 instant like 2026-07-02T13:59:34Z',
+    ],
+    ['/api/v1/events?since=2026-07-02T12:00:00Z&until=2026-07-02T12:00:00Z', 'since: must be before until'],
+    ['/api/v1/events?limit=0', 'limit: must be a whole number from 1 to 1000'],
+    ['/api/v1/events?limit=1001', 'limit: must be a whole number from 1 to 1000'],
+    ['/api/v1/events?limit=1e2', 'limit: must be a whole number from 1 to 1000'],
+    ['/api/v1/events?limit=1&limit=2', 'limit: given more than once'],
+    [`/api/v1/events?type=${'x'.repeat(501)}`, 'type: longer than 500 characters'],
+    ['/api/v1/events?cursor=%7Bbroken', 'The cursor is not one that an earlier answer gave.'],
+    ['/api/v1/alerts?state=active', 'state: must be one of firing, resolved, pending'],
+    ['/api/v1/birds?region=asia', 'region: must be one of eu, us'],
+    [
+      '/api/v1/deliveries?state=sent',
+      'state: must be one of pending, leased, delivered, retry, ambiguous, dead, suppressed',
+    ],
+  ])('%s', async (path, error) => {
+    const { ask, reported } = await serve();
+    expect(await ask(path)).toMatchObject({ status: 400, json: { error } });
+    expect(reported).toEqual([]);
+  });
+
+  test('a parameter where there is none', async () => {
+    expect((await (await serve()).ask('/api/v1/status?x=1')).status).toBe(400);
+  });
+});
+
+describe('GET /api/v1/alerts', () => {
+  test("gives Alertmanager's shape with the state and the count of events", async () => {
+    const { ask, store } = await serve();
+    await putAlert(store, anAlert({ id: 'a' }), [anEvent({ id: '1' }), anEvent({ id: '2' })]);
+    const { alerts } = (await ask<Alerts>('/api/v1/alerts')).json;
+    expect(alerts).toEqual([
+      {
+        id: 'a',
+        state: 'firing',
+        status: 'firing',
+        labels: anAlert({ id: 'a' }).labels,
+        annotations: { summary: 'Flight of Translate blog failed in Marketing (EU)' },
+        startsAt: '2026-07-02T11:48:00.000000Z',
+        endsAt: '0001-01-01T00:00:00Z',
+        generatorURL: 'http://watch.example.com/nestwatch/',
+        fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
+        events_total: 2,
+      },
+    ]);
+  });
+
+  test('leaves out pending ones unless they are asked for', async () => {
+    const { ask, store } = await serve();
+    await putAlert(store, anAlert({ id: 'p', state: 'pending', startsAtUs: 0 }));
+    await putAlert(store, anAlert({ id: 'r', state: 'resolved', endsAtUs: NOW_US - MINUTE }));
+    await putAlert(store, anAlert({ id: 'f' }));
+    const ids = async (query: string) =>
+      (await ask<Alerts>(`/api/v1/alerts${query}`)).json.alerts.map(({ id }) => id);
+    expect((await ids('')).toSorted()).toEqual(['f', 'r']);
+    expect(await ids('?state=pending')).toEqual(['p']);
+    expect(await ids('?state=firing')).toEqual(['f']);
+    expect((await ask<Alerts>('/api/v1/alerts?state=resolved')).json.alerts[0]?.endsAt).toBe(
+      '2026-07-02T11:59:00.000000Z',
+    );
+    expect((await ask<Alerts>('/api/v1/alerts?state=pending')).json.alerts[0]?.startsAt).toBeNull();
+  });
+});
+
+test('GET /api/v1/birds gives the Birds that are there, with their Nests', async () => {
+  const { ask, store } = await serve();
+  const bird = { region: 'eu', birdId: '1', nestId: '682', name: 'Translate', status: 'active' } as const;
+  await store.transaction(async (tx) => {
+    await tx.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
+    await tx.putBirds([
+      { ...bird, triggerType: 'manual', present: true, statusSinceUs: NOW_US },
+      { ...bird, birdId: '2', triggerType: 'event', present: false, statusSinceUs: NOW_US },
+      { ...bird, region: 'us', triggerType: 'event', present: true, statusSinceUs: NOW_US },
+    ]);
+  });
+  expect((await ask('/api/v1/birds?region=eu')).json).toEqual({
+    birds: [
+      {
+        region: 'eu',
+        nest_id: '682',
+        nest: 'Marketing',
+        bird_id: '1',
+        bird: 'Translate',
+        status: 'active',
+        status_since: '2026-07-02T12:00:00.000000Z',
+        trigger_type: 'manual',
+      },
+    ],
+  });
+  expect((await ask<{ birds: unknown[] }>('/api/v1/birds')).json.birds).toHaveLength(2);
+});
+
+test('GET /api/v1/birds gives names that every reader of JSON takes', async () => {
+  const { ask, store } = await serve();
+  await store.transaction(async (tx) => {
+    await tx.putNests([{ region: 'eu', nestId: '1', name: 'M\0', present: true }]);
+    const bird = { region: 'eu', birdId: '1', nestId: '1', status: 'active', triggerType: 'event' } as const;
+    await tx.putBirds([{ ...bird, name: 'T\ud800', present: true, statusSinceUs: NOW_US }]);
+  });
+  expect((await ask('/api/v1/birds')).json).toMatchObject({
+    birds: [{ nest: 'M\uFFFD', bird: 'T\uFFFD' }],
+  });
+});
+
+test('GET /api/v1/deliveries gives what was sent, to whom, when and why not', async () => {
+  const { ask, store } = await serve();
+  await putDeliveries(store, [
+    aDelivery({ id: 'd1', state: 'delivered', attempts: 1, settledAtUs: NOW_US }),
+    aDelivery({
+      id: 'd2',
+      receiver: 'pager',
+      integration: 'webhook',
+      state: 'retry',
+      attempts: 2,
+      lastError: 'HTTP 503',
+    }),
+  ]);
+  const { deliveries } = (await ask<Deliveries>('/api/v1/deliveries')).json;
+  expect(deliveries.map(({ id }) => id)).toEqual(['d2', 'd1']);
+  expect(deliveries[0]).toEqual({
+    id: 'd2',
+    notification_id: 'n-d2',
+    receiver: 'pager',
+    integration: 'webhook',
+    state: 'retry',
+    attempts: 2,
+    created_at: '2026-07-02T11:58:00.000000Z',
+    next_attempt_at: '2026-07-02T11:58:00.000000Z',
+    settled_at: null,
+    last_error: 'HTTP 503',
+  });
+  expect(deliveries[1]).toMatchObject({ next_attempt_at: null, settled_at: '2026-07-02T12:00:00.000000Z' });
+  const ids = async (query: string) =>
+    (await ask<Deliveries>(`/api/v1/deliveries?${query}`)).json.deliveries.map(({ id }) => id);
+  expect(await ids('receiver=ops')).toEqual(['d1']);
+  expect(await ids('state=retry')).toEqual(['d2']);
+  expect(await ids('limit=1')).toEqual(['d2']);
+});
+
+describe('/api/v1/deliveries/retry', () => {
+  test('puts back what was given up, and wakes the stages', async () => {
+    const { post, store, changes } = await serve();
+    await putDeliveries(store, [aDelivery({ id: '1', state: 'dead' }), aDelivery({ id: '2' })]);
+    const { status, json } = await post('/api/v1/deliveries/retry', { ids: ['1', '2', 'none'] });
+    expect([status, json]).toEqual([200, { retried: ['1'] }]);
+    expect(changes).toHaveLength(1);
+    expect((await store.transaction((tx) => tx.delivery('1')))?.delivery.state).toBe('pending');
+  });
+
+  test.each([[{ ids: [] }], [{ ids: 'x' }], [{}], ['x']])('%j is refused', async (body) => {
+    const { post, changes } = await serve();
+    const { status, json } = await post<{ error: string }>('/api/v1/deliveries/retry', body);
+    expect([status, json.error]).toEqual([400, expect.stringContaining('the body must be {"ids"')]);
+    expect(changes).toEqual([]);
+  });
+});
+
+describe('/api/v1/alerts/acknowledge', () => {
+  test('silences what fires until it is resolved, and says of the rest why not', async () => {
+    const { post, store, changes } = await serve();
+    await putAlert(store, anAlert({ id: 'a/1' }));
+    await putAlert(store, anAlert({ id: 'b', state: 'resolved' }));
+    const body = { ids: ['a/1', 'b', 'c', 'a/1'], author: ' Ben ', comment: 'half \ud800 a pair' };
+    const { status, json } = await post('/api/v1/alerts/acknowledge', body);
+    const [silence, ...others] = await store.transaction((tx) => tx.silences());
+    expect(others).toEqual([]);
+    expect(silence).toMatchObject({ alertId: 'a/1', createdBy: 'Ben', comment: 'half \ufffd a pair' });
+    expect([status, json]).toEqual([
+      200,
+      {
+        acknowledged: [{ id: 'a/1', silence_id: silence!.id }],
+        refused: [
+          { id: 'b', error: 'the alert is not firing' },
+          { id: 'c', error: 'there is no such alert' },
+        ],
+      },
+    ]);
+    expect(changes).toHaveLength(1);
+  });
+
+  test.each([
+    [{ ids: ['a/1'] }],
+    [{ ids: ['a/1'], author: ' ' }],
+    [{ ids: [], author: 'Ben' }],
+    [{ ids: ['a/1'], author: 'Ben', comment: 'x'.repeat(2_001) }],
+    ['x'],
+  ])('%j is refused', async (body) => {
+    const { post, store } = await serve();
+    await putAlert(store, anAlert({ id: 'a/1' }));
+    const { status, json } = await post<{ error: string }>('/api/v1/alerts/acknowledge', body);
+    expect([status, json.error]).toEqual([400, expect.stringContaining('"author": "…"')]);
+    expect(await store.transaction((tx) => tx.silences())).toEqual([]);
+  });
+});
+
+describe('/api/v1/alerts/resolve', () => {
+  test('ends what fires and says who did, and says of the rest why not', async () => {
+    const { post, store, changes, reported } = await serve();
+    await putAlert(store, anAlert({ id: 'a/1' }));
+    await putAlert(store, anAlert({ id: 'b', state: 'resolved' }));
+    const labels = { alertname: 'RegionDown', severity: 'critical', region: 'eu' };
+    await putAlert(store, anAlert({ id: 'down', labels }));
+    const body = { ids: ['a/1', 'b', 'c', 'down', 'a/1'], author: ' Ben ', comment: 'mended' };
+    const { status, json } = await post('/api/v1/alerts/resolve', body);
+    expect([status, json]).toEqual([
+      200,
+      {
+        resolved: [{ id: 'a/1', ends_at: '2026-07-02T12:00:00.000000Z' }],
+        refused: [
+          { id: 'b', error: 'the alert is not firing' },
+          { id: 'c', error: 'there is no such alert' },
+          {
+            id: 'down',
+            error: 'it is measured again and again and is still so: acknowledge or silence it instead',
+          },
+        ],
+      },
+    ]);
+    expect(await store.transaction((tx) => tx.alert('a/1'))).toMatchObject({
+      state: 'resolved',
+      endsAtUs: NOW_US,
+      annotations: { resolved_by: 'it was resolved by hand by Ben: mended' },
+    });
+    expect(changes).toHaveLength(1);
+    expect(reported).toEqual([
+      { what: 'alert', alertname: 'FlightFailed', region: 'eu', state: 'resolved', alertId: 'a/1' },
+    ]);
+  });
+
+  test('without a name is refused', async () => {
+    const { post, store } = await serve();
+    await putAlert(store, anAlert({ id: 'a/1' }));
+    const { status, json } = await post<{ error: string }>('/api/v1/alerts/resolve', { ids: ['a/1'] });
+    expect([status, json.error]).toEqual([400, expect.stringContaining('"author": "…"')]);
+    expect((await store.transaction((tx) => tx.alert('a/1')))?.state).toBe('firing');
+  });
+
+  test('is refused from elsewhere, and without the token where one is set', async () => {
+    const body = { ids: ['a/1'], author: 'Ben' };
+    const { post } = await serve();
+    const foreign = await post('/api/v1/alerts/resolve', body, { origin: 'https://evil.example' });
+    expect(foreign.status).toBe(403);
+    const externalUrl = 'http://watch.example.com';
+    const bearerToken = secret('t0ken');
+    const guarded = await serve({
+      config: { host: '127.0.0.1', port: 0, externalUrl, bearerToken, enableLifecycle: false },
+    });
+    expect((await guarded.post('/api/v1/alerts/resolve', body)).status).toBe(401);
+  });
+});
+
+describe('/api/v1/events/{key}/explain', () => {
+  test('an address that names no key is not found', async () => {
+    const { ask } = await serve();
+    expect((await ask('/api/v1/events/x')).status).toBe(404);
+    expect((await ask('/api/v1/events/explain')).status).toBe(404);
+    expect(await ask('/api/v1/events/%zz/explain')).toMatchObject({
+      status: 400,
+      json: { error: 'the key is not encoded as an address is' },
+    });
+  });
+});

@@ -1,0 +1,270 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
+import { fingerprint } from '../../../src/domain/alert/fingerprint.ts';
+import { ago, shortDuration } from '../../../src/web/pages/page-words.ts';
+import type { RegionView } from '../../../src/web/status-view.ts';
+import {
+  aDelivery,
+  anAlert,
+  anEvent,
+  aStatus,
+  NOW_US,
+  putAlert,
+  putDeliveries,
+  putEvents,
+} from '../sample.ts';
+import { serve } from '../served.ts';
+
+const SECOND = 1_000_000;
+const MINUTE = 60 * SECOND;
+
+/** What a person reads: the page without markup, with spaces joined. */
+function read(page: string): string {
+  const body = page.slice(page.indexOf('<body>')).replace(/<[^>]+>/g, ' ');
+  return body
+    .replace(/&quot;/g, '"')
+    .replace(/&amp;/g, '&')
+    .replace(/\s+/g, ' ')
+    .replace(/ ([.,:])/g, '$1');
+}
+
+function headline(page: string): string {
+  return /<h1[^>]*>([^<]*)<\/h1>/.exec(page)![1]!;
+}
+
+describe('when all is quiet', () => {
+  test('says so, and since when it is known', async () => {
+    const { body } = await (await serve()).ask('/');
+    expect(headline(body)).toBe('All quiet');
+    const text = read(body);
+    expect(text).toContain('Watching 19 Birds in 2 regions. Last checked 7 s ago.');
+    expect(text).toContain('No active alerts. Last checked 7 s ago.');
+    expect(text).toContain('No events yet.');
+    expect(text).toContain('Nothing was sent yet.');
+    expect(text).toContain('Flights · 3 active 12 3 s ago');
+    expect(body).toContain(
+      '<time datetime="2026-07-02T11:59:57.000Z" title="2026-07-02 11:59:57 UTC">3 s ago',
+    );
+  });
+
+  test('asks again by itself until a person pauses it', async () => {
+    const { ask } = await serve();
+    expect((await ask('/')).headers.refresh).toBe('10');
+    const paused = await ask('/?paused');
+    expect(paused.headers).not.toHaveProperty('refresh');
+    expect(read(paused.body)).toContain('paused · resume');
+  });
+
+  test('needs no script, and names its one style by hash', async () => {
+    const { body, headers } = await (await serve()).ask('/');
+    expect(body).not.toMatch(/<script|\son\w+=|style="/);
+    const [, style = ''] = /<style>([\s\S]*)<\/style>/.exec(body) ?? [];
+    const hash = createHash('sha256').update(style).digest('base64');
+    expect(headers['content-security-policy']).toContain(`style-src 'sha256-${hash}'`);
+  });
+});
+
+describe('the headline', () => {
+  const [eu, us] = aStatus().regions as [RegionView, RegionView];
+  const read = (region: RegionView, lastSuccessUs: number) => ({
+    ...region,
+    feeds: region.feeds.map((feed) => ({ ...feed, lastSuccessUs })),
+  });
+  const health = (region: RegionView, health: RegionView['health']['health']) => ({
+    ...region,
+    health: { ...region.health, health, reason: 'connect ECONNREFUSED' },
+  });
+
+  test.each([
+    ['a region that was not read yet', [eu, { ...read(us, 0), started: false }], 'Starting'],
+    ['a region that was not read for long', [eu, read(us, NOW_US - 6 * MINUTE)], 'US is behind'],
+    ['a region that is down', [health(eu, 'down'), us], 'EU is down'],
+    ['a token that is refused', [eu, health(us, 'unauthorized')], 'US refuses the token'],
+    ['both', [health(eu, 'down'), health(us, 'down')], 'EU is down, US is down'],
+  ] as const)('names %s', async (_, regions, expected) => {
+    const { ask } = await serve({ status: () => aStatus({ regions }) });
+    expect(headline((await ask('/')).body)).toBe(expected);
+  });
+
+  test('counts the alerts, also in the title of the tab', async () => {
+    const { ask, store } = await serve({ status: () => aStatus({ regions: [health(eu, 'down')] }) });
+    await putAlert(store, anAlert({ id: 'a' }));
+    const { body } = await ask('/');
+    expect(headline(body)).toBe('1 active alert, EU is down');
+    expect(body).toContain('<title>(1) nestwatch: 1 active alert, EU is down</title>');
+  });
+
+  test('a region that is down says why', async () => {
+    const { ask } = await serve({ status: () => aStatus({ regions: [health(eu, 'down')] }) });
+    expect((await ask('/')).body).toContain('connect ECONNREFUSED');
+  });
+});
+
+describe('alerts', () => {
+  test('say what, where, since when, how often, and what came last', async () => {
+    const { ask, store } = await serve();
+    await putAlert(store, anAlert({ id: 'a' }), [
+      anEvent({ id: '1', occurredAtUs: NOW_US - 12 * MINUTE, message: 'first message' }),
+      anEvent({ id: '2', occurredAtUs: NOW_US - 2 * MINUTE, message: 'last message' }),
+    ]);
+    const text = read((await ask('/')).body);
+    expect(text).toContain(
+      'Flight failed critical for 12 min EU · Marketing / Translate blog 2 events, last 2 min ago last message',
+    );
+  });
+
+  test('show nothing of what only waited with them, and was over before its time', async () => {
+    const { ask, store } = await serve();
+    const [told, over] = [1, 2].map((id) => anEvent({ id: String(id), message: `message ${id}` }));
+    await putAlert(store, anAlert({ id: 'a' }), [told!]);
+    await putEvents(store, [over!]);
+    await store.transaction((tx) => tx.linkEvents([{ alertId: 'a', seq: 2, event: over! }]));
+    for (const path of ['/', '/acknowledge?alert=a']) {
+      const text = read((await ask(path)).body).split('Latest events')[0];
+      expect(text).toContain('message 1');
+      expect(text).not.toContain('message 2');
+    }
+  });
+
+  test('are where the links in messages point', async () => {
+    const { ask, store } = await serve();
+    const alert = anAlert({ id: 'a' });
+    await putAlert(store, alert);
+    expect((await ask('/')).body).toContain(`<li id="alert-${fingerprint(alert.labels)}" class="alert bad">`);
+  });
+
+  test('stand with the severest first, and say how many more there are', async () => {
+    const { ask, store } = await serve();
+    const labels = (severity: string) => ({ alertname: 'RegionDown', severity, region: 'eu' });
+    await putAlert(store, anAlert({ id: 'w', labels: labels('warning'), startsAtUs: NOW_US - SECOND }));
+    for (let index = 0; index < 51; index += 1) {
+      await putAlert(store, anAlert({ id: `c${index}`, labels: labels('critical') }));
+    }
+    const { body } = await ask('/');
+    expect(headline(body)).toBe('52 active alerts');
+    expect(body.match(/class="alert /g)).toHaveLength(50);
+    expect(body).not.toContain('class="alert warn"');
+    expect(read(body)).toContain('and 2 more alerts');
+  });
+
+  test('without an event tell their own summary', async () => {
+    const { ask, store } = await serve();
+    const labels = { alertname: 'SomethingNew', severity: 'info', region: 'us', entity_name: 'Contentful' };
+    await putAlert(store, anAlert({ id: 'a', labels, annotations: { summary: 'The summary' } }));
+    expect(read((await ask('/')).body)).toContain('SomethingNew info for 12 min US · Contentful The summary');
+  });
+
+  test('that are resolved stay for a while, the latest first', async () => {
+    const { ask, store } = await serve();
+    for (const index of [3, 1, 2, 4, 5, 6]) {
+      const endsAtUs = NOW_US - index * 10 * MINUTE;
+      await putAlert(
+        store,
+        anAlert({ id: `r${index}`, state: 'resolved', endsAtUs, startsAtUs: endsAtUs - MINUTE }),
+      );
+    }
+    const text = read((await ask('/')).body);
+    expect(text.match(/resolved \d+ min ago/g)).toEqual(
+      [10, 20, 30, 40, 50].map((min) => `resolved ${min} min ago`),
+    );
+    expect(text).toContain('No active alerts.');
+  });
+});
+
+test('events are named in words, and new types by their own name', async () => {
+  const { ask, store } = await serve();
+  await putEvents(store, [
+    anEvent({ id: '1/cancelled', type: 'flight.cancelled', message: '' }),
+    anEvent({ id: '2', feed: 'bird_log', type: 'bird_log.Archived', nest: '', bird: '', message: 'by Anna' }),
+  ]);
+  const text = read((await ask('/')).body);
+  expect(text).toContain('Flight cancelled EU · Marketing / Translate blog 60 s ago');
+  expect(text).toContain('bird_log.Archived EU · Nest 682 / Bird 148890 60 s ago by Anna');
+});
+
+test('deliveries say their state in words, and those given up stand on top', async () => {
+  const { ask, store } = await serve();
+  await putDeliveries(store, [
+    aDelivery({ id: '1', state: 'delivered', attempts: 1, settledAtUs: NOW_US - MINUTE }),
+    aDelivery({
+      id: '2',
+      state: 'retry',
+      attempts: 3,
+      nextAttemptAtUs: NOW_US + 42 * SECOND,
+      lastError: 'HTTP 503',
+    }),
+    aDelivery({
+      id: '3',
+      receiver: 'pager',
+      state: 'dead',
+      attempts: 3,
+      settledAtUs: NOW_US,
+      lastError: 'HTTP 404',
+    }),
+  ]);
+  const text = read((await ask('/')).body);
+  expect(text).toContain('1 notification could not be delivered and was given up: which and why');
+  expect(text).toContain('pager by email Given up 3 tries, 0 s ago HTTP 404');
+  expect(text).toContain('ops by email Retry in 42 s 3 tries, 2 min ago HTTP 503');
+  expect(text).toContain('ops by email Delivered 60 s ago');
+});
+
+test('a mail that some of its recipients refused says so beside its state, escaped', async () => {
+  const { ask, store } = await serve();
+  const lastError = 'b@example.com: 550 <b>no</b> such user';
+  const settled = { state: 'delivered', attempts: 1, settledAtUs: NOW_US, lastError } as const;
+  await putDeliveries(store, [aDelivery({ id: '1', ...settled })]);
+  const { body } = await ask('/');
+  expect(body).toContain('<bdi>b@example.com: 550 &lt;b&gt;no&lt;/b&gt; such user</bdi>');
+});
+
+test('text from outside is escaped, cleaned and cut wherever it stands', async () => {
+  const hostile = `<script>alert(1)</script>"'&\u202e\u0000${'y'.repeat(5_000)}`;
+  const [region] = aStatus().regions;
+  const { ask, store } = await serve({
+    status: () =>
+      aStatus({
+        regions: [{ ...region!, health: { health: 'down', reason: hostile, sinceUs: NOW_US } }],
+      }),
+  });
+  const event = anEvent({
+    id: hostile,
+    type: `flight.${hostile}`,
+    nest: hostile,
+    bird: hostile,
+    message: hostile,
+  });
+  const labels = {
+    alertname: hostile,
+    severity: hostile,
+    region: hostile,
+    nest: hostile,
+    entity_name: hostile,
+  };
+  await putAlert(store, anAlert({ id: 'a', labels, annotations: { summary: hostile } }), [event]);
+  await putAlert(store, anAlert({ id: 'b', labels, state: 'resolved', endsAtUs: NOW_US }));
+  await putDeliveries(store, [aDelivery({ id: 'd', receiver: hostile, lastError: hostile, state: 'dead' })]);
+  const { body } = await ask('/');
+  expect(body).not.toContain('<script');
+  expect(body).toContain('&lt;script&gt;');
+  for (const control of ['\u202e', '\u0000']) expect(body).not.toContain(control);
+  expect(body).not.toContain('y'.repeat(301));
+});
+
+test.each([
+  [0, '0 s'],
+  [89, '89 s'],
+  [90, '1 min'],
+  [5_399, '89 min'],
+  [5_400, '1 h'],
+  [172_799, '47 h'],
+  [172_800, '2 days'],
+  [-5, '0 s'],
+])('%d seconds are said as %s', (seconds, words) => {
+  expect(shortDuration(seconds * SECOND)).toBe(words);
+});
+
+test('the near future is now, the far one is said', () => {
+  expect(ago(NOW_US + 30 * SECOND, NOW_US)).toBe('0 s ago');
+  expect(ago(NOW_US + 120 * SECOND, NOW_US)).toBe('in 2 min');
+});

@@ -1,0 +1,378 @@
+import { describe, expect, test } from 'vitest';
+import { createMatcher } from '../../../src/domain/matchers/matcher.ts';
+import { createAcknowledgeLinks } from '../../../src/operator/acknowledge-link.ts';
+import { secret } from '../../../src/secret.ts';
+import { matchersFor } from '../../../src/web/pages/silence-page.ts';
+import { anAlert, anEvent, NOW_US, putAlert } from '../sample.ts';
+import { serve } from '../served.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_US = 3_600_000_000;
+const DAY_MS = 86_400_000;
+
+/** What a person reads. */
+function read(page: string): string {
+  const body = page.slice(page.indexOf('<body>')).replace(/<[^>]+>/g, ' ');
+  return body
+    .replace(/&quot;/g, '"')
+    .replace(/&#39;/g, "'")
+    .replace(/\s+/g, ' ');
+}
+
+async function withAlert(options: Parameters<typeof serve>[0] = {}) {
+  const served = await serve(options);
+  await putAlert(served.store, anAlert({ id: 'a/1' }), [anEvent({ id: '1', message: 'the TMS refused' })]);
+  const silences = () => served.store.transaction((tx) => tx.silences());
+  return { ...served, silences };
+}
+
+const FIELDS = {
+  matchers: 'bird="Translate blog"\nseverity=~"crit.*|warning"',
+  duration: '3h',
+  start: '',
+  author: 'Anna',
+  comment: 'the TMS is down',
+  cron: '',
+  timezone: 'UTC',
+  window: '1h',
+};
+
+describe('the overview', () => {
+  test('offers to acknowledge and to silence each alert, by a page that asks', async () => {
+    const { ask } = await withAlert();
+    const { body } = await ask('/');
+    expect(body).toContain('href="acknowledge?alert=a%2F1"');
+    expect(body).toContain('href="silence?alert=a%2F1"');
+    expect(body).toContain('aria-label="Acknowledge Flight failed, Marketing / Translate blog"');
+  });
+
+  test('shows who silenced what, what it hides, and ends it on demand', async () => {
+    const { ask, submit, silences } = await withAlert();
+    await submit('/silence', FIELDS);
+    const text = read((await ask('/')).body);
+    expect(text).toContain('critical Silenced');
+    expect(text).toContain('silenced by Anna: the TMS is down · ends in 3 h');
+    expect(text).toContain('bird="Translate blog", severity=~"crit.*|warning"');
+    expect(text).toContain('Hides 1 alert');
+    const [silence] = await silences();
+    const ended = await submit('/expire-silence', { id: silence!.id });
+    expect([ended.status, ended.headers.location]).toEqual([303, './#silences']);
+    expect(read((await ask('/')).body)).toContain('No silences.');
+  });
+
+  test('says when another alert keeps one from being told', async () => {
+    const { ask, store } = await withAlert();
+    const labels = { alertname: 'RegionDown', severity: 'critical', region: 'eu' };
+    await putAlert(store, anAlert({ id: 'down', labels }));
+    const text = read((await ask('/')).body);
+    expect(text).toContain('critical Inhibited');
+    expect(text).toContain('Not told while an alert that explains it is active.');
+  });
+});
+
+describe('the page for a silence', () => {
+  test('begins with what the alert is about, and shows what that hides', async () => {
+    const { ask } = await withAlert();
+    const { status, body } = await ask('/silence?alert=a/1');
+    expect(status).toBe(200);
+    expect(body).toContain(
+      'alertname=&quot;FlightFailed&quot;\nregion=&quot;eu&quot;\nnest_id=&quot;682&quot;\nbird_id=&quot;148890&quot;</textarea>',
+    );
+    expect(read(body)).toContain('What it hides now Flight failed EU · Marketing / Translate blog');
+  });
+
+  test('shows what typed matchers hide before anything is made', async () => {
+    const { ask, silences } = await withAlert();
+    const hidden = async (matchers: string) =>
+      read((await ask(`/silence?${new URLSearchParams({ ...FIELDS, matchers })}`)).body);
+    expect(await hidden('bird=~"Trans.*"')).toContain('Flight failed EU · Marketing / Translate blog');
+    expect(await hidden('bird="Other"')).toContain('No alert that is active now.');
+    expect(await hidden('')).toContain('Name what it matches to see that.');
+    expect(await hidden('bird=~"("')).toContain('Matchers: ');
+    expect(await silences()).toEqual([]);
+  });
+
+  test('says from when on it hides that', async () => {
+    const { ask } = await withAlert();
+    const shown = async (fields: Partial<typeof FIELDS>) =>
+      read((await ask(`/silence?${new URLSearchParams({ ...FIELDS, ...fields })}`)).body);
+    const alert = 'Flight failed EU · Marketing / Translate blog';
+    expect(await shown({})).toContain(`What it hides now ${alert}`);
+    expect(await shown({ cron: '30 11 * * *' })).toContain(`What it hides now ${alert}`);
+    expect(await shown({ cron: '30 13 * * *' })).toContain(
+      `What it would hide from 2026-07-02 13:30:00 UTC on ${alert}`,
+    );
+    expect(await shown({ start: '2026-07-03 05:30:00' })).toContain(
+      `What it would hide from 2026-07-03 05:30:00 UTC on ${alert}`,
+    );
+    const never = await shown({ cron: '0 3 * * *' });
+    expect(never).toContain('What it hides Nothing: it ends before it hides anything.');
+    expect(never).not.toContain(alert);
+    const wrong = await shown({ cron: '0 25 * * *' });
+    expect(wrong).toContain('The cron expression "0 25 * * *" is not valid: ');
+    expect(wrong).toContain('What it hides Correct what is typed to see that.');
+  });
+
+  test('makes it and wakes the stages', async () => {
+    const { submit, silences, changes } = await withAlert();
+    const { status, headers } = await submit('/silence', FIELDS);
+    expect([status, headers.location]).toEqual([303, './#silences']);
+    expect(await silences()).toMatchObject([
+      {
+        matchers: [
+          { name: 'bird', op: '=', value: 'Translate blog' },
+          { name: 'severity', op: '=~', value: 'crit.*|warning' },
+        ],
+        startsAtUs: NOW_US,
+        endsAtUs: NOW_US + 3 * HOUR_US,
+        createdBy: 'Anna',
+        comment: 'the TMS is down',
+        recurrence: null,
+      },
+    ]);
+    expect(changes).toHaveLength(1);
+  });
+
+  test('lists the first of many that it would hide, and counts the rest', async () => {
+    const { ask, store } = await withAlert();
+    for (let index = 0; index < 24; index += 1) await putAlert(store, anAlert({ id: `b/${index}` }));
+    const shown = read((await ask('/silence?matchers=bird%3D%22Translate+blog%22')).body);
+    expect(shown.split('Flight failed')).toHaveLength(21);
+    expect(shown).toContain('and 5 more alerts');
+  });
+
+  test('makes one that recurs, and one that begins later', async () => {
+    const { ask, submit, silences } = await withAlert();
+    await submit('/silence', {
+      ...FIELDS,
+      cron: '0 2 * * 6',
+      timezone: 'Europe/Amsterdam',
+      window: '2h',
+      duration: '30d',
+      start: '2026-07-05 00:00:00',
+    });
+    expect(await silences()).toMatchObject([
+      { recurrence: { cron: '0 2 * * 6', timezone: 'Europe/Amsterdam', durationMs: 2 * 3_600_000 } },
+    ]);
+    const text = read((await ask('/')).body);
+    expect(text).toContain('Not yet');
+    expect(text).toContain(' · begins in 2 days , ends in 32 days · ');
+    expect(text).toContain('for 2h at each 0 2 * * 6 (Europe/Amsterdam)');
+  });
+
+  test.each([
+    ['matchers', '', 'Matchers: name at least one'],
+    ['matchers', 'bird', 'Matchers: '],
+    ['matchers', 'bird=~".*"', 'At least one matcher must not match the empty string.'],
+    ['duration', 'long', 'Duration: write a duration such as 30m, 2h or 3d.'],
+    ['duration', '0s', 'Duration: '],
+    ['start', 'tomorrow', 'Start: write it as'],
+    ['start', '2020-01-01', 'Start: write it as'],
+    ['author', ' ', 'Your name is missing'],
+    ['comment', '', 'Reason: say why'],
+    ['cron', 'nightly', 'The cron expression must have five fields'],
+  ])(
+    'with the field %s as %j says what to change, and keeps what was typed',
+    async (name, value, message) => {
+      const { submit, silences } = await withAlert();
+      const { status, body } = await submit('/silence', { ...FIELDS, [name]: value });
+      expect(status).toBe(400);
+      expect(read(body)).toContain(message);
+      expect(body).toContain(name === 'comment' ? 'value="Anna"' : 'value="the TMS is down"');
+      expect(await silences()).toEqual([]);
+    },
+  );
+
+  test('keeps hostile text as text', async () => {
+    const { ask, submit } = await withAlert();
+    const comment = '"><script>alert(1)</script>\u202E';
+    await submit('/silence', { ...FIELDS, comment });
+    const { body } = await ask('/');
+    expect(body).not.toContain('<script');
+    expect(body).not.toContain('\u202E');
+    const refused = await submit('/silence', { ...FIELDS, comment, duration: '<b>' });
+    expect(refused.body).not.toMatch(/<script|<b>(?!nestwatch)/);
+  });
+
+  test('matchers of an alert can be read back, whatever its labels hold', () => {
+    const labels = { alertname: 'A', region: 'eu', error: 'quote " and \\ and\nline' };
+    const lines = matchersFor(labels).split('\n');
+    expect(lines).toHaveLength(3);
+    expect(createMatcher('error', '=', labels.error).matches(labels)).toBe(true);
+  });
+});
+
+describe('acknowledging', () => {
+  test('asks first, and a GET changes nothing', async () => {
+    const { ask, silences } = await withAlert();
+    const { status, body } = await ask('/acknowledge?alert=a/1');
+    expect(status).toBe(200);
+    expect(read(body)).toContain('Acknowledge this alert?');
+    expect(read(body)).toContain('the TMS refused');
+    expect(body).toContain('<form method="post" action="acknowledge?alert=a/1"');
+    expect(await silences()).toEqual([]);
+  });
+
+  test('hides the alert until it is resolved, and says by whom', async () => {
+    const { ask, submit, silences, changes } = await withAlert();
+    const { status, headers } = await submit('/acknowledge?alert=a/1', { author: 'Ben', comment: 'on it' });
+    expect([status, headers.location]).toEqual([303, 'acknowledge?alert=a/1']);
+    expect(await silences()).toMatchObject([{ alertId: 'a/1', createdBy: 'Ben', comment: 'on it' }]);
+    expect(changes).toHaveLength(1);
+    expect(read((await ask('/acknowledge?alert=a/1')).body)).toContain('acknowledged by Ben: on it');
+    const overview = (await ask('/')).body;
+    expect(read(overview)).toContain('critical Acknowledged');
+    expect(read(overview)).toContain('acknowledged by Ben: on it · until it is resolved');
+    expect(overview).not.toContain('href="acknowledge?');
+    expect((await ask('/api/v2/alerts?silenced=false')).json).toEqual([]);
+  });
+
+  test('needs a name', async () => {
+    const { submit, silences } = await withAlert();
+    const { status, body } = await submit('/acknowledge?alert=a/1', { author: '', comment: 'on it' });
+    expect(status).toBe(400);
+    expect(read(body)).toContain('Your name is missing');
+    expect(body).toContain('value="on it"');
+    expect(await silences()).toEqual([]);
+  });
+
+  test('is not possible for one that is over or not known', async () => {
+    const { ask, submit, store } = await withAlert();
+    await putAlert(store, anAlert({ id: 'over', state: 'resolved', endsAtUs: NOW_US }));
+    expect(read((await ask('/acknowledge?alert=over')).body)).toContain('nothing to acknowledge any more');
+    expect(read((await ask('/acknowledge?alert=none')).body)).toContain('This alert is over');
+    const { status, body } = await submit('/acknowledge?alert=over', { author: 'Ben' });
+    expect([status, read(body)]).toEqual([400, expect.stringContaining('The alert is not firing.')]);
+  });
+});
+
+describe('resolving by hand', () => {
+  const began = anAlert({ id: 'a/1' }).startsAtUs;
+  const path = `/resolve?alert=a%2F1&began=${began}`;
+
+  test('is offered for what would not fire again at once', async () => {
+    const { ask, store } = await withAlert();
+    const labels = { alertname: 'FeedBehind', severity: 'warning', region: 'eu' };
+    await putAlert(store, anAlert({ id: 'behind', labels }));
+    const { body } = await ask('/');
+    expect(body).toMatch(/href="resolve\?alert=a%2F1&(amp;)?began=\d+" aria-label="Resolve Flight failed/);
+    expect(body.match(/href="resolve/g)).toHaveLength(1);
+  });
+
+  test('asks first, and a GET changes nothing', async () => {
+    const { ask, store } = await withAlert();
+    const { status, body } = await ask(path);
+    expect(status).toBe(200);
+    expect(read(body)).toContain('Resolve this alert?');
+    expect(read(body)).toContain('the TMS refused');
+    expect(body).toContain(`<form method="post" action="resolve?alert=a%2F1&amp;began=${began}"`);
+    expect((await store.transaction((tx) => tx.alert('a/1')))?.state).toBe('firing');
+  });
+
+  test('ends the alert, says by whom, and wakes the stages', async () => {
+    const { ask, submit, store, changes } = await withAlert();
+    const { status, headers } = await submit(path, { author: 'Ben', comment: 'reconnected <b>' });
+    expect([status, headers.location]).toEqual([303, path.slice(1)]);
+    expect((await store.transaction((tx) => tx.alert('a/1')))?.state).toBe('resolved');
+    expect(changes).toHaveLength(1);
+    const { body } = await ask(path);
+    expect(read(body)).toContain('This alert is over');
+    expect(read(body)).toContain('it was resolved by hand by Ben: reconnected &lt;b&gt;');
+    expect(body).not.toContain('<form');
+  });
+
+  test('needs a name, and a request from the page itself', async () => {
+    const { submit, store } = await withAlert();
+    const { status, body } = await submit(path, { author: '', comment: 'mended' });
+    expect([status, read(body)]).toEqual([400, expect.stringContaining('Your name is missing')]);
+    expect(body).toContain('value="mended"');
+    const foreign = await submit(path, { author: 'Ben' }, { origin: 'https://evil.example' });
+    expect(foreign.status).toBe(403);
+    expect((await store.transaction((tx) => tx.alert('a/1')))?.state).toBe('firing');
+  });
+
+  test('means the episode that was shown, and an alert that there is', async () => {
+    const { ask, submit, store } = await withAlert();
+    await putAlert(store, anAlert({ id: 'a/1', startsAtUs: NOW_US }));
+    expect(read((await ask(path)).body)).toContain('This alert is over');
+    const { status, body } = await submit(path, { author: 'Ben' });
+    expect([status, read(body)]).toEqual([
+      400,
+      expect.stringContaining('The alert was resolved, and has fired anew since.'),
+    ]);
+    const none = await submit('/resolve?alert=none', { author: 'Ben' });
+    expect(read(none.body)).toContain('There is no such alert.');
+  });
+});
+
+describe('a signed link', () => {
+  const externalUrl = 'http://watch.example.com/nestwatch';
+  const links = createAcknowledgeLinks(secret('a key'), externalUrl);
+  const episode = { id: 'a/1', startsAtUs: anAlert({ id: 'a/1' }).startsAtUs };
+  const path = links.urlOf(episode, NOW_US).slice(externalUrl.length);
+  const guarded = {
+    config: {
+      host: '127.0.0.1',
+      port: 0,
+      externalUrl,
+      bearerToken: secret('t0ken'),
+      enableLifecycle: false,
+    },
+  };
+
+  test('opens the page and acknowledges without a token, and nothing else', async () => {
+    const { ask, submit, silences } = await withAlert(guarded);
+    expect((await ask('/acknowledge?alert=a/1')).status).toBe(401);
+    const { status, body } = await ask(path);
+    expect(status).toBe(200);
+    expect(read(body)).toContain('Acknowledge this alert?');
+    expect(await silences()).toEqual([]);
+    const done = await submit(path, { author: 'Ben', comment: '' });
+    expect([done.status, done.headers.location]).toEqual([303, path.slice(1)]);
+    expect(await silences()).toMatchObject([{ alertId: 'a/1', createdBy: 'Ben' }]);
+    expect((await ask(path.replace('/acknowledge', '/'))).status).toBe(401);
+    expect((await submit(path.replace('/acknowledge', '/silence'), FIELDS)).status).toBe(401);
+    expect((await submit(path.replace('/acknowledge', '/resolve'), { author: 'Ben' })).status).toBe(401);
+  });
+
+  test('is refused from elsewhere, as any form', async () => {
+    const { submit, silences } = await withAlert(guarded);
+    const { status } = await submit(path, { author: 'Ben' }, { origin: 'https://evil.example' });
+    expect(status).toBe(403);
+    expect(await silences()).toEqual([]);
+  });
+
+  test('ends after a week, and cannot be forged', async () => {
+    const { ask, clock } = await withAlert(guarded);
+    const forged = createAcknowledgeLinks(secret('another'), externalUrl).urlOf(episode, NOW_US);
+    for (const bad of [
+      forged.slice(externalUrl.length),
+      `${path}x`,
+      path.replace('link=W', 'link=X'),
+      '/acknowledge?link=.',
+    ]) {
+      expect((await ask(bad)).status).toBe(401);
+    }
+    await clock.advance(7 * DAY_MS - MINUTE_MS);
+    expect((await ask(path)).status).toBe(200);
+    await clock.advance(MINUTE_MS);
+    expect((await ask(path)).status).toBe(401);
+  });
+
+  test('is for one episode: when the alert fires anew, that is another', async () => {
+    const { ask, submit, store, silences } = await withAlert(guarded);
+    await putAlert(store, anAlert({ id: 'a/1', startsAtUs: NOW_US }));
+    expect(read((await ask(path)).body)).toContain('nothing to acknowledge any more');
+    const { body } = await submit(path, { author: 'Ben' });
+    expect(read(body)).toContain('The alert was resolved, and has fired anew since.');
+    expect(await silences()).toEqual([]);
+  });
+
+  test('that is not valid any more says so where no token is asked for', async () => {
+    const { ask } = await withAlert();
+    expect(await ask('/acknowledge?link=x')).toMatchObject({
+      status: 400,
+      body: 'This link is not valid any more: open the page instead.\n',
+    });
+  });
+});
