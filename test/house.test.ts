@@ -62,7 +62,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'channels/teams': ['channels/message'],
   'channels/webhook': ['channels/message'],
   config: ['channels/email', 'domain', 'templates'],
-  'config/document': ['config/values'],
+  'config/document': [],
   'config/sections': ['config/document', 'config/values'],
   'config/values': ['config/document'],
   store: ['domain'],

@@ -1,10 +1,10 @@
 import { dirname, resolve } from 'node:path';
 import * as z from 'zod';
 import { type Secret, secret, secretFrom } from '../../secret.ts';
-import { isRefused } from '../values/value-shape.ts';
 import type { ConfigDocument } from './document.ts';
 import { nearest } from './nearest.ts';
 import { formatPath, type Path, type Problem } from './problem.ts';
+import { isRefused } from './refused-key.ts';
 import { whyUnreadable } from './why-unreadable.ts';
 
 /**

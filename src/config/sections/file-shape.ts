@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { duration, isRefused, refused, refusedKeys, twins, words } from '../values/value-shape.ts';
+import { isRefused, refused, refusedKeys } from '../document/refused-key.ts';
+import { duration, twins, words } from '../values/value-shape.ts';
 import { inhibitRuleShape, namedTimeIntervalShape } from './muting-shape.ts';
 import { NO_INTEGRATION, tlsShape, wholeReceiverShape } from './receiver-shape.ts';
 import { forwardShape, wholeRouteShape } from './route-shape.ts';

@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import type { Span } from '../../domain/muting/time-interval.ts';
 import { isTimezone } from '../../time/instant.ts';
-import { labelName, matcherList, words, writeMatchers } from '../values/value-shape.ts';
+import { writeMatchers } from '../document/refused-key.ts';
+import { labelName, matcherList, words } from '../values/value-shape.ts';
 
 /** The shapes of `inhibit_rules` and `time_intervals`; the names and the meaning are Alertmanager's. */
 

@@ -1,5 +1,6 @@
 import * as z from 'zod';
-import { duration, refused, refusedKeys, twins, words } from '../values/value-shape.ts';
+import { refused, refusedKeys } from '../document/refused-key.ts';
+import { duration, twins, words } from '../values/value-shape.ts';
 
 /** A receiver and all that can stand in it, one shape for each integration. */
 

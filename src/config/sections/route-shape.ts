@@ -1,13 +1,6 @@
 import * as z from 'zod';
-import {
-  duration,
-  durationOrNever,
-  groupLabel,
-  matcherList,
-  refused,
-  words,
-  writeMatchers,
-} from '../values/value-shape.ts';
+import { refused, writeMatchers } from '../document/refused-key.ts';
+import { duration, durationOrNever, groupLabel, matcherList, words } from '../values/value-shape.ts';
 
 /** Who is told of what: the routes of alerts, and the events that are forwarded one by one. */
 

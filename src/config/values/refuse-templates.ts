@@ -3,7 +3,7 @@ import * as z from 'zod';
 import { findGoSyntax } from '../../templates/go-syntax.ts';
 import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
-import { isRefused } from './value-shape.ts';
+import { isRefused } from '../document/refused-key.ts';
 
 /** What Go and Liquid both write. */
 const TEMPLATE = /\{\{.*?\}\}|\{%.*?%\}/s;
