@@ -11,7 +11,8 @@
  * What to do is decided by pure functions of `domain/`; this stage loads, saves and keeps time.
  */
 
-import type { Config, RegionConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import type { RegionConfig } from '../config/sections/regions-section.ts';
 import { tick } from '../domain/evaluate/decide.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import type { Happening, Report } from '../report.ts';

@@ -1,4 +1,4 @@
-import type { RegionConfig } from '../config/config.ts';
+import type { RegionConfig } from '../config/sections/regions-section.ts';
 import { DELIVERY_SCOPE } from '../domain/alert/fact.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { endAtOnce } from '../domain/evaluate/end-at-once.ts';

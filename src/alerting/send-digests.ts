@@ -11,7 +11,8 @@
  * notification and says how far the name has come, both or neither.
  */
 
-import type { Config, DigestConfig } from '../config/config.ts';
+import type { Config } from '../config/config.ts';
+import type { DigestConfig } from '../config/sections/digests-section.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
 import { type Digest, digestOf, isEmpty } from '../domain/digest/digest.ts';
 import { createFlightTally } from '../domain/digest/flight-tally.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import * as z from 'zod';
-import { reachable } from '../config/sections/read-web.ts';
+import { reachable } from '../config/sections/web-section.ts';
 import { codeOf, NestwatchError } from '../errors.ts';
 import { formatHostPort } from '../http/host-port.ts';
 import { type HttpResponse, openTransport } from '../http/transport.ts';

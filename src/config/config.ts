@@ -1,15 +1,21 @@
 import type { Rule } from '../domain/alert/rule.ts';
-import type { Matcher } from '../domain/matchers/matcher.ts';
 import type { InhibitRule } from '../domain/muting/inhibit.ts';
 import type { Route } from '../domain/muting/route.ts';
 import type { TimeIntervals } from '../domain/muting/time-interval.ts';
 import type { Secret } from '../secret.ts';
 import type { Template } from '../templates/liquid.ts';
+import type { DigestConfig } from './sections/digests-section.ts';
+import type { Forward } from './sections/forward-section.ts';
+import type { HeartbeatConfig } from './sections/heartbeat-section.ts';
+import type { PollConfig } from './sections/poll-section.ts';
+import type { RegionConfig } from './sections/regions-section.ts';
+import type { StoreConfig } from './sections/store-section.ts';
+import type { WebConfig } from './sections/web-section.ts';
 
 /** The whole configuration, checked: every default is filled in, durations are milliseconds, secrets are wrapped. */
 export interface Config {
   readonly regions: readonly RegionConfig[];
-  readonly store: { readonly url: string; readonly retentionMs: number };
+  readonly store: StoreConfig;
   readonly poll: PollConfig;
   /** The configured rules, then one default rule of each kind. */
   readonly rules: readonly Rule[];
@@ -23,32 +29,6 @@ export interface Config {
   /** Absent for none. */
   readonly heartbeat?: HeartbeatConfig;
   readonly web: WebConfig;
-}
-
-export interface RegionConfig {
-  readonly name: string;
-  /** Without a trailing slash. */
-  readonly baseUrl: string;
-  readonly token: Secret;
-  /** Ceiling of the rate of requests. */
-  readonly requestsPerSecond: number;
-  readonly concurrency: number;
-  readonly timeoutMs: number;
-  /** Globs on a Nest's name or id. */
-  readonly nests: { readonly include: readonly string[]; readonly exclude: readonly string[] };
-}
-
-export interface PollConfig {
-  readonly intervalMs: number;
-  readonly minIntervalMs: number;
-  readonly maxIntervalMs: number;
-  readonly inventoryIntervalMs: number;
-  readonly pageSize: number;
-  readonly overlapMs: number;
-  readonly initialLookbackMs: number;
-  readonly auditIntervalMs: number;
-  /** Events that are older when they are observed are told in a summary. */
-  readonly maxAlertAgeMs: number;
 }
 
 export interface Receiver {
@@ -168,37 +148,4 @@ export interface AlertmanagerIntegration {
   readonly url: Secret;
   readonly timeoutMs: number;
   readonly sendResolved: boolean;
-}
-
-/** Every matching event once, ungrouped. Labels of an event: `region, feed, type, nest_id, nest, bird_id, bird`. */
-export interface Forward {
-  readonly matchers: readonly Matcher[];
-  readonly receiver: string;
-}
-
-/** A summary of what happened since the last one of its name. */
-export interface DigestConfig {
-  readonly name: string;
-  /** Five fields; valid in its time zone. */
-  readonly cron: string;
-  readonly timezone: string;
-  readonly receiver: string;
-  /** True when nothing is sent where nothing happened. */
-  readonly skipEmpty: boolean;
-}
-
-/** A call to an outside watchdog, which tells people when it stays out. */
-export interface HeartbeatConfig {
-  /** A secret: who knows it can keep the watchdog quiet. */
-  readonly url: Secret;
-  readonly intervalMs: number;
-}
-
-export interface WebConfig {
-  readonly host: string;
-  readonly port: number;
-  /** Without a trailing slash; what links in messages begin with. */
-  readonly externalUrl: string;
-  readonly bearerToken: Secret | null;
-  readonly enableLifecycle: boolean;
 }

@@ -1,20 +1,22 @@
-import type { Config, Receiver, WebConfig } from './config.ts';
+import type { Config, Receiver } from './config.ts';
 import { type Check, createCheck } from './document/check.ts';
 import { readDocument } from './document/document.ts';
 import type { Environment } from './document/expand.ts';
 import { ConfigError, type Problem } from './document/problem.ts';
 import { whyUnreadable } from './document/why-unreadable.ts';
+import { readDigests } from './sections/digests-section.ts';
 import { sectionsShape } from './sections/file-shape.ts';
-import { readDigests } from './sections/read-digests.ts';
-import { readHeartbeat } from './sections/read-heartbeat.ts';
-import { readInhibitRules } from './sections/read-inhibit-rules.ts';
-import { readPoll, readStore } from './sections/read-poll.ts';
+import { readForward } from './sections/forward-section.ts';
+import { readHeartbeat } from './sections/heartbeat-section.ts';
+import { readInhibitRules } from './sections/inhibit-rules-section.ts';
+import { readPoll } from './sections/poll-section.ts';
 import { readReceivers } from './sections/read-receivers.ts';
-import { readRegions } from './sections/read-regions.ts';
-import { readForward, readRoute } from './sections/read-route.ts';
 import { readRules } from './sections/read-rules.ts';
-import { readTimeIntervals } from './sections/read-time-intervals.ts';
-import { readWeb } from './sections/read-web.ts';
+import { readRegions } from './sections/regions-section.ts';
+import { readRoute } from './sections/route-section.ts';
+import { readStore } from './sections/store-section.ts';
+import { readTimeIntervals } from './sections/time-intervals-section.ts';
+import { readWeb, type WebConfig } from './sections/web-section.ts';
 import { findWarnings } from './warnings.ts';
 
 export interface ConfigSource {

@@ -4,7 +4,8 @@
  * receiver takes what it is sent. What stops here: the watchdog's address, which is a secret.
  */
 
-import type { HeartbeatConfig, Receiver } from '../config/config.ts';
+import type { Receiver } from '../config/config.ts';
+import type { HeartbeatConfig } from '../config/sections/heartbeat-section.ts';
 import { takesAlerts } from '../config/takes-alerts.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Transport } from '../http/transport.ts';

@@ -4,7 +4,7 @@
  * after it continues; neither loses or repeats an event.
  */
 
-import type { Forward } from '../config/config.ts';
+import type { Forward } from '../config/sections/forward-section.ts';
 import { type Event, type Feed, NEST_EXCLUDED } from '../domain/alert/event.ts';
 import { type Fact, scopeOf } from '../domain/alert/fact.ts';
 import { eventLabels } from '../domain/alert/labels.ts';

@@ -3,7 +3,7 @@
  * reading begins, and per feed how far back polls look.
  */
 
-import type { PollConfig } from '../config/config.ts';
+import type { PollConfig } from '../config/sections/poll-section.ts';
 import { type Event, FEEDS, type Feed, NEST_EXCLUDED } from '../domain/alert/event.ts';
 import type { Report } from '../report.ts';
 import type { ServiceClient } from '../service/client.ts';

@@ -3,7 +3,8 @@
  * and tells alerting of the region's own health. Nothing in here waits for another region.
  */
 
-import type { PollConfig, RegionConfig } from '../config/config.ts';
+import type { PollConfig } from '../config/sections/poll-section.ts';
+import type { RegionConfig } from '../config/sections/regions-section.ts';
 import type { Feed } from '../domain/alert/event.ts';
 import { codeOf } from '../errors.ts';
 import type { Report } from '../report.ts';

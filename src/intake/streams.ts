@@ -3,7 +3,7 @@
  * come and go with the Birds of the inventory, on the schedule as well as in the audits.
  */
 
-import type { PollConfig } from '../config/config.ts';
+import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { Event, Feed } from '../domain/alert/event.ts';
 import { oneLine } from '../text/label-text.ts';
 import type { Clock } from '../time/clock.ts';

@@ -7,7 +7,7 @@ import type { Server } from 'node:http';
 import { createAdaptorServer } from '@hono/node-server';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
-import type { WebConfig } from '../config/config.ts';
+import type { WebConfig } from '../config/sections/web-section.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import { NestwatchError } from '../errors.ts';
 import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';

@@ -2,7 +2,8 @@
 import { describe, expect, test } from 'vitest';
 import { emailText } from '../../src/channels/email/email-text.ts';
 import { digestSubject, digestView } from '../../src/channels/message/digest-view.ts';
-import type { Config, DigestConfig } from '../../src/config/config.ts';
+import type { Config } from '../../src/config/config.ts';
+import type { DigestConfig } from '../../src/config/sections/digests-section.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { secret } from '../../src/secret.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';

@@ -4,13 +4,9 @@
  */
 
 import { openWebhookChannel } from '../../src/channels/webhook/webhook-channel.ts';
-import type {
-  Config,
-  EmailIntegration,
-  Forward,
-  PollConfig,
-  WebhookIntegration,
-} from '../../src/config/config.ts';
+import type { Config, EmailIntegration, WebhookIntegration } from '../../src/config/config.ts';
+import type { Forward } from '../../src/config/sections/forward-section.ts';
+import type { PollConfig } from '../../src/config/sections/poll-section.ts';
 import { createDaemon, type Daemon } from '../../src/daemon.ts';
 import { RULE_DEFAULTS, type Rule } from '../../src/domain/alert/rule.ts';
 import type { DigestNotification, GroupNotification } from '../../src/domain/grouping/notification.ts';

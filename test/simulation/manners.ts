@@ -3,7 +3,7 @@
  * allows, or with more requests at once.
  */
 
-import type { RegionConfig } from '../../src/config/config.ts';
+import type { RegionConfig } from '../../src/config/sections/regions-section.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
 import type { Clock } from '../../src/time/clock.ts';
 

@@ -6,7 +6,7 @@
  * back; a list of Flights is cut only where a cut can be noticed.
  */
 
-import type { PollConfig } from '../../src/config/config.ts';
+import type { PollConfig } from '../../src/config/sections/poll-section.ts';
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
 import { forked, pick, seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { Outage } from '../../src/simulator/world/world.ts';

@@ -4,11 +4,11 @@ import { mistakeInUrl } from '../../http/web-address.ts';
 import type { EmailIntegration, Receiver, WebhookIntegration } from '../config.ts';
 import { type Check, isGiven } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
-import { checkReceiver } from '../values/known-receiver.ts';
+import { checkReceiver, receiverNames } from '../values/known-receiver.ts';
 import { readList } from '../values/read-list.ts';
 import { readTemplate } from '../values/read-template.ts';
 import { refuseTemplates } from '../values/refuse-templates.ts';
-import { globalShape } from './file-shape.ts';
+import { globalShape } from './global-section.ts';
 import { readMailExtras } from './read-mail-extras.ts';
 import {
   type PostDefaults,
@@ -41,19 +41,6 @@ export function readReceivers(check: Check): Receiver[] {
       names.add(name);
     }
     return readReceiver(check, path, defaults) ?? [];
-  });
-}
-
-/**
- * Names of all receivers in their order, also of those that are wrong otherwise: a route to one of them is not a
- * mistake. Empty where one has no name.
- */
-export function receiverNames(check: Check): string[] {
-  const list = check.raw(['receivers']);
-  if (!Array.isArray(list)) return [];
-  return list.map((_, index) => {
-    const name = check.raw(['receivers', index, 'name']);
-    return typeof name === 'string' ? name : '';
   });
 }
 

@@ -11,3 +11,16 @@ export function checkReceiver(check: Check, path: Path, name: string, names: rea
   const help = meant ? `did you mean ${meant}?` : `there is ${others || 'none'}`;
   check.problem(path, `no receiver has ${shown}; ${help}`);
 }
+
+/**
+ * Names of all receivers in their order, also of those that are wrong otherwise: a route to one of them is not a
+ * mistake. Empty where one has no name.
+ */
+export function receiverNames(check: Check): string[] {
+  const list = check.raw(['receivers']);
+  if (!Array.isArray(list)) return [];
+  return list.map((_, index) => {
+    const name = check.raw(['receivers', index, 'name']);
+    return typeof name === 'string' ? name : '';
+  });
+}

@@ -1,7 +1,20 @@
+import * as z from 'zod';
 import { BUILT_IN_INHIBITIONS, type InhibitRule } from '../../domain/muting/inhibit.ts';
 import type { Check } from '../document/check.ts';
+import { writeMatchers } from '../document/refused-key.ts';
 import { readList, readMatchers, refuseOldMatchers } from '../values/read-list.ts';
-import { inhibitRuleShape } from './muting-shape.ts';
+import { labelName, matcherList, words } from '../values/value-shape.ts';
+
+export const inhibitRuleShape = z.strictObject({
+  name: words.optional().describe('For people.'),
+  source_matchers: matcherList.min(1).describe('While an alert fires that fits these …'),
+  target_matchers: matcherList.min(1).describe('… those that fit these are not told.'),
+  equal: z.array(labelName).prefault([]).describe('Labels that must have the same values in both.'),
+  source_match: writeMatchers('source_matchers', '\'name="value"\''),
+  source_match_re: writeMatchers('source_matchers', '\'name=~"regex"\''),
+  target_match: writeMatchers('target_matchers', '\'name="value"\''),
+  target_match_re: writeMatchers('target_matchers', '\'name=~"regex"\''),
+});
 
 /** The rules of the file, then those that are built in. */
 export function readInhibitRules(check: Check): InhibitRule[] {

@@ -1,13 +1,56 @@
+import * as z from 'zod';
 import { formatMatcher, type Matcher } from '../../domain/matchers/matcher.ts';
 import type { Route } from '../../domain/muting/route.ts';
-import type { Forward } from '../config.ts';
 import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
-import { checkReceiver } from '../values/known-receiver.ts';
+import { refused, writeMatchers } from '../document/refused-key.ts';
+import { checkReceiver, receiverNames } from '../values/known-receiver.ts';
 import { readList, readMatchers, refuseOldMatchers } from '../values/read-list.ts';
-import { receiverNames } from './read-receivers.ts';
-import { checkTimeIntervalNames } from './read-time-intervals.ts';
-import { forwardShape, routeShape } from './route-shape.ts';
+import { duration, durationOrNever, groupLabel, matcherList, words } from '../values/value-shape.ts';
+import { checkTimeIntervalNames } from './time-intervals-section.ts';
+
+const routeShape = z.strictObject({
+  receiver: words.optional().describe('Name of a receiver; a child inherits it.'),
+  matchers: matcherList.prefault([]).describe('All must fit, e.g. severity="critical".'),
+  continue: z.boolean().prefault(false).describe('Whether the siblings after this one are asked as well.'),
+  group_by: z
+    .array(groupLabel)
+    .optional()
+    .describe('Labels whose values make a group: one message for each.'),
+  group_wait: duration().optional().describe('How long a new group waits for more; 30s at first.'),
+  group_interval: duration(10).optional().describe('How often a group may tell of changes; 5m at first.'),
+  repeat_interval: duration(10).optional().describe('How often what still fires is told again; 4h at first.'),
+  repeat_backoff: z
+    .number()
+    .min(1)
+    .max(10)
+    .optional()
+    .describe(
+      'Each repetition waits this many times as long as the one before, until there is news; 1 at first.',
+    ),
+  escalate_to: words
+    .optional()
+    .describe('Told as well of what still fires and is not silenced after a while.'),
+  escalate_after: durationOrNever()
+    .optional()
+    .describe('How long after an alert was told that is, or never.'),
+  routes: z.array(z.unknown()).prefault([]).describe('Children: the first that fits gets the alert.'),
+  labels: refused('leave it out; `labels` of a rule add some to its alerts'),
+  match: writeMatchers('matchers', '\'name="value"\''),
+  match_re: writeMatchers('matchers', '\'name=~"regex"\''),
+  mute_time_intervals: z.array(words).prefault([]).describe('Time intervals in which nothing is told.'),
+  active_time_intervals: z
+    .array(words)
+    .prefault([])
+    .describe('Time intervals outside of which nothing is told.'),
+});
+
+/** A route with its children, for the JSON schema: the checks read each of them by itself. */
+export const wholeRouteShape = routeShape.extend({
+  get routes() {
+    return z.array(wholeRouteShape).optional().describe('Children: the first that fits gets the alert.');
+  },
+});
 
 /** Where alerts go when the file has no `route`. */
 const DEFAULT_RECEIVER = 'default';
@@ -143,26 +186,4 @@ function checkGroupBy(check: Check, path: Path): void {
   list.forEach((label, index) => {
     if (list.indexOf(label) < index) check.problem([...path, index], 'stands here twice');
   });
-}
-
-export function readForward(check: Check): Forward[] {
-  const names = receiverNames(check);
-  return readList(check, ['forward']).flatMap((path) => {
-    const name = check.raw([...path, 'receiver']);
-    if (typeof name === 'string') {
-      checkReceiver(check, [...path, 'receiver'], name, names);
-      if (names.includes(name) && !takesEvents(check, names.indexOf(name))) {
-        check.problem([...path, 'receiver'], 'must have a webhook with `format: cloudevents`');
-      }
-    }
-    const matchers = readMatchers(check, [...path, 'matchers']);
-    const forward = check.read(forwardShape, path);
-    return forward ? [{ matchers, receiver: forward.receiver }] : [];
-  });
-}
-
-/** Judged by the file itself: a webhook with another mistake still takes events. */
-function takesEvents(check: Check, receiver: number): boolean {
-  const webhooks = check.raw(['receivers', receiver, 'webhook_configs']);
-  return Array.isArray(webhooks) && webhooks.some((one) => one?.format === 'cloudevents');
 }

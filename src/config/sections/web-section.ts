@@ -1,8 +1,35 @@
+import * as z from 'zod';
 import { formatHostPort, parseHostPort } from '../../http/host-port.ts';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
-import type { WebConfig } from '../config.ts';
+import type { Secret } from '../../secret.ts';
 import type { Check } from '../document/check.ts';
-import { NOT_AN_ADDRESS, webShape } from './file-shape.ts';
+import { twins, words } from '../values/value-shape.ts';
+
+const NOT_AN_ADDRESS = 'must be host:port, such as 127.0.0.1:9465 or [::1]:9465';
+
+export const webShape = z.strictObject({
+  listen: z
+    .string({ error: NOT_AN_ADDRESS })
+    .prefault('127.0.0.1:9465')
+    .describe('host:port; `:port` listens on every address.'),
+  external_url: words.optional().describe('How people reach the page: links in messages begin with it.'),
+  auth: z
+    .strictObject(twins('bearer_token', 'Asked of everybody, except for the health checks.'))
+    .prefault({}),
+  enable_lifecycle: z
+    .boolean()
+    .prefault(false)
+    .describe('Whether POST /-/reload may be asked; this version answers that it needs a restart.'),
+});
+
+export interface WebConfig {
+  readonly host: string;
+  readonly port: number;
+  /** Without a trailing slash; what links in messages begin with. */
+  readonly externalUrl: string;
+  readonly bearerToken: Secret | null;
+  readonly enableLifecycle: boolean;
+}
 
 /** What `:9465` listens on, as for Prometheus' own programs. */
 const EVERY_ADDRESS = '0.0.0.0';

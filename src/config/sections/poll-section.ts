@@ -1,8 +1,23 @@
 import * as z from 'zod';
 import { formatDuration } from '../../time/duration.ts';
-import type { Config, PollConfig } from '../config.ts';
 import type { Check } from '../document/check.ts';
-import { pollShape, storeShape } from './file-shape.ts';
+import { duration } from '../values/value-shape.ts';
+
+export const pollShape = z.strictObject({
+  interval: duration(10).prefault('30s').describe('How often notifications are read; the aim for Birds.'),
+  min_interval: duration(10)
+    .optional()
+    .describe('A Bird is never polled more often; 10s, or `interval` where that is shorter.'),
+  max_interval: duration(10)
+    .optional()
+    .describe('A Bird is never polled less often; 5m, or `interval` where that is longer.'),
+  inventory_interval: duration(10).prefault('5m').describe('How often Nests and Birds are listed.'),
+  page_size: z.int().min(1).max(10_000).prefault(100).describe('Entries asked for in one page.'),
+  overlap: duration(1000).prefault('2m').describe('How far each sweep looks back.'),
+  initial_lookback: duration().prefault('1h').describe('What a first start reads.'),
+  audit_interval: duration(10).prefault('10m').describe('How often completeness is checked by count.'),
+  max_alert_age: duration(60_000).prefault('6h').describe('Older news is told in one summary per receiver.'),
+});
 
 /** The three that bound each other, apart from the rest, so that another mistake does not hide theirs. */
 const intervalsShape = z.object(
@@ -12,6 +27,19 @@ const intervalsShape = z.object(
 /** The bounds where the file gives none; a shorter or longer `interval` takes them along. */
 const MIN_INTERVAL_MS = 10_000;
 const MAX_INTERVAL_MS = 300_000;
+
+export interface PollConfig {
+  readonly intervalMs: number;
+  readonly minIntervalMs: number;
+  readonly maxIntervalMs: number;
+  readonly inventoryIntervalMs: number;
+  readonly pageSize: number;
+  readonly overlapMs: number;
+  readonly initialLookbackMs: number;
+  readonly auditIntervalMs: number;
+  /** Events that are older when they are observed are told in a summary. */
+  readonly maxAlertAgeMs: number;
+}
 
 export function readPoll(check: Check): PollConfig | undefined {
   const intervals = check.read(intervalsShape.prefault({}), ['poll']);
@@ -38,24 +66,4 @@ export function readPoll(check: Check): PollConfig | undefined {
     auditIntervalMs: poll.audit_interval,
     maxAlertAgeMs: poll.max_alert_age,
   };
-}
-
-export function readStore(check: Check, poll: PollConfig | undefined): Config['store'] | undefined {
-  const url = check.raw(['store', 'url']);
-  if (typeof url === 'string' && /^postgres(?:ql)?:/.test(url)) {
-    check.problem(['store', 'url'], 'PostgreSQL is not supported by this version: use sqlite:FILE');
-  } else if (typeof url === 'string' && url !== '' && !/^sqlite:./.test(url)) {
-    check.problem(['store', 'url'], 'must be sqlite:FILE or sqlite::memory:');
-  }
-  const store = check.read(storeShape.prefault({}), ['store']);
-  if (!store) return undefined;
-  // What is forgotten while a sweep still reads it would be told again.
-  const neededMs = poll ? Math.max(poll.initialLookbackMs, poll.overlapMs) : 0;
-  if (store.retention < neededMs) {
-    check.problem(
-      ['store', 'retention'],
-      'must not be shorter than `poll.initial_lookback` and `poll.overlap`',
-    );
-  }
-  return { url: store.url, retentionMs: store.retention };
 }

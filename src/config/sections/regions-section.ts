@@ -1,7 +1,47 @@
+import * as z from 'zod';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
-import type { RegionConfig } from '../config.ts';
+import type { Secret } from '../../secret.ts';
 import type { Check } from '../document/check.ts';
-import { REGION_NAME, regionShape } from './file-shape.ts';
+import { duration, twins, words } from '../values/value-shape.ts';
+
+const REGION_NAME = /^[a-z0-9-]+$/;
+
+const regionShape = z.strictObject({
+  base_url: words.describe('Where the service answers, e.g. https://eu-1.blackbird.io/api-rest'),
+  ...twins('token', "The service's API token, sent as it is."),
+  requests_per_second: z
+    .number()
+    .min(0.1)
+    .max(100_000)
+    .prefault(5)
+    .describe('Ceiling of the rate of requests; below it the rate adapts to what the service allows.'),
+  concurrency: z.int().min(1).max(256).prefault(8).describe('Requests under way at the same time.'),
+  timeout: duration(100).prefault('15s').describe('For one request.'),
+  nests: z
+    .strictObject({
+      include: z.array(words).prefault(['*']).describe('Globs on a name or id of a Nest.'),
+      exclude: z.array(words).prefault([]).describe('Globs on a name or id of a Nest; they win.'),
+    })
+    .prefault({})
+    .describe('Which Nests are watched.'),
+});
+
+export const regionsShape = z
+  .record(z.string().regex(REGION_NAME), regionShape)
+  .describe('The instances of the service that are watched, each isolated from the others.');
+
+export interface RegionConfig {
+  readonly name: string;
+  /** Without a trailing slash. */
+  readonly baseUrl: string;
+  readonly token: Secret;
+  /** Ceiling of the rate of requests. */
+  readonly requestsPerSecond: number;
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+  /** Globs on a Nest's name or id. */
+  readonly nests: { readonly include: readonly string[]; readonly exclude: readonly string[] };
+}
 
 export function readRegions(check: Check): RegionConfig[] {
   const regions = check.raw(['regions']);

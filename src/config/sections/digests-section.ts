@@ -1,12 +1,29 @@
 import * as z from 'zod';
 import { cronProblem } from '../../time/cron.ts';
 import { isTimezone } from '../../time/instant.ts';
-import type { DigestConfig } from '../config.ts';
 import type { Check } from '../document/check.ts';
-import { checkReceiver } from '../values/known-receiver.ts';
+import { checkReceiver, receiverNames } from '../values/known-receiver.ts';
 import { readList } from '../values/read-list.ts';
-import { digestShape } from './file-shape.ts';
-import { receiverNames } from './read-receivers.ts';
+import { words } from '../values/value-shape.ts';
+
+export const digestShape = z.strictObject({
+  name: words.describe('Stands in the subject; the period begins where the last digest of this name ended.'),
+  cron: words.describe('When: minute, hour, day of month, month, day of week, such as "0 8 * * 1-5".'),
+  timezone: words.prefault('UTC').describe('Whose clock that is, such as Europe/Amsterdam.'),
+  receiver: words.describe('Mails, Slack, Teams and webhooks of it are told.'),
+  skip_empty: z.boolean().prefault(false).describe('Whether nothing is sent when nothing happened.'),
+});
+
+/** A summary of what happened since the last one of its name. */
+export interface DigestConfig {
+  readonly name: string;
+  /** Five fields; valid in its time zone. */
+  readonly cron: string;
+  readonly timezone: string;
+  readonly receiver: string;
+  /** True when nothing is sent where nothing happened. */
+  readonly skipEmpty: boolean;
+}
 
 /** The two that are judged together, apart from the rest, so that another mistake does not hide theirs. */
 const timesShape = z.object(digestShape.pick({ cron: true, timezone: true }).shape);

@@ -1,0 +1,41 @@
+import * as z from 'zod';
+import type { Matcher } from '../../domain/matchers/matcher.ts';
+import type { Check } from '../document/check.ts';
+import { checkReceiver, receiverNames } from '../values/known-receiver.ts';
+import { readList, readMatchers } from '../values/read-list.ts';
+import { matcherList, words } from '../values/value-shape.ts';
+
+export const forwardShape = z.strictObject({
+  matchers: matcherList
+    .prefault([])
+    .describe('On region, feed, type, nest_id, nest, bird_id, bird of an event.'),
+  receiver: words.describe('A receiver with a webhook of `format: cloudevents`.'),
+});
+
+/** Every matching event once, ungrouped. Labels of an event: `region, feed, type, nest_id, nest, bird_id, bird`. */
+export interface Forward {
+  readonly matchers: readonly Matcher[];
+  readonly receiver: string;
+}
+
+export function readForward(check: Check): Forward[] {
+  const names = receiverNames(check);
+  return readList(check, ['forward']).flatMap((path) => {
+    const name = check.raw([...path, 'receiver']);
+    if (typeof name === 'string') {
+      checkReceiver(check, [...path, 'receiver'], name, names);
+      if (names.includes(name) && !takesEvents(check, names.indexOf(name))) {
+        check.problem([...path, 'receiver'], 'must have a webhook with `format: cloudevents`');
+      }
+    }
+    const matchers = readMatchers(check, [...path, 'matchers']);
+    const forward = check.read(forwardShape, path);
+    return forward ? [{ matchers, receiver: forward.receiver }] : [];
+  });
+}
+
+/** Judged by the file itself: a webhook with another mistake still takes events. */
+function takesEvents(check: Check, receiver: number): boolean {
+  const webhooks = check.raw(['receivers', receiver, 'webhook_configs']);
+  return Array.isArray(webhooks) && webhooks.some((one) => one?.format === 'cloudevents');
+}

@@ -1,0 +1,25 @@
+import * as z from 'zod';
+import { mistakeInUrl } from '../../http/web-address.ts';
+import type { Secret } from '../../secret.ts';
+import type { Check } from '../document/check.ts';
+import { duration, twins } from '../values/value-shape.ts';
+
+export const heartbeatShape = z.strictObject({
+  ...twins('url', 'Asked with GET while every region is fresh and a receiver works.'),
+  interval: duration(1000).prefault('1m').describe('How often.'),
+});
+
+/** A call to an outside watchdog, which tells people when it stays out. */
+export interface HeartbeatConfig {
+  /** A secret: who knows it can keep the watchdog quiet. */
+  readonly url: Secret;
+  readonly intervalMs: number;
+}
+
+export function readHeartbeat(check: Check): HeartbeatConfig | undefined {
+  if (check.raw(['heartbeat']) === undefined) return undefined;
+  const isMap = typeof check.raw(['heartbeat']) === 'object';
+  const url = isMap ? check.secret(['heartbeat'], 'url', { isRequired: true, mistake: mistakeInUrl }) : null;
+  const heartbeat = check.read(heartbeatShape, ['heartbeat']);
+  return heartbeat && url ? { url, intervalMs: heartbeat.interval } : undefined;
+}
