@@ -59,7 +59,9 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
     clock,
   });
   const store = await openStore({ url: config.store.url, clock });
-  const linkKey = await store.transaction((tx) => tx.key('link', randomBytes(32).toString('base64url')));
+  const linkKey = await store.transaction((tx) =>
+    tx.upkeep.signingKey('link', randomBytes(32).toString('base64url')),
+  );
   const links = createAcknowledgeLinks(secret(linkKey), config.web.externalUrl);
   const { promise: fatal, reject: die } = Promise.withResolvers<never>();
   // Nobody may be listening when it happens.
@@ -80,9 +82,9 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
     collect: async () => {
       try {
         counts = await store.transaction(async (tx) => ({
-          alerts: await tx.countAlerts(),
-          silences: countSilences(await tx.silences(), clock.nowUs()),
-          deliveries: await tx.countDeliveries(),
+          alerts: await tx.alerts.count(),
+          silences: countSilences(await tx.silences.list(), clock.nowUs()),
+          deliveries: await tx.outbox.count(),
         }));
       } catch (error) {
         // A full disk is just when metrics are looked at: the counts stay what they were.

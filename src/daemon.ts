@@ -223,7 +223,7 @@ export function createDaemon(parts: DaemonParts): Daemon {
 
     prune() {
       const beforeUs = clock.nowUs() - config.store.retentionMs * 1000;
-      return store.transaction((tx) => tx.prune(beforeUs, PRUNE_BATCH));
+      return store.transaction((tx) => tx.upkeep.prune(beforeUs, PRUNE_BATCH));
     },
 
     regions: progress,

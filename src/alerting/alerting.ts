@@ -118,7 +118,7 @@ export function createAlerting(options: AlertingOptions): Alerting {
       while (!signal.aborted) {
         try {
           await pass(false);
-          const nextUs = await store.transaction((tx) => tx.nextAlertingUs());
+          const nextUs = await store.transaction((tx) => tx.groups.nextAlertingUs());
           const waitMs = nextUs === undefined ? LONGEST_WAIT_MS : (nextUs - clock.nowUs()) / 1000;
           await bell.wait(Math.min(Math.max(0, waitMs), LONGEST_WAIT_MS), signal);
         } catch (error) {
@@ -132,13 +132,13 @@ export function createAlerting(options: AlertingOptions): Alerting {
 }
 
 async function tickDue(tx: Transaction, rules: Config['rules'], nowUs: number): Promise<Step> {
-  const due = await tx.alertsDue(nowUs, TICK_BATCH);
+  const due = await tx.alerts.due(nowUs, TICK_BATCH);
   if (due.length === 0) return NOTHING;
   const { alerts, links } = tick(due, rules, nowUs);
   // One that time did not change after all must not come due for ever.
   const changed = new Set(alerts.map((alert) => alert.id));
   const idle = due.filter((alert) => !changed.has(alert.id)).map((alert) => ({ ...alert, dueAtUs: null }));
-  await tx.putAlerts([...alerts, ...idle]);
-  await tx.linkEvents(links);
+  await tx.alerts.put([...alerts, ...idle]);
+  await tx.alerts.linkEvents(links);
   return { done: due.length, queued: 0, happenings: alertHappenings(due, alerts) };
 }

@@ -42,12 +42,12 @@ export async function setOldAside(
   const suppressions: Suppression[] = [];
   for (const member of members.values()) {
     if (isAside(member.groupKey) || member.notifiedSeq >= alert.lastSeq) continue;
-    const old = await tx.oldEvents(alert.id, member.notifiedSeq, maxAgeUs, alert.lastSeq);
+    const old = await tx.alerts.oldEvents(alert.id, member.notifiedSeq, maxAgeUs, alert.lastSeq);
     const own = groups.get(member.groupKey);
     if (!old || !own) continue;
     const receiver = receiverOf(root, own);
     const key = catchingUpKey(receiver);
-    const stored = groups.get(key) ?? (await tx.groups([key]))[0];
+    const stored = groups.get(key) ?? (await tx.groups.list([key]))[0];
     const summary = awaitSummary(stored, receiver, old, root, nowUs);
     groups.set(key, summary);
     summaries.set(key, summary);
@@ -78,7 +78,7 @@ export async function flushSummary(
 ): Promise<Flush> {
   const counts = new Map<string, number>();
   for (const [index, { alert, member }] of standings.entries()) {
-    const suppressions = await tx.suppressions(alert.id);
+    const suppressions = await tx.suppressions.ofAlert(alert.id);
     counts.set(alert.id, countSetAside(suppressions, group.receiver, member.notifiedSeq));
     if (index % 100 === 99) await tx.pause();
   }
@@ -94,23 +94,23 @@ export async function goOn(
   nowUs: number,
 ): Promise<void> {
   const alerts = new Map(standings.map(({ alert }) => [alert.id, alert]));
-  const members = (await tx.groupsOfAlerts([...alerts.keys()])).filter(
+  const members = (await tx.groups.membersOfAlerts([...alerts.keys()])).filter(
     ({ groupKey, notifiedSeq, notifiedState }) =>
       !isAside(groupKey) && notifiedSeq !== HAS_LEFT && notifiedState === 'summary',
   );
   const groups = new Map(
-    (await tx.groups(members.map(({ groupKey }) => groupKey))).map((one) => [one.key, one]),
+    (await tx.groups.list(members.map(({ groupKey }) => groupKey))).map((one) => [one.key, one]),
   );
   const going = new Map<string, Group>();
   for (const member of members) {
     const own = groups.get(member.groupKey);
     const alert = alerts.get(member.alertId);
     if (!own || !alert || receiverOf(root, own) !== group.receiver) continue;
-    await tx.putGroupMembers([afterSummary(member, alert)]);
+    await tx.groups.putMembers([afterSummary(member, alert)]);
     if (alert.state === 'firing') going.set(own.key, wentOn(own, nowUs));
   }
-  await tx.putGroups([...going.values()]);
-  await tx.deleteGroupMembers(standings.map(({ member }) => member));
+  await tx.groups.put([...going.values()]);
+  await tx.groups.deleteMembers(standings.map(({ member }) => member));
 }
 
 /** Of an alert's own group, by the present configuration. */

@@ -22,10 +22,10 @@ export function createClockStep(store: Store, clock: Clock): () => Promise<boole
     const present = { wallUs: clock.nowUs(), monotonicMs: clock.monotonicMs() };
     const expectedUs = before
       ? before.wallUs + (present.monotonicMs - before.monotonicMs) * 1000
-      : await store.transaction((tx) => tx.newestInstantUs());
+      : await store.transaction((tx) => tx.upkeep.newestInstantUs());
     const backUs = Math.round(expectedUs - present.wallUs);
     const isBack = backUs >= LEAST_STEP_US;
-    if (isBack) await store.transaction((tx) => tx.setBack(backUs, present.wallUs));
+    if (isBack) await store.transaction((tx) => tx.upkeep.rollBackClock(backUs, present.wallUs));
     last = present;
     return isBack;
   };

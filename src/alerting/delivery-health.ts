@@ -14,8 +14,8 @@ export async function watchDeliveries(
   config: Pick<Config, 'rules' | 'receivers'>,
   nowUs: number,
 ): Promise<Step> {
-  const failing = (await tx.failingIntegrations()).filter((one) => isConfigured(config, one));
-  const known = await tx.alertsOfScopes([DELIVERY_SCOPE]);
+  const failing = (await tx.outbox.failingIntegrations()).filter((one) => isConfigured(config, one));
+  const known = await tx.alerts.ofScopes([DELIVERY_SCOPE]);
   const lasting = known.filter(({ state, memory }) => state === 'firing' || memory !== null);
   if (failing.length === 0 && lasting.length === 0) return NOTHING;
 
@@ -29,8 +29,8 @@ export async function watchDeliveries(
   });
   const { alerts, links } = decide([...facts, ...whole], known, config.rules, nowUs);
   if (alerts.length === 0) return NOTHING;
-  await tx.putAlerts(alerts);
-  await tx.linkEvents(links);
+  await tx.alerts.put(alerts);
+  await tx.alerts.linkEvents(links);
   return { done: 0, queued: 0, happenings: alertHappenings(known, alerts) };
 }
 

@@ -14,15 +14,15 @@ export async function endUnwatched(
 ): Promise<Step> {
   const watched = new Set(regions.map(({ name }) => name));
   const scopes: string[] = [];
-  for (const region of await tx.alertRegions()) {
+  for (const region of await tx.alerts.regions()) {
     if (watched.has(region)) continue;
-    const own = await tx.scopesWithAlerts(region);
+    const own = await tx.alerts.scopes(region);
     scopes.push(...own.filter((scope) => scope !== DELIVERY_SCOPE));
   }
-  const known = await tx.alertsOfScopes(scopes);
+  const known = await tx.alerts.ofScopes(scopes);
   const by = 'its region is no longer watched';
   const ended = known.flatMap((alert) => endAtOnce(alert, by, 'gone', rules, nowUs) ?? []);
   if (ended.length === 0) return NOTHING;
-  await tx.putAlerts(ended);
+  await tx.alerts.put(ended);
   return { done: 0, queued: 0, happenings: alertHappenings(known, ended) };
 }

@@ -67,7 +67,7 @@ export async function queueDeliveries(
         fallbackAtUs: nowUs + (extra.isUntold ? 0 : FALLBACK_AFTER_US),
       }),
     }));
-    await tx.enqueue(notification, deliveries, tellsOf(extra.covers ?? what.listed));
+    await tx.outbox.enqueue(notification, deliveries, tellsOf(extra.covers ?? what.listed));
     count += deliveries.length;
   }
 
@@ -223,7 +223,7 @@ async function setAsideRuns(tx: Transaction, { listed, group }: Tellable): Promi
   const runs: Listed[][] = [];
   for (const [index, one] of listed.entries()) {
     const { alert, afterSeq } = one;
-    const ranges = setAsideAfter(await tx.suppressions(alert.id), group.receiver, afterSeq);
+    const ranges = setAsideAfter(await tx.suppressions.ofAlert(alert.id), group.receiver, afterSeq);
     for (const [at, range] of ranges.entries()) {
       runs[at] ??= [];
       runs[at].push({ ...one, afterSeq: range.afterSeq, untold: range.lastSeq - range.afterSeq });
@@ -269,7 +269,7 @@ async function byNest(tx: Transaction, id: string, flushed: Tellable): Promise<N
   const parts: NestPart[] = [];
   for (const [key, listed] of nests) {
     const [region, nestId] = JSON.parse(key) as [string, string];
-    const members = await tx.nestMembers(region);
+    const members = await tx.inventory.nestMembers(region);
     const name = hash64([region, nestId]);
     parts.push({
       id: `${id}-nest-${name}`,
@@ -312,7 +312,7 @@ async function withHistory(
   const [{ bird_id: birdId, region = '' } = {}, ...others] = alerts.map(({ labels }) => labels);
   if (!birdId || others.some((labels) => labels.bird_id !== birdId || labels.region !== region))
     return alerts;
-  const history = await tx.lastOutcomes(region, birdId, LAST_FLIGHTS);
+  const history = await tx.flights.lastOutcomes(region, birdId, LAST_FLIGHTS);
   return history.length === 0 ? alerts : alerts.map((alert) => ({ ...alert, history }));
 }
 
@@ -325,7 +325,7 @@ async function eventsOf(
   const events = new Map<string, readonly Event[]>();
   for (const { alert, untold, afterSeq } of listed) {
     if (untold === 0) continue;
-    const linked = await tx.alertEvents(alert.id, afterSeq, limit, afterSeq + untold);
+    const linked = await tx.alerts.events(alert.id, afterSeq, limit, afterSeq + untold);
     events.set(
       alert.id,
       linked.map((link) => link.event),

@@ -26,7 +26,7 @@ export async function fallBack(
   receivers: readonly Receiver[],
   nowUs: number,
 ): Promise<Step> {
-  const due = await tx.takeFallbacks(nowUs, BATCH);
+  const due = await tx.outbox.takeFallbacks(nowUs, BATCH);
   if (due.length === 0) return NOTHING;
   let queued = 0;
   const happenings: Happening[] = [];
@@ -52,7 +52,7 @@ export async function fallBack(
         .filter(([, integration]) => takes(integration, copy))
         .map((destination) => newDelivery(copy, destination, nowUs));
       if (wanted.length === 0) continue;
-      await tx.enqueue(copy, wanted);
+      await tx.outbox.enqueue(copy, wanted);
       told.push(copy);
       queued += wanted.length;
       most = Math.max(most, alerts.length);
@@ -117,7 +117,7 @@ async function toldBefore(
   for (;;) {
     let copy: GroupNotification | undefined;
     for (const position of integrations.keys()) {
-      const found = (await tx.delivery(`${copyId(base, told.length)}-${position}`))?.notification;
+      const found = (await tx.outbox.find(`${copyId(base, told.length)}-${position}`))?.notification;
       if (found?.kind === 'group') copy = found;
     }
     if (!copy) return told;

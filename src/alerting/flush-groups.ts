@@ -35,7 +35,7 @@ export async function flushDue(
   nowUs: number,
   everyGroup: boolean,
 ): Promise<Step> {
-  const due = await tx.groupsDue(
+  const due = await tx.groups.due(
     everyGroup ? Number.MAX_SAFE_INTEGER : nowUs,
     everyGroup ? Number.MAX_SAFE_INTEGER : BATCH,
   );
@@ -51,12 +51,12 @@ export async function flushDue(
     // A hurry does not change what these wait for.
     if (isTimed(group.key) && group.nextFlushAtUs > nowUs) continue;
     if (!config.receivers.some(({ name }) => name === group.receiver)) await giveBack(tx, group.receiver);
-    const stored = await withoutSettled(tx, await tx.groupMembers(group.key), nowUs);
+    const stored = await withoutSettled(tx, await tx.groups.members(group.key), nowUs);
     alerts += stored.length;
     const { standings, route } = await present(tx, config.route, group, stored);
     if (standings.length === 0 || (!route && isAside(group.key))) {
       queued += await abandonIncident(tx, config.receivers, group, standings, nowUs);
-      await tx.deleteGroups([group.key]);
+      await tx.groups.delete([group.key]);
       continue;
     }
     if (!route) {
@@ -78,16 +78,16 @@ export async function flushDue(
     // Not where the receiver's cap puts the summary off.
     if (isSummary && told.group.notifiedAtUs === nowUs) await goOn(tx, config.route, group, open, nowUs);
     if (told.isOver && waiting.length === 0) {
-      await tx.deleteGroups([group.key]);
+      await tx.groups.delete([group.key]);
       continue;
     }
     const incident = { group: told.group, before: standings, flushed, waiting };
     const settled = await settleIncidents(tx, config.receivers, incident, nowUs);
     queued += settled.queued;
-    await tx.putGroups([settled.group]);
+    await tx.groups.put([settled.group]);
     // Only what is still muted keeps a group that is over.
-    if (told.isOver) await tx.deleteGroupMembers(open.map(({ member }) => member));
-    else await tx.putGroupMembers(told.members);
+    if (told.isOver) await tx.groups.deleteMembers(open.map(({ member }) => member));
+    else await tx.groups.putMembers(told.members);
   }
   return { done: everyGroup ? 0 : done, queued, happenings };
 }
@@ -101,7 +101,7 @@ async function present(
 ): Promise<{ standings: readonly Standing[]; route: Route | undefined }> {
   if (!isAside(group.key)) return { standings: stored, route: presentRoute(root, group) };
   const { staying, leaving } = asideStandings(group, stored);
-  await tx.deleteGroupMembers(leaving);
+  await tx.groups.deleteMembers(leaving);
   return { standings: staying, route: asideRoute(root, group) };
 }
 
@@ -116,13 +116,13 @@ async function withoutSettled(
   );
   if (old.length === 0) return standings;
   const members = Map.groupBy(
-    await tx.groupsOfAlerts(old.map(({ alert }) => alert.id)),
+    await tx.groups.membersOfAlerts(old.map(({ alert }) => alert.id)),
     (member) => member.alertId,
   );
   const gone = old.map(({ alert }) => alert).filter((alert) => isSettled(alert, members.get(alert.id) ?? []));
   const ids = new Set(gone.map((alert) => alert.id));
-  await tx.deleteGroupMembers([...ids].flatMap((id) => members.get(id) ?? []));
-  await tx.deleteAlerts([...ids]);
+  await tx.groups.deleteMembers([...ids].flatMap((id) => members.get(id) ?? []));
+  await tx.alerts.delete([...ids]);
   return standings.filter(({ alert }) => !ids.has(alert.id));
 }
 
@@ -141,17 +141,17 @@ async function moveOut(
   nowUs: number,
 ): Promise<void> {
   for (const { alert, member } of standings) {
-    const all = await tx.groupsOfAlerts([alert.id]);
+    const all = await tx.groups.membersOfAlerts([alert.id]);
     const members = all.filter((one) => one.groupKey !== group.key);
     const keys = [...groupKeysFor(root, alert), ...members.map((one) => one.groupKey)];
-    const groups = new Map((await tx.groups(keys)).map((one) => [one.key, one]));
+    const groups = new Map((await tx.groups.list(keys)).map((one) => [one.key, one]));
     const result = assignGroups(alert, root, { members, groups }, nowUs);
     const notifiedSeq = member.notifiedSeq === HAS_LEFT ? alert.lastSeq : member.notifiedSeq;
-    await tx.putGroups(result.groups);
-    await tx.putGroupMembers(
+    await tx.groups.put(result.groups);
+    await tx.groups.putMembers(
       result.members.map((one) => ({ ...one, notifiedSeq: Math.max(one.notifiedSeq, notifiedSeq) })),
     );
   }
-  await tx.deleteGroupMembers(standings.map(({ member }) => member));
-  await tx.deleteGroups([group.key]);
+  await tx.groups.deleteMembers(standings.map(({ member }) => member));
+  await tx.groups.delete([group.key]);
 }

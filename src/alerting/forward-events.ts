@@ -19,10 +19,10 @@ export async function forwardWaiting(
 ): Promise<Step> {
   let done = 0;
   let queued = 0;
-  for (const name of await tx.forwardReceivers()) {
+  for (const name of await tx.forwards.receivers()) {
     const integrations = receivers.find((receiver) => receiver.name === name)?.integrations ?? [];
     for (let batch = 0; batch < BATCHES; batch += 1) {
-      const events = await tx.takeForward(name, BATCH);
+      const events = await tx.forwards.take(name, BATCH);
       const [first] = events;
       if (!first) break;
       done += events.length;
@@ -30,7 +30,10 @@ export async function forwardWaiting(
       const own = [name, first.key, String(first.occurredAtUs), String(events.length)];
       const { id, deliveries } = await batchOf(tx, name, own, integrations, nowUs);
       queued += deliveries.length;
-      await tx.enqueue({ kind: 'forward', id, receiver: name, createdAtUs: nowUs, events }, deliveries);
+      await tx.outbox.enqueue(
+        { kind: 'forward', id, receiver: name, createdAtUs: nowUs, events },
+        deliveries,
+      );
     }
   }
   return done === 0 ? NOTHING : { done, queued, happenings: [] };
@@ -51,7 +54,7 @@ async function batchOf(
         ? [newDelivery({ id, receiver }, [position, integration], nowUs)]
         : [],
     );
-    const taken = await Promise.all(deliveries.map((delivery) => tx.delivery(delivery.id)));
+    const taken = await Promise.all(deliveries.map((delivery) => tx.outbox.find(delivery.id)));
     if (taken.every((one) => one === undefined)) return { id, deliveries };
   }
 }

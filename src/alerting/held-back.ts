@@ -11,15 +11,15 @@ import type { Transaction } from '../store/store.ts';
  */
 export async function passOn(tx: Transaction, receiver: string, told: readonly GroupMember[]): Promise<void> {
   const byAlert = new Map(told.map((member) => [member.alertId, member]));
-  const members = (await tx.groupsOfAlerts([...byAlert.keys()])).filter(
+  const members = (await tx.groups.membersOfAlerts([...byAlert.keys()])).filter(
     ({ groupKey, notifiedSeq, notifiedState }) =>
       !isAside(groupKey) &&
       notifiedSeq !== HAS_LEFT &&
       (notifiedState === 'firing' || notifiedState === 'resolved'),
   );
-  const groups = await tx.groups([...new Set(members.map(({ groupKey }) => groupKey))]);
+  const groups = await tx.groups.list([...new Set(members.map(({ groupKey }) => groupKey))]);
   const own = new Set(groups.filter((group) => group.receiver === receiver).map(({ key }) => key));
-  await tx.putGroupMembers(
+  await tx.groups.putMembers(
     members
       .filter(({ groupKey }) => own.has(groupKey))
       .map((member) => {
@@ -35,17 +35,19 @@ export async function passOn(tx: Transaction, receiver: string, told: readonly G
  * flushed, since a flush gives it that receiver.
  */
 export async function giveBack(tx: Transaction, receiver: string): Promise<void> {
-  for (const { key } of await tx.groups([heldBackKey(receiver), catchingUpKey(receiver)])) {
-    const later = new Map((await tx.groupMembers(key)).map(({ member }) => [member.alertId, member]));
-    const members = (await tx.groupsOfAlerts([...later.keys()])).filter((one) => !isAside(one.groupKey));
-    const groups = await tx.groups([...new Set(members.map(({ groupKey }) => groupKey))]);
+  for (const { key } of await tx.groups.list([heldBackKey(receiver), catchingUpKey(receiver)])) {
+    const later = new Map((await tx.groups.members(key)).map(({ member }) => [member.alertId, member]));
+    const members = (await tx.groups.membersOfAlerts([...later.keys()])).filter(
+      (one) => !isAside(one.groupKey),
+    );
+    const groups = await tx.groups.list([...new Set(members.map(({ groupKey }) => groupKey))]);
     const own = new Set(groups.filter((group) => group.receiver === receiver).map((group) => group.key));
-    await tx.putGroupMembers(
+    await tx.groups.putMembers(
       members
         .filter(({ groupKey }) => own.has(groupKey))
         .map((member) => asBefore(member, later.get(member.alertId)!)),
     );
-    await tx.deleteGroups([key]);
+    await tx.groups.delete([key]);
   }
 }
 

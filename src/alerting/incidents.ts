@@ -42,14 +42,14 @@ export async function byIncident<F extends Flush>(
   flushed: F,
   nowUs: number,
 ): Promise<readonly F[]> {
-  const members = await tx.groupsOfAlerts(flushed.listed.map(({ alert }) => alert.id));
+  const members = await tx.groups.membersOfAlerts(flushed.listed.map(({ alert }) => alert.id));
   const keys = new Set(members.map(({ groupKey }) => groupKey).filter((key) => !isAside(key)));
   // Who stands in for the receiver has no groups of its own here.
   const owner = flushed.group.key.slice(flushed.group.key.indexOf(':') + 1);
-  const own = (await tx.groups([...keys])).filter(({ receiver }) => receiver === owner);
+  const own = (await tx.groups.list([...keys])).filter(({ receiver }) => receiver === owner);
   const incidents: F[] = [];
   for (const [index, group] of own.entries()) {
-    const incident = asIncident(flushed, group, await tx.groupMembers(group.key), nowUs);
+    const incident = asIncident(flushed, group, await tx.groups.members(group.key), nowUs);
     if (incident) incidents.push(incident);
     if (index % PAUSE_AFTER === PAUSE_AFTER - 1) await tx.pause();
   }
@@ -64,21 +64,21 @@ export async function acknowledgeIncidents(
   nowUs: number,
 ): Promise<number> {
   if (!receivers.some(({ integrations }) => integrations.some(keepsIncidents))) return 0;
-  const silences = (await tx.silences(nowUs)).filter(({ alertId }) => alertId !== null);
+  const silences = (await tx.silences.list(nowUs)).filter(({ alertId }) => alertId !== null);
   if (silences.length === 0) return 0;
-  const acknowledged = await tx.groupsOfAlerts(silences.map(({ alertId }) => alertId!));
+  const acknowledged = await tx.groups.membersOfAlerts(silences.map(({ alertId }) => alertId!));
   const concerned = new Set(acknowledged.map(({ groupKey }) => groupKey));
-  const touched = await tx.groupsOfAlerts(changed.map(({ id }) => id));
+  const touched = await tx.groups.membersOfAlerts(changed.map(({ id }) => id));
   const keys = new Set(touched.map(({ groupKey }) => groupKey).filter((key) => concerned.has(key)));
   let queued = 0;
-  for (const group of await tx.groups([...keys])) {
+  for (const group of await tx.groups.list([...keys])) {
     if (group.acknowledged || isGathered(group.key)) continue;
-    const standings = await tx.groupMembers(group.key);
+    const standings = await tx.groups.members(group.key);
     if (!isAcknowledged(standings, silences, nowUs)) continue;
     const who = [group.receiver, ...(group.elsewhere ?? [])];
     const known = standings.filter(isInIncident);
     queued += await tellIncident(tx, receivers, who, group, known, nowUs);
-    await tx.putGroups([{ ...group, acknowledged: true }]);
+    await tx.groups.put([{ ...group, acknowledged: true }]);
   }
   return queued;
 }
@@ -133,15 +133,15 @@ export async function lendIncident(
   nowUs: number,
 ): Promise<number> {
   if (destinationsOf(receiver.integrations, true).length === 0) return 0;
-  const [group] = await tx.groups([opened.groupKey]);
+  const [group] = await tx.groups.list([opened.groupKey]);
   if (group) {
-    await tx.putGroups([{ ...group, elsewhere: [...new Set([...(group.elsewhere ?? []), receiver.name])] }]);
+    await tx.groups.put([{ ...group, elsewhere: [...new Set([...(group.elsewhere ?? []), receiver.name])] }]);
     return 0;
   }
   const id = `${opened.id}-over`;
   const over = { ...opened, id, status: 'resolved', alerts: [], firingTotal: 0 } as const;
   const deliveries = deliveriesOf(over, destinationsOf(receiver.integrations, true), nowUs);
-  await tx.enqueue(over, deliveries);
+  await tx.outbox.enqueue(over, deliveries);
   return deliveries.length;
 }
 
@@ -173,7 +173,7 @@ async function tellIncident(
   for (const { name, integrations } of receivers.filter((one) => names.includes(one.name))) {
     const destinations = destinationsOf(integrations, isOver);
     const id = `${group.thread}-${change}-${nowUs.toString(36)}${name === group.receiver ? '' : `-${hash64([name])}`}`;
-    if (destinations.length === 0 || (await tx.delivery(`${id}-${destinations[0]![0]}`))) continue;
+    if (destinations.length === 0 || (await tx.outbox.find(`${id}-${destinations[0]![0]}`))) continue;
     const plain = notificationOf(
       {
         reason: isOver ? 'resolved' : 'repeat',
@@ -190,7 +190,7 @@ async function tellIncident(
       id,
     );
     const notification = { ...plain, ...(!isOver && { acknowledged: true as const }) };
-    await tx.enqueue(notification, deliveriesOf(notification, destinations, nowUs));
+    await tx.outbox.enqueue(notification, deliveriesOf(notification, destinations, nowUs));
     queued += destinations.length;
   }
   return queued;

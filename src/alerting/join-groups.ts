@@ -21,14 +21,14 @@ export async function joinGroups(
   maxAgeUs: number,
   nowUs: number,
 ): Promise<Step> {
-  const alerts = await tx.changedAlerts(BATCH);
+  const alerts = await tx.alerts.changed(BATCH);
   if (alerts.length === 0) return NOTHING;
   const ids = alerts.map((alert) => alert.id);
   const told = alerts.filter((alert) => alert.state !== 'pending');
-  const members = Map.groupBy(await tx.groupsOfAlerts(ids), (member) => member.alertId);
+  const members = Map.groupBy(await tx.groups.membersOfAlerts(ids), (member) => member.alertId);
   const keys = new Set(told.flatMap((alert) => groupKeysFor(root, alert)));
   for (const list of members.values()) for (const member of list) keys.add(member.groupKey);
-  const groups = new Map((await tx.groups([...keys])).map((group) => [group.key, group]));
+  const groups = new Map((await tx.groups.list([...keys])).map((group) => [group.key, group]));
 
   const changedGroups = new Map<string, Group>();
   const changedMembers: GroupMember[] = [];
@@ -47,18 +47,18 @@ export async function joinGroups(
     changedMembers.push(...old.members);
     suppressions.push(...old.suppressions);
   }
-  await tx.putGroups([...changedGroups.values()]);
-  await tx.putGroupMembers(changedMembers);
-  await tx.suppress(suppressions);
+  await tx.groups.put([...changedGroups.values()]);
+  await tx.groups.putMembers(changedMembers);
+  await tx.suppressions.add(suppressions);
   // What never came to be told, such as a count that expired, leaves nothing behind.
   const joined = new Set(changedMembers.map((member) => member.alertId));
   const settled = alerts.filter(
     (alert) => !joined.has(alert.id) && !members.has(alert.id) && isSettled(alert, []),
   );
-  await tx.deleteAlerts(settled.map((alert) => alert.id));
+  await tx.alerts.delete(settled.map((alert) => alert.id));
   await endAcknowledgements(tx, alerts, nowUs);
   const queued = await acknowledgeIncidents(tx, receivers, alerts, nowUs);
-  await tx.markRouted(ids);
+  await tx.alerts.markRouted(ids);
   const happenings = suppressions.map(({ reason }) => ({ what: 'suppressed' as const, reason, count: 1 }));
   return { done: alerts.length, queued, happenings };
 }

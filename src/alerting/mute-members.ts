@@ -21,8 +21,8 @@ export async function keepMuted(
     (alert) => muting.why(alert, route),
     nowUs,
   );
-  await tx.suppress(suppressions);
-  await tx.putGroupMembers(members);
+  await tx.suppressions.add(suppressions);
+  await tx.groups.putMembers(members);
   const byReason = Map.groupBy(suppressions, ({ reason }) => reason);
   const suppressed = [...byReason].map(([reason, list]) => ({
     what: 'suppressed' as const,
@@ -39,9 +39,9 @@ export async function endAcknowledgements(
   nowUs: number,
 ): Promise<void> {
   const byId = new Map(alerts.map((alert) => [alert.id, alert]));
-  const over = (await tx.silences(nowUs)).filter((silence) => {
+  const over = (await tx.silences.list(nowUs)).filter((silence) => {
     const alert = silence.alertId === null ? undefined : byId.get(silence.alertId);
     return alert !== undefined && isAcknowledgementOver(silence, alert);
   });
-  await tx.putSilences(over.flatMap((silence) => ended(silence, nowUs)));
+  await tx.silences.put(over.flatMap((silence) => ended(silence, nowUs)));
 }

@@ -59,8 +59,8 @@ export async function tell(
 
   const escalation = escalate(group, standings, flushed.members, route, nowUs);
   if (escalation) {
-    await tx.putGroups([escalation.group]);
-    await tx.putGroupMembers(escalation.members);
+    await tx.groups.put([escalation.group]);
+    await tx.groups.putMembers(escalation.members);
   }
   const tellable: Tellable = { ...flushed, reason };
   const receiver = config.receivers.find((one) => one.name === route.receiver);
@@ -73,7 +73,7 @@ export async function tell(
   }
   if (freeAtUs !== null) {
     await holdBack(tx, occasion, freeAtUs);
-    await tx.suppress(suppressed(occasion, 'receiver_cap', 'one notification tells it later', nowUs));
+    await tx.suppressions.add(suppressed(occasion, 'receiver_cap', 'one notification tells it later', nowUs));
     return { queued: 0, happenings: [{ what: 'suppressed', reason: 'receiver_cap', count: 1 }], ...after };
   }
 
@@ -81,7 +81,7 @@ export async function tell(
   const happenings: Happening[] = [];
   let queued = 0;
   if (!receiver?.integrations.length) {
-    await tx.suppress(suppressed(occasion, 'no_integration', 'the receiver tells nobody', nowUs));
+    await tx.suppressions.add(suppressed(occasion, 'no_integration', 'the receiver tells nobody', nowUs));
   }
   const others = standIns(config, tellable);
   // Who stands in has been told already.
@@ -114,18 +114,18 @@ async function admit(
 ): Promise<{ freeAtUs: number | null; notices: readonly string[] }> {
   const { maxNotificationsPerHour: max, foldStormsMs: foldMs } = receiver ?? {};
   if (!receiver || (max === undefined && foldMs === undefined)) return { freeAtUs: null, notices: [] };
-  const pace = await tx.receiverPace(receiver.name);
+  const pace = await tx.receivers.pace(receiver.name);
   const { recentUs, freeAtUs: cappedUs } = admission(pace.toldAtUs, max ?? Number.POSITIVE_INFINITY, nowUs);
   const stormUs = foldMs === undefined ? null : afterStormUs(recentUs, pace.foldedAtUs ?? 0, foldMs, nowUs);
   const freeAtUs = cappedUs === null && stormUs === null ? null : Math.max(cappedUs ?? 0, stormUs ?? 0);
   if (freeAtUs !== null) {
     // A held-back group that has to wait once more is counted already.
     const heldBack = pace.heldBack + (isHeldBack(group.key) ? 0 : 1);
-    await tx.putReceiverPace({ ...pace, toldAtUs: recentUs, heldBack });
+    await tx.receivers.putPace({ ...pace, toldAtUs: recentUs, heldBack });
     return { freeAtUs, notices: [] };
   }
   const folded = isHeldBack(group.key) && pace.heldBack > 1 ? { foldedAtUs: nowUs } : {};
-  await tx.putReceiverPace({ ...pace, ...folded, toldAtUs: [...recentUs, nowUs], heldBack: 0 });
+  await tx.receivers.putPace({ ...pace, ...folded, toldAtUs: [...recentUs, nowUs], heldBack: 0 });
   if (pace.heldBack === 0) return { freeAtUs: null, notices: [] };
   const what = pace.heldBack === 1 ? '1 notification was' : `${pace.heldBack} notifications were`;
   const why =
@@ -139,15 +139,16 @@ async function admit(
 async function holdBack(tx: Transaction, { standings, route, flushed }: Occasion, freeAtUs: number) {
   const key = heldBackKey(route.receiver);
   const changed = new Set(flushed.members.map((member) => member.alertId));
-  const kept = await tx.groupsOfAlerts([...changed]);
+  const kept = await tx.groups.membersOfAlerts([...changed]);
   const known = new Set(kept.flatMap((member) => (member.groupKey === key ? [member.alertId] : [])));
   const members = standings.flatMap(({ member }) => {
     const isNews =
       changed.has(member.alertId) && !known.has(member.alertId) && member.notifiedSeq !== HAS_LEFT;
     return isNews ? [{ ...member, groupKey: key }] : [];
   });
-  if ((await tx.groups([key])).length === 0) await tx.putGroups([heldBackGroup(route.receiver, freeAtUs)]);
-  await tx.putGroupMembers(members);
+  if ((await tx.groups.list([key])).length === 0)
+    await tx.groups.put([heldBackGroup(route.receiver, freeAtUs)]);
+  await tx.groups.putMembers(members);
 }
 
 /** What this notification would have told, alert by alert. */

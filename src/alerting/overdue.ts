@@ -13,6 +13,7 @@ import type { Rule } from '../domain/alert/rule.ts';
 import { decide, ruleFor } from '../domain/evaluate/decide.ts';
 import * as birdStale from '../domain/kinds/bird-stale.ts';
 import * as flightStuck from '../domain/kinds/flight-stuck.ts';
+import type { OverdueStore } from '../store/overdue-store.ts';
 import type { BirdToJudge, FlightToJudge } from '../store/record.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
@@ -71,10 +72,10 @@ export function createOverdue(options: OverdueOptions): Overdue {
   async function judgeFlights(tx: Transaction, flights: readonly FlightToJudge[], nowUs: number) {
     const usual = new Map<number, number | null>();
     const facts: Fact[] = [];
-    const judged: Parameters<Transaction['judgeFlights']>[0][number][] = [];
+    const judged: Parameters<OverdueStore['judgeFlights']>[0][number][] = [];
     for (const { stream, startedAtUs, flightId, place } of flights) {
       const rule = ruleFor('FlightStuck', { ...placeLabels(place), flight_id: flightId }, rules);
-      if (!usual.has(stream)) usual.set(stream, usualDurationMs(await tx.flightDurations(stream)));
+      if (!usual.has(stream)) usual.set(stream, usualDurationMs(await tx.flights.durations(stream)));
       const usualMs = usual.get(stream) ?? null;
       const limitMs = rule ? flightStuck.stuckAfterMs(rule, usualMs) : null;
       const overdueUs = limitMs === null ? null : startedAtUs + limitMs * 1000;
@@ -84,13 +85,13 @@ export function createOverdue(options: OverdueOptions): Overdue {
       const next = isStuck ? nowUs + LONGEST_US : nextUs(overdueUs, place, nowUs);
       judged.push({ stream, startedAtUs, flightId, nextUs: next });
     }
-    await tx.judgeFlights(judged);
+    await tx.overdue.judgeFlights(judged);
     return facts;
   }
 
   async function judgeBirds(tx: Transaction, birds: readonly BirdToJudge[], nowUs: number) {
     const facts: Fact[] = [];
-    const judged: Parameters<Transaction['judgeBirds']>[0][number][] = [];
+    const judged: Parameters<OverdueStore['judgeBirds']>[0][number][] = [];
     for (const bird of birds) {
       const { place, lastStartUs } = bird;
       const sinceUs = Math.max(lastStartUs, bird.statusSinceUs);
@@ -105,7 +106,7 @@ export function createOverdue(options: OverdueOptions): Overdue {
       const next = nextUs(isStale ? nowUs + limitMs! * 1000 : overdueUs, place, nowUs);
       judged.push({ region: place.region, birdId: place.birdId, nextUs: next });
     }
-    await tx.judgeBirds(judged);
+    await tx.overdue.judgeBirds(judged);
     return facts;
   }
 
@@ -113,10 +114,10 @@ export function createOverdue(options: OverdueOptions): Overdue {
     const nowMs = clock.monotonicMs();
     if (nowMs < nextLookMs) return NOTHING;
     const nowUs = clock.nowUs();
-    if (isFirst) await tx.forgetJudgements();
+    if (isFirst) await tx.overdue.forget();
     isFirst = false;
-    const flights = await tx.flightsToJudge(nowUs - leastMs * 1000, nowUs, BATCH);
-    const birds = await tx.birdsToJudge(nowUs, BATCH);
+    const flights = await tx.overdue.flights(nowUs - leastMs * 1000, nowUs, BATCH);
+    const birds = await tx.overdue.birds(nowUs, BATCH);
     const done = flights.length + birds.length;
     const facts = [...(await judgeFlights(tx, flights, nowUs)), ...(await judgeBirds(tx, birds, nowUs))];
     if (done === 0) {
@@ -142,13 +143,13 @@ async function usualGapMs(
 ): Promise<number | null> {
   if (triggerType !== 'scheduled' || stream === undefined) return null;
   if (nowUs - lastStartUs < birdStale.LEAST_LEARNED_MS * 1000) return 0;
-  const { count, longestUs, spanUs } = await tx.flightGaps(stream);
+  const { count, longestUs, spanUs } = await tx.flights.gaps(stream);
   return count >= ENOUGH_GAPS && spanUs >= ENOUGH_SPAN_US ? longestUs / 1000 : null;
 }
 
 /** Flights that are told as stuck and are no longer watched: deleted by the service, most of all. */
 async function goneFlights(tx: Transaction, nowUs: number): Promise<Fact[]> {
-  const alerts = await tx.alertsOfGoneFlights('FlightStuck');
+  const alerts = await tx.overdue.alertsOfGoneFlights('FlightStuck');
   return alerts.map(({ labels }) => {
     const { region = '', nest_id: nestId = '', nest = '', bird_id: birdId = '', bird = '' } = labels;
     const place = { region, nestId, nest, birdId, bird };
@@ -163,9 +164,9 @@ async function tell(
   nowUs: number,
 ): Promise<Step> {
   if (facts.length === 0) return NOTHING;
-  const known = await tx.alertsOfScopes([...new Set(facts.map(scopeOf))]);
+  const known = await tx.alerts.ofScopes([...new Set(facts.map(scopeOf))]);
   const { alerts, links } = decide(facts, known, rules, nowUs);
-  await tx.putAlerts(alerts);
-  await tx.linkEvents(links);
+  await tx.alerts.put(alerts);
+  await tx.alerts.linkEvents(links);
   return { done: facts.length, queued: 0, happenings: alertHappenings(known, alerts) };
 }

@@ -61,11 +61,11 @@ export function createDigests(options: DigestsOptions): Digests {
   async function look(digest: (typeof digests)[number]): Promise<void> {
     const nowUs = clock.nowUs();
     const known = await store.transaction(async (tx) => {
-      const found = await tx.digest(digest.name);
+      const found = await tx.digests.find(digest.name);
       // After our clock was set back, what comes next must not wait for the old time.
       if (found && found.lastUs <= nowUs) return found;
       const begun = { ...found, name: digest.name, lastUs: nowUs };
-      await tx.putDigest(begun);
+      await tx.digests.put(begun);
       return begun;
     });
     const dueUs = digest.instants.latest(known.lastUs, nowUs);
@@ -86,7 +86,7 @@ export function createDigests(options: DigestsOptions): Digests {
     const groupKey = `digest:${config.name}`;
     const { digest, lastEvent } = await collect(config, known, fromUs, toUs);
     const queued = await store.transaction(async (tx) => {
-      await tx.putDigest({ name: config.name, lastUs: toUs, lastEvent });
+      await tx.digests.put({ name: config.name, lastUs: toUs, lastEvent });
       if (config.skipEmpty && isEmpty(digest)) return undefined;
       const notification = notificationOf(config, digest, dueUs, clock.nowUs());
       const receiver = receivers.get(config.receiver);
@@ -95,7 +95,7 @@ export function createDigests(options: DigestsOptions): Digests {
       const deliveries = (receiver?.integrations ?? []).map((integration, position) =>
         newDelivery(told, [position, integration], createdAtUs),
       );
-      await tx.enqueue(notification, deliveries);
+      await tx.outbox.enqueue(notification, deliveries);
       return deliveries.length;
     });
     if (queued === undefined) return;
@@ -118,29 +118,29 @@ export function createDigests(options: DigestsOptions): Digests {
     const tally = createFlightTally();
     const beforeUs = fromUs - (toUs - fromUs);
     const { start, newest, firstNew } = await store.transaction(async (tx) => {
-      const before = await tx.arrivals(beforeUs);
-      const from = known.lastEvent ?? (await tx.arrivals(fromUs)).before;
+      const before = await tx.digests.arrivals(beforeUs);
+      const from = known.lastEvent ?? (await tx.digests.arrivals(fromUs)).before;
       return { start: Math.min(before.before, from), newest: before.last, firstNew: from };
     });
     const earliestUs = known.lastEvent === undefined ? fromUs : fromUs - LATE_US;
     for (let at = start; at < newest; at += STRETCH) {
       const upTo = Math.min(at + STRETCH, newest);
-      const flights = await store.transaction((tx) => tx.endedFlights(at, upTo));
+      const flights = await store.transaction((tx) => tx.digests.endedFlights(at, upTo));
       for (const flight of flights) {
         const isNew = flight.number > firstNew && flight.occurredAtUs >= earliestUs;
         const isOfPeriodBefore = flight.occurredAtUs >= beforeUs && flight.occurredAtUs < fromUs;
         if (isNew || isOfPeriodBefore) tally.add(flight, isNew);
       }
     }
-    const episodes = await store.transaction((tx) => tx.episodes(fromUs, toUs, MAX_EPISODES));
+    const episodes = await store.transaction((tx) => tx.digests.episodes(fromUs, toUs, MAX_EPISODES));
     const rest = await store.transaction(async (tx) => ({
       ...(await firingNow(tx)),
-      endedSilenced: await tx.endedSilenced(fromUs, toUs, MAX_ALERTS),
-      firingTotal: (await tx.countAlerts())
+      endedSilenced: await tx.digests.endedSilenced(fromUs, toUs, MAX_ALERTS),
+      firingTotal: (await tx.alerts.count())
         .filter(({ state }) => state === 'firing')
         .reduce((sum, { count }) => sum + count, 0),
-      suppressed: await tx.countSuppressed(receiver, fromUs, toUs),
-      dead: await tx.countDead(receiver, fromUs, toUs),
+      suppressed: await tx.digests.countSuppressed(receiver, fromUs, toUs),
+      dead: await tx.digests.countDead(receiver, fromUs, toUs),
     }));
     const regions = options.regions();
     return { digest: digestOf({ name, fromUs, toUs, tally, episodes, regions, ...rest }), lastEvent: newest };
@@ -148,8 +148,8 @@ export function createDigests(options: DigestsOptions): Digests {
 
   async function firingNow(tx: Transaction) {
     const nowUs = clock.nowUs();
-    const firing = await tx.alerts({ state: 'firing', limit: MAX_ALERTS });
-    const silences = (await tx.silences(nowUs)).filter((one) => isHiding(one, nowUs, recurrences));
+    const firing = await tx.alerts.list({ state: 'firing', limit: MAX_ALERTS });
+    const silences = (await tx.silences.list(nowUs)).filter((one) => isHiding(one, nowUs, recurrences));
     const hidden = firing.flatMap((alert) => {
       const hiding = silences.filter((silence) => concerns(silence, alert));
       if (hiding.length === 0) return [];

@@ -63,8 +63,8 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
   /** Of the receivers that take alerts and were tried at all, one must have all its integrations accept. */
   async function unheard(): Promise<string | undefined> {
     const { failing, counts } = await store.transaction(async (tx) => ({
-      failing: await tx.failingIntegrations(),
-      counts: await tx.countDeliveries(),
+      failing: await tx.outbox.failingIntegrations(),
+      counts: await tx.outbox.count(),
     }));
     const tried = options.receivers.filter(
       (one) =>

@@ -18,7 +18,8 @@ export function createLatency(): Latency {
     async prepare(tx, notifications) {
       for (const notification of notifications) {
         for (const { region } of eventsOf(notification)) {
-          if (!watchedSinceUs.has(region)) watchedSinceUs.set(region, (await tx.knownSince(region)) ?? 0);
+          if (!watchedSinceUs.has(region))
+            watchedSinceUs.set(region, (await tx.inventory.knownSince(region)) ?? 0);
         }
       }
     },

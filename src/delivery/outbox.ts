@@ -96,7 +96,7 @@ export function createDelivery(options: {
 
   async function recover(): Promise<void> {
     if (isRecovered) return;
-    await store.transaction((tx) => tx.recoverLeases(clock.nowUs()));
+    await store.transaction((tx) => tx.outbox.recoverLeases(clock.nowUs()));
     isRecovered = true;
   }
 
@@ -229,9 +229,9 @@ export function createDelivery(options: {
   ): Promise<ClaimedDelivery[]> {
     if (settlements.length === 0 && room === 0) return [];
     return store.transaction(async (tx) => {
-      if (settlements.length > 0) await tx.settle(settlements, clock.nowUs());
+      if (settlements.length > 0) await tx.outbox.settle(settlements, clock.nowUs());
       if (room === 0) return [];
-      const claimed = await tx.claim(receiver, position, dueUs, room);
+      const claimed = await tx.outbox.claim(receiver, position, dueUs, room);
       await latency.prepare(
         tx,
         claimed.map(({ notification }) => notification),
@@ -278,7 +278,7 @@ export function createDelivery(options: {
         try {
           await recover();
           const nowUs = clock.nowUs();
-          const { due, nextAtUs } = await store.transaction((tx) => tx.dueDeliveries(nowUs));
+          const { due, nextAtUs } = await store.transaction((tx) => tx.outbox.due(nowUs));
           due.forEach(begin);
           if (nextAtUs !== undefined) waitMs = Math.min(waitMs, (nextAtUs - nowUs) / 1000);
         } catch (error) {
@@ -296,7 +296,7 @@ export function createDelivery(options: {
       const failedBefore = failedTries;
       let isWorking = true;
       while (isWorking) {
-        const { due } = await store.transaction((tx) => tx.dueDeliveries(dueUs));
+        const { due } = await store.transaction((tx) => tx.outbox.due(dueUs));
         const worked = await Promise.all(due.map((at) => work(at, newLine(), () => dueUs)));
         isWorking = worked.includes(true);
       }

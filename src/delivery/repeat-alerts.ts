@@ -36,7 +36,7 @@ export function createRepeating(options: {
   async function repeat(name: string, integration: AlertmanagerIntegration, signal: AbortSignal) {
     let after = '';
     while (!signal.aborted) {
-      const alerts = await store.transaction((tx) => tx.notifiedFiring(name, after, BATCH));
+      const alerts = await store.transaction((tx) => tx.groups.notifiedFiring(name, after, BATCH));
       if (alerts.length > 0) {
         const outcome = await channel.repeat(integration, alerts, externalUrl);
         if (outcome.kind !== 'accepted') {

@@ -59,13 +59,13 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
     const nowUs = clock.nowUs();
     const outcome = await store.transaction(async (tx) => {
       const fresh = await insertFresh(tx, batch);
-      if (batch.nests?.length) await tx.putNests(batch.nests);
-      if (batch.birds?.length) await tx.putBirds(batch.birds);
-      if (batch.flights?.length) await tx.putFlights(withEnds(batch.flights, batch.events ?? []));
-      if (batch.audits?.length) await tx.putAudits(batch.audits);
+      if (batch.nests?.length) await tx.inventory.putNests(batch.nests);
+      if (batch.birds?.length) await tx.inventory.putBirds(batch.birds);
+      if (batch.flights?.length) await tx.flights.put(withEnds(batch.flights, batch.events ?? []));
+      if (batch.audits?.length) await tx.audits.put(batch.audits);
       const quarantined =
         batch.stream && batch.quarantined?.length
-          ? await tx.quarantine(batch.stream.stream, batch.quarantined, nowUs)
+          ? await tx.streams.quarantine(batch.stream.stream, batch.quarantined, nowUs)
           : 0;
       const isInventory = batch.stream?.feed === 'inventory';
       const facts = [
@@ -76,7 +76,7 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
       ];
       const alerted = await alert(tx, facts, rules, nowUs);
       const queued = await queueForward(tx, fresh, forward);
-      if (batch.stream && batch.cursorUs) await tx.advanceCursor(batch.stream.stream, batch.cursorUs);
+      if (batch.stream && batch.cursorUs) await tx.streams.advanceCursor(batch.stream.stream, batch.cursorUs);
       return { fresh, quarantined, alerted, touched: alerted !== undefined || queued };
     });
     tell(batch, outcome.fresh, outcome.quarantined, report);
@@ -91,7 +91,7 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
 
 async function insertFresh(tx: Transaction, batch: Batch): Promise<readonly Event[]> {
   if (!batch.stream || !batch.events?.length) return [];
-  return tx.insertEvents(
+  return tx.events.insert(
     batch.stream.stream,
     batch.events.map((candidate) => candidate.event),
   );
@@ -112,7 +112,7 @@ async function factsOf(
   const isNews = ({ event, historic }: EventCandidate) => event.type === 'flight.failed' && !historic;
   const latestEnds =
     batch.stream && askedEnds > 0 && candidates.some(isNews)
-      ? await tx.latestEnds(batch.stream.stream, askedEnds)
+      ? await tx.flights.latestEnds(batch.stream.stream, askedEnds)
       : undefined;
   return candidates.map((candidate) => {
     const { event, historic, birdStatus } = candidate;
@@ -148,11 +148,11 @@ async function alert(
   nowUs: number,
 ): Promise<readonly Transition[] | undefined> {
   if (facts.length === 0) return undefined;
-  const known = await tx.alertsOfScopes([...new Set(facts.map(scopeOf))]);
+  const known = await tx.alerts.ofScopes([...new Set(facts.map(scopeOf))]);
   const decision = decide(facts, known, rules, nowUs);
   if (decision.alerts.length === 0) return undefined;
-  await tx.putAlerts(decision.alerts);
-  await tx.linkEvents(decision.links);
+  await tx.alerts.put(decision.alerts);
+  await tx.alerts.linkEvents(decision.links);
   return transitions(known, decision.alerts);
 }
 
@@ -172,7 +172,7 @@ async function queueForward(
     }
     for (const receiver of receivers) queue.push({ receiver, event });
   }
-  if (queue.length > 0) await tx.queueForward(queue);
+  if (queue.length > 0) await tx.forwards.queue(queue);
   return queue.length > 0;
 }
 

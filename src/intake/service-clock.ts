@@ -36,7 +36,7 @@ export function createServiceClock(
     if (sinceUs === undefined) {
       const watchedUs = Math.round((clock.monotonicMs() - beganMs) * 1000);
       const nowUs = answer.serverTimeUs ?? clock.nowUs();
-      sinceUs = await store.transaction((tx) => tx.regionSince(region, nowUs - watchedUs));
+      sinceUs = await store.transaction((tx) => tx.inventory.regionSince(region, nowUs - watchedUs));
     }
     return answer;
   }
@@ -50,7 +50,7 @@ export function createServiceClock(
       getBirdLogs: (nestId, birdId, query) => hear(client.getBirdLogs(nestId, birdId, query)),
     },
     async load() {
-      sinceUs = await store.transaction((tx) => tx.knownSince(region));
+      sinceUs = await store.transaction((tx) => tx.inventory.knownSince(region));
     },
     async begun() {
       if (sinceUs === undefined) {

@@ -28,7 +28,7 @@ export function createAlertDesk({ store, rules, clock, report, changed }: AlertD
         const meant = await meantAlert(tx, alertId, startsAtUs);
         if (!meant.ok) return meant;
         const decided = resolveByHand(meant.alert, by, rules, clock.nowUs());
-        if (decided.ok) await tx.putAlerts([decided.alert]);
+        if (decided.ok) await tx.alerts.put([decided.alert]);
         return decided;
       });
       if (!result.ok) return result;

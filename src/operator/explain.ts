@@ -76,20 +76,20 @@ export async function explain(
   muting: Muting,
   nowUs: number,
 ): Promise<Explanation | undefined> {
-  const event = await tx.event(key);
+  const event = await tx.events.find(key);
   if (!event) return undefined;
-  const isHistoric = event.occurredAtUs < (await tx.regionSince(event.region, nowUs));
+  const isHistoric = event.occurredAtUs < (await tx.inventory.regionSince(event.region, nowUs));
   // As if it were new: that it is not is a reason of its own.
   const fact: Fact = { fact: 'event', event, historic: false };
   const rules = rulesConcerning(fact, config.rules);
-  const linked = await tx.alertsOfEvent(key);
+  const linked = await tx.alerts.ofEvent(key);
   const alerts = linked.filter(({ alert, seq }) => seq <= alert.lastSeq);
   const awaiting = linked.filter(({ alert, seq }) => seq > alert.lastSeq && seq <= lastLinkedSeq(alert));
-  const found = await tx.notificationsOfEvent(key);
+  const found = await tx.outbox.notificationsOfEvent(key);
   const notifications = found.flatMap(({ notification, deliveries }) =>
     notification.kind === 'group' ? [{ notification, deliveries, isListed: lists(notification, key) }] : [],
   );
-  const suppressions = await tx.suppressionsOfEvent(key);
+  const suppressions = await tx.suppressions.ofEvent(key);
   const isKnown = alerts.length + notifications.length + suppressions.length > 0;
   const waiting = await waitingGroups(tx, alerts, config, muting);
   return {
@@ -101,7 +101,7 @@ export async function explain(
       ? null
       : whyNoAlert(event, isHistoric, rules, {
           awaiting: awaiting.map(({ alert }) => alert),
-          ofScope: await tx.alertsOfScopes([scopeOf(fact)]),
+          ofScope: await tx.alerts.ofScopes([scopeOf(fact)]),
           rules: config.rules,
         }),
     waiting,
@@ -218,8 +218,8 @@ async function waitingGroups(
 ): Promise<Waiting[]> {
   const waiting: Waiting[] = [];
   for (const { alert, seq } of alerts) {
-    const members = await tx.groupsOfAlerts([alert.id]);
-    for (const group of await tx.groups(members.map((one) => one.groupKey))) {
+    const members = await tx.groups.membersOfAlerts([alert.id]);
+    for (const group of await tx.groups.list(members.map((one) => one.groupKey))) {
       const member = members.find((one) => one.groupKey === group.key)!;
       const { notifiedSeq, route } = isAside(group.key)
         ? besideTheTree(root, group, { alert, member })
@@ -249,7 +249,7 @@ function besideTheTree(root: Route, group: Group, standing: Standing) {
 async function forwardsOf(
   tx: Transaction,
   event: Event,
-  found: Awaited<ReturnType<Transaction['notificationsOfEvent']>>,
+  found: Awaited<ReturnType<Transaction['outbox']['notificationsOfEvent']>>,
   { forward }: ExplainConfig,
 ): Promise<Forwarding[]> {
   const done = found.flatMap(({ notification, deliveries }) =>
@@ -259,7 +259,7 @@ async function forwardsOf(
   );
   const labels = eventLabels(event);
   const wanted = forward.filter(({ matchers }) => matchesAll(matchers, labels)).map((one) => one.receiver);
-  const queued = await tx.forwardReceivers();
+  const queued = await tx.forwards.receivers();
   const missing = [...new Set(wanted)].filter((name) => !done.some(({ receiver }) => receiver === name));
   return [
     ...done,

@@ -13,7 +13,7 @@ export type MeantAlert =
 
 /** The alert that somebody means; `startsAtUs` is of the episode that is meant, where that is known. */
 export async function meantAlert(tx: Transaction, id: string, startsAtUs?: number): Promise<MeantAlert> {
-  const alert = await tx.alert(id);
+  const alert = await tx.alerts.find(id);
   if (!alert) return { ok: false, problem: 'not_found', message: 'there is no such alert' };
   if (startsAtUs === undefined || alert.startsAtUs === startsAtUs) return { ok: true, alert };
   return { ok: false, problem: 'invalid', message: 'the alert was resolved, and has fired anew since' };

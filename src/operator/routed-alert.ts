@@ -23,7 +23,7 @@ export async function readRoutedAlerts(
   muting: Muting,
   { route }: AlertingConfig,
 ): Promise<RoutedAlert[]> {
-  const alerts = await tx.alerts({ state: 'firing', limit: ALL });
+  const alerts = await tx.alerts.list({ state: 'firing', limit: ALL });
   return alerts.map((alert) => {
     const receivers = routesFor(route, alert.labels).map((one) => one.receiver);
     return { alert, receivers: [...new Set(receivers)], ...muting.of(alert) };

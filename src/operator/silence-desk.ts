@@ -35,8 +35,8 @@ export function createSilenceDesk(options: SilenceDeskOptions): SilenceDesk {
     decide: (tx: Transaction, present: readonly Silence[]) => SilenceChange | Promise<SilenceChange>,
   ): Promise<SilenceChange> {
     const result = await store.transaction(async (tx) => {
-      const decided = await decide(tx, await tx.silences());
-      if (decided.ok) await tx.putSilences(decided.write);
+      const decided = await decide(tx, await tx.silences.list());
+      if (decided.ok) await tx.silences.put(decided.write);
       return decided;
     });
     if (result.ok && result.write.length > 0) options.changed();
@@ -56,7 +56,7 @@ export function createSilenceDesk(options: SilenceDeskOptions): SilenceDesk {
         const { alert } = meant;
         const decided = acknowledge(present, alert, by, { newId: newId(), nowUs: clock.nowUs() });
         // It counts as changed, so that services that keep incidents come to hear of it.
-        if (decided.ok && decided.write.length > 0) await tx.putAlerts([alert]);
+        if (decided.ok && decided.write.length > 0) await tx.alerts.put([alert]);
         return decided;
       }),
   };

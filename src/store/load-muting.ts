@@ -12,7 +12,7 @@ export async function loadMuting(
   recurrences: Recurrences,
   nowUs: number,
 ): Promise<Muting> {
-  const silences = await tx.silences(nowUs);
-  const firing = await tx.firingLabels(sourceNames(inhibitRules));
+  const silences = await tx.silences.list(nowUs);
+  const firing = await tx.alerts.firingLabels(sourceNames(inhibitRules));
   return createMuting({ silences, inhibitRules, firing, timeIntervals, recurrences, nowUs });
 }

@@ -47,7 +47,7 @@ async function accounts(of: Stage, region: string) {
       listed.set(key, (listed.get(key) ?? 0) + 1);
   const tooOld = new Set<string>();
   for (const { key } of truth) {
-    const reasons = await of.store.transaction((tx) => tx.suppressionsOfEvent(key));
+    const reasons = await of.store.transaction((tx) => tx.suppressions.ofEvent(key));
     if (reasons.some(({ reason }) => reason === 'too_old')) tooOld.add(key);
   }
   return { truth, listed, tooOld };
@@ -107,7 +107,7 @@ describe('a region was away for 24 hours', () => {
 
     const { truth, listed, tooOld } = await accounts(stage, 'eu');
     const observed = new Map(
-      (await Promise.all(truth.map(({ key }) => stage.store.transaction((tx) => tx.event(key))))).map(
+      (await Promise.all(truth.map(({ key }) => stage.store.transaction((tx) => tx.events.find(key))))).map(
         (event) => [event!.key, event!],
       ),
     );
@@ -258,7 +258,7 @@ describe('the store was restored from an old backup', () => {
       expect(truthOf(stage).filter((key) => !seen.has(key))).toEqual([]);
       const again = [...seen].filter(([, ids]) => ids.length > 1);
       expect(again.length).toBeGreaterThan(250);
-      const stored = await stage.store.transaction((tx) => tx.countDeliveries());
+      const stored = await stage.store.transaction((tx) => tx.outbox.count());
       expect(stored.every(({ state }) => state === 'delivered')).toBe(true);
     } finally {
       await stage.close();

@@ -177,7 +177,7 @@ describe('a digest', () => {
         alertId: null,
         alertStartsAtUs: null,
       };
-      await stage.store.transaction((tx) => tx.putSilences([silence]));
+      await stage.store.transaction((tx) => tx.silences.put([silence]));
       fails(stage, translate);
       fails(stage, contracts);
       await stage.minutesPass(10);

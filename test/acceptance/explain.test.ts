@@ -60,7 +60,7 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
 async function silence(change: { readonly endsInMs: number }): Promise<void> {
   const nowUs = stage.clock.nowUs();
   await stage.store.transaction((tx) =>
-    tx.putSilences([
+    tx.silences.put([
       {
         id: '5f0c0000-0000-4000-8000-000000000001',
         matchers: [createMatcher('bird', '=', 'Translate blog')],
@@ -368,7 +368,7 @@ describe('an event that was not told', () => {
     const after = await explain(keys[3]!);
     expect(after.notifications).toMatchObject([{ receiver: 'ops', listed: true }]);
     expect(after.suppressions).toMatchObject([{ reason: 'receiver_cap', told_later: true }]);
-    const counted = (tx: Transaction) => tx.countSuppressed('ops', 0, stage.clock.nowUs());
+    const counted = (tx: Transaction) => tx.digests.countSuppressed('ops', 0, stage.clock.nowUs());
     expect(await stage.store.transaction(counted)).toEqual([{ reason: 'receiver_cap', count: 1 }]);
     const [first] = stage.digests.map(({ notification }) => notification.digest);
     expect(first).toMatchObject({ flights: { failed: 4 }, suppressed: [] });

@@ -445,7 +445,7 @@ test.each([
     const [key, ...others] = stage.forwarded();
     expect([key?.split('/').slice(0, 2), others]).toEqual([['eu', 'notification'], []]);
     expect(told()).toEqual([]);
-    const event = await stage.store.transaction((tx) => tx.event(key!));
+    const event = await stage.store.transaction((tx) => tx.events.find(key!));
     expect(event).toMatchObject({ nest: 'Sandbox of Ann', attributes: { nest_excluded: true } });
   },
 );

@@ -72,13 +72,13 @@ async function silence(changes: Partial<SilenceRequest> = {}, minutes = 30): Pro
       ...changes,
     };
     const newId = `00000000-0000-4000-8000-${String(nowUs).slice(-12)}`;
-    const change = setSilence(await tx.silences(), request, {
+    const change = setSilence(await tx.silences.list(), request, {
       newId,
       recurrences: createRecurrences(),
       nowUs,
     });
     if (!change.ok) throw new Error(change.message);
-    await tx.putSilences(change.write);
+    await tx.silences.put(change.write);
     return change.id;
   });
 }
@@ -108,8 +108,8 @@ describe('a silence', () => {
     await stage.minutesPass(60);
     expect(told()).toEqual([]);
     await stage.store.transaction(async (tx) => {
-      const change = expireSilence(await tx.silences(), id, stage.clock.nowUs());
-      if (change.ok) await tx.putSilences(change.write);
+      const change = expireSilence(await tx.silences.list(), id, stage.clock.nowUs());
+      if (change.ok) await tx.silences.put(change.write);
     });
     await stage.minutesPass(2);
     expect(told()).toEqual(['Publish FlightFailed firing +1']);
@@ -127,7 +127,7 @@ describe('a silence', () => {
     expect(told()).toEqual([]);
     expect(suppressed()).toEqual(['silenced 1']);
     for (const key of keys) {
-      const reasons = await stage.store.transaction((tx) => tx.suppressionsOfEvent(key));
+      const reasons = await stage.store.transaction((tx) => tx.suppressions.ofEvent(key));
       expect(reasons).toMatchObject([
         { receiver: 'ops', reason: 'silenced', detail: `by ann: we know (${id})`, afterSeq: 0, lastSeq: 2 },
       ]);
@@ -156,11 +156,11 @@ describe('a silence', () => {
 describe('an acknowledgement', () => {
   const acknowledgeFirst = () =>
     stage.store.transaction(async (tx) => {
-      const [alert] = await tx.alerts({ state: 'firing', limit: 1 });
+      const [alert] = await tx.alerts.list({ state: 'firing', limit: 1 });
       const nowUs = stage.clock.nowUs();
       const by = { createdBy: 'ann', comment: 'on it' };
-      const change = acknowledge(await tx.silences(), alert!, by, { newId: 'ack', nowUs });
-      if (change.ok) await tx.putSilences(change.write);
+      const change = acknowledge(await tx.silences.list(), alert!, by, { newId: 'ack', nowUs });
+      if (change.ok) await tx.silences.put(change.write);
     });
 
   test('hides repetitions and further failures; the end is told, and what fires next is as well', async () => {
@@ -174,7 +174,7 @@ describe('an acknowledgement', () => {
     lands('Publish');
     await stage.minutesPass(3);
     expect(told().slice(1)).toEqual(['Publish FlightFailed resolved +1']);
-    const [ack] = await stage.store.transaction((tx) => tx.silences());
+    const [ack] = await stage.store.transaction((tx) => tx.silences.list());
     expect(ack!.endsAtUs).toBeLessThan(stage.clock.nowUs());
     await stage.restart();
     fails('Publish');
@@ -208,7 +208,7 @@ describe('inhibition', () => {
       world.comeUp();
       await stage.minutesPass(7);
     }
-    const firing = await stage.store.transaction((tx) => tx.alerts({ state: 'firing', limit: 10 }));
+    const firing = await stage.store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
     expect(firing.map(({ alertname, damping }) => [alertname, damping?.flapping])).toEqual([
       ['RegionDown', true],
     ]);
@@ -285,7 +285,7 @@ describe('times of day', () => {
     expect(told()).toEqual([]);
     await stage.minutesPass(10);
     expect(told()).toEqual(['Publish FlightFailed firing +1']);
-    expect(await stage.store.transaction((tx) => tx.suppressionsOfEvent(over))).toMatchObject([
+    expect(await stage.store.transaction((tx) => tx.suppressions.ofEvent(over))).toMatchObject([
       { reason: 'time_interval', detail },
     ]);
   });

@@ -23,7 +23,7 @@ async function resolves(comment: string): Promise<void> {
     report: (one) => void stage.happenings.push(one),
     changed: () => {},
   });
-  const alerts = await stage.store.transaction((tx) => tx.alerts({ state: 'firing', limit: 10 }));
+  const alerts = await stage.store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
   for (const { id } of alerts.filter(({ alertname }) => alertname === 'ConnectionDisconnected')) {
     expect((await desk.resolve(id, { createdBy: 'ann', comment })).ok).toBe(true);
   }

@@ -127,9 +127,9 @@ test('a Bird that comes back after the retention is told nothing of again, and w
   world.startFlight(bird, { endsAs: 'succeeded', fliesForMs: 1000 });
   await stage.minutesPass(10);
   const known = () =>
-    stage.store.transaction(async (tx) => (await tx.birds('eu')).map(({ birdId }) => birdId));
+    stage.store.transaction(async (tx) => (await tx.inventory.birds('eu')).map(({ birdId }) => birdId));
   const inFlight = () =>
-    stage.store.transaction((tx) => tx.flightsToJudge(world.nowUs(), world.nowUs() * 2, 10));
+    stage.store.transaction((tx) => tx.overdue.flights(world.nowUs(), world.nowUs() * 2, 10));
   expect(stage.forwarded()).toContain(`eu/flight/${told.id}/failed`);
   hidden.add(bird);
   await daysPass(2, [other]);
@@ -173,7 +173,7 @@ test('an alert that fires for longer than the retention lets go of what was told
   };
   const stored = () =>
     stage.store.transaction(
-      async (tx) => (await tx.events({ type: 'flight.failed', limit: 100 })).events.length,
+      async (tx) => (await tx.events.page({ type: 'flight.failed', limit: 100 })).events.length,
     );
   await failsHourly(60);
   expect(await stored()).toBeLessThanOrEqual(25);

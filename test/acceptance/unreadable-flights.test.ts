@@ -115,8 +115,8 @@ test.each([
   const { id } = world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
   const isSeen = () =>
     stage.store.transaction(async (tx) => {
-      const streams = (await tx.streams('eu')).filter(({ feed }) => feed === 'flight');
-      const open = await Promise.all(streams.map(({ stream }) => tx.openFlights(stream)));
+      const streams = (await tx.streams.list('eu')).filter(({ feed }) => feed === 'flight');
+      const open = await Promise.all(streams.map(({ stream }) => tx.flights.open(stream)));
       return open.flat().some((flight) => flight.status === 'failed');
     });
   while (!(await isSeen())) await stage.secondsPass(1);

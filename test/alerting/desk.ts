@@ -146,12 +146,15 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     try {
       const result = await work({
         ...tx,
-        enqueue(notification, deliveries, tells) {
-          queued += deliveries.length;
-          return tx.enqueue(notification, deliveries, tells);
+        outbox: {
+          ...tx.outbox,
+          enqueue(notification, deliveries, tells) {
+            queued += deliveries.length;
+            return tx.outbox.enqueue(notification, deliveries, tells);
+          },
         },
       });
-      const sum = (await tx.countDeliveries()).reduce((total, { count }) => total + count, 0);
+      const sum = (await tx.outbox.count()).reduce((total, { count }) => total + count, 0);
       expect(sum).toBe(queued);
       return result;
     } catch (error) {
@@ -266,7 +269,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
   }
 
   async function happens(type: string, birds: readonly string[], agoUs = 0): Promise<void> {
-    const stream = await inner.transaction((tx) => tx.openStream('eu', 'flight', 'all'));
+    const stream = await inner.transaction((tx) => tx.streams.open('eu', 'flight', 'all'));
     const commit = createCommit({
       store: { transaction: (work) => inner.transaction((tx) => counted(tx, work)), close: async () => {} },
       rules,
@@ -333,7 +336,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     failedLongAgo: (...birds) => happens('failed', birds, 300 * 60_000_000),
     succeededLongAgo: (...birds) => happens('succeeded', birds, 299 * 60_000_000),
     async acknowledges(...birds) {
-      const alerts = await inner.transaction((tx) => tx.alerts({ state: 'firing', limit: 1_000 }));
+      const alerts = await inner.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 1_000 }));
       for (const { id, labels } of alerts) {
         if (!birds.includes(labels.bird ?? '')) continue;
         const result = await silences.acknowledge(id, { createdBy: 'anna', comment: 'on it' });
@@ -342,7 +345,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
       await clock.advance(0);
     },
     async resolves(...birds) {
-      const alerts = await inner.transaction((tx) => tx.alerts({ state: 'firing', limit: 1_000 }));
+      const alerts = await inner.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 1_000 }));
       for (const { id, labels } of alerts) {
         if (!birds.includes(labels.bird ?? '')) continue;
         expect((await alertDesk.resolve(id, { createdBy: 'anna', comment: 'mended' })).ok).toBe(true);
@@ -365,7 +368,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     committed: () => committed,
     async states() {
       const sums: Record<string, number> = {};
-      for (const { state, count } of await inner.transaction((tx) => tx.countDeliveries())) {
+      for (const { state, count } of await inner.transaction((tx) => tx.outbox.count())) {
         sums[state] = (sums[state] ?? 0) + count;
       }
       return sums;

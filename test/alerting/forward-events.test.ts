@@ -24,9 +24,9 @@ afterEach(() => store.close());
 /** Queues the events for a receiver and forwards all that waits; returns the ids of the batches, the oldest first. */
 async function forwards(receiver: string, ...events: readonly Event[]): Promise<string[]> {
   return store.transaction(async (tx) => {
-    await tx.queueForward(events.map((one) => ({ receiver, event: one })));
+    await tx.forwards.queue(events.map((one) => ({ receiver, event: one })));
     while ((await forwardWaiting(tx, RECEIVERS, NOW_US)).done > 0);
-    const found = await tx.deliveries({ receiver, limit: 1000 });
+    const found = await tx.outbox.list({ receiver, limit: 1000 });
     return [...new Set(found.map(({ notificationId }) => notificationId))].toReversed();
   });
 }
@@ -34,7 +34,7 @@ async function forwards(receiver: string, ...events: readonly Event[]): Promise<
 test('a batch goes to each integration that takes events, and has the same id in another store', async () => {
   const [id, ...others] = await forwards('lake', event('a'), event('b'));
   expect(others).toEqual([]);
-  const deliveries = await store.transaction((tx) => tx.deliveries({ limit: 10 }));
+  const deliveries = await store.transaction((tx) => tx.outbox.list({ limit: 10 }));
   expect(deliveries.map((one) => one.id).toSorted()).toEqual([`${id}-1`, `${id}-2`]);
   await store.close();
   store = await openSqliteStore({ path: ':memory:', clock: createVirtualClock() });

@@ -62,7 +62,7 @@ async function silenced(desk: Desk, bird: string): Promise<void> {
     alertId: null,
     alertStartsAtUs: null,
   };
-  await desk.store.transaction((tx) => tx.putSilences([silence]));
+  await desk.store.transaction((tx) => tx.silences.put([silence]));
 }
 
 const PER_BIRD = { groupBy: ['bird'] };

@@ -132,7 +132,7 @@ describe('a webhook that takes CloudEvents', () => {
     expect((await desk.states()).suppressed).toBeUndefined();
     for (const entry of ['000001', '000122', '000123', '000124']) {
       const key = `eu/flight/f-${entry}/failed`;
-      const all = await desk.store.transaction((tx) => tx.notificationsOfEvent(key));
+      const all = await desk.store.transaction((tx) => tx.outbox.notificationsOfEvent(key));
       const batch = all.filter(({ deliveries }) => deliveries.some(({ position }) => position === 1));
       expect(batch, key).toHaveLength(1);
     }
@@ -182,7 +182,9 @@ describe('max_alerts', () => {
       'few@0 firing: A firing +1; B firing +1',
     ]);
     expect(desk.told.map(({ body }) => body.truncatedAlerts)).toEqual([0, 1]);
-    const told = await desk.store.transaction((tx) => tx.notificationsOfEvent('eu/flight/f-000003/failed'));
+    const told = await desk.store.transaction((tx) =>
+      tx.outbox.notificationsOfEvent('eu/flight/f-000003/failed'),
+    );
     expect(
       told.map(({ notification, deliveries }) => [
         notification.kind === 'group' && notification.alerts.some(({ labels }) => labels.bird === 'C'),
@@ -239,7 +241,7 @@ describe('escalation', () => {
     await desk.pass(60);
     expect(desk.lines('ops')).toHaveLength(2);
     expect(desk.lines('boss')).toEqual([]);
-    expect(await desk.store.transaction((tx) => tx.groupsDue(Number.MAX_SAFE_INTEGER, 100))).toHaveLength(1);
+    expect(await desk.store.transaction((tx) => tx.groups.due(Number.MAX_SAFE_INTEGER, 100))).toHaveLength(1);
   });
 
   test('waits for each alert from when that one was told, also over a restart', async () => {
@@ -256,7 +258,7 @@ describe('escalation', () => {
     const desk = await open({ receivers, route });
     await desk.fails('A', 'B');
     await desk.pass(5);
-    const [a] = await desk.store.transaction((tx) => tx.alerts({ limit: 10 }));
+    const [a] = await desk.store.transaction((tx) => tx.alerts.list({ limit: 10 }));
     const nowUs = desk.clock.nowUs();
     const { id: alertId, startsAtUs: alertStartsAtUs, labels } = a!;
     const acknowledgement = {
@@ -264,7 +266,7 @@ describe('escalation', () => {
       alertId,
       alertStartsAtUs,
     };
-    await desk.store.transaction((tx) => tx.putSilences([acknowledgement]));
+    await desk.store.transaction((tx) => tx.silences.put([acknowledgement]));
     await desk.pass(60);
     const other = a!.labels.bird === 'A' ? 'B' : 'A';
     expect(desk.lines('boss')).toEqual([`boss@15 firing: ${other} firing +1`]);
@@ -316,7 +318,7 @@ describe("a receiver's cap", () => {
     const heldBack = birds(7, 3);
     expect(last.body.alerts.map((one) => one.labels.bird)).toEqual(heldBack);
     const kept = await desk.store.transaction((tx) =>
-      tx.suppressions('FlightFailed/0/eu/bird/Marketing%2FB00009'),
+      tx.suppressions.ofAlert('FlightFailed/0/eu/bird/Marketing%2FB00009'),
     );
     expect(kept).toMatchObject([
       { reason: 'receiver_cap', receiver: 'ops', afterSeq: 0, lastSeq: 1 },
@@ -416,7 +418,7 @@ describe("a receiver's cap", () => {
     await desk.pass(10);
     const nowUs = desk.clock.nowUs();
     await desk.store.transaction((tx) =>
-      tx.putSilences([silence('B00003', nowUs, nowUs + 2 * 3_600_000_000)]),
+      tx.silences.put([silence('B00003', nowUs, nowUs + 2 * 3_600_000_000)]),
     );
     await desk.pass(60);
     await desk.fails('C', 'D');
@@ -676,7 +678,7 @@ describe('DeliveryFailing', () => {
     });
     await desk.fails('A');
     await desk.pass(5);
-    const alerts = () => desk.store.transaction((tx) => tx.alerts({ limit: 10 }));
+    const alerts = () => desk.store.transaction((tx) => tx.alerts.list({ limit: 10 }));
     expect((await alerts()).find((one) => one.labels.receiver === 'ops')).toMatchObject({ state: 'firing' });
     receivers.splice(0, 1);
     await desk.pass(2);
@@ -692,7 +694,7 @@ describe('members of Nests', () => {
   test('are told of their own Nest alone, in a thread of its own; without any the reason is kept', async () => {
     const desk = await open({ receivers: [toMembers] });
     await desk.store.transaction((tx) =>
-      tx.putNestMembers([
+      tx.inventory.putNestMembers([
         { region: 'eu', nestId: 'nest-Sales', addresses: ['anna@example.com', 'bo@example.com'] },
         { region: 'eu', nestId: 'nest-Docs', addresses: ['bo@example.com'] },
         { region: 'us', nestId: 'nest-Empty', addresses: ['other@example.com'] },
@@ -714,7 +716,7 @@ describe('members of Nests', () => {
     );
     expect(new Set(desk.mails.map(({ notification }) => notification.thread)).size).toBe(2);
     expect(await desk.states()).toEqual({ delivered: 2, suppressed: 1 });
-    const [left] = await desk.store.transaction((tx) => tx.deliveries({ state: 'suppressed', limit: 2 }));
+    const [left] = await desk.store.transaction((tx) => tx.outbox.list({ state: 'suppressed', limit: 2 }));
     expect(left).toMatchObject({ lastError: 'Nest nest-Empty has no active members' });
   });
 

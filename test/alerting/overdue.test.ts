@@ -40,7 +40,7 @@ async function look(step: Overdue): Promise<number> {
 }
 
 const firing = async () =>
-  (await store.transaction((tx) => tx.alerts({ state: 'firing', limit: 1000 }))).map(
+  (await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 1000 }))).map(
     ({ alertname, labels }) => `${alertname} ${labels.flight_id ?? labels.bird}`,
   );
 
@@ -50,18 +50,18 @@ async function world(
   triggerType = 'scheduled',
 ) {
   await store.transaction(async (tx) => {
-    await tx.putNests([{ region: 'eu', nestId: '1', name: 'Docs', present: true }]);
+    await tx.inventory.putNests([{ region: 'eu', nestId: '1', name: 'Docs', present: true }]);
     for (const [name, flights] of Object.entries(birds)) {
-      const { stream } = await tx.openStream('eu', 'flight', name);
+      const { stream } = await tx.streams.open('eu', 'flight', name);
       const ids = { region: 'eu', nestId: '1', birdId: name, name };
       const statusSinceUs = clock.nowUs() - 30 * DAY_US;
-      await tx.putBirds([{ ...ids, status: 'active', triggerType, present: true, statusSinceUs }]);
+      await tx.inventory.putBirds([{ ...ids, status: 'active', triggerType, present: true, statusSinceUs }]);
       const records = flights.map((flight, index) => ({
         ...{ stream, flightId: `${name}-${index}`, startedAtUs: 0, status: 'active', open: true, ends: 0 },
         ...flight,
       }));
-      await tx.putFlights(records);
-      await tx.advanceCursor(stream, Math.max(0, ...records.map((one) => one.startedAtUs)));
+      await tx.flights.put(records);
+      await tx.streams.advanceCursor(stream, Math.max(0, ...records.map((one) => one.startedAtUs)));
     }
   });
 }

@@ -36,7 +36,7 @@ async function story(dieAfter?: number): Promise<Desk> {
 describe('a receiver that answers 503 for two hours, then 410, then times out after accepting', () => {
   test('each way ends as promised', async () => {
     const desk = await story();
-    const deliveries = await desk.store.transaction((tx) => tx.deliveries({ limit: 100 }));
+    const deliveries = await desk.store.transaction((tx) => tx.outbox.list({ limit: 100 }));
     const ofOps = deliveries.filter((one) => one.receiver === 'ops').toReversed();
     expect(ofOps.map(({ state }) => state)).toEqual(['dead', 'dead', 'delivered', 'delivered']);
     const [first, , last] = ofOps;
@@ -67,7 +67,7 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
       .map((line) => line.replace(/^backup/, ''));
     expect(about).toEqual(['@6 firing: ops firing +0', '@156 resolved: ops resolved +0']);
     expect(desk.lines('boss')).toEqual([]);
-    const alerts = await desk.store.transaction((tx) => tx.alerts({ limit: 10 }));
+    const alerts = await desk.store.transaction((tx) => tx.alerts.list({ limit: 10 }));
     expect(alerts.find((one) => one.alertname === 'DeliveryFailing')).toMatchObject({
       state: 'resolved',
       labels: { alertname: 'DeliveryFailing', severity: 'critical', region: 'all', receiver: 'ops' },

@@ -15,7 +15,7 @@ afterEach(() => desk.close());
 async function openRenaming(settings: Partial<Receiver> = {}) {
   const receivers = [hook('ops', settings)];
   desk = await openDesk({ receivers, route: { groupBy: ['bird'] } });
-  await desk.store.transaction((tx) => tx.regionSince('eu', desk.clock.nowUs()));
+  await desk.store.transaction((tx) => tx.inventory.regionSince('eu', desk.clock.nowUs()));
   await desk.pass(1);
   return async (next: Partial<Receiver> = {}) => {
     receivers.splice(0, 1, hook('ops2', next));

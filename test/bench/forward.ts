@@ -122,7 +122,7 @@ export async function benchForward(): Promise<number> {
     report: () => {},
     changed: () => alerting.wake(),
   });
-  const { stream } = await store.transaction((tx) => tx.openStream('eu', 'bird_log', '148890'));
+  const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'bird_log', '148890'));
   const stop = new AbortController();
   const running = [alerting.run(stop.signal), delivery.run(stop.signal)];
   const began = performance.now();

@@ -63,7 +63,7 @@ async function openStreams(store: Store): Promise<number[]> {
   return store.transaction(async (tx) => {
     const streams: number[] = [];
     for (let bird = 0; bird < STREAMS; bird += 1) {
-      streams.push((await tx.openStream('eu', 'bird_log', `${148_000 + bird}`)).stream);
+      streams.push((await tx.streams.open('eu', 'bird_log', `${148_000 + bird}`)).stream);
     }
     return streams;
   });
@@ -79,8 +79,8 @@ async function insert(store: Store, { pages, callers }: Case): Promise<number> {
       for (let page = pages[next++]; page; page = pages[next++]) {
         const { stream, events } = page;
         await store.transaction(async (tx) => {
-          await tx.insertEvents(stream, events);
-          await tx.advanceCursor(stream, events.at(-1)!.occurredAtUs);
+          await tx.events.insert(stream, events);
+          await tx.streams.advanceCursor(stream, events.at(-1)!.occurredAtUs);
         });
         entries += events.length;
       }

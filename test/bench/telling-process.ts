@@ -89,7 +89,7 @@ process.once('disconnect', async () => {
 process.send?.('ready');
 await once(process, 'message');
 process.on('message', async () => process.send?.(await progress()));
-const { stream } = await store.transaction((tx) => tx.openStream('eu', 'flight', ''));
+const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'flight', ''));
 for (let first = 0; first < Number(alerts); first += PAGE) {
   const nowUs = clock.nowUs();
   const events = Array.from({ length: PAGE }, (_, at) => ({
@@ -101,14 +101,14 @@ for (let first = 0; first < Number(alerts); first += PAGE) {
 
 async function progress(): Promise<Progress> {
   return store.transaction(async (tx) => {
-    const counts = await tx.countDeliveries();
+    const counts = await tx.outbox.count();
     const sum = (list: typeof counts) => list.reduce((total, { count }) => total + count, 0);
     const delivered = sum(counts.filter(({ state }) => state === 'delivered'));
     const undelivered = sum(counts) - delivered;
     if (undelivered > 0) return { told: 0, delivered, undelivered };
-    const firing = await tx.alerts({ state: 'firing', limit: Number(alerts) });
+    const firing = await tx.alerts.list({ state: 'firing', limit: Number(alerts) });
     const seen = new Map(firing.map(({ id, lastSeq }) => [id, lastSeq]));
-    const members = await tx.groupsOfAlerts([...seen.keys()]);
+    const members = await tx.groups.membersOfAlerts([...seen.keys()]);
     const told = members.filter(({ alertId, notifiedSeq }) => notifiedSeq === seen.get(alertId)).length;
     return { told, delivered, undelivered };
   });

@@ -199,13 +199,13 @@ describe('another Alertmanager is told again what still fires', () => {
     await clock.advance(61_000);
     expect(requests).toEqual([]);
     await store.transaction(async (tx) => {
-      await tx.putAlerts([
+      await tx.alerts.put([
         storedAlert('a-told'),
         storedAlert('b-over', { state: 'resolved', endsAtUs: 1 }),
         storedAlert('c-untold'),
       ]);
-      await tx.putGroups([storedGroup('g')]);
-      await tx.putGroupMembers([
+      await tx.groups.put([storedGroup('g')]);
+      await tx.groups.putMembers([
         { groupKey: 'g', alertId: 'a-told', notifiedSeq: 1, notifiedState: 'firing' },
         { groupKey: 'g', alertId: 'b-over', notifiedSeq: 1, notifiedState: 'firing' },
         { groupKey: 'g', alertId: 'c-untold', notifiedSeq: 0, notifiedState: 'none' },
@@ -220,9 +220,9 @@ describe('another Alertmanager is told again what still fires', () => {
   test('and where that fails it is told as a trouble, and tried again with the next round', async () => {
     const { store, clock, requests, told, end } = await watched({ status: 503, body: 'starting' });
     await store.transaction(async (tx) => {
-      await tx.putAlerts([storedAlert('a')]);
-      await tx.putGroups([storedGroup('g')]);
-      await tx.putGroupMembers([{ groupKey: 'g', alertId: 'a', notifiedSeq: 1, notifiedState: 'firing' }]);
+      await tx.alerts.put([storedAlert('a')]);
+      await tx.groups.put([storedGroup('g')]);
+      await tx.groups.putMembers([{ groupKey: 'g', alertId: 'a', notifiedSeq: 1, notifiedState: 'firing' }]);
     });
     await clock.advance(121_000);
     expect(requests).toHaveLength(2);

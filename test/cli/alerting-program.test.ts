@@ -30,7 +30,7 @@ async function daemon(options: Parameters<typeof serve>[0] = {}) {
   /** Runs a command against this daemon. */
   const run = (...args: string[]) =>
     nestwatch([...args, '--url', served.web.url], { clock: served.clock, environment: { USER: 'ben' } });
-  const silences = () => served.store.transaction((tx) => tx.silences());
+  const silences = () => served.store.transaction((tx) => tx.silences.list());
   return { ...served, run, silences };
 }
 
@@ -81,7 +81,7 @@ describe('alerts resolve', () => {
     const { run, store } = await daemon();
     const { exit, stdout } = await run('alerts', 'resolve', 'FlightFailed', '-c', 'mended');
     expect([exit, stdout]).toEqual([0, 'a\n']);
-    expect(await store.transaction((tx) => tx.alert('a'))).toMatchObject({
+    expect(await store.transaction((tx) => tx.alerts.find('a'))).toMatchObject({
       state: 'resolved',
       annotations: { resolved_by: 'it was resolved by hand by ben: mended' },
     });
@@ -115,7 +115,7 @@ describe('alerts resolve', () => {
     const { run, store } = await daemon();
     const labels = { alertname: 'FlightFailed', severity: 'warning', region: 'eu' };
     await store.transaction((tx) =>
-      tx.putAlerts(
+      tx.alerts.put(
         Array.from({ length: 1_100 }, (_, index) => {
           const startsAtUs = NOW_US + index;
           return anAlert({ id: `newer-${index}`, labels: { ...labels, bird: `Bird ${index}` }, startsAtUs });
@@ -451,7 +451,7 @@ describe('deliveries', () => {
       stdout: 'd2\n',
       stderr: 'nestwatch: d1 is no delivery that was given up\n',
     });
-    const found = await store.transaction((tx) => tx.delivery('d2'));
+    const found = await store.transaction((tx) => tx.outbox.find('d2'));
     expect(found!.delivery).toMatchObject({ state: 'pending', attempts: 0 });
     expect(changes).toHaveLength(1);
     expect((await run('deliveries', 'retry', 'd1')).exit).toBe(1);
@@ -494,7 +494,7 @@ describe('explain', () => {
       detail: 'x',
     };
     await store.transaction((tx) =>
-      tx.suppress([
+      tx.suppressions.add([
         { ...suppression, reason: 'receiver_cap', atUs: NOW_US },
         { ...suppression, reason: 'receiver_cap', receiver: 'pager', atUs: NOW_US },
         { ...suppression, reason: 'silenced', atUs: NOW_US },
@@ -503,7 +503,7 @@ describe('explain', () => {
     const told = group({ alerts: [alert({ events: [event] })], createdAtUs: NOW_US + MINUTE });
     const lastError = 'b@example.com: 550 no such \u001b[2J user';
     const settled = { state: 'delivered', attempts: 1, settledAtUs: NOW_US, lastError } as const;
-    await store.transaction((tx) => tx.enqueue(told, [aDelivery({ id: 'd', ...settled })]));
+    await store.transaction((tx) => tx.outbox.enqueue(told, [aDelivery({ id: 'd', ...settled })]));
     const { stdout } = await run('explain', key);
     expect(stdout.split('\n').slice(5)).toEqual([
       expect.stringMatching(/^told {7}ops at .* as first: /),
@@ -525,8 +525,8 @@ describe('explain', () => {
     const beside = heldBackGroup('boss', NOW_US + 30 * MINUTE);
     const groupKey = 'escalation:1:{}:{}';
     await store.transaction(async (tx) => {
-      await tx.putGroups([{ ...beside, key: groupKey, route: alerting.route.path }]);
-      await tx.putGroupMembers([{ groupKey, alertId: 'c', notifiedSeq: 0, notifiedState: 'none' }]);
+      await tx.groups.put([{ ...beside, key: groupKey, route: alerting.route.path }]);
+      await tx.groups.putMembers([{ groupKey, alertId: 'c', notifiedSeq: 0, notifiedState: 'none' }]);
     });
     expect((await run('explain', 'eu/flight/f1/failed')).stdout).toContain(
       `waiting    for receiver boss until 2026-07-02 12:30:00 UTC in ${groupKey}, unless it is over or acknowledged before\n`,

@@ -70,8 +70,8 @@ async function beating(answer: () => number = () => 200) {
       ? ({ id, state: 'retry', nextAttemptAtUs: Number.MAX_SAFE_INTEGER, lastError: '503', failed } as const)
       : ({ id, state: 'delivered', nextAttemptAtUs: 0, lastError: '' } as const);
     await store.transaction(async (tx) => {
-      await tx.enqueue(notification(id, receiver), [delivery(id, { receiver, position })]);
-      await tx.settle([settlement], clock.nowUs());
+      await tx.outbox.enqueue(notification(id, receiver), [delivery(id, { receiver, position })]);
+      await tx.outbox.settle([settlement], clock.nowUs());
     });
     await clock.advance(MINUTE_MS);
   };

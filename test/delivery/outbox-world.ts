@@ -40,14 +40,14 @@ export async function world(): Promise<World> {
       const rows = deliveries.map((changes) =>
         delivery({ notificationId: id, createdAtUs, nextAttemptAtUs: createdAtUs, ...changes }),
       );
-      await store.transaction((tx) => tx.enqueue(group({ id }), rows));
+      await store.transaction((tx) => tx.outbox.enqueue(group({ id }), rows));
     },
     async stateOf(id) {
-      const found = await store.transaction((tx) => tx.delivery(id));
+      const found = await store.transaction((tx) => tx.outbox.find(id));
       return found!.delivery;
     },
     async states() {
-      const counts = await store.transaction((tx) => tx.countDeliveries());
+      const counts = await store.transaction((tx) => tx.outbox.count());
       const sums: Record<string, number> = {};
       for (const { state, count } of counts) sums[state] = (sums[state] ?? 0) + count;
       return sums;

@@ -29,7 +29,7 @@ describe('the stage', () => {
     const home = await world();
     const events = [failedFlight(1), failedFlight(5)];
     await home.store.transaction((tx) =>
-      tx.enqueue(group({ alerts: [alert({ events })] }), [delivery({ id: 'd-1' })]),
+      tx.outbox.enqueue(group({ alerts: [alert({ events })] }), [delivery({ id: 'd-1' })]),
     );
     start(stage(home, async () => accepted));
     await home.clock.advance(1);
@@ -55,8 +55,10 @@ describe('the stage', () => {
     const events = [failedFlight(1), failedFlight(5)];
     const [receiver, id] = ['ops', 'forward-1'];
     await home.store.transaction(async (tx) => {
-      await tx.regionSince(events[0]!.region, home.clock.nowUs() - minutes * 60_000_000);
-      await tx.enqueue({ kind: 'forward', id, receiver, createdAtUs: 0, events }, [delivery({ id: 'd-1' })]);
+      await tx.inventory.regionSince(events[0]!.region, home.clock.nowUs() - minutes * 60_000_000);
+      await tx.outbox.enqueue({ kind: 'forward', id, receiver, createdAtUs: 0, events }, [
+        delivery({ id: 'd-1' }),
+      ]);
     });
     start(stage(home, async () => accepted));
     await home.clock.advance(1);
@@ -68,7 +70,7 @@ describe('the stage', () => {
   test('tells no latency of a digest, which is about no one instant', async () => {
     const home = await world();
     const row = delivery({ id: 'd-1', notificationId: 'digest-1' });
-    await home.store.transaction((tx) => tx.enqueue(digestNotification(), [row]));
+    await home.store.transaction((tx) => tx.outbox.enqueue(digestNotification(), [row]));
     start(stage(home, async () => accepted));
     await home.clock.advance(1);
     expect(home.told).toMatchObject([{ what: 'delivery', outcome: 'delivered' }]);
@@ -261,7 +263,7 @@ describe('the stage', () => {
     const home = await world();
     const ids = new Set<string>();
     await home.store.transaction((tx) =>
-      tx.enqueue(
+      tx.outbox.enqueue(
         group(),
         Array.from({ length: 10_000 }, (_, index) => delivery({ id: `d-${index}` })),
       ),
@@ -393,7 +395,7 @@ describe('the stage', () => {
   test('what another life left leased is tried again under the same id', async () => {
     const home = await world();
     await home.queue({ id: 'd-1' });
-    await home.store.transaction((tx) => tx.claim('ops', 0, home.clock.nowUs(), 1));
+    await home.store.transaction((tx) => tx.outbox.claim('ops', 0, home.clock.nowUs(), 1));
     const seen: Delivery[] = [];
     start(
       stage(home, async (one) => {

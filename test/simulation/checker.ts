@@ -122,16 +122,16 @@ function isTwice({ world, key }: Expected): boolean {
 
 async function checkStore({ store }: Remains, failed: ReadonlySet<string>, find: Find): Promise<void> {
   await store.transaction(async (tx) => {
-    for (const { receiver, state, count } of await tx.countDeliveries()) {
+    for (const { receiver, state, count } of await tx.outbox.count()) {
       if (state !== 'delivered' && state !== 'suppressed') {
         find('unexplained', 'not delivered', `${count} deliveries to ${receiver} are ${state}`);
       }
     }
-    for (const { alertname, labels } of await tx.alerts({ state: 'firing', limit: 1000 })) {
+    for (const { alertname, labels } of await tx.alerts.list({ state: 'firing', limit: 1000 })) {
       const about = `${alertname} ${labels.region} ${labels.bird_id ?? ''}`;
       if (mustEnd(failed, about)) find('unexplained', 'still firing', about);
     }
-    for (const receiver of await tx.forwardReceivers()) {
+    for (const receiver of await tx.forwards.receivers()) {
       find('unexplained', 'not forwarded', `events wait for ${receiver}`);
     }
   });

@@ -52,8 +52,10 @@ function judge(
     happenings: { bugs: [], alarms: [alarm] },
   };
   const tx = {
-    suppressions: async (id: string) => known.filter(({ alertId }) => alertId === id),
-    suppressionsOfEvent: async () => [...known],
+    suppressions: {
+      ofAlert: async (id: string) => known.filter(({ alertId }) => alertId === id),
+      ofEvent: async () => [...known],
+    },
   };
   return mayBeKeptBack(tx, untold, arrivals, remains);
 }

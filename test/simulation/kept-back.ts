@@ -19,7 +19,7 @@ export type Untold =
   | { readonly of: 'end'; readonly region: string };
 
 export async function mayBeKeptBack(
-  tx: Pick<Transaction, 'suppressions' | 'suppressionsOfEvent'>,
+  tx: { readonly suppressions: Pick<Transaction['suppressions'], 'ofAlert' | 'ofEvent'> },
   untold: Untold,
   /** What came to the inbox that was not told. */
   arrivals: readonly Arrival[],
@@ -52,7 +52,7 @@ export async function mayBeKeptBack(
     const isAbout = alerts.some(({ labels }) => labels.alertname === alertname && labels.region === region);
     return isSummary && isAbout && atUs > event.occurredAtUs;
   });
-  return (await tx.suppressionsOfEvent(event.key)).some((one) =>
+  return (await tx.suppressions.ofEvent(event.key)).some((one) =>
     one.reason === 'too_old' ? isOld && isSummedUp : wasHidden(one, region),
   );
 }

@@ -93,10 +93,13 @@ export function createMortal(base: Clock, aheadUs: () => number, died: () => voi
         let savesNews = false;
         const watched = (tx: Transaction): Transaction => ({
           ...tx,
-          async insertEvents(stream, events) {
-            const fresh = await tx.insertEvents(stream, events);
-            savesNews ||= fresh.length > 0;
-            return fresh;
+          events: {
+            ...tx.events,
+            async insert(stream, events) {
+              const fresh = await tx.events.insert(stream, events);
+              savesNews ||= fresh.length > 0;
+              return fresh;
+            },
           },
         });
         const committed = inner.transaction(async (tx) => {

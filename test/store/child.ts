@@ -29,15 +29,17 @@ try {
         for (;;) {
           const number = next++;
           await transaction(async (tx) => {
-            const { stream } = await tx.openStream('eu', 'notification', String(writer));
+            const { stream } = await tx.streams.open('eu', 'notification', String(writer));
             const events = Array.from({ length: EVENTS_PER_TRANSACTION }, (_, part) =>
               event(`${number}-${part}`, {
                 occurredAtUs: NOW_US + number,
                 message: 'x'.repeat(number % 2000),
               }),
             );
-            await tx.insertEvents(stream, events);
-            await tx.putNests([{ region: 'eu', nestId: String(number), name: 'done', present: true }]);
+            await tx.events.insert(stream, events);
+            await tx.inventory.putNests([
+              { region: 'eu', nestId: String(number), name: 'done', present: true },
+            ]);
           });
           process.stdout.write(`${number}\n`);
         }
@@ -46,7 +48,7 @@ try {
   }
 } catch (error) {
   process.stdout.write(`${codeOf(error)}\n`);
-  const after = await store?.transaction((tx) => tx.streams('eu')).catch(codeOf);
+  const after = await store?.transaction((tx) => tx.streams.list('eu')).catch(codeOf);
   process.stdout.write(`then ${after}\n`);
   process.exit(1);
 }

@@ -12,7 +12,7 @@ import { describeOverdue } from './contract/overdue.ts';
 import { describePrune } from './contract/prune.ts';
 import { describeSilences } from './contract/silences.ts';
 import type { Run, Subject } from './contract/subject.ts';
-import { describeTold } from './contract/told.ts';
+import { describeTold } from './contract/notified-events.ts';
 import { describeTransactions } from './contract/transactions.ts';
 
 export function describeStore(name: string, open: () => Promise<Subject>): void {

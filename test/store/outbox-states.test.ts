@@ -60,12 +60,12 @@ test('whatever happens, the states add up to what was queued, and no lane sends 
                     : {};
                   const fallbackAtUs = nowUs + 5 * SECOND_US;
                   const row = delivery(`d${index}`, { lane: one.lane, fallbackAtUs, ...settled });
-                  await tx.enqueue(notification(row.notificationId), [row]);
+                  await tx.outbox.enqueue(notification(row.notificationId), [row]);
                   kept += 1;
                   break;
                 }
                 case 'claim': {
-                  const claimed = await tx.claim('ops', 0, nowUs, one.limit);
+                  const claimed = await tx.outbox.claim('ops', 0, nowUs, one.limit);
                   leased.push(...claimed.map(({ delivery: { id } }) => id));
                   break;
                 }
@@ -75,32 +75,32 @@ test('whatever happens, the states add up to what was queued, and no lane sends 
                   const settlement = { id, state: one.state, nextAttemptAtUs: nowUs, lastError: 'no' };
                   const failed = one.state !== 'delivered';
                   const remaining = failed && one.some && { remaining: ['full@x'] };
-                  await tx.settle([{ ...settlement, failed, ...remaining }], nowUs);
+                  await tx.outbox.settle([{ ...settlement, failed, ...remaining }], nowUs);
                   break;
                 }
                 case 'die':
-                  expect(await tx.recoverLeases(nowUs)).toBe(leased.length);
+                  expect(await tx.outbox.recoverLeases(nowUs)).toBe(leased.length);
                   leased = [];
                   break;
                 case 'redrive': {
-                  const dead = await tx.deliveries({ state: 'dead', limit: 100 });
+                  const dead = await tx.outbox.list({ state: 'dead', limit: 100 });
                   const ids = dead.map(({ id }) => id);
-                  expect(await tx.redrive(ids, nowUs)).toEqual(ids);
+                  expect(await tx.outbox.redrive(ids, nowUs)).toEqual(ids);
                   break;
                 }
                 case 'fallback':
-                  await tx.takeFallbacks(nowUs, 3);
+                  await tx.outbox.takeFallbacks(nowUs, 3);
                   break;
                 case 'throw':
-                  await tx.enqueue(notification(`n${index}`), [delivery(`undone${index}`)]);
+                  await tx.outbox.enqueue(notification(`n${index}`), [delivery(`undone${index}`)]);
                   throw new Error('taken back');
                 case 'prune':
-                  kept -= await tx.prune(nowUs - 3 * SECOND_US, 2);
+                  kept -= await tx.upkeep.prune(nowUs - 3 * SECOND_US, 2);
               }
             })
             .catch((error: Error) => expect(error.message).toBe('taken back'));
-          const all = await store.transaction((tx) => tx.deliveries({ limit: 1000 }));
-          const counts = await store.transaction((tx) => tx.countDeliveries());
+          const all = await store.transaction((tx) => tx.outbox.list({ limit: 1000 }));
+          const counts = await store.transaction((tx) => tx.outbox.count());
           const byState = Map.groupBy(all, ({ state }) => state);
           expect(all).toHaveLength(kept);
           expect(Object.fromEntries(counts.map(({ state, count }) => [state, count]))).toEqual(

@@ -54,11 +54,11 @@ const refusal = (file = path) =>
 async function fill(events = 500): Promise<void> {
   const store = await open();
   await store.transaction(async (tx) => {
-    const { stream } = await tx.openStream('eu', 'notification', '');
+    const { stream } = await tx.streams.open('eu', 'notification', '');
     const some = Array.from({ length: events }, (_, index) =>
       event(`e${index}`, { occurredAtUs: NOW_US + index }),
     );
-    await tx.insertEvents(stream, some);
+    await tx.events.insert(stream, some);
   });
   await store.close();
 }
@@ -95,7 +95,7 @@ describe('opening a store', () => {
     await store.close();
     expect(existsSync(path)).toBe(true);
     const trial = await openStore({ url: 'sqlite::memory:', clock });
-    expect(await trial.transaction((tx) => tx.streams('eu'))).toEqual([]);
+    expect(await trial.transaction((tx) => tx.streams.list('eu'))).toEqual([]);
     await trial.close();
   });
 
@@ -125,29 +125,31 @@ describe('opening a store', () => {
     const first = await open();
     const later = event('later', { occurredAtUs: NOW_US + 1_000_000 });
     const queue = (tx: Transaction, id: string, events: readonly Event[]) =>
-      tx.enqueue(groupNotification(id, events), [delivery(id, { state: 'delivered', settledAtUs: NOW_US })]);
+      tx.outbox.enqueue(groupNotification(id, events), [
+        delivery(id, { state: 'delivered', settledAtUs: NOW_US }),
+      ]);
     await first.transaction(async (tx) => {
-      const { stream } = await tx.openStream('eu', 'notification', '');
-      await tx.insertEvents(stream, [later, event('a'), event('b')]);
+      const { stream } = await tx.streams.open('eu', 'notification', '');
+      await tx.events.insert(stream, [later, event('a'), event('b')]);
       await queue(tx, 'deleted', [later]);
-      await tx.putDigest({ name: 'daily', lastUs: NOW_US, lastEvent: 3 });
-      await tx.prune(NOW_US + 1, 100);
+      await tx.digests.put({ name: 'daily', lastUs: NOW_US, lastEvent: 3 });
+      await tx.upkeep.prune(NOW_US + 1, 100);
     });
     await first.close();
     const second = await open();
     await second.transaction(async (tx) => {
       await queue(tx, 'another', []);
-      expect(await tx.notificationsOfEvent(later.key)).toEqual([]);
-      await tx.prune(NOW_US + 2_000_000, 100);
+      expect(await tx.outbox.notificationsOfEvent(later.key)).toEqual([]);
+      await tx.upkeep.prune(NOW_US + 2_000_000, 100);
     });
     await second.close();
     const third = await open();
     await third.transaction(async (tx) => {
-      const { stream } = await tx.openStream('eu', 'notification', '');
-      await tx.insertEvents(stream, [
+      const { stream } = await tx.streams.open('eu', 'notification', '');
+      await tx.events.insert(stream, [
         event('c', { occurredAtUs: NOW_US + 9_000_000, type: 'flight.failed' }),
       ]);
-      expect(await tx.endedFlights(3, 100)).toHaveLength(1);
+      expect(await tx.digests.endedFlights(3, 100)).toHaveLength(1);
     });
     await third.close();
   });
@@ -170,7 +172,7 @@ describe('opening a store', () => {
     `);
     db.close();
     const store = await open();
-    const streams = await store.transaction((tx) => tx.streams('eu'));
+    const streams = await store.transaction((tx) => tx.streams.list('eu'));
     expect(streams.map(({ prunedUs }) => prunedUs)).toEqual([49, 20, 0, 59, 20]);
     await store.close();
   });
@@ -189,8 +191,8 @@ describe('opening a store', () => {
     db.close();
     const migratedUs = Math.floor(Date.now() / 1000) * 1_000_000;
     const store = await open();
-    expect(await store.transaction((tx) => tx.prune(migratedUs, 10))).toBe(0);
-    expect(await store.transaction((tx) => tx.prune(migratedUs + 600_000_000, 10))).toBe(2);
+    expect(await store.transaction((tx) => tx.upkeep.prune(migratedUs, 10))).toBe(0);
+    expect(await store.transaction((tx) => tx.upkeep.prune(migratedUs + 600_000_000, 10))).toBe(2);
     await store.close();
   });
 
@@ -198,7 +200,7 @@ describe('opening a store', () => {
     const store = await open();
     const keep = (stream: number, from: number, count: number) =>
       store.transaction((tx) =>
-        tx.quarantine(
+        tx.streams.quarantine(
           stream,
           Array.from({ length: count }, (_, index) => ({ raw: `entry ${from + index}`, reason: 'cut' })),
           NOW_US,
@@ -233,10 +235,10 @@ describe('opening a store', () => {
     `);
     db.close();
     const store = await open();
-    const counts = () => store.transaction((tx) => tx.countDeliveries());
+    const counts = () => store.transaction((tx) => tx.outbox.count());
     expect(await counts()).toEqual([{ receiver: 'ops', state: 'leased', count: 1 }]);
-    expect(await store.transaction((tx) => tx.recoverLeases(NOW_US))).toBe(1);
-    const claimed = await store.transaction((tx) => tx.claim('ops', 0, NOW_US, 10));
+    expect(await store.transaction((tx) => tx.outbox.recoverLeases(NOW_US))).toBe(1);
+    const claimed = await store.transaction((tx) => tx.outbox.claim('ops', 0, NOW_US, 10));
     expect(claimed.map(({ delivery }) => delivery.id)).toEqual(['d']);
     expect(await counts()).toEqual([{ receiver: 'ops', state: 'leased', count: 1 }]);
     await store.close();
@@ -328,8 +330,8 @@ describe('one process at a time', () => {
     const read = reader.prepare('SELECT count(*) AS count FROM event');
     expect(read.get()).toEqual({ count: 10 });
     await store.transaction(async (tx) => {
-      const { stream } = await tx.openStream('eu', 'notification', '');
-      await tx.insertEvents(stream, [event('new')]);
+      const { stream } = await tx.streams.open('eu', 'notification', '');
+      await tx.events.insert(stream, [event('new')]);
     });
     expect(read.get()).toEqual({ count: 11 });
     reader.close();
@@ -354,16 +356,16 @@ describe('what is durable', () => {
     const store = await open();
     const insert = () =>
       store.transaction(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'notification', '');
-        await tx.advanceCursor(stream, NOW_US);
-        return tx.insertEvents(stream, [event('a'), event('b')]);
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.streams.advanceCursor(stream, NOW_US);
+        return tx.events.insert(stream, [event('a'), event('b')]);
       });
     expect(await insert()).toHaveLength(2);
     const before = walBytes();
     expect(await insert()).toHaveLength(0);
-    await store.transaction((tx) => tx.events({ limit: 10 }));
-    await store.transaction((tx) => tx.claim('ops', 0, NOW_US, 10));
-    await store.transaction((tx) => tx.prune(0, 10));
+    await store.transaction((tx) => tx.events.page({ limit: 10 }));
+    await store.transaction((tx) => tx.outbox.claim('ops', 0, NOW_US, 10));
+    await store.transaction((tx) => tx.upkeep.prune(0, 10));
     expect(walBytes()).toBe(before);
     await store.close();
   });
@@ -371,13 +373,13 @@ describe('what is durable', () => {
   test('leaves no link to an event that retention took', async () => {
     const store = await open();
     await store.transaction(async (tx) => {
-      const { stream } = await tx.openStream('eu', 'notification', '');
-      await tx.insertEvents(stream, [event('old')]);
-      await tx.putAlerts([alert('a', { state: 'resolved' })]);
-      await tx.linkEvents([{ alertId: 'a', seq: 1, event: event('old') }]);
+      const { stream } = await tx.streams.open('eu', 'notification', '');
+      await tx.events.insert(stream, [event('old')]);
+      await tx.alerts.put([alert('a', { state: 'resolved' })]);
+      await tx.alerts.linkEvents([{ alertId: 'a', seq: 1, event: event('old') }]);
     });
     // With the event goes the episode of its alert.
-    expect(await store.transaction((tx) => tx.prune(NOW_US + 1, 10))).toBe(2);
+    expect(await store.transaction((tx) => tx.upkeep.prune(NOW_US + 1, 10))).toBe(2);
     await store.close();
     const reader = new DatabaseSync(path, { readOnly: true });
     expect(reader.prepare('SELECT count(*) AS count FROM link').get()).toEqual({ count: 0 });
@@ -399,7 +401,7 @@ describe('what is durable', () => {
       await exited;
       const store = await open();
       const { done, parts } = await store.transaction(async (tx) => ({
-        done: new Set((await tx.nests('eu')).map((nest) => Number(nest.nestId))),
+        done: new Set((await tx.inventory.nests('eu')).map((nest) => Number(nest.nestId))),
         parts: await countParts(tx),
       }));
       for (const number of acknowledged) expect(done.has(number)).toBe(true);
@@ -432,7 +434,7 @@ describe('what is durable', () => {
     expect(acknowledged.length).toBeGreaterThan(100);
     const store = await open();
     const done = new Set(
-      (await store.transaction((tx) => tx.nests('eu'))).map((nest) => Number(nest.nestId)),
+      (await store.transaction((tx) => tx.inventory.nests('eu'))).map((nest) => Number(nest.nestId)),
     );
     for (const number of acknowledged) expect(done.has(number)).toBe(true);
     await store.close();
@@ -443,7 +445,7 @@ describe('what is durable', () => {
     const parts = new Map<number, number>();
     let cursor: string | undefined;
     do {
-      const page = await tx.events({ limit: 1000, cursor });
+      const page = await tx.events.page({ limit: 1000, cursor });
       for (const { key } of page.events) {
         const number = Number(/(\d+)-\d+$/.exec(key)![1]);
         parts.set(number, (parts.get(number) ?? 0) + 1);

@@ -118,8 +118,8 @@ export function aDelivery(change: Partial<Delivery> & { readonly id: string }): 
 export async function putEvents(store: Store, events: readonly Event[]): Promise<void> {
   await store.transaction(async (tx) => {
     for (const event of events) {
-      const { stream } = await tx.openStream(event.region, event.feed, event.birdId);
-      await tx.insertEvents(stream, [event]);
+      const { stream } = await tx.streams.open(event.region, event.feed, event.birdId);
+      await tx.events.insert(stream, [event]);
     }
   });
 }
@@ -128,8 +128,8 @@ export async function putEvents(store: Store, events: readonly Event[]): Promise
 export async function putAlert(store: Store, alert: Alert, events: readonly Event[] = []): Promise<void> {
   await putEvents(store, events);
   await store.transaction(async (tx) => {
-    await tx.putAlerts([{ ...alert, eventsTotal: events.length, lastSeq: events.length }]);
-    await tx.linkEvents(events.map((event, index) => ({ alertId: alert.id, seq: index + 1, event })));
+    await tx.alerts.put([{ ...alert, eventsTotal: events.length, lastSeq: events.length }]);
+    await tx.alerts.linkEvents(events.map((event, index) => ({ alertId: alert.id, seq: index + 1, event })));
   });
 }
 
@@ -139,7 +139,7 @@ export async function putDeliveries(store: Store, deliveries: readonly Delivery[
     for (const delivery of deliveries) {
       const { id, receiver, createdAtUs } = delivery;
       const notification = { kind: 'forward', id: `n-${id}`, receiver, createdAtUs, events: [] } as const;
-      await tx.enqueue(notification, [delivery]);
+      await tx.outbox.enqueue(notification, [delivery]);
     }
   });
 }

@@ -233,7 +233,7 @@ describe('a write', () => {
     expect(withoutOrigin).toMatchObject({ status: 403, body: expect.stringContaining('content-type') });
     expect((await ask(path, { 'content-type': 'text/plain' }, 'POST', body)).status).toBe(403);
     expect((await submit('/expire-silence', { id: 'x' })).status).toBe(303);
-    expect(await store.transaction((tx) => tx.silences())).toEqual([]);
+    expect(await store.transaction((tx) => tx.silences.list())).toEqual([]);
   });
 
   test('to a name that is not configured is refused, also when it asks itself', async () => {

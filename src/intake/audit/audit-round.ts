@@ -238,12 +238,12 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
     const pageSize = log.pageSize();
     return {
       ask: (query) => log.ask(query),
-      count: ({ fromUs, toUs }) => store.transaction((tx) => tx.countEvents(stream, fromUs, toUs)),
-      entries: ({ fromUs, toUs }) => store.transaction((tx) => tx.eventIds(stream, fromUs, toUs)),
+      count: ({ fromUs, toUs }) => store.transaction((tx) => tx.events.count(stream, fromUs, toUs)),
+      entries: ({ fromUs, toUs }) => store.transaction((tx) => tx.events.ids(stream, fromUs, toUs)),
       async keep(items) {
         // An entry whose instant was changed is known by its id alone.
         const ids = items.flatMap((item) => (item.ok ? [item.entry.id] : []));
-        const known = await store.transaction((tx) => tx.knownIds(stream, ids));
+        const known = await store.transaction((tx) => tx.events.knownIds(stream, ids));
         return (await log.keep(items.filter((item) => !item.ok || !known.has(item.entry.id)))).length;
       },
       pageSize: () => pageSize,
@@ -290,8 +290,8 @@ export function createAuditRound(options: AuditRoundOptions): AuditRound {
   return {
     async load() {
       await store.transaction(async (tx) => {
-        const streams = new Map((await tx.streams(region)).map((one) => [one.stream, one]));
-        for (const record of await tx.audits(region)) {
+        const streams = new Map((await tx.streams.list(region)).map((one) => [one.stream, one]));
+        for (const record of await tx.audits.list(region)) {
           const { feed, birdId } = streams.get(record.stream)!;
           if (feed === 'flight' || feed === 'inventory') continue;
           known.set(nameOf(feed, birdId), record);

@@ -78,10 +78,10 @@ export function createFlightGaps(options: FlightGapsOptions): FlightGaps {
 
   async function readStored(): Promise<void> {
     await store.transaction(async (tx) => {
-      const records = (await tx.audits(region)).filter(({ gaps }) => gaps.length > 0);
+      const records = (await tx.audits.list(region)).filter(({ gaps }) => gaps.length > 0);
       if (records.length === 0) return;
-      const streams = new Map((await tx.streams(region)).map((one) => [one.stream, one]));
-      const birds = await tx.birds(region);
+      const streams = new Map((await tx.streams.list(region)).map((one) => [one.stream, one]));
+      const birds = await tx.inventory.birds(region);
       const present = new Set(birds.filter((bird) => bird.present).map(({ birdId }) => birdId));
       for (const { stream, gaps } of records) {
         const { feed, birdId } = streams.get(stream)!;

@@ -179,9 +179,10 @@ export function createFlightWatches(options: FlightWatchOptions): (birdId: strin
       await gaps.open(this.#birdId);
       if (this.#stream > 0) return this.#stream;
       const { row, records } = await store.transaction(async (tx) => {
-        const row = await tx.openStream(region, 'flight', this.#birdId);
-        const recent = row.cursorUs > 0 ? await tx.flightsSince(row.stream, row.cursorUs - 2 * WIDEN_US) : [];
-        return { row, records: [...recent, ...(await tx.openFlights(row.stream))] };
+        const row = await tx.streams.open(region, 'flight', this.#birdId);
+        const recent =
+          row.cursorUs > 0 ? await tx.flights.since(row.stream, row.cursorUs - 2 * WIDEN_US) : [];
+        return { row, records: [...recent, ...(await tx.flights.open(row.stream))] };
       });
       if (records.length > 0) this.#known = new Map(records.map((record) => [record.flightId, record]));
       this.#cursorUs = row.cursorUs;
@@ -360,7 +361,7 @@ async function knownOf(
     else unknown.push({ flightId: flight.id, startedAtUs: flight.startedAt?.us ?? 0 });
   }
   if (unknown.length > 0) {
-    const stored = await store.transaction((tx: Transaction) => tx.findFlights(stream, unknown));
+    const stored = await store.transaction((tx: Transaction) => tx.flights.find(stream, unknown));
     for (const record of stored) found.set(record.flightId, record);
   }
   return found;

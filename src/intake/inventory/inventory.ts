@@ -173,7 +173,7 @@ export function createInventory(options: InventoryOptions): Inventory {
 
   async function openStream(): Promise<number> {
     if (stream === 0) {
-      stream = (await store.transaction((tx) => tx.openStream(region, 'inventory', ''))).stream;
+      stream = (await store.transaction((tx) => tx.streams.open(region, 'inventory', ''))).stream;
     }
     return stream;
   }
@@ -242,7 +242,7 @@ export function createInventory(options: InventoryOptions): Inventory {
     const facts: Fact[] = [];
     // Names of Nests that this very reading brought must stand in its facts.
     const nameOf = (nestId: string) => seenNests.get(nestId)?.name ?? nestName(nestId);
-    const alertScopes = new Set(await store.transaction((tx) => tx.scopesWithAlerts(region)));
+    const alertScopes = new Set(await store.transaction((tx) => tx.alerts.scopes(region)));
     takenOver += 1;
     lastBeganMs = beganMs;
     lastUnread = unread;
@@ -314,8 +314,8 @@ export function createInventory(options: InventoryOptions): Inventory {
     cost: () => 1 + Math.max(1, [...nests.values()].filter((nest) => nest.present).length),
     async load() {
       await store.transaction(async (tx) => {
-        for (const nest of await tx.nests(region)) nests.set(nest.nestId, nest);
-        for (const bird of await tx.birds(region)) birds.set(bird.birdId, bird);
+        for (const nest of await tx.inventory.nests(region)) nests.set(nest.nestId, nest);
+        for (const bird of await tx.inventory.birds(region)) birds.set(bird.birdId, bird);
       });
     },
     pollBird,

@@ -23,14 +23,14 @@ export function createMemberBook(region: string, store: Store): MemberBook {
       const changed = [...now]
         .filter(([nestId, addresses]) => stored.get(nestId) !== JSON.stringify(addresses))
         .map(([nestId, addresses]): NestMembers => ({ region, nestId, addresses }));
-      if (changed.length > 0) await store.transaction((tx) => tx.putNestMembers(changed));
+      if (changed.length > 0) await store.transaction((tx) => tx.inventory.putNestMembers(changed));
       known = new Map([...now].map(([nestId, addresses]) => [nestId, JSON.stringify(addresses)]));
     },
   };
 }
 
 async function read(region: string, store: Store): Promise<Map<string, string>> {
-  const stored = await store.transaction((tx) => tx.nestMembers(region));
+  const stored = await store.transaction((tx) => tx.inventory.nestMembers(region));
   return new Map(stored.map(({ nestId, addresses }) => [nestId, JSON.stringify(addresses)]));
 }
 

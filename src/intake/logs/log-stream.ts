@@ -251,8 +251,8 @@ export function createLogStreams<T extends LogEntry>(
     async #open(): Promise<number> {
       if (this.#stream > 0) return this.#stream;
       const { row, ids } = await store.transaction(async (tx) => {
-        const row = await tx.openStream(region, feed, this.#birdId);
-        const ids = row.cursorUs > 0 ? await tx.eventIds(row.stream, row.cursorUs - RECENT_WINDOW_US) : [];
+        const row = await tx.streams.open(region, feed, this.#birdId);
+        const ids = row.cursorUs > 0 ? await tx.events.ids(row.stream, row.cursorUs - RECENT_WINDOW_US) : [];
         return { row, ids };
       });
       for (const { id, occurredAtUs } of ids) this.#remember(id, occurredAtUs);
@@ -371,7 +371,7 @@ export function createLogStreams<T extends LogEntry>(
       if (candidates.every(({ event }) => event.occurredAtUs >= rememberedUs)) return candidates;
       const prefix = `${region}/${feed}/`;
       const idOf = ({ event }: EventCandidate) => event.key.slice(prefix.length);
-      const known = await store.transaction((tx) => tx.knownIds(this.#stream, candidates.map(idOf)));
+      const known = await store.transaction((tx) => tx.events.knownIds(this.#stream, candidates.map(idOf)));
       return candidates.filter((candidate) => !known.has(idOf(candidate)));
     }
 

@@ -10,7 +10,7 @@ import { createDeliveryCounts } from './tables/delivery-counts.ts';
 import { createPrune } from './tables/prune.ts';
 import { createAlerts } from './tables/sqlite-alerts.ts';
 import { createAudits } from './tables/sqlite-audits.ts';
-import { createSetBack } from './tables/sqlite-clock-rollback.ts';
+import { createClockRollback } from './tables/sqlite-clock-rollback.ts';
 import { createDigests } from './tables/sqlite-digests.ts';
 import { createEvents } from './tables/sqlite-events.ts';
 import { createFlights } from './tables/sqlite-flights.ts';
@@ -18,7 +18,7 @@ import { createForward } from './tables/sqlite-forward.ts';
 import { createGroups } from './tables/sqlite-groups.ts';
 import { createInventory } from './tables/sqlite-inventory.ts';
 import { createKeys } from './tables/sqlite-keys.ts';
-import { createTold } from './tables/sqlite-notified.ts';
+import { createNotifiedEvents } from './tables/sqlite-notified.ts';
 import { createOutbox } from './tables/sqlite-outbox.ts';
 import { createOverdue } from './tables/sqlite-overdue.ts';
 import { createQuarantine } from './tables/sqlite-quarantine.ts';
@@ -70,32 +70,35 @@ function createStore(connection: Connection, clock: Clock, isInMemory: boolean, 
   const streams = createStreams(connection);
   const events = createEvents(connection, streams);
   const counts = createDeliveryCounts(connection);
-  const told = createTold(connection, events, counts);
+  const notified = createNotifiedEvents(connection, events, counts);
+  const judged = createOverdue(connection);
   // Nothing in memory takes long, and what runs on a virtual clock has no turns of the event loop to wait for.
   const turn = (): Promise<void> =>
     isInMemory ? Promise.resolve() : new Promise((resolve) => setImmediate(resolve));
   const tx: Transaction = {
-    ...createInventory(connection, clock),
-    ...streams,
-    ...events,
-    ...createAudits(connection),
-    ...createFlights(connection),
-    ...createOverdue(connection),
-    ...createQuarantine(connection),
-    ...createAlerts(connection, events),
-    ...createGroups(connection),
-    ...createSilences(connection),
-    ...createSuppressions(connection, events),
-    ...createForward(connection),
-    ...createOutbox(connection, told, counts),
-    alertsOfEvent: told.alertsOfEvent,
-    notificationsOfEvent: told.notificationsOfEvent,
-    ...createReceiverPace(connection),
-    ...createSetBack(connection),
-    ...createDigests(connection),
-    ...createKeys(connection),
+    inventory: createInventory(connection, clock),
+    streams: { ...streams, ...createQuarantine(connection) },
+    events,
+    audits: createAudits(connection),
+    flights: { ...createFlights(connection), ...judged },
+    overdue: judged,
+    alerts: { ...createAlerts(connection, events), ofEvent: notified.ofEvent },
+    groups: createGroups(connection),
+    silences: createSilences(connection),
+    suppressions: createSuppressions(connection, events),
+    forwards: createForward(connection),
+    outbox: {
+      ...createOutbox(connection, notified, counts),
+      notificationsOfEvent: notified.notificationsOfEvent,
+    },
+    receivers: createReceiverPace(connection),
+    digests: createDigests(connection),
+    upkeep: {
+      ...createKeys(connection),
+      ...createClockRollback(connection),
+      ...createPrune(connection, counts),
+    },
     pause: turn,
-    ...createPrune(connection, counts),
   };
   const queue = createTransactionQueue({
     connection,

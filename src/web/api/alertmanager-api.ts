@@ -100,7 +100,7 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
     const filter = readMatchers(search).map(formatMatcher);
     const states = STATES.filter((state) => readFlag(search, state));
     const nowUs = clock.nowUs();
-    const silences = await store.transaction((tx) => tx.silences());
+    const silences = await store.transaction((tx) => tx.silences.list());
     const shown = silences.filter(
       (one) => states.includes(silenceState(one, nowUs)) && hasMatchers(one, filter),
     );
@@ -113,7 +113,7 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
   });
 
   api.get('/silence/:id', async (c) => {
-    const silences = await store.transaction((tx) => tx.silences());
+    const silences = await store.transaction((tx) => tx.silences.list());
     const silence = silences.find(({ id }) => id === c.req.param('id'));
     if (!silence) return c.json('silence not found', 404);
     return c.json(gettableSilence(silence, clock.nowUs()));

@@ -56,8 +56,8 @@ export function createApi(options: ApiOptions): Hono {
     readQuery(search(c.req.url), []);
     const view = status();
     const counts = await store.transaction(async (tx) => ({
-      alerts: await tx.countAlerts(),
-      deliveries: await tx.countDeliveries(),
+      alerts: await tx.alerts.count(),
+      deliveries: await tx.outbox.count(),
     }));
     return c.json({
       version: view.version,
@@ -95,14 +95,14 @@ export function createApi(options: ApiOptions): Hono {
     if (query.sinceUs !== undefined && query.untilUs !== undefined && query.sinceUs >= query.untilUs) {
       throw refuse('since: must be before until');
     }
-    const { events, next } = await store.transaction((tx) => tx.events(query));
+    const { events, next } = await store.transaction((tx) => tx.events.page(query));
     return c.json({ events: events.map(eventJson), ...(next !== undefined && { next }) });
   });
 
   api.get('/alerts', async (c) => {
     const given = readQuery(search(c.req.url), ['state', 'limit']);
     const query = { state: oneOf('state', given.state, ALERT_STATES), limit: limit(given.limit) };
-    const alerts = await store.transaction((tx) => tx.alerts(query));
+    const alerts = await store.transaction((tx) => tx.alerts.list(query));
     return c.json({ alerts: alerts.map((alert) => alertJson(alert, externalUrl)) });
   });
 
@@ -138,8 +138,8 @@ export function createApi(options: ApiOptions): Hono {
     const birds = await store.transaction(async (tx) => {
       const found: ReturnType<typeof birdJson>[] = [];
       for (const name of regions) {
-        const nests = new Map((await tx.nests(name)).map((nest) => [nest.nestId, nest.name]));
-        for (const bird of await tx.birds(name)) {
+        const nests = new Map((await tx.inventory.nests(name)).map((nest) => [nest.nestId, nest.name]));
+        for (const bird of await tx.inventory.birds(name)) {
           if (bird.present) found.push(birdJson(bird, nests.get(bird.nestId) ?? ''));
         }
       }
@@ -155,13 +155,13 @@ export function createApi(options: ApiOptions): Hono {
       receiver: given.receiver,
       limit: limit(given.limit),
     };
-    const deliveries = await store.transaction((tx) => tx.deliveries(query));
+    const deliveries = await store.transaction((tx) => tx.outbox.list(query));
     return c.json({ deliveries: deliveries.map(deliveryJson) });
   });
 
   api.post('/deliveries/retry', async (c) => {
     const { ids } = readBody(await c.req.text(), idsShape, '{"ids": ["…"]} with 1 to 1000 ids of deliveries');
-    const retried = await store.transaction((tx) => tx.redrive(ids, clock.nowUs()));
+    const retried = await store.transaction((tx) => tx.outbox.redrive(ids, clock.nowUs()));
     if (retried.length > 0) changed();
     return c.json({ retried });
   });

@@ -52,11 +52,11 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
   const { nowUs, isLive, status, alerting, recurrences } = options;
   return store.transaction(async (tx) => {
     const muting = await loadMuting(tx, alerting, recurrences, nowUs);
-    const silences = await tx.silences(nowUs);
-    const firing = (await tx.alerts({ state: 'firing', limit: READ_ALERTS })).toSorted(bySeverity);
+    const silences = await tx.silences.list(nowUs);
+    const firing = (await tx.alerts.list({ state: 'firing', limit: READ_ALERTS })).toSorted(bySeverity);
     const shown: ShownAlert[] = [];
     for (const alert of firing.slice(0, SHOWN_ALERTS)) {
-      const [last] = await tx.alertEvents(alert.id, 0, 1, alert.lastSeq);
+      const [last] = await tx.alerts.events(alert.id, 0, 1, alert.lastSeq);
       const { silencedBy, inhibitedBy } = muting.of(alert);
       shown.push({
         alert,
@@ -65,17 +65,17 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
         isInhibited: inhibitedBy.length > 0,
       });
     }
-    const resolved = await tx.alerts({ state: 'resolved', limit: READ_ALERTS });
-    const deliveries = await tx.countDeliveries();
+    const resolved = await tx.alerts.list({ state: 'resolved', limit: READ_ALERTS });
+    const deliveries = await tx.outbox.count();
     return {
       nowUs,
       isLive,
       status,
       firing: shown,
-      firingTotal: sum((await tx.countAlerts()).filter((one) => one.state === 'firing')),
+      firingTotal: sum((await tx.alerts.count()).filter((one) => one.state === 'firing')),
       resolved: resolved.toSorted((a, b) => b.endsAtUs - a.endsAtUs).slice(0, SHOWN_RESOLVED),
-      events: (await tx.events({ limit: SHOWN_EVENTS })).events,
-      deliveries: await tx.deliveries({ limit: SHOWN_DELIVERIES }),
+      events: (await tx.events.page({ limit: SHOWN_EVENTS })).events,
+      deliveries: await tx.outbox.list({ limit: SHOWN_DELIVERIES }),
       deadTotal: sum(deliveries.filter((one) => one.state === 'dead')),
       silences:
         silences.length === 0

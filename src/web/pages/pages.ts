@@ -62,7 +62,7 @@ export function createPages(options: PagesOptions): Hono {
   pages.get('/silence', async (c) => {
     const given = new URL(c.req.url).searchParams;
     const alertId = given.get('alert');
-    const alert = alertId === null ? undefined : await store.transaction((tx) => tx.alert(alertId));
+    const alert = alertId === null ? undefined : await store.transaction((tx) => tx.alerts.find(alertId));
     const typed = readSilenceForm(given);
     const form = alert ? { ...typed, matchers: matchersFor(alert.labels) } : typed;
     const problem = await problemOf(async () => {
@@ -146,8 +146,8 @@ export function createPages(options: PagesOptions): Hono {
 
   async function readAlert(id: string, startsAtUs: number | undefined) {
     return store.transaction(async (tx) => {
-      const alert = await tx.alert(id);
-      const [last] = await tx.alertEvents(id, 0, 1, alert?.lastSeq);
+      const alert = await tx.alerts.find(id);
+      const [last] = await tx.alerts.events(id, 0, 1, alert?.lastSeq);
       const isMeant = startsAtUs === undefined || alert?.startsAtUs === startsAtUs;
       return { alert, lastEvent: last?.event, isOpen: alert?.state === 'firing' && isMeant };
     });
@@ -162,7 +162,7 @@ export function createPages(options: PagesOptions): Hono {
     const { id, startsAtUs } = meant(c);
     const found = await readAlert(id, startsAtUs);
     const { alert } = found;
-    const silences = await store.transaction((tx) => tx.silences(clock.nowUs()));
+    const silences = await store.transaction((tx) => tx.silences.list(clock.nowUs()));
     const acknowledgement = silences.find(
       (one) => alert !== undefined && one.alertId === id && !isAcknowledgementOver(one, alert),
     );

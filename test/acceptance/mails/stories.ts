@@ -64,13 +64,13 @@ async function silence({ store, clock }: Stage, matchers: string, minutes: numbe
       createdBy: 'ann',
       comment: 'the TMS is being updated',
     };
-    const result = setSilence(await tx.silences(), request, {
+    const result = setSilence(await tx.silences.list(), request, {
       newId: '00000000-0000-4000-8000-000000000001',
       recurrences: createRecurrences(),
       nowUs,
     });
     if (!result.ok) throw new Error(result.message);
-    await tx.putSilences(result.write);
+    await tx.silences.put(result.write);
   });
 }
 

@@ -400,11 +400,11 @@ describe('a server that does not take the mail', () => {
       if (mails.length === 0) {
         for (const id of ['d-1', 'd-2']) {
           const one = delivery({ id, integration: 'email', lane: 'l' });
-          await store.transaction((tx) => tx.enqueue(group(), [one]));
+          await store.transaction((tx) => tx.outbox.enqueue(group(), [one]));
         }
       }
       await stage.drain();
-      const found = await store.transaction((tx) => tx.delivery('d-1'));
+      const found = await store.transaction((tx) => tx.outbox.find('d-1'));
       await channel.close();
       await store.close();
       return found!.delivery;

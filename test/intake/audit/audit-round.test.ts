@@ -71,7 +71,7 @@ interface Given {
 }
 
 async function add(birdId: string, given?: Given): Promise<{ given: Given | undefined; kept: number }> {
-  const { stream } = await store.transaction((tx) => tx.openStream('eu', 'bird_log', birdId));
+  const { stream } = await store.transaction((tx) => tx.streams.open('eu', 'bird_log', birdId));
   const state = { given, kept: 0 };
   const log: LogStream = {
     poll: () => Promise.reject(new Error('audits do not poll')),
@@ -131,11 +131,11 @@ async function traffic({
   const count = (70 * 60) / secondsApart;
   const instantsUs = Array.from({ length: count }, (_, at) => usAgo(HOUR_MS) + at * secondsApart * 1e6);
   await store.transaction(async (tx) => {
-    const { stream } = await tx.openStream('eu', 'bird_log', '1');
+    const { stream } = await tx.streams.open('eu', 'bird_log', '1');
     const known = instantsUs.map((us) =>
       event(String(us), { feed: 'bird_log', birdId: '1', occurredAtUs: us }),
     );
-    await tx.insertEvents(stream, known);
+    await tx.events.insert(stream, known);
   });
   return { ...BUSY, instantsUs, pageSize };
 }
@@ -313,9 +313,9 @@ describe('a gap', () => {
     committed = [];
     // What cannot be read of Flights is in the same place, and not the audits' to tell.
     await store.transaction(async (tx) => {
-      const { stream } = await tx.openStream('eu', 'flight', '1');
+      const { stream } = await tx.streams.open('eu', 'flight', '1');
       const gap = { fromUs: 1, toUs: 2, missing: 1, seen: 1, told: 1 };
-      await tx.putAudits([
+      await tx.audits.put([
         { stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, deletedUs: 0, gaps: [gap] },
       ]);
     });
@@ -353,13 +353,13 @@ test('an entry that the store knows under another instant is not kept again', as
   const us = usAgo(30 * MINUTE_MS);
   const stream = await add('1', { ...BUSY, instantsUs: [us] });
   await store.transaction(async (tx) => {
-    const { stream: number } = await tx.openStream('eu', 'bird_log', '1');
+    const { stream: number } = await tx.streams.open('eu', 'bird_log', '1');
     const known = event(String(us), {
       feed: 'bird_log',
       birdId: '1',
       occurredAtUs: us - 10 * MINUTE_MS * 1000,
     });
-    await tx.insertEvents(number, [known]);
+    await tx.events.insert(number, [known]);
   });
   await pass(MINUTE_MS);
   expect(asked).toHaveLength(1);

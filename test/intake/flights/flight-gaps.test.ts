@@ -63,9 +63,9 @@ const polled = (birdId: string, fromUs: number, unread: UnreadWindow[] = []) =>
 async function keep(birdId: string, windows: readonly UnreadWindow[]): Promise<number> {
   await gaps.open(birdId);
   const written = await store.transaction(async (tx) => {
-    const { stream } = await tx.openStream('eu', 'flight', birdId);
+    const { stream } = await tx.streams.open('eu', 'flight', birdId);
     const records = gaps.recordsOf(birdId, stream, windows);
-    await tx.putAudits(records);
+    await tx.audits.put(records);
     return records.length;
   });
   gaps.keep(birdId, windows);
@@ -74,7 +74,9 @@ async function keep(birdId: string, windows: readonly UnreadWindow[]): Promise<n
 
 async function putBird(birdId: string, present: boolean): Promise<void> {
   const common = { region: 'eu', nestId: '1', name: 'Bird', status: 'active', triggerType: 'event' };
-  await store.transaction((tx) => tx.putBirds([{ ...common, birdId, present, statusSinceUs: NOW_US }]));
+  await store.transaction((tx) =>
+    tx.inventory.putBirds([{ ...common, birdId, present, statusSinceUs: NOW_US }]),
+  );
 }
 
 describe('what cannot be read of the Flights', () => {
@@ -137,9 +139,9 @@ describe('what cannot be read of the Flights', () => {
   test('is written where it changed, and known to a new life before it tells anything', async () => {
     await putBird('1', true);
     await store.transaction(async (tx) => {
-      const { stream } = await tx.openStream('eu', 'bird_log', '1');
+      const { stream } = await tx.streams.open('eu', 'bird_log', '1');
       const gap = { fromUs: 1, toUs: 2, missing: 5, seen: 2, told: 5 };
-      await tx.putAudits([
+      await tx.audits.put([
         { stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, deletedUs: 0, gaps: [gap] },
       ]);
     });

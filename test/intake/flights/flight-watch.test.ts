@@ -200,18 +200,18 @@ describe('a Flight', () => {
     await pass(30);
     ends('a', { status: 'succeeded', durationSeconds: 25 });
     expect(await told()).toEqual(['flight.succeeded a']);
-    await store.transaction((tx) => tx.prune(clock.nowUs(), 100));
+    await store.transaction((tx) => tx.upkeep.prune(clock.nowUs(), 100));
     watch = openWatch();
     expect(await told()).toEqual([]);
   });
 
   test('of which no start is known is not told again in a later life, whatever retention deleted', async () => {
-    await store.transaction((tx) => tx.putBirds([BIRD]));
+    await store.transaction((tx) => tx.inventory.putBirds([BIRD]));
     show('undated', null, { status: 'succeeded' });
     expect(await told()).toEqual(['flight.succeeded undated']);
     for (const seconds of [1, 40 * 86_400]) {
       await pass(seconds);
-      await store.transaction((tx) => tx.prune(clock.nowUs(), 100));
+      await store.transaction((tx) => tx.upkeep.prune(clock.nowUs(), 100));
       watch = openWatch();
       expect(await told()).toEqual([]);
     }
@@ -699,9 +699,12 @@ describe('a poll', () => {
       transaction((tx) =>
         work({
           ...tx,
-          findFlights(stream, flights) {
-            lookedUp.push(...flights.map(({ flightId }) => flightId));
-            return tx.findFlights(stream, flights);
+          flights: {
+            ...tx.flights,
+            find(stream, flights) {
+              lookedUp.push(...flights.map(({ flightId }) => flightId));
+              return tx.flights.find(stream, flights);
+            },
           },
         }),
       );
@@ -857,7 +860,7 @@ describe('Flights too dense for an answer', () => {
   });
 
   test('at one moment are known to be missing in a new life, whose polls begin behind them', async () => {
-    await store.transaction((tx) => tx.putBirds([BIRD]));
+    await store.transaction((tx) => tx.inventory.putBirds([BIRD]));
     receivable = 25;
     burst('large', 30, 0);
     await watch.poll();
@@ -1004,8 +1007,8 @@ describe('a backlog', () => {
 
 test('a Bird of which the store has only the cursor is read from there', async () => {
   await store.transaction(async (tx) => {
-    const { stream } = await tx.openStream('eu', 'flight', '148890');
-    await tx.advanceCursor(stream, TEST_START_US - 60 * SECOND_US);
+    const { stream } = await tx.streams.open('eu', 'flight', '148890');
+    await tx.streams.advanceCursor(stream, TEST_START_US - 60 * SECOND_US);
   });
   show('before', 600, { status: 'succeeded', durationSeconds: 1 });
   show('after', 30, { status: 'succeeded', durationSeconds: 1 });

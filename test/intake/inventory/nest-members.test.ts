@@ -27,9 +27,12 @@ async function open() {
       opened.transaction((tx) =>
         work({
           ...tx,
-          putNestMembers(members) {
-            writes += 1;
-            return tx.putNestMembers(members);
+          inventory: {
+            ...tx.inventory,
+            putNestMembers(members) {
+              writes += 1;
+              return tx.inventory.putNestMembers(members);
+            },
           },
         }),
       ),
@@ -39,7 +42,10 @@ async function open() {
     writes: () => writes,
     kept: async () =>
       Object.fromEntries(
-        (await opened.transaction((tx) => tx.nestMembers('eu'))).map((one) => [one.nestId, one.addresses]),
+        (await opened.transaction((tx) => tx.inventory.nestMembers('eu'))).map((one) => [
+          one.nestId,
+          one.addresses,
+        ]),
       ),
   };
 }

@@ -10,17 +10,19 @@ export const DELIVERY: readonly Variant[] = [
     by: 'lost',
     vary: (parts) =>
       withTransaction(parts, (tx) => ({
-        async claim(receiver, position, nowUs, limit) {
-          const claimed = await tx.claim(receiver, position, nowUs, limit);
-          const ids = claimed.map(({ delivery }) => delivery.id);
-          const done = { state: 'delivered', nextAttemptAtUs: nowUs, lastError: '' } as const;
-          await tx.settle(
-            ids.map((id) => ({ id, ...done })),
-            nowUs,
-          );
-          return claimed;
+        outbox: {
+          async claim(receiver, position, nowUs, limit) {
+            const claimed = await tx.outbox.claim(receiver, position, nowUs, limit);
+            const ids = claimed.map(({ delivery }) => delivery.id);
+            const done = { state: 'delivered', nextAttemptAtUs: nowUs, lastError: '' } as const;
+            await tx.outbox.settle(
+              ids.map((id) => ({ id, ...done })),
+              nowUs,
+            );
+            return claimed;
+          },
+          async settle() {},
         },
-        async settle() {},
       })),
   },
   {
@@ -29,14 +31,16 @@ export const DELIVERY: readonly Variant[] = [
     by: 'repeated',
     vary: (parts) =>
       withTransaction(parts, (tx) => ({
-        async claim(receiver, position, nowUs, limit) {
-          const claimed = await tx.claim(receiver, position, nowUs, limit);
-          const free = { state: 'retry', nextAttemptAtUs: nowUs, lastError: '' } as const;
-          await tx.settle(
-            claimed.map(({ delivery }) => ({ id: delivery.id, ...free })),
-            nowUs,
-          );
-          return claimed;
+        outbox: {
+          async claim(receiver, position, nowUs, limit) {
+            const claimed = await tx.outbox.claim(receiver, position, nowUs, limit);
+            const free = { state: 'retry', nextAttemptAtUs: nowUs, lastError: '' } as const;
+            await tx.outbox.settle(
+              claimed.map(({ delivery }) => ({ id: delivery.id, ...free })),
+              nowUs,
+            );
+            return claimed;
+          },
         },
       })),
   },
@@ -44,7 +48,7 @@ export const DELIVERY: readonly Variant[] = [
     name: 'leases_not_recovered',
     mistake: 'What another life of the process was sending stays with it.',
     by: 'unexplained',
-    vary: (parts) => withTransaction(parts, () => ({ recoverLeases: async () => 0 })),
+    vary: (parts) => withTransaction(parts, () => ({ outbox: { recoverLeases: async () => 0 } })),
   },
   {
     name: 'new_id_for_each_try',
@@ -92,19 +96,23 @@ export const DELIVERY: readonly Variant[] = [
     vary: (parts) =>
       withStore(parts, (store) => ({
         async transaction(work) {
-          const queued: Parameters<Transaction['enqueue']>[] = [];
+          const queued: Parameters<Transaction['outbox']['enqueue']>[] = [];
           const value = await store.transaction((tx) =>
             work({
               ...tx,
-              async enqueue(notification, deliveries) {
-                if (notification.kind === 'forward') queued.push([notification, deliveries]);
-                else await tx.enqueue(notification, deliveries);
+              outbox: {
+                ...tx.outbox,
+                async enqueue(notification, deliveries) {
+                  if (notification.kind === 'forward') queued.push([notification, deliveries]);
+                  else await tx.outbox.enqueue(notification, deliveries);
+                },
               },
             }),
           );
           if (queued.length > 0) {
             await store.transaction(async (tx) => {
-              for (const [notification, deliveries] of queued) await tx.enqueue(notification, deliveries);
+              for (const [notification, deliveries] of queued)
+                await tx.outbox.enqueue(notification, deliveries);
             });
           }
           return value;
@@ -115,7 +123,7 @@ export const DELIVERY: readonly Variant[] = [
     name: 'no_reason_kept',
     mistake: 'What is not told leaves no reason behind.',
     by: 'unexplained',
-    vary: (parts) => withTransaction(parts, () => ({ suppress: async () => {} })),
+    vary: (parts) => withTransaction(parts, () => ({ suppressions: { add: async () => {} } })),
   },
   {
     name: 'told_is_forgotten',
@@ -123,7 +131,9 @@ export const DELIVERY: readonly Variant[] = [
     by: 'repeated',
     vary: (parts) =>
       withTransaction(parts, (tx) => ({
-        putGroupMembers: (members) => tx.putGroupMembers(members.map((one) => ({ ...one, notifiedSeq: 0 }))),
+        groups: {
+          putMembers: (members) => tx.groups.putMembers(members.map((one) => ({ ...one, notifiedSeq: 0 }))),
+        },
       })),
   },
 ];

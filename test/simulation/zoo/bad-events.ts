@@ -1,6 +1,7 @@
 /** Mistakes in what becomes of entries and Flights, and in whether it is checked. */
 import type { Event } from '../../../src/domain/alert/event.ts';
 import { parseInstant } from '../../../src/time/instant.ts';
+import { changed } from '../../store/changed-transaction.ts';
 import { LAYERS, type Variant } from './variant.ts';
 import { dryRun, withRegion, withStore, withTransaction } from './wrap.ts';
 
@@ -13,7 +14,9 @@ function keeping(name: string, mistake: string, open: () => (event: Event) => bo
     vary(parts) {
       const keep = open();
       return withTransaction(parts, (tx) => ({
-        insertEvents: (stream, events) => tx.insertEvents(stream, events.filter(keep)),
+        events: {
+          insert: (stream, events) => tx.events.insert(stream, events.filter(keep)),
+        },
       }));
     },
   };
@@ -30,12 +33,14 @@ export const EVENTS: readonly Variant[] = [
     by: 'repeated',
     vary: (parts) =>
       withTransaction(parts, (tx) => ({
-        async insertEvents(stream, events) {
-          await tx.insertEvents(stream, events);
-          return [...events];
+        events: {
+          async insert(stream, events) {
+            await tx.events.insert(stream, events);
+            return [...events];
+          },
+          ids: async () => [],
+          knownIds: async () => new Set<string>(),
         },
-        eventIds: async () => [],
-        knownIds: async () => new Set<string>(),
       })),
   },
   keeping('dedupe_by_content', 'Two entries that say the same are one.', () => {
@@ -71,18 +76,23 @@ export const EVENTS: readonly Variant[] = [
           const inserts: (readonly [stream: number, events: readonly Event[]])[] = [];
           await dryRun(store.transaction, work, (tx) => ({
             ...tx,
-            async insertEvents(stream, events) {
-              inserts.push([stream, events]);
-              return tx.insertEvents(stream, events);
+            events: {
+              ...tx.events,
+              async insert(stream, events) {
+                inserts.push([stream, events]);
+                return tx.events.insert(stream, events);
+              },
             },
           }));
           const fresh: Event[][] = [];
           if (inserts.length > 0) {
             await store.transaction(async (tx) => {
-              for (const [stream, events] of inserts) fresh.push(await tx.insertEvents(stream, events));
+              for (const [stream, events] of inserts) fresh.push(await tx.events.insert(stream, events));
             });
           }
-          return store.transaction((tx) => work({ ...tx, insertEvents: async () => fresh.shift() ?? [] }));
+          return store.transaction((tx) =>
+            work(changed(tx, { events: { insert: async () => fresh.shift() ?? [] } })),
+          );
         },
       })),
   },
@@ -103,8 +113,10 @@ export const EVENTS: readonly Variant[] = [
     by: 'invented',
     vary: (parts) =>
       withTransaction(parts, (tx) => ({
-        queueForward: (queue) =>
-          tx.queueForward(queue.map((one) => ({ ...one, event: toMilliseconds(one.event) }))),
+        forwards: {
+          queue: (queue) =>
+            tx.forwards.queue(queue.map((one) => ({ ...one, event: toMilliseconds(one.event) }))),
+        },
       })),
   },
   {
@@ -146,8 +158,10 @@ export const EVENTS: readonly Variant[] = [
     by: 'unexplained',
     vary: (parts) =>
       withTransaction(parts, () => ({
-        regionSince: async (_region, nowUs) => nowUs,
-        knownSince: async () => undefined,
+        inventory: {
+          regionSince: async (_region, nowUs) => nowUs,
+          knownSince: async () => undefined,
+        },
       })),
   },
 ];

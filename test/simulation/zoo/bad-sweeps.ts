@@ -94,11 +94,14 @@ export const CURSORS: readonly Variant[] = [
           const moves: (readonly [stream: number, cursorUs: number])[] = [];
           await dryRun(store.transaction, work, (tx) => ({
             ...tx,
-            advanceCursor: async (...move) => void moves.push(move),
+            streams: {
+              ...tx.streams,
+              advanceCursor: async (...move) => void moves.push(move),
+            },
           }));
           if (moves.length > 0) {
             await store.transaction(async (tx) => {
-              for (const [stream, cursorUs] of moves) await tx.advanceCursor(stream, cursorUs);
+              for (const [stream, cursorUs] of moves) await tx.streams.advanceCursor(stream, cursorUs);
             });
           }
           return store.transaction(work);

@@ -4,18 +4,16 @@ import type { Outcome } from '../../../src/channels/channel.ts';
 import type { DaemonParts } from '../../../src/daemon.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../../src/http/transport.ts';
 import type { Store, Transaction } from '../../../src/store/store.ts';
+import { type ChangedRooms, changed } from '../../store/changed-transaction.ts';
 
 export function withStore(parts: DaemonParts, change: (store: Store) => Partial<Store>): DaemonParts {
   return { ...parts, store: { ...parts.store, ...change(parts.store) } };
 }
 
 /** Replaces methods of every transaction. */
-export function withTransaction(
-  parts: DaemonParts,
-  change: (tx: Transaction) => Partial<Transaction>,
-): DaemonParts {
+export function withTransaction(parts: DaemonParts, change: (tx: Transaction) => ChangedRooms): DaemonParts {
   return withStore(parts, (store) => ({
-    transaction: (work) => store.transaction((tx) => work({ ...tx, ...change(tx) })),
+    transaction: (work) => store.transaction((tx) => work(changed(tx, change(tx)))),
   }));
 }
 

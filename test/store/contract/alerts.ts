@@ -5,7 +5,7 @@ import type { Run } from './subject.ts';
 
 export function describeAlerts(run: Run): void {
   const ids = (alerts: readonly Alert[]) => alerts.map((one) => one.id);
-  const changed = async (limit = 100) => ids(await run((tx) => tx.changedAlerts(limit)));
+  const changed = async (limit = 100) => ids(await run((tx) => tx.alerts.changed(limit)));
 
   describe('alerts', () => {
     test('are found by their scopes, in every state, whole', async () => {
@@ -15,30 +15,30 @@ export function describeAlerts(run: Run): void {
         alert('c', { scope: 'eu/entity/Connection/9', dueAtUs: NOW_US + 5, memory: [1, { x: 'y' }] }),
         alert('d', { scope: 'eu' }),
       ];
-      await run((tx) => tx.putAlerts(stored));
+      await run((tx) => tx.alerts.put(stored));
       const scopes = ['eu/entity/Connection/9', 'eu/bird/148890', 'eu/bird/148890', 'eu/bird/1'];
-      expect(await run((tx) => tx.alertsOfScopes(scopes))).toEqual(stored.slice(0, 3));
-      expect(await run((tx) => tx.alertsOfScopes([]))).toEqual([]);
+      expect(await run((tx) => tx.alerts.ofScopes(scopes))).toEqual(stored.slice(0, 3));
+      expect(await run((tx) => tx.alerts.ofScopes([]))).toEqual([]);
     });
 
     test('keep every text exactly and apart', async () => {
       const stored = HOSTILE_TEXTS.map((text) =>
         alert(`A/${text}`, { scope: `eu/entity/${text}`, labels: { severity: text, nest: text } }),
       );
-      await run((tx) => tx.putAlerts(stored));
+      await run((tx) => tx.alerts.put(stored));
       for (const one of stored) {
-        expect(await run((tx) => tx.alertsOfScopes([one.scope]))).toEqual([one]);
+        expect(await run((tx) => tx.alerts.ofScopes([one.scope]))).toEqual([one]);
       }
-      expect(new Set(await run((tx) => tx.scopesWithAlerts('eu')))).toEqual(
+      expect(new Set(await run((tx) => tx.alerts.scopes('eu')))).toEqual(
         new Set(stored.map((one) => one.scope)),
       );
-      await run((tx) => tx.markRouted(ids(stored)));
+      await run((tx) => tx.alerts.markRouted(ids(stored)));
       expect(await changed()).toEqual([]);
     });
 
     test('tell their regions, and the scopes of each, each once', async () => {
       await run((tx) =>
-        tx.putAlerts([
+        tx.alerts.put([
           alert('a'),
           alert('b', { state: 'resolved' }),
           alert('c', { scope: 'eu' }),
@@ -46,49 +46,49 @@ export function describeAlerts(run: Run): void {
           alert('e', { scope: 'us/bird/1', state: 'pending' }),
         ]),
       );
-      expect(await run((tx) => tx.alertRegions())).toEqual(['eu', 'eu-2', 'us']);
-      expect((await run((tx) => tx.scopesWithAlerts('eu'))).sort()).toEqual(['eu', 'eu/bird/148890']);
-      expect(await run((tx) => tx.scopesWithAlerts('us'))).toEqual(['us/bird/1']);
-      expect(await run((tx) => tx.scopesWithAlerts('ap'))).toEqual([]);
+      expect(await run((tx) => tx.alerts.regions())).toEqual(['eu', 'eu-2', 'us']);
+      expect((await run((tx) => tx.alerts.scopes('eu'))).sort()).toEqual(['eu', 'eu/bird/148890']);
+      expect(await run((tx) => tx.alerts.scopes('us'))).toEqual(['us/bird/1']);
+      expect(await run((tx) => tx.alerts.scopes('ap'))).toEqual([]);
     });
 
     test('are due when their time has come, the oldest first', async () => {
       await run((tx) =>
-        tx.putAlerts([
+        tx.alerts.put([
           alert('late', { dueAtUs: NOW_US }),
           alert('never'),
           alert('first', { dueAtUs: NOW_US - 5 }),
           alert('not yet', { dueAtUs: NOW_US + 1 }),
         ]),
       );
-      const due = async (limit: number) => ids(await run((tx) => tx.alertsDue(NOW_US, limit)));
+      const due = async (limit: number) => ids(await run((tx) => tx.alerts.due(NOW_US, limit)));
       expect(await due(10)).toEqual(['first', 'late']);
       expect(await due(1)).toEqual(['first']);
-      await run((tx) => tx.putAlerts([alert('first', { dueAtUs: null })]));
+      await run((tx) => tx.alerts.put([alert('first', { dueAtUs: null })]));
       expect(await due(10)).toEqual(['late']);
     });
 
     test('are changed from every writing until they are routed, the oldest change first', async () => {
-      await run((tx) => tx.putAlerts([alert('b'), alert('a')]));
-      await run((tx) => tx.putAlerts([alert('c')]));
+      await run((tx) => tx.alerts.put([alert('b'), alert('a')]));
+      await run((tx) => tx.alerts.put([alert('c')]));
       expect(await changed()).toEqual(['b', 'a', 'c']);
       expect(await changed(2)).toEqual(['b', 'a']);
-      await run((tx) => tx.putAlerts([alert('b', { eventsTotal: 2 })]));
+      await run((tx) => tx.alerts.put([alert('b', { eventsTotal: 2 })]));
       expect(await changed()).toEqual(['b', 'a', 'c']);
-      await run((tx) => tx.markRouted(['b', 'c', 'unknown']));
+      await run((tx) => tx.alerts.markRouted(['b', 'c', 'unknown']));
       expect(await changed()).toEqual(['a']);
-      await run((tx) => tx.putAlerts([alert('b', { state: 'resolved' })]));
+      await run((tx) => tx.alerts.put([alert('b', { state: 'resolved' })]));
       expect(await changed()).toEqual(['a', 'b']);
-      await run((tx) => tx.markRouted([]));
-      await run((tx) => tx.putAlerts([]));
+      await run((tx) => tx.alerts.markRouted([]));
+      await run((tx) => tx.alerts.put([]));
       expect(await changed()).toEqual(['a', 'b']);
     });
 
     test('are not changed by a writing that was taken back', async () => {
-      await run((tx) => tx.putAlerts([alert('a')]));
-      await run((tx) => tx.markRouted(['a']));
+      await run((tx) => tx.alerts.put([alert('a')]));
+      await run((tx) => tx.alerts.markRouted(['a']));
       const failed = run(async (tx) => {
-        await tx.putAlerts([alert('a', { state: 'resolved' })]);
+        await tx.alerts.put([alert('a', { state: 'resolved' })]);
         throw new Error('no');
       });
       await expect(failed).rejects.toThrow('no');
@@ -97,7 +97,7 @@ export function describeAlerts(run: Run): void {
 
     test('are listed for people, the newest first, without those that nobody is told of', async () => {
       await run((tx) =>
-        tx.putAlerts([
+        tx.alerts.put([
           alert('a', { startsAtUs: NOW_US - 2 }),
           alert('b', { startsAtUs: NOW_US, state: 'resolved', endsAtUs: NOW_US + 1 }),
           alert('c', { startsAtUs: NOW_US - 1 }),
@@ -105,7 +105,7 @@ export function describeAlerts(run: Run): void {
         ]),
       );
       const list = async (state: Alert['state'] | undefined, limit: number) =>
-        ids(await run((tx) => tx.alerts({ state, limit })));
+        ids(await run((tx) => tx.alerts.list({ state, limit })));
       expect(await list(undefined, 10)).toEqual(['b', 'c', 'a']);
       expect(await list(undefined, 2)).toEqual(['b', 'c']);
       expect(await list('firing', 10)).toEqual(['c', 'a']);
@@ -115,13 +115,13 @@ export function describeAlerts(run: Run): void {
 
     test('give the labels of those that fire, of all or by name', async () => {
       await run((tx) =>
-        tx.putAlerts([
+        tx.alerts.put([
           alert('a'),
           alert('b', { alertname: 'RegionDown', labels: { nest: '"x' } }),
           alert('c', { alertname: 'RegionDown', state: 'resolved' }),
         ]),
       );
-      const labels = (names: string[] | null) => run((tx) => tx.firingLabels(names));
+      const labels = (names: string[] | null) => run((tx) => tx.alerts.firingLabels(names));
       expect(await labels(null)).toEqual([alert('a').labels, { nest: '"x' }]);
       expect(await labels(['RegionDown', 'other'])).toEqual([{ nest: '"x' }]);
       expect(await labels([])).toEqual([]);
@@ -130,21 +130,21 @@ export function describeAlerts(run: Run): void {
     test('give no labels of those that are over and fire on because they flap', async () => {
       const held = { endsAtUs: NOW_US, by: '', ending: 'over', untilUs: NOW_US + 1, dueAtUs: null } as const;
       await run((tx) =>
-        tx.putAlerts([
+        tx.alerts.put([
           alert('a', { labels: { is: 'held' }, damping: { changesUs: [], held } }),
           alert('b', { labels: { is: 'flapping' }, damping: { changesUs: [], flapping: true } }),
           alert('c', { labels: { is: 'both' }, damping: { changesUs: [], held, flapping: true } }),
         ]),
       );
       const labels = [{ is: 'held' }, { is: 'flapping' }];
-      expect(await run((tx) => tx.firingLabels(null))).toEqual(labels);
-      expect(await run((tx) => tx.firingLabels([alert('a').alertname]))).toEqual(labels);
+      expect(await run((tx) => tx.alerts.firingLabels(null))).toEqual(labels);
+      expect(await run((tx) => tx.alerts.firingLabels([alert('a').alertname]))).toEqual(labels);
     });
 
     test('are counted by name, severity and state', async () => {
-      expect(await run((tx) => tx.countAlerts())).toEqual([]);
+      expect(await run((tx) => tx.alerts.count())).toEqual([]);
       await run((tx) =>
-        tx.putAlerts([
+        tx.alerts.put([
           alert('a'),
           alert('b'),
           alert('c', { state: 'pending' }),
@@ -152,7 +152,7 @@ export function describeAlerts(run: Run): void {
           alert('e', { alertname: 'RegionDown', labels: {} }),
         ]),
       );
-      const counts = await run((tx) => tx.countAlerts());
+      const counts = await run((tx) => tx.alerts.count());
       expect(counts).toHaveLength(4);
       expect(counts).toEqual(
         expect.arrayContaining([
@@ -170,17 +170,17 @@ export function describeAlerts(run: Run): void {
     const link = (alertId: string, seqs: readonly number[]) =>
       seqs.map((seq) => ({ alertId, seq, event: events[seq - 1]! }));
     const seqs = async (alertId: string, after: number, limit: number, last?: number) =>
-      (await run((tx) => tx.alertEvents(alertId, after, limit, last))).map((one) => one.seq);
+      (await run((tx) => tx.alerts.events(alertId, after, limit, last))).map((one) => one.seq);
 
     test('are linked in the transaction that inserts them, and later', async () => {
       await run(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'notification', '');
-        await tx.insertEvents(stream, events);
-        await tx.putAlerts([alert('a'), alert('b')]);
-        await tx.linkEvents([...link('a', [1, 2, 3]), ...link('b', [2])]);
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(stream, events);
+        await tx.alerts.put([alert('a'), alert('b')]);
+        await tx.alerts.linkEvents([...link('a', [1, 2, 3]), ...link('b', [2])]);
       });
-      await run((tx) => tx.linkEvents(link('a', [4])));
-      expect(await run((tx) => tx.alertEvents('a', 2, 10))).toEqual([
+      await run((tx) => tx.alerts.linkEvents(link('a', [4])));
+      expect(await run((tx) => tx.alerts.events('a', 2, 10))).toEqual([
         { alertId: 'a', seq: 4, event: events[3] },
         { alertId: 'a', seq: 3, event: events[2] },
       ]);
@@ -190,18 +190,18 @@ export function describeAlerts(run: Run): void {
       expect(await seqs('a', 0, 1, 2)).toEqual([2]);
       expect(await seqs('b', 0, 3)).toEqual([2]);
       expect(await seqs('unknown', 0, 3)).toEqual([]);
-      await run((tx) => tx.linkEvents([]));
+      await run((tx) => tx.alerts.linkEvents([]));
     });
 
     test('are the right ones also when a call named some twice', async () => {
       const [first, second] = events;
       await run(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'notification', '');
-        await tx.insertEvents(stream, [first!, second!, first!, { ...second!, message: 'again' }]);
-        await tx.putAlerts([alert('a')]);
-        await tx.linkEvents(link('a', [1, 2]));
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(stream, [first!, second!, first!, { ...second!, message: 'again' }]);
+        await tx.alerts.put([alert('a')]);
+        await tx.alerts.linkEvents(link('a', [1, 2]));
       });
-      const linked = await run((tx) => tx.alertEvents('a', 0, 10));
+      const linked = await run((tx) => tx.alerts.events('a', 0, 10));
       expect(linked.map((one) => one.event)).toEqual([second, first]);
     });
 
@@ -212,29 +212,29 @@ export function describeAlerts(run: Run): void {
       const unnamed = of('', { key: 'eu/bird_log/unnamed', message: 'unnamed' });
       await run(async (tx) => {
         for (const birdId of ['1', '2']) {
-          const { stream } = await tx.openStream('eu', 'bird_log', birdId);
-          await tx.insertEvents(stream, birdId === '2' ? [of(birdId), unnamed] : [of(birdId)]);
+          const { stream } = await tx.streams.open('eu', 'bird_log', birdId);
+          await tx.events.insert(stream, birdId === '2' ? [of(birdId), unnamed] : [of(birdId)]);
         }
-        await tx.putAlerts([alert('a')]);
+        await tx.alerts.put([alert('a')]);
       });
       await run((tx) =>
-        tx.linkEvents(
+        tx.alerts.linkEvents(
           [of('1'), of('2'), unnamed].map((one, index) => ({ alertId: 'a', seq: index + 1, event: one })),
         ),
       );
-      const linked = await run((tx) => tx.alertEvents('a', 0, 10));
+      const linked = await run((tx) => tx.alerts.events('a', 0, 10));
       expect(linked.map((one) => one.event.message)).toEqual(['unnamed', '2', '1']);
     });
 
     test('give their places to those that come with the same `seq`, be it in one call', async () => {
       await run(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'notification', '');
-        await tx.insertEvents(stream, events);
-        await tx.putAlerts([alert('a')]);
-        await tx.linkEvents([1, 2].map((seq) => ({ alertId: 'a', seq, event: events[0]! })));
-        await tx.linkEvents(events.map((event) => ({ alertId: 'a', seq: 1, event })));
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(stream, events);
+        await tx.alerts.put([alert('a')]);
+        await tx.alerts.linkEvents([1, 2].map((seq) => ({ alertId: 'a', seq, event: events[0]! })));
+        await tx.alerts.linkEvents(events.map((event) => ({ alertId: 'a', seq: 1, event })));
       });
-      const linked = await run((tx) => tx.alertEvents('a', 0, 10));
+      const linked = await run((tx) => tx.alerts.events('a', 0, 10));
       expect(linked.map(({ seq, event }) => [seq, event])).toEqual([
         [2, events[0]],
         [1, events.at(-1)],
@@ -242,33 +242,33 @@ export function describeAlerts(run: Run): void {
     });
 
     test('must be in the store', async () => {
-      await run((tx) => tx.putAlerts([alert('a')]));
-      await expect(run((tx) => tx.linkEvents(link('a', [1])))).rejects.toThrow('not in the store');
+      await run((tx) => tx.alerts.put([alert('a')]));
+      await expect(run((tx) => tx.alerts.linkEvents(link('a', [1])))).rejects.toThrow('not in the store');
       const undone = run(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'notification', '');
-        await tx.insertEvents(stream, events);
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(stream, events);
         throw new Error('no');
       });
       await expect(undone).rejects.toThrow('no');
-      await expect(run((tx) => tx.linkEvents(link('a', [1])))).rejects.toThrow('not in the store');
+      await expect(run((tx) => tx.alerts.linkEvents(link('a', [1])))).rejects.toThrow('not in the store');
       expect(await seqs('a', 0, 10)).toEqual([]);
     });
 
     test('are not mistaken for those of a stream that was never committed', async () => {
       const here = event('same', { feed: 'flight', birdId: '2' });
-      await run((tx) => tx.events({ limit: 1 }));
+      await run((tx) => tx.events.page({ limit: 1 }));
       const undone = run(async (tx) => {
-        await tx.openStream('eu', 'flight', '2');
-        await tx.event(here.key);
+        await tx.streams.open('eu', 'flight', '2');
+        await tx.events.find(here.key);
         throw new Error('no');
       });
       await expect(undone).rejects.toThrow('no');
       await run(async (tx) => {
-        const { stream } = await tx.openStream('us', 'flight', '3');
-        await tx.insertEvents(stream, [event('same', { region: 'us', feed: 'flight', birdId: '3' })]);
-        await tx.putAlerts([alert('a')]);
+        const { stream } = await tx.streams.open('us', 'flight', '3');
+        await tx.events.insert(stream, [event('same', { region: 'us', feed: 'flight', birdId: '3' })]);
+        await tx.alerts.put([alert('a')]);
       });
-      const linked = run((tx) => tx.linkEvents([{ alertId: 'a', seq: 1, event: here }]));
+      const linked = run((tx) => tx.alerts.linkEvents([{ alertId: 'a', seq: 1, event: here }]));
       await expect(linked).rejects.toThrow('not in the store');
     });
 
@@ -280,12 +280,12 @@ export function describeAlerts(run: Run): void {
         return event(`old-${index}`, { occurredAtUs, observedAtUs: NOW_US });
       });
       await run(async (tx) => {
-        await tx.insertEvents((await tx.openStream('eu', 'notification', '')).stream, aged);
-        await tx.putAlerts([alert('a')]);
-        await tx.linkEvents(aged.map((one, index) => ({ alertId: 'a', seq: index + 1, event: one })));
+        await tx.events.insert((await tx.streams.open('eu', 'notification', '')).stream, aged);
+        await tx.alerts.put([alert('a')]);
+        await tx.alerts.linkEvents(aged.map((one, index) => ({ alertId: 'a', seq: index + 1, event: one })));
       });
       const old = (afterSeq: number, hours: number, lastSeq = 6) =>
-        run((tx) => tx.oldEvents('a', afterSeq, hours * HOUR_US, lastSeq));
+        run((tx) => tx.alerts.oldEvents('a', afterSeq, hours * HOUR_US, lastSeq));
       const span = (lastSeq: number, from: number, to: number) => ({
         lastSeq,
         fromUs: NOW_US - from * HOUR_US,
@@ -302,24 +302,24 @@ export function describeAlerts(run: Run): void {
       // What is linked behind the last one waits with the alert, and is not told yet.
       expect(await old(0, 5, 2)).toEqual(span(2, 9, 7));
       expect(await old(2, 5, 2)).toBeUndefined();
-      expect(await run((tx) => tx.oldEvents('unknown', 0, 1, 6))).toBeUndefined();
+      expect(await run((tx) => tx.alerts.oldEvents('unknown', 0, 1, 6))).toBeUndefined();
     });
 
     test('go with a deleted alert, which may come again with others', async () => {
       await run(async (tx) => {
-        await tx.insertEvents((await tx.openStream('eu', 'notification', '')).stream, events);
-        await tx.putAlerts([alert('b', { dueAtUs: NOW_US }), alert('a')]);
-        await tx.linkEvents([...link('a', [1, 2]), ...link('b', [1])]);
-        await tx.putGroupMembers([{ groupKey: 'g', alertId: 'a', notifiedSeq: 0, notifiedState: 'none' }]);
+        await tx.events.insert((await tx.streams.open('eu', 'notification', '')).stream, events);
+        await tx.alerts.put([alert('b', { dueAtUs: NOW_US }), alert('a')]);
+        await tx.alerts.linkEvents([...link('a', [1, 2]), ...link('b', [1])]);
+        await tx.groups.putMembers([{ groupKey: 'g', alertId: 'a', notifiedSeq: 0, notifiedState: 'none' }]);
       });
-      await run((tx) => tx.deleteAlerts(['a', 'unknown']));
-      await run((tx) => tx.deleteAlerts([]));
-      expect(ids(await run((tx) => tx.alertsOfScopes(['eu/bird/148890'])))).toEqual(['b']);
-      expect(await run((tx) => tx.groupsOfAlerts(['a']))).toEqual([]);
-      await run((tx) => tx.putAlerts([alert('a')]));
+      await run((tx) => tx.alerts.delete(['a', 'unknown']));
+      await run((tx) => tx.alerts.delete([]));
+      expect(ids(await run((tx) => tx.alerts.ofScopes(['eu/bird/148890'])))).toEqual(['b']);
+      expect(await run((tx) => tx.groups.membersOfAlerts(['a']))).toEqual([]);
+      await run((tx) => tx.alerts.put([alert('a')]));
       expect(await seqs('a', 0, 10)).toEqual([]);
       expect(await seqs('b', 0, 10)).toEqual([1]);
-      expect(await run((tx) => tx.event(events[0]!.key))).toEqual(events[0]);
+      expect(await run((tx) => tx.events.find(events[0]!.key))).toEqual(events[0]);
     });
   });
 }

@@ -17,26 +17,26 @@ export function describeAudits(run: Run): void {
   describe('audits', () => {
     test('keeps the last record of each stream, and gives those of one region', async () => {
       const found = await run(async (tx) => {
-        const one = (await tx.openStream('eu', 'notification', '')).stream;
-        const two = (await tx.openStream('eu', 'bird_log', '7')).stream;
-        const other = (await tx.openStream('us', 'notification', '')).stream;
-        await tx.putAudits([record(one), record(two), record(other)]);
+        const one = (await tx.streams.open('eu', 'notification', '')).stream;
+        const two = (await tx.streams.open('eu', 'bird_log', '7')).stream;
+        const other = (await tx.streams.open('us', 'notification', '')).stream;
+        await tx.audits.put([record(one), record(two), record(other)]);
         const gaps = [{ fromUs: 3, toUs: 9, missing: 2, seen: 1, told: 0 }];
         const later = record(one, { verifiedUs: 3, gaps });
-        await tx.putAudits([later]);
-        return { audits: await tx.audits('eu'), expected: [later, record(two)] };
+        await tx.audits.put([later]);
+        return { audits: await tx.audits.list('eu'), expected: [later, record(two)] };
       });
       expect(found.audits).toEqual(found.expected);
     });
 
     test('ids of a window leave out what occurred at its end', async () => {
       const ids = await run(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'notification', '');
-        await tx.insertEvents(
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(
           stream,
           [0, 1, 2, 3].map((at) => event(`e${at}`, { occurredAtUs: NOW_US + at })),
         );
-        return tx.eventIds(stream, NOW_US + 1, NOW_US + 3);
+        return tx.events.ids(stream, NOW_US + 1, NOW_US + 3);
       });
       expect(ids.map(({ id }) => id)).toEqual(['e1', 'e2']);
     });

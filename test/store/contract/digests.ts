@@ -14,26 +14,26 @@ export function describeDigests(run: Run): void {
 
   describe('digests', () => {
     test('how far a name has come is kept, and may be changed', async () => {
-      expect(await run((tx) => tx.digest('daily'))).toBeUndefined();
-      await run((tx) => tx.putDigest({ name: 'daily', lastUs: 1 }));
-      await run((tx) => tx.putDigest({ name: 'weekly', lastUs: 2 }));
-      await run((tx) => tx.putDigest({ name: 'daily', lastUs: 3, lastEvent: 9 }));
-      expect(await run((tx) => tx.digest('daily'))).toEqual({ name: 'daily', lastUs: 3, lastEvent: 9 });
-      expect(await run((tx) => tx.digest('weekly'))).toEqual({ name: 'weekly', lastUs: 2 });
+      expect(await run((tx) => tx.digests.find('daily'))).toBeUndefined();
+      await run((tx) => tx.digests.put({ name: 'daily', lastUs: 1 }));
+      await run((tx) => tx.digests.put({ name: 'weekly', lastUs: 2 }));
+      await run((tx) => tx.digests.put({ name: 'daily', lastUs: 3, lastEvent: 9 }));
+      expect(await run((tx) => tx.digests.find('daily'))).toEqual({ name: 'daily', lastUs: 3, lastEvent: 9 });
+      expect(await run((tx) => tx.digests.find('weekly'))).toEqual({ name: 'weekly', lastUs: 2 });
     });
 
     test('ended Flights come in the order of their arrival, with what a digest needs of them', async () => {
       const message = HOSTILE_TEXTS.join(' ');
       await run(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'flight', '148890');
-        await tx.insertEvents(stream, [
+        const { stream } = await tx.streams.open('eu', 'flight', '148890');
+        await tx.events.insert(stream, [
           flightEvent('late', 'succeeded', NOW_US),
           flightEvent('early', 'failed', NOW_US - SECOND_US, { message, attributes: {} }),
           flightEvent('stopped', 'cancelled', NOW_US),
         ]);
       });
-      const { before, last } = await run((tx) => tx.arrivals(0));
-      expect(await run((tx) => tx.endedFlights(before, last))).toEqual([
+      const { before, last } = await run((tx) => tx.digests.arrivals(0));
+      expect(await run((tx) => tx.digests.endedFlights(before, last))).toEqual([
         expect.objectContaining({
           occurredAtUs: NOW_US,
           succeeded: true,
@@ -53,24 +53,24 @@ export function describeDigests(run: Run): void {
           durationUs: null,
         },
       ]);
-      const [first] = await run((tx) => tx.endedFlights(before, last));
-      expect(await run((tx) => tx.endedFlights(first!.number, last))).toHaveLength(1);
-      expect(await run((tx) => tx.endedFlights(before, first!.number))).toHaveLength(1);
+      const [first] = await run((tx) => tx.digests.endedFlights(before, last));
+      expect(await run((tx) => tx.digests.endedFlights(first!.number, last))).toHaveLength(1);
+      expect(await run((tx) => tx.digests.endedFlights(before, first!.number))).toHaveLength(1);
     });
 
     test('the numbers of arrivals bound what occurred since an instant', async () => {
-      expect(await run((tx) => tx.arrivals(0))).toEqual({ before: 0, last: 0 });
+      expect(await run((tx) => tx.digests.arrivals(0))).toEqual({ before: 0, last: 0 });
       await run(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'flight', '148890');
-        await tx.insertEvents(stream, [
+        const { stream } = await tx.streams.open('eu', 'flight', '148890');
+        await tx.events.insert(stream, [
           flightEvent('a', 'failed', NOW_US - 2),
           flightEvent('b', 'failed', NOW_US),
           flightEvent('c', 'failed', NOW_US - 1),
         ]);
       });
       const since = async (us: number) => {
-        const { before, last } = await run((tx) => tx.arrivals(us));
-        return (await run((tx) => tx.endedFlights(before, last))).map(
+        const { before, last } = await run((tx) => tx.digests.arrivals(us));
+        return (await run((tx) => tx.digests.endedFlights(before, last))).map(
           ({ occurredAtUs }) => NOW_US - occurredAtUs,
         );
       };
@@ -88,13 +88,14 @@ export function describeDigests(run: Run): void {
           updatedAtUs: NOW_US + 2,
           ...changes,
         });
-      await run((tx) => tx.putAlerts([alert('a'), alert('p', { state: 'pending' }), over('b')]));
-      await run((tx) => tx.putAlerts([over('b', { updatedAtUs: NOW_US + 9 })]));
+      await run((tx) => tx.alerts.put([alert('a'), alert('p', { state: 'pending' }), over('b')]));
+      await run((tx) => tx.alerts.put([over('b', { updatedAtUs: NOW_US + 9 })]));
       await run((tx) =>
-        tx.putAlerts([over('a', { updatedAtUs: NOW_US + 5, ending: 'quiet', eventsTotal: 7 })]),
+        tx.alerts.put([over('a', { updatedAtUs: NOW_US + 5, ending: 'quiet', eventsTotal: 7 })]),
       );
-      await run((tx) => tx.deleteAlerts(['a', 'b', 'p']));
-      const between = (from: number, to: number) => run((tx) => tx.episodes(NOW_US + from, NOW_US + to, 10));
+      await run((tx) => tx.alerts.delete(['a', 'b', 'p']));
+      const between = (from: number, to: number) =>
+        run((tx) => tx.digests.episodes(NOW_US + from, NOW_US + to, 10));
       expect(await between(0, 10)).toEqual([
         expect.objectContaining({ alertId: 'b', ending: 'over' }),
         {
@@ -108,8 +109,8 @@ export function describeDigests(run: Run): void {
         },
       ]);
       expect((await between(2, 5)).map((one) => one.alertId)).toEqual(['a']);
-      expect(await run((tx) => tx.episodes(NOW_US, NOW_US + 10, 1))).toHaveLength(1);
-      expect(await run((tx) => tx.prune(NOW_US + 5, 10))).toBe(1);
+      expect(await run((tx) => tx.digests.episodes(NOW_US, NOW_US + 10, 1))).toHaveLength(1);
+      expect(await run((tx) => tx.upkeep.prune(NOW_US + 5, 10))).toBe(1);
       expect((await between(0, 10)).map((one) => one.alertId)).toEqual(['a']);
     });
 
@@ -121,9 +122,9 @@ export function describeDigests(run: Run): void {
       const over = (id: string, startsAtUs: number, bird: string) =>
         alert(id, { state: 'resolved', startsAtUs, labels: { alertname: 'FlightFailed', bird } });
       await run(async (tx) => {
-        await tx.putAlerts([over('a', NOW_US - 9, 'before'), over('b', NOW_US, 'b'), alert('c')]);
-        await tx.putAlerts([over('a', NOW_US, HOSTILE_TEXTS.join(' '))]);
-        await tx.suppress([
+        await tx.alerts.put([over('a', NOW_US - 9, 'before'), over('b', NOW_US, 'b'), alert('c')]);
+        await tx.alerts.put([over('a', NOW_US, HOSTILE_TEXTS.join(' '))]);
+        await tx.suppressions.add([
           suppression('b', 'ops', NOW_US),
           suppression('b', 'ops', NOW_US + 1),
           suppression('b', 'ops', NOW_US + 4),
@@ -134,10 +135,10 @@ export function describeDigests(run: Run): void {
           suppression('c', 'ops', NOW_US + 2, 'inhibited'),
           suppression('gone', 'ops', NOW_US + 2),
         ]);
-        await tx.deleteAlerts(['a', 'b']);
+        await tx.alerts.delete(['a', 'b']);
       });
       const { alertname, labels } = alert('c');
-      const { list, total } = await run((tx) => tx.endedSilenced(NOW_US, NOW_US + 3, 10));
+      const { list, total } = await run((tx) => tx.digests.endedSilenced(NOW_US, NOW_US + 3, 10));
       expect([list, total]).toEqual([
         [
           {
@@ -157,11 +158,11 @@ export function describeDigests(run: Run): void {
         ],
         4,
       ]);
-      expect(await run((tx) => tx.endedSilenced(NOW_US, NOW_US + 3, 1))).toEqual({
+      expect(await run((tx) => tx.digests.endedSilenced(NOW_US, NOW_US + 3, 1))).toEqual({
         list: [list[0]],
         total: 4,
       });
-      expect(await run((tx) => tx.endedSilenced(0, NOW_US - 1, 1))).toEqual({ list: [], total: 0 });
+      expect(await run((tx) => tx.digests.endedSilenced(0, NOW_US - 1, 1))).toEqual({ list: [], total: 0 });
     });
 
     test('what a receiver was not told is counted by its reason, and what was given up', async () => {
@@ -169,35 +170,35 @@ export function describeDigests(run: Run): void {
         ...{ alertId: 'a', afterSeq: 0, lastSeq: 0, groupKey: 'g', detail: '', receiver, reason, atUs },
       });
       await run(async (tx) => {
-        await tx.putAlerts([alert('a')]);
-        await tx.suppress([
+        await tx.alerts.put([alert('a')]);
+        await tx.suppressions.add([
           suppression('ops', 'silenced', NOW_US),
           suppression('ops', 'too_old', NOW_US + 1),
           suppression('ops', 'silenced', NOW_US + 2),
           suppression('ops', 'silenced', NOW_US + 3),
           suppression('pager', 'silenced', NOW_US + 2),
         ]);
-        await tx.enqueue(notification('n'), [
+        await tx.outbox.enqueue(notification('n'), [
           delivery('x'),
           delivery('y', { position: 1 }),
           delivery('z', { receiver: 'lake' }),
         ]);
         const dead = { state: 'dead', nextAttemptAtUs: 0, lastError: 'no' } as const;
-        await tx.settle(
+        await tx.outbox.settle(
           [
             { id: 'x', ...dead },
             { id: 'z', ...dead },
           ],
           NOW_US + 1,
         );
-        await tx.settle([{ id: 'y', ...dead }], NOW_US + 3);
+        await tx.outbox.settle([{ id: 'y', ...dead }], NOW_US + 3);
       });
-      expect(await run((tx) => tx.countSuppressed('ops', NOW_US, NOW_US + 3))).toEqual([
+      expect(await run((tx) => tx.digests.countSuppressed('ops', NOW_US, NOW_US + 3))).toEqual([
         { reason: 'silenced', count: 2 },
         { reason: 'too_old', count: 1 },
       ]);
-      expect(await run((tx) => tx.countDead('ops', NOW_US, NOW_US + 2))).toBe(1);
-      expect(await run((tx) => tx.countDead('ops', NOW_US, NOW_US + 3))).toBe(2);
+      expect(await run((tx) => tx.digests.countDead('ops', NOW_US, NOW_US + 2))).toBe(1);
+      expect(await run((tx) => tx.digests.countDead('ops', NOW_US, NOW_US + 3))).toBe(2);
     });
   });
 }

@@ -7,10 +7,10 @@ import type { Run } from './subject.ts';
 
 export function describeEvents(run: Run): void {
   const streamOf = async (region = 'eu', feed: Event['feed'] = 'notification', birdId = '') =>
-    (await run((tx) => tx.openStream(region, feed, birdId))).stream;
+    (await run((tx) => tx.streams.open(region, feed, birdId))).stream;
   const insert = async (events: readonly Event[], stream?: number) => {
     const into = stream ?? (await streamOf());
-    return run((tx) => tx.insertEvents(into, events));
+    return run((tx) => tx.events.insert(into, events));
   };
   const ids = (events: readonly Event[]) => events.map((one) => one.key.split('/').slice(2).join('/'));
 
@@ -19,7 +19,7 @@ export function describeEvents(run: Run): void {
     const all: Event[] = [];
     let cursor: string | undefined;
     do {
-      const page = await run((tx) => tx.events({ ...query, cursor }));
+      const page = await run((tx) => tx.events.page({ ...query, cursor }));
       expect(page.events.length).toBeLessThanOrEqual(query.limit);
       if (page.next !== undefined) expect(page.events).toHaveLength(query.limit);
       all.push(...page.events);
@@ -35,8 +35,8 @@ export function describeEvents(run: Run): void {
         event('a', { nestId: '', nest: '', birdId: '', bird: '', message: '', attributes: {} }),
       ];
       expect(await insert(events)).toEqual(events);
-      expect(await run((tx) => tx.event('eu/notification/b'))).toEqual(events[0]);
-      expect(await run((tx) => tx.event('eu/notification/a'))).toEqual(events[1]);
+      expect(await run((tx) => tx.events.find('eu/notification/b'))).toEqual(events[0]);
+      expect(await run((tx) => tx.events.find('eu/notification/a'))).toEqual(events[1]);
     });
 
     test('takes an event once, whether it comes again or twice in one call', async () => {
@@ -46,8 +46,8 @@ export function describeEvents(run: Run): void {
       expect(ids(await insert([a!, b!, again, b!], stream))).toEqual(['a', 'b']);
       expect(ids(await insert([again, c!, c!, b!], stream))).toEqual(['c']);
       expect(await insert([a!, b!, c!], stream)).toEqual([]);
-      expect((await run((tx) => tx.event(a!.key)))?.message).toBe(a!.message);
-      expect(await run((tx) => tx.countEvents(stream, 0, NOW_US * 2))).toBe(3);
+      expect((await run((tx) => tx.events.find(a!.key)))?.message).toBe(a!.message);
+      expect(await run((tx) => tx.events.count(stream, 0, NOW_US * 2))).toBe(3);
     });
 
     test('takes the same id at another instant as another event', async () => {
@@ -69,7 +69,7 @@ export function describeEvents(run: Run): void {
       );
       expect(await insert(many.slice(0, 333), stream)).toHaveLength(333);
       expect(await insert(many, stream)).toEqual(many.slice(333));
-      expect(await run((tx) => tx.countEvents(stream, NOW_US, NOW_US + 7))).toBe(1000);
+      expect(await run((tx) => tx.events.count(stream, NOW_US, NOW_US + 7))).toBe(1000);
     });
 
     test('keeps every text exactly, in ids as well', async () => {
@@ -78,7 +78,7 @@ export function describeEvents(run: Run): void {
       );
       expect(await insert(events)).toEqual(events);
       expect(await insert(events)).toEqual([]);
-      for (const one of events) expect(await run((tx) => tx.event(one.key))).toEqual(one);
+      for (const one of events) expect(await run((tx) => tx.events.find(one.key))).toEqual(one);
       const stored = await walk({ limit: 2 });
       expect(new Set(stored.map((one) => one.key))).toEqual(new Set(events.map((one) => one.key)));
     });
@@ -93,11 +93,11 @@ export function describeEvents(run: Run): void {
         stream,
       );
       await insert([event('x', { region: 'us', occurredAtUs: NOW_US + 1 })], other);
-      expect(await run((tx) => tx.eventIds(stream, NOW_US + 1))).toEqual([
+      expect(await run((tx) => tx.events.ids(stream, NOW_US + 1))).toEqual([
         { id: 'b', occurredAtUs: NOW_US + 1 },
         { id: 'c', occurredAtUs: NOW_US + 2 },
       ]);
-      expect(await run((tx) => tx.eventIds(stream, NOW_US + 3))).toEqual([]);
+      expect(await run((tx) => tx.events.ids(stream, NOW_US + 3))).toEqual([]);
     });
 
     test('knows its ids, whenever they occurred and whatever they look like', async () => {
@@ -108,11 +108,11 @@ export function describeEvents(run: Run): void {
         stream,
       );
       await insert([event('x', { region: 'us' })], other);
-      expect(await run((tx) => tx.knownIds(stream, [...HOSTILE_TEXTS, 'x', 'none']))).toEqual(
+      expect(await run((tx) => tx.events.knownIds(stream, [...HOSTILE_TEXTS, 'x', 'none']))).toEqual(
         new Set(HOSTILE_TEXTS),
       );
-      expect(await run((tx) => tx.knownIds(stream, []))).toEqual(new Set());
-      expect(await run((tx) => tx.knownIds(other, ['x']))).toEqual(new Set(['x']));
+      expect(await run((tx) => tx.events.knownIds(stream, []))).toEqual(new Set());
+      expect(await run((tx) => tx.events.knownIds(other, ['x']))).toEqual(new Set(['x']));
     });
 
     test('counts from the first instant up to but not with the last', async () => {
@@ -122,11 +122,11 @@ export function describeEvents(run: Run): void {
         stream,
       );
       const count = (from: number, to: number) =>
-        run((tx) => tx.countEvents(stream, NOW_US + from, NOW_US + to));
+        run((tx) => tx.events.count(stream, NOW_US + from, NOW_US + to));
       expect(await count(1, 3)).toBe(2);
       expect(await count(0, 4)).toBe(4);
       expect(await count(2, 2)).toBe(0);
-      expect(await run((tx) => tx.countEvents(stream + 1, 0, NOW_US * 2))).toBe(0);
+      expect(await run((tx) => tx.events.count(stream + 1, 0, NOW_US * 2))).toBe(0);
     });
   });
 
@@ -142,7 +142,8 @@ export function describeEvents(run: Run): void {
       const lying = event(uuid(NOW_US - 9_000 * SECOND_US, '2'));
       const opaque = event('opaque/with/slashes');
       await insert([truthful, lying, opaque]);
-      for (const one of [truthful, lying, opaque]) expect(await run((tx) => tx.event(one.key))).toEqual(one);
+      for (const one of [truthful, lying, opaque])
+        expect(await run((tx) => tx.events.find(one.key))).toEqual(one);
     });
 
     test('tells feeds and regions apart', async () => {
@@ -153,9 +154,9 @@ export function describeEvents(run: Run): void {
       await insert([event('5f0c/failed', { region: 'us' })], await streamOf('us'));
       for (const region of ['eu', 'us']) await streamOf(region);
       await streamOf('us', 'flight', '9');
-      expect(await run((tx) => tx.event('eu/flight/5f0c/failed'))).toEqual(end);
-      expect(await run((tx) => tx.event('eu/flight/5f0c/failed#2'))).toEqual(second);
-      expect((await run((tx) => tx.event('us/notification/5f0c/failed')))?.region).toBe('us');
+      expect(await run((tx) => tx.events.find('eu/flight/5f0c/failed'))).toEqual(end);
+      expect(await run((tx) => tx.events.find('eu/flight/5f0c/failed#2'))).toEqual(second);
+      expect((await run((tx) => tx.events.find('us/notification/5f0c/failed')))?.region).toBe('us');
       for (const key of [
         'us/flight/5f0c/failed',
         'eu/notification/5f0c/failed',
@@ -164,7 +165,7 @@ export function describeEvents(run: Run): void {
         '',
         '//',
       ]) {
-        expect(await run((tx) => tx.event(key))).toBeUndefined();
+        expect(await run((tx) => tx.events.find(key))).toBeUndefined();
       }
     });
   });
@@ -190,9 +191,9 @@ export function describeEvents(run: Run): void {
 
     test('stays whole for a reader while events arrive', async () => {
       await insert([1, 2, 3, 4].map((us) => event(`e${us}`, { occurredAtUs: NOW_US + us })));
-      const first = await run((tx) => tx.events({ limit: 2 }));
+      const first = await run((tx) => tx.events.page({ limit: 2 }));
       await insert([event('newer', { occurredAtUs: NOW_US + 9 })]);
-      const second = await run((tx) => tx.events({ limit: 2, cursor: first.next }));
+      const second = await run((tx) => tx.events.page({ limit: 2, cursor: first.next }));
       expect(ids([...first.events, ...second.events])).toEqual(['e4', 'e3', 'e2', 'e1']);
       expect(second.next).toBeUndefined();
     });
@@ -228,15 +229,17 @@ export function describeEvents(run: Run): void {
         await insert(some);
       }
       const rare = { type: 'notification.Rare', limit: 10 };
-      const first = await run((tx) => tx.events(rare));
+      const first = await run((tx) => tx.events.page(rare));
       expect(first.events).toEqual([]);
-      const second = await run((tx) => tx.events({ ...rare, cursor: first.next }));
+      const second = await run((tx) => tx.events.page({ ...rare, cursor: first.next }));
       expect([ids(second.events), second.next]).toEqual([['rare'], undefined]);
     });
 
     test('refuses a cursor that it never gave', async () => {
       for (const cursor of ['', 'x', 'WzFd', 'bnVsbA']) {
-        await expect(run((tx) => tx.events({ limit: 1, cursor }))).rejects.toMatchObject({ code: 'usage' });
+        await expect(run((tx) => tx.events.page({ limit: 1, cursor }))).rejects.toMatchObject({
+          code: 'usage',
+        });
       }
     });
   });

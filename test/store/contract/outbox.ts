@@ -7,28 +7,29 @@ export function describeOutbox(run: Run): void {
   /** Queues a notification of its own for each delivery. */
   const enqueue = (...deliveries: readonly Delivery[]) =>
     run(async (tx) => {
-      for (const one of deliveries) await tx.enqueue(notification(one.notificationId, one.receiver), [one]);
+      for (const one of deliveries)
+        await tx.outbox.enqueue(notification(one.notificationId, one.receiver), [one]);
     });
   const ids = (claimed: readonly ClaimedDelivery[]) => claimed.map((one) => one.delivery.id);
   const claim = async ({ receiver = 'ops', position = 0, nowUs = NOW_US, limit = 10 } = {}) =>
-    ids(await run((tx) => tx.claim(receiver, position, nowUs, limit)));
+    ids(await run((tx) => tx.outbox.claim(receiver, position, nowUs, limit)));
   const settle = (id: string, state: Settlement['state'], nextAttemptAtUs = NOW_US) =>
-    run((tx) => tx.settle([{ id, state, nextAttemptAtUs, lastError: state }], NOW_US));
-  const stateOf = async (id: string) => (await run((tx) => tx.delivery(id)))?.delivery.state;
+    run((tx) => tx.outbox.settle([{ id, state, nextAttemptAtUs, lastError: state }], NOW_US));
+  const stateOf = async (id: string) => (await run((tx) => tx.outbox.find(id)))?.delivery.state;
 
   describe('when our clock was set back', () => {
     const HOUR_US = 3_600 * SECOND_US;
     const laterUs = NOW_US + HOUR_US;
 
     test('the latest instant is what events and deliveries tell of', async () => {
-      expect(await run((tx) => tx.newestInstantUs())).toBe(0);
+      expect(await run((tx) => tx.upkeep.newestInstantUs())).toBe(0);
       await run(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'notification', '');
-        await tx.insertEvents(stream, [event('1', { observedAtUs: NOW_US + 5 })]);
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(stream, [event('1', { observedAtUs: NOW_US + 5 })]);
       });
-      expect(await run((tx) => tx.newestInstantUs())).toBe(NOW_US + 5);
+      expect(await run((tx) => tx.upkeep.newestInstantUs())).toBe(NOW_US + 5);
       await enqueue(delivery('d', { createdAtUs: NOW_US + 9 }));
-      expect(await run((tx) => tx.newestInstantUs())).toBe(NOW_US + 9);
+      expect(await run((tx) => tx.upkeep.newestInstantUs())).toBe(NOW_US + 9);
     });
 
     test('groups and deliveries that wait for an instant wait as long as they were to', async () => {
@@ -38,18 +39,18 @@ export function describeOutbox(run: Run): void {
         delivery('over', { state: 'dead', nextAttemptAtUs: laterUs, settledAtUs: laterUs }),
       );
       await run((tx) =>
-        tx.putGroups([group('soon', { nextFlushAtUs: laterUs + 3 }), group('due', { nextFlushAtUs: 1 })]),
+        tx.groups.put([group('soon', { nextFlushAtUs: laterUs + 3 }), group('due', { nextFlushAtUs: 1 })]),
       );
-      await run((tx) => tx.setBack(HOUR_US, NOW_US));
-      const nextOf = async (id: string) => (await run((tx) => tx.delivery(id)))!.delivery.nextAttemptAtUs;
+      await run((tx) => tx.upkeep.rollBackClock(HOUR_US, NOW_US));
+      const nextOf = async (id: string) => (await run((tx) => tx.outbox.find(id)))!.delivery.nextAttemptAtUs;
       expect([await nextOf('soon'), await nextOf('due'), await nextOf('over')]).toEqual([
         NOW_US + 5,
         NOW_US - 5,
         laterUs,
       ]);
-      const fallbacks = await run((tx) => tx.takeFallbacks(NOW_US + 7, 10));
+      const fallbacks = await run((tx) => tx.outbox.takeFallbacks(NOW_US + 7, 10));
       expect(ids(fallbacks)).toEqual(['due']);
-      const groups = await run((tx) => tx.groupsDue(NOW_US + 3, 10));
+      const groups = await run((tx) => tx.groups.due(NOW_US + 3, 10));
       expect(groups.map(({ key, nextFlushAtUs }) => [key, nextFlushAtUs])).toEqual([
         ['due', 1],
         ['soon', NOW_US + 3],
@@ -59,13 +60,13 @@ export function describeOutbox(run: Run): void {
 
   describe('the outbox', () => {
     test('leases what is due once, records the attempt and gives what it carries', async () => {
-      await run((tx) => tx.enqueue(notification('n'), [delivery('d', { notificationId: 'n' })]));
-      const claimed = await run((tx) => tx.claim('ops', 0, NOW_US, 10));
+      await run((tx) => tx.outbox.enqueue(notification('n'), [delivery('d', { notificationId: 'n' })]));
+      const claimed = await run((tx) => tx.outbox.claim('ops', 0, NOW_US, 10));
       const leased = delivery('d', { notificationId: 'n', state: 'leased', attempts: 1 });
       expect(claimed).toEqual([{ delivery: leased, notification: notification('n') }]);
-      expect(await run((tx) => tx.delivery('d'))).toEqual(claimed[0]);
+      expect(await run((tx) => tx.outbox.find('d'))).toEqual(claimed[0]);
       expect(await claim()).toEqual([]);
-      expect(await run((tx) => tx.delivery('unknown'))).toBeUndefined();
+      expect(await run((tx) => tx.outbox.find('unknown'))).toBeUndefined();
     });
 
     test('claims the oldest due first, up to the limit, of this integration alone', async () => {
@@ -89,8 +90,8 @@ export function describeOutbox(run: Run): void {
       const big = { ...notification('big', 'ops'), notices: ['x'.repeat(3 * 1024 * 1024)] };
       const huge = { ...notification('huge', 'ops'), notices: ['x'.repeat(9 * 1024 * 1024)] };
       await run(async (tx) => {
-        for (const id of ['a', 'b']) await tx.enqueue(big, [delivery(id)]);
-        await tx.enqueue(huge, [delivery('c')]);
+        for (const id of ['a', 'b']) await tx.outbox.enqueue(big, [delivery(id)]);
+        await tx.outbox.enqueue(huge, [delivery('c')]);
       });
       expect(await claim()).toEqual(['a']);
       expect(await claim()).toEqual(['b']);
@@ -101,12 +102,12 @@ export function describeOutbox(run: Run): void {
     test('keeps who of several is still to be reached, until it is delivered', async () => {
       await enqueue(delivery('d'), delivery('other'));
       const remainingOf = async (id: string) => {
-        const claimed = await run((tx) => tx.claim('ops', 0, NOW_US, 10));
+        const claimed = await run((tx) => tx.outbox.claim('ops', 0, NOW_US, 10));
         return claimed.find((one) => one.delivery.id === id)?.delivery.remaining;
       };
       const settleWith = (state: Settlement['state'], remaining?: readonly string[]) =>
         run((tx) =>
-          tx.settle(
+          tx.outbox.settle(
             [{ id: 'd', state, nextAttemptAtUs: NOW_US, lastError: 'x', ...(remaining && { remaining }) }],
             NOW_US,
           ),
@@ -120,18 +121,18 @@ export function describeOutbox(run: Run): void {
       await settleWith('retry', ['c@x']);
       expect(await remainingOf('d')).toEqual(['c@x']);
       await settleWith('dead');
-      await run((tx) => tx.redrive(['d'], NOW_US));
+      await run((tx) => tx.outbox.redrive(['d'], NOW_US));
       expect(await remainingOf('d')).toEqual(['c@x']);
       await settleWith('delivered');
-      expect((await run((tx) => tx.delivery('d')))?.delivery).not.toHaveProperty('remaining');
-      expect((await run((tx) => tx.delivery('other')))?.delivery).not.toHaveProperty('remaining');
+      expect((await run((tx) => tx.outbox.find('d')))?.delivery).not.toHaveProperty('remaining');
+      expect((await run((tx) => tx.outbox.find('other')))?.delivery).not.toHaveProperty('remaining');
     });
 
     test('holds up no other of its lane while only some recipients are still to be reached', async () => {
       await enqueue(delivery('a', { lane: 'l' }), delivery('b', { lane: 'l' }), delivery('c', { lane: 'l' }));
       const later = (id: string, remaining?: readonly string[]) =>
         run((tx) =>
-          tx.settle(
+          tx.outbox.settle(
             [
               {
                 id,
@@ -153,7 +154,7 @@ export function describeOutbox(run: Run): void {
       expect(await claim({ nowUs: NOW_US + SECOND_US })).toEqual(['a', 'b']);
       await settle('a', 'dead');
       await settle('b', 'delivered');
-      await run((tx) => tx.redrive(['a'], NOW_US));
+      await run((tx) => tx.outbox.redrive(['a'], NOW_US));
       expect((await claim()).toSorted()).toEqual(['a', 'c']);
     });
 
@@ -167,10 +168,10 @@ export function describeOutbox(run: Run): void {
           lastError: '452',
           failed: true,
         } as const;
-        return run((tx) => tx.settle([{ ...settlement, ...(remaining && { remaining }) }], NOW_US));
+        return run((tx) => tx.outbox.settle([{ ...settlement, ...(remaining && { remaining }) }], NOW_US));
       };
       const failing = async () =>
-        (await run((tx) => tx.failingIntegrations())).map(({ failures }) => failures);
+        (await run((tx) => tx.outbox.failingIntegrations())).map(({ failures }) => failures);
       await claim();
       await fail('b');
       expect(await failing()).toEqual([1]);
@@ -199,7 +200,7 @@ export function describeOutbox(run: Run): void {
         nextAttemptAtUs: NOW_US + 5,
       });
       await run((tx) =>
-        tx.settle(
+        tx.outbox.settle(
           [
             ended('a', 'delivered', '', false),
             ended('b', 'retry', 'HTTP 503', true),
@@ -209,7 +210,7 @@ export function describeOutbox(run: Run): void {
           NOW_US + 1,
         ),
       );
-      const stored = await Promise.all(['a', 'b', 'c', 'd'].map((id) => run((tx) => tx.delivery(id))));
+      const stored = await Promise.all(['a', 'b', 'c', 'd'].map((id) => run((tx) => tx.outbox.find(id))));
       expect(stored.map((one) => [one?.delivery.state, one?.delivery.settledAtUs])).toEqual([
         ['delivered', NOW_US + 1],
         ['retry', 0],
@@ -217,7 +218,7 @@ export function describeOutbox(run: Run): void {
         ['dead', NOW_US + 1],
       ]);
       // What was accepted last but one ended the row of failures before it.
-      expect(await run((tx) => tx.failingIntegrations())).toMatchObject([
+      expect(await run((tx) => tx.outbox.failingIntegrations())).toMatchObject([
         { failures: 1, lastError: 'HTTP 410' },
       ]);
     });
@@ -229,7 +230,7 @@ export function describeOutbox(run: Run): void {
       await settle('x', 'ambiguous', NOW_US + SECOND_US);
       expect(await claim({ nowUs: NOW_US + SECOND_US - 1 })).toEqual([]);
       expect(await claim({ nowUs: NOW_US + SECOND_US })).toEqual(['r', 'x']);
-      expect(await run((tx) => tx.delivery('r'))).toMatchObject({
+      expect(await run((tx) => tx.outbox.find('r'))).toMatchObject({
         delivery: { state: 'leased', attempts: 2, lastError: 'retry', settledAtUs: 0 },
       });
     });
@@ -241,7 +242,7 @@ export function describeOutbox(run: Run): void {
         await claim();
         await settle('d', state);
         expect(await claim({ nowUs: NOW_US * 2 })).toEqual([]);
-        expect(await run((tx) => tx.delivery('d'))).toMatchObject({
+        expect(await run((tx) => tx.outbox.find('d'))).toMatchObject({
           delivery: { state, settledAtUs: NOW_US, lastError: state, attempts: 1 },
         });
       },
@@ -249,18 +250,18 @@ export function describeOutbox(run: Run): void {
 
     test('queues all deliveries of a notification or none', async () => {
       await enqueue(delivery('taken'));
-      const twice = run((tx) => tx.enqueue(notification('n'), [delivery('new'), delivery('taken')]));
+      const twice = run((tx) => tx.outbox.enqueue(notification('n'), [delivery('new'), delivery('taken')]));
       await expect(twice).rejects.toThrow();
-      expect(await run((tx) => tx.delivery('new'))).toBeUndefined();
-      await run((tx) => tx.enqueue(notification('n2'), []));
+      expect(await run((tx) => tx.outbox.find('new'))).toBeUndefined();
+      await run((tx) => tx.outbox.enqueue(notification('n2'), []));
       expect(await claim()).toEqual(['taken']);
     });
 
     test('keeps every text exactly', async () => {
       for (const [index, text] of HOSTILE_TEXTS.entries()) {
         const one = delivery(`${index}${text}`, { lane: text, lastError: text, receiver: `r${text}` });
-        await run((tx) => tx.enqueue(notification(text), [one]));
-        expect((await run((tx) => tx.delivery(one.id)))?.delivery).toEqual(one);
+        await run((tx) => tx.outbox.enqueue(notification(text), [one]));
+        expect((await run((tx) => tx.outbox.find(one.id)))?.delivery).toEqual(one);
         expect(await claim({ receiver: one.receiver })).toEqual([one.id]);
       }
     });
@@ -269,9 +270,9 @@ export function describeOutbox(run: Run): void {
       await enqueue(delivery('a', { lane: 'l' }), delivery('b', { lane: 'l' }), delivery('c'), delivery('d'));
       await claim();
       await settle('d', 'delivered');
-      expect(await run((tx) => tx.recoverLeases(NOW_US + 5))).toBe(2);
-      expect(await run((tx) => tx.recoverLeases(NOW_US + 6))).toBe(0);
-      expect(await run((tx) => tx.delivery('a'))).toMatchObject({
+      expect(await run((tx) => tx.outbox.recoverLeases(NOW_US + 5))).toBe(2);
+      expect(await run((tx) => tx.outbox.recoverLeases(NOW_US + 6))).toBe(0);
+      expect(await run((tx) => tx.outbox.find('a'))).toMatchObject({
         delivery: { state: 'ambiguous', nextAttemptAtUs: NOW_US + 5, attempts: 1 },
       });
       expect(await claim({ nowUs: NOW_US + 4 })).toEqual([]);
@@ -306,7 +307,7 @@ export function describeOutbox(run: Run): void {
       await claim();
       await settle('1', 'retry', NOW_US + SECOND_US);
       expect(await claim()).toEqual([]);
-      expect(await run((tx) => tx.dueDeliveries(NOW_US))).toEqual({ due: [], nextAtUs: NOW_US + SECOND_US });
+      expect(await run((tx) => tx.outbox.due(NOW_US))).toEqual({ due: [], nextAtUs: NOW_US + SECOND_US });
       expect(await claim({ nowUs: NOW_US + SECOND_US })).toEqual(['1']);
       await settle('1', 'ambiguous', NOW_US);
       expect(await claim()).toEqual(['1']);
@@ -340,7 +341,7 @@ export function describeOutbox(run: Run): void {
       await settle('1', 'dead');
       await claim();
       await settle('1', 'retry');
-      expect(await run((tx) => tx.recoverLeases(NOW_US))).toBe(1);
+      expect(await run((tx) => tx.outbox.recoverLeases(NOW_US))).toBe(1);
       for (const id of ['1', '2', '3']) {
         expect(await claim()).toEqual([id]);
         await settle(id, 'delivered');
@@ -368,8 +369,8 @@ export function describeOutbox(run: Run): void {
       await settle('1', 'dead');
       await settle('well', 'delivered');
       const laterUs = NOW_US + 100 * SECOND_US;
-      expect(await run((tx) => tx.redrive(['1', 'well', 'unknown', '2'], laterUs))).toEqual(['1']);
-      const { delivery: again } = (await run((tx) => tx.delivery('1')))!;
+      expect(await run((tx) => tx.outbox.redrive(['1', 'well', 'unknown', '2'], laterUs))).toEqual(['1']);
+      const { delivery: again } = (await run((tx) => tx.outbox.find('1')))!;
       expect(again).toMatchObject({
         state: 'pending',
         attempts: 0,
@@ -381,7 +382,7 @@ export function describeOutbox(run: Run): void {
       expect(await claim({ nowUs: laterUs })).toEqual(['1']);
       await settle('1', 'delivered');
       expect(await claim({ nowUs: laterUs })).toEqual(['2']);
-      expect(await run((tx) => tx.redrive(['1'], laterUs))).toEqual([]);
+      expect(await run((tx) => tx.outbox.redrive(['1'], laterUs))).toEqual([]);
     });
   });
 
@@ -390,20 +391,20 @@ export function describeOutbox(run: Run): void {
     const withFallback = (id: string) => delivery(id, { fallbackAtUs: NOW_US + FIVE_US });
     const fails = (id: string, state: 'retry' | 'ambiguous' | 'dead' = 'retry') =>
       run((tx) =>
-        tx.settle([{ id, state, nextAttemptAtUs: NOW_US, lastError: 'no', failed: true }], NOW_US + 1),
+        tx.outbox.settle([{ id, state, nextAttemptAtUs: NOW_US, lastError: 'no', failed: true }], NOW_US + 1),
       );
-    const taken = async (nowUs: number) => ids(await run((tx) => tx.takeFallbacks(nowUs, 10)));
+    const taken = async (nowUs: number) => ids(await run((tx) => tx.outbox.takeFallbacks(nowUs, 10)));
 
     test('is given once what was not accepted in time, tried or not', async () => {
       await enqueue(withFallback('a'), withFallback('b'), delivery('without'));
       await claim({ limit: 1 });
       await fails('a');
       expect(await taken(NOW_US + FIVE_US - 1)).toEqual([]);
-      expect(await run((tx) => tx.nextAlertingUs())).toBe(NOW_US + FIVE_US);
+      expect(await run((tx) => tx.groups.nextAlertingUs())).toBe(NOW_US + FIVE_US);
       expect(await taken(NOW_US + FIVE_US)).toEqual(['a', 'b']);
       expect(await taken(NOW_US * 2)).toEqual([]);
-      expect(await run((tx) => tx.nextAlertingUs())).toBeUndefined();
-      expect((await run((tx) => tx.delivery('a')))?.delivery).not.toHaveProperty('fallbackAtUs');
+      expect(await run((tx) => tx.groups.nextAlertingUs())).toBeUndefined();
+      expect((await run((tx) => tx.outbox.find('a')))?.delivery).not.toHaveProperty('fallbackAtUs');
     });
 
     test('is given at once what failed three times, or is given up', async () => {
@@ -438,10 +439,10 @@ export function describeOutbox(run: Run): void {
 
   describe("an integration's health", () => {
     test('counts the tries that failed since something was accepted', async () => {
-      const failing = () => run((tx) => tx.failingIntegrations());
+      const failing = () => run((tx) => tx.outbox.failingIntegrations());
       const fails = (id: string, lastError: string, nowUs: number) =>
         run((tx) =>
-          tx.settle([{ id, state: 'retry', nextAttemptAtUs: NOW_US, lastError, failed: true }], nowUs),
+          tx.outbox.settle([{ id, state: 'retry', nextAttemptAtUs: NOW_US, lastError, failed: true }], nowUs),
         );
       await enqueue(delivery('a'), delivery('b', { position: 1, integration: 'email' }), delivery('c'));
       expect(await failing()).toEqual([]);
@@ -466,18 +467,18 @@ export function describeOutbox(run: Run): void {
   describe("a receiver's pace", () => {
     test('is kept as it was left', async () => {
       const none = { receiver: 'ops', toldAtUs: [], heldBack: 0 };
-      expect(await run((tx) => tx.receiverPace('ops'))).toEqual(none);
+      expect(await run((tx) => tx.receivers.pace('ops'))).toEqual(none);
       const pace = { receiver: 'ops', toldAtUs: [1, 2], heldBack: 3 };
-      await run((tx) => tx.putReceiverPace({ ...pace, heldBack: 1 }));
-      await run((tx) => tx.putReceiverPace(pace));
-      expect(await run((tx) => tx.receiverPace('ops'))).toEqual(pace);
-      expect(await run((tx) => tx.receiverPace('other'))).toEqual({ ...none, receiver: 'other' });
+      await run((tx) => tx.receivers.putPace({ ...pace, heldBack: 1 }));
+      await run((tx) => tx.receivers.putPace(pace));
+      expect(await run((tx) => tx.receivers.pace('ops'))).toEqual(pace);
+      expect(await run((tx) => tx.receivers.pace('other'))).toEqual({ ...none, receiver: 'other' });
     });
   });
 
   describe('looking at the outbox', () => {
     test('tells which integrations have something due and when the next thing is', async () => {
-      const due = (nowUs = NOW_US) => run((tx) => tx.dueDeliveries(nowUs));
+      const due = (nowUs = NOW_US) => run((tx) => tx.outbox.due(nowUs));
       expect(await due()).toEqual({ due: [] });
       await enqueue(
         delivery('a'),
@@ -518,7 +519,7 @@ export function describeOutbox(run: Run): void {
       await settle('1', 'delivered');
       await settle('3', 'dead');
       const list = async (query: { state?: Delivery['state']; receiver?: string; limit?: number }) =>
-        (await run((tx) => tx.deliveries({ limit: 10, ...query }))).map((one) => one.id);
+        (await run((tx) => tx.outbox.list({ limit: 10, ...query }))).map((one) => one.id);
       expect(await list({})).toEqual(['5', '4', '3', '2', '1']);
       expect(await list({ limit: 2 })).toEqual(['5', '4']);
       expect(await list({ receiver: 'pager' })).toEqual(['2']);
@@ -528,7 +529,7 @@ export function describeOutbox(run: Run): void {
       expect(await list({ state: 'delivered', receiver: 'pager' })).toEqual([]);
       expect(await list({ state: 'dead' })).toEqual(['3']);
       expect(await list({ state: 'leased' })).toEqual(['4']);
-      expect((await run((tx) => tx.deliveries({ limit: 1, state: 'leased' })))[0]).toEqual(
+      expect((await run((tx) => tx.outbox.list({ limit: 1, state: 'leased' })))[0]).toEqual(
         delivery('4', { state: 'leased', attempts: 1 }),
       );
     });
@@ -536,7 +537,7 @@ export function describeOutbox(run: Run): void {
     test('counts deliveries by receiver and state, through every change', async () => {
       const counts = async () =>
         Object.fromEntries(
-          (await run((tx) => tx.countDeliveries())).map((one) => [`${one.receiver} ${one.state}`, one.count]),
+          (await run((tx) => tx.outbox.count())).map((one) => [`${one.receiver} ${one.state}`, one.count]),
         );
       expect(await counts()).toEqual({});
       await enqueue(
@@ -554,10 +555,10 @@ export function describeOutbox(run: Run): void {
         'ops suppressed': 1,
         'pager pending': 1,
       });
-      await run((tx) => tx.recoverLeases(NOW_US));
+      await run((tx) => tx.outbox.recoverLeases(NOW_US));
       await settle('unknown', 'dead');
       const failed = run(async (tx) => {
-        await tx.enqueue(notification('n'), [delivery('undone')]);
+        await tx.outbox.enqueue(notification('n'), [delivery('undone')]);
         throw new Error('no');
       });
       await expect(failed).rejects.toThrow('no');

@@ -21,73 +21,73 @@ function bird(birdId: string, changes: Partial<BirdRecord> = {}): BirdRecord {
 }
 
 const openFlightsOf = async (tx: Transaction, birdId: string) =>
-  (await tx.openStream('eu', 'flight', birdId)).stream;
+  (await tx.streams.open('eu', 'flight', birdId)).stream;
 
 export function describeOverdue(run: Run): void {
   describe('what may be overdue', () => {
     test('open Flights are judged when they are old enough, the oldest first, with where they are', async () => {
       const found = await run(async (tx) => {
         const stream = await openFlightsOf(tx, '1');
-        await tx.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
-        await tx.putBirds([bird('1')]);
-        await tx.putFlights([
+        await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
+        await tx.inventory.putBirds([bird('1')]);
+        await tx.flights.put([
           flight('young', { stream }),
           flight('old', { stream, startedAtUs: NOW_US - MINUTE_US }),
           flight('older', { stream, startedAtUs: NOW_US - 2 * MINUTE_US }),
           flight('ended', { stream, startedAtUs: NOW_US - MINUTE_US, open: false }),
           flight('undated', { stream, startedAtUs: 0 }),
         ]);
-        return tx.flightsToJudge(NOW_US - MINUTE_US, NOW_US, 10);
+        return tx.overdue.flights(NOW_US - MINUTE_US, NOW_US, 10);
       });
       expect(found.map((one) => one.flightId)).toEqual(['older', 'old']);
       expect(found[0]).toMatchObject({
         startedAtUs: NOW_US - 2 * MINUTE_US,
         place: { region: 'eu', nestId: '682', nest: 'Marketing', birdId: '1', bird: 'Bird 1' },
       });
-      expect(await run((tx) => tx.flightsToJudge(NOW_US, NOW_US, 1))).toHaveLength(1);
+      expect(await run((tx) => tx.overdue.flights(NOW_US, NOW_US, 1))).toHaveLength(1);
     });
 
     test('a Flight of a Bird that the inventory does not know has no names', async () => {
       const found = await run(async (tx) => {
-        await tx.putFlights([flight('a', { stream: await openFlightsOf(tx, 'x') })]);
-        return tx.flightsToJudge(NOW_US, NOW_US, 10);
+        await tx.flights.put([flight('a', { stream: await openFlightsOf(tx, 'x') })]);
+        return tx.overdue.flights(NOW_US, NOW_US, 10);
       });
       expect(found[0]!.place).toEqual({ region: 'eu', nestId: '', nest: '', birdId: 'x', bird: '' });
     });
 
     test('a Flight comes back when it is to be judged next, or when it ended and is active again', async () => {
       const ids = (atUs: number) =>
-        run(async (tx) => (await tx.flightsToJudge(NOW_US, atUs, 10)).map((one) => one.flightId).sort());
+        run(async (tx) => (await tx.overdue.flights(NOW_US, atUs, 10)).map((one) => one.flightId).sort());
       await run(async (tx) => {
         const stream = await openFlightsOf(tx, '1');
-        await tx.putFlights([flight('a', { stream }), flight('b', { stream })]);
+        await tx.flights.put([flight('a', { stream }), flight('b', { stream })]);
         const nextUs = NOW_US + MINUTE_US;
-        await tx.judgeFlights([{ stream, startedAtUs: NOW_US, flightId: 'a', nextUs }]);
+        await tx.overdue.judgeFlights([{ stream, startedAtUs: NOW_US, flightId: 'a', nextUs }]);
         // A further reading that changes nothing does not bring it back.
-        await tx.putFlights([flight('a', { stream })]);
+        await tx.flights.put([flight('a', { stream })]);
       });
       expect(await ids(NOW_US + MINUTE_US - 1)).toEqual(['b']);
       expect(await ids(NOW_US + MINUTE_US)).toEqual(['a', 'b']);
       await run(async (tx) => {
         const stream = await openFlightsOf(tx, '1');
-        await tx.putFlights([flight('a', { stream, open: false, status: 'failed', ends: 1 })]);
-        await tx.putFlights([flight('a', { stream, ends: 1 })]);
+        await tx.flights.put([flight('a', { stream, open: false, status: 'failed', ends: 1 })]);
+        await tx.flights.put([flight('a', { stream, ends: 1 })]);
       });
       expect(await ids(NOW_US)).toEqual(['a', 'b']);
     });
 
     test('present, active Birds are judged, with their last start', async () => {
       const found = await run(async (tx) => {
-        await tx.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
-        await tx.putBirds([
+        await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
+        await tx.inventory.putBirds([
           bird('1'),
           bird('2', { status: 'suspended' }),
           bird('3', { present: false }),
           bird('4', { triggerType: 'event' }),
         ]);
         const stream = await openFlightsOf(tx, '1');
-        await tx.advanceCursor(stream, NOW_US - MINUTE_US);
-        return tx.birdsToJudge(NOW_US, 10);
+        await tx.streams.advanceCursor(stream, NOW_US - MINUTE_US);
+        return tx.overdue.birds(NOW_US, 10);
       });
       expect(found.toSorted((a, b) => (a.place.birdId < b.place.birdId ? -1 : 1))).toEqual([
         {
@@ -103,30 +103,30 @@ export function describeOverdue(run: Run): void {
 
     test('a Bird comes back when it is to be judged next, or when its status changed', async () => {
       const ids = (atUs: number) =>
-        run(async (tx) => (await tx.birdsToJudge(atUs, 10)).map((one) => one.place.birdId));
+        run(async (tx) => (await tx.overdue.birds(atUs, 10)).map((one) => one.place.birdId));
       const nextUs = NOW_US + MINUTE_US;
       await run(async (tx) => {
-        await tx.putBirds([bird('1')]);
-        await tx.judgeBirds([{ region: 'eu', birdId: '1', nextUs }]);
-        await tx.putBirds([bird('1', { name: 'renamed' })]);
+        await tx.inventory.putBirds([bird('1')]);
+        await tx.overdue.judgeBirds([{ region: 'eu', birdId: '1', nextUs }]);
+        await tx.inventory.putBirds([bird('1', { name: 'renamed' })]);
       });
       expect(await ids(nextUs - 1)).toEqual([]);
       expect(await ids(nextUs)).toEqual(['1']);
-      await run((tx) => tx.putBirds([bird('1', { status: 'suspended' })]));
-      await run((tx) => tx.putBirds([bird('1')]));
+      await run((tx) => tx.inventory.putBirds([bird('1', { status: 'suspended' })]));
+      await run((tx) => tx.inventory.putBirds([bird('1')]));
       expect(await ids(NOW_US)).toEqual(['1']);
     });
 
     test('judgements are forgotten', async () => {
       const left = await run(async (tx) => {
         const stream = await openFlightsOf(tx, '1');
-        await tx.putBirds([bird('1')]);
-        await tx.putFlights([flight('a', { stream })]);
+        await tx.inventory.putBirds([bird('1')]);
+        await tx.flights.put([flight('a', { stream })]);
         const nextUs = NOW_US + MINUTE_US;
-        await tx.judgeFlights([{ stream, startedAtUs: NOW_US, flightId: 'a', nextUs }]);
-        await tx.judgeBirds([{ region: 'eu', birdId: '1', nextUs }]);
-        await tx.forgetJudgements();
-        return [await tx.flightsToJudge(NOW_US, NOW_US, 9), await tx.birdsToJudge(NOW_US, 9)];
+        await tx.overdue.judgeFlights([{ stream, startedAtUs: NOW_US, flightId: 'a', nextUs }]);
+        await tx.overdue.judgeBirds([{ region: 'eu', birdId: '1', nextUs }]);
+        await tx.overdue.forget();
+        return [await tx.overdue.flights(NOW_US, NOW_US, 9), await tx.overdue.birds(NOW_US, 9)];
       });
       expect(left.map((list) => list.length)).toEqual([1, 1]);
     });
@@ -142,7 +142,7 @@ export function describeOverdue(run: Run): void {
         });
       const { endedAtUs: _unknown, ...undated } = ended('c', 1);
       const found = await run(async (tx) => {
-        await tx.putFlights([
+        await tx.flights.put([
           ended('a', 30),
           ended('b', 0),
           undated,
@@ -150,7 +150,7 @@ export function describeOverdue(run: Run): void {
           ended('e', 7, { stream: 2 }),
           flight('open'),
         ]);
-        return [await tx.flightDurations(1), await tx.flightDurations(3), await tx.flightsSince(1, 0)];
+        return [await tx.flights.durations(1), await tx.flights.durations(3), await tx.flights.since(1, 0)];
       });
       expect((found[0] as number[]).toSorted((a, b) => a - b)).toEqual([0, 30 * SECOND_US]);
       expect(found[1]).toEqual([]);
@@ -161,8 +161,8 @@ export function describeOverdue(run: Run): void {
     test('gaps lie between the starts of Flights, whatever became of them', async () => {
       const at = (id: string, minutes: number) => flight(id, { startedAtUs: NOW_US + minutes * MINUTE_US });
       const found = await run(async (tx) => {
-        await tx.putFlights([at('a', 0), at('b', 60), at('c', 10), flight('undated', { startedAtUs: 0 })]);
-        return [await tx.flightGaps(1), await tx.flightGaps(2)];
+        await tx.flights.put([at('a', 0), at('b', 60), at('c', 10), flight('undated', { startedAtUs: 0 })]);
+        return [await tx.flights.gaps(1), await tx.flights.gaps(2)];
       });
       expect(found).toEqual([
         { count: 2, longestUs: 50 * MINUTE_US, spanUs: 60 * MINUTE_US },
@@ -175,13 +175,13 @@ export function describeOverdue(run: Run): void {
         event(id, { feed: 'flight', type, occurredAtUs: NOW_US + minutes * MINUTE_US, birdId: '1' });
       const found = await run(async (tx) => {
         const stream = await openFlightsOf(tx, '1');
-        await tx.insertEvents(stream, [
+        await tx.events.insert(stream, [
           ended('a/failed', 1, 'flight.failed'),
           ended('b/succeeded', 3, 'flight.succeeded'),
           ended('c/cancelled', 4, 'flight.cancelled'),
           ended('d/failed', 2, 'flight.failed'),
         ]);
-        return tx.latestEnds(stream, 2);
+        return tx.flights.latestEnds(stream, 2);
       });
       expect(found).toEqual([
         { key: 'eu/flight/b/succeeded', atUs: NOW_US + 3 * MINUTE_US, failed: false },
@@ -198,15 +198,16 @@ export function describeOverdue(run: Run): void {
           birdId,
         });
       await run(async (tx) => {
-        await tx.insertEvents(await openFlightsOf(tx, '1'), [
+        await tx.events.insert(await openFlightsOf(tx, '1'), [
           ended('1', 1, 'failed'),
           ended('1', 3, 'succeeded'),
           ended('1', 4, 'cancelled'),
           ended('1', 2, 'failed'),
         ]);
-        await tx.insertEvents(await openFlightsOf(tx, '2'), [ended('2', 5, 'failed')]);
+        await tx.events.insert(await openFlightsOf(tx, '2'), [ended('2', 5, 'failed')]);
       });
-      const last = (birdId: string, limit: number) => run((tx) => tx.lastOutcomes('eu', birdId, limit));
+      const last = (birdId: string, limit: number) =>
+        run((tx) => tx.flights.lastOutcomes('eu', birdId, limit));
       expect(await last('1', 3)).toEqual(['failed', 'succeeded', 'cancelled']);
       expect(await last('1', 10)).toHaveLength(4);
       expect(await last('3', 10)).toEqual([]);
@@ -222,15 +223,15 @@ export function describeOverdue(run: Run): void {
         });
       const found = await run(async (tx) => {
         const stream = await openFlightsOf(tx, '1');
-        await tx.putFlights([flight('open', { stream }), flight('closed', { stream, open: false })]);
-        await tx.putAlerts([
+        await tx.flights.put([flight('open', { stream }), flight('closed', { stream, open: false })]);
+        await tx.alerts.put([
           stuck('1', 'open'),
           stuck('2', 'closed'),
           stuck('3', 'unknown'),
           stuck('4', 'unknown', { state: 'resolved' }),
           stuck('5', 'unknown', { alertname: 'FlightFailed' }),
         ]);
-        return tx.alertsOfGoneFlights('FlightStuck');
+        return tx.overdue.alertsOfGoneFlights('FlightStuck');
       });
       expect(found.map((one) => one.id)).toEqual(['2', '3']);
     });

@@ -9,24 +9,24 @@ export function describePrune(run: Run): void {
   async function pruneAll(beforeUs: number, limit: number): Promise<number> {
     let gone = 0;
     for (;;) {
-      const batch = await run((tx) => tx.prune(beforeUs, limit));
+      const batch = await run((tx) => tx.upkeep.prune(beforeUs, limit));
       expect(batch).toBeLessThanOrEqual(limit);
       if (batch === 0) return gone;
       gone += batch;
     }
   }
   const stored = async () =>
-    (await run((tx) => tx.events({ limit: 1000 }))).events.map((one) => one.key.split('/').at(-1));
+    (await run((tx) => tx.events.page({ limit: 1000 }))).events.map((one) => one.key.split('/').at(-1));
   const old = (id: string, us = 1) => event(id, { occurredAtUs: NOW_US - us });
 
   describe('retention', () => {
     test('deletes events before the bound in batches and keeps those at and after it', async () => {
       const events = Array.from({ length: 25 }, (_, index) => old(`e${index}`, 25 - index));
       await run(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'notification', '');
-        await tx.insertEvents(stream, [...events, event('at')]);
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(stream, [...events, event('at')]);
       });
-      expect(await run((tx) => tx.prune(NOW_US, 10))).toBe(10);
+      expect(await run((tx) => tx.upkeep.prune(NOW_US, 10))).toBe(10);
       expect(await stored()).toEqual(['at', ...Array.from({ length: 15 }, (_, index) => `e${24 - index}`)]);
       expect(await pruneAll(NOW_US, 10)).toBe(15);
       expect(await stored()).toEqual(['at']);
@@ -34,16 +34,20 @@ export function describePrune(run: Run): void {
 
     test('keeps the events of an alert that fires until it no longer does; links go with their events', async () => {
       await run(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'notification', '');
-        await tx.insertEvents(stream, [
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(stream, [
           old('firing'),
           old('both'),
           old('resolved'),
           old('pending'),
           old('free'),
         ]);
-        await tx.putAlerts([alert('f'), alert('r', { state: 'resolved' }), alert('p', { state: 'pending' })]);
-        await tx.linkEvents([
+        await tx.alerts.put([
+          alert('f'),
+          alert('r', { state: 'resolved' }),
+          alert('p', { state: 'pending' }),
+        ]);
+        await tx.alerts.linkEvents([
           { alertId: 'f', seq: 1, event: old('firing') },
           { alertId: 'f', seq: 2, event: old('both') },
           { alertId: 'r', seq: 1, event: old('both') },
@@ -53,13 +57,13 @@ export function describePrune(run: Run): void {
       });
       await pruneAll(NOW_US, 2);
       expect((await stored()).sort()).toEqual(['both', 'firing']);
-      expect(await run((tx) => tx.alertEvents('f', 0, 10))).toHaveLength(2);
-      expect((await run((tx) => tx.alertEvents('r', 0, 10))).map((one) => one.seq)).toEqual([1]);
-      await run((tx) => tx.putAlerts([alert('f', { state: 'resolved' })]));
+      expect(await run((tx) => tx.alerts.events('f', 0, 10))).toHaveLength(2);
+      expect((await run((tx) => tx.alerts.events('r', 0, 10))).map((one) => one.seq)).toEqual([1]);
+      await run((tx) => tx.alerts.put([alert('f', { state: 'resolved' })]));
       await pruneAll(NOW_US, 2);
       expect(await stored()).toEqual([]);
-      expect(await run((tx) => tx.alertEvents('f', 0, 10))).toEqual([]);
-      expect(await run((tx) => tx.alertsOfScopes(['eu/bird/148890']))).toHaveLength(3);
+      expect(await run((tx) => tx.alerts.events('f', 0, 10))).toEqual([]);
+      expect(await run((tx) => tx.alerts.ofScopes(['eu/bird/148890']))).toHaveLength(3);
     });
 
     const told = (
@@ -88,23 +92,25 @@ export function describePrune(run: Run): void {
       const events = Array.from({ length: 60 }, (_, index) => old(`e${index + 1}`, 60 - index));
       const fires = alert('f', { eventsTotal: 60, lastSeq: 60 });
       await run(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'notification', '');
-        await tx.insertEvents(stream, events);
-        await tx.advanceCursor(stream, NOW_US);
-        await tx.putAlerts([fires]);
-        await tx.linkEvents(events.map((one, index) => ({ alertId: 'f', seq: index + 1, event: one })));
-        await tx.putGroupMembers(members.map((member) => ({ ...member, alertId: 'f' })));
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(stream, events);
+        await tx.streams.advanceCursor(stream, NOW_US);
+        await tx.alerts.put([fires]);
+        await tx.alerts.linkEvents(
+          events.map((one, index) => ({ alertId: 'f', seq: index + 1, event: one })),
+        );
+        await tx.groups.putMembers(members.map((member) => ({ ...member, alertId: 'f' })));
       });
-      const seqs = async () => (await run((tx) => tx.alertEvents('f', 0, 100))).map(({ seq }) => seq);
+      const seqs = async () => (await run((tx) => tx.alerts.events('f', 0, 100))).map(({ seq }) => seq);
       // As long as it waits to be routed, other groups may join that know nothing.
       expect(await pruneAll(NOW_US, 7)).toBe(0);
-      await run((tx) => tx.markRouted(['f']));
+      await run((tx) => tx.alerts.markRouted(['f']));
       expect(await pruneAll(NOW_US, 7)).toBe(firstLeft - 1);
       expect(await seqs()).toEqual(Array.from({ length: 61 - firstLeft }, (_, index) => 60 - index));
-      const [row] = await run((tx) => tx.streams('eu'));
+      const [row] = await run((tx) => tx.streams.list('eu'));
       expect(row!.prunedUs).toBe(firstLeft === 1 ? 0 : events[firstLeft - 2]!.occurredAtUs);
-      expect(await run((tx) => tx.alert('f'))).toEqual(fires);
-      await run((tx) => tx.putAlerts([{ ...fires, state: 'resolved' }]));
+      expect(await run((tx) => tx.alerts.find('f'))).toEqual(fires);
+      await run((tx) => tx.alerts.put([{ ...fires, state: 'resolved' }]));
       await pruneAll(NOW_US, 100);
       expect(await stored()).toEqual([]);
     });
@@ -112,35 +118,39 @@ export function describePrune(run: Run): void {
     test('keeps an event that one of several alerts has still to tell', async () => {
       const events = Array.from({ length: 30 }, (_, index) => old(`e${index + 1}`, 30 - index));
       await run(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'notification', '');
-        await tx.insertEvents(stream, events);
-        await tx.putAlerts([alert('f'), alert('g')]);
-        await tx.linkEvents(events.map((one, index) => ({ alertId: 'f', seq: index + 1, event: one })));
-        await tx.linkEvents([{ alertId: 'g', seq: 1, event: events[4]! }]);
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(stream, events);
+        await tx.alerts.put([alert('f'), alert('g')]);
+        await tx.alerts.linkEvents(
+          events.map((one, index) => ({ alertId: 'f', seq: index + 1, event: one })),
+        );
+        await tx.alerts.linkEvents([{ alertId: 'g', seq: 1, event: events[4]! }]);
         const member = { groupKey: '{}:a', notifiedState: 'firing' } as const;
-        await tx.putGroupMembers([
+        await tx.groups.putMembers([
           { ...member, alertId: 'f', notifiedSeq: 30 },
           { ...member, alertId: 'g', notifiedSeq: 0 },
         ]);
-        await tx.markRouted(['f', 'g']);
+        await tx.alerts.markRouted(['f', 'g']);
       });
       expect(await pruneAll(NOW_US, 100)).toBe(9);
-      expect(await run((tx) => tx.event(events[4]!.key))).toEqual(events[4]);
+      expect(await run((tx) => tx.events.find(events[4]!.key))).toEqual(events[4]);
     });
 
     test('goes on behind many events that it keeps, and comes back to them', async () => {
       const events = Array.from({ length: 25_000 }, (_, index) => old(`e${index + 1}`, 30_000 - index));
       await run(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'notification', '');
-        await tx.insertEvents(stream, [...events, old('behind', 2), old('last', 1)]);
-        await tx.putAlerts([alert('f')]);
-        await tx.linkEvents(events.map((one, index) => ({ alertId: 'f', seq: index + 1, event: one })));
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(stream, [...events, old('behind', 2), old('last', 1)]);
+        await tx.alerts.put([alert('f')]);
+        await tx.alerts.linkEvents(
+          events.map((one, index) => ({ alertId: 'f', seq: index + 1, event: one })),
+        );
       });
       const gone: number[] = [];
-      for (let step = 0; step < 20; step += 1) gone.push(await run((tx) => tx.prune(NOW_US, 1)));
+      for (let step = 0; step < 20; step += 1) gone.push(await run((tx) => tx.upkeep.prune(NOW_US, 1)));
       expect(gone.reduce((sum, count) => sum + count)).toBe(2);
-      await run((tx) => tx.putAlerts([alert('f', { state: 'resolved' })]));
-      for (let step = 0; step < 20; step += 1) await run((tx) => tx.prune(NOW_US, 100_000));
+      await run((tx) => tx.alerts.put([alert('f', { state: 'resolved' })]));
+      for (let step = 0; step < 20; step += 1) await run((tx) => tx.upkeep.prune(NOW_US, 100_000));
       expect(await stored()).toEqual([]);
     });
 
@@ -148,27 +158,27 @@ export function describePrune(run: Run): void {
       const ended = (id: string, stream: number, us: number) =>
         flight(id, { stream, startedAtUs: NOW_US - us, open: false });
       const pruned = async () =>
-        (await run((tx) => tx.streams('eu'))).map(({ feed, birdId, prunedUs }) => [
+        (await run((tx) => tx.streams.list('eu'))).map(({ feed, birdId, prunedUs }) => [
           feed,
           birdId,
           prunedUs === 0 ? 0 : NOW_US - prunedUs,
         ]);
       await run(async (tx) => {
         const open = async (feed: 'notification' | 'bird_log' | 'flight', birdId: string) => {
-          const { stream } = await tx.openStream('eu', feed, birdId);
-          await tx.advanceCursor(stream, NOW_US - 2);
+          const { stream } = await tx.streams.open('eu', feed, birdId);
+          await tx.streams.advanceCursor(stream, NOW_US - 2);
           return stream;
         };
-        await tx.insertEvents(await open('notification', ''), [old('a', 30), old('b', 20), old('c', 10)]);
+        await tx.events.insert(await open('notification', ''), [old('a', 30), old('b', 20), old('c', 10)]);
         const log = (id: string, us: number) =>
           event(id, { feed: 'bird_log', birdId: '1', occurredAtUs: NOW_US - us });
         // Its instant is ahead of the cursor, which the service's present held back.
-        await tx.insertEvents(await open('bird_log', '1'), [log('ahead', 1)]);
+        await tx.events.insert(await open('bird_log', '1'), [log('ahead', 1)]);
         await open('bird_log', '2');
         const flights = await open('flight', '1');
         const end = event('f/failed', { feed: 'flight', birdId: '1', occurredAtUs: NOW_US - 12 });
-        await tx.insertEvents(flights, [end]);
-        await tx.putFlights([
+        await tx.events.insert(flights, [end]);
+        await tx.flights.put([
           ended('f', flights, 40),
           flight('g', { stream: flights, startedAtUs: NOW_US - 35 }),
         ]);
@@ -192,18 +202,18 @@ export function describePrune(run: Run): void {
 
     test('keeps what waits to be forwarded', async () => {
       await run(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'notification', '');
-        await tx.insertEvents(stream, [old('a')]);
-        await tx.queueForward([{ receiver: 'lake', event: old('a') }]);
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(stream, [old('a')]);
+        await tx.forwards.queue([{ receiver: 'lake', event: old('a') }]);
       });
       await pruneAll(NOW_US, 100);
-      expect(await run((tx) => tx.takeForward('lake', 10))).toEqual([old('a')]);
+      expect(await run((tx) => tx.forwards.take('lake', 10))).toEqual([old('a')]);
     });
 
     test('deletes Flights that ended and keeps open ones', async () => {
       const past = NOW_US - 1;
       await run((tx) =>
-        tx.putFlights([
+        tx.flights.put([
           flight('open', { startedAtUs: past }),
           flight('ended', { startedAtUs: past, open: false }),
           flight('undated', { startedAtUs: 0, open: true }),
@@ -211,7 +221,7 @@ export function describePrune(run: Run): void {
         ]),
       );
       expect(await pruneAll(NOW_US, 1)).toBe(1);
-      expect((await run((tx) => tx.flightsSince(1, 0))).map((one) => one.flightId)).toEqual([
+      expect((await run((tx) => tx.flights.since(1, 0))).map((one) => one.flightId)).toEqual([
         'undated',
         'open',
         'recent',
@@ -221,9 +231,9 @@ export function describePrune(run: Run): void {
     test('keeps a Flight without a start while its Bird is watched, since nothing else tells it is known', async () => {
       const undated = (id: string, stream: number, endedAtUs: number) =>
         flight(id, { stream, startedAtUs: 0, open: false, endedAtUs });
-      const openStream = (birdId: string) => run((tx) => tx.openStream('eu', 'flight', birdId));
+      const openStream = (birdId: string) => run((tx) => tx.streams.open('eu', 'flight', birdId));
       const left = async () => {
-        const all = await Promise.all(streams.map((stream) => run((tx) => tx.flightsSince(stream, 0))));
+        const all = await Promise.all(streams.map((stream) => run((tx) => tx.flights.since(stream, 0))));
         return all.flat().map((one) => one.flightId);
       };
       const bird = (birdId: string, present: boolean): BirdRecord => ({
@@ -238,8 +248,8 @@ export function describePrune(run: Run): void {
       });
       const streams = [(await openStream('here')).stream, (await openStream('gone')).stream];
       await run(async (tx) => {
-        await tx.putBirds([bird('here', true), bird('gone', false)]);
-        await tx.putFlights([
+        await tx.inventory.putBirds([bird('here', true), bird('gone', false)]);
+        await tx.flights.put([
           undated('of a Bird', streams[0]!, NOW_US - 1),
           undated('old', streams[1]!, NOW_US - 1),
           undated('recent', streams[1]!, NOW_US),
@@ -247,7 +257,7 @@ export function describePrune(run: Run): void {
       });
       expect(await pruneAll(NOW_US, 1)).toBe(1);
       expect(await left()).toEqual(['of a Bird', 'recent']);
-      await run((tx) => tx.putBirds([bird('here', false)]));
+      await run((tx) => tx.inventory.putBirds([bird('here', false)]));
       // With the two Birds themselves.
       expect(await pruneAll(NOW_US + 1, 5)).toBe(4);
       expect(await left()).toEqual([]);
@@ -276,46 +286,46 @@ export function describePrune(run: Run): void {
       const streams = new Map<string, number>();
       const left = () =>
         run(async (tx) => ({
-          birds: (await tx.birds('eu')).map(({ birdId }) => birdId),
-          nests: (await tx.nests('eu')).map(({ nestId }) => nestId),
-          members: (await tx.nestMembers('eu')).map(({ nestId }) => nestId),
-          audits: (await tx.audits('eu')).map(({ stream }) => stream),
-          open: (await Promise.all([...streams.values()].map((stream) => tx.openFlights(stream)))).flat(),
-          judged: await tx.flightsToJudge(NOW_US, NOW_US, 10),
+          birds: (await tx.inventory.birds('eu')).map(({ birdId }) => birdId),
+          nests: (await tx.inventory.nests('eu')).map(({ nestId }) => nestId),
+          members: (await tx.inventory.nestMembers('eu')).map(({ nestId }) => nestId),
+          audits: (await tx.audits.list('eu')).map(({ stream }) => stream),
+          open: (await Promise.all([...streams.values()].map((stream) => tx.flights.open(stream)))).flat(),
+          judged: await tx.overdue.flights(NOW_US, NOW_US, 10),
         }));
       await run(async (tx) => {
-        await tx.putNests([nest('stays', true), nest('goes', true)]);
-        await tx.putNestMembers([
+        await tx.inventory.putNests([nest('stays', true), nest('goes', true)]);
+        await tx.inventory.putNestMembers([
           { region: 'eu', nestId: 'stays', addresses: [] },
           { region: 'eu', nestId: 'goes', addresses: [] },
         ]);
-        await tx.putBirds([
+        await tx.inventory.putBirds([
           bird('here', 'stays', true),
           bird('goes', 'goes', true),
           bird('told', 'stays', true),
         ]);
         for (const birdId of ['here', 'goes', 'told']) {
-          const { stream } = await tx.openStream('eu', 'flight', birdId);
+          const { stream } = await tx.streams.open('eu', 'flight', birdId);
           streams.set(birdId, stream);
-          await tx.advanceCursor(stream, NOW_US - 1);
-          await tx.putAudits([audit(stream)]);
-          await tx.putFlights([
+          await tx.streams.advanceCursor(stream, NOW_US - 1);
+          await tx.audits.put([audit(stream)]);
+          await tx.flights.put([
             flight('in the air', { stream, startedAtUs: NOW_US - 9 }),
             flight('ended and in the air again', { stream, startedAtUs: NOW_US - 10, ends: 1 }),
           ]);
         }
         const failed = event('f/failed', { feed: 'flight', birdId: 'told', occurredAtUs: NOW_US - 5 });
-        await tx.insertEvents(streams.get('told')!, [failed]);
-        await tx.putAlerts([alert('fires')]);
-        await tx.linkEvents([{ alertId: 'fires', seq: 1, event: failed }]);
-        await tx.putBirds([bird('goes', 'goes', false), bird('told', 'stays', false)]);
-        await tx.putNests([nest('goes', false)]);
+        await tx.events.insert(streams.get('told')!, [failed]);
+        await tx.alerts.put([alert('fires')]);
+        await tx.alerts.linkEvents([{ alertId: 'fires', seq: 1, event: failed }]);
+        await tx.inventory.putBirds([bird('goes', 'goes', false), bird('told', 'stays', false)]);
+        await tx.inventory.putNests([nest('goes', false)]);
       });
       const before = await left();
       expect(await pruneAll(NOW_US, 3)).toBe(0);
       expect(await left()).toEqual(before);
       // A later reading that lacks it as well changes nothing.
-      await run((tx) => tx.putBirds([bird('goes', 'goes', false)]));
+      await run((tx) => tx.inventory.putBirds([bird('goes', 'goes', false)]));
       await pruneAll(NOW_US + 1, 1);
       const [here, goes, told] = ['here', 'goes', 'told'].map((birdId) => streams.get(birdId)!);
       const after = await left();
@@ -328,9 +338,9 @@ export function describePrune(run: Run): void {
       expect(after.open.map(({ stream }) => stream)).toEqual([here, here, told, told]);
       expect(after.judged).toHaveLength(4);
       // It comes back: what was told of it stays told.
-      const row = await run((tx) => tx.openStream('eu', 'flight', 'goes'));
+      const row = await run((tx) => tx.streams.open('eu', 'flight', 'goes'));
       expect(row).toMatchObject({ stream: goes, cursorUs: NOW_US - 1, prunedUs: NOW_US - 10 });
-      await run((tx) => tx.putBirds([bird('goes', 'goes', true)]));
+      await run((tx) => tx.inventory.putBirds([bird('goes', 'goes', true)]));
       await pruneAll(NOW_US + 1, 10);
       expect((await left()).birds).toEqual(['goes', 'here', 'told']);
     });
@@ -349,59 +359,62 @@ export function describePrune(run: Run): void {
       const nest = (present: boolean) => ({ region: 'eu', nestId: '1', name: '', present });
       for (const present of [true, false, true]) {
         await run(async (tx) => {
-          await tx.putBirds([bird(present)]);
-          await tx.putNests([nest(present)]);
+          await tx.inventory.putBirds([bird(present)]);
+          await tx.inventory.putNests([nest(present)]);
         });
       }
       expect(await pruneAll(NOW_US + 1, 10)).toBe(0);
       // A Nest stays as long as a Bird is known there.
-      await run((tx) => tx.putNests([nest(false)]));
+      await run((tx) => tx.inventory.putNests([nest(false)]));
       expect(await pruneAll(NOW_US + 1, 10)).toBe(0);
-      await run((tx) => tx.putBirds([bird(false)]));
+      await run((tx) => tx.inventory.putBirds([bird(false)]));
       expect(await pruneAll(NOW_US + 1, 10)).toBe(2);
     });
 
     test('deletes settled deliveries, and a notification with its last one', async () => {
       await run(async (tx) => {
-        await tx.enqueue(notification('n'), [delivery('a'), delivery('b', { position: 1 })]);
-        await tx.enqueue(notification('m'), [delivery('waits')]);
-        await tx.settle([{ id: 'a', state: 'delivered', nextAttemptAtUs: 0, lastError: '' }], NOW_US - 1);
+        await tx.outbox.enqueue(notification('n'), [delivery('a'), delivery('b', { position: 1 })]);
+        await tx.outbox.enqueue(notification('m'), [delivery('waits')]);
+        await tx.outbox.settle(
+          [{ id: 'a', state: 'delivered', nextAttemptAtUs: 0, lastError: '' }],
+          NOW_US - 1,
+        );
       });
       expect(await pruneAll(NOW_US, 10)).toBe(1);
-      expect(await run((tx) => tx.delivery('a'))).toBeUndefined();
-      expect((await run((tx) => tx.delivery('b')))?.notification).toEqual(notification('n'));
-      expect(await run((tx) => tx.countDeliveries())).toEqual([
-        { receiver: 'ops', state: 'pending', count: 2 },
-      ]);
-      await run((tx) => tx.settle([{ id: 'b', state: 'dead', nextAttemptAtUs: 0, lastError: 'no' }], NOW_US));
+      expect(await run((tx) => tx.outbox.find('a'))).toBeUndefined();
+      expect((await run((tx) => tx.outbox.find('b')))?.notification).toEqual(notification('n'));
+      expect(await run((tx) => tx.outbox.count())).toEqual([{ receiver: 'ops', state: 'pending', count: 2 }]);
+      await run((tx) =>
+        tx.outbox.settle([{ id: 'b', state: 'dead', nextAttemptAtUs: 0, lastError: 'no' }], NOW_US),
+      );
       expect(await pruneAll(NOW_US, 10)).toBe(0);
       expect(await pruneAll(NOW_US + 1, 10)).toBe(1);
-      expect((await run((tx) => tx.deliveries({ limit: 10 }))).map((one) => one.id)).toEqual(['waits']);
+      expect((await run((tx) => tx.outbox.list({ limit: 10 }))).map((one) => one.id)).toEqual(['waits']);
     });
 
     test('deletes quarantined entries, which may then be kept again', async () => {
       const entry = { raw: '{', reason: 'cut' };
-      await run((tx) => tx.quarantine(1, [entry], NOW_US - SECOND_US));
+      await run((tx) => tx.streams.quarantine(1, [entry], NOW_US - SECOND_US));
       expect(await pruneAll(NOW_US - SECOND_US, 10)).toBe(0);
       expect(await pruneAll(NOW_US, 10)).toBe(1);
-      expect(await run((tx) => tx.quarantine(1, [entry], NOW_US))).toBe(1);
+      expect(await run((tx) => tx.streams.quarantine(1, [entry], NOW_US))).toBe(1);
     });
 
     test('counts all kinds of rows against one limit', async () => {
       await run(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'notification', '');
-        await tx.insertEvents(stream, [old('a')]);
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(stream, [old('a')]);
         const ended = ['1', '2', '3', '4', '5'].map((id) =>
           flight(id, { startedAtUs: NOW_US - 1, open: false }),
         );
-        await tx.putFlights(ended);
+        await tx.flights.put(ended);
       });
-      expect(await run((tx) => tx.prune(NOW_US, 3))).toBe(3);
-      expect(await run((tx) => tx.flightsSince(1, 0))).toHaveLength(3);
+      expect(await run((tx) => tx.upkeep.prune(NOW_US, 3))).toBe(3);
+      expect(await run((tx) => tx.flights.since(1, 0))).toHaveLength(3);
     });
 
     test('of nothing deletes nothing', async () => {
-      expect(await run((tx) => tx.prune(NOW_US, 100))).toBe(0);
+      expect(await run((tx) => tx.upkeep.prune(NOW_US, 100))).toBe(0);
     });
   });
 }

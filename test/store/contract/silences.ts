@@ -28,28 +28,28 @@ function plain({ matchers, ...rest }: Silence): unknown {
 
 export function describeSilences(run: Run): void {
   describe('silences', () => {
-    const all = async (endsAfterUs?: number) => (await run((tx) => tx.silences(endsAfterUs))).map(plain);
+    const all = async (endsAfterUs?: number) => (await run((tx) => tx.silences.list(endsAfterUs))).map(plain);
 
     test('are kept whole, changed by their id, and listed by their end', async () => {
       const recurrence = { cron: '0 22 * * *', timezone: 'Europe/Amsterdam', durationMs: 3_600_000 };
       const a = silence('a', { recurrence });
       const b = silence('b', { endsAtUs: NOW_US + SECOND_US, alertId: 'x', alertStartsAtUs: 7 });
-      await run((tx) => tx.putSilences([a, b]));
+      await run((tx) => tx.silences.put([a, b]));
       expect(await all()).toEqual([plain(b), plain(a)]);
       const expired = { ...a, endsAtUs: NOW_US, updatedAtUs: NOW_US + 1 };
-      await run((tx) => tx.putSilences([expired]));
+      await run((tx) => tx.silences.put([expired]));
       expect(await all()).toEqual([plain(expired), plain(b)]);
     });
 
     test('are given without those that are over when asked so', async () => {
       const over = silence('over', { endsAtUs: NOW_US });
-      await run((tx) => tx.putSilences([over, silence('lasts', { endsAtUs: NOW_US + 1 })]));
-      expect((await run((tx) => tx.silences(NOW_US))).map(({ id }) => id)).toEqual(['lasts']);
+      await run((tx) => tx.silences.put([over, silence('lasts', { endsAtUs: NOW_US + 1 })]));
+      expect((await run((tx) => tx.silences.list(NOW_US))).map(({ id }) => id)).toEqual(['lasts']);
     });
 
     test('match as they did before they were stored', async () => {
-      await run((tx) => tx.putSilences([silence('a')]));
-      const [stored] = await run((tx) => tx.silences());
+      await run((tx) => tx.silences.put([silence('a')]));
+      const [stored] = await run((tx) => tx.silences.list());
       const matches = (nest: string) =>
         stored!.matchers.every((matcher) => matcher.matches({ alertname: 'FlightFailed', nest }));
       expect(matches('Sandbox')).toBe(true);
@@ -63,16 +63,16 @@ export function describeSilences(run: Run): void {
           matchers: [createMatcher('nest', '=', text)],
         }),
       );
-      await run((tx) => tx.putSilences(list));
+      await run((tx) => tx.silences.put(list));
       expect(await all()).toEqual(list.map(plain));
     });
 
     test('go when they have been over for the retention', async () => {
       await run((tx) =>
-        tx.putSilences([silence('old', { endsAtUs: NOW_US - 1 }), silence('over', { endsAtUs: NOW_US })]),
+        tx.silences.put([silence('old', { endsAtUs: NOW_US - 1 }), silence('over', { endsAtUs: NOW_US })]),
       );
-      expect(await run((tx) => tx.prune(NOW_US, 10))).toBe(1);
-      expect((await run((tx) => tx.silences())).map(({ id }) => id)).toEqual(['over']);
+      expect(await run((tx) => tx.upkeep.prune(NOW_US, 10))).toBe(1);
+      expect((await run((tx) => tx.silences.list())).map(({ id }) => id)).toEqual(['over']);
     });
   });
 
@@ -91,10 +91,10 @@ export function describeSilences(run: Run): void {
 
     async function alertWithEvents(): Promise<void> {
       await run(async (tx) => {
-        const { stream } = await tx.openStream('eu', 'notification', '');
-        await tx.insertEvents(stream, [event('1'), event('2'), event('3')]);
-        await tx.putAlerts([alert('a', { state: 'resolved' })]);
-        await tx.linkEvents(
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(stream, [event('1'), event('2'), event('3')]);
+        await tx.alerts.put([alert('a', { state: 'resolved' })]);
+        await tx.alerts.linkEvents(
           ['1', '2', '3'].map((id, index) => ({ alertId: 'a', seq: index + 1, event: event(id) })),
         );
       });
@@ -104,10 +104,10 @@ export function describeSilences(run: Run): void {
       await alertWithEvents();
       const later = suppression({ afterSeq: 1, reason: 'time_interval', atUs: NOW_US + 1 });
       const onlyItsEnd = suppression({ afterSeq: 3, lastSeq: 3 });
-      await run((tx) => tx.suppress([suppression(), later, onlyItsEnd]));
-      expect(await run((tx) => tx.suppressions('a'))).toEqual([suppression(), later, onlyItsEnd]);
-      expect(await run((tx) => tx.suppressions('b'))).toEqual([]);
-      const ofEvent = (id: string) => run((tx) => tx.suppressionsOfEvent(`eu/notification/${id}`));
+      await run((tx) => tx.suppressions.add([suppression(), later, onlyItsEnd]));
+      expect(await run((tx) => tx.suppressions.ofAlert('a'))).toEqual([suppression(), later, onlyItsEnd]);
+      expect(await run((tx) => tx.suppressions.ofAlert('b'))).toEqual([]);
+      const ofEvent = (id: string) => run((tx) => tx.suppressions.ofEvent(`eu/notification/${id}`));
       expect(await ofEvent('1')).toEqual([suppression()]);
       expect(await ofEvent('2')).toEqual([suppression(), later]);
       expect(await ofEvent('3')).toEqual([]);
@@ -117,19 +117,19 @@ export function describeSilences(run: Run): void {
     test('outlives the alert, and goes with its events or by its own age', async () => {
       await alertWithEvents();
       await run(async (tx) => {
-        await tx.suppress([
+        await tx.suppressions.add([
           suppression({ atUs: NOW_US - 1 }),
           suppression({ alertId: 'a', reason: 'too_old' }),
         ]);
-        await tx.deleteAlerts(['a']);
+        await tx.alerts.delete(['a']);
       });
       const reasons = async () =>
-        (await run((tx) => tx.suppressionsOfEvent('eu/notification/1'))).map(({ reason }) => reason);
+        (await run((tx) => tx.suppressions.ofEvent('eu/notification/1'))).map(({ reason }) => reason);
       expect(await reasons()).toEqual(['silenced', 'too_old']);
-      expect(await run((tx) => tx.prune(NOW_US, 10))).toBe(1);
+      expect(await run((tx) => tx.upkeep.prune(NOW_US, 10))).toBe(1);
       expect(await reasons()).toEqual(['too_old']);
       // Three events, the other reason, and the episode of the alert.
-      expect(await run((tx) => tx.prune(NOW_US + 1, 10))).toBe(5);
+      expect(await run((tx) => tx.upkeep.prune(NOW_US + 1, 10))).toBe(5);
       expect(await reasons()).toEqual([]);
     });
   });

@@ -6,7 +6,7 @@ import type { Run, Subject } from './subject.ts';
 const nest = (nestId: string, name = nestId): NestRecord => ({ region: 'eu', nestId, name, present: true });
 
 export function describeTransactions(subject: () => Subject, run: Run): void {
-  const names = async () => (await run((tx) => tx.nests('eu'))).map((one) => one.name);
+  const names = async () => (await run((tx) => tx.inventory.nests('eu'))).map((one) => one.name);
 
   describe('transactions', () => {
     test('give what their work gave', async () => {
@@ -16,20 +16,20 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
     test('that throw leave nothing behind and pass the error on', async () => {
       const failure = new Error('no');
       const failed = run(async (tx) => {
-        await tx.putNests([nest('1')]);
-        await tx.insertEvents((await tx.openStream('eu', 'notification', '')).stream, [event('1')]);
+        await tx.inventory.putNests([nest('1')]);
+        await tx.events.insert((await tx.streams.open('eu', 'notification', '')).stream, [event('1')]);
         throw failure;
       });
       await expect(failed).rejects.toBe(failure);
       expect(await names()).toEqual([]);
-      expect(await run((tx) => tx.streams('eu'))).toEqual([]);
+      expect(await run((tx) => tx.streams.list('eu'))).toEqual([]);
     });
 
     test('that wait together are each all or nothing', async () => {
       const outcomes = await Promise.allSettled(
         [1, 2, 3, 4, 5, 6].map((number) =>
           run(async (tx) => {
-            await tx.putNests([nest(`${number}a`), nest(`${number}b`)]);
+            await tx.inventory.putNests([nest(`${number}a`), nest(`${number}b`)]);
             if (number % 2 === 1) throw new Error(`odd ${number}`);
           }),
         ),
@@ -51,8 +51,10 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
         Array.from({ length: 200 }, (_, index) =>
           run(async (tx) => {
             log.push(`${index} begins`);
-            const before = await tx.nests('eu');
-            await tx.putNests([nest('counter', String(before.length ? Number(before[0]!.name) + 1 : 1))]);
+            const before = await tx.inventory.nests('eu');
+            await tx.inventory.putNests([
+              nest('counter', String(before.length ? Number(before[0]!.name) + 1 : 1)),
+            ]);
             log.push(`${index} ends`);
           }),
         ),
@@ -65,28 +67,28 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
 
     test('see what those before them wrote, also when one between them failed', async () => {
       const [, failed, seen] = await Promise.allSettled([
-        run((tx) => tx.openStream('eu', 'flight', '1')),
+        run((tx) => tx.streams.open('eu', 'flight', '1')),
         run(async (tx) => {
-          await tx.openStream('eu', 'flight', '2');
+          await tx.streams.open('eu', 'flight', '2');
           throw new Error('no');
         }),
         run(async (tx) => {
-          const third = await tx.openStream('eu', 'flight', '3');
-          await tx.insertEvents(third.stream, [event('x/failed', { feed: 'flight', birdId: '3' })]);
-          return tx.event('eu/flight/x/failed');
+          const third = await tx.streams.open('eu', 'flight', '3');
+          await tx.events.insert(third.stream, [event('x/failed', { feed: 'flight', birdId: '3' })]);
+          return tx.events.find('eu/flight/x/failed');
         }),
       ]);
       expect(failed.status).toBe('rejected');
       expect(seen).toMatchObject({ status: 'fulfilled', value: { birdId: '3', feed: 'flight' } });
-      expect((await run((tx) => tx.streams('eu'))).map((stream) => stream.birdId)).toEqual(['1', '3']);
+      expect((await run((tx) => tx.streams.list('eu'))).map((stream) => stream.birdId)).toEqual(['1', '3']);
     });
 
     test('in which a statement failed cannot succeed any more', async () => {
       const swallowed = run(async (tx) => {
-        await tx.putNests([nest('1')]);
+        await tx.inventory.putNests([nest('1')]);
         const broken = { ...nest('2'), name: null as unknown as string };
-        await tx.putNests([broken]).catch(() => {});
-        await tx.putNests([nest('3')]).catch(() => {});
+        await tx.inventory.putNests([broken]).catch(() => {});
+        await tx.inventory.putNests([nest('3')]).catch(() => {});
       });
       await expect(swallowed).rejects.toThrow();
       expect(await names()).toEqual([]);
@@ -100,8 +102,8 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
     test('that wait when the store is closed are done first', async () => {
       const { store, reopen } = subject();
       const written = Promise.all([
-        run((tx) => tx.putNests([nest('1')])),
-        run((tx) => tx.putNests([nest('2')])),
+        run((tx) => tx.inventory.putNests([nest('1')])),
+        run((tx) => tx.inventory.putNests([nest('2')])),
       ]);
       const closed = store.close();
       await expect(written).resolves.toHaveLength(2);
@@ -109,16 +111,16 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
       await store.close();
       if (!reopen) return;
       const again = await reopen();
-      expect(await again.transaction((tx) => tx.nests('eu'))).toHaveLength(2);
+      expect(await again.transaction((tx) => tx.inventory.nests('eu'))).toHaveLength(2);
     });
 
     test('keep every text exactly', async () => {
       const nests = HOSTILE_TEXTS.map((text, index) => nest(String(index).padStart(2, '0'), text));
-      await run((tx) => tx.putNests(nests));
-      expect(await run((tx) => tx.nests('eu'))).toEqual(nests);
+      await run((tx) => tx.inventory.putNests(nests));
+      expect(await run((tx) => tx.inventory.nests('eu'))).toEqual(nests);
       const { reopen } = subject();
       if (!reopen) return;
-      expect(await (await reopen()).transaction((tx) => tx.nests('eu'))).toEqual(nests);
+      expect(await (await reopen()).transaction((tx) => tx.inventory.nests('eu'))).toEqual(nests);
     });
   });
 }

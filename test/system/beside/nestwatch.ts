@@ -60,10 +60,10 @@ export async function playToNestwatch(story: Story): Promise<Heard[]> {
         ...(step.resolve ?? []).map((labels) => resolved(known.get(JSON.stringify(labels)), labels, nowUs)),
       ];
       for (const alert of alerts) known.set(alert.id, alert);
-      await tx.putAlerts(alerts);
-      const present = await tx.silences(nowUs);
-      if (step.silence) await tx.putSilences([silenceOf(step.silence, nowUs)]);
-      if (step.expire) await tx.putSilences(present.map((silence) => ({ ...silence, endsAtUs: nowUs })));
+      await tx.alerts.put(alerts);
+      const present = await tx.silences.list(nowUs);
+      if (step.silence) await tx.silences.put([silenceOf(step.silence, nowUs)]);
+      if (step.expire) await tx.silences.put(present.map((silence) => ({ ...silence, endsAtUs: nowUs })));
     });
     alerting.wake();
   }

@@ -227,8 +227,8 @@ test('GET /api/v1/birds gives the Birds that are there, with their Nests', async
   const { ask, store } = await serve();
   const bird = { region: 'eu', birdId: '1', nestId: '682', name: 'Translate', status: 'active' } as const;
   await store.transaction(async (tx) => {
-    await tx.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
-    await tx.putBirds([
+    await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
+    await tx.inventory.putBirds([
       { ...bird, triggerType: 'manual', present: true, statusSinceUs: NOW_US },
       { ...bird, birdId: '2', triggerType: 'event', present: false, statusSinceUs: NOW_US },
       { ...bird, region: 'us', triggerType: 'event', present: true, statusSinceUs: NOW_US },
@@ -254,9 +254,9 @@ test('GET /api/v1/birds gives the Birds that are there, with their Nests', async
 test('GET /api/v1/birds gives names that every reader of JSON takes', async () => {
   const { ask, store } = await serve();
   await store.transaction(async (tx) => {
-    await tx.putNests([{ region: 'eu', nestId: '1', name: 'M\0', present: true }]);
+    await tx.inventory.putNests([{ region: 'eu', nestId: '1', name: 'M\0', present: true }]);
     const bird = { region: 'eu', birdId: '1', nestId: '1', status: 'active', triggerType: 'event' } as const;
-    await tx.putBirds([{ ...bird, name: 'T\ud800', present: true, statusSinceUs: NOW_US }]);
+    await tx.inventory.putBirds([{ ...bird, name: 'T\ud800', present: true, statusSinceUs: NOW_US }]);
   });
   expect((await ask('/api/v1/birds')).json).toMatchObject({
     birds: [{ nest: 'M\uFFFD', bird: 'T\uFFFD' }],
@@ -305,7 +305,7 @@ describe('/api/v1/deliveries/retry', () => {
     const { status, json } = await post('/api/v1/deliveries/retry', { ids: ['1', '2', 'none'] });
     expect([status, json]).toEqual([200, { retried: ['1'] }]);
     expect(changes).toHaveLength(1);
-    expect((await store.transaction((tx) => tx.delivery('1')))?.delivery.state).toBe('pending');
+    expect((await store.transaction((tx) => tx.outbox.find('1')))?.delivery.state).toBe('pending');
   });
 
   test.each([[{ ids: [] }], [{ ids: 'x' }], [{}], ['x']])('%j is refused', async (body) => {
@@ -323,7 +323,7 @@ describe('/api/v1/alerts/acknowledge', () => {
     await putAlert(store, anAlert({ id: 'b', state: 'resolved' }));
     const body = { ids: ['a/1', 'b', 'c', 'a/1'], author: ' Ben ', comment: 'half \ud800 a pair' };
     const { status, json } = await post('/api/v1/alerts/acknowledge', body);
-    const [silence, ...others] = await store.transaction((tx) => tx.silences());
+    const [silence, ...others] = await store.transaction((tx) => tx.silences.list());
     expect(others).toEqual([]);
     expect(silence).toMatchObject({ alertId: 'a/1', createdBy: 'Ben', comment: 'half \ufffd a pair' });
     expect([status, json]).toEqual([
@@ -350,7 +350,7 @@ describe('/api/v1/alerts/acknowledge', () => {
     await putAlert(store, anAlert({ id: 'a/1' }));
     const { status, json } = await post<{ error: string }>('/api/v1/alerts/acknowledge', body);
     expect([status, json.error]).toEqual([400, expect.stringContaining('"author": "…"')]);
-    expect(await store.transaction((tx) => tx.silences())).toEqual([]);
+    expect(await store.transaction((tx) => tx.silences.list())).toEqual([]);
   });
 });
 
@@ -377,7 +377,7 @@ describe('/api/v1/alerts/resolve', () => {
         ],
       },
     ]);
-    expect(await store.transaction((tx) => tx.alert('a/1'))).toMatchObject({
+    expect(await store.transaction((tx) => tx.alerts.find('a/1'))).toMatchObject({
       state: 'resolved',
       endsAtUs: NOW_US,
       annotations: { resolved_by: 'it was resolved by hand by Ben: mended' },
@@ -393,7 +393,7 @@ describe('/api/v1/alerts/resolve', () => {
     await putAlert(store, anAlert({ id: 'a/1' }));
     const { status, json } = await post<{ error: string }>('/api/v1/alerts/resolve', { ids: ['a/1'] });
     expect([status, json.error]).toEqual([400, expect.stringContaining('"author": "…"')]);
-    expect((await store.transaction((tx) => tx.alert('a/1')))?.state).toBe('firing');
+    expect((await store.transaction((tx) => tx.alerts.find('a/1')))?.state).toBe('firing');
   });
 
   test('is refused from elsewhere, and without the token where one is set', async () => {

@@ -118,7 +118,7 @@ describe('alerts', () => {
     const [told, over] = [1, 2].map((id) => anEvent({ id: String(id), message: `message ${id}` }));
     await putAlert(store, anAlert({ id: 'a' }), [told!]);
     await putEvents(store, [over!]);
-    await store.transaction((tx) => tx.linkEvents([{ alertId: 'a', seq: 2, event: over! }]));
+    await store.transaction((tx) => tx.alerts.linkEvents([{ alertId: 'a', seq: 2, event: over! }]));
     for (const path of ['/', '/acknowledge?alert=a']) {
       const text = read((await ask(path)).body).split('Latest events')[0];
       expect(text).toContain('message 1');

@@ -22,7 +22,7 @@ function read(page: string): string {
 async function withAlert(options: Parameters<typeof serve>[0] = {}) {
   const served = await serve(options);
   await putAlert(served.store, anAlert({ id: 'a/1' }), [anEvent({ id: '1', message: 'the TMS refused' })]);
-  const silences = () => served.store.transaction((tx) => tx.silences());
+  const silences = () => served.store.transaction((tx) => tx.silences.list());
   return { ...served, silences };
 }
 
@@ -266,14 +266,14 @@ describe('resolving by hand', () => {
     expect(read(body)).toContain('Resolve this alert?');
     expect(read(body)).toContain('the TMS refused');
     expect(body).toContain(`<form method="post" action="resolve?alert=a%2F1&amp;began=${began}"`);
-    expect((await store.transaction((tx) => tx.alert('a/1')))?.state).toBe('firing');
+    expect((await store.transaction((tx) => tx.alerts.find('a/1')))?.state).toBe('firing');
   });
 
   test('ends the alert, says by whom, and wakes the stages', async () => {
     const { ask, submit, store, changes } = await withAlert();
     const { status, headers } = await submit(path, { author: 'Ben', comment: 'reconnected <b>' });
     expect([status, headers.location]).toEqual([303, path.slice(1)]);
-    expect((await store.transaction((tx) => tx.alert('a/1')))?.state).toBe('resolved');
+    expect((await store.transaction((tx) => tx.alerts.find('a/1')))?.state).toBe('resolved');
     expect(changes).toHaveLength(1);
     const { body } = await ask(path);
     expect(read(body)).toContain('This alert is over');
@@ -288,7 +288,7 @@ describe('resolving by hand', () => {
     expect(body).toContain('value="mended"');
     const foreign = await submit(path, { author: 'Ben' }, { origin: 'https://evil.example' });
     expect(foreign.status).toBe(403);
-    expect((await store.transaction((tx) => tx.alert('a/1')))?.state).toBe('firing');
+    expect((await store.transaction((tx) => tx.alerts.find('a/1')))?.state).toBe('firing');
   });
 
   test('means the episode that was shown, and an alert that there is', async () => {

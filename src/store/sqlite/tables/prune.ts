@@ -4,7 +4,7 @@
  */
 import { HAS_LEFT } from '../../../domain/grouping/group.ts';
 import { MAX_EVENTS } from '../../../domain/grouping/notification.ts';
-import type { Transaction } from '../../store.ts';
+import type { UpkeepStore } from '../../upkeep-store.ts';
 import type { Connection } from '../connection.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import type { DeliveryRow } from './delivery-row.ts';
@@ -29,7 +29,7 @@ const FIRST: EventPlace = { us: Number.MIN_SAFE_INTEGER, stream: 0, event: 0 };
 export function createPrune(
   connection: Connection,
   counts: Pick<DeliveryCounts, 'add'>,
-): Pick<Transaction, 'prune'> {
+): Pick<UpkeepStore, 'prune'> {
   // A firing alert keeps what any of its groups has still to tell, and its newest events for whoever looks at it. All of
   // them where it is about to be routed, or no group of the route tree knows it: one that comes tells all. What was
   // escalated tells no further events.

@@ -1,28 +1,9 @@
 import type { Alert, Labels } from '../../../domain/alert/alert.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
-import type { Transaction } from '../../store.ts';
+import type { AlertStore } from '../../alert-store.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, textList } from '../connection.ts';
 import type { EventRow, Events } from './sqlite-events.ts';
-
-type Alerts = Pick<
-  Transaction,
-  | 'alert'
-  | 'alertsOfScopes'
-  | 'alertRegions'
-  | 'scopesWithAlerts'
-  | 'alertsDue'
-  | 'putAlerts'
-  | 'linkEvents'
-  | 'oldEvents'
-  | 'alertEvents'
-  | 'changedAlerts'
-  | 'markRouted'
-  | 'alerts'
-  | 'firingLabels'
-  | 'countAlerts'
-  | 'deleteAlerts'
->;
 
 export interface AlertRow {
   readonly body: string;
@@ -31,7 +12,7 @@ export interface AlertRow {
 /** Not one that is over and fires on because it flaps. */
 const IS_TRUE = "(body -> '$.damping.held' IS NULL OR body -> '$.damping.flapping' IS NULL)";
 
-export function createAlerts(connection: Connection, events: Events): Alerts {
+export function createAlerts(connection: Connection, events: Events): Omit<AlertStore, 'ofEvent'> {
   const one = connection.prepare<AlertRow>('SELECT body FROM alert WHERE id = ?');
   const ofScopes = connection.prepare<AlertRow>(
     'SELECT body FROM alert WHERE scope IN (SELECT value FROM json_each(?)) ORDER BY id',
@@ -120,23 +101,23 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
   let lastChanged = newest.get()?.changed ?? 0;
 
   return {
-    async alert(id) {
+    async find(id) {
       const row = one.get(id);
       return row && alertOf(row);
     },
-    async alertsOfScopes(wanted) {
+    async ofScopes(wanted) {
       return ofScopes.all(textList(wanted)).map(alertOf);
     },
-    async alertRegions() {
+    async regions() {
       return regions.all().map((row) => row.region);
     },
-    async scopesWithAlerts(region) {
+    async scopes(region) {
       return scopes.all(region).map((row) => row.scope);
     },
-    async alertsDue(nowUs, limit) {
+    async due(nowUs, limit) {
       return due.all(nowUs, limit).map(alertOf);
     },
-    async putAlerts(alerts) {
+    async put(alerts) {
       for (const alert of alerts) {
         lastChanged += 1;
         put.run(
@@ -177,18 +158,18 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
         ? undefined
         : { lastSeq: span.last_seq, fromUs: span.from_us, toUs: span.to_us };
     },
-    async alertEvents(alertId, afterSeq, limit, lastSeq = Number.MAX_SAFE_INTEGER) {
+    async events(alertId, afterSeq, limit, lastSeq = Number.MAX_SAFE_INTEGER) {
       return linked
         .all(alertId, afterSeq, lastSeq, limit)
         .map((row) => ({ alertId, seq: row.seq, event: events.fromRow(row) }));
     },
-    async changedAlerts(limit) {
+    async changed(limit) {
       return changed.all(limit).map(alertOf);
     },
     async markRouted(alertIds) {
       routed.run(textList(alertIds));
     },
-    async alerts({ state, limit }) {
+    async list({ state, limit }) {
       const states = state === undefined ? ['firing', 'resolved'] : [state];
       return states
         .flatMap((one) => inState.all(one, limit).map(alertOf))
@@ -199,10 +180,10 @@ export function createAlerts(connection: Connection, events: Events): Alerts {
       const rows = alertnames === null ? firing.all() : firingNamed.all(textList(alertnames));
       return rows.map(({ labels }) => JSON.parse(labels) as Labels);
     },
-    async countAlerts() {
+    async count() {
       return count.all().map((row) => ({ ...row }));
     },
-    async deleteAlerts(alertIds) {
+    async delete(alertIds) {
       const list = textList(alertIds);
       unlink.run(list);
       remove.run(list);

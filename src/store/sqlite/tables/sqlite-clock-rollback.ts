@@ -1,7 +1,9 @@
-import type { Transaction } from '../../store.ts';
+import type { UpkeepStore } from '../../upkeep-store.ts';
 import type { Connection } from '../connection.ts';
 
-export function createSetBack(connection: Connection): Pick<Transaction, 'newestInstantUs' | 'setBack'> {
+export function createClockRollback(
+  connection: Connection,
+): Pick<UpkeepStore, 'newestInstantUs' | 'rollBackClock'> {
   const newestEvent = connection.prepare<{ at_us: number }>(
     'SELECT observed_us AS at_us FROM event ORDER BY event DESC LIMIT 1',
   );
@@ -25,7 +27,7 @@ export function createSetBack(connection: Connection): Pick<Transaction, 'newest
     async newestInstantUs() {
       return Math.max(newestEvent.get()?.at_us ?? 0, newestDelivery.get()?.at_us ?? 0);
     },
-    async setBack(byUs, nowUs) {
+    async rollBackClock(byUs, nowUs) {
       for (const update of [groups, deliveries, fallbacks]) update.run(byUs, nowUs);
     },
   };

@@ -1,19 +1,7 @@
 import type { Episode } from '../../../domain/digest/digest.ts';
+import type { DigestStore } from '../../digest-store.ts';
 import type { DigestRecord } from '../../record.ts';
-import type { Transaction } from '../../store.ts';
 import type { Connection } from '../connection.ts';
-
-type Digests = Pick<
-  Transaction,
-  | 'digest'
-  | 'putDigest'
-  | 'arrivals'
-  | 'endedFlights'
-  | 'episodes'
-  | 'endedSilenced'
-  | 'countSuppressed'
-  | 'countDead'
->;
 
 interface FlightRow {
   readonly event: number;
@@ -31,7 +19,7 @@ interface FlightRow {
 /** Of a message, what its signature is made from. */
 const MAX_MESSAGE = 16_384;
 
-export function createDigests(connection: Connection): Digests {
+export function createDigests(connection: Connection): DigestStore {
   const one = connection.prepare<{ body: string }>('SELECT body FROM digest WHERE name = ?');
   const put = connection.prepare(
     `INSERT INTO digest (name, body) VALUES (?, ?) ON CONFLICT DO UPDATE SET body = excluded.body`,
@@ -78,11 +66,11 @@ export function createDigests(connection: Connection): Digests {
   );
 
   return {
-    async digest(name) {
+    async find(name) {
       const row = one.get(name);
       return row && (JSON.parse(row.body) as DigestRecord);
     },
-    async putDigest(record) {
+    async put(record) {
       put.run(record.name, JSON.stringify(record));
     },
     async arrivals(sinceUs) {

@@ -1,7 +1,7 @@
 import { type Event, FEEDS } from '../../../domain/alert/event.ts';
 import { NestwatchError } from '../../../errors.ts';
+import type { EventStore } from '../../event-store.ts';
 import type { EventQuery } from '../../record.ts';
-import type { Transaction } from '../../store.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, textList, type Value } from '../connection.ts';
 import type { Streams } from './sqlite-streams.ts';
@@ -26,11 +26,10 @@ export interface EventRow {
 /** The order in which events are listed. */
 type Place = Pick<EventRow, 'occurred_us' | 'stream' | 'event'>;
 
-export interface Events
-  extends Pick<Transaction, 'insertEvents' | 'eventIds' | 'knownIds' | 'countEvents' | 'events' | 'event'> {
+export interface Events extends EventStore {
   fromRow(row: EventRow): Event;
-  /** What `event` gives. */
-  find(key: string): Event | undefined;
+  /** What `find` gives, at once. */
+  lookUp(key: string): Event | undefined;
   /** The number of a stored event. */
   numberOf(event: Event): number | undefined;
   /** Forgets what the last transaction inserted, which may have been taken back. */
@@ -171,7 +170,7 @@ export function createEvents(connection: Connection, streams: Streams): Events {
     return { rows: rows.slice(0, limit), next: rows[limit - 1] };
   }
 
-  function find(key: string): Event | undefined {
+  function lookUp(key: string): Event | undefined {
     const kind = streams.kinds().find((one) => key.startsWith(`${one.region}/${one.feed}/`));
     if (!kind) return undefined;
     const { region, feed } = kind;
@@ -185,7 +184,7 @@ export function createEvents(connection: Connection, streams: Streams): Events {
 
   return {
     fromRow,
-    find,
+    lookUp,
     numberOf(event) {
       const number = inserted.get(event);
       if (number !== undefined) return number;
@@ -200,7 +199,7 @@ export function createEvents(connection: Connection, streams: Streams): Events {
     forget() {
       inserted.clear();
     },
-    async insertEvents(stream, events) {
+    async insert(stream, events) {
       if (events.length === 0) return [];
       // A page covers a short stretch of time of which mostly nothing is stored. To look there first is faster
       // than to insert with `OR IGNORE` and to be told by `RETURNING` which rows were new.
@@ -233,23 +232,23 @@ export function createEvents(connection: Connection, streams: Streams): Events {
       for (const event of fresh) inserted.delete(event);
       return withoutRepeats([], fresh);
     },
-    async eventIds(stream, sinceUs, untilUs = Number.MAX_SAFE_INTEGER) {
+    async ids(stream, sinceUs, untilUs = Number.MAX_SAFE_INTEGER) {
       return ids.all(stream, sinceUs, untilUs).map((row) => ({ id: row.id, occurredAtUs: row.occurred_us }));
     },
     async knownIds(stream, ids) {
       return new Set(known.all(stream, textList(ids)).map((row) => row.id));
     },
-    async countEvents(stream, fromUs, toUs) {
+    async count(stream, fromUs, toUs) {
       return count.get(stream, fromUs, toUs)!.count;
     },
-    async events(query) {
+    async page(query) {
       const limit = Math.min(Math.max(1, query.limit), MAX_EVENTS);
       const before = query.cursor === undefined ? undefined : parseCursor(query.cursor);
       const { rows, next } = page(query, before, limit);
       const events = rows.map(fromRow);
       return next ? { events, next: formatCursor(next) } : { events };
     },
-    event: async (key) => find(key),
+    find: async (key) => lookUp(key),
   };
 }
 

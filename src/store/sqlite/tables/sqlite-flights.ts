@@ -1,9 +1,7 @@
+import type { FlightStore } from '../../flight-store.ts';
 import type { FlightRecord } from '../../record.ts';
-import type { Transaction } from '../../store.ts';
 import { prepareChunks } from '../chunks.ts';
 import type { Connection } from '../connection.ts';
-
-type Flights = Pick<Transaction, 'openFlights' | 'flightsSince' | 'findFlights' | 'putFlights'>;
 
 interface FlightRow {
   readonly stream: number;
@@ -15,7 +13,7 @@ interface FlightRow {
   readonly ended_us: number;
 }
 
-export function createFlights(connection: Connection): Flights {
+export function createFlights(connection: Connection): Pick<FlightStore, 'open' | 'since' | 'find' | 'put'> {
   const open = connection.prepare<FlightRow>(
     'SELECT * FROM flight INDEXED BY flight_open WHERE stream = ? AND open = 1 ORDER BY started_us, id',
   );
@@ -35,19 +33,19 @@ export function createFlights(connection: Connection): Flights {
   );
 
   return {
-    async openFlights(stream) {
+    async open(stream) {
       return open.all(stream).map(record);
     },
-    async flightsSince(stream, sinceUs) {
+    async since(stream, sinceUs) {
       return since.all(stream, sinceUs).map(record);
     },
-    async findFlights(stream, flights) {
+    async find(stream, flights) {
       return flights.flatMap(({ flightId, startedAtUs }) => {
         const row = one.get(stream, startedAtUs, flightId);
         return row ? [record(row)] : [];
       });
     },
-    async putFlights(flights) {
+    async put(flights) {
       put(flights.length, (index, values) => {
         const flight = flights[index]!;
         values.push(flight.stream, flight.startedAtUs, flight.flightId, flight.status);

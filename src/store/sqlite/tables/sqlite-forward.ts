@@ -1,10 +1,8 @@
 import type { Event } from '../../../domain/alert/event.ts';
-import type { Transaction } from '../../store.ts';
+import type { ForwardStore } from '../../forward-store.ts';
 import type { Connection } from '../connection.ts';
 
-type Forward = Pick<Transaction, 'queueForward' | 'forwardReceivers' | 'takeForward'>;
-
-export function createForward(connection: Connection): Forward {
+export function createForward(connection: Connection): ForwardStore {
   const queue = connection.prepare(
     `INSERT INTO forward (receiver, seq, event)
      VALUES (?1, (SELECT coalesce(max(seq), 0) + 1 FROM forward WHERE receiver = ?1), ?2)`,
@@ -19,10 +17,10 @@ export function createForward(connection: Connection): Forward {
   const take = connection.prepare('DELETE FROM forward WHERE receiver = ? AND seq <= ?');
 
   return {
-    async queueForward(events) {
+    async queue(events) {
       for (const { receiver, event } of events) queue.run(receiver, JSON.stringify(event));
     },
-    async forwardReceivers() {
+    async receivers() {
       const receivers: string[] = [];
       for (let last = ''; ; last = receivers.at(-1)!) {
         const row = nextReceiver.get(last);
@@ -30,7 +28,7 @@ export function createForward(connection: Connection): Forward {
         receivers.push(row.receiver);
       }
     },
-    async takeForward(receiver, limit) {
+    async take(receiver, limit) {
       const rows = oldest.all(receiver, limit);
       if (rows.length > 0) take.run(receiver, rows.at(-1)!.seq);
       return rows.map((row) => JSON.parse(row.event) as Event);

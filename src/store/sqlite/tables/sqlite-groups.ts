@@ -1,21 +1,7 @@
 import type { Group, GroupMember } from '../../../domain/grouping/group.ts';
-import type { Transaction } from '../../store.ts';
+import type { GroupStore } from '../../group-store.ts';
 import { type Connection, textList } from '../connection.ts';
 import { type AlertRow, alertOf } from './sqlite-alerts.ts';
-
-type Groups = Pick<
-  Transaction,
-  | 'groups'
-  | 'groupsOfAlerts'
-  | 'groupsDue'
-  | 'groupMembers'
-  | 'notifiedFiring'
-  | 'putGroups'
-  | 'putGroupMembers'
-  | 'deleteGroupMembers'
-  | 'deleteGroups'
-  | 'nextAlertingUs'
->;
 
 interface GroupRow {
   readonly body: string;
@@ -28,7 +14,7 @@ interface MemberRow {
   readonly notified_state: GroupMember['notifiedState'];
 }
 
-export function createGroups(connection: Connection): Groups {
+export function createGroups(connection: Connection): GroupStore {
   const byKey = connection.prepare<GroupRow>(
     'SELECT body FROM alert_group WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key',
   );
@@ -72,33 +58,33 @@ export function createGroups(connection: Connection): Groups {
   );
 
   return {
-    async groups(keys) {
+    async list(keys) {
       return byKey.all(textList(keys)).map(groupOf);
     },
-    async groupsOfAlerts(alertIds) {
+    async membersOfAlerts(alertIds) {
       return ofAlerts.all(textList(alertIds)).map(memberOf);
     },
-    async groupsDue(nowUs, limit) {
+    async due(nowUs, limit) {
       return due.all(nowUs, limit).map(groupOf);
     },
-    async groupMembers(groupKey) {
+    async members(groupKey) {
       return members.all(groupKey).map((row) => ({ member: memberOf(row), alert: alertOf(row) }));
     },
     async notifiedFiring(receiver, afterId, limit) {
       return notifiedFiring.all(afterId, receiver, limit).map(alertOf);
     },
-    async putGroups(groups) {
+    async put(groups) {
       for (const group of groups) put.run(group.key, group.nextFlushAtUs, JSON.stringify(group));
     },
-    async putGroupMembers(records) {
+    async putMembers(records) {
       for (const member of records) {
         putMember.run(member.groupKey, member.alertId, member.notifiedSeq, member.notifiedState);
       }
     },
-    async deleteGroupMembers(records) {
+    async deleteMembers(records) {
       for (const { groupKey, alertId } of records) removeMember.run(groupKey, alertId);
     },
-    async deleteGroups(keys) {
+    async delete(keys) {
       const list = textList(keys);
       remove.run(list);
       removeMembers.run(list);

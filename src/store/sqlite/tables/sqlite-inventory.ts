@@ -1,19 +1,7 @@
 import type { Clock } from '../../../time/clock.ts';
+import type { InventoryStore } from '../../inventory-store.ts';
 import type { BirdRecord, NestMembers, NestRecord } from '../../record.ts';
-import type { Transaction } from '../../store.ts';
 import type { Connection } from '../connection.ts';
-
-type Inventory = Pick<
-  Transaction,
-  | 'regionSince'
-  | 'knownSince'
-  | 'nests'
-  | 'putNests'
-  | 'nestMembers'
-  | 'putNestMembers'
-  | 'birds'
-  | 'putBirds'
->;
 
 interface NestRow {
   readonly region: string;
@@ -29,7 +17,7 @@ interface BirdRow extends NestRow {
   readonly status_since_us: number;
 }
 
-export function createInventory(connection: Connection, clock: Clock): Inventory {
+export function createInventory(connection: Connection, clock: Clock): InventoryStore {
   const since = connection.prepare<{ since_us: number }>('SELECT since_us FROM region WHERE region = ?');
   const watch = connection.prepare('INSERT INTO region (region, since_us) VALUES (?, ?)');
   const nests = connection.prepare<NestRow>('SELECT * FROM nest WHERE region = ? ORDER BY nest_id');

@@ -1,5 +1,6 @@
 import type { Notification } from '../../../domain/grouping/notification.ts';
-import type { Transaction } from '../../store.ts';
+import type { AlertStore } from '../../alert-store.ts';
+import type { OutboxStore } from '../../outbox-store.ts';
 import type { Connection } from '../connection.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import { type DeliveryRow, deliveryOf } from './delivery-row.ts';
@@ -10,18 +11,20 @@ import type { Events } from './sqlite-events.ts';
  * Which notifications tell an event, by numbers alone: a row for each event of a group's notification; for what is
  * forwarded, where events are told in the order of their numbers, one for each batch.
  */
-export interface Told extends Pick<Transaction, 'alertsOfEvent' | 'notificationsOfEvent'> {
+export interface NotifiedEvents
+  extends Pick<AlertStore, 'ofEvent'>,
+    Pick<OutboxStore, 'notificationsOfEvent'> {
   record(seq: number, notification: Notification, tells: readonly Tells[] | undefined): void;
 }
 
 /** Events of an alert with `afterSeq < seq <= lastSeq`. */
-export type Tells = NonNullable<Parameters<Transaction['enqueue']>[2]>[number];
+export type Tells = NonNullable<Parameters<OutboxStore['enqueue']>[2]>[number];
 
-export function createTold(
+export function createNotifiedEvents(
   connection: Connection,
   events: Events,
   counts: Pick<DeliveryCounts, 'receivers'>,
-): Told {
+): NotifiedEvents {
   const put = connection.prepare('INSERT OR IGNORE INTO told (event, notification) VALUES (?, ?)');
   const putLinked = connection.prepare(
     `INSERT OR IGNORE INTO told (event, notification)
@@ -47,7 +50,7 @@ export function createTold(
   );
 
   function numberOf(key: string): number | undefined {
-    const event = events.find(key);
+    const event = events.lookUp(key);
     return event && events.numberOf(event);
   }
 
@@ -81,7 +84,7 @@ export function createTold(
         }
       }
     },
-    async alertsOfEvent(key) {
+    async ofEvent(key) {
       const number = numberOf(key);
       if (number === undefined) return [];
       return alerts.all(number).map((row) => ({ alert: alertOf(row), seq: row.seq }));

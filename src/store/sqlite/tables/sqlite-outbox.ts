@@ -6,28 +6,13 @@
  * some of its recipients have not accepted leaves its lane: one full mailbox never holds up what is next for the others.
  */
 import type { Notification } from '../../../domain/grouping/notification.ts';
+import type { OutboxStore } from '../../outbox-store.ts';
 import type { DeliveryState, Settlement } from '../../record.ts';
-import type { Transaction } from '../../store.ts';
 import { type Connection, textList } from '../connection.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import { type DeliveryRow, deliveryOf } from './delivery-row.ts';
 import { createIntegrationHealth } from './integration-health.ts';
-import type { Told } from './sqlite-notified.ts';
-
-type Outbox = Pick<
-  Transaction,
-  | 'enqueue'
-  | 'claim'
-  | 'dueDeliveries'
-  | 'settle'
-  | 'redrive'
-  | 'takeFallbacks'
-  | 'failingIntegrations'
-  | 'recoverLeases'
-  | 'deliveries'
-  | 'delivery'
-  | 'countDeliveries'
->;
+import type { NotifiedEvents } from './sqlite-notified.ts';
 
 type Lane = Pick<DeliveryRow, 'receiver' | 'position' | 'lane'>;
 /** One integration of one receiver. */
@@ -51,9 +36,9 @@ const UNSETTLED = "lane <> '' AND state IN ('pending', 'leased', 'retry', 'ambig
 
 export function createOutbox(
   connection: Connection,
-  told: Pick<Told, 'record'>,
+  notified: Pick<NotifiedEvents, 'record'>,
   counts: DeliveryCounts,
-): Outbox {
+): Omit<OutboxStore, 'notificationsOfEvent'> {
   const health = createIntegrationHealth(connection);
   const putNotification = connection.prepare('INSERT INTO notification (seq, body) VALUES (?, ?)');
   // What was deleted may still stand beside the events that it told: its number would pass for another's.
@@ -221,7 +206,7 @@ export function createOutbox(
       lastNotification += 1;
       const seq = lastNotification;
       putNotification.run(seq, JSON.stringify(notification));
-      told.record(seq, notification, tells);
+      notified.record(seq, notification, tells);
       for (const delivery of deliveries) {
         const { receiver, position, lane } = delivery;
         const turn = lane === '' || !waitsIn.get(receiver, position, lane);
@@ -260,7 +245,7 @@ export function createOutbox(
         claimed({ ...row, state: 'leased', attempts: row.attempts + 1, body: bodyOf.get(row.notification)! }),
       );
     },
-    async dueDeliveries(nowUs) {
+    async due(nowUs) {
       const integrations: Destination[] = [];
       let nextAtUs: number | undefined;
       let at: Destination | undefined = { receiver: '', position: -1 };
@@ -315,14 +300,14 @@ export function createOutbox(
       }
       return recovered.length;
     },
-    async deliveries({ state, receiver, limit }) {
+    async list({ state, receiver, limit }) {
       return listed(state, receiver ?? null, limit).map(deliveryOf);
     },
-    async delivery(id) {
+    async find(id) {
       const row = one.get(id);
       return row && claimed(row);
     },
-    async countDeliveries() {
+    async count() {
       return counts.all();
     },
   };

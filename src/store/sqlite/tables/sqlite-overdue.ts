@@ -5,23 +5,12 @@
  */
 import type { Place } from '../../../domain/alert/fact.ts';
 import type { FlightOutcome } from '../../../domain/grouping/notification.ts';
-import type { Transaction } from '../../store.ts';
+import type { FlightStore } from '../../flight-store.ts';
+import type { OverdueStore } from '../../overdue-store.ts';
 import type { Connection } from '../connection.ts';
 import { type AlertRow, alertOf } from './sqlite-alerts.ts';
 
-type Overdue = Pick<
-  Transaction,
-  | 'latestEnds'
-  | 'lastOutcomes'
-  | 'flightsToJudge'
-  | 'judgeFlights'
-  | 'birdsToJudge'
-  | 'judgeBirds'
-  | 'forgetJudgements'
-  | 'flightDurations'
-  | 'flightGaps'
-  | 'alertsOfGoneFlights'
->;
+type Judged = OverdueStore & Pick<FlightStore, 'latestEnds' | 'lastOutcomes' | 'durations' | 'gaps'>;
 
 interface PlaceRow {
   readonly region: string;
@@ -31,7 +20,7 @@ interface PlaceRow {
   readonly bird: string | null;
 }
 
-export function createOverdue(connection: Connection): Overdue {
+export function createOverdue(connection: Connection): Judged {
   const ends = connection.prepare<{ key: string; at_us: number; type: string }>(
     `SELECT stream.region || '/' || stream.feed || '/' || event.id AS key, occurred_us AS at_us, type
      FROM event JOIN stream USING (stream)
@@ -113,7 +102,7 @@ export function createOverdue(connection: Connection): Overdue {
         .map(({ type }) => type.slice('flight.'.length) as FlightOutcome)
         .toReversed();
     },
-    async flightsToJudge(startedUs, nowUs, limit) {
+    async flights(startedUs, nowUs, limit) {
       return flights.all(startedUs, nowUs, limit).map((row) => ({
         stream: row.stream,
         flightId: row.id,
@@ -126,7 +115,7 @@ export function createOverdue(connection: Connection): Overdue {
         judgeFlight.run(stream, startedAtUs, flightId, nextUs);
       }
     },
-    async birdsToJudge(nowUs, limit) {
+    async birds(nowUs, limit) {
       return birds.all(nowUs, limit).map((row) => ({
         place: placeOf(row),
         triggerType: row.trigger_type,
@@ -138,14 +127,14 @@ export function createOverdue(connection: Connection): Overdue {
     async judgeBirds(judged) {
       for (const { region, birdId, nextUs } of judged) judgeBird.run(region, birdId, nextUs);
     },
-    async forgetJudgements() {
+    async forget() {
       forgetFlights.run();
       forgetBirds.run();
     },
-    async flightDurations(stream) {
+    async durations(stream) {
       return durations.all(stream).map((row) => row.us);
     },
-    async flightGaps(stream) {
+    async gaps(stream) {
       const { count, longest_us: longestUs, span_us: spanUs } = gaps.get(stream)!;
       return { count, longestUs, spanUs };
     },

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Transaction } from '../../store.ts';
+import type { StreamStore } from '../../stream-store.ts';
 import type { Connection } from '../connection.ts';
 
 /**
@@ -14,7 +14,7 @@ const MAX_TEXTS = 200;
  */
 const MAX_KNOWN = 10_000;
 
-export function createQuarantine(connection: Connection): Pick<Transaction, 'quarantine'> {
+export function createQuarantine(connection: Connection): Pick<StreamStore, 'quarantine'> {
   const keep = connection.prepare(
     'INSERT OR IGNORE INTO quarantine (stream, hash, kept_us, reason, raw) VALUES (?, ?, ?, ?, ?)',
   );

@@ -1,9 +1,9 @@
 import { createMatcher } from '../../../domain/matchers/matcher.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
-import type { Transaction } from '../../store.ts';
+import type { SilenceStore } from '../../silence-store.ts';
 import type { Connection } from '../connection.ts';
 
-export function createSilences(connection: Connection): Pick<Transaction, 'silences' | 'putSilences'> {
+export function createSilences(connection: Connection): SilenceStore {
   const all = connection.prepare<{ body: string }>(
     'SELECT body FROM silence WHERE ends_us > ? ORDER BY ends_us, id',
   );
@@ -16,12 +16,12 @@ export function createSilences(connection: Connection): Pick<Transaction, 'silen
   let known = new Map<string, Silence>();
 
   return {
-    async silences(endsAfterUs = -1) {
+    async list(endsAfterUs = -1) {
       const bodies = all.all(endsAfterUs).map((row) => row.body);
       known = new Map(bodies.map((body) => [body, known.get(body) ?? silenceOf(body)]));
       return [...known.values()];
     },
-    async putSilences(silences) {
+    async put(silences) {
       for (const silence of silences) {
         const matchers = silence.matchers.map(({ name, op, value }) => ({ name, op, value }));
         put.run(silence.id, silence.endsAtUs, JSON.stringify({ ...silence, matchers }));

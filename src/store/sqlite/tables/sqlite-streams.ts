@@ -1,6 +1,6 @@
 import type { Feed } from '../../../domain/alert/event.ts';
 import type { StreamRecord } from '../../record.ts';
-import type { Transaction } from '../../store.ts';
+import type { StreamStore } from '../../stream-store.ts';
 import type { Connection } from '../connection.ts';
 
 interface StreamRow {
@@ -18,7 +18,7 @@ export interface StreamKind {
   readonly feed: Feed;
 }
 
-export interface Streams extends Pick<Transaction, 'streams' | 'openStream' | 'advanceCursor'> {
+export interface Streams extends Omit<StreamStore, 'quarantine'> {
   kindOf(stream: number): StreamKind;
   /** Those of which there are streams, each once. */
   kinds(): readonly StreamKind[];
@@ -82,10 +82,10 @@ export function createStreams(connection: Connection): Streams {
     forget() {
       remembered = undefined;
     },
-    async streams(region) {
+    async list(region) {
       return ofRegion.all(region).map(record);
     },
-    async openStream(region, feed, birdId) {
+    async open(region, feed, birdId) {
       const known = one.get(region, feed, birdId);
       if (known) return record(known);
       const created = create.get(region, feed, birdId)!;

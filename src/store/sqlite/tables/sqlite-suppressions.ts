@@ -1,11 +1,9 @@
 import type { Suppression } from '../../../domain/muting/suppression.ts';
-import type { Transaction } from '../../store.ts';
+import type { SuppressionStore } from '../../suppression-store.ts';
 import type { Connection } from '../connection.ts';
 import type { Events } from './sqlite-events.ts';
 
-type Suppressions = Pick<Transaction, 'suppress' | 'suppressions' | 'suppressionsOfEvent'>;
-
-export function createSuppressions(connection: Connection, events: Events): Suppressions {
+export function createSuppressions(connection: Connection, events: Events): SuppressionStore {
   const put = connection.prepare<{ suppression: number }>(
     `INSERT INTO suppression (alert_id, at_us, body) VALUES (?, ?, ?) RETURNING suppression`,
   );
@@ -24,17 +22,17 @@ export function createSuppressions(connection: Connection, events: Events): Supp
   );
 
   return {
-    async suppress(list) {
+    async add(list) {
       for (const one of list) {
         const { suppression } = put.get(one.alertId, one.atUs, JSON.stringify(one))!;
         putEvents.run(suppression, one.alertId, one.afterSeq, one.lastSeq);
       }
     },
-    async suppressions(alertId) {
+    async ofAlert(alertId) {
       return ofAlert.all(alertId).map(suppressionOf);
     },
-    async suppressionsOfEvent(key) {
-      const event = await events.event(key);
+    async ofEvent(key) {
+      const event = await events.find(key);
       const number = event && events.numberOf(event);
       return number === undefined ? [] : ofEvent.all(number).map(suppressionOf);
     },

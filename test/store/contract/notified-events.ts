@@ -18,15 +18,15 @@ export function describeTold(run: Run): void {
   );
   const key = (index: number) => events[index]!.key;
   const keep = async (tx: Transaction) => {
-    const { stream } = await tx.openStream('eu', 'notification', '');
-    await tx.insertEvents(stream, events);
+    const { stream } = await tx.streams.open('eu', 'notification', '');
+    await tx.events.insert(stream, events);
   };
   const queue = (
     tx: Transaction,
     notification: Notification,
-    tells?: Parameters<Transaction['enqueue']>[2],
+    tells?: Parameters<Transaction['outbox']['enqueue']>[2],
   ) =>
-    tx.enqueue(
+    tx.outbox.enqueue(
       notification,
       [
         delivery(`${notification.id}-0`, {
@@ -37,14 +37,14 @@ export function describeTold(run: Run): void {
       tells,
     );
   const toldOf = async (tx: Transaction, index: number) =>
-    (await tx.notificationsOfEvent(key(index))).map(({ notification }) => notification.id);
+    (await tx.outbox.notificationsOfEvent(key(index))).map(({ notification }) => notification.id);
 
   describe('what is told of an event', () => {
     test('is found by the range of its alert, listed or not, with its deliveries', async () => {
       await run(async (tx) => {
         await keep(tx);
-        await tx.putAlerts([alert('a', { lastSeq: 4 })]);
-        await tx.linkEvents(
+        await tx.alerts.put([alert('a', { lastSeq: 4 })]);
+        await tx.alerts.linkEvents(
           events.slice(0, 4).map((one, index) => ({ alertId: 'a', seq: index + 1, event: one })),
         );
         await queue(tx, groupNotification('n1', [events[1]!]), [{ alertId: 'a', afterSeq: 0, lastSeq: 2 }]);
@@ -58,10 +58,10 @@ export function describeTold(run: Run): void {
         ['n2'],
         [],
       ]);
-      const [found] = await run((tx) => tx.notificationsOfEvent(key(0)));
+      const [found] = await run((tx) => tx.outbox.notificationsOfEvent(key(0)));
       expect(found!.deliveries).toMatchObject([{ id: 'n1-0', state: 'pending', receiver: 'ops' }]);
-      expect(await run((tx) => tx.alertsOfEvent(key(2)))).toMatchObject([{ alert: { id: 'a' }, seq: 3 }]);
-      expect(await run((tx) => tx.alertsOfEvent(key(4)))).toEqual([]);
+      expect(await run((tx) => tx.alerts.ofEvent(key(2)))).toMatchObject([{ alert: { id: 'a' }, seq: 3 }]);
+      expect(await run((tx) => tx.alerts.ofEvent(key(4)))).toEqual([]);
     });
 
     test('is found by the events that are listed, where nothing else was said', async () => {
@@ -79,13 +79,13 @@ export function describeTold(run: Run): void {
     test('outlives the alert', async () => {
       await run(async (tx) => {
         await keep(tx);
-        await tx.putAlerts([alert('a')]);
-        await tx.linkEvents([{ alertId: 'a', seq: 1, event: events[0]! }]);
+        await tx.alerts.put([alert('a')]);
+        await tx.alerts.linkEvents([{ alertId: 'a', seq: 1, event: events[0]! }]);
         await queue(tx, groupNotification('n1'), [{ alertId: 'a', afterSeq: 0, lastSeq: 1 }]);
-        await tx.deleteAlerts(['a']);
+        await tx.alerts.delete(['a']);
       });
       expect(await run((tx) => toldOf(tx, 0))).toEqual(['n1']);
-      expect(await run((tx) => tx.alertsOfEvent(key(0)))).toEqual([]);
+      expect(await run((tx) => tx.alerts.ofEvent(key(0)))).toEqual([]);
     });
 
     test('includes the batch in which it was forwarded to each receiver', async () => {
@@ -105,8 +105,8 @@ export function describeTold(run: Run): void {
     });
 
     test('is nothing for an event that is not kept', async () => {
-      expect(await run((tx) => tx.notificationsOfEvent('eu/notification/none'))).toEqual([]);
-      expect(await run((tx) => tx.alertsOfEvent('none'))).toEqual([]);
+      expect(await run((tx) => tx.outbox.notificationsOfEvent('eu/notification/none'))).toEqual([]);
+      expect(await run((tx) => tx.alerts.ofEvent('none'))).toEqual([]);
     });
 
     test('goes with the event when it is old', async () => {
@@ -116,21 +116,21 @@ export function describeTold(run: Run): void {
         await queue(tx, forwarded('f1', 'lake', events.slice(0, 2)));
       });
       // The five events alone: notifications that wait to be sent stay.
-      expect(await run((tx) => tx.prune(NOW_US + 1_000, 100))).toBe(5);
+      expect(await run((tx) => tx.upkeep.prune(NOW_US + 1_000, 100))).toBe(5);
       await run(keep);
       expect(await run((tx) => toldOf(tx, 0))).toEqual([]);
     });
   });
 
   test('an alert is found by its id, in whatever state', async () => {
-    await run((tx) => tx.putAlerts([alert('a'), alert('b', { state: 'resolved' })]));
-    expect(await run((tx) => tx.alert('b'))).toMatchObject({ id: 'b', state: 'resolved' });
-    expect(await run((tx) => tx.alert('c'))).toBeUndefined();
+    await run((tx) => tx.alerts.put([alert('a'), alert('b', { state: 'resolved' })]));
+    expect(await run((tx) => tx.alerts.find('b'))).toMatchObject({ id: 'b', state: 'resolved' });
+    expect(await run((tx) => tx.alerts.find('c'))).toBeUndefined();
   });
 
   test('a key for signatures stays as it was first given', async () => {
-    expect(await run((tx) => tx.key('link', 'first'))).toBe('first');
-    expect(await run((tx) => tx.key('link', 'second'))).toBe('first');
-    expect(await run((tx) => tx.key('other', 'third'))).toBe('third');
+    expect(await run((tx) => tx.upkeep.signingKey('link', 'first'))).toBe('first');
+    expect(await run((tx) => tx.upkeep.signingKey('link', 'second'))).toBe('first');
+    expect(await run((tx) => tx.upkeep.signingKey('other', 'third'))).toBe('third');
   });
 }

@@ -1,0 +1,49 @@
+import type { Alert, Labels } from '../domain/alert/alert.ts';
+import type { Link } from '../domain/evaluate/decide.ts';
+import type { OldEvents } from '../domain/grouping/catching-up.ts';
+
+export interface AlertStore {
+  /** One alert, in whatever state. */
+  find(id: string): Promise<Alert | undefined>;
+  /** Alerts of these scopes, in every state. */
+  ofScopes(scopes: readonly string[]): Promise<Alert[]>;
+  /** Regions that have an alert in any state but forgotten ones. */
+  regions(): Promise<string[]>;
+  /** Scopes of a region that have an alert in any state but forgotten ones. */
+  scopes(region: string): Promise<string[]>;
+  /** Alerts whose `dueAtUs` has come, the oldest first. */
+  due(nowUs: number, limit: number): Promise<Alert[]>;
+  /**
+   * Writes alerts and marks them as changed, so that `changedAlerts` gives them until `routed`. The episode of one
+   * that is resolved joins the history.
+   */
+  put(alerts: readonly Alert[]): Promise<void>;
+  /** Links events to alerts, in the place of those that have the same `seq`. The events must be in the store. */
+  linkEvents(links: readonly Link[]): Promise<void>;
+  /**
+   * The alert's oldest events with `afterSeq < seq`, up to the first one that was observed within `maxAgeUs` of when
+   * it occurred, and to `lastSeq`; undefined where there is none older.
+   */
+  oldEvents(
+    alertId: string,
+    afterSeq: number,
+    maxAgeUs: number,
+    lastSeq: number,
+  ): Promise<OldEvents | undefined>;
+  /** The alert's events with `afterSeq < seq`, and `seq <= lastSeq` if given: the newest `limit`, newest first. */
+  events(alertId: string, afterSeq: number, limit: number, lastSeq?: number): Promise<Link[]>;
+  /** Alerts changed since they were last routed, oldest change first. */
+  changed(limit: number): Promise<Alert[]>;
+  markRouted(alertIds: readonly string[]): Promise<void>;
+  /** Firing and resolved alerts for people and metrics, newest first. */
+  list(query: { state?: Alert['state'] | undefined; limit: number }): Promise<Alert[]>;
+  /**
+   * Labels of the alerts that fire, of all or of those with these names, in no order; without those that fire on only
+   * because they flap.
+   */
+  firingLabels(alertnames: readonly string[] | null): Promise<Labels[]>;
+  count(): Promise<{ alertname: string; severity: string; state: string; count: number }[]>;
+  delete(alertIds: readonly string[]): Promise<void>;
+  /** The alerts that an event is joined to, with its `seq` in each; alerts that were let go of are not among them. */
+  ofEvent(key: string): Promise<{ alert: Alert; seq: number }[]>;
+}
