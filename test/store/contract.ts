@@ -7,12 +7,12 @@ import { describeEvents } from './contract/events.ts';
 import { describeFlights } from './contract/flights.ts';
 import { describeGroups } from './contract/groups.ts';
 import { describeInventory } from './contract/inventory.ts';
+import { describeTold } from './contract/notified-events.ts';
 import { describeOutbox } from './contract/outbox.ts';
 import { describeOverdue } from './contract/overdue.ts';
 import { describePrune } from './contract/prune.ts';
 import { describeSilences } from './contract/silences.ts';
 import type { Run, Subject } from './contract/subject.ts';
-import { describeTold } from './contract/notified-events.ts';
 import { describeTransactions } from './contract/transactions.ts';
 
 export function describeStore(name: string, open: () => Promise<Subject>): void {
