@@ -1,5 +1,10 @@
-import type { Notification } from '../domain/grouping/notification.ts';
-import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';
+import type { Notification, NotifiedAlert } from '../domain/grouping/notification.ts';
+
+/** Makes the addresses by which whoever reads a message may acknowledge an alert. */
+export interface AcknowledgeLinks {
+  /** `sentAtUs` is when the message was written. */
+  urlOf(alert: Pick<NotifiedAlert, 'id' | 'startsAtUs'>, sentAtUs: number): string;
+}
 
 /**
  * A notification of one alert that fires gets the address by which whoever reads it may acknowledge that alert. It is

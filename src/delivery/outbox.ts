@@ -23,12 +23,11 @@ import type { Channel, Outcome } from '../channels/channel.ts';
 import type { ServiceChannels } from '../channels/services.ts';
 import type { EmailIntegration, Integration, Receiver, WebhookIntegration } from '../config/config.ts';
 import { NestwatchError } from '../errors.ts';
-import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';
 import type { Report } from '../report.ts';
 import type { ClaimedDelivery, Settlement } from '../store/record.ts';
 import type { Store } from '../store/store.ts';
 import { type Clock, createBell, type Random, sleep } from '../time/clock.ts';
-import { withAcknowledgeUrl } from './acknowledge-url.ts';
+import { type AcknowledgeLinks, withAcknowledgeUrl } from './acknowledge-url.ts';
 import { createLatency } from './latency.ts';
 import { judge } from './retry.ts';
 

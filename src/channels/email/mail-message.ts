@@ -5,7 +5,7 @@ import { escapeHtml } from '../message/encode.ts';
 import { filled } from '../message/filled.ts';
 import { MAX_PART_BYTES } from '../message/fitting.ts';
 import { fittingNotices } from '../message/fitting-view.ts';
-import { mailSubject } from './email-headers.ts';
+import { mailSubject } from '../message/subject-line.ts';
 import { emailHtml } from './email-html.ts';
 import { emailText } from './email-text.ts';
 

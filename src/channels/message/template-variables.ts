@@ -2,9 +2,9 @@
 import type { GroupNotification } from '../../domain/grouping/notification.ts';
 import type { TemplateVariables } from '../../templates/variables.ts';
 import { manyLines } from '../../text/label-text.ts';
-import { mailSubject } from '../email/email-headers.ts';
-import { alertmanagerBody } from '../webhook/alertmanager-body.ts';
+import { alertmanagerBody } from './alertmanager-body.ts';
 import { mailView } from './message-view.ts';
+import { mailSubject } from './subject-line.ts';
 
 const TEXT_CODE_POINTS = 2_000;
 const MESSAGE_CODE_POINTS = 4_000;

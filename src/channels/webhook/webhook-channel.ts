@@ -6,9 +6,9 @@ import { Webhook } from 'standardwebhooks';
 import type { WebhookIntegration } from '../../config/config.ts';
 import type { Notification } from '../../domain/grouping/notification.ts';
 import { type Channel, ONLY_CLOUDEVENTS, type Outcome } from '../channel.ts';
+import { alertmanagerBody } from '../message/alertmanager-body.ts';
 import { filled } from '../message/filled.ts';
 import { openSender, type SenderOptions } from '../post.ts';
-import { alertmanagerBody } from './alertmanager-body.ts';
 import { cloudEventBatches, digestEvent } from './cloudevents.ts';
 import { digestBody } from './digest-json.ts';
 

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { mailSubject, threadHeaders } from '../../../src/channels/email/email-headers.ts';
+import { threadHeaders } from '../../../src/channels/email/email-headers.ts';
 import { emailHtml } from '../../../src/channels/email/email-html.ts';
 import { emailText } from '../../../src/channels/email/email-text.ts';
 import { escapeHtml, linkable, plainLines } from '../../../src/channels/message/encode.ts';
 import { mailView } from '../../../src/channels/message/message-view.ts';
+import { mailSubject } from '../../../src/channels/message/subject-line.ts';
 import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
 import { dayAndTime } from '../../../src/text/day-and-time.ts';
 import { dayAndSecond, duration } from '../../../src/text/human-time.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { alertmanagerBody } from '../../../src/channels/webhook/alertmanager-body.ts';
+import { alertmanagerBody } from '../../../src/channels/message/alertmanager-body.ts';
 import { cloudEventBatches } from '../../../src/channels/webhook/cloudevents.ts';
 import { alert, failedFlight, forward, group, MINUTE_US, NOW_US, storm } from '../samples.ts';
 
