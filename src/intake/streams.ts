@@ -5,7 +5,7 @@
 
 import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { Event, Feed } from '../domain/alert/event.ts';
-import { oneLine } from '../text/label-text.ts';
+import { plainText } from '../text/plain-text.ts';
 import type { Clock } from '../time/clock.ts';
 import type { AuditRound } from './audit/audit-round.ts';
 import { createProvenUntil } from './audit/verified-until.ts';
@@ -129,7 +129,7 @@ export function createStreams({ poll, feeds, inventory, schedule, audits, clock 
     describe(name) {
       const [streams, birdId = ''] = name.split('/');
       if (birdId === '') return `the ${name}`;
-      const bird = `${birdId} (${oneLine(inventory.bird(birdId), 100)})`;
+      const bird = `${birdId} (${plainText(inventory.bird(birdId), 100)})`;
       return streams === 'logs' ? `the log of Bird ${bird}` : `the Flights of Bird ${bird}`;
     },
     progress: (lastSuccessUs) =>

@@ -2,10 +2,9 @@
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import { dayAndSecond, duration } from '../../text/human-time.ts';
-import { plainText } from '../../text/plain-text.ts';
+import { firstLines, plainText } from '../../text/plain-text.ts';
 import { parseInstant } from '../../time/instant.ts';
 import { NAME_CODE_POINTS, regionName } from './alert-subject.ts';
-import { plainLines } from './encode.ts';
 
 /** One event, or several that say the same. What stands around the list already is empty here. Clean, not escaped. */
 export interface EventLine {
@@ -113,7 +112,7 @@ export function stepOfAll(events: readonly Event[]): string {
 }
 
 export function firstLine(text: string): string {
-  return plainLines(text, 1, LINE_CODE_POINTS)[0] ?? '';
+  return firstLines(text, 1, LINE_CODE_POINTS)[0] ?? '';
 }
 
 function counted({ occurredAtUs }: Event, events: number): string {

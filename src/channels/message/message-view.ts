@@ -9,11 +9,11 @@ import { howMany } from '../../domain/alert/labels.ts';
 import type { FlushReason, GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { summaryTitle } from '../../domain/grouping/summary.ts';
 import { dayAndTime } from '../../text/day-and-time.ts';
-import { plainText } from '../../text/plain-text.ts';
+import { firstLines, plainText } from '../../text/plain-text.ts';
 import { type Cluster, clustersOf, eventsOf, messageOf, type Tone, toneOf } from './alert-clusters.ts';
 import { commonLabels, NAME_CODE_POINTS, placeOf, sinceOf, subjectOf } from './alert-subject.ts';
 import { IN_OWN_WORDS, stateWords } from './alert-words.ts';
-import { linkable, plainLines } from './encode.ts';
+import { linkable } from './encode.ts';
 import {
   type EventLine,
   eventLines,
@@ -91,7 +91,7 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
   const clusters = only ? [] : clustersOf(alerts, notification, goesOn);
   const message =
     only && !IN_OWN_WORDS.has(only.labels.alertname ?? '')
-      ? plainLines(messageOf(only), MESSAGE_LINES, LINE_CODE_POINTS)
+      ? firstLines(messageOf(only), MESSAGE_LINES, LINE_CODE_POINTS)
       : [];
   const { lines, more } = only ? linesOf(only, message) : { lines: [], more: 0 };
   const page = linkable(`${externalUrl}/`);

@@ -1,7 +1,7 @@
 /** What people's templates may use of a notification: clean and capped, not escaped (each template does that). */
 import type { GroupNotification } from '../../domain/grouping/notification.ts';
 import type { TemplateVariables } from '../../templates/variables.ts';
-import { manyLines } from '../../text/label-text.ts';
+import { manyLines } from '../../text/plain-text.ts';
 import { alertmanagerBody } from './alertmanager-body.ts';
 import { mailView } from './message-view.ts';
 import { mailSubject } from './subject-line.ts';
@@ -33,7 +33,7 @@ export function templateVariables(notification: GroupNotification, externalUrl: 
 }
 
 function cleanText(text: string): string {
-  return manyLines(text.slice(0, TEXT_CODE_POINTS * 4), TEXT_CODE_POINTS);
+  return manyLines(text, TEXT_CODE_POINTS);
 }
 
 function clean(value: unknown): unknown {

@@ -3,7 +3,7 @@
  * differs from one time to the next is masked: numbers and ids as `#`, times, quoted values, paths and the variable
  * parts of addresses as `…`.
  */
-import { cap, oneLine } from '../../text/label-text.ts';
+import { cap, plainText } from '../../text/plain-text.ts';
 
 export const MAX_SIGNATURE_LENGTH = 120;
 
@@ -85,7 +85,7 @@ export function signature(message: string): string {
 }
 
 function mask(line: string): string {
-  let text = oneLine(speaking(line), MAX_LINE_LENGTH);
+  let text = plainText(speaking(line), MAX_LINE_LENGTH);
   for (const [pattern, replacement] of MASKS) text = text.replace(pattern, replacement);
   return text.trim();
 }

@@ -1,6 +1,6 @@
 /** What stands in the labels and annotations of events and alerts: short, on one line, never empty. */
 
-import { manyLines, oneLine } from '../../text/label-text.ts';
+import { manyLines, plainText } from '../../text/plain-text.ts';
 import type { Labels, Severity } from './alert.ts';
 import type { Event } from './event.ts';
 import { birdOf, type Place } from './fact.ts';
@@ -40,7 +40,7 @@ export function placeOf(event: Event): Place {
 /** Clean, without empty ones, in the order of their names. */
 export function tidyLabels(labels: Labels): Labels {
   const entries = Object.entries(labels).map(
-    ([name, value]) => [name, oneLine(value, MAX_LABEL_LENGTH)] as const,
+    ([name, value]) => [name, plainText(value, MAX_LABEL_LENGTH)] as const,
   );
   return Object.fromEntries(
     entries.filter(([, value]) => value !== '').toSorted(([a], [b]) => (a < b ? -1 : 1)),
@@ -55,7 +55,7 @@ export function alertLabels(alertname: string, topic: Labels, rule: Rule, severi
 /** The annotations of an alert; those of the rule win. */
 export function annotate(rule: Rule, summary: string, message: string): Labels {
   const own = {
-    summary: oneLine(summary, MAX_SUMMARY_LENGTH),
+    summary: plainText(summary, MAX_SUMMARY_LENGTH),
     description: manyLines(message, MAX_DESCRIPTION_LENGTH),
   };
   return Object.fromEntries(

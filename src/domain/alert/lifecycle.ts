@@ -9,7 +9,7 @@
  * moves without something to tell; those of an alert that awaits its time are linked behind it (`flapping.ts`).
  */
 
-import { cap } from '../../text/label-text.ts';
+import { cap } from '../../text/plain-text.ts';
 import type { Alert, Ending, Labels } from './alert.ts';
 import type { Event } from './event.ts';
 

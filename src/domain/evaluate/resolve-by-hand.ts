@@ -3,7 +3,7 @@
  * episode ends like any other, and the next fact begins another one.
  */
 
-import { oneLine } from '../../text/label-text.ts';
+import { plainText } from '../../text/plain-text.ts';
 import type { Alert } from '../alert/alert.ts';
 import type { Rule } from '../alert/rule.ts';
 import { isMeasured } from './decide.ts';
@@ -35,8 +35,8 @@ export function resolveByHand(
   nowUs: number,
 ): ResolvedByHand {
   if (alert.state !== 'firing') return refused('the alert is not firing');
-  const reason = oneLine(comment, MAX_REASON_LENGTH);
-  const by = `it was resolved by hand by ${oneLine(createdBy, MAX_NAME_LENGTH)}${reason && `: ${reason}`}`;
+  const reason = plainText(comment, MAX_REASON_LENGTH);
+  const by = `it was resolved by hand by ${plainText(createdBy, MAX_NAME_LENGTH)}${reason && `: ${reason}`}`;
   if (!isResolvable(alert)) {
     return refused('it is measured again and again and is still so: acknowledge or silence it instead');
   }

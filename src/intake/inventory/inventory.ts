@@ -13,7 +13,7 @@ import type { ServiceClient } from '../../service/client.ts';
 import type { Bird, Nest, Parsed } from '../../service/resources.ts';
 import type { BirdRecord, NestRecord, QuarantinedEntry } from '../../store/record.ts';
 import type { Store } from '../../store/store.ts';
-import { oneLine } from '../../text/label-text.ts';
+import { plainText } from '../../text/plain-text.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Commit } from '../commit.ts';
 import type { Names } from '../entry-event.ts';
@@ -368,7 +368,7 @@ function troubleOf(
   failed: readonly Pick<Nest, 'id' | 'name'>[],
   all: number,
 ): NestwatchError {
-  const named = failed.slice(0, NAMED_NESTS).map(({ id, name }) => `${id} (${oneLine(name, 100)})`);
+  const named = failed.slice(0, NAMED_NESTS).map(({ id, name }) => `${id} (${plainText(name, 100)})`);
   const which = failed.length > NAMED_NESTS ? [...named, '…'] : named;
   return new NestwatchError(
     failure.code,

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { threadHeaders } from '../../../src/channels/email/email-headers.ts';
 import { emailHtml } from '../../../src/channels/email/email-html.ts';
 import { emailText } from '../../../src/channels/email/email-text.ts';
-import { escapeHtml, linkable, plainLines } from '../../../src/channels/message/encode.ts';
+import { escapeHtml, linkable } from '../../../src/channels/message/encode.ts';
 import { mailView } from '../../../src/channels/message/message-view.ts';
 import { mailSubject } from '../../../src/channels/message/subject-line.ts';
 import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
@@ -436,17 +436,6 @@ describe('the encoders', () => {
     expect(escapeHtml(`<a href="x" title='y'>&</a>`)).toBe(
       '&lt;a href=&quot;x&quot; title=&#39;y&#39;&gt;&amp;&lt;/a&gt;',
     );
-  });
-
-  test('keeps the lines of a stack trace and cuts it', () => {
-    expect(plainLines('Error: x\r\n  at a\u2028  at b\n\n  at c', 3, 80)).toEqual([
-      'Error: x',
-      'at a',
-      'at b',
-      '…',
-    ]);
-    expect(plainLines('one', 3, 80)).toEqual(['one']);
-    expect(plainLines('', 3, 80)).toEqual([]);
   });
 
   test.each([
