@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts';
 import { DELIVERY_SCOPE, type Fact } from '../domain/alert/fact.ts';
 import { decide } from '../domain/evaluate/decide.ts';
-import type { FailingIntegration } from '../store/record.ts';
+import type { FailingIntegration } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
 import { alertHappenings, NOTHING, type Step } from './step.ts';
 

@@ -13,7 +13,7 @@ import { type Flush, type Listed, MAX_ALERTS, notificationOf } from '../domain/g
 import { type FlushReason, MAX_EVENTS, type NotifiedAlert } from '../domain/grouping/notification.ts';
 import { BATCH_EVENTS, batchesOf, partsOf } from '../domain/grouping/split-notification.ts';
 import { summaryWords } from '../domain/grouping/summary.ts';
-import type { Delivery } from '../store/record.ts';
+import type { Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
 import { byIncident, isGathered, keepsIncidents } from './incidents.ts';
 import { type Destination, newDelivery } from './new-delivery.ts';

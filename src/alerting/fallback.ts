@@ -3,7 +3,7 @@ import { hash64 } from '../domain/alert/fingerprint.ts';
 import { MAX_ALERTS } from '../domain/grouping/flush.ts';
 import type { GroupNotification, NotifiedAlert } from '../domain/grouping/notification.ts';
 import type { Happening } from '../report.ts';
-import type { ClaimedDelivery } from '../store/record.ts';
+import type { ClaimedDelivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
 import { takesParts } from './enqueue.ts';
 import { keepsIncidents, lendIncident } from './incidents.ts';

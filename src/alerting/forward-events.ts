@@ -1,6 +1,6 @@
 import type { Integration, Receiver } from '../config/config.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
-import type { Delivery } from '../store/record.ts';
+import type { Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
 import { newDelivery } from './new-delivery.ts';
 import { NOTHING, type Step } from './step.ts';

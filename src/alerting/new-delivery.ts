@@ -1,5 +1,5 @@
 import type { Integration } from '../config/config.ts';
-import type { Delivery } from '../store/record.ts';
+import type { Delivery } from '../store/outbox-store.ts';
 
 /** One of a receiver's integrations. */
 export type Destination = readonly [position: number, integration: Integration];

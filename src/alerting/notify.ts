@@ -115,17 +115,17 @@ async function admit(
   const { maxNotificationsPerHour: max, foldStormsMs: foldMs } = receiver ?? {};
   if (!receiver || (max === undefined && foldMs === undefined)) return { freeAtUs: null, notices: [] };
   const pace = await tx.receivers.pace(receiver.name);
-  const { recentUs, freeAtUs: cappedUs } = admission(pace.toldAtUs, max ?? Number.POSITIVE_INFINITY, nowUs);
+  const { recentUs, freeAtUs: cappedUs } = admission(pace.queuedAtUs, max ?? Number.POSITIVE_INFINITY, nowUs);
   const stormUs = foldMs === undefined ? null : afterStormUs(recentUs, pace.foldedAtUs ?? 0, foldMs, nowUs);
   const freeAtUs = cappedUs === null && stormUs === null ? null : Math.max(cappedUs ?? 0, stormUs ?? 0);
   if (freeAtUs !== null) {
     // A held-back group that has to wait once more is counted already.
     const heldBack = pace.heldBack + (isHeldBack(group.key) ? 0 : 1);
-    await tx.receivers.putPace({ ...pace, toldAtUs: recentUs, heldBack });
+    await tx.receivers.putPace({ ...pace, queuedAtUs: recentUs, heldBack });
     return { freeAtUs, notices: [] };
   }
   const folded = isHeldBack(group.key) && pace.heldBack > 1 ? { foldedAtUs: nowUs } : {};
-  await tx.receivers.putPace({ ...pace, ...folded, toldAtUs: [...recentUs, nowUs], heldBack: 0 });
+  await tx.receivers.putPace({ ...pace, ...folded, queuedAtUs: [...recentUs, nowUs], heldBack: 0 });
   if (pace.heldBack === 0) return { freeAtUs: null, notices: [] };
   const what = pace.heldBack === 1 ? '1 notification was' : `${pace.heldBack} notifications were`;
   const why =

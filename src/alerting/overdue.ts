@@ -13,8 +13,7 @@ import type { Rule } from '../domain/alert/rule.ts';
 import { decide, ruleFor } from '../domain/evaluate/decide.ts';
 import * as birdStale from '../domain/kinds/bird-stale.ts';
 import * as flightStuck from '../domain/kinds/flight-stuck.ts';
-import type { OverdueStore } from '../store/overdue-store.ts';
-import type { BirdToJudge, FlightToJudge } from '../store/record.ts';
+import type { BirdToJudge, FlightToJudge, JudgedBird, JudgedFlight } from '../store/overdue-store.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 import { alertHappenings, NOTHING, type Step } from './step.ts';
@@ -72,7 +71,7 @@ export function createOverdue(options: OverdueOptions): Overdue {
   async function judgeFlights(tx: Transaction, flights: readonly FlightToJudge[], nowUs: number) {
     const usual = new Map<number, number | null>();
     const facts: Fact[] = [];
-    const judged: Parameters<OverdueStore['judgeFlights']>[0][number][] = [];
+    const judged: JudgedFlight[] = [];
     for (const { stream, startedAtUs, flightId, place } of flights) {
       const rule = ruleFor('FlightStuck', { ...placeLabels(place), flight_id: flightId }, rules);
       if (!usual.has(stream)) usual.set(stream, usualDurationMs(await tx.flights.durations(stream)));
@@ -91,7 +90,7 @@ export function createOverdue(options: OverdueOptions): Overdue {
 
   async function judgeBirds(tx: Transaction, birds: readonly BirdToJudge[], nowUs: number) {
     const facts: Fact[] = [];
-    const judged: Parameters<OverdueStore['judgeBirds']>[0][number][] = [];
+    const judged: JudgedBird[] = [];
     for (const bird of birds) {
       const { place, lastStartUs } = bird;
       const sinceUs = Math.max(lastStartUs, bird.statusSinceUs);

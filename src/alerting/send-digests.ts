@@ -20,7 +20,7 @@ import type { DigestNotification } from '../domain/grouping/notification.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import { concerns, isHiding } from '../domain/muting/silence.ts';
 import type { Report } from '../report.ts';
-import type { DigestRecord } from '../store/record.ts';
+import type { DigestRecord } from '../store/digest-store.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, sleep } from '../time/clock.ts';
 import { createCron } from '../time/cron.ts';

@@ -1,7 +1,7 @@
 import type { Integration } from '../config/config.ts';
 import type { Notification } from '../domain/grouping/notification.ts';
 import type { FailureReason } from '../report.ts';
-import type { Delivery } from '../store/record.ts';
+import type { Delivery } from '../store/outbox-store.ts';
 
 /** How one try ended, whatever the channel. Texts are for people: cleaned, capped and free of secrets. */
 export type Outcome =

@@ -24,7 +24,7 @@ import type { ServiceChannels } from '../channels/services.ts';
 import type { EmailIntegration, Integration, Receiver, WebhookIntegration } from '../config/config.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Report } from '../report.ts';
-import type { ClaimedDelivery, Settlement } from '../store/record.ts';
+import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
 import type { Store } from '../store/store.ts';
 import { type Clock, createBell, type Random, sleep } from '../time/clock.ts';
 import { type AcknowledgeLinks, withAcknowledgeUrl } from './acknowledge-url.ts';

@@ -10,7 +10,7 @@
 
 import type { Outcome } from '../channels/channel.ts';
 import type { FailureReason } from '../report.ts';
-import type { Delivery, Settlement } from '../store/record.ts';
+import type { Delivery, Settlement } from '../store/outbox-store.ts';
 import type { Random } from '../time/clock.ts';
 
 /** How long an outage of a receiver may last without a loss. */

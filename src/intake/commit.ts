@@ -13,8 +13,11 @@ import { endsAskedFor } from '../domain/alert/threshold.ts';
 import { type Transition, transitions } from '../domain/alert/transition.ts';
 import { decide } from '../domain/evaluate/decide.ts';
 import type { Report } from '../report.ts';
-import type { AuditRecord, BirdRecord, FlightRecord, NestRecord, QuarantinedEntry } from '../store/record.ts';
+import type { AuditRecord } from '../store/audit-store.ts';
+import type { FlightRecord } from '../store/flight-store.ts';
+import type { BirdRecord, NestRecord } from '../store/inventory-store.ts';
 import type { Store, Transaction } from '../store/store.ts';
+import type { QuarantinedEntry } from '../store/stream-store.ts';
 import type { Clock } from '../time/clock.ts';
 
 /** What one reading of the service brought; everything in it is optional but the region. */

@@ -15,7 +15,7 @@ import { matchesAll } from '../domain/matchers/matcher.ts';
 import type { Muting } from '../domain/muting/muting.ts';
 import { isAside, type Route, routeAt } from '../domain/muting/route.ts';
 import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';
-import type { Delivery } from '../store/record.ts';
+import type { Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
 import { dayAndTime } from '../text/day-and-time.ts';
 

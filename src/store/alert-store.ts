@@ -1,3 +1,8 @@
+/**
+ * The room of alerts: each identity once, in its present state, with the events that belong to it. An alert that was
+ * written waits to be routed until alerting has taken it up, so a crash between the two loses no change. Every episode
+ * that was resolved is kept for the digests, also once its alert is deleted.
+ */
 import type { Alert, Labels } from '../domain/alert/alert.ts';
 import type { Link } from '../domain/evaluate/decide.ts';
 import type { OldEvents } from '../domain/grouping/catching-up.ts';
@@ -7,18 +12,18 @@ export interface AlertStore {
   find(id: string): Promise<Alert | undefined>;
   /** Alerts of these scopes, in every state. */
   ofScopes(scopes: readonly string[]): Promise<Alert[]>;
-  /** Regions that have an alert in any state but forgotten ones. */
+  /** Regions that have an alert in the store, in whatever state. */
   regions(): Promise<string[]>;
-  /** Scopes of a region that have an alert in any state but forgotten ones. */
+  /** Scopes of a region that have an alert in the store, in whatever state. */
   scopes(region: string): Promise<string[]>;
   /** Alerts whose `dueAtUs` has come, the oldest first. */
   due(nowUs: number, limit: number): Promise<Alert[]>;
   /**
-   * Writes alerts and marks them as changed, so that `changedAlerts` gives them until `routed`. The episode of one
-   * that is resolved joins the history.
+   * Writes alerts and marks them as changed, so that `changed` gives them until `markRouted`. The episode of one that
+   * is resolved joins the history.
    */
   put(alerts: readonly Alert[]): Promise<void>;
-  /** Links events to alerts, in the place of those that have the same `seq`. The events must be in the store. */
+  /** Links events to alerts, in the place of those that have the same `seq`. Both must be in the store. */
   linkEvents(links: readonly Link[]): Promise<void>;
   /**
    * The alert's oldest events with `afterSeq < seq`, up to the first one that was observed within `maxAgeUs` of when
@@ -34,6 +39,7 @@ export interface AlertStore {
   events(alertId: string, afterSeq: number, limit: number, lastSeq?: number): Promise<Link[]>;
   /** Alerts changed since they were last routed, oldest change first. */
   changed(limit: number): Promise<Alert[]>;
+  /** Takes these alerts out of `changed`, until they are written again. */
   markRouted(alertIds: readonly string[]): Promise<void>;
   /** Firing and resolved alerts for people and metrics, newest first. */
   list(query: { state?: Alert['state'] | undefined; limit: number }): Promise<Alert[]>;
@@ -43,7 +49,8 @@ export interface AlertStore {
    */
   firingLabels(alertnames: readonly string[] | null): Promise<Labels[]>;
   count(): Promise<{ alertname: string; severity: string; state: string; count: number }[]>;
+  /** Deletes alerts with their links and their places in groups. Their events and episodes stay. */
   delete(alertIds: readonly string[]): Promise<void>;
-  /** The alerts that an event is joined to, with its `seq` in each; alerts that were let go of are not among them. */
+  /** The alerts that an event is linked to, with its `seq` in each; deleted alerts are not among them. */
   ofEvent(key: string): Promise<{ alert: Alert; seq: number }[]>;
 }

@@ -1,5 +1,23 @@
-import type { Event } from '../domain/alert/event.ts';
-import type { EventQuery } from './record.ts';
+/**
+ * The room of events: what became of the service's entries. An event is written once and never changed. Of one stream
+ * no two have the same instant and id, so whoever reads a page twice inserts nothing twice.
+ */
+import type { Event, Feed } from '../domain/alert/event.ts';
+
+/** Which events `page` gives; a condition left out is met by all. */
+export interface EventQuery {
+  readonly region?: string | undefined;
+  readonly feed?: Feed | undefined;
+  readonly type?: string | undefined;
+  /** Occurred at or after. */
+  readonly sinceUs?: number | undefined;
+  /** Occurred before. */
+  readonly untilUs?: number | undefined;
+  /** 1 to 1000. */
+  readonly limit: number;
+  /** `next` of an earlier answer. */
+  readonly cursor?: string | undefined;
+}
 
 export interface EventStore {
   /** Inserts the events that are not there yet (same stream, instant and id) and returns those, in their order. */
@@ -8,9 +26,12 @@ export interface EventStore {
   ids(stream: number, sinceUs: number, untilUs?: number): Promise<{ id: string; occurredAtUs: number }[]>;
   /** Those of these ids that the stream has events of, whenever they occurred. */
   knownIds(stream: number, ids: readonly string[]): Promise<Set<string>>;
-  /** Events of the stream that occurred in [fromUs, toUs). */
+  /** How many events of the stream occurred in [fromUs, toUs). */
   count(stream: number, fromUs: number, toUs: number): Promise<number>;
-  /** Newest first. `next` is absent at the end. */
+  /**
+   * Events, newest first. `next` is absent at the end; a page may hold fewer than `limit` events, even none, and have
+   * a `next`. Throws `usage` for a cursor that no answer gave.
+   */
   page(query: EventQuery): Promise<{ events: Event[]; next?: string }>;
   /** One event by its key. */
   find(key: string): Promise<Event | undefined>;

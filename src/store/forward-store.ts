@@ -1,5 +1,14 @@
+/**
+ * The room of events that wait to be forwarded, one queue a receiver. They wait whole: retention never takes one that
+ * is unsent.
+ */
 import type { Event } from '../domain/alert/event.ts';
-import type { ForwardedEvent } from './record.ts';
+
+/** An event that waits to be forwarded to a receiver, in the order of commits. */
+export interface ForwardedEvent {
+  readonly receiver: string;
+  readonly event: Event;
+}
 
 export interface ForwardStore {
   queue(events: readonly ForwardedEvent[]): Promise<void>;

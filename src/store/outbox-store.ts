@@ -1,24 +1,114 @@
+/**
+ * The room of the outbox: notifications and their deliveries, from the moment when they are queued to the retention.
+ *
+ *   pending → leased → delivered
+ *                    → retry      refused for now; claimed again when its instant has come
+ *                    → ambiguous  whether it was accepted is unknown; claimed again likewise
+ *                    → dead       given up; `redrive` makes it pending again
+ *                    → suppressed never to be sent, with the reason
+ *
+ * A claim is written before anything is sent: after a crash every attempt that was under way is known, as ambiguous.
+ */
 import type { Notification } from '../domain/grouping/notification.ts';
-import type {
-  ClaimedDelivery,
-  Delivery,
-  DeliveryQuery,
-  DeliveryState,
-  FailingIntegration,
-  Settlement,
-} from './record.ts';
+
+/** Only pending, retry and ambiguous deliveries are claimed. */
+export const DELIVERY_STATES = [
+  'pending',
+  'leased',
+  'delivered',
+  'retry',
+  'ambiguous',
+  'dead',
+  'suppressed',
+] as const;
+export type DeliveryState = (typeof DELIVERY_STATES)[number];
+
+/** One notification on its way to one integration of one receiver. */
+export interface Delivery {
+  /** The `webhook-id`, and what the mail's Message-ID is made from: the same on every try. */
+  readonly id: string;
+  readonly notificationId: string;
+  readonly receiver: string;
+  /** Its kind: `email`, `webhook`, `slack` and the like. */
+  readonly integration: string;
+  /** Position among the receiver's integrations, from 0. */
+  readonly position: number;
+  /**
+   * Deliveries of one integration's lane are sent one after another, as they were created; empty: in no order, as are
+   * those with `remaining`.
+   */
+  readonly lane: string;
+  readonly state: DeliveryState;
+  /** Tries begun. */
+  readonly attempts: number;
+  readonly createdAtUs: number;
+  /** When it may be claimed again. */
+  readonly nextAttemptAtUs: number;
+  /** When it was delivered, died or was suppressed; 0 before. */
+  readonly settledAtUs: number;
+  /** What the last try ended with, for people; empty when none failed. */
+  readonly lastError: string;
+  /** When it is given to the receiver's fallback as well, unless it is accepted before; absent for never. */
+  readonly fallbackAtUs?: number;
+  /** Of several recipients those who are still to be reached, since the others have accepted it; absent for all. */
+  readonly remaining?: readonly string[];
+}
+
+/** A claimed delivery with what it carries. */
+export interface ClaimedDelivery {
+  readonly delivery: Delivery;
+  readonly notification: Notification;
+}
+
+/** How an attempt ended. */
+export interface Settlement {
+  readonly id: string;
+  readonly state: 'delivered' | 'retry' | 'ambiguous' | 'dead' | 'suppressed';
+  readonly nextAttemptAtUs: number;
+  readonly lastError: string;
+  /** True when a try came to nothing: it counts for the fallback, and for the integration's health if it was for all. */
+  readonly failed?: boolean;
+  /** Who is still to be reached after it; absent for those before it. */
+  readonly remaining?: readonly string[];
+}
+
+/** An integration that has accepted nothing since its tries began to fail. */
+export interface FailingIntegration {
+  readonly receiver: string;
+  readonly integration: string;
+  readonly position: number;
+  /** Tries that failed in a row. */
+  readonly failures: number;
+  /** When the first of them ended. */
+  readonly sinceUs: number;
+  readonly lastError: string;
+}
+
+/** Which deliveries `list` gives; a condition left out is met by all. */
+export interface DeliveryQuery {
+  readonly state?: DeliveryState | undefined;
+  readonly receiver?: string | undefined;
+  readonly limit: number;
+}
+
+/** Events of an alert, those with `afterSeq < seq <= lastSeq`. */
+export interface LinkedSpan {
+  readonly alertId: string;
+  readonly afterSeq: number;
+  readonly lastSeq: number;
+}
 
 export interface OutboxStore {
   /**
-   * Queues a notification for its deliveries: all or none. `tells` says which events it tells, those with
-   * `afterSeq < seq <= lastSeq` of each alert; without it, those that it lists.
+   * Queues a notification for its deliveries: all or none. `covers` says which events it notifies of; without it,
+   * those that it lists.
    */
   enqueue(
     notification: Notification,
     deliveries: readonly Delivery[],
-    tells?: readonly { readonly alertId: string; readonly afterSeq: number; readonly lastSeq: number }[],
+    covers?: readonly LinkedSpan[],
   ): Promise<void>;
-  /** The notifications that tell an event, or count it, the oldest first; then those that forward it. */
+  /** The notifications that cover an event, listed or only counted, the oldest first; then those that forward it. */
   notificationsOfEvent(key: string): Promise<{ notification: Notification; deliveries: Delivery[] }[]>;
   /**
    * Claims up to `limit` deliveries of one receiver's integration that are due, the first of each lane only, and
@@ -27,7 +117,7 @@ export interface OutboxStore {
   claim(receiver: string, position: number, nowUs: number, limit: number): Promise<ClaimedDelivery[]>;
   /** Receivers' integrations with something due at `nowUs`, and the next instant at which something is. */
   due(nowUs: number): Promise<{ due: { receiver: string; position: number }[]; nextAtUs?: number }>;
-  /** Ends an attempt. */
+  /** Ends attempts, in this order. Ids that are not in the store are passed over. */
   settle(settlements: readonly Settlement[], nowUs: number): Promise<void>;
   /**
    * Puts dead deliveries back as if they were queued now: with 72 h and all tries before them. Ids of others change
@@ -40,7 +130,7 @@ export interface OutboxStore {
   failingIntegrations(): Promise<FailingIntegration[]>;
   /** At start: what another life of this process left leased becomes ambiguous, due now. Returns how many. */
   recoverLeases(nowUs: number): Promise<number>;
-  /** Newest first. */
+  /** Deliveries, newest first. */
   list(query: DeliveryQuery): Promise<Delivery[]>;
   find(id: string): Promise<ClaimedDelivery | undefined>;
   count(): Promise<{ receiver: string; state: DeliveryState; count: number }[]>;

@@ -1,3 +1,4 @@
+/** The room of silences, also of expired ones, until the retention has passed since their end. */
 import type { Silence } from '../domain/muting/silence.ts';
 
 export interface SilenceStore {

@@ -1,8 +1,10 @@
 /**
  * THE PROMISE of the store, the only place where intake, alerting and delivery meet. All work is done in
  * transactions: what one writes is durable when its promise resolves, or has not happened at all when it rejects.
- * Transactions run one after another; those that wait at the same moment may share one durable commit, each still
- * all-or-nothing on its own. Every store passes `test/store/contract.ts` unchanged.
+ * Transactions take effect as if they ran one after another, in the order in which they were asked for. Those that
+ * wait at the same moment may share one durable commit, each still all-or-nothing on its own. What a store keeps comes
+ * back exactly: every text, and every instant to the microsecond. Each room of a transaction is described in its own
+ * file; every store passes `test/store/contract.ts` unchanged.
  */
 
 import type { AlertStore } from './alert-store.ts';
@@ -27,26 +29,31 @@ export interface Store {
    * remains and the error is passed on. Rejects with `disk_full`, `store_failed` when the commit itself fails.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
-  /** Waits for what is under way, then releases the lock. */
+  /** Refuses new transactions with `cancelled`, waits for those under way, then lets go of what the store holds. */
   close(): Promise<void>;
 }
 
+/** The rooms of the store, in the order in which an entry of the service passes through them. */
 export interface Transaction {
+  // What is watched, and what was read of it.
   readonly inventory: InventoryStore;
-  readonly upkeep: UpkeepStore;
   readonly streams: StreamStore;
   readonly events: EventStore;
-  readonly audits: AuditStore;
   readonly flights: FlightStore;
+  readonly audits: AuditStore;
+  // What is wrong, and who is to hear of it.
   readonly overdue: OverdueStore;
   readonly alerts: AlertStore;
   readonly groups: GroupStore;
   readonly silences: SilenceStore;
   readonly suppressions: SuppressionStore;
-  readonly forwards: ForwardStore;
-  readonly outbox: OutboxStore;
-  readonly receivers: ReceiverStore;
   readonly digests: DigestStore;
+  // What is on its way.
+  readonly forwards: ForwardStore;
+  readonly receivers: ReceiverStore;
+  readonly outbox: OutboxStore;
+  // The store itself.
+  readonly upkeep: UpkeepStore;
 
   /** Lets the process turn to other things in a long transaction, which goes on where it was. */
   pause(): Promise<void>;

@@ -1,5 +1,29 @@
+/**
+ * The room of streams: how far each has been read, and the entries of it that could not be understood. A stream is one
+ * feed of one entity: of the region (notifications, `birdId` empty) or of one Bird. It is never deleted.
+ */
 import type { Feed } from '../domain/alert/event.ts';
-import type { QuarantinedEntry, StreamRecord } from './record.ts';
+
+export interface StreamRecord {
+  /** Small, never reused. */
+  readonly stream: number;
+  readonly region: string;
+  /** `inventory`: no entries, but malformed Nests and Birds that were set aside. */
+  readonly feed: Feed | 'inventory';
+  readonly birdId: string;
+  /** Newest `createdAt` (flights: `startDate`) committed; 0 before the first. */
+  readonly cursorUs: number;
+  /** Newest `createdAt` (flights: `startDate`) that retention has deleted, at most the cursor; 0 for none. */
+  readonly prunedUs: number;
+}
+
+/** An entry that is not of the shape that the service promises. */
+export interface QuarantinedEntry {
+  /** The entry as it came, JSON, capped. */
+  readonly raw: string;
+  /** What is wrong with it. */
+  readonly reason: string;
+}
 
 export interface StreamStore {
   list(region: string): Promise<StreamRecord[]>;

@@ -1,10 +1,14 @@
+/**
+ * The room of suppressions: which events of an alert a receiver is not notified of, and why. They are kept by their
+ * events, so that they outlive the alert.
+ */
 import type { Suppression } from '../domain/muting/suppression.ts';
 
 export interface SuppressionStore {
-  /** Keeps what is never told, and of which events. Their alert must be in the store. */
+  /** Keeps suppressions with the events that they concern. Their alerts must be in the store. */
   add(suppressions: readonly Suppression[]): Promise<void>;
-  /** What was not told of an alert, in the order of time; also once the alert itself is gone. */
+  /** The suppressions of an alert, in the order of time; also once the alert itself is gone. */
   ofAlert(alertId: string): Promise<Suppression[]>;
-  /** What was not told of an event, by its key. */
+  /** The suppressions that concern an event, by its key. */
   ofEvent(key: string): Promise<Suppression[]>;
 }

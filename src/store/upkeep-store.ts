@@ -1,12 +1,14 @@
+/** The room of what the store needs as a whole: retention, a clock that was set back, and keys of our own. */
+
 export interface UpkeepStore {
   /** A key for signatures of our own: `fresh` at the first call with this name, the same ever after. */
   signingKey(name: string, fresh: string): Promise<string>;
-  /** The latest instant of our clock that events and deliveries tell of; 0 for none. */
+  /** The latest instant of our clock that was written with an event or a delivery; 0 for none. */
   newestInstantUs(): Promise<number>;
-  /** Whatever groups and unsettled deliveries wait for after `nowUs` comes so much earlier. */
+  /** Moves what groups and unsettled deliveries wait for after `nowUs` so much earlier. */
   rollBackClock(byUs: number, nowUs: number): Promise<void>;
   /**
-   * Deletes up to `limit` rows of what is past the retention: events, ended Flights, settled deliveries with their
+   * Deletes up to `limit` records of what is past the retention: events, ended Flights, settled deliveries with their
    * notifications, links, quarantined entries, expired silences, suppressions, ended episodes; never what is open,
    * firing or unsent. Then Birds and Nests that were gone by then, with their audits, members and Flights, open ones
    * too; not while there are events of the Bird. Returns how many went.

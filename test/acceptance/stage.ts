@@ -19,7 +19,7 @@ import { simulatorTransport } from '../../src/simulator/answers/simulator-transp
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
-import type { Delivery } from '../../src/store/record.ts';
+import type { Delivery } from '../../src/store/outbox-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { NO_SERVICES } from '../channels/no-services.ts';

@@ -20,7 +20,7 @@ import { createAlertDesk } from '../../src/operator/alert-desk.ts';
 import { createSilenceDesk } from '../../src/operator/silence-desk.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
-import type { Delivery } from '../../src/store/record.ts';
+import type { Delivery } from '../../src/store/outbox-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
 import { formatInstant } from '../../src/time/instant.ts';

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createOverdue, type Overdue, usualDurationMs } from '../../src/alerting/overdue.ts';
 import { ALERT_KINDS, defaultRule, type Rule } from '../../src/domain/alert/rule.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
-import type { FlightRecord } from '../../src/store/record.ts';
+import type { FlightRecord } from '../../src/store/flight-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';

@@ -8,7 +8,7 @@ import type {
   NotifiedAlert,
 } from '../../src/domain/grouping/notification.ts';
 import { secret } from '../../src/secret.ts';
-import type { Delivery } from '../../src/store/record.ts';
+import type { Delivery } from '../../src/store/outbox-store.ts';
 import { formatInstant } from '../../src/time/instant.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
 import { NestwatchError } from '../../src/errors.ts';
-import type { Delivery } from '../../src/store/record.ts';
+import type { Delivery } from '../../src/store/outbox-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { accepted, type Send, stage, start, type World, world } from './outbox-world.ts';
 

@@ -5,7 +5,7 @@ import type { Receiver } from '../../src/config/config.ts';
 import { type Channels, createDelivery } from '../../src/delivery/outbox.ts';
 import type { Notification } from '../../src/domain/grouping/notification.ts';
 import type { Happening } from '../../src/report.ts';
-import type { Delivery } from '../../src/store/record.ts';
+import type { Delivery } from '../../src/store/outbox-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { NO_SERVICES } from '../channels/no-services.ts';

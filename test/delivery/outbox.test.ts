@@ -3,7 +3,7 @@ import type { Outcome } from '../../src/channels/channel.ts';
 import type { Receiver } from '../../src/config/config.ts';
 import type { Channels, createDelivery } from '../../src/delivery/outbox.ts';
 import { NestwatchError } from '../../src/errors.ts';
-import type { Delivery } from '../../src/store/record.ts';
+import type { Delivery } from '../../src/store/outbox-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { digestNotification } from '../channels/digest-samples.ts';
 import { alert, delivery, email, failedFlight, group, webhook } from '../channels/samples.ts';

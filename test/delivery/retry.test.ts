@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
 import { EXPIRES_AFTER_MS, judge } from '../../src/delivery/retry.ts';
-import type { Delivery, Settlement } from '../../src/store/record.ts';
+import type { Delivery, Settlement } from '../../src/store/outbox-store.ts';
 import { delivery, NOW_US } from '../channels/samples.ts';
 
 const failed: Outcome = { kind: 'failed', reason: 'unavailable', error: 'HTTP 503' };

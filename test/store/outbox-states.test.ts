@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Settlement } from '../../src/store/record.ts';
+import type { Settlement } from '../../src/store/outbox-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { delivery, NOW_US, notification, SECOND_US } from './contract/samples.ts';

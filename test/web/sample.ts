@@ -3,7 +3,7 @@ import type { Event } from '../../src/domain/alert/event.ts';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/alert/rule.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
-import type { Delivery } from '../../src/store/record.ts';
+import type { Delivery } from '../../src/store/outbox-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { WebOptions } from '../../src/web/server.ts';
 import type { StatusView } from '../../src/web/status-view.ts';

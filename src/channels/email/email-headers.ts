@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { DigestNotification } from '../../domain/grouping/notification.ts';
-import type { Delivery } from '../../store/record.ts';
+import type { Delivery } from '../../store/outbox-store.ts';
 import type { Readable } from '../message/digest-view.ts';
 
 export interface ThreadHeaders {

@@ -9,9 +9,9 @@ export interface Admission {
   readonly freeAtUs: number | null;
 }
 
-/** `toldAtUs` in the order of time; `max` is 1 or more. In no hour more than `max` are admitted. */
-export function admission(toldAtUs: readonly number[], max: number, nowUs: number): Admission {
-  const recentUs = toldAtUs.filter((atUs) => atUs > nowUs - WINDOW_US && atUs <= nowUs);
+/** `queuedAtUs` in the order of time; `max` is 1 or more. In no hour more than `max` are admitted. */
+export function admission(queuedAtUs: readonly number[], max: number, nowUs: number): Admission {
+  const recentUs = queuedAtUs.filter((atUs) => atUs > nowUs - WINDOW_US && atUs <= nowUs);
   const blocking = recentUs.at(-max);
   return { recentUs, freeAtUs: blocking === undefined ? null : blocking + WINDOW_US };
 }
@@ -25,13 +25,13 @@ const FIRST_OF_STORM = 3;
  * while there is more than one to put together. `foldedAtUs`: when that happened last, 0 for never.
  */
 export function afterStormUs(
-  toldAtUs: readonly number[],
+  queuedAtUs: readonly number[],
   foldedAtUs: number,
   intervalMs: number,
   nowUs: number,
 ): number | null {
   const intervalUs = intervalMs * 1000;
-  const recentUs = toldAtUs.filter((atUs) => atUs > nowUs - 2 * intervalUs && atUs <= nowUs);
+  const recentUs = queuedAtUs.filter((atUs) => atUs > nowUs - 2 * intervalUs && atUs <= nowUs);
   const lastUs = recentUs.at(-1);
   if (lastUs === undefined || lastUs + intervalUs <= nowUs) return null;
   const isStorm = recentUs.length >= FIRST_OF_STORM || recentUs.includes(foldedAtUs);

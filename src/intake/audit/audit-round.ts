@@ -11,7 +11,7 @@
 import { FEEDS, type Feed } from '../../domain/alert/event.ts';
 import { codeOf } from '../../errors.ts';
 import type { Report } from '../../report.ts';
-import type { AuditRecord, GapRecord } from '../../store/record.ts';
+import type { AuditRecord, GapRecord } from '../../store/audit-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock, Random } from '../../time/clock.ts';
 import type { Commit } from '../commit.ts';

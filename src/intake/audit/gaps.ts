@@ -3,7 +3,7 @@
  * an entry a moment before it shows it. The second one confirms it, and people are told. A gap that an audit of its
  * time no longer finds has healed.
  */
-import type { GapRecord } from '../../store/record.ts';
+import type { GapRecord } from '../../store/audit-store.ts';
 import type { Gap, Window } from './audit.ts';
 
 /** Audits that must find a gap before it is believed. */
@@ -22,13 +22,13 @@ export function gapsAfter(known: readonly GapRecord[], window: Window, found: re
   const here = found.map(({ fromUs, toUs, missing }): GapRecord => {
     const same = known.filter((gap) => gap.fromUs < toUs && gap.toUs > fromUs);
     const seen = 1 + Math.max(0, ...same.map((gap) => gap.seen));
-    const told = Math.min(
+    const notified = Math.min(
       missing,
-      same.reduce((sum, gap) => sum + gap.told, 0),
+      same.reduce((sum, gap) => sum + gap.notified, 0),
     );
-    if (seen < CONFIRMED_BY) return { fromUs, toUs, missing, seen, told };
-    news += missing - told;
-    return { fromUs, toUs, missing, seen, told: missing };
+    if (seen < CONFIRMED_BY) return { fromUs, toUs, missing, seen, notified };
+    news += missing - notified;
+    return { fromUs, toUs, missing, seen, notified: missing };
   });
   const gaps = [...elsewhere, ...here].toSorted((a, b) => a.fromUs - b.fromUs);
   return { gaps, missing: news };
@@ -36,9 +36,9 @@ export function gapsAfter(known: readonly GapRecord[], window: Window, found: re
 
 /** How many entries people know to be missing, and since when; 0 for none. */
 export function toldOf(gaps: readonly GapRecord[]): { readonly missing: number; readonly sinceUs: number } {
-  const told = gaps.filter((gap) => gap.told > 0);
+  const notified = gaps.filter((gap) => gap.notified > 0);
   return {
-    missing: told.reduce((sum, gap) => sum + gap.told, 0),
-    sinceUs: told.length === 0 ? 0 : Math.min(...told.map((gap) => gap.fromUs)),
+    missing: notified.reduce((sum, gap) => sum + gap.notified, 0),
+    sinceUs: notified.length === 0 ? 0 : Math.min(...notified.map((gap) => gap.fromUs)),
   };
 }

@@ -5,7 +5,7 @@
 import type { Event } from '../../domain/alert/event.ts';
 import type { Fact } from '../../domain/alert/fact.ts';
 import type { Flight } from '../../service/resources.ts';
-import type { FlightRecord } from '../../store/record.ts';
+import type { FlightRecord } from '../../store/flight-store.ts';
 import { formatInstant, type Instant } from '../../time/instant.ts';
 import type { EventCandidate } from '../commit.ts';
 import { flightEvent, type Names } from '../entry-event.ts';

@@ -5,7 +5,7 @@
  * the store, so that a new life knows them.
  */
 import type { Report } from '../../report.ts';
-import type { AuditRecord } from '../../store/record.ts';
+import type { AuditRecord } from '../../store/audit-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { Commit } from '../commit.ts';
 import { keptSinceUs } from '../retention-horizon.ts';
@@ -127,7 +127,7 @@ export function createFlightGaps(options: FlightGapsOptions): FlightGaps {
       const isKnown = ({ fromUs, toUs }: UnreadWindow) =>
         before.some((one) => one.fromUs === fromUs && one.toUs === toUs);
       if (windows.length === before.length && windows.every(isKnown)) return [];
-      const gaps = windows.map(({ fromUs, toUs }) => ({ fromUs, toUs, missing: 1, seen: 1, told: 1 }));
+      const gaps = windows.map(({ fromUs, toUs }) => ({ fromUs, toUs, missing: 1, seen: 1, notified: 1 }));
       return [{ stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, deletedUs: 0, gaps }];
     },
     keep(birdId, windows) {

@@ -6,7 +6,8 @@
 import { NestwatchError } from '../../errors.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { Flight, Parsed } from '../../service/resources.ts';
-import type { FlightRecord, QuarantinedEntry } from '../../store/record.ts';
+import type { FlightRecord } from '../../store/flight-store.ts';
+import type { QuarantinedEntry } from '../../store/stream-store.ts';
 import type { Clock } from '../../time/clock.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';

@@ -18,7 +18,7 @@ import { codeOf } from '../../errors.ts';
 import type { Report } from '../../report.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { Flight } from '../../service/resources.ts';
-import type { FlightRecord } from '../../store/record.ts';
+import type { FlightRecord } from '../../store/flight-store.ts';
 import type { Store, Transaction } from '../../store/store.ts';
 import type { Clock, Random } from '../../time/clock.ts';
 import type { Commit } from '../commit.ts';

@@ -1,5 +1,5 @@
 import type { Nest } from '../../service/resources.ts';
-import type { NestMembers } from '../../store/record.ts';
+import type { NestMembers } from '../../store/inventory-store.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface MemberBook {

@@ -1,7 +1,7 @@
 /** What several answers of the JSON API show in the same way. */
 import type { Alert } from '../../domain/alert/alert.ts';
 import { fingerprint } from '../../domain/alert/fingerprint.ts';
-import type { Delivery } from '../../store/record.ts';
+import type { Delivery } from '../../store/outbox-store.ts';
 import { formatInstant } from '../../time/instant.ts';
 
 /** An instant for JSON; 0 stands for none. */

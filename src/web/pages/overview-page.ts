@@ -7,7 +7,7 @@ import type { Alert } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import { fingerprint } from '../../domain/alert/fingerprint.ts';
 import { isResolvable } from '../../domain/evaluate/resolve-by-hand.ts';
-import type { Delivery } from '../../store/record.ts';
+import type { Delivery } from '../../store/outbox-store.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { type FeedView, type RegionView, stateOf } from '../status-view.ts';
 import type { PageView, ShownAlert } from './overview.ts';

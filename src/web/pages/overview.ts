@@ -4,7 +4,7 @@ import type { Event } from '../../domain/alert/event.ts';
 import type { Recurrences, Silence } from '../../domain/muting/silence.ts';
 import { type AlertingConfig, readRoutedAlerts } from '../../operator/routed-alert.ts';
 import { loadMuting } from '../../store/load-muting.ts';
-import type { Delivery } from '../../store/record.ts';
+import type { Delivery } from '../../store/outbox-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { StatusView } from '../status-view.ts';
 import { severityTone } from './page-words.ts';

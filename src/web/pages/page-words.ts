@@ -1,7 +1,7 @@
 /** How the page says things: for people who run automations, not for those who run monitors. */
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { Feed } from '../../domain/alert/event.ts';
-import type { DeliveryState } from '../../store/record.ts';
+import type { DeliveryState } from '../../store/outbox-store.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { RegionState } from '../status-view.ts';
 

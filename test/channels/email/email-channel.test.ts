@@ -10,7 +10,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { openEmailChannel } from '../../../src/channels/email/email-channel.ts';
 import { createDelivery } from '../../../src/delivery/outbox.ts';
 import { secret } from '../../../src/secret.ts';
-import type { Delivery } from '../../../src/store/record.ts';
+import type { Delivery } from '../../../src/store/outbox-store.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { compileTemplate } from '../../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';

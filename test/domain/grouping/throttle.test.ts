@@ -27,14 +27,14 @@ test('in no hour more than the cap are admitted', () => {
       fc.array(fc.integer({ min: 0, max: HOUR_US / 3 }), { maxLength: 40, size: 'max' }),
       (max, steps) => {
         let nowUs = 0;
-        let toldAtUs: readonly number[] = [];
+        let queuedAtUs: readonly number[] = [];
         const told: number[] = [];
         for (const step of steps) {
           nowUs += step;
-          const { recentUs, freeAtUs } = admission(toldAtUs, max, nowUs);
-          toldAtUs = recentUs;
+          const { recentUs, freeAtUs } = admission(queuedAtUs, max, nowUs);
+          queuedAtUs = recentUs;
           if (freeAtUs !== null) continue;
-          toldAtUs = [...recentUs, nowUs];
+          queuedAtUs = [...recentUs, nowUs];
           told.push(nowUs);
         }
         for (const at of told) {

@@ -314,7 +314,7 @@ describe('a gap', () => {
     // What cannot be read of Flights is in the same place, and not the audits' to tell.
     await store.transaction(async (tx) => {
       const { stream } = await tx.streams.open('eu', 'flight', '1');
-      const gap = { fromUs: 1, toUs: 2, missing: 1, seen: 1, told: 1 };
+      const gap = { fromUs: 1, toUs: 2, missing: 1, seen: 1, notified: 1 };
       await tx.audits.put([
         { stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, deletedUs: 0, gaps: [gap] },
       ]);

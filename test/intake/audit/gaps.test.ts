@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { gapsAfter, toldOf } from '../../../src/intake/audit/gaps.ts';
-import type { GapRecord } from '../../../src/store/record.ts';
+import type { GapRecord } from '../../../src/store/audit-store.ts';
 
 const WINDOW = { fromUs: 100, toUs: 200 };
 const found = (fromUs: number, toUs: number, missing = 1) => ({ fromUs, toUs, missing });
 const gap = (changes: Partial<GapRecord> = {}): GapRecord => ({
   ...found(120, 130),
   seen: 1,
-  told: 0,
+  notified: 0,
   ...changes,
 });
 
@@ -17,29 +17,29 @@ describe('a gap', () => {
     expect(first).toEqual({ gaps: [gap()], missing: 0 });
     expect(toldOf(first.gaps).missing).toBe(0);
     const second = gapsAfter(first.gaps, WINDOW, [found(120, 130)]);
-    expect(second).toEqual({ gaps: [gap({ seen: 2, told: 1 })], missing: 1 });
+    expect(second).toEqual({ gaps: [gap({ seen: 2, notified: 1 })], missing: 1 });
     expect(toldOf(second.gaps)).toEqual({ missing: 1, sinceUs: 120 });
   });
 
   test('is told once, however often it is found', () => {
-    const { missing } = gapsAfter([gap({ seen: 2, told: 1 })], WINDOW, [found(120, 130)]);
+    const { missing } = gapsAfter([gap({ seen: 2, notified: 1 })], WINDOW, [found(120, 130)]);
     expect(missing).toBe(0);
   });
 
   test('is the same one when it is found with other edges', () => {
-    const after = gapsAfter([gap({ seen: 2, told: 1 })], WINDOW, [found(110, 125)]);
-    expect(after).toEqual({ gaps: [gap({ ...found(110, 125), seen: 3, told: 1 })], missing: 0 });
+    const after = gapsAfter([gap({ seen: 2, notified: 1 })], WINDOW, [found(110, 125)]);
+    expect(after).toEqual({ gaps: [gap({ ...found(110, 125), seen: 3, notified: 1 })], missing: 0 });
   });
 
   test('that grows is told for what is new, and one that shrinks is known to be smaller', () => {
-    const known = [gap({ seen: 2, told: 1 })];
+    const known = [gap({ seen: 2, notified: 1 })];
     expect(gapsAfter(known, WINDOW, [found(120, 130, 3)])).toMatchObject({ missing: 2 });
-    const larger = [gap({ missing: 3, seen: 2, told: 3 })];
-    expect(gapsAfter(larger, WINDOW, [found(120, 130)]).gaps[0]).toMatchObject({ missing: 1, told: 1 });
+    const larger = [gap({ missing: 3, seen: 2, notified: 3 })];
+    expect(gapsAfter(larger, WINDOW, [found(120, 130)]).gaps[0]).toMatchObject({ missing: 1, notified: 1 });
   });
 
   test('has healed when an audit of its time does not find it, and stays when the audit was of another', () => {
-    const known = [gap({ seen: 2, told: 1 }), gap({ ...found(20, 30), seen: 4, told: 1 })];
+    const known = [gap({ seen: 2, notified: 1 }), gap({ ...found(20, 30), seen: 4, notified: 1 })];
     expect(gapsAfter(known, WINDOW, [])).toEqual({ gaps: [known[1]], missing: 0 });
   });
 

@@ -140,7 +140,7 @@ describe('what cannot be read of the Flights', () => {
     await putBird('1', true);
     await store.transaction(async (tx) => {
       const { stream } = await tx.streams.open('eu', 'bird_log', '1');
-      const gap = { fromUs: 1, toUs: 2, missing: 5, seen: 2, told: 5 };
+      const gap = { fromUs: 1, toUs: 2, missing: 5, seen: 2, notified: 5 };
       await tx.audits.put([
         { stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, deletedUs: 0, gaps: [gap] },
       ]);

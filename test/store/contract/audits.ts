@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { AuditRecord } from '../../../src/store/record.ts';
+import type { AuditRecord } from '../../../src/store/audit-store.ts';
 import { event, NOW_US } from './samples.ts';
 import type { Run } from './subject.ts';
 
@@ -21,7 +21,7 @@ export function describeAudits(run: Run): void {
         const two = (await tx.streams.open('eu', 'bird_log', '7')).stream;
         const other = (await tx.streams.open('us', 'notification', '')).stream;
         await tx.audits.put([record(one), record(two), record(other)]);
-        const gaps = [{ fromUs: 3, toUs: 9, missing: 2, seen: 1, told: 0 }];
+        const gaps = [{ fromUs: 3, toUs: 9, missing: 2, seen: 1, notified: 0 }];
         const later = record(one, { verifiedUs: 3, gaps });
         await tx.audits.put([later]);
         return { audits: await tx.audits.list('eu'), expected: [later, record(two)] };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { BirdRecord, NestRecord } from '../../../src/store/record.ts';
+import type { BirdRecord, NestRecord } from '../../../src/store/inventory-store.ts';
 import { HOSTILE_TEXTS, NOW_US } from './samples.ts';
 import type { Run } from './subject.ts';
 

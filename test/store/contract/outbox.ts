@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ClaimedDelivery, Delivery, Settlement } from '../../../src/store/record.ts';
+import type { ClaimedDelivery, Delivery, Settlement } from '../../../src/store/outbox-store.ts';
 import { delivery, event, group, HOSTILE_TEXTS, NOW_US, notification, SECOND_US } from './samples.ts';
 import type { Run } from './subject.ts';
 
@@ -466,9 +466,9 @@ export function describeOutbox(run: Run): void {
 
   describe("a receiver's pace", () => {
     test('is kept as it was left', async () => {
-      const none = { receiver: 'ops', toldAtUs: [], heldBack: 0 };
+      const none = { receiver: 'ops', queuedAtUs: [], heldBack: 0 };
       expect(await run((tx) => tx.receivers.pace('ops'))).toEqual(none);
-      const pace = { receiver: 'ops', toldAtUs: [1, 2], heldBack: 3 };
+      const pace = { receiver: 'ops', queuedAtUs: [1, 2], heldBack: 3 };
       await run((tx) => tx.receivers.putPace({ ...pace, heldBack: 1 }));
       await run((tx) => tx.receivers.putPace(pace));
       expect(await run((tx) => tx.receivers.pace('ops'))).toEqual(pace);

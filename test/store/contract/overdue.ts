@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { BirdRecord } from '../../../src/store/record.ts';
+import type { BirdRecord } from '../../../src/store/inventory-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { alert, event, flight, NOW_US, SECOND_US } from './samples.ts';
 import type { Run } from './subject.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type GroupMember, HAS_LEFT } from '../../../src/domain/grouping/group.ts';
-import type { BirdRecord } from '../../../src/store/record.ts';
+import type { BirdRecord } from '../../../src/store/inventory-store.ts';
 import { alert, delivery, event, flight, NOW_US, notification, SECOND_US } from './samples.ts';
 import type { Run } from './subject.ts';
 

@@ -2,7 +2,8 @@ import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import type { Group } from '../../../src/domain/grouping/group.ts';
 import type { Notification } from '../../../src/domain/grouping/notification.ts';
-import type { Delivery, FlightRecord } from '../../../src/store/record.ts';
+import type { FlightRecord } from '../../../src/store/flight-store.ts';
+import type { Delivery } from '../../../src/store/outbox-store.ts';
 import { formatInstant } from '../../../src/time/instant.ts';
 import { TEST_START_US } from '../../virtual-clock.ts';
 

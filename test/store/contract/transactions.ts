@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { NestRecord } from '../../../src/store/record.ts';
+import type { NestRecord } from '../../../src/store/inventory-store.ts';
 import { event, HOSTILE_TEXTS } from './samples.ts';
 import type { Run, Subject } from './subject.ts';
 

@@ -3,7 +3,7 @@
  * else. Whoever writes deliveries says here what changes; it is written once, at the end of the transaction. Triggers
  * would do it row by row, and have SQLite copy each page that the statement touches.
  */
-import type { DeliveryState } from '../../record.ts';
+import type { DeliveryState } from '../../outbox-store.ts';
 import type { Connection } from '../connection.ts';
 
 export interface DeliveryCounts {

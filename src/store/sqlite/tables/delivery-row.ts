@@ -1,4 +1,4 @@
-import type { Delivery, DeliveryState } from '../../record.ts';
+import type { Delivery, DeliveryState } from '../../outbox-store.ts';
 
 /** A row of `delivery`. */
 export interface DeliveryRow {

@@ -1,5 +1,5 @@
 /** Which integrations accept nothing now: kept beside the outbox, in the transactions that settle its deliveries. */
-import type { FailingIntegration } from '../../record.ts';
+import type { FailingIntegration } from '../../outbox-store.ts';
 import type { Connection } from '../connection.ts';
 
 type Integration = Pick<FailingIntegration, 'receiver' | 'position' | 'integration'>;

@@ -1,9 +1,5 @@
-import type { AuditStore } from '../../audit-store.ts';
-import type { AuditRecord } from '../../record.ts';
+import type { AuditRecord, AuditStore } from '../../audit-store.ts';
 import type { Connection } from '../connection.ts';
-
-/** Earlier versions did not write down what was deleted. */
-type Stored = Omit<AuditRecord, 'stream' | 'deletedUs'> & Partial<Pick<AuditRecord, 'deletedUs'>>;
 
 export function createAudits(connection: Connection): AuditStore {
   const ofRegion = connection.prepare<{ stream: number; body: string }>(
@@ -16,7 +12,7 @@ export function createAudits(connection: Connection): AuditStore {
     async list(region) {
       return ofRegion
         .all(region)
-        .map(({ stream, body }) => ({ deletedUs: 0, ...(JSON.parse(body) as Stored), stream }));
+        .map(({ stream, body }) => ({ ...(JSON.parse(body) as Omit<AuditRecord, 'stream'>), stream }));
     },
     async put(audits) {
       for (const { stream, ...body } of audits) put.run(stream, JSON.stringify(body));

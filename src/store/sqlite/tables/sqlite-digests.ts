@@ -1,6 +1,5 @@
 import type { Episode } from '../../../domain/digest/digest.ts';
-import type { DigestStore } from '../../digest-store.ts';
-import type { DigestRecord } from '../../record.ts';
+import type { DigestRecord, DigestStore } from '../../digest-store.ts';
 import type { Connection } from '../connection.ts';
 
 interface FlightRow {

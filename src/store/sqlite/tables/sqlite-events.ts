@@ -1,7 +1,6 @@
 import { type Event, FEEDS } from '../../../domain/alert/event.ts';
 import { NestwatchError } from '../../../errors.ts';
-import type { EventStore } from '../../event-store.ts';
-import type { EventQuery } from '../../record.ts';
+import type { EventQuery, EventStore } from '../../event-store.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, textList, type Value } from '../connection.ts';
 import type { Streams } from './sqlite-streams.ts';

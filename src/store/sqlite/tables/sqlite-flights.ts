@@ -1,5 +1,4 @@
-import type { FlightStore } from '../../flight-store.ts';
-import type { FlightRecord } from '../../record.ts';
+import type { FlightRecord, FlightStore } from '../../flight-store.ts';
 import { prepareChunks } from '../chunks.ts';
 import type { Connection } from '../connection.ts';
 

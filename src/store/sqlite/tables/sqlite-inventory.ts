@@ -1,6 +1,5 @@
 import type { Clock } from '../../../time/clock.ts';
-import type { InventoryStore } from '../../inventory-store.ts';
-import type { BirdRecord, NestMembers, NestRecord } from '../../record.ts';
+import type { BirdRecord, InventoryStore, NestMembers, NestRecord } from '../../inventory-store.ts';
 import type { Connection } from '../connection.ts';
 
 interface NestRow {

@@ -1,6 +1,6 @@
 import type { Notification } from '../../../domain/grouping/notification.ts';
 import type { AlertStore } from '../../alert-store.ts';
-import type { OutboxStore } from '../../outbox-store.ts';
+import type { LinkedSpan, OutboxStore } from '../../outbox-store.ts';
 import type { Connection } from '../connection.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import { type DeliveryRow, deliveryOf } from './delivery-row.ts';
@@ -14,11 +14,8 @@ import type { Events } from './sqlite-events.ts';
 export interface NotifiedEvents
   extends Pick<AlertStore, 'ofEvent'>,
     Pick<OutboxStore, 'notificationsOfEvent'> {
-  record(seq: number, notification: Notification, tells: readonly Tells[] | undefined): void;
+  record(seq: number, notification: Notification, covers: readonly LinkedSpan[] | undefined): void;
 }
-
-/** Events of an alert with `afterSeq < seq <= lastSeq`. */
-export type Tells = NonNullable<Parameters<OutboxStore['enqueue']>[2]>[number];
 
 export function createNotifiedEvents(
   connection: Connection,
@@ -64,7 +61,7 @@ export function createNotifiedEvents(
   }
 
   return {
-    record(seq, notification, tells) {
+    record(seq, notification, covers) {
       // A digest counts events and tells none of them.
       if (notification.kind === 'digest') return;
       if (notification.kind === 'forward') {
@@ -73,8 +70,8 @@ export function createNotifiedEvents(
         if (number !== undefined) putForwarded.run(number, notification.receiver, seq);
         return;
       }
-      if (tells) {
-        for (const { alertId, afterSeq, lastSeq } of tells) putLinked.run(seq, alertId, afterSeq, lastSeq);
+      if (covers) {
+        for (const { alertId, afterSeq, lastSeq } of covers) putLinked.run(seq, alertId, afterSeq, lastSeq);
         return;
       }
       for (const alert of notification.alerts) {

@@ -6,8 +6,7 @@
  * some of its recipients have not accepted leaves its lane: one full mailbox never holds up what is next for the others.
  */
 import type { Notification } from '../../../domain/grouping/notification.ts';
-import type { OutboxStore } from '../../outbox-store.ts';
-import type { DeliveryState, Settlement } from '../../record.ts';
+import type { DeliveryState, OutboxStore, Settlement } from '../../outbox-store.ts';
 import { type Connection, textList } from '../connection.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import { type DeliveryRow, deliveryOf } from './delivery-row.ts';

@@ -1,5 +1,4 @@
-import type { ReceiverStore } from '../../receiver-store.ts';
-import type { ReceiverPace } from '../../record.ts';
+import type { ReceiverPace, ReceiverStore } from '../../receiver-store.ts';
 import type { Connection } from '../connection.ts';
 
 export function createReceiverPace(connection: Connection): ReceiverStore {
@@ -11,7 +10,7 @@ export function createReceiverPace(connection: Connection): ReceiverStore {
   return {
     async pace(receiver) {
       const row = one.get(receiver);
-      return row ? (JSON.parse(row.body) as ReceiverPace) : { receiver, toldAtUs: [], heldBack: 0 };
+      return row ? (JSON.parse(row.body) as ReceiverPace) : { receiver, queuedAtUs: [], heldBack: 0 };
     },
     async putPace(pace) {
       put.run(pace.receiver, JSON.stringify(pace));

@@ -1,6 +1,5 @@
 import type { Feed } from '../../../domain/alert/event.ts';
-import type { StreamRecord } from '../../record.ts';
-import type { StreamStore } from '../../stream-store.ts';
+import type { StreamRecord, StreamStore } from '../../stream-store.ts';
 import type { Connection } from '../connection.ts';
 
 interface StreamRow {
