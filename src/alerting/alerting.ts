@@ -16,6 +16,7 @@ import type { RegionConfig } from '../config/sections/regions-section.ts';
 import { tick } from '../domain/evaluate/decide.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import type { Happening, Report } from '../report.ts';
+import { writeDecision } from '../store/change-alerts.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell, sleep } from '../time/clock.ts';
 import { createClockStep } from './clock-rollback.ts';
@@ -26,7 +27,7 @@ import { flushDue } from './flush-groups.ts';
 import { forwardWaiting } from './forward-events.ts';
 import { joinGroups } from './join-groups.ts';
 import { createOverdue, type OverdueOptions } from './overdue.ts';
-import { alertHappenings, NOTHING, type Step } from './step.ts';
+import { NOTHING, type Step } from './step.ts';
 
 export interface AlertingOptions {
   readonly store: Store;
@@ -138,7 +139,6 @@ async function tickDue(tx: Transaction, rules: Config['rules'], nowUs: number): 
   // One that time did not change after all must not come due for ever.
   const changed = new Set(alerts.map((alert) => alert.id));
   const idle = due.filter((alert) => !changed.has(alert.id)).map((alert) => ({ ...alert, dueAtUs: null }));
-  await tx.alerts.put([...alerts, ...idle]);
-  await tx.alerts.linkEvents(links);
-  return { done: due.length, queued: 0, happenings: alertHappenings(due, alerts) };
+  const { happenings } = await writeDecision(tx, due, { alerts: [...alerts, ...idle], links });
+  return { done: due.length, queued: 0, happenings };
 }

@@ -1,9 +1,9 @@
 import type { Config } from '../config/config.ts';
 import { DELIVERY_SCOPE, type Fact } from '../domain/alert/fact.ts';
-import { decide } from '../domain/evaluate/decide.ts';
+import { applyFacts } from '../store/change-alerts.ts';
 import type { FailingIntegration } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
-import { alertHappenings, NOTHING, type Step } from './step.ts';
+import { NOTHING, type Step } from './step.ts';
 
 /**
  * Tells alerts which integrations accept nothing, as the store knows it: so a restart changes nothing. One that is
@@ -27,11 +27,8 @@ export async function watchDeliveries(
     if (names.has(nameOf({ receiver, integration }))) return [];
     return [{ fact: 'delivery_health', receiver, integration, accepts: true, reason: '', sinceUs: nowUs }];
   });
-  const { alerts, links } = decide([...facts, ...whole], known, config.rules, nowUs);
-  if (alerts.length === 0) return NOTHING;
-  await tx.alerts.put(alerts);
-  await tx.alerts.linkEvents(links);
-  return { done: 0, queued: 0, happenings: alertHappenings(known, alerts) };
+  const { happenings } = await applyFacts(tx, [...facts, ...whole], config.rules, nowUs);
+  return { done: 0, queued: 0, happenings };
 }
 
 type Named = Pick<FailingIntegration, 'receiver' | 'integration'>;

@@ -2,8 +2,9 @@ import type { RegionConfig } from '../config/sections/regions-section.ts';
 import { DELIVERY_SCOPE } from '../domain/alert/fact.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { endAtOnce } from '../domain/evaluate/end-at-once.ts';
+import { writeDecision } from '../store/change-alerts.ts';
 import type { Transaction } from '../store/store.ts';
-import { alertHappenings, NOTHING, type Step } from './step.ts';
+import type { Step } from './step.ts';
 
 /** Ends the alerts of regions that the configuration no longer has: nobody reads on how it is with them. */
 export async function endUnwatched(
@@ -22,7 +23,6 @@ export async function endUnwatched(
   const known = await tx.alerts.ofScopes(scopes);
   const by = 'its region is no longer watched';
   const ended = known.flatMap((alert) => endAtOnce(alert, by, 'gone', rules, nowUs) ?? []);
-  if (ended.length === 0) return NOTHING;
-  await tx.alerts.put(ended);
-  return { done: 0, queued: 0, happenings: alertHappenings(known, ended) };
+  const { happenings } = await writeDecision(tx, known, { alerts: ended, links: [] });
+  return { done: 0, queued: 0, happenings };
 }

@@ -7,16 +7,17 @@
  * Bird may have flown.
  */
 
-import { type Fact, type Place, scopeOf } from '../domain/alert/fact.ts';
+import type { Fact, Place } from '../domain/alert/fact.ts';
 import { placeLabels } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
-import { decide, ruleFor } from '../domain/evaluate/decide.ts';
+import { ruleFor } from '../domain/evaluate/decide.ts';
 import * as birdStale from '../domain/kinds/bird-stale.ts';
 import * as flightStuck from '../domain/kinds/flight-stuck.ts';
+import { applyFacts } from '../store/change-alerts.ts';
 import type { BirdToJudge, FlightToJudge, JudgedBird, JudgedFlight } from '../store/overdue-store.ts';
 import type { Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
-import { alertHappenings, NOTHING, type Step } from './step.ts';
+import { NOTHING, type Step } from './step.ts';
 
 export interface OverdueOptions {
   readonly rules: readonly Rule[];
@@ -123,7 +124,8 @@ export function createOverdue(options: OverdueOptions): Overdue {
       nextLookMs = nowMs + LOOK_MS;
       facts.push(...(await goneFlights(tx, nowUs)));
     }
-    return { ...(await tell(tx, facts, rules, nowUs)), done };
+    const { happenings } = await applyFacts(tx, facts, rules, nowUs);
+    return { done, queued: 0, happenings };
   };
 }
 
@@ -154,18 +156,4 @@ async function goneFlights(tx: Transaction, nowUs: number): Promise<Fact[]> {
     const place = { region, nestId, nest, birdId, bird };
     return { fact: 'flight_gone', place, flightId: labels.flight_id ?? '', atUs: nowUs };
   });
-}
-
-async function tell(
-  tx: Transaction,
-  facts: readonly Fact[],
-  rules: readonly Rule[],
-  nowUs: number,
-): Promise<Step> {
-  if (facts.length === 0) return NOTHING;
-  const known = await tx.alerts.ofScopes([...new Set(facts.map(scopeOf))]);
-  const { alerts, links } = decide(facts, known, rules, nowUs);
-  await tx.alerts.put(alerts);
-  await tx.alerts.linkEvents(links);
-  return { done: facts.length, queued: 0, happenings: alertHappenings(known, alerts) };
 }

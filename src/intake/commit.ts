@@ -6,14 +6,13 @@
 
 import type { Forward } from '../config/sections/forward-section.ts';
 import { type Event, type Feed, NEST_EXCLUDED } from '../domain/alert/event.ts';
-import { type Fact, scopeOf } from '../domain/alert/fact.ts';
+import type { Fact } from '../domain/alert/fact.ts';
 import { eventLabels } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { endsAskedFor } from '../domain/alert/threshold.ts';
-import { type Transition, transitions } from '../domain/alert/transition.ts';
-import { decide } from '../domain/evaluate/decide.ts';
 import type { Report } from '../report.ts';
 import type { AuditRecord } from '../store/audit-store.ts';
+import { applyFacts } from '../store/change-alerts.ts';
 import type { FlightRecord } from '../store/flight-store.ts';
 import type { BirdRecord, NestRecord } from '../store/inventory-store.ts';
 import type { Store, Transaction } from '../store/store.ts';
@@ -77,16 +76,13 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
         // The inventory is read whole each time: what is malformed there lasts as long as it is listed.
         ...driftOf(batch, isInventory ? (batch.quarantined?.length ?? 0) : quarantined, nowUs),
       ];
-      const alerted = await alert(tx, facts, rules, nowUs);
+      const { written, happenings } = await applyFacts(tx, facts, rules, nowUs);
       const queued = await queueForward(tx, fresh, forward);
       if (batch.stream && batch.cursorUs) await tx.streams.advanceCursor(batch.stream.stream, batch.cursorUs);
-      return { fresh, quarantined, alerted, touched: alerted !== undefined || queued };
+      return { fresh, quarantined, happenings, touched: written > 0 || queued };
     });
     tell(batch, outcome.fresh, outcome.quarantined, report);
-    for (const { alert, state } of outcome.alerted ?? []) {
-      const { alertname, id: alertId } = alert;
-      report({ what: 'alert', alertname, region: batch.region, state, alertId });
-    }
+    for (const happening of outcome.happenings) report(happening);
     if (outcome.touched) changed();
     return outcome.fresh;
   };
@@ -142,21 +138,6 @@ function driftOf({ region, stream, quarantined }: Batch, count: number, atUs: nu
   if (!stream || count === 0) return [];
   const reason = quarantined?.at(-1)?.reason ?? '';
   return [{ fact: 'schema_drift', region, feed: stream.feed, count, reason, atUs }];
-}
-
-async function alert(
-  tx: Transaction,
-  facts: readonly Fact[],
-  rules: readonly Rule[],
-  nowUs: number,
-): Promise<readonly Transition[] | undefined> {
-  if (facts.length === 0) return undefined;
-  const known = await tx.alerts.ofScopes([...new Set(facts.map(scopeOf))]);
-  const decision = decide(facts, known, rules, nowUs);
-  if (decision.alerts.length === 0) return undefined;
-  await tx.alerts.put(decision.alerts);
-  await tx.alerts.linkEvents(decision.links);
-  return transitions(known, decision.alerts);
 }
 
 async function queueForward(

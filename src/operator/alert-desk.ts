@@ -3,6 +3,7 @@
 import type { Rule } from '../domain/alert/rule.ts';
 import { type ResolvedByHand, resolveByHand } from '../domain/evaluate/resolve-by-hand.ts';
 import type { Report } from '../report.ts';
+import { writeDecision } from '../store/change-alerts.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 import { type MeantAlert, meantAlert, type Signature } from './find-alert.ts';
@@ -24,16 +25,15 @@ export interface AlertDeskOptions {
 export function createAlertDesk({ store, rules, clock, report, changed }: AlertDeskOptions): AlertDesk {
   return {
     async resolve(alertId, by, startsAtUs) {
-      const result = await store.transaction(async (tx) => {
+      const { result, happenings } = await store.transaction(async (tx) => {
         const meant = await meantAlert(tx, alertId, startsAtUs);
-        if (!meant.ok) return meant;
-        const decided = resolveByHand(meant.alert, by, rules, clock.nowUs());
-        if (decided.ok) await tx.alerts.put([decided.alert]);
-        return decided;
+        if (!meant.ok) return { result: meant, happenings: [] };
+        const result = resolveByHand(meant.alert, by, rules, clock.nowUs());
+        const alerts = result.ok ? [result.alert] : [];
+        return { result, ...(await writeDecision(tx, [meant.alert], { alerts, links: [] })) };
       });
       if (!result.ok) return result;
-      const { alertname, labels } = result.alert;
-      report({ what: 'alert', alertname, region: labels.region ?? '', state: 'resolved', alertId });
+      for (const happening of happenings) report(happening);
       changed();
       return result;
     },

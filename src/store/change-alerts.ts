@@ -1,0 +1,52 @@
+/**
+ * How alerts change, whatever the cause: those of the facts' scopes are loaded, `domain/` decides, the decision is
+ * written and its events are linked, all in the caller's transaction.
+ */
+import type { Alert } from '../domain/alert/alert.ts';
+import { type Fact, scopeOf } from '../domain/alert/fact.ts';
+import type { Rule } from '../domain/alert/rule.ts';
+import { transitions } from '../domain/alert/transition.ts';
+import { type Decision, decide } from '../domain/evaluate/decide.ts';
+import type { Happening } from '../report.ts';
+import type { Transaction } from './store.ts';
+
+export interface AlertChanges {
+  /** How many alerts were written. */
+  readonly written: number;
+  /** Which of them fire or are resolved now and did not before: to be reported once the transaction is committed. */
+  readonly happenings: readonly Happening[];
+}
+
+/** Lets facts change the alerts of their scopes. */
+export async function applyFacts(
+  tx: Pick<Transaction, 'alerts'>,
+  facts: readonly Fact[],
+  rules: readonly Rule[],
+  nowUs: number,
+): Promise<AlertChanges> {
+  if (facts.length === 0) return { written: 0, happenings: [] };
+  const known = await tx.alerts.ofScopes([...new Set(facts.map(scopeOf))]);
+  return writeDecision(tx, known, decide(facts, known, rules, nowUs));
+}
+
+/** Writes what was decided about alerts; `known` are those that it was decided from, as this transaction loaded them. */
+export async function writeDecision(
+  tx: Pick<Transaction, 'alerts'>,
+  known: readonly Alert[],
+  { alerts, links }: Decision,
+): Promise<AlertChanges> {
+  if (alerts.length > 0) {
+    await tx.alerts.put(alerts);
+    await tx.alerts.linkEvents(links);
+  }
+  const happenings = transitions(known, alerts).map(
+    ({ alert: { id: alertId, alertname, labels }, state }): Happening => ({
+      what: 'alert',
+      alertname,
+      region: labels.region ?? '',
+      state,
+      alertId,
+    }),
+  );
+  return { written: alerts.length, happenings };
+}
