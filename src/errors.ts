@@ -1,6 +1,6 @@
 /**
  * Every failure that nestwatch foresees, in one closed table. The code is the log's `code`, the metrics' `reason`
- * and a row of the README. Anything that is not a `NestwatchError` is a bug and is treated as one.
+ * and a row of `observe/README.md`. Anything that is not a `NestwatchError` is a bug and is treated as one.
  */
 export const ERRORS = {
   // The watched service and receivers, over HTTP.

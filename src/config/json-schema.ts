@@ -7,11 +7,19 @@ export function configJsonSchema(): Record<string, unknown> {
     io: 'input',
     target: 'draft-7',
     override({ jsonSchema, path }) {
+      showPreset(jsonSchema);
       // Keys are not expanded.
       if (path.at(-1) !== 'propertyNames') acceptReferences(jsonSchema);
     },
   });
   return { title: 'nestwatch configuration', ...schema };
+}
+
+/** A default that the reading fills in stands in the shape as `preset`; zod drops a `default` that is not its own. */
+function showPreset(schema: z.core.JSONSchema.BaseSchema): void {
+  if (schema.preset === undefined) return;
+  schema.default = schema.preset as z.core.JSONSchema.BaseSchema['default'];
+  delete schema.preset;
 }
 
 /** Where a number, a boolean or a certain text is asked for, `${NAME}` may stand in for it. */

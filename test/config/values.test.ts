@@ -1,6 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { loadConfig, loadWebConfig } from '../../src/config/load-config.ts';
 import type { Route } from '../../src/domain/muting/route.ts';
@@ -324,17 +323,6 @@ route:
 });
 
 describe('files', () => {
-  test('the annotated example is good with its two tokens', () => {
-    const file = resolve(import.meta.dirname, '../../config/nestwatch.yaml');
-    const config = loadConfig({
-      file,
-      environment: { NESTWATCH_EU_TOKEN: 'a', NESTWATCH_US_TOKEN: 'b' },
-      readFile: (path) => readFileSync(path, 'utf8'),
-    });
-    expect(config.regions.map(({ name }) => name)).toEqual(['eu', 'us']);
-    expect(config.receivers.map(({ name }) => name)).toEqual(['ops', 'pager', 'lake']);
-  });
-
   test('a file that is not there is told at its place', () => {
     expect(() =>
       loadConfig({ file: '/no/such.yaml', environment: {}, readFile: (path) => readFileSync(path, 'utf8') }),

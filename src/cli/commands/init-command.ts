@@ -4,7 +4,7 @@ import type { Edge } from '../../process-io.ts';
 
 const FILE = 'nestwatch.yaml';
 
-/** As little as there can be, and where to go on; `config/nestwatch.yaml` shows every setting. */
+/** As little as there can be, and where to go on; `config/nestwatch.yaml` shows most settings. */
 const FIRST_CONFIGURATION = `# nestwatch's configuration. Check it with: nestwatch check-config ${FILE}
 # \${NAME} stands for a variable of the environment; token_file: /path reads a secret from a file instead.
 

@@ -25,9 +25,10 @@ export function writeMatchers(key: string, example: string) {
   return z
     .never({ error: `is not supported: write \`${key}: [${example}]\`` })
     .optional()
-    .describe(`Not supported: write \`${key}\`.`);
+    .describe(`${REFUSED}write \`${key}\`.`);
 }
 
-export function isRefused(shape: z.ZodType): boolean {
-  return shape.description?.startsWith(REFUSED) ?? false;
+/** Whether a shape, or its JSON Schema, is that of a refused key. */
+export function isRefused({ description }: { readonly description?: string | undefined }): boolean {
+  return description?.startsWith(REFUSED) ?? false;
 }

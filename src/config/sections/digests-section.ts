@@ -7,10 +7,14 @@ import { readList } from '../values/read-list.ts';
 import { words } from '../values/value-shape.ts';
 
 export const digestShape = z.strictObject({
-  name: words.describe('Stands in the subject; the period begins where the last digest of this name ended.'),
-  cron: words.describe('When: minute, hour, day of month, month, day of week, such as "0 8 * * 1-5".'),
-  timezone: words.prefault('UTC').describe('Whose clock that is, such as Europe/Amsterdam.'),
-  receiver: words.describe('Mails, Slack, Teams and webhooks of it are told.'),
+  name: words.describe(
+    'Name in the subject. The period begins where the last digest of this name ended, at first one period of `cron` ago.',
+  ),
+  cron: words.describe(
+    'When it is sent: minute, hour, day of month, month, day of week, such as `"0 8 * * 1-5"`.',
+  ),
+  timezone: words.prefault('UTC').describe('Time zone of `cron`, such as Europe/Amsterdam.'),
+  receiver: words.describe('A receiver with mails, Slack, Teams or webhooks.'),
   skip_empty: z.boolean().prefault(false).describe('Whether nothing is sent when nothing happened.'),
 });
 

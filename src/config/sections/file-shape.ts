@@ -17,25 +17,51 @@ import { webShape } from './web-section.ts';
 /** Sections that are lists or maps of entries are checked entry by entry, so that one mistake hides no other. */
 export const fileShape = z.strictObject({
   regions: regionsShape,
-  store: storeShape.optional(),
-  poll: pollShape.optional(),
-  rules: z.array(z.discriminatedUnion('kind', ruleShapes())).optional(),
-  global: globalShape.optional(),
-  route: wholeRouteShape.optional(),
-  receivers: z.array(wholeReceiverShape).optional(),
-  forward: z.array(forwardShape).optional().describe('Every event once, ungrouped.'),
-  web: webShape.optional(),
+  store: storeShape.optional().describe('Where events, alerts and deliveries are kept.'),
+  poll: pollShape.optional().describe('How the service is read.'),
+  rules: z
+    .array(z.discriminatedUnion('kind', ruleShapes()))
+    .optional()
+    .describe(
+      'What is worth an alert. Each kind has a rule by default; of several rules of one kind, the first whose `match` fits decides.',
+    ),
+  global: globalShape.optional().describe('What receivers use that do not say it themselves.'),
+  route: wholeRouteShape
+    .optional()
+    .describe(
+      'Which receiver is notified of which alerts, and how often. Without it, all alerts go to the receiver `default`.',
+    ),
+  receivers: z.array(wholeReceiverShape).optional().describe('Who can be notified, and by what.'),
+  forward: z
+    .array(forwardShape)
+    .optional()
+    .describe(
+      'Every matching event once, ungrouped, to a CloudEvents webhook, as for a SIEM or a data lake.',
+    ),
+  web: webShape.optional().describe('The page, the API and `/metrics`.'),
   inhibit_rules: z
     .array(inhibitRuleShape)
     .optional()
-    .describe('While a source fires, its targets are not told; beside the built-in ones.'),
-  time_intervals: z.array(namedTimeIntervalShape).optional(),
+    .describe(
+      'While a source fires, no message is sent about its targets, beside the built-in rule: while `RegionDown` or `RegionUnauthorized` fires, about nothing else of that region.',
+    ),
+  time_intervals: z
+    .array(namedTimeIntervalShape)
+    .optional()
+    .describe('Times of the week or year, for routes to name.'),
   mute_time_intervals: z
     .array(namedTimeIntervalShape)
     .optional()
-    .describe("Alertmanager's older name for `time_intervals`."),
-  digests: z.array(digestShape).optional().describe('Summaries of a day or a week.'),
-  heartbeat: heartbeatShape.optional().describe('Tells an outside watchdog that all is well here.'),
+    .describe("Alertmanager's older name for `time_intervals`. Both may be given."),
+  digests: z
+    .array(digestShape)
+    .optional()
+    .describe(
+      'Summaries of a day or a week: Flights, causes, what is still open, how complete the watch was.',
+    ),
+  heartbeat: heartbeatShape
+    .optional()
+    .describe('A call to a watchdog outside, which alarms people when it stays out.'),
   templates: refused('write Liquid in `title`, `text`, `html` or `headers` of a receiver'),
   tracing: refused('leave it out'),
   event_recorder: refused('use `forward`: it tells every event once'),

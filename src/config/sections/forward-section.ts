@@ -8,7 +8,7 @@ import { matcherList, words } from '../values/value-shape.ts';
 export const forwardShape = z.strictObject({
   matchers: matcherList
     .prefault([])
-    .describe('On region, feed, type, nest_id, nest, bird_id, bird of an event.'),
+    .describe('Matchers on `region`, `feed`, `type`, `nest_id`, `nest`, `bird_id` and `bird` of an event.'),
   receiver: words.describe('A receiver with a webhook of `format: cloudevents`.'),
 });
 

@@ -5,8 +5,8 @@ import type { Check } from '../document/check.ts';
 import { duration, twins } from '../values/value-shape.ts';
 
 export const heartbeatShape = z.strictObject({
-  ...twins('url', 'Asked with GET while every region is fresh and a receiver works.'),
-  interval: duration(1000).prefault('1m').describe('How often.'),
+  ...twins('url', 'Asked with GET while every region is fresh and a receiver works. Required.'),
+  interval: duration(1000).prefault('1m').describe('How often it is asked.'),
 });
 
 /** A call to an outside watchdog, which tells people when it stays out. */

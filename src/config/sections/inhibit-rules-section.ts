@@ -6,9 +6,9 @@ import { readList, readMatchers, refuseOldMatchers } from '../values/read-list.t
 import { labelName, matcherList, words } from '../values/value-shape.ts';
 
 export const inhibitRuleShape = z.strictObject({
-  name: words.optional().describe('For people.'),
+  name: words.optional().describe('A name for people.'),
   source_matchers: matcherList.min(1).describe('While an alert fires that fits these …'),
-  target_matchers: matcherList.min(1).describe('… those that fit these are not told.'),
+  target_matchers: matcherList.min(1).describe('… no message is sent about those that fit these.'),
   equal: z.array(labelName).prefault([]).describe('Labels that must have the same values in both.'),
   source_match: writeMatchers('source_matchers', '\'name="value"\''),
   source_match_re: writeMatchers('source_matchers', '\'name=~"regex"\''),

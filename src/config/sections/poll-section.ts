@@ -3,30 +3,59 @@ import { formatDuration } from '../../time/duration.ts';
 import type { Check } from '../document/check.ts';
 import { duration } from '../values/value-shape.ts';
 
+/** The bounds where the file gives none; a shorter or longer `interval` takes them along. */
+const MIN_INTERVAL_MS = 10_000;
+const MAX_INTERVAL_MS = 300_000;
+
 export const pollShape = z.strictObject({
-  interval: duration(10).prefault('30s').describe('How often notifications are read; the aim for Birds.'),
+  interval: duration(10)
+    .prefault('30s')
+    .describe('How often each stream is polled, where the service allows the requests.'),
   min_interval: duration(10)
     .optional()
-    .describe('A Bird is never polled more often; 10s, or `interval` where that is shorter.'),
+    .meta({
+      preset: formatDuration(MIN_INTERVAL_MS),
+      description:
+        'A Bird is never polled more often, not even a busy one or after news. A shorter `interval` takes it along.',
+    }),
   max_interval: duration(10)
     .optional()
-    .describe('A Bird is never polled less often; 5m, or `interval` where that is longer.'),
+    .meta({
+      preset: formatDuration(MAX_INTERVAL_MS),
+      description:
+        'A Bird is never polled less often, not even a quiet one. `FeedBehind` fires where the service allows too few requests for that. A longer `interval` takes it along.',
+    }),
   inventory_interval: duration(10).prefault('5m').describe('How often Nests and Birds are listed.'),
-  page_size: z.int().min(1).max(10_000).prefault(100).describe('Entries asked for in one page.'),
-  overlap: duration(1000).prefault('2m').describe('How far each sweep looks back.'),
-  initial_lookback: duration().prefault('1h').describe('What a first start reads.'),
+  page_size: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .prefault(100)
+    .describe(
+      'Entries asked for in one page. It is halved by itself where the service refuses it, for all streams or for the one that is refused, and tried larger again: after an hour or a minute at first, and at last once a day.',
+    ),
+  overlap: duration(1000)
+    .prefault('2m')
+    .describe(
+      'How far each sweep looks back at first, for entries that become visible late. Then it is learned from the lateness seen.',
+    ),
+  initial_lookback: duration()
+    .prefault('1h')
+    .describe(
+      'What a first start reads. `forward` sends all of it; alerts fire only for what happens after that start and for states that are still true.',
+    ),
   audit_interval: duration(10).prefault('10m').describe('How often completeness is checked by count.'),
-  max_alert_age: duration(60_000).prefault('6h').describe('Older news is told in one summary per receiver.'),
+  max_alert_age: duration(60_000)
+    .prefault('6h')
+    .describe(
+      'Events older than this, as after an outage, come in one summary per receiver. What counts is their age when they can be read.',
+    ),
 });
 
 /** The three that bound each other, apart from the rest, so that another mistake does not hide theirs. */
 const intervalsShape = z.object(
   pollShape.pick({ interval: true, min_interval: true, max_interval: true }).shape,
 );
-
-/** The bounds where the file gives none; a shorter or longer `interval` takes them along. */
-const MIN_INTERVAL_MS = 10_000;
-const MAX_INTERVAL_MS = 300_000;
 
 export interface PollConfig {
   readonly intervalMs: number;

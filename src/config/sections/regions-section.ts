@@ -7,28 +7,35 @@ import { duration, twins, words } from '../values/value-shape.ts';
 const REGION_NAME = /^[a-z0-9-]+$/;
 
 const regionShape = z.strictObject({
-  base_url: words.describe('Where the service answers, e.g. https://eu-1.blackbird.io/api-rest'),
-  ...twins('token', "The service's API token, sent as it is."),
+  base_url: words.describe('Address of the service in this region, ending in `/api-rest`.'),
+  ...twins('token', 'An API token of an organisation admin. Required.'),
   requests_per_second: z
     .number()
     .min(0.1)
     .max(100_000)
     .prefault(5)
-    .describe('Ceiling of the rate of requests; below it the rate adapts to what the service allows.'),
-  concurrency: z.int().min(1).max(256).prefault(8).describe('Requests under way at the same time.'),
-  timeout: duration(100).prefault('15s').describe('For one request.'),
+    .describe('Ceiling of the rate of requests. Below it the rate adapts to what the service allows.'),
+  concurrency: z.int().min(1).max(256).prefault(8).describe('Requests under way at once.'),
+  timeout: duration(100).prefault('15s').describe('Longest wait for the answer to one request.'),
   nests: z
     .strictObject({
-      include: z.array(words).prefault(['*']).describe('Globs on a name or id of a Nest.'),
-      exclude: z.array(words).prefault([]).describe('Globs on a name or id of a Nest; they win.'),
+      include: z.array(words).prefault(['*']).describe("Globs on a Nest's name or id."),
+      exclude: z
+        .array(words)
+        .prefault([])
+        .describe("Globs on a Nest's name or id, which win over `include`."),
     })
     .prefault({})
-    .describe('Which Nests are watched.'),
+    .describe(
+      'Which Nests are watched. Notifications about other Nests are kept and forwarded, and raise no alert.',
+    ),
 });
 
 export const regionsShape = z
   .record(z.string().regex(REGION_NAME), regionShape)
-  .describe('The instances of the service that are watched, each isolated from the others.');
+  .describe(
+    "The instances of the service that are watched, by a name of yours: lower-case letters, digits and hyphens. Each is isolated: one region's trouble never delays another.",
+  );
 
 export interface RegionConfig {
   readonly name: string;

@@ -1,6 +1,7 @@
 import * as z from 'zod';
 import { formatMatcher, type Matcher } from '../../domain/matchers/matcher.ts';
 import type { Route } from '../../domain/muting/route.ts';
+import { formatDuration } from '../../time/duration.ts';
 import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
 import { refused, writeMatchers } from '../document/refused-key.ts';
@@ -8,49 +9,6 @@ import { checkReceiver, receiverNames } from '../values/known-receiver.ts';
 import { readList, readMatchers, refuseOldMatchers } from '../values/read-list.ts';
 import { duration, durationOrNever, groupLabel, matcherList, words } from '../values/value-shape.ts';
 import { checkTimeIntervalNames } from './time-intervals-section.ts';
-
-const routeShape = z.strictObject({
-  receiver: words.optional().describe('Name of a receiver; a child inherits it.'),
-  matchers: matcherList.prefault([]).describe('All must fit, e.g. severity="critical".'),
-  continue: z.boolean().prefault(false).describe('Whether the siblings after this one are asked as well.'),
-  group_by: z
-    .array(groupLabel)
-    .optional()
-    .describe('Labels whose values make a group: one message for each.'),
-  group_wait: duration().optional().describe('How long a new group waits for more; 30s at first.'),
-  group_interval: duration(10).optional().describe('How often a group may tell of changes; 5m at first.'),
-  repeat_interval: duration(10).optional().describe('How often what still fires is told again; 4h at first.'),
-  repeat_backoff: z
-    .number()
-    .min(1)
-    .max(10)
-    .optional()
-    .describe(
-      'Each repetition waits this many times as long as the one before, until there is news; 1 at first.',
-    ),
-  escalate_to: words
-    .optional()
-    .describe('Told as well of what still fires and is not silenced after a while.'),
-  escalate_after: durationOrNever()
-    .optional()
-    .describe('How long after an alert was told that is, or never.'),
-  routes: z.array(z.unknown()).prefault([]).describe('Children: the first that fits gets the alert.'),
-  labels: refused('leave it out; `labels` of a rule add some to its alerts'),
-  match: writeMatchers('matchers', '\'name="value"\''),
-  match_re: writeMatchers('matchers', '\'name=~"regex"\''),
-  mute_time_intervals: z.array(words).prefault([]).describe('Time intervals in which nothing is told.'),
-  active_time_intervals: z
-    .array(words)
-    .prefault([])
-    .describe('Time intervals outside of which nothing is told.'),
-});
-
-/** A route with its children, for the JSON schema: the checks read each of them by itself. */
-export const wholeRouteShape = routeShape.extend({
-  get routes() {
-    return z.array(wholeRouteShape).optional().describe('Children: the first that fits gets the alert.');
-  },
-});
 
 /** Where alerts go when the file has no `route`. */
 const DEFAULT_RECEIVER = 'default';
@@ -74,6 +32,76 @@ const ROUTE_DEFAULTS: Settings = {
   groupIntervalMs: 300_000,
   repeatIntervalMs: 14_400_000,
 };
+
+const CHILDREN =
+  'Routes below this one, with the same keys. The first that fits gets the alert; what none takes stays here.';
+
+const routeShape = z.strictObject({
+  receiver: words.optional().describe('Name of a receiver. The root must have one.'),
+  matchers: matcherList
+    .prefault([])
+    .describe('Matchers on labels, all of which must fit, such as `severity="critical"`. The root has none.'),
+  continue: z.boolean().prefault(false).describe('Whether the routes after this one are asked as well.'),
+  group_by: z
+    .array(groupLabel)
+    .optional()
+    .describe(
+      'Labels whose values make a group: one message for each. `["..."]` makes every alert a group of its own.',
+    ),
+  group_wait: duration()
+    .optional()
+    .meta({
+      preset: formatDuration(ROUTE_DEFAULTS.groupWaitMs),
+      description: 'How long a new group waits for more alerts.',
+    }),
+  group_interval: duration(10)
+    .optional()
+    .meta({
+      preset: formatDuration(ROUTE_DEFAULTS.groupIntervalMs),
+      description: 'How long a group waits between two messages about changes.',
+    }),
+  repeat_interval: duration(10)
+    .optional()
+    .meta({
+      preset: formatDuration(ROUTE_DEFAULTS.repeatIntervalMs),
+      description: 'How long until a message about what still fires is repeated.',
+    }),
+  repeat_backoff: z.number().min(1).max(10).optional().meta({
+    preset: 1,
+    description: 'Each repetition waits this many times as long as the one before, until there is news.',
+  }),
+  escalate_to: words
+    .optional()
+    .describe(
+      'A second receiver, notified once of what still fires and is not silenced `escalate_after` later.',
+    ),
+  escalate_after: durationOrNever()
+    .optional()
+    .describe(
+      'How long after the first notification `escalate_to` is notified. `never` ends what a route inherits.',
+    ),
+  routes: z.array(z.unknown()).prefault([]).describe(CHILDREN),
+  labels: refused('leave it out; `labels` of a rule add some to its alerts'),
+  match: writeMatchers('matchers', '\'name="value"\''),
+  match_re: writeMatchers('matchers', '\'name=~"regex"\''),
+  mute_time_intervals: z
+    .array(words)
+    .prefault([])
+    .describe('Time intervals in which nothing is sent. What still fires when they end is sent then.'),
+  active_time_intervals: z
+    .array(words)
+    .prefault([])
+    .describe(
+      'Time intervals outside of which nothing is sent. What still fires when they begin is sent then.',
+    ),
+});
+
+/** A route with its children, for the JSON schema: the checks read each of them by itself. */
+export const wholeRouteShape = routeShape.extend({
+  get routes() {
+    return z.array(wholeRouteShape).optional().describe(CHILDREN);
+  },
+});
 
 /** The route tree; without one, everything goes to the receiver `default`. */
 export function readRoute(check: Check): Route {

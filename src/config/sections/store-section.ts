@@ -6,8 +6,12 @@ import type { PollConfig } from './poll-section.ts';
 export const storeShape = z.strictObject({
   url: words
     .prefault('sqlite:data/nestwatch.db')
-    .describe('sqlite:FILE, relative to the working directory, or sqlite::memory: for trials.'),
-  retention: duration(60_000).prefault('30d').describe('How long events are kept.'),
+    .describe('`sqlite:FILE`, relative to the working directory, or `sqlite::memory:` for trials.'),
+  retention: duration(60_000)
+    .prefault('30d')
+    .describe(
+      'How long events and deliveries are kept. Making it longer brings back nothing that is gone, and sends none of it again.',
+    ),
 });
 
 export interface StoreConfig {

@@ -65,7 +65,10 @@ const timeOfDay = z
   .regex(TIME, { error: NOT_A_TIME });
 
 const timesShape = z
-  .strictObject({ start_time: timeOfDay, end_time: timeOfDay })
+  .strictObject({
+    start_time: timeOfDay.describe('Such as `"08:00"`.'),
+    end_time: timeOfDay.describe('Exclusive, up to `"24:00"`.'),
+  })
   // What is no time is told already.
   .refine(({ start_time, end_time }) => start_time < end_time || !TIME.test(start_time), {
     path: ['end_time'],
@@ -76,23 +79,27 @@ const timesShape = z
 const onceOrMore = <Shape extends z.ZodType>(shape: Shape) => z.array(shape).min(1).optional();
 
 const timeIntervalShape = z.strictObject({
-  times: onceOrMore(timesShape).describe('Of the day; the end is exclusive.'),
-  weekdays: onceOrMore(weekday).describe('Such as monday:friday.'),
-  days_of_month: onceOrMore(dayOfMonth).describe('Such as 1:5, or -1 for the last.'),
-  months: onceOrMore(month).describe('Such as may:august or 12.'),
-  years: onceOrMore(year).describe('Such as 2026:2028.'),
+  times: onceOrMore(timesShape).describe('Times of the day, in the clocks of `location`.'),
+  weekdays: onceOrMore(weekday).describe('Such as `monday:friday`.'),
+  days_of_month: onceOrMore(dayOfMonth).describe('Such as `1:5`, or `-1` for the last.'),
+  months: onceOrMore(month).describe('Such as `may:august` or `12`.'),
+  years: onceOrMore(year).describe('Such as `2026:2028`.'),
   location: words
     .refine(isTimezone, { error: 'is not a time zone such as Europe/Amsterdam or UTC' })
     .prefault('UTC')
-    .describe('Whose clocks count: a time zone such as Europe/Amsterdam.'),
+    .describe('Time zone, such as Europe/Amsterdam.'),
 });
 
 export const namedTimeIntervalShape = z.strictObject({
-  name: words.describe('For `mute_time_intervals` and `active_time_intervals` of routes.'),
+  name: words.describe(
+    'The name by which `mute_time_intervals` and `active_time_intervals` of routes refer to it.',
+  ),
   time_intervals: z
     .array(timeIntervalShape)
     .min(1)
-    .describe('An instant in one of these is in the interval.'),
+    .describe(
+      'An instant that lies in one of these is in the interval. It lies there when it fits all that is given.',
+    ),
 });
 
 interface SpanWords {

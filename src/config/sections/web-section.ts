@@ -11,15 +11,22 @@ export const webShape = z.strictObject({
   listen: z
     .string({ error: NOT_AN_ADDRESS })
     .prefault('127.0.0.1:9465')
-    .describe('host:port; `:port` listens on every address.'),
-  external_url: words.optional().describe('How people reach the page: links in messages begin with it.'),
+    .describe(
+      'Where the page, the API and `/metrics` are served, as `host:port`. `:port` listens on every address.',
+    ),
+  external_url: words.optional().describe('How people reach the page: what links in messages begin with.'),
   auth: z
-    .strictObject(twins('bearer_token', 'Asked of everybody, except for the health checks.'))
+    .strictObject(
+      twins(
+        'bearer_token',
+        'Token asked of everybody, as `Authorization: Bearer` or as the password of any user, except by the health checks.',
+      ),
+    )
     .prefault({}),
   enable_lifecycle: z
     .boolean()
     .prefault(false)
-    .describe('Whether POST /-/reload may be asked; this version answers that it needs a restart.'),
+    .describe('Whether `POST /-/reload` may be asked. This version answers that it needs a restart.'),
 });
 
 export interface WebConfig {

@@ -1,0 +1,94 @@
+/** The files, and the parts of files, that say what the code says already: `npm run docs` writes them. */
+import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { ERRORS } from '../../src/errors.ts';
+import { METRICS } from '../../src/observe/metric-catalogue.ts';
+import { sectionOf, withWords } from './example.ts';
+import { keyTable, kindTable, table } from './key-table.ts';
+import { schemaAt } from './schema.ts';
+
+export interface Generated {
+  readonly file: string;
+  /** What the file is to hold; `readFile` reads any file of the repository. */
+  readonly content: (readFile: (file: string) => string) => string;
+}
+
+export const EXAMPLE = 'config/nestwatch.yaml';
+
+export const GENERATED: readonly Generated[] = [
+  {
+    file: 'config/nestwatch.schema.json',
+    content: () => `${JSON.stringify(configJsonSchema(), null, 2)}\n`,
+  },
+  { file: EXAMPLE, content: (readFile) => withWords(readFile(EXAMPLE)) },
+  ...['config/README.md', 'src/observe/README.md'].map((file) => ({
+    file,
+    content: (readFile: (file: string) => string) => filled(readFile(file), readFile(EXAMPLE)),
+  })),
+];
+
+/** A part of a document that is generated: `<!-- keys: poll -->` … `<!-- /keys -->`. */
+export const BLOCK = /<!-- (\w+)(?:: (\S+))? -->\n(?:[\s\S]*?\n)??<!-- \/\1 -->/g;
+
+/** The names and the subjects of all generated parts of a document. */
+export function blocksOf(document: string): { readonly name: string; readonly subject: string }[] {
+  return [...document.matchAll(BLOCK)].map(([, name = '', subject = '']) => ({ name, subject }));
+}
+
+function filled(document: string, example: string): string {
+  const tables = blocksOf(document).flatMap(({ name, subject }) => (name === 'keys' ? [subject] : []));
+  return document.replace(BLOCK, (_, name: string, subject?: string) => {
+    const mark = `${name}${subject ? `: ${subject}` : ''}`;
+    return `<!-- ${mark} -->\n${partOf(name, subject ?? '', tables, example)}\n<!-- /${name} -->`;
+  });
+}
+
+function partOf(name: string, subject: string, tables: readonly string[], example: string): string {
+  switch (name) {
+    case 'words':
+      return schemaAt(subject).description ?? '';
+    case 'keys':
+      return keyTable(subject, tables);
+    case 'example':
+      return `\`\`\`yaml\n${sectionOf(example, subject)}\n\`\`\``;
+    case 'section':
+      return [
+        partOf('words', subject, tables, example),
+        partOf('keys', entryOf(subject), tables, example),
+        partOf('example', subject, tables, example),
+      ].join('\n\n');
+    case 'kinds':
+      return kindTable();
+    case 'metrics':
+      return metricTable();
+    case 'errors':
+      return errorTable();
+    default:
+      throw new Error(`nothing is known of ${name}`);
+  }
+}
+
+/** The path of one entry where a section is a list or a map of them, or else the section's own. */
+export function entryOf(section: string): string {
+  const { type, properties } = schemaAt(section);
+  if (type === 'array') return `${section}[]`;
+  return properties ? section : `${section}.*`;
+}
+
+function metricTable(): string {
+  const rows = Object.values(METRICS).map(({ name, labels, help }) => [
+    `\`${name}\``,
+    labels.map((label) => `\`${label}\``).join(', '),
+    help,
+  ]);
+  return table(['metric', 'labels', 'meaning'], rows);
+}
+
+function errorTable(): string {
+  const rows = Object.entries(ERRORS).map(([code, { retryable, exit, help }]) => [
+    `\`${code}\``,
+    retryable ? 'yes' : 'no',
+    String(exit),
+    help,
+  ]);
+  return table(['code', 'tried again', 'exit', 'what to do'], rows);
+}
