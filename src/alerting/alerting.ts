@@ -23,7 +23,7 @@ import { createClockStep } from './clock-rollback.ts';
 import { watchDeliveries } from './delivery-health.ts';
 import { endUnwatched } from './end-removed-regions.ts';
 import { fallBack } from './fallback.ts';
-import { flushDue } from './flush-groups.ts';
+import { flushGroups } from './flush-groups.ts';
 import { forwardWaiting } from './forward-events.ts';
 import { joinGroups } from './join-groups.ts';
 import { createOverdue, type OverdueOptions } from './overdue.ts';
@@ -102,7 +102,7 @@ export function createAlerting(options: AlertingOptions): Alerting {
         happenings.push(...joined.happenings);
         if (joined.done === 0) break;
       }
-      const flushed = await flushDue(tx, config, recurrences, clock.nowUs(), everyGroup);
+      const flushed = await flushGroups(tx, config, recurrences, clock.nowUs(), everyGroup);
       return {
         ...flushed,
         queued: queued + flushed.queued,

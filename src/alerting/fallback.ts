@@ -1,13 +1,19 @@
-import type { Integration, Receiver } from '../config/config.ts';
+import type { Receiver } from '../config/config.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
 import { MAX_ALERTS } from '../domain/grouping/flush.ts';
 import type { GroupNotification, NotifiedAlert } from '../domain/grouping/notification.ts';
 import type { Happening } from '../report.ts';
 import type { ClaimedDelivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
-import { takesParts } from './enqueue.ts';
-import { keepsIncidents, lendIncident } from './incidents.ts';
-import { type Destination, newDelivery } from './new-delivery.ts';
+import {
+  type Destination,
+  destinationsOf,
+  hasNoAddress,
+  keepsIncidents,
+  newDelivery,
+  takesParts,
+} from './destination.ts';
+import { lendIncident } from './incidents.ts';
 import { NOTHING, type Step } from './step.ts';
 
 /** Deliveries given to a fallback in one transaction. */
@@ -38,18 +44,18 @@ export async function fallBack(
     let most = 0;
     for (const [audience, to] of audiencesOf(fallback)) {
       const base = baseOf(fallback, audience, notification);
-      const told = copies.get(base) ?? (await toldBefore(tx, fallback, base));
+      const told = copies.get(base) ?? (await copiesBefore(tx, fallback, base));
       copies.set(base, told);
       const isBrief = audience !== 'programs';
       const whole = isBrief ? inBrief(notification) : notification;
-      const alerts = notTold(whole.alerts, told);
+      const alerts = withoutCopied(whole.alerts, told);
       // Another integration of the same receiver may have failed with it.
-      const isTold = alerts.length === 0 || (isBrief && isCounted(notification, told));
-      if (told.length > 0 && isTold) continue;
+      const isCovered = alerts.length === 0 || (isBrief && isCounted(notification, told));
+      if (told.length > 0 && isCovered) continue;
       const id = copyId(base, told.length);
       const copy = copyFor(fallback, delivery, { ...whole, id, alerts });
       const wanted = to
-        .filter(([, integration]) => takes(integration, copy))
+        .filter((one) => takes(one, copy))
         .map((destination) => newDelivery(copy, destination, nowUs));
       if (wanted.length === 0) continue;
       await tx.outbox.enqueue(copy, wanted);
@@ -71,9 +77,9 @@ type Audience = 'programs' | 'people' | 'incidents';
 
 /** Integrations that are told the same. */
 function audiencesOf({ integrations }: Receiver): ReadonlyMap<Audience, Destination[]> {
-  return Map.groupBy(integrations.entries(), ([, integration]) => {
-    if (keepsIncidents(integration)) return 'incidents';
-    return takesParts(integration) ? 'programs' : 'people';
+  return Map.groupBy(destinationsOf(integrations), (one) => {
+    if (keepsIncidents(one)) return 'incidents';
+    return takesParts(one) ? 'programs' : 'people';
   });
 }
 
@@ -97,18 +103,18 @@ function isCounted(
   return told.some((copy) => copy.firingTotal >= firingTotal && copy.resolvedTotal >= resolvedTotal);
 }
 
-function takes(integration: Integration, { status, alerts }: GroupNotification): boolean {
+function takes(destination: Destination, { status, alerts }: GroupNotification): boolean {
   // What was not accepted is no longer split by Nest, so members alone are nobody.
-  if (integration.kind === 'email' && integration.to.length === 0) return false;
-  if (integration.sendResolved || status === 'firing') return true;
+  if (hasNoAddress(destination)) return false;
+  if (destination[1].sendResolved || status === 'firing') return true;
   return (
-    !keepsIncidents(integration) &&
+    !keepsIncidents(destination) &&
     alerts.some(({ events, eventsOmitted }) => events.length + eventsOmitted > 0)
   );
 }
 
 /** The copies that the fallback has been told, in their order. */
-async function toldBefore(
+async function copiesBefore(
   tx: Transaction,
   { integrations }: Receiver,
   base: string,
@@ -126,7 +132,10 @@ async function toldBefore(
 }
 
 /** The alerts, with the events, that none of these has told; one that counts events has told them all. */
-function notTold(alerts: readonly NotifiedAlert[], told: readonly GroupNotification[]): NotifiedAlert[] {
+function withoutCopied(
+  alerts: readonly NotifiedAlert[],
+  told: readonly GroupNotification[],
+): NotifiedAlert[] {
   const before = Map.groupBy(
     told.flatMap((copy) => copy.alerts),
     ({ id }) => id,
@@ -135,8 +144,8 @@ function notTold(alerts: readonly NotifiedAlert[], told: readonly GroupNotificat
     const known = before.get(alert.id);
     if (!known) return [alert];
     const keys = new Set(known.flatMap(({ events }) => events.map(({ key }) => key)));
-    const isAllTold = known.some(({ eventsOmitted }) => eventsOmitted > 0);
-    const events = isAllTold ? [] : alert.events.filter(({ key }) => !keys.has(key));
+    const hasAll = known.some(({ eventsOmitted }) => eventsOmitted > 0);
+    const events = hasAll ? [] : alert.events.filter(({ key }) => !keys.has(key));
     return events.length > 0 ? [{ ...alert, events }] : [];
   });
 }

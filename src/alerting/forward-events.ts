@@ -2,7 +2,7 @@ import type { Integration, Receiver } from '../config/config.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
 import type { Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
-import { newDelivery } from './new-delivery.ts';
+import { newDelivery } from './destination.ts';
 import { NOTHING, type Step } from './step.ts';
 
 /** Events in one forwarded batch (CloudEvents batches of up to 100). */

@@ -1,15 +1,14 @@
 /**
  * Keeps incidents in step with their groups (`domain/grouping/incident.ts`): acknowledges them once all that fires in them is
- * acknowledged, and ends those that a fallback opened. What is told of them goes the way of all deliveries, in the lane
- * of its group, so that nothing overtakes and a restart repeats nothing.
+ * acknowledged, and ends those that a fallback opened. Both go the way of all deliveries, in the lane of the group, so
+ * that nothing overtakes and a restart repeats nothing.
  */
 
 import type { Integration, Receiver } from '../config/config.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
-import { isCatchingUp } from '../domain/grouping/catching-up.ts';
 import { type Flush, MAX_ALERTS, notificationOf } from '../domain/grouping/flush.ts';
-import type { Group, Standing } from '../domain/grouping/group.ts';
+import type { AlertInGroup, Group } from '../domain/grouping/group.ts';
 import {
   afterFlush,
   asIncident,
@@ -18,34 +17,25 @@ import {
   isInIncident,
 } from '../domain/grouping/incident.ts';
 import type { GroupNotification } from '../domain/grouping/notification.ts';
-import { isHeldBack } from '../domain/grouping/special-groups.ts';
-import { isAside } from '../domain/muting/route.ts';
+import { SORTS } from '../domain/grouping/sorts/sorts.ts';
 import type { Transaction } from '../store/store.ts';
-import { type Destination, newDelivery } from './new-delivery.ts';
+import { type Destination, destinationsOf, keepsIncidents, newDelivery } from './destination.ts';
 
 /** Groups looked at in a row. */
 const PAUSE_AFTER = 100;
 
-/** Whether this service keeps an incident open until it is told that it is over. */
-export function keepsIncidents({ kind }: Integration): boolean {
-  return kind === 'pagerduty';
-}
-
-/** True for a group that tells the alerts of others, whose incidents they belong to. */
-export function isGathered(groupKey: string): boolean {
-  return isHeldBack(groupKey) || isCatchingUp(groupKey);
-}
-
-/** What a flush of a gathered group tells, for the incident of each group of its receiver that it touches. */
+/**
+ * What a flush of a gathering group notifies of, for the incident of each group of sort `route` that it touches.
+ * `owner`: the receiver of those groups.
+ */
 export async function byIncident<F extends Flush>(
   tx: Transaction,
   flushed: F,
+  owner: string,
   nowUs: number,
 ): Promise<readonly F[]> {
   const members = await tx.groups.membersOfAlerts(flushed.listed.map(({ alert }) => alert.id));
-  const keys = new Set(members.map(({ groupKey }) => groupKey).filter((key) => !isAside(key)));
-  // Who stands in for the receiver has no groups of its own here.
-  const owner = flushed.group.key.slice(flushed.group.key.indexOf(':') + 1);
+  const keys = new Set(members.flatMap(({ sort, groupKey }) => (sort === 'route' ? [groupKey] : [])));
   const own = (await tx.groups.list([...keys])).filter(({ receiver }) => receiver === owner);
   const incidents: F[] = [];
   for (const [index, group] of own.entries()) {
@@ -63,7 +53,7 @@ export async function acknowledgeIncidents(
   changed: readonly Alert[],
   nowUs: number,
 ): Promise<number> {
-  if (!receivers.some(({ integrations }) => integrations.some(keepsIncidents))) return 0;
+  if (!receivers.some(({ integrations }) => destinationsOf(integrations).some(keepsIncidents))) return 0;
   const silences = (await tx.silences.list(nowUs)).filter(({ alertId }) => alertId !== null);
   if (silences.length === 0) return 0;
   const acknowledged = await tx.groups.membersOfAlerts(silences.map(({ alertId }) => alertId!));
@@ -72,21 +62,21 @@ export async function acknowledgeIncidents(
   const keys = new Set(touched.map(({ groupKey }) => groupKey).filter((key) => concerned.has(key)));
   let queued = 0;
   for (const group of await tx.groups.list([...keys])) {
-    if (group.acknowledged || isGathered(group.key)) continue;
-    const standings = await tx.groups.members(group.key);
-    if (!isAcknowledged(standings, silences, nowUs)) continue;
+    if (group.acknowledged || SORTS[group.sort].gathers) continue;
+    const inGroup = await tx.groups.members(group.key);
+    if (!isAcknowledged(inGroup, silences, nowUs)) continue;
     const who = [group.receiver, ...(group.elsewhere ?? [])];
-    const known = standings.filter(isInIncident);
-    queued += await tellIncident(tx, receivers, who, group, known, nowUs);
+    const known = inGroup.filter(isInIncident);
+    queued += await notifyIncidents(tx, receivers, who, group, known, nowUs);
     await tx.groups.put([{ ...group, acknowledged: true }]);
   }
   return queued;
 }
 
 /**
- * The group as it is to be written after a flush. Where that leaves nothing open, those who opened an incident in the
- * place of its receiver are told so; and the receiver's own incident, where the end is muted and nobody is told: it
- * calls nobody, and nothing else would ever end it.
+ * The group as it is to be written after a flush. Where nothing fires in it any more, this ends the incidents that
+ * others opened in the place of its receiver; and the receiver's own incident where the end is muted, so that no
+ * notification ends it: ending it calls nobody, and nothing else ever would.
  */
 export async function settleIncidents(
   tx: Transaction,
@@ -96,17 +86,17 @@ export async function settleIncidents(
 ): Promise<{ readonly group: Group; readonly queued: number }> {
   const after = afterFlush(group, flushed, waiting);
   if (flushed.firingTotal > 0 || waiting.length > 0) return { group: after, queued: 0 };
-  const isUntold = flushed.reason === null && hasIncident(before) && !isGathered(group.key);
-  const who = [...(isUntold ? [group.receiver] : []), ...(group.elsewhere ?? [])];
-  return { group: after, queued: await tellIncident(tx, receivers, who, group, [], nowUs) };
+  const isUnnoticed = flushed.reason === null && hasIncident(before) && !SORTS[group.sort].gathers;
+  const who = [...(isUnnoticed ? [group.receiver] : []), ...(group.elsewhere ?? [])];
+  return { group: after, queued: await notifyIncidents(tx, receivers, who, group, [], nowUs) };
 }
 
 interface Flushed {
   readonly group: Group;
-  /** What the group had told, muted or not. */
-  readonly before: readonly Standing[];
+  /** The group's alerts before the flush, muted or not. */
+  readonly before: readonly AlertInGroup[];
   readonly flushed: Flush;
-  readonly waiting: readonly Standing[];
+  readonly waiting: readonly AlertInGroup[];
 }
 
 /** Ends the incidents of a group that is about to be deleted: what it still holds goes on in others. */
@@ -114,17 +104,17 @@ export async function abandonIncident(
   tx: Transaction,
   receivers: readonly Receiver[],
   group: Group,
-  standings: readonly Standing[],
+  inGroup: readonly AlertInGroup[],
   nowUs: number,
 ): Promise<number> {
-  const isOpen = hasIncident(standings) && !isGathered(group.key);
+  const isOpen = hasIncident(inGroup) && !SORTS[group.sort].gathers;
   const who = [...(isOpen ? [group.receiver] : []), ...(group.elsewhere ?? [])];
-  return tellIncident(tx, receivers, who, group, [], nowUs);
+  return notifyIncidents(tx, receivers, who, group, [], nowUs);
 }
 
 /**
- * Notes that a fallback opened an incident for a group, whose next flush that leaves nothing open ends it. Where the
- * group is gone the incident is told at once that it is over, behind what opened it.
+ * Notes that a fallback opened an incident for a group: the first flush that leaves nothing firing in the group ends
+ * it. Where the group is gone, the end is queued at once, behind what opened the incident.
  */
 export async function lendIncident(
   tx: Transaction,
@@ -132,7 +122,7 @@ export async function lendIncident(
   opened: GroupNotification,
   nowUs: number,
 ): Promise<number> {
-  if (destinationsOf(receiver.integrations, true).length === 0) return 0;
+  if (incidentsOf(receiver.integrations, true).length === 0) return 0;
   const [group] = await tx.groups.list([opened.groupKey]);
   if (group) {
     await tx.groups.put([{ ...group, elsewhere: [...new Set([...(group.elsewhere ?? []), receiver.name])] }]);
@@ -140,38 +130,38 @@ export async function lendIncident(
   }
   const id = `${opened.id}-over`;
   const over = { ...opened, id, status: 'resolved', alerts: [], firingTotal: 0 } as const;
-  const deliveries = deliveriesOf(over, destinationsOf(receiver.integrations, true), nowUs);
+  const deliveries = deliveriesOf(over, incidentsOf(receiver.integrations, true), nowUs);
   await tx.outbox.enqueue(over, deliveries);
   return deliveries.length;
 }
 
-/** Where incidents are kept; those that do not want to hear of ends are ended by hand. */
-function destinationsOf(integrations: readonly Integration[], isOver: boolean): Destination[] {
-  return [...integrations.entries()].filter(
-    ([, one]) => keepsIncidents(one) && (one.sendResolved || !isOver),
+/** The destinations that keep incidents; where one does not want to hear of ends, a person ends its incidents. */
+function incidentsOf(integrations: readonly Integration[], isOver: boolean): Destination[] {
+  return destinationsOf(integrations).filter(
+    (one) => keepsIncidents(one) && (one[1].sendResolved || !isOver),
   );
 }
 
 /**
- * Queues for the incidents of these receivers, and for nothing else that they have: that all is `known` which fires, or
- * that nothing does.
+ * Queues, for the incidents of these receivers and nothing else that they have, that all that fires in them is
+ * acknowledged: the alerts of `known`. Without any, that nothing fires any more.
  */
-async function tellIncident(
+async function notifyIncidents(
   tx: Transaction,
   receivers: readonly Receiver[],
   names: readonly string[],
   group: Group,
-  known: readonly Standing[],
+  known: readonly AlertInGroup[],
   nowUs: number,
 ): Promise<number> {
   const isOver = known.length === 0;
   const change = isOver ? 'over' : 'acknowledged';
   const listed = known
     .slice(0, MAX_ALERTS)
-    .map(({ alert }) => ({ alert, status: 'firing', untold: 0, afterSeq: alert.lastSeq }) as const);
+    .map(({ alert }) => ({ alert, status: 'firing', newEvents: 0, afterSeq: alert.lastSeq }) as const);
   let queued = 0;
   for (const { name, integrations } of receivers.filter((one) => names.includes(one.name))) {
-    const destinations = destinationsOf(integrations, isOver);
+    const destinations = incidentsOf(integrations, isOver);
     const id = `${group.thread}-${change}-${nowUs.toString(36)}${name === group.receiver ? '' : `-${hash64([name])}`}`;
     if (destinations.length === 0 || (await tx.outbox.find(`${id}-${destinations[0]![0]}`))) continue;
     const plain = notificationOf(
@@ -196,7 +186,7 @@ async function tellIncident(
   return queued;
 }
 
-/** Without a fallback: whoever would get them there has no such incident. */
+/** Deliveries without a fallback: whoever got them there would have no such incident. */
 function deliveriesOf(
   notification: Parameters<typeof newDelivery>[0],
   destinations: readonly Destination[],

@@ -1,11 +1,13 @@
 import type { Config } from '../config/config.ts';
+import type { Alert } from '../domain/alert/alert.ts';
 import { assignGroups, groupKeysFor } from '../domain/grouping/assign-groups.ts';
 import { type Group, type GroupMember, isSettled } from '../domain/grouping/group.ts';
+import { isAcknowledgementOver } from '../domain/muting/silence.ts';
+import { ended } from '../domain/muting/silence-change.ts';
 import type { Suppression } from '../domain/muting/suppression.ts';
 import type { Transaction } from '../store/store.ts';
-import { setOldAside } from './catch-up.ts';
 import { acknowledgeIncidents } from './incidents.ts';
-import { endAcknowledgements } from './mute-members.ts';
+import { setOldAside } from './set-aside.ts';
 import { NOTHING, type Step } from './step.ts';
 
 /** Alerts joined in one transaction. */
@@ -24,16 +26,16 @@ export async function joinGroups(
   const alerts = await tx.alerts.changed(BATCH);
   if (alerts.length === 0) return NOTHING;
   const ids = alerts.map((alert) => alert.id);
-  const told = alerts.filter((alert) => alert.state !== 'pending');
+  const notPending = alerts.filter((alert) => alert.state !== 'pending');
   const members = Map.groupBy(await tx.groups.membersOfAlerts(ids), (member) => member.alertId);
-  const keys = new Set(told.flatMap((alert) => groupKeysFor(root, alert)));
+  const keys = new Set(notPending.flatMap((alert) => groupKeysFor(root, alert)));
   for (const list of members.values()) for (const member of list) keys.add(member.groupKey);
   const groups = new Map((await tx.groups.list([...keys])).map((group) => [group.key, group]));
 
   const changedGroups = new Map<string, Group>();
   const changedMembers: GroupMember[] = [];
   const suppressions: Suppression[] = [];
-  for (const alert of told) {
+  for (const alert of notPending) {
     const known = members.get(alert.id) ?? [];
     const result = assignGroups(alert, root, { members: known, groups }, nowUs);
     for (const group of result.groups) {
@@ -50,7 +52,7 @@ export async function joinGroups(
   await tx.groups.put([...changedGroups.values()]);
   await tx.groups.putMembers(changedMembers);
   await tx.suppressions.add(suppressions);
-  // What never came to be told, such as a count that expired, leaves nothing behind.
+  // An alert that no group ever heard of, such as a count that expired, leaves nothing behind.
   const joined = new Set(changedMembers.map((member) => member.alertId));
   const settled = alerts.filter(
     (alert) => !joined.has(alert.id) && !members.has(alert.id) && isSettled(alert, []),
@@ -61,4 +63,14 @@ export async function joinGroups(
   await tx.alerts.markRouted(ids);
   const happenings = suppressions.map(({ reason }) => ({ what: 'suppressed' as const, reason, count: 1 }));
   return { done: alerts.length, queued, happenings };
+}
+
+/** Ends the silences that acknowledged an episode of these alerts which is over. */
+async function endAcknowledgements(tx: Transaction, alerts: readonly Alert[], nowUs: number): Promise<void> {
+  const byId = new Map(alerts.map((alert) => [alert.id, alert]));
+  const over = (await tx.silences.list(nowUs)).filter((silence) => {
+    const alert = silence.alertId === null ? undefined : byId.get(silence.alertId);
+    return alert !== undefined && isAcknowledgementOver(silence, alert);
+  });
+  await tx.silences.put(over.flatMap((silence) => ended(silence, nowUs)));
 }

@@ -24,7 +24,7 @@ import type { DigestRecord } from '../store/digest-store.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, sleep } from '../time/clock.ts';
 import { createCron } from '../time/cron.ts';
-import { newDelivery } from './new-delivery.ts';
+import { newDelivery } from './destination.ts';
 
 export interface Digests {
   /** Runs until `signal` aborts. */

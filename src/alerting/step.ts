@@ -10,3 +10,9 @@ export interface Step {
 }
 
 export const NOTHING: Step = { done: 0, queued: 0, happenings: [] };
+
+/** What the parts of one step add up to while its transaction is open. */
+export interface Tally {
+  queued: number;
+  readonly happenings: Happening[];
+}

@@ -42,6 +42,7 @@ export function sampleNotification(receiver: string, isResolved: boolean, nowUs:
     createdAtUs: nowUs,
     reason: isResolved ? 'resolved' : 'first',
     groupKey: `nestwatch test of receiver ${receiver}`,
+    groupSort: 'route',
     groupLabels: { alertname: 'FlightFailed', region: PLACE.region, nest: PLACE.nest, bird: PLACE.bird },
     status: alert.status,
     alerts: [alert],

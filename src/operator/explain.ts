@@ -8,12 +8,12 @@ import { eventLabels, exactDuration } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { rulesConcerning } from '../domain/evaluate/decide.ts';
 import { asKindSees, lastLinkedSeq } from '../domain/evaluate/flapping.ts';
-import { type Group, HAS_LEFT, type Standing } from '../domain/grouping/group.ts';
+import { type AlertInGroup, type Group, HAS_LEFT } from '../domain/grouping/group.ts';
 import type { GroupNotification } from '../domain/grouping/notification.ts';
-import { asideRoute, asideStandings, isEscalation } from '../domain/grouping/special-groups.ts';
+import { SORTS } from '../domain/grouping/sorts/sorts.ts';
 import { matchesAll } from '../domain/matchers/matcher.ts';
 import type { Muting } from '../domain/muting/muting.ts';
-import { isAside, type Route, routeAt } from '../domain/muting/route.ts';
+import { type Route, routeAt } from '../domain/muting/route.ts';
 import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';
 import type { Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
@@ -221,9 +221,10 @@ async function waitingGroups(
     const members = await tx.groups.membersOfAlerts([alert.id]);
     for (const group of await tx.groups.list(members.map((one) => one.groupKey))) {
       const member = members.find((one) => one.groupKey === group.key)!;
-      const { notifiedSeq, route } = isAside(group.key)
-        ? besideTheTree(root, group, { alert, member })
-        : { notifiedSeq: member.notifiedSeq, route: routeAt(root, group.route) };
+      const { notifiedSeq, route } =
+        group.sort !== 'route'
+          ? asGathered(root, group, { alert, member })
+          : { notifiedSeq: member.notifiedSeq, route: routeAt(root, group.route) };
       if (notifiedSeq >= seq) continue;
       const mute = route && muting.why(alert, route);
       waiting.push({
@@ -232,17 +233,18 @@ async function waitingGroups(
         receiver: route?.receiver ?? group.receiver,
         nextFlushAtUs: group.nextFlushAtUs,
         muted: mute ? `${mute.reason}: ${mute.detail}` : '',
-        unlessAcknowledged: isEscalation(group.key),
+        unlessAcknowledged: group.sort === 'escalation',
       });
     }
   }
   return waiting;
 }
 
-/** What a group aside will make of an alert; one that it forgets at its next flush counts as told. */
-function besideTheTree(root: Route, group: Group, standing: Standing) {
-  const route = asideRoute(root, group);
-  const [staying] = route ? asideStandings(group, [standing]).staying : [];
+/** What another group than a route's will make of an alert; one that it forgets at its next flush counts as notified. */
+function asGathered(root: Route, group: Group, alertInGroup: AlertInGroup) {
+  const sort = SORTS[group.sort];
+  const route = sort.routeOf(group, root);
+  const [staying] = route ? sort.select([alertInGroup]).staying : [];
   return { notifiedSeq: staying?.member.notifiedSeq ?? HAS_LEFT, route };
 }
 

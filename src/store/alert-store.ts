@@ -5,7 +5,7 @@
  */
 import type { Alert, Labels } from '../domain/alert/alert.ts';
 import type { Link } from '../domain/evaluate/decide.ts';
-import type { OldEvents } from '../domain/grouping/catching-up.ts';
+import type { OldEvents } from '../domain/grouping/sorts/catch-up-sort.ts';
 
 export interface AlertStore {
   /** One alert, in whatever state. */

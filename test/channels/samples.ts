@@ -79,6 +79,7 @@ export function group(changes: Partial<GroupNotification> = {}): GroupNotificati
     createdAtUs: NOW_US,
     reason: 'first',
     groupKey: '{}:{alertname="FlightFailed", nest="Marketing", region="eu"}',
+    groupSort: 'route',
     groupLabels: { alertname: 'FlightFailed', region: 'eu', nest: 'Marketing' },
     status: resolved === alerts.length ? 'resolved' : 'firing',
     alerts,

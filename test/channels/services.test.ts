@@ -206,9 +206,9 @@ describe('another Alertmanager is told again what still fires', () => {
       ]);
       await tx.groups.put([storedGroup('g')]);
       await tx.groups.putMembers([
-        { groupKey: 'g', alertId: 'a-told', notifiedSeq: 1, notifiedState: 'firing' },
-        { groupKey: 'g', alertId: 'b-over', notifiedSeq: 1, notifiedState: 'firing' },
-        { groupKey: 'g', alertId: 'c-untold', notifiedSeq: 0, notifiedState: 'none' },
+        { groupKey: 'g', sort: 'route', alertId: 'a-told', notifiedSeq: 1, notifiedState: 'firing' },
+        { groupKey: 'g', sort: 'route', alertId: 'b-over', notifiedSeq: 1, notifiedState: 'firing' },
+        { groupKey: 'g', sort: 'route', alertId: 'c-untold', notifiedSeq: 0, notifiedState: 'none' },
       ]);
     });
     await clock.advance(120_000);
@@ -222,7 +222,9 @@ describe('another Alertmanager is told again what still fires', () => {
     await store.transaction(async (tx) => {
       await tx.alerts.put([storedAlert('a')]);
       await tx.groups.put([storedGroup('g')]);
-      await tx.groups.putMembers([{ groupKey: 'g', alertId: 'a', notifiedSeq: 1, notifiedState: 'firing' }]);
+      await tx.groups.putMembers([
+        { groupKey: 'g', sort: 'route', alertId: 'a', notifiedSeq: 1, notifiedState: 'firing' },
+      ]);
     });
     await clock.advance(121_000);
     expect(requests).toHaveLength(2);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { heldBackGroup } from '../../src/domain/grouping/special-groups.ts';
+import { newGroup } from '../../src/domain/grouping/group.ts';
 import { secret } from '../../src/secret.ts';
 import { alert, group } from '../channels/samples.ts';
 import {
@@ -522,11 +522,21 @@ describe('explain', () => {
       alerting: { ...alerting, route: { ...alerting.route, escalation } },
     });
     await putAlert(store, anAlert({ id: 'c' }), [anEvent({ id: 'f1/failed' })]);
-    const beside = heldBackGroup('boss', NOW_US + 30 * MINUTE);
     const groupKey = 'escalation:1:{}:{}';
     await store.transaction(async (tx) => {
-      await tx.groups.put([{ ...beside, key: groupKey, route: alerting.route.path }]);
-      await tx.groups.putMembers([{ groupKey, alertId: 'c', notifiedSeq: 0, notifiedState: 'none' }]);
+      await tx.groups.put([
+        newGroup({
+          sort: 'escalation',
+          key: groupKey,
+          route: alerting.route.path,
+          receiver: 'boss',
+          labels: {},
+          nextFlushAtUs: NOW_US + 30 * MINUTE,
+        }),
+      ]);
+      await tx.groups.putMembers([
+        { groupKey, sort: 'escalation', alertId: 'c', notifiedSeq: 0, notifiedState: 'none' },
+      ]);
     });
     expect((await run('explain', 'eu/flight/f1/failed')).stdout).toContain(
       `waiting    for receiver boss until 2026-07-02 12:30:00 UTC in ${groupKey}, unless it is over or acknowledged before\n`,

@@ -1,6 +1,5 @@
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { GroupNotification } from '../../domain/grouping/notification.ts';
-import { isHeldBack } from '../../domain/grouping/special-groups.ts';
 import { summaryTitle } from '../../domain/grouping/summary.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { commonLabels, regionName } from './alert-subject.ts';
@@ -17,9 +16,8 @@ export function mailSubject(notification: GroupNotification): string {
   const { threadPosition, summary } = notification;
   // A summary is the only one of its thread, as is what was held back.
   if (summary) return `[nestwatch] ${summaryTitle(summary)}`;
-  const groupLabels = isHeldBack(notification.groupKey)
-    ? sharedPlace(notification)
-    : notification.groupLabels;
+  const groupLabels =
+    notification.groupSort === 'held_back' ? sharedPlace(notification) : notification.groupLabels;
   const place = placeOf(groupLabels);
   const others = Object.entries(groupLabels)
     .filter(([name, value]) => !PLACE_LABELS.has(name) && value !== '')

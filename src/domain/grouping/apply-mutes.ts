@@ -10,13 +10,13 @@
 
 import type { Mute } from '../muting/muting.ts';
 import type { Suppression } from '../muting/suppression.ts';
-import { type Group, type GroupMember, HAS_LEFT, isNews, type Standing } from './group.ts';
+import { type AlertInGroup, type Group, type GroupMember, HAS_LEFT, isNews } from './group.ts';
 
 export interface Withheld {
   /** What may be told. */
-  readonly open: readonly Standing[];
+  readonly open: readonly AlertInGroup[];
   /** What waits for the end of its muting. */
-  readonly waiting: readonly Standing[];
+  readonly waiting: readonly AlertInGroup[];
   /** Members whose news is never told any more, as they are to be written. */
   readonly members: readonly GroupMember[];
   /** One for each of these members. */
@@ -25,15 +25,15 @@ export interface Withheld {
 
 export function applyMutes(
   group: Group,
-  standings: readonly Standing[],
-  why: (alert: Standing['alert']) => Mute | null,
+  inGroup: readonly AlertInGroup[],
+  why: (alert: AlertInGroup['alert']) => Mute | null,
   nowUs: number,
 ): Withheld {
-  const open: Standing[] = [];
-  const waiting: Standing[] = [];
+  const open: AlertInGroup[] = [];
+  const waiting: AlertInGroup[] = [];
   const members: GroupMember[] = [];
   const suppressions: Suppression[] = [];
-  for (const standing of standings) {
+  for (const standing of inGroup) {
     const { alert, member } = standing;
     const hasLeft = member.notifiedSeq === HAS_LEFT;
     const fires = !hasLeft && alert.state === 'firing';
@@ -66,6 +66,6 @@ export function applyMutes(
 }
 
 /** One that left the group for other labels is judged by those that brought it there. */
-function alertAsKnown(group: Group, { alert, member }: Standing): Standing['alert'] {
+function alertAsKnown(group: Group, { alert, member }: AlertInGroup): AlertInGroup['alert'] {
   return member.notifiedSeq === HAS_LEFT ? { ...alert, labels: { ...alert.labels, ...group.labels } } : alert;
 }

@@ -1,7 +1,7 @@
 /** How an alert that changed comes into its groups, and leaves those that its labels no longer lead to. */
 import type { Alert, Labels } from '../alert/alert.ts';
-import { groupKey, groupLabels, isAside, type Route, routeAt, routesFor } from '../muting/route.ts';
-import { type Group, type GroupMember, HAS_LEFT, isAtRest, isNews } from './group.ts';
+import { groupKey, groupLabels, type Route, routeAt, routesFor } from '../muting/route.ts';
+import { type Group, type GroupMember, HAS_LEFT, isAtRest, isNews, newGroup } from './group.ts';
 
 /**
  * Puts an alert that changed into the groups of its routes and returns the groups and members to write; both are
@@ -16,7 +16,7 @@ export function assignGroups(
   nowUs: number,
 ): { groups: Group[]; members: GroupMember[] } {
   const { groups: stored } = known;
-  const present = known.members.filter((member) => !isAside(member.groupKey));
+  const present = known.members.filter((member) => member.sort === 'route');
   // An alert that is over stays where it was told; one that no group knows yet may have something to tell.
   const joins = alert.state === 'firing' || (present.length === 0 && alert.lastSeq > 0);
   const routes = joins ? routesFor(root, alert.labels) : [];
@@ -30,7 +30,7 @@ export function assignGroups(
   for (const [key, route] of routeByKey) {
     const member = present.find((one) => one.groupKey === key);
     if (!member || member.notifiedSeq === HAS_LEFT) {
-      // What an earlier group of the same route has not told its receiver yet is told here.
+      // An earlier group of the same route may still owe its receiver events: this one notifies of them.
       const before = left.find(
         (one) => one.notifiedSeq !== HAS_LEFT && isSameWay(stored.get(one.groupKey), route),
       );
@@ -38,13 +38,14 @@ export function assignGroups(
       const notifiedSeq = before?.notifiedSeq ?? beforeEpisode;
       members.push({
         groupKey: key,
+        sort: 'route',
         alertId: alert.id,
         notifiedSeq,
         notifiedState: member?.notifiedState ?? 'none',
       });
     }
     const group = stored.get(key);
-    if (!group) groups.push(newGroup(key, route, alert.labels, nowUs));
+    if (!group) groups.push(groupOfRoute(key, route, alert.labels, nowUs));
     else if (isAtRest(group)) groups.push({ ...roused(group, route, nowUs), route: route.path });
     // After a change of the configuration the same group may belong to another place in the tree.
     else if (group.route !== route.path) groups.push({ ...group, route: route.path });
@@ -63,17 +64,15 @@ export function groupKeysFor(root: Route, alert: Alert): string[] {
   return routesFor(root, alert.labels).map((route) => groupKey(root, route, alert.labels));
 }
 
-function newGroup(key: string, route: Route, labels: Labels, nowUs: number): Group {
-  return {
+function groupOfRoute(key: string, route: Route, labels: Labels, nowUs: number): Group {
+  return newGroup({
+    sort: 'route',
     key,
     route: route.path,
     receiver: route.receiver,
     labels: groupLabels(route, labels),
     nextFlushAtUs: nowUs + route.groupWaitMs * 1000,
-    notifiedAtUs: 0,
-    thread: '',
-    notifications: 0,
-  };
+  });
 }
 
 function isSameWay(group: Group | undefined, route: Route): boolean {

@@ -1,26 +1,26 @@
-/** What a group tells at its time, and why. */
+/** Whether a group notifies at its instant, of what, and why. */
 import type { Alert } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { fingerprint, hash64 } from '../alert/fingerprint.ts';
 import type { Route } from '../muting/route.ts';
 import {
+  type AlertInGroup,
   type Group,
   type GroupMember,
   HAS_LEFT,
   hasNews,
-  type Standing,
   type View,
   viewOf,
 } from './group.ts';
 import type { FlushReason, GroupNotification, NotifiedAlert } from './notification.ts';
 import type { Summary } from './summary.ts';
 
-/** Alerts in a notification that has less news; a message that is not told in parts lists no more. */
+/** Alerts in a notification that has less news; a message that does not go out in parts lists no more. */
 export const MAX_ALERTS = 100;
 
 /** What a flush comes to: the state to commit, and what its notification lists. */
 export interface Flush {
-  /** Null: there is nothing to tell, and no notification. */
+  /** Null: there is no news, and no notification. */
   readonly reason: FlushReason | null;
   /** Without members it is to be deleted instead. */
   readonly group: Group;
@@ -34,35 +34,41 @@ export interface Flush {
   readonly truncatedAlerts: number;
   readonly firingTotal: number;
   readonly resolvedTotal: number;
-  /** Only counts are told of the events. */
+  /** The notification counts events instead of listing them. */
   readonly summary?: Summary;
   /** What still fires of it is muted and acknowledged: its incident is not over. */
   readonly incidentLasts?: true;
 }
 
-/** An alert in a notification. Its events to load are the newest ones with `afterSeq < seq <= afterSeq + untold`. */
+export interface FlushOf {
+  readonly group: Group;
+  /** The alerts that nothing mutes. */
+  readonly open: readonly AlertInGroup[];
+  /** Muted alerts of which it notifies once nothing mutes them (`apply-mutes.ts`). */
+  readonly waiting: readonly AlertInGroup[];
+  readonly route: Route;
+  readonly nowUs: number;
+}
+
+/** A flush that notifies. */
+export type NotifyingFlush = Flush & { readonly reason: FlushReason };
+
+/** An alert in a notification. Its events to load are the newest ones with `afterSeq < seq <= afterSeq + newEvents`. */
 export interface Listed {
   readonly alert: Alert;
   readonly status: 'firing' | 'resolved';
-  /** Events to tell; with 0 none need be loaded. */
-  readonly untold: number;
+  /** With 0 no events need be loaded. */
+  readonly newEvents: number;
   readonly afterSeq: number;
 }
 
 /**
- * Decides whether a group notifies now. `standings` are its members but for the muted ones; `waiting` those of them
- * that are told later (`apply-mutes.ts`). All news is told, and a repetition tells of all that fires, in as many parts as it takes
- * (`split-notification.ts`). The order of the reasons is Alertmanager's (`needsUpdate`), with new events between what was resolved
- * and what is repeated.
+ * Decides whether a group notifies now. A notification has all news, and a repetition all that fires, in as many parts
+ * as it takes (`split-notification.ts`). The order of the reasons is Alertmanager's (`needsUpdate`), with new events
+ * between what was resolved and what is repeated.
  */
-export function flush(
-  group: Group,
-  standings: readonly Standing[],
-  route: Route,
-  nowUs: number,
-  waiting: readonly Standing[] = [],
-): Flush {
-  const views = standings.map(viewOf);
+export function flush({ group, open, waiting, route, nowUs }: FlushOf): Flush {
+  const views = open.map(viewOf);
   const news = views.filter(hasNews);
   const shown = waiting.filter(({ member }) => member.notifiedState === 'firing');
   const reason = reasonOf({ group, views, news, isShown: shown.length > 0, route, nowUs });
@@ -73,7 +79,7 @@ export function flush(
   ];
   const room = reason === 'repeat' ? candidates.length : Math.max(news.length, MAX_ALERTS);
   const listed = reason === null ? [] : candidates.slice(0, room);
-  const told = listed.filter(hasNews);
+  const notified = listed.filter(hasNews);
   const rests = firing.length === 0 && waiting.length === 0;
   // What was held back may go on with news, in a group that begins with it.
   const begins = reason === 'first' || group.thread === '';
@@ -94,7 +100,7 @@ export function flush(
     thread,
     threadPosition,
     members: [
-      ...told.map(({ member, alert, firing: fires }) => ({
+      ...notified.map(({ member, alert, firing: fires }) => ({
         ...member,
         notifiedSeq: member.notifiedSeq === HAS_LEFT ? HAS_LEFT : alert.lastSeq,
         notifiedState: fires ? ('firing' as const) : ('resolved' as const),
@@ -103,10 +109,10 @@ export function flush(
         ? []
         : shown.map(({ member }) => ({ ...member, notifiedState: 'hidden' as const }))),
     ],
-    listed: listed.map(({ alert, member, firing: fires, untold }) => ({
+    listed: listed.map(({ alert, member, firing: fires, newEvents }) => ({
       alert: member.notifiedSeq === HAS_LEFT ? gone(alert, group, nowUs) : alert,
       status: fires ? 'firing' : 'resolved',
-      untold,
+      newEvents,
       afterSeq: member.notifiedSeq,
     })),
     truncatedAlerts: reason === null ? 0 : candidates.length - listed.length,
@@ -115,9 +121,9 @@ export function flush(
   };
 }
 
-/** The notification of a flush with a reason. `events`: to list of each alert with untold ones, newest first. */
+/** The notification of a flush. `events`: those to list of each alert with new ones, newest first. */
 export function notificationOf(
-  flushed: Flush & { readonly reason: FlushReason },
+  flushed: NotifyingFlush,
   events: ReadonlyMap<string, readonly Event[]>,
   id: string,
 ): GroupNotification {
@@ -129,6 +135,7 @@ export function notificationOf(
     createdAtUs: group.notifiedAtUs,
     reason: flushed.reason,
     groupKey: group.key,
+    groupSort: group.sort,
     groupLabels: group.labels,
     status: firingTotal > 0 ? 'firing' : 'resolved',
     alerts: flushed.listed.map((one) => notifiedAlert(one, events.get(one.alert.id) ?? [])),
@@ -144,15 +151,15 @@ function reasonOf(of: {
   group: Group;
   views: readonly View[];
   news: readonly View[];
-  /** Whether one that is muted now was told as firing by the last notification. */
+  /** Whether an alert that is muted now was notified as firing last. */
   isShown: boolean;
   route: Route;
   nowUs: number;
 }): FlushReason | null {
   const { group, views, news, route, nowUs } = of;
-  const wasTold = (view: View) => view.member.notifiedState === 'firing';
-  const isNew = (view: View) => !wasTold(view) && (view.firing || view.member.notifiedState !== 'hidden');
-  if (news.some(isNew)) return views.some(wasTold) || of.isShown ? 'new_alerts' : 'first';
+  const wasFiring = (view: View) => view.member.notifiedState === 'firing';
+  const isNew = (view: View) => !wasFiring(view) && (view.firing || view.member.notifiedState !== 'hidden');
+  if (news.some(isNew)) return views.some(wasFiring) || of.isShown ? 'new_alerts' : 'first';
   if (news.some((view) => !view.firing)) return 'resolved';
   if (news.length > 0) return 'new_events';
   const waitMs = route.repeatIntervalMs * (route.repeatBackoff ?? 1) ** (group.repeats ?? 0);
@@ -176,8 +183,8 @@ function gone(alert: Alert, group: Group, nowUs: number): Alert {
   return { ...alert, labels, annotations, endsAtUs: nowUs, ending: 'moved' };
 }
 
-function notifiedAlert({ alert, status, untold }: Listed, events: readonly Event[]): NotifiedAlert {
-  const listed = untold === 0 ? [] : events;
+function notifiedAlert({ alert, status, newEvents }: Listed, events: readonly Event[]): NotifiedAlert {
+  const listed = newEvents === 0 ? [] : events;
   return {
     id: alert.id,
     status,
@@ -189,6 +196,6 @@ function notifiedAlert({ alert, status, untold }: Listed, events: readonly Event
     fingerprint: fingerprint(alert.labels),
     events: listed,
     eventsTotal: alert.eventsTotal,
-    eventsOmitted: untold - listed.length,
+    eventsOmitted: newEvents - listed.length,
   };
 }

@@ -17,9 +17,25 @@
 import type { Alert, Labels } from '../alert/alert.ts';
 import { isForgettable } from '../alert/lifecycle.ts';
 
-/** Alerts of one route with the same values of its `group_by` labels: what one notification speaks of. */
+/**
+ * Why a group exists (`sorts/`):
+ *
+ * - `route`: alerts of one route with the same values of its `group_by` labels.
+ * - `escalation`: alerts that one flush notified as firing for the first time, for the route's second receiver.
+ * - `held_back`: alerts of which a throttled receiver is notified later, all in one.
+ * - `catch_up`: alerts whose news was old when it was read, for one summary per receiver.
+ *
+ * The alerts of the last three stay members of their groups of sort `route`.
+ */
+export type GroupSort = 'route' | 'escalation' | 'held_back' | 'catch_up';
+
+/** What one notification speaks of. */
 export interface Group {
-  /** Alertmanager's form: the route's path of matchers, a colon, the group labels: `{}/{severity="critical"}:{alertname="FlightFailed"}`. */
+  readonly sort: GroupSort;
+  /**
+   * Of a route in Alertmanager's form: its matchers, a colon, the group labels:
+   * `{}/{severity="critical"}:{alertname="FlightFailed"}`.
+   */
   readonly key: string;
   /** Position of the route in the tree, e.g. `0.1`: the receiver and the timers come from the present configuration. */
   readonly route: string;
@@ -46,6 +62,8 @@ export interface Group {
 /** What a group has told of one of its alerts. */
 export interface GroupMember {
   readonly groupKey: string;
+  /** That of its group. */
+  readonly sort: GroupSort;
   readonly alertId: string;
   /** Events up to this `seq` are in a notification already; `HAS_LEFT` for an alert that is no longer of this group. */
   readonly notifiedSeq: number;
@@ -57,11 +75,18 @@ export interface GroupMember {
   readonly notifiedState: 'none' | 'firing' | 'resolved' | 'hidden' | 'summary';
 }
 
+/** A group of which nobody was notified yet. */
+export function newGroup(
+  own: Pick<Group, 'sort' | 'key' | 'route' | 'receiver' | 'labels' | 'nextFlushAtUs'>,
+): Group {
+  return { ...own, notifiedAtUs: 0, thread: '', notifications: 0 };
+}
+
 /** `notifiedSeq` of an alert whose labels took it to another group: only its end may still be told here. */
 export const HAS_LEFT = Number.MAX_SAFE_INTEGER;
 
 /** A member with its alert as it is now. */
-export interface Standing {
+export interface AlertInGroup {
   readonly member: GroupMember;
   readonly alert: Alert;
 }
@@ -78,28 +103,28 @@ export function isSettled(alert: Alert, members: readonly GroupMember[]): boolea
 }
 
 /** True when a member has something to tell. */
-export function isNews(standing: Standing): boolean {
+export function isNews(standing: AlertInGroup): boolean {
   return hasNews(viewOf(standing));
 }
 
 /** A member and its alert as the group sees them. */
-export interface View extends Standing {
+export interface View extends AlertInGroup {
   /** False also for an alert that has left the group, or of which a summary is to tell. */
   readonly firing: boolean;
-  readonly untold: number;
+  readonly newEvents: number;
 }
 
-export function viewOf({ member, alert }: Standing): View {
+export function viewOf({ member, alert }: AlertInGroup): View {
   const isSummedUp = member.notifiedState === 'summary' && alert.lastSeq <= member.notifiedSeq;
   const isHere = member.notifiedSeq !== HAS_LEFT && !isSummedUp;
   return {
     member,
     alert,
     firing: isHere && alert.state === 'firing',
-    untold: isHere ? Math.max(0, alert.lastSeq - member.notifiedSeq) : 0,
+    newEvents: isHere ? Math.max(0, alert.lastSeq - member.notifiedSeq) : 0,
   };
 }
 
-export function hasNews({ member, firing, untold }: View): boolean {
-  return untold > 0 || member.notifiedState === 'hidden' || firing !== (member.notifiedState === 'firing');
+export function hasNews({ member, firing, newEvents }: View): boolean {
+  return newEvents > 0 || member.notifiedState === 'hidden' || firing !== (member.notifiedState === 'firing');
 }

@@ -12,27 +12,27 @@
 
 import { concerns, type Silence, silenceState } from '../muting/silence.ts';
 import type { Flush } from './flush.ts';
-import { type Group, HAS_LEFT, type Standing } from './group.ts';
+import { type AlertInGroup, type Group, HAS_LEFT } from './group.ts';
 
 /** Told as firing, and firing still. */
-export function isInIncident({ alert, member }: Standing): boolean {
+export function isInIncident({ alert, member }: AlertInGroup): boolean {
   const isTold = member.notifiedState === 'firing' || member.notifiedState === 'hidden';
   return isTold && member.notifiedSeq !== HAS_LEFT && alert.state === 'firing';
 }
 
 /** True while the group's last notification said that something fires: the incident is open, or acknowledged. */
-export function hasIncident(standings: readonly Standing[]): boolean {
-  return standings.some(({ member }) => member.notifiedState === 'firing');
+export function hasIncident(inGroup: readonly AlertInGroup[]): boolean {
+  return inGroup.some(({ member }) => member.notifiedState === 'firing');
 }
 
-/** True when somebody has acknowledged each alert of an open incident that still fires; untold ones do not count. */
+/** True when somebody has acknowledged each alert of an open incident that still fires; newEvents ones do not count. */
 export function isAcknowledged(
-  standings: readonly Standing[],
+  inGroup: readonly AlertInGroup[],
   silences: readonly Silence[],
   nowUs: number,
 ): boolean {
-  if (!hasIncident(standings)) return false;
-  const firing = standings.filter(isInIncident);
+  if (!hasIncident(inGroup)) return false;
+  const firing = inGroup.filter(isInIncident);
   const acknowledgements = silences.filter(
     (one) => one.alertId !== null && silenceState(one, nowUs) === 'active',
   );
@@ -44,19 +44,19 @@ export function isAcknowledged(
 
 /**
  * What the incident of one group is told of a flush that tells several groups' alerts; undefined where that is nothing.
- * `standings` are the group's own. Of a summary only what fires counts: what came and went opens no incident.
+ * `inGroup` are the group's own. Of a summary only what fires counts: what came and went opens no incident.
  */
 export function asIncident<F extends Flush>(
   flushed: F,
   group: Group,
-  standings: readonly Standing[],
+  inGroup: readonly AlertInGroup[],
   nowUs: number,
 ): F | undefined {
   const { summary, ...rest } = flushed;
-  const own = new Set(standings.map(({ alert }) => alert.id));
+  const own = new Set(inGroup.map(({ alert }) => alert.id));
   const listed = rest.listed.filter(({ alert }) => own.has(alert.id));
   const now = new Set(listed.filter(({ status }) => status === 'firing').map(({ alert }) => alert.id));
-  const firing = standings.filter((one) => now.has(one.alert.id) || isInIncident(one));
+  const firing = inGroup.filter((one) => now.has(one.alert.id) || isInIncident(one));
   if (listed.length === 0 || (summary && now.size === 0)) return undefined;
   return {
     ...(rest as F),
@@ -69,7 +69,7 @@ export function asIncident<F extends Flush>(
 }
 
 /** The group as it is written after a flush that left so many alerts firing, told or muted. */
-export function afterFlush(group: Group, { firingTotal }: Flush, waiting: readonly Standing[]): Group {
+export function afterFlush(group: Group, { firingTotal }: Flush, waiting: readonly AlertInGroup[]): Group {
   const { acknowledged, elsewhere, ...rest } = group;
   const isOver = firingTotal === 0 && waiting.length === 0;
   // What fires and is not muted is acknowledged by nobody.

@@ -1,7 +1,8 @@
-/** What a receiver is told. */
+/** What a receiver is notified of. */
 import type { Ending, Labels } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import type { Digest } from '../digest/digest.ts';
+import type { GroupSort } from './group.ts';
 import type { Summary } from './summary.ts';
 
 /** Why a group notifies now. */
@@ -32,7 +33,7 @@ export interface NotifiedAlert {
 /** How a Flight ended. */
 export type FlightOutcome = 'succeeded' | 'failed' | 'cancelled';
 
-/** What a receiver is told, fixed when it is queued. */
+/** What a receiver is notified of, fixed when it is queued. */
 export type Notification = GroupNotification | DigestNotification | ForwardNotification;
 
 /** News of a group of alerts. */
@@ -43,6 +44,7 @@ export interface GroupNotification {
   readonly createdAtUs: number;
   readonly reason: FlushReason;
   readonly groupKey: string;
+  readonly groupSort: GroupSort;
   readonly groupLabels: Labels;
   readonly status: 'firing' | 'resolved';
   /** The changed ones first; capped; none where it only ends an incident (`incident.ts`). */
@@ -54,7 +56,7 @@ export interface GroupNotification {
   readonly thread: string;
   /** 0 for the first of its thread. */
   readonly threadPosition: number;
-  /** The same in all that one flush tells, whoever it is for; absent in what was queued before there was any. */
+  /** The same in all notifications of one flush, whoever they are for. */
   readonly flushId?: string;
   /** Which part of a big notification this is, from 1; absent where it is whole. */
   readonly part?: { readonly number: number; readonly of: number };

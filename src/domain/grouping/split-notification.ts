@@ -15,7 +15,7 @@ export function partsOf(listed: readonly Listed[]): Listed[][] {
   const parts: Listed[][] = [];
   let events = 0;
   for (const one of listed) {
-    const own = Math.min(one.untold, MAX_EVENTS);
+    const own = Math.min(one.newEvents, MAX_EVENTS);
     const last = parts.at(-1);
     if (last && last.length < PART_ALERTS && events + own <= PART_EVENTS) {
       last.push(one);
@@ -28,20 +28,20 @@ export function partsOf(listed: readonly Listed[]): Listed[][] {
   return parts;
 }
 
-/** All untold events in parts, in the order of the alerts; one with many goes on in the next. */
+/** All newEvents events in parts, in the order of the alerts; one with many goes on in the next. */
 export function batchesOf(listed: readonly Listed[]): Listed[][] {
   const batches: Listed[][] = [];
   let room = 0;
   for (const one of listed) {
-    for (let done = 0; done < one.untold; ) {
+    for (let done = 0; done < one.newEvents; ) {
       if (room === 0) {
         batches.push([]);
         room = BATCH_EVENTS;
       }
-      const untold = Math.min(room, one.untold - done);
-      batches.at(-1)!.push({ ...one, untold, afterSeq: one.afterSeq + done });
-      done += untold;
-      room -= untold;
+      const newEvents = Math.min(room, one.newEvents - done);
+      batches.at(-1)!.push({ ...one, newEvents, afterSeq: one.afterSeq + done });
+      done += newEvents;
+      room -= newEvents;
     }
   }
   return batches;

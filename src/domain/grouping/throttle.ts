@@ -1,11 +1,70 @@
-/** How many notifications a receiver is told, when its configuration caps them in an hour or folds storms. */
+/** Throttling: how many notifications a receiver gets when its configuration caps them in an hour, or folds storms. */
+import { exactDuration } from '../alert/labels.ts';
+
+/** What was sent to a receiver lately, as far as throttling needs to know. */
+export interface ReceiverPace {
+  readonly receiver: string;
+  /** When the notifications of the last hour were queued, the oldest first. */
+  readonly queuedAtUs: readonly number[];
+  /** Notifications held back since the last one that was queued. */
+  readonly heldBack: number;
+  /** When several that were held back were last sent as one; absent for never. */
+  readonly foldedAtUs?: number;
+}
+
+/** What the receiver's configuration allows; absent for no limit. */
+export interface Limits {
+  readonly maxNotificationsPerHour?: number | undefined;
+  readonly foldStormsMs?: number | undefined;
+}
+
+export interface Throttled {
+  /** To be stored. */
+  readonly pace: ReceiverPace;
+  /** When the receiver may be notified again; null for now. */
+  readonly freeAtUs: number | null;
+  /** What the notification says of those held back before it. */
+  readonly notices: readonly string[];
+}
+
+/** Whether a receiver may be notified now. `isHeldBack`: it is to be notified of what was held back before. */
+export function throttle(
+  { maxNotificationsPerHour: max, foldStormsMs: foldMs }: Limits,
+  pace: ReceiverPace,
+  isHeldBack: boolean,
+  nowUs: number,
+): Throttled {
+  const { recentUs, freeAtUs: cappedUs } = admission(pace.queuedAtUs, max ?? Number.POSITIVE_INFINITY, nowUs);
+  const stormUs = foldMs === undefined ? null : afterStormUs(recentUs, pace.foldedAtUs ?? 0, foldMs, nowUs);
+  if (cappedUs !== null || stormUs !== null) {
+    // A held-back group that has to wait once more is counted already.
+    const heldBack = pace.heldBack + (isHeldBack ? 0 : 1);
+    const freeAtUs = Math.max(cappedUs ?? 0, stormUs ?? 0);
+    return { pace: { ...pace, queuedAtUs: recentUs, heldBack }, freeAtUs, notices: [] };
+  }
+  const folded = isHeldBack && pace.heldBack > 1 ? { foldedAtUs: nowUs } : {};
+  return {
+    pace: { ...pace, ...folded, queuedAtUs: [...recentUs, nowUs], heldBack: 0 },
+    freeAtUs: null,
+    notices: pace.heldBack === 0 ? [] : [heldBackNotice(pace.heldBack, max, foldMs)],
+  };
+}
+
+function heldBackNotice(heldBack: number, max: number | undefined, foldMs: number | undefined): string {
+  const what = heldBack === 1 ? '1 notification was' : `${heldBack} notifications were`;
+  const why =
+    foldMs === undefined
+      ? `at most ${max} an hour are sent`
+      : `what comes in a storm is told together, every ${exactDuration(foldMs)}`;
+  return `${what} held back before this one: ${why}.`;
+}
 
 const WINDOW_US = 3_600_000_000;
 
 export interface Admission {
-  /** When notifications of the last hour were told; instants that the clock has not reached are not counted. */
+  /** When the notifications of the last hour were queued; instants that the clock has not reached are not counted. */
   readonly recentUs: readonly number[];
-  /** When the next one may be told; null for now. */
+  /** When the next one may be queued; null for now. */
   readonly freeAtUs: number | null;
 }
 
@@ -16,13 +75,13 @@ export function admission(queuedAtUs: readonly number[], max: number, nowUs: num
   return { recentUs, freeAtUs: blocking === undefined ? null : blocking + WINDOW_US };
 }
 
-/** So many notifications of a storm are told by themselves. */
+/** So many notifications of a storm are sent one by one. */
 const FIRST_OF_STORM = 3;
 
 /**
- * When the next notification may be told to a receiver that folds storms; null for now. Within two intervals the first
- * three are told at once. What comes then waits until the last one is an interval old and is told as one, and so on
- * while there is more than one to put together. `foldedAtUs`: when that happened last, 0 for never.
+ * When a receiver that folds storms may be notified next; null for now. Within two intervals the first three
+ * notifications go out at once. What comes then waits until the last one is an interval old and is sent as one, and so
+ * on while there is more than one to put together. `foldedAtUs`: when that happened last, 0 for never.
  */
 export function afterStormUs(
   queuedAtUs: readonly number[],

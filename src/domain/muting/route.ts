@@ -74,11 +74,6 @@ export function groupKey(root: Route, route: Route, labels: Labels): string {
   return `${route.key}${twins === 0 ? '' : `#${twins + 1}`}:{${pairs.join(', ')}}`;
 }
 
-/** True for the key of a group beside those of the tree, whose keys all begin with `{}` (`special-groups.ts`). */
-export function isAside(key: string): boolean {
-  return !key.startsWith('{}');
-}
-
 /** How many nodes with this route's key come before it in the tree. */
 function twinsBefore(root: Route, route: Route): number {
   let twins = 0;

@@ -126,6 +126,8 @@ export const MIGRATIONS: readonly string[] = [
 
   CREATE TABLE group_member (
     group_key TEXT NOT NULL,
+    -- That of its group: route, escalation, held_back or catch_up.
+    sort TEXT NOT NULL,
     alert_id TEXT NOT NULL,
     notified_seq INTEGER NOT NULL,
     notified_state TEXT NOT NULL,

@@ -376,7 +376,13 @@ describe('a group', () => {
 
 describe('isSettled', () => {
   const [over] = decide([failed(0), succeeded(1)], [], [rule('FlightFailed')], minute(1)).alerts;
-  const member = { groupKey: '{}:{}', alertId: over!.id, notifiedSeq: 1, notifiedState: 'resolved' } as const;
+  const member = {
+    groupKey: '{}:{}',
+    sort: 'route',
+    alertId: over!.id,
+    notifiedSeq: 1,
+    notifiedState: 'resolved',
+  } as const;
 
   test.each([
     ['an alert that is told everywhere is', over!, [member], true],

@@ -11,7 +11,7 @@ import {
 } from '../../../src/domain/grouping/split-notification.ts';
 
 /** Alerts with so many untold events each; what else they hold does not matter here. */
-const listed = (untold: readonly number[]) => untold.map((count): Listed => ({ untold: count }) as Listed);
+const listed = (untold: readonly number[]) => untold.map((count): Listed => ({ newEvents: count }) as Listed);
 const sizes = (untold: readonly number[]) => partsOf(listed(untold)).map((part) => part.length);
 
 test('parts are full of alerts', () => {
@@ -35,7 +35,7 @@ test('every alert is in exactly one part, in order, and no part is too big', () 
       for (const part of parts) {
         expect(part.length).toBeGreaterThan(0);
         expect(part.length).toBeLessThanOrEqual(PART_ALERTS);
-        const events = part.reduce((sum, one) => sum + Math.min(one.untold, MAX_EVENTS), 0);
+        const events = part.reduce((sum, one) => sum + Math.min(one.newEvents, MAX_EVENTS), 0);
         expect(events).toBeLessThanOrEqual(PART_EVENTS);
       }
     }),
@@ -49,7 +49,7 @@ test('batches hold every untold event in exactly one, in order, and are full but
       const all = untold.map((count, at) => ({ ...listed([count])[0]!, afterSeq: at * 1_000 }));
       const batches = batchesOf(all);
       const seqs = (ones: readonly Listed[]) =>
-        ones.flatMap((one) => Array.from({ length: one.untold }, (_, index) => one.afterSeq + index + 1));
+        ones.flatMap((one) => Array.from({ length: one.newEvents }, (_, index) => one.afterSeq + index + 1));
       expect(batches.flatMap(seqs)).toEqual(seqs(all));
       const sizes = batches.map((batch) => seqs(batch).length);
       expect(sizes.slice(0, -1).every((size) => size === BATCH_EVENTS)).toBe(true);

@@ -78,20 +78,20 @@ export function desk(
   }
 
   function flushOne(group: Group, at: number): void {
-    const standings = [...members.values()]
+    const inGroup = [...members.values()]
       .filter((member) => member.groupKey === group.key)
       .map((member) => ({ member, alert: story.alerts().find((one) => one.id === member.alertId)! }));
-    const withheld = applyMutes(group, standings, (alert) => why(alert, at), minute(at));
+    const withheld = applyMutes(group, inGroup, (alert) => why(alert, at), minute(at));
     put(withheld.members);
     suppressed.push(...withheld.suppressions);
     const { open, waiting } = withheld;
-    const result = flush(group, open, routeAt(root, group.route)!, minute(at), waiting);
+    const result = flush({ group, open, waiting, route: routeAt(root, group.route)!, nowUs: minute(at) });
     put(result.members);
     if (result.reason !== null) {
       const events = new Map<string, Event[]>();
-      for (const { alert, afterSeq, untold } of result.listed) {
+      for (const { alert, afterSeq, newEvents } of result.listed) {
         const links = story.links().filter((link) => link.alertId === alert.id && link.seq > afterSeq);
-        if (untold > 0)
+        if (newEvents > 0)
           events.set(
             alert.id,
             links
@@ -104,7 +104,7 @@ export function desk(
       sent.push(notificationOf({ ...result, reason }, events, `n${sent.length + 1}`));
     }
     groups.set(group.key, result.group);
-    for (const { alert } of standings) settle(alert);
+    for (const { alert } of inGroup) settle(alert);
     if (![...members.values()].some((member) => member.groupKey === group.key)) groups.delete(group.key);
   }
 

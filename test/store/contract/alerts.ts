@@ -310,7 +310,9 @@ export function describeAlerts(run: Run): void {
         await tx.events.insert((await tx.streams.open('eu', 'notification', '')).stream, events);
         await tx.alerts.put([alert('b', { dueAtUs: NOW_US }), alert('a')]);
         await tx.alerts.linkEvents([...link('a', [1, 2]), ...link('b', [1])]);
-        await tx.groups.putMembers([{ groupKey: 'g', alertId: 'a', notifiedSeq: 0, notifiedState: 'none' }]);
+        await tx.groups.putMembers([
+          { groupKey: 'g', sort: 'route', alertId: 'a', notifiedSeq: 0, notifiedState: 'none' },
+        ]);
       });
       await run((tx) => tx.alerts.delete(['a', 'unknown']));
       await run((tx) => tx.alerts.delete([]));

@@ -6,6 +6,7 @@ import type { Run } from './subject.ts';
 export function describeGroups(run: Run): void {
   const member = (groupKey: string, alertId: string, changes: Partial<GroupMember> = {}): GroupMember => ({
     groupKey,
+    sort: 'route',
     alertId,
     notifiedSeq: 0,
     notifiedState: 'none',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type GroupMember, HAS_LEFT } from '../../../src/domain/grouping/group.ts';
+import { type GroupMember, type GroupSort, HAS_LEFT } from '../../../src/domain/grouping/group.ts';
 import type { BirdRecord } from '../../../src/store/inventory-store.ts';
 import { alert, delivery, event, flight, NOW_US, notification, SECOND_US } from './samples.ts';
 import type { Run } from './subject.ts';
@@ -70,8 +70,10 @@ export function describePrune(run: Run): void {
       groupKey: string,
       notifiedSeq: number,
       notifiedState: GroupMember['notifiedState'] = 'firing',
+      sort: GroupSort = 'route',
     ) => ({
       groupKey,
+      sort,
       notifiedSeq,
       notifiedState,
     });
@@ -81,13 +83,25 @@ export function describePrune(run: Run): void {
       ['what its group has not told', [told('{}:a', 25)], 26],
       ['what one of its groups has not told', [told('{}:a', 60), told('{}/{b="1"}:b', 7)], 8],
       ['all where no group knows of it', [], 1],
-      ['all where no group of the route tree knows of it', [told('held-back:ops', 60)], 1],
+      [
+        'all where no group of the route tree knows of it',
+        [told('held-back:ops', 60, 'firing', 'held_back')],
+        1,
+      ],
       ['all where it has left its only group', [told('{}:a', HAS_LEFT)], 1],
       ['its newest where it goes on in another group', [told('{}:a', HAS_LEFT), told('{}:b', 60)], 41],
-      ['what is held back', [told('{}:a', 60), told('held-back:ops', 9)], 10],
-      ['what waits for a summary', [told('{}:a', 60, 'summary'), told('catching-up:ops', 12, 'none')], 13],
-      ['what may be escalated', [told('{}:a', 60), told('escalation:1:{}:a', 3, 'none')], 4],
-      ['its newest where it was escalated', [told('{}:a', 60), told('escalation:1:{}:a', 3)], 41],
+      ['what is held back', [told('{}:a', 60), told('held-back:ops', 9, 'firing', 'held_back')], 10],
+      [
+        'what waits for a summary',
+        [told('{}:a', 60, 'summary'), told('catching-up:ops', 12, 'none', 'catch_up')],
+        13,
+      ],
+      ['what may be escalated', [told('{}:a', 60), told('escalation:1:{}:a', 3, 'none', 'escalation')], 4],
+      [
+        'its newest where it was escalated',
+        [told('{}:a', 60), told('escalation:1:{}:a', 3, 'firing', 'escalation')],
+        41,
+      ],
     ] as const)('keeps of an alert that fires %s', async (_, members, firstLeft) => {
       const events = Array.from({ length: 60 }, (_, index) => old(`e${index + 1}`, 60 - index));
       const fires = alert('f', { eventsTotal: 60, lastSeq: 60 });
@@ -125,7 +139,7 @@ export function describePrune(run: Run): void {
           events.map((one, index) => ({ alertId: 'f', seq: index + 1, event: one })),
         );
         await tx.alerts.linkEvents([{ alertId: 'g', seq: 1, event: events[4]! }]);
-        const member = { groupKey: '{}:a', notifiedState: 'firing' } as const;
+        const member = { groupKey: '{}:a', sort: 'route', notifiedState: 'firing' } as const;
         await tx.groups.putMembers([
           { ...member, alertId: 'f', notifiedSeq: 30 },
           { ...member, alertId: 'g', notifiedSeq: 0 },

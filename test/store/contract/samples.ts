@@ -71,6 +71,7 @@ export function alert(id: string, changes: Partial<Alert> = {}): Alert {
 
 export function group(key: string, changes: Partial<Group> = {}): Group {
   return {
+    sort: 'route',
     key,
     route: '0',
     receiver: 'ops',
@@ -95,6 +96,7 @@ export function groupNotification(id: string, events: readonly Event[] = []): No
     createdAtUs: NOW_US,
     reason: 'first',
     groupKey: '{}:{}',
+    groupSort: 'route',
     groupLabels: {},
     status: 'firing',
     alerts: [

@@ -43,8 +43,8 @@ export function createPrune(
            OR link.seq > (SELECT max(seq) FROM link AS own WHERE own.alert = alert.alert) - ${MAX_EVENTS}
            OR link.seq > coalesce((
              SELECT min(notified_seq) FROM group_member
-             WHERE alert_id = alert.id AND NOT (group_key GLOB 'escalation:*' AND notified_state <> 'none')
-             HAVING min(notified_seq) FILTER (WHERE group_key GLOB '{}*') < ${HAS_LEFT}), 0)))
+             WHERE alert_id = alert.id AND NOT (sort = 'escalation' AND notified_state <> 'none')
+             HAVING min(notified_seq) FILTER (WHERE sort = 'route') < ${HAS_LEFT}), 0)))
      ORDER BY occurred_us, stream, event LIMIT ?`,
   );
   const lastLookedAt = connection.prepare<EventPlace>(

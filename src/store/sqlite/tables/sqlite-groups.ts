@@ -9,6 +9,7 @@ interface GroupRow {
 
 interface MemberRow {
   readonly group_key: string;
+  readonly sort: GroupMember['sort'];
   readonly alert_id: string;
   readonly notified_seq: number;
   readonly notified_state: GroupMember['notifiedState'];
@@ -46,7 +47,7 @@ export function createGroups(connection: Connection): GroupStore {
      ORDER BY alert.id LIMIT ?`,
   );
   const putMember = connection.prepare(
-    `INSERT INTO group_member (group_key, alert_id, notified_seq, notified_state) VALUES (?, ?, ?, ?)
+    `INSERT INTO group_member (group_key, sort, alert_id, notified_seq, notified_state) VALUES (?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET notified_seq = excluded.notified_seq, notified_state = excluded.notified_state`,
   );
   const removeMember = connection.prepare('DELETE FROM group_member WHERE group_key = ? AND alert_id = ?');
@@ -78,7 +79,7 @@ export function createGroups(connection: Connection): GroupStore {
     },
     async putMembers(records) {
       for (const member of records) {
-        putMember.run(member.groupKey, member.alertId, member.notifiedSeq, member.notifiedState);
+        putMember.run(member.groupKey, member.sort, member.alertId, member.notifiedSeq, member.notifiedState);
       }
     },
     async deleteMembers(records) {
@@ -102,6 +103,7 @@ function groupOf(row: GroupRow): Group {
 function memberOf(row: MemberRow): GroupMember {
   return {
     groupKey: row.group_key,
+    sort: row.sort,
     alertId: row.alert_id,
     notifiedSeq: row.notified_seq,
     notifiedState: row.notified_state,

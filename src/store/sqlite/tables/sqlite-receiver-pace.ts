@@ -1,4 +1,5 @@
-import type { ReceiverPace, ReceiverStore } from '../../receiver-store.ts';
+import type { ReceiverPace } from '../../../domain/grouping/throttle.ts';
+import type { ReceiverStore } from '../../receiver-store.ts';
 import type { Connection } from '../connection.ts';
 
 export function createReceiverPace(connection: Connection): ReceiverStore {

@@ -1,19 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
+import { flush } from '../../../src/domain/grouping/flush.ts';
+import {
+  type AlertInGroup,
+  type Group,
+  type GroupMember,
+  HAS_LEFT,
+  isNews,
+} from '../../../src/domain/grouping/group.ts';
 import {
   afterSummary,
   awaitSummary,
-  catchingUpKey,
+  catchUpKey,
   countSetAside,
-  isCatchingUp,
   setAside,
   summarize,
   wentOn,
-} from '../../../src/domain/grouping/catching-up.ts';
-import { flush } from '../../../src/domain/grouping/flush.ts';
-import { type Group, type GroupMember, HAS_LEFT, isNews } from '../../../src/domain/grouping/group.ts';
+} from '../../../src/domain/grouping/sorts/catch-up-sort.ts';
 import { summaryTitle, summaryWords } from '../../../src/domain/grouping/summary.ts';
-import { isAside } from '../../../src/domain/muting/route.ts';
 import type { Suppression } from '../../../src/domain/muting/suppression.ts';
 import { alert as storedAlert } from '../../store/contract/samples.ts';
 import { TEST_START_US } from '../../virtual-clock.ts';
@@ -27,12 +31,14 @@ const alertOf = (id: string, lastSeq: number, changes: Partial<Alert> = {}) =>
   storedAlert(id, { lastSeq, eventsTotal: lastSeq, ...changes });
 const memberOf = (changes: Partial<GroupMember> = {}): GroupMember => ({
   groupKey: '{}:{}',
+  sort: 'route',
   alertId: 'a',
   notifiedSeq: 0,
   notifiedState: 'none',
   ...changes,
 });
 const groupOf = (changes: Partial<Group> = {}): Group => ({
+  sort: 'route',
   key: '{}:{}',
   route: '0',
   receiver: 'ops',
@@ -48,6 +54,9 @@ const old = (lastSeq: number, fromMinute = -600, toMinute = -400) => ({
   fromUs: NOW_US + fromMinute * MINUTE_US,
   toUs: NOW_US + toMinute * MINUTE_US,
 });
+
+const flushOf = (group: Group, one: AlertInGroup, nowUs: number) =>
+  flush({ group, open: [one], waiting: [], route: ROOT, nowUs });
 
 describe('what is set aside', () => {
   test.each([
@@ -91,12 +100,12 @@ describe('what is set aside', () => {
     for (const state of ['firing', 'resolved'] as const) {
       const standing = { member, alert: alertOf('a', 5, { state }) };
       expect(isNews(standing)).toBe(false);
-      const flushed = flush(groupOf(), [standing], ROOT, NOW_US + 600 * MINUTE_US);
+      const flushed = flushOf(groupOf(), standing, NOW_US + 600 * MINUTE_US);
       // Nothing to tell, and nothing to repeat either: it is at rest.
       expect(flushed).toMatchObject({ reason: null, members: [], group: { notifications: 0 } });
     }
-    const [one] = flush(groupOf(), [{ member, alert: alertOf('a', 7) }], ROOT, NOW_US).listed;
-    expect(one).toMatchObject({ status: 'firing', untold: 2, afterSeq: 5 });
+    const [one] = flushOf(groupOf(), { member, alert: alertOf('a', 7) }, NOW_US).listed;
+    expect(one).toMatchObject({ status: 'firing', newEvents: 2, afterSeq: 5 });
   });
 });
 
@@ -104,8 +113,7 @@ describe('the wait for the summary', () => {
   const first = awaitSummary(undefined, 'ops', old(3), ROOT, NOW_US);
 
   test('ends two minutes after the last old news', () => {
-    expect(isCatchingUp(first.key) && isAside(first.key)).toBe(true);
-    expect(isCatchingUp('{}:{}')).toBe(false);
+    expect(first).toMatchObject({ sort: 'catch_up', key: catchUpKey('ops'), receiver: 'ops' });
     expect(first.nextFlushAtUs).toBe(NOW_US + 2 * MINUTE_US);
     const next = awaitSummary(first, 'ops', old(3, -700, -500), ROOT, NOW_US + MINUTE_US);
     expect(next.nextFlushAtUs).toBe(NOW_US + 3 * MINUTE_US);
@@ -167,12 +175,12 @@ test('events are counted once, whichever groups of the receiver set them aside',
 
 describe('the summary', () => {
   const group = awaitSummary(undefined, 'ops', old(3), ROOT, NOW_US);
-  const key = catchingUpKey('ops');
+  const key = catchUpKey('ops');
   const standing = (id: string, changes: Partial<Alert>, member: Partial<GroupMember> = {}) => ({
     alert: alertOf(id, 9, changes),
-    member: memberOf({ groupKey: key, alertId: id, ...member }),
+    member: memberOf({ groupKey: key, sort: 'catch_up', alertId: id, ...member }),
   });
-  const standings = [
+  const inGroup = [
     standing('over', { state: 'resolved', endsAtUs: NOW_US }),
     standing('few', {}),
     standing('none', {}),
@@ -187,17 +195,17 @@ describe('the summary', () => {
     ['other', 1],
     ['gone', 3],
   ]);
-  const flushed = summarize(group, standings, counts, NOW_US + MINUTE_US);
+  const flushed = summarize(group, inGroup, counts, NOW_US + MINUTE_US);
 
   test('lists what fires first, and of that what has most events', () => {
-    expect(flushed.listed.map(({ alert, untold }) => `${alert.id} ${untold}`)).toEqual([
+    expect(flushed.listed.map(({ alert, newEvents }) => `${alert.id} ${newEvents}`)).toEqual([
       'many 7',
       'few 2',
       'other 1',
       'over 40',
     ]);
     expect(flushed).toMatchObject({ reason: 'first', firingTotal: 3, resolvedTotal: 1, threadPosition: 0 });
-    expect(flushed.thread).not.toBe(summarize(group, standings, counts, NOW_US).thread);
+    expect(flushed.thread).not.toBe(summarize(group, inGroup, counts, NOW_US).thread);
   });
 
   test('counts by kind, and says it in words', () => {
@@ -221,7 +229,7 @@ describe('the summary', () => {
   });
 
   test('says of a single event that it was one, and that all is over', () => {
-    const one = summarize(group, standings.slice(0, 1), new Map([['over', 1]]), NOW_US).summary!;
+    const one = summarize(group, inGroup.slice(0, 1), new Map([['over', 1]]), NOW_US).summary!;
     expect(summaryTitle(one)).toBe('Caught up: 1 event of 1 alert, all over');
     expect(summaryWords({ ...one, toUs: one.fromUs })[0]).toBe(
       '1 event on 2 Jul 2026, 02:00 UTC could be read only long after. It is counted here and not told by itself.',
@@ -229,7 +237,7 @@ describe('the summary', () => {
   });
 
   test('is not told when nothing is counted', () => {
-    expect(summarize(group, standings, new Map(), NOW_US).reason).toBeNull();
+    expect(summarize(group, inGroup, new Map(), NOW_US).reason).toBeNull();
   });
 
   test('leaves each group as if it had told by itself, so that it tells ends, and repeats no sooner than it would', () => {
@@ -243,7 +251,7 @@ describe('the summary', () => {
 
     const going = wentOn(groupOf(), NOW_US);
     const next = (alert: Alert, afterMinutes: number) =>
-      flush(going, [{ member: told, alert }], ROOT, NOW_US + afterMinutes * MINUTE_US);
+      flushOf(going, { member: told, alert }, NOW_US + afterMinutes * MINUTE_US);
     expect(next(firing, 60).reason).toBeNull();
     expect(next(firing, 240).reason).toBe('repeat');
     expect(next(alertOf('a', 6), 60)).toMatchObject({ reason: 'new_events', threadPosition: 1 });

@@ -1,32 +1,28 @@
 /**
- * News that is old when it is observed, as after an outage of hours, is told in one summary per receiver rather than
- * in a flood:
+ * News that was old when it was read, as after an outage of hours, goes into one summary per receiver rather than into
+ * a flood of notifications:
  *
- *   enrolled ──its first untold events are all old──► set aside, member of `catching-up:<receiver>`
- *                        no more of it for a while ──► one notification with counts ──► as its own group had told it
+ *   joins its groups ──its oldest new events were old when read──► set aside, member of the receiver's summary
+ *                               ──no more of it for a while──► one notification with counts ──► groups go on
  *
- * What is set aside is told as far as the alert's own group is concerned, which is silent about the alert until the
- * summary (`notifiedState: 'summary'`), unless fresh events come: those it tells as always. What the group told as firing
- * before the outage it also tells the end of. After the summary the group goes on from there: it tells fresh events,
- * the end and repetitions. So no event is in both, and an alert that came and went in the past is only counted.
+ * For the alert's group of sort `route`, what was set aside counts as notified. That group does not notify of the alert
+ * until the summary did (`notifiedState: 'summary'`), unless fresh events come: of those it notifies as always, and of
+ * the end of what it had notified as firing before the outage. After the summary it goes on from there with fresh
+ * events, the end and repetitions. So no event is in both, and an alert that came and went in the past is only counted.
  */
-import type { Alert } from '../alert/alert.ts';
-import { hash64 } from '../alert/fingerprint.ts';
-import type { Route } from '../muting/route.ts';
-import type { Suppression } from '../muting/suppression.ts';
-import type { Flush, Listed } from './flush.ts';
-import { type Group, type GroupMember, HAS_LEFT, type Standing } from './group.ts';
-import type { KindCount, Summary } from './summary.ts';
-
-const CATCHING_UP = 'catching-up:';
+import type { Alert } from '../../alert/alert.ts';
+import { hash64 } from '../../alert/fingerprint.ts';
+import type { Route } from '../../muting/route.ts';
+import type { Suppression } from '../../muting/suppression.ts';
+import type { Flush, Listed } from '../flush.ts';
+import { type AlertInGroup, type Group, type GroupMember, HAS_LEFT, newGroup } from '../group.ts';
+import type { KindCount, Summary } from '../summary.ts';
+import { GATHERING_INTERVAL_MS, routeOnce, type Sort, selectAll } from './sort.ts';
 
 /** The summary waits until no old news came for that long, and at least the root's `group_wait`. */
 const QUIET_US = 120_000_000;
 /** It does not wait for longer after the first. */
 const LONGEST_WAIT_US = 15 * 60_000_000;
-/** When a group with something left (what is muted) is looked at again. */
-const INTERVAL_US = 60_000_000;
-
 /** Untold events that were all old when they were observed: those up to `lastSeq`. */
 export interface OldEvents {
   readonly lastSeq: number;
@@ -35,12 +31,21 @@ export interface OldEvents {
   readonly toUs: number;
 }
 
-export function isCatchingUp(groupKey: string): boolean {
-  return groupKey.startsWith(CATCHING_UP);
-}
+export const CATCH_UP: Sort = {
+  isTimed: false,
+  gathers: true,
+  isSpentOnceNotified: false,
+  countsSetAside: true,
+  routeOf: (group, root) => ({
+    ...routeOnce(root, group.receiver),
+    groupIntervalMs: GATHERING_INTERVAL_MS,
+  }),
+  select: selectAll,
+  flush: ({ group, open, setAside, nowUs }) => summarize(group, open, setAside, nowUs),
+};
 
-export function catchingUpKey(receiver: string): string {
-  return `${CATCHING_UP}${receiver}`;
+export function catchUpKey(receiver: string): string {
+  return `catching-up:${receiver}`;
 }
 
 /** A member of the alert's own group whose old events are set aside for the summary. */
@@ -66,14 +71,14 @@ export function awaitSummary(
   const sinceUs = Math.min(waits?.sinceUs ?? nowUs, nowUs);
   const quietUs = Math.max(QUIET_US, groupWaitMs * 1000);
   return {
-    key: catchingUpKey(receiver),
-    route: '',
-    receiver,
-    labels: { summary: 'catching-up' },
-    nextFlushAtUs: Math.min(nowUs + quietUs, sinceUs + LONGEST_WAIT_US),
-    notifiedAtUs: 0,
-    thread: '',
-    notifications: 0,
+    ...newGroup({
+      sort: 'catch_up',
+      key: catchUpKey(receiver),
+      route: '',
+      receiver,
+      labels: { summary: 'catching-up' },
+      nextFlushAtUs: Math.min(nowUs + quietUs, sinceUs + LONGEST_WAIT_US),
+    }),
     awaited: {
       sinceUs,
       fromUs: Math.min(group?.awaited?.fromUs ?? fromUs, fromUs),
@@ -116,19 +121,19 @@ export function setAsideAfter(
  */
 export function summarize(
   group: Group,
-  standings: readonly Standing[],
+  inGroup: readonly AlertInGroup[],
   counts: ReadonlyMap<string, number>,
   nowUs: number,
 ): Flush {
-  const listed = standings
+  const listed = inGroup
     .flatMap(({ alert, member }): Listed[] => {
-      const untold = counts.get(alert.id) ?? 0;
-      if (untold === 0 || member.notifiedSeq === HAS_LEFT) return [];
+      const newEvents = counts.get(alert.id) ?? 0;
+      if (newEvents === 0 || member.notifiedSeq === HAS_LEFT) return [];
       return [
         {
           alert,
           status: alert.state === 'firing' ? 'firing' : 'resolved',
-          untold,
+          newEvents,
           afterSeq: member.notifiedSeq,
         },
       ];
@@ -138,7 +143,7 @@ export function summarize(
   const summary = summaryOf(listed, group.awaited?.fromUs ?? nowUs, group.awaited?.toUs ?? nowUs);
   return {
     reason: listed.length === 0 ? null : 'first',
-    group: { ...group, nextFlushAtUs: nowUs + INTERVAL_US, notifiedAtUs: nowUs },
+    group: { ...group, nextFlushAtUs: nowUs + GATHERING_INTERVAL_MS * 1000, notifiedAtUs: nowUs },
     thread,
     threadPosition: 0,
     members: [],
@@ -155,7 +160,7 @@ export function summaryOf(listed: readonly Listed[], fromUs: number, toUs: numbe
   const kinds = [...Map.groupBy(listed, ({ alert }) => alert.alertname)].map(
     ([alertname, all]): KindCount => ({
       alertname,
-      events: all.reduce((sum, { untold }) => sum + untold, 0),
+      events: all.reduce((sum, { newEvents }) => sum + newEvents, 0),
       alerts: all.length,
       firing: all.filter(({ status }) => status === 'firing').length,
     }),
@@ -186,7 +191,7 @@ export function wentOn(group: Group, nowUs: number): Group {
 function byWeight(a: Listed, b: Listed): number {
   return (
     Number(b.status === 'firing') - Number(a.status === 'firing') ||
-    b.untold - a.untold ||
+    b.newEvents - a.newEvents ||
     (a.alert.id < b.alert.id ? -1 : 1)
   );
 }

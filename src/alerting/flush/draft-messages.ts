@@ -1,0 +1,240 @@
+/**
+ * Who gets which message about a flush. Those who take it in parts (webhooks, pushes) get all of it, in as many as it
+ * takes, of each alert the newest events; who takes CloudEvents gets each event, in batches; a message for people is
+ * one, lists the first alerts and counts the rest; members of Nests get what concerns their own Nest; a service that
+ * keeps incidents gets each one by itself.
+ */
+import type { Receiver } from '../../config/config.ts';
+import { hash64 } from '../../domain/alert/fingerprint.ts';
+import { type Listed, MAX_ALERTS, type NotifyingFlush } from '../../domain/grouping/flush.ts';
+import { setAsideAfter, summaryOf } from '../../domain/grouping/sorts/catch-up-sort.ts';
+import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
+import { batchesOf, partsOf } from '../../domain/grouping/split-notification.ts';
+import type { Transaction } from '../../store/store.ts';
+import {
+  type Destination,
+  destinationsOf,
+  goesToMembers,
+  keepsIncidents,
+  limitOf,
+  needsEveryState,
+  takesEvents,
+  takesParts,
+} from '../destination.ts';
+import { byIncident } from '../incidents.ts';
+
+/** A message to be queued. */
+export interface Draft {
+  readonly id: string;
+  readonly what: NotifyingFlush;
+  readonly to: readonly Destination[];
+  /** The alerts whose new events it covers, where it counts more than it lists. */
+  readonly covers: readonly Listed[];
+  /** Which part of a big message it is, from 1. */
+  readonly part?: { readonly number: number; readonly of: number };
+  /** True: it lists all events that it covers. */
+  readonly isBatch?: true;
+  /** Mail addresses in the place of the integration's own. */
+  readonly addresses?: readonly string[];
+  /** Why it is sent to nobody. */
+  readonly suppressed?: string;
+}
+
+/** An id for the messages of one flush. */
+export function flushIdOf({ thread, threadPosition }: NotifyingFlush): string {
+  return `${thread}-${threadPosition}`;
+}
+
+/** The messages about a flush for a receiver, in the order of sending. `owner`: the receiver of the flushed group. */
+export async function* draftMessages(
+  tx: Transaction,
+  flushed: NotifyingFlush,
+  receiver: Receiver | undefined,
+  owner: string,
+  nowUs: number,
+): AsyncGenerator<Draft> {
+  const flushId = flushIdOf(flushed);
+  const destinations = destinationsOf(receiver?.integrations);
+  const { gathers } = SORTS[flushed.group.sort];
+  const isApart = (one: Destination) => keepsIncidents(one) && (gathers || flushed.incidentLasts === true);
+  for (const audience of audiences(
+    flushId,
+    flushed,
+    destinations.filter((one) => !isApart(one)),
+  )) {
+    yield* draftsFor(tx, audience);
+  }
+  const keepers = gathers ? destinations.filter(keepsIncidents) : [];
+  if (keepers.length === 0) return;
+  for (const what of await byIncident(tx, flushed, owner, nowUs)) {
+    const to = keepers.filter(([, { sendResolved }]) => sendResolved || what.firingTotal > 0);
+    const id = `${flushId}-${hash64([what.group.key])}`;
+    yield { id, what: shortened(what), to, covers: what.listed };
+  }
+}
+
+/** Destinations that get the same. */
+interface Audience {
+  readonly id: string;
+  readonly what: NotifyingFlush;
+  readonly to: readonly Destination[];
+}
+
+/** Who does not want to hear of ends gets the rest: what fires, and what has new events. */
+function audiences(id: string, flushed: NotifyingFlush, to: readonly Destination[]): Audience[] {
+  const listed = flushed.listed.filter(({ status, newEvents }) => status === 'firing' || newEvents > 0);
+  const isOnlyEnds = flushed.reason === 'resolved' && !listed.some((one) => one.newEvents > 0);
+  // An incident that is ended by hand is not told of what is over.
+  const isConcerned = (one: Destination) =>
+    !one[1].sendResolved && !isOnlyEnds && (flushed.firingTotal > 0 || !keepsIncidents(one));
+  return [
+    { id, what: flushed, to: to.filter(([, { sendResolved }]) => sendResolved) },
+    { id: `${id}-open`, what: { ...flushed, listed, resolvedTotal: 0 }, to: to.filter(isConcerned) },
+  ];
+}
+
+async function* draftsFor(tx: Transaction, { id, what, to }: Audience): AsyncGenerator<Draft> {
+  const alike = to.filter((one) => !goesToMembers(one) && !takesEvents(one));
+  for (const [limit, some] of Map.groupBy(alike, (one) => Math.min(limitOf(one), what.listed.length))) {
+    const left = what.listed.slice(limit);
+    yield* messages(left.length > 0 ? `${id}-first${limit}` : id, shortened(what, limit), some, left);
+  }
+  yield* batches(tx, `${id}-events`, what, to.filter(takesEvents));
+  const members = to.filter(goesToMembers);
+  for (const nest of members.length > 0 ? await byNest(tx, id, what) : []) {
+    for (const destination of members) yield forMembers(nest, destination);
+  }
+}
+
+/** Lists of alerts, for those who get all of them, or the first ones. */
+function* messages(
+  id: string,
+  what: NotifyingFlush,
+  to: readonly Destination[],
+  left: readonly Listed[],
+): Generator<Draft> {
+  if (what.listed.length <= MAX_ALERTS) {
+    yield { id, what, to, covers: [...what.listed, ...left] };
+    return;
+  }
+  const goesInParts = what.summary ? needsEveryState : takesParts;
+  const programs = to.filter(goesInParts);
+  const parts = programs.length > 0 ? partsOf(what.listed) : [];
+  for (const [index, listed] of parts.entries()) {
+    const covers = index === 0 ? [...listed, ...left] : listed;
+    yield { ...partOf(id, index, parts), what: { ...what, listed }, to: programs, covers };
+  }
+  const people = to.filter((one) => !goesInParts(one));
+  yield { id: `${id}-brief`, what: shortened(what), to: people, covers: [...what.listed, ...left] };
+}
+
+/**
+ * Batches of events, for those who take events and no alerts; of a summary, the events that it counts. Where there are
+ * none, an empty message says so.
+ */
+async function* batches(
+  tx: Transaction,
+  id: string,
+  what: NotifyingFlush,
+  to: readonly Destination[],
+): AsyncGenerator<Draft> {
+  if (to.length === 0) return;
+  const runs = what.summary ? await setAsideRuns(tx, what) : [what.listed];
+  const all = runs.flatMap(batchesOf);
+  if (all.length === 0) yield { id, what: shortened(what), to, covers: what.listed };
+  for (const [index, listed] of all.entries()) {
+    yield { ...partOf(id, index, all), what: { ...what, listed }, to, covers: listed, isBatch: true };
+  }
+}
+
+function partOf(id: string, index: number, { length }: readonly unknown[]): Pick<Draft, 'id' | 'part'> {
+  return {
+    id: index === 0 ? id : `${id}-part${index + 1}`,
+    ...(length > 1 && { part: { number: index + 1, of: length } }),
+  };
+}
+
+/**
+ * The events that a summary counts, as they were set aside: of fresh ones between them the groups notified as always.
+ * Each list has an alert once, with events that follow one another.
+ */
+async function setAsideRuns(tx: Transaction, { listed, group }: NotifyingFlush): Promise<Listed[][]> {
+  const runs: Listed[][] = [];
+  for (const [index, one] of listed.entries()) {
+    const { alert, afterSeq } = one;
+    const ranges = setAsideAfter(await tx.suppressions.ofAlert(alert.id), group.receiver, afterSeq);
+    for (const [at, range] of ranges.entries()) {
+      runs[at] ??= [];
+      runs[at].push({ ...one, afterSeq: range.afterSeq, newEvents: range.lastSeq - range.afterSeq });
+    }
+    if (index % 100 === 99) await tx.pause();
+  }
+  return runs;
+}
+
+/** The same with the first alerts alone; the others are counted. */
+function shortened(flushed: NotifyingFlush, max = MAX_ALERTS): NotifyingFlush {
+  const listed = flushed.listed.slice(0, max);
+  const truncatedAlerts = flushed.truncatedAlerts + flushed.listed.length - listed.length;
+  return { ...flushed, listed, truncatedAlerts };
+}
+
+/** The same with these alerts alone, as if there were no others. */
+export function narrowed(flushed: NotifyingFlush, listed: readonly Listed[]): NotifyingFlush {
+  const firingTotal = listed.filter(({ status }) => status === 'firing').length;
+  return {
+    ...flushed,
+    listed,
+    truncatedAlerts: 0,
+    firingTotal,
+    resolvedTotal: listed.length - firingTotal,
+    ...(flushed.summary && { summary: summaryOf(listed, flushed.summary.fromUs, flushed.summary.toUs) }),
+  };
+}
+
+/** What concerns one Nest, with its members. */
+interface NestPart {
+  readonly id: string;
+  readonly what: NotifyingFlush;
+  readonly covers: readonly Listed[];
+  readonly nestId: string;
+  readonly addresses: readonly string[];
+}
+
+/** Alerts that belong to no Nest are a part without addresses. */
+async function byNest(tx: Transaction, id: string, flushed: NotifyingFlush): Promise<NestPart[]> {
+  const nests = Map.groupBy(flushed.listed, ({ alert: { labels } }) =>
+    JSON.stringify([labels.region ?? '', labels.nest_id ?? '']),
+  );
+  const parts: NestPart[] = [];
+  for (const listed of nests.values()) {
+    const { region = '', nest_id: nestId = '' } = listed[0]!.alert.labels;
+    const members = await tx.inventory.nestMembers(region);
+    const name = hash64([region, nestId]);
+    parts.push({
+      id: `${id}-nest-${name}`,
+      // Each Nest has a thread of its own: one mail of another Nest must not look like a repeat of it.
+      what: { ...shortened(narrowed(flushed, listed)), thread: hash64([flushed.thread, name]) },
+      covers: listed,
+      nestId,
+      addresses: members.find((one) => one.nestId === nestId)?.addresses ?? [],
+    });
+  }
+  return parts;
+}
+
+/** Without anybody to mail there is a message all the same: suppressed, with the reason. */
+function forMembers({ id, what, covers, nestId, addresses }: NestPart, destination: Destination): Draft {
+  const [position, integration] = destination;
+  const own = integration.kind === 'email' ? integration.to : [];
+  const all = [...new Set([...addresses, ...own])];
+  const nobody = nestId ? `Nest ${nestId} has no active members` : 'the alerts belong to no Nest';
+  return {
+    id: `${id}-to${position}`,
+    what,
+    to: [destination],
+    covers,
+    addresses: all,
+    ...(all.length === 0 && { suppressed: nobody }),
+  };
+}

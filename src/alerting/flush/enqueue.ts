@@ -1,0 +1,114 @@
+/** Turns the messages about a flush into notifications and their deliveries, in the outbox. */
+import type { Receiver } from '../../config/config.ts';
+import type { Event } from '../../domain/alert/event.ts';
+import { type Listed, type NotifyingFlush, notificationOf } from '../../domain/grouping/flush.ts';
+import { MAX_EVENTS, type NotifiedAlert } from '../../domain/grouping/notification.ts';
+import { BATCH_EVENTS } from '../../domain/grouping/split-notification.ts';
+import { summaryWords } from '../../domain/grouping/summary.ts';
+import type { Transaction } from '../../store/store.ts';
+import { newDelivery } from '../destination.ts';
+import { type Draft, draftMessages, flushIdOf } from './draft-messages.ts';
+import type { FlushContext } from './flush-context.ts';
+
+/** Flights of which the ends are shown. */
+const LAST_FLIGHTS = 10;
+
+/** A receiver's fallback gets what was not accepted for this long, if it did not fail often enough before. */
+const FALLBACK_AFTER_US = 300_000_000;
+
+/**
+ * Queues for each integration of the receiver; returns how many deliveries that made. `owner`: the receiver of the
+ * flushed group, for which this one may stand in.
+ */
+export async function enqueueMessages(
+  { tx, nowUs }: FlushContext,
+  flushed: NotifyingFlush,
+  receiver: Receiver | undefined,
+  owner: string,
+  notices: readonly string[],
+): Promise<number> {
+  if (!receiver) return 0;
+  let queued = 0;
+  for await (const draft of draftMessages(tx, flushed, receiver, owner, nowUs)) {
+    if (draft.to.length === 0 || draft.what.listed.length === 0) continue;
+    await enqueue(tx, draft, receiver, notices, flushIdOf(flushed), nowUs);
+    queued += draft.to.length;
+    if (draft.part) await tx.pause();
+  }
+  return queued;
+}
+
+async function enqueue(
+  tx: Transaction,
+  draft: Draft,
+  receiver: Receiver,
+  notices: readonly string[],
+  flushId: string,
+  nowUs: number,
+): Promise<void> {
+  const { id, what, part, addresses, suppressed } = draft;
+  const said = [...(what.summary ? summaryWords(what.summary) : []), ...notices];
+  const plain = notificationOf(what, await eventsOf(tx, draft), id);
+  const notification = {
+    ...plain,
+    flushId,
+    alerts: await withHistory(tx, plain.alerts),
+    ...(said.length > 0 && { notices: said }),
+    ...(what.summary && { summary: what.summary }),
+    ...(part && { part }),
+    ...(addresses && { to: addresses }),
+  };
+  const fallbackAtUs = nowUs + (suppressed === undefined ? FALLBACK_AFTER_US : 0);
+  const deliveries = draft.to.map((destination) => ({
+    ...newDelivery({ id, receiver: receiver.name, groupKey: what.group.key }, destination, nowUs),
+    ...(suppressed !== undefined && {
+      state: 'suppressed' as const,
+      settledAtUs: nowUs,
+      lastError: suppressed,
+    }),
+    ...(receiver.fallback !== undefined && { fallbackAtUs }),
+  }));
+  await tx.outbox.enqueue(notification, deliveries, coveredBy(draft.covers));
+}
+
+/** The events that are covered with these alerts, for those who ask later. */
+function coveredBy(listed: readonly Listed[]) {
+  return listed
+    .filter(({ newEvents }) => newEvents > 0)
+    .map(({ alert, afterSeq, newEvents }) => ({
+      alertId: alert.id,
+      afterSeq,
+      lastSeq: afterSeq + newEvents,
+    }));
+}
+
+/** The events to list of each alert, newest first; of a summary none, but for those who take events alone. */
+async function eventsOf(
+  tx: Transaction,
+  { what, isBatch }: Draft,
+): Promise<ReadonlyMap<string, readonly Event[]>> {
+  const events = new Map<string, readonly Event[]>();
+  if (what.summary && !isBatch) return events;
+  const limit = isBatch ? BATCH_EVENTS : MAX_EVENTS;
+  for (const { alert, newEvents, afterSeq } of what.listed) {
+    if (newEvents === 0) continue;
+    const linked = await tx.alerts.events(alert.id, afterSeq, limit, afterSeq + newEvents);
+    events.set(
+      alert.id,
+      linked.map((link) => link.event),
+    );
+  }
+  return events;
+}
+
+/** How the Bird's last Flights ended, where all alerts are of one Bird: among several it would only be noise. */
+async function withHistory(
+  tx: Transaction,
+  alerts: readonly NotifiedAlert[],
+): Promise<readonly NotifiedAlert[]> {
+  const [{ bird_id: birdId, region = '' } = {}, ...others] = alerts.map(({ labels }) => labels);
+  if (!birdId || others.some((labels) => labels.bird_id !== birdId || labels.region !== region))
+    return alerts;
+  const history = await tx.flights.lastOutcomes(region, birdId, LAST_FLIGHTS);
+  return history.length === 0 ? alerts : alerts.map((alert) => ({ ...alert, history }));
+}

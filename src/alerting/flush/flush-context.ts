@@ -1,0 +1,33 @@
+import type { Config } from '../../config/config.ts';
+import type { AlertInGroup, Group } from '../../domain/grouping/group.ts';
+import type { Muting } from '../../domain/muting/muting.ts';
+import type { Route } from '../../domain/muting/route.ts';
+import type { MutingConfig } from '../../store/load-muting.ts';
+import type { Transaction } from '../../store/store.ts';
+import type { Tally } from '../step.ts';
+
+export type FlushConfig = MutingConfig & Pick<Config, 'route' | 'receivers'>;
+
+/** What all stages of a flush are given. */
+export interface FlushContext {
+  readonly tx: Transaction;
+  readonly config: FlushConfig;
+  readonly muting: Muting;
+  /** What the stages have queued, and what there is to report of it. */
+  readonly tally: Tally;
+  readonly nowUs: number;
+}
+
+/** A group as the configuration has it at present, with the alerts that a flush decides on. */
+export interface LoadedGroup {
+  readonly group: Group;
+  readonly inGroup: readonly AlertInGroup[];
+  readonly route: Route;
+}
+
+export interface MutedGroup extends LoadedGroup {
+  /** The alerts that nothing mutes. */
+  readonly open: readonly AlertInGroup[];
+  /** Muted alerts of which the group notifies once nothing mutes them. */
+  readonly waiting: readonly AlertInGroup[];
+}

@@ -1,0 +1,119 @@
+/**
+ * Groups that gather what the alerts' groups of sort `route` did not notify of: `held_back` and `catch_up`. What such
+ * a group notifies of, these groups must not notify of again; what it never will, they must.
+ */
+import { type AlertInGroup, type Group, type GroupMember, HAS_LEFT } from '../../domain/grouping/group.ts';
+import { afterSummary, catchUpKey, wentOn } from '../../domain/grouping/sorts/catch-up-sort.ts';
+import { heldBackGroup, heldBackKey, heldBackMembers } from '../../domain/grouping/sorts/held-back-sort.ts';
+import { type Route, routeAt } from '../../domain/muting/route.ts';
+import type { Transaction } from '../../store/store.ts';
+import type { MutedGroup } from './flush-context.ts';
+
+/** Keeps what a flush would have notified of, and would have changed, until the receiver is free again. */
+export async function holdBack(
+  tx: Transaction,
+  { open, route }: MutedGroup,
+  changed: readonly GroupMember[],
+  freeAtUs: number,
+): Promise<void> {
+  const key = heldBackKey(route.receiver);
+  const ids = new Set(changed.map((member) => member.alertId));
+  const known = (await tx.groups.membersOfAlerts([...ids])).filter((member) => member.groupKey === key);
+  const isNew = (await tx.groups.list([key])).length === 0;
+  if (isNew) await tx.groups.put([heldBackGroup(route.receiver, freeAtUs)]);
+  const knownIds = new Set(known.map((member) => member.alertId));
+  await tx.groups.putMembers(heldBackMembers(route.receiver, open, ids, knownIds));
+}
+
+/**
+ * Notes in the receiver's groups of sort `route` of which events a held-back group has notified: it does so up to the
+ * present moment, with events that these groups have not come to yet. A group that has notified of nothing of an alert
+ * begins with it as always.
+ */
+export async function noteInRoutes(
+  tx: Transaction,
+  receiver: string,
+  notified: readonly GroupMember[],
+): Promise<void> {
+  const byAlert = new Map(notified.map((member) => [member.alertId, member]));
+  const members = (await membersInRoutes(tx, receiver, [...byAlert.keys()])).filter(
+    ({ notifiedSeq, notifiedState }) =>
+      notifiedSeq !== HAS_LEFT && (notifiedState === 'firing' || notifiedState === 'resolved'),
+  );
+  await tx.groups.putMembers(
+    members.map((member) => {
+      const { notifiedSeq, notifiedState } = byAlert.get(member.alertId)!;
+      return { ...member, notifiedSeq: Math.max(member.notifiedSeq, notifiedSeq), notifiedState };
+    }),
+  );
+}
+
+/**
+ * Gives back what was gathered for a receiver that the configuration no longer has: it is news again for the groups
+ * that it comes from, which notify the receiver that they have now. To be called before any of these is flushed, since
+ * a flush gives it that receiver.
+ */
+export async function giveBack(tx: Transaction, receiver: string): Promise<void> {
+  for (const { key } of await tx.groups.list([heldBackKey(receiver), catchUpKey(receiver)])) {
+    const gathered = new Map((await tx.groups.members(key)).map(({ member }) => [member.alertId, member]));
+    const members = await membersInRoutes(tx, receiver, [...gathered.keys()]);
+    await tx.groups.putMembers(members.map((member) => asBefore(member, gathered.get(member.alertId)!)));
+    await tx.groups.delete([key]);
+  }
+}
+
+/** Has the alerts' groups of sort `route` go on from a summary that was sent. */
+export async function continueAfterSummary(
+  tx: Transaction,
+  root: Route,
+  summary: Group,
+  inSummary: readonly AlertInGroup[],
+  nowUs: number,
+): Promise<void> {
+  const alerts = new Map(inSummary.map(({ alert }) => [alert.id, alert]));
+  const members = (await tx.groups.membersOfAlerts([...alerts.keys()])).filter(
+    ({ sort, notifiedSeq, notifiedState }) =>
+      sort === 'route' && notifiedSeq !== HAS_LEFT && notifiedState === 'summary',
+  );
+  const stored = await tx.groups.list(members.map(({ groupKey }) => groupKey));
+  const groups = new Map(stored.map((one) => [one.key, one]));
+  const going = new Map<string, Group>();
+  for (const member of members) {
+    const own = groups.get(member.groupKey);
+    const alert = alerts.get(member.alertId);
+    if (!own || !alert || receiverOf(root, own) !== summary.receiver) continue;
+    await tx.groups.putMembers([afterSummary(member, alert)]);
+    if (alert.state === 'firing') going.set(own.key, wentOn(own, nowUs));
+  }
+  await tx.groups.put([...going.values()]);
+  await tx.groups.deleteMembers(inSummary.map(({ member }) => member));
+}
+
+/** The receiver of a group of sort `route` by the present configuration. */
+export function receiverOf(root: Route, group: Group): string {
+  return routeAt(root, group.route)?.receiver ?? group.receiver;
+}
+
+/** The members of these alerts in groups of sort `route` that notify this receiver. */
+async function membersInRoutes(
+  tx: Transaction,
+  receiver: string,
+  alertIds: readonly string[],
+): Promise<GroupMember[]> {
+  const members = (await tx.groups.membersOfAlerts(alertIds)).filter(({ sort }) => sort === 'route');
+  const groups = await tx.groups.list([...new Set(members.map(({ groupKey }) => groupKey))]);
+  const own = new Set(groups.filter((group) => group.receiver === receiver).map(({ key }) => key));
+  return members.filter(({ groupKey }) => own.has(groupKey));
+}
+
+/** A member as it was before it left something to a gathering group. */
+function asBefore(member: GroupMember, gathered: GroupMember): GroupMember {
+  const notifiedSeq =
+    member.notifiedSeq === HAS_LEFT ? HAS_LEFT : Math.min(member.notifiedSeq, gathered.notifiedSeq);
+  if (gathered.sort === 'held_back') return { ...member, notifiedSeq, notifiedState: gathered.notifiedState };
+  return {
+    ...member,
+    notifiedSeq,
+    notifiedState: member.notifiedState === 'summary' ? 'none' : member.notifiedState,
+  };
+}

@@ -1,0 +1,155 @@
+/**
+ * Notifies of what a flush decided: its receiver, unless that is throttled; those who can be reached, where the alert
+ * says that the receiver accepts nothing; and later the second receiver, where the route escalates.
+ */
+import type { Receiver } from '../../config/config.ts';
+import { takesAlerts } from '../../config/takes-alerts.ts';
+import { hash64 } from '../../domain/alert/fingerprint.ts';
+import type { Flush, NotifyingFlush } from '../../domain/grouping/flush.ts';
+import type { Group, GroupMember } from '../../domain/grouping/group.ts';
+import { escalate } from '../../domain/grouping/sorts/escalation-sort.ts';
+import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
+import { throttle } from '../../domain/grouping/throttle.ts';
+import type { Suppression, SuppressionReason } from '../../domain/muting/suppression.ts';
+import { narrowed } from './draft-messages.ts';
+import { enqueueMessages } from './enqueue.ts';
+import type { FlushContext, MutedGroup } from './flush-context.ts';
+import { holdBack, noteInRoutes } from './gathered-groups.ts';
+
+const ESCALATED = 'Nobody has acknowledged this yet, so you are told as well.';
+
+/** What is to be written of the group. */
+export interface Notified {
+  readonly group: Group;
+  readonly members: readonly GroupMember[];
+  /** The group has to wait for its receiver, and is flushed again. */
+  readonly isPostponed: boolean;
+}
+
+export async function notify(context: FlushContext, muted: MutedGroup, flushed: Flush): Promise<Notified> {
+  const { tx, config, tally, nowUs } = context;
+  const { group, open, route } = muted;
+  const done: Notified = { group: flushed.group, members: flushed.members, isPostponed: false };
+  const { reason } = flushed;
+  if (reason === null) return done;
+  const notifying: NotifyingFlush = { ...flushed, reason };
+
+  const escalation = escalate(group, open, flushed.members, route, nowUs);
+  if (escalation) {
+    await tx.groups.put([escalation.group]);
+    await tx.groups.putMembers(escalation.members);
+  }
+  const receiver = config.receivers.find((one) => one.name === route.receiver);
+  const { freeAtUs, notices } = await admit(context, receiver, group);
+  if (freeAtUs !== null && SORTS[group.sort].gathers) {
+    return { group: { ...group, nextFlushAtUs: freeAtUs }, members: [], isPostponed: true };
+  }
+  if (freeAtUs !== null) {
+    await holdBack(tx, muted, flushed.members, freeAtUs);
+    await suppress(context, muted, flushed, 'receiver_cap', 'one notification tells it later');
+    tally.happenings.push({ what: 'suppressed', reason: 'receiver_cap', count: 1 });
+    return done;
+  }
+  if (group.sort === 'held_back') await noteInRoutes(tx, route.receiver, flushed.members);
+  if (!receiver?.integrations.length) {
+    await suppress(context, muted, flushed, 'no_integration', 'the receiver tells nobody');
+  }
+  const isEscalated = group.sort === 'escalation' && flushed.firingTotal > 0;
+  await enqueueForAll(context, muted, notifying, receiver, isEscalated ? [ESCALATED, ...notices] : notices);
+  return done;
+}
+
+/** Asks whether the receiver may be notified now, and keeps count of it. */
+async function admit(
+  { tx, nowUs }: FlushContext,
+  receiver: Receiver | undefined,
+  group: Group,
+): Promise<{ readonly freeAtUs: number | null; readonly notices: readonly string[] }> {
+  const isThrottled = receiver?.maxNotificationsPerHour !== undefined || receiver?.foldStormsMs !== undefined;
+  if (!receiver || !isThrottled) return { freeAtUs: null, notices: [] };
+  const before = await tx.receivers.pace(receiver.name);
+  const throttled = throttle(receiver, before, group.sort === 'held_back', nowUs);
+  await tx.receivers.putPace(throttled.pace);
+  return throttled;
+}
+
+/** Queues for the receiver, and for those who stand in for it. */
+async function enqueueForAll(
+  context: FlushContext,
+  { group }: MutedGroup,
+  notifying: NotifyingFlush,
+  receiver: Receiver | undefined,
+  notices: readonly string[],
+): Promise<void> {
+  const { config, tally } = context;
+  const others = standIns(config.receivers, notifying);
+  // Those who stand in for it need not get the same once more as its fallback.
+  const isCovered = others.length > 0 && others[0]![1].listed.length === notifying.listed.length;
+  const own = isCovered ? withoutFallback(receiver) : receiver;
+  for (const [to, what] of [[own, notifying] as const, ...others]) {
+    const queued = await enqueueMessages(context, what, to, group.receiver, notices);
+    tally.queued += queued;
+    tally.happenings.push(
+      queued > 0
+        ? {
+            what: 'notified',
+            receiver: what.group.receiver,
+            groupKey: group.key,
+            reason: notifying.reason,
+            alerts: what.listed.length,
+          }
+        : { what: 'suppressed', reason: 'no_integration', count: 1 },
+    );
+  }
+}
+
+/** Writes, alert by alert, why nobody is notified of what the flush decided. */
+async function suppress(
+  { tx, nowUs }: FlushContext,
+  { group, open, route }: MutedGroup,
+  flushed: Flush,
+  reason: SuppressionReason,
+  detail: string,
+): Promise<void> {
+  const before = new Map(open.map((one) => [one.alert.id, one]));
+  const suppressions = flushed.members.flatMap(({ alertId }): Suppression[] => {
+    const known = before.get(alertId);
+    // A member that only notes that it is muted has nothing in the notification.
+    if (!known) return [];
+    const { lastSeq } = known.alert;
+    const afterSeq = Math.min(known.member.notifiedSeq, lastSeq);
+    const { receiver } = route;
+    return [{ alertId, afterSeq, lastSeq, groupKey: group.key, receiver, reason, detail, atUs: nowUs }];
+  });
+  await tx.suppressions.add(suppressions);
+}
+
+/**
+ * Who is notified beside the route's own receiver when the alert says that this one accepts nothing: its fallback, or
+ * else every receiver that takes alerts.
+ */
+function standIns(
+  receivers: readonly Receiver[],
+  flushed: NotifyingFlush,
+): [receiver: Receiver, what: NotifyingFlush][] {
+  const own = flushed.group.receiver;
+  const about = flushed.listed.filter(
+    ({ alert }) => alert.alertname === 'DeliveryFailing' && alert.labels.receiver === own,
+  );
+  if (about.length === 0) return [];
+  const fallback = receivers.find((one) => one.name === own)?.fallback;
+  const others = receivers.filter((one) =>
+    fallback === undefined ? one.name !== own && takesAlerts(one) : one.name === fallback,
+  );
+  return others.map((receiver) => {
+    const thread = hash64([flushed.thread, receiver.name]);
+    const group = { ...flushed.group, receiver: receiver.name };
+    return [receiver, { ...narrowed(flushed, about), thread, group }];
+  });
+}
+
+function withoutFallback(receiver: Receiver | undefined): Receiver | undefined {
+  if (!receiver) return undefined;
+  const { fallback: _, ...rest } = receiver;
+  return rest;
+}

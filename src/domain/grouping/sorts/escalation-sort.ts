@@ -1,0 +1,74 @@
+/**
+ * An escalation: what one flush of a route notified as firing for the first time. It is due `escalate_after` later.
+ * What still fires then, and is not muted, is sent to the route's second receiver once, and so is its end. New events
+ * of it are not sent there.
+ */
+import { hash64 } from '../../alert/fingerprint.ts';
+import { type Route, routeAt } from '../../muting/route.ts';
+import { flush } from '../flush.ts';
+import { type AlertInGroup, type Group, type GroupMember, newGroup } from '../group.ts';
+import { routeOnce, type Sort } from './sort.ts';
+
+export const ESCALATION: Sort = {
+  isTimed: true,
+  gathers: false,
+  isSpentOnceNotified: false,
+  countsSetAside: false,
+  routeOf(group, root) {
+    const { escalation, ...route } = routeAt(root, group.route) ?? root;
+    return escalation && routeOnce(route, escalation.receiver);
+  },
+  select(inGroup) {
+    const isOver = ({ member, alert }: AlertInGroup) =>
+      member.notifiedState === 'resolved' || (member.notifiedState === 'none' && alert.state !== 'firing');
+    return {
+      staying: inGroup.filter((one) => !isOver(one)).map(withoutNewEvents),
+      leaving: inGroup.filter(isOver).map(({ member }) => member),
+    };
+  },
+  flush,
+};
+
+/**
+ * The group that escalates what a flush of a route notified as firing for the first time, with its members; undefined
+ * where that is nothing, or the route escalates nothing. `notified` are the members as the flush leaves them.
+ */
+export function escalate(
+  group: Group,
+  inGroup: readonly AlertInGroup[],
+  notified: readonly GroupMember[],
+  route: Route,
+  nowUs: number,
+): { group: Group; members: GroupMember[] } | undefined {
+  if (!route.escalation || group.sort !== 'route') return undefined;
+  const before = new Map(inGroup.map(({ member }) => [member.alertId, member]));
+  const fresh = notified.flatMap((member) => {
+    const known = before.get(member.alertId);
+    const isFirst = known?.notifiedState === 'none' || known?.notifiedState === 'resolved';
+    return isFirst && member.notifiedState === 'firing' ? [known] : [];
+  });
+  if (fresh.length === 0) return undefined;
+  const key = `escalation:${hash64([group.key, String(nowUs)])}:${group.key}`;
+  return {
+    group: newGroup({
+      sort: 'escalation',
+      key,
+      route: group.route,
+      receiver: route.escalation.receiver,
+      labels: group.labels,
+      nextFlushAtUs: nowUs + route.escalation.afterMs * 1000,
+    }),
+    members: fresh.map((member) => ({
+      ...member,
+      groupKey: key,
+      sort: 'escalation',
+      notifiedState: 'none',
+    })),
+  };
+}
+
+/** Once its receiver was notified of an alert, only the alert's end is news. */
+function withoutNewEvents({ member, alert }: AlertInGroup): AlertInGroup {
+  if (member.notifiedState === 'none') return { member, alert };
+  return { alert, member: { ...member, notifiedSeq: alert.lastSeq } };
+}

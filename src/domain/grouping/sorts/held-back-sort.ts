@@ -1,0 +1,54 @@
+/**
+ * What a throttled receiver was not notified of (`throttle.ts`). One group per receiver is due as soon as that may be
+ * notified again, notifies of all of it in one, and is deleted. Where the configuration no longer has the receiver, the
+ * alerts' groups of sort `route` notify of it.
+ */
+import { flush } from '../flush.ts';
+import { type AlertInGroup, type Group, type GroupMember, HAS_LEFT, newGroup } from '../group.ts';
+import { GATHERING_INTERVAL_MS, routeOnce, type Sort, selectAll } from './sort.ts';
+
+export const HELD_BACK: Sort = {
+  isTimed: true,
+  gathers: true,
+  isSpentOnceNotified: true,
+  countsSetAside: false,
+  routeOf: (group, root) => ({
+    ...routeOnce(root, group.receiver),
+    groupIntervalMs: GATHERING_INTERVAL_MS,
+  }),
+  select: selectAll,
+  flush,
+};
+
+export function heldBackKey(receiver: string): string {
+  return `held-back:${receiver}`;
+}
+
+/** A new group for what this receiver is not notified of before `freeAtUs`. */
+export function heldBackGroup(receiver: string, freeAtUs: number): Group {
+  return newGroup({
+    sort: 'held_back',
+    key: heldBackKey(receiver),
+    route: '',
+    receiver,
+    labels: {},
+    nextFlushAtUs: freeAtUs,
+  });
+}
+
+/**
+ * The members by which the receiver's held-back group takes over what a flush would have notified: those of `inGroup`
+ * that the flush changes, as they were before. `known` are alerts that the group has already.
+ */
+export function heldBackMembers(
+  receiver: string,
+  inGroup: readonly AlertInGroup[],
+  changed: ReadonlySet<string>,
+  known: ReadonlySet<string>,
+): GroupMember[] {
+  return inGroup.flatMap(({ member }) => {
+    const { alertId, notifiedSeq } = member;
+    if (!changed.has(alertId) || known.has(alertId) || notifiedSeq === HAS_LEFT) return [];
+    return [{ ...member, groupKey: heldBackKey(receiver), sort: 'held_back' }];
+  });
+}

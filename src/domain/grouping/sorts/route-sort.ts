@@ -1,0 +1,17 @@
+/** A group of a route: flushed every `group_interval` as long as an alert is in it (`flush.ts`). */
+import { groupKey, routeAt } from '../../muting/route.ts';
+import { flush } from '../flush.ts';
+import { type Sort, selectAll } from './sort.ts';
+
+export const ROUTE: Sort = {
+  isTimed: false,
+  gathers: false,
+  isSpentOnceNotified: false,
+  countsSetAside: false,
+  routeOf(group, root) {
+    const route = routeAt(root, group.route);
+    return route && groupKey(root, route, group.labels) === group.key ? route : undefined;
+  },
+  select: selectAll,
+  flush,
+};

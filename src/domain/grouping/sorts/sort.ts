@@ -1,0 +1,54 @@
+import type { Route } from '../../muting/route.ts';
+import type { Flush, FlushOf } from '../flush.ts';
+import type { AlertInGroup, Group, GroupMember } from '../group.ts';
+
+/** How groups of one sort are flushed. Each sort has a file of its own in this room. */
+export interface Sort {
+  /** True: a group is never flushed before its instant, also where everything else is flushed at once. */
+  readonly isTimed: boolean;
+  /**
+   * True: a group notifies of what the alerts' groups of sort `route` did not, so an incident that its receiver keeps
+   * is that of those groups; and a group whose receiver is throttled waits as it is.
+   */
+  readonly gathers: boolean;
+  /** True: a group is deleted as soon as it has notified. */
+  readonly isSpentOnceNotified: boolean;
+  /** True: `flush` needs to know how many events of each alert were set aside. */
+  readonly countsSetAside: boolean;
+  /** The route by which a group notifies; undefined where the present configuration has none for it. */
+  routeOf(group: Group, root: Route): Route | undefined;
+  /** The alerts that a flush decides on, and the members that it deletes. */
+  select(inGroup: readonly AlertInGroup[]): Selection;
+  /** Whether a group notifies now, of what, and what is stored of it afterwards. */
+  flush(input: FlushInput): Flush;
+}
+
+export interface Selection {
+  readonly staying: readonly AlertInGroup[];
+  readonly leaving: readonly GroupMember[];
+}
+
+export interface FlushInput extends FlushOf {
+  /** How many events of each alert, by its id, were set aside for a summary. */
+  readonly setAside: ReadonlyMap<string, number>;
+}
+
+/** How often a group that gathers and could not notify is looked at again. */
+export const GATHERING_INTERVAL_MS = 60_000;
+
+/** The route of a group that notifies its receiver once, without repeating. */
+export function routeOnce(route: Route, receiver: string): Route {
+  return {
+    ...route,
+    receiver,
+    matchers: [],
+    continue: false,
+    routes: [],
+    repeatIntervalMs: Number.POSITIVE_INFINITY,
+  };
+}
+
+/** Keeps all. */
+export function selectAll(inGroup: readonly AlertInGroup[]): Selection {
+  return { staying: inGroup, leaving: [] };
+}
