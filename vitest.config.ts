@@ -1,10 +1,28 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** Long files first, so that at the end no worker waits for another. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => moduleId.endsWith('.long.test.ts');
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
-    testTimeout: 20_000,
-    hookTimeout: 20_000,
+    // Of long tests, some of the cases; `test/long.vitest.config.ts` runs all of them.
+    provide: { cases: 'some' },
+    // Nothing in `src` keeps state in a module, so files share workers, and load it once for each of those.
+    isolate: false,
+    // By default one core is left idle, which is half of a small machine.
+    maxWorkers: '100%',
+    sequence: { sequencer: LongFirst },
+    // Stories take seconds of a core, and more where the machine has other things to do.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     // A test that is switched off or left alone by accident is an error, not a quieter run.
     allowOnly: false,
     passWithNoTests: false,

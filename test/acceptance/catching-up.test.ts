@@ -1,12 +1,9 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { World } from '../../src/simulator/world/world.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
-
-// A day of two regions takes some seconds, and more where other tests run beside it.
-vi.setConfig({ testTimeout: 90_000 });
 
 const HOUR_US = 3_600_000_000;
 const MAX_AGE_US = 6 * HOUR_US;

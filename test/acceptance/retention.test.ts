@@ -1,9 +1,6 @@
 /** What retention has deleted was told once: it stays told, however long the service remembers it. */
-import { afterEach, expect, test, vi } from 'vitest';
+import { afterEach, expect, test } from 'vitest';
 import { openStage, type Stage } from './stage.ts';
-
-// Days pass in these stories, which takes some seconds where other tests run beside them.
-vi.setConfig({ testTimeout: 60_000 });
 
 let stage: Stage;
 afterEach(() => stage.close());

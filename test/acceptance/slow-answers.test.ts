@@ -1,12 +1,9 @@
 /** Since when a region is watched is known before anything is read by it, however late the first answer comes. */
-import { afterEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import type { Transport } from '../../src/http/transport.ts';
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { openStage, type Stage } from './stage.ts';
-
-// Days pass in these stories, which takes some seconds where other tests run beside them.
-vi.setConfig({ testTimeout: 60_000 });
 
 const HOUR_MS = 3_600_000;
 const MINUTE_US = 60e6;

@@ -1,5 +1,6 @@
 /** A receiver that fails in every way, one after the other, and a process that may end between any two steps. */
 import { afterEach, describe, expect, test } from 'vitest';
+import { casesOf, spread } from '../cases.ts';
 import { type Answer, type Desk, hook, openDesk } from './desk.ts';
 
 const desks: Desk[] = [];
@@ -74,9 +75,7 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
     });
   });
 
-  test('a process that ends between any two steps loses and invents nothing', {
-    timeout: 120_000,
-  }, async () => {
+  test('a process that ends between any two steps loses and invents nothing', async () => {
     const whole = await story();
     // A try that the end cut off comes again a little later; what is told is the same.
     const messages = (desk: Desk) =>
@@ -87,8 +86,10 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
     const expected = messages(whole);
     const states = await whole.states();
     expect(whole.committed()).toBeGreaterThan(100);
-    const every = Math.ceil(whole.committed() / 60);
-    for (let at = 1; at <= whole.committed(); at += at < 60 ? 1 : every) {
+    const ends = Array.from({ length: whole.committed() }, (_, at) => at + 1);
+    // All of the first, in which everything begins, and some of the many that are tries alone.
+    const most = [...ends.slice(0, 60), ...spread(ends.slice(60), 60)];
+    for (const at of casesOf('a failing receiver: ends of the process', most, spread(most, 12))) {
       const desk = await story(at);
       expect(messages(desk), `killed after ${at}`).toEqual(expected);
       expect(await desk.states(), `killed after ${at}`).toEqual(states);

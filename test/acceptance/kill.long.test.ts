@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest';
+import { casesOf } from '../cases.ts';
+import { killRun } from './kill-run.ts';
+
+const kills = casesOf('kills', [1, 2, 3, 4, 5], [1]).length;
+
+test(`killed at ${kills} random moments under load, the daemon loses nothing and repeats only under the same webhook-id`, async () => {
+  const figures = await killRun({ kills, seed: 1 });
+  expect(figures).toMatchObject({ kills, lost: [], repeatedUnderAnotherId: [], crashes: [] });
+  expect(figures.events).toBeGreaterThan(20 * kills);
+});

@@ -1,0 +1,25 @@
+/**
+ * Long tests (`*.long.test.ts`) run some of their cases in `npm test` and all of them in `npm run test:long`. The
+ * configuration says which (`provide`), and nothing else makes a difference between the two.
+ */
+import { inject } from 'vitest';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    readonly cases: 'some' | 'all';
+  }
+}
+
+/** The cases of a long test: `some`, or in the long run `all`. Prints how many of them run. */
+export function casesOf<T>(what: string, all: readonly T[], some: readonly T[]): readonly T[] {
+  const cases = inject('cases') === 'all' ? all : some;
+  const rest = cases.length < all.length ? '; all: npm run test:long' : '';
+  console.info(`${what}: ${cases.length} of ${all.length}${rest}`);
+  return cases;
+}
+
+/** So many of them, from the first one on and as far apart as they can be. */
+export function spread<T>(all: readonly T[], count: number): T[] {
+  const step = all.length / count;
+  return Array.from({ length: Math.min(count, all.length) }, (_, at) => all[Math.floor(at * step)]!);
+}
