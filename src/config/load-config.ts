@@ -1,6 +1,6 @@
 import type { Config, Receiver } from './config.ts';
-import { type Check, createCheck } from './document/check.ts';
-import { readDocument } from './document/document.ts';
+import { Check } from './document/check.ts';
+import { ConfigDocument } from './document/document.ts';
 import type { Environment } from './document/expand.ts';
 import { ConfigError, type Problem } from './document/problem.ts';
 import { whyUnreadable } from './document/why-unreadable.ts';
@@ -83,7 +83,7 @@ export function loadWebConfig(source: ConfigSource): WebConfig {
 }
 
 function open({ file, text, environment, readFile }: ConfigSource): Check {
-  const document = readDocument(text ?? readWhole(file, readFile), environment);
+  const document = new ConfigDocument(text ?? readWhole(file, readFile), environment);
   if (!document.isReadable) throw new ConfigError(file, document.problems);
   const { value } = document;
   if (value !== undefined && value !== null && (typeof value !== 'object' || Array.isArray(value))) {
@@ -92,7 +92,7 @@ function open({ file, text, environment, readFile }: ConfigSource): Check {
       { ...place, path: '', message: 'the file must be a map that begins with `regions:`' },
     ]);
   }
-  return createCheck({ document, file, readFile });
+  return new Check({ document, file, readFile });
 }
 
 function readWhole(file: string, readFile: (path: string) => string): string {

@@ -29,7 +29,7 @@ function isKey(line: string): boolean {
   return /^\s*(?:- )?[a-z0-9_]+:/.test(withAll(line));
 }
 
-/** The lines of one section, from its key to the next. */
+/** The lines of one section, from its key to the next; of one that is left out as if it were not. */
 export function sectionOf(text: string, section: string): string {
   const lines = withoutWords(text).split('\n');
   const start = lines.findIndex((line) => withAll(line).startsWith(`${section}:`));
@@ -37,7 +37,8 @@ export function sectionOf(text: string, section: string): string {
   const length = lines
     .slice(start + 1)
     .findIndex((line) => line === '' || /^[a-z0-9_]+:/.test(withAll(line)));
-  return lines.slice(start, length === -1 ? undefined : start + 1 + length).join('\n');
+  const found = lines.slice(start, length === -1 ? undefined : start + 1 + length).join('\n');
+  return lines[start]!.startsWith('#') ? withAll(found) : found;
 }
 
 /** The text with the shape's words above each section, and behind each key where it stands first and they fit. */

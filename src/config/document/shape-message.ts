@@ -1,0 +1,63 @@
+/** What people read of a mistake that a shape found. */
+import * as z from 'zod';
+import { nearest } from './nearest.ts';
+import type { Path } from './problem.ts';
+import { isRefused } from './refused-key.ts';
+
+/** What people read where a shape says nothing itself. Values are never quoted: they may be secrets. */
+export function messageOf(issue: z.core.$ZodRawIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      if (issue.input === undefined) return 'is missing';
+      if (issue.input === null) return 'is empty';
+      return TYPES[issue.expected] ?? `must be ${issue.expected}`;
+    case 'invalid_value':
+      return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`;
+    case 'too_small':
+      if (issue.origin === 'string' || issue.origin === 'array') return 'must not be empty';
+      return `must be at least ${issue.minimum}`;
+    case 'too_big':
+      return `must be at most ${issue.maximum}`;
+    default:
+      return 'is not valid';
+  }
+}
+
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'must be text: put it in quotes',
+  number: 'must be a number',
+  int: 'must be a whole number',
+  boolean: 'must be true or false',
+  array: 'must be a list',
+  object: 'must be a map of keys and values',
+  record: 'must be a map of keys and values',
+};
+
+/** `known` are the keys that may stand there. */
+export function unknownKey(key: string, known: readonly string[]): string {
+  const meant = nearest(key, known);
+  return meant ? `unknown key; did you mean \`${meant}\`?` : `unknown key; known here: ${known.join(', ')}`;
+}
+
+/** The keys that a shape knows at a path and supports; refused ones are not worth a suggestion. */
+export function keysOf(shape: z.ZodType, path: Path): string[] {
+  const target = path.reduce<unknown>((at, step) => {
+    const inner = unwrapped(at);
+    if (inner instanceof z.ZodObject) return inner.shape[step];
+    if (inner instanceof z.ZodRecord) return inner.valueType;
+    return inner instanceof z.ZodArray ? inner.element : undefined;
+  }, shape);
+  const object = unwrapped(target);
+  if (!(object instanceof z.ZodObject)) return [];
+  return Object.entries(object.shape)
+    .filter(([, inner]) => !isRefused(inner as z.ZodType))
+    .map(([key]) => key);
+}
+
+function unwrapped(shape: unknown): unknown {
+  let inner = shape;
+  while (inner instanceof z.ZodOptional || inner instanceof z.ZodPrefault || inner instanceof z.ZodDefault) {
+    inner = inner.unwrap();
+  }
+  return inner;
+}
