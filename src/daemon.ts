@@ -48,7 +48,7 @@ export interface Daemon {
   /** Runs until `signal` aborts; resolves when what was under way is finished. */
   run(signal: AbortSignal): Promise<void>;
   /**
-   * Reads every stream once and tells what there is to tell. A region that refuses the token, or is away for longer
+   * Reads every stream once and notifies of what there is. A region that refuses the token, or is away for longer
    * than a moment, is left. Nothing more is begun once `signal` aborts.
    */
   runOnce(signal: AbortSignal): Promise<OnceOutcome>;

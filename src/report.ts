@@ -5,7 +5,7 @@ import type { ErrorCode } from './errors.ts';
 export type FailureReason = ErrorCode | 'bug';
 
 /**
- * What the stages tell about themselves: typed facts about the work, never about people's data. Only `observe/`
+ * What the stages report of their work: typed facts about the work, never about people's data. Only `observe/`
  * knows what becomes of them (metrics and log lines). An implementation returns at once and never throws.
  */
 export type Happening =

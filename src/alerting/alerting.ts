@@ -1,30 +1,34 @@
 /**
- * The stage between intake and delivery. It keeps nothing in memory: every step reads what is due from the store and
- * commits its result with the new state in one transaction, so that a crash between two steps repeats none and
- * forgets none.
+ * The stage between intake and delivery: from alerts that changed to deliveries that are queued. It keeps nothing in
+ * memory. Each step reads from the store what is due, and commits its result with the new state in one transaction, so
+ * that a crash between two steps repeats none and forgets none. In the order in which they run:
  *
- *   regions no longer watched ───end────┐
- *   overdue Flights and Birds ──decide──┤
- *   due alerts ──tick──► changed alerts ──join───► groups ──flush──► notification and its deliveries
- *   forwarded events ──────────────────────────────────────────────► notification and its deliveries
+ *   rollBackClock       brings forward what waits for instants of a clock that was set back
+ *   endRemovedRegions   resolves the alerts of regions that the configuration no longer has
+ *   updateDueAlerts     resolves or fires what time acts on: `for`, `resolve_after`, flapping
+ *   judgeOverdue        fires for Flights that are stuck and Birds that are stale
+ *   watchDeliveries     fires for receivers that accept nothing
+ *   joinGroups          puts each alert that changed into the groups of its routes
+ *   flushGroups         notifies of the groups that are due: their notifications and deliveries
+ *   fallBack            gives to its fallback what a receiver did not accept
+ *   forwardEvents       batches the events that are forwarded
  *
- * What to do is decided by pure functions of `domain/`; this stage loads, saves and keeps time.
+ * What to do is decided by the pure functions of `domain/`; these steps load, save and keep time.
  */
-
 import type { Config } from '../config/config.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
 import { tick } from '../domain/evaluate/decide.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
-import type { Happening, Report } from '../report.ts';
+import type { Report } from '../report.ts';
 import { writeDecision } from '../store/change-alerts.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell, sleep } from '../time/clock.ts';
-import { createClockStep } from './clock-rollback.ts';
+import { createClockRollback } from './clock-rollback.ts';
 import { watchDeliveries } from './delivery-health.ts';
-import { endUnwatched } from './end-removed-regions.ts';
+import { endRemovedRegions } from './end-removed-regions.ts';
 import { fallBack } from './fallback.ts';
 import { flushGroups } from './flush-groups.ts';
-import { forwardWaiting } from './forward-events.ts';
+import { forwardEvents } from './forward-events.ts';
 import { joinGroups } from './join-groups.ts';
 import { createOverdue, type OverdueOptions } from './overdue.ts';
 import { NOTHING, type Step } from './step.ts';
@@ -48,12 +52,12 @@ export interface Alerting {
   wake(): void;
   /** Runs until `signal` aborts. A step under way is finished. */
   run(signal: AbortSignal): Promise<void>;
-  /** Queues everything that there is to tell now, without waiting for the groups' timers. */
+  /** Queues all notifications that there are to send, without waiting for the groups' timers. */
   drain(): Promise<void>;
 }
 
-/** Alerts that time acts on in one transaction. */
-const TICK_BATCH = 200;
+/** Alerts updated in one transaction. */
+const DUE_BATCH = 200;
 
 /** The clock may be set meanwhile: no wait is trusted for longer. */
 const LONGEST_WAIT_MS = 60_000;
@@ -66,12 +70,12 @@ export function createAlerting(options: AlertingOptions): Alerting {
   const maxAgeUs = config.poll.maxAlertAgeMs * 1000;
   const bell = createBell(clock);
   const { flightsReadUs = () => undefined } = options;
-  const lookForOverdue = createOverdue({ rules: config.rules, clock, flightsReadUs });
+  const judgeOverdue = createOverdue({ rules: config.rules, clock, flightsReadUs });
   const recurrences = createRecurrences();
-  const clockWasSetBack = createClockStep(store, clock);
+  const rollBackClock = createClockRollback(store, clock);
 
-  /** In this life: which regions are watched is the configuration's. */
-  let hasEndedUnwatched = false;
+  /** Once in a life is enough: which regions there are is the configuration's. */
+  let hasEndedRegions = false;
 
   /** Runs a step until it finds nothing more to do. */
   async function exhaust(step: (tx: Transaction) => Promise<Step>): Promise<void> {
@@ -84,33 +88,35 @@ export function createAlerting(options: AlertingOptions): Alerting {
   }
 
   async function pass(everyGroup: boolean): Promise<void> {
-    if (await clockWasSetBack()) options.queued();
-    if (!hasEndedUnwatched)
-      await exhaust((tx) => endUnwatched(tx, config.regions, config.rules, clock.nowUs()));
-    hasEndedUnwatched = true;
-    await exhaust((tx) => tickDue(tx, config.rules, clock.nowUs()));
-    await exhaust(lookForOverdue);
+    if (await rollBackClock()) options.queued();
+    if (!hasEndedRegions) {
+      await exhaust((tx) => endRemovedRegions(tx, config.regions, config.rules, clock.nowUs()));
+    }
+    hasEndedRegions = true;
+    await exhaust((tx) => updateDueAlerts(tx, config.rules, clock.nowUs()));
+    await exhaust(judgeOverdue);
     await exhaust((tx) => watchDeliveries(tx, config, clock.nowUs()));
     await exhaust((tx) => joinGroups(tx, config, maxAgeUs, clock.nowUs()));
-    await exhaust(async (tx) => {
-      // A flush tells what has joined its groups: only then it is known what of it is old and not told there.
-      const happenings: Happening[] = [];
-      let queued = 0;
-      for (;;) {
-        const joined = await joinGroups(tx, config, maxAgeUs, clock.nowUs());
-        queued += joined.queued;
-        happenings.push(...joined.happenings);
-        if (joined.done === 0) break;
-      }
-      const flushed = await flushGroups(tx, config, recurrences, clock.nowUs(), everyGroup);
-      return {
-        ...flushed,
-        queued: queued + flushed.queued,
-        happenings: [...happenings, ...flushed.happenings],
-      };
-    });
+    await exhaust((tx) => joinAndFlush(tx, everyGroup));
     await exhaust((tx) => fallBack(tx, config.receivers, clock.nowUs()));
-    await exhaust((tx) => forwardWaiting(tx, config.receivers, clock.nowUs()));
+    await exhaust((tx) => forwardEvents(tx, config.receivers, clock.nowUs()));
+  }
+
+  /**
+   * Alerts that changed since they joined their groups join again in the transaction of the flush: only then is it
+   * known which of their events are old and belong in a summary.
+   */
+  async function joinAndFlush(tx: Transaction, everyGroup: boolean): Promise<Step> {
+    const steps: Step[] = [];
+    do steps.push(await joinGroups(tx, config, maxAgeUs, clock.nowUs()));
+    while (steps.at(-1)!.done > 0);
+    const flushed = await flushGroups(tx, config, recurrences, clock.nowUs(), everyGroup);
+    steps.push(flushed);
+    return {
+      done: flushed.done,
+      queued: steps.reduce((sum, { queued }) => sum + queued, 0),
+      happenings: steps.flatMap(({ happenings }) => happenings),
+    };
   }
 
   return {
@@ -132,11 +138,12 @@ export function createAlerting(options: AlertingOptions): Alerting {
   };
 }
 
-async function tickDue(tx: Transaction, rules: Config['rules'], nowUs: number): Promise<Step> {
-  const due = await tx.alerts.due(nowUs, TICK_BATCH);
+/** Acts on alerts whose instant has come. */
+async function updateDueAlerts(tx: Transaction, rules: Config['rules'], nowUs: number): Promise<Step> {
+  const due = await tx.alerts.due(nowUs, DUE_BATCH);
   if (due.length === 0) return NOTHING;
   const { alerts, links } = tick(due, rules, nowUs);
-  // One that time did not change after all must not come due for ever.
+  // An alert that did not change after all must not come due for ever.
   const changed = new Set(alerts.map((alert) => alert.id));
   const idle = due.filter((alert) => !changed.has(alert.id)).map((alert) => ({ ...alert, dueAtUs: null }));
   const { happenings } = await writeDecision(tx, due, { alerts: [...alerts, ...idle], links });

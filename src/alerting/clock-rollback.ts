@@ -14,7 +14,7 @@ const LEAST_STEP_US = 5_000_000;
  * The function looks for such a step since it last looked, at first since the store was last written; it resolves to
  * whether there was one. What the store refuses is tried again the next time.
  */
-export function createClockStep(store: Store, clock: Clock): () => Promise<boolean> {
+export function createClockRollback(store: Store, clock: Clock): () => Promise<boolean> {
   let last: { readonly wallUs: number; readonly monotonicMs: number } | undefined;
 
   return async () => {

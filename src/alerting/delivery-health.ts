@@ -42,7 +42,7 @@ function isConfigured({ receivers }: Pick<Config, 'receivers'>, { receiver, inte
   return integrations.some(({ kind }) => kind === integration);
 }
 
-/** A receiver's integrations of one sort are told of as one: since the first of them fails. */
+/** A receiver's integrations of one kind count as one, failing since the first of them does. */
 function failed(all: readonly FailingIntegration[]): Fact {
   const { receiver, integration, lastError, sinceUs } = all.toSorted((a, b) => a.sinceUs - b.sinceUs)[0]!;
   return { fact: 'delivery_health', receiver, integration, accepts: false, reason: lastError, sinceUs };

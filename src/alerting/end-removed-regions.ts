@@ -7,7 +7,7 @@ import type { Transaction } from '../store/store.ts';
 import type { Step } from './step.ts';
 
 /** Ends the alerts of regions that the configuration no longer has: nobody reads on how it is with them. */
-export async function endUnwatched(
+export async function endRemovedRegions(
   tx: Transaction,
   regions: readonly Pick<RegionConfig, 'name'>[],
   rules: readonly Rule[],

@@ -24,7 +24,7 @@ const BATCH = 50;
  * tried. What a fallback does not accept goes no further.
  *
  * One flush may make several notifications, for those who hear of ends and those who do not, in parts, or by incident:
- * of all of them together the fallback's programs are told each alert and each event once, its people in one message
+ * of all of them together the fallback's programs get each alert and each event once, its people one message
  * of what came in parts, and its services that keep incidents of each incident by itself.
  */
 export async function fallBack(
@@ -44,22 +44,22 @@ export async function fallBack(
     let most = 0;
     for (const [audience, to] of audiencesOf(fallback)) {
       const base = baseOf(fallback, audience, notification);
-      const told = copies.get(base) ?? (await copiesBefore(tx, fallback, base));
-      copies.set(base, told);
+      const copied = copies.get(base) ?? (await copiesBefore(tx, fallback, base));
+      copies.set(base, copied);
       const isBrief = audience !== 'programs';
       const whole = isBrief ? inBrief(notification) : notification;
-      const alerts = withoutCopied(whole.alerts, told);
+      const alerts = withoutCopied(whole.alerts, copied);
       // Another integration of the same receiver may have failed with it.
-      const isCovered = alerts.length === 0 || (isBrief && isCounted(notification, told));
-      if (told.length > 0 && isCovered) continue;
-      const id = copyId(base, told.length);
+      const isCovered = alerts.length === 0 || (isBrief && isCounted(notification, copied));
+      if (copied.length > 0 && isCovered) continue;
+      const id = copyId(base, copied.length);
       const copy = copyFor(fallback, delivery, { ...whole, id, alerts });
       const wanted = to
         .filter((one) => takes(one, copy))
         .map((destination) => newDelivery(copy, destination, nowUs));
       if (wanted.length === 0) continue;
       await tx.outbox.enqueue(copy, wanted);
-      told.push(copy);
+      copied.push(copy);
       queued += wanted.length;
       most = Math.max(most, alerts.length);
       const isOpened = audience === 'incidents' && copy.status === 'firing';
@@ -75,7 +75,7 @@ export async function fallBack(
 
 type Audience = 'programs' | 'people' | 'incidents';
 
-/** Integrations that are told the same. */
+/** Integrations that get the same. */
 function audiencesOf({ integrations }: Receiver): ReadonlyMap<Audience, Destination[]> {
   return Map.groupBy(destinationsOf(integrations), (one) => {
     if (keepsIncidents(one)) return 'incidents';
@@ -83,7 +83,7 @@ function audiencesOf({ integrations }: Receiver): ReadonlyMap<Audience, Destinat
   });
 }
 
-/** As people are told: the first alerts, how many more there are in all parts, and of a summary no events. */
+/** A message for people: the first alerts, how many more there are in all parts, and of a summary no events. */
 function inBrief({ part, ...whole }: GroupNotification): GroupNotification {
   const alerts = whole.alerts
     .slice(0, MAX_ALERTS)
@@ -94,13 +94,13 @@ function inBrief({ part, ...whole }: GroupNotification): GroupNotification {
   return { ...whole, alerts, truncatedAlerts: inAll - alerts.length };
 }
 
-/** Whether this is a part of what was told in brief before, with the count of all. */
+/** True for a part of a notification whose copy for people already counts all of it. */
 function isCounted(
   { part, firingTotal, resolvedTotal }: GroupNotification,
-  told: readonly GroupNotification[],
+  copied: readonly GroupNotification[],
 ): boolean {
   if (!part) return false;
-  return told.some((copy) => copy.firingTotal >= firingTotal && copy.resolvedTotal >= resolvedTotal);
+  return copied.some((copy) => copy.firingTotal >= firingTotal && copy.resolvedTotal >= resolvedTotal);
 }
 
 function takes(destination: Destination, { status, alerts }: GroupNotification): boolean {
@@ -113,31 +113,31 @@ function takes(destination: Destination, { status, alerts }: GroupNotification):
   );
 }
 
-/** The copies that the fallback has been told, in their order. */
+/** The copies that the fallback got before, in their order. */
 async function copiesBefore(
   tx: Transaction,
   { integrations }: Receiver,
   base: string,
 ): Promise<GroupNotification[]> {
-  const told: GroupNotification[] = [];
+  const copied: GroupNotification[] = [];
   for (;;) {
     let copy: GroupNotification | undefined;
     for (const position of integrations.keys()) {
-      const found = (await tx.outbox.find(`${copyId(base, told.length)}-${position}`))?.notification;
+      const found = (await tx.outbox.find(`${copyId(base, copied.length)}-${position}`))?.notification;
       if (found?.kind === 'group') copy = found;
     }
-    if (!copy) return told;
-    told.push(copy);
+    if (!copy) return copied;
+    copied.push(copy);
   }
 }
 
-/** The alerts, with the events, that none of these has told; one that counts events has told them all. */
+/** The alerts, with the events, that no copy has; a copy that counts an alert's events has them all. */
 function withoutCopied(
   alerts: readonly NotifiedAlert[],
-  told: readonly GroupNotification[],
+  copied: readonly GroupNotification[],
 ): NotifiedAlert[] {
   const before = Map.groupBy(
-    told.flatMap((copy) => copy.alerts),
+    copied.flatMap((copy) => copy.alerts),
     ({ id }) => id,
   );
   return alerts.flatMap((alert) => {
@@ -161,7 +161,7 @@ function copyFor(
   return { ...rest, receiver: name, thread: rest.id, notices: [...notices, notice] };
 }
 
-/** The same for all that one flush tells; but each incident is a group's own. */
+/** The same for all notifications of one flush; but each incident belongs to one group. */
 function baseOf(
   { name }: Receiver,
   audience: Audience,

@@ -12,7 +12,7 @@ const BATCH = 100;
 const BATCHES = 10;
 
 /** Turns events that wait to be forwarded into notifications, each event into one for each receiver. */
-export async function forwardWaiting(
+export async function forwardEvents(
   tx: Transaction,
   receivers: readonly Receiver[],
   nowUs: number,

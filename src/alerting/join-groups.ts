@@ -14,7 +14,7 @@ import { NOTHING, type Step } from './step.ts';
 const BATCH = 200;
 
 /**
- * Puts alerts that changed into the groups of their routes, or wakes the groups that have to tell their end. Events
+ * Puts alerts that changed into the groups of their routes, or wakes the groups that have to notify of their end. Events
  * that were older than `maxAgeUs` when they were observed are set aside for a summary.
  */
 export async function joinGroups(

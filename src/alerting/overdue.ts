@@ -1,5 +1,5 @@
 /**
- * Looks for what time alone makes wrong: Flights that do not end, Birds that start none. Nothing tells of them, so
+ * Looks for what time alone makes wrong: Flights that do not end, Birds that start none. The service reports neither, so
  * once a minute the store is asked for those whose time to be judged has come; what it answers goes through `decide`
  * like any other fact. When each is judged next is kept in the store as well; what this step remembers only saves work.
  *
@@ -41,10 +41,10 @@ const UNREAD_US = 300_000_000;
 /** Flights and Birds judged in one transaction. */
 const BATCH = 200;
 
-/** Fewer Flights do not tell how long one usually takes. */
+/** Fewer Flights do not show how long one usually takes. */
 const ENOUGH_DURATIONS = 20;
 
-/** Fewer do not tell how often a Bird flies, and neither does less than a week: it may rest at weekends. */
+/** Fewer gaps do not show how often a Bird flies, and neither does less than a week: it may rest at weekends. */
 const ENOUGH_GAPS = 4;
 const ENOUGH_SPAN_US = 6.5 * 86_400_000_000;
 
@@ -148,7 +148,7 @@ async function usualGapMs(
   return count >= ENOUGH_GAPS && spanUs >= ENOUGH_SPAN_US ? longestUs / 1000 : null;
 }
 
-/** Flights that are told as stuck and are no longer watched: deleted by the service, most of all. */
+/** Flights with a FlightStuck alert that are no longer watched: mostly those that the service deleted. */
 async function goneFlights(tx: Transaction, nowUs: number): Promise<Fact[]> {
   const alerts = await tx.overdue.alertsOfGoneFlights('FlightStuck');
   return alerts.map(({ labels }) => {

@@ -2,9 +2,9 @@
  * Makes digests at the instants of their cron expressions. How far each name has come is kept in the store, so that a
  * digest which was due while nothing ran is made once afterwards, for all the time since the last one.
  *
- * The first digest of a name tells of one period of its expression, or of all since the name was first known.
+ * The first digest of a name covers one period of its expression, or of all since the name was first known.
  *
- * Each event is counted by exactly one digest of a name: which ones are new is told by the order of their arrival, not
+ * Each event is counted by exactly one digest of a name: which ones are new follows from the order of their arrival, not
  * by when they occurred. History that arrives much later, as from an audit of the whole retention, is left out.
  *
  * The material is read in many short transactions, so that no other stage waits for it; the last one queues the
@@ -91,9 +91,9 @@ export function createDigests(options: DigestsOptions): Digests {
       const notification = notificationOf(config, digest, dueUs, clock.nowUs());
       const receiver = receivers.get(config.receiver);
       const { id, createdAtUs } = notification;
-      const told = { id, receiver: config.receiver, groupKey };
+      const own = { id, receiver: config.receiver, groupKey };
       const deliveries = (receiver?.integrations ?? []).map((integration, position) =>
-        newDelivery(told, [position, integration], createdAtUs),
+        newDelivery(own, [position, integration], createdAtUs),
       );
       await tx.outbox.enqueue(notification, deliveries);
       return deliveries.length;

@@ -10,7 +10,7 @@ const VALID_FOR_US = 7 * 86_400_000_000;
 /** Of the 32 bytes that HMAC-SHA256 gives: 128 bits cannot be guessed, and the link stays short. */
 const SIGNATURE_BYTES = 16;
 
-/** An alert's episode: `startsAtUs` tells it from those before and after. */
+/** One episode of an alert, from firing to its end: `startsAtUs` sets it apart from those before and after. */
 export type Episode = Pick<Alert, 'id' | 'startsAtUs'>;
 
 export interface AcknowledgeLinks {

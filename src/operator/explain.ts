@@ -29,9 +29,9 @@ export interface Explanation {
   readonly rules: ReturnType<typeof rulesConcerning>;
   /** The alerts that it is part of. One that was over long ago is no longer kept: its notifications still are. */
   readonly alerts: readonly { readonly alert: Alert; readonly seq: number }[];
-  /** Why it is part of none, a sentence; null when it is, or was told. */
+  /** Why it is part of none, a sentence; null when it is, or a notification had it. */
   readonly noAlert: string | null;
-  /** Groups that have not told it yet. */
+  /** Groups that have not notified of it yet. */
   readonly waiting: readonly Waiting[];
   readonly notifications: readonly Telling[];
   readonly suppressions: readonly Withheld[];
@@ -43,9 +43,9 @@ export interface Waiting {
   readonly groupKey: string;
   readonly receiver: string;
   readonly nextFlushAtUs: number;
-  /** Why it is not told now, for people; empty when it will be. */
+  /** Why it is muted now, for people; empty when it is not. */
   readonly muted: string;
-  /** An escalation: it is told where the alert still fires then, and nobody has acknowledged it. */
+  /** An escalation: it notifies if the alert still fires then, and nobody has acknowledged it. */
   readonly unlessAcknowledged: boolean;
 }
 
@@ -57,7 +57,7 @@ export interface Telling {
 }
 
 export interface Withheld extends Suppression {
-  /** It was told to the receiver afterwards, or waits to be. */
+  /** The receiver was notified of it afterwards, or will be. */
   readonly isToldLater: boolean;
 }
 
@@ -128,7 +128,7 @@ function isToldLater(
     one.receiver === receiver || one.groupKey === groupKey;
   return (
     waiting.some(isFor) ||
-    notifications.some(({ notification: told }) => isFor(told) && told.createdAtUs >= atUs)
+    notifications.some(({ notification: later }) => isFor(later) && later.createdAtUs >= atUs)
   );
 }
 

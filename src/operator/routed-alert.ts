@@ -8,7 +8,7 @@ import type { Transaction } from '../store/store.ts';
 
 export type AlertingConfig = Pick<Config, 'route' | 'receivers' | 'inhibitRules' | 'timeIntervals'>;
 
-/** An alert with who is told of it, and who keeps it from being told. */
+/** An alert with the receivers that it is routed to, and what mutes it. */
 export interface RoutedAlert extends Mutes {
   readonly alert: Alert;
   /** In the order of the routes. */

@@ -1,6 +1,6 @@
 /** What is forwarded goes out in batches whose ids never meet, whatever the service tells twice. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { forwardWaiting } from '../../src/alerting/forward-events.ts';
+import { forwardEvents } from '../../src/alerting/forward-events.ts';
 import type { Receiver } from '../../src/config/config.ts';
 import type { Event } from '../../src/domain/alert/event.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
@@ -25,7 +25,7 @@ afterEach(() => store.close());
 async function forwards(receiver: string, ...events: readonly Event[]): Promise<string[]> {
   return store.transaction(async (tx) => {
     await tx.forwards.queue(events.map((one) => ({ receiver, event: one })));
-    while ((await forwardWaiting(tx, RECEIVERS, NOW_US)).done > 0);
+    while ((await forwardEvents(tx, RECEIVERS, NOW_US)).done > 0);
     const found = await tx.outbox.list({ receiver, limit: 1000 });
     return [...new Set(found.map(({ notificationId }) => notificationId))].toReversed();
   });

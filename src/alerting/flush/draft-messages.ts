@@ -84,7 +84,7 @@ interface Audience {
 function audiences(id: string, flushed: NotifyingFlush, to: readonly Destination[]): Audience[] {
   const listed = flushed.listed.filter(({ status, newEvents }) => status === 'firing' || newEvents > 0);
   const isOnlyEnds = flushed.reason === 'resolved' && !listed.some((one) => one.newEvents > 0);
-  // An incident that is ended by hand is not told of what is over.
+  // An incident that a person ends needs no notification of ends.
   const isConcerned = (one: Destination) =>
     !one[1].sendResolved && !isOnlyEnds && (flushed.firingTotal > 0 || !keepsIncidents(one));
   return [

@@ -1,5 +1,5 @@
 /**
- * What a digest tells of a period: all figures are fixed when it is made, so that every try says the same. Texts in it
+ * What a digest says of a period: all figures are fixed when it is made, so that every try says the same. Texts in it
  * come from outside and are hostile until a format encodes them.
  */
 
@@ -23,7 +23,7 @@ export interface OpenAlert {
   readonly alertname: string;
   readonly labels: Labels;
   readonly startsAtUs: number;
-  /** Who is not told of it now, by which sort of silence; absent where nothing hides it. */
+  /** By which sort of silence it is muted now, and for whom; absent where nothing mutes it. */
   readonly hidden?: 'silenced' | 'acknowledged';
 }
 
@@ -31,7 +31,7 @@ export interface OpenAlert {
 export interface SilencedAlert {
   readonly alertname: string;
   readonly labels: Labels;
-  /** How often it was over, or fires now, without being told. */
+  /** How often it was over, or fires now, while a silence muted it. */
   readonly times: number;
   /** It fires, and is silenced now. */
   readonly isOpen: boolean;
@@ -71,10 +71,10 @@ export interface Digest {
   readonly connectionsLostTotal: number;
   readonly deactivated: readonly OpenAlert[];
   readonly deactivatedTotal: number;
-  /** The most often first, whoever would have been told; a digest that waited in the store may be without it. */
+  /** The most often first, for whatever receiver. */
   readonly silenced?: readonly SilencedAlert[];
   readonly silencedTotal?: number;
-  /** What the receiver was not told, by the reason. */
+  /** What was suppressed for the receiver, by the reason. */
   readonly suppressed: readonly { readonly reason: string; readonly count: number }[];
   /** Deliveries to the receiver that were given up. */
   readonly dead: number;
@@ -98,7 +98,7 @@ export interface DigestMaterial {
   readonly firingTotal: number;
   /** Those that ended within the period. */
   readonly episodes: readonly Episode[];
-  /** Which of the alerts that fire nobody is told of now, by their ids. */
+  /** Which of the alerts that fire are muted now, by their ids. */
   readonly hidden: ReadonlyMap<string, 'silenced' | 'acknowledged'>;
   readonly endedSilenced: EndedSilenced;
   readonly suppressed: Digest['suppressed'];
@@ -141,7 +141,7 @@ export function digestOf(material: DigestMaterial): Digest {
     deactivatedTotal: deactivated.length,
     silenced: silenced.list.slice(0, DIGEST_LIST),
     silencedTotal: silenced.total,
-    // What the receiver's cap holds back is told later.
+    // What throttling holds back is sent later.
     suppressed: material.suppressed.filter(({ reason }) => reason !== 'receiver_cap'),
     dead: material.dead,
     watch: material.regions.map(({ region, verifiedUntilUs }) => ({

@@ -4,7 +4,7 @@
  */
 import { signature } from '../alert/error-signature.ts';
 
-/** A Flight that failed or succeeded, as its event tells. */
+/** A Flight that failed or succeeded, as its event says. */
 export interface EndedFlight {
   readonly occurredAtUs: number;
   readonly succeeded: boolean;
@@ -65,7 +65,7 @@ export interface FlightTally {
   };
 }
 
-/** Sorts of errors that are told apart; all further ones count as one. */
+/** Sorts of errors that are counted apart; all further ones count as one. */
 const MAX_CAUSES = 1_000;
 const OTHER = 'other errors';
 /** Examples kept of each cause. */

@@ -1,23 +1,23 @@
 /**
- * What a group does not tell while it is muted, as Alertmanager has it but for one thing:
+ * What becomes of a group's alerts while they are muted, as Alertmanager has it but for one thing:
  *
- * - What fires waits: it is told, with all of its events, by the first flush that finds it no longer muted.
- * - What is over is never told: that is kept as a suppression, with the reason. Somebody wanted it so, by a silence or
- *   a time interval, even where the beginning was told.
- * - But the end of what was told waits where it is inhibited. Nobody wanted that, and whoever heard of the beginning
- *   would take it for open for ever.
+ * - An alert that fires waits: the first flush that finds it no longer muted notifies of it, with all of its events.
+ * - The end of an alert is suppressed for good, with the reason. Somebody wanted it so, by a silence or a time
+ *   interval, even where the receiver was notified that it fires.
+ * - But such an end waits where it is inhibited. Nobody wanted that, and whoever was notified that the alert fires
+ *   would take it for firing for ever.
  */
 
 import type { Mute } from '../muting/muting.ts';
 import type { Suppression } from '../muting/suppression.ts';
 import { type AlertInGroup, type Group, type GroupMember, HAS_LEFT, isNews } from './group.ts';
 
-export interface Withheld {
-  /** What may be told. */
+export interface Muted {
+  /** Alerts that nothing mutes. */
   readonly open: readonly AlertInGroup[];
-  /** What waits for the end of its muting. */
+  /** Alerts that wait until nothing mutes them. */
   readonly waiting: readonly AlertInGroup[];
-  /** Members whose news is never told any more, as they are to be written. */
+  /** Members whose news is suppressed, as they are to be written. */
   readonly members: readonly GroupMember[];
   /** One for each of these members. */
   readonly suppressions: readonly Suppression[];
@@ -28,7 +28,7 @@ export function applyMutes(
   inGroup: readonly AlertInGroup[],
   why: (alert: AlertInGroup['alert']) => Mute | null,
   nowUs: number,
-): Withheld {
+): Muted {
   const open: AlertInGroup[] = [];
   const waiting: AlertInGroup[] = [];
   const members: GroupMember[] = [];
@@ -37,19 +37,19 @@ export function applyMutes(
     const { alert, member } = standing;
     const hasLeft = member.notifiedSeq === HAS_LEFT;
     const fires = !hasLeft && alert.state === 'firing';
-    // What is neither firing nor news is nothing to mute.
+    // An alert that neither fires nor is news need not be muted.
     const mute = fires || isNews(standing) ? why(alertAsKnown(group, standing)) : null;
-    const isTold = member.notifiedState === 'firing' || member.notifiedState === 'hidden';
+    const wasFiring = member.notifiedState === 'firing' || member.notifiedState === 'hidden';
     if (mute === null) {
       open.push(standing);
-    } else if (fires || (isTold && mute.reason === 'inhibited')) {
+    } else if (fires || (wasFiring && mute.reason === 'inhibited')) {
       waiting.push(standing);
     } else {
       const { groupKey, notifiedSeq, notifiedState } = member;
       members.push({
         ...member,
         notifiedSeq: hasLeft ? HAS_LEFT : alert.lastSeq,
-        notifiedState: isTold ? 'resolved' : notifiedState,
+        notifiedState: wasFiring ? 'resolved' : notifiedState,
       });
       suppressions.push({
         alertId: alert.id,
@@ -65,7 +65,7 @@ export function applyMutes(
   return { open, waiting, members, suppressions };
 }
 
-/** One that left the group for other labels is judged by those that brought it there. */
+/** An alert that left the group for other labels is judged by those that brought it there. */
 function alertAsKnown(group: Group, { alert, member }: AlertInGroup): AlertInGroup['alert'] {
   return member.notifiedSeq === HAS_LEFT ? { ...alert, labels: { ...alert.labels, ...group.labels } } : alert;
 }

@@ -6,8 +6,8 @@ import { type Group, type GroupMember, HAS_LEFT, isAtRest, isNews, newGroup } fr
 /**
  * Puts an alert that changed into the groups of its routes and returns the groups and members to write; both are
  * empty where nothing changes. `known` are the alert's present members, and by key the stored groups of those
- * members and of `groupKeysFor`. A group that is new or at rest is flushed `group_wait` from now; any other tells the
- * news at its next flush.
+ * members and of `groupKeysFor`. A group that is new or at rest is flushed `group_wait` from now; any other notifies
+ * of the news at its next flush.
  */
 export function assignGroups(
   alert: Alert,
@@ -17,7 +17,7 @@ export function assignGroups(
 ): { groups: Group[]; members: GroupMember[] } {
   const { groups: stored } = known;
   const present = known.members.filter((member) => member.sort === 'route');
-  // An alert that is over stays where it was told; one that no group knows yet may have something to tell.
+  // An alert that is over stays in its groups; one that has none yet may have events to notify of.
   const joins = alert.state === 'firing' || (present.length === 0 && alert.lastSeq > 0);
   const routes = joins ? routesFor(root, alert.labels) : [];
   const routeByKey = new Map(routes.map((route) => [groupKey(root, route, alert.labels), route]));
@@ -50,7 +50,7 @@ export function assignGroups(
     // After a change of the configuration the same group may belong to another place in the tree.
     else if (group.route !== route.path) groups.push({ ...group, route: route.path });
   }
-  // One that fired and was resolved since its end was told has news for a group that may be at rest by now.
+  // An alert that fired and ended once more since is news to a group that may be at rest by now.
   for (const member of joins ? [] : present) {
     const group = stored.get(member.groupKey);
     if (!group || !isAtRest(group) || !isNews({ member, alert })) continue;

@@ -1,18 +1,19 @@
 /**
- * Groups: what is told together, when, and what was told already.
+ * Groups: alerts of which a receiver is notified together, and what it was notified of so far.
  *
- * A member says what a group has told of one alert. Of an alert that fires there is news when it was not told as
- * firing, or has events beyond `notifiedSeq`; of one that is over, when it was told as firing (its end is news), or has
- * events that were never told (it fired and was resolved between two flushes: it is told once, as resolved).
+ * A member notes that for one alert. An alert that fires is news to a group that has not notified of it as firing, or
+ * not of all its events (those beyond `notifiedSeq`). One that is over is news where the group notified of it as firing
+ * (the end is news), or has events left (it fired and was resolved between two flushes, and is notified once, as
+ * resolved).
  *
- * `assignGroups` (`assign-groups.ts`) puts a changed alert into its groups. `flush` (`flush.ts`), at a group's `nextFlushAtUs`,
- * decides from these numbers alone whether to notify and why, and what will then have been told; `notificationOf`
- * writes the notification once the events are loaded. Both are to be committed together.
+ * `assignGroups` (`assign-groups.ts`) puts a changed alert into its groups. `flush` (`flush.ts`), at a group's
+ * `nextFlushAtUs`, decides from these numbers alone whether to notify and why, and what the members will note then;
+ * `notificationOf` writes the notification once the events are loaded. Both are to be committed together.
  *
- * Members stay as long as their alert is stored, also when all is told: an alert that fires anew is then compared
- * with what the group knows of it, and no event is told twice. `isSettled` says when both may be deleted. A group
- * whose alerts are all over and told is at rest (it was flushed, and `notifications` is 0): what fires in it next
- * waits for `group_wait` and opens a new thread, as in a new group. It is deleted when a flush finds it empty.
+ * Members stay as long as their alert is stored: an alert that fires anew is compared with what they note, so that no
+ * event is in two notifications. `isSettled` says when both may be deleted. A group in which nothing fires and
+ * everything was notified is at rest (it was flushed, and `notifications` is 0): what fires in it next waits for
+ * `group_wait` and opens a new thread, as in a new group. It is deleted when a flush finds it empty.
  */
 import type { Alert, Labels } from '../alert/alert.ts';
 import { isForgettable } from '../alert/lifecycle.ts';
@@ -53,13 +54,13 @@ export interface Group {
   readonly repeats?: number;
   /** Of a summary of old news: when it began to wait, and when the first and the last of its events occurred. */
   readonly awaited?: { readonly sinceUs: number; readonly fromUs: number; readonly toUs: number };
-  /** Its incident was told that all that fires is acknowledged (`incident.ts`). */
+  /** Its incident was acknowledged, since all that fires in the group is (`incident.ts`). */
   readonly acknowledged?: true;
   /** Receivers that opened an incident for it in the place of its own. */
   readonly elsewhere?: readonly string[];
 }
 
-/** What a group has told of one of its alerts. */
+/** What a group has notified of one of its alerts. */
 export interface GroupMember {
   readonly groupKey: string;
   /** That of its group. */
@@ -68,9 +69,9 @@ export interface GroupMember {
   /** Events up to this `seq` are in a notification already; `HAS_LEFT` for an alert that is no longer of this group. */
   readonly notifiedSeq: number;
   /**
-   * The alert's state in the last notification; `none` before the first, `hidden` when it was told as firing and the
-   * group has notified since without it, because it was muted: it is told anew when that ends; `summary` while a
-   * summary of old news is to tell of it (`catching-up.ts`).
+   * The alert's state in the last notification. `none`: before the first. `hidden`: it was firing there, but the group
+   * has notified since without it, because it was muted; once it is not, it is notified anew. `summary`: the summary
+   * of old news will be the first to have it (`sorts/catch-up-sort.ts`).
    */
   readonly notifiedState: 'none' | 'firing' | 'resolved' | 'hidden' | 'summary';
 }
@@ -82,7 +83,7 @@ export function newGroup(
   return { ...own, notifiedAtUs: 0, thread: '', notifications: 0 };
 }
 
-/** `notifiedSeq` of an alert whose labels took it to another group: only its end may still be told here. */
+/** `notifiedSeq` of an alert whose labels took it to another group: only its end may still be notified here. */
 export const HAS_LEFT = Number.MAX_SAFE_INTEGER;
 
 /** A member with its alert as it is now. */
@@ -91,25 +92,25 @@ export interface AlertInGroup {
   readonly alert: Alert;
 }
 
-/** True when all of the group is over and told. */
+/** True when nothing fires in the group and all of it was notified. */
 export function isAtRest(group: Group): boolean {
   return group.notifications === 0 && group.notifiedAtUs > 0;
 }
 
-/** True when an alert with all its members may be deleted: it is over, told everywhere, and nothing is remembered. */
+/** True when an alert may be deleted with its members: it is over, no group has news of it, and it remembers nothing. */
 export function isSettled(alert: Alert, members: readonly GroupMember[]): boolean {
   if (!isForgettable(alert) || (members.length === 0 && alert.lastSeq > 0)) return false;
   return members.every((member) => !isNews({ member, alert }));
 }
 
-/** True when a member has something to tell. */
+/** True when the group has news of the alert. */
 export function isNews(standing: AlertInGroup): boolean {
   return hasNews(viewOf(standing));
 }
 
 /** A member and its alert as the group sees them. */
 export interface View extends AlertInGroup {
-  /** False also for an alert that has left the group, or of which a summary is to tell. */
+  /** False also for an alert that has left the group, or that waits for a summary. */
   readonly firing: boolean;
   readonly newEvents: number;
 }

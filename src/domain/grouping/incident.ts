@@ -1,23 +1,23 @@
 /**
  * Incidents: what a service such as PagerDuty keeps for a group under the group's key, from its first news to its end.
  *
- *   none —something is told to fire→ open —all of it that still fires is acknowledged→ acknowledged
- *   acknowledged —something is told to fire→ open
- *   open, acknowledged —told that nothing fires any more→ none
+ *   none ──notified: something fires──► open ──all that fires of it is acknowledged──► acknowledged
+ *   acknowledged ──notified: something fires──► open
+ *   open, acknowledged ──notified: nothing fires any more──► none
  *
- * Such a service is told the state of its incident, and nobody acts on the single alerts there. So a group that is told
- * beside its alerts' own (`special-groups.ts`: held back, a summary) is told to it as these own groups: what it opened under a
- * key that is gone tomorrow would stay open for ever.
+ * A notification for such a service sets the state of the group's incident. A group that gathers alerts of others
+ * (`held_back`, `catch_up`) is gone tomorrow, and an incident under its key would stay open for ever: its notification
+ * goes to the incidents of the groups that its alerts come from.
  */
 
 import { concerns, type Silence, silenceState } from '../muting/silence.ts';
 import type { Flush } from './flush.ts';
 import { type AlertInGroup, type Group, HAS_LEFT } from './group.ts';
 
-/** Told as firing, and firing still. */
+/** True when the group notified of the alert as firing, and it still fires. */
 export function isInIncident({ alert, member }: AlertInGroup): boolean {
-  const isTold = member.notifiedState === 'firing' || member.notifiedState === 'hidden';
-  return isTold && member.notifiedSeq !== HAS_LEFT && alert.state === 'firing';
+  const wasFiring = member.notifiedState === 'firing' || member.notifiedState === 'hidden';
+  return wasFiring && member.notifiedSeq !== HAS_LEFT && alert.state === 'firing';
 }
 
 /** True while the group's last notification said that something fires: the incident is open, or acknowledged. */
@@ -25,7 +25,7 @@ export function hasIncident(inGroup: readonly AlertInGroup[]): boolean {
   return inGroup.some(({ member }) => member.notifiedState === 'firing');
 }
 
-/** True when somebody has acknowledged each alert of an open incident that still fires; newEvents ones do not count. */
+/** True when each alert of an open incident that still fires is acknowledged, as far as the group notified of it. */
 export function isAcknowledged(
   inGroup: readonly AlertInGroup[],
   silences: readonly Silence[],
@@ -43,7 +43,7 @@ export function isAcknowledged(
 }
 
 /**
- * What the incident of one group is told of a flush that tells several groups' alerts; undefined where that is nothing.
+ * What of a flush that gathers several groups' alerts concerns the incident of one; undefined where nothing does.
  * `inGroup` are the group's own. Of a summary only what fires counts: what came and went opens no incident.
  */
 export function asIncident<F extends Flush>(
@@ -68,7 +68,7 @@ export function asIncident<F extends Flush>(
   };
 }
 
-/** The group as it is written after a flush that left so many alerts firing, told or muted. */
+/** The group as it is written after a flush that left so many alerts firing, muted ones apart. */
 export function afterFlush(group: Group, { firingTotal }: Flush, waiting: readonly AlertInGroup[]): Group {
   const { acknowledged, elsewhere, ...rest } = group;
   const isOver = firingTotal === 0 && waiting.length === 0;

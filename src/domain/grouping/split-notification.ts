@@ -7,7 +7,7 @@ export const PART_ALERTS = 500;
 /** Events listed in one part at the most; a single alert has no more than `MAX_EVENTS`. */
 export const PART_EVENTS = 2_000;
 
-/** Events told at once to those who get events and no alerts: what one batch of CloudEvents may hold. */
+/** Events in one message for those who take events and no alerts: what a batch of CloudEvents may hold. */
 export const BATCH_EVENTS = 100;
 
 /** The parts, in the order of the alerts. */

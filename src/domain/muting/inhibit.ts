@@ -1,4 +1,4 @@
-/** Inhibition, with Alertmanager's meaning: while a source fires, its targets are not told. */
+/** Inhibition, with Alertmanager's meaning: while a source fires, its targets are muted. */
 import type { Labels } from '../alert/alert.ts';
 import { fingerprint } from '../alert/fingerprint.ts';
 import { createMatcher, type Matcher, matchesAll } from '../matchers/matcher.ts';
@@ -10,7 +10,7 @@ export interface InhibitRule {
   readonly equal: readonly string[];
 }
 
-/** The region is not seen any more: what is told of it is a consequence. Deliveries belong to no region. */
+/** While a region cannot be read, its other alerts follow from that. Deliveries belong to no region. */
 export const BUILT_IN_INHIBITIONS: readonly InhibitRule[] = [
   {
     sourceMatchers: [createMatcher('alertname', '=~', 'RegionDown|RegionUnauthorized')],

@@ -1,4 +1,4 @@
-/** Who is not told now, and why: silences, inhibition and the times of a route, at one instant. */
+/** Which alerts are muted, and why: by silences, inhibition and the times of a route, at one instant. */
 import type { Labels } from '../alert/alert.ts';
 import { createInhibitor, type InhibitRule } from './inhibit.ts';
 import type { Route } from './route.ts';
@@ -13,7 +13,7 @@ export interface Mutes {
   readonly inhibitedBy: readonly string[];
 }
 
-/** Why an alert is not told now. */
+/** Why an alert is muted. */
 export interface Mute {
   readonly reason: SuppressionReason;
   /** By whom or what, for people. */
@@ -24,7 +24,7 @@ export interface Muting {
   of(alert: Silenceable): Mutes;
   /** The names of the time intervals that mute everything of a route; empty for none. */
   ofRoute(route: Route): readonly string[];
-  /** Why it is not told by this route; null when it may be told. The order is Alertmanager's. */
+  /** Why this route is muted for the alert; null when it is not. The order is Alertmanager's. */
   why(alert: Silenceable, route: Route): Mute | null;
 }
 

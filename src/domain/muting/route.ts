@@ -17,9 +17,9 @@ export interface Route {
   readonly repeatIntervalMs: number;
   /** Each repetition without news in between waits this many times as long as the one before; absent for 1. */
   readonly repeatBackoff?: number;
-  /** Who is told as well of what still fires and is not silenced this long after it was told; absent for nobody. */
+  /** Who else is notified of what still fires, unsilenced, so long after the first notification; absent for nobody. */
   readonly escalation?: { readonly afterMs: number; readonly receiver: string };
-  /** Names of the time intervals in which nothing is told, and of those outside of which nothing is told. */
+  /** Names of the time intervals that mute the route, and of those outside of which it is muted. */
   readonly muteTimeIntervals?: readonly string[];
   readonly activeTimeIntervals?: readonly string[];
   readonly routes: readonly Route[];

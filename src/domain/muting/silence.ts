@@ -1,6 +1,6 @@
 /**
- * Silences, with Alertmanager's meaning: what a silence hides is not told while it lasts, and what still fires when
- * it ends is told then. An acknowledgement is a silence of one alert's present episode: it hides neither the end of
+ * Silences, with Alertmanager's meaning: a silence mutes the alerts that it matches while it lasts, and those that
+ * still fire when it ends are notified then. An acknowledgement is a silence of one alert's present episode: it hides neither the end of
  * that episode nor the next one.
  */
 import type { Alert } from '../alert/alert.ts';

@@ -1,4 +1,4 @@
-/** Why something was decided and yet not told: each reason is a series of the metric and a row in the store. */
+/** Why nobody is notified of something that was decided: each reason is a series of the metric and a row in the store. */
 export const SUPPRESSION_REASONS = [
   /** It ended while a silence hid it. */
   'silenced',
@@ -8,7 +8,7 @@ export const SUPPRESSION_REASONS = [
   'time_interval',
   /** The receiver's cap holds it back. */
   'receiver_cap',
-  /** It is told in a summary instead. */
+  /** A summary counts it instead. */
   'too_old',
   /** The receiver has no integration that takes it. */
   'no_integration',
@@ -17,10 +17,10 @@ export const SUPPRESSION_REASONS = [
 ] as const;
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 
-/** What a group will never tell of one of its alerts. */
+/** What a group will never notify of one of its alerts. */
 export interface Suppression {
   readonly alertId: string;
-  /** The events with `afterSeq < seq <= lastSeq`; where both are the same, only the alert's end is not told. */
+  /** The events with `afterSeq < seq <= lastSeq`; where both are the same, only the alert's end is suppressed. */
   readonly afterSeq: number;
   readonly lastSeq: number;
   readonly groupKey: string;
@@ -31,7 +31,7 @@ export interface Suppression {
   readonly atUs: number;
 }
 
-/** Reasons for which something is only told later, or only counted: it is not kept from anybody. */
+/** Reasons that only put a notification off, or have it counted elsewhere: nothing is kept from anybody. */
 const PUT_OFF: ReadonlySet<string> = new Set<SuppressionReason>(['receiver_cap', 'too_old']);
 
 export function isPutOff({ reason }: Pick<Suppression, 'reason'>): boolean {

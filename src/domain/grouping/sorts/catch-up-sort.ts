@@ -176,7 +176,7 @@ export function summaryOf(listed: readonly Listed[], fromUs: number, toUs: numbe
   };
 }
 
-/** The alert's own member once the summary has told of it; the same one where it tells by itself. */
+/** The alert's member of sort `route` once the summary was sent; unchanged where its group did not wait for that. */
 export function afterSummary(member: GroupMember, alert: Alert): GroupMember {
   if (member.notifiedState !== 'summary') return member;
   return { ...member, notifiedState: alert.state === 'firing' ? 'firing' : 'resolved' };
