@@ -240,8 +240,15 @@ export function createDelivery(options: {
   }
 
   /** Claimed but not begun when the stage stops: free again at once. */
-  function released({ id, lastError }: ClaimedDelivery['delivery']): Settlement {
-    return { id, state: 'retry', nextAttemptAtUs: clock.nowUs(), lastError };
+  function released({ id, lastError, refusals, refusedBy }: ClaimedDelivery['delivery']): Settlement {
+    return {
+      id,
+      state: 'retry',
+      nextAttemptAtUs: clock.nowUs(),
+      lastError,
+      ...(refusals !== undefined && { refusals }),
+      ...(refusedBy !== undefined && { refusedBy }),
+    };
   }
 
   const newLine = (): Line => ({ bell: createBell(clock), wanted: false });

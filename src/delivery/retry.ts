@@ -5,7 +5,8 @@
  *   nothing  → suppressed
  *   failed   → retry, after growing waits, until 72 h after its creation; then dead
  *   unknown  → ambiguous, tried again like `failed`; the receiver drops the repeat by its id
- *   refused  → retry twice, slowly, since a proxy without its backend also answers 404; then dead
+ *   refused  → retry twice, slowly, since a proxy without its backend also answers 404; then dead. A try that fails in
+ *              another way begins the count of refusals anew
  */
 
 import type { Outcome } from '../channels/channel.ts';
@@ -28,62 +29,59 @@ export interface Verdict {
 
 /** Judges the end of a try; `delivery` is as it was claimed, so `attempts` counts this try. */
 export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, random: Random): Verdict {
-  const { id, attempts, createdAtUs } = delivery;
   const final = (state: 'delivered' | 'dead' | 'suppressed', lastError: string): Settlement => ({
-    id,
+    id: delivery.id,
     state,
     nextAttemptAtUs: nowUs,
     lastError,
   });
-
-  const refused = [refusedBefore(delivery), 'refused' in outcome && outcome.refused]
-    .filter(Boolean)
-    .join('; ');
-  /** With who refused it for good. */
-  const told = (error: string) => (refused === '' ? error : `${error}${REFUSED_FOR}${refused}`);
+  const refusedBy = [delivery.refusedBy, 'refused' in outcome && outcome.refused].filter(Boolean).join('; ');
+  /** An error for people, with who refused it for good. */
+  const inFull = (error: string) => (refusedBy === '' ? error : `${error}; refused for ${refusedBy}`);
 
   switch (outcome.kind) {
     case 'accepted': {
-      const notes = [refused && `refused for ${refused}`, outcome.templateError];
+      const notes = [refusedBy && `refused for ${refusedBy}`, outcome.templateError];
       const settlement = final('delivered', notes.filter(Boolean).join('; '));
-      return { settlement, ...(refused && { reason: 'rejected' }) };
+      return { settlement, ...(refusedBy && { reason: 'rejected' }) };
     }
     case 'nothing':
       return { settlement: final('suppressed', outcome.why) };
     case 'refused': {
-      const refusals = refusalsIn(delivery.lastError) + 1;
-      const lastError = `${told(outcome.error)} (refusal ${refusals} of ${REFUSED_WAITS_MS.length + 1})`;
+      const refusals = (delivery.refusals ?? 0) + 1;
+      const lastError = `${inFull(outcome.error)} (refusal ${refusals} of ${REFUSED_WAITS_MS.length + 1})`;
+      const failure = { refusals, ...(refusedBy && { refusedBy }), failed: true };
       const waitMs = REFUSED_WAITS_MS[refusals - 1];
       const settlement: Settlement =
         waitMs === undefined
-          ? { ...final('dead', lastError), failed: true }
-          : { id, state: 'retry', nextAttemptAtUs: nowUs + waitMs * 1000, lastError, failed: true };
+          ? { ...final('dead', lastError), ...failure }
+          : {
+              id: delivery.id,
+              state: 'retry',
+              nextAttemptAtUs: nowUs + waitMs * 1000,
+              lastError,
+              ...failure,
+            };
       return { settlement, reason: outcome.reason };
     }
     default: {
-      const expiresAtUs = createdAtUs + EXPIRES_AFTER_MS * 1000;
       const remaining = outcome.kind === 'failed' && outcome.remaining && { remaining: outcome.remaining };
+      const failure = { ...(refusedBy && { refusedBy }), failed: true, ...remaining };
+      const expiresAtUs = delivery.createdAtUs + EXPIRES_AFTER_MS * 1000;
       if (nowUs >= expiresAtUs) {
-        return {
-          settlement: {
-            ...final('dead', `${told(outcome.error)} (given up after 72 h)`),
-            failed: true,
-            ...remaining,
-          },
-          reason: 'expired',
-        };
+        const lastError = `${inFull(outcome.error)} (given up after 72 h)`;
+        return { settlement: { ...final('dead', lastError), ...failure }, reason: 'expired' };
       }
       const asked = outcome.kind === 'failed' ? (outcome.retryAfterMs ?? 0) : 0;
-      const waitMs = Math.max(waitAfter(attempts, random), asked);
+      const waitMs = Math.max(waitAfter(delivery.attempts, random), asked);
       return {
         settlement: {
-          id,
+          id: delivery.id,
           state: outcome.kind === 'unknown' ? 'ambiguous' : 'retry',
           // The last try comes exactly at the end, however long the receiver asked us to wait.
           nextAttemptAtUs: Math.min(nowUs + Math.round(waitMs * 1000), expiresAtUs),
-          lastError: told(outcome.error),
-          failed: true,
-          ...remaining,
+          lastError: inFull(outcome.error),
+          ...failure,
         },
         reason: outcome.reason,
       };
@@ -95,22 +93,4 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
 function waitAfter(attempts: number, random: Random): number {
   const ceilingMs = Math.min(FIRST_WAIT_MS * 2 ** Math.max(0, attempts - 1), LONGEST_WAIT_MS);
   return ceilingMs * (0.5 + random() / 2);
-}
-
-const REFUSAL_COUNT = / \(refusal (\d) of \d\)$/;
-/** Between the error of a try and who refused it for good. */
-const REFUSED_FOR = '; refused for ';
-
-/**
- * A delivery keeps nothing of its earlier tries but the last error, so the count of refusals stands in that text,
- * where people read it too. Tries that failed in other ways begin the count anew.
- */
-function refusalsIn(lastError: string): number {
-  return Number(REFUSAL_COUNT.exec(lastError)?.[1] ?? 0);
-}
-
-/** Who of several recipients refused an earlier try for good. It stands last in the text, whatever a server says. */
-function refusedBefore({ remaining, lastError }: Delivery): string {
-  const at = remaining ? lastError.lastIndexOf(REFUSED_FOR) : -1;
-  return at < 0 ? '' : lastError.slice(at + REFUSED_FOR.length).replace(REFUSAL_COUNT, '');
 }

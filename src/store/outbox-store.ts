@@ -48,6 +48,10 @@ export interface Delivery {
   readonly settledAtUs: number;
   /** What the last try ended with, for people; empty when none failed. */
   readonly lastError: string;
+  /** How many of the last tries in a row the receiver refused; absent for none. */
+  readonly refusals?: number;
+  /** Who of several recipients refused it for good, each with the receiver's words; absent for nobody. */
+  readonly refusedBy?: string;
   /** When it is given to the receiver's fallback as well, unless it is accepted before; absent for never. */
   readonly fallbackAtUs?: number;
   /** Of several recipients those who are still to be reached, since the others have accepted it; absent for all. */
@@ -66,6 +70,9 @@ export interface Settlement {
   readonly state: 'delivered' | 'retry' | 'ambiguous' | 'dead' | 'suppressed';
   readonly nextAttemptAtUs: number;
   readonly lastError: string;
+  /** Both as in `Delivery`; absent, they end what was counted and kept before. */
+  readonly refusals?: number;
+  readonly refusedBy?: string;
   /** True when a try came to nothing: it counts for the fallback, and for the integration's health if it was for all. */
   readonly failed?: boolean;
   /** Who is still to be reached after it; absent for those before it. */

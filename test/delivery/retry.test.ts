@@ -19,7 +19,8 @@ function story(
   for (let nowUs = NOW_US; ; nowUs = one.nextAttemptAtUs) {
     one = { ...one, attempts: one.attempts + 1 };
     const { settlement, reason } = judge(one, outcomeOf(one.attempts, nowUs), nowUs, () => chance);
-    one = { ...one, ...settlement };
+    // As the store keeps it: what a settlement does not carry on is over.
+    one = { ...one, refusals: 0, refusedBy: '', ...settlement };
     seen(settlement);
     if (!['retry', 'ambiguous'].includes(settlement.state))
       return { ...one, reason, waitsMs, endedAtUs: nowUs };

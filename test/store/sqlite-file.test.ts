@@ -20,8 +20,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Event } from '../../src/domain/alert/event.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { openConnection } from '../../src/store/sqlite/connection.ts';
-import { MIGRATIONS } from '../../src/store/sqlite/migrations.ts';
-import { prepareSchema } from '../../src/store/sqlite/schema.ts';
+import { prepareSchema } from '../../src/store/sqlite/prepare-schema.ts';
+import { SCHEMA_VERSION } from '../../src/store/sqlite/schema.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Transaction } from '../../src/store/store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
@@ -154,48 +154,6 @@ describe('opening a store', () => {
     await third.close();
   });
 
-  test('takes what is older than the oldest that is left as deleted by an earlier version', async () => {
-    const before = MIGRATIONS.findIndex((sql) => sql.includes('ADD COLUMN pruned_us'));
-    const db = new DatabaseSync(path);
-    for (const sql of MIGRATIONS.slice(0, before)) db.exec(sql);
-    db.exec(`
-      INSERT INTO stream (region, feed, bird_id, cursor_us) VALUES
-        ('eu', 'bird_log', 'busy', 90), ('eu', 'bird_log', 'at rest', 20), ('eu', 'bird_log', 'new', 0),
-        ('eu', 'flight', 'busy', 90), ('eu', 'flight', 'at rest', 20);
-      INSERT INTO event (stream, occurred_us, id, type, occurred_at, observed_us, nest_id, nest, bird_id, bird,
-          message, attributes)
-        VALUES (1, 50, 'a', '', '', 0, '', '', '', '', '', '{}'), (1, 90, 'b', '', '', 0, '', '', '', '', '', '{}');
-      INSERT INTO flight (stream, started_us, id, status, open, ends)
-        VALUES (4, 30, 'open', 'active', 1, 0), (4, 60, 'ended', 'failed', 0, 1);
-      PRAGMA application_id = ${0x6e657374};
-      PRAGMA user_version = ${before};
-    `);
-    db.close();
-    const store = await open();
-    const streams = await store.transaction((tx) => tx.streams.list('eu'));
-    expect(streams.map(({ prunedUs }) => prunedUs)).toEqual([49, 20, 0, 59, 20]);
-    await store.close();
-  });
-
-  test('keeps Birds and Nests that went before an earlier version wrote down when', async () => {
-    const before = MIGRATIONS.findIndex((sql) => sql.includes('ADD COLUMN gone_us'));
-    const db = new DatabaseSync(path);
-    for (const sql of MIGRATIONS.slice(0, before)) db.exec(sql);
-    db.exec(`
-      INSERT INTO nest VALUES ('eu', '1', 'gone', 0);
-      INSERT INTO bird (region, bird_id, nest_id, name, status, trigger_type, present, status_since_us)
-        VALUES ('eu', '7', '1', 'gone', 'active', 'event', 0, 1);
-      PRAGMA application_id = ${0x6e657374};
-      PRAGMA user_version = ${before};
-    `);
-    db.close();
-    const migratedUs = Math.floor(Date.now() / 1000) * 1_000_000;
-    const store = await open();
-    expect(await store.transaction((tx) => tx.upkeep.prune(migratedUs, 10))).toBe(0);
-    expect(await store.transaction((tx) => tx.upkeep.prune(migratedUs + 600_000_000, 10))).toBe(2);
-    await store.close();
-  });
-
   test('keeps the texts of the newest malformed entries of each stream', async () => {
     const store = await open();
     const keep = (stream: number, from: number, count: number) =>
@@ -221,38 +179,31 @@ describe('opening a store', () => {
     expect(all).toEqual({ count: 351 });
   });
 
-  test('goes on from the counts that triggers of an earlier version kept', async () => {
-    const before = MIGRATIONS.findIndex((sql) => sql.includes('DROP TRIGGER delivery_counted'));
-    const db = new DatabaseSync(path);
-    for (const sql of MIGRATIONS.slice(0, before)) db.exec(sql);
-    db.exec(`
-      INSERT INTO notification VALUES (1, '{}');
-      INSERT INTO delivery (id, notification, notification_id, receiver, integration, position, lane, turn, state,
-          attempts, created_us, next_attempt_us, settled_us, last_error)
-        VALUES ('d', 1, 'n', 'ops', 'webhook', 0, 'lane', 0, 'leased', 1, 0, 0, 0, '');
-      PRAGMA application_id = ${0x6e657374};
-      PRAGMA user_version = ${before};
-    `);
-    db.close();
-    const store = await open();
-    const counts = () => store.transaction((tx) => tx.outbox.count());
-    expect(await counts()).toEqual([{ receiver: 'ops', state: 'leased', count: 1 }]);
-    expect(await store.transaction((tx) => tx.outbox.recoverLeases(NOW_US))).toBe(1);
-    const claimed = await store.transaction((tx) => tx.outbox.claim('ops', 0, NOW_US, 10));
-    expect(claimed.map(({ delivery }) => delivery.id)).toEqual(['d']);
-    expect(await counts()).toEqual([{ receiver: 'ops', state: 'leased', count: 1 }]);
-    await store.close();
-  });
-
   test('refuses a store of a newer version and changes nothing', async () => {
     await fill();
     const db = new DatabaseSync(path);
-    db.exec(`PRAGMA user_version = ${MIGRATIONS.length + 1}`);
+    db.exec(`PRAGMA user_version = ${SCHEMA_VERSION + 1}`);
     db.close();
     const before = readFileSync(path);
     expect(await refusal()).toMatchObject({
       code: 'store_newer',
       message: `The store ${path} was written by a newer nestwatch.`,
+    });
+    expect(readFileSync(path).equals(before)).toBe(true);
+    expect(existsSync(`${path}-wal`)).toBe(false);
+  });
+
+  test('refuses a store from before the first release, says what to do, and changes nothing', async () => {
+    const db = new DatabaseSync(path);
+    db.exec('CREATE TABLE told (event INTEGER)');
+    db.exec(`PRAGMA application_id = ${0x6e657374}; PRAGMA user_version = 13`);
+    db.close();
+    const before = readFileSync(path);
+    expect(await refusal()).toMatchObject({
+      code: 'config_invalid',
+      message:
+        `The store ${path} is of a version before 0.1.0, which this one cannot read: ` +
+        'move the file away, so that a new store begins, or name another file in store.url.',
     });
     expect(readFileSync(path).equals(before)).toBe(true);
     expect(existsSync(`${path}-wal`)).toBe(false);
@@ -382,7 +333,7 @@ describe('what is durable', () => {
     expect(await store.transaction((tx) => tx.upkeep.prune(NOW_US + 1, 10))).toBe(2);
     await store.close();
     const reader = new DatabaseSync(path, { readOnly: true });
-    expect(reader.prepare('SELECT count(*) AS count FROM link').get()).toEqual({ count: 0 });
+    expect(reader.prepare('SELECT count(*) AS count FROM alert_event').get()).toEqual({ count: 0 });
     reader.close();
   });
 

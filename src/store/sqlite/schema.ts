@@ -1,91 +1,345 @@
-/** Makes a database ours: refuses what is not, sets it up, brings its tables up to date. */
-import { statSync } from 'node:fs';
-import { NestwatchError } from '../../errors.ts';
-import type { Connection } from './connection.ts';
-import { MIGRATIONS } from './migrations.ts';
-
-/** Earlier ones can damage a database that two programs have open (https://www.sqlite.org/wal.html#walresetbug). */
-const OLDEST_SQLITE = '3.51.3';
-
-/** Stores up to this size are checked whole at start, which takes up to a second. */
-const MAX_CHECK_BYTES = 256 * 1024 * 1024;
-
-/** Marks the file as ours: `nest` in ASCII. */
-const APPLICATION_ID = 0x6e657374;
-
 /**
- * Throws `store_newer` or `config_invalid` before anything is changed, `store_corrupt` for a store that fails its
- * check, and what SQLite reports.
+ * The tables, as 0.1.0 has them: `PRAGMA user_version` 1. A later version of the schema is led to by steps from this
+ * one, which stays as it is once it is released.
+ *
+ * What decides the shape: a page of entries belongs to one stream and covers a stretch of time. The rows are appended
+ * as they arrive, and the keys that tell what is new begin with the stream and then the time, so that a page touches
+ * few pages of the file, whether it is today's or history that many streams read side by side. A random id as the
+ * key would cost a page write per row.
+ *
+ * Instants are microseconds since 1970, in columns that end in `_us`; 0 is never, unless said otherwise. A `body` is
+ * the whole record as JSON; beside it stand the fields that are asked for.
  */
-export function prepareSchema(connection: Connection, path: string): void {
-  refuseOldSqlite(connection);
-  const version = pragma(connection, 'user_version');
-  const isOurs = pragma(connection, 'application_id') === APPLICATION_ID;
-  if (!isOurs && !isEmpty(connection)) {
-    throw new NestwatchError('config_invalid', `The database ${path} belongs to another program.`);
-  }
-  if (version > MIGRATIONS.length) {
-    throw new NestwatchError('store_newer', `The store ${path} was written by a newer nestwatch.`);
-  }
-  configure(connection);
-  if (isOurs && path !== ':memory:' && statSync(path).size <= MAX_CHECK_BYTES) check(connection, path);
-  for (const [index, sql] of MIGRATIONS.entries()) {
-    if (index < version) continue;
-    connection.exec(`
-      BEGIN IMMEDIATE;
-      ${sql}
-      PRAGMA application_id = ${APPLICATION_ID};
-      PRAGMA user_version = ${index + 1};
-      COMMIT;
-    `);
-  }
-}
+export const SCHEMA_VERSION = 1;
 
-/**
- * - `synchronous = FULL`: a commit in WAL mode is then on the disk when it returns; it costs a tenth to a quarter.
- * - Pages of 8 KiB hold about twenty events: fewer pages a commit than at 4 KiB, and still small ones to rewrite.
- * - A checkpoint every 1000 pages (8 MiB) holds everything up for some 10 ms; rarer ones do so for longer.
- * - No `auto_vacuum`: what retention frees is used again, so the file stops growing by itself, and moving pages about
- *   to shrink it would slow down every commit.
- * - No memory mapping: a stray write or a torn file would damage the store or end the process.
- * - No foreign keys: each would be looked up for every row. What belongs together is written by one method.
- */
-function configure(connection: Connection): void {
-  connection.exec(`
-    PRAGMA page_size = 8192;
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = FULL;
-    PRAGMA wal_autocheckpoint = 1000;
-    PRAGMA journal_size_limit = 67108864;
-    PRAGMA foreign_keys = OFF;
-    PRAGMA temp_store = MEMORY;
-    PRAGMA cache_size = -8192;
-  `);
-}
+/** Regions, Nests and Birds, and what was read of them. */
+const WATCHED = `
+  -- A region that was ever watched, and since when.
+  CREATE TABLE region (
+    region TEXT PRIMARY KEY,
+    since_us INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
 
-function refuseOldSqlite(connection: Connection): void {
-  const { version } = connection.prepare<{ version: string }>('SELECT sqlite_version() AS version').get()!;
-  if (version.localeCompare(OLDEST_SQLITE, 'en', { numeric: true }) < 0) {
-    throw new NestwatchError(
-      'store_failed',
-      `This Node brings SQLite ${version}, which can damage a store: use a newer Node.`,
-    );
-  }
-}
+  -- A Nest as it was last listed.
+  CREATE TABLE nest (
+    region TEXT NOT NULL,
+    nest_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    -- 0 from the reading on that no longer listed it, which was at gone_us.
+    present INTEGER NOT NULL,
+    gone_us INTEGER NOT NULL,
+    PRIMARY KEY (region, nest_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX nest_gone ON nest (gone_us) WHERE present = 0;
 
-function isEmpty(connection: Connection): boolean {
-  return connection.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
-}
+  -- The mail addresses of a Nest's active members, a list in JSON.
+  CREATE TABLE nest_members (
+    region TEXT NOT NULL,
+    nest_id TEXT NOT NULL,
+    addresses TEXT NOT NULL,
+    PRIMARY KEY (region, nest_id)
+  ) STRICT, WITHOUT ROWID;
 
-function pragma(connection: Connection, name: 'user_version' | 'application_id'): number {
-  return connection.prepare<Record<string, number>>(`PRAGMA ${name}`).get()![name]!;
-}
+  -- A Bird as it was last listed.
+  CREATE TABLE bird (
+    region TEXT NOT NULL,
+    bird_id TEXT NOT NULL,
+    nest_id TEXT NOT NULL,
+    name TEXT NOT NULL,
+    status TEXT NOT NULL,
+    trigger_type TEXT NOT NULL,
+    -- 0 from the reading on that no longer listed it, which was at gone_us.
+    present INTEGER NOT NULL,
+    gone_us INTEGER NOT NULL,
+    status_since_us INTEGER NOT NULL,
+    -- When it is next judged whether it has flown lately enough.
+    judge_us INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (region, bird_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX bird_gone ON bird (gone_us) WHERE present = 0;
+  CREATE INDEX bird_of_nest ON bird (region, nest_id);
+  CREATE INDEX bird_judged ON bird (judge_us) WHERE present = 1 AND status = 'active';
 
-function check(connection: Connection, path: string): void {
-  const { quick_check: verdict } = connection
-    .prepare<{ quick_check: string }>('PRAGMA quick_check(1)')
-    .get()!;
-  if (verdict !== 'ok') {
-    throw new NestwatchError('store_corrupt', `The store ${path} is damaged: ${verdict}.`);
-  }
-}
+  -- One feed of a region (bird_id empty) or of a Bird, and how far it was read. AUTOINCREMENT: a number is never given
+  -- twice.
+  CREATE TABLE stream (
+    stream INTEGER PRIMARY KEY AUTOINCREMENT,
+    region TEXT NOT NULL,
+    feed TEXT NOT NULL,
+    bird_id TEXT NOT NULL,
+    cursor_us INTEGER NOT NULL,
+    -- Up to where retention has deleted what was read: read once more, it would be taken for new.
+    pruned_us INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (region, feed, bird_id)
+  ) STRICT;
+
+  -- What the last audits found out about a stream.
+  CREATE TABLE audit (
+    stream INTEGER PRIMARY KEY,
+    body TEXT NOT NULL
+  ) STRICT;
+
+  -- An entry that could not be understood. Of the older ones of a stream only the hash is kept, and raw is empty.
+  CREATE TABLE quarantine (
+    stream INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    kept_us INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    raw TEXT NOT NULL,
+    UNIQUE (stream, hash)
+  ) STRICT;
+  CREATE INDEX quarantine_by_age ON quarantine (kept_us);
+  CREATE INDEX quarantine_of_stream ON quarantine (stream, kept_us);
+
+  -- An event. They are numbered as they arrive, so that rows are only ever appended.
+  CREATE TABLE event (
+    event INTEGER PRIMARY KEY,
+    stream INTEGER NOT NULL,
+    occurred_us INTEGER NOT NULL,
+    -- The last part of the key; region and feed are the stream's.
+    id TEXT NOT NULL,
+    type TEXT NOT NULL,
+    -- As the service wrote it.
+    occurred_at TEXT NOT NULL,
+    observed_us INTEGER NOT NULL,
+    nest_id TEXT NOT NULL,
+    nest TEXT NOT NULL,
+    bird_id TEXT NOT NULL,
+    bird TEXT NOT NULL,
+    message TEXT NOT NULL,
+    -- An object in JSON.
+    attributes TEXT NOT NULL
+  ) STRICT;
+  -- Tells what is new, answers what concerns one stream, and finds an id, all without reading rows.
+  CREATE UNIQUE INDEX event_of_stream ON event (stream, occurred_us, id);
+  CREATE INDEX event_by_age ON event (occurred_us, stream);
+
+  -- A Flight as it was last seen. Every question about Flights concerns one stream, so the stream comes first here.
+  CREATE TABLE flight (
+    stream INTEGER NOT NULL,
+    started_us INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    status TEXT NOT NULL,
+    open INTEGER NOT NULL,
+    -- How often it was seen to end.
+    ends INTEGER NOT NULL,
+    -- When it ended; 0 where that is not known.
+    ended_us INTEGER NOT NULL,
+    -- When it is next judged whether it is in the air for too long.
+    judge_us INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (stream, started_us, id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX flight_open ON flight (stream) WHERE open = 1;
+  CREATE INDEX flight_ended ON flight (started_us) WHERE open = 0;
+  CREATE INDEX flight_in_air ON flight (started_us, judge_us) WHERE open = 1;
+`;
+
+/** Alerts, the groups that notify of them, and what keeps them from it. */
+const ALERTED = `
+  -- An alert in its present state.
+  CREATE TABLE alert (
+    alert INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    region TEXT NOT NULL,
+    scope TEXT NOT NULL,
+    alertname TEXT NOT NULL,
+    severity TEXT NOT NULL,
+    state TEXT NOT NULL,
+    -- 1 for one that is over, and fires on because it flaps.
+    flaps_on INTEGER NOT NULL,
+    starts_us INTEGER NOT NULL,
+    -- When time alone may change it; null for never.
+    due_us INTEGER,
+    -- Position among the alerts that wait to be routed; null for none.
+    changed INTEGER,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX alert_scope ON alert (scope);
+  CREATE INDEX alert_region ON alert (region, scope);
+  CREATE INDEX alert_due ON alert (due_us) WHERE due_us IS NOT NULL;
+  CREATE INDEX alert_changed ON alert (changed) WHERE changed IS NOT NULL;
+  CREATE INDEX alert_state ON alert (state, starts_us);
+  -- Alerts that may inhibit others are asked for at every flush, by their name.
+  CREATE INDEX alert_firing ON alert (alertname) WHERE state = 'firing';
+
+  -- An event of an alert: the seq-th of that alert.
+  CREATE TABLE alert_event (
+    alert INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    event INTEGER NOT NULL,
+    PRIMARY KEY (alert, seq)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX alert_event_event ON alert_event (event);
+
+  -- An episode of an alert that is over. The alert is deleted soon after its end; this stays for the digests.
+  CREATE TABLE episode (
+    alert_id TEXT NOT NULL,
+    starts_us INTEGER NOT NULL,
+    -- When it was seen to be over.
+    resolved_us INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (alert_id, starts_us)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX episode_by_age ON episode (resolved_us);
+
+  -- A group of alerts that are notified of together.
+  CREATE TABLE alert_group (
+    key TEXT PRIMARY KEY,
+    receiver TEXT NOT NULL,
+    next_flush_us INTEGER NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX alert_group_due ON alert_group (next_flush_us);
+
+  -- An alert in a group, and up to where the group has notified of it.
+  CREATE TABLE group_member (
+    group_key TEXT NOT NULL,
+    alert_id TEXT NOT NULL,
+    -- That of its group: route, escalation, held_back or catch_up.
+    sort TEXT NOT NULL,
+    notified_seq INTEGER NOT NULL,
+    notified_state TEXT NOT NULL,
+    PRIMARY KEY (group_key, alert_id)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX group_member_alert ON group_member (alert_id);
+
+  -- A silence, expired or not.
+  CREATE TABLE silence (
+    id TEXT PRIMARY KEY,
+    ends_us INTEGER NOT NULL,
+    body TEXT NOT NULL
+  ) STRICT;
+  CREATE INDEX silence_by_end ON silence (ends_us, id);
+
+  -- What a group does not notify its receiver of, and why.
+  CREATE TABLE suppression (
+    suppression INTEGER PRIMARY KEY,
+    alert_id TEXT NOT NULL,
+    after_seq INTEGER NOT NULL,
+    last_seq INTEGER NOT NULL,
+    group_key TEXT NOT NULL,
+    receiver TEXT NOT NULL,
+    reason TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    at_us INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX suppression_alert ON suppression (alert_id);
+  CREATE INDEX suppression_by_age ON suppression (at_us);
+
+  -- An event that a suppression concerns.
+  CREATE TABLE suppressed_event (
+    event INTEGER NOT NULL,
+    suppression INTEGER NOT NULL,
+    PRIMARY KEY (event, suppression)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX suppressed_event_reason ON suppressed_event (suppression);
+
+  -- How far the digests of one name have come.
+  CREATE TABLE digest (
+    name TEXT PRIMARY KEY,
+    body TEXT NOT NULL
+  ) STRICT;
+`;
+
+/** Notifications on their way. */
+const QUEUED = `
+  -- An event that waits to be forwarded: whole, so that retention never takes what is unsent.
+  CREATE TABLE forward_queue (
+    receiver TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    event TEXT NOT NULL,
+    PRIMARY KEY (receiver, seq)
+  ) STRICT, WITHOUT ROWID;
+
+  -- How much of its cap a receiver has used lately.
+  CREATE TABLE receiver_pace (
+    receiver TEXT PRIMARY KEY,
+    body TEXT NOT NULL
+  ) STRICT;
+
+  -- A message, as it was queued for one or more deliveries.
+  CREATE TABLE notification (
+    seq INTEGER PRIMARY KEY,
+    body TEXT NOT NULL
+  ) STRICT;
+
+  -- A notification on its way to one integration of one receiver. seq is the order of creation. turn is 1 where no
+  -- earlier delivery of the same lane stands in the way: kept here so that finding work never walks over what waits
+  -- behind something else.
+  CREATE TABLE delivery (
+    seq INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    notification INTEGER NOT NULL,
+    notification_id TEXT NOT NULL,
+    receiver TEXT NOT NULL,
+    integration TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    lane TEXT NOT NULL,
+    turn INTEGER NOT NULL,
+    state TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    created_us INTEGER NOT NULL,
+    next_attempt_us INTEGER NOT NULL,
+    settled_us INTEGER NOT NULL,
+    -- For people.
+    last_error TEXT NOT NULL,
+    -- How many of its last tries in a row were refused.
+    refusals INTEGER NOT NULL DEFAULT 0,
+    -- Who of several recipients refused it for good, each with the receiver's words; for people.
+    refused_by TEXT NOT NULL DEFAULT '',
+    -- Who of several recipients is still to be reached, a list in JSON; empty for all.
+    remaining TEXT NOT NULL DEFAULT '',
+    -- When it is given to its receiver's fallback; null for never, and once that is done.
+    fallback_us INTEGER
+  ) STRICT;
+  CREATE INDEX delivery_waiting ON delivery (receiver, position, next_attempt_us)
+    WHERE turn = 1 AND state IN ('pending', 'retry', 'ambiguous');
+  CREATE INDEX delivery_lane ON delivery (receiver, position, lane, turn)
+    WHERE lane <> '' AND state IN ('pending', 'leased', 'retry', 'ambiguous');
+  CREATE INDEX delivery_undelivered ON delivery (state) WHERE state <> 'delivered';
+  CREATE INDEX delivery_settled ON delivery (settled_us) WHERE settled_us > 0;
+  CREATE INDEX delivery_notification ON delivery (notification);
+  CREATE INDEX delivery_fallback ON delivery (fallback_us) WHERE fallback_us IS NOT NULL;
+
+  -- How many deliveries a receiver has in a state: counting a million rows would hold up everything else.
+  CREATE TABLE delivery_count (
+    receiver TEXT NOT NULL,
+    state TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (receiver, state)
+  ) STRICT, WITHOUT ROWID;
+
+  -- An integration that accepts nothing, with its tries that failed in a row; one that accepts has no row.
+  CREATE TABLE failing_integration (
+    receiver TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    integration TEXT NOT NULL,
+    failures INTEGER NOT NULL,
+    since_us INTEGER NOT NULL,
+    last_error TEXT NOT NULL,
+    PRIMARY KEY (receiver, position, integration)
+  ) STRICT, WITHOUT ROWID;
+
+  -- An event that a group's notification covers. It is asked for rarely, so the row is kept small.
+  CREATE TABLE notified_event (
+    event INTEGER NOT NULL,
+    notification INTEGER NOT NULL,
+    PRIMARY KEY (event, notification)
+  ) STRICT, WITHOUT ROWID;
+
+  -- A batch of events that was forwarded to a receiver, by the first of them.
+  CREATE TABLE forwarded_batch (
+    first_event INTEGER NOT NULL,
+    receiver TEXT NOT NULL,
+    notification INTEGER NOT NULL,
+    PRIMARY KEY (first_event, receiver)
+  ) STRICT, WITHOUT ROWID;
+
+  -- A key for signatures, made by this program itself and of no use outside of it.
+  CREATE TABLE signing_key (
+    name TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+  ) STRICT;
+`;
+
+export const SCHEMA = `${WATCHED}${ALERTED}${QUEUED}`;

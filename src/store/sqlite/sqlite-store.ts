@@ -5,7 +5,7 @@ import type { Clock } from '../../time/clock.ts';
 import type { Store, Transaction } from '../store.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { takeLock } from './lock.ts';
-import { prepareSchema } from './schema.ts';
+import { prepareSchema } from './prepare-schema.ts';
 import { createDeliveryCounts } from './tables/delivery-counts.ts';
 import { createPrune } from './tables/prune.ts';
 import { createAlerts } from './tables/sqlite-alerts.ts';

@@ -128,6 +128,52 @@ export function describeOutbox(run: Run): void {
       expect((await run((tx) => tx.outbox.find('other')))?.delivery).not.toHaveProperty('remaining');
     });
 
+    test('keeps how often it was refused in a row, and who refused it, until a try comes to something else', async () => {
+      await enqueue(delivery('d'));
+      const facts = async () => {
+        const { refusals, refusedBy } = (await run((tx) => tx.outbox.find('d')))!.delivery;
+        return { refusals, refusedBy };
+      };
+      const retry = {
+        id: 'd',
+        state: 'retry',
+        nextAttemptAtUs: NOW_US,
+        lastError: 'no',
+        failed: true,
+      } as const;
+      const end = (changes: Partial<Settlement> = {}) =>
+        run((tx) => tx.outbox.settle([{ ...retry, ...changes }], NOW_US));
+      const none = { refusals: undefined, refusedBy: undefined };
+      const refused = { refusals: 2, refusedBy: 'bob@x: 550 "no"' };
+      expect(await facts()).toEqual(none);
+
+      await claim();
+      await end(refused);
+      expect(await facts()).toEqual(refused);
+      const [claimed] = await run((tx) => tx.outbox.claim('ops', 0, NOW_US, 10));
+      expect(claimed!.delivery).toMatchObject(refused);
+      await run((tx) => tx.outbox.recoverLeases(NOW_US));
+      expect(await facts()).toEqual(refused);
+
+      await claim();
+      await end();
+      expect(await facts()).toEqual(none);
+
+      await claim();
+      await end({ ...refused, state: 'dead' });
+      expect(await facts()).toEqual(refused);
+      await run((tx) => tx.outbox.redrive(['d'], NOW_US));
+      expect(await facts()).toEqual(none);
+
+      await claim();
+      await end(refused);
+      await claim();
+      await run((tx) =>
+        tx.outbox.settle([{ id: 'd', state: 'delivered', nextAttemptAtUs: NOW_US, lastError: '' }], NOW_US),
+      );
+      expect(await facts()).toEqual(none);
+    });
+
     test('holds up no other of its lane while only some recipients are still to be reached', async () => {
       await enqueue(delivery('a', { lane: 'l' }), delivery('b', { lane: 'l' }), delivery('c', { lane: 'l' }));
       const later = (id: string, remaining?: readonly string[]) =>

@@ -15,6 +15,8 @@ export interface DeliveryRow {
   readonly next_attempt_us: number;
   readonly settled_us: number;
   readonly last_error: string;
+  readonly refusals: number;
+  readonly refused_by: string;
   readonly fallback_us: number | null;
   /** A list in JSON; empty for all. */
   readonly remaining: string;
@@ -34,6 +36,8 @@ export function deliveryOf(row: DeliveryRow): Delivery {
     nextAttemptAtUs: row.next_attempt_us,
     settledAtUs: row.settled_us,
     lastError: row.last_error,
+    ...(row.refusals > 0 && { refusals: row.refusals }),
+    ...(row.refused_by !== '' && { refusedBy: row.refused_by }),
     ...(row.fallback_us !== null && { fallbackAtUs: row.fallback_us }),
     ...(row.remaining !== '' && { remaining: JSON.parse(row.remaining) as string[] }),
   };

@@ -37,11 +37,11 @@ export function createPrune(
     `SELECT event, stream, occurred_us AS us FROM event INDEXED BY event_by_age
      WHERE occurred_us <= ? AND (occurred_us, stream, event) > (?, ?, ?)
        AND (occurred_us, stream, event) <= (?, ?, ?) AND NOT EXISTS (
-         SELECT 1 FROM link JOIN alert USING (alert)
-         WHERE link.event = event.event AND alert.state = 'firing' AND (
+         SELECT 1 FROM alert_event JOIN alert USING (alert)
+         WHERE alert_event.event = event.event AND alert.state = 'firing' AND (
            alert.changed IS NOT NULL
-           OR link.seq > (SELECT max(seq) FROM link AS own WHERE own.alert = alert.alert) - ${MAX_EVENTS}
-           OR link.seq > coalesce((
+           OR alert_event.seq > (SELECT max(seq) FROM alert_event AS own WHERE own.alert = alert.alert) - ${MAX_EVENTS}
+           OR alert_event.seq > coalesce((
              SELECT min(notified_seq) FROM group_member
              WHERE alert_id = alert.id AND NOT (sort = 'escalation' AND notified_state <> 'none')
              HAVING min(notified_seq) FILTER (WHERE sort = 'route') < ${HAS_LEFT}), 0)))
@@ -52,13 +52,15 @@ export function createPrune(
      WHERE occurred_us < ? AND (occurred_us, stream, event) > (?, ?, ?)
      ORDER BY occurred_us, stream, event LIMIT 1 OFFSET ?`,
   );
-  const links = connection.prepare('DELETE FROM link WHERE event IN (SELECT value FROM json_each(?))');
+  const links = connection.prepare('DELETE FROM alert_event WHERE event IN (SELECT value FROM json_each(?))');
   const untold = connection.prepare(
     'DELETE FROM suppressed_event WHERE event IN (SELECT value FROM json_each(?))',
   );
-  const told = connection.prepare('DELETE FROM told WHERE event IN (SELECT value FROM json_each(?))');
+  const told = connection.prepare(
+    'DELETE FROM notified_event WHERE event IN (SELECT value FROM json_each(?))',
+  );
   const forwarded = connection.prepare(
-    'DELETE FROM forwarded WHERE event IN (SELECT value FROM json_each(?))',
+    'DELETE FROM forwarded_batch WHERE first_event IN (SELECT value FROM json_each(?))',
   );
   const events = connection.prepare('DELETE FROM event WHERE event IN (SELECT value FROM json_each(?))');
   const flights = connection.prepare<Pruned>(

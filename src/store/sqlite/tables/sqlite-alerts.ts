@@ -9,9 +9,6 @@ export interface AlertRow {
   readonly body: string;
 }
 
-/** Not one that is over and fires on because it flaps. */
-const IS_TRUE = "(body -> '$.damping.held' IS NULL OR body -> '$.damping.flapping' IS NULL)";
-
 export function createAlerts(connection: Connection, events: Events): Omit<AlertStore, 'ofEvent'> {
   const one = connection.prepare<AlertRow>('SELECT body FROM alert WHERE id = ?');
   const ofScopes = connection.prepare<AlertRow>(
@@ -25,11 +22,11 @@ export function createAlerts(connection: Connection, events: Events): Omit<Alert
     'SELECT body FROM alert WHERE due_us <= ? ORDER BY due_us, id LIMIT ?',
   );
   const put = connection.prepare(
-    `INSERT INTO alert (id, region, scope, alertname, severity, state, starts_us, due_us, changed, body)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    `INSERT INTO alert (id, region, scope, alertname, severity, state, flaps_on, starts_us, due_us, changed, body)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
      ON CONFLICT DO UPDATE SET region = excluded.region, scope = excluded.scope, alertname = excluded.alertname,
-       severity = excluded.severity, state = excluded.state, starts_us = excluded.starts_us,
-       due_us = excluded.due_us, changed = coalesce(changed, excluded.changed), body = excluded.body`,
+       severity = excluded.severity, state = excluded.state, flaps_on = excluded.flaps_on,
+       starts_us = excluded.starts_us, due_us = excluded.due_us, changed = coalesce(changed, excluded.changed), body = excluded.body`,
   );
   const remember = connection.prepare(
     `INSERT INTO episode (alert_id, starts_us, resolved_us, body) VALUES (?, ?, ?, ?)
@@ -41,27 +38,27 @@ export function createAlerts(connection: Connection, events: Events): Omit<Alert
     connection,
     3,
     (rows) =>
-      `INSERT INTO link (alert, seq, event) VALUES ${rows}
+      `INSERT INTO alert_event (alert, seq, event) VALUES ${rows}
        ON CONFLICT DO UPDATE SET event = excluded.event`,
   );
   const linked = connection.prepare<EventRow & { readonly seq: number }>(
-    `SELECT link.seq, event.* FROM link JOIN event USING (event)
-     WHERE link.alert = (SELECT alert FROM alert WHERE id = ?) AND link.seq > ? AND link.seq <= ?
-     ORDER BY link.seq DESC LIMIT ?`,
+    `SELECT alert_event.seq, event.* FROM alert_event JOIN event USING (event)
+     WHERE alert_event.alert = (SELECT alert FROM alert WHERE id = ?) AND alert_event.seq > ? AND alert_event.seq <= ?
+     ORDER BY alert_event.seq DESC LIMIT ?`,
   );
   const firstFresh = connection.prepare<{ seq: number }>(
-    `SELECT link.seq FROM link JOIN event USING (event)
-     WHERE link.alert = (SELECT alert FROM alert WHERE id = ?) AND link.seq > ?
-       AND event.observed_us - event.occurred_us <= ? ORDER BY link.seq LIMIT 1`,
+    `SELECT alert_event.seq FROM alert_event JOIN event USING (event)
+     WHERE alert_event.alert = (SELECT alert FROM alert WHERE id = ?) AND alert_event.seq > ?
+       AND event.observed_us - event.occurred_us <= ? ORDER BY alert_event.seq LIMIT 1`,
   );
   const linkedSpan = connection.prepare<{
     last_seq: number | null;
     from_us: number;
     to_us: number;
   }>(
-    `SELECT max(link.seq) AS last_seq, min(event.occurred_us) AS from_us, max(event.occurred_us) AS to_us
-     FROM link JOIN event USING (event)
-     WHERE link.alert = (SELECT alert FROM alert WHERE id = ?) AND link.seq > ? AND link.seq < ?`,
+    `SELECT max(alert_event.seq) AS last_seq, min(event.occurred_us) AS from_us, max(event.occurred_us) AS to_us
+     FROM alert_event JOIN event USING (event)
+     WHERE alert_event.alert = (SELECT alert FROM alert WHERE id = ?) AND alert_event.seq > ? AND alert_event.seq < ?`,
   );
   const changed = connection.prepare<AlertRow>(
     'SELECT body FROM alert WHERE changed IS NOT NULL ORDER BY changed LIMIT ?',
@@ -73,11 +70,11 @@ export function createAlerts(connection: Connection, events: Events): Omit<Alert
     'SELECT body FROM alert WHERE state = ? ORDER BY starts_us DESC, id LIMIT ?',
   );
   const firing = connection.prepare<{ labels: string }>(
-    `SELECT body ->> '$.labels' AS labels FROM alert WHERE state = 'firing' AND ${IS_TRUE}`,
+    `SELECT body ->> '$.labels' AS labels FROM alert WHERE state = 'firing' AND flaps_on = 0`,
   );
   const firingNamed = connection.prepare<{ labels: string }>(
     `SELECT body ->> '$.labels' AS labels FROM alert INDEXED BY alert_firing
-     WHERE state = 'firing' AND alertname IN (SELECT value FROM json_each(?)) AND ${IS_TRUE}`,
+     WHERE state = 'firing' AND alertname IN (SELECT value FROM json_each(?)) AND flaps_on = 0`,
   );
   const count = connection.prepare<{
     alertname: string;
@@ -90,7 +87,7 @@ export function createAlerts(connection: Connection, events: Events): Omit<Alert
   );
   const remove = connection.prepare('DELETE FROM alert WHERE id IN (SELECT value FROM json_each(?))');
   const unlink = connection.prepare(
-    `DELETE FROM link WHERE alert IN
+    `DELETE FROM alert_event WHERE alert IN
        (SELECT alert FROM alert WHERE id IN (SELECT value FROM json_each(?)))`,
   );
   const leave = connection.prepare(
@@ -127,6 +124,7 @@ export function createAlerts(connection: Connection, events: Events): Omit<Alert
           alert.alertname,
           alert.labels.severity ?? '',
           alert.state,
+          alert.damping?.held && alert.damping.flapping ? 1 : 0,
           alert.startsAtUs,
           alert.dueAtUs,
           lastChanged,

@@ -51,13 +51,13 @@ export function createDigests(connection: Connection): DigestStore {
          (SELECT body FROM episode WHERE episode.alert_id = one.alert_id ORDER BY starts_us DESC LIMIT 1),
          (SELECT body FROM alert WHERE id = one.alert_id)) AS body
      FROM (SELECT alert_id, count(*) AS times FROM suppression INDEXED BY suppression_by_age
-       WHERE at_us > ? AND at_us <= ? AND body ->> '$.reason' = 'silenced'
-       GROUP BY alert_id, body ->> '$.groupKey') AS one
+       WHERE at_us > ? AND at_us <= ? AND reason = 'silenced'
+       GROUP BY alert_id, group_key) AS one
      GROUP BY alert_id ORDER BY times DESC, alert_id LIMIT ?`,
   );
   const suppressed = connection.prepare<{ reason: string; count: number }>(
-    `SELECT body ->> '$.reason' AS reason, count(*) AS count FROM suppression INDEXED BY suppression_by_age
-     WHERE at_us > ?2 AND at_us <= ?3 AND body ->> '$.receiver' = ?1 GROUP BY reason ORDER BY count DESC, reason`,
+    `SELECT reason, count(*) AS count FROM suppression INDEXED BY suppression_by_age
+     WHERE at_us > ?2 AND at_us <= ?3 AND receiver = ?1 GROUP BY reason ORDER BY count DESC, reason`,
   );
   const dead = connection.prepare<{ count: number }>(
     `SELECT count(*) AS count FROM delivery INDEXED BY delivery_undelivered

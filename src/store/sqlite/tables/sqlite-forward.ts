@@ -4,17 +4,17 @@ import type { Connection } from '../connection.ts';
 
 export function createForward(connection: Connection): ForwardStore {
   const queue = connection.prepare(
-    `INSERT INTO forward (receiver, seq, event)
-     VALUES (?1, (SELECT coalesce(max(seq), 0) + 1 FROM forward WHERE receiver = ?1), ?2)`,
+    `INSERT INTO forward_queue (receiver, seq, event)
+     VALUES (?1, (SELECT coalesce(max(seq), 0) + 1 FROM forward_queue WHERE receiver = ?1), ?2)`,
   );
   // Steps from one receiver to the next instead of walking over all that waits.
   const nextReceiver = connection.prepare<{ receiver: string }>(
-    'SELECT receiver FROM forward WHERE receiver > ? ORDER BY receiver LIMIT 1',
+    'SELECT receiver FROM forward_queue WHERE receiver > ? ORDER BY receiver LIMIT 1',
   );
   const oldest = connection.prepare<{ seq: number; event: string }>(
-    'SELECT seq, event FROM forward WHERE receiver = ? ORDER BY seq LIMIT ?',
+    'SELECT seq, event FROM forward_queue WHERE receiver = ? ORDER BY seq LIMIT ?',
   );
-  const take = connection.prepare('DELETE FROM forward WHERE receiver = ? AND seq <= ?');
+  const take = connection.prepare('DELETE FROM forward_queue WHERE receiver = ? AND seq <= ?');
 
   return {
     async queue(events) {

@@ -23,8 +23,9 @@ export function createGroups(connection: Connection): GroupStore {
     'SELECT body FROM alert_group WHERE next_flush_us <= ? ORDER BY next_flush_us, key LIMIT ?',
   );
   const put = connection.prepare(
-    `INSERT INTO alert_group (key, next_flush_us, body) VALUES (?, ?, ?)
-     ON CONFLICT DO UPDATE SET next_flush_us = excluded.next_flush_us, body = excluded.body`,
+    `INSERT INTO alert_group (key, receiver, next_flush_us, body) VALUES (?, ?, ?, ?)
+     ON CONFLICT DO UPDATE SET receiver = excluded.receiver, next_flush_us = excluded.next_flush_us,
+       body = excluded.body`,
   );
   const remove = connection.prepare('DELETE FROM alert_group WHERE key IN (SELECT value FROM json_each(?))');
   const removeMembers = connection.prepare(
@@ -43,7 +44,7 @@ export function createGroups(connection: Connection): GroupStore {
      WHERE alert.state = 'firing' AND alert.id > ? AND EXISTS (
        SELECT 1 FROM group_member JOIN alert_group ON alert_group.key = group_member.group_key
        WHERE group_member.alert_id = alert.id AND notified_state = 'firing'
-         AND alert_group.body ->> '$.receiver' = ?)
+         AND alert_group.receiver = ?)
      ORDER BY alert.id LIMIT ?`,
   );
   const putMember = connection.prepare(
@@ -75,7 +76,8 @@ export function createGroups(connection: Connection): GroupStore {
       return notifiedFiring.all(afterId, receiver, limit).map(alertOf);
     },
     async put(groups) {
-      for (const group of groups) put.run(group.key, group.nextFlushAtUs, JSON.stringify(group));
+      for (const group of groups)
+        put.run(group.key, group.receiver, group.nextFlushAtUs, JSON.stringify(group));
     },
     async putMembers(records) {
       for (const member of records) {

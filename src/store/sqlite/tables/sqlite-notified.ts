@@ -22,25 +22,25 @@ export function createNotifiedEvents(
   events: Events,
   counts: Pick<DeliveryCounts, 'receivers'>,
 ): NotifiedEvents {
-  const put = connection.prepare('INSERT OR IGNORE INTO told (event, notification) VALUES (?, ?)');
+  const put = connection.prepare('INSERT OR IGNORE INTO notified_event (event, notification) VALUES (?, ?)');
   const putLinked = connection.prepare(
-    `INSERT OR IGNORE INTO told (event, notification)
-     SELECT event, ?1 FROM link
+    `INSERT OR IGNORE INTO notified_event (event, notification)
+     SELECT event, ?1 FROM alert_event
      WHERE alert = (SELECT alert FROM alert WHERE id = ?2) AND seq > ?3 AND seq <= ?4`,
   );
   const putForwarded = connection.prepare(
-    'INSERT OR IGNORE INTO forwarded (event, receiver, notification) VALUES (?, ?, ?)',
+    'INSERT OR IGNORE INTO forwarded_batch (first_event, receiver, notification) VALUES (?, ?, ?)',
   );
   const alerts = connection.prepare<AlertRow & { seq: number }>(
-    'SELECT body, seq FROM link JOIN alert USING (alert) WHERE event = ? ORDER BY id',
+    'SELECT body, seq FROM alert_event JOIN alert USING (alert) WHERE event = ? ORDER BY id',
   );
   const ofGroups = connection.prepare<{ seq: number; body: string }>(
-    `SELECT seq, body FROM told JOIN notification ON notification.seq = notification
+    `SELECT seq, body FROM notified_event JOIN notification ON notification.seq = notification
      WHERE event = ? ORDER BY seq`,
   );
   const batch = connection.prepare<{ seq: number; body: string }>(
     `SELECT seq, body FROM notification WHERE seq = (
-       SELECT notification FROM forwarded WHERE event <= ? AND receiver = ? ORDER BY event DESC LIMIT 1)`,
+       SELECT notification FROM forwarded_batch WHERE first_event <= ? AND receiver = ? ORDER BY first_event DESC LIMIT 1)`,
   );
   const deliveries = connection.prepare<DeliveryRow>(
     'SELECT * FROM delivery WHERE notification = ? ORDER BY seq',

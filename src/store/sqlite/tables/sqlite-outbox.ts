@@ -43,7 +43,7 @@ export function createOutbox(
   // What was deleted may still stand beside the events that it told: its number would pass for another's.
   const newestNotification = connection.prepare<{ seq: number | null }>(
     `SELECT max(seq) AS seq FROM (
-       SELECT max(seq) AS seq FROM notification UNION ALL SELECT max(notification) FROM told)`,
+       SELECT max(seq) AS seq FROM notification UNION ALL SELECT max(notification) FROM notified_event)`,
   );
   const putDelivery = connection.prepare(
     `INSERT INTO delivery (id, notification, notification_id, receiver, integration, position, lane, turn, state,
@@ -97,7 +97,7 @@ export function createOutbox(
      WHERE id IN (SELECT value FROM json_each(?))`,
   );
   const settle = connection.prepare(
-    `UPDATE delivery SET state = ?2, next_attempt_us = ?3, last_error = ?4, settled_us = ?5,
+    `UPDATE delivery SET state = ?2, next_attempt_us = ?3, last_error = ?4, settled_us = ?5, refusals = ?9, refused_by = ?10,
        fallback_us = CASE
          WHEN ?2 IN ('delivered', 'suppressed') THEN NULL
          WHEN ?6 AND (?2 = 'dead' OR attempts >= ${FALLBACK_FAILURES}) THEN min(fallback_us, ?7)
@@ -109,8 +109,8 @@ export function createOutbox(
   );
   // What most of them come to, many at once: that costs a third of as many single ones.
   const deliver = connection.prepare(
-    `UPDATE delivery SET state = 'delivered', next_attempt_us = ?2, last_error = '', settled_us = ?2, fallback_us = NULL,
-       remaining = ''
+    `UPDATE delivery SET state = 'delivered', next_attempt_us = ?2, last_error = '', settled_us = ?2, refusals = 0,
+       refused_by = '', fallback_us = NULL, remaining = ''
      WHERE seq IN (SELECT value FROM json_each(?1))`,
   );
   const waitingLanes = connection.prepare<{ lane: string }>(
@@ -119,7 +119,7 @@ export function createOutbox(
   );
   const revive = connection.prepare<Lane>(
     `UPDATE delivery SET state = 'pending', attempts = 0, created_us = ?2, next_attempt_us = ?2, settled_us = 0,
-       last_error = ''
+       last_error = '', refusals = 0, refused_by = ''
      WHERE id = ?1 AND state = 'dead' RETURNING receiver, position, lane`,
   );
   const fallbacks = connection.prepare<ClaimedRow>(
@@ -167,15 +167,33 @@ export function createOutbox(
     if (!isLeasedIn.get(receiver, position, lane)) takeTurn.run(receiver, position, lane);
   }
 
-  function settleOne(
-    { id, state, nextAttemptAtUs, lastError, failed = false, remaining }: Settlement,
-    nowUs: number,
-  ): void {
+  function settleOne(settlement: Settlement, nowUs: number): void {
+    const {
+      id,
+      state,
+      nextAttemptAtUs,
+      lastError,
+      refusals = 0,
+      refusedBy = '',
+      failed = false,
+      remaining,
+    } = settlement;
     const settledUs = state === 'retry' || state === 'ambiguous' ? 0 : nowUs;
     const row = before.get(textList([id]));
     if (!row) return;
     const left = remaining ? JSON.stringify(remaining) : null;
-    settle.run(row.seq, state, nextAttemptAtUs, lastError, settledUs, failed ? 1 : 0, nowUs, left);
+    settle.run(
+      row.seq,
+      state,
+      nextAttemptAtUs,
+      lastError,
+      settledUs,
+      failed ? 1 : 0,
+      nowUs,
+      left,
+      refusals,
+      refusedBy,
+    );
     moved(row.receiver, row.state, state);
     giveTurn(row);
     // What some recipients took was accepted; that the rest does not take it says nothing of the integration.

@@ -1,31 +1,52 @@
-import type { Suppression } from '../../../domain/muting/suppression.ts';
+import type { Suppression, SuppressionReason } from '../../../domain/muting/suppression.ts';
 import type { SuppressionStore } from '../../suppression-store.ts';
 import type { Connection } from '../connection.ts';
 import type { Events } from './sqlite-events.ts';
 
+interface SuppressionRow {
+  readonly alert_id: string;
+  readonly after_seq: number;
+  readonly last_seq: number;
+  readonly group_key: string;
+  readonly receiver: string;
+  readonly reason: SuppressionReason;
+  readonly detail: string;
+  readonly at_us: number;
+}
+
 export function createSuppressions(connection: Connection, events: Events): SuppressionStore {
   const put = connection.prepare<{ suppression: number }>(
-    `INSERT INTO suppression (alert_id, at_us, body) VALUES (?, ?, ?) RETURNING suppression`,
+    `INSERT INTO suppression (alert_id, after_seq, last_seq, group_key, receiver, reason, detail, at_us)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING suppression`,
   );
   // By the events themselves: what is known of them outlives the alert.
   const putEvents = connection.prepare(
     `INSERT INTO suppressed_event (event, suppression)
-     SELECT link.event, ?1 FROM link
-     WHERE link.alert = (SELECT alert FROM alert WHERE id = ?2) AND link.seq > ?3 AND link.seq <= ?4`,
+     SELECT alert_event.event, ?1 FROM alert_event
+     WHERE alert_event.alert = (SELECT alert FROM alert WHERE id = ?2) AND alert_event.seq > ?3 AND alert_event.seq <= ?4`,
   );
-  const ofAlert = connection.prepare<{ body: string }>(
-    'SELECT body FROM suppression WHERE alert_id = ? ORDER BY suppression',
+  const ofAlert = connection.prepare<SuppressionRow>(
+    'SELECT * FROM suppression WHERE alert_id = ? ORDER BY suppression',
   );
-  const ofEvent = connection.prepare<{ body: string }>(
-    `SELECT body FROM suppressed_event JOIN suppression USING (suppression)
+  const ofEvent = connection.prepare<SuppressionRow>(
+    `SELECT suppression.* FROM suppressed_event JOIN suppression USING (suppression)
      WHERE event = ? ORDER BY suppression`,
   );
 
   return {
     async add(list) {
-      for (const one of list) {
-        const { suppression } = put.get(one.alertId, one.atUs, JSON.stringify(one))!;
-        putEvents.run(suppression, one.alertId, one.afterSeq, one.lastSeq);
+      for (const { alertId, afterSeq, lastSeq, groupKey, receiver, reason, detail, atUs } of list) {
+        const { suppression } = put.get(
+          alertId,
+          afterSeq,
+          lastSeq,
+          groupKey,
+          receiver,
+          reason,
+          detail,
+          atUs,
+        )!;
+        putEvents.run(suppression, alertId, afterSeq, lastSeq);
       }
     },
     async ofAlert(alertId) {
@@ -39,6 +60,15 @@ export function createSuppressions(connection: Connection, events: Events): Supp
   };
 }
 
-function suppressionOf({ body }: { body: string }): Suppression {
-  return JSON.parse(body) as Suppression;
+function suppressionOf(row: SuppressionRow): Suppression {
+  return {
+    alertId: row.alert_id,
+    afterSeq: row.after_seq,
+    lastSeq: row.last_seq,
+    groupKey: row.group_key,
+    receiver: row.receiver,
+    reason: row.reason,
+    detail: row.detail,
+    atUs: row.at_us,
+  };
 }
