@@ -1,3 +1,4 @@
+import { exactTime } from '../text/instant-words.ts';
 import { plainText } from '../text/plain-text.ts';
 import { parseInstant } from '../time/instant.ts';
 
@@ -11,7 +12,7 @@ export function shown(text: string): string {
 /** `2026-07-02 13:59:34 UTC`; a dash for none. */
 export function shownTime(text: string | null | undefined): string {
   const at = text ? parseInstant(text) : undefined;
-  return at ? `${new Date(at.us / 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC` : '-';
+  return at ? exactTime(at.us) : '-';
 }
 
 /** For `--json`. */

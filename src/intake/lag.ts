@@ -1,6 +1,7 @@
 /** Tells when something of a region is not read in time, and when that is over. */
 
 import type { ServiceClient } from '../service/client.ts';
+import { durationWords } from '../text/duration-words.ts';
 import type { Clock } from '../time/clock.ts';
 import { formatInstant } from '../time/instant.ts';
 import type { Commit } from './commit.ts';
@@ -42,12 +43,12 @@ export function createBehindWatch(options: BehindWatchOptions): BehindWatch {
   function reasonOf(cause: Cause, behind: Behind | undefined): string {
     const neededPerSecond = schedule.neededPerSecond();
     const needed = `it would take ${neededPerSecond.toFixed(1)} requests a second`;
-    const atMost = `at most ${inWords(maxIntervalMs)} are meant`;
+    const atMost = `at most ${durationWords(maxIntervalMs, 'one unit')} are meant`;
     const parts: string[] = [];
     if (behind) {
       const { name, oldestMs, streams } = behind;
       const which = streams === 1 ? '1 stream is' : `${streams} streams are`;
-      const longest = `${options.describe(name)}: last read ${inWords(oldestMs)} ago`;
+      const longest = `${options.describe(name)}: last read ${durationWords(oldestMs, 'one unit')} ago`;
       parts.push(`${which} read too late, most of all ${longest}, ${atMost}`);
     }
     if (cause === 'pause') {
@@ -95,8 +96,4 @@ export function createBehindWatch(options: BehindWatchOptions): BehindWatch {
       isTelling = false;
     }
   };
-}
-
-function inWords(ms: number): string {
-  return ms < 120_000 ? `${Math.round(ms / 1000)} s` : `${Math.round(ms / 60_000)} min`;
 }

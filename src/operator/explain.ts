@@ -4,7 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import { type Event, NEST_EXCLUDED } from '../domain/alert/event.ts';
 import { type Fact, scopeOf } from '../domain/alert/fact.ts';
-import { eventLabels, exactDuration } from '../domain/alert/labels.ts';
+import { eventLabels } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { rulesConcerning } from '../domain/evaluate/decide.ts';
 import { asKindSees, lastLinkedSeq } from '../domain/evaluate/flapping.ts';
@@ -17,7 +17,8 @@ import { type Route, routeAt } from '../domain/muting/route.ts';
 import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';
 import type { Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
-import { dayAndTime } from '../text/day-and-time.ts';
+import { durationWords } from '../text/duration-words.ts';
+import { dayAndTime } from '../text/instant-words.ts';
 
 export type ExplainConfig = Pick<Config, 'rules' | 'route' | 'forward'>;
 
@@ -181,7 +182,7 @@ function whyNotFired({ key, feed, attributes }: Event, rule: Rule, { awaiting, o
   const { kind, forMs } = rule;
   const own = ofScope.filter(({ alertname }) => alertname === kind);
   const awaits = awaiting.find(({ alertname }) => alertname === kind)?.damping?.awaits;
-  const lasted = `lasted for ${exactDuration(forMs)}, as \`for\` of its rule asks`;
+  const lasted = `lasted for ${durationWords(forMs, 'exact')}, as \`for\` of its rule asks`;
   if (awaits) {
     const firesAt = dayAndTime(awaits.sinceUs + forMs * 1000);
     return `${kind} fires on ${firesAt}, when this has ${lasted}, unless it is over before.`;

@@ -6,7 +6,7 @@ import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
 import { createSilenceDesk } from '../../src/operator/silence-desk.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import type { Transaction } from '../../src/store/store.ts';
-import { dayAndTime } from '../../src/text/day-and-time.ts';
+import { dayAndTime } from '../../src/text/instant-words.ts';
 import { type ApiOptions, createApi } from '../../src/web/api/api-v1.ts';
 import type { ExplanationJson } from '../../src/web/api/explain-json.ts';
 import { openStage, type Stage, type StageOptions, stageConfig } from './stage.ts';

@@ -1,5 +1,6 @@
 import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
-import { dayAndTime } from '../../text/day-and-time.ts';
+import { howMany } from '../../text/counts.ts';
+import { dayAndTime } from '../../text/instant-words.ts';
 import { commonLabels, placeWithin, sinceOf } from './alert-subject.ts';
 import { eventNoun, isNoRecovery, stateWords } from './alert-words.ts';
 import {
@@ -110,7 +111,7 @@ export function eventsOf(alerts: readonly NotifiedAlert[]): string[] {
   const noun = eventNoun(alerts[0]?.labels.alertname);
   if (!noun || total <= alerts.length) return [];
   const isPartNew = noun === 'failure' && fresh > 0 && fresh < total;
-  return [`${total} ${noun}s${isPartNew ? `, ${fresh} of them new` : ''}`];
+  return [`${howMany(total, noun)}${isPartNew ? `, ${fresh} of them new` : ''}`];
 }
 
 /** The first line of what was said last. */

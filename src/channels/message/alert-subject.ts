@@ -1,9 +1,10 @@
 /** What alerts are about, where and since when, as people name it. Names are clean and capped, not escaped. */
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
-import { dayAndTime } from '../../text/day-and-time.ts';
-import { duration } from '../../text/human-time.ts';
+import { durationWords } from '../../text/duration-words.ts';
+import { dayAndTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
+import { regionName } from '../../text/region-name.ts';
 
 export const NAME_CODE_POINTS = 80;
 
@@ -34,14 +35,10 @@ export function placeOf(labels: Labels, only: NotifiedAlert | undefined): string
     .join(' · ');
 }
 
-/** `all` is no region: what concerns nestwatch itself. */
-export function regionName(region: string): string {
-  return region === 'all' ? 'all regions' : plainText(region, NAME_CODE_POINTS).toUpperCase();
-}
-
 function since(startsAtUs: number, endsAtUs: number, nowUs: number): string {
-  if (endsAtUs === 0) return `since ${dayAndTime(startsAtUs)}, for ${duration(nowUs - startsAtUs)}`;
-  return `from ${dayAndTime(startsAtUs)}, lasted ${duration(endsAtUs - startsAtUs)}`;
+  if (endsAtUs === 0)
+    return `since ${dayAndTime(startsAtUs)}, for ${durationWords((nowUs - startsAtUs) / 1000, 'two units')}`;
+  return `from ${dayAndTime(startsAtUs)}, lasted ${durationWords((endsAtUs - startsAtUs) / 1000, 'two units')}`;
 }
 
 /** Of the open ones where there are any: the earliest start and how long ago that is. */

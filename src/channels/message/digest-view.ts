@@ -1,14 +1,15 @@
 /** What a digest says to people: the day in two lines and a few figures, then what is behind them. */
 
-import { howMany } from '../../domain/alert/labels.ts';
 import { type Digest, digestTitle, type OpenAlert, type Watch } from '../../domain/digest/digest.ts';
 import type { Failures, Place } from '../../domain/digest/flight-tally.ts';
 import type { DigestNotification, GroupNotification } from '../../domain/grouping/notification.ts';
-import { dayAndTime } from '../../text/day-and-time.ts';
-import { duration } from '../../text/human-time.ts';
+import { howMany } from '../../text/counts.ts';
+import { durationWords } from '../../text/duration-words.ts';
+import { dayAndTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
+import { regionName } from '../../text/region-name.ts';
 import type { Tone } from './alert-clusters.ts';
-import { NAME_CODE_POINTS, placeOf, regionName } from './alert-subject.ts';
+import { NAME_CODE_POINTS, placeOf } from './alert-subject.ts';
 import { stateWords } from './alert-words.ts';
 import { type MailView, mailView } from './message-view.ts';
 import type { Row, Section } from './section.ts';
@@ -65,7 +66,7 @@ function sectionsOf(digest: Digest): Section[] {
     {
       title: 'Still open',
       rows: digest.open.map((alert) => ({
-        lead: duration(toUs - alert.startsAtUs),
+        lead: durationWords((toUs - alert.startsAtUs) / 1000, 'two units'),
         what: alertWords(alert),
         note: `since ${dayAndTime(alert.startsAtUs)}${alert.hidden ? `, ${alert.hidden}` : ''}`,
       })),
@@ -105,9 +106,9 @@ function sectionsOf(digest: Digest): Section[] {
     {
       title: 'Slowest Birds (95 of 100 Flights took no longer)',
       rows: slowest.map(({ p95Us, beforeUs, ...place }) => ({
-        lead: duration(p95Us),
+        lead: durationWords(p95Us / 1000, 'two units'),
         what: wherePlain(place),
-        note: beforeUs === null ? '' : `${duration(beforeUs)} in the period before`,
+        note: beforeUs === null ? '' : `${durationWords(beforeUs / 1000, 'two units')} in the period before`,
       })),
       more: 0,
     },
@@ -130,7 +131,7 @@ function figures({ flights, recovered, suppressed, dead }: Digest): Row[] {
       what:
         recovered.alerts === 0
           ? 'nothing'
-          : `${howMany(recovered.alerts, 'alert')}, after ${duration(recovered.meanUs)}${recovered.alerts > 1 ? ' on average' : ''}`,
+          : `${howMany(recovered.alerts, 'alert')}, after ${durationWords(recovered.meanUs / 1000, 'two units')}${recovered.alerts > 1 ? ' on average' : ''}`,
       note: '',
     },
     { lead: 'Not told', what: reasons, note: '' },
@@ -164,7 +165,7 @@ function lost(title: string, alerts: readonly OpenAlert[], total: number): Secti
 function watched({ region, verifiedUntilUs, impaired }: Watch): Row {
   const troubles = impaired.map(({ alertname, us, isOpen }) => {
     const words = stateWords({ status: 'firing', labels: { alertname }, annotations: {} }, false);
-    return `${words} for ${duration(us)}${isOpen ? ', still' : ''}`;
+    return `${words} for ${durationWords(us / 1000, 'two units')}${isOpen ? ', still' : ''}`;
   });
   return {
     lead: regionName(region),

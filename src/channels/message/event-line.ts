@@ -1,10 +1,12 @@
 /** What a message says of single events: of a failed Flight when it started, how long it flew, its step and its ids. */
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
-import { dayAndSecond, duration } from '../../text/human-time.ts';
+import { durationWords } from '../../text/duration-words.ts';
+import { dayAndSecond } from '../../text/instant-words.ts';
 import { firstLines, plainText } from '../../text/plain-text.ts';
+import { regionName } from '../../text/region-name.ts';
 import { parseInstant } from '../../time/instant.ts';
-import { NAME_CODE_POINTS, regionName } from './alert-subject.ts';
+import { NAME_CODE_POINTS } from './alert-subject.ts';
 
 /** One event, or several that say the same. What stands around the list already is empty here. Clean, not escaped. */
 export interface EventLine {
@@ -94,7 +96,10 @@ export function flightTimes({ type, attributes, occurredAtUs }: Event): [verb: s
   const ended = plainText(type.replace(/^[a-z_]+\./, ''), NAME_CODE_POINTS);
   const startedAtUs = parseInstant(String(attributes.started_at ?? ''))?.us;
   if (startedAtUs === undefined) return [ended, dayAndSecond(occurredAtUs)];
-  return ['started', `${dayAndSecond(startedAtUs)}, ${ended} after ${duration(occurredAtUs - startedAtUs)}`];
+  return [
+    'started',
+    `${dayAndSecond(startedAtUs)}, ${ended} after ${durationWords((occurredAtUs - startedAtUs) / 1000, 'two units')}`,
+  ];
 }
 
 /** `step 2, Translate`: the step that failed and its scope, as far as they are known. */

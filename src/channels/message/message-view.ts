@@ -5,10 +5,10 @@
 
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
-import { howMany } from '../../domain/alert/labels.ts';
 import type { FlushReason, GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { summaryTitle } from '../../domain/grouping/summary.ts';
-import { dayAndTime } from '../../text/day-and-time.ts';
+import { howMany } from '../../text/counts.ts';
+import { dayAndTime } from '../../text/instant-words.ts';
 import { firstLines, plainText } from '../../text/plain-text.ts';
 import { type Cluster, clustersOf, eventsOf, messageOf, type Tone, toneOf } from './alert-clusters.ts';
 import { commonLabels, NAME_CODE_POINTS, placeOf, sinceOf, subjectOf } from './alert-subject.ts';

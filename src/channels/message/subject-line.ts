@@ -2,7 +2,8 @@ import type { Labels } from '../../domain/alert/alert.ts';
 import type { GroupNotification } from '../../domain/grouping/notification.ts';
 import { summaryTitle } from '../../domain/grouping/summary.ts';
 import { plainText } from '../../text/plain-text.ts';
-import { commonLabels, regionName } from './alert-subject.ts';
+import { regionName } from '../../text/region-name.ts';
+import { commonLabels } from './alert-subject.ts';
 
 const NAME_CODE_POINTS = 60;
 const SUBJECT_CODE_POINTS = 200;

@@ -1,6 +1,8 @@
 /** One event's way, from the service to the receivers, as lines that a person reads from top to bottom. */
+
 import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
+import { howMany } from '../../text/counts.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
 import { deliveryShape } from './deliveries-command.ts';
@@ -126,7 +128,7 @@ function linesOf(data: Explanation): string[] {
 function deliveryLine(one: Delivery): string {
   const at = one.settled_at ?? one.next_attempt_at;
   const when = one.settled_at ? shownTime(at) : `next try ${shownTime(at)}`;
-  const tries = one.attempts === 1 ? '1 try' : `${one.attempts} tries`;
+  const tries = howMany(one.attempts, 'try', 'tries');
   // Also of what was delivered: some recipients of a mail may have been refused.
   const error = one.last_error ? `: ${shown(one.last_error)}` : '';
   return `  by ${shown(one.integration)}: ${one.state}, ${when}, ${tries} (${shown(one.id)})${error}`;

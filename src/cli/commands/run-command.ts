@@ -3,6 +3,7 @@ import type { OnceOutcome, RegionProgress } from '../../daemon.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { LogLevel } from '../../observe/log.ts';
 import type { Edge } from '../../process-io.ts';
+import { howMany } from '../../text/counts.ts';
 import { VERSION } from '../../version.ts';
 import { findConfigFile, readConfig } from '../read-config.ts';
 
@@ -128,13 +129,9 @@ function troublesOf({ left, unread, unaccepted }: OnceOutcome, regions: readonly
       const reason = !health || health.health === 'up' ? '' : ` (${health.reason})`;
       return `region ${name} could not be read${reason}`;
     }),
-    ...(unread > 0 ? [`${counted(unread, 'stream')} could not be read`] : []),
+    ...(unread > 0 ? [`${howMany(unread, 'stream')} could not be read`] : []),
     ...(unaccepted > 0
-      ? [`${counted(unaccepted, 'delivery', 'deliveries')} ${unaccepted === 1 ? 'was' : 'were'} not accepted`]
+      ? [`${howMany(unaccepted, 'delivery', 'deliveries')} ${unaccepted === 1 ? 'was' : 'were'} not accepted`]
       : []),
   ].join(', ');
-}
-
-function counted(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`;
 }

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
+import { ago } from '../../text/instant-words.ts';
 import type { Clock } from '../../time/clock.ts';
 import { parseInstant } from '../../time/instant.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
@@ -57,11 +58,11 @@ export async function status(edge: Edge, options: StatusOptions): Promise<number
 }
 
 function statusText(view: Status, clock: Clock): string {
-  const ago = (text: string | null | undefined) => age(text, clock);
+  const since = (text: string | null | undefined) => age(text, clock);
   const regions = view.regions.map((one) => [
     shown(one.region),
     shown(one.health),
-    ago(one.since),
+    since(one.since),
     count(one.nests),
     count(one.birds),
     one.requests_per_second?.toFixed(1) ?? '-',
@@ -72,9 +73,9 @@ function statusText(view: Status, clock: Clock): string {
       shown(one.region),
       shown(feed.feed),
       count(feed.streams),
-      ago(feed.last_success),
-      ago(feed.cursor),
-      ago(feed.verified_until),
+      since(feed.last_success),
+      since(feed.cursor),
+      since(feed.verified_until),
       feed.feed === 'flight' ? count(feed.open_flights) : '',
     ]),
   );
@@ -87,7 +88,7 @@ function statusText(view: Status, clock: Clock): string {
       .join(', '),
   ]);
   return [
-    `nestwatch ${shown(view.version)}, started ${ago(view.started_at)}\n`,
+    `nestwatch ${shown(view.version)}, started ${since(view.started_at)}\n`,
     table([['REGION', 'STATE', 'SINCE', 'NESTS', 'BIRDS', 'REQUESTS/S', 'REASON'], ...regions]),
     table([
       ['REGION', 'FEED', 'STREAMS', 'LAST READ', 'READ UP TO', 'COMPLETE TO', 'ACTIVE FLIGHTS'],
@@ -102,13 +103,8 @@ function count(value: number | null | undefined): string {
   return value === null || value === undefined ? '-' : String(value);
 }
 
-/** How long ago, in its largest unit; a dash for never. */
+/** A dash for never. */
 function age(text: string | null | undefined, clock: Clock): string {
   const at = text ? parseInstant(text) : undefined;
-  if (!at) return '-';
-  const seconds = Math.max(0, Math.round((clock.nowUs() - at.us) / 1_000_000));
-  if (seconds < 120) return `${seconds} s ago`;
-  if (seconds < 7200) return `${Math.floor(seconds / 60)} min ago`;
-  if (seconds < 172_800) return `${Math.floor(seconds / 3600)} h ago`;
-  return `${Math.floor(seconds / 86_400)} days ago`;
+  return at ? ago(at.us, clock.nowUs()) : '-';
 }

@@ -1,10 +1,12 @@
 /** Catches what the demo's daemon sends: a mail server and a webhook receiver on loopback, and a page of the mails. */
+
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { html } from 'hono/html';
 import PostalMime from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
+import { howMany } from '../../text/counts.ts';
 import { frame } from '../../web/pages/page-frame.ts';
 
 export interface CaughtMail {
@@ -98,10 +100,8 @@ function mailPage(mails: readonly CaughtMail[], path: string): string {
       : html`<p class="sheet empty">None yet: the first ones come within seconds.</p>`;
   const body = html`<header><h1>Mails of the demo</h1>
 <p class="lead">What the receiver “ops” was sent, the newest first. Reload to see new ones.</p></header>
-<main><h2>${count(mails.length)}</h2>${list}</main>`;
+<main><h2>${howMany(mails.length, 'mail')}</h2>${list}</main>`;
   return String(frame({ title: 'Mails of the demo', tone: 'quiet', body }));
 }
 
 const firstLine = (text: string) => text.trim().split('\n', 1)[0] ?? '';
-
-const count = (mails: number) => (mails === 1 ? '1 mail' : `${mails} mails`);

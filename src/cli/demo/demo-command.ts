@@ -10,6 +10,7 @@ import { playStory } from '../../simulator/story/story.ts';
 import { seededRandom } from '../../simulator/world/seeded-random.ts';
 import type { TrueEvent } from '../../simulator/world/truth.ts';
 import { createWorld, type World } from '../../simulator/world/world.ts';
+import { regionName } from '../../text/region-name.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
 import { parseDuration } from '../../time/duration.ts';
 import { untilStopped } from '../until-stopped.ts';
@@ -50,7 +51,7 @@ export async function demo(edge: Edge, options: DemoOptions): Promise<number> {
       alerts.push(happening);
       const { region, alertname, state } = happening;
       print(
-        `${timeOf(clock)}  alert  ${region.toUpperCase()} ${alertname} ${state === 'firing' ? 'fires' : 'is resolved'}`,
+        `${timeOf(clock)}  alert  ${regionName(region)} ${alertname} ${state === 'firing' ? 'fires' : 'is resolved'}`,
       );
     },
   );

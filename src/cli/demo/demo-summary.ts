@@ -1,4 +1,5 @@
 import type { TrueEvent } from '../../simulator/world/truth.ts';
+import { regionName } from '../../text/region-name.ts';
 
 /** What the demo saw, and the simulated service's own truth beside it. */
 export interface DemoFigures {
@@ -31,7 +32,7 @@ export function summarise(figures: DemoFigures): DemoSummary {
   const invented = [...received].filter((key) => !known.has(key)).length;
   const lines = figures.regions.map(({ region, truth: events, fired, resolved }) => {
     const counts = `${events.length} events, ${fired.length} alerts fired, ${resolved.length} resolved`;
-    return `  ${region.toUpperCase()}  ${counts} (${[...new Set(fired)].join(', ') || 'none'})`;
+    return `  ${regionName(region)}  ${counts} (${[...new Set(fired)].join(', ') || 'none'})`;
   });
   const text = [
     `After ${figures.seconds} s:`,

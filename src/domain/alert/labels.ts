@@ -1,6 +1,7 @@
 /** What stands in the labels and annotations of events and alerts: short, on one line, never empty. */
 
 import { manyLines, plainText } from '../../text/plain-text.ts';
+import { regionName } from '../../text/region-name.ts';
 import type { Labels, Severity } from './alert.ts';
 import type { Event } from './event.ts';
 import { birdOf, type Place } from './fact.ts';
@@ -71,35 +72,5 @@ export function birdName({ birdId, bird }: Place): string {
 /** Where something is for people: `in Marketing (EU)`, or `(EU)` where no Nest is known. */
 export function whereabouts({ region, nestId, nest }: Place): string {
   const name = nest || (nestId && `Nest ${nestId}`);
-  return `${name ? `in ${name} ` : ''}(${region.toUpperCase()})`;
-}
-
-/** A duration for people, exact and short: `26 h`, `10 min`, `90 s`. */
-export function exactDuration(ms: number): string {
-  const units = [
-    [86_400_000, 'd'],
-    [3_600_000, 'h'],
-    [60_000, 'min'],
-    [1000, 's'],
-  ] as const;
-  const fitting = units.find(([size]) => ms >= size && ms % size === 0);
-  return fitting ? `${ms / fitting[0]} ${fitting[1]}` : `${ms / 1000} s`;
-}
-
-/** A measured duration for people, not exact: `26 h`, `1.5 h`, `42 min`. */
-export function roughly(ms: number): string {
-  const units = [
-    [86_400_000, 'd', 3],
-    [3_600_000, 'h', 1],
-    [60_000, 'min', 1],
-  ] as const;
-  const unit = units.find(([size, , from]) => ms >= size * from);
-  if (!unit) return `${Math.round(ms / 1000)} s`;
-  const count = ms / unit[0];
-  return `${count < 10 ? Math.round(count * 10) / 10 : Math.round(count)} ${unit[1]}`;
-}
-
-/** A count for people: `1 event`, `312 events`. */
-export function howMany(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+  return `${name ? `in ${name} ` : ''}(${regionName(region)})`;
 }

@@ -3,9 +3,9 @@
  * first is counted in what the alert remembers; the other two need to know of the Flights that succeeded, which leave
  * nothing behind in a healthy world, so the store tells how the latest ones ended.
  */
+import { durationWords } from '../../text/duration-words.ts';
 import type { Event } from './event.ts';
 import type { FlightEnded } from './fact.ts';
-import { exactDuration } from './labels.ts';
 import type { Rule } from './rule.ts';
 
 /** How many of a Bird's latest ends the rules need to know at the most; 0 for none. */
@@ -65,7 +65,7 @@ export function thresholdWords(rule: Rule, bird: string, ends: readonly FlightEn
   }
   if ((rule.consecutive ?? 1) > 1) return `${rule.consecutive} or more Flights of ${bird} failed in a row`;
   if (rule.consecutive === 1 || rule.threshold === 1) return `Flight of ${bird} failed`;
-  return `${rule.threshold} or more Flights of ${bird} failed within ${exactDuration(rule.windowMs)}`;
+  return `${rule.threshold} or more Flights of ${bird} failed within ${durationWords(rule.windowMs, 'exact')}`;
 }
 
 function failedOf(ends: readonly FlightEnded[]): number {

@@ -3,8 +3,8 @@
  * come from outside and are hostile until a format encodes them.
  */
 
+import { howMany } from '../../text/counts.ts';
 import type { Alert, Ending, Labels } from '../alert/alert.ts';
-import { howMany } from '../alert/labels.ts';
 import type { FlightTally } from './flight-tally.ts';
 
 /** An alert from its firing to its end, as history keeps it when the alert itself is let go of. */

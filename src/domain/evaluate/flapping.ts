@@ -12,8 +12,8 @@
  * The events of one that awaits are linked to it behind its `lastSeq`, where nobody looks, however many they are: once
  * it fires they are the first ones of the episode. Where it is over before, the events that come next take their places.
  */
+import { durationWords } from '../../text/duration-words.ts';
 import type { Alert, Damping, Labels } from '../alert/alert.ts';
-import { exactDuration } from '../alert/labels.ts';
 import type { Change } from '../alert/lifecycle.ts';
 import type { Rule } from '../alert/rule.ts';
 
@@ -177,6 +177,6 @@ function earliest(us: number, otherUs: number | null): number {
 function flappingWords({ flapping }: Rule): string {
   if (flapping === null) return '';
   const { changes, withinMs, calmMs } = flapping;
-  const often = `it changed ${changes} times or more within ${exactDuration(withinMs)}`;
-  return `${often}, so it stays open until it has been over for ${exactDuration(calmMs)}`;
+  const often = `it changed ${changes} times or more within ${durationWords(withinMs, 'exact')}`;
+  return `${often}, so it stays open until it has been over for ${durationWords(calmMs, 'exact')}`;
 }

@@ -1,5 +1,5 @@
-import { dayAndTime } from '../../text/day-and-time.ts';
-import { howMany } from '../alert/labels.ts';
+import { howMany } from '../../text/counts.ts';
+import { dayAndTime } from '../../text/instant-words.ts';
 
 /** What a summary of old news counts, and says (`catching-up.ts`). */
 export interface Summary {

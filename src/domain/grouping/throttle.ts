@@ -1,5 +1,5 @@
 /** Throttling: how many notifications a receiver gets when its configuration caps them in an hour, or folds storms. */
-import { exactDuration } from '../alert/labels.ts';
+import { durationWords } from '../../text/duration-words.ts';
 
 /** What was sent to a receiver lately, as far as throttling needs to know. */
 export interface ReceiverPace {
@@ -55,7 +55,7 @@ function heldBackNotice(heldBack: number, max: number | undefined, foldMs: numbe
   const why =
     foldMs === undefined
       ? `at most ${max} an hour are sent`
-      : `what comes in a storm is told together, every ${exactDuration(foldMs)}`;
+      : `what comes in a storm is told together, every ${durationWords(foldMs, 'exact')}`;
   return `${what} held back before this one: ${why}.`;
 }
 

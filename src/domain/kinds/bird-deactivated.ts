@@ -13,7 +13,7 @@
  * later, or when it is gone.
  */
 
-import { dayAndTime } from '../../text/day-and-time.ts';
+import { dayAndTime } from '../../text/instant-words.ts';
 import type { Alert } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { birdOf, type Fact } from '../alert/fact.ts';

@@ -4,9 +4,11 @@
  * long as the Bird's Flights have not been read since then, one may have started. Resolves when a Flight starts, or
  * when the Bird is active no more.
  */
-import { dayAndTime } from '../../text/day-and-time.ts';
+
+import { durationWords } from '../../text/duration-words.ts';
+import { dayAndTime } from '../../text/instant-words.ts';
 import { type Kind, subjectPart } from '../alert/kind.ts';
-import { annotate, birdName, placeLabels, roughly, whereabouts } from '../alert/labels.ts';
+import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import { clear, fire, remember, resolve } from '../alert/lifecycle.ts';
 import type { Rule } from '../alert/rule.ts';
 
@@ -47,8 +49,8 @@ export const birdStale: Kind = {
     const last = fact.hasFlown ? `Its last Flight started on ${since}` : `No Flight was seen since ${since}`;
     const why =
       rule.expectEveryMs === undefined && usualMs !== null
-        ? `there were never more than ${roughly(usualMs)} between two of them`
-        : `one is expected every ${roughly(limitMs)}`;
+        ? `there were never more than ${durationWords(usualMs, 'rounded')} between two of them`
+        : `one is expected every ${durationWords(limitMs, 'rounded')}`;
     const memory: Memory = { sinceUs, limitMs };
     return fire(
       alert,

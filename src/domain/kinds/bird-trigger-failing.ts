@@ -7,13 +7,14 @@
  * left, or after the quiet. A single EventError that stays below the threshold is forgotten after the same quiet.
  */
 
-import { dayAndTime } from '../../text/day-and-time.ts';
+import { durationWords } from '../../text/duration-words.ts';
+import { dayAndTime } from '../../text/instant-words.ts';
 import type { Alert, Ending } from '../alert/alert.ts';
 import { signature } from '../alert/error-signature.ts';
 import type { Event } from '../alert/event.ts';
 import type { Fact } from '../alert/fact.ts';
 import { type Context, type Kind, quietAtUs, subjectPart } from '../alert/kind.ts';
-import { annotate, birdName, exactDuration, placeLabels, whereabouts } from '../alert/labels.ts';
+import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import { type Change, clear, fire, remember, resolve, waitingEvent } from '../alert/lifecycle.ts';
 import { isDeactivation } from './bird-deactivated.ts';
 
@@ -108,7 +109,7 @@ export const birdTriggerFailing: Kind = {
 
   tick(alert, { rule, nowUs }) {
     if (alert.state !== 'firing') return remember(alert, null, null, nowUs);
-    const by = `the trigger did not fail for ${exactDuration(rule.resolveAfterMs ?? 0)}`;
+    const by = `the trigger did not fail for ${durationWords(rule.resolveAfterMs ?? 0, 'exact')}`;
     return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
 };

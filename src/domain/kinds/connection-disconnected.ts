@@ -4,9 +4,10 @@
  * back: the alert ends when a daily check passed without a new one.
  */
 
+import { durationWords } from '../../text/duration-words.ts';
 import type { Event } from '../alert/event.ts';
 import { type Kind, quietAtUs, subjectPart } from '../alert/kind.ts';
-import { annotate, entityLabels, exactDuration, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
+import { annotate, entityLabels, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
 import { fire, resolve } from '../alert/lifecycle.ts';
 
 export function isDisconnection(event: Event): boolean {
@@ -49,7 +50,7 @@ export const connectionDisconnected: Kind = {
   observe: () => undefined,
 
   tick(alert, { rule, nowUs }) {
-    const by = `it was not reported as lost again for ${exactDuration(rule.resolveAfterMs ?? 0)}`;
+    const by = `it was not reported as lost again for ${durationWords(rule.resolveAfterMs ?? 0, 'exact')}`;
     return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
 };

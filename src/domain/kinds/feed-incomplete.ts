@@ -1,5 +1,6 @@
 /** The service counts entries of a feed that it does not show: what they say is not known to anybody. */
 
+import { regionName } from '../../text/region-name.ts';
 import { FEED_ENTRIES, type Kind } from '../alert/kind.ts';
 import { annotate } from '../alert/labels.ts';
 import { fire, remember, resolve } from '../alert/lifecycle.ts';
@@ -27,7 +28,7 @@ export const feedIncomplete: Kind = {
     if (alert.state === 'firing' && (alert.memory as Memory | null)?.missing === missing) return undefined;
     const [one, many] = FEED_ENTRIES[feed];
     const what = missing === 1 ? `1 ${one} is` : `${missing} ${many} are`;
-    const summary = `${what} missing in region ${region.toUpperCase()}`;
+    const summary = `${what} missing in region ${regionName(region)}`;
     const message =
       feed === 'flight'
         ? 'At least: so many started at once, or with messages so long, that no answer of the service holds them. Look there for what is not told here.'

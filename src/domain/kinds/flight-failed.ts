@@ -7,14 +7,15 @@
  * and the alert lasts until the next success or the quiet.
  */
 
-import { dayAndTime } from '../../text/day-and-time.ts';
+import { durationWords } from '../../text/duration-words.ts';
+import { dayAndTime } from '../../text/instant-words.ts';
 import type { Alert } from '../alert/alert.ts';
 import { signature } from '../alert/error-signature.ts';
 import type { Event } from '../alert/event.ts';
 import type { FlightEnded } from '../alert/fact.ts';
 import { hash64 } from '../alert/fingerprint.ts';
 import { type Context, type Kind, quietAtUs, subjectPart } from '../alert/kind.ts';
-import { annotate, birdName, exactDuration, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
+import { annotate, birdName, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
 import { type Change, clear, fire, remember, resolve, waitingEvent } from '../alert/lifecycle.ts';
 import { isReached, latestEnds, thresholdWords, weigh } from '../alert/threshold.ts';
 
@@ -107,7 +108,7 @@ export const flightFailed: Kind = {
     return resolve(
       alert,
       alert.dueAtUs ?? nowUs,
-      `there was no further failure for ${exactDuration(rule.resolveAfterMs ?? 0)}`,
+      `there was no further failure for ${durationWords(rule.resolveAfterMs ?? 0, 'exact')}`,
       nowUs,
       'quiet',
     );

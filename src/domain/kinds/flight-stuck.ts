@@ -4,11 +4,12 @@
  * before: that is why the Bird's own Flights are the measure. Resolves when the Flight ends, or is watched no longer.
  */
 
-import { dayAndTime } from '../../text/day-and-time.ts';
+import { durationWords } from '../../text/duration-words.ts';
+import { dayAndTime } from '../../text/instant-words.ts';
 import type { Ending } from '../alert/alert.ts';
 import type { Fact } from '../alert/fact.ts';
 import { type Kind, subjectPart } from '../alert/kind.ts';
-import { annotate, birdName, placeLabels, roughly, whereabouts } from '../alert/labels.ts';
+import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import { clear, fire, remember } from '../alert/lifecycle.ts';
 import type { Rule } from '../alert/rule.ts';
 
@@ -54,9 +55,9 @@ export const flightStuck: Kind = {
     const since = dayAndTime(startedAtUs);
     const why =
       rule.maxDurationMs === undefined && usualMs !== null
-        ? `99 of 100 of its Flights take ${roughly(usualMs)} at the most.`
+        ? `99 of 100 of its Flights take ${durationWords(usualMs, 'rounded')} at the most.`
         : 'That is as long as the rule allows.';
-    const words = `Active since ${since}, for more than ${roughly(limitMs)}. ${why}`;
+    const words = `Active since ${since}, for more than ${durationWords(limitMs, 'rounded')}. ${why}`;
     const summary = `A Flight of ${birdName(place)} does not end ${whereabouts(place)}`;
     return fire(
       alert,

@@ -2,6 +2,7 @@
  * What RegionDown, RegionUnauthorized and FeedBehind have in common: a trouble of a whole region that lasts. It is
  * remembered when it is first told, and fires when it has lasted for the rule's `for`; the clock alone may do that.
  */
+import { regionName } from '../../text/region-name.ts';
 import type { Alert, Severity } from '../alert/alert.ts';
 import type { Fact } from '../alert/fact.ts';
 import type { Context, Kind } from '../alert/kind.ts';
@@ -47,7 +48,7 @@ export function ofHealth(health: Health, endedBy: readonly Health[]): RegionTrou
 
 export function createRegionKind(trouble: RegionTrouble): Kind {
   function firing(alert: Alert, memory: Memory, { rule, labels, nowUs }: Context): Change {
-    const summary = trouble.summary((labels.region ?? '').toUpperCase());
+    const summary = trouble.summary(regionName(labels.region ?? ''));
     return fire(
       alert,
       {

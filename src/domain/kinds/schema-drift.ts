@@ -3,9 +3,12 @@
  * told to nobody, so somebody has to look. Resolves when none came for a while; that of the inventory, which is read
  * whole each time, when all of it can be read.
  */
+import { howMany } from '../../text/counts.ts';
+import { durationWords } from '../../text/duration-words.ts';
+import { regionName } from '../../text/region-name.ts';
 import type { Alert } from '../alert/alert.ts';
 import { FEED_ENTRIES, type Kind, quietAtUs } from '../alert/kind.ts';
-import { annotate, exactDuration } from '../alert/labels.ts';
+import { annotate } from '../alert/labels.ts';
 import { clear, fire, resolve } from '../alert/lifecycle.ts';
 
 interface Memory {
@@ -32,8 +35,8 @@ export const schemaDrift: Kind = {
       seenUs: Math.max(before.seenUs, fact.atUs),
     };
     const [one, many] = FEED_ENTRIES[fact.feed];
-    const what = memory.count === 1 ? `1 ${one}` : `${memory.count} ${many}`;
-    const summary = `${what} could not be read in region ${fact.region.toUpperCase()}`;
+    const what = howMany(memory.count, one, many);
+    const summary = `${what} could not be read in region ${regionName(fact.region)}`;
     return fire(
       alert,
       {
@@ -54,7 +57,7 @@ export const schemaDrift: Kind = {
   },
 
   tick(alert, { rule, nowUs }) {
-    const by = `every entry could be read for ${exactDuration(rule.resolveAfterMs ?? 0)}`;
+    const by = `every entry could be read for ${durationWords(rule.resolveAfterMs ?? 0, 'exact')}`;
     return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
 };

@@ -1,8 +1,9 @@
 /** A notification of a type that no other kind knows: told as it is, so that none is ever dropped. */
 
+import { durationWords } from '../../text/duration-words.ts';
 import type { Event } from '../alert/event.ts';
 import { type Kind, quietAtUs, subjectPart } from '../alert/kind.ts';
-import { annotate, entityLabels, exactDuration, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
+import { annotate, entityLabels, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
 import { fire, resolve } from '../alert/lifecycle.ts';
 import { isDeactivation } from './bird-deactivated.ts';
 import { isDisconnection } from './connection-disconnected.ts';
@@ -51,7 +52,7 @@ export const serviceNotification: Kind = {
   observe: () => undefined,
 
   tick(alert, { rule, nowUs }) {
-    const by = `no further notification for ${exactDuration(rule.resolveAfterMs ?? 0)}`;
+    const by = `no further notification for ${durationWords(rule.resolveAfterMs ?? 0, 'exact')}`;
     return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
 };

@@ -8,26 +8,26 @@ import type { Event } from '../../domain/alert/event.ts';
 import { fingerprint } from '../../domain/alert/fingerprint.ts';
 import { isResolvable } from '../../domain/evaluate/resolve-by-hand.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
+import { howMany } from '../../text/counts.ts';
+import { durationWords } from '../../text/duration-words.ts';
+import { exactTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
+import { regionName } from '../../text/region-name.ts';
 import { type FeedView, type RegionView, stateOf } from '../status-view.ts';
 import type { PageView, ShownAlert } from './overview.ts';
 import { frame, type Html, isoTime, when, where } from './page-frame.ts';
 import {
   alertPlace,
   alertTitle,
-  count,
   DELIVERY_STATES,
   eventTitle,
   eventTone,
-  exactTime,
   FEED_NAMES,
   MESSAGE_LENGTH,
   NAME_LENGTH,
   placeName,
   REGION_STATES,
-  regionName,
   severityTone,
-  shortDuration,
   type Tone,
 } from './page-words.ts';
 import { silenceItem, silenceWords } from './silence-view.ts';
@@ -76,7 +76,7 @@ ${list(
 </section>
 </div>
 </main>
-<footer>nestwatch ${status.version}, running for ${shortDuration(nowUs - status.startedAtUs)} · <a href="metrics">metrics</a> · all times in UTC</footer>`,
+<footer>nestwatch ${status.version}, running for ${durationWords((nowUs - status.startedAtUs) / 1000, 'one unit')} · <a href="metrics">metrics</a> · all times in UTC</footer>`,
   });
 }
 
@@ -93,9 +93,9 @@ function overallTone({ firing, status, deadTotal, nowUs }: PageView): Tone {
 
 /** `All quiet` is said only of what was really read a moment ago. */
 function headlineOf({ firingTotal, status, nowUs }: PageView): string {
-  const parts = firingTotal > 0 ? [count(firingTotal, 'active alert')] : [];
+  const parts = firingTotal > 0 ? [howMany(firingTotal, 'active alert')] : [];
   for (const region of status.regions) {
-    const name = plainText(regionName(region.region), NAME_LENGTH);
+    const name = regionName(region.region);
     const state = stateOf(region);
     if (state === 'down') parts.push(`${name} is down`);
     else if (state === 'unauthorized') parts.push(`${name} refuses the token`);
@@ -112,7 +112,7 @@ function isLate(region: RegionView, nowUs: number): boolean {
 
 function leadOf({ status, nowUs }: PageView): Html {
   const birds = status.regions.reduce((sum, region) => sum + region.birds, 0);
-  const watching = `Watching ${count(birds, 'Bird')} in ${count(status.regions.length, 'region')}.`;
+  const watching = `Watching ${howMany(birds, 'Bird')} in ${howMany(status.regions.length, 'region')}.`;
   return html`${watching} ${lastCheck(status.regions, nowUs)}`;
 }
 
@@ -121,7 +121,7 @@ function lastCheck(regions: readonly RegionView[], nowUs: number): Html {
   const unread = regions.filter((region) => latestSuccess(region) === 0);
   if (regions.length === 0) return html``;
   if (unread.length > 0) {
-    return html`${unread.map((region) => plainText(regionName(region.region), NAME_LENGTH)).join(', ')} not read yet.`;
+    return html`${unread.map((region) => regionName(region.region)).join(', ')} not read yet.`;
   }
   return html`Last checked ${when(Math.min(...regions.map(latestSuccess)), nowUs)}.`;
 }
@@ -140,7 +140,7 @@ function liveness({ isLive, nowUs }: PageView): Html {
 export const REFRESH_SECONDS = 10;
 
 function deadNotice(total: number): Html {
-  const what = count(total, 'notification');
+  const what = howMany(total, 'notification');
   return html`<p class="notice">${what} could not be delivered and ${total === 1 ? 'was' : 'were'} given up: <a href="api/v1/deliveries?state=dead">which and why</a>.</p>`;
 }
 
@@ -151,7 +151,7 @@ function alertList(view: PageView): Html {
   }
   const hidden = firingTotal - firing.length;
   return html`<ul class="sheet">${firing.map((one) => alertItem(one, nowUs))}${
-    hidden > 0 ? html`<li class="soft">and ${count(hidden, 'more alert')}</li>` : ''
+    hidden > 0 ? html`<li class="soft">and ${howMany(hidden, 'more alert')}</li>` : ''
   }</ul>`;
 }
 
@@ -170,7 +170,7 @@ function alertItem({ alert, lastEvent, silencedBy, isInhibited }: ShownAlert, no
   return html`<li id="alert-${fingerprint(labels)}" class="alert ${silence || isInhibited ? 'quiet' : tone}">
 <div class="row"><div><h3>${alertTitle(labels.alertname ?? '')}</h3> <span class="pill ${tone}">${severity}</span>
 ${silence ? html`<span class="pill quiet">${isAcknowledged ? 'Acknowledged' : 'Silenced'}</span>` : ''}${isInhibited ? html`<span class="pill quiet">Inhibited</span>` : ''}</div>
-<span class="small soft">for <time datetime="${isoTime(alert.startsAtUs)}" title="since ${exactTime(alert.startsAtUs)}">${shortDuration(nowUs - alert.startsAtUs)}</time></span></div>
+<span class="small soft">for <time datetime="${isoTime(alert.startsAtUs)}" title="since ${exactTime(alert.startsAtUs)}">${durationWords((nowUs - alert.startsAtUs) / 1000, 'one unit')}</time></span></div>
 <div class="row stack"><div>${where(labels.region ?? '', alertPlace(labels))}</div>
 <span class="small soft">${eventCount(alert, lastEvent, nowUs)}</span></div>
 ${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}
@@ -185,7 +185,7 @@ ${isResolvable(alert) ? html`<a class="button" href="resolve?${query}&began=${al
 function eventCount({ eventsTotal }: Alert, lastEvent: Event | undefined, nowUs: number): Html {
   if (eventsTotal === 0) return html``;
   const last = eventsTotal > 1 && lastEvent ? html`, last ${when(lastEvent.occurredAtUs, nowUs)}` : '';
-  return html`${count(eventsTotal, 'event')}${last}`;
+  return html`${howMany(eventsTotal, 'event')}${last}`;
 }
 
 function resolvedList({ resolved, nowUs }: PageView): Html {
@@ -193,7 +193,7 @@ function resolvedList({ resolved, nowUs }: PageView): Html {
   const items = resolved.map(
     ({ labels, endsAtUs, startsAtUs }) => html`<li><div class="row stack">
 <div><span class="what">${alertTitle(labels.alertname ?? '')}</span> ${where(labels.region ?? '', alertPlace(labels))}</div>
-<span class="small soft">lasted ${shortDuration(endsAtUs - startsAtUs)}, resolved ${when(endsAtUs, nowUs)}</span>
+<span class="small soft">lasted ${durationWords((endsAtUs - startsAtUs) / 1000, 'one unit')}, resolved ${when(endsAtUs, nowUs)}</span>
 </div></li>`,
   );
   return html`<h2>Resolved lately</h2><ul class="sheet small">${items}</ul>`;
@@ -210,13 +210,13 @@ function regionCard(region: RegionView, nowUs: number): Html {
   const state = stateOf(region);
   const { words, tone } = REGION_STATES[state];
   const { reason, sinceUs } = region.health;
-  const size = `${count(region.birds, 'Bird')} in ${count(region.nests, 'Nest')}`;
+  const size = `${howMany(region.birds, 'Bird')} in ${howMany(region.nests, 'Nest')}`;
   const rate = Math.round(region.requestsPerSecond * 10) / 10;
   return html`<div class="sheet region">
-<div class="row"><div><h3>${plainText(regionName(region.region), NAME_LENGTH)}</h3> <span class="pill ${tone}">${words}</span></div>
-${state === 'starting' || sinceUs === 0 ? '' : html`<span class="small soft">for <time datetime="${isoTime(sinceUs)}" title="since ${exactTime(sinceUs)}">${shortDuration(nowUs - sinceUs)}</time></span>`}</div>
+<div class="row"><div><h3>${regionName(region.region)}</h3> <span class="pill ${tone}">${words}</span></div>
+${state === 'starting' || sinceUs === 0 ? '' : html`<span class="small soft">for <time datetime="${isoTime(sinceUs)}" title="since ${exactTime(sinceUs)}">${durationWords((nowUs - sinceUs) / 1000, 'one unit')}</time></span>`}</div>
 ${tone === 'bad' ? html`<p class="text bad">${plainText(reason, MESSAGE_LENGTH)}</p>` : ''}
-<p class="small soft">${size} · up to ${count(rate, 'request')} a second</p>
+<p class="small soft">${size} · up to ${howMany(rate, 'request')} a second</p>
 <table><thead><tr><th scope="col">Feed</th><th scope="col">Streams</th><th scope="col">Last read</th></tr></thead>
 <tbody>${region.feeds.map((feed) => feedRow(feed, nowUs))}</tbody></table>
 </div>`;
@@ -247,11 +247,11 @@ function deliveryItem(delivery: Delivery, nowUs: number): Html {
   const { attempts, lastError, settledAtUs, createdAtUs, nextAttemptAtUs } = delivery;
   const isWaiting = delivery.state === 'retry' || delivery.state === 'ambiguous';
   const next = isWaiting
-    ? ` ${nextAttemptAtUs > nowUs ? `in ${shortDuration(nextAttemptAtUs - nowUs)}` : 'now'}`
+    ? ` ${nextAttemptAtUs > nowUs ? `in ${durationWords((nextAttemptAtUs - nowUs) / 1000, 'one unit')}` : 'now'}`
     : '';
   return html`<li><div class="row"><div><span class="what">${plainText(delivery.receiver, NAME_LENGTH)} <span class="soft">by ${delivery.integration}</span></span>
 <span class="pill ${tone}">${words}${next}</span></div>
-<span class="small soft">${attempts > 1 ? `${count(attempts, 'try', 'tries')}, ` : ''}${when(settledAtUs || createdAtUs, nowUs)}</span></div>
+<span class="small soft">${attempts > 1 ? `${howMany(attempts, 'try', 'tries')}, ` : ''}${when(settledAtUs || createdAtUs, nowUs)}</span></div>
 ${lastError ? html`<p class="message"><bdi>${plainText(lastError, MESSAGE_LENGTH)}</bdi></p>` : ''}</li>`;
 }
 

@@ -1,8 +1,9 @@
 /** What all pages share: the frame, and how times and places are shown. */
 import { html, raw } from 'hono/html';
-import { plainText } from '../../text/plain-text.ts';
+import { ago, exactTime } from '../../text/instant-words.ts';
+import { regionName } from '../../text/region-name.ts';
 import { STYLE } from './page-style.ts';
-import { ago, exactTime, NAME_LENGTH, regionName, type Tone } from './page-words.ts';
+import type { Tone } from './page-words.ts';
 
 export type Html = ReturnType<typeof html>;
 
@@ -32,7 +33,7 @@ ${body}
 
 /** `EU · Marketing / Translate blog`; names keep the direction of their own script. */
 export function where(region: string, place: string): Html {
-  const name = plainText(regionName(region), NAME_LENGTH);
+  const name = regionName(region);
   return html`<span class="soft">${name}${place ? ' ·' : ''}</span> <bdi>${place}</bdi>`;
 }
 

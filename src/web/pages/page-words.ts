@@ -9,34 +9,6 @@ import type { RegionState } from '../status-view.ts';
 export const NAME_LENGTH = 80;
 export const MESSAGE_LENGTH = 300;
 
-/** `45 s`, `12 min`, `5 h`, `3 days`: the largest unit, cut. */
-export function shortDuration(us: number): string {
-  const seconds = Math.max(0, Math.floor(us / 1e6));
-  if (seconds < 90) return `${seconds} s`;
-  if (seconds < 90 * 60) return `${Math.floor(seconds / 60)} min`;
-  if (seconds < 48 * 3_600) return `${Math.floor(seconds / 3_600)} h`;
-  return `${Math.floor(seconds / 86_400)} days`;
-}
-
-/** `12 min ago`; clocks that differ a little make nothing happen in the future. */
-export function ago(us: number, nowUs: number): string {
-  return us > nowUs + 60e6 ? `in ${shortDuration(us - nowUs)}` : `${shortDuration(nowUs - us)} ago`;
-}
-
-/** `2026-07-02 13:59:34 UTC` */
-export function exactTime(us: number): string {
-  return `${new Date(us / 1000).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
-}
-
-export function count(number: number, one: string, many: string = `${one}s`): string {
-  return `${number.toLocaleString('en-US')} ${number === 1 ? one : many}`;
-}
-
-/** A region's name as people say it: `EU`. */
-export function regionName(region: string): string {
-  return region.length <= 3 ? region.toUpperCase() : region;
-}
-
 interface Place {
   readonly nest: string;
   readonly nestId: string;

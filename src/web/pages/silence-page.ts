@@ -6,13 +6,13 @@ import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
 import { hidesFromUs, type Recurrences, type Silence } from '../../domain/muting/silence.ts';
 import type { SilenceRequest } from '../../domain/muting/silence-change.ts';
 import type { RoutedAlert } from '../../operator/routed-alert.ts';
+import { exactTime } from '../../text/instant-words.ts';
 import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
 import { parseInstant } from '../../time/instant.ts';
 import { refuse } from '../query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
 import { sentence } from './form.ts';
 import { frame, type Html } from './page-frame.ts';
-import { exactTime } from './page-words.ts';
 import { previewList } from './silence-view.ts';
 
 /** What a person typed, field by field. */

@@ -4,10 +4,12 @@ import { formatMatcher } from '../../domain/matchers/matcher.ts';
 import { type Silence, silenceState } from '../../domain/muting/silence.ts';
 import { preview } from '../../domain/muting/silence-change.ts';
 import type { RoutedAlert } from '../../operator/routed-alert.ts';
+import { howMany } from '../../text/counts.ts';
 import { plainText } from '../../text/plain-text.ts';
+import { regionName } from '../../text/region-name.ts';
 import { formatDuration } from '../../time/duration.ts';
 import { type Html, when } from './page-frame.ts';
-import { alertPlace, alertTitle, count, MESSAGE_LENGTH, NAME_LENGTH, regionName } from './page-words.ts';
+import { alertPlace, alertTitle, MESSAGE_LENGTH, NAME_LENGTH } from './page-words.ts';
 
 /** A silence with how many alerts that fire it concerns now. */
 export interface ShownSilence {
@@ -54,7 +56,7 @@ export function silenceItem({ silence, hides }: ShownSilence, nowUs: number): Ht
     : '';
   return html`<li><div class="row"><div><span class="what matchers"><bdi>${title}</bdi></span>
 ${isPending ? html`<span class="pill quiet">Not yet</span>` : ''}
-${hides > 0 ? html`<span class="pill warn">Hides ${count(hides, 'alert')}</span>` : ''}</div>
+${hides > 0 ? html`<span class="pill warn">Hides ${howMany(hides, 'alert')}</span>` : ''}</div>
 <form method="post" action="expire-silence"><input type="hidden" name="id" value="${id}">
 <button class="small" aria-label="End the silence ${title}">End now</button></form></div>
 <p class="small soft"><bdi>${silenceWords(silence)}</bdi> · ${ends}${windows ? ` · ${windows}` : ''}</p></li>`;
@@ -81,8 +83,8 @@ export function previewList(matchers: Silence['matchers'], routed: readonly Rout
   }
   const items = hidden.slice(0, SHOWN_PREVIEW).map(
     ({ labels }) => html`<li><span class="what">${alertTitle(labels.alertname ?? '')}</span>
-<span class="soft"><bdi>${[plainText(regionName(labels.region ?? ''), NAME_LENGTH), alertPlace(labels)].filter(Boolean).join(' · ')}</bdi></span></li>`,
+<span class="soft"><bdi>${[regionName(labels.region ?? ''), alertPlace(labels)].filter(Boolean).join(' · ')}</bdi></span></li>`,
   );
   const more = hidden.length - items.length;
-  return html`<ul class="sheet">${items}${more > 0 ? html`<li class="soft">and ${count(more, 'more alert')}</li>` : ''}</ul>`;
+  return html`<ul class="sheet">${items}${more > 0 ? html`<li class="soft">and ${howMany(more, 'more alert')}</li>` : ''}</ul>`;
 }

@@ -7,8 +7,6 @@ import { escapeHtml, linkable } from '../../../src/channels/message/encode.ts';
 import { mailView } from '../../../src/channels/message/message-view.ts';
 import { mailSubject } from '../../../src/channels/message/subject-line.ts';
 import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
-import { dayAndTime } from '../../../src/text/day-and-time.ts';
-import { dayAndSecond, duration } from '../../../src/text/human-time.ts';
 import { alert, failedFlight, group, MINUTE_US, NOW_US, storm } from '../samples.ts';
 
 const URL = 'https://nestwatch.example.com';
@@ -446,14 +444,5 @@ describe('the encoders', () => {
     [`https://x/${'a'.repeat(600)}`, undefined],
   ])('links %s to %s', (address, link) => {
     expect(linkable(address)).toBe(link);
-  });
-
-  test('writes times for people', () => {
-    expect(dayAndTime(NOW_US)).toBe('2 Jul 2026, 12:00 UTC');
-    expect(dayAndSecond(NOW_US + 9_000_000)).toBe('2 Jul 2026, 12:00:09 UTC');
-    expect(
-      [0, 59, 60, 3_599, 3_600, 90_000, 86_400, 3 * 86_400 + 4 * 3_600].map((s) => duration(s * 1_000_000)),
-    ).toEqual(['0 s', '59 s', '1 min', '59 min', '1 h', '1 day 1 h', '1 day', '3 days 4 h']);
-    expect(duration(-5)).toBe('0 s');
   });
 });

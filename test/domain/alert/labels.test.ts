@@ -1,11 +1,5 @@
 import { expect, test } from 'vitest';
-import {
-  annotate,
-  eventLabels,
-  exactDuration,
-  tidyLabels,
-  whereabouts,
-} from '../../../src/domain/alert/labels.ts';
+import { annotate, eventLabels, tidyLabels, whereabouts } from '../../../src/domain/alert/labels.ts';
 import { defaultRule } from '../../../src/domain/alert/rule.ts';
 import { flight, MARKETING, NO_BIRD } from '../world.ts';
 
@@ -40,15 +34,4 @@ test.each([
   [{ ...NO_BIRD, nest: '', nestId: '' }, '(EU)'],
 ])('%j is %s', (place, expected) => {
   expect(whereabouts(place)).toBe(expected);
-});
-
-test.each([
-  [86_400_000, '1 d'],
-  [93_600_000, '26 h'],
-  [600_000, '10 min'],
-  [90_000, '90 s'],
-  [1500, '1.5 s'],
-  [0, '0 s'],
-])('%d ms are %s', (ms, expected) => {
-  expect(exactDuration(ms)).toBe(expected);
 });

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { fingerprint } from '../../../src/domain/alert/fingerprint.ts';
-import { ago, shortDuration } from '../../../src/web/pages/page-words.ts';
 import type { RegionView } from '../../../src/web/status-view.ts';
 import {
   aDelivery,
@@ -249,22 +248,4 @@ test('text from outside is escaped, cleaned and cut wherever it stands', async (
   expect(body).toContain('&lt;script&gt;');
   for (const control of ['\u202e', '\u0000']) expect(body).not.toContain(control);
   expect(body).not.toContain('y'.repeat(301));
-});
-
-test.each([
-  [0, '0 s'],
-  [89, '89 s'],
-  [90, '1 min'],
-  [5_399, '89 min'],
-  [5_400, '1 h'],
-  [172_799, '47 h'],
-  [172_800, '2 days'],
-  [-5, '0 s'],
-])('%d seconds are said as %s', (seconds, words) => {
-  expect(shortDuration(seconds * SECOND)).toBe(words);
-});
-
-test('the near future is now, the far one is said', () => {
-  expect(ago(NOW_US + 30 * SECOND, NOW_US)).toBe('0 s ago');
-  expect(ago(NOW_US + 120 * SECOND, NOW_US)).toBe('in 2 min');
 });

@@ -1,0 +1,62 @@
+import { howMany } from './counts.ts';
+
+const DAY_MS = 86_400_000;
+const HOUR_MS = 3_600_000;
+const MINUTE_MS = 60_000;
+const SECOND_MS = 1000;
+
+const UNITS = [
+  [DAY_MS, 'd'],
+  [HOUR_MS, 'h'],
+  [MINUTE_MS, 'min'],
+  [SECOND_MS, 's'],
+] as const;
+
+/**
+ * How much of a duration is said:
+ *
+ * - `two units`: the two largest, cut: `3 days 4 h`, `2 h 10 min`, `12 min`, `45 s`
+ * - `one unit`: the largest of which there are at least two, cut: `3 days`, `47 h`, `119 s`
+ * - `rounded`: for what was measured: `26 h`, `1.5 h`, `42 min`
+ * - `exact`: for what was configured: `26 h`, `10 min`, `90 s`
+ */
+export type Precision = 'two units' | 'one unit' | 'rounded' | 'exact';
+
+/** A duration for people; one below 0 is said as 0. */
+export function durationWords(durationMs: number, precision: Precision): string {
+  const ms = Math.max(0, durationMs);
+  switch (precision) {
+    case 'two units':
+      return twoUnits(ms);
+    case 'one unit': {
+      const [size, unit] = largestUnit((unitMs) => ms >= 2 * unitMs);
+      return inUnit(Math.floor(ms / size), unit);
+    }
+    case 'rounded': {
+      const [size, unit] = largestUnit((unitMs) => ms >= (unitMs === DAY_MS ? 3 : 1) * unitMs);
+      const count = ms / size;
+      return `${count < 10 && unit !== 's' ? Math.round(count * 10) / 10 : Math.round(count)} ${unit}`;
+    }
+    case 'exact': {
+      const [size, unit] = largestUnit((unitMs) => ms >= unitMs && ms % unitMs === 0);
+      return `${ms / size} ${unit}`;
+    }
+  }
+}
+
+/** Seconds are said only where there are no minutes. */
+function twoUnits(ms: number): string {
+  const [size, unit] = largestUnit((unitMs) => ms >= unitMs);
+  const first = inUnit(Math.floor(ms / size), unit);
+  const [restMs, restUnit] = unit === 'd' ? [HOUR_MS, 'h'] : [MINUTE_MS, 'min'];
+  const rest = Math.floor((ms % size) / restMs);
+  return rest > 0 ? `${first} ${rest} ${restUnit}` : first;
+}
+
+function largestUnit(fits: (unitMs: number) => boolean): (typeof UNITS)[number] {
+  return UNITS.find(([unitMs]) => fits(unitMs)) ?? UNITS[3];
+}
+
+function inUnit(count: number, unit: string): string {
+  return unit === 'd' ? howMany(count, 'day') : `${count} ${unit}`;
+}
