@@ -15,13 +15,14 @@
 import { createAlerting } from './alerting/alerting.ts';
 import { createDigests } from './alerting/send-digests.ts';
 import type { Config } from './config/config.ts';
+import type { RegionConfig } from './config/sections/regions-section.ts';
 import { createHeartbeat } from './delivery/heartbeat.ts';
 import { type Channels, createDelivery } from './delivery/outbox.ts';
 import { createRepeating } from './delivery/repeat-alerts.ts';
 import type { Transport } from './http/transport.ts';
-import { createCommit } from './intake/commit.ts';
+import { type Commit, createCommit } from './intake/commit.ts';
 import type { FeedProgress } from './intake/feed-progress.ts';
-import { createRegionIntake } from './intake/region.ts';
+import { createRegionIntake, type RegionIntake } from './intake/region.ts';
 import type { AcknowledgeLinks } from './operator/acknowledge-link.ts';
 import type { Report } from './report.ts';
 import { createServiceClient, type RegionHealth, type ServiceClient } from './service/client.ts';
@@ -89,102 +90,51 @@ const PRUNE_BATCH = 2_000;
 
 export function createDaemon(parts: DaemonParts): Daemon {
   const { config, store, clock, random, report } = parts;
+  const stage = { store, clock, random, report };
+  const { receivers } = config;
+  const { externalUrl } = config.web;
 
   const delivery = createDelivery({
-    store,
-    receivers: config.receivers,
+    ...stage,
+    receivers,
     channels: parts.channels,
-    clock,
-    random,
-    report,
-    externalUrl: config.web.externalUrl,
+    externalUrl,
     links: parts.links,
     failed: () => alerting.wake(),
   });
-  const repeating = createRepeating({
-    store,
-    receivers: config.receivers,
-    channel: parts.channels.alertmanager,
-    clock,
-    report,
-    externalUrl: config.web.externalUrl,
-  });
   const alerting = createAlerting({
-    store,
+    ...stage,
     config,
-    clock,
-    report,
     queued: delivery.wake,
     flightsReadUs: (region, birdId) =>
       regions.find(({ name }) => name === region)?.intake.flightsReadUs(birdId),
   });
-  const digests = createDigests({
-    store,
-    config,
-    clock,
-    report,
-    queued: delivery.wake,
-    regions: () =>
-      progress().map(({ region, feeds }) => ({
-        region,
-        verifiedUntilUs: Math.min(...polled(feeds).map((feed) => feed.verifiedUntilUs)),
-      })),
-  });
-  const heartbeat =
-    config.heartbeat &&
-    parts.watchdog &&
-    createHeartbeat({
-      config: config.heartbeat,
-      receivers: config.receivers,
-      regions: () =>
-        progress().map(({ region, health, started, feeds }) => ({
-          region,
-          isUp: health.health === 'up',
-          started,
-          feeds: polled(feeds),
-        })),
-      freshForMs: freshForMs(config),
-      store,
-      transport: parts.watchdog,
-      clock,
-      report,
-    });
   const commit = createCommit({
-    store,
+    ...stage,
     rules: config.rules,
     forward: config.forward,
-    clock,
-    report,
     changed: alerting.wake,
   });
-  const regions = config.regions.map((region) => {
-    const transport = parts.transportOf(region.name);
-    const client = createServiceClient({ region, transport, clock, random, report });
-    const { retentionMs } = config.store;
-    const options = { region, poll: config.poll, retentionMs, client, store, commit, clock, random, report };
-    const intake = createRegionIntake({ ...options, keepsMembers: tellsMembers(config) });
-    return { name: region.name, client, intake };
+  const regions = config.regions.map((region) => createRegion(parts, region, commit));
+
+  const progress = () => regions.map(progressOf);
+  const digests = createDigests({
+    ...stage,
+    config,
+    queued: delivery.wake,
+    regions: () => progress().map(verifiedOf),
   });
-
-  const progress = (): RegionProgress[] =>
-    regions.map(({ name, client, intake }) => ({
-      region: name,
-      health: client.health(),
-      requestsPerSecond: client.rate(),
-      nests: intake.inventory.nests().length,
-      birds: intake.inventory.birds().length,
-      started: intake.started(),
-      auditsBehindMs: intake.auditsBehindMs(),
-      feeds: intake.feeds(),
-    }));
-
-  async function closeClients(): Promise<void> {
-    await Promise.all(regions.map(({ client }) => client.close()));
-  }
+  const repeating = createRepeating({
+    ...stage,
+    receivers,
+    channel: parts.channels.alertmanager,
+    externalUrl,
+  });
+  const heartbeat = createHeartbeatOf(parts, progress);
 
   return {
     async run(signal) {
-      signal.addEventListener('abort', closeClients, { once: true });
+      closeOnAbort(regions, signal);
       await Promise.all([
         ...regions.map(({ intake }) => intake.run(signal)),
         alerting.run(signal),
@@ -196,24 +146,16 @@ export function createDaemon(parts: DaemonParts): Daemon {
     },
 
     async runOnce(signal) {
-      signal.addEventListener('abort', closeClients, { once: true });
-      const left: string[] = [];
-      let unread = 0;
-      await Promise.all(
-        regions.map(async ({ name, client, intake }) => {
-          const gone = goneForGood(client, clock);
-          await intake.run(AbortSignal.any([signal, gone]), { once: true });
-          if (gone.aborted) left.push(name);
-          else unread += intake.failing();
-        }),
-      );
-      await closeClients();
-      let unaccepted = 0;
-      if (!signal.aborted) {
-        await alerting.drain();
-        unaccepted = await delivery.drain();
-      }
-      return { left, unread, unaccepted };
+      closeOnAbort(regions, signal);
+      const readings = await Promise.all(regions.map((region) => readOnce(region, clock, signal)));
+      await closeClients(regions);
+      if (!signal.aborted) await alerting.drain();
+      const unaccepted = signal.aborted ? 0 : await delivery.drain();
+      return {
+        left: readings.flatMap(({ name, isLeft }) => (isLeft ? [name] : [])),
+        unread: readings.reduce((sum, { unread }) => sum + unread, 0),
+        unaccepted,
+      };
     },
 
     wake() {
@@ -228,6 +170,86 @@ export function createDaemon(parts: DaemonParts): Daemon {
 
     regions: progress,
   };
+}
+
+/** One region: the client of its service, and the intake that reads it. No region waits for another. */
+interface Region {
+  readonly name: string;
+  readonly client: ServiceClient;
+  readonly intake: RegionIntake;
+}
+
+function createRegion(parts: DaemonParts, region: RegionConfig, commit: Commit): Region {
+  const { config, store, clock, random, report } = parts;
+  const transport = parts.transportOf(region.name);
+  const client = createServiceClient({ region, transport, clock, random, report });
+  const intake = createRegionIntake({
+    store,
+    clock,
+    random,
+    report,
+    region,
+    client,
+    commit,
+    poll: config.poll,
+    retentionMs: config.store.retentionMs,
+    keepsMembers: notifiesMembers(config),
+  });
+  return { name: region.name, client, intake };
+}
+
+function progressOf({ name, client, intake }: Region): RegionProgress {
+  return {
+    region: name,
+    health: client.health(),
+    requestsPerSecond: client.rate(),
+    nests: intake.inventory.nests().length,
+    birds: intake.inventory.birds().length,
+    started: intake.started(),
+    auditsBehindMs: intake.auditsBehindMs(),
+    feeds: intake.feeds(),
+  };
+}
+
+function verifiedOf({ region, feeds }: RegionProgress) {
+  return { region, verifiedUntilUs: Math.min(...polled(feeds).map((feed) => feed.verifiedUntilUs)) };
+}
+
+/** The heartbeat, where one is configured and there is a way to the watchdog. */
+function createHeartbeatOf(parts: DaemonParts, progress: () => readonly RegionProgress[]) {
+  const { config, watchdog, store, clock, report } = parts;
+  if (!config.heartbeat || !watchdog) return undefined;
+  return createHeartbeat({
+    store,
+    clock,
+    report,
+    config: config.heartbeat,
+    receivers: config.receivers,
+    freshForMs: freshForMs(config),
+    transport: watchdog,
+    regions: () =>
+      progress().map(({ region, health, started, feeds }) => ({
+        region,
+        isUp: health.health === 'up',
+        started,
+        feeds: polled(feeds),
+      })),
+  });
+}
+
+/** Reads each stream of a region once; leaves the region where that is in vain. */
+async function readOnce({ name, client, intake }: Region, clock: Clock, signal: AbortSignal) {
+  const gone = goneForGood(client, clock);
+  await intake.run(AbortSignal.any([signal, gone]), { once: true });
+  return { name, isLeft: gone.aborted, unread: gone.aborted ? 0 : intake.failing() };
+}
+
+function closeOnAbort(regions: readonly Region[], signal: AbortSignal): void {
+  signal.addEventListener('abort', () => closeClients(regions), { once: true });
+}
+
+async function closeClients(regions: readonly Region[]): Promise<void> {
+  await Promise.all(regions.map(({ client }) => client.close()));
 }
 
 /** Aborts when it is in vain to wait for the region. */
@@ -252,7 +274,7 @@ function freshForMs({ poll, regions }: Config): number {
   return 2 * poll.maxIntervalMs + Math.max(...regions.map(({ timeoutMs }) => timeoutMs));
 }
 
-function tellsMembers({ receivers }: Config): boolean {
+function notifiesMembers({ receivers }: Config): boolean {
   return receivers.some(({ integrations }) =>
     integrations.some((one) => one.kind === 'email' && one.toNestMembers === true),
   );
