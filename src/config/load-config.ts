@@ -105,7 +105,7 @@ function readWhole(file: string, readFile: (path: string) => string): string {
   }
 }
 
-/** A file without `route` has a root that goes to a receiver which need not stand there: it tells nobody. */
+/** The receiver of the root of a file without `route` need not be configured: then it notifies nobody. */
 function withRoot(receivers: readonly Receiver[], root: string): readonly Receiver[] {
   const isThere = receivers.some(({ name }) => name === root);
   return isThere ? receivers : [...receivers, { name: root, integrations: [] }];

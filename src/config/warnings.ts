@@ -5,7 +5,7 @@ import type { Check } from './document/check.ts';
 import type { Path } from './document/problem.ts';
 import { findIdleRules } from './idle-rules.ts';
 
-/** Tells `check` of what a good configuration says and hardly means: the daemon runs with it all the same. */
+/** Adds to `check` what a valid configuration says and hardly means; the daemon runs with it all the same. */
 export function findWarnings(check: Check, config: Config): void {
   for (const { name, baseUrl } of config.regions) {
     const { protocol, hostname } = new URL(baseUrl);
@@ -22,9 +22,9 @@ export function findWarnings(check: Check, config: Config): void {
   if (!config.web.bearerToken && !isLoopback(hostOf(config.web.host))) {
     check.problem(['web', 'listen'], 'whoever reaches this address can read all and silence: set `web.auth`');
   }
-  const told = receiversTold(config);
+  const notified = notifiedReceivers(config);
   for (const [index, { name }] of config.receivers.entries()) {
-    if (check.raw(['receivers', index]) === undefined || told.has(name)) continue;
+    if (check.raw(['receivers', index]) === undefined || notified.has(name)) continue;
     check.problem(['receivers', index, 'name'], 'nothing leads to this receiver: name it in a route');
   }
   const named = new Set(nodesOf(config.route).flatMap(intervalsOf));
@@ -40,8 +40,8 @@ export function findWarnings(check: Check, config: Config): void {
 /** As it would stand in a URL. */
 const hostOf = (host: string) => (host.includes(':') ? `[${host}]` : host);
 
-/** All who are told of something in the ordinary course of things. */
-function receiversTold({ route, receivers, forward, digests }: Config): ReadonlySet<string | undefined> {
+/** The receivers that something leads to: a route, a fallback, a forward or a digest. */
+function notifiedReceivers({ route, receivers, forward, digests }: Config): ReadonlySet<string | undefined> {
   return new Set([
     ...nodesOf(route).flatMap((node) => [node.receiver, node.escalation?.receiver]),
     ...receivers.map(({ fallback }) => fallback),

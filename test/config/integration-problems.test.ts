@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { generateKeyPairSync } from 'node:crypto';
 import { describe } from 'vitest';
-import { REGION, tell } from './load.ts';
+import { REGION, testProblems } from './load.ts';
 
 /** The settings stand on the sixth line, below one that is empty or holds `global`. */
 function receiver(kind: string, settings: string, { global = '', more = '' } = {}): string {
@@ -14,7 +14,7 @@ const KEY = generateKeyPairSync('rsa', { modulusLength: 1024 })
   .toString();
 
 describe('good receivers have no problems', () => {
-  tell([
+  testProblems([
     [
       'a template with what not all alerts of a group have',
       receiver(
@@ -51,7 +51,7 @@ describe('good receivers have no problems', () => {
 });
 
 describe('integrations that post', () => {
-  tell([
+  testProblems([
     [
       'Slack without an address',
       receiver('slack_configs', '{ channel: "#ops" }'),
@@ -142,7 +142,7 @@ describe('integrations that post', () => {
 
 describe('mails', () => {
   const email = (settings: string) => receiver('email_configs', `{ to: a@b.c, ${settings} }`, MAIL);
-  tell([
+  testProblems([
     [
       'XOAUTH2 without what it needs',
       email('oauth2: {}'),
@@ -185,7 +185,7 @@ describe('templates', () => {
   const slack = (text: string) => receiver('slack_configs', `{ api_url: https://x, text: '${text}' }`);
   const wrong = (what: string) => [`7:37: receivers[0].slack_configs[0].text: ${what}`];
   const liquid = 'this is a Go template, and templates here are Liquid:';
-  tell([
+  testProblems([
     [
       "Alertmanager's own template",
       slack('{{ template "slack.default.text" . }}'),
@@ -258,7 +258,7 @@ describe('templates where plain text stands', () => {
     `7:${column}: receivers[0].${kind}[0].${key}: ${what}`,
   ];
   const slack = (setting: string) => receiver('slack_configs', `{ api_url: https://x, ${setting} }`);
-  tell([
+  testProblems([
     [
       'a channel by a label',
       slack("channel: '#{{ .CommonLabels.team }}'"),

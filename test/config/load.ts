@@ -36,7 +36,7 @@ export function problemsOf(text: string, surroundings: Surroundings = {}): strin
   }
 }
 
-/** A configuration and every problem that is to be told of it. */
+/** A configuration and every problem that is to be found in it. */
 export type Case = readonly [
   name: string,
   text: string,
@@ -45,7 +45,7 @@ export type Case = readonly [
 ];
 
 /** One test for each. */
-export function tell(cases: readonly Case[]): void {
+export function testProblems(cases: readonly Case[]): void {
   for (const [name, text, problems, surroundings] of cases) {
     test(name, () => {
       expect(problemsOf(text, surroundings)).toEqual(problems);

@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { describe, expect, test } from 'vitest';
-import { load, problemsOf, REGION, tell } from './load.ts';
+import { load, problemsOf, REGION, testProblems } from './load.ts';
 
 describe('text that is not YAML is told once, without quoting it', () => {
-  tell([
+  testProblems([
     [
       'a value after a closing quote',
       'token: "abc" s3cret',
@@ -59,7 +59,7 @@ describe('text that is not YAML is told once, without quoting it', () => {
 });
 
 describe('the file', () => {
-  tell([
+  testProblems([
     ['nothing', '', ['1:1: regions: is missing: name at least one region, with its `base_url` and `token`']],
     ['a list', '- a', ['1:1: the file must be a map that begins with `regions:`']],
     ['an unknown section', `${REGION}rulez: []`, ['2:1: rulez: unknown key; did you mean `rules`?']],
@@ -109,7 +109,7 @@ describe('the file', () => {
 });
 
 describe('poll and store', () => {
-  tell([
+  testProblems([
     [
       'intervals out of order, and another mistake beside them',
       `${REGION}poll: { interval: 30s, min_interval: 1m, max_interval: 20s, page_size: 0 }`,
@@ -171,7 +171,7 @@ describe('poll and store', () => {
 });
 
 describe('forward and web', () => {
-  tell([
+  testProblems([
     ['no receiver', `${REGION}forward: [{}]`, ['2:11: forward[0].receiver: is missing']],
     [
       'a receiver that does not exist',

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { describe } from 'vitest';
-import { REGION, tell } from './load.ts';
+import { REGION, testProblems } from './load.ts';
 
 const NO_INTEGRATION =
   'is not supported by this version: use `email_configs`, `slack_configs`, `msteamsv2_configs`, `pagerduty_configs` or `webhook_configs` with `format: template`';
@@ -11,7 +11,7 @@ describe('receivers', () => {
     `${REGION}${MAIL}route: { receiver: a }\nreceivers:\n  - name: a\n    email_configs: [{ ${settings} }]`;
   const webhook = (settings: string) =>
     `${REGION}route: { receiver: a }\nreceivers:\n  - name: a\n    webhook_configs: [{ ${settings} }]`;
-  tell([
+  testProblems([
     [
       'two of one name',
       `${REGION}route: { receiver: a }\nreceivers: [{ name: a }, { name: a }]`,

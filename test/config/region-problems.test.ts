@@ -1,10 +1,10 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { describe } from 'vitest';
-import { tell } from './load.ts';
+import { testProblems } from './load.ts';
 
 describe('regions', () => {
   const region = (settings: string) => `regions:\n  eu: { ${settings} }`;
-  tell([
+  testProblems([
     ['none at all', 'regions: {}', ['1:10: regions: must name at least one region']],
     [
       'a list of them',

@@ -1,11 +1,11 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { describe } from 'vitest';
-import { REGION, tell } from './load.ts';
+import { REGION, testProblems } from './load.ts';
 
 describe('routes', () => {
   const below = (settings: string) =>
     `${REGION}receivers: [{ name: ops }]\nroute:\n  receiver: ops\n  routes:\n    - { ${settings} }`;
-  tell([
+  testProblems([
     [
       'receivers that nothing leads to',
       `${REGION}receivers: [{ name: ops }]`,

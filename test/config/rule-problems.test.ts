@@ -1,12 +1,12 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { describe, expect, test } from 'vitest';
-import { problemsOf, REGION, tell } from './load.ts';
+import { problemsOf, REGION, testProblems } from './load.ts';
 
 const KINDS =
   'FlightFailed, BirdDeactivated, BirdTriggerFailing, ConnectionDisconnected, ServiceNotification, RegionDown, RegionUnauthorized, FeedBehind, FeedIncomplete, DeliveryFailing, FlightStuck, BirdStale, SchemaDrift';
 
 describe('rules', () => {
-  tell([
+  testProblems([
     [
       'no kind',
       `${REGION}rules: [{ severity: x }]`,

@@ -48,15 +48,15 @@ export function readDigests(check: Check): DigestConfig[] {
     if (!times) return [];
     const { cron, timezone } = times;
     const isZone = isTimezone(timezone);
-    const tell = (place: 'cron' | 'timezone', mistake: string | undefined) => {
+    const addProblem = (place: 'cron' | 'timezone', mistake: string | undefined) => {
       if (!mistake) return;
       const isHidden = check.isExpanded([...path, place]);
       const text = isHidden ? `is not a ${HIDDEN[place]} (it comes from the environment)` : mistake;
       check.problem([...path, place], text);
     };
     const mistake = cronProblem(cron, isZone ? timezone : 'UTC');
-    tell('cron', mistake);
-    if (!isZone) tell('timezone', cronProblem(ANY_TIME, timezone));
+    addProblem('cron', mistake);
+    if (!isZone) addProblem('timezone', cronProblem(ANY_TIME, timezone));
     if (!digest || mistake || !isZone) return [];
     return [{ name: digest.name, cron, timezone, receiver: digest.receiver, skipEmpty: digest.skip_empty }];
   });

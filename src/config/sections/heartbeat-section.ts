@@ -9,7 +9,7 @@ export const heartbeatShape = z.strictObject({
   interval: duration(1000).prefault('1m').describe('How often it is asked.'),
 });
 
-/** A call to an outside watchdog, which tells people when it stays out. */
+/** A call to an outside watchdog, which alarms people when it stays out. */
 export interface HeartbeatConfig {
   /** A secret: who knows it can keep the watchdog quiet. */
   readonly url: Secret;

@@ -66,7 +66,7 @@ export interface PollConfig {
   readonly overlapMs: number;
   readonly initialLookbackMs: number;
   readonly auditIntervalMs: number;
-  /** Events that are older when they are observed are told in a summary. */
+  /** Events that are older when they are observed come in a summary. */
   readonly maxAlertAgeMs: number;
 }
 

@@ -28,7 +28,7 @@ export function readStore(check: Check, poll: PollConfig | undefined): StoreConf
   }
   const store = check.read(storeShape.prefault({}), ['store']);
   if (!store) return undefined;
-  // What is forgotten while a sweep still reads it would be told again.
+  // An event that is pruned while a sweep still reads it would count as new, and be notified again.
   const neededMs = poll ? Math.max(poll.initialLookbackMs, poll.overlapMs) : 0;
   if (store.retention < neededMs) {
     check.problem(

@@ -69,7 +69,7 @@ const timesShape = z
     start_time: timeOfDay.describe('Such as `"08:00"`.'),
     end_time: timeOfDay.describe('Exclusive, up to `"24:00"`.'),
   })
-  // What is no time is told already.
+  // A text that is no time has its message already.
   .refine(({ start_time, end_time }) => start_time < end_time || !TIME.test(start_time), {
     path: ['end_time'],
     error: 'must be later than `start_time`: for a night write two ranges, one up to "24:00"',
@@ -108,7 +108,7 @@ interface SpanWords {
   readonly least: number;
   readonly most: number;
   readonly error: string;
-  /** What is told of a range that ends before it begins. */
+  /** The message for a range that ends before it begins. */
   readonly order: string;
   readonly isOrdered?: (span: Span) => boolean;
 }
@@ -153,7 +153,7 @@ export function readTimeIntervals(check: Check): TimeIntervals {
   return intervals;
 }
 
-/** Tells a problem of each name in the list at `path` that no time interval of the file has. */
+/** Adds a problem for each name in the list at `path` that no time interval of the file has. */
 export function checkTimeIntervalNames(check: Check, path: Path): void {
   const list = check.raw(path);
   if (!Array.isArray(list)) return;

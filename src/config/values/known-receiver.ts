@@ -2,7 +2,7 @@ import type { Check } from '../document/check.ts';
 import { nearest } from '../document/nearest.ts';
 import type { Path } from '../document/problem.ts';
 
-/** Tells a problem when no receiver has the name that stands at `path`; `names` are those that exist. */
+/** Adds a problem when no receiver has the name that stands at `path`; `names` are those that exist. */
 export function checkReceiver(check: Check, path: Path, name: string, names: readonly string[]): void {
   if (name === '' || names.includes(name)) return;
   const shown = check.isExpanded(path) ? 'this name' : `the name ${JSON.stringify(name)}`;

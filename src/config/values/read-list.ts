@@ -2,7 +2,7 @@ import { formatMatcher, type Matcher, parseMatchers } from '../../domain/matcher
 import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
 
-/** The paths of a list's items; what is no list is told as a problem. */
+/** The paths of a list's items; a problem where there is no list. */
 export function readList(check: Check, path: Path): Path[] {
   const list = check.raw(path);
   if (list === undefined) return [];

@@ -12,7 +12,7 @@ const INSTEAD =
   'this key takes plain text: write it as it is; where it depends on a label, give each value a receiver and a route of its own';
 
 /**
- * Tells of each text below a path that holds a template; `templates` are the keys whose texts are Liquid. Nothing is
+ * Adds a problem for each text below a path that holds a template; `templates` are the keys whose texts are Liquid. Nothing is
  * quoted, since it may be a secret. A key that is refused has its own words.
  */
 export function refuseTemplates(
