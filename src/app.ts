@@ -1,7 +1,7 @@
 /** Puts the daemon together with all that looks on or goes out: store, log, metrics, page, channels, transports. */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { schedule } from 'node-cron';
-import { closeChannels, openChannels } from './channels/open-channels.ts';
+import { closeChannels, openChannels } from './channels/registry.ts';
 import type { Config } from './config/config.ts';
 import { createDaemon, type Daemon } from './daemon.ts';
 import { HEARTBEAT_TIMEOUT_MS } from './delivery/heartbeat.ts';
@@ -115,7 +115,7 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
       maxBodyBytes: MAX_BODY_BYTES,
     }),
   );
-  const channels = openChannels(clock);
+  const channels = openChannels({ clock, version: VERSION, openTransport });
   const watchdog = openTransport({
     connections: 1,
     timeoutMs: HEARTBEAT_TIMEOUT_MS,

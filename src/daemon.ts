@@ -14,10 +14,12 @@
 
 import { createAlerting } from './alerting/alerting.ts';
 import { createDigests } from './alerting/send-digests.ts';
+import type { OpenChannels } from './channels/channel.ts';
+import { notifiesMembers } from './channels/traits.ts';
 import type { Config } from './config/config.ts';
 import type { RegionConfig } from './config/sections/regions-section.ts';
 import { createHeartbeat } from './delivery/heartbeat.ts';
-import { type Channels, createDelivery } from './delivery/outbox.ts';
+import { createDelivery } from './delivery/outbox.ts';
 import { createRepeating } from './delivery/repeat-alerts.ts';
 import type { Transport } from './http/transport.ts';
 import { type Commit, createCommit } from './intake/commit.ts';
@@ -35,7 +37,7 @@ export interface DaemonParts {
   readonly store: Store;
   /** The way to a region's service. */
   readonly transportOf: (region: string) => Transport;
-  readonly channels: Channels;
+  readonly channels: OpenChannels;
   /** The way to the outside watchdog; needed where a heartbeat is configured. */
   readonly watchdog?: Transport;
   /** Signs the links by which alerts are acknowledged from messages; absent for none. */
@@ -127,7 +129,7 @@ export function createDaemon(parts: DaemonParts): Daemon {
   const repeating = createRepeating({
     ...stage,
     receivers,
-    channel: parts.channels.alertmanager,
+    channels: parts.channels,
     externalUrl,
   });
   const heartbeat = createHeartbeatOf(parts, progress);
@@ -193,7 +195,7 @@ function createRegion(parts: DaemonParts, region: RegionConfig, commit: Commit):
     commit,
     poll: config.poll,
     retentionMs: config.store.retentionMs,
-    keepsMembers: notifiesMembers(config),
+    keepsMembers: notifiesMembers(config.receivers),
   });
   return { name: region.name, client, intake };
 }
@@ -272,10 +274,4 @@ function polled(feeds: readonly FeedProgress[]): readonly FeedProgress[] {
 /** Twice the longest that a stream may wait for its poll, and the poll itself. */
 function freshForMs({ poll, regions }: Config): number {
   return 2 * poll.maxIntervalMs + Math.max(...regions.map(({ timeoutMs }) => timeoutMs));
-}
-
-function notifiesMembers({ receivers }: Config): boolean {
-  return receivers.some(({ integrations }) =>
-    integrations.some((one) => one.kind === 'email' && one.toNestMembers === true),
-  );
 }

@@ -1,47 +1,39 @@
 /** A receiver's integrations as places that notifications go to, and what each of them takes. */
-import type { Integration } from '../config/config.ts';
+import type { Integration } from '../channels/receiver.ts';
+import { traitsOf } from '../channels/traits.ts';
 import type { Delivery } from '../store/outbox-store.ts';
 
 /** One of a receiver's integrations. */
 export type Destination = readonly [position: number, integration: Integration];
 
-/** Integrations whose receiver is a program. */
-const IN_PARTS: ReadonlySet<string> = new Set(['webhook', 'alertmanager']);
-
 /** True: a big notification goes to it whole, in as many parts as it takes. False: in one message, cut. */
-export function takesParts([, { kind }]: Destination): boolean {
-  return IN_PARTS.has(kind);
+export function takesParts([, integration]: Destination): boolean {
+  return traitsOf(integration).audience === 'programs';
 }
 
 /** True: it needs the state of every alert, also from a summary. */
-export function needsEveryState([, { kind }]: Destination): boolean {
-  return kind === 'alertmanager';
+export function needsEveryState([, integration]: Destination): boolean {
+  return traitsOf(integration).needsEveryState === true;
 }
 
 /** True: it takes events and no alerts. */
 export function takesEvents([, integration]: Destination): boolean {
-  return integration.kind === 'webhook' && integration.format === 'cloudevents';
+  return traitsOf(integration).takesEvents === true;
 }
 
 /** True: it keeps an incident open until it is notified that it is over. */
-export function keepsIncidents([, { kind }]: Destination): boolean {
-  return kind === 'pagerduty';
+export function keepsIncidents([, integration]: Destination): boolean {
+  return traitsOf(integration).audience === 'incidents';
 }
 
-/** True: it goes to the members of each Nest. */
-export function goesToMembers([, integration]: Destination): boolean {
-  return integration.kind === 'email' && integration.toNestMembers === true;
-}
-
-/** True: there is nobody that it goes to but members of Nests. */
-export function hasNoAddress([, integration]: Destination): boolean {
-  return integration.kind === 'email' && integration.to.length === 0;
+/** Who is notified beside the members of each Nest; undefined where it does not go to members. */
+export function besideMembers([, integration]: Destination): readonly string[] | undefined {
+  return traitsOf(integration).nestMembers?.beside;
 }
 
 /** How many alerts it takes in one notification at the most. */
 export function limitOf([, integration]: Destination): number {
-  const max = integration.kind === 'webhook' ? integration.maxAlerts : 0;
-  return max > 0 ? max : Number.POSITIVE_INFINITY;
+  return traitsOf(integration).maxAlerts ?? Number.POSITIVE_INFINITY;
 }
 
 /** A receiver's integrations with their positions. */

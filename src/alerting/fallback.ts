@@ -1,4 +1,4 @@
-import type { Receiver } from '../config/config.ts';
+import type { Receiver } from '../channels/receiver.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
 import { MAX_ALERTS } from '../domain/grouping/flush.ts';
 import type { GroupNotification, NotifiedAlert } from '../domain/grouping/notification.ts';
@@ -6,9 +6,9 @@ import type { Happening } from '../report.ts';
 import type { ClaimedDelivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
 import {
+  besideMembers,
   type Destination,
   destinationsOf,
-  hasNoAddress,
   keepsIncidents,
   newDelivery,
   takesParts,
@@ -105,7 +105,7 @@ function isCounted(
 
 function takes(destination: Destination, { status, alerts }: GroupNotification): boolean {
   // What was not accepted is no longer split by Nest, so members alone are nobody.
-  if (hasNoAddress(destination)) return false;
+  if (besideMembers(destination)?.length === 0) return false;
   if (destination[1].sendResolved || status === 'firing') return true;
   return (
     !keepsIncidents(destination) &&

@@ -1,8 +1,8 @@
-import type { Integration, Receiver } from '../config/config.ts';
+import type { Integration, Receiver } from '../channels/receiver.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
 import type { Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
-import { newDelivery } from './destination.ts';
+import { destinationsOf, newDelivery, takesEvents } from './destination.ts';
 import { NOTHING, type Step } from './step.ts';
 
 /** Events in one forwarded batch (CloudEvents batches of up to 100). */
@@ -49,11 +49,9 @@ async function batchOf(
 ): Promise<{ id: string; deliveries: Delivery[] }> {
   for (let again = 0; ; again += 1) {
     const id = `forward-${hash64(again === 0 ? own : [...own, String(again)])}`;
-    const deliveries = integrations.flatMap((integration, position) =>
-      integration.kind === 'webhook' && integration.format === 'cloudevents'
-        ? [newDelivery({ id, receiver }, [position, integration], nowUs)]
-        : [],
-    );
+    const deliveries = destinationsOf(integrations)
+      .filter(takesEvents)
+      .map((destination) => newDelivery({ id, receiver }, destination, nowUs));
     const taken = await Promise.all(deliveries.map((delivery) => tx.outbox.find(delivery.id)));
     if (taken.every((one) => one === undefined)) return { id, deliveries };
   }

@@ -4,7 +4,7 @@
  * that nothing overtakes and a restart repeats nothing.
  */
 
-import type { Integration, Receiver } from '../config/config.ts';
+import type { Integration, Receiver } from '../channels/receiver.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
 import { type Flush, MAX_ALERTS, notificationOf } from '../domain/grouping/flush.ts';

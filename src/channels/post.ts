@@ -4,10 +4,9 @@
  */
 
 import { type ErrorCode, NestwatchError } from '../errors.ts';
-import type { HttpResponse, Transport, TransportOptions } from '../http/transport.ts';
+import type { HttpResponse, Transport } from '../http/transport.ts';
 import { plainText } from '../text/plain-text.ts';
-import type { Clock } from '../time/clock.ts';
-import type { Outcome } from './channel.ts';
+import type { ChannelOptions, Outcome } from './channel.ts';
 
 /** More than ever are in flight, so that receivers behind one address never wait for each other. */
 const CONNECTIONS = 256;
@@ -33,7 +32,7 @@ export interface Sender {
   close(): Promise<void>;
 }
 
-export function openSender(options: SenderOptions): Sender {
+export function openSender(options: ChannelOptions): Sender {
   const { clock, version } = options;
   const transports = new Map<number, Transport>();
   // Taking an address apart costs as much as the rest of a post.
@@ -89,13 +88,6 @@ export function openSender(options: SenderOptions): Sender {
       transports.clear();
     },
   };
-}
-
-export interface SenderOptions {
-  readonly clock: Clock;
-  readonly version: string;
-  /** Called once for every timeout that integrations have. */
-  readonly openTransport: (options: TransportOptions) => Transport;
 }
 
 interface Target {

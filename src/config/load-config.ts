@@ -1,4 +1,5 @@
-import type { Config, Receiver } from './config.ts';
+import type { Receiver } from '../channels/receiver.ts';
+import type { Config } from './config.ts';
 import { Check } from './document/check.ts';
 import { ConfigDocument } from './document/document.ts';
 import type { Environment } from './document/expand.ts';
@@ -10,8 +11,8 @@ import { readForward } from './sections/forward-section.ts';
 import { readHeartbeat } from './sections/heartbeat-section.ts';
 import { readInhibitRules } from './sections/inhibit-rules-section.ts';
 import { readPoll } from './sections/poll-section.ts';
-import { readReceivers } from './sections/read-receivers.ts';
 import { readRules } from './sections/read-rules.ts';
+import { readReceivers } from './sections/receivers-section.ts';
 import { readRegions } from './sections/regions-section.ts';
 import { readRoute } from './sections/route-section.ts';
 import { readStore } from './sections/store-section.ts';

@@ -4,12 +4,12 @@
  * receiver takes what it is sent. What stops here: the watchdog's address, which is a secret.
  */
 
-import type { Receiver } from '../config/config.ts';
-import type { HeartbeatConfig } from '../config/sections/heartbeat-section.ts';
-import { takesAlerts } from '../config/takes-alerts.ts';
+import type { Receiver } from '../channels/receiver.ts';
+import { takesAlerts } from '../channels/traits.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Transport } from '../http/transport.ts';
 import type { Report } from '../report.ts';
+import type { Secret } from '../secret.ts';
 import type { Store } from '../store/store.ts';
 import { plainText } from '../text/plain-text.ts';
 import { type Clock, sleep } from '../time/clock.ts';
@@ -30,7 +30,8 @@ export interface Heartbeat {
 }
 
 export interface HeartbeatOptions {
-  readonly config: HeartbeatConfig;
+  /** The address is a secret: who knows it can keep the watchdog quiet. */
+  readonly config: { readonly url: Secret; readonly intervalMs: number };
   readonly receivers: readonly Receiver[];
   readonly regions: () => readonly WatchedRegion[];
   /** A feed of which no poll succeeded for longer is not fresh. */

@@ -19,9 +19,9 @@
  * only the first of each.
  */
 
-import type { Channel, Outcome } from '../channels/channel.ts';
-import type { ServiceChannels } from '../channels/services.ts';
-import type { EmailIntegration, Integration, Receiver, WebhookIntegration } from '../config/config.ts';
+import type { OpenChannels, Outcome, Pace } from '../channels/channel.ts';
+import type { Integration, Receiver } from '../channels/receiver.ts';
+import { channelOf } from '../channels/registry.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Report } from '../report.ts';
 import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
@@ -30,12 +30,6 @@ import { type Clock, createBell, type Random, sleep } from '../time/clock.ts';
 import { type AcknowledgeLinks, withAcknowledgeUrl } from './acknowledge-url.ts';
 import { createLatency } from './latency.ts';
 import { judge } from './retry.ts';
-
-/** The ways out, one for each kind of integration. */
-export interface Channels extends ServiceChannels {
-  readonly webhook: Channel<WebhookIntegration>;
-  readonly email: Channel<EmailIntegration>;
-}
 
 export interface Delivery {
   /** Something was queued. */
@@ -46,25 +40,8 @@ export interface Delivery {
   drain(): Promise<number>;
 }
 
-/** Tries in flight at once, of one integration. */
-const IN_FLIGHT: Readonly<Record<Integration['kind'], number>> = {
-  webhook: 8,
-  email: 5,
-  // Slack takes about one message a second, and the others not many more.
-  slack: 2,
-  msteamsv2: 2,
-  pagerduty: 4,
-  alertmanager: 4,
-};
-/** Deliveries claimed at once, those in flight among them: many where they are sent quickly. */
-const CLAIMED: Readonly<Record<Integration['kind'], number>> = {
-  webhook: 256,
-  email: 40,
-  slack: 8,
-  msteamsv2: 8,
-  pagerduty: 16,
-  alertmanager: 32,
-};
+/** Where the integration is no longer configured, so that nothing is sent. */
+const ANY_PACE: Pace = { inFlight: 8, claimed: 256 };
 /** How long a try that has ended may wait to be settled; the next of its lane waits for that. */
 const SETTLED_WITHIN_MS = 50;
 /** The clock may be set meanwhile, so that no wait is trusted for longer. */
@@ -75,7 +52,7 @@ const STORE_PAUSE_MS = 1_000;
 export function createDelivery(options: {
   readonly store: Store;
   readonly receivers: readonly Receiver[];
-  readonly channels: Channels;
+  readonly channels: OpenChannels;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
@@ -133,7 +110,7 @@ export function createDelivery(options: {
       };
     }
     try {
-      const channel: Channel<Integration> = channels[integration.kind];
+      const channel = channels[integration.kind]!;
       const told = withAcknowledgeUrl(notification, links);
       return await channel.send(integration, delivery, told, externalUrl);
     } catch (error) {
@@ -155,8 +132,9 @@ export function createDelivery(options: {
     dueUs: () => number,
     signal?: AbortSignal,
   ): Promise<boolean> {
-    const kind = receivers.get(at.receiver)?.integrations[at.position]?.kind ?? 'webhook';
-    const atOnce = IN_FLIGHT[kind];
+    const integration = receivers.get(at.receiver)?.integrations[at.position];
+    const pace = integration ? channelOf(integration).pace : ANY_PACE;
+    const atOnce = pace.inFlight;
     const claimed: ClaimedDelivery[] = [];
     const ended: Settlement[] = [];
     let endedSinceMs = 0;
@@ -189,7 +167,7 @@ export function createDelivery(options: {
     for (;;) {
       const stopping = signal?.aborted ?? false;
       if (stopping) ended.push(...claimed.splice(0).map(({ delivery }) => released(delivery)));
-      const room = stopping ? 0 : CLAIMED[kind] - inFlight - claimed.length;
+      const room = stopping ? 0 : pace.claimed - inFlight - claimed.length;
       const settlements = ended.splice(0);
       line.wanted = false;
       try {

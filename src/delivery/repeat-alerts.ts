@@ -1,12 +1,11 @@
 /**
- * Tells other Alertmanagers again what still fires: there an alert ends by itself when it is not told again. What a
- * group told of is repeated, nothing else; changes go the way of all deliveries. Nothing of this is kept: a repetition
- * that fails is made up for by the next one.
+ * Sends again what still fires to services where an alert ends by itself unless it is sent again, such as another
+ * Alertmanager. What a group has notified of is repeated, nothing else; changes go the way of all deliveries. Nothing
+ * of this is kept: a repetition that fails is made up for by the next one.
  */
 
-import { REPEAT_AFTER_US } from '../channels/alertmanager/alertmanager-push.ts';
-import type { AlertmanagerChannel } from '../channels/services.ts';
-import type { AlertmanagerIntegration, Receiver } from '../config/config.ts';
+import type { OpenChannel, OpenChannels } from '../channels/channel.ts';
+import type { Integration, Receiver } from '../channels/receiver.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
@@ -23,22 +22,25 @@ export interface Repeating {
 export function createRepeating(options: {
   readonly store: Store;
   readonly receivers: readonly Receiver[];
-  readonly channel: AlertmanagerChannel;
+  readonly channels: OpenChannels;
   readonly clock: Clock;
   readonly report: Report;
   readonly externalUrl: string;
 }): Repeating {
-  const { store, channel, clock, report, externalUrl } = options;
+  const { store, channels, clock, report, externalUrl } = options;
   const targets = options.receivers.flatMap(({ name, integrations }) =>
-    integrations.flatMap((one) => (one.kind === 'alertmanager' ? [{ name, integration: one }] : [])),
+    integrations.flatMap((integration) => {
+      const repeats = channels[integration.kind]?.repeats;
+      return repeats ? [{ name, integration, repeats }] : [];
+    }),
   );
 
-  async function repeat(name: string, integration: AlertmanagerIntegration, signal: AbortSignal) {
+  async function repeat({ name, integration, repeats }: Target, signal: AbortSignal): Promise<void> {
     let after = '';
     while (!signal.aborted) {
       const alerts = await store.transaction((tx) => tx.groups.notifiedFiring(name, after, BATCH));
       if (alerts.length > 0) {
-        const outcome = await channel.repeat(integration, alerts, externalUrl);
+        const outcome = await repeats.send(integration, alerts, externalUrl);
         if (outcome.kind !== 'accepted') {
           const why = 'error' in outcome ? outcome.error : outcome.kind;
           throw new NestwatchError(
@@ -55,12 +57,12 @@ export function createRepeating(options: {
   return {
     async run(signal) {
       await Promise.all(
-        targets.map(async ({ name, integration }) => {
+        targets.map(async (target) => {
           while (!signal.aborted) {
-            await sleep(clock, REPEAT_AFTER_US / 1000, signal);
+            await sleep(clock, target.repeats.everyMs, signal);
             if (signal.aborted) return;
             try {
-              await repeat(name, integration, signal);
+              await repeat(target, signal);
             } catch (error) {
               report({ what: 'trouble', stage: 'delivery', error });
             }
@@ -69,4 +71,10 @@ export function createRepeating(options: {
       );
     },
   };
+}
+
+interface Target {
+  readonly name: string;
+  readonly integration: Integration;
+  readonly repeats: NonNullable<OpenChannel['repeats']>;
 }

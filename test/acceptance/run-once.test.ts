@@ -9,7 +9,6 @@ import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { type Clock, sleep } from '../../src/time/clock.ts';
-import { NO_SERVICES } from '../channels/no-services.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { baseUrl, stageConfig } from './stage.ts';
 
@@ -81,7 +80,7 @@ async function readOnce({
           },
         };
       },
-      channels: { ...NO_SERVICES, webhook: channel, email: channel },
+      channels: { webhook: channel, email: channel },
     });
   const stop = new AbortController();
   clock.setTimer(Math.min(stopAfterMs, 1e9), () => stop.abort());

@@ -3,8 +3,11 @@
  * on a virtual clock. Nothing here knows how the daemon works; a story says what happens and what people receive.
  */
 
-import { openWebhookChannel } from '../../src/channels/webhook/webhook-channel.ts';
-import type { Config, EmailIntegration, WebhookIntegration } from '../../src/config/config.ts';
+import type { Attempt } from '../../src/channels/channel.ts';
+import type { EmailIntegration } from '../../src/channels/email/email-config.ts';
+import type { WebhookIntegration } from '../../src/channels/webhook/post-webhook.ts';
+import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
+import type { Config } from '../../src/config/config.ts';
 import type { Forward } from '../../src/config/sections/forward-section.ts';
 import type { PollConfig } from '../../src/config/sections/poll-section.ts';
 import { createDaemon, type Daemon } from '../../src/daemon.ts';
@@ -19,10 +22,8 @@ import { simulatorTransport } from '../../src/simulator/answers/simulator-transp
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
-import type { Delivery } from '../../src/store/outbox-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { NO_SERVICES } from '../channels/no-services.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 /** A webhook call as a receiver saw it. */
@@ -36,7 +37,7 @@ export interface Call {
 /** A mail as it was handed over. */
 export interface Mail {
   readonly receivedAtUs: number;
-  readonly delivery: Delivery;
+  readonly delivery: Attempt;
   readonly notification: GroupNotification;
 }
 
@@ -293,8 +294,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         return options.between?.(service) ?? service;
       },
       channels: {
-        ...NO_SERVICES,
-        webhook: openWebhookChannel({
+        webhook: openWebhooks({
           openTransport: () => ({ send: receive, close: async () => {} }),
           clock: ours,
           version: 'test',

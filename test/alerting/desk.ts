@@ -5,10 +5,14 @@
  */
 import { expect } from 'vitest';
 import { createAlerting } from '../../src/alerting/alerting.ts';
-import { serviceRequest } from '../../src/channels/services.ts';
-import { openWebhookChannel } from '../../src/channels/webhook/webhook-channel.ts';
-import type { PagerdutyIntegration, Receiver } from '../../src/config/config.ts';
-import { type Channels, createDelivery } from '../../src/delivery/outbox.ts';
+import type { OpenChannels } from '../../src/channels/channel.ts';
+import {
+  type PagerdutyIntegration,
+  pagerdutyRequest,
+} from '../../src/channels/pagerduty/pagerduty-channel.ts';
+import type { Receiver } from '../../src/channels/receiver.ts';
+import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
+import { createDelivery } from '../../src/delivery/outbox.ts';
 import type { Event } from '../../src/domain/alert/event.ts';
 import { ALERT_KINDS, defaultRule, type Rule } from '../../src/domain/alert/rule.ts';
 import type { GroupNotification, Notification } from '../../src/domain/grouping/notification.ts';
@@ -192,7 +196,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
       happenings.push(happening);
     };
     const channels = {
-      webhook: openWebhookChannel({
+      webhook: openWebhooks({
         clock,
         version: 'test',
         openTransport: () => ({
@@ -226,14 +230,14 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
           const answer = options.answer?.(receiver, minute(), count) ?? 200;
           if (answer !== 200) return { kind: 'failed', reason: 'unavailable', error: `HTTP ${answer}` };
           const sent = notification as GroupNotification;
-          const request = serviceRequest(integration, sent, 'http://nestwatch.example', clock.nowUs());
+          const request = pagerdutyRequest(integration, sent, 'http://nestwatch.example');
           if (typeof request === 'string') throw new Error(request);
           pages.push({ receiver, minute: minute(), ...(request.body as Omit<Page, 'receiver' | 'minute'>) });
           return { kind: 'accepted' as const };
         },
         close: async () => {},
       },
-    } as unknown as Channels;
+    } as unknown as OpenChannels;
     const { receivers } = options;
     const delivery = createDelivery({
       store,

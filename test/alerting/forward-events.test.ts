@@ -1,7 +1,7 @@
 /** What is forwarded goes out in batches whose ids never meet, whatever the service tells twice. */
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { forwardEvents } from '../../src/alerting/forward-events.ts';
-import type { Receiver } from '../../src/config/config.ts';
+import type { Receiver } from '../../src/channels/receiver.ts';
 import type { Event } from '../../src/domain/alert/event.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';

@@ -1,6 +1,7 @@
 /** What PagerDuty is told of its incidents, from the first news to the end, whoever tells it. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { PagerdutyIntegration, Receiver } from '../../src/config/config.ts';
+import type { PagerdutyIntegration } from '../../src/channels/pagerduty/pagerduty-channel.ts';
+import type { Receiver } from '../../src/channels/receiver.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { secret } from '../../src/secret.ts';
 import { email } from '../channels/samples.ts';

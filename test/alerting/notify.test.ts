@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Receiver } from '../../src/config/config.ts';
+import type { Receiver } from '../../src/channels/receiver.ts';
 import { defaultRule } from '../../src/domain/alert/rule.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { Silence } from '../../src/domain/muting/silence.ts';

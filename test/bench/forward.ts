@@ -6,8 +6,9 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAlerting } from '../../src/alerting/alerting.ts';
-import { openWebhookChannel } from '../../src/channels/webhook/webhook-channel.ts';
-import type { Receiver } from '../../src/config/config.ts';
+import type { Receiver } from '../../src/channels/receiver.ts';
+import type { WebhookIntegration } from '../../src/channels/webhook/post-webhook.ts';
+import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
 import { createDelivery } from '../../src/delivery/outbox.ts';
 import type { Event } from '../../src/domain/alert/event.ts';
 import { openTransport } from '../../src/http/transport.ts';
@@ -16,7 +17,6 @@ import { secret } from '../../src/secret.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { formatInstant } from '../../src/time/instant.ts';
-import { NO_SERVICES } from '../channels/no-services.ts';
 
 const PAGES = 500;
 const PAGE_SIZE = 100;
@@ -49,22 +49,16 @@ export async function benchForward(): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bench-'));
   const clock = systemClock();
   const store = await openSqliteStore({ path: join(folder, 'store.db'), clock });
-  const receivers: Receiver[] = [
-    {
-      name: 'lake',
-      integrations: [
-        {
-          kind: 'webhook',
-          url: secret(`http://127.0.0.1:${port}/`),
-          format: 'cloudevents',
-          secret: secret('whsec_c2VjcmV0IG9mIHRoZSBiZW5jaG1hcms='),
-          timeoutMs: 10_000,
-          sendResolved: true,
-          maxAlerts: 0,
-        },
-      ],
-    },
-  ];
+  const lake: WebhookIntegration = {
+    kind: 'webhook',
+    url: secret(`http://127.0.0.1:${port}/`),
+    format: 'cloudevents',
+    secret: secret('whsec_c2VjcmV0IG9mIHRoZSBiZW5jaG1hcms='),
+    timeoutMs: 10_000,
+    sendResolved: true,
+    maxAlerts: 0,
+  };
+  const receivers: Receiver[] = [{ name: 'lake', integrations: [lake] }];
   const root = {
     path: '0',
     key: '{}',
@@ -79,12 +73,11 @@ export async function benchForward(): Promise<number> {
   };
   const accepted = Promise.withResolvers<void>();
   let delivered = 0;
-  const webhook = openWebhookChannel({ clock, version: 'bench', openTransport });
+  const webhook = openWebhooks({ clock, version: 'bench', openTransport });
   const delivery = createDelivery({
     store,
     receivers,
     channels: {
-      ...NO_SERVICES,
       webhook,
       email: { send: () => Promise.reject(new Error('no mail')), close: async () => {} },
     },

@@ -4,8 +4,8 @@
  * come, so it passes as fast as the machine can work.
  */
 
+import type { OpenChannels } from '../../src/channels/channel.ts';
 import { createDaemon } from '../../src/daemon.ts';
-import type { Channels } from '../../src/delivery/outbox.ts';
 import { openTransport, type Transport } from '../../src/http/transport.ts';
 import { createLog } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
@@ -14,7 +14,6 @@ import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { sleep } from '../../src/time/clock.ts';
 import { stageConfig } from '../acceptance/stage.ts';
-import { NO_SERVICES } from '../channels/no-services.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 import { INSTANT_HEADER } from './scale-service.ts';
 
@@ -54,8 +53,7 @@ async function watch(settings: DaemonSettings): Promise<void> {
   const clock = createVirtualClock(TEST_START_US, owed.settle);
   const store = await openSqliteStore({ path: settings.storePath, clock });
   const sockets = openTransport({ connections: 64, timeoutMs: 60_000, maxBodyBytes: 16 * MIB });
-  const channels: Channels = {
-    ...NO_SERVICES,
+  const channels: OpenChannels = {
     email: { send: async () => ({ kind: 'accepted' }), close: async () => {} },
     webhook: { send: async () => ({ kind: 'accepted' }), close: async () => {} },
   };

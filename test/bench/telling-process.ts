@@ -7,8 +7,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createAlerting } from '../../src/alerting/alerting.ts';
-import { openEmailChannel } from '../../src/channels/email/email-channel.ts';
-import { openWebhookChannel } from '../../src/channels/webhook/webhook-channel.ts';
+import { openMails } from '../../src/channels/email/send-mail.ts';
+import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
 import { createDelivery } from '../../src/delivery/outbox.ts';
 import type { Event } from '../../src/domain/alert/event.ts';
 import { openTransport } from '../../src/http/transport.ts';
@@ -16,7 +16,6 @@ import { createCommit } from '../../src/intake/commit.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { formatInstant } from '../../src/time/instant.ts';
-import { NO_SERVICES } from '../channels/no-services.ts';
 import { load, REGION } from '../config/load.ts';
 import { routeYaml } from './beside-alertmanager.ts';
 
@@ -43,12 +42,12 @@ const global = `global: { smtp_smarthost: "127.0.0.1:${port}", smtp_from: n@exam
 const config = load(
   `${REGION}${kind === 'email' ? global : ''}route: ${routeYaml(groupBy!)}\nreceivers: [{ name: hook, ${way} }]\n`,
 );
-const email = openEmailChannel({ clock, version: 'bench' });
-const webhook = openWebhookChannel({ clock, version: 'bench', openTransport });
+const email = openMails({ clock, version: 'bench' });
+const webhook = openWebhooks({ clock, version: 'bench', openTransport });
 const delivery = createDelivery({
   store,
   receivers: config.receivers,
-  channels: { ...NO_SERVICES, webhook, email },
+  channels: { webhook, email },
   clock,
   random: Math.random,
   externalUrl: 'http://127.0.0.1',

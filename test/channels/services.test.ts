@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { Channel } from '../../src/channels/channel.ts';
-import { openServiceChannels, type ServiceIntegration } from '../../src/channels/services.ts';
-import type { Integration } from '../../src/config/config.ts';
+import type { AlertmanagerIntegration } from '../../src/channels/alertmanager/alertmanager-channel.ts';
+import type { PagerdutyIntegration } from '../../src/channels/pagerduty/pagerduty-channel.ts';
+import type { PostIntegration } from '../../src/channels/post-channel.ts';
+import { openChannels } from '../../src/channels/registry.ts';
+import type { SlackIntegration } from '../../src/channels/slack/slack-channel.ts';
+import type { TeamsIntegration } from '../../src/channels/teams/teams-channel.ts';
 import { createRepeating } from '../../src/delivery/repeat-alerts.ts';
+import type { Notification } from '../../src/domain/grouping/notification.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import type { Happening } from '../../src/report.ts';
@@ -25,25 +29,25 @@ const SLACK = {
   username: '',
   iconEmoji: '',
   iconUrl: '',
-} as const satisfies Integration;
-const TEAMS = { kind: 'msteamsv2', ...COMMON } as const satisfies Integration;
+} as const satisfies SlackIntegration;
+const TEAMS = { kind: 'msteamsv2', ...COMMON } as const satisfies TeamsIntegration;
 const PAGERDUTY = {
   kind: 'pagerduty',
   ...COMMON,
   routingKey: secret('routing-canary'),
   severity: null,
-} as const satisfies Integration;
+} as const satisfies PagerdutyIntegration;
 const ALERTMANAGER = {
   kind: 'alertmanager',
   ...COMMON,
   url: secret('http://am.example:9093'),
-} as const satisfies Integration;
-const ALL: readonly ServiceIntegration[] = [SLACK, TEAMS, PAGERDUTY, ALERTMANAGER];
+} as const satisfies AlertmanagerIntegration;
+const ALL: readonly PostIntegration[] = [SLACK, TEAMS, PAGERDUTY, ALERTMANAGER];
 
 function service(answer: Partial<HttpResponse> | NestwatchError = {}) {
   const requests: HttpRequest[] = [];
   const clock = createVirtualClock();
-  const channels = openServiceChannels({
+  const channels = openChannels({
     clock,
     version: '1.2.3',
     openTransport: () => ({
@@ -55,13 +59,8 @@ function service(answer: Partial<HttpResponse> | NestwatchError = {}) {
       close: async () => {},
     }),
   });
-  const send = (
-    integration: ServiceIntegration,
-    notification: Parameters<Channel<Integration>['send']>[2] = group(),
-  ) => {
-    const channel: Channel<Integration> = channels[integration.kind];
-    return channel.send(integration, delivery(), notification, URL);
-  };
+  const send = <I extends PostIntegration>(integration: I, notification: Notification = group()) =>
+    channels[integration.kind]!.send(integration, delivery(), notification, URL);
   return { requests, channels, clock, send, bodies: () => requests.map(({ body }) => JSON.parse(body!)) };
 }
 
@@ -179,7 +178,7 @@ describe('another Alertmanager is told again what still fires', () => {
     const repeating = createRepeating({
       store,
       receivers: [{ name: 'ops', integrations: [ALERTMANAGER] }],
-      channel: channels.alertmanager,
+      channels,
       clock,
       report: (happening) => told.push(happening),
       externalUrl: URL,

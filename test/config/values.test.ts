@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import type { EmailIntegration } from '../../src/channels/email/email-config.ts';
 import { loadConfig, loadWebConfig } from '../../src/config/load-config.ts';
 import type { Route } from '../../src/domain/muting/route.ts';
 import { load, problemsOf, REGION } from './load.ts';
@@ -145,9 +146,10 @@ receivers:
         send_resolved: true`,
       { files: { '/etc/nestwatch/secrets/smtp': 'shared\n' } },
     );
-    const mails = receivers[0]!.integrations.map((one) =>
-      one.kind === 'email' ? { ...one, password: one.password?.reveal() } : one,
-    );
+    const mails = (receivers[0]!.integrations as readonly EmailIntegration[]).map((one) => ({
+      ...one,
+      password: one.password?.reveal(),
+    }));
     expect(mails).toEqual([
       {
         kind: 'email',
@@ -241,14 +243,14 @@ receivers:
         html: '<p>{{ title }}</p>'`,
       { files: { '/token': 'refresh\n' } },
     );
-    const [mail] = receivers[0]!.integrations;
+    const [mail] = receivers[0]!.integrations as readonly EmailIntegration[];
     expect(mail).toMatchObject({
       username: 'me',
       password: null,
       oauth2: { clientId: 'id', tokenUrl: 'https://accounts.google.com/o/oauth2/token' },
       templates: { subject: { use: 'text' }, html: { use: 'html' }, headers: { 'X-Team': { use: 'text' } } },
     });
-    const oauth2 = mail?.kind === 'email' ? mail.oauth2 : undefined;
+    const oauth2 = mail?.oauth2;
     expect(oauth2 && 'refreshToken' in oauth2 && oauth2.refreshToken.reveal()).toBe('refresh');
     expect(JSON.stringify(mail)).not.toMatch(/hush|refresh"/);
   });

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import type { Receiver } from '../../src/config/config.ts';
+import type { Receiver } from '../../src/channels/receiver.ts';
 import { createHeartbeat, type WatchedRegion } from '../../src/delivery/heartbeat.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest } from '../../src/http/transport.ts';

@@ -1,14 +1,13 @@
 /** The stage of delivery over a real store and a virtual clock, with channels that do as a test says. */
 import { onTestFinished } from 'vitest';
-import type { Outcome } from '../../src/channels/channel.ts';
-import type { Receiver } from '../../src/config/config.ts';
-import { type Channels, createDelivery } from '../../src/delivery/outbox.ts';
+import type { OpenChannels, Outcome } from '../../src/channels/channel.ts';
+import type { Receiver } from '../../src/channels/receiver.ts';
+import { createDelivery } from '../../src/delivery/outbox.ts';
 import type { Notification } from '../../src/domain/grouping/notification.ts';
 import type { Happening } from '../../src/report.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { NO_SERVICES } from '../channels/no-services.ts';
 import { delivery, group, webhook } from '../channels/samples.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
@@ -61,7 +60,7 @@ export const receiverOf = (name: string): Receiver => ({ name, integrations: [we
 /** The stage over channels that do as `send` says. */
 export function stage(
   { store, clock, told }: World,
-  channels: Send | Pick<Channels, 'webhook' | 'email'>,
+  channels: Send | OpenChannels,
   receivers: readonly Receiver[] = [OPS],
 ) {
   const channel = (send: Send) => ({
@@ -73,8 +72,8 @@ export function stage(
     receivers,
     channels:
       typeof channels === 'function'
-        ? { ...NO_SERVICES, webhook: channel(channels), email: channel(channels) }
-        : { ...NO_SERVICES, ...channels },
+        ? { webhook: channel(channels), email: channel(channels) }
+        : { ...channels },
     clock,
     random: () => 0.5,
     report: (happening) => told.push(happening),

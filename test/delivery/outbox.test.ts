@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Outcome } from '../../src/channels/channel.ts';
-import type { Receiver } from '../../src/config/config.ts';
-import type { Channels, createDelivery } from '../../src/delivery/outbox.ts';
+import type { OpenChannels, Outcome } from '../../src/channels/channel.ts';
+import type { Receiver } from '../../src/channels/receiver.ts';
+import type { createDelivery } from '../../src/delivery/outbox.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -366,7 +366,9 @@ describe('the stage', () => {
     });
     const kinds = ['webhook', 'email', 'slack', 'msteamsv2', 'pagerduty', 'alertmanager'] as const;
     const integrations = kinds.map((kind) => ({ ...webhook(), kind })) as unknown as Receiver['integrations'];
-    const channels = Object.fromEntries(kinds.map((kind) => [kind, channelOf(kind)])) as unknown as Channels;
+    const channels = Object.fromEntries(
+      kinds.map((kind) => [kind, channelOf(kind)]),
+    ) as unknown as OpenChannels;
     await home.queue(
       ...kinds.map((kind, position) => ({ id: kind, integration: kind, position, lane: kind })),
     );

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { openWebhookChannel } from '../../src/channels/webhook/webhook-channel.ts';
-import type { Receiver } from '../../src/config/config.ts';
+import type { Receiver } from '../../src/channels/receiver.ts';
+import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { secret } from '../../src/secret.ts';
@@ -13,7 +13,7 @@ describe('a receiver with moods', () => {
   /** The real webhook channel over a transport that answers as `answer` says. */
   function moody(clock: VirtualClock, answer: (nowUs: number, tries: number) => number | 'timeout') {
     const requests: (HttpRequest & { readonly atUs: number })[] = [];
-    const webhookChannel = openWebhookChannel({
+    const webhookChannel = openWebhooks({
       clock,
       version: '1',
       openTransport: () => ({

@@ -4,8 +4,7 @@
  * was told that they did.
  */
 import { createHash } from 'node:crypto';
-import type { Channel, Outcome } from '../../src/channels/channel.ts';
-import type { EmailIntegration } from '../../src/config/config.ts';
+import type { OpenChannel, Outcome } from '../../src/channels/channel.ts';
 import type { EventJson } from '../../src/domain/alert/event-json.ts';
 import type { GroupNotification } from '../../src/domain/grouping/notification.ts';
 import { NestwatchError } from '../../src/errors.ts';
@@ -46,7 +45,7 @@ export interface Receivers {
   /** From now on everything is accepted at once. */
   heal(): void;
   transport(life: Mortal): Transport;
-  mail(life: Mortal): Channel<EmailIntegration>;
+  mail(life: Mortal): OpenChannel;
   /** Of all accepted messages in their order. */
   digest(): string;
 }

@@ -3,7 +3,7 @@
  * virtual clock. First a time of trouble, then a quiet time in which everything that is owed must be done.
  */
 
-import { openWebhookChannel } from '../../src/channels/webhook/webhook-channel.ts';
+import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
 import { createDaemon, type Daemon, type DaemonParts } from '../../src/daemon.ts';
 import type { Happening } from '../../src/report.ts';
 import { simulatorTransport } from '../../src/simulator/answers/simulator-transport.ts';
@@ -12,7 +12,6 @@ import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { baseUrl, stageConfig } from '../acceptance/stage.ts';
-import { NO_SERVICES } from '../channels/no-services.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 import { type Checked, check } from './checker.ts';
 import { beginLife, endLife, landEverywhere } from './life.ts';
@@ -155,8 +154,7 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
         };
       },
       channels: {
-        ...NO_SERVICES,
-        webhook: openWebhookChannel({
+        webhook: openWebhooks({
           openTransport: () => receivers.transport(mortal),
           clock: mortal.clock,
           version: 'simulation',

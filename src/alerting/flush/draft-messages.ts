@@ -4,7 +4,7 @@
  * one, lists the first alerts and counts the rest; members of Nests get what concerns their own Nest; a service that
  * keeps incidents gets each one by itself.
  */
-import type { Receiver } from '../../config/config.ts';
+import type { Receiver } from '../../channels/receiver.ts';
 import { hash64 } from '../../domain/alert/fingerprint.ts';
 import { type Listed, MAX_ALERTS, type NotifyingFlush } from '../../domain/grouping/flush.ts';
 import { setAsideAfter, summaryOf } from '../../domain/grouping/sorts/catch-up-sort.ts';
@@ -12,9 +12,9 @@ import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
 import { batchesOf, partsOf } from '../../domain/grouping/split-notification.ts';
 import type { Transaction } from '../../store/store.ts';
 import {
+  besideMembers,
   type Destination,
   destinationsOf,
-  goesToMembers,
   keepsIncidents,
   limitOf,
   needsEveryState,
@@ -94,13 +94,13 @@ function audiences(id: string, flushed: NotifyingFlush, to: readonly Destination
 }
 
 async function* draftsFor(tx: Transaction, { id, what, to }: Audience): AsyncGenerator<Draft> {
-  const alike = to.filter((one) => !goesToMembers(one) && !takesEvents(one));
+  const alike = to.filter((one) => !besideMembers(one) && !takesEvents(one));
   for (const [limit, some] of Map.groupBy(alike, (one) => Math.min(limitOf(one), what.listed.length))) {
     const left = what.listed.slice(limit);
     yield* messages(left.length > 0 ? `${id}-first${limit}` : id, shortened(what, limit), some, left);
   }
   yield* batches(tx, `${id}-events`, what, to.filter(takesEvents));
-  const members = to.filter(goesToMembers);
+  const members = to.filter(besideMembers);
   for (const nest of members.length > 0 ? await byNest(tx, id, what) : []) {
     for (const destination of members) yield forMembers(nest, destination);
   }
@@ -225,8 +225,8 @@ async function byNest(tx: Transaction, id: string, flushed: NotifyingFlush): Pro
 
 /** Without anybody to mail there is a message all the same: suppressed, with the reason. */
 function forMembers({ id, what, covers, nestId, addresses }: NestPart, destination: Destination): Draft {
-  const [position, integration] = destination;
-  const own = integration.kind === 'email' ? integration.to : [];
+  const [position] = destination;
+  const own = besideMembers(destination) ?? [];
   const all = [...new Set([...addresses, ...own])];
   const nobody = nestId ? `Nest ${nestId} has no active members` : 'the alerts belong to no Nest';
   return {

@@ -1,5 +1,5 @@
 /** Turns the messages about a flush into notifications and their deliveries, in the outbox. */
-import type { Receiver } from '../../config/config.ts';
+import type { Receiver } from '../../channels/receiver.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import { type Listed, type NotifyingFlush, notificationOf } from '../../domain/grouping/flush.ts';
 import { MAX_EVENTS, type NotifiedAlert } from '../../domain/grouping/notification.ts';

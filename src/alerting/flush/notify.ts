@@ -2,8 +2,8 @@
  * Notifies of what a flush decided: its receiver, unless that is throttled; those who can be reached, where the alert
  * says that the receiver accepts nothing; and later the second receiver, where the route escalates.
  */
-import type { Receiver } from '../../config/config.ts';
-import { takesAlerts } from '../../config/takes-alerts.ts';
+import type { Receiver } from '../../channels/receiver.ts';
+import { takesAlerts } from '../../channels/traits.ts';
 import { hash64 } from '../../domain/alert/fingerprint.ts';
 import type { Flush, NotifyingFlush } from '../../domain/grouping/flush.ts';
 import type { Group, GroupMember } from '../../domain/grouping/group.ts';

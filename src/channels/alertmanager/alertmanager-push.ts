@@ -1,6 +1,7 @@
 /** Alerts as Alertmanager's API v2 takes them (`POST /api/v2/alerts`). */
 import type { Labels } from '../../domain/alert/alert.ts';
 import { formatInstant } from '../../time/instant.ts';
+import type { RepeatedAlert } from '../channel.ts';
 
 export interface PushedAlert {
   readonly labels: Labels;
@@ -10,21 +11,17 @@ export interface PushedAlert {
   readonly generatorURL: string;
 }
 
-/** How often what fires is told again. */
+/** How often what fires is sent again. */
 export const REPEAT_AFTER_US = 60_000_000;
-/** An alert ends by itself when it was not told again for this long: four repetitions, as Prometheus has it. */
+/** An alert ends by itself when it was not sent again for this long: four repetitions, as Prometheus has it. */
 export const ENDS_AFTER_US = 4 * REPEAT_AFTER_US;
 
-export interface Pushable {
-  readonly labels: Labels;
-  readonly annotations: Labels;
-  readonly startsAtUs: number;
-  /** 0 while firing. */
-  readonly endsAtUs: number;
-}
-
-/** An alert that fires is said to end a while after `nowUs`; it is told again before that. */
-export function pushedAlerts(alerts: readonly Pushable[], externalUrl: string, nowUs: number): PushedAlert[] {
+/** An alert that fires is said to end a while after `nowUs`; it is sent again before that. */
+export function pushedAlerts(
+  alerts: readonly RepeatedAlert[],
+  externalUrl: string,
+  nowUs: number,
+): PushedAlert[] {
   return alerts.map(({ labels, annotations, startsAtUs, endsAtUs }) => ({
     labels: wellFormed(labels),
     annotations: wellFormed(annotations),

@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { DigestNotification } from '../../domain/grouping/notification.ts';
-import type { Delivery } from '../../store/outbox-store.ts';
+import type { Attempt } from '../channel.ts';
 import type { Readable } from '../message/digest-view.ts';
 
 export interface ThreadHeaders {
@@ -17,7 +17,7 @@ export interface ThreadHeaders {
  */
 export function threadHeaders(
   notification: Readable,
-  { id, receiver, position }: Pick<Delivery, 'id' | 'receiver' | 'position'>,
+  { id, receiver, position }: Pick<Attempt, 'id' | 'receiver' | 'position'>,
   externalUrl: string,
 ): ThreadHeaders {
   const { thread, threadPosition } = notification.kind === 'digest' ? ownThread(notification) : notification;

@@ -1,4 +1,3 @@
-import type { MailTemplates } from '../../config/config.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { digestSubject, type Readable, viewOf } from '../message/digest-view.ts';
 import { escapeHtml } from '../message/encode.ts';
@@ -8,6 +7,7 @@ import { fittingNotices } from '../message/fitting-view.ts';
 import { mailSubject } from '../message/subject-line.ts';
 import { emailHtml } from './email-html.ts';
 import { emailText } from './email-text.ts';
+import type { MailTemplates } from './mail-extras.ts';
 
 export interface MailMessage {
   readonly subject: string;

@@ -1,106 +1,88 @@
-/**
- * Posts notifications to people's own endpoints, signed as Standard Webhooks describe
- * (https://www.standardwebhooks.com).
- */
-import { Webhook } from 'standardwebhooks';
-import type { WebhookIntegration } from '../../config/config.ts';
-import type { Notification } from '../../domain/grouping/notification.ts';
-import { type Channel, ONLY_CLOUDEVENTS, type Outcome } from '../channel.ts';
-import { alertmanagerBody } from '../message/alertmanager-body.ts';
-import { filled } from '../message/filled.ts';
-import { openSender, type SenderOptions } from '../post.ts';
-import { cloudEventBatches, digestEvent } from './cloudevents.ts';
-import { digestBody } from './digest-json.ts';
+import * as z from 'zod';
+import { type Check, isGiven } from '../../config/document/check.ts';
+import type { Path } from '../../config/document/problem.ts';
+import { refused } from '../../config/document/refused-key.ts';
+import { readTemplate } from '../../config/values/read-template.ts';
+import { refuseTemplates } from '../../config/values/refuse-templates.ts';
+import { duration, twins, words } from '../../config/values/value-shape.ts';
+import { mistakeInUrl } from '../../http/web-address.ts';
+import { hostOf, probeAddress } from '../address.ts';
+import type { Channel } from '../channel.ts';
+import { openWebhooks, type WebhookIntegration, webhookMessages } from './post-webhook.ts';
 
-export function openWebhookChannel(options: SenderOptions): Channel<WebhookIntegration> {
-  const { clock } = options;
-  const sender = openSender(options);
+const webhookShape = z.strictObject({
+  ...twins('url', 'Where the message is posted.'),
+  format: z
+    .enum(['alertmanager', 'cloudevents', 'template'])
+    .prefault('alertmanager')
+    .describe(
+      "alertmanager: Alertmanager's webhook body; cloudevents: the events as a CloudEvents batch; template: the JSON that `template` writes.",
+    ),
+  template: words.optional().describe('With `format: template`: a Liquid template of the JSON body.'),
+  ...twins('secret', 'Signs each message as Standard Webhooks describes.'),
+  ...twins('secret_previous', 'Signs as well, while receivers change over from it to `secret`.'),
+  timeout: duration(100).prefault('10s').describe('For one message.'),
+  send_resolved: z.boolean().prefault(true).describe('Whether the end of an alert is told.'),
+  max_alerts: z.int().min(0).prefault(0).describe('Alerts in one message at the most; 0: no limit of yours.'),
+  http_config: refused('leave it out, a key can stand in `url_file` and `secret` signs the message'),
+  payload: refused('use `format: template` with `template`'),
+});
 
-  function post(integration: WebhookIntegration, id: string, message: WebhookMessage): Promise<Outcome> {
-    const timestamp = Math.floor(clock.nowUs() / 1_000_000);
-    const secrets = [integration.secret, integration.previousSecret].flatMap((one) => one?.reveal() || []);
-    const signatures = secrets.map((secret) => signature(secret, id, timestamp, message.body));
-    return sender.post({
-      url: integration.url.reveal(),
-      contentType: message.contentType,
-      body: message.body,
-      timeoutMs: integration.timeoutMs,
-      headers: {
-        'webhook-id': id,
-        'webhook-timestamp': String(timestamp),
-        // A receiver takes any that fits: so a key can be changed without a moment of refusals.
-        ...(signatures.length > 0 && { 'webhook-signature': signatures.join(' ') }),
-      },
-    });
+export const webhookChannel: Channel<WebhookIntegration> = {
+  kind: 'webhook',
+  audience: 'programs',
+  pace: { inFlight: 8, claimed: 256 },
+  shape: webhookShape,
+  reader: (check) => (path) => readWebhook(check, path),
+  traits: ({ format, maxAlerts }) => ({
+    takesEvents: format === 'cloudevents',
+    ...(maxAlerts > 0 && { maxAlerts }),
+  }),
+  destination: ({ url }) => hostOf(url),
+  probe: ({ url }) => probeAddress(url),
+  preview(integration, notification, externalUrl) {
+    const messages = webhookMessages(integration, notification, externalUrl);
+    if (typeof messages === 'string') return { text: messages };
+    const [templateError] = messages.flatMap((message) => message.templateError ?? []);
+    const text = messages.map(({ body }) => JSON.stringify(JSON.parse(body), null, 2)).join('\n');
+    return { text, ...(templateError && { templateError }) };
+  },
+  open: openWebhooks,
+};
+
+function readWebhook(check: Check, path: Path): WebhookIntegration | undefined {
+  refuseTemplates(check, path, webhookShape, ['template']);
+  const url = check.secret(path, 'url', { isRequired: true, mistake: mistakeInUrl });
+  const secret = check.secret(path, 'secret', {});
+  const previousSecret = check.secret(path, 'secret_previous', {});
+  if (previousSecret && !isGiven(check, path, 'secret')) {
+    check.problem([...path, 'secret'], 'is missing: `secret_previous` stands beside the new one');
   }
-
+  const template = readTemplate(check, [...path, 'template'], 'json');
+  const webhook = check.read(webhookShape, path);
+  checkFormat(check, path);
+  if (!webhook || !url) return undefined;
   return {
-    async send(integration, delivery, notification, externalUrl) {
-      const messages = webhookMessages(integration, notification, externalUrl);
-      if (typeof messages === 'string') return { kind: 'nothing', why: messages };
-      for (const [index, message] of messages.entries()) {
-        // Further batches have ids of their own, the same on every try as well.
-        const id = index === 0 ? delivery.id : `${delivery.id}.${index + 1}`;
-        const outcome = await post(integration, id, message);
-        if (outcome.kind !== 'accepted') return outcome;
-      }
-      const [templateError] = messages.flatMap((message) => message.templateError ?? []);
-      return { kind: 'accepted', ...(templateError && { templateError }) };
-    },
-
-    close: sender.close,
+    kind: 'webhook',
+    url,
+    format: webhook.format,
+    ...(template && { template }),
+    secret,
+    ...(previousSecret && { previousSecret }),
+    timeoutMs: webhook.timeout,
+    sendResolved: webhook.send_resolved,
+    maxAlerts: webhook.max_alerts,
   };
 }
 
-/** Why a webhook with a template gets no digest. */
-const NO_DIGEST_TEMPLATE =
-  'a template is written for alerts: digests go to the formats alertmanager and cloudevents';
-
-export interface WebhookMessage {
-  readonly contentType: string;
-  readonly body: string;
-  readonly templateError?: string;
-}
-
-/** What to post, or why there is nothing. */
-export function webhookMessages(
-  { format, template, maxAlerts }: WebhookIntegration,
-  notification: Notification,
-  externalUrl: string,
-): WebhookMessage[] | string {
-  if (format === 'cloudevents') {
-    const batches =
-      notification.kind === 'digest' ? [[digestEvent(notification)]] : cloudEventBatches(notification);
-    if (batches.length === 0) return 'no new event in it to tell as a CloudEvent';
-    return batches.map((batch) => ({
-      contentType: 'application/cloudevents-batch+json',
-      body: JSON.stringify(batch),
-    }));
+/** The template and the format that asks for one stand together. */
+function checkFormat(check: Check, path: Path): void {
+  const isTemplate = check.raw([...path, 'format']) === 'template';
+  const hasTemplate = check.raw([...path, 'template']) !== undefined;
+  if (isTemplate && !hasTemplate) {
+    check.problem([...path, 'template'], 'is missing: write the JSON that is posted, as a Liquid template');
   }
-  if (notification.kind === 'forward') return ONLY_CLOUDEVENTS;
-  if (notification.kind === 'digest') {
-    if (format === 'template') return NO_DIGEST_TEMPLATE;
-    return [{ contentType: 'application/json', body: JSON.stringify(digestBody(notification, externalUrl)) }];
+  if (hasTemplate && !isTemplate) {
+    check.problem([...path, 'format'], 'must be template, or else `template` is not used');
   }
-  const { texts, notes, error } = filled({ body: template }, notification, externalUrl);
-  const told =
-    notes.length > 0
-      ? { ...notification, notices: [...(notification.notices ?? []), ...notes] }
-      : notification;
-  const body = texts.body ?? JSON.stringify(alertmanagerBody(told, externalUrl, maxAlerts));
-  return [{ contentType: 'application/json', body, ...(error && { templateError: error }) }];
-}
-
-/**
- * A secret is base64, with or without `whsec_`, as the standard has it; any other text is taken as it is, byte by
- * byte, so that a passphrase works too.
- */
-function signature(secret: string, id: string, timestamp: number, body: string): string {
-  const base64 = secret.startsWith('whsec_') ? secret.slice('whsec_'.length) : secret;
-  const isBase64 =
-    base64 !== '' && /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(base64);
-  const webhook = isBase64
-    ? new Webhook(base64)
-    : new Webhook(new TextEncoder().encode(secret), { format: 'raw' });
-  return webhook.sign(id, new Date(timestamp * 1000), body);
 }

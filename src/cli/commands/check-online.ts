@@ -1,10 +1,8 @@
-import { connect } from 'node:net';
-import { connect as connectTls } from 'node:tls';
-import type { Config, EmailIntegration } from '../../config/config.ts';
+import { channelOf } from '../../channels/registry.ts';
+import type { Config } from '../../config/config.ts';
 import { ERRORS, NestwatchError } from '../../errors.ts';
-import { formatHostPort } from '../../http/host-port.ts';
 import type { Edge } from '../../process-io.ts';
-import { reasonOf, tryMail } from '../try-mail.ts';
+import { plainText } from '../../text/plain-text.ts';
 import { withClient } from '../with-client.ts';
 
 export interface OnlineResult {
@@ -13,9 +11,9 @@ export interface OnlineResult {
   readonly failure?: string;
 }
 
-const TIMEOUT_MS = 10_000;
+const MAX_REASON_CODE_POINTS = 300;
 
-/** Tries each token, mail server and other receiver's address once, and tells it of all that use it. Nothing is sent. */
+/** Tries each token, mail server and other receiver's address once, and says so of all that use it. Nothing is sent. */
 export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<OnlineResult> {
   for (const region of config.regions) {
     const tryToken = () =>
@@ -23,20 +21,17 @@ export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<O
     yield { what: `regions.${region.name}`, ...(await outcome(tryToken)) };
   }
   const outcomes = new Map<string, Promise<{ failure?: string }>>();
-  const told = new Set<string>();
+  const listed = new Set<string>();
   for (const { name, integrations } of config.receivers) {
     for (const [index, integration] of integrations.entries()) {
-      const isMail = integration.kind === 'email';
-      const key = isMail ? mailKey(integration) : originOf(integration.url.reveal());
-      const what = `receiver ${name}, ${isMail ? `mail server ${formatHostPort(integration.smarthost)}` : `${integration.kind} ${index + 1}`}`;
-      const tried =
-        outcomes.get(key) ??
-        outcome(() => (isMail ? tryMail(integration) : tryConnect(integration.url.reveal())));
-      outcomes.set(key, tried);
+      const probe = channelOf(integration).probe(integration);
+      const what = `receiver ${name}, ${probe.server ?? `${integration.kind} ${index + 1}`}`;
+      const tried = outcomes.get(probe.key) ?? outcome(probe.run);
+      outcomes.set(probe.key, tried);
       // Several addresses of one receiver mostly go by one mail server.
-      const line = `${what} ${isMail ? key : ''}`;
-      if (told.has(line)) continue;
-      told.add(line);
+      const line = `${what} ${probe.key}`;
+      if (listed.has(line)) continue;
+      listed.add(line);
       yield { what, ...(await tried) };
     }
   }
@@ -52,29 +47,8 @@ async function outcome(check: () => Promise<unknown>): Promise<{ failure?: strin
   }
 }
 
-function mailKey({ smarthost, username, requireTls }: EmailIntegration): string {
-  return JSON.stringify([smarthost, username, requireTls]);
-}
-
-function originOf(url: string): string {
-  return new URL(url).origin;
-}
-
-/** A connection alone, with TLS where the address asks for it: no receiver gets a message from this. */
-function tryConnect(address: string): Promise<void> {
-  const url = new URL(address);
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  const isTls = url.protocol === 'https:';
-  const port = Number(url.port) || (isTls ? 443 : 80);
-  return new Promise((resolve, reject) => {
-    const socket = isTls ? connectTls({ host, port, servername: host }) : connect({ host, port });
-    const end = (error?: Error) => {
-      socket.destroy();
-      if (error) reject(error);
-      else resolve();
-    };
-    socket.setTimeout(TIMEOUT_MS, () => end(new NestwatchError('timeout', 'no connection in time')));
-    socket.once(isTls ? 'secureConnect' : 'connect', () => end());
-    socket.on('error', (error) => end(error));
-  });
+/** Mail servers and TLS say what is wrong in words; addresses in them are those of the configuration. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return reasonOf(error.errors[0]);
+  return plainText(error instanceof Error ? error.message : String(error), MAX_REASON_CODE_POINTS);
 }

@@ -1,14 +1,16 @@
-import type { Channel, Outcome } from '../../channels/channel.ts';
-import { closeChannels, openChannels } from '../../channels/open-channels.ts';
-import type { Config, EmailIntegration, Integration, Receiver } from '../../config/config.ts';
-import { preview } from '../../delivery/preview.ts';
-import { sampleNotification } from '../../delivery/sample.ts';
+import type { Outcome } from '../../channels/channel.ts';
+import type { Integration, Receiver } from '../../channels/receiver.ts';
+import { channelOf, closeChannels, openChannels } from '../../channels/registry.ts';
+import { sampleNotification } from '../../channels/sample.ts';
+import { traitsOf } from '../../channels/traits.ts';
+import type { Config } from '../../config/config.ts';
 import { ERRORS, NestwatchError } from '../../errors.ts';
-import { formatHostPort } from '../../http/host-port.ts';
+import { openTransport } from '../../http/transport.ts';
 import type { Edge } from '../../process-io.ts';
+import { VERSION } from '../../version.ts';
 import { findConfigFile, readConfig } from '../read-config.ts';
 import { jsonText } from '../terminal-text.ts';
-import { reasonOf, tryMail } from '../try-mail.ts';
+import { reasonOf } from './check-online.ts';
 
 export interface TestReceiverOptions {
   readonly configFile?: string | undefined;
@@ -33,7 +35,7 @@ export async function testReceiver(edge: Edge, name: string, options: TestReceiv
   const receiver = receiverOf(config, name);
   if (options.dryRun) return printSamples(edge, config, receiver, options);
   const notification = sampleNotification(name, options.resolved, edge.clock.nowUs());
-  const channels = openChannels(edge.clock);
+  const channels = openChannels({ clock: edge.clock, version: VERSION, openTransport });
   const all: Taken[] = [];
   const tell = (integration: Integration, position: number, taken: Pick<Taken, 'outcome' | 'detail'>) => {
     all.push({ integration: integration.kind, to: whereOf(integration), ...taken });
@@ -41,26 +43,13 @@ export async function testReceiver(edge: Edge, name: string, options: TestReceiv
   };
   try {
     for (const [position, integration] of receiver.integrations.entries()) {
-      if (integration.kind === 'email' && integration.to.length === 0) {
+      if (traitsOf(integration).nestMembers?.beside.length === 0) {
         tell(integration, position, await triedForMembers(integration));
         continue;
       }
-      const delivery = {
-        id: `${notification.id}-${position}`,
-        notificationId: notification.id,
-        receiver: name,
-        integration: integration.kind,
-        position,
-        lane: '',
-        state: 'leased' as const,
-        attempts: 1,
-        createdAtUs: notification.createdAtUs,
-        nextAttemptAtUs: notification.createdAtUs,
-        settledAtUs: 0,
-        lastError: '',
-      };
-      const channel: Channel<Integration> = channels[integration.kind];
-      const outcome = await channel.send(integration, delivery, notification, config.web.externalUrl);
+      const attempt = { id: `${notification.id}-${position}`, receiver: name, position };
+      const channel = channels[integration.kind]!;
+      const outcome = await channel.send(integration, attempt, notification, config.web.externalUrl);
       tell(integration, position, takenAs(outcome));
     }
   } finally {
@@ -80,7 +69,11 @@ export function printSamples(
 ): number {
   const notification = sampleNotification(receiver.name, resolved, edge.clock.nowUs());
   const samples = receiver.integrations.map((integration, position) => {
-    const { text, templateError } = preview(integration, notification, config.web.externalUrl);
+    const { text, templateError } = channelOf(integration).preview(
+      integration,
+      notification,
+      config.web.externalUrl,
+    );
     return { integration, position, text, templateError };
   });
   if (json) {
@@ -115,9 +108,9 @@ export function receiverOf({ receivers }: Config, name: string): Receiver {
 }
 
 /** A sample belongs to no Nest, so it has no members: what can be tried is the way to the server. */
-async function triedForMembers(integration: EmailIntegration): Promise<Pick<Taken, 'outcome' | 'detail'>> {
+async function triedForMembers(integration: Integration): Promise<Pick<Taken, 'outcome' | 'detail'>> {
   try {
-    await tryMail(integration);
+    await channelOf(integration).probe(integration).run();
     return { outcome: 'left_out', detail: MEMBERS_ALONE };
   } catch (error) {
     return { outcome: 'not_accepted', detail: reasonOf(error) };
@@ -129,13 +122,7 @@ function labelOf(integration: Integration, position: number): string {
 }
 
 function whereOf(integration: Integration): string {
-  return integration.kind === 'email'
-    ? `${integration.to.join(', ') || 'members of a Nest'} by ${formatHostPort(integration.smarthost)}`
-    : hostOf(integration.url.reveal());
-}
-
-function hostOf(url: string): string {
-  return URL.parse(url)?.host ?? 'no address';
+  return channelOf(integration).destination(integration);
 }
 
 function takenAs(outcome: Outcome): Pick<Taken, 'outcome' | 'detail'> {

@@ -6,7 +6,7 @@ import { globalShape } from './global-section.ts';
 import { heartbeatShape } from './heartbeat-section.ts';
 import { inhibitRuleShape } from './inhibit-rules-section.ts';
 import { pollShape } from './poll-section.ts';
-import { wholeReceiverShape } from './receiver-shape.ts';
+import { wholeReceiverShape } from './receivers-section.ts';
 import { regionsShape } from './regions-section.ts';
 import { wholeRouteShape } from './route-section.ts';
 import { RULE_SHAPES } from './rule-shape.ts';

@@ -2,6 +2,12 @@ import { compileTemplate, type Template, TemplateError, type TemplateUse } from 
 import { SAMPLE_OF_SEVERAL, SAMPLE_VARIABLES } from '../../templates/variables.ts';
 import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
+import { words } from './value-shape.ts';
+
+/** A key that takes a template; `what` says of which text. */
+export function template(what: string) {
+  return words.optional().describe(`A Liquid template ${what}, in place of the built-in one.`);
+}
 
 /** The template at a path, tried with a sample; undefined where there is none, or it is wrong. */
 export function readTemplate(check: Check, path: Path, use: TemplateUse): Template | undefined {

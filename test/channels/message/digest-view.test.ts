@@ -1,17 +1,17 @@
 /** A digest in every format: complete, inside the limits, and with hostile text as text. */
 import { describe, expect, test } from 'vitest';
-import { openEmailChannel } from '../../../src/channels/email/email-channel.ts';
 import { threadHeaders } from '../../../src/channels/email/email-headers.ts';
 import { mailMessage } from '../../../src/channels/email/mail-message.ts';
+import { openMails } from '../../../src/channels/email/send-mail.ts';
 import { digestView } from '../../../src/channels/message/digest-view.ts';
-import type { ServiceIntegration } from '../../../src/channels/services.ts';
-import { serviceRequest } from '../../../src/channels/services.ts';
+import { closeChannels, openChannels } from '../../../src/channels/registry.ts';
+import { slackBody } from '../../../src/channels/slack/slack-body.ts';
+import { teamsBody } from '../../../src/channels/teams/teams-body.ts';
 import { digestJson } from '../../../src/channels/webhook/digest-json.ts';
-import { webhookMessages } from '../../../src/channels/webhook/webhook-channel.ts';
+import { webhookMessages } from '../../../src/channels/webhook/post-webhook.ts';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
 import { digestOf, digestTitle, isEmpty } from '../../../src/domain/digest/digest.ts';
 import { createFlightTally } from '../../../src/domain/digest/flight-tally.ts';
-import { secret } from '../../../src/secret.ts';
 import { compileTemplate } from '../../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
@@ -22,16 +22,7 @@ const URL = 'http://nestwatch.example';
 const HOSTILE =
   '<script>alert(1)</script> <!channel> @everyone \u202e\ud800 [x](http://evil.example) `code`\r\nBcc: a@b';
 
-const posts = { url: secret('https://hook.example'), timeoutMs: 10_000, sendResolved: true };
-const SLACK: ServiceIntegration = {
-  kind: 'slack',
-  ...posts,
-  channel: '',
-  username: '',
-  iconEmoji: '',
-  iconUrl: '',
-};
-const TEAMS: ServiceIntegration = { kind: 'msteamsv2', ...posts };
+const SLACK = { channel: '', username: '', iconEmoji: '', iconUrl: '' };
 
 const NOTHING = {
   ...{ name: 'n', fromUs: 0, toUs: 1, tally: createFlightTally(), firing: [], firingTotal: 0, episodes: [] },
@@ -215,7 +206,7 @@ describe('a digest', () => {
   });
 
   test('reaches addresses alone, not the members of Nests', async () => {
-    const channel = openEmailChannel({ clock: createVirtualClock(), version: 'test' });
+    const channel = openMails({ clock: createVirtualClock(), version: 'test' });
     const members = { ...email(), to: [], toNestMembers: true };
     expect(await channel.send(members, delivery(), digestNotification(), URL)).toMatchObject({
       kind: 'nothing',
@@ -223,11 +214,17 @@ describe('a digest', () => {
     await channel.close();
   });
 
-  test('is nothing for PagerDuty and another Alertmanager', () => {
-    const pagerduty = { kind: 'pagerduty', ...posts, routingKey: secret('k'), severity: null } as const;
-    for (const integration of [pagerduty, { kind: 'alertmanager', ...posts } as const]) {
-      expect(serviceRequest(integration, digestNotification(), URL, 0)).toMatch(/^a digest is no alert/);
-    }
+  test.each(['pagerduty', 'alertmanager'])('is nothing for %s', async (kind) => {
+    const openTransport = () => {
+      throw new Error('nothing is posted');
+    };
+    const channels = openChannels({ clock: createVirtualClock(), version: 'test', openTransport });
+    const integration = { kind, sendResolved: true };
+    expect(await channels[kind]!.send(integration, delivery(), digestNotification(), URL)).toEqual({
+      kind: 'nothing',
+      why: expect.stringMatching(/^a digest is no alert/),
+    });
+    await closeChannels(channels);
   });
 
   test.each([
@@ -241,17 +238,14 @@ describe('a digest', () => {
     expect(Buffer.byteLength(mail.html)).toBeLessThan(30_000);
     expect(mail.subject).not.toMatch(/[\r\n\u202e]/);
     expect(mail.html).not.toContain('<script>');
-    const slack = serviceRequest(SLACK, notification, URL, 0) as {
-      body: { blocks: { text?: { text: string } }[] };
-    };
-    expect(slack.body.blocks.length).toBeLessThanOrEqual(50);
-    expect(Math.max(...slack.body.blocks.map((block) => block.text?.text.length ?? 0))).toBeLessThanOrEqual(
-      3_000,
-    );
-    expect(JSON.stringify(slack.body)).not.toContain('<!channel>');
-    const teams = serviceRequest(TEAMS, notification, URL, 0) as { body: unknown };
-    expect(Buffer.byteLength(JSON.stringify(teams.body))).toBeLessThan(28_000);
-    expect(JSON.stringify(slack.body)).toContain('In short');
-    expect(JSON.stringify(teams.body)).toContain('In short');
+    const slack = slackBody(notification, URL, SLACK);
+    expect(slack.blocks.length).toBeLessThanOrEqual(50);
+    const lengths = slack.blocks.map((block) => ('text' in block ? block.text.text.length : 0));
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(3_000);
+    expect(JSON.stringify(slack)).not.toContain('<!channel>');
+    const teams = teamsBody(notification, URL);
+    expect(Buffer.byteLength(JSON.stringify(teams))).toBeLessThan(28_000);
+    expect(JSON.stringify(slack)).toContain('In short');
+    expect(JSON.stringify(teams)).toContain('In short');
   });
 });

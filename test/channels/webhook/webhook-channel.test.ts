@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Webhook } from 'standardwebhooks';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { openWebhookChannel } from '../../../src/channels/webhook/webhook-channel.ts';
-import type { WebhookIntegration } from '../../../src/config/config.ts';
+import type { WebhookIntegration } from '../../../src/channels/webhook/post-webhook.ts';
+import { openWebhooks } from '../../../src/channels/webhook/post-webhook.ts';
 import { NestwatchError } from '../../../src/errors.ts';
 import {
   type HttpRequest,
@@ -38,7 +38,7 @@ function receiver(...answers: Answer[]) {
       },
     };
   };
-  const channel = openWebhookChannel({ clock: createVirtualClock(), version: '1.2.3', openTransport });
+  const channel = openWebhooks({ clock: createVirtualClock(), version: '1.2.3', openTransport });
   return { channel, requests, timeouts, isClosed: () => isClosed };
 }
 
@@ -307,7 +307,7 @@ describe('what no answer means', () => {
   });
 
   test('a mistake of our own is not taken for an answer', async () => {
-    const channel = openWebhookChannel({
+    const channel = openWebhooks({
       clock: createVirtualClock(),
       version: '1',
       openTransport: () => ({ send: () => Promise.reject(new TypeError('bug')), close: async () => {} }),
@@ -333,7 +333,7 @@ describe('over a real connection', () => {
     });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const channel = openWebhookChannel({ clock: createVirtualClock(), version: '1', openTransport });
+    const channel = openWebhooks({ clock: createVirtualClock(), version: '1', openTransport });
     const send = (path: string) =>
       channel.send(webhook({ url: secret(`${origin}${path}`) }), delivery(), group(), 'http://x');
     try {

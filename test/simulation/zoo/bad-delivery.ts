@@ -1,7 +1,7 @@
 /** Mistakes in how notifications are queued, sent and settled. */
 import type { Transaction } from '../../../src/store/store.ts';
 import type { Variant } from './variant.ts';
-import { withOutcome, withStore, withTransaction } from './wrap.ts';
+import { withOutcome, withSend, withStore, withTransaction } from './wrap.ts';
 
 export const DELIVERY: readonly Variant[] = [
   {
@@ -55,22 +55,11 @@ export const DELIVERY: readonly Variant[] = [
     mistake: 'A repeated message has an id of its own.',
     by: 'repeated',
     vary(parts) {
-      const { webhook, email } = parts.channels;
-      const renamed = <D extends { readonly id: string; readonly attempts: number }>(delivery: D): D => ({
-        ...delivery,
-        id: `${delivery.id}-try-${delivery.attempts}`,
+      let tries = 0;
+      return withSend(parts, (send) => (to, attempt, ...rest) => {
+        tries += 1;
+        return send(to, { ...attempt, id: `${attempt.id}-try-${tries}` }, ...rest);
       });
-      return {
-        ...parts,
-        channels: {
-          ...parts.channels,
-          webhook: {
-            ...webhook,
-            send: (to, delivery, ...rest) => webhook.send(to, renamed(delivery), ...rest),
-          },
-          email: { ...email, send: (to, delivery, ...rest) => email.send(to, renamed(delivery), ...rest) },
-        },
-      };
     },
   },
   {

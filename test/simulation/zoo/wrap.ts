@@ -1,6 +1,6 @@
 /** Ways to replace one part of what the daemon is given, as the edge could. */
 
-import type { Outcome } from '../../../src/channels/channel.ts';
+import type { OpenChannel, Outcome } from '../../../src/channels/channel.ts';
 import type { DaemonParts } from '../../../src/daemon.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../../src/http/transport.ts';
 import type { Store, Transaction } from '../../../src/store/store.ts';
@@ -30,17 +30,26 @@ export function withRegion(parts: DaemonParts, between: (send: Send, region: str
   };
 }
 
-/** Changes how the tries of both channels end. */
+/** Changes how every channel sends. */
+export function withSend(
+  parts: DaemonParts,
+  change: (send: OpenChannel['send']) => OpenChannel['send'],
+): DaemonParts {
+  const channels = Object.entries(parts.channels).map(([kind, channel]) => [
+    kind,
+    { ...channel, send: change(channel!.send) },
+  ]);
+  return { ...parts, channels: Object.fromEntries(channels) };
+}
+
+/** Changes how the tries of every channel end. */
 export function withOutcome(parts: DaemonParts, change: (outcome: Outcome) => Outcome): DaemonParts {
-  const { webhook, email } = parts.channels;
-  return {
-    ...parts,
-    channels: {
-      ...parts.channels,
-      webhook: { ...webhook, send: async (...args) => change(await webhook.send(...args)) },
-      email: { ...email, send: async (...args) => change(await email.send(...args)) },
-    },
-  };
+  return withSend(
+    parts,
+    (send) =>
+      async (...args) =>
+        change(await send(...args)),
+  );
 }
 
 export function withAnswer(

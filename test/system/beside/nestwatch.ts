@@ -1,14 +1,13 @@
 /** Plays a story to nestwatch's alerting and delivery, on a virtual clock. */
 import { randomUUID } from 'node:crypto';
 import { createAlerting } from '../../../src/alerting/alerting.ts';
-import { openWebhookChannel } from '../../../src/channels/webhook/webhook-channel.ts';
+import { openWebhooks } from '../../../src/channels/webhook/post-webhook.ts';
 import { createDelivery } from '../../../src/delivery/outbox.ts';
 import type { Alert, Labels } from '../../../src/domain/alert/alert.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
 import type { Silence } from '../../../src/domain/muting/silence.ts';
 import type { HttpRequest, HttpResponse } from '../../../src/http/transport.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
-import { NO_SERVICES } from '../../channels/no-services.ts';
 import { load, REGION } from '../../config/load.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { configOf, type Heard, heard, type SilenceMatcher, type Step, type Story } from './story.ts';
@@ -25,7 +24,7 @@ export async function playToNestwatch(story: Story): Promise<Heard[]> {
     return { status: 200, headers: {}, body: '' };
   }
   const unused = { send: () => Promise.reject(new Error('only webhooks here')), close: async () => {} };
-  const webhook = openWebhookChannel({
+  const webhook = openWebhooks({
     clock,
     version: 'story',
     openTransport: () => ({ send, close: async () => {} }),
@@ -33,7 +32,7 @@ export async function playToNestwatch(story: Story): Promise<Heard[]> {
   const delivery = createDelivery({
     store,
     receivers: config.receivers,
-    channels: { ...NO_SERVICES, webhook, email: unused },
+    channels: { webhook, email: unused },
     clock,
     random: () => 0.5,
     report: () => {},

@@ -1,10 +1,13 @@
 /** What few mails need: another way to log in, a signature, texts of one's own. */
 import { createPrivateKey } from 'node:crypto';
+import * as z from 'zod';
+import type { Check } from '../../config/document/check.ts';
+import type { Path } from '../../config/document/problem.ts';
+import { readTemplate, template } from '../../config/values/read-template.ts';
+import { twins, words } from '../../config/values/value-shape.ts';
 import { mistakeInUrl } from '../../http/web-address.ts';
-import type { EmailIntegration, MailOauth2, MailTemplates } from '../config.ts';
-import type { Check } from '../document/check.ts';
-import type { Path } from '../document/problem.ts';
-import { readTemplate } from '../values/read-template.ts';
+import type { Secret } from '../../secret.ts';
+import type { Template } from '../../templates/liquid.ts';
 
 const TOKEN_URL = 'https://accounts.google.com/o/oauth2/token';
 
@@ -24,7 +27,56 @@ const OWN_HEADERS: Readonly<Record<string, string>> = {
   'dkim-signature': 'use `dkim`',
 };
 
-type MailExtras = Pick<EmailIntegration, 'oauth2' | 'dkim' | 'templates'>;
+export interface MailExtras {
+  /** Logs in with XOAUTH2 in place of the password. */
+  readonly oauth2?: MailOauth2;
+  /** Signs every mail. */
+  readonly dkim?: { readonly domain: string; readonly selector: string; readonly privateKey: Secret };
+  /** What is sent in place of the built-in message. */
+  readonly templates?: MailTemplates;
+}
+
+/** An access token that another program keeps fresh in its file, or what it takes to ask for one. */
+export type MailOauth2 =
+  | { readonly accessToken: Secret }
+  | {
+      readonly clientId: string;
+      readonly clientSecret: Secret;
+      readonly refreshToken: Secret;
+      readonly tokenUrl: string;
+    };
+
+export interface MailTemplates {
+  readonly subject?: Template;
+  readonly text?: Template;
+  readonly html?: Template;
+  readonly headers: Readonly<Record<string, Template>>;
+}
+
+const mailOauth2Shape = z.strictObject({
+  ...twins('access_token', 'A token that another program keeps fresh in its file; or else:'),
+  client_id: words.optional(),
+  ...twins('client_secret', 'Of the client that may send mails.'),
+  ...twins('refresh_token', 'Exchanged for access tokens.'),
+  token_url: words.optional().describe('Where; https://accounts.google.com/o/oauth2/token at first.'),
+});
+
+const dkimShape = z.strictObject({
+  domain: words.describe('The domain that signs: that of the sender.'),
+  selector: words.describe('The key stands in the DNS under selector._domainkey.domain.'),
+  ...twins('private_key', 'In PEM.'),
+});
+
+export const mailExtraKeys = {
+  oauth2: mailOauth2Shape.optional().describe('Logs in with XOAUTH2 in place of a password.'),
+  dkim: dkimShape.optional().describe('Signs every mail.'),
+  headers: z
+    .record(z.string(), words)
+    .optional()
+    .describe('Liquid templates: `Subject` in place of the built-in one, and further headers.'),
+  text: template('of the text part'),
+  html: template('of the HTML part'),
+};
 
 export function readMailExtras(check: Check, path: Path): MailExtras {
   const oauth2 = readOauth2(check, path);
@@ -61,7 +113,7 @@ function readOauth2(check: Check, mail: Path): MailOauth2 | undefined {
   return { clientId, clientSecret, refreshToken, tokenUrl };
 }
 
-function readDkim(check: Check, path: Path): EmailIntegration['dkim'] {
+function readDkim(check: Check, path: Path): MailExtras['dkim'] {
   if (check.raw(path) === undefined) return undefined;
   const privateKey = check.secret(path, 'private_key', { isRequired: true, mistake: mistakeInKey });
   const [domain, selector] = [check.raw([...path, 'domain']), check.raw([...path, 'selector'])];

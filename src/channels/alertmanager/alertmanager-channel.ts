@@ -1,0 +1,57 @@
+import * as z from 'zod';
+import type { Check } from '../../config/document/check.ts';
+import type { Path } from '../../config/document/problem.ts';
+import { refuseTemplates } from '../../config/values/refuse-templates.ts';
+import { twins } from '../../config/values/value-shape.ts';
+import { mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
+import { type Secret, secretFrom } from '../../secret.ts';
+import { NO_DIGEST, type RepeatedAlert } from '../channel.ts';
+import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
+import { postKeys, refuseCap } from '../post-config.ts';
+import { pushedAlerts, REPEAT_AFTER_US } from './alertmanager-push.ts';
+
+export interface AlertmanagerIntegration extends PostIntegration {
+  readonly kind: 'alertmanager';
+  /** Its address without `/api/v2/alerts` and without a trailing slash. */
+  readonly url: Secret;
+}
+
+const alertmanagerShape = z.strictObject({
+  ...twins('url', 'The address of an Alertmanager; `/api/v2/alerts` is added.'),
+  ...postKeys(true),
+});
+
+export const alertmanagerChannel = postChannel<AlertmanagerIntegration>({
+  kind: 'alertmanager',
+  audience: 'programs',
+  pace: { inFlight: 4, claimed: 32 },
+  shape: alertmanagerShape,
+  reader: (check) => (path) => readAlertmanager(check, path),
+  traits: () => ({ needsEveryState: true }),
+  request: (integration, notification, externalUrl, nowUs) =>
+    notification.kind === 'digest' ? NO_DIGEST : push(integration, notification.alerts, externalUrl, nowUs),
+  repeats: { everyMs: REPEAT_AFTER_US / 1000, request: push },
+});
+
+function push(
+  { url }: AlertmanagerIntegration,
+  alerts: readonly RepeatedAlert[],
+  externalUrl: string,
+  nowUs: number,
+): PostRequest {
+  return { url: `${url.reveal()}/api/v2/alerts`, body: pushedAlerts(alerts, externalUrl, nowUs) };
+}
+
+function readAlertmanager(check: Check, path: Path): AlertmanagerIntegration | undefined {
+  refuseTemplates(check, path, alertmanagerShape);
+  const url = check.secret(path, 'url', { isRequired: true, mistake: mistakeInBaseUrl });
+  const alertmanager = check.read(alertmanagerShape, path);
+  refuseCap(check, path, 'an Alertmanager has limits of its own');
+  if (!alertmanager || !url) return undefined;
+  return {
+    kind: 'alertmanager',
+    url: secretFrom(() => withoutTrailingSlash(url.reveal())),
+    timeoutMs: alertmanager.timeout,
+    sendResolved: alertmanager.send_resolved,
+  };
+}

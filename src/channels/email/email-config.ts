@@ -1,0 +1,205 @@
+/** What the configuration says of mails. */
+import * as z from 'zod';
+import { type Check, isGiven } from '../../config/document/check.ts';
+import type { Path } from '../../config/document/problem.ts';
+import { refused, refusedKeys } from '../../config/document/refused-key.ts';
+import { refuseTemplates } from '../../config/values/refuse-templates.ts';
+import { twins, words } from '../../config/values/value-shape.ts';
+import { parseHostPort } from '../../http/host-port.ts';
+import type { Secret } from '../../secret.ts';
+import type { Integration } from '../receiver.ts';
+import { type MailExtras, mailExtraKeys, readMailExtras } from './mail-extras.ts';
+
+export interface EmailIntegration extends MailExtras, Integration {
+  readonly kind: 'email';
+  /** One or more addresses; none where it goes to members alone. */
+  readonly to: readonly string[];
+  /** True when the active members of the alerts' Nests are notified, each Nest in a mail of its own. */
+  readonly toNestMembers?: boolean;
+  readonly from: string;
+  readonly smarthost: { readonly host: string; readonly port: number };
+  readonly requireTls: boolean;
+  readonly username: string;
+  readonly password: Secret | null;
+  /** The name given in EHLO; empty for the machine's own. */
+  readonly hello: string;
+  readonly tlsInsecureSkipVerify: boolean;
+}
+
+const tlsShape = z.strictObject({
+  insecure_skip_verify: z
+    .boolean()
+    .optional()
+    .describe("Accept any certificate: only inside one's own network."),
+  ...refusedKeys(
+    ['ca', 'ca_file', 'cert', 'cert_file', 'key', 'key_file', 'key_ref', 'cert_ref', 'ca_ref'],
+    'start nestwatch with NODE_EXTRA_CA_CERTS for a private certificate authority',
+  ),
+  ...refusedKeys(['server_name', 'min_version', 'max_version'], 'leave it out'),
+});
+
+export const emailShape = z.strictObject({
+  to: words.describe(
+    "One or more addresses, with commas between them; nest_members: the active members of the alert's Nest.",
+  ),
+  from: words.optional().describe('In place of `smtp_from`.'),
+  smarthost: words.optional().describe('In place of `smtp_smarthost`.'),
+  hello: words.optional().describe('In place of `smtp_hello`.'),
+  auth_username: words.optional().describe('In place of `smtp_auth_username`.'),
+  ...twins('auth_password', 'In place of `smtp_auth_password`.'),
+  require_tls: z.boolean().optional().describe('In place of `smtp_require_tls`.'),
+  tls_config: tlsShape.optional().describe('In place of `smtp_tls_config`.'),
+  send_resolved: z.boolean().prefault(false).describe('Whether the end of an alert is told.'),
+  ...mailExtraKeys,
+  ...refusedKeys(
+    ['auth_secret', 'auth_secret_file', 'auth_identity'],
+    'use `auth_username` and `auth_password`',
+  ),
+  force_implicit_tls: refused('use port 465, where TLS comes first'),
+  threading: refused('leave it out, mails are threaded'),
+});
+
+export const emailGlobalShape = {
+  smtp_smarthost: words.optional().describe('host:port of the mail server.'),
+  smtp_from: words.optional().describe('Sender of every mail.'),
+  smtp_hello: words.optional().describe('The name given in EHLO.'),
+  smtp_auth_username: words.optional(),
+  ...twins('smtp_auth_password', 'Password for the mail server.'),
+  smtp_require_tls: z.boolean().prefault(true).describe('Refuse to send without STARTTLS.'),
+  smtp_tls_config: tlsShape.optional(),
+  ...refusedKeys(
+    ['smtp_auth_secret', 'smtp_auth_secret_file', 'smtp_auth_identity'],
+    'use `smtp_auth_username` and `smtp_auth_password`',
+  ),
+  smtp_force_implicit_tls: refused('use port 465, where TLS comes first'),
+};
+
+/** What all mails share, from `global`. */
+interface MailDefaults {
+  readonly smarthost: string | undefined;
+  readonly from: string | undefined;
+  readonly hello: string | undefined;
+  readonly username: string | undefined;
+  readonly password: Secret | null;
+  readonly requireTls: boolean;
+  readonly tlsInsecureSkipVerify: boolean;
+}
+
+export function emailReader(check: Check): (path: Path) => EmailIntegration | undefined {
+  const shared = readMailDefaults(check);
+  return (path) => readEmail(check, path, shared);
+}
+
+function readMailDefaults(check: Check): MailDefaults {
+  const path = ['global'];
+  const password = check.secret(path, 'smtp_auth_password', {});
+  const text = (key: string) => {
+    const value = check.raw([...path, key]);
+    return typeof value === 'string' && value !== '' ? value : undefined;
+  };
+  checkSmarthost(check, [...path, 'smtp_smarthost']);
+  checkAddress(check, [...path, 'smtp_from']);
+  const shape = check.read(z.object(emailGlobalShape).prefault({}), path);
+  return {
+    smarthost: text('smtp_smarthost'),
+    from: text('smtp_from'),
+    hello: text('smtp_hello'),
+    username: text('smtp_auth_username'),
+    password,
+    requireTls: shape?.smtp_require_tls ?? true,
+    tlsInsecureSkipVerify: shape?.smtp_tls_config?.insecure_skip_verify ?? false,
+  };
+}
+
+function readEmail(check: Check, path: Path, shared: MailDefaults): EmailIntegration | undefined {
+  refuseTemplates(check, path, emailShape, ['text', 'html', 'headers']);
+  const own = check.secret(path, 'auth_password', {});
+  checkSmarthost(check, [...path, 'smarthost']);
+  checkAddress(check, [...path, 'from']);
+  const { to, toNestMembers } = readRecipients(check, [...path, 'to']);
+  const extras = readMailExtras(check, path);
+  const email = check.read(emailShape, path);
+
+  const has = (key: string) => isGiven(check, path, key) || isGiven(check, ['global'], `smtp_${key}`);
+  if (!has('smarthost')) {
+    check.problem([...path, 'smarthost'], 'is missing: set `global.smtp_smarthost` to the mail server');
+  }
+  if (!has('from')) {
+    check.problem([...path, 'from'], 'is missing: set `global.smtp_from` to the sender');
+  }
+  const hasUser = has('auth_username');
+  const hasPassword = has('auth_password');
+  const hasOauth2 = check.raw([...path, 'oauth2']) !== undefined;
+  if (hasUser && !hasPassword && !hasOauth2) {
+    check.problem([...path, 'auth_password'], 'is missing: the user name needs a password');
+  }
+  if (hasPassword && !hasUser) {
+    check.problem([...path, 'auth_username'], 'is missing: the password needs a user name');
+  }
+
+  if (hasOauth2 && !hasUser) {
+    check.problem([...path, 'auth_username'], 'is missing: `oauth2` needs a user name');
+  }
+
+  const from = email?.from ?? shared.from;
+  const server = parseHostPort(email?.smarthost ?? shared.smarthost ?? '');
+  if (!email || !from || !server) return undefined;
+  return {
+    kind: 'email',
+    to,
+    ...(toNestMembers && { toNestMembers }),
+    from,
+    smarthost: server,
+    requireTls: email.require_tls ?? shared.requireTls,
+    username: email.auth_username ?? shared.username ?? '',
+    password: own ?? shared.password,
+    hello: email.hello ?? shared.hello ?? '',
+    tlsInsecureSkipVerify: email.tls_config?.insecure_skip_verify ?? shared.tlsInsecureSkipVerify,
+    sendResolved: email.send_resolved,
+    ...extras,
+  };
+}
+
+function checkSmarthost(check: Check, path: Path): void {
+  const text = check.raw(path);
+  if (typeof text !== 'string' || text === '') return;
+  const server = parseHostPort(text);
+  if (!server?.host || server.port === 0) {
+    check.problem(path, 'must be host:port, such as mail.example.com:587');
+  }
+}
+
+function checkAddress(check: Check, path: Path): void {
+  const text = check.raw(path);
+  if (typeof text === 'string' && text !== '' && !isAddress(text)) {
+    check.problem(path, 'must be a mail address, such as nestwatch@example.com');
+  }
+}
+
+/** Stands among the addresses for the active members of the alert's Nest. */
+const NEST_MEMBERS = 'nest_members';
+
+function readRecipients(check: Check, path: Path): { to: string[]; toNestMembers: boolean } {
+  const text = check.raw(path);
+  if (typeof text !== 'string' || text === '') return { to: [], toNestMembers: false };
+  const all = splitAddresses(text);
+  const to = all.filter((one) => one !== NEST_MEMBERS);
+  if (all.length === 0 || !to.every(isAddress)) {
+    check.problem(path, 'must be one or more mail addresses with commas between them');
+  }
+  return { to, toNestMembers: to.length < all.length };
+}
+
+/** Splits `a@x, "Ops, team" <b@y>` at the commas that are not inside quotes or angle brackets. */
+function splitAddresses(text: string): string[] {
+  const parts = text.match(/(?:"(?:[^"\\]|\\.)*"|<[^>]*>|[^,])+/g) ?? [];
+  return parts.map((part) => part.trim()).filter((part) => part !== '');
+}
+
+/** Whether it is `local@domain` or `Name <local@domain>`: enough to catch slips, the mail server knows the rest. */
+function isAddress(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a line break would begin another header.
+  if (/[\u0000-\u001f\u007f]/.test(text)) return false;
+  const address = /^[^<>]*<([^<>]*)>$/.exec(text)?.[1] ?? text;
+  return /^[^\s@<>,;"]+@[^\s@<>,;"]+$/.test(address);
+}

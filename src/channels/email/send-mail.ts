@@ -1,0 +1,122 @@
+/**
+ * Mails a group's notification through the configured smarthost. Mails of one thread carry the same subject and refer
+ * to its first mail; every id is derived, so each try of a delivery sends the same mail under the same Message-ID.
+ * What stops here: the server's words, which are cleaned before people see them.
+ */
+import type { NodemailerError } from 'nodemailer';
+import { plainText } from '../../text/plain-text.ts';
+import {
+  type Attempt,
+  type ChannelOptions,
+  ONLY_CLOUDEVENTS,
+  type OpenChannel,
+  type Outcome,
+} from '../channel.ts';
+import type { Readable } from '../message/digest-view.ts';
+import type { EmailIntegration } from './email-config.ts';
+import { threadHeaders } from './email-headers.ts';
+import { mailMessage } from './mail-message.ts';
+import { createPools, type Mail } from './smtp.ts';
+
+/** For a whole try, with the wait for a connection: a server that trickles does not hold one for ever. */
+const TRY_TIMEOUT_MS = 120_000;
+const MAX_ERROR_CODE_POINTS = 300;
+
+export function openMails({
+  clock,
+  version,
+}: Pick<ChannelOptions, 'clock' | 'version'>): OpenChannel<EmailIntegration> {
+  const pools = createPools();
+
+  return {
+    async send(integration, attempt, notification, externalUrl) {
+      if (notification.kind === 'forward') {
+        return { kind: 'nothing', why: ONLY_CLOUDEVENTS };
+      }
+      if (notification.kind === 'digest' && integration.to.length === 0) {
+        return { kind: 'nothing', why: 'a digest belongs to no Nest: it goes to addresses, not to members' };
+      }
+      const { templateError, ...message } = mailOf(integration, attempt, notification, externalUrl);
+      const abort = new AbortController();
+      let isSent = false;
+      const mail: Mail = {
+        ...message,
+        date: new Date(clock.nowUs() / 1000),
+        xMailer: `nestwatch/${version}`,
+        signal: abort.signal,
+        whenSent() {
+          isSent = true;
+        },
+      };
+      const cancelTimer = clock.setTimer(TRY_TIMEOUT_MS, () => abort.abort());
+      try {
+        const { rejectedErrors = [] } = await pools.poolOf(integration).sendMail(mail);
+        const outcome = partly(rejectedErrors);
+        return outcome.kind === 'accepted' && templateError ? { ...outcome, templateError } : outcome;
+      } catch (error) {
+        return failed(error, isSent);
+      } finally {
+        cancelTimer();
+      }
+    },
+
+    close: async () => pools.close(),
+  };
+}
+
+/** All of a mail that is the same on every try. */
+function mailOf(
+  { from, to, templates }: EmailIntegration,
+  attempt: Attempt,
+  notification: Readable,
+  externalUrl: string,
+) {
+  const { subject, text, html, headers, templateError } = mailMessage(notification, externalUrl, templates);
+  return {
+    from,
+    to: [...((notification.kind === 'group' ? notification.to : undefined) ?? to)],
+    ...(attempt.remaining && { envelope: { from, to: [...attempt.remaining] } }),
+    ...threadHeaders(notification, attempt, externalUrl),
+    subject,
+    headers: { ...headers, 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+    text,
+    html,
+    templateError,
+  };
+}
+
+/** Who of several was refused, when the server took the mail for the others. Only who deferred it gets the next try. */
+function partly(rejected: readonly NodemailerError[]): Outcome {
+  if (rejected.length === 0) return { kind: 'accepted' };
+  const words = (errors: readonly NodemailerError[]) =>
+    cleaned(errors.map((error) => `${error.recipient}: ${error.response ?? error.message}`).join('; '));
+  const deferred = rejected.filter((error) => error.permanent !== true);
+  const gone = rejected.filter((error) => error.permanent === true);
+  const refused = gone.length > 0 && { refused: words(gone) };
+  if (deferred.length === 0) return { kind: 'accepted', ...refused };
+  const remaining = deferred.flatMap((error) => error.recipient ?? []);
+  const error = `deferred for ${words(deferred)}`;
+  return { kind: 'failed', reason: 'unavailable', error, remaining, ...refused };
+}
+
+/** Replies that concern the message itself; the others, such as a refused login, concern the way to it. */
+const MESSAGE_CODES = new Set(['EENVELOPE', 'EMESSAGE']);
+
+function failed(error: unknown, isSent: boolean): Outcome {
+  if (!(error instanceof Error)) throw error;
+  const { code, responseCode, permanent, message } = error as NodemailerError;
+  const text = cleaned(message);
+  if (MESSAGE_CODES.has(code ?? '') && (permanent || responseCode === undefined)) {
+    return { kind: 'refused', reason: 'rejected', error: text };
+  }
+  if (responseCode !== undefined) {
+    return { kind: 'failed', reason: permanent ? 'rejected' : 'unavailable', error: text };
+  }
+  const isTimeout = code === 'ETIMEDOUT' || code === 'EABORT';
+  if (isSent) return { kind: 'unknown', reason: isTimeout ? 'timeout' : 'ambiguous', error: text };
+  return { kind: 'failed', reason: isTimeout ? 'timeout' : 'unreachable', error: text };
+}
+
+function cleaned(text: string): string {
+  return plainText(text, MAX_ERROR_CODE_POINTS);
+}

@@ -1,0 +1,159 @@
+/**
+ * Mail servers: how to reach one and to log in, and the connections that are kept to it. What stops here: passwords,
+ * tokens and keys.
+ */
+import { createTransport, type SendMailOptions } from 'nodemailer';
+import { formatHostPort } from '../../http/host-port.ts';
+import type { Probe } from '../channel.ts';
+import type { EmailIntegration } from './email-config.ts';
+
+const CONNECTIONS = 5;
+/** Of logins that are kept connected. */
+const MAX_POOLS = 32;
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Without a byte from the server; servers may think for a while about the end of a message. */
+const SILENCE_TIMEOUT_MS = 60_000;
+
+export interface Pools {
+  /** The connections that an integration sends by. */
+  poolOf(integration: EmailIntegration): Pool;
+  close(): void;
+}
+
+export function createPools(): Pools {
+  const pools = new Map<string, Pool>();
+
+  function poolOf(integration: EmailIntegration): Pool {
+    const { smarthost, requireTls, username, hello, tlsInsecureSkipVerify } = integration;
+    const login = smtpLogin(integration);
+    const dkim = dkimOf(integration);
+    const own = [login, hello, tlsInsecureSkipVerify, dkim];
+    const key = JSON.stringify([smarthost, requireTls, username, ...own]);
+    let pool = pools.get(key);
+    if (!pool) {
+      pool = openPool(integration, dkim);
+      pools.set(key, pool);
+      dropOldPool();
+    }
+    return pool;
+  }
+
+  /** A login that changes leaves a pool behind that is not asked again. What it has under way it ends. */
+  function dropOldPool(): void {
+    const [oldest] = pools;
+    if (pools.size <= MAX_POOLS || !oldest) return;
+    pools.delete(oldest[0]);
+    oldest[1].close();
+  }
+
+  return {
+    poolOf,
+    close() {
+      for (const pool of pools.values()) pool.close({ force: true });
+      pools.clear();
+    },
+  };
+}
+
+type Pool = ReturnType<typeof openPool>;
+
+export interface Mail extends SendMailOptions {
+  /** Called when the last byte of the message was handed to the connection. */
+  readonly whenSent: () => void;
+}
+
+type Dkim = ReturnType<typeof dkimOf>;
+
+/** How to log in: with a password, with XOAUTH2, or not at all. */
+function smtpLogin({ username, password, oauth2 }: EmailIntegration) {
+  if (!username) return undefined;
+  if (!oauth2) return { user: username, pass: password?.reveal() ?? '' };
+  if ('accessToken' in oauth2) {
+    return { type: 'OAuth2' as const, user: username, accessToken: oauth2.accessToken.reveal() };
+  }
+  return {
+    type: 'OAuth2' as const,
+    user: username,
+    clientId: oauth2.clientId,
+    clientSecret: oauth2.clientSecret.reveal(),
+    refreshToken: oauth2.refreshToken.reveal(),
+    accessUrl: oauth2.tokenUrl,
+  };
+}
+
+function dkimOf({ dkim }: EmailIntegration) {
+  if (!dkim) return undefined;
+  return { domainName: dkim.domain, keySelector: dkim.selector, privateKey: dkim.privateKey.reveal() };
+}
+
+/** How to reach the mail server and log in, whatever is sent. */
+function smtpOptions(integration: EmailIntegration) {
+  const { smarthost, requireTls, hello, tlsInsecureSkipVerify } = integration;
+  const secure = smarthost.port === 465;
+  const login = smtpLogin(integration);
+  return {
+    host: smarthost.host,
+    port: smarthost.port,
+    secure,
+    requireTLS: requireTls && !secure,
+    // Without `require_tls` encryption is taken where it is offered, but proves nothing: a certificate that fails
+    // must not force the mail into plain text.
+    tls: { rejectUnauthorized: !tlsInsecureSkipVerify && (requireTls || secure) },
+    opportunisticTLS: !requireTls,
+    ...(hello && { name: hello }),
+    ...(login && { auth: login }),
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  };
+}
+
+function openPool(integration: EmailIntegration, dkim: Dkim) {
+  const pool = createTransport({
+    ...smtpOptions(integration),
+    pool: true,
+    maxConnections: CONNECTIONS,
+    // A message of which no byte was sent goes out over a second connection when the first turns out to be dead.
+    maxRequeues: 1,
+    ...(dkim && { dkim }),
+    connectionTimeout: CONNECT_TIMEOUT_MS,
+    greetingTimeout: CONNECT_TIMEOUT_MS,
+    dnsTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: SILENCE_TIMEOUT_MS,
+  });
+  pool.use('stream', (mail, next) => {
+    const { whenSent } = mail.data as unknown as Mail;
+    if (mail.message) {
+      mail.message.processFunc((input) => {
+        input.once('end', whenSent);
+        return input;
+      });
+    }
+    next();
+  });
+  return pool;
+}
+
+/** One try stands for all integrations that log in to a server alike. */
+export function probeServer(integration: EmailIntegration): Probe {
+  const { smarthost, username, requireTls } = integration;
+  return {
+    key: JSON.stringify([smarthost, username, requireTls]),
+    server: `mail server ${formatHostPort(smarthost)}`,
+    run: () => tryLogin(integration),
+  };
+}
+
+/** Connects, encrypts and logs in as a mail would, and ends there: nothing is sent. Rejects where that fails. */
+async function tryLogin(email: EmailIntegration): Promise<void> {
+  const transport = createTransport({
+    ...smtpOptions(email),
+    connectionTimeout: CONNECT_TIMEOUT_MS,
+    greetingTimeout: CONNECT_TIMEOUT_MS,
+    socketTimeout: CONNECT_TIMEOUT_MS,
+  });
+  try {
+    await transport.verify();
+  } finally {
+    transport.close();
+  }
+}

@@ -1,0 +1,95 @@
+import * as z from 'zod';
+import { type Check, isGiven } from '../../config/document/check.ts';
+import type { Path } from '../../config/document/problem.ts';
+import { refusedKeys } from '../../config/document/refused-key.ts';
+import { readTemplate, template } from '../../config/values/read-template.ts';
+import { refuseTemplates } from '../../config/values/refuse-templates.ts';
+import { twins, words } from '../../config/values/value-shape.ts';
+import { type Secret, secret } from '../../secret.ts';
+import type { Template } from '../../templates/liquid.ts';
+import { NO_DIGEST } from '../channel.ts';
+import type { Readable } from '../message/digest-view.ts';
+import { filled } from '../message/filled.ts';
+import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
+import { postKeys, refuseCap, urlAt } from '../post-config.ts';
+import { type PagerdutySeverity, pagerdutyChange, pagerdutyEvent } from './pagerduty-event.ts';
+
+const DEFAULT_URL = 'https://events.pagerduty.com/v2/enqueue';
+
+export interface PagerdutyIntegration extends PostIntegration {
+  readonly kind: 'pagerduty';
+  readonly routingKey: Secret;
+  /** In place of what the alerts say; null for theirs. */
+  readonly severity: PagerdutySeverity | null;
+  readonly description?: Template;
+}
+
+const pagerdutyShape = z.strictObject({
+  ...twins('routing_key', 'The integration key of a service, for Events API v2.'),
+  url: words.optional().describe('In place of `pagerduty_url`.'),
+  severity: z
+    .enum(['critical', 'error', 'warning', 'info'])
+    .optional()
+    .describe("In place of the alerts' own, the worst of which counts."),
+  description: template("of the incident's summary"),
+  ...postKeys(true),
+  ...refusedKeys(
+    ['service_key', 'service_key_file'],
+    'use `routing_key` with an integration of Events API v2',
+  ),
+  ...refusedKeys(
+    ['client', 'client_url', 'details', 'images', 'links', 'source', 'component', 'group', 'class'],
+    'leave it out, it is filled in',
+  ),
+});
+
+export const pagerdutyChannel = postChannel<PagerdutyIntegration>({
+  kind: 'pagerduty',
+  audience: 'incidents',
+  pace: { inFlight: 4, claimed: 16 },
+  shape: pagerdutyShape,
+  globalShape: { pagerduty_url: words.optional().describe(`In place of ${DEFAULT_URL}.`) },
+  reader(check) {
+    const shared = urlAt(check, ['global', 'pagerduty_url']) ?? DEFAULT_URL;
+    return (path) => readPagerduty(check, path, shared);
+  },
+  request: pagerdutyRequest,
+});
+
+export function pagerdutyRequest(
+  integration: PagerdutyIntegration,
+  notification: Readable,
+  externalUrl: string,
+): PostRequest | string {
+  if (notification.kind === 'digest') return NO_DIGEST;
+  const { severity, description } = integration;
+  const url = integration.url.reveal();
+  const routingKey = integration.routingKey.reveal();
+  const change = pagerdutyChange(notification, { routingKey });
+  if (change) return { url, body: change, secrets: [routingKey] };
+  const { texts, notes, error } = filled({ description }, notification, externalUrl);
+  const style = { routingKey, severity };
+  const body = pagerdutyEvent(notification, externalUrl, style, texts.description, notes);
+  return { url, body, secrets: [routingKey], templateError: error };
+}
+
+function readPagerduty(check: Check, path: Path, shared: string): PagerdutyIntegration | undefined {
+  refuseTemplates(check, path, pagerdutyShape, ['description']);
+  // Who gives the key of the older API hears of that alone.
+  const hasOldKey = isGiven(check, path, 'service_key');
+  const routingKey = check.secret(path, 'routing_key', { isRequired: !hasOldKey });
+  const url = urlAt(check, [...path, 'url']) ?? shared;
+  const description = readTemplate(check, [...path, 'description'], 'text');
+  const pagerduty = check.read(pagerdutyShape, path);
+  refuseCap(check, path, 'PagerDuty folds what belongs together itself');
+  if (!pagerduty || !routingKey) return undefined;
+  return {
+    kind: 'pagerduty',
+    url: secret(url),
+    routingKey,
+    severity: pagerduty.severity ?? null,
+    ...(description && { description }),
+    timeoutMs: pagerduty.timeout,
+    sendResolved: pagerduty.send_resolved,
+  };
+}

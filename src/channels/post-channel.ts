@@ -1,0 +1,111 @@
+/**
+ * Channels to services that take one JSON body at one address, such as Slack and PagerDuty: each says what it posts;
+ * how that is sent, shown and tried is the same for all.
+ */
+import type { Secret } from '../secret.ts';
+import { hostOf, probeAddress } from './address.ts';
+import {
+  type Channel,
+  type ChannelOptions,
+  ONLY_CLOUDEVENTS,
+  type OpenChannel,
+  type Outcome,
+  type Preview,
+  type RepeatedAlert,
+} from './channel.ts';
+import type { Readable } from './message/digest-view.ts';
+import { openSender } from './post.ts';
+import type { Integration } from './receiver.ts';
+
+export interface PostIntegration extends Integration {
+  readonly url: Secret;
+  readonly timeoutMs: number;
+}
+
+export interface PostRequest {
+  /** A secret. */
+  readonly url: string;
+  readonly body: unknown;
+  /** Further texts of it that no answer and no preview may repeat. */
+  readonly secrets?: readonly string[];
+  readonly templateError?: string | undefined;
+}
+
+interface PostChannel<I extends PostIntegration>
+  extends Omit<Channel<I>, 'destination' | 'preview' | 'probe' | 'open'> {
+  /** What is posted where, or why nothing is. */
+  request(integration: I, notification: Readable, externalUrl: string, nowUs: number): PostRequest | string;
+  /** Of a service where an alert ends by itself unless it is sent again. */
+  readonly repeats?: {
+    readonly everyMs: number;
+    request(
+      integration: I,
+      alerts: readonly RepeatedAlert[],
+      externalUrl: string,
+      nowUs: number,
+    ): PostRequest;
+  };
+}
+
+export function postChannel<I extends PostIntegration>({
+  request,
+  repeats,
+  ...own
+}: PostChannel<I>): Channel<I> {
+  return {
+    ...own,
+    destination: ({ url }) => hostOf(url),
+    probe: ({ url }) => probeAddress(url),
+    preview: (integration, notification, externalUrl) =>
+      previewOf(request(integration, notification, externalUrl, notification.createdAtUs)),
+    open: (options) => openPosts({ request, repeats }, options),
+  };
+}
+
+function openPosts<I extends PostIntegration>(
+  { request, repeats }: { request: PostChannel<I>['request']; repeats: PostChannel<I>['repeats'] },
+  options: ChannelOptions,
+): OpenChannel<I> {
+  const sender = openSender(options);
+  const { nowUs } = options.clock;
+
+  async function post(
+    { timeoutMs }: I,
+    { url, body, secrets = [], templateError }: PostRequest,
+  ): Promise<Outcome> {
+    const outcome = await sender.post({
+      url,
+      contentType: 'application/json',
+      body: JSON.stringify(body),
+      timeoutMs,
+      secrets,
+    });
+    return outcome.kind === 'accepted' && templateError ? { ...outcome, templateError } : outcome;
+  }
+
+  return {
+    async send(integration, _attempt, notification, externalUrl) {
+      if (notification.kind === 'forward') return { kind: 'nothing', why: ONLY_CLOUDEVENTS };
+      const wanted = request(integration, notification, externalUrl, nowUs());
+      return typeof wanted === 'string' ? { kind: 'nothing', why: wanted } : post(integration, wanted);
+    },
+    close: sender.close,
+    ...(repeats && {
+      repeats: {
+        everyMs: repeats.everyMs,
+        send: (integration, alerts, externalUrl) =>
+          post(integration, repeats.request(integration, alerts, externalUrl, nowUs())),
+      },
+    }),
+  };
+}
+
+function previewOf(request: PostRequest | string): Preview {
+  if (typeof request === 'string') return { text: request };
+  const { body, secrets = [], templateError } = request;
+  const text = secrets.reduce(
+    (rest, secret) => rest.replaceAll(JSON.stringify(secret), '"[secret]"'),
+    JSON.stringify(body, null, 2),
+  );
+  return { text, ...(templateError && { templateError }) };
+}

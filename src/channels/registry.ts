@@ -1,0 +1,43 @@
+import { alertmanagerChannel } from './alertmanager/alertmanager-channel.ts';
+import type { Channel, ChannelOptions, OpenChannels } from './channel.ts';
+import { emailChannel } from './email/email-channel.ts';
+import { pagerdutyChannel } from './pagerduty/pagerduty-channel.ts';
+import type { Integration } from './receiver.ts';
+import { slackChannel } from './slack/slack-channel.ts';
+import { teamsChannel } from './teams/teams-channel.ts';
+import { webhookChannel } from './webhook/webhook-channel.ts';
+
+/**
+ * All channels. Their order is that of a receiver's integrations, whose positions deliveries remember: a new one stands
+ * last.
+ */
+export const CHANNELS: readonly Channel[] = [
+  emailChannel,
+  webhookChannel,
+  slackChannel,
+  teamsChannel,
+  pagerdutyChannel,
+  alertmanagerChannel,
+];
+
+const BY_KIND = new Map(CHANNELS.map((channel) => [channel.kind, channel]));
+
+export function channelOf({ kind }: Pick<Integration, 'kind'>): Channel {
+  const channel = BY_KIND.get(kind);
+  if (!channel) throw new Error(`no channel has the kind ${kind}`);
+  return channel;
+}
+
+/** The key of a receiver that lists the integrations of a channel. */
+export function configsKey({ kind }: Channel): string {
+  return `${kind}_configs`;
+}
+
+/** Each channel is to be closed. */
+export function openChannels(options: ChannelOptions): OpenChannels {
+  return Object.fromEntries(CHANNELS.map((channel) => [channel.kind, channel.open(options)]));
+}
+
+export async function closeChannels(channels: OpenChannels): Promise<void> {
+  await Promise.all(Object.values(channels).map((channel) => channel?.close()));
+}

@@ -1,0 +1,58 @@
+import * as z from 'zod';
+import type { Check } from '../../config/document/check.ts';
+import type { Path } from '../../config/document/problem.ts';
+import { readTemplate, template } from '../../config/values/read-template.ts';
+import { refuseTemplates } from '../../config/values/refuse-templates.ts';
+import { twins } from '../../config/values/value-shape.ts';
+import { mistakeInUrl } from '../../http/web-address.ts';
+import type { Template } from '../../templates/liquid.ts';
+import { filled } from '../message/filled.ts';
+import { type PostIntegration, postChannel } from '../post-channel.ts';
+import { postKeys } from '../post-config.ts';
+import { teamsBody } from './teams-body.ts';
+
+export interface TeamsIntegration extends PostIntegration {
+  readonly kind: 'msteamsv2';
+  readonly title?: Template;
+  readonly text?: Template;
+}
+
+const teamsShape = z.strictObject({
+  ...twins(
+    'webhook_url',
+    'The address that the Workflow "Post to a channel when a webhook request is received" has.',
+  ),
+  title: template('of the headline'),
+  text: template('of the text, without Markdown'),
+  ...postKeys(true),
+});
+
+export const teamsChannel = postChannel<TeamsIntegration>({
+  kind: 'msteamsv2',
+  audience: 'people',
+  pace: { inFlight: 2, claimed: 8 },
+  shape: teamsShape,
+  reader: (check) => (path) => readTeams(check, path),
+  request({ url, title, text }, notification, externalUrl) {
+    const { texts, notes, error } = filled({ title, text }, notification, externalUrl);
+    const body = teamsBody(notification, externalUrl, texts, notes);
+    return { url: url.reveal(), body, templateError: error };
+  },
+});
+
+function readTeams(check: Check, path: Path): TeamsIntegration | undefined {
+  refuseTemplates(check, path, teamsShape, ['title', 'text']);
+  const url = check.secret(path, 'webhook_url', { isRequired: true, mistake: mistakeInUrl });
+  const title = readTemplate(check, [...path, 'title'], 'text');
+  const text = readTemplate(check, [...path, 'text'], 'text');
+  const teams = check.read(teamsShape, path);
+  if (!teams || !url) return undefined;
+  return {
+    kind: 'msteamsv2',
+    url,
+    ...(title && { title }),
+    ...(text && { text }),
+    timeoutMs: teams.timeout,
+    sendResolved: teams.send_resolved,
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * Posts notifications to people's own endpoints, signed as Standard Webhooks describe
+ * (https://www.standardwebhooks.com).
+ */
+import { Webhook } from 'standardwebhooks';
+import type { Notification } from '../../domain/grouping/notification.ts';
+import type { Secret } from '../../secret.ts';
+import type { Template } from '../../templates/liquid.ts';
+import { type ChannelOptions, ONLY_CLOUDEVENTS, type OpenChannel, type Outcome } from '../channel.ts';
+import { alertmanagerBody } from '../message/alertmanager-body.ts';
+import { filled } from '../message/filled.ts';
+import { openSender } from '../post.ts';
+import type { Integration } from '../receiver.ts';
+import { cloudEventBatches, digestEvent } from './cloudevents.ts';
+import { digestBody } from './digest-json.ts';
+
+export interface WebhookIntegration extends Integration {
+  readonly kind: 'webhook';
+  /** A secret: the URL itself may hold a key. */
+  readonly url: Secret;
+  readonly format: 'alertmanager' | 'cloudevents' | 'template';
+  /** The body; with `format: template` alone. */
+  readonly template?: Template;
+  /** Standard Webhooks signing secret (`whsec_…` or base64); null: not signed. */
+  readonly secret: Secret | null;
+  /** Signs as well, while receivers change over from it to `secret`. */
+  readonly previousSecret?: Secret;
+  readonly timeoutMs: number;
+  /** Alerts in one message at the most; 0: no limit but our own. */
+  readonly maxAlerts: number;
+}
+
+export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegration> {
+  const { clock } = options;
+  const sender = openSender(options);
+
+  function post(integration: WebhookIntegration, id: string, message: WebhookMessage): Promise<Outcome> {
+    const timestamp = Math.floor(clock.nowUs() / 1_000_000);
+    const secrets = [integration.secret, integration.previousSecret].flatMap((one) => one?.reveal() || []);
+    const signatures = secrets.map((secret) => signature(secret, id, timestamp, message.body));
+    return sender.post({
+      url: integration.url.reveal(),
+      contentType: message.contentType,
+      body: message.body,
+      timeoutMs: integration.timeoutMs,
+      headers: {
+        'webhook-id': id,
+        'webhook-timestamp': String(timestamp),
+        // A receiver takes any that fits: so a key can be changed without a moment of refusals.
+        ...(signatures.length > 0 && { 'webhook-signature': signatures.join(' ') }),
+      },
+    });
+  }
+
+  return {
+    async send(integration, attempt, notification, externalUrl) {
+      const messages = webhookMessages(integration, notification, externalUrl);
+      if (typeof messages === 'string') return { kind: 'nothing', why: messages };
+      for (const [index, message] of messages.entries()) {
+        // Further batches have ids of their own, the same on every try as well.
+        const id = index === 0 ? attempt.id : `${attempt.id}.${index + 1}`;
+        const outcome = await post(integration, id, message);
+        if (outcome.kind !== 'accepted') return outcome;
+      }
+      const [templateError] = messages.flatMap((message) => message.templateError ?? []);
+      return { kind: 'accepted', ...(templateError && { templateError }) };
+    },
+
+    close: sender.close,
+  };
+}
+
+/** Why a webhook with a template gets no digest. */
+const NO_DIGEST_TEMPLATE =
+  'a template is written for alerts: digests go to the formats alertmanager and cloudevents';
+
+export interface WebhookMessage {
+  readonly contentType: string;
+  readonly body: string;
+  readonly templateError?: string;
+}
+
+/** What to post, or why there is nothing. */
+export function webhookMessages(
+  { format, template, maxAlerts }: WebhookIntegration,
+  notification: Notification,
+  externalUrl: string,
+): WebhookMessage[] | string {
+  if (format === 'cloudevents') {
+    const batches =
+      notification.kind === 'digest' ? [[digestEvent(notification)]] : cloudEventBatches(notification);
+    if (batches.length === 0) return 'no new event in it to tell as a CloudEvent';
+    return batches.map((batch) => ({
+      contentType: 'application/cloudevents-batch+json',
+      body: JSON.stringify(batch),
+    }));
+  }
+  if (notification.kind === 'forward') return ONLY_CLOUDEVENTS;
+  if (notification.kind === 'digest') {
+    if (format === 'template') return NO_DIGEST_TEMPLATE;
+    return [{ contentType: 'application/json', body: JSON.stringify(digestBody(notification, externalUrl)) }];
+  }
+  const { texts, notes, error } = filled({ body: template }, notification, externalUrl);
+  const told =
+    notes.length > 0
+      ? { ...notification, notices: [...(notification.notices ?? []), ...notes] }
+      : notification;
+  const body = texts.body ?? JSON.stringify(alertmanagerBody(told, externalUrl, maxAlerts));
+  return [{ contentType: 'application/json', body, ...(error && { templateError: error }) }];
+}
+
+/**
+ * A secret is base64, with or without `whsec_`, as the standard has it; any other text is taken as it is, byte by
+ * byte, so that a passphrase works too.
+ */
+function signature(secret: string, id: string, timestamp: number, body: string): string {
+  const base64 = secret.startsWith('whsec_') ? secret.slice('whsec_'.length) : secret;
+  const isBase64 =
+    base64 !== '' && /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(base64);
+  const webhook = isBase64
+    ? new Webhook(base64)
+    : new Webhook(new TextEncoder().encode(secret), { format: 'raw' });
+  return webhook.sign(id, new Date(timestamp * 1000), body);
+}

@@ -1,0 +1,97 @@
+/** Receivers, with what each channel knows of its own integrations. */
+import * as z from 'zod';
+import type { Channel } from '../../channels/channel.ts';
+import type { Integration, Receiver } from '../../channels/receiver.ts';
+import { CHANNELS, configsKey } from '../../channels/registry.ts';
+import type { Check } from '../document/check.ts';
+import type { Path } from '../document/problem.ts';
+import { refused, refusedKeys } from '../document/refused-key.ts';
+import { checkReceiver, receiverNames } from '../values/known-receiver.ts';
+import { readList } from '../values/read-list.ts';
+import { refuseTemplates } from '../values/refuse-templates.ts';
+import { duration, words } from '../values/value-shape.ts';
+import { globalShape, NO_INTEGRATION } from './global-section.ts';
+
+const KEYS = CHANNELS.map(configsKey);
+
+/** A list for each channel. */
+function configsOf(entry: (channel: Channel) => z.ZodType): object {
+  return Object.fromEntries(
+    CHANNELS.map((channel) => [configsKey(channel), z.array(entry(channel)).prefault([])]),
+  );
+}
+
+const receiverShape = z.strictObject({
+  name: words,
+  fallback: words
+    .optional()
+    .describe('Another receiver, told as well of what this one has not accepted after 3 tries or 5 minutes.'),
+  max_notifications_per_hour: z
+    .int()
+    .min(1)
+    .max(1000)
+    .optional()
+    .describe('What comes beyond is held back, counted, and told in one message as soon as there is room.'),
+  fold_storms: duration(60_000)
+    .refine((ms) => ms <= 1_800_000, { error: 'must not be longer than 30m' })
+    .optional()
+    .describe('What comes in a storm is told in one message, once in this time.'),
+  ...configsOf(() => z.unknown()),
+  labels: refused('leave it out'),
+  msteams_configs: refused('use `msteamsv2_configs`: Teams has ended the connectors that these go to'),
+  ...refusedKeys(
+    [
+      ...['opsgenie_configs', 'discord_configs', 'incidentio_configs', 'jira_configs', 'mattermost_configs'],
+      ...['pushover_configs', 'rocketchat_configs', 'sns_configs', 'telegram_configs', 'victorops_configs'],
+      ...['webex_configs', 'wechat_configs'],
+    ].filter((key) => !KEYS.includes(key)),
+    NO_INTEGRATION,
+  ),
+});
+
+/** A receiver with its integrations, for the JSON schema: the checks read each of them by itself. */
+export const wholeReceiverShape = receiverShape.extend(configsOf(({ shape }) => shape));
+
+type Readers = readonly (readonly [key: string, read: (path: Path) => Integration | undefined])[];
+
+export function readReceivers(check: Check): Receiver[] {
+  refuseTemplates(check, ['global'], globalShape);
+  const readers = CHANNELS.map((channel) => [configsKey(channel), channel.reader(check)] as const);
+  check.read(globalShape.prefault({}), ['global']);
+  const names = new Set<string>();
+  return readList(check, ['receivers']).flatMap((path) => {
+    const name = check.raw([...path, 'name']);
+    if (typeof name === 'string') {
+      if (names.has(name)) check.problem([...path, 'name'], 'another receiver has this name already');
+      names.add(name);
+    }
+    return readReceiver(check, path, readers) ?? [];
+  });
+}
+
+/** A fallback must be another receiver, or it is no help. */
+function checkFallback(check: Check, path: Path): void {
+  const name = check.raw([...path, 'fallback']);
+  if (typeof name !== 'string' || name === '') return;
+  if (name === check.raw([...path, 'name'])) {
+    check.problem([...path, 'fallback'], 'must be another receiver: this is the one that it stands in for');
+  }
+  checkReceiver(check, [...path, 'fallback'], name, receiverNames(check));
+}
+
+function readReceiver(check: Check, path: Path, readers: Readers): Receiver | undefined {
+  checkFallback(check, path);
+  const receiver = check.read(receiverShape, path);
+  const integrations = readers
+    .flatMap(([key, read]) => readList(check, [...path, key]).map((one) => read(one)))
+    .filter((one) => one !== undefined);
+  if (!receiver) return undefined;
+  const { name, fallback, max_notifications_per_hour: max, fold_storms: foldStormsMs } = receiver;
+  return {
+    name,
+    integrations,
+    ...(fallback !== undefined && { fallback }),
+    ...(max !== undefined && { maxNotificationsPerHour: max }),
+    ...(foldStormsMs !== undefined && { foldStormsMs }),
+  };
+}
