@@ -1,0 +1,75 @@
+/** The commands that run the daemon, the simulated service, or one operation of a service. */
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type CommandLine, configFileOption } from './command-options.ts';
+
+export function addRun({ program, edge, finish }: CommandLine): void {
+  program
+    .command('run')
+    .description('watch every region and tell what went wrong: the daemon')
+    .addOption(configFileOption())
+    .option('--once', 'read every stream once, deliver, and exit')
+    .addOption(new Option('--log.level <level>').choices(['debug', 'info', 'warn', 'error']).default('info'))
+    .addOption(
+      new Option('--log.format <format>', 'default: pretty on a terminal').choices(['json', 'pretty']),
+    )
+    .action(async (options: Record<string, string | boolean | undefined>) => {
+      const { run } = await import('./commands/run-command.ts');
+      finish(
+        await run(edge, {
+          configFile: options['config.file'] as string | undefined,
+          once: options.once === true,
+          logLevel: options['log.level'] as string,
+          logFormat: options['log.format'] as 'json' | 'pretty' | undefined,
+        }),
+      );
+    });
+}
+
+export function addDemo({ program, edge, finish }: CommandLine): void {
+  program
+    .command('demo')
+    .description('the service in two regions, mail and webhook catchers and the daemon, all on this machine')
+    .option('--for <duration>', 'end after this long, with a summary, e.g. 60s')
+    .action(async (options: { for?: string }) => {
+      const { demo } = await import('./demo/demo-command.ts');
+      finish(await demo(edge, { for: options.for }));
+    });
+}
+
+export function addSimulate({ program, edge, finish }: CommandLine): void {
+  program
+    .command('simulate')
+    .description('the watched service alone, with every operation of its specification')
+    .requiredOption('--listen <host:port>', 'where it listens; port 0 takes a free one')
+    .option('--region <name>', 'the region that it plays', 'eu')
+    .option('--token <token>', 'the token that it accepts', 'demo-token')
+    .option('--seed <n>', 'the same seed gives the same Nests, Birds and chances', wholeNumber, 1)
+    .option('--birds <n>', 'how many Birds there are', wholeNumber, 25)
+    .option('--faults <file>', 'YAML with how it deviates and fails')
+    .action(async (options) => {
+      const { simulate } = await import('./commands/simulate-command.ts');
+      finish(await simulate(edge, options));
+    });
+}
+
+export function addApi({ program, edge, finish }: CommandLine): void {
+  program
+    .command('api')
+    .description(
+      "call one of the service's 14 operations and print its JSON; `nestwatch api --help` lists them",
+    )
+    .argument('[operation]', 'e.g. searchBirds, with --nestId and so on')
+    .helpOption(false)
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .passThroughOptions()
+    .action(async (_operation: string | undefined, _options: object, command: Command) => {
+      const { api } = await import('./commands/api-command.ts');
+      finish(await api(edge, command.args));
+    });
+}
+
+function wholeNumber(text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It must be a whole number.');
+}
