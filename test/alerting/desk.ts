@@ -28,7 +28,7 @@ import type { Delivery } from '../../src/store/outbox-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
 import { formatInstant } from '../../src/time/instant.ts';
-import { webhook } from '../channels/samples.ts';
+import { webhook } from '../channels/sample-notifications.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 export const MINUTE_MS = 60_000;

@@ -5,8 +5,8 @@ import type { Receiver } from '../../src/channels/receiver.ts';
 import type { Event } from '../../src/domain/alert/event.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { webhook } from '../channels/samples.ts';
-import { event, NOW_US } from '../store/contract/samples.ts';
+import { webhook } from '../channels/sample-notifications.ts';
+import { event, NOW_US } from '../store/contract/sample-records.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 const cloudevents = webhook({ format: 'cloudevents' });

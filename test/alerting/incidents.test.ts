@@ -4,7 +4,7 @@ import type { PagerdutyIntegration } from '../../src/channels/pagerduty/pagerdut
 import type { Receiver } from '../../src/channels/receiver.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { secret } from '../../src/secret.ts';
-import { email } from '../channels/samples.ts';
+import { email } from '../channels/sample-notifications.ts';
 import { type Desk, type DeskOptions, hook, MINUTE_MS, openDesk } from './desk.ts';
 
 /** Closed when the test ends. */

@@ -4,7 +4,7 @@ import { defaultRule } from '../../src/domain/alert/rule.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { Silence } from '../../src/domain/muting/silence.ts';
 import { secret } from '../../src/secret.ts';
-import { email, webhook } from '../channels/samples.ts';
+import { email, webhook } from '../channels/sample-notifications.ts';
 import { type Node, node, tree } from '../domain/route-tree.ts';
 import { type Desk, type DeskOptions, hook, MINUTE_MS, openDesk } from './desk.ts';
 

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import type { Event } from '../../src/domain/alert/event.ts';
 import type { GroupNotification, NotifiedAlert } from '../../src/domain/grouping/notification.ts';
-import { alert, failedFlight, group, NOW_US } from './samples.ts';
+import { alert, failedFlight, group, NOW_US } from './sample-notifications.ts';
 
 /** What somebody could have named a Bird, or a provider could have answered. */
 export const HOSTILE = [

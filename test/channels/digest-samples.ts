@@ -2,7 +2,7 @@ import type { Alert } from '../../src/domain/alert/alert.ts';
 import { type Digest, digestOf, type Episode } from '../../src/domain/digest/digest.ts';
 import { createFlightTally } from '../../src/domain/digest/flight-tally.ts';
 import type { DigestNotification } from '../../src/domain/grouping/notification.ts';
-import { NOW_US } from './samples.ts';
+import { NOW_US } from './sample-notifications.ts';
 
 const DAY_US = 86_400e6;
 const HOUR_US = 3_600e6;

@@ -20,7 +20,7 @@ import { teamsBody } from '../../src/channels/teams/teams-body.ts';
 import { cloudEventBatches, digestEvent } from '../../src/channels/webhook/cloudevents.ts';
 import { anyGroupNotification, anyText } from './any-notification.ts';
 import { digestNotification } from './digest-samples.ts';
-import { forward, NOW_US } from './samples.ts';
+import { forward, NOW_US } from './sample-notifications.ts';
 
 const URL = 'https://watch.example.com';
 

@@ -12,7 +12,7 @@ import type { GroupNotification } from '../../src/domain/grouping/notification.t
 import { SAMPLE_VARIABLES } from '../../src/templates/variables.ts';
 import { formatInstant } from '../../src/time/instant.ts';
 import { HOSTILE } from './any-notification.ts';
-import { alert, failedFlight, group, MINUTE_US, NOW_US, storm } from './samples.ts';
+import { alert, failedFlight, group, MINUTE_US, NOW_US, storm } from './sample-notifications.ts';
 
 const URL = 'https://watch.example.com';
 const PLAIN = { channel: '', username: '', iconEmoji: '', iconUrl: '' };

@@ -14,9 +14,9 @@ import { secret } from '../../src/secret.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { compileTemplate } from '../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../src/templates/variables.ts';
-import { alert as storedAlert, group as storedGroup } from '../store/contract/samples.ts';
+import { alert as storedAlert, group as storedGroup } from '../store/contract/sample-records.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
-import { alert, delivery, failedFlight, forward, group } from './samples.ts';
+import { alert, delivery, failedFlight, forward, group } from './sample-notifications.ts';
 
 const URL = 'https://watch.example.com';
 const COMMON = { url: secret('https://s.example/services/T0canary'), timeoutMs: 10_000, sendResolved: true };

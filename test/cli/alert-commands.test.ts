@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { newGroup } from '../../src/domain/grouping/group.ts';
 import { secret } from '../../src/secret.ts';
-import { alert, group } from '../channels/samples.ts';
+import { alert, group } from '../channels/sample-notifications.ts';
 import {
   aDelivery,
   anAlert,

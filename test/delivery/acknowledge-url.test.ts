@@ -3,7 +3,7 @@ import { mailView } from '../../src/channels/message/message-view.ts';
 import { withAcknowledgeUrl } from '../../src/delivery/acknowledge-url.ts';
 import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
 import { secret } from '../../src/secret.ts';
-import { alert, group } from '../channels/samples.ts';
+import { alert, group } from '../channels/sample-notifications.ts';
 
 const links = createAcknowledgeLinks(secret('a key'), 'http://watch.example.com');
 

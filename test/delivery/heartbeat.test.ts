@@ -7,8 +7,8 @@ import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { webhook } from '../channels/samples.ts';
-import { delivery, notification } from '../store/contract/samples.ts';
+import { webhook } from '../channels/sample-notifications.ts';
+import { delivery, notification } from '../store/contract/sample-records.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 const URL = 'https://hc.example/ping/secret-key';

@@ -8,7 +8,7 @@ import type { Happening } from '../../src/report.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { delivery, group, webhook } from '../channels/samples.ts';
+import { delivery, group, webhook } from '../channels/sample-notifications.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 export type Send = (delivery: Delivery, notification: Notification) => Promise<Outcome>;

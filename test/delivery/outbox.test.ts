@@ -6,7 +6,7 @@ import { NestwatchError } from '../../src/errors.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { digestNotification } from '../channels/digest-samples.ts';
-import { alert, delivery, email, failedFlight, group, webhook } from '../channels/samples.ts';
+import { alert, delivery, email, failedFlight, group, webhook } from '../channels/sample-notifications.ts';
 import { accepted, HOUR_MS, receiverOf, stage, start, world } from './outbox-world.ts';
 
 describe('the stage', () => {

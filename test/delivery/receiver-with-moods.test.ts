@@ -5,7 +5,7 @@ import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { secret } from '../../src/secret.ts';
-import { NOW_US, webhook } from '../channels/samples.ts';
+import { NOW_US, webhook } from '../channels/sample-notifications.ts';
 import type { VirtualClock } from '../virtual-clock.ts';
 import { accepted, HOUR_MS, stage, start, world } from './outbox-world.ts';
 

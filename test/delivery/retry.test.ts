@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Outcome } from '../../src/channels/channel.ts';
 import { EXPIRES_AFTER_MS, judge } from '../../src/delivery/retry.ts';
 import type { Delivery, Settlement } from '../../src/store/outbox-store.ts';
-import { delivery, NOW_US } from '../channels/samples.ts';
+import { delivery, NOW_US } from '../channels/sample-notifications.ts';
 
 const failed: Outcome = { kind: 'failed', reason: 'unavailable', error: 'HTTP 503' };
 const refused: Outcome = { kind: 'refused', reason: 'rejected', error: 'HTTP 404' };

@@ -23,9 +23,10 @@ test.each(seeds)(
   'nothing is lost, invented, repeated or unexplained in the world of seed %i',
   async (seed) => {
     const { findings, events } = await runSeed(seed, { hours: HOURS });
-    expect(findings, `repeat it with: node test/simulation/main.ts --seed ${seed} --hours ${HOURS}`).toEqual(
-      [],
-    );
+    expect(
+      findings,
+      `repeat it with: node test/simulation/simulate.ts --seed ${seed} --hours ${HOURS}`,
+    ).toEqual([]);
     expect(events).toBeGreaterThan(0);
   },
 );

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Settlement } from '../../src/store/outbox-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
-import { delivery, NOW_US, notification, SECOND_US } from './contract/samples.ts';
+import { delivery, NOW_US, notification, SECOND_US } from './contract/sample-records.ts';
 
 type Action =
   | { readonly does: 'enqueue'; readonly lane: string; readonly suppressed: boolean }

@@ -15,7 +15,7 @@ import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { compileTemplate } from '../../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
-import { alert, delivery, email, failedFlight, forward, group, NOW_US } from '../samples.ts';
+import { alert, delivery, email, failedFlight, forward, group, NOW_US } from '../sample-notifications.ts';
 
 interface Received {
   readonly mail: Email;

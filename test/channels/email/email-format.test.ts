@@ -7,7 +7,7 @@ import { escapeHtml, linkable } from '../../../src/channels/message/encode.ts';
 import { mailView } from '../../../src/channels/message/message-view.ts';
 import { mailSubject } from '../../../src/channels/message/subject-line.ts';
 import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
-import { alert, failedFlight, group, MINUTE_US, NOW_US, storm } from '../samples.ts';
+import { alert, failedFlight, group, MINUTE_US, NOW_US, storm } from '../sample-notifications.ts';
 
 const URL = 'https://nestwatch.example.com';
 const text = (notification: GroupNotification) => emailText(mailView(notification, URL));

@@ -7,7 +7,7 @@ import { slackBody } from '../../../src/channels/slack/slack-body.ts';
 import { teamsBody } from '../../../src/channels/teams/teams-body.ts';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import type { GroupNotification, NotifiedAlert } from '../../../src/domain/grouping/notification.ts';
-import { alert, failedFlight, group, MINUTE_US, NOW_US } from '../samples.ts';
+import { alert, failedFlight, group, MINUTE_US, NOW_US } from '../sample-notifications.ts';
 
 const URL = 'https://nestwatch.example.com';
 const text = (notification: GroupNotification) => emailText(mailView(notification, URL));

@@ -4,7 +4,7 @@ import { mailMessage } from '../../../src/channels/email/mail-message.ts';
 import { MAX_PART_BYTES } from '../../../src/channels/message/fitting.ts';
 import { compileTemplate, type TemplateUse } from '../../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';
-import { alert, failedFlight, group } from '../samples.ts';
+import { alert, failedFlight, group } from '../sample-notifications.ts';
 
 const URL = 'https://watch.example.com';
 const liquid = (text: string, use: TemplateUse = 'text') => compileTemplate(text, use, SAMPLE_VARIABLES);

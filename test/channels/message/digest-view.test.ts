@@ -16,7 +16,7 @@ import { compileTemplate } from '../../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { digest, digestNotification } from '../digest-samples.ts';
-import { delivery, email, webhook } from '../samples.ts';
+import { delivery, email, webhook } from '../sample-notifications.ts';
 
 const URL = 'http://nestwatch.example';
 const HOSTILE =

@@ -15,7 +15,7 @@ import { secret } from '../../../src/secret.ts';
 import { compileTemplate } from '../../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
-import { alert, delivery, failedFlight, forward, group, NOW_US, webhook } from '../samples.ts';
+import { alert, delivery, failedFlight, forward, group, NOW_US, webhook } from '../sample-notifications.ts';
 
 type Answer = Partial<HttpResponse> | NestwatchError;
 

@@ -9,7 +9,7 @@ import type { PageQuery } from '../../../src/service/client.ts';
 import type { Parsed } from '../../../src/service/resources.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
-import { event } from '../../store/contract/samples.ts';
+import { event } from '../../store/contract/sample-records.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../../virtual-clock.ts';
 
 const MINUTE_MS = 60_000;

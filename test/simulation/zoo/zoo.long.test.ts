@@ -4,7 +4,7 @@ import { runSeed } from '../run.ts';
 import { variationOf } from './variant.ts';
 import { VARIANTS } from './variants.ts';
 
-/** Where these are found at once; `node test/simulation/zoo/main.ts` hunts all of them. */
+/** Where these are found at once; `node test/simulation/zoo/hunt-all.ts` hunts all of them. */
 const FOUND_IN: Readonly<Record<string, number>> = {
   no_dedupe: 1,
   dedupe_by_content: 1,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
-import { alert, event, HOSTILE_TEXTS, NOW_US, SECOND_US } from './samples.ts';
+import { alert, event, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeAlerts(run: Run): void {

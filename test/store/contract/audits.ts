@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AuditRecord } from '../../../src/store/audit-store.ts';
-import { event, NOW_US } from './samples.ts';
+import { event, NOW_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeAudits(run: Run): void {

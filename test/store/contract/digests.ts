@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { alert, delivery, event, HOSTILE_TEXTS, NOW_US, notification, SECOND_US } from './samples.ts';
+import { alert, delivery, event, HOSTILE_TEXTS, NOW_US, notification, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeDigests(run: Run): void {

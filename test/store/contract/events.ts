@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import type { EventQuery } from '../../../src/store/event-store.ts';
-import { event, HOSTILE_TEXTS, NOW_US, SECOND_US } from './samples.ts';
+import { event, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeEvents(run: Run): void {

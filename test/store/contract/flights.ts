@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { flight, NOW_US, SECOND_US } from './samples.ts';
+import { flight, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeFlights(run: Run): void {

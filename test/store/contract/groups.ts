@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { GroupMember } from '../../../src/domain/grouping/group.ts';
-import { alert, event, group, HOSTILE_TEXTS, NOW_US } from './samples.ts';
+import { alert, event, group, HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeGroups(run: Run): void {

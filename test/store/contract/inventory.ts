@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { BirdRecord, NestRecord } from '../../../src/store/inventory-store.ts';
-import { HOSTILE_TEXTS, NOW_US } from './samples.ts';
+import { HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeInventory(run: Run): void {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import type { Notification } from '../../../src/domain/grouping/notification.ts';
 import type { Transaction } from '../../../src/store/store.ts';
-import { alert, delivery, event, groupNotification, NOW_US } from './samples.ts';
+import { alert, delivery, event, groupNotification, NOW_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeTold(run: Run): void {

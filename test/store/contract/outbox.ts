@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ClaimedDelivery, Delivery, Settlement } from '../../../src/store/outbox-store.ts';
-import { delivery, event, group, HOSTILE_TEXTS, NOW_US, notification, SECOND_US } from './samples.ts';
+import { delivery, event, group, HOSTILE_TEXTS, NOW_US, notification, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeOutbox(run: Run): void {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { BirdRecord } from '../../../src/store/inventory-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
-import { alert, event, flight, NOW_US, SECOND_US } from './samples.ts';
+import { alert, event, flight, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 const MINUTE_US = 60 * SECOND_US;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type GroupMember, type GroupSort, HAS_LEFT } from '../../../src/domain/grouping/group.ts';
 import type { BirdRecord } from '../../../src/store/inventory-store.ts';
-import { alert, delivery, event, flight, NOW_US, notification, SECOND_US } from './samples.ts';
+import { alert, delivery, event, flight, NOW_US, notification, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describePrune(run: Run): void {

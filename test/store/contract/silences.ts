@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createMatcher } from '../../../src/domain/matchers/matcher.ts';
 import type { Silence } from '../../../src/domain/muting/silence.ts';
 import type { Suppression } from '../../../src/domain/muting/suppression.ts';
-import { alert, event, HOSTILE_TEXTS, NOW_US, SECOND_US } from './samples.ts';
+import { alert, event, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 function silence(id: string, changes: Partial<Silence> = {}): Silence {

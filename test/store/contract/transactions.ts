@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { NestRecord } from '../../../src/store/inventory-store.ts';
-import { event, HOSTILE_TEXTS } from './samples.ts';
+import { event, HOSTILE_TEXTS } from './sample-records.ts';
 import type { Run, Subject } from './subject.ts';
 
 const nest = (nestId: string, name = nestId): NestRecord => ({ region: 'eu', nestId, name, present: true });

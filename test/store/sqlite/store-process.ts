@@ -1,15 +1,15 @@
 /**
  * A process of its own that uses a store, for tests of what only a second process shows.
- * `node child.ts hold PATH` opens the store, says `open` and keeps it. `node child.ts write PATH FIRST` writes as fast
+ * `node store-process.ts hold PATH` opens the store, says `open` and keeps it. `node store-process.ts write PATH FIRST` writes as fast
  * as it can and says the number of each transaction when it is durable. What goes wrong it says by its code, and
  * then what the store answers after it.
  */
 
-import { codeOf } from '../../src/errors.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Store } from '../../src/store/store.ts';
-import { systemClock } from '../../src/time/clock.ts';
-import { event, NOW_US } from './contract/samples.ts';
+import { codeOf } from '../../../src/errors.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { systemClock } from '../../../src/time/clock.ts';
+import { event, NOW_US } from '../contract/sample-records.ts';
 
 const [mode, path = '', first = '0'] = process.argv.slice(2);
 

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { instantText } from '../../src/simulator/answers/wire.ts';
-import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
-import { DEFAULT_BEHAVIOURS } from '../../src/simulator/world/behaviours.ts';
-import { firstFrom, insert, remove } from '../../src/simulator/world/by-instant.ts';
-import { TEST_START_US } from '../virtual-clock.ts';
-import { ask, createTrial } from './ask.ts';
+import { instantText } from '../../../src/simulator/answers/wire.ts';
+import type { Behaviours } from '../../../src/simulator/world/behaviours.ts';
+import { DEFAULT_BEHAVIOURS } from '../../../src/simulator/world/behaviours.ts';
+import { firstFrom, insert, remove } from '../../../src/simulator/world/by-instant.ts';
+import { TEST_START_US } from '../../virtual-clock.ts';
+import { ask, createTrial } from '../ask.ts';
 
 /** A world with one notification at each of these distances (in microseconds) before noon. */
 function withNotifications(beforeUs: readonly number[], behaviours: Partial<Behaviours> = {}) {

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import type { Alert } from '../../../src/domain/alert/alert.ts';
-import { flush } from '../../../src/domain/grouping/flush.ts';
+import type { Alert } from '../../../../src/domain/alert/alert.ts';
+import { flush } from '../../../../src/domain/grouping/flush.ts';
 import {
   type AlertInGroup,
   type Group,
   type GroupMember,
   HAS_LEFT,
   isNews,
-} from '../../../src/domain/grouping/group.ts';
+} from '../../../../src/domain/grouping/group.ts';
 import {
   afterSummary,
   awaitSummary,
@@ -16,12 +16,12 @@ import {
   setAside,
   summarize,
   wentOn,
-} from '../../../src/domain/grouping/sorts/catch-up-sort.ts';
-import { summaryTitle, summaryWords } from '../../../src/domain/grouping/summary.ts';
-import type { Suppression } from '../../../src/domain/muting/suppression.ts';
-import { alert as storedAlert } from '../../store/contract/samples.ts';
-import { TEST_START_US } from '../../virtual-clock.ts';
-import { node, tree } from '../route-tree.ts';
+} from '../../../../src/domain/grouping/sorts/catch-up-sort.ts';
+import { summaryTitle, summaryWords } from '../../../../src/domain/grouping/summary.ts';
+import type { Suppression } from '../../../../src/domain/muting/suppression.ts';
+import { alert as storedAlert } from '../../../store/contract/sample-records.ts';
+import { TEST_START_US } from '../../../virtual-clock.ts';
+import { node, tree } from '../../route-tree.ts';
 
 const NOW_US = TEST_START_US;
 const MINUTE_US = 60_000_000;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { playStory } from '../../src/simulator/story/story.ts';
-import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
-import { createWorld } from '../../src/simulator/world/world.ts';
-import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
-import { ask, TOKEN } from './ask.ts';
+import { playStory } from '../../../src/simulator/story/story.ts';
+import { seededRandom } from '../../../src/simulator/world/seeded-random.ts';
+import { createWorld } from '../../../src/simulator/world/world.ts';
+import { createVirtualClock, TEST_START_US } from '../../virtual-clock.ts';
+import { ask, TOKEN } from '../ask.ts';
 
 function staged(region = 'eu', speed = 1) {
   const clock = createVirtualClock();

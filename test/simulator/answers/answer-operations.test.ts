@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { handle } from '../../src/simulator/answers/answer-operations.ts';
-import { ask, createTrial, type Json, TOKEN } from './ask.ts';
+import { handle } from '../../../src/simulator/answers/answer-operations.ts';
+import { ask, createTrial, type Json, TOKEN } from '../ask.ts';
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 

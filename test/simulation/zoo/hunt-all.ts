@@ -1,4 +1,4 @@
-/** `node test/simulation/zoo/main.ts [--seeds 200] [--only NAME,NAME] [--jobs N]`: the table of what kills which variant. */
+/** `node test/simulation/zoo/hunt-all.ts [--seeds 200] [--only NAME,NAME] [--jobs N]`: the table of what kills which variant. */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { createPool } from '../pool.ts';

@@ -17,15 +17,15 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Event } from '../../src/domain/alert/event.ts';
-import { openStore } from '../../src/store/open-store.ts';
-import { openConnection } from '../../src/store/sqlite/connection.ts';
-import { prepareSchema } from '../../src/store/sqlite/prepare-schema.ts';
-import { SCHEMA_VERSION } from '../../src/store/sqlite/schema.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import type { Transaction } from '../../src/store/store.ts';
-import { createVirtualClock } from '../virtual-clock.ts';
-import { alert, delivery, event, groupNotification, NOW_US } from './contract/samples.ts';
+import type { Event } from '../../../src/domain/alert/event.ts';
+import { openStore } from '../../../src/store/open-store.ts';
+import { openConnection } from '../../../src/store/sqlite/connection.ts';
+import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
+import { SCHEMA_VERSION } from '../../../src/store/sqlite/schema.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import type { Transaction } from '../../../src/store/store.ts';
+import { createVirtualClock } from '../../virtual-clock.ts';
+import { alert, delivery, event, groupNotification, NOW_US } from '../contract/sample-records.ts';
 
 const clock = createVirtualClock();
 let directory: string;
@@ -73,7 +73,7 @@ function child(
 }
 
 const nestwatch = (...args: string[]) =>
-  child(process.execPath, [join(import.meta.dirname, 'child.ts'), ...args]);
+  child(process.execPath, [join(import.meta.dirname, 'store-process.ts'), ...args]);
 
 async function kill(started: ChildProcess): Promise<void> {
   if (started.exitCode !== null || started.signalCode !== null) return;
@@ -370,7 +370,7 @@ describe('what is durable', () => {
       'ulimit -f 4000; exec "$@"',
       'sh',
       process.execPath,
-      join(import.meta.dirname, 'child.ts'),
+      join(import.meta.dirname, 'store-process.ts'),
       'write',
       path,
       '0',

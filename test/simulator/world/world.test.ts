@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { NestwatchError } from '../../src/errors.ts';
-import { createAgenda } from '../../src/simulator/world/agenda.ts';
-import { TEST_START_US } from '../virtual-clock.ts';
-import { ask, createTrial } from './ask.ts';
+import { NestwatchError } from '../../../src/errors.ts';
+import { createAgenda } from '../../../src/simulator/world/agenda.ts';
+import { TEST_START_US } from '../../virtual-clock.ts';
+import { ask, createTrial } from '../ask.ts';
 
 function withBird(behaviours = {}) {
   const trial = createTrial(behaviours);

@@ -2,9 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type Connection, openConnection } from '../../src/store/sqlite/connection.ts';
-import { createTransactionQueue, type TransactionQueue } from '../../src/store/sqlite/transaction-queue.ts';
-import { createVirtualClock } from '../virtual-clock.ts';
+import { type Connection, openConnection } from '../../../src/store/sqlite/connection.ts';
+import {
+  createTransactionQueue,
+  type TransactionQueue,
+} from '../../../src/store/sqlite/transaction-queue.ts';
+import { createVirtualClock } from '../../virtual-clock.ts';
 
 /** Statements that the queue ran, e.g. `BEGIN`, `COMMIT`. */
 let log: string[];

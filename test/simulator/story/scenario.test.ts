@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { createScenario, type ScenarioOptions } from '../../src/simulator/story/scenario.ts';
-import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
-import { TEST_START_US } from '../virtual-clock.ts';
-import { ask, createTrial } from './ask.ts';
+import { createScenario, type ScenarioOptions } from '../../../src/simulator/story/scenario.ts';
+import { seededRandom } from '../../../src/simulator/world/seeded-random.ts';
+import { TEST_START_US } from '../../virtual-clock.ts';
+import { ask, createTrial } from '../ask.ts';
 
 const HOUR_MS = 3_600_000;
 

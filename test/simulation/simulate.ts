@@ -1,8 +1,8 @@
 /**
  * Runs many worlds on all cores, or one world that is to be looked at:
  *
- *   node test/simulation/main.ts --seeds 2000 [--from 1] [--hours 6 | --days 7] [--jobs 2]
- *   node test/simulation/main.ts --seed 17 [--hours 6 | --days 7]
+ *   node test/simulation/simulate.ts --seeds 2000 [--from 1] [--hours 6 | --days 7] [--jobs 2]
+ *   node test/simulation/simulate.ts --seed 17 [--hours 6 | --days 7]
  *
  * Ends with 1 when anything was found. Each world that failed is named by the one command that repeats it.
  */
@@ -104,7 +104,7 @@ requests     ${sums.requests}
 speed        ${whole(speed())} times life on ${jobs} threads, ${whole(sums.virtualMs / processorMs())} on a whole core`);
   for (const { seed, findings: own } of failed.toSorted((a, b) => a.seed - b.seed).slice(0, MOST_SHOWN)) {
     const names = [...new Set(own.map(({ fault, check }) => `${fault} (${check})`))].join(', ');
-    console.log(`\nseed ${seed}: ${names}\n  node test/simulation/main.ts --seed ${seed} ${span}`);
+    console.log(`\nseed ${seed}: ${names}\n  node test/simulation/simulate.ts --seed ${seed} ${span}`);
   }
   return failed.length === 0 ? 0 : 1;
 }

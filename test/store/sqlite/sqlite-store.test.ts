@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
-import { createVirtualClock } from '../virtual-clock.ts';
-import { describeStore } from './contract.ts';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { createVirtualClock } from '../../virtual-clock.ts';
+import { describeStore } from '../contract.ts';
 
 const clock = createVirtualClock();
 
