@@ -2,10 +2,15 @@
 import { NestwatchError } from '../errors.ts';
 import type { HttpResponse } from '../http/transport.ts';
 import { isRecord } from './coerce.ts';
-import { parseJson } from './parse-json.ts';
 
 /** Longer waits are not kept: a garbled or hostile header must not end the watch. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
+
+/** A whole number too long for a double: 2^53 has sixteen digits. Inside a text it may match too, which only costs time. */
+const LONG_NUMBER = /[:[,]\s*-?\d{16}/;
+
+type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
+const parseWithSource = JSON.parse as (text: string, reviver: Reviver) => unknown;
 
 /** Throws for every status but 2xx. `where` is the operation and region, for the message. */
 export function checkStatus(response: HttpResponse, where: string, nowUs: number): void {
@@ -83,4 +88,19 @@ function problemOf(body: string): Readonly<Record<string, unknown>> | undefined 
   } catch {
     return undefined;
   }
+}
+
+/**
+ * `JSON.parse` that keeps the digits of 64-bit ids: a whole number beyond 2^53 comes back as its text.
+ * Throws `SyntaxError` for what is not JSON.
+ */
+export function parseJson(text: string): unknown {
+  if (!LONG_NUMBER.test(text)) return JSON.parse(text);
+  return parseWithSource(text, (_key, value, { source }) =>
+    typeof value === 'number' && source !== undefined && isLongInteger(value, source) ? source : value,
+  );
+}
+
+function isLongInteger(value: number, source: string): boolean {
+  return !Number.isSafeInteger(value) && /^-?\d+$/.test(source);
 }

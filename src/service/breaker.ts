@@ -23,24 +23,6 @@ export interface RegionHealth {
   readonly sinceUs: number;
 }
 
-export interface Breaker {
-  health(): RegionHealth;
-  /** 0: a request may leave now. Infinity: a probe is under way. */
-  waitMs(): number;
-  /** A request leaves; answers whether it is a probe. */
-  leave(): boolean;
-  answered(isProbe: boolean): void;
-  failed(isProbe: boolean, reason: string): void;
-  /** 401, or a token that cannot be sent. */
-  unauthorized(isProbe: boolean, reason: string): void;
-  /** 403. */
-  forbidden(isProbe: boolean, reason: string): void;
-  /** Nothing was learned. */
-  abandoned(isProbe: boolean): void;
-  /** Whatever the state waits for has changed. */
-  probeNow(): void;
-}
-
 const FAILURES_IN_ROW = 5;
 const FORBIDDEN_IN_ROW = 3;
 const WINDOW_SECONDS = 30;
@@ -56,101 +38,132 @@ interface Second {
   failures: number;
 }
 
-export function createBreaker(
-  clock: Clock,
-  random: Random,
-  onChange: (health: RegionHealth) => void,
-): Breaker {
-  let state: RegionHealth = { health: 'up', reason: 'nothing has failed yet', sinceUs: clock.nowUs() };
-  let failuresInRow = 0;
-  let forbiddenInRow = 0;
-  let recent: Second[] = [];
-  let waitMs = FIRST_WAIT_MS;
-  let probeAtMs = 0;
-  let isProbing = false;
+export class Breaker {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #onChange: (health: RegionHealth) => void;
+  #state: RegionHealth;
+  #failuresInRow = 0;
+  #forbiddenInRow = 0;
+  #recent: Second[] = [];
+  #waitMs = FIRST_WAIT_MS;
+  #probeAtMs = 0;
+  #isProbing = false;
 
-  function change(health: RegionHealth['health'], reason: string): void {
-    const isNew = health !== state.health;
-    state = { health, reason, sinceUs: isNew ? clock.nowUs() : state.sinceUs };
-    if (isNew) onChange(state);
+  constructor(clock: Clock, random: Random, onChange: (health: RegionHealth) => void) {
+    this.#clock = clock;
+    this.#random = random;
+    this.#onChange = onChange;
+    this.#state = { health: 'up', reason: 'nothing has failed yet', sinceUs: clock.nowUs() };
   }
 
-  function open(health: 'down' | 'unauthorized', reason: string): void {
-    const isGoingOn = state.health === health;
-    if (health === 'unauthorized') waitMs = UNAUTHORIZED_WAIT_MS;
-    else waitMs = isGoingOn ? Math.min(LONGEST_WAIT_MS, waitMs * 2) : FIRST_WAIT_MS;
+  health(): RegionHealth {
+    return this.#state;
+  }
+
+  /** 0: a request may leave now. Infinity: a probe is under way. */
+  waitMs(): number {
+    if (this.#state.health === 'up') return 0;
+    return this.#isProbing
+      ? Number.POSITIVE_INFINITY
+      : Math.max(0, this.#probeAtMs - this.#clock.monotonicMs());
+  }
+
+  /** A request leaves. Returns whether it is a probe. */
+  leave(): boolean {
+    if (this.#state.health === 'up') return false;
+    this.#isProbing = true;
+    return true;
+  }
+
+  /** The region answered. */
+  answered(isProbe: boolean): void {
+    if (!this.#counts(isProbe)) return;
+    if (this.#state.health !== 'up') {
+      this.#close();
+      return;
+    }
+    this.#failuresInRow = 0;
+    this.#forbiddenInRow = 0;
+    this.#note(false);
+  }
+
+  /** The region did not answer, or with an error of its own. */
+  failed(isProbe: boolean, reason: string): void {
+    if (!this.#counts(isProbe)) return;
+    this.#failuresInRow += 1;
+    const isHalf = this.#note(true);
+    if (this.#state.health !== 'up' || this.#failuresInRow >= FAILURES_IN_ROW || isHalf)
+      this.#open('down', reason);
+  }
+
+  /** The region answered 401, or the token cannot be sent. */
+  unauthorized(isProbe: boolean, reason: string): void {
+    if (this.#counts(isProbe)) this.#open('unauthorized', reason);
+  }
+
+  /** The region answered 403. */
+  forbidden(isProbe: boolean, reason: string): void {
+    if (!this.#counts(isProbe)) return;
+    if (this.#state.health === 'down') this.#close();
+    this.#failuresInRow = 0;
+    this.#forbiddenInRow += 1;
+    this.#note(false);
+    if (this.#state.health === 'unauthorized' || this.#forbiddenInRow >= FORBIDDEN_IN_ROW)
+      this.#open('unauthorized', reason);
+  }
+
+  /** The request was never sent, or its answer says nothing about the region. */
+  abandoned(isProbe: boolean): void {
+    if (isProbe) this.#isProbing = false;
+  }
+
+  /** Lets the next request probe at once, since what the state waits for has changed. */
+  probeNow(): void {
+    this.#probeAtMs = Math.min(this.#probeAtMs, this.#clock.monotonicMs());
+  }
+
+  #change(health: RegionHealth['health'], reason: string): void {
+    const isNew = health !== this.#state.health;
+    this.#state = { health, reason, sinceUs: isNew ? this.#clock.nowUs() : this.#state.sinceUs };
+    if (isNew) this.#onChange(this.#state);
+  }
+
+  /** Nothing leaves any more but probes. */
+  #open(health: 'down' | 'unauthorized', reason: string): void {
+    const isGoingOn = this.#state.health === health;
+    if (health === 'unauthorized') this.#waitMs = UNAUTHORIZED_WAIT_MS;
+    else this.#waitMs = isGoingOn ? Math.min(LONGEST_WAIT_MS, this.#waitMs * 2) : FIRST_WAIT_MS;
     // Spread, so that several watchers do not probe together; never longer than the wait itself.
-    probeAtMs = clock.monotonicMs() + waitMs * (0.8 + 0.2 * random());
-    change(health, reason);
+    this.#probeAtMs = this.#clock.monotonicMs() + this.#waitMs * (0.8 + 0.2 * this.#random());
+    this.#change(health, reason);
   }
 
-  function close(): void {
-    failuresInRow = 0;
-    forbiddenInRow = 0;
-    recent = [];
-    change('up', 'the service answers');
+  /** The region answers again. */
+  #close(): void {
+    this.#failuresInRow = 0;
+    this.#forbiddenInRow = 0;
+    this.#recent = [];
+    this.#change('up', 'the service answers');
   }
 
-  /** Counts one answer; tells whether half of enough recent ones are failures. */
-  function note(isFailure: boolean): boolean {
-    const second = Math.floor(clock.monotonicMs() / 1000);
-    recent = recent.filter((one) => one.second > second - WINDOW_SECONDS);
-    if (recent.at(-1)?.second !== second) recent.push({ second, answers: 0, failures: 0 });
-    const last = recent.at(-1)!;
+  /** Counts one answer. Returns whether half of enough recent ones are failures. */
+  #note(isFailure: boolean): boolean {
+    const second = Math.floor(this.#clock.monotonicMs() / 1000);
+    this.#recent = this.#recent.filter((one) => one.second > second - WINDOW_SECONDS);
+    if (this.#recent.at(-1)?.second !== second) this.#recent.push({ second, answers: 0, failures: 0 });
+    const last = this.#recent.at(-1)!;
     last.answers += 1;
     if (isFailure) last.failures += 1;
     if (!isFailure) return false;
-    const answers = recent.reduce((sum, one) => sum + one.answers, 0);
-    const failures = recent.reduce((sum, one) => sum + one.failures, 0);
+    const answers = this.#recent.reduce((sum, one) => sum + one.answers, 0);
+    const failures = this.#recent.reduce((sum, one) => sum + one.failures, 0);
     return answers >= LEAST_ANSWERS && failures * 2 >= answers;
   }
 
   /** Whether an answer counts: in `up` every one, else the probe's alone. */
-  function counts(isProbe: boolean): boolean {
-    if (isProbe) isProbing = false;
-    return isProbe || state.health === 'up';
+  #counts(isProbe: boolean): boolean {
+    if (isProbe) this.#isProbing = false;
+    return isProbe || this.#state.health === 'up';
   }
-
-  return {
-    health: () => state,
-    waitMs() {
-      if (state.health === 'up') return 0;
-      return isProbing ? Number.POSITIVE_INFINITY : Math.max(0, probeAtMs - clock.monotonicMs());
-    },
-    leave() {
-      if (state.health === 'up') return false;
-      isProbing = true;
-      return true;
-    },
-    answered(isProbe) {
-      if (!counts(isProbe)) return;
-      if (state.health !== 'up') return close();
-      failuresInRow = 0;
-      forbiddenInRow = 0;
-      note(false);
-    },
-    failed(isProbe, reason) {
-      if (!counts(isProbe)) return;
-      failuresInRow += 1;
-      const isHalf = note(true);
-      if (state.health !== 'up' || failuresInRow >= FAILURES_IN_ROW || isHalf) open('down', reason);
-    },
-    unauthorized(isProbe, reason) {
-      if (counts(isProbe)) open('unauthorized', reason);
-    },
-    forbidden(isProbe, reason) {
-      if (!counts(isProbe)) return;
-      if (state.health === 'down') close();
-      failuresInRow = 0;
-      forbiddenInRow += 1;
-      note(false);
-      if (state.health === 'unauthorized' || forbiddenInRow >= FORBIDDEN_IN_ROW) open('unauthorized', reason);
-    },
-    abandoned(isProbe) {
-      if (isProbe) isProbing = false;
-    },
-    probeNow() {
-      probeAtMs = Math.min(probeAtMs, clock.monotonicMs());
-    },
-  };
 }

@@ -7,7 +7,7 @@ import type { HttpResponse } from '../http/transport.ts';
 import { formatInstant } from '../time/instant.ts';
 import { jsonOf, serverTimeUs } from './answer.ts';
 import type { RegionHealth } from './breaker.ts';
-import { createExchange, type ServiceClientOptions } from './exchange.ts';
+import { Exchange, type ServiceClientOptions } from './exchange.ts';
 import { type Operation, type OperationId, operationOf } from './operations.ts';
 import {
   type Bird,
@@ -102,14 +102,15 @@ export interface ServiceClient {
 }
 
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
-  const { pace, send, close } = createExchange(options);
+  const exchange = new Exchange(options);
+  const { pace } = exchange;
 
   function ask<T>(
     id: OperationId,
     parameters: Readonly<Record<string, string>>,
     read: (json: unknown) => T | undefined,
   ): Promise<Answer<T>> {
-    return send(operationOf(id), parameters, undefined, (response, where) => {
+    return exchange.send(operationOf(id), parameters, undefined, (response, where) => {
       const value = read(jsonOf(response, where));
       if (value !== undefined) return { value, serverTimeUs: serverTimeUs(response) };
       throw new NestwatchError('unexpected_shape', `${where}: the answer is JSON of another shape`, {
@@ -157,7 +158,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     async call(operationId, parameters, body) {
       const operation = operationOf(operationId);
       checkBody(operation, body);
-      return send(operation, parameters, body, (response, where) => ({
+      return exchange.send(operation, parameters, body, (response, where) => ({
         status: response.status,
         body: response.body,
         // What writes has happened by now, whatever its answer looks like.
@@ -171,7 +172,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     rate: () => pace.rate(),
     pausedMs: () => pace.pausedMs(),
     slack: () => pace.slack(),
-    close,
+    close: () => exchange.close(),
   };
 }
 

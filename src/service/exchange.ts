@@ -10,7 +10,7 @@ import type { Secret } from '../secret.ts';
 import { type Clock, type Random, sleep } from '../time/clock.ts';
 import { checkStatus } from './answer.ts';
 import { type Operation, targetOf } from './operations.ts';
-import { createPace, type Outcome, type Pace } from './pace.ts';
+import { type Outcome, Pace } from './pace.ts';
 
 /** What a region's client needs of its configuration. */
 export interface ServiceRegion {
@@ -35,19 +35,6 @@ export interface ServiceClientOptions {
 /** Reads an answer with a 2xx status; `where` names the operation and the region, for messages. */
 export type Read<T> = (response: HttpResponse, where: string) => T;
 
-export interface Exchange {
-  readonly pace: Pace;
-  /** Rejects with one `NestwatchError`; also with what `read` throws. */
-  send<T>(
-    operation: Operation,
-    parameters: Readonly<Record<string, string>>,
-    body: string | undefined,
-    read: Read<T>,
-  ): Promise<T>;
-  /** Ends waiting calls with `cancelled`, and resolves when those under way have ended. */
-  close(): Promise<void>;
-}
-
 /** Tries of a read after the first; each waits a random part of a time that doubles (full jitter). */
 const RETRIES = 3;
 const FIRST_BACKOFF_MS = 500;
@@ -55,128 +42,140 @@ const FIRST_BACKOFF_MS = 500;
 /** How often a refused token is compared with its source. */
 const TOKEN_CHECK_MS = 30_000;
 
-export function createExchange(options: ServiceClientOptions): Exchange {
-  const { region, transport, clock, random, report } = options;
-  const closing = new AbortController();
-  const pace = createPace({
-    requestsPerSecond: region.requestsPerSecond,
-    concurrency: region.concurrency,
-    startPerSecond: options.startPerSecond,
-    clock,
-    random,
-    onRate: (requestsPerSecond) => report({ what: 'rate_limit', region: region.name, requestsPerSecond }),
-  });
-  let refusedToken: string | undefined;
-  let cancelTokenCheck = () => {};
-  pace.onHealthChange(checkTokenLater);
+export class Exchange {
+  readonly #region: ServiceRegion;
+  readonly #transport: Transport;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #report: Report;
+  readonly #closing = new AbortController();
+  readonly pace: Pace;
+  #refusedToken: string | undefined;
+  #cancelTokenCheck = () => {};
 
-  /** While the token is refused, a new one is tried soon, not only at the next probe. */
-  function checkTokenLater(): void {
-    cancelTokenCheck();
-    if (pace.health().health !== 'unauthorized' || closing.signal.aborted) return;
-    cancelTokenCheck = clock.setTimer(TOKEN_CHECK_MS, () => {
-      if (isTokenNew(refusedToken)) pace.probeNow();
-      checkTokenLater();
+  constructor(options: ServiceClientOptions) {
+    this.#region = options.region;
+    this.#transport = options.transport;
+    this.#clock = options.clock;
+    this.#random = options.random;
+    this.#report = options.report;
+    this.pace = new Pace({
+      requestsPerSecond: this.#region.requestsPerSecond,
+      concurrency: this.#region.concurrency,
+      startPerSecond: options.startPerSecond,
+      clock: this.#clock,
+      random: this.#random,
+      onRate: (requestsPerSecond) =>
+        this.#report({ what: 'rate_limit', region: this.#region.name, requestsPerSecond }),
     });
+    this.pace.onHealthChange(() => this.#checkTokenLater());
   }
 
-  function isTokenNew(than: string | undefined): boolean {
-    try {
-      return region.token.reveal() !== than;
-    } catch {
-      return false;
-    }
-  }
-
-  /** One try: waits for its turn, sends, and tells the pace and the report what was met. */
-  async function attempt<T>(
-    operation: Operation,
-    target: string,
-    body: string | undefined,
-    read: Read<T>,
-  ): Promise<T> {
-    const permit = await pace.admit();
-    const where = `${operation.id} of ${region.name}`;
-    const startedMs = clock.monotonicMs();
-    const happening = { what: 'request', region: region.name, operation: operation.id } as const;
-    let token: string | undefined;
-    try {
-      token = region.token.reveal();
-      const response = await transport.send(requestOf(operation, target, body, token));
-      checkStatus(response, where, clock.nowUs());
-      const value = read(response, where);
-      permit.settle({ met: 'answer' });
-      report({ ...happening, durationMs: clock.monotonicMs() - startedMs });
-      return value;
-    } catch (error) {
-      const failure = codeOf(error);
-      let outcome = outcomeOf(error);
-      if (outcome.met === 'unauthorized') {
-        // A token that was replaced while the old one was under way has not been refused.
-        if (isTokenNew(token)) outcome = { met: 'nothing' };
-        else refusedToken = token;
-      }
-      // What is refused of one Nest says nothing about the token: it may have no rights there. To a probe it is an answer.
-      const isOfNest = operation.path.includes('{nestId}');
-      if (outcome.met === 'forbidden' && isOfNest && pace.health().health === 'up')
-        outcome = { met: 'nothing' };
-      permit.settle(outcome);
-      report({ ...happening, durationMs: clock.monotonicMs() - startedMs, failure });
-      throw error;
-    }
-  }
-
-  /** The header is the raw token, without a scheme (specification, Authentication). */
-  function requestOf(
-    operation: Operation,
-    target: string,
-    body: string | undefined,
-    token: string,
-  ): HttpRequest {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
-    if (token === '' || /[\u0000-\u001f\u007f]/.test(token)) {
-      const fault = token === '' ? 'is empty' : 'holds a control character, such as a line break';
-      throw new NestwatchError('secret_unreadable', `the token of ${region.name} ${fault}`);
-    }
-    const headers = { accept: 'application/json', 'user-agent': 'nestwatch', authorization: token };
-    const common = { method: operation.method, url: region.baseUrl + target };
-    if (body === undefined) return { ...common, headers };
-    return { ...common, headers: { ...headers, 'content-type': 'application/json' }, body };
-  }
-
-  async function send<T>(
+  /** Rejects with one `NestwatchError`; also with what `read` throws. */
+  async send<T>(
     operation: Operation,
     parameters: Readonly<Record<string, string>>,
     body: string | undefined,
     read: Read<T>,
   ): Promise<T> {
     const target = targetOf(operation, parameters);
-    const once = () => attempt(operation, target, body, read);
+    const once = () => this.#attempt(operation, target, body, read);
     if (operation.writes) return once();
     return pRetry(once, {
       retries: RETRIES,
       // All waiting is ours, on our clock.
       minTimeout: 0,
-      async shouldRetry({ error, attemptNumber }) {
+      shouldRetry: async ({ error, attemptNumber }) => {
         // With the region up, `unauthorized` means that the token was replaced meanwhile.
         const mayHelp = error instanceof NestwatchError && (error.retryable || error.code === 'unauthorized');
-        if (!mayHelp || pace.health().health !== 'up' || !pace.takeRetry()) return false;
-        await sleep(clock, random() * FIRST_BACKOFF_MS * 2 ** (attemptNumber - 1), closing.signal);
+        if (!mayHelp || this.pace.health().health !== 'up' || !this.pace.takeRetry()) return false;
+        await sleep(
+          this.#clock,
+          this.#random() * FIRST_BACKOFF_MS * 2 ** (attemptNumber - 1),
+          this.#closing.signal,
+        );
         // A region that went down meanwhile would answer with its closed breaker: the first failure says more.
-        return pace.health().health === 'up';
+        return this.pace.health().health === 'up';
       },
     });
   }
 
-  return {
-    pace,
-    send,
-    close() {
-      closing.abort();
-      cancelTokenCheck();
-      return pace.close();
-    },
-  };
+  /** Ends waiting calls with `cancelled`, and resolves when those under way have ended. */
+  close(): Promise<void> {
+    this.#closing.abort();
+    this.#cancelTokenCheck();
+    return this.pace.close();
+  }
+
+  /** While the token is refused, a new one is tried soon, not only at the next probe. */
+  #checkTokenLater(): void {
+    this.#cancelTokenCheck();
+    if (this.pace.health().health !== 'unauthorized' || this.#closing.signal.aborted) return;
+    this.#cancelTokenCheck = this.#clock.setTimer(TOKEN_CHECK_MS, () => {
+      if (this.#isTokenNew(this.#refusedToken)) this.pace.probeNow();
+      this.#checkTokenLater();
+    });
+  }
+
+  /** Whether the token's source holds another token by now. */
+  #isTokenNew(than: string | undefined): boolean {
+    try {
+      return this.#region.token.reveal() !== than;
+    } catch {
+      return false;
+    }
+  }
+
+  /** One try: waits for its turn, sends, and hands what was met to the pace and the report. */
+  async #attempt<T>(
+    operation: Operation,
+    target: string,
+    body: string | undefined,
+    read: Read<T>,
+  ): Promise<T> {
+    const permit = await this.pace.admit();
+    const where = `${operation.id} of ${this.#region.name}`;
+    const startedMs = this.#clock.monotonicMs();
+    const happening = { what: 'request', region: this.#region.name, operation: operation.id } as const;
+    let token: string | undefined;
+    try {
+      token = this.#region.token.reveal();
+      const response = await this.#transport.send(this.#requestOf(operation, target, body, token));
+      checkStatus(response, where, this.#clock.nowUs());
+      const value = read(response, where);
+      permit.settle({ met: 'answer' });
+      this.#report({ ...happening, durationMs: this.#clock.monotonicMs() - startedMs });
+      return value;
+    } catch (error) {
+      const failure = codeOf(error);
+      let outcome = outcomeOf(error);
+      if (outcome.met === 'unauthorized') {
+        // A token that was replaced while the old one was under way has not been refused.
+        if (this.#isTokenNew(token)) outcome = { met: 'nothing' };
+        else this.#refusedToken = token;
+      }
+      // What is refused of one Nest says nothing about the token: it may have no rights there. To a probe it is an answer.
+      const isOfNest = operation.path.includes('{nestId}');
+      if (outcome.met === 'forbidden' && isOfNest && this.pace.health().health === 'up')
+        outcome = { met: 'nothing' };
+      permit.settle(outcome);
+      this.#report({ ...happening, durationMs: this.#clock.monotonicMs() - startedMs, failure });
+      throw error;
+    }
+  }
+
+  /** The header is the raw token, without a scheme (specification, Authentication). */
+  #requestOf(operation: Operation, target: string, body: string | undefined, token: string): HttpRequest {
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
+    if (token === '' || /[\u0000-\u001f\u007f]/.test(token)) {
+      const fault = token === '' ? 'is empty' : 'holds a control character, such as a line break';
+      throw new NestwatchError('secret_unreadable', `the token of ${this.#region.name} ${fault}`);
+    }
+    const headers = { accept: 'application/json', 'user-agent': 'nestwatch', authorization: token };
+    const common = { method: operation.method, url: this.#region.baseUrl + target };
+    if (body === undefined) return { ...common, headers };
+    return { ...common, headers: { ...headers, 'content-type': 'application/json' }, body };
+  }
 }
 
 /** What a failed try says about the region, rather than about the one thing that was asked. */

@@ -12,29 +12,8 @@
 
 import { NestwatchError } from '../errors.ts';
 import type { Clock, Random } from '../time/clock.ts';
-import { createBreaker, type RegionHealth } from './breaker.ts';
-import { createRate } from './rate.ts';
-
-export interface Pace {
-  /** Waits for the turn of one request. Rejects with `circuit_open`, `unauthorized` or `cancelled`. */
-  admit(): Promise<Permit>;
-  /** Resolves when a request would be admitted; also when `signal` aborts or the pace closes. */
-  ready(signal?: AbortSignal): Promise<void>;
-  /** Takes one retry from the budget, if there is one. */
-  takeRetry(): boolean;
-  /** Requests a second now allowed. */
-  rate(): number;
-  /** How long nothing leaves because the service asked for a pause; 0 for none. */
-  pausedMs(): number;
-  /** Whether there is room for requests that can also be left out. */
-  slack(): boolean;
-  health(): RegionHealth;
-  onHealthChange(listener: (health: RegionHealth) => void): void;
-  /** Lets a request probe the region now, as after a new token. */
-  probeNow(): void;
-  /** Ends all waiting; resolves when every permit is settled. */
-  close(): Promise<void>;
-}
+import { Breaker, type RegionHealth } from './breaker.ts';
+import { Rate } from './rate.ts';
 
 /** The right to send one request; to be settled exactly once. */
 export interface Permit {
@@ -49,7 +28,7 @@ export type Outcome =
   | { readonly met: 'refusal'; readonly retryAfterMs?: number | undefined; readonly reason?: string }
   | { readonly met: 'unauthorized'; readonly reason: string }
   | { readonly met: 'forbidden'; readonly reason: string }
-  /** Never sent, or an answer that tells nothing about the region. */
+  /** Never sent, or an answer that says nothing about the region. */
   | { readonly met: 'nothing' };
 
 export interface PaceOptions {
@@ -77,192 +56,236 @@ interface Waiting {
   readonly fail: (error: NestwatchError) => void;
 }
 
-export function createPace(options: PaceOptions): Pace {
-  const { requestsPerSecond, concurrency, clock, random, onRate } = options;
-  const listeners: ((health: RegionHealth) => void)[] = [];
-  const breaker = createBreaker(clock, random, (health) => {
-    if (health.health === 'up') rate.restart(clock.monotonicMs());
-    for (const listener of listeners) listener(health);
-  });
-  const rate = createRate({
-    ceiling: requestsPerSecond,
-    startPerSecond: options.startPerSecond ?? FIRST_RATE,
-    random,
-    nowMs: clock.monotonicMs(),
-  });
-  const queue: Waiting[] = [];
-  let underWay = 0;
-  let isOffered = false;
-  let cancelWake = () => {};
-  let retries = MOST_RETRIES_SAVED;
-  let toldRate = 0;
-  let isClosed = false;
-  const settledAll = Promise.withResolvers<void>();
+export class Pace {
+  readonly #concurrency: number;
+  readonly #clock: Clock;
+  readonly #onRate: (requestsPerSecond: number) => void;
+  readonly #listeners: ((health: RegionHealth) => void)[] = [];
+  readonly #breaker: Breaker;
+  readonly #rate: Rate;
+  readonly #queue: Waiting[] = [];
+  #underWay = 0;
+  #isOffered = false;
+  #cancelWake = () => {};
+  #retries = MOST_RETRIES_SAVED;
+  #reportedRate = 0;
+  #isClosed = false;
+  readonly #settledAll = Promise.withResolvers<void>();
 
-  function tellRate(): void {
-    const level = rate.level();
-    if (Math.abs(level - toldRate) < toldRate / 100) return;
-    toldRate = level;
-    onRate(level);
+  constructor(options: PaceOptions) {
+    this.#concurrency = options.concurrency;
+    this.#clock = options.clock;
+    this.#onRate = options.onRate;
+    this.#breaker = new Breaker(options.clock, options.random, (health) => {
+      if (health.health === 'up') this.#rate.restart(this.#clock.monotonicMs());
+      for (const listener of this.#listeners) listener(health);
+    });
+    this.#rate = new Rate({
+      ceiling: options.requestsPerSecond,
+      startPerSecond: options.startPerSecond ?? FIRST_RATE,
+      random: options.random,
+      nowMs: options.clock.monotonicMs(),
+    });
+    this.#reportRate();
+  }
+
+  /** Waits for the turn of one request. Rejects with `circuit_open`, `unauthorized` or `cancelled`. */
+  admit(): Promise<Permit> {
+    return new Promise((resolve, reject) => {
+      if (this.#isClosed) return reject(this.#cancelled());
+      const waiting: Waiting = { sort: 'request', go: () => resolve(this.#leave()), fail: reject };
+      if (this.#isOffered) this.#queue.unshift(waiting);
+      else this.#queue.push(waiting);
+      this.#isOffered = false;
+      this.#serve();
+    });
+  }
+
+  /** Resolves when a request would be admitted; also when `signal` aborts or the pace closes. */
+  ready(signal?: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (this.#isClosed || signal?.aborted) return resolve();
+      const end = () => {
+        signal?.removeEventListener('abort', giveUp);
+        resolve();
+      };
+      const giveUp = () => {
+        this.#queue.splice(this.#queue.indexOf(waiting), 1);
+        end();
+        this.#serve();
+      };
+      const offer = () => {
+        this.#isOffered = true;
+        end();
+      };
+      const waiting: Waiting = { sort: 'ready', go: offer, fail: end };
+      signal?.addEventListener('abort', giveUp);
+      this.#queue.push(waiting);
+      this.#serve();
+    });
+  }
+
+  /** Takes one retry from the budget, if there is one. */
+  takeRetry(): boolean {
+    if (this.#retries < 1) return false;
+    this.#retries -= 1;
+    return true;
+  }
+
+  /** Requests a second now allowed. */
+  rate(): number {
+    return this.#rate.level();
+  }
+
+  /** How long nothing leaves because the service asked for a pause; 0 for none. */
+  pausedMs(): number {
+    return this.#rate.pausedMs(this.#clock.monotonicMs());
+  }
+
+  /** Whether there is room for requests that can also be left out. */
+  slack(): boolean {
+    return (
+      this.#breaker.health().health === 'up' &&
+      this.#queue.length === 0 &&
+      this.#underWay * 2 < this.#concurrency &&
+      this.#rate.hasRoom(this.#clock.monotonicMs())
+    );
+  }
+
+  health(): RegionHealth {
+    return this.#breaker.health();
+  }
+
+  onHealthChange(listener: (health: RegionHealth) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Lets a request probe the region now, as after a new token. */
+  probeNow(): void {
+    this.#breaker.probeNow();
+    this.#serve();
+  }
+
+  /** Ends all waiting; resolves when every permit is settled. */
+  close(): Promise<void> {
+    this.#isClosed = true;
+    this.#cancelWake();
+    for (const waiting of this.#queue.splice(0)) waiting.fail(this.#cancelled());
+    if (this.#underWay === 0) this.#settledAll.resolve();
+    return this.#settledAll.promise;
+  }
+
+  /** Reports the rate where it has changed by a percent. */
+  #reportRate(): void {
+    const level = this.#rate.level();
+    if (Math.abs(level - this.#reportedRate) < this.#reportedRate / 100) return;
+    this.#reportedRate = level;
+    this.#onRate(level);
   }
 
   /** How long until a request may leave; Infinity: until one that is under way ends. */
-  function waitMs(): number {
-    const breakerMs = breaker.waitMs();
+  #waitMs(): number {
+    const breakerMs = this.#breaker.waitMs();
     if (breakerMs > 0) return breakerMs;
-    if (underWay >= concurrency) return Number.POSITIVE_INFINITY;
-    return rate.waitMs(clock.monotonicMs());
+    if (this.#underWay >= this.#concurrency) return Number.POSITIVE_INFINITY;
+    return this.#rate.waitMs(this.#clock.monotonicMs());
   }
 
   /** Serves the queue as far as is possible now, and arranges to be called again where time alone must pass. */
-  function serve(): void {
-    cancelWake();
+  #serve(): void {
+    this.#cancelWake();
     for (;;) {
-      if (breaker.waitMs() > 0) failRequests();
-      const next = queue[0];
+      if (this.#breaker.waitMs() > 0) this.#failRequests();
+      const next = this.#queue[0];
       if (!next) return;
-      const ms = waitMs();
-      if (ms > 0 || isOffered) {
-        if (ms < Number.POSITIVE_INFINITY) cancelWake = clock.setTimer(ms, ms > 0 ? serve : offerOn);
+      const ms = this.#waitMs();
+      if (ms > 0 || this.#isOffered) {
+        if (ms < Number.POSITIVE_INFINITY) this.#wakeIn(ms);
         return;
       }
-      queue.shift();
+      this.#queue.shift();
       next.go();
     }
   }
 
-  /** Nobody took the offered turn: the next in the queue may have it. */
-  function offerOn(): void {
-    isOffered = false;
-    serve();
+  #wakeIn(ms: number): void {
+    const wake = () => (ms > 0 ? this.#serve() : this.#offerOn());
+    this.#cancelWake = this.#clock.setTimer(ms, wake);
   }
 
-  function failRequests(): void {
-    const { health, reason } = breaker.health();
+  /** Nobody took the offered turn: the next in the queue may have it. */
+  #offerOn(): void {
+    this.#isOffered = false;
+    this.#serve();
+  }
+
+  /** Ends all waiting requests, but not the callers of `ready`. */
+  #failRequests(): void {
+    const { health, reason } = this.#breaker.health();
     const code = health === 'unauthorized' ? 'unauthorized' : 'circuit_open';
-    for (let at = queue.length - 1; at >= 0; at -= 1) {
-      if (queue[at]!.sort === 'request') {
-        const [waiting] = queue.splice(at, 1);
+    for (let at = this.#queue.length - 1; at >= 0; at -= 1) {
+      if (this.#queue[at]!.sort === 'request') {
+        const [waiting] = this.#queue.splice(at, 1);
         waiting!.fail(new NestwatchError(code, `the region is not asked for now: ${reason}`));
       }
     }
   }
 
-  function leave(): Permit {
-    const sentAtMs = clock.monotonicMs();
-    rate.take(sentAtMs);
-    const isProbe = breaker.leave();
-    underWay += 1;
-    retries = Math.min(MOST_RETRIES_SAVED, retries + RETRY_SHARE);
-    tellRate();
+  /** Lets one request leave now. */
+  #leave(): Permit {
+    const sentAtMs = this.#clock.monotonicMs();
+    this.#rate.take(sentAtMs);
+    const isProbe = this.#breaker.leave();
+    this.#underWay += 1;
+    this.#retries = Math.min(MOST_RETRIES_SAVED, this.#retries + RETRY_SHARE);
+    this.#reportRate();
     let isSettled = false;
     return {
-      settle(outcome) {
+      settle: (outcome) => {
         if (isSettled) return;
         isSettled = true;
-        underWay -= 1;
-        learn(outcome, isProbe, sentAtMs);
-        tellRate();
-        if (isClosed && underWay === 0) settledAll.resolve();
-        serve();
+        this.#underWay -= 1;
+        this.#learn(outcome, isProbe, sentAtMs);
+        this.#reportRate();
+        if (this.#isClosed && this.#underWay === 0) this.#settledAll.resolve();
+        this.#serve();
       },
     };
   }
 
-  function learn(outcome: Outcome, isProbe: boolean, sentAtMs: number): void {
-    const nowMs = clock.monotonicMs();
+  /** Passes on to the rate and to the breaker what a request has met. */
+  #learn(outcome: Outcome, isProbe: boolean, sentAtMs: number): void {
+    const nowMs = this.#clock.monotonicMs();
     switch (outcome.met) {
       case 'answer':
-        rate.answered(nowMs - sentAtMs, nowMs);
-        breaker.answered(isProbe);
+        this.#rate.answered(nowMs - sentAtMs, nowMs);
+        this.#breaker.answered(isProbe);
         break;
       case 'refusal': {
         // A burst of refusals is one: what left before the cut would have been refused anyway.
-        const isNews = rate.refused(sentAtMs, outcome.retryAfterMs, nowMs);
-        if (outcome.reason !== undefined && isNews) breaker.failed(isProbe, outcome.reason);
-        else if (outcome.reason === undefined && breaker.health().health === 'down')
-          breaker.answered(isProbe);
-        else breaker.abandoned(isProbe);
+        const isNewRefusal = this.#rate.refused(sentAtMs, outcome.retryAfterMs, nowMs);
+        if (outcome.reason !== undefined && isNewRefusal) this.#breaker.failed(isProbe, outcome.reason);
+        else if (outcome.reason === undefined && this.#breaker.health().health === 'down')
+          this.#breaker.answered(isProbe);
+        else this.#breaker.abandoned(isProbe);
         break;
       }
       case 'failure':
-        breaker.failed(isProbe, outcome.reason);
+        this.#breaker.failed(isProbe, outcome.reason);
         break;
       case 'unauthorized':
-        breaker.unauthorized(isProbe, outcome.reason);
+        this.#breaker.unauthorized(isProbe, outcome.reason);
         break;
       case 'forbidden':
-        breaker.forbidden(isProbe, outcome.reason);
+        this.#breaker.forbidden(isProbe, outcome.reason);
         break;
       case 'nothing':
-        breaker.abandoned(isProbe);
+        this.#breaker.abandoned(isProbe);
         break;
     }
   }
 
-  const cancelled = () =>
-    new NestwatchError('cancelled', 'the region is no longer asked: nestwatch is stopping');
-
-  tellRate();
-  return {
-    admit() {
-      return new Promise((resolve, reject) => {
-        if (isClosed) return reject(cancelled());
-        const waiting: Waiting = { sort: 'request', go: () => resolve(leave()), fail: reject };
-        if (isOffered) queue.unshift(waiting);
-        else queue.push(waiting);
-        isOffered = false;
-        serve();
-      });
-    },
-    ready(signal) {
-      return new Promise((resolve) => {
-        if (isClosed || signal?.aborted) return resolve();
-        const end = () => {
-          signal?.removeEventListener('abort', giveUp);
-          resolve();
-        };
-        const giveUp = () => {
-          queue.splice(queue.indexOf(waiting), 1);
-          end();
-          serve();
-        };
-        const offer = () => {
-          isOffered = true;
-          end();
-        };
-        const waiting: Waiting = { sort: 'ready', go: offer, fail: end };
-        signal?.addEventListener('abort', giveUp);
-        queue.push(waiting);
-        serve();
-      });
-    },
-    takeRetry() {
-      if (retries < 1) return false;
-      retries -= 1;
-      return true;
-    },
-    rate: () => rate.level(),
-    pausedMs: () => rate.pausedMs(clock.monotonicMs()),
-    slack: () =>
-      breaker.health().health === 'up' &&
-      queue.length === 0 &&
-      underWay * 2 < concurrency &&
-      rate.hasRoom(clock.monotonicMs()),
-    health: () => breaker.health(),
-    onHealthChange(listener) {
-      listeners.push(listener);
-    },
-    probeNow() {
-      breaker.probeNow();
-      serve();
-    },
-    close() {
-      isClosed = true;
-      cancelWake();
-      for (const waiting of queue.splice(0)) waiting.fail(cancelled());
-      if (underWay === 0) settledAll.resolve();
-      return settledAll.promise;
-    },
-  };
+  #cancelled(): NestwatchError {
+    return new NestwatchError('cancelled', 'the region is no longer asked: nestwatch is stopping');
+  }
 }

@@ -20,31 +20,12 @@
  * Requests are spaced by a token bucket of half a second of the level. Time here is monotonic milliseconds.
  */
 import type { Random } from '../time/clock.ts';
-
-export interface Rate {
-  /** Requests a second now allowed. */
-  level(): number;
-  /** How long until the next request may leave; 0: now. Tells the rate that one waits, if it must. */
-  waitMs(nowMs: number): number;
-  /** Whether at least half of the bucket is there and no pause is on. */
-  hasRoom(nowMs: number): boolean;
-  /** How long the service asked for nothing to be sent; 0 for not at all. */
-  pausedMs(nowMs: number): number;
-  take(nowMs: number): void;
-  answered(latencyMs: number, nowMs: number): void;
-  /**
-   * The service asked to slow down. Refusals of requests that left before the last cut tell nothing new but a longer
-   * wait. Answers whether this one was news.
-   */
-  refused(sentAtMs: number, retryAfterMs: number | undefined, nowMs: number): boolean;
-  /** The region was away: begin gently, and go no higher at first than what it bore before. */
-  restart(nowMs: number): void;
-}
+import { LatencyBand } from './latency-band.ts';
 
 /** Requests a second after an outage. */
 const GENTLE_LEVEL = 2;
 const DOUBLING_MS = 2_000;
-/** Never slower than one request in twenty seconds: less would tell nothing. */
+/** Never slower than one request in twenty seconds: with fewer nothing is learned. */
 const LEAST_LEVEL = 0.05;
 /** Latency alone never brings the level below this. */
 const LEAST_LEVEL_FOR_LATENCY = 1;
@@ -78,9 +59,6 @@ const LONGEST_OWN_PAUSE_MS = 60_000;
 
 const BUCKET_SECONDS = 0.5;
 
-/** The band of latency: RFC 6298's estimator, with more patience. */
-const LATENCY_SAMPLES = 20;
-const LATENCY_FLOOR_MS = 100;
 const LATENCY_CUT_EVERY_MS = 5_000;
 
 export interface RateOptions {
@@ -91,156 +69,197 @@ export interface RateOptions {
   readonly nowMs: number;
 }
 
-export function createRate({ ceiling, startPerSecond, random, nowMs: startMs }: RateOptions): Rate {
-  let phase: 'rising' | 'holding' = 'rising';
-  let level = Math.min(startPerSecond, ceiling);
+export class Rate {
+  readonly #ceiling: number;
+  readonly #random: Random;
+  #phase: 'rising' | 'holding' = 'rising';
+  #level: number;
   /** The level that is aimed at: just below the one refused; none is known at first. */
-  let target = Number.POSITIVE_INFINITY;
+  #target = Number.POSITIVE_INFINITY;
   /** How far below the target the last cut went. */
-  let depth = 0;
+  #depth = 0;
   /** Saturated time since the last cut. */
-  let sinceCutMs = 0;
-  let plateauMs = PLATEAU_MS;
-  let cutAtMs = Number.NEGATIVE_INFINITY;
-
-  let tokens = 1;
-  let filledAtMs = startMs;
-  let pausedUntilMs = startMs;
-  let lastTakeMs = startMs;
+  #sinceCutMs = 0;
+  #plateauMs = PLATEAU_MS;
+  #cutAtMs = Number.NEGATIVE_INFINITY;
+  #tokens = 1;
+  #filledAtMs: number;
+  #pausedUntilMs: number;
+  #lastTakeMs: number;
   /** A request had to wait for a token since the last one left: the level is what holds it back. */
-  let isAwaited = false;
-  let refusalsInRow = 0;
-
+  #isAwaited = false;
+  #refusalsInRow = 0;
   /** The level that was borne before the last refusals. */
-  let borne = 0;
+  #borne = 0;
   /** Since the last refusal, or the end of an outage. */
-  let cleanSinceMs = startMs;
-  let cleanRequests = 0;
-  let cleanAfterMs = CLEAN_MS;
+  #cleanSinceMs: number;
+  #cleanRequests = 0;
+  #cleanAfterMs = CLEAN_MS;
+  readonly #latency = new LatencyBand();
+  #latencyCutAtMs = Number.NEGATIVE_INFINITY;
 
-  const latency = { samples: 0, recent: 0, mean: 0, deviation: 0, cutAtMs: Number.NEGATIVE_INFINITY };
-
-  const bucket = () => Math.max(1, level * BUCKET_SECONDS);
-
-  function fill(nowMs: number): void {
-    tokens = Math.min(bucket(), tokens + (Math.max(0, nowMs - filledAtMs) * level) / 1000);
-    filledAtMs = Math.max(filledAtMs, nowMs);
+  constructor({ ceiling, startPerSecond, random, nowMs: startMs }: RateOptions) {
+    this.#ceiling = ceiling;
+    this.#random = random;
+    this.#level = Math.min(startPerSecond, ceiling);
+    this.#filledAtMs = startMs;
+    this.#pausedUntilMs = startMs;
+    this.#lastTakeMs = startMs;
+    this.#cleanSinceMs = startMs;
   }
 
-  function grow(saturatedMs: number): void {
-    if (phase === 'rising') {
-      level *= 2 ** (saturatedMs / DOUBLING_MS);
-      const top = target < ceiling ? target * CUT.late : ceiling;
-      if (level >= top) hold(top, Math.min(target, ceiling));
+  /** Requests a second now allowed. */
+  level(): number {
+    return this.#level;
+  }
+
+  /** How long until the next request may leave; 0: now. Where it must wait, the level counts as fully used. */
+  waitMs(nowMs: number): number {
+    this.#fill(nowMs);
+    const pauseMs = this.#pausedUntilMs - nowMs;
+    const tokenMs = ((1 - this.#tokens) * 1000) / this.#level;
+    const waitMs = Math.max(0, pauseMs, tokenMs);
+    // Less than a microsecond is what rounding left over.
+    if (waitMs < 0.001) return 0;
+    // Also in a pause, which leaves no token.
+    this.#isAwaited = true;
+    return waitMs;
+  }
+
+  /** Whether at least half of the bucket is there and no pause is on. */
+  hasRoom(nowMs: number): boolean {
+    this.#fill(nowMs);
+    return nowMs >= this.#pausedUntilMs && this.#tokens >= Math.max(1, this.#bucket() / 2);
+  }
+
+  /** How long the service asked for nothing to be sent; 0 for not at all. */
+  pausedMs(nowMs: number): number {
+    return Math.max(0, this.#pausedUntilMs - nowMs);
+  }
+
+  /** A request leaves. */
+  take(nowMs: number): void {
+    this.#fill(nowMs);
+    this.#tokens = Math.max(0, this.#tokens - 1);
+    // Who waited may have gone away since: what is counted is at most the time of two tokens.
+    if (this.#isAwaited) this.#grow(Math.min(Math.max(0, nowMs - this.#lastTakeMs), 2000 / this.#level));
+    this.#isAwaited = false;
+    this.#lastTakeMs = nowMs;
+  }
+
+  /** The service answered a request without asking to slow down. */
+  answered(latencyMs: number, nowMs: number): void {
+    this.#refusalsInRow = 0;
+    this.#cleanRequests += 1;
+    if (this.#phase === 'holding' && this.#isClean(nowMs) && this.#borne * BELOW_REFUSED > this.#target) {
+      this.#hold(this.#level, this.#borne * BELOW_REFUSED);
+      this.#plateauMs = RETURN_MS;
+    }
+    const isOut = this.#latency.isLeftBy(latencyMs);
+    const isCutDue = nowMs - this.#latencyCutAtMs >= LATENCY_CUT_EVERY_MS;
+    if (isOut && isCutDue && this.#level > LEAST_LEVEL_FOR_LATENCY) {
+      this.#latencyCutAtMs = nowMs;
+      this.#beginClean(nowMs, 0);
+      this.#cut(CUT.latency, LEAST_LEVEL_FOR_LATENCY, 1);
+    }
+  }
+
+  /**
+   * The service asked to slow down. Refusals of requests that left before the last cut teach nothing new but a longer
+   * wait. Returns whether this request left after it.
+   */
+  refused(sentAtMs: number, retryAfterMs: number | undefined, nowMs: number): boolean {
+    const isNew = sentAtMs > this.#cutAtMs;
+    if (isNew) this.#rememberBorne(nowMs);
+    this.#beginClean(nowMs, retryAfterMs ?? 0);
+    if (isNew) this.#refusalsInRow += 1;
+    const ownMs = Math.min(LONGEST_OWN_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.#refusalsInRow - 1));
+    const pauseMs = Math.max(ownMs, retryAfterMs ?? 0) * (1 + this.#random() / 10);
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs);
+    // The pause fills no bucket.
+    this.#tokens = 0;
+    this.#filledAtMs = Math.max(this.#filledAtMs, this.#pausedUntilMs);
+    if (!isNew) return false;
+    this.#cutAtMs = nowMs;
+    if (this.#refusalsInRow <= CUTS_IN_ROW) {
+      this.#plateauMs = Math.max(
+        PLATEAU_MS,
+        PLATEAU_PER_PAUSE * pauseMs,
+        (PLATEAU_REQUESTS * 1000) / this.#level,
+      );
+      if (this.#phase === 'rising') this.#cut(CUT.rising, LEAST_LEVEL, (1 + CUT.rising) / 2);
+      else this.#cut(this.#sinceCutMs < SOON_MS ? CUT.soon : CUT.late, LEAST_LEVEL, BELOW_REFUSED);
+    }
+    return true;
+  }
+
+  /** The region was away: begin gently, and go no higher at first than what it bore before. */
+  restart(nowMs: number): void {
+    if (this.#level > this.#borne) this.#rememberBorne(nowMs);
+    this.#beginClean(nowMs, 0);
+    if (this.#phase === 'holding') this.#target = Math.max(this.#target, this.#level);
+    this.#phase = 'rising';
+    this.#level = Math.min(GENTLE_LEVEL, this.#level);
+  }
+
+  #bucket() {
+    return Math.max(1, this.#level * BUCKET_SECONDS);
+  }
+
+  #fill(nowMs: number): void {
+    this.#tokens = Math.min(
+      this.#bucket(),
+      this.#tokens + (Math.max(0, nowMs - this.#filledAtMs) * this.#level) / 1000,
+    );
+    this.#filledAtMs = Math.max(this.#filledAtMs, nowMs);
+  }
+
+  /** Raises the level for a time in which requests waited for it. */
+  #grow(saturatedMs: number): void {
+    if (this.#phase === 'rising') {
+      this.#level *= 2 ** (saturatedMs / DOUBLING_MS);
+      const top = this.#target < this.#ceiling ? this.#target * CUT.late : this.#ceiling;
+      if (this.#level >= top) this.#hold(top, Math.min(this.#target, this.#ceiling));
     } else {
-      sinceCutMs += saturatedMs;
-      const cubic = target + depth * ((sinceCutMs - plateauMs) / plateauMs) ** 3;
-      level = Math.min(ceiling, Math.max(level, cubic));
+      this.#sinceCutMs += saturatedMs;
+      const cubic =
+        this.#target + this.#depth * ((this.#sinceCutMs - this.#plateauMs) / this.#plateauMs) ** 3;
+      this.#level = Math.min(this.#ceiling, Math.max(this.#level, cubic));
     }
   }
 
   /** Begins a new cubic, from `from` up to `to`. */
-  function hold(from: number, to: number): void {
-    phase = 'holding';
-    level = from;
-    target = to;
-    depth = Math.max(to - from, to * LEAST_DEPTH);
-    sinceCutMs = 0;
+  #hold(from: number, to: number): void {
+    this.#phase = 'holding';
+    this.#level = from;
+    this.#target = to;
+    this.#depth = Math.max(to - from, to * LEAST_DEPTH);
+    this.#sinceCutMs = 0;
   }
 
-  function cut(factor: number, least: number, aim: number): void {
-    const before = level;
+  /** Lowers the level to `factor` of it, but not below `least`; the cubic then leads to `aim` of it. */
+  #cut(factor: number, least: number, aim: number): void {
+    const before = this.#level;
     const after = Math.min(before, Math.max(least, before * factor));
-    hold(after, Math.max(after, before * aim));
+    this.#hold(after, Math.max(after, before * aim));
   }
 
-  function isClean(nowMs: number): boolean {
-    return cleanRequests >= CLEAN_REQUESTS && nowMs - cleanSinceMs >= cleanAfterMs;
+  /** Whether answers have been clean for long enough. */
+  #isClean(nowMs: number): boolean {
+    return this.#cleanRequests >= CLEAN_REQUESTS && nowMs - this.#cleanSinceMs >= this.#cleanAfterMs;
   }
 
-  /** What the level was before trouble, such as it is trusted. */
-  function rememberBorne(nowMs: number): void {
-    if (isClean(nowMs)) borne = level < borne ? Math.max(level, borne * TRUSTED_AGAIN) : level;
+  /** Remembers the level of clean answers; half of the one before where that return failed. */
+  #rememberBorne(nowMs: number): void {
+    if (this.#isClean(nowMs))
+      this.#borne =
+        this.#level < this.#borne ? Math.max(this.#level, this.#borne * TRUSTED_AGAIN) : this.#level;
   }
 
-  function beginClean(nowMs: number, pauseMs: number): void {
-    cleanSinceMs = nowMs;
-    cleanRequests = 0;
-    cleanAfterMs = Math.max(CLEAN_MS, CLEAN_PER_PAUSE * pauseMs);
+  /** The time of clean answers begins anew; it has to be longer after a longer pause. */
+  #beginClean(nowMs: number, pauseMs: number): void {
+    this.#cleanSinceMs = nowMs;
+    this.#cleanRequests = 0;
+    this.#cleanAfterMs = Math.max(CLEAN_MS, CLEAN_PER_PAUSE * pauseMs);
   }
-
-  return {
-    level: () => level,
-    waitMs(nowMs) {
-      fill(nowMs);
-      const pauseMs = pausedUntilMs - nowMs;
-      const tokenMs = ((1 - tokens) * 1000) / level;
-      const waitMs = Math.max(0, pauseMs, tokenMs);
-      // Less than a microsecond is what rounding left over.
-      if (waitMs < 0.001) return 0;
-      // Also in a pause, which leaves no token.
-      isAwaited = true;
-      return waitMs;
-    },
-    hasRoom(nowMs) {
-      fill(nowMs);
-      return nowMs >= pausedUntilMs && tokens >= Math.max(1, bucket() / 2);
-    },
-    pausedMs: (nowMs) => Math.max(0, pausedUntilMs - nowMs),
-    take(nowMs) {
-      fill(nowMs);
-      tokens = Math.max(0, tokens - 1);
-      // Who waited may have gone away since: what is counted is at most the time of two tokens.
-      if (isAwaited) grow(Math.min(Math.max(0, nowMs - lastTakeMs), 2000 / level));
-      isAwaited = false;
-      lastTakeMs = nowMs;
-    },
-    answered(latencyMs, nowMs) {
-      refusalsInRow = 0;
-      cleanRequests += 1;
-      if (phase === 'holding' && isClean(nowMs) && borne * BELOW_REFUSED > target) {
-        hold(level, borne * BELOW_REFUSED);
-        plateauMs = RETURN_MS;
-      }
-      latency.samples += 1;
-      latency.recent += (latencyMs - latency.recent) * Math.max(1 / 4, 1 / latency.samples);
-      const bandMs = latency.mean + 4 * latency.deviation + LATENCY_FLOOR_MS;
-      const gain = Math.max(1 / 64, 1 / latency.samples);
-      latency.deviation += (Math.abs(latencyMs - latency.mean) - latency.deviation) * gain;
-      latency.mean += (latencyMs - latency.mean) * gain;
-      const isOut = latency.samples > LATENCY_SAMPLES && latency.recent > bandMs;
-      if (isOut && nowMs - latency.cutAtMs >= LATENCY_CUT_EVERY_MS && level > LEAST_LEVEL_FOR_LATENCY) {
-        latency.cutAtMs = nowMs;
-        beginClean(nowMs, 0);
-        cut(CUT.latency, LEAST_LEVEL_FOR_LATENCY, 1);
-      }
-    },
-    refused(sentAtMs, retryAfterMs, nowMs) {
-      const isNews = sentAtMs > cutAtMs;
-      if (isNews) rememberBorne(nowMs);
-      beginClean(nowMs, retryAfterMs ?? 0);
-      if (isNews) refusalsInRow += 1;
-      const ownMs = Math.min(LONGEST_OWN_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (refusalsInRow - 1));
-      const pauseMs = Math.max(ownMs, retryAfterMs ?? 0) * (1 + random() / 10);
-      pausedUntilMs = Math.max(pausedUntilMs, nowMs + pauseMs);
-      // The pause fills no bucket.
-      tokens = 0;
-      filledAtMs = Math.max(filledAtMs, pausedUntilMs);
-      if (!isNews) return false;
-      cutAtMs = nowMs;
-      if (refusalsInRow <= CUTS_IN_ROW) {
-        plateauMs = Math.max(PLATEAU_MS, PLATEAU_PER_PAUSE * pauseMs, (PLATEAU_REQUESTS * 1000) / level);
-        if (phase === 'rising') cut(CUT.rising, LEAST_LEVEL, (1 + CUT.rising) / 2);
-        else cut(sinceCutMs < SOON_MS ? CUT.soon : CUT.late, LEAST_LEVEL, BELOW_REFUSED);
-      }
-      return true;
-    },
-    restart(nowMs) {
-      if (level > borne) rememberBorne(nowMs);
-      beginClean(nowMs, 0);
-      if (phase === 'holding') target = Math.max(target, level);
-      phase = 'rising';
-      level = Math.min(GENTLE_LEVEL, level);
-    },
-  };
 }

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { createBreaker, type RegionHealth } from '../../src/service/breaker.ts';
+import { Breaker, type RegionHealth } from '../../src/service/breaker.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 
 function start(chance = 1) {
   const clock = createVirtualClock();
   const changes: RegionHealth['health'][] = [];
-  const breaker = createBreaker(
+  const breaker = new Breaker(
     clock,
     () => chance,
     ({ health }) => changes.push(health),

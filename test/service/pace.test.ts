@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createPace, type Outcome, type Permit } from '../../src/service/pace.ts';
+import { type Outcome, Pace, type Permit } from '../../src/service/pace.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 const ANSWER: Outcome = { met: 'answer' };
@@ -8,7 +8,7 @@ const FAILURE: Outcome = { met: 'failure', reason: 'no answer' };
 function start({ requestsPerSecond = 1000, concurrency = 4, startPerSecond = 1000 } = {}) {
   const clock = createVirtualClock();
   const rates: number[] = [];
-  const pace = createPace({
+  const pace = new Pace({
     requestsPerSecond,
     concurrency,
     startPerSecond,
@@ -355,5 +355,5 @@ describe('closing', () => {
 test('a region of which nothing is known is asked twice a second at first', () => {
   const clock = createVirtualClock();
   const options = { requestsPerSecond: 50, concurrency: 4, random: () => 0, onRate: () => {} };
-  expect(createPace({ ...options, clock }).rate()).toBe(2);
+  expect(new Pace({ ...options, clock }).rate()).toBe(2);
 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { createRate, type Rate } from '../../src/service/rate.ts';
+import { Rate } from '../../src/service/rate.ts';
 
 /** A rate on a clock that only these steps move. */
 function start({ ceiling = 50, startPerSecond = 2, chance = 0 } = {}) {
   let nowMs = 1000;
-  const rate = createRate({ ceiling, startPerSecond, random: () => chance, nowMs });
+  const rate = new Rate({ ceiling, startPerSecond, random: () => chance, nowMs });
   return {
     rate,
     now: () => nowMs,
