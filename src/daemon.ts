@@ -24,7 +24,7 @@ import { createRepeating } from './delivery/repeat-alerts.ts';
 import type { Transport } from './http/transport.ts';
 import { type Commit, createCommit } from './intake/commit.ts';
 import type { FeedProgress } from './intake/feed-progress.ts';
-import { createRegionIntake, type RegionIntake } from './intake/region.ts';
+import { RegionIntake } from './intake/region.ts';
 import type { AcknowledgeLinks } from './operator/acknowledge-link.ts';
 import type { Report } from './report.ts';
 import { createServiceClient, type RegionHealth, type ServiceClient } from './service/client.ts';
@@ -185,7 +185,7 @@ function createRegion(parts: DaemonParts, region: RegionConfig, commit: Commit):
   const { config, store, clock, random, report } = parts;
   const transport = parts.transportOf(region.name);
   const client = createServiceClient({ region, transport, clock, random, report });
-  const intake = createRegionIntake({
+  const intake = new RegionIntake({
     store,
     clock,
     random,
@@ -208,7 +208,7 @@ function progressOf({ name, client, intake }: Region): RegionProgress {
     nests: intake.inventory.nests().length,
     birds: intake.inventory.birds().length,
     started: intake.started(),
-    auditsBehindMs: intake.auditsBehindMs(),
+    auditsBehindMs: intake.auditLagMs(),
     feeds: intake.feeds(),
   };
 }

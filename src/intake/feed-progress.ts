@@ -1,4 +1,4 @@
-/** How far each feed of a region has been read and proven, over all of its streams. */
+/** How far each feed of a region has been read and verified, over all of its streams. */
 import type { Feed } from '../domain/alert/event.ts';
 import type { FlightWatch } from './flights/flight-watch.ts';
 import type { LogStream } from './logs/log-stream.ts';
@@ -6,13 +6,13 @@ import type { LogStream } from './logs/log-stream.ts';
 export interface FeedProgress {
   readonly feed: Feed;
   readonly streams: number;
-  /** Those of them that are polled now: not of Birds that start no Flights and have none in the air. */
+  /** How many of them are polled now: not those of Birds that start no Flights and have none in the air. */
   readonly polled: number;
   /** The oldest cursor of its streams that have one; 0 for none. */
   readonly cursorUs: number;
   /** When a poll of the feed last succeeded; 0 for never. */
   readonly lastSuccessUs: number;
-  /** Up to here completeness is proven; 0 before that is known. */
+  /** Up to when the feed is known to be complete; 0 before that is known. */
   readonly verifiedUntilUs: number;
   readonly openFlights: number;
 }
@@ -23,16 +23,36 @@ export interface FeedProgressOptions {
   readonly flights: ReadonlyMap<string, FlightWatch>;
   readonly isPolled: (name: string) => boolean;
   readonly lastSuccessUs: ReadonlyMap<Feed, number>;
-  /** Up to when the audits have proven a feed that can be counted. */
+  /** Up to when the audits have verified a feed that can be counted. */
   readonly verifiedUntilUs: (feed: Feed) => number;
-  /** What holds of a feed whose watches have proven so much each. */
-  readonly flightsProvenUntil: (verifiedUs: readonly number[]) => number;
+  /** Up to when the Flights are complete, from up to when those of each Bird are. */
+  readonly flightsVerifiedUntil: VerifiedUntil;
+}
+
+/**
+ * Up to when a whole feed is verified, from up to when each of its streams is (0: not at all yet). It is the least of
+ * them, once all were verified; a stream that appears later does not take back what is known of the others.
+ */
+export type VerifiedUntil = (streamsUs: Iterable<number>) => number;
+
+export function createVerifiedUntil(): VerifiedUntil {
+  let wasWhole = false;
+  return (streamsUs) => {
+    let leastUs = Number.POSITIVE_INFINITY;
+    let isWhole = true;
+    for (const us of streamsUs) {
+      if (us === 0) isWhole = false;
+      else leastUs = Math.min(leastUs, us);
+    }
+    if (leastUs === Number.POSITIVE_INFINITY) return 0;
+    wasWhole ||= isWhole;
+    return wasWhole ? leastUs : 0;
+  };
 }
 
 export function feedProgress(options: FeedProgressOptions): FeedProgress[] {
   const { logs, flights, isPolled, lastSuccessUs } = options;
   const watches = [...flights.values()];
-  // The others are of Birds that start no Flights and have none in the air.
   const polled = [...flights].filter(([name]) => isPolled(name)).map(([, watch]) => watch);
   const birdLogs = [...logs].flatMap(([name, log]) => (name === 'notifications' ? [] : [log]));
   return [
@@ -44,7 +64,7 @@ export function feedProgress(options: FeedProgressOptions): FeedProgress[] {
       polled: polled.length,
       cursorUs: oldest(watches.map((watch) => watch.cursorUs())),
       lastSuccessUs: lastSuccessUs.get('flight') ?? 0,
-      verifiedUntilUs: options.flightsProvenUntil(polled.map((watch) => watch.verifiedUs())),
+      verifiedUntilUs: options.flightsVerifiedUntil(polled.map((watch) => watch.verifiedUs())),
       openFlights: watches.reduce((sum, watch) => sum + watch.openCount(), 0),
     },
   ];

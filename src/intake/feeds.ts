@@ -82,7 +82,7 @@ export function createFeeds(options: FeedsOptions): Feeds {
     pageSize: pages.size,
     ...lateness.get('flight')!,
     names: inventory,
-    status: inventory.status,
+    status: (birdId) => inventory.status(birdId),
     reasonWaitUs: reasonWaitMs(poll.intervalMs) * 1000,
   });
 
@@ -95,12 +95,15 @@ export function createFeeds(options: FeedsOptions): Feeds {
   };
 }
 
-/** Two polls are given to the reason of a failure, and a minute at the most: whoever polls often is told soon. */
+/**
+ * How long a failed Flight waits for its reason: two polls, within 15 s and a minute, so that where polls are frequent a
+ * failure without a reason is reported soon.
+ */
 function reasonWaitMs(intervalMs: number): number {
   return Math.min(60_000, Math.max(15_000, 2 * intervalMs));
 }
 
-/** Notifications come for the whole region. Who excludes a Nest wants no alerts of it: the event says why there is none. */
+/** Notifications come for the whole region. That of an excluded Nest raises no alert, and its event says why. */
 function ofExcludedNest(event: Event): Event {
   return { ...event, attributes: { ...event.attributes, [NEST_EXCLUDED]: true } };
 }

@@ -1,4 +1,5 @@
-/** Tells alerting of a region's health: each change once, and again until the store has taken it. */
+/** Reports a region's health: at its first answer and at each change, and to alerting until the store has taken it. */
+import type { Report } from '../report.ts';
 import type { RegionHealth, ServiceClient } from '../service/client.ts';
 import type { Commit } from './commit.ts';
 
@@ -6,30 +7,58 @@ export interface HealthWatchOptions {
   readonly region: string;
   readonly client: Pick<ServiceClient, 'health'>;
   readonly commit: Commit;
+  readonly report: Report;
 }
 
-/**
- * To be called when something may have changed, and now and then, since a full store may have refused to take it.
- * Commits nothing where alerting knows the health already. Throws what the store threw.
- */
-export type HealthWatch = () => Promise<void>;
+export class HealthWatch {
+  readonly #options: HealthWatchOptions;
+  /** False until the region has answered, or was found not to. */
+  #isKnown = false;
+  /** The health that alerting knows. */
+  #committed: RegionHealth['health'] | undefined;
+  #isCommitting = false;
 
-export function createHealthWatch({ region, client, commit }: HealthWatchOptions): HealthWatch {
-  let told: RegionHealth['health'] | undefined;
-  let isTelling = false;
+  constructor(options: HealthWatchOptions) {
+    this.#options = options;
+  }
 
-  return async () => {
-    // Whoever is at it looks again when it is done.
-    if (isTelling) return;
-    isTelling = true;
+  /** Something was read, so an alert of an earlier life about this region is over. `once`: it may still stand. */
+  async answered(once: boolean): Promise<void> {
+    if (this.#isKnown && !once) return;
+    if (!this.#isKnown) this.#report();
+    await this.commit();
+  }
+
+  /** The health has changed. Rejects with what the store threw. */
+  changed(): Promise<void> {
+    this.#report();
+    return this.commit();
+  }
+
+  /**
+   * Commits the health where alerting does not know it; also to be called every half minute or so, since a full store
+   * may have refused to take it. Does nothing before the health is known. Throws what the store threw.
+   */
+  async commit(): Promise<void> {
+    // The call that is under way looks again when it is done.
+    if (!this.#isKnown || this.#isCommitting) return;
+    this.#isCommitting = true;
+    const { region, client, commit } = this.#options;
     try {
-      for (let now = client.health(); now.health !== told; now = client.health()) {
+      for (let now = client.health(); now.health !== this.#committed; now = client.health()) {
         const { health, reason, sinceUs } = now;
         await commit({ region, facts: [{ fact: 'region_health', region, health, reason, sinceUs }] });
-        told = health;
+        this.#committed = health;
       }
     } finally {
-      isTelling = false;
+      this.#isCommitting = false;
     }
-  };
+  }
+
+  #report(): void {
+    this.#isKnown = true;
+    const { region, client, report } = this.#options;
+    const { health, reason } = client.health();
+    report({ what: 'region_health', region, health, reason });
+  }
 }

@@ -1,12 +1,13 @@
-/** What follows from news: streams that are brought forward, and Birds whose status is read again. */
+/** What new events hint at: streams that are polled earlier, and Birds whose status is read again. */
 import type { Event } from '../domain/alert/event.ts';
 import { codeOf } from '../errors.ts';
 import type { Report } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Inventory } from './inventory/inventory.ts';
 import type { Schedule } from './schedule/schedule.ts';
+import { flightsName, INVENTORY, logName } from './stream-name.ts';
 
-export interface NewsOptions {
+export interface HintsOptions {
   readonly region: string;
   readonly schedule: Pick<Schedule, 'hint'>;
   readonly inventory: Pick<Inventory, 'pollBird'>;
@@ -14,14 +15,14 @@ export interface NewsOptions {
   readonly report: Report;
 }
 
-export interface News {
-  /** News about a Bird brings its streams forward; news about its status has it read again. */
+export interface Hints {
+  /** Polls the streams of the Birds of these new events earlier, and reads Birds again whose status may be another. */
   follow(fresh: readonly Event[]): Promise<void>;
-  /** A reading of the inventory begins. */
+  /** A reading of the inventory begins, so the next hint may ask for another one. */
   inventoryBegins(): void;
 }
 
-/** Birds that are read again at once after a poll; news of more has the whole inventory read, with fewer requests. */
+/** Birds that are read again at once after a poll; for more, reading the whole inventory takes fewer requests. */
 const MOST_SUSPECTS = 20;
 
 /** Bird logs after which the Bird's status may be another. */
@@ -32,8 +33,8 @@ const STATUS_LOGS = new Set([
   'bird_log.Published',
 ]);
 
-export function createNews({ region, schedule, inventory, clock, report }: NewsOptions): News {
-  /** The inventory was brought forward, and its reading has not begun. */
+export function createHints({ region, schedule, inventory, clock, report }: HintsOptions): Hints {
+  /** A reading of the inventory was asked for, and has not begun. */
   let isInventoryAwaited = false;
 
   return {
@@ -43,22 +44,22 @@ export function createNews({ region, schedule, inventory, clock, report }: NewsO
       for (const event of fresh) {
         if (!event.birdId) continue;
         if (event.feed === 'notification' || event.type === 'flight.failed') {
-          schedule.hint(`logs/${event.birdId}`, nowMs);
-          schedule.hint(`flights/${event.birdId}`, nowMs);
+          schedule.hint(logName(event.birdId), nowMs);
+          schedule.hint(flightsName(event.birdId), nowMs);
         }
         if (event.feed === 'notification' || STATUS_LOGS.has(event.type)) suspects.add(event.birdId);
       }
       if (isInventoryAwaited) return;
       if (suspects.size > MOST_SUSPECTS) {
         isInventoryAwaited = true;
-        schedule.hint('inventory', nowMs);
+        schedule.hint(INVENTORY, nowMs);
         return;
       }
       for (const birdId of suspects) {
         try {
           await inventory.pollBird(birdId);
         } catch (error) {
-          // The regular inventory comes anyway; only a bug is worth a word.
+          // The regular inventory comes anyway; only a bug is reported.
           if (codeOf(error) === 'bug') report({ what: 'trouble', stage: 'intake', region, error });
         }
       }

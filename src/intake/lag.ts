@@ -1,16 +1,16 @@
-/** Tells when something of a region is not read in time, and when that is over. */
+/** Reports when something of a region is not read in time, and when that is over. */
 
 import type { ServiceClient } from '../service/client.ts';
 import { durationWords } from '../text/duration-words.ts';
 import type { Clock } from '../time/clock.ts';
 import { formatInstant } from '../time/instant.ts';
 import type { Commit } from './commit.ts';
-import type { Behind, Schedule } from './schedule/schedule.ts';
+import type { Lag, Schedule } from './schedule/schedule.ts';
 
-export interface BehindWatchOptions {
+export interface LagWatchOptions {
   readonly region: string;
   readonly maxIntervalMs: number;
-  readonly schedule: Pick<Schedule, 'behind' | 'neededPerSecond'>;
+  readonly schedule: Pick<Schedule, 'lag' | 'neededPerSecond'>;
   readonly client: Pick<ServiceClient, 'health' | 'rate' | 'pausedMs'>;
   /** What a stream is called, for people. */
   readonly describe: (name: string) => string;
@@ -20,44 +20,71 @@ export interface BehindWatchOptions {
   readonly clock: Clock;
 }
 
-/** To be called now and then; commits a fact where something changed. Throws what the store threw. */
-export type BehindWatch = () => Promise<void>;
-
-/** Why news comes late: the service asks for a pause, what is read fails, or too few requests are allowed. */
+/** Why entries are read late: the service asks for a pause, what is read fails, or too few requests are allowed. */
 type Cause = 'pause' | 'failure' | 'rate';
 
-export function createBehindWatch(options: BehindWatchOptions): BehindWatch {
-  const { region, maxIntervalMs, schedule, client, commit, clock } = options;
-  const startedMs = clock.monotonicMs();
-  /** What alerting knows, but for the figures that change all the time. */
-  let told: string | undefined;
-  let isTelling = false;
+export class LagWatch {
+  readonly #options: LagWatchOptions;
+  readonly #startedMs: number;
+  /** The state that alerting knows, without the figures that change all the time. */
+  #reported: string | undefined;
+  #isReporting = false;
 
-  function causeOf(behind: Behind | undefined): Cause | undefined {
-    // A pause that is longer than streams may wait is known to make them late before they are.
-    if (client.pausedMs() > (behind ? 0 : maxIntervalMs)) return 'pause';
-    if (!behind) return undefined;
-    return options.isFailing(behind.name) ? 'failure' : 'rate';
+  constructor(options: LagWatchOptions) {
+    this.#options = options;
+    this.#startedMs = options.clock.monotonicMs();
   }
 
-  function reasonOf(cause: Cause, behind: Behind | undefined): string {
+  /** To be called every half minute or so; commits a fact where something changed. Throws what the store threw. */
+  async report(): Promise<void> {
+    // While the region is away nothing is polled, and `region_health` reports that.
+    if (this.#isReporting || this.#options.client.health().health !== 'up') return;
+    this.#isReporting = true;
+    try {
+      await this.#reportChange();
+    } finally {
+      this.#isReporting = false;
+    }
+  }
+
+  async #reportChange(): Promise<void> {
+    const { region, maxIntervalMs, schedule, commit, clock } = this.#options;
+    const lag = schedule.lag(clock.monotonicMs());
+    const cause = this.#causeOf(lag);
+    const state =
+      lag && cause === 'failure' ? `failure of ${lag.name} and ${lag.streams - 1}` : (cause ?? 'kept');
+    if (state === this.#reported) return;
+    // An alert of an earlier life is not over before every stream could have been read once.
+    const isEarly = clock.monotonicMs() - this.#startedMs < maxIntervalMs;
+    if (this.#reported === undefined && !cause && isEarly) return;
+    const reason = cause ? this.#reasonOf(cause, lag) : '';
+    const kept = cause === undefined;
+    await commit({
+      region,
+      facts: [{ fact: 'polling_pace', region, kept, reason, sinceUs: clock.nowUs() }],
+    });
+    this.#reported = state;
+  }
+
+  #causeOf(lag: Lag | undefined): Cause | undefined {
+    const { client, maxIntervalMs, isFailing } = this.#options;
+    // A pause that is longer than streams may wait is known to make them late before they are.
+    if (client.pausedMs() > (lag ? 0 : maxIntervalMs)) return 'pause';
+    if (!lag) return undefined;
+    return isFailing(lag.name) ? 'failure' : 'rate';
+  }
+
+  /** The cause in words, for people. */
+  #reasonOf(cause: Cause, lag: Lag | undefined): string {
+    const { client, maxIntervalMs, schedule } = this.#options;
     const neededPerSecond = schedule.neededPerSecond();
     const needed = `it would take ${neededPerSecond.toFixed(1)} requests a second`;
-    const atMost = `at most ${durationWords(maxIntervalMs, 'one unit')} are meant`;
-    const parts: string[] = [];
-    if (behind) {
-      const { name, oldestMs, streams } = behind;
-      const which = streams === 1 ? '1 stream is' : `${streams} streams are`;
-      const longest = `${options.describe(name)}: last read ${durationWords(oldestMs, 'one unit')} ago`;
-      parts.push(`${which} read too late, most of all ${longest}, ${atMost}`);
-    }
+    const parts = lag ? [this.#lateStreams(lag)] : [];
     if (cause === 'pause') {
-      const untilUs = clock.nowUs() + Math.round(client.pausedMs() * 1000);
-      const until = `until ${formatInstant(untilUs).slice(0, 16).replace('T', ' ')} UTC`;
-      parts.push(
-        `the service asks to be left alone ${until}${behind ? '' : `, ${atMost} between two readings`}`,
-      );
-      parts.push(needed);
+      const atMost = lag
+        ? ''
+        : `, at most ${durationWords(maxIntervalMs, 'one unit')} are meant between two readings`;
+      parts.push(`${this.#pauseInWords()}${atMost}`, needed);
     } else {
       if (cause === 'failure') parts.push('its reading fails, the log says why');
       if (cause === 'rate' || neededPerSecond > client.rate()) {
@@ -67,33 +94,16 @@ export function createBehindWatch(options: BehindWatchOptions): BehindWatch {
     return parts.join('; ');
   }
 
-  async function tell(): Promise<void> {
-    const behind = schedule.behind(clock.monotonicMs());
-    const cause = causeOf(behind);
-    const state =
-      behind && cause === 'failure'
-        ? `failure of ${behind.name} and ${behind.streams - 1}`
-        : (cause ?? 'kept');
-    if (state === told) return;
-    // Nothing is known of an earlier life's trouble before a whole round was possible.
-    if (told === undefined && !cause && clock.monotonicMs() - startedMs < maxIntervalMs) return;
-    const reason = cause ? reasonOf(cause, behind) : '';
-    const kept = cause === undefined;
-    await commit({
-      region,
-      facts: [{ fact: 'polling_pace', region, kept, reason, sinceUs: clock.nowUs() }],
-    });
-    told = state;
+  #lateStreams({ name, oldestMs, streams }: Lag): string {
+    const { describe, maxIntervalMs } = this.#options;
+    const which = streams === 1 ? '1 stream is' : `${streams} streams are`;
+    const longest = `${describe(name)}: last read ${durationWords(oldestMs, 'one unit')} ago`;
+    return `${which} read too late, most of all ${longest}, at most ${durationWords(maxIntervalMs, 'one unit')} are meant`;
   }
 
-  return async () => {
-    // While the region is away nothing is polled, and that is told by another name.
-    if (isTelling || client.health().health !== 'up') return;
-    isTelling = true;
-    try {
-      await tell();
-    } finally {
-      isTelling = false;
-    }
-  };
+  #pauseInWords(): string {
+    const { client, clock } = this.#options;
+    const untilUs = clock.nowUs() + Math.round(client.pausedMs() * 1000);
+    return `the service asks to be left alone until ${formatInstant(untilUs).slice(0, 16).replace('T', ' ')} UTC`;
+  }
 }

@@ -3,7 +3,7 @@
  * fixed rate. What is measured is how long entries waited to be seen.
  */
 import { createInstantQueue } from '../../src/intake/schedule/instant-queue.ts';
-import { createSchedule } from '../../src/intake/schedule/schedule.ts';
+import { Schedule } from '../../src/intake/schedule/schedule.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 
 /** How entries are spread: over all streams alike, by Zipf's law with exponent 1.1, or the latter and in bursts. */
@@ -105,14 +105,15 @@ export interface Limits {
 
 /** What nestwatch does; it learns the rates. */
 export function schedulePolicy(streams: number, requestsPerSecond: number, limits: Limits): Policy {
-  const schedule = createSchedule({ ...limits, allowedPerSecond: () => requestsPerSecond });
+  const schedule = new Schedule({ ...limits, allowedPerSecond: () => requestsPerSecond });
   for (let stream = 0; stream < streams; stream += 1) schedule.add({ name: `${stream}`, feed: 'flight' }, 0);
   return {
     next(nowMs) {
       const turn = schedule.take(nowMs);
       return 'name' in turn ? Number(turn.name) : undefined;
     },
-    polled: (stream, nowMs, news) => schedule.done(`${stream}`, nowMs, { requests: 1, news, complete: true }),
+    polled: (stream, nowMs, news) =>
+      schedule.done(`${stream}`, nowMs, { requests: 1, newEntries: news, complete: true }),
   };
 }
 

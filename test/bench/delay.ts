@@ -2,7 +2,7 @@
  * How long news waits to be seen, from occurred to observed, by what is polled when: three policies that spend the
  * same requests, and what one choice of ours costs. Run it alone: `node test/bench/delay.ts`.
  */
-import { createSchedule } from '../../src/intake/schedule/schedule.ts';
+import { Schedule } from '../../src/intake/schedule/schedule.ts';
 import {
   createDelayWorld,
   type Delays,
@@ -61,7 +61,7 @@ function benchDelay(): DelayRow[] {
 /** Microseconds of one choice and of giving the stream back, among so many skewed streams in steady state. */
 function benchChoice(streams = 20_000, turns = 400_000): number {
   const requestsPerSecond = streams / SECONDS_PER_STREAM;
-  const schedule = createSchedule({ ...LIMITS, allowedPerSecond: () => requestsPerSecond });
+  const schedule = new Schedule({ ...LIMITS, allowedPerSecond: () => requestsPerSecond });
   const names = Array.from({ length: streams }, (_, stream) => `flights/${stream}`);
   for (const name of names) schedule.add({ name, feed: 'flight' }, 0);
   const rankOf = new Map(names.map((name, rank) => [name, rank]));
@@ -71,7 +71,7 @@ function benchChoice(streams = 20_000, turns = 400_000): number {
       const taken = schedule.take(nowMs);
       if (!('name' in taken)) continue;
       const news = turn % (1 + rankOf.get(taken.name)!) === 0 ? 1 : 0;
-      schedule.done(taken.name, nowMs, { requests: 1, news, complete: true });
+      schedule.done(taken.name, nowMs, { requests: 1, newEntries: news, complete: true });
     }
   };
   serve(0, turns);

@@ -1,17 +1,17 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Event, Feed } from '../../src/domain/alert/event.ts';
 import { NestwatchError } from '../../src/errors.ts';
-import { createNews, type News } from '../../src/intake/hints.ts';
+import { createHints, type Hints } from '../../src/intake/hints.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 let hinted: string[];
 let read: string[];
-let news: News;
+let hints: Hints;
 
 beforeEach(() => {
   hinted = [];
   read = [];
-  news = createNews({
+  hints = createHints({
     region: 'eu',
     schedule: { hint: (name) => void hinted.push(name) },
     inventory: {
@@ -47,7 +47,7 @@ const birds = (count: number) => Array.from({ length: count }, (_, at) => `${at}
 
 describe('news of a Bird', () => {
   test('brings its streams forward where it failed, and has it read where its status may be another', async () => {
-    await news.follow([
+    await hints.follow([
       event('flight', 'flight.failed', '1'),
       event('flight', 'flight.succeeded', '2'),
       event('bird_log', 'bird_log.Saved', '3'),
@@ -60,25 +60,25 @@ describe('news of a Bird', () => {
   });
 
   test('has it read once, however much there is, and is no trouble where it is gone', async () => {
-    await news.follow([notified('gone'), notified('gone'), deactivated('gone'), deactivated('1')]);
+    await hints.follow([notified('gone'), notified('gone'), deactivated('gone'), deactivated('1')]);
     expect(read).toEqual(['gone', '1']);
   });
 });
 
 describe('news of many Birds at once', () => {
   test('has the inventory read instead of each of them', async () => {
-    await news.follow(birds(20).map(deactivated));
+    await hints.follow(birds(20).map(deactivated));
     expect([read.length, hinted]).toEqual([20, []]);
-    await news.follow(birds(21).map(deactivated));
+    await hints.follow(birds(21).map(deactivated));
     expect([read.length, hinted]).toEqual([20, ['inventory']]);
   });
 
   test('has no Bird read before that reading, and those after it that are told of once it has begun', async () => {
-    await news.follow(birds(300).map(deactivated));
-    await news.follow([deactivated('1')]);
+    await hints.follow(birds(300).map(deactivated));
+    await hints.follow([deactivated('1')]);
     expect(read).toEqual([]);
-    news.inventoryBegins();
-    await news.follow([deactivated('1')]);
+    hints.inventoryBegins();
+    await hints.follow([deactivated('1')]);
     expect(read).toEqual(['1']);
     expect(hinted).toEqual(['inventory']);
   });

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { Fact } from '../../src/domain/alert/fact.ts';
 import { NestwatchError } from '../../src/errors.ts';
-import { createBehindWatch } from '../../src/intake/lag.ts';
-import { createSchedule } from '../../src/intake/schedule/schedule.ts';
+import { LagWatch } from '../../src/intake/lag.ts';
+import { Schedule } from '../../src/intake/schedule/schedule.ts';
 import type { RegionHealth } from '../../src/service/client.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
@@ -17,14 +17,14 @@ function regionOf() {
   let pausedMs = 0;
   let isFailing = false;
   let isFull = false;
-  const schedule = createSchedule({
+  const schedule = new Schedule({
     minIntervalMs: 10_000,
     intervalMs: 30_000,
     maxIntervalMs: MAX,
     allowedPerSecond: () => 2,
   });
   schedule.add({ name: 'a', feed: 'flight' }, 0);
-  const check = createBehindWatch({
+  const watch = new LagWatch({
     region: 'eu',
     maxIntervalMs: MAX,
     schedule,
@@ -42,7 +42,7 @@ function regionOf() {
     told,
     async minutesPass(minutes: number) {
       await clock.advance(minutes * MINUTE);
-      await check();
+      await watch.report();
     },
     poll() {
       schedule.take(clock.monotonicMs());

@@ -21,18 +21,17 @@ import type { PageQuery } from '../../service/client.ts';
 import type { Page, Parsed } from '../../service/resources.ts';
 import type { LogEntry } from '../logs/log-stream.ts';
 import { ANCHOR_MARGIN_US, nextPosition, type Position, startOf } from '../logs/sweep.ts';
+import {
+  type Gap,
+  isNarrow,
+  isWithin,
+  type Part,
+  type PartOfWindow,
+  type Piece,
+  partsOf,
+  type Window,
+} from './audit-piece.ts';
 import { findEdge } from './window-edge.ts';
-
-/** [fromUs, toUs). Both lie at quiet instants, or else counts are not used. */
-export interface Window {
-  readonly fromUs: number;
-  readonly toUs: number;
-}
-
-/** Entries that the service counts and does not show. */
-export interface Gap extends Window {
-  readonly missing: number;
-}
 
 /** The stream that is audited, on both sides. */
 export interface AuditedStream {
@@ -40,7 +39,7 @@ export interface AuditedStream {
   /** Entries of the window in the store. */
   count(window: Window): Promise<number>;
   entries(window: Window): Promise<readonly { readonly id: string; readonly occurredAtUs: number }[]>;
-  /** Makes events of those that the store lacks and sets malformed ones aside; resolves to how many were new. */
+  /** Commits entries that the store lacks, and sets malformed ones aside. Resolves to how many were new. */
   keep(items: readonly Parsed<LogEntry>[]): Promise<number>;
   pageSize(): number;
 }
@@ -49,11 +48,11 @@ export interface AuditOptions {
   readonly window: Window;
   /** An edge of the window is not quiet. */
   readonly isDense: boolean;
-  /** Gaps of earlier audits: parts of their own, which are read again at once. */
+  /** Gaps of earlier audits: each is a part of its own, which is read again at once. */
   readonly knownGaps: readonly Window[];
-  /** Quiet, too. From here on everything is read: counts that agree prove nothing there. */
+  /** A quiet instant, from which on everything is read: counts that agree prove nothing there. */
   readonly countedUntilUs: number;
-  /** False where `totalCount` was found untrue. */
+  /** False once the service's `totalCount` of this stream was found untrue. */
   readonly isCountTrue: boolean;
 }
 
@@ -64,34 +63,6 @@ export interface AuditOutcome {
   /** Entries are in the store and no longer at the service, though older ones still are. */
   readonly isDeleted: boolean;
   readonly isCountTrue: boolean;
-}
-
-export interface Audit {
-  /** Works off one piece; resolves to how many requests that took. When it throws, the piece is tried again. */
-  step(): Promise<number>;
-  /** Undefined as long as pieces are left. */
-  outcome(): AuditOutcome | undefined;
-}
-
-interface Piece extends Window {
-  readonly of: Part;
-}
-
-/** What is counted as one: its count has to be the sum of the counts of its pieces. */
-interface Part extends Window {
-  readonly isKnownGap: boolean;
-  /** Entries are too dense for edges between them: it is read, and its counts say nothing. */
-  readonly isDense: boolean;
-  /** How often its counts were found untrue. */
-  readonly doubts: number;
-  /** The service's count of all of it, once it was asked for. */
-  total: number | null;
-  /** Pieces that are left, and the counts of the others. */
-  pieces: number;
-  sum: number;
-  /** Those others, each from the first entry that was listed of it. */
-  readonly counted: Window[];
-  readonly gaps: Gap[];
 }
 
 type Items = readonly Parsed<LogEntry>[];
@@ -105,199 +76,230 @@ const GAP_US = 15 * 60 * 1_000_000;
 /** Counts that were found untrue twice are trusted no longer. */
 const MAX_DOUBTS = 2;
 
-export function createAudit(stream: AuditedStream, options: AuditOptions): Audit {
-  const pieces: Piece[] = [];
-  const gaps: Gap[] = [];
-  let requests = 0;
-  let recovered = 0;
-  let isCountTrue = options.isCountTrue;
+export class Audit {
+  readonly #stream: AuditedStream;
+  readonly #options: AuditOptions;
+  readonly #pieces: Piece[] = [];
+  readonly #gaps: Gap[] = [];
+  #requests = 0;
+  #recovered = 0;
+  #isCountTrue: boolean;
   /** What is gone from before the oldest entry that is listed has expired; behind it, it was deleted. */
-  let oldestListedUs = Number.POSITIVE_INFINITY;
-  let newestGoneUs = Number.NEGATIVE_INFINITY;
+  #oldestListedUs = Number.POSITIVE_INFINITY;
+  #newestGoneUs = Number.NEGATIVE_INFINITY;
 
-  for (const part of partsOf(options)) begin({ ...part, isDense: options.isDense, doubts: 0 });
+  constructor(stream: AuditedStream, options: AuditOptions) {
+    this.#stream = stream;
+    this.#options = options;
+    this.#isCountTrue = options.isCountTrue;
+    for (const part of partsOf(options)) this.#begin({ ...part, isDense: options.isDense, doubts: 0 });
+  }
 
-  function begin(part: Pick<Part, 'fromUs' | 'toUs' | 'isKnownGap' | 'isDense' | 'doubts'>): void {
+  /** Works off one piece; resolves to how many requests that took. When it throws, the piece is tried again. */
+  async step(): Promise<number> {
+    const piece = this.#pieces.at(-1);
+    const before = this.#requests;
+    if (!piece) return 0;
+    if (this.#isCounted(piece.of)) await this.#compare(piece);
+    else {
+      const isLong = (await this.#stream.count(piece)) > READ_PAGES * this.#stream.pageSize();
+      if (!(isLong && (await this.#halve(piece)))) await this.#read(piece);
+    }
+    return this.#requests - before;
+  }
+
+  /** Undefined as long as pieces are left. */
+  outcome(): AuditOutcome | undefined {
+    if (this.#pieces.length > 0) return undefined;
+    const isDeleted = this.#newestGoneUs > this.#oldestListedUs;
+    return {
+      gaps: this.#isCountTrue ? this.#gaps : [],
+      recovered: this.#recovered,
+      isDeleted,
+      isCountTrue: this.#isCountTrue,
+    };
+  }
+
+  #begin(part: PartOfWindow & Pick<Part, 'isDense' | 'doubts'>): void {
     const of: Part = { ...part, total: null, pieces: 1, sum: 0, counted: [], gaps: [] };
-    pieces.push({ fromUs: part.fromUs, toUs: part.toUs, of });
+    this.#pieces.push({ fromUs: part.fromUs, toUs: part.toUs, of });
   }
 
-  function beginAnew(part: Part, changes: Partial<Pick<Part, 'isDense' | 'doubts'>>): void {
-    for (let at = pieces.length - 1; at >= 0; at -= 1) if (pieces[at]!.of === part) pieces.splice(at, 1);
-    begin({ ...part, ...changes });
+  /** Drops what is known of the part: it is one piece again. */
+  #beginAnew(part: Part, changes: Partial<Pick<Part, 'isDense' | 'doubts'>>): void {
+    for (let at = this.#pieces.length - 1; at >= 0; at -= 1)
+      if (this.#pieces[at]!.of === part) this.#pieces.splice(at, 1);
+    this.#begin({ ...part, ...changes });
   }
 
-  function doubt(part: Part): void {
-    if (part.doubts + 1 >= MAX_DOUBTS) isCountTrue = false;
-    beginAnew(part, { doubts: part.doubts + 1 });
+  /** The part's count was found untrue. */
+  #doubt(part: Part): void {
+    if (part.doubts + 1 >= MAX_DOUBTS) this.#isCountTrue = false;
+    this.#beginAnew(part, { doubts: part.doubts + 1 });
   }
 
-  const isCounted = (part: Part) => isCountTrue && !part.isDense;
-  const doCountsProve = ({ toUs }: Window) => toUs <= options.countedUntilUs;
-
-  function ask({ fromUs, toUs }: Window, pageSize: number, page = 0): Promise<Page<LogEntry>> {
-    requests += 1;
-    return stream.ask({ page, pageSize, ascending: true, fromUs, toUs });
+  /** Whether the part's counts are compared; else it is read. */
+  #isCounted(part: Part): boolean {
+    return this.#isCountTrue && !part.isDense;
   }
 
-  /** Whether `sum` is what the service counts in the part, now if not before, but for what has expired meanwhile. */
-  async function isSum(part: Part, sum: number): Promise<boolean> {
+  /** Whether counts that agree prove that nothing is missing in the window. */
+  #doCountsProve({ toUs }: Window): boolean {
+    return toUs <= this.#options.countedUntilUs;
+  }
+
+  #ask({ fromUs, toUs }: Window, pageSize: number, page: number = 0): Promise<Page<LogEntry>> {
+    this.#requests += 1;
+    return this.#stream.ask({ page, pageSize, ascending: true, fromUs, toUs });
+  }
+
+  /** Whether the service counts `sum` entries in the part, at the beginning or now, less those that expired meanwhile. */
+  async #isSum(part: Part, sum: number): Promise<boolean> {
     if (part.total === sum) return true;
-    const { items, totalCount } = await ask(part, 1);
+    const { items, totalCount } = await this.#ask(part, 1);
     if (totalCount === sum) return true;
     const oldestUs = items.length === 0 ? part.toUs : firstOf(items);
     let expired = 0;
     for (const { fromUs, toUs } of part.counted) {
-      if (fromUs < oldestUs) expired += await stream.count({ fromUs, toUs: Math.min(toUs, oldestUs) });
+      if (fromUs < oldestUs) expired += await this.#stream.count({ fromUs, toUs: Math.min(toUs, oldestUs) });
     }
     return totalCount === sum - expired;
   }
 
   /**
-   * Takes a piece as done in which the service counts `count` entries, `missing` of them not to be read, and of which
-   * it has listed these first.
+   * The piece is done: the service counts `count` entries in it, of which `missing` cannot be read, and `items` are
+   * those that it listed.
    */
-  async function finish(piece: Piece, count: number, items: Items, missing = 0): Promise<void> {
+  async #finish(piece: Piece, count: number, items: Items, missing: number = 0): Promise<void> {
     const part = piece.of;
     const isLast = part.pieces === 1;
     const firstUs = firstOf(items);
     if (firstUs < piece.toUs) part.counted.push({ fromUs: firstUs, toUs: piece.toUs });
-    if (isLast && isCounted(part) && !(await isSum(part, part.sum + count))) return doubt(part);
-    pieces.splice(pieces.lastIndexOf(piece), 1);
+    if (isLast && this.#isCounted(part) && !(await this.#isSum(part, part.sum + count))) {
+      this.#doubt(part);
+      return;
+    }
+    this.#pieces.splice(this.#pieces.lastIndexOf(piece), 1);
     part.pieces -= 1;
     part.sum += count;
     if (missing > 0) part.gaps.push({ fromUs: piece.fromUs, toUs: piece.toUs, missing });
-    if (part.pieces === 0) gaps.push(...part.gaps);
+    if (part.pieces === 0) this.#gaps.push(...part.gaps);
   }
 
-  /** Cuts the piece in two; false where no instant is fit for it. */
-  async function halve(piece: Piece): Promise<boolean> {
+  /** Cuts the piece in two. Returns false where there is no instant to cut it at. */
+  async #halve(piece: Piece): Promise<boolean> {
     if (isNarrow(piece)) return false;
     const lowUs = piece.fromUs + 2 * ANCHOR_MARGIN_US;
     const highUs = piece.toUs - 2 * ANCHOR_MARGIN_US;
     // Elsewhere the second time, in case that something not yet known lies right there.
     const at = piece.of.doubts === 0 ? 0.5 : 0.45;
     const middleUs = Math.floor(piece.fromUs + at * (piece.toUs - piece.fromUs));
-    const edge = await findEdge(stream.entries, middleUs, { lowUs, highUs });
-    if (!edge.isQuiet && isCounted(piece.of)) return false;
+    const edge = await findEdge(this.#stream.entries, middleUs, { lowUs, highUs });
+    if (!edge.isQuiet && this.#isCounted(piece.of)) return false;
     const halves = [
       { fromUs: edge.us, toUs: piece.toUs, of: piece.of },
       { fromUs: piece.fromUs, toUs: edge.us, of: piece.of },
     ];
-    pieces.splice(pieces.lastIndexOf(piece), 1, ...halves);
+    this.#pieces.splice(this.#pieces.lastIndexOf(piece), 1, ...halves);
     piece.of.pieces += 1;
     return true;
   }
 
-  /** Compares what the service lists of a piece, all of it, with the store. */
-  async function settle(piece: Piece, items: Items): Promise<void> {
+  /** Compares a piece with the store, entry by entry; `items` is all that the service lists of it. */
+  async #settle(piece: Piece, items: Items): Promise<void> {
     const listed = new Set<string>();
     for (const item of items) {
       if (!item.ok) continue;
       listed.add(item.entry.id);
-      oldestListedUs = Math.min(oldestListedUs, item.entry.createdAt.us);
+      this.#oldestListedUs = Math.min(this.#oldestListedUs, item.entry.createdAt.us);
     }
-    const stored = await stream.entries(piece);
+    const stored = await this.#stream.entries(piece);
     const known = new Set(stored.map(({ id }) => id));
-    const news = items.filter(
+    const lacking = items.filter(
       (item) => !item.ok || (isWithin(piece, item.entry.createdAt.us) && !known.has(item.entry.id)),
     );
-    if (news.length > 0) recovered += await stream.keep(news);
+    if (lacking.length > 0) this.#recovered += await this.#stream.keep(lacking);
     for (const { id, occurredAtUs } of stored) {
-      if (!listed.has(id)) newestGoneUs = Math.max(newestGoneUs, occurredAtUs);
+      if (!listed.has(id)) this.#newestGoneUs = Math.max(this.#newestGoneUs, occurredAtUs);
     }
   }
 
-  /** Whether the count is the store's, but for what has expired at the service before its first entry. */
-  async function agrees(piece: Piece, page: Page<LogEntry>, expected: number): Promise<boolean> {
+  /** Whether the service counts as many entries as the store, less those that expired before its first entry. */
+  async #agrees(piece: Piece, page: Page<LogEntry>, expected: number): Promise<boolean> {
     const [first] = page.items;
     if (!first?.ok) return page.totalCount === expected;
-    oldestListedUs = Math.min(oldestListedUs, first.entry.createdAt.us);
+    this.#oldestListedUs = Math.min(this.#oldestListedUs, first.entry.createdAt.us);
     if (page.totalCount === expected) return true;
     const since = { fromUs: first.entry.createdAt.us, toUs: piece.toUs };
-    return page.totalCount! < expected && page.totalCount === (await stream.count(since));
+    return page.totalCount! < expected && page.totalCount === (await this.#stream.count(since));
   }
 
-  async function compare(piece: Piece): Promise<void> {
+  /** Compares the service's count of a piece with the store's. */
+  async #compare(piece: Piece): Promise<void> {
     const part = piece.of;
-    const pageSize = stream.pageSize();
-    const expected = await stream.count(piece);
+    const pageSize = this.#stream.pageSize();
+    const expected = await this.#stream.count(piece);
     const isLong = expected > pageSize;
-    if (isLong && !doCountsProve(piece) && part.total !== null) return split(piece);
-    let page = await ask(piece, isLong ? 1 : pageSize);
+    if (isLong && !this.#doCountsProve(piece) && part.total !== null) return this.#split(piece);
+    let page = await this.#ask(piece, isLong ? 1 : pageSize);
     let total = page.totalCount;
     if (isLong && total !== null && total > 1 && total <= pageSize) {
-      page = await ask(piece, pageSize);
+      page = await this.#ask(piece, pageSize);
       total = page.totalCount;
     }
     if (piece.fromUs === part.fromUs && piece.toUs === part.toUs) part.total = total;
-    if (total === null) doubt(part);
+    if (total === null) this.#doubt(part);
     else if (page.items.length === total) {
-      await settle(piece, page.items);
-      await finish(piece, total, page.items);
-    } else if (total <= pageSize) await read(piece);
-    else if (isLong && doCountsProve(piece) && (await agrees(piece, page, expected)))
-      await finish(piece, total, page.items);
-    else await split(piece);
+      await this.#settle(piece, page.items);
+      await this.#finish(piece, total, page.items);
+    } else if (total <= pageSize) await this.#read(piece);
+    else if (isLong && this.#doCountsProve(piece) && (await this.#agrees(piece, page, expected)))
+      await this.#finish(piece, total, page.items);
+    else await this.#split(piece);
   }
 
-  async function split(piece: Piece): Promise<void> {
-    if (await halve(piece)) return;
+  /** Halves a piece whose counts do not agree; where that cannot be done, its part is read. */
+  async #split(piece: Piece): Promise<void> {
+    if (await this.#halve(piece)) return;
     // More than a page in some seconds of which the store knows next to nothing: such a count leads nowhere.
-    const isHollow = isNarrow(piece) && (await stream.count(piece)) <= stream.pageSize();
-    if (isHollow) doubt(piece.of);
-    else beginAnew(piece.of, { isDense: true });
+    const isHollow = isNarrow(piece) && (await this.#stream.count(piece)) <= this.#stream.pageSize();
+    if (isHollow) this.#doubt(piece.of);
+    else this.#beginAnew(piece.of, { isDense: true });
   }
 
   /**
    * Reads the piece to its end. While its count is trusted it is no longer than a page should be, and pages follow one
    * another until there are as many rows as are counted; else it is swept, and only an empty page ends it.
    */
-  async function read(piece: Piece): Promise<void> {
+  async #read(piece: Piece): Promise<void> {
     const part = piece.of;
-    const isTrusted = isCounted(part);
+    const isTrusted = this.#isCounted(part);
     const marginUs = isTrusted ? 0 : ANCHOR_MARGIN_US;
     const rows: Parsed<LogEntry>[] = [];
     let total: number | null = null;
     let at: Position | 'end' = startOf(piece.fromUs - marginUs);
     while (at !== 'end') {
       const window = { fromUs: at.fromUs, toUs: piece.toUs + marginUs };
-      const page = await ask(window, stream.pageSize(), at.page);
+      const page = await this.#ask(window, this.#stream.pageSize(), at.page);
       rows.push(...page.items);
       total = page.totalCount;
-      if (!isTrusted) at = sweptOn(at, page, stream.pageSize());
+      if (!isTrusted) at = sweptOn(at, page, this.#stream.pageSize());
       else at = page.items.length > 0 && rows.length < (total ?? 0) ? { ...at, page: at.page + 1 } : 'end';
     }
-    await settle(piece, rows);
-    if (!isTrusted) return finish(piece, 0, rows);
-    if (total === null || rows.length > total) return doubt(part);
+    await this.#settle(piece, rows);
+    if (!isTrusted) return this.#finish(piece, 0, rows);
+    if (total === null || rows.length > total) {
+      this.#doubt(part);
+      return;
+    }
     const missing = total - rows.length;
     const isWide = piece.toUs - piece.fromUs > GAP_US || part.pieces === 1;
-    if (missing > 0 && isWide && !part.isKnownGap && (await halve(piece))) return;
-    await finish(piece, total, rows, missing);
+    if (missing > 0 && isWide && !part.isKnownGap && (await this.#halve(piece))) return;
+    await this.#finish(piece, total, rows, missing);
   }
-
-  return {
-    async step() {
-      const piece = pieces.at(-1);
-      const before = requests;
-      if (!piece) return 0;
-      if (isCounted(piece.of)) await compare(piece);
-      else {
-        const isLong = (await stream.count(piece)) > READ_PAGES * stream.pageSize();
-        if (!(isLong && (await halve(piece)))) await read(piece);
-      }
-      return requests - before;
-    },
-    outcome() {
-      if (pieces.length > 0) return undefined;
-      const isDeleted = newestGoneUs > oldestListedUs;
-      return { gaps: isCountTrue ? gaps : [], recovered, isDeleted, isCountTrue };
-    },
-  };
 }
 
-/** Where a sweep goes on of which no count says that it ends. */
+/** Where a sweep goes on that only an empty page ends, whatever is counted. */
 function sweptOn(at: Position, { items, pageSize }: Page<LogEntry>, asked: number): Position | 'end' {
   return nextPosition(at, {
     count: items.length,
@@ -307,43 +309,10 @@ function sweptOn(at: Position, { items, pageSize }: Page<LogEntry>, asked: numbe
   });
 }
 
-/**
- * The window without its known gaps, cut where counting ends, and those gaps; the newest first, since the last piece
- * is worked off first.
- */
-function partsOf({ window, knownGaps, countedUntilUs }: AuditOptions): (Window & Pick<Part, 'isKnownGap'>)[] {
-  const parts: (Window & Pick<Part, 'isKnownGap'>)[] = [];
-  let { fromUs } = window;
-  function fill(toUs: number): void {
-    for (const us of [Math.min(countedUntilUs, toUs), toUs]) {
-      if (us <= fromUs) continue;
-      parts.push({ fromUs, toUs: us, isKnownGap: false });
-      fromUs = us;
-    }
-  }
-  for (const gap of knownGaps.toSorted((a, b) => a.fromUs - b.fromUs)) {
-    if (gap.fromUs < fromUs || gap.toUs > window.toUs) continue;
-    fill(gap.fromUs);
-    parts.push({ fromUs: gap.fromUs, toUs: gap.toUs, isKnownGap: true });
-    fromUs = gap.toUs;
-  }
-  fill(window.toUs);
-  return parts.reverse();
-}
-
 /** The oldest instant among these; infinity where none is readable. */
 function firstOf(items: Items): number {
   return items.reduce(
     (us, item) => (item.ok ? Math.min(us, item.entry.createdAt.us) : us),
     Number.POSITIVE_INFINITY,
   );
-}
-
-/** Too short for an edge that keeps its distance from both ends. */
-function isNarrow({ fromUs, toUs }: Window): boolean {
-  return toUs - fromUs <= 4 * ANCHOR_MARGIN_US;
-}
-
-function isWithin({ fromUs, toUs }: Window, us: number): boolean {
-  return us >= fromUs && us < toUs;
 }

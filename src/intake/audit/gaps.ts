@@ -1,10 +1,10 @@
 /**
  * The gaps of one stream from audit to audit. The first one that finds a gap only suspects it: the service may count
- * an entry a moment before it shows it. The second one confirms it, and people are told. A gap that an audit of its
- * time no longer finds has healed.
+ * an entry a moment before it shows it. The second one confirms it, and it is reported. A gap that a later audit of
+ * the same time does not find has healed.
  */
 import type { GapRecord } from '../../store/audit-store.ts';
-import type { Gap, Window } from './audit.ts';
+import type { Gap, Window } from './audit-piece.ts';
 
 /** Audits that must find a gap before it is believed. */
 const CONFIRMED_BY = 2;
@@ -18,7 +18,7 @@ export interface GapsAfter {
 /** The gaps known after an audit of `window` that found `found`. */
 export function gapsAfter(known: readonly GapRecord[], window: Window, found: readonly Gap[]): GapsAfter {
   const elsewhere = known.filter((gap) => gap.toUs <= window.fromUs || gap.fromUs >= window.toUs);
-  let news = 0;
+  let confirmed = 0;
   const here = found.map(({ fromUs, toUs, missing }): GapRecord => {
     const same = known.filter((gap) => gap.fromUs < toUs && gap.toUs > fromUs);
     const seen = 1 + Math.max(0, ...same.map((gap) => gap.seen));
@@ -27,18 +27,21 @@ export function gapsAfter(known: readonly GapRecord[], window: Window, found: re
       same.reduce((sum, gap) => sum + gap.notified, 0),
     );
     if (seen < CONFIRMED_BY) return { fromUs, toUs, missing, seen, notified };
-    news += missing - notified;
+    confirmed += missing - notified;
     return { fromUs, toUs, missing, seen, notified: missing };
   });
   const gaps = [...elsewhere, ...here].toSorted((a, b) => a.fromUs - b.fromUs);
-  return { gaps, missing: news };
+  return { gaps, missing: confirmed };
 }
 
-/** How many entries people know to be missing, and since when; 0 for none. */
-export function toldOf(gaps: readonly GapRecord[]): { readonly missing: number; readonly sinceUs: number } {
-  const notified = gaps.filter((gap) => gap.notified > 0);
+/** How many entries were reported to be missing, and since when; 0 for none. */
+export function reportedGaps(gaps: readonly GapRecord[]): {
+  readonly missing: number;
+  readonly sinceUs: number;
+} {
+  const reported = gaps.filter((gap) => gap.notified > 0);
   return {
-    missing: notified.reduce((sum, gap) => sum + gap.notified, 0),
-    sinceUs: notified.length === 0 ? 0 : Math.min(...notified.map((gap) => gap.fromUs)),
+    missing: reported.reduce((sum, gap) => sum + gap.notified, 0),
+    sinceUs: reported.length === 0 ? 0 : Math.min(...reported.map((gap) => gap.fromUs)),
   };
 }

@@ -1,6 +1,6 @@
 /**
  * Where the edge of an audited window is put. Whether a bound of the service is inclusive, and at what precision it
- * is compared, is unknown; at an instant with no entry near it neither matters, and the count of a window is the sum
+ * is compared, is unknown; at a quiet instant, which has no entry near it, neither matters, and the count of a window is the sum
  * of the counts of its parts.
  */
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
@@ -15,10 +15,10 @@ export interface Edge {
 }
 
 /**
- * The instant of [lowUs, highUs] nearest to the target that has no entry within the margin. `instantsUs` are those of
+ * The instant of [lowUs, highUs] nearest to the target that has no entry within the margin, if there is one. `instantsUs` are those of
  * the entries from a margin before it to a margin behind it, in ascending order.
  */
-export function quietEdge(
+export function windowEdge(
   instantsUs: readonly number[],
   targetUs: number,
   { lowUs, highUs }: { readonly lowUs: number; readonly highUs: number },
@@ -37,7 +37,7 @@ export function quietEdge(
   return { us: Math.min(Math.max(targetUs, lowUs), highUs), isQuiet: false };
 }
 
-/** The same, near enough to the target, among the entries that the store knows. */
+/** The window's edge near the target, between the entries that the store knows. */
 export async function findEdge(
   entries: (window: {
     readonly fromUs: number;
@@ -55,5 +55,5 @@ export async function findEdge(
     toUs: reach.highUs + ANCHOR_MARGIN_US,
   });
   const instantsUs = near.map(({ occurredAtUs }) => occurredAtUs);
-  return quietEdge(instantsUs, targetUs, reach);
+  return windowEdge(instantsUs, targetUs, reach);
 }

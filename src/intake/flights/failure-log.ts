@@ -3,12 +3,12 @@ import { NestwatchError } from '../../errors.ts';
 import type { ServiceClient } from '../../service/client.ts';
 import type { FlightLogEntry } from '../../service/resources.ts';
 import type { Instant } from '../../time/instant.ts';
-import type { FlightRows } from './flight-reading.ts';
+import type { FlightRows } from './flight-rows.ts';
 
-/** Of a Flight's log, whose end tells of the failure. */
+/** Entries read of a Flight's log, from its end on, where the failure stands. */
 const LOG_ENTRIES = 50;
 
-/** Logs that one poll reads though the pace leaves no room for them: a storm of failures must not hold up others. */
+/** Logs that one poll reads though the pace leaves no room for them: many failures at once must not hold up others. */
 const NEEDED_LOGS = 20;
 
 export interface FailureLogOptions {

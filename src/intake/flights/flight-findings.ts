@@ -1,6 +1,6 @@
 /**
- * What a poll's rows tell of Flights that was not known before: which are to be remembered, which have become an
- * event, and which fact they are for the alerts.
+ * What is new in a poll's rows: which Flights are to be remembered, which have become an event, and which are facts for
+ * the alerts.
  */
 import type { Event } from '../../domain/alert/event.ts';
 import type { Fact } from '../../domain/alert/fact.ts';
@@ -11,9 +11,9 @@ import type { EventCandidate } from '../commit.ts';
 import { flightEvent, type Names } from '../entry-event.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
 import type { ReadFailureLog } from './failure-log.ts';
-import type { FlightRows } from './flight-reading.ts';
+import type { FlightRows } from './flight-rows.ts';
 
-/** Statuses that end a Flight. An unknown one is told as an event and the Flight is watched on. */
+/** Statuses that end a Flight. An unknown status becomes an event, and the Flight is watched on. */
 const ENDED = new Set(['succeeded', 'failed', 'cancelled']);
 
 export interface FlightFinderOptions {
@@ -22,11 +22,11 @@ export interface FlightFinderOptions {
   /** The Bird's status in the inventory. */
   readonly status: (birdId: string) => string | undefined;
   readonly overlapUs: () => number;
-  /** Told how late a Flight was that came behind the cursor. */
+  /** Called with how late a Flight was that came behind the cursor. */
   readonly late: (latenessUs: number) => void;
   readonly firstFromUs: () => number;
   readonly watchedSinceUs: () => number;
-  /** How long a failed Flight is not told for want of a reason. */
+  /** How long a failed Flight without a reason is held back. */
   readonly reasonWaitUs: number;
 }
 
@@ -72,98 +72,30 @@ export function noFindings(): Findings {
   return { changes: [], candidates: [], facts: [], awaiting: [], duplicates: 0 };
 }
 
-/** Adds to the findings what is new about a Flight of the rows. */
-export type FlightFinder = (flight: Flight, reading: Reading, found: Findings) => Promise<void>;
+export class FlightFinder {
+  readonly #options: FlightFinderOptions;
+  readonly #readFailureLog: ReadFailureLog;
+  readonly #region: string;
+  readonly #names: Names;
 
-export function createFlightFinder(
-  options: FlightFinderOptions,
-  readFailureLog: ReadFailureLog,
-): FlightFinder {
-  const { region, names } = options;
-
-  /** It started before what a first start reads, and was over by then as far as is known. */
-  function isHistory(flight: Flight, { serviceNowUs }: Reading): boolean {
-    const startedAtUs = flight.startedAt?.us ?? 0;
-    if (startedAtUs === 0 || startedAtUs >= options.firstFromUs()) return false;
-    return (endOf(flight, serviceNowUs)?.us ?? startedAtUs) < options.watchedSinceUs();
+  constructor(options: FlightFinderOptions, readFailureLog: ReadFailureLog) {
+    this.#options = options;
+    this.#readFailureLog = readFailureLog;
+    this.#region = options.region;
+    this.#names = options.names;
   }
 
-  function tellStart(flightId: string, startedAtUs: number, reading: Reading, { facts }: Findings): void {
-    const { birdId, fromUs, cursorUs, lastPolledUs, serviceNowUs } = reading;
-    const nestId = names.nestOf(birdId);
-    facts.push({
-      fact: 'flight_started',
-      place: { region, nestId, nest: names.nest(nestId), birdId, bird: names.bird(birdId) },
-      flightId,
-      startedAtUs,
-      historic: startedAtUs < options.watchedSinceUs(),
-    });
-    const isWatched = lastPolledUs > 0 && serviceNowUs - lastPolledUs < MOST_OVERLAP_US;
-    if (!isWatched || startedAtUs >= cursorUs) return;
-    // Of what only a review met it is not known how late it was, but that polls do not look that far back.
-    options.late(startedAtUs < fromUs ? options.overlapUs() : serviceNowUs - startedAtUs);
-  }
-
-  /** Makes an event of a Flight's end, or of a status not known today. */
-  async function tellStatus(
-    flight: Flight,
-    record: FlightRecord | undefined,
-    next: FlightRecord,
-    reading: Reading,
-    found: Findings,
-  ): Promise<void> {
-    const { birdId, rows, logsRead, observedAtUs, serviceNowUs } = reading;
-    // When a status not known today began is not known either: the start keeps its event's instant the same.
-    const given = next.open ? flight.startedAt : endOf(flight, serviceNowUs);
-    const seenUs = rows.serverTimeUs ?? observedAtUs;
-    const plainEnd = given ?? { us: seenUs, text: formatInstant(seenUs) };
-    const isBefore = (us: number) => !record && us < options.watchedSinceUs();
-    // An end of which the service does not say when, of a Flight never met before: its start must do, or else
-    // since when it can be there.
-    const byStart = !given && !record;
-    let historic = isBefore(byStart ? next.startedAtUs || reading.newSinceUs : plainEnd.us);
-    const asksLog = flight.status === 'failed' && (!historic || byStart);
-    const failedUs = failedSinceUs(record);
-    const isWaitOver = !isAwaited(next.startedAtUs, failedUs ?? serviceNowUs, reading);
-    // Without any instant it may be history, which raises no alert.
-    const isUndated = historic && next.startedAtUs === 0;
-    const isNeeded = isUndated || (!flight.errorMessages && (isWaitOver || !logsRead.has(flight.id)));
-    const log = asksLog ? await readFailureLog(birdId, flight.id, rows, isNeeded) : undefined;
-    if (byStart && log?.endedAt) historic = isBefore(log.endedAt.us);
-    const reason = flight.errorMessages || log?.failure?.message;
-    if (flight.status === 'failed' && !historic && !reason && !isWaitOver) {
-      found.awaiting.push({ flightId: flight.id, isLogRead: log !== undefined });
-      if (failedUs !== undefined) return;
-      found.changes.push({ ...next, open: true, ends: record?.ends ?? 0, endedAtUs: serviceNowUs });
-      return;
-    }
-    found.changes.push(next);
-    const place = { nestId: names.nestOf(birdId), birdId };
-    const occurredAt = log?.endedAt && log.endedAt.us <= serviceNowUs ? log.endedAt : plainEnd;
-    const end = { flight, ends: Math.max(1, next.ends), occurredAt, failure: log?.failure };
-    const event = flightEvent(region, place, end, names, observedAtUs);
-    found.candidates.push({ event, historic, birdStatus: options.status(birdId) });
-  }
-
-  /**
-   * Whether the reason of a failure may still come. Not once a Flight that started later has succeeded: an alert must
-   * learn of the failure first, or it would not end with that success.
-   */
-  function isAwaited(startedAtUs: number, sinceUs: number, { serviceNowUs, successUs }: Reading): boolean {
-    const waitedUs = serviceNowUs - sinceUs;
-    return waitedUs >= 0 && waitedUs < options.reasonWaitUs && successUs <= startedAtUs;
-  }
-
-  return async (flight, reading, found) => {
+  /** Adds to the findings what is new about a Flight of the rows. */
+  async consider(flight: Flight, reading: Reading, found: Findings): Promise<void> {
     const record = reading.before.get(flight.id);
     const ended = ENDED.has(flight.status);
     const startedAtUs = flight.startedAt?.us ?? 0;
-    if (!record && ended && isHistory(flight, reading)) return;
+    if (!record && ended && this.#isHistory(flight, reading)) return;
     if (!record && ended && startedAtUs > 0 && startedAtUs <= reading.prunedUs) {
       found.duplicates += 1;
       return;
     }
-    if (!record && startedAtUs > 0) tellStart(flight.id, startedAtUs, reading, found);
+    if (!record && startedAtUs > 0) this.#addStart(flight.id, startedAtUs, reading, found);
     if (record && record.status === flight.status && record.open === !ended) {
       found.duplicates += 1;
       return;
@@ -177,16 +109,96 @@ export function createFlightFinder(
       ends: (record?.ends ?? 0) + (ended ? 1 : 0),
     };
     if (flight.status === 'active' || flight.status === '') found.changes.push(next);
-    else await tellStatus(flight, record, next, reading, found);
-  };
+    else await this.#addStatus(flight, record, next, reading, found);
+  }
+
+  /** Whether the Flight started before what a first start reads, and was over by then as far as is known. */
+  #isHistory(flight: Flight, { serviceNowUs }: Reading): boolean {
+    const startedAtUs = flight.startedAt?.us ?? 0;
+    if (startedAtUs === 0 || startedAtUs >= this.#options.firstFromUs()) return false;
+    return (endOf(flight, serviceNowUs)?.us ?? startedAtUs) < this.#options.watchedSinceUs();
+  }
+
+  /** Adds the fact that a Flight started, and learns how late it was shown. */
+  #addStart(flightId: string, startedAtUs: number, reading: Reading, { facts }: Findings): void {
+    const { birdId, fromUs, cursorUs, lastPolledUs, serviceNowUs } = reading;
+    const nestId = this.#names.nestOf(birdId);
+    facts.push({
+      fact: 'flight_started',
+      place: {
+        region: this.#region,
+        nestId,
+        nest: this.#names.nest(nestId),
+        birdId,
+        bird: this.#names.bird(birdId),
+      },
+      flightId,
+      startedAtUs,
+      historic: startedAtUs < this.#options.watchedSinceUs(),
+    });
+    const isWatched = lastPolledUs > 0 && serviceNowUs - lastPolledUs < MOST_OVERLAP_US;
+    if (!isWatched || startedAtUs >= cursorUs) return;
+    // Of what only a rescan met it is not known how late it was, but that polls do not look that far back.
+    this.#options.late(startedAtUs < fromUs ? this.#options.overlapUs() : serviceNowUs - startedAtUs);
+  }
+
+  /** Adds the event of a Flight's end, or of a status not known today. */
+  async #addStatus(
+    flight: Flight,
+    record: FlightRecord | undefined,
+    next: FlightRecord,
+    reading: Reading,
+    found: Findings,
+  ): Promise<void> {
+    const { birdId, rows, logsRead, observedAtUs, serviceNowUs } = reading;
+    // When a status not known today began is not known either: the start keeps its event's instant the same.
+    const given = next.open ? flight.startedAt : endOf(flight, serviceNowUs);
+    const seenUs = rows.serverTimeUs ?? observedAtUs;
+    const plainEnd = given ?? { us: seenUs, text: formatInstant(seenUs) };
+    const isBefore = (us: number) => !record && us < this.#options.watchedSinceUs();
+    // An end of which the service does not say when, of a Flight never met before: its start must do, or else
+    // since when it can be there.
+    const byStart = !given && !record;
+    let historic = isBefore(byStart ? next.startedAtUs || reading.newSinceUs : plainEnd.us);
+    const asksLog = flight.status === 'failed' && (!historic || byStart);
+    const failedUs = failedSinceUs(record);
+    const isWaitOver = !this.#isAwaited(next.startedAtUs, failedUs ?? serviceNowUs, reading);
+    // Without any instant it may be history, which raises no alert.
+    const isUndated = historic && next.startedAtUs === 0;
+    const isNeeded = isUndated || (!flight.errorMessages && (isWaitOver || !logsRead.has(flight.id)));
+    const log = asksLog ? await this.#readFailureLog(birdId, flight.id, rows, isNeeded) : undefined;
+    if (byStart && log?.endedAt) historic = isBefore(log.endedAt.us);
+    const reason = flight.errorMessages || log?.failure?.message;
+    if (flight.status === 'failed' && !historic && !reason && !isWaitOver) {
+      found.awaiting.push({ flightId: flight.id, isLogRead: log !== undefined });
+      if (failedUs !== undefined) return;
+      found.changes.push({ ...next, open: true, ends: record?.ends ?? 0, endedAtUs: serviceNowUs });
+      return;
+    }
+    found.changes.push(next);
+    const place = { nestId: this.#names.nestOf(birdId), birdId };
+    const occurredAt = log?.endedAt && log.endedAt.us <= serviceNowUs ? log.endedAt : plainEnd;
+    const end = { flight, ends: Math.max(1, next.ends), occurredAt, failure: log?.failure };
+    const event = flightEvent(this.#region, place, end, this.#names, observedAtUs);
+    found.candidates.push({ event, historic, birdStatus: this.#options.status(birdId) });
+  }
+
+  /**
+   * Whether the reason of a failure may still come. Not once a Flight that started later has succeeded: an alert must
+   * learn of the failure first, or it would not end with that success.
+   */
+  #isAwaited(startedAtUs: number, sinceUs: number, { serviceNowUs, successUs }: Reading): boolean {
+    const waitedUs = serviceNowUs - sinceUs;
+    return waitedUs >= 0 && waitedUs < this.#options.reasonWaitUs && successUs <= startedAtUs;
+  }
 }
 
-/** Since when it is known that the Flight failed, where that has not been told yet. */
+/** Since when it is known that the Flight failed, where no event says so yet. */
 function failedSinceUs(record: FlightRecord | undefined): number | undefined {
   return record?.open && record.status === 'failed' ? record.endedAtUs : undefined;
 }
 
-/** True when polls had passed over the Flight that the event tells of, and a review met it. */
+/** Whether polls had passed over the event's Flight, and a rescan met it. */
 export function isMissed({ attributes }: Event, { before, cursorUs, fromUs }: Reading): boolean {
   const isOpen = before.get(String(attributes.flight_id))?.open;
   return cursorUs > 0 && !isOpen && Number(attributes.started_at_us) < fromUs;

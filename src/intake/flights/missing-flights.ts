@@ -7,23 +7,24 @@
  */
 import type { Clock } from '../../time/clock.ts';
 
-export interface FlightDoubts {
-  /** Asking for it failed a short while ago: not now. */
+export interface MissingFlights {
+  /** Whether asking for it failed a short while ago, so that it is not asked for now. */
   isPutOff(flightId: string): boolean;
-  /** The service says that it does not have it. True when that is to be believed. */
+  /** The service says that it does not have it. Returns whether that is to be believed. */
   isGone(flightId: string): boolean;
+  /** Asking for it failed. */
   failed(flightId: string): void;
-  /** It was seen, or is nobody's any more. */
+  /** Forgets what was noted of it: it was seen, or its Bird is watched no longer. */
   seen(flightId: string): void;
 }
 
-/** What lies between two answers that are to be believed together. */
+/** The least time between two answers that are to be believed together. */
 const APART_MS = 60_000;
 
 const FIRST_PUT_OFF_MS = 30_000;
 const MOST_PUT_OFF_MS = 3_600_000;
 
-export function createFlightDoubts(clock: Pick<Clock, 'monotonicMs'>): FlightDoubts {
+export function createMissingFlights(clock: Pick<Clock, 'monotonicMs'>): MissingFlights {
   /** When it was first said to be missing. */
   const missingSinceMs = new Map<string, number>();
   const putOff = new Map<string, { readonly untilMs: number; readonly forMs: number }>();

@@ -3,11 +3,14 @@ import type { NestMembers } from '../../store/inventory-store.ts';
 import type { Store } from '../../store/store.ts';
 
 export interface MemberBook {
-  /** Keeps who is to be told in these Nests, which are all that there are unless `isAll` is false. Writes only what changed. */
+  /**
+   * Keeps the members of these Nests, and writes only what changed. They are all Nests that there are, unless `isAll` is
+   * false.
+   */
   keep(nests: readonly Nest[], isAll?: boolean): Promise<void>;
 }
 
-/** The addresses of the active members of a region's Nests, for receivers that tell them. */
+/** The addresses of the active members of a region's Nests, for receivers that notify them. */
 export function createMemberBook(region: string, store: Store): MemberBook {
   let known: Map<string, string> | undefined;
 

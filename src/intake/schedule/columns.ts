@@ -1,15 +1,15 @@
 /**
- * Numbers of which each of very many things has its own, by columns: a thing is the number of its row. Behind a
- * property of an object V8 keeps a number that is no small integer in a box of its own, 24 bytes in all, and looks at
- * it in each collection of garbage; in a column it takes 8, and nobody looks at it.
+ * A table of numbers, kept by columns: each of very many things is a row, and is known by the number of that row. As
+ * the property of an object a number that is no small integer takes V8 a box of 24 bytes, which every garbage
+ * collection visits; in a column it takes 8 bytes, and no garbage collection visits it.
  */
-export interface Rows {
-  /** A row with the first value of each column. */
-  add(): number;
-  /** Gives a row back: another thing may have it next. */
-  remove(row: number): void;
-  /** To be made before the first row. */
-  column(first: number): Column;
+export interface Columns {
+  /** Adds a row that has the first value of each column. Returns its number. */
+  addRow(): number;
+  /** Gives a row back: the next thing that is added may have it. */
+  removeRow(row: number): void;
+  /** Adds a column with this first value. To be called before the first row is added. */
+  add(first: number): Column;
 }
 
 export interface Column {
@@ -18,21 +18,21 @@ export interface Column {
 }
 
 interface Numbers extends Column {
-  /** Makes room for so many rows; what the others hold stays. */
+  /** Makes room for so many rows and keeps the numbers that are there. */
   grow(rows: number): void;
   clear(row: number): void;
 }
 
 const FIRST_ROOM = 64;
 
-export function createRows(): Rows {
+export function createColumns(): Columns {
   const columns: Numbers[] = [];
   const free: number[] = [];
   let used = 0;
   let room = 0;
 
   return {
-    add() {
+    addRow() {
       const row = free.pop() ?? used++;
       if (row >= room) {
         room = Math.max(FIRST_ROOM, Math.ceil(room * 1.5));
@@ -41,10 +41,10 @@ export function createRows(): Rows {
       for (const column of columns) column.clear(row);
       return row;
     },
-    remove(row) {
+    removeRow(row) {
       free.push(row);
     },
-    column(first) {
+    add(first) {
       const column = createNumbers(first);
       columns.push(column);
       return column;

@@ -24,7 +24,7 @@ export function createInstantQueue<T>(isCurrent: (item: T, atMs: number) => bool
   let head = 0;
   let tidyFrom = TIDY_FROM;
 
-  /** Keeps what is current. Whoever only adds would fill the memory with the rest. */
+  /** Drops the entries that are no longer current, which else would fill the memory. */
   function tidy(): void {
     let kept = 0;
     for (let at = head; at < items.length; at += 1) {
@@ -39,7 +39,7 @@ export function createInstantQueue<T>(isCurrent: (item: T, atMs: number) => bool
     tidyFrom = Math.max(TIDY_FROM, 2 * kept);
   }
 
-  /** Behind everything of the same instant or earlier. */
+  /** The place of a new entry: after all entries of the same instant or earlier. */
   function placeOf(atMs: number): number {
     let low = head;
     let high = instantsMs.length;

@@ -1,6 +1,6 @@
 /**
- * Which stream to poll next, such that news is found as early as the allowed rate permits. Pure: it knows no clock
- * and no service, only what it is told.
+ * Which stream to poll next, such that new entries are found as early as the allowed rate permits. Pure: it knows no
+ * clock and no service, and is given every instant.
  *
  * There are two sorts of streams. *Regular* ones (inventory, notifications, audits) are due an interval after their
  * last poll began, and each has a share of the requests. The others, two for each Bird, are in one of these states:
@@ -20,14 +20,13 @@
  * Long enough is `intervalMs` where the rate allows that for all: then each is polled so often, and no request is
  * spent on more, but for hints. Where it does not, it is `minIntervalMs`: streams in which much happens are polled
  * more often than the aim and quiet ones less, down to each `maxIntervalMs`. Where the rate is too low even for
- * that, the limit is stretched as far as is needed, and `behind` says so.
+ * that, the limit is stretched as far as is needed, and `lag` says so.
  */
-
-import { createRows } from './columns.ts';
-import { createInstantQueue } from './instant-queue.ts';
-import { createProspects } from './poll-value.ts';
-import { type Account, createShares } from './shares.ts';
-import { createWaitlist } from './waitlist.ts';
+import { type Column, type Columns, createColumns } from './columns.ts';
+import { createInstantQueue, type InstantQueue } from './instant-queue.ts';
+import { createPollValues, type PollValues } from './poll-value.ts';
+import { type Account, createShares, type Shares } from './shares.ts';
+import { Waitlist } from './waitlist.ts';
 
 export interface ScheduleOptions {
   /** A stream is never polled sooner after its last poll, whatever is hinted. */
@@ -47,7 +46,7 @@ export type Stream =
       readonly intervalMs: number;
       /** The part of all requests that it may use while others wait, between 0 and 1. */
       readonly share: number;
-      /** It brings no news: `behind` says nothing of it. */
+      /** It brings no entries of its own: `lag` leaves it out. */
       readonly mayLag?: boolean;
     };
 
@@ -59,42 +58,23 @@ export interface Polled {
   readonly requests?: number | undefined;
   /** It failed though it read a part: what it took is known, and it is as late as before. */
   readonly isPartial?: boolean;
-  /** Entries that were new. */
-  readonly news?: number;
-  /** It read all that there was: with its news it tells how often some come. */
+  readonly newEntries?: number;
+  /** It read all that there was, so its new entries show how often some come. */
   readonly complete?: boolean;
-  /** It failed because what it reads is there no more: nothing of it can be late. */
+  /** It failed because what it reads no longer exists, so that no entry of it can be late. */
   readonly isGone?: boolean;
 }
 
-export interface Behind {
+export interface Lag {
   /** The stream whose last poll that succeeded is longest ago. */
   readonly name: string;
   /** How long ago that poll began, or the stream was added. */
   readonly oldestMs: number;
-  /** Streams that are behind, this one among them. */
+  /** How many streams lag, this one among them. */
   readonly streams: number;
 }
 
-export interface Schedule {
-  /** Does nothing for a stream that it has, but for its interval. */
-  add(stream: Stream, nowMs: number): void;
-  remove(name: string): void;
-  has(name: string): boolean;
-  /** Takes the stream to poll now, or tells how long nothing is to be polled (Infinity: nothing is known). */
-  take(nowMs: number): { readonly name: string } | { readonly waitMs: number };
-  /** Gives a taken stream back after its poll. */
-  done(name: string, nowMs: number, polled?: Polled): void;
-  /** Something is expected there: poll it as soon as the minimum interval allows. */
-  hint(name: string, nowMs: number): void;
-  /** Undefined while every stream is read often enough. Looks at each: to be asked now and then. */
-  behind(nowMs: number): Behind | undefined;
-  /** Requests a second that would keep `maxIntervalMs`. */
-  neededPerSecond(): number;
-  readonly size: number;
-}
-
-/** A stream is the number of its row. */
+/** The number of a stream's row. */
 type Row = number;
 
 interface Regular {
@@ -114,232 +94,279 @@ const LONGEST_WAIT = 0.9;
 /** Polls begin so much before their limit, since turns and answers take time as well. */
 const LIMIT_MARGIN = 0.95;
 
-/** The part of the rate that keeping a stretched limit may use: the rest goes to where news is expected. */
+/** The part of the rate that keeping a stretched limit may use: the rest goes to where new entries are expected. */
 const STRETCHED_USE = 0.8;
 
-/** Only what is late by more than that part of the limit is behind: turns come unevenly. */
-const BEHIND_FROM = 1.1;
+/** A stream lags from that multiple of the limit on: turns come unevenly. */
+const LAG_FROM = 1.1;
 
 /** The same for a regular stream: one reading of a large inventory takes a while. */
-const REGULAR_BEHIND_FROM = 2;
+const REGULAR_LAG_FROM = 2;
 
-export function createSchedule(options: ScheduleOptions): Schedule {
-  const { minIntervalMs, maxIntervalMs, allowedPerSecond } = options;
-  const longestWaitMs = LONGEST_WAIT * maxIntervalMs;
-  const aimMs = Math.min(options.intervalMs, longestWaitMs);
-  const leastMs = Math.min(minIntervalMs, longestWaitMs);
-  const rows = createRows();
-  const rowOf = new Map<string, Row>();
-  const names: string[] = [];
-  const states: State[] = [];
+export class Schedule {
+  readonly #minIntervalMs: number;
+  readonly #maxIntervalMs: number;
+  readonly #allowedPerSecond: () => number;
+  readonly #aimMs: number;
+  readonly #leastMs: number;
+  readonly #columns: Columns = createColumns();
+  readonly #rowOf = new Map<string, Row>();
+  readonly #names: string[] = [];
+  readonly #states: State[] = [];
   /** When the last poll began. */
-  const lastMs = rows.column(Number.NEGATIVE_INFINITY);
+  readonly #lastMs: Column;
   /** When the last poll began that succeeded; before the first, when the stream was added. */
-  const readMs = rows.column(0);
+  readonly #readMs: Column;
   /** When a timed or regular stream is due; since when a fresh one waits. */
-  const readyMs = rows.column(Number.NEGATIVE_INFINITY);
-  const prospects = createProspects(rows);
-  const regulars = new Map<Row, Regular>();
+  readonly #readyMs: Column;
+  readonly #values: PollValues;
+  readonly #regulars = new Map<Row, Regular>();
   /** Of the streams that are taken: those that were hinted at meanwhile, and who pays for the poll. */
-  const hinted = new Set<Row>();
-  const payers = new Map<Row, Account>();
-  const isDue = (state: State) => (row: Row, atMs: number) =>
-    states[row] === state && readyMs.get(row) === atMs;
-  const fresh = createInstantQueue<Row>(isDue('fresh'));
-  const timed = createInstantQueue<Row>(isDue('timed'));
-  const waiting = createWaitlist<Row>(maxIntervalMs, (row) =>
-    states[row] === 'waiting' ? lastMs.get(row) : undefined,
-  );
-  const shares = createShares();
-  const timedAccount = shares.open(TIMED_SHARE);
-  let birdStreams = 0;
+  readonly #hinted = new Set<Row>();
+  readonly #payers = new Map<Row, Account>();
+  readonly #fresh: InstantQueue<Row>;
+  readonly #timed: InstantQueue<Row>;
+  readonly #waiting: Waitlist<Row>;
+  readonly #shares: Shares = createShares();
+  readonly #timedAccount: Account;
+  #birdStreams = 0;
   /** Requests that one poll of each Bird's stream would take. */
-  let roundCost = 0;
+  #roundCost = 0;
+
+  constructor(options: ScheduleOptions) {
+    this.#minIntervalMs = options.minIntervalMs;
+    this.#maxIntervalMs = options.maxIntervalMs;
+    this.#allowedPerSecond = options.allowedPerSecond;
+    const longestWaitMs = LONGEST_WAIT * options.maxIntervalMs;
+    this.#aimMs = Math.min(options.intervalMs, longestWaitMs);
+    this.#leastMs = Math.min(this.#minIntervalMs, longestWaitMs);
+    this.#lastMs = this.#columns.add(Number.NEGATIVE_INFINITY);
+    this.#readMs = this.#columns.add(0);
+    this.#readyMs = this.#columns.add(Number.NEGATIVE_INFINITY);
+    this.#values = createPollValues(this.#columns);
+    this.#fresh = createInstantQueue(this.#isDue('fresh'));
+    this.#timed = createInstantQueue(this.#isDue('timed'));
+    this.#waiting = new Waitlist<Row>(this.#maxIntervalMs, (row) =>
+      this.#states[row] === 'waiting' ? this.#lastMs.get(row) : undefined,
+    );
+    this.#timedAccount = this.#shares.open(TIMED_SHARE);
+  }
+
+  get size(): number {
+    return this.#rowOf.size;
+  }
+
+  has(name: string): boolean {
+    return this.#rowOf.has(name);
+  }
+
+  /** Adds a stream. Of one that it has, only the interval changes. */
+  add(stream: Stream, nowMs: number): void {
+    const known = this.#rowOf.get(stream.name);
+    if (known !== undefined) {
+      const regular = this.#regulars.get(known);
+      if (regular && 'share' in stream) regular.intervalMs = stream.intervalMs;
+      return;
+    }
+    const row = this.#columns.addRow();
+    this.#rowOf.set(stream.name, row);
+    this.#names[row] = stream.name;
+    this.#states[row] = 'fresh';
+    this.#readMs.set(row, nowMs);
+    if ('share' in stream) {
+      this.#values.add(row, stream.name);
+      const { intervalMs, share, mayLag = false } = stream;
+      this.#regulars.set(row, { intervalMs, mayLag, account: this.#shares.open(share) });
+      return;
+    }
+    this.#values.add(row, stream.feed);
+    this.#birdStreams += 1;
+    this.#roundCost += this.#values.cost(row);
+    this.#readyMs.set(row, nowMs);
+    this.#fresh.add(row, nowMs);
+  }
+
+  /** Does nothing for a stream that it has not. */
+  remove(name: string): void {
+    const row = this.#rowOf.get(name);
+    if (row === undefined) return;
+    this.#waiting.delete(row);
+    this.#rowOf.delete(name);
+    this.#names[row] = '';
+    this.#states[row] = 'gone';
+    this.#hinted.delete(row);
+    this.#payers.delete(row);
+    const regular = this.#regulars.get(row);
+    if (regular) {
+      this.#regulars.delete(row);
+      this.#shares.close(regular.account);
+    } else {
+      this.#birdStreams -= 1;
+      // From zero on, so that what rounding left over does not add up.
+      this.#roundCost = this.#birdStreams === 0 ? 0 : this.#roundCost - this.#values.cost(row);
+    }
+    this.#columns.removeRow(row);
+  }
+
+  /** Takes the stream to poll now, or returns how long nothing is to be polled (Infinity: until something is added). */
+  take(nowMs: number): { readonly name: string } | { readonly waitMs: number } {
+    const row = this.#choose(nowMs);
+    if (row === undefined) return { waitMs: this.#nextMs() - nowMs };
+    this.#waiting.delete(row);
+    const regular = this.#regulars.get(row);
+    if (regular) this.#payers.set(row, regular.account);
+    this.#states[row] = 'taken';
+    this.#lastMs.set(row, nowMs);
+    this.#shares.charge(this.#payers.get(row), this.#values.cost(row));
+    return { name: this.#names[row]! };
+  }
+
+  /** Gives a taken stream back after its poll. */
+  done(name: string, nowMs: number, polled: Polled = {}): void {
+    const row = this.#rowOf.get(name);
+    if (row === undefined || this.#states[row] !== 'taken') return;
+    this.#learn(row, nowMs, polled);
+    const isRead = polled.requests !== undefined && !polled.isPartial;
+    if (isRead || polled.isGone) this.#readMs.set(row, this.#lastMs.get(row));
+    this.#payers.delete(row);
+    const isHinted = this.#hinted.delete(row);
+    const regular = this.#regulars.get(row);
+    const { delayMs } = polled;
+    const beganMs = this.#lastMs.get(row);
+    if (!regular && delayMs === undefined && !isHinted) {
+      this.#states[row] = 'waiting';
+      this.#waiting.add(row, beganMs, this.#values.worth(row));
+      return;
+    }
+    const ownMs = delayMs === undefined ? beganMs + (regular?.intervalMs ?? this.#aimMs) : nowMs + delayMs;
+    const hintedMs = isHinted ? beganMs + this.#minIntervalMs : ownMs;
+    this.#setTimed(row, ownMs === Number.POSITIVE_INFINITY ? ownMs : Math.min(ownMs, hintedMs));
+  }
+
+  /** Something is expected there: poll it as soon as the minimum interval allows. */
+  hint(name: string, nowMs: number): void {
+    const row = this.#rowOf.get(name);
+    if (row === undefined || this.#states[row] === 'fresh') return;
+    if (this.#states[row] === 'taken') {
+      this.#hinted.add(row);
+      return;
+    }
+    const hintedMs = Math.max(nowMs, this.#lastMs.get(row) + this.#minIntervalMs);
+    if (this.#states[row] === 'waiting') this.#waiting.delete(row);
+    // Infinity: it is not polled again, as where each stream is read only once.
+    else if (this.#readyMs.get(row) <= hintedMs || this.#readyMs.get(row) === Number.POSITIVE_INFINITY)
+      return;
+    this.#setTimed(row, hintedMs);
+  }
+
+  /**
+   * The streams that are not read often enough; undefined while there are none. Takes time for each stream, so it is
+   * to be called every half minute or so.
+   */
+  lag(nowMs: number): Lag | undefined {
+    let oldest: Row | undefined;
+    let streams = 0;
+    for (const row of this.#rowOf.values()) {
+      if (nowMs - this.#readMs.get(row) <= this.#lagFromMs(this.#regulars.get(row))) continue;
+      streams += 1;
+      if (oldest === undefined || this.#readMs.get(row) < this.#readMs.get(oldest)) oldest = row;
+    }
+    if (oldest === undefined) return undefined;
+    return { name: this.#names[oldest]!, oldestMs: nowMs - this.#readMs.get(oldest), streams };
+  }
+
+  /** Requests a second that would keep `maxIntervalMs`. */
+  neededPerSecond(): number {
+    return this.#neededPerSecond(this.#maxIntervalMs);
+  }
+
+  /** Whether an entry of the queue of that state is the stream's current one. */
+  #isDue(state: State): (row: Row, atMs: number) => boolean {
+    return (row: Row, atMs: number) => this.#states[row] === state && this.#readyMs.get(row) === atMs;
+  }
 
   /** Requests a second with which every stream is polled so often. */
-  function neededPerSecond(intervalMs: number): number {
-    let perMs = roundCost / intervalMs;
-    for (const [row, regular] of regulars) perMs += prospects.cost(row) / regular.intervalMs;
+  #neededPerSecond(intervalMs: number): number {
+    let perMs = this.#roundCost / intervalMs;
+    for (const [row, regular] of this.#regulars) perMs += this.#values.cost(row) / regular.intervalMs;
     return perMs * 1000;
   }
 
   /** The limit that can be kept. */
-  function limitMs(): number {
-    const load = neededPerSecond(maxIntervalMs) / allowedPerSecond();
-    return maxIntervalMs * (load <= 1 ? LIMIT_MARGIN : load / STRETCHED_USE);
+  #limitMs(): number {
+    const load = this.#neededPerSecond(this.#maxIntervalMs) / this.#allowedPerSecond();
+    return this.#maxIntervalMs * (load <= 1 ? LIMIT_MARGIN : load / STRETCHED_USE);
   }
 
-  /** How long a stream waits before its poll may be worth more than another's. */
-  function leastWaitMs(): number {
-    return neededPerSecond(aimMs) <= allowedPerSecond() ? aimMs : leastMs;
+  /** How long a stream waits at least between two polls, but for hints: the aim where the rate allows it for all. */
+  #leastWaitMs(): number {
+    return this.#neededPerSecond(this.#aimMs) <= this.#allowedPerSecond() ? this.#aimMs : this.#leastMs;
   }
 
-  function dueRegular(nowMs: number, withinShare: boolean): Row | undefined {
+  /** The regular stream that has been due for the longest time; with `withinShare` only one that owes no requests. */
+  #dueRegular(nowMs: number, withinShare: boolean): Row | undefined {
     let first: Row | undefined;
-    for (const [row, { account }] of regulars) {
-      if (states[row] === 'taken' || readyMs.get(row) > nowMs) continue;
+    for (const [row, { account }] of this.#regulars) {
+      if (this.#states[row] === 'taken' || this.#readyMs.get(row) > nowMs) continue;
       if (withinShare && account.debt > 0) continue;
-      if (first === undefined || readyMs.get(row) < readyMs.get(first)) first = row;
+      if (first === undefined || this.#readyMs.get(row) < this.#readyMs.get(first)) first = row;
     }
     return first;
   }
 
-  function choose(nowMs: number): Row | undefined {
-    const regular = dueRegular(nowMs, true);
+  /** Chooses the stream whose turn it is, by the order above, and who pays for its poll. */
+  #choose(nowMs: number): Row | undefined {
+    const regular = this.#dueRegular(nowMs, true);
     if (regular !== undefined) return regular;
-    const pressing = fresh.first()?.item ?? pressingRow(nowMs);
-    const next = timed.first();
-    if (next && next.atMs <= nowMs && !(pressing !== undefined && timedAccount.debt > 0)) {
-      payers.set(next.item, timedAccount);
+    const pressing = this.#fresh.first()?.item ?? this.#pressingRow(nowMs);
+    const next = this.#timed.first();
+    if (next && next.atMs <= nowMs && !(pressing !== undefined && this.#timedAccount.debt > 0)) {
+      this.#payers.set(next.item, this.#timedAccount);
       return next.item;
     }
-    return pressing ?? waiting.best(nowMs, leastWaitMs()) ?? dueRegular(nowMs, false);
+    return pressing ?? this.#waiting.best(nowMs, this.#leastWaitMs()) ?? this.#dueRegular(nowMs, false);
   }
 
-  function pressingRow(nowMs: number): Row | undefined {
-    const oldest = waiting.oldest();
-    if (!oldest || nowMs < oldest.atMs + leastWaitMs()) return undefined;
-    return waiting.pressing(nowMs, limitMs(), birdStreams);
+  /** The stream polled longest ago, where else not every stream could be polled in time. */
+  #pressingRow(nowMs: number): Row | undefined {
+    const oldest = this.#waiting.oldest();
+    if (!oldest || nowMs < oldest.atMs + this.#leastWaitMs()) return undefined;
+    return this.#waiting.pressing(nowMs, this.#limitMs(), this.#birdStreams);
   }
 
-  /** When something may be polled that must not be polled now. */
-  function nextMs(): number {
-    const oldest = waiting.oldest();
+  /** The first instant at which one of the streams may be polled that may not be polled now. */
+  #nextMs(): number {
+    const oldest = this.#waiting.oldest();
     let earliestMs = Math.min(
-      timed.first()?.atMs ?? Number.POSITIVE_INFINITY,
-      oldest ? oldest.atMs + leastWaitMs() : Number.POSITIVE_INFINITY,
+      this.#timed.first()?.atMs ?? Number.POSITIVE_INFINITY,
+      oldest ? oldest.atMs + this.#leastWaitMs() : Number.POSITIVE_INFINITY,
     );
-    for (const row of regulars.keys()) {
-      if (states[row] !== 'taken') earliestMs = Math.min(earliestMs, readyMs.get(row));
+    for (const row of this.#regulars.keys()) {
+      if (this.#states[row] !== 'taken') earliestMs = Math.min(earliestMs, this.#readyMs.get(row));
     }
     return earliestMs;
   }
 
-  function learn(row: Row, nowMs: number, { requests, news = 0, complete = false }: Polled): void {
+  /** Takes in what a poll took and brought. */
+  #learn(row: Row, nowMs: number, { requests, newEntries = 0, complete = false }: Polled): void {
     if (requests === undefined) return;
-    const before = prospects.cost(row);
-    shares.charge(payers.get(row), requests - before);
-    prospects.learn(row, { beganMs: lastMs.get(row), nowMs, requests, news, complete });
-    if (!regulars.has(row)) roundCost += prospects.cost(row) - before;
+    const before = this.#values.cost(row);
+    this.#shares.charge(this.#payers.get(row), requests - before);
+    this.#values.learn(row, { beganMs: this.#lastMs.get(row), nowMs, requests, newEntries, complete });
+    if (!this.#regulars.has(row)) this.#roundCost += this.#values.cost(row) - before;
   }
 
-  /** How long a stream may be unread before that is worth a word. */
-  function behindFromMs(regular: Regular | undefined): number {
-    if (!regular) return BEHIND_FROM * maxIntervalMs;
+  /** From how long ago on a stream's last successful poll is a lag. */
+  #lagFromMs(regular: Regular | undefined): number {
+    if (!regular) return LAG_FROM * this.#maxIntervalMs;
     if (regular.mayLag) return Number.POSITIVE_INFINITY;
-    return REGULAR_BEHIND_FROM * Math.max(maxIntervalMs, regular.intervalMs);
+    return REGULAR_LAG_FROM * Math.max(this.#maxIntervalMs, regular.intervalMs);
   }
 
-  function setTimed(row: Row, dueMs: number): void {
-    states[row] = 'timed';
-    readyMs.set(row, dueMs);
-    if (!regulars.has(row) && dueMs < Number.POSITIVE_INFINITY) timed.add(row, dueMs);
+  /** The stream's next poll has an instant of its own. */
+  #setTimed(row: Row, dueMs: number): void {
+    this.#states[row] = 'timed';
+    this.#readyMs.set(row, dueMs);
+    if (!this.#regulars.has(row) && dueMs < Number.POSITIVE_INFINITY) this.#timed.add(row, dueMs);
   }
-
-  return {
-    get size() {
-      return rowOf.size;
-    },
-    has: (name) => rowOf.has(name),
-    add(stream, nowMs) {
-      const known = rowOf.get(stream.name);
-      if (known !== undefined) {
-        const regular = regulars.get(known);
-        if (regular && 'share' in stream) regular.intervalMs = stream.intervalMs;
-        return;
-      }
-      const row = rows.add();
-      rowOf.set(stream.name, row);
-      names[row] = stream.name;
-      states[row] = 'fresh';
-      readMs.set(row, nowMs);
-      if ('share' in stream) {
-        prospects.add(row, stream.name);
-        const { intervalMs, share, mayLag = false } = stream;
-        regulars.set(row, { intervalMs, mayLag, account: shares.open(share) });
-        return;
-      }
-      prospects.add(row, stream.feed);
-      birdStreams += 1;
-      roundCost += prospects.cost(row);
-      readyMs.set(row, nowMs);
-      fresh.add(row, nowMs);
-    },
-    remove(name) {
-      const row = rowOf.get(name);
-      if (row === undefined) return;
-      waiting.delete(row);
-      rowOf.delete(name);
-      names[row] = '';
-      states[row] = 'gone';
-      hinted.delete(row);
-      payers.delete(row);
-      const regular = regulars.get(row);
-      if (regular) {
-        regulars.delete(row);
-        shares.close(regular.account);
-      } else {
-        birdStreams -= 1;
-        // From zero on, so that what rounding left over does not add up.
-        roundCost = birdStreams === 0 ? 0 : roundCost - prospects.cost(row);
-      }
-      rows.remove(row);
-    },
-    take(nowMs) {
-      const row = choose(nowMs);
-      if (row === undefined) return { waitMs: nextMs() - nowMs };
-      waiting.delete(row);
-      const regular = regulars.get(row);
-      if (regular) payers.set(row, regular.account);
-      states[row] = 'taken';
-      lastMs.set(row, nowMs);
-      shares.charge(payers.get(row), prospects.cost(row));
-      return { name: names[row]! };
-    },
-    done(name, nowMs, polled = {}) {
-      const row = rowOf.get(name);
-      if (row === undefined || states[row] !== 'taken') return;
-      learn(row, nowMs, polled);
-      const isRead = polled.requests !== undefined && !polled.isPartial;
-      if (isRead || polled.isGone) readMs.set(row, lastMs.get(row));
-      payers.delete(row);
-      const isHinted = hinted.delete(row);
-      const regular = regulars.get(row);
-      const { delayMs } = polled;
-      const beganMs = lastMs.get(row);
-      if (!regular && delayMs === undefined && !isHinted) {
-        states[row] = 'waiting';
-        waiting.add(row, beganMs, prospects.worth(row));
-        return;
-      }
-      const ownMs = delayMs === undefined ? beganMs + (regular?.intervalMs ?? aimMs) : nowMs + delayMs;
-      const hintedMs = isHinted ? beganMs + minIntervalMs : ownMs;
-      setTimed(row, ownMs === Number.POSITIVE_INFINITY ? ownMs : Math.min(ownMs, hintedMs));
-    },
-    hint(name, nowMs) {
-      const row = rowOf.get(name);
-      if (row === undefined || states[row] === 'fresh') return;
-      if (states[row] === 'taken') {
-        hinted.add(row);
-        return;
-      }
-      const hintedMs = Math.max(nowMs, lastMs.get(row) + minIntervalMs);
-      if (states[row] === 'waiting') waiting.delete(row);
-      // Infinity: it is not polled again, as where each stream is read only once.
-      else if (readyMs.get(row) <= hintedMs || readyMs.get(row) === Number.POSITIVE_INFINITY) return;
-      setTimed(row, hintedMs);
-    },
-    behind(nowMs) {
-      let oldest: Row | undefined;
-      let streams = 0;
-      for (const row of rowOf.values()) {
-        if (nowMs - readMs.get(row) <= behindFromMs(regulars.get(row))) continue;
-        streams += 1;
-        if (oldest === undefined || readMs.get(row) < readMs.get(oldest)) oldest = row;
-      }
-      if (oldest === undefined) return undefined;
-      return { name: names[oldest]!, oldestMs: nowMs - readMs.get(oldest), streams };
-    },
-    neededPerSecond: () => neededPerSecond(maxIntervalMs),
-  };
 }

@@ -1,6 +1,7 @@
 /**
- * Shares of the requests. Who used more than its share owes the rest, and the requests of all others pay that off;
- * nobody saves up. So what waits for its share gets it within a bounded time, and never more while others wait.
+ * Shares of the requests. An account that used more than its share owes the rest, and the requests of all others pay
+ * that debt off; no account saves up. So a stream that waits for its share gets it within a bounded time, and never
+ * more than its share while others wait.
  */
 export interface Account {
   /** Between 0 and 1. */
@@ -11,7 +12,7 @@ export interface Account {
 export interface Shares {
   open(share: number): Account;
   close(account: Account): void;
-  /** Tells of requests; `payer` is undefined for those that belong to no share. Fewer than were told: negative. */
+  /** Counts requests. `payer` is undefined for those of no account; `requests` is negative where too many were counted. */
   charge(payer: Account | undefined, requests: number): void;
 }
 

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import { type ErrorCode, NestwatchError } from '../../../src/errors.ts';
-import { type AuditRound, createAuditRound } from '../../../src/intake/audit/audit-round.ts';
+import { AuditRound } from '../../../src/intake/audit/audit-round.ts';
 import { type Batch, createCommit } from '../../../src/intake/commit.ts';
 import type { LogEntry, LogStream, Swept } from '../../../src/intake/logs/log-stream.ts';
 import type { Happening } from '../../../src/report.ts';
@@ -40,7 +40,7 @@ afterEach(() => store.close());
 function openRound(firstLookbackMs = HOUR_MS): AuditRound {
   const report = (one: Happening) => happenings.push(one);
   const commit = createCommit({ store, rules: [], forward: [], clock, report, changed: () => {} });
-  return createAuditRound({
+  return new AuditRound({
     region: 'eu',
     auditIntervalMs: 10 * MINUTE_MS,
     retentionMs: 30 * 24 * HOUR_MS,
@@ -438,7 +438,7 @@ test('ten thousand streams at rest are proven within their interval, without a r
   await pass(9 * MINUTE_MS);
   expect(asked).toEqual([]);
   expect(round.verifiedUntilUs('bird_log')).toBeGreaterThan(usAgo(15 * MINUTE_MS));
-  expect(round.behindMs()).toBe(0);
+  expect(round.lagMs()).toBe(0);
 });
 
 test('an earlier life is told to be over where nothing is missing any more', async () => {
@@ -453,7 +453,7 @@ test('an earlier life is told to be over where nothing is missing any more', asy
 describe('a round', () => {
   test('without streams has nothing to do and is not behind', async () => {
     expect(await round.turn()).toEqual({ requests: 0, delayMs: Number.POSITIVE_INFINITY });
-    expect(round.behindMs()).toBe(0);
+    expect(round.lagMs()).toBe(0);
     expect(round.verifiedUntilUs('notification')).toBe(0);
   });
 

@@ -1,11 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  type AuditOptions,
-  type AuditOutcome,
-  createAudit,
-  type Window,
-} from '../../../src/intake/audit/audit.ts';
+import { Audit, type AuditOptions, type AuditOutcome } from '../../../src/intake/audit/audit.ts';
+import type { Window } from '../../../src/intake/audit/audit-piece.ts';
 import type { LogEntry } from '../../../src/intake/logs/log-stream.ts';
 import type { PageQuery } from '../../../src/service/client.ts';
 import type { Page, Parsed } from '../../../src/service/resources.ts';
@@ -79,7 +75,7 @@ async function run(
   { stream, queries }: ReturnType<typeof world>,
   options: Partial<AuditOptions> = {},
 ): Promise<AuditOutcome & { readonly requests: number }> {
-  const audit = createAudit(stream, {
+  const audit = new Audit(stream, {
     window: WINDOW,
     isDense: false,
     knownGaps: [],
@@ -359,7 +355,7 @@ test('a failed request loses nothing: the piece is looked at again', async () =>
     if (calls % 3 === 0) throw new Error('unreachable');
     return ask(query);
   };
-  const audit = createAudit(one.stream, {
+  const audit = new Audit(one.stream, {
     window: WINDOW,
     isDense: false,
     knownGaps: [],
@@ -437,7 +433,7 @@ describe('an audit whose counts are not trusted', () => {
 
   test('that is over has nothing more to ask', async () => {
     const { stream, queries } = world([], []);
-    const audit = createAudit(stream, {
+    const audit = new Audit(stream, {
       window: WINDOW,
       isDense: false,
       knownGaps: [],

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { gapsAfter, toldOf } from '../../../src/intake/audit/gaps.ts';
+import { gapsAfter, reportedGaps } from '../../../src/intake/audit/gaps.ts';
 import type { GapRecord } from '../../../src/store/audit-store.ts';
 
 const WINDOW = { fromUs: 100, toUs: 200 };
@@ -15,10 +15,10 @@ describe('a gap', () => {
   test('is suspected when it is found, and told when it is found again', () => {
     const first = gapsAfter([], WINDOW, [found(120, 130)]);
     expect(first).toEqual({ gaps: [gap()], missing: 0 });
-    expect(toldOf(first.gaps).missing).toBe(0);
+    expect(reportedGaps(first.gaps).missing).toBe(0);
     const second = gapsAfter(first.gaps, WINDOW, [found(120, 130)]);
     expect(second).toEqual({ gaps: [gap({ seen: 2, notified: 1 })], missing: 1 });
-    expect(toldOf(second.gaps)).toEqual({ missing: 1, sinceUs: 120 });
+    expect(reportedGaps(second.gaps)).toEqual({ missing: 1, sinceUs: 120 });
   });
 
   test('is told once, however often it is found', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findEdge, quietEdge } from '../../../src/intake/audit/window-edge.ts';
+import { findEdge, windowEdge } from '../../../src/intake/audit/window-edge.ts';
 import { ANCHOR_MARGIN_US } from '../../../src/intake/logs/sweep.ts';
 
 const SECOND_US = 1_000_000;
@@ -14,14 +14,14 @@ describe('an edge', () => {
     ['moves over a burst to the nearer end', [99, 100, 101, 102], 100, 97.9],
     ['lies between two entries that leave just enough room', [98.9, 101.1], 100, 100],
   ])('%s', (_, seconds, target, expected) => {
-    const edge = quietEdge(seconds.map(at), at(target), { lowUs: at(0), highUs: at(200) });
+    const edge = windowEdge(seconds.map(at), at(target), { lowUs: at(0), highUs: at(200) });
     expect(edge).toEqual({ us: Math.round(at(expected)), isQuiet: true });
   });
 
   test('stays within its bounds, even when that is not quiet', () => {
     const bounds = { lowUs: at(99), highUs: at(101) };
-    expect(quietEdge([at(100)], at(100), bounds)).toEqual({ us: at(100), isQuiet: false });
-    expect(quietEdge([at(99.5)], at(100), bounds)).toEqual({ us: at(100.6), isQuiet: true });
+    expect(windowEdge([at(100)], at(100), bounds)).toEqual({ us: at(100), isQuiet: false });
+    expect(windowEdge([at(99.5)], at(100), bounds)).toEqual({ us: at(100.6), isQuiet: true });
   });
 
   test('that is quiet has no entry within the margin, and there is none nearer to the target', () => {
@@ -32,7 +32,7 @@ describe('an edge', () => {
         (seconds, target) => {
           const instantsUs = seconds.toSorted((a, b) => a - b).map(at);
           const isQuietAt = (us: number) => instantsUs.every((one) => Math.abs(one - us) >= ANCHOR_MARGIN_US);
-          const edge = quietEdge(instantsUs, at(target), { lowUs: 0, highUs: at(60) });
+          const edge = windowEdge(instantsUs, at(target), { lowUs: 0, highUs: at(60) });
           expect(edge.isQuiet).toBe(isQuietAt(edge.us));
           for (let us = 0; us <= at(60); us += 100_000) {
             if (isQuietAt(us))

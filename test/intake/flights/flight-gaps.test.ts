@@ -1,12 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../../src/errors.ts';
 import type { Batch } from '../../../src/intake/commit.ts';
-import {
-  createFlightGaps,
-  type FlightGaps,
-  isTouching,
-  type UnreadWindow,
-} from '../../../src/intake/flights/flight-gaps.ts';
+import { FlightGaps, isTouching, type UnreadWindow } from '../../../src/intake/flights/flight-gaps.ts';
 import type { Happening } from '../../../src/report.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -19,8 +14,8 @@ let clock: VirtualClock;
 let store: Store;
 let gaps: FlightGaps;
 let happenings: Happening[];
-/** How many alerting was told are missing, and since when. */
-let told: unknown[];
+/** How many alerting was reported are missing, and since when. */
+let reported: unknown[];
 /** Until it resolves nothing is committed. */
 let stuck: Promise<void>;
 
@@ -28,14 +23,14 @@ beforeEach(async () => {
   clock = createVirtualClock();
   store = await openSqliteStore({ path: ':memory:', clock });
   happenings = [];
-  told = [];
+  reported = [];
   stuck = Promise.resolve();
   gaps = openGaps();
 });
 afterEach(() => store.close());
 
 function openGaps(): FlightGaps {
-  return createFlightGaps({
+  return new FlightGaps({
     region: 'eu',
     retentionMs: 30 * 86_400_000,
     store,
@@ -43,7 +38,7 @@ function openGaps(): FlightGaps {
       await stuck;
       for (const fact of facts) {
         if (fact.fact === 'feed_gap')
-          told.push([fact.missing, fact.sinceUs === 0 ? 0 : fact.sinceUs - NOW_US]);
+          reported.push([fact.missing, fact.sinceUs === 0 ? 0 : fact.sinceUs - NOW_US]);
       }
       return [];
     },
@@ -96,8 +91,8 @@ describe('what cannot be read of the Flights', () => {
     expect(polled('2', -30)).toEqual([]);
   });
 
-  test('is told of all Birds together, once', async () => {
-    const steps: [birdId: string, windows: UnreadWindow[], told: unknown[]][] = [
+  test('is reported of all Birds together, once', async () => {
+    const steps: [birdId: string, windows: UnreadWindow[], reported: unknown[]][] = [
       ['1', [], [0, 0]],
       ['1', [window(-50, -45)], [1, -50]],
       ['2', [window(-20, -10)], [2, -50]],
@@ -106,34 +101,34 @@ describe('what cannot be read of the Flights', () => {
     ];
     for (const [birdId, windows, expected] of steps) {
       await keep(birdId, windows);
-      await gaps.tell();
-      expect(told.at(-1)).toEqual(expected);
+      await gaps.report();
+      expect(reported.at(-1)).toEqual(expected);
     }
-    await gaps.tell();
-    expect(told).toHaveLength(steps.length);
+    await gaps.report();
+    expect(reported).toHaveLength(steps.length);
   });
 
-  test('is told to be over also where two Birds are whole again at the same moment', async () => {
+  test('is reported to be over also where two Birds are whole again at the same moment', async () => {
     for (const birdId of ['1', '2']) await keep(birdId, [window(-50, -45)]);
-    await gaps.tell();
+    await gaps.report();
     const { promise, resolve } = Promise.withResolvers<void>();
     stuck = promise;
     gaps.keep('1', []);
-    const first = gaps.tell();
+    const first = gaps.report();
     gaps.keep('2', []);
-    const second = gaps.tell();
+    const second = gaps.report();
     resolve();
     await Promise.all([first, second]);
-    expect(told.at(-1)).toEqual([0, 0]);
+    expect(reported.at(-1)).toEqual([0, 0]);
   });
 
-  test('is told by the next who tells where the store did not take it', async () => {
+  test('is reported by the next who tells where the store did not take it', async () => {
     await keep('1', [window(-50, -45)]);
     stuck = Promise.reject(new NestwatchError('disk_full', 'no space'));
-    await expect(gaps.tell()).rejects.toThrow('no space');
+    await expect(gaps.report()).rejects.toThrow('no space');
     stuck = Promise.resolve();
-    await gaps.tell();
-    expect(told).toEqual([[1, -50]]);
+    await gaps.report();
+    expect(reported).toEqual([[1, -50]]);
   });
 
   test('is written where it changed, and known to a new life before it tells anything', async () => {
@@ -149,8 +144,8 @@ describe('what cannot be read of the Flights', () => {
     expect(await keep('1', [window(-50, -45)])).toBe(0);
     expect(await keep('1', [window(-50, -44)])).toBe(1);
     gaps = openGaps();
-    await gaps.tell();
-    expect(told).toEqual([[1, -50]]);
+    await gaps.report();
+    expect(reported).toEqual([[1, -50]]);
     expect(gaps.of('1')).toMatchObject([window(-50, -44)]);
     expect(await keep('1', [])).toBe(1);
     gaps = openGaps();
@@ -169,21 +164,21 @@ describe('what cannot be read of the Flights', () => {
 
   test('of a Bird that is gone is nobody’s until it is back, also in a new life', async () => {
     for (const birdId of ['1', '2']) await keep(birdId, [window(-50, -45)]);
-    await gaps.tell();
+    await gaps.report();
     gaps.gone('1');
     await clock.advance(1);
-    expect(told).toEqual([
+    expect(reported).toEqual([
       [2, -50],
       [1, -50],
     ]);
     await putBird('1', false);
     await putBird('2', true);
     gaps = openGaps();
-    await gaps.tell();
-    expect(told.at(-1)).toEqual([1, -50]);
+    await gaps.report();
+    expect(reported.at(-1)).toEqual([1, -50]);
     await gaps.open('1');
-    await gaps.tell();
-    expect(told.at(-1)).toEqual([2, -50]);
+    await gaps.report();
+    expect(reported.at(-1)).toEqual([2, -50]);
   });
 
   test('of a Bird that is gone is reported where the store does not take that', async () => {

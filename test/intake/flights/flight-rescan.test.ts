@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { createFlightReview, type FlightReview } from '../../../src/intake/flights/flight-rescan.ts';
+import { FlightRescan } from '../../../src/intake/flights/flight-rescan.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../../virtual-clock.ts';
 
 const HOUR_MS = 3_600_000;
@@ -7,13 +7,13 @@ const DAY_MS = 24 * HOUR_MS;
 const OVERLAP_US = 120e6;
 
 let clock: VirtualClock;
-let review: FlightReview;
+let rescan: FlightRescan;
 
 const agoUs = (ms: number) => clock.nowUs() - ms * 1000;
 
 function open({ chance = 0.99, retentionDays = 30, watchedForDays = 60 } = {}): void {
   clock = createVirtualClock();
-  review = createFlightReview({
+  rescan = new FlightRescan({
     retentionMs: retentionDays * DAY_MS,
     clock,
     random: () => chance,
@@ -24,8 +24,8 @@ function open({ chance = 0.99, retentionDays = 30, watchedForDays = 60 } = {}): 
 
 /** A poll that has to begin two minutes ago. */
 function poll() {
-  const scope = review.scope(agoUs(120_000));
-  review.done(scope, clock.nowUs());
+  const scope = rescan.scope(agoUs(120_000));
+  rescan.done(scope, clock.nowUs());
   return { hoursBack: Math.floor((clock.nowUs() - scope.fromUs) / (HOUR_MS * 1000)), scope };
 }
 
@@ -46,9 +46,9 @@ describe('a poll of Flights', () => {
     expect(seen).toEqual([24, 0, 24, 0, 24]);
   });
 
-  test('that failed is no review: the next one looks back again', () => {
+  test('that failed is no rescan: the next one looks back again', () => {
     poll();
-    review.scope(agoUs(120_000));
+    rescan.scope(agoUs(120_000));
     expect(poll().hoursBack).toBe(24);
   });
 
@@ -77,28 +77,28 @@ describe('a poll of Flights', () => {
 });
 
 describe('what is proven', () => {
-  test('is nothing before the first review, and up to an overlap before it then', async () => {
+  test('is nothing before the first rescan, and up to an overlap before it then', async () => {
     poll();
-    expect(review.verifiedUs()).toBe(0);
+    expect(rescan.verifiedUs()).toBe(0);
     poll();
-    const reviewedUs = clock.nowUs();
+    const rescanedUs = clock.nowUs();
     await clock.advance(HOUR_MS / 2);
     poll();
-    expect(review.verifiedUs()).toBe(reviewedUs - OVERLAP_US);
+    expect(rescan.verifiedUs()).toBe(rescanedUs - OVERLAP_US);
   });
 
   test('is taken back as far as something turns out to be unread, by whichever poll', () => {
     poll();
     poll();
     const unreadUs = agoUs(2 * HOUR_MS);
-    review.done(review.scope(agoUs(120_000)), clock.nowUs(), unreadUs);
-    expect(review.verifiedUs()).toBe(unreadUs);
+    rescan.done(rescan.scope(agoUs(120_000)), clock.nowUs(), unreadUs);
+    expect(rescan.verifiedUs()).toBe(unreadUs);
   });
 
   test('goes with every poll of a Bird whose Flights are all older than a day', async () => {
     for (let minute = 0; minute < 10; minute += 1) {
-      review.done(review.scope(agoUs(2 * DAY_MS)), clock.nowUs());
-      expect(review.verifiedUs()).toBe(clock.nowUs() - OVERLAP_US);
+      rescan.done(rescan.scope(agoUs(2 * DAY_MS)), clock.nowUs());
+      expect(rescan.verifiedUs()).toBe(clock.nowUs() - OVERLAP_US);
       await clock.advance(60_000);
     }
   });
@@ -106,11 +106,11 @@ describe('what is proven', () => {
 
 test('a Bird may rest after a look back over a day since then, until the daily reading is due', async () => {
   const beganMs = clock.monotonicMs();
-  expect(review.isDoneSince(beganMs)).toBe(false);
+  expect(rescan.isDoneSince(beganMs)).toBe(false);
   poll();
-  expect(review.isDoneSince(beganMs)).toBe(false);
+  expect(rescan.isDoneSince(beganMs)).toBe(false);
   poll();
-  expect([review.isDoneSince(beganMs), review.isDoneSince(beganMs + 1)]).toEqual([true, false]);
+  expect([rescan.isDoneSince(beganMs), rescan.isDoneSince(beganMs + 1)]).toEqual([true, false]);
   await clock.advance(HOUR_MS);
-  expect(review.isDoneSince(beganMs)).toBe(false);
+  expect(rescan.isDoneSince(beganMs)).toBe(false);
 });

@@ -1,22 +1,22 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createRows } from '../../../src/intake/schedule/columns.ts';
+import { createColumns } from '../../../src/intake/schedule/columns.ts';
 
 test('a new row has the first value of each column', () => {
-  const rows = createRows();
-  const [zero, none] = [rows.column(0), rows.column(Number.NaN)];
-  const row = rows.add();
+  const table = createColumns();
+  const [zero, none] = [table.add(0), table.add(Number.NaN)];
+  const row = table.addRow();
   expect([zero.get(row), none.get(row)]).toEqual([0, Number.NaN]);
 });
 
 test('a row that was given back is used again, and remembers nothing', () => {
-  const rows = createRows();
-  const column = rows.column(7);
-  const [first, second] = [rows.add(), rows.add()];
+  const table = createColumns();
+  const column = table.add(7);
+  const [first, second] = [table.addRow(), table.addRow()];
   column.set(first, 1);
   column.set(second, 2);
-  rows.remove(first);
-  const third = rows.add();
+  table.removeRow(first);
+  const third = table.addRow();
   expect(third).toBe(first);
   expect([column.get(third), column.get(second)]).toEqual([7, 2]);
 });
@@ -32,12 +32,12 @@ test('whatever is added, set and given back, each row keeps its own numbers', ()
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 1_000, size: 'max' }), (steps) => {
-      const rows = createRows();
-      const columns = [rows.column(0), rows.column(-1)];
+      const table = createColumns();
+      const columns = [table.add(0), table.add(-1)];
       const expected = new Map<number, [number, number]>();
       for (const one of steps) {
         if (one.act === 'add') {
-          const row = rows.add();
+          const row = table.addRow();
           expect(expected.has(row)).toBe(false);
           expected.set(row, [0, -1]);
           continue;
@@ -45,7 +45,7 @@ test('whatever is added, set and given back, each row keeps its own numbers', ()
         const row = [...expected.keys()][one.at % Math.max(1, expected.size)];
         if (row === undefined) continue;
         if (one.act === 'remove') {
-          rows.remove(row);
+          table.removeRow(row);
           expected.delete(row);
           continue;
         }

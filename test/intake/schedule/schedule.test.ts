@@ -1,11 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  createSchedule,
-  type Polled,
-  type Schedule,
-  type ScheduleOptions,
-} from '../../../src/intake/schedule/schedule.ts';
+import { type Polled, Schedule, type ScheduleOptions } from '../../../src/intake/schedule/schedule.ts';
 import {
   createDelayWorld,
   measureDelays,
@@ -18,10 +13,10 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const NEVER = { waitMs: Number.POSITIVE_INFINITY };
-const QUIET: Polled = { requests: 1, news: 0, complete: true };
+const QUIET: Polled = { requests: 1, newEntries: 0, complete: true };
 
 function scheduleOf(options: Partial<ScheduleOptions> = {}): Schedule {
-  return createSchedule({
+  return new Schedule({
     minIntervalMs: 10 * SECOND,
     intervalMs: 30 * SECOND,
     maxIntervalMs: 5 * MINUTE,
@@ -133,7 +128,7 @@ describe('a stream of a Bird', () => {
     addBirds(schedule, removed.slice(1));
     for (const name of removed.slice(1)) expect(schedule.take(0)).toEqual({ name });
     schedule.hint('taken', 0);
-    schedule.done('waits', 0, { ...QUIET, requests: 5, news: 100 });
+    schedule.done('waits', 0, { ...QUIET, requests: 5, newEntries: 100 });
     schedule.done('timed', 0, { delayMs: 20 * SECOND });
     addBirds(schedule, removed.slice(0, 1));
     for (const name of removed) schedule.remove(name);
@@ -333,7 +328,7 @@ describe('the choice between Birds', () => {
     addBirds(schedule, names);
     const polls = serve(schedule, { untilMs: HOUR, perSecond: 50 }, (name) => ({
       ...QUIET,
-      news: name === '7' ? 5 : 0,
+      newEntries: name === '7' ? 5 : 0,
     }));
     for (const name of ['7', '8']) {
       const gaps = gapsOf(timesOf(polls, name));
@@ -356,7 +351,7 @@ describe('the choice between Birds', () => {
       lastMs.set(name, nowMs);
       const exact = (carried.get(name) ?? 0) + minutes * perPoll(name);
       carried.set(name, exact % 1);
-      return { ...QUIET, news: Math.floor(exact) };
+      return { ...QUIET, newEntries: Math.floor(exact) };
     });
     const late = polls.filter(({ atMs }) => atMs > 4 * HOUR);
     const ratio =
@@ -384,7 +379,7 @@ describe('the choice between Birds', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1, maxIntervalMs: HOUR });
     const names = Array.from({ length: 60 }, (_, at) => `${at}`);
     addBirds(schedule, names);
-    const news = (name: string): Polled => ({ ...QUIET, news: name === '0' ? 3 : 0 });
+    const news = (name: string): Polled => ({ ...QUIET, newEntries: name === '0' ? 3 : 0 });
     serve(schedule, { untilMs: 3 * HOUR, perSecond: 1 }, news);
     addBirds(schedule, ['new'], 3 * HOUR);
     const polls = serve(schedule, { fromMs: 3 * HOUR, untilMs: 3 * HOUR + 10 * MINUTE, perSecond: 1 }, news);
@@ -402,7 +397,7 @@ describe('the choice between Birds', () => {
     const polls = serve(schedule, { untilMs: 2 * HOUR, perSecond: 1 }, (name) => {
       if (name !== '0' || left === 0) return QUIET;
       left -= 1;
-      return { requests: 1, news: 2_000, complete: left === 0, ...(left > 0 && { delayMs: 0 }) };
+      return { requests: 1, newEntries: 2_000, complete: left === 0, ...(left > 0 && { delayMs: 0 }) };
     });
     const late = polls.filter(({ atMs }) => atMs > 10 * MINUTE);
     expect(timesOf(late, '0').length).toBeLessThan(1.2 * timesOf(late, '1').length);
@@ -422,7 +417,7 @@ describe('the choice between Birds', () => {
       return timesOf(polls, '0').length;
     };
     const silent = counts(QUIET);
-    expect(counts({ requests: 1, news: 20, complete: false, delayMs: 0 })).toBeGreaterThan(2 * silent);
+    expect(counts({ requests: 1, newEntries: 20, complete: false, delayMs: 0 })).toBeGreaterThan(2 * silent);
   });
 });
 
@@ -433,7 +428,7 @@ describe('the longest interval', () => {
     addBirds(schedule, names);
     const polls = serve(schedule, { untilMs: 3 * HOUR, perSecond: 2 }, (name) => ({
       ...QUIET,
-      news: Number(name) < 50 ? 4 : 0,
+      newEntries: Number(name) < 50 ? 4 : 0,
     }));
     const late = polls.filter(({ atMs }) => atMs > HOUR);
     const gaps = names.map((name) => Math.max(...gapsOf(timesOf(late, name))));
@@ -465,7 +460,7 @@ describe('the longest interval', () => {
     for (let at = 0; at < 2_000; at += 1) schedule.remove(`gone${at}`);
     const names = Array.from({ length: 300 }, (_, at) => `${at}`);
     addBirds(schedule, names);
-    const news = (name: string): Polled => ({ ...QUIET, news: Number(name) < 150 ? 50 : 0 });
+    const news = (name: string): Polled => ({ ...QUIET, newEntries: Number(name) < 150 ? 50 : 0 });
     const before = serve(schedule, { untilMs: 10 * MINUTE, perSecond }, news);
     perSecond = 1.1;
     const after = serve(schedule, { fromMs: 10 * MINUTE, untilMs: HOUR, perSecond }, news);
@@ -488,7 +483,7 @@ describe('the longest interval', () => {
         const perSecond = streams / maxS / load;
         const minIntervalMs = minS * SECOND;
         const maxIntervalMs = (maxS + minS) * SECOND;
-        const schedule = createSchedule({
+        const schedule = new Schedule({
           minIntervalMs,
           intervalMs: Math.min((minS + aimS) * SECOND, maxIntervalMs),
           maxIntervalMs,
@@ -499,7 +494,7 @@ describe('the longest interval', () => {
         const turnMs = SECOND / perSecond;
         const polls = serve(schedule, { untilMs: 6 * (maxIntervalMs + turnMs), perSecond }, (name) => ({
           ...QUIET,
-          news: hot[Number(name) % hot.length]!,
+          newEntries: hot[Number(name) % hot.length]!,
         }));
         const least = Math.min(minIntervalMs, 0.9 * maxIntervalMs);
         for (const name of names) {
@@ -522,18 +517,18 @@ describe('the longest interval', () => {
     const names = Array.from({ length: 600 }, (_, at) => `${at}`);
     addBirds(schedule, names);
     schedule.add({ name: 'notifications', intervalMs: 30 * SECOND, share: 0.25 }, 0);
-    expect(schedule.behind(0)).toBeUndefined();
+    expect(schedule.lag(0)).toBeUndefined();
     serve(schedule, { untilMs: 3 * HOUR, perSecond: 1 });
-    const behind = schedule.behind(3 * HOUR)!;
-    expect(behind.oldestMs).toBeGreaterThan(10 * MINUTE);
-    expect(behind.oldestMs).toBeLessThan(16 * MINUTE);
-    expect(behind.streams).toBeGreaterThan(200);
+    const lag = schedule.lag(3 * HOUR)!;
+    expect(lag.oldestMs).toBeGreaterThan(10 * MINUTE);
+    expect(lag.oldestMs).toBeLessThan(16 * MINUTE);
+    expect(lag.streams).toBeGreaterThan(200);
     expect(schedule.neededPerSecond()).toBeCloseTo(600 / 300 + 1 / 30, 5);
 
     for (const name of names.slice(0, 450)) schedule.remove(name);
     expect(schedule.neededPerSecond()).toBeCloseTo(150 / 300 + 1 / 30, 5);
     serve(schedule, { fromMs: 3 * HOUR, untilMs: 4 * HOUR, perSecond: 1 });
-    expect(schedule.behind(4 * HOUR)).toBeUndefined();
+    expect(schedule.lag(4 * HOUR)).toBeUndefined();
   });
 
   test('needs as many requests as polls are known to take', () => {
@@ -549,16 +544,16 @@ describe('the longest interval', () => {
   test('is missed as well by streams that were never polled, whose polls fail, or whose poll does not end', () => {
     const schedule = scheduleOf();
     addBirds(schedule, ['a']);
-    const isBehind = () => [schedule.behind(5 * MINUTE), schedule.behind(6 * MINUTE)];
+    const lags = () => [schedule.lag(5 * MINUTE), schedule.lag(6 * MINUTE)];
     const missed = [undefined, { name: 'a', oldestMs: 6 * MINUTE, streams: 1 }];
-    expect(isBehind()).toEqual(missed);
+    expect(lags()).toEqual(missed);
     schedule.take(MINUTE);
-    expect(isBehind()).toEqual(missed);
+    expect(lags()).toEqual(missed);
     schedule.done('a', MINUTE, { delayMs: MINUTE });
-    expect(isBehind()).toEqual(missed);
+    expect(lags()).toEqual(missed);
     schedule.take(4 * MINUTE);
     schedule.done('a', 4 * MINUTE, QUIET);
-    expect(isBehind()).toEqual([undefined, undefined]);
+    expect(lags()).toEqual([undefined, undefined]);
   });
 
   test('is not missed by what is there no more, nor by a regular stream that may lag', () => {
@@ -571,11 +566,11 @@ describe('the longest interval', () => {
         for (const name of ['audit', 'inventory']) schedule.done(name, atMs);
         schedule.done('a', atMs, { delayMs: MINUTE, isGone: true });
       }
-      expect(schedule.behind(atMs)).toBeUndefined();
+      expect(schedule.lag(atMs)).toBeUndefined();
     }
     // Twice its own interval.
-    expect(schedule.behind(16 * MINUTE)).toBeUndefined();
-    expect(schedule.behind(16 * MINUTE + 1)).toMatchObject({ name: 'inventory', streams: 1 });
+    expect(schedule.lag(16 * MINUTE)).toBeUndefined();
+    expect(schedule.lag(16 * MINUTE + 1)).toMatchObject({ name: 'inventory', streams: 1 });
   });
 
   test('is missed by what was read in part, whose requests are known all the same', () => {
@@ -584,7 +579,7 @@ describe('the longest interval', () => {
     const partly = { requests: 60, isPartial: true };
     serve(schedule, { untilMs: 30 * MINUTE, perSecond: 50 }, () => partly);
     expect(schedule.neededPerSecond()).toBeCloseTo(1, 1);
-    expect(schedule.behind(30 * MINUTE)).toEqual({ name: 'inventory', oldestMs: 30 * MINUTE, streams: 1 });
+    expect(schedule.lag(30 * MINUTE)).toEqual({ name: 'inventory', oldestMs: 30 * MINUTE, streams: 1 });
   });
 
   test('where it cannot be kept, a part of the rate still goes to where news is expected', () => {
@@ -593,7 +588,7 @@ describe('the longest interval', () => {
     addBirds(schedule, names);
     const polls = serve(schedule, { untilMs: 8 * HOUR, perSecond: 1 }, (name) => ({
       ...QUIET,
-      news: name === '3' ? 30 : 0,
+      newEntries: name === '3' ? 30 : 0,
     }));
     const late = polls.filter(({ atMs }) => atMs > 4 * HOUR);
     expect(timesOf(late, '3').length).toBeGreaterThan(3 * timesOf(late, '4').length);

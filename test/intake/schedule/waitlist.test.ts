@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createWaitlist } from '../../../src/intake/schedule/waitlist.ts';
+import { Waitlist } from '../../../src/intake/schedule/waitlist.ts';
 
 interface Item {
   readonly name: string;
@@ -10,15 +10,13 @@ interface Item {
 
 function listOf(...items: readonly Item[]) {
   const waiting = new Set(items);
-  const list = createWaitlist<Item>(64_000, (one) => (waiting.has(one) ? one.lastMs : undefined));
+  const list = new Waitlist<Item>(64_000, (one) => (waiting.has(one) ? one.lastMs : undefined));
   for (const one of items) list.add(one, one.lastMs, one.worth);
-  return {
-    ...list,
-    delete(one: Item) {
-      list.delete(one);
-      waiting.delete(one);
-    },
+  const end = (one: Item) => {
+    list.delete(one);
+    waiting.delete(one);
   };
+  return { list, end };
 }
 
 const item = (name: string, lastMs: number, worth = 1): Item => ({ name, lastMs, worth });
@@ -35,16 +33,16 @@ describe('pressing', () => {
     ['four that follow each other in time', [0, 16_000, 32_000, 48_000], 63_000, false],
     ['nobody', [], 70_000, false],
   ])('takes the oldest of %s', (_, lastsMs, nowMs, pressing) => {
-    const list = listOf(...lastsMs.map((lastMs, at) => item(`${at}`, lastMs)));
+    const { list } = listOf(...lastsMs.map((lastMs, at) => item(`${at}`, lastMs)));
     const found = list.pressing(nowMs, 64_000, lastsMs.length);
     expect(found?.name).toBe(pressing ? '0' : undefined);
   });
 
   test('does not count who left', () => {
     const gone = [item('b', 0), item('c', 0), item('d', 0)];
-    const list = listOf(item('a', 0), ...gone);
-    for (const one of gone) list.delete(one);
-    list.delete(item('never there', 0));
+    const { list, end } = listOf(item('a', 0), ...gone);
+    for (const one of gone) end(one);
+    end(item('never there', 0));
     expect(list.pressing(20_000, 64_000, 4)).toBeUndefined();
     expect(list.oldest()).toEqual({ item: expect.objectContaining({ name: 'a' }), atMs: 0 });
   });
@@ -52,13 +50,13 @@ describe('pressing', () => {
 
 describe('best', () => {
   test('weighs the square of the wait by what a poll is worth', () => {
-    const list = listOf(item('waits long', 0, 1), item('is worth nine', 20_000, 9));
+    const { list } = listOf(item('waits long', 0, 1), item('is worth nine', 20_000, 9));
     expect(list.best(25_000, 0)?.name).toBe('waits long');
     expect(list.best(40_000, 0)?.name).toBe('is worth nine');
   });
 
   test('passes over who has not waited long enough', () => {
-    const list = listOf(item('a', 0, 1), item('b', 20_000, 1_000));
+    const { list } = listOf(item('a', 0, 1), item('b', 20_000, 1_000));
     expect(list.best(29_999, 10_000)?.name).toBe('a');
     expect(list.best(30_000, 10_000)?.name).toBe('b');
     expect(list.best(9_999, 10_000)).toBeUndefined();
@@ -74,7 +72,7 @@ describe('best', () => {
     );
     fc.assert(
       fc.property(streams, (items) => {
-        const list = listOf(...items.map(({ lastMs, worth }, at) => item(`${at}`, lastMs, worth)));
+        const { list } = listOf(...items.map(({ lastMs, worth }, at) => item(`${at}`, lastMs, worth)));
         const value = ({ lastMs, worth }: { lastMs: number; worth: number }) =>
           worth * (61_000 - lastMs) ** 2;
         const best = Math.max(...items.map(value));

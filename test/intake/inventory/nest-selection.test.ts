@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { matchesGlob } from '../../../src/intake/inventory/glob.ts';
+import { matchesGlob } from '../../../src/intake/inventory/nest-selection.ts';
 
 test.each([
   ['*', 'anything/at all\nin lines', true],

@@ -1,0 +1,89 @@
+/** An audit under way: the window that is audited, and both sides that are compared. */
+import type { GapRecord } from '../../store/audit-store.ts';
+import type { Store } from '../../store/store.ts';
+import { MOST_OVERLAP_US } from '../lateness.ts';
+import type { LogStream } from '../logs/log-stream.ts';
+import { Audit, type AuditedStream } from './audit.ts';
+import type { Window } from './audit-piece.ts';
+import { findEdge } from './window-edge.ts';
+
+export interface AuditRun {
+  readonly stream: number;
+  readonly window: Window;
+  /** The place of the audited span in the list of spans. */
+  readonly span: number;
+  /** What is older is kept no longer. */
+  readonly oldestUs: number;
+  readonly audit: Audit;
+}
+
+/** What is to be audited: [fromUs, toUs), though its edges may be moved to quiet instants. */
+export interface AuditTarget {
+  readonly log: LogStream;
+  readonly stream: number;
+  readonly span: number;
+  readonly fromUs: number;
+  readonly toUs: number;
+  readonly oldestUs: number;
+  readonly gaps: readonly GapRecord[];
+  readonly isCountTrue: boolean;
+  /** Up to here an earlier audit has read or counted everything; 0 for none. */
+  readonly auditedUs: number;
+  /** Whether entries of the feed were lately seen to be deleted one by one. */
+  readonly isDeleting: () => boolean;
+}
+
+export async function beginAudit(store: Store, target: AuditTarget): Promise<AuditRun> {
+  const { stream, span, fromUs, toUs, oldestUs } = target;
+  const sides = sidesOf(store, target);
+  const from = await findEdge(sides.entries, fromUs, {
+    lowUs: oldestUs,
+    highUs: fromUs === oldestUs ? toUs : fromUs,
+  });
+  const to = await findEdge(sides.entries, toUs, { lowUs: from.us, highUs: toUs });
+  const window = { fromUs: from.us, toUs: to.us };
+  const audit = new Audit(sides, {
+    window,
+    isDense: !from.isQuiet || !to.isQuiet,
+    knownGaps: target.gaps,
+    countedUntilUs: await countedUntilUs(target, sides, window),
+    isCountTrue: target.isCountTrue,
+  });
+  return { stream, window, span, oldestUs, audit };
+}
+
+/**
+ * Up to where the entries are only counted. Counts that agree prove nothing where one entry was deleted and another is
+ * missing: so what may have come since the last audit is read, as late as overlaps allow for, and the whole window
+ * once entries were seen to be deleted.
+ */
+async function countedUntilUs(
+  { auditedUs, isDeleting }: AuditTarget,
+  { count, pageSize, entries }: AuditedStream,
+  window: Window,
+): Promise<number> {
+  const settledUs = auditedUs - MOST_OVERLAP_US;
+  if (isDeleting() || settledUs <= window.fromUs) return window.fromUs;
+  // One page lists all of it.
+  if ((await count(window)) <= pageSize()) return window.toUs;
+  const edge = await findEdge(entries, settledUs, { lowUs: window.fromUs, highUs: window.toUs });
+  return edge.isQuiet ? edge.us : window.fromUs;
+}
+
+/** The stream at the service, and in the store. */
+function sidesOf(store: Store, { log, stream }: AuditTarget): AuditedStream {
+  // Page numbers count in page sizes: one audit keeps to one.
+  const pageSize = log.pageSize();
+  return {
+    ask: (query) => log.ask(query),
+    count: ({ fromUs, toUs }) => store.transaction((tx) => tx.events.count(stream, fromUs, toUs)),
+    entries: ({ fromUs, toUs }) => store.transaction((tx) => tx.events.ids(stream, fromUs, toUs)),
+    async keep(items) {
+      // An entry whose instant was changed is known by its id alone.
+      const ids = items.flatMap((item) => (item.ok ? [item.entry.id] : []));
+      const known = await store.transaction((tx) => tx.events.knownIds(stream, ids));
+      return (await log.keep(items.filter((item) => !item.ok || !known.has(item.entry.id)))).length;
+    },
+    pageSize: () => pageSize,
+  };
+}

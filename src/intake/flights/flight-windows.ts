@@ -1,0 +1,194 @@
+/**
+ * Reads the Flights of a Bird that started in a window of time. The service's list has no paging and an unknown cap, so
+ * windows are halved until an answer is surely whole:
+ *
+ *   listed     the answer is shorter than any cap can be: whole
+ *   → halved   it may be cut, or is too large to be received: its older half first, then the newer one
+ *   → dense    a window of a few seconds: in ever smaller parts, as far as the service tells instants apart
+ *   → by status, one after the other, where parts do not help: the last that can be asked
+ *   → unread   set down in the rows, never passed over in silence
+ */
+
+import { NestwatchError } from '../../errors.ts';
+import type { ServiceClient } from '../../service/client.ts';
+import type { Clock } from '../../time/clock.ts';
+import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
+import { isTouching, type UnreadWindow } from './flight-gaps.ts';
+import { collect, type FlightRows, type Listed } from './flight-rows.ts';
+
+/** Answers with fewer Flights are taken as whole. */
+const SUSPICIOUS_ROWS = 20;
+
+/** With so many Flights in one poll, the newer part of a backlog waits for the next poll. */
+const MOST_ROWS = 2_000;
+
+/** Within some seconds windows are halved as far as a service can tell them apart that counts milliseconds. */
+const DENSE_MARGIN_US = 2_000;
+const LEAST_WINDOW_US = 20_000;
+
+/** Requests for one window of some seconds. */
+const DENSE_REQUESTS = 60;
+
+/** What Flights can be asked for by (specification, searchFlights). */
+const STATUSES = ['active', 'succeeded', 'failed', 'cancelled'];
+
+export interface FlightReadingOptions {
+  readonly client: ServiceClient;
+  readonly clock: Clock;
+  /** The Nest a Bird is in now; it may move. */
+  readonly nestOf: (birdId: string) => string;
+}
+
+/** A window of start dates, both inclusive. Without a beginning it holds also the Flights of which no start is known. */
+export interface FlightWindow {
+  readonly minStartUs?: number;
+  readonly maxStartUs?: number;
+  readonly status?: string;
+}
+
+export class FlightWindows {
+  readonly #options: FlightReadingOptions;
+  /** The longest list of Flights that the region ever answered, whichever Bird's: a cap shows there. */
+  #longestAnswer = 0;
+  /** Where answers were seen to be cut; Infinity as long as none was. */
+  #cap = Number.POSITIVE_INFINITY;
+
+  constructor(options: FlightReadingOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Adds the Flights of a window to the rows. With a cursor it stops early where there are more than a poll should hold,
+   * once some started after the cursor: so a backlog is read from its oldest end. `whole` is the answer about a window
+   * that holds this one. Resolves to whether the window was read to its end.
+   */
+  async read(
+    birdId: string,
+    window: FlightWindow,
+    rows: FlightRows,
+    cursorUs: number = Number.POSITIVE_INFINITY,
+    whole?: Listed,
+  ): Promise<boolean> {
+    const listed = await this.#ask(birdId, window, rows, whole);
+    if (listed && !this.#isSuspicious(listed)) return true;
+    const startsUs = [...(listed?.values() ?? [])];
+    const endUs = window.maxStartUs ?? startsUs.reduce((a, b) => Math.max(a, b), this.#options.clock.nowUs());
+    // The service keeps nothing for longer than some months, so halving the years before costs a few requests.
+    const startUs = window.minStartUs ?? 0;
+    if (endUs - startUs < 4 * ANCHOR_MARGIN_US) {
+      const span = { fromUs: startUs, toUs: endUs };
+      const isRead =
+        !rows.givenUp.some((one) => isTouching(one, span)) &&
+        (await this.#readDense(birdId, window, span, rows, listed, rows.requests + DENSE_REQUESTS));
+      if (!isRead) rows.unread.push({ fromUs: startUs, toUs: Math.max(startUs, endUs) });
+      return true;
+    }
+    const middleUs = Math.floor((startUs + endUs) / 2);
+    const older = { ...window, maxStartUs: middleUs };
+    if (!(await this.read(birdId, older, rows, cursorUs, listed))) return false;
+    if (isEnough(rows, cursorUs, middleUs)) {
+      rows.readToUs = middleUs;
+      for (const [flightId, { startedAt }] of rows.flights) {
+        if (startedAt && startedAt.us > middleUs) rows.flights.delete(flightId);
+      }
+      return false;
+    }
+    const newer = { ...window, minStartUs: middleUs - ANCHOR_MARGIN_US };
+    return this.read(birdId, newer, rows, cursorUs, listed);
+  }
+
+  /** Asks for a window once. Undefined for an answer that is too large. */
+  async #ask(
+    birdId: string,
+    window: FlightWindow,
+    rows: FlightRows,
+    whole?: Listed,
+  ): Promise<Listed | undefined> {
+    const { client, nestOf } = this.#options;
+    rows.requests += 1;
+    try {
+      const answer = await client.searchFlights(nestOf(birdId), birdId, window);
+      rows.serverTimeUs = answer.serverTimeUs ?? rows.serverTimeUs;
+      const listed = collect(answer.value, rows);
+      if (listed.size > this.#cap) this.#cap = Number.POSITIVE_INFINITY;
+      // As many, and others among them: the answer about the larger window was cut.
+      const isCut = whole?.size === listed.size && [...listed.keys()].some((id) => !whole.has(id));
+      if (isCut && this.#isSuspicious(listed)) this.#cap = listed.size;
+      this.#longestAnswer = Math.max(this.#longestAnswer, listed.size);
+      return listed;
+    } catch (error) {
+      if (!(error instanceof NestwatchError && error.code === 'too_large')) throw error;
+      return undefined;
+    }
+  }
+
+  /** Whether an answer may be cut: it is as long as the longest ever seen. */
+  #isSuspicious({ size }: Listed): boolean {
+    return size >= Math.max(SUSPICIOUS_ROWS, this.#longestAnswer);
+  }
+
+  /**
+   * Reads a few seconds in ever smaller parts; resolves to whether nothing of it can be missing. A service that
+   * compares whole seconds answers about a part as about the whole, or with less than there is: then the parts do not
+   * bring what was listed before.
+   */
+  async #readDense(
+    birdId: string,
+    window: FlightWindow,
+    { fromUs, toUs }: UnreadWindow,
+    rows: FlightRows,
+    listed: Listed | undefined,
+    mostRequests: number,
+  ): Promise<boolean> {
+    if (rows.requests >= mostRequests) return false;
+    if (toUs - fromUs < LEAST_WINDOW_US) return this.#readEachStatus(birdId, window, rows, listed);
+    const middleUs = Math.floor((fromUs + toUs) / 2);
+    const endUs = middleUs + DENSE_MARGIN_US;
+    const startUs = middleUs - DENSE_MARGIN_US;
+    const parts = [
+      { window: { ...window, maxStartUs: endUs }, span: { fromUs, toUs: endUs } },
+      { window: { ...window, minStartUs: startUs }, span: { fromUs: startUs, toUs } },
+    ];
+    const found = new Set<string>();
+    const denser: { readonly part: (typeof parts)[number]; readonly own: Listed | undefined }[] = [];
+    for (const part of parts) {
+      const own = await this.#ask(birdId, part.window, rows, listed);
+      for (const id of own?.keys() ?? []) found.add(id);
+      if (!own || this.#isSuspicious(own)) denser.push({ part, own });
+    }
+    const isSame = denser.length === 2 && denser.every(({ own }) => own?.size === found.size);
+    const lacksSome = listed ? [...listed.keys()].some((id) => !found.has(id)) : found.size === 0;
+    const isHollow = denser.length === 0 && lacksSome;
+    if (isSame || isHollow) return this.#readEachStatus(birdId, window, rows, listed);
+    let isRead = true;
+    for (const { part, own } of denser) {
+      isRead = (await this.#readDense(birdId, part.window, part.span, rows, own, mostRequests)) && isRead;
+    }
+    return isRead;
+  }
+
+  /** Reads a window status by status. Resolves to whether no answer was too large or cut. */
+  async #readEachStatus(
+    birdId: string,
+    window: FlightWindow,
+    rows: FlightRows,
+    listed: Listed | undefined,
+  ): Promise<boolean> {
+    if (window.status !== undefined) return listed !== undefined && listed.size < this.#cap;
+    let isRead = true;
+    for (const status of STATUSES) {
+      const own = await this.#ask(birdId, { ...window, status }, rows, listed);
+      if (!own || own.size >= this.#cap) isRead = false;
+    }
+    return isRead;
+  }
+}
+
+/** Whether the rows hold as many Flights as a poll should that started up to `toUs`, and some of them after the cursor. */
+function isEnough({ flights }: FlightRows, cursorUs: number, toUs: number): boolean {
+  if (flights.size < MOST_ROWS) return false;
+  const startsUs = [...flights.values()]
+    .map((flight) => flight.startedAt?.us ?? 0)
+    .filter((us) => us <= toUs);
+  return startsUs.length >= MOST_ROWS && startsUs.some((us) => us > cursorUs);
+}

@@ -1,0 +1,96 @@
+/**
+ * The open Flights of a Bird that a poll's list lacks: they are asked for by themselves. One or two by `getFlight`, more
+ * by `Status=active`, and then by `getFlight` those that left it.
+ */
+import { NestwatchError } from '../../errors.ts';
+import type { Flight } from '../../service/resources.ts';
+import type { FlightRecord } from '../../store/flight-store.ts';
+import { formatInstant } from '../../time/instant.ts';
+import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
+import { collect, type FlightRows } from './flight-rows.ts';
+import type { FlightReadingOptions, FlightWindows } from './flight-windows.ts';
+import { createMissingFlights, type MissingFlights } from './missing-flights.ts';
+
+/** Flights asked for one by one before `Status=active` is cheaper. */
+const SINGLE_READS = 2;
+
+export class OpenFlights {
+  readonly #options: FlightReadingOptions;
+  readonly #windows: FlightWindows;
+  readonly #missing: MissingFlights;
+
+  constructor(options: FlightReadingOptions, windows: FlightWindows) {
+    this.#options = options;
+    this.#windows = windows;
+    this.#missing = createMissingFlights(options.clock);
+  }
+
+  /**
+   * Adds to the rows the known open Flights that they lack, and all that are active where `wantsActive`. Resolves to the
+   * records of those that the service no longer has. A Flight that cannot be read while the region is up stays open.
+   * One that failed, and waits for its reason only, is added as it is known where it cannot be read any more.
+   */
+  async read(
+    birdId: string,
+    known: ReadonlyMap<string, FlightRecord>,
+    wantsActive: boolean,
+    rows: FlightRows,
+  ): Promise<FlightRecord[]> {
+    const lacking = () => [...known.values()].filter((one) => one.open && !rows.flights.has(one.flightId));
+    const asked = lacking().filter(({ flightId }) => !this.#missing.isPutOff(flightId));
+    if (wantsActive || asked.length > SINGLE_READS) {
+      const oldestUs = asked.reduce((us, one) => Math.min(us, one.startedAtUs), Number.POSITIVE_INFINITY);
+      const isBounded = !wantsActive && oldestUs > 0;
+      const since = isBounded ? { minStartUs: oldestUs - ANCHOR_MARGIN_US } : {};
+      await this.#windows.read(birdId, { status: 'active', ...since }, rows);
+    }
+    for (const flightId of rows.flights.keys()) this.#missing.seen(flightId);
+    const vanished: FlightRecord[] = [];
+    for (const record of lacking()) {
+      const isGone = !this.#missing.isPutOff(record.flightId) && (await this.#readOne(birdId, record, rows));
+      if (rows.flights.has(record.flightId)) continue;
+      if (record.status === 'failed') rows.flights.set(record.flightId, this.asKnown(birdId, record));
+      else if (isGone) vanished.push({ ...record, open: false });
+    }
+    return vanished;
+  }
+
+  /** A Flight that failed and waits for its reason, from its record. */
+  asKnown(birdId: string, { flightId, startedAtUs, status, endedAtUs }: FlightRecord): Flight {
+    return {
+      id: flightId,
+      birdId,
+      nestId: this.#options.nestOf(birdId),
+      status,
+      errorMessages: '',
+      startedAt: startedAtUs > 0 ? { us: startedAtUs, text: formatInstant(startedAtUs) } : null,
+      durationSeconds: (endedAtUs! - startedAtUs) / 1e6,
+    };
+  }
+
+  /** Forgets what was noted of these Flights, since their Bird is watched no longer. */
+  forget(flightIds: Iterable<string>): void {
+    for (const flightId of flightIds) this.#missing.seen(flightId);
+  }
+
+  /** Asks for one Flight. Resolves to whether the service surely no longer has it. */
+  async #readOne(birdId: string, { flightId }: FlightRecord, rows: FlightRows): Promise<boolean> {
+    const { client, nestOf } = this.#options;
+    rows.requests += 1;
+    try {
+      const answer = await client.getFlight(nestOf(birdId), birdId, flightId);
+      rows.serverTimeUs = answer.serverTimeUs ?? rows.serverTimeUs;
+      collect([answer.value], rows);
+      this.#missing.seen(flightId);
+      return false;
+    } catch (error) {
+      if (!(error instanceof NestwatchError)) throw error;
+      if (error.code === 'not_found') return this.#missing.isGone(flightId);
+      // The region's trouble is the whole poll's. While it is up, the error is about this one Flight.
+      const isRegional = error.code === 'cancelled' || error.code === 'rate_limited';
+      if (isRegional || client.health().health !== 'up') throw error;
+      this.#missing.failed(flightId);
+      return false;
+    }
+  }
+}

@@ -1,0 +1,48 @@
+/** Which Nests of a region are watched, by the globs of the configuration over their names and ids. */
+
+export interface NestGlobs {
+  readonly include: readonly string[];
+  readonly exclude: readonly string[];
+}
+
+interface NamedNest {
+  readonly id: string;
+  readonly name: string;
+}
+
+export class NestSelection {
+  readonly #globs: NestGlobs;
+  /** The names of the Nests that the service has and the configuration leaves out, by id. */
+  #excluded: ReadonlyMap<string, string> = new Map();
+
+  constructor(globs: NestGlobs) {
+    this.#globs = globs;
+  }
+
+  isWatched({ id, name }: NamedNest): boolean {
+    const fits = (glob: string) => matchesGlob(glob, name) || matchesGlob(glob, id);
+    return this.#globs.include.some(fits) && !this.#globs.exclude.some(fits);
+  }
+
+  /** Remembers which of all Nests that the service lists are excluded. Returns the others. */
+  select<T extends NamedNest>(listed: readonly T[]): T[] {
+    const watched = listed.filter((nest) => this.isWatched(nest));
+    this.#excluded = new Map(
+      listed.filter((nest) => !this.isWatched(nest)).map(({ id, name }) => [id, name]),
+    );
+    return watched;
+  }
+
+  /** The name of a Nest that is excluded; undefined for one that is not, or not known to be. */
+  excludedName(nestId: string): string | undefined {
+    return this.#excluded.get(nestId);
+  }
+}
+
+/** Whether a text fits a glob: `*` stands for any run of characters, `?` for one; case counts, as in file names. */
+export function matchesGlob(glob: string, text: string): boolean {
+  const pattern = [...glob]
+    .map((char) => (char === '*' ? '.*' : char === '?' ? '.' : char.replace(/[\\^$.|+()[\]{}]/, '\\$&')))
+    .join('');
+  return new RegExp(`^${pattern}$`, 'su').test(text);
+}

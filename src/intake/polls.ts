@@ -1,0 +1,223 @@
+/**
+ * The polls of one region's streams. What a poll brings is followed up: new events hint at other streams, and the
+ * inventory says which streams there are. What a poll throws is reported here and never ends the loop; the stream is
+ * polled again after a wait that doubles with each failure in a row.
+ */
+import type { PollConfig } from '../config/sections/poll-section.ts';
+import type { Feed } from '../domain/alert/event.ts';
+import { codeOf } from '../errors.ts';
+import type { Report } from '../report.ts';
+import type { Bell, Clock, Random } from '../time/clock.ts';
+import type { HealthWatch } from './health-watch.ts';
+import type { Hints } from './hints.ts';
+import type { Inventory } from './inventory/inventory.ts';
+import type { Polled, Schedule } from './schedule/schedule.ts';
+import type { ServiceClock } from './service-clock.ts';
+import { birdIdOf, feedOf, flightsName, INVENTORY } from './stream-name.ts';
+import type { Reading, Streams } from './streams.ts';
+
+export interface PollsOptions {
+  readonly region: string;
+  readonly poll: PollConfig;
+  readonly inventory: Inventory;
+  readonly streams: Streams;
+  readonly schedule: Schedule;
+  readonly hints: Hints;
+  readonly health: HealthWatch;
+  readonly serviceClock: ServiceClock;
+  /** Rung when something may be polled that could not be polled before. */
+  readonly bell: Bell;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: Report;
+}
+
+/** A poll under way. */
+interface Poll {
+  readonly name: string;
+  readonly feed: Feed | 'inventory';
+  readonly birdId: string;
+  readonly beganMs: number;
+  readonly beganUs: number;
+  /** Each stream is read only once. */
+  readonly once: boolean;
+}
+
+/** The polls of a stream that failed in a row. */
+interface Failures {
+  readonly count: number;
+  /** When its Bird was first not found, on the monotonic clock; undefined for never. */
+  readonly missingMs: number | undefined;
+}
+
+/** A poll that failed is tried again after this, doubling with each further failure. */
+const FIRST_RETRY_MS = 5_000;
+
+/** Bird logs after which a Bird has Flights. */
+const STARTING_LOGS: ReadonlySet<string> = new Set(['bird_log.Published', 'bird_log.Activated']);
+
+export class Polls {
+  readonly #options: PollsOptions;
+  /** By the name of the stream whose last poll failed. */
+  readonly #failures = new Map<string, Failures>();
+  readonly #lastSuccessUs = new Map<Feed, number>();
+  /** When the last successful poll of a Bird's Flights began, by the stream's name. */
+  readonly #flightsReadUs = new Map<string, number>();
+  #isInventoryRead = false;
+  #wasInventoryTried = false;
+  #areNestsListed = false;
+
+  constructor(options: PollsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the inventory was read once, though perhaps without some Nests. */
+  isInventoryRead(): boolean {
+    return this.#isInventoryRead;
+  }
+
+  isFailing(name: string): boolean {
+    return this.#failures.has(name);
+  }
+
+  /** The names of the streams whose last poll failed. */
+  failing(): Iterable<string> {
+    return this.#failures.keys();
+  }
+
+  failingCount(): number {
+    return this.#failures.size;
+  }
+
+  /** When a poll of each feed last succeeded. */
+  lastSuccessUs(): ReadonlyMap<Feed, number> {
+    return this.#lastSuccessUs;
+  }
+
+  /** When the last successful poll of a Bird's Flights began, in this life; undefined for none. */
+  flightsReadUs(birdId: string): number | undefined {
+    return this.#flightsReadUs.get(flightsName(birdId));
+  }
+
+  /** Polls a stream that was taken from the schedule, and gives it back. Never throws what the service threw. */
+  async poll(name: string, signal: AbortSignal, once: boolean): Promise<void> {
+    const { schedule, streams, bell, clock } = this.#options;
+    const feed = feedOf(name);
+    const birdId = birdIdOf(name);
+    const poll = { name, feed, birdId, beganMs: clock.monotonicMs(), beganUs: clock.nowUs(), once };
+    let polled: Polled = once ? { delayMs: Number.POSITIVE_INFINITY } : {};
+    try {
+      const reading = await this.#read(poll, signal);
+      const { soon, fresh, requests } = reading;
+      const complete = soon !== 0;
+      polled = { delayMs: soon ?? polled.delayMs, requests, newEntries: fresh.length, complete };
+      await this.#succeeded(poll, reading);
+    } catch (error) {
+      const failures = this.#countFailure(poll, error);
+      if (!once) polled = this.#retryOf(poll, error, failures);
+      this.#reportFailure(poll, error);
+    } finally {
+      if (name === INVENTORY && !this.#wasInventoryTried) {
+        this.#wasInventoryTried = true;
+        this.followInventory();
+      }
+      schedule.done(name, clock.monotonicMs(), polled);
+      if (feed === 'flight') streams.rest(name, birdId);
+      bell.ring();
+    }
+  }
+
+  /** The service has listed its Nests: from the first time on the notifications may be read. */
+  nestsListed(): void {
+    if (this.#areNestsListed) return;
+    this.#areNestsListed = true;
+    this.followInventory();
+    this.#options.bell.ring();
+  }
+
+  /** Takes up the streams of the Birds that the inventory lists now, and drops the others. */
+  followInventory(): void {
+    const { inventory, streams } = this.#options;
+    // Notifications name Birds, and Nests that are not watched: they wait for the first reading of the inventory,
+    // of which the Nests will do where the Birds of an earlier life are known, or for its failure.
+    const areKnown = this.#wasInventoryTried || (this.#areNestsListed && inventory.birds().length > 0);
+    for (const name of streams.follow(areKnown)) {
+      this.#failures.delete(name);
+      this.#flightsReadUs.delete(name);
+    }
+  }
+
+  async #read({ name, once }: Poll, signal: AbortSignal): Promise<Reading> {
+    if (name === INVENTORY) return this.#readInventory(once);
+    await this.#options.serviceClock.begun();
+    return this.#options.streams.read(name, signal);
+  }
+
+  async #readInventory(once: boolean): Promise<Reading> {
+    const { inventory, hints } = this.#options;
+    hints.inventoryBegins();
+    await inventory.poll();
+    // No other reading follows that could show whether those Birds are gone.
+    if (once && inventory.hasMissed()) await inventory.poll();
+    this.followInventory();
+    this.#isInventoryRead = true;
+    // What could be read is kept; that it was not all is a failure all the same.
+    const trouble = inventory.trouble();
+    if (trouble) throw trouble;
+    return { soon: undefined, fresh: [], requests: inventory.cost() };
+  }
+
+  async #succeeded({ name, feed, birdId, beganMs, beganUs, once }: Poll, { fresh }: Reading): Promise<void> {
+    const { region, streams, hints, health, clock, report } = this.#options;
+    this.#failures.delete(name);
+    if (feed !== 'inventory') this.#lastSuccessUs.set(feed, clock.nowUs());
+    if (feed === 'flight' && streams.has(name)) this.#flightsReadUs.set(name, beganUs);
+    const durationMs = clock.monotonicMs() - beganMs;
+    report({ what: 'poll', region, feed, birdId, durationMs, atUs: clock.nowUs() });
+    await health.answered(once);
+    if (!once && fresh.some(({ type }) => STARTING_LOGS.has(type))) streams.followFlights(birdId);
+    await hints.follow(fresh);
+  }
+
+  #countFailure({ name, birdId }: Poll, error: unknown): Failures {
+    const { schedule, clock } = this.#options;
+    const before = this.#failures.get(name);
+    const isMissing = isBirdMissing(birdId, error);
+    const missingMs = before?.missingMs ?? (isMissing ? clock.monotonicMs() : undefined);
+    const failures = { count: (before?.count ?? 0) + 1, missingMs };
+    // What was removed while its poll was under way can no longer fail.
+    if (schedule.has(name)) this.#failures.set(name, failures);
+    // The Bird or its Nest may be gone: the inventory knows more, and what it knows need not be asked for again.
+    if (isMissing && failures.count === 1) schedule.hint(INVENTORY, clock.monotonicMs());
+    return failures;
+  }
+
+  /** When the stream is polled again. */
+  #retryOf({ birdId }: Poll, error: unknown, { count, missingMs }: Failures): Polled {
+    const { inventory } = this.#options;
+    const isGone = isBirdMissing(birdId, error) && !inventory.isListedSince(birdId, missingMs!);
+    // A reading of the inventory that left Nests out took what a whole one takes.
+    const spent = error === inventory.trouble() ? { requests: inventory.cost(), isPartial: true } : {};
+    return { delayMs: this.#retryDelayMs(count, error), isGone, ...spent };
+  }
+
+  #reportFailure({ feed, birdId, beganMs }: Poll, error: unknown): void {
+    const { region, clock, report } = this.#options;
+    const failure = codeOf(error);
+    if (failure === 'cancelled') return;
+    const durationMs = clock.monotonicMs() - beganMs;
+    report({ what: 'poll', region, feed, birdId, durationMs, atUs: clock.nowUs(), failure, error });
+  }
+
+  #retryDelayMs(failuresInRow: number, error: unknown): number {
+    const { poll, inventory, random } = this.#options;
+    // A Nest that never can be read is no reason to read the whole inventory more often than it is meant to be.
+    const mostMs = error === inventory.trouble() ? poll.inventoryIntervalMs : poll.maxIntervalMs;
+    const ceilingMs = Math.min(mostMs, FIRST_RETRY_MS * 2 ** Math.min(failuresInRow - 1, 20));
+    return ceilingMs * (0.5 + random() / 2);
+  }
+}
+
+function isBirdMissing(birdId: string, error: unknown): boolean {
+  return birdId !== '' && codeOf(error) === 'not_found';
+}

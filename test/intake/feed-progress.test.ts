@@ -1,0 +1,17 @@
+import { expect, test } from 'vitest';
+import { createVerifiedUntil } from '../../src/intake/feed-progress.ts';
+
+test('a feed is verified up to where all its streams are, from the moment on at which all of them are at all', () => {
+  const verifiedUntil = createVerifiedUntil();
+  expect(verifiedUntil([])).toBe(0);
+  expect(verifiedUntil([0, 0])).toBe(0);
+  expect(verifiedUntil([50, 0])).toBe(0);
+  expect(verifiedUntil([50, 40])).toBe(40);
+});
+
+test('a new stream does not take back what is known of the others', () => {
+  const verifiedUntil = createVerifiedUntil();
+  verifiedUntil([50, 40]);
+  expect(verifiedUntil([60, 45, 0])).toBe(45);
+  expect(verifiedUntil([])).toBe(0);
+});
