@@ -48,39 +48,10 @@ export const HEARTBEAT_TIMEOUT_MS = 10_000;
 const MAX_REASON_CODE_POINTS = 200;
 
 export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
-  const { config, store, transport, clock, report } = options;
-
-  function unfresh(): string | undefined {
-    const nowUs = clock.nowUs();
-    for (const { region, isUp, started, feeds } of options.regions()) {
-      if (!isUp) return `region ${region} does not answer`;
-      if (!started) return `region ${region} has not been read yet`;
-      const stale = feeds.find(({ lastSuccessUs }) => nowUs - lastSuccessUs > options.freshForMs * 1000);
-      if (stale) return `feed ${stale.feed} of region ${region} was not read for too long`;
-    }
-    return undefined;
-  }
-
-  /** Of the receivers that take alerts and were tried at all, one must have all its integrations accept. */
-  async function unheard(): Promise<string | undefined> {
-    const { failing, counts } = await store.transaction(async (tx) => ({
-      failing: await tx.outbox.failingIntegrations(),
-      counts: await tx.outbox.count(),
-    }));
-    const tried = options.receivers.filter(
-      (one) =>
-        takesAlerts(one) &&
-        (failing.some(({ receiver }) => receiver === one.name) ||
-          counts.some(
-            ({ receiver, state, count }) => receiver === one.name && state === 'delivered' && count > 0,
-          )),
-    );
-    const works = tried.some(({ name }) => !failing.some(({ receiver }) => receiver === name));
-    return tried.length === 0 || works ? undefined : 'no receiver accepts what it is sent';
-  }
+  const { config, transport, clock, report } = options;
 
   async function beat(): Promise<void> {
-    const why = unfresh() ?? (await unheard());
+    const why = whyStale(options) ?? (await whyUnheard(options));
     if (why !== undefined) {
       report({ what: 'heartbeat', outcome: 'silent', reason: why, atUs: clock.nowUs() });
       return;
@@ -113,4 +84,34 @@ export function createHeartbeat(options: HeartbeatOptions): Heartbeat {
       }
     },
   };
+}
+
+/** Which region is not fresh, in words; undefined when all are. */
+function whyStale({ regions, freshForMs, clock }: HeartbeatOptions): string | undefined {
+  const nowUs = clock.nowUs();
+  for (const { region, isUp, started, feeds } of regions()) {
+    if (!isUp) return `region ${region} does not answer`;
+    if (!started) return `region ${region} has not been read yet`;
+    const stale = feeds.find(({ lastSuccessUs }) => nowUs - lastSuccessUs > freshForMs * 1000);
+    if (stale) return `feed ${stale.feed} of region ${region} was not read for too long`;
+  }
+  return undefined;
+}
+
+/** Of the receivers that take alerts and were tried at all, one must have all its integrations accept. */
+async function whyUnheard({ store, receivers }: HeartbeatOptions): Promise<string | undefined> {
+  const { failing, counts } = await store.transaction(async (tx) => ({
+    failing: await tx.outbox.failingIntegrations(),
+    counts: await tx.outbox.count(),
+  }));
+  const tried = receivers.filter(
+    (one) =>
+      takesAlerts(one) &&
+      (failing.some(({ receiver }) => receiver === one.name) ||
+        counts.some(
+          ({ receiver, state, count }) => receiver === one.name && state === 'delivered' && count > 0,
+        )),
+  );
+  const works = tried.some(({ name }) => !failing.some(({ receiver }) => receiver === name));
+  return tried.length === 0 || works ? undefined : 'no receiver accepts what it is sent';
 }

@@ -1,6 +1,6 @@
 /**
- * The stage that tells people. All that is to be told stands in the store as deliveries; this stage claims them,
- * sends them and settles them:
+ * Sends what alerting has queued. It stands in the store as deliveries; this stage claims them, sends them and settles
+ * them:
  *
  *   pending ──claim──► leased ──send──► delivered
  *                        │ ▲            dead         given up: refused for good, or not accepted for 72 h
@@ -12,24 +12,18 @@
  * every try: so it is sent at least once, and a receiver can drop repeats. What another life of this process left
  * leased was perhaps sent; it becomes ambiguous when this one starts.
  *
- * Every integration of every receiver has a line of its own, so a slow or dead one delays nobody else. A line takes
- * turns: one transaction settles what has ended and claims as much again. It claims more than it has in flight, so
- * that sending goes on while a turn commits, and takes the next turn when half of what it holds has ended, or a moment
- * after the first has: a commit costs as much as a few deliveries. The order within a lane is the store's: it gives
- * only the first of each.
+ * Every integration of every receiver has a line of its own (`line.ts`), so a slow or dead one delays nobody else. The
+ * order within a lane is the store's: it gives only the first of each.
  */
 
-import type { OpenChannels, Outcome, Pace } from '../channels/channel.ts';
-import type { Integration, Receiver } from '../channels/receiver.ts';
+import type { Pace } from '../channels/channel.ts';
 import { channelOf } from '../channels/registry.ts';
-import { NestwatchError } from '../errors.ts';
-import type { Report } from '../report.ts';
 import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
 import type { Store } from '../store/store.ts';
-import { type Clock, createBell, type Random, sleep } from '../time/clock.ts';
-import { type AcknowledgeLinks, withAcknowledgeUrl } from './acknowledge-url.ts';
+import { createBell } from '../time/clock.ts';
+import { type AttemptOptions, attempt } from './attempt.ts';
 import { createLatency } from './latency.ts';
-import { judge } from './retry.ts';
+import { Line, STORE_PAUSE_MS } from './line.ts';
 
 export interface Delivery {
   /** Something was queued. */
@@ -42,251 +36,17 @@ export interface Delivery {
 
 /** Where the integration is no longer configured, so that nothing is sent. */
 const ANY_PACE: Pace = { inFlight: 8, claimed: 256 };
-/** How long a try that has ended may wait to be settled; the next of its lane waits for that. */
-const SETTLED_WITHIN_MS = 50;
 /** The clock may be set meanwhile, so that no wait is trusted for longer. */
 const LONGEST_WAIT_MS = 60_000;
-/** How long the stage rests when the store refuses a transaction. */
-const STORE_PAUSE_MS = 1_000;
 
-export function createDelivery(options: {
+interface DeliveryOptions extends AttemptOptions {
   readonly store: Store;
-  readonly receivers: readonly Receiver[];
-  readonly channels: OpenChannels;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly report: Report;
-  readonly externalUrl: string;
-  /** Without it, messages have no link to acknowledge. */
-  readonly links?: AcknowledgeLinks | undefined;
   /** Called after a commit that settled a failed try. */
   readonly failed?: () => void;
-}): Delivery {
-  const { store, channels, clock, random, report, externalUrl, links } = options;
-  const receivers = new Map(options.receivers.map((receiver) => [receiver.name, receiver]));
-  const bell = createBell(clock);
-  const latency = createLatency();
-  let isRecovered = false;
-  /** Tries in this life that were not accepted. */
-  let failedTries = 0;
+}
 
-  async function recover(): Promise<void> {
-    if (isRecovered) return;
-    await store.transaction((tx) => tx.outbox.recoverLeases(clock.nowUs()));
-    isRecovered = true;
-  }
-
-  /** One try of one delivery. */
-  async function attempt({ delivery, notification }: ClaimedDelivery): Promise<Settlement> {
-    const outcome = await send({ delivery, notification });
-    const nowUs = clock.nowUs();
-    const { settlement, reason } = judge(delivery, outcome, nowUs, random);
-    if (settlement.failed) failedTries += 1;
-    if (outcome.kind === 'accepted' && outcome.templateError !== undefined) {
-      const { receiver, integration } = delivery;
-      report({ what: 'template_failed', receiver, integration, error: outcome.templateError });
-    }
-    const latencyMs = outcome.kind === 'accepted' ? latency.sinceOldestMs(notification, nowUs) : undefined;
-    report({
-      what: 'delivery',
-      receiver: delivery.receiver,
-      integration: delivery.integration,
-      id: delivery.id,
-      outcome: settlement.state,
-      attempt: delivery.attempts,
-      ...(reason && { reason }),
-      ...(settlement.lastError && { error: settlement.lastError }),
-      ...(latencyMs !== undefined && { latencyMs }),
-    });
-    return settlement;
-  }
-
-  async function send({ delivery, notification }: ClaimedDelivery): Promise<Outcome> {
-    const integration = integrationOf(receivers.get(delivery.receiver), delivery);
-    if (!integration) {
-      return {
-        kind: 'nothing',
-        why: `receiver ${delivery.receiver} with ${delivery.integration} is no longer configured`,
-      };
-    }
-    try {
-      const channel = channels[integration.kind]!;
-      const told = withAcknowledgeUrl(notification, links);
-      return await channel.send(integration, delivery, told, externalUrl);
-    } catch (error) {
-      if (error instanceof NestwatchError) {
-        return { kind: 'failed', reason: error.code, error: error.message };
-      }
-      report({ what: 'trouble', stage: 'delivery', error });
-      return { kind: 'failed', reason: 'bug', error: 'an unforeseen error; the log has it' };
-    }
-  }
-
-  /**
-   * Works on one integration until nothing of it is due at the instant that `dueUs` tells and nothing is in flight.
-   * Resolves to whether it claimed anything. With a signal it bears failures of the store, without one it rejects.
-   */
-  async function work(
-    at: Destination,
-    line: Line,
-    dueUs: () => number,
-    signal?: AbortSignal,
-  ): Promise<boolean> {
-    const integration = receivers.get(at.receiver)?.integrations[at.position];
-    const pace = integration ? channelOf(integration).pace : ANY_PACE;
-    const atOnce = pace.inFlight;
-    const claimed: ClaimedDelivery[] = [];
-    const ended: Settlement[] = [];
-    let endedSinceMs = 0;
-    let inFlight = 0;
-    let hasWorked = false;
-
-    function isTurn(stopping: boolean): boolean {
-      if (signal?.aborted) return !stopping || ended.length > 0;
-      // More may be due, and there are hands free for it.
-      if (line.wanted && inFlight < atOnce) return true;
-      if (ended.length === 0) return false;
-      return (
-        ended.length >= inFlight + claimed.length || clock.monotonicMs() - endedSinceMs >= SETTLED_WITHIN_MS
-      );
-    }
-
-    function fill(): void {
-      while (inFlight < atOnce && claimed.length > 0 && !signal?.aborted) {
-        inFlight += 1;
-        void attempt(claimed.shift()!).then((settlement) => {
-          inFlight -= 1;
-          if (ended.length === 0) endedSinceMs = clock.monotonicMs();
-          ended.push(settlement);
-          fill();
-          line.bell.ring();
-        });
-      }
-    }
-
-    for (;;) {
-      const stopping = signal?.aborted ?? false;
-      if (stopping) ended.push(...claimed.splice(0).map(({ delivery }) => released(delivery)));
-      const room = stopping ? 0 : pace.claimed - inFlight - claimed.length;
-      const settlements = ended.splice(0);
-      line.wanted = false;
-      try {
-        const news = await turn(at, settlements, room, dueUs());
-        hasWorked ||= news.length > 0;
-        claimed.push(...news);
-        if (settlements.some(({ failed }) => failed)) options.failed?.();
-        // A new instant to wake up at.
-        if (settlements.some(({ state }) => state === 'retry' || state === 'ambiguous')) bell.ring();
-      } catch (error) {
-        // Nothing of the turn happened. What ended is settled later; if that never comes, the next start repeats it.
-        report({ what: 'trouble', stage: 'delivery', error });
-        ended.unshift(...settlements);
-        if (!signal) throw error;
-        if (stopping && inFlight === 0) return hasWorked;
-        await sleep(clock, STORE_PAUSE_MS, stopping ? undefined : signal);
-        continue;
-      }
-      fill();
-      if (inFlight === 0 && claimed.length === 0 && ended.length === 0) return hasWorked;
-      while (!isTurn(stopping)) {
-        await line.bell.wait(
-          ended.length > 0 ? SETTLED_WITHIN_MS : Number.POSITIVE_INFINITY,
-          stopping ? undefined : signal,
-        );
-      }
-    }
-  }
-
-  /** Settles and claims in one transaction. */
-  async function turn(
-    { receiver, position }: Destination,
-    settlements: readonly Settlement[],
-    room: number,
-    dueUs: number,
-  ): Promise<ClaimedDelivery[]> {
-    if (settlements.length === 0 && room === 0) return [];
-    return store.transaction(async (tx) => {
-      if (settlements.length > 0) await tx.outbox.settle(settlements, clock.nowUs());
-      if (room === 0) return [];
-      const claimed = await tx.outbox.claim(receiver, position, dueUs, room);
-      await latency.prepare(
-        tx,
-        claimed.map(({ notification }) => notification),
-      );
-      return claimed;
-    });
-  }
-
-  /** Claimed but not begun when the stage stops: free again at once. */
-  function released({ id, lastError, refusals, refusedBy }: ClaimedDelivery['delivery']): Settlement {
-    return {
-      id,
-      state: 'retry',
-      nextAttemptAtUs: clock.nowUs(),
-      lastError,
-      ...(refusals !== undefined && { refusals }),
-      ...(refusedBy !== undefined && { refusedBy }),
-    };
-  }
-
-  const newLine = (): Line => ({ bell: createBell(clock), wanted: false });
-
-  return {
-    wake: bell.ring,
-
-    async run(signal) {
-      const lines = new Map<string, Line>();
-      const working = new Set<Promise<unknown>>();
-
-      function begin(at: Destination): void {
-        const key = `${at.position} ${at.receiver}`;
-        const line = lines.get(key);
-        if (line) {
-          line.wanted = true;
-          line.bell.ring();
-          return;
-        }
-        const fresh = newLine();
-        lines.set(key, fresh);
-        const done = work(at, fresh, clock.nowUs, signal).finally(() => {
-          lines.delete(key);
-          working.delete(done);
-          // It may have been asked for more just after it last looked.
-          if (fresh.wanted) bell.ring();
-        });
-        working.add(done);
-      }
-
-      while (!signal.aborted) {
-        let waitMs = LONGEST_WAIT_MS;
-        try {
-          await recover();
-          const nowUs = clock.nowUs();
-          const { due, nextAtUs } = await store.transaction((tx) => tx.outbox.due(nowUs));
-          due.forEach(begin);
-          if (nextAtUs !== undefined) waitMs = Math.min(waitMs, (nextAtUs - nowUs) / 1000);
-        } catch (error) {
-          report({ what: 'trouble', stage: 'delivery', error });
-          waitMs = STORE_PAUSE_MS;
-        }
-        await bell.wait(waitMs, signal);
-      }
-      await Promise.all(working);
-    },
-
-    async drain() {
-      await recover();
-      const dueUs = clock.nowUs();
-      const failedBefore = failedTries;
-      let isWorking = true;
-      while (isWorking) {
-        const { due } = await store.transaction((tx) => tx.outbox.due(dueUs));
-        const worked = await Promise.all(due.map((at) => work(at, newLine(), () => dueUs)));
-        isWorking = worked.includes(true);
-      }
-      return failedTries - failedBefore;
-    },
-  };
+export function createDelivery(options: DeliveryOptions): Delivery {
+  return new Outbox(options);
 }
 
 interface Destination {
@@ -294,21 +54,122 @@ interface Destination {
   readonly position: number;
 }
 
-/** The way into a `work` that is under way. */
-interface Line {
-  /** Rung when a try ended or something new is due. */
-  readonly bell: ReturnType<typeof createBell>;
-  wanted: boolean;
-}
+class Outbox implements Delivery {
+  readonly #options: DeliveryOptions;
+  readonly #bell: ReturnType<typeof createBell>;
+  readonly #latency = createLatency();
+  #isRecovered = false;
+  /** Tries in this life that were not accepted. */
+  #failedTries = 0;
 
-/**
- * The integration that a delivery was queued for. After a reload another kind may stand at its position (an email
- * added before a webhook moves it); then the receiver's first of the same kind has it.
- */
-function integrationOf(
-  receiver: Receiver | undefined,
-  { position, integration: kind }: ClaimedDelivery['delivery'],
-): Integration | undefined {
-  const there = receiver?.integrations[position];
-  return there?.kind === kind ? there : receiver?.integrations.find((one) => one.kind === kind);
+  constructor(options: DeliveryOptions) {
+    this.#options = options;
+    this.#bell = createBell(options.clock);
+  }
+
+  readonly wake = () => this.#bell.ring();
+
+  async run(signal: AbortSignal): Promise<void> {
+    const lines = new Map<string, Line>();
+    const working = new Set<Promise<unknown>>();
+    const begin = (at: Destination) => {
+      const key = `${at.position} ${at.receiver}`;
+      const line = lines.get(key);
+      if (line) {
+        line.want();
+        return;
+      }
+      const fresh = this.#lineOf(at, this.#options.clock.nowUs, signal);
+      lines.set(key, fresh);
+      const done = fresh.work().finally(() => {
+        lines.delete(key);
+        working.delete(done);
+        // It may have been asked for more just after it last looked.
+        if (fresh.isWanted()) this.#bell.ring();
+      });
+      working.add(done);
+    };
+    while (!signal.aborted) await this.#bell.wait(await this.#beginDue(begin), signal);
+    await Promise.all(working);
+  }
+
+  async drain(): Promise<number> {
+    await this.#recover();
+    const dueUs = this.#options.clock.nowUs();
+    const failedBefore = this.#failedTries;
+    let isWorking = true;
+    while (isWorking) {
+      const { due } = await this.#options.store.transaction((tx) => tx.outbox.due(dueUs));
+      const worked = await Promise.all(due.map((at) => this.#lineOf(at, () => dueUs).work()));
+      isWorking = worked.includes(true);
+    }
+    return this.#failedTries - failedBefore;
+  }
+
+  /** Begins what is due; resolves to how long nothing else will be, in milliseconds. */
+  async #beginDue(begin: (at: Destination) => void): Promise<number> {
+    const { store, clock, report } = this.#options;
+    try {
+      await this.#recover();
+      const nowUs = clock.nowUs();
+      const { due, nextAtUs } = await store.transaction((tx) => tx.outbox.due(nowUs));
+      due.forEach(begin);
+      return nextAtUs === undefined ? LONGEST_WAIT_MS : Math.min(LONGEST_WAIT_MS, (nextAtUs - nowUs) / 1000);
+    } catch (error) {
+      report({ what: 'trouble', stage: 'delivery', error });
+      return STORE_PAUSE_MS;
+    }
+  }
+
+  async #recover(): Promise<void> {
+    if (this.#isRecovered) return;
+    const { store, clock } = this.#options;
+    await store.transaction((tx) => tx.outbox.recoverLeases(clock.nowUs()));
+    this.#isRecovered = true;
+  }
+
+  /** The line of one integration, for what is due at the instant that `dueUs` gives. */
+  #lineOf(at: Destination, dueUs: () => number, signal?: AbortSignal): Line {
+    const { receivers, clock, report } = this.#options;
+    const integration = receivers.find(({ name }) => name === at.receiver)?.integrations[at.position];
+    return new Line({
+      pace: integration ? channelOf(integration).pace : ANY_PACE,
+      clock,
+      report,
+      turn: (settlements, room) => this.#turn(at, settlements, room, dueUs()),
+      attempt: (claimed) => this.#attempt(claimed),
+      signal,
+    });
+  }
+
+  async #attempt(claimed: ClaimedDelivery): Promise<Settlement> {
+    const settlement = await attempt(claimed, this.#options, this.#latency);
+    if (settlement.failed) this.#failedTries += 1;
+    return settlement;
+  }
+
+  /** Settles and claims in one transaction. */
+  async #turn(
+    { receiver, position }: Destination,
+    settlements: readonly Settlement[],
+    room: number,
+    dueUs: number,
+  ): Promise<readonly ClaimedDelivery[]> {
+    if (settlements.length === 0 && room === 0) return [];
+    const { store, clock, failed } = this.#options;
+    const claimed = await store.transaction(async (tx) => {
+      if (settlements.length > 0) await tx.outbox.settle(settlements, clock.nowUs());
+      if (room === 0) return [];
+      const more = await tx.outbox.claim(receiver, position, dueUs, room);
+      await this.#latency.prepare(
+        tx,
+        more.map(({ notification }) => notification),
+      );
+      return more;
+    });
+    if (settlements.some((one) => one.failed)) failed?.();
+    // A new instant to wake up at.
+    if (settlements.some(({ state }) => state === 'retry' || state === 'ambiguous')) this.#bell.ring();
+    return claimed;
+  }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { mailView } from '../../src/channels/message/message-view.ts';
-import { withAcknowledgeUrl } from '../../src/delivery/acknowledge-url.ts';
+import { withAcknowledgeUrl } from '../../src/delivery/attempt.ts';
 import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
 import { secret } from '../../src/secret.ts';
 import { alert, group } from '../channels/sample-notifications.ts';

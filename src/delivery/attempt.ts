@@ -1,0 +1,116 @@
+/** One try of one delivery: it is sent, what came of it is judged, and everybody who looks on hears of that. */
+import type { OpenChannels, Outcome } from '../channels/channel.ts';
+import type { Integration, Receiver } from '../channels/receiver.ts';
+import type { Notification, NotifiedAlert } from '../domain/grouping/notification.ts';
+import { NestwatchError } from '../errors.ts';
+import type { Report } from '../report.ts';
+import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
+import type { Clock, Random } from '../time/clock.ts';
+import type { Latency } from './latency.ts';
+import { judge, type Verdict } from './retry.ts';
+
+export interface AttemptOptions {
+  readonly receivers: readonly Receiver[];
+  readonly channels: OpenChannels;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: Report;
+  readonly externalUrl: string;
+  /** Without it, messages have no link to acknowledge. */
+  readonly links?: AcknowledgeLinks | undefined;
+}
+
+/** Makes the addresses by which whoever reads a message may acknowledge an alert. */
+export interface AcknowledgeLinks {
+  /** `sentAtUs` is when the message was written. */
+  urlOf(alert: Pick<NotifiedAlert, 'id' | 'startsAtUs'>, sentAtUs: number): string;
+}
+
+/** Tries once and resolves to how the delivery is to be settled; it never rejects. */
+export async function attempt(
+  claimed: ClaimedDelivery,
+  options: AttemptOptions,
+  latency: Latency,
+): Promise<Settlement> {
+  const { clock, random } = options;
+  const outcome = await send(claimed, options);
+  const nowUs = clock.nowUs();
+  const verdict = judge(claimed.delivery, outcome, nowUs, random);
+  const isAccepted = outcome.kind === 'accepted';
+  const latencyMs = isAccepted ? latency.sinceOldestMs(claimed.notification, nowUs) : undefined;
+  reportAttempt(claimed.delivery, outcome, verdict, latencyMs, options.report);
+  return verdict.settlement;
+}
+
+async function send(
+  { delivery, notification }: ClaimedDelivery,
+  { receivers, channels, links, externalUrl, report }: AttemptOptions,
+): Promise<Outcome> {
+  const receiver = receivers.find(({ name }) => name === delivery.receiver);
+  const integration = integrationOf(receiver, delivery);
+  if (!integration) {
+    return {
+      kind: 'nothing',
+      why: `receiver ${delivery.receiver} with ${delivery.integration} is no longer configured`,
+    };
+  }
+  try {
+    const message = withAcknowledgeUrl(notification, links);
+    return await channels[integration.kind]!.send(integration, delivery, message, externalUrl);
+  } catch (error) {
+    if (error instanceof NestwatchError) {
+      return { kind: 'failed', reason: error.code, error: error.message };
+    }
+    report({ what: 'trouble', stage: 'delivery', error });
+    return { kind: 'failed', reason: 'bug', error: 'an unforeseen error; the log has it' };
+  }
+}
+
+/**
+ * The integration that a delivery was queued for. After a reload another kind may stand at its position (an email
+ * added before a webhook moves it); then the receiver's first of the same kind has it.
+ */
+function integrationOf(
+  receiver: Receiver | undefined,
+  { position, integration: kind }: ClaimedDelivery['delivery'],
+): Integration | undefined {
+  const there = receiver?.integrations[position];
+  return there?.kind === kind ? there : receiver?.integrations.find((one) => one.kind === kind);
+}
+
+/**
+ * A notification of one alert that fires gets the address by which whoever reads it may acknowledge that alert. It is
+ * added when it is sent and kept nowhere; it follows from the notification, so every try says the same.
+ */
+export function withAcknowledgeUrl(
+  notification: Notification,
+  links: AcknowledgeLinks | undefined,
+): Notification {
+  if (!links || notification.kind !== 'group' || notification.firingTotal !== 1) return notification;
+  const alert = notification.alerts.find(({ status }) => status === 'firing');
+  if (!alert) return notification;
+  return { ...notification, acknowledgeUrl: links.urlOf(alert, notification.createdAtUs) };
+}
+
+function reportAttempt(
+  { receiver, integration, id, attempts }: ClaimedDelivery['delivery'],
+  outcome: Outcome,
+  { settlement, reason }: Verdict,
+  latencyMs: number | undefined,
+  report: Report,
+): void {
+  if (outcome.kind === 'accepted' && outcome.templateError !== undefined) {
+    report({ what: 'template_failed', receiver, integration, error: outcome.templateError });
+  }
+  report({
+    what: 'delivery',
+    receiver,
+    integration,
+    id,
+    outcome: settlement.state,
+    attempt: attempts,
+    ...(reason && { reason }),
+    ...(settlement.lastError && { error: settlement.lastError }),
+    ...(latencyMs !== undefined && { latencyMs }),
+  });
+}

@@ -1,0 +1,141 @@
+/**
+ * The deliveries of one integration, on their way. A line takes turns: one transaction settles what has ended and
+ * claims as much again. It claims more than it has in flight, so that sending goes on while a turn commits, and takes
+ * the next turn when half of what it holds has ended, or a moment after the first has: a commit costs as much as a few
+ * deliveries.
+ */
+import type { Pace } from '../channels/channel.ts';
+import type { Report } from '../report.ts';
+import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
+import { type Clock, createBell, sleep } from '../time/clock.ts';
+
+/** How long a try that has ended may wait to be settled; the next of its lane waits for that. */
+const SETTLED_WITHIN_MS = 50;
+/** How long delivery rests when the store refuses a transaction. */
+export const STORE_PAUSE_MS = 1_000;
+
+export interface LineOptions {
+  readonly pace: Pace;
+  readonly clock: Clock;
+  readonly report: Report;
+  /** Settles these and claims up to `room` more, in one transaction. */
+  readonly turn: (settlements: readonly Settlement[], room: number) => Promise<readonly ClaimedDelivery[]>;
+  /** Tries once; never rejects. */
+  readonly attempt: (claimed: ClaimedDelivery) => Promise<Settlement>;
+  /** With a signal the line bears failures of the store; without one its work rejects. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+export class Line {
+  readonly #options: LineOptions;
+  /** Rung when a try ended or something new is due. */
+  readonly #bell: ReturnType<typeof createBell>;
+  readonly #claimed: ClaimedDelivery[] = [];
+  readonly #ended: Settlement[] = [];
+  #endedSinceMs = 0;
+  #inFlight = 0;
+  #isWanted = false;
+
+  constructor(options: LineOptions) {
+    this.#options = options;
+    this.#bell = createBell(options.clock);
+  }
+
+  /** More is due. */
+  want(): void {
+    this.#isWanted = true;
+    this.#bell.ring();
+  }
+
+  /** Whether more became due after it last claimed. */
+  isWanted(): boolean {
+    return this.#isWanted;
+  }
+
+  /** Goes on until nothing is due and nothing is in flight. Resolves to whether anything was claimed. */
+  async work(): Promise<boolean> {
+    const { signal } = this.#options;
+    let hasWorked = false;
+    for (;;) {
+      const isStopping = signal?.aborted ?? false;
+      const claimed = await this.#takeTurn(isStopping);
+      if (claimed) {
+        hasWorked ||= claimed.length > 0;
+        this.#claimed.push(...claimed);
+        this.#fill();
+        if (this.#isEmpty()) return hasWorked;
+        await this.#untilTurn(isStopping);
+      } else {
+        if (isStopping && this.#inFlight === 0) return hasWorked;
+        await sleep(this.#options.clock, STORE_PAUSE_MS, isStopping ? undefined : signal);
+      }
+    }
+  }
+
+  /** What it claimed; undefined when the store refused: then nothing of the turn happened. */
+  async #takeTurn(isStopping: boolean): Promise<readonly ClaimedDelivery[] | undefined> {
+    const { pace, turn, report, signal } = this.#options;
+    if (isStopping) this.#ended.push(...this.#claimed.splice(0).map((one) => this.#released(one)));
+    const room = isStopping ? 0 : pace.claimed - this.#inFlight - this.#claimed.length;
+    const settlements = this.#ended.splice(0);
+    this.#isWanted = false;
+    try {
+      return await turn(settlements, room);
+    } catch (error) {
+      // What ended is settled later; if that never comes, the next start repeats it.
+      report({ what: 'trouble', stage: 'delivery', error });
+      this.#ended.unshift(...settlements);
+      if (!signal) throw error;
+      return undefined;
+    }
+  }
+
+  #fill(): void {
+    const { pace, attempt, clock, signal } = this.#options;
+    while (this.#inFlight < pace.inFlight && this.#claimed.length > 0 && !signal?.aborted) {
+      this.#inFlight += 1;
+      void attempt(this.#claimed.shift()!).then((settlement) => {
+        this.#inFlight -= 1;
+        if (this.#ended.length === 0) this.#endedSinceMs = clock.monotonicMs();
+        this.#ended.push(settlement);
+        this.#fill();
+        this.#bell.ring();
+      });
+    }
+  }
+
+  #isEmpty(): boolean {
+    return this.#inFlight === 0 && this.#claimed.length === 0 && this.#ended.length === 0;
+  }
+
+  async #untilTurn(isStopping: boolean): Promise<void> {
+    while (!this.#isTurn(isStopping)) {
+      const waitMs = this.#ended.length > 0 ? SETTLED_WITHIN_MS : Number.POSITIVE_INFINITY;
+      await this.#bell.wait(waitMs, isStopping ? undefined : this.#options.signal);
+    }
+  }
+
+  #isTurn(isStopping: boolean): boolean {
+    const { pace, clock, signal } = this.#options;
+    const ended = this.#ended.length;
+    if (signal?.aborted) return !isStopping || ended > 0;
+    // More may be due, and there are hands free for it.
+    if (this.#isWanted && this.#inFlight < pace.inFlight) return true;
+    if (ended === 0) return false;
+    const isHalf = ended >= this.#inFlight + this.#claimed.length;
+    return isHalf || clock.monotonicMs() - this.#endedSinceMs >= SETTLED_WITHIN_MS;
+  }
+
+  /** Claimed but not begun when delivery stops: free again at once. */
+  #released({ delivery }: ClaimedDelivery): Settlement {
+    const { id, lastError, refusals, refusedBy } = delivery;
+    return {
+      id,
+      state: 'retry',
+      nextAttemptAtUs: this.#options.clock.nowUs(),
+      lastError,
+      ...(refusals !== undefined && { refusals }),
+      ...(refusedBy !== undefined && { refusedBy }),
+    };
+  }
+}
