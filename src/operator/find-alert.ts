@@ -7,12 +7,12 @@ export interface Signature {
   readonly comment: string;
 }
 
-export type MeantAlert =
+export type FoundAlert =
   | { readonly ok: true; readonly alert: Alert }
   | { readonly ok: false; readonly problem: 'not_found' | 'invalid'; readonly message: string };
 
 /** The alert that somebody means; `startsAtUs` is of the episode that is meant, where that is known. */
-export async function meantAlert(tx: Transaction, id: string, startsAtUs?: number): Promise<MeantAlert> {
+export async function findAlert(tx: Transaction, id: string, startsAtUs?: number): Promise<FoundAlert> {
   const alert = await tx.alerts.find(id);
   if (!alert) return { ok: false, problem: 'not_found', message: 'there is no such alert' };
   if (startsAtUs === undefined || alert.startsAtUs === startsAtUs) return { ok: true, alert };

@@ -11,10 +11,10 @@ import type { WebConfig } from '../config/sections/web-section.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import { NestwatchError } from '../errors.ts';
 import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';
-import { createAlertDesk } from '../operator/alert-desk.ts';
+import { createSilenceEditor } from '../operator/edit-silences.ts';
 import type { ExplainConfig } from '../operator/explain.ts';
+import { createAlertResolver } from '../operator/resolve-alerts.ts';
 import type { AlertingConfig } from '../operator/routed-alert.ts';
-import { createSilenceDesk } from '../operator/silence-desk.ts';
 import type { Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
@@ -106,8 +106,8 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
   const { config, alerting, store, status, metrics, health, links, clock, report } = options;
   const { externalUrl } = config;
   const recurrences = createRecurrences();
-  const desk = createSilenceDesk({ ...options, recurrences });
-  const alertDesk = createAlertDesk({ ...options, rules: alerting.rules });
+  const silenceEditor = createSilenceEditor({ ...options, recurrences });
+  const alertResolver = createAlertResolver({ ...options, rules: alerting.rules });
   const app = new Hono();
 
   app.use(async (c, next) => {
@@ -171,11 +171,14 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
     const { contentType, body } = await metrics();
     return c.body(body, 200, { 'content-type': contentType });
   });
-  app.route('/', createPages({ store, status, alerting, recurrences, desk, alertDesk, links, clock }));
-  app.route('/api/v1', createApi({ ...options, recurrences, externalUrl, desk, alertDesk }));
+  app.route(
+    '/',
+    createPages({ store, status, alerting, recurrences, silenceEditor, alertResolver, links, clock }),
+  );
+  app.route('/api/v1', createApi({ ...options, recurrences, externalUrl, silenceEditor, alertResolver }));
   app.route(
     '/api/v2',
-    createAlertmanagerApi({ store, status, alerting, recurrences, desk, clock, externalUrl }),
+    createAlertmanagerApi({ store, status, alerting, recurrences, silenceEditor, clock, externalUrl }),
   );
 
   app.notFound((c) =>

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { defaultRule } from '../../src/domain/alert/rule.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
-import { createSilenceDesk } from '../../src/operator/silence-desk.ts';
+import { createSilenceEditor } from '../../src/operator/edit-silences.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import type { Transaction } from '../../src/store/store.ts';
 import { dayAndTime } from '../../src/text/instant-words.ts';
@@ -43,14 +43,14 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
     recurrences: createRecurrences(),
     clock: stage.clock,
     externalUrl: 'http://nestwatch.example',
-    desk: createSilenceDesk({
+    silenceEditor: createSilenceEditor({
       store: stage.store,
       clock: stage.clock,
       recurrences: createRecurrences(),
       newId: () => 'unused',
       changed: () => {},
     }),
-    alertDesk: { resolve: async () => ({ ok: false, problem: 'not_found', message: '' }) },
+    alertResolver: { resolve: async () => ({ ok: false, problem: 'not_found', message: '' }) },
     changed: () => {},
   });
   const answer = await api.request(`http://nestwatch.example/events/${key}/explain`);

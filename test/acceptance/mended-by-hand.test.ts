@@ -1,7 +1,7 @@
 /** An alert that nobody but a person knows to be over, as people see it. */
 import { afterEach, expect, test } from 'vitest';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
-import { createAlertDesk } from '../../src/operator/alert-desk.ts';
+import { createAlertResolver } from '../../src/operator/resolve-alerts.ts';
 import { openStage, type Stage, stageConfig } from './stage.ts';
 
 let stage: Stage;
@@ -16,7 +16,7 @@ const told = () =>
 
 /** As the page or the command does it; the daemon hears of it when it looks the next time. */
 async function resolves(comment: string): Promise<void> {
-  const desk = createAlertDesk({
+  const desk = createAlertResolver({
     store: stage.store,
     rules: stageConfig(['eu']).rules,
     clock: stage.clock,

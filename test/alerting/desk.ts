@@ -20,8 +20,8 @@ import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
 import type { Route } from '../../src/domain/muting/route.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { createCommit } from '../../src/intake/commit.ts';
-import { createAlertDesk } from '../../src/operator/alert-desk.ts';
-import { createSilenceDesk } from '../../src/operator/silence-desk.ts';
+import { createAlertResolver } from '../../src/operator/resolve-alerts.ts';
+import { createSilenceEditor } from '../../src/operator/edit-silences.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
@@ -314,14 +314,14 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
   let life = begin();
   await clock.advance(0);
   let ids = 0;
-  const silences = createSilenceDesk({
+  const silences = createSilenceEditor({
     store: { transaction: (work) => inner.transaction((tx) => counted(tx, work)), close: async () => {} },
     clock,
     recurrences: createRecurrences(),
     newId: () => `00000000-0000-4000-9000-${String(++ids).padStart(12, '0')}`,
     changed: () => life.alerting.wake(),
   });
-  const alertDesk = createAlertDesk({
+  const alertDesk = createAlertResolver({
     store: { transaction: (work) => inner.transaction((tx) => counted(tx, work)), close: async () => {} },
     rules,
     clock,

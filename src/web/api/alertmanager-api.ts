@@ -17,8 +17,8 @@ import {
   silenceState,
 } from '../../domain/muting/silence.ts';
 import type { SilenceChange } from '../../domain/muting/silence-change.ts';
+import type { SilenceEditor } from '../../operator/edit-silences.ts';
 import { type AlertingConfig, type RoutedAlert, readRoutedAlerts } from '../../operator/routed-alert.ts';
-import type { SilenceDesk } from '../../operator/silence-desk.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -39,13 +39,13 @@ export interface AlertmanagerApiOptions {
   readonly status: () => StatusView;
   readonly alerting: AlertingConfig;
   readonly recurrences: Recurrences;
-  readonly desk: SilenceDesk;
+  readonly silenceEditor: SilenceEditor;
   readonly clock: Clock;
   readonly externalUrl: string;
 }
 
 export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
-  const { store, status, alerting, recurrences, desk, clock, externalUrl } = options;
+  const { store, status, alerting, recurrences, silenceEditor, clock, externalUrl } = options;
   const api = new Hono();
 
   const read = (nowUs: number) =>
@@ -108,7 +108,7 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
   });
 
   api.post('/silences', async (c) => {
-    const result = await desk.set(readSilence(await bodyOf(c)));
+    const result = await silenceEditor.set(readSilence(await bodyOf(c)));
     return result.ok ? c.json({ silenceID: result.id }) : refusal(c, result);
   });
 
@@ -120,7 +120,7 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
   });
 
   api.delete('/silence/:id', async (c) => {
-    const result = await desk.expire(c.req.param('id'));
+    const result = await silenceEditor.expire(c.req.param('id'));
     return result.ok ? c.body(null, 200) : refusal(c, result);
   });
 

@@ -8,10 +8,10 @@ import type { AlertState } from '../../domain/alert/alert.ts';
 import { FEEDS } from '../../domain/alert/event.ts';
 import { eventJson, wireText } from '../../domain/alert/event-json.ts';
 import type { Recurrences } from '../../domain/muting/silence.ts';
-import type { AlertDesk } from '../../operator/alert-desk.ts';
+import type { SilenceEditor } from '../../operator/edit-silences.ts';
 import { type ExplainConfig, explain } from '../../operator/explain.ts';
+import type { AlertResolver } from '../../operator/resolve-alerts.ts';
 import type { AlertingConfig } from '../../operator/routed-alert.ts';
-import type { SilenceDesk } from '../../operator/silence-desk.ts';
 import type { EventQuery } from '../../store/event-store.ts';
 import type { BirdRecord } from '../../store/inventory-store.ts';
 import { loadMuting } from '../../store/load-muting.ts';
@@ -32,8 +32,8 @@ export interface ApiOptions {
   readonly recurrences: Recurrences;
   readonly clock: Clock;
   readonly externalUrl: string;
-  readonly desk: SilenceDesk;
-  readonly alertDesk: AlertDesk;
+  readonly silenceEditor: SilenceEditor;
+  readonly alertResolver: AlertResolver;
   /** Called after deliveries were put back. */
   readonly changed: () => void;
 }
@@ -41,19 +41,12 @@ export interface ApiOptions {
 const ALERT_STATES: readonly AlertState[] = ['firing', 'resolved', 'pending'];
 
 export function createApi(options: ApiOptions): Hono {
-  const { store, status, alerting, recurrences, clock, externalUrl, desk, alertDesk, changed } = options;
   const api = new Hono();
-  const search = (url: string) => new URL(url).searchParams;
+  for (const add of ROUTES) add(api, options);
+  return api;
+}
 
-  /** A region that is not watched is more often a misspelling than a question about the past. */
-  function region(value: string | undefined): string | undefined {
-    return oneOf(
-      'region',
-      value,
-      status().regions.map((one) => one.region),
-    );
-  }
-
+function addStatus(api: Hono, { store, status }: ApiOptions): void {
   api.get('/status', async (c) => {
     readQuery(search(c.req.url), []);
     const view = status();
@@ -74,7 +67,10 @@ export function createApi(options: ApiOptions): Hono {
       deliveries: countsByReceiver(counts.deliveries),
     });
   });
+}
 
+function addEvents(api: Hono, options: ApiOptions): void {
+  const { store } = options;
   api.get('/events', async (c) => {
     const given = readQuery(search(c.req.url), [
       'region',
@@ -86,7 +82,7 @@ export function createApi(options: ApiOptions): Hono {
       'cursor',
     ]);
     const query: EventQuery = {
-      region: region(given.region),
+      region: watchedRegion(given.region, options),
       feed: oneOf('feed', given.feed, FEEDS),
       type: given.type,
       sinceUs: instant('since', given.since),
@@ -100,42 +96,51 @@ export function createApi(options: ApiOptions): Hono {
     const { events, next } = await store.transaction((tx) => tx.events.page(query));
     return c.json({ events: events.map(eventJson), ...(next !== undefined && { next }) });
   });
+}
 
+function addAlerts(api: Hono, { store, externalUrl }: ApiOptions): void {
   api.get('/alerts', async (c) => {
     const given = readQuery(search(c.req.url), ['state', 'limit']);
     const query = { state: oneOf('state', given.state, ALERT_STATES), limit: limit(given.limit) };
     const alerts = await store.transaction((tx) => tx.alerts.list(query));
     return c.json({ alerts: alerts.map((alert) => alertJson(alert, externalUrl)) });
   });
+}
 
-  // Each by itself: one that has ended meanwhile does not keep the others from it.
+/** Each by itself: one that has ended meanwhile does not keep the others from it. */
+function addAcknowledge(api: Hono, { silenceEditor }: ApiOptions): void {
   api.post('/alerts/acknowledge', async (c) => {
     const { ids, author, comment } = readSigned(await c.req.text());
     const acknowledged: { id: string; silence_id: string }[] = [];
     const refused: { id: string; error: string }[] = [];
     for (const id of new Set(ids)) {
-      const result = await desk.acknowledge(id, { createdBy: author, comment });
+      const result = await silenceEditor.acknowledge(id, { createdBy: author, comment });
       if (result.ok) acknowledged.push({ id, silence_id: result.id });
       else refused.push({ id, error: result.message });
     }
     return c.json({ acknowledged, refused });
   });
+}
 
+function addResolve(api: Hono, { alertResolver }: ApiOptions): void {
   api.post('/alerts/resolve', async (c) => {
     const { ids, author, comment } = readSigned(await c.req.text());
     const resolved: { id: string; ends_at: string }[] = [];
     const refused: { id: string; error: string }[] = [];
     for (const id of new Set(ids)) {
-      const result = await alertDesk.resolve(id, { createdBy: author, comment });
+      const result = await alertResolver.resolve(id, { createdBy: author, comment });
       if (result.ok) resolved.push({ id, ends_at: formatInstant(result.alert.endsAtUs) });
       else refused.push({ id, error: result.message });
     }
     return c.json({ resolved, refused });
   });
+}
 
+function addBirds(api: Hono, options: ApiOptions): void {
+  const { store, status } = options;
   api.get('/birds', async (c) => {
     const given = readQuery(search(c.req.url), ['region']);
-    const only = region(given.region);
+    const only = watchedRegion(given.region, options);
     const regions = only === undefined ? status().regions.map((one) => one.region) : [only];
     const birds = await store.transaction(async (tx) => {
       const found: ReturnType<typeof birdJson>[] = [];
@@ -149,7 +154,9 @@ export function createApi(options: ApiOptions): Hono {
     });
     return c.json({ birds });
   });
+}
 
+function addDeliveries(api: Hono, { store }: ApiOptions): void {
   api.get('/deliveries', async (c) => {
     const given = readQuery(search(c.req.url), ['state', 'receiver', 'limit']);
     const query = {
@@ -160,15 +167,19 @@ export function createApi(options: ApiOptions): Hono {
     const deliveries = await store.transaction((tx) => tx.outbox.list(query));
     return c.json({ deliveries: deliveries.map(deliveryJson) });
   });
+}
 
+function addRetry(api: Hono, { store, clock, changed }: ApiOptions): void {
   api.post('/deliveries/retry', async (c) => {
     const { ids } = readBody(await c.req.text(), idsShape, '{"ids": ["…"]} with 1 to 1000 ids of deliveries');
     const retried = await store.transaction((tx) => tx.outbox.redrive(ids, clock.nowUs()));
     if (retried.length > 0) changed();
     return c.json({ retried });
   });
+}
 
-  // A key has slashes of its own, which a client may have encoded or not.
+/** A key has slashes of its own, which a client may have encoded or not. */
+function addExplain(api: Hono, { store, alerting, recurrences, clock, externalUrl }: ApiOptions): void {
   api.get('/events/*', async (c) => {
     const { pathname } = new URL(c.req.url);
     const encoded = /\/events\/(.+)\/explain$/.exec(pathname)?.[1];
@@ -181,8 +192,31 @@ export function createApi(options: ApiOptions): Hono {
     if (!explanation) return c.json({ error: `No event with the key ${key} is kept.` }, 404);
     return c.json(explanationJson(explanation, alerting.rules, externalUrl));
   });
+}
 
-  return api;
+const ROUTES = [
+  addStatus,
+  addEvents,
+  addAlerts,
+  addAcknowledge,
+  addResolve,
+  addBirds,
+  addDeliveries,
+  addRetry,
+  addExplain,
+];
+
+function search(url: string): URLSearchParams {
+  return new URL(url).searchParams;
+}
+
+/** A region that is not watched is more often a misspelling than a question about the past. */
+function watchedRegion(value: string | undefined, { status }: ApiOptions): string | undefined {
+  return oneOf(
+    'region',
+    value,
+    status().regions.map((one) => one.region),
+  );
 }
 
 const idsShape = z.object({ ids: z.array(z.string().max(500)).min(1).max(1_000) });

@@ -2,10 +2,10 @@
 import { type Context, Hono } from 'hono';
 import { isAcknowledgementOver, type Recurrences } from '../../domain/muting/silence.ts';
 import type { AcknowledgeLinks } from '../../operator/acknowledge-link.ts';
-import type { AlertDesk } from '../../operator/alert-desk.ts';
+import type { SilenceEditor } from '../../operator/edit-silences.ts';
 import type { Signature } from '../../operator/find-alert.ts';
+import type { AlertResolver } from '../../operator/resolve-alerts.ts';
 import { type AlertingConfig, readRoutedAlerts } from '../../operator/routed-alert.ts';
-import type { SilenceDesk } from '../../operator/silence-desk.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -31,21 +31,22 @@ export interface PagesOptions {
   readonly status: () => StatusView;
   readonly alerting: AlertingConfig;
   readonly recurrences: Recurrences;
-  readonly desk: SilenceDesk;
-  readonly alertDesk: AlertDesk;
+  readonly silenceEditor: SilenceEditor;
+  readonly alertResolver: AlertResolver;
   readonly links: AcknowledgeLinks;
   readonly clock: Clock;
 }
 
 export function createPages(options: PagesOptions): Hono {
-  const { store, status, alerting, recurrences, desk, alertDesk, links, clock } = options;
   const pages = new Hono();
+  addOverview(pages, options);
+  addSilencing(pages, options);
+  addAcknowledging(pages, options);
+  addResolving(pages, options);
+  return pages;
+}
 
-  const routed = () =>
-    store.transaction(async (tx) =>
-      readRoutedAlerts(tx, await loadMuting(tx, alerting, recurrences, clock.nowUs()), alerting),
-    );
-
+function addOverview(pages: Hono, { store, status, alerting, recurrences, clock }: PagesOptions): void {
   pages.get('/', async (c) => {
     const isLive = c.req.query('paused') === undefined;
     const view = await readPageView(store, {
@@ -58,6 +59,18 @@ export function createPages(options: PagesOptions): Hono {
     if (isLive) c.header('refresh', String(REFRESH_SECONDS));
     return c.html(renderPage(view));
   });
+}
+
+function addSilencing(pages: Hono, options: PagesOptions): void {
+  const { store, alerting, recurrences, silenceEditor, clock } = options;
+
+  async function show(form: SilenceForm, problem: string) {
+    const nowUs = clock.nowUs();
+    const routed = await store.transaction(async (tx) =>
+      readRoutedAlerts(tx, await loadMuting(tx, alerting, recurrences, nowUs), alerting),
+    );
+    return renderSilencePage({ form, problem, routed, recurrences, nowUs });
+  }
 
   pages.get('/silence', async (c) => {
     const given = new URL(c.req.url).searchParams;
@@ -69,98 +82,32 @@ export function createPages(options: PagesOptions): Hono {
       readFormMatchers(form.matchers);
       firstHidingUs(form, clock.nowUs(), recurrences);
     });
-    return c.html(await silencePage(form, problem));
+    return c.html(await show(form, problem));
   });
 
   pages.post('/silence', async (c) => {
     const form = readSilenceForm(await fieldsOf(c));
-    const problem = await problemOf(() => makeSilence(form));
+    const problem = await problemOf(async () => {
+      const result = await silenceEditor.set(requestOf(form, clock.nowUs()));
+      if (!result.ok) throw refuse(sentence(result.message));
+    });
     if (problem === '') return c.redirect('./#silences', 303);
-    return c.html(await silencePage(form, problem), 400);
+    return c.html(await show(form, problem), 400);
   });
-
-  async function silencePage(form: SilenceForm, problem: string) {
-    const nowUs = clock.nowUs();
-    return renderSilencePage({ form, problem, routed: await routed(), recurrences, nowUs });
-  }
-
-  async function makeSilence(form: SilenceForm): Promise<void> {
-    const result = await desk.set(requestOf(form, clock.nowUs()));
-    if (!result.ok) throw refuse(sentence(result.message));
-  }
 
   pages.post('/expire-silence', async (c) => {
-    // One that is not known any more is over as well.
-    await desk.expire((await fieldsOf(c)).get('id') ?? '');
+    // A silence that is not known any more is over as well.
+    await silenceEditor.expire((await fieldsOf(c)).get('id') ?? '');
     return c.redirect('./#silences', 303);
   });
+}
 
-  pages.get('/acknowledge', (c) => acknowledgePage(c, UNSIGNED, '', 200));
+function addAcknowledging(pages: Hono, options: PagesOptions): void {
+  const { store, silenceEditor, links, clock } = options;
 
-  pages.post('/acknowledge', async (c) => {
-    const by = signatureOf(await fieldsOf(c));
-    const problem = await problemOf(async () => {
-      checkSignature(by, 'who takes care of it');
-      const { id, startsAtUs } = meant(c);
-      const result = await desk.acknowledge(id, by, startsAtUs);
-      if (!result.ok) throw refuse(sentence(result.message));
-    });
-    if (problem === '') return c.redirect(actionOf('acknowledge', c), 303);
-    return acknowledgePage(c, by, problem, 400);
-  });
-
-  pages.get('/resolve', (c) => resolvePage(c, UNSIGNED, '', 200));
-
-  pages.post('/resolve', async (c) => {
-    const by = signatureOf(await fieldsOf(c));
-    const problem = await problemOf(async () => {
-      checkSignature(by, 'who says that it is over');
-      const { id, startsAtUs } = ofOverview(c);
-      const result = await alertDesk.resolve(id, by, startsAtUs);
-      if (!result.ok) throw refuse(sentence(result.message));
-    });
-    if (problem === '') return c.redirect(actionOf('resolve', c), 303);
-    return resolvePage(c, by, problem, 400);
-  });
-
-  async function resolvePage(
-    c: Context,
-    { createdBy: author, comment }: Signature,
-    problem: string,
-    code: 200 | 400,
-  ): Promise<Response> {
-    const { id, startsAtUs } = ofOverview(c);
-    const action = actionOf('resolve', c);
-    const known = { ...(await readAlert(id, startsAtUs)), action, nowUs: clock.nowUs() };
-    return c.html(renderResolvePage({ ...known, author, comment, problem }), code);
-  }
-
-  /** The alert that a request is about, by a signed link or by its id; a link names the episode as well. */
-  function meant(c: Context): { readonly id: string; readonly startsAtUs?: number } {
-    const link = c.req.query('link');
-    if (link === undefined) return ofOverview(c);
-    const episode = links.read(link, clock.nowUs());
-    if (!episode) throw refuse('This link is not valid any more: open the page instead.');
-    return episode;
-  }
-
-  async function readAlert(id: string, startsAtUs: number | undefined) {
-    return store.transaction(async (tx) => {
-      const alert = await tx.alerts.find(id);
-      const [last] = await tx.alerts.events(id, 0, 1, alert?.lastSeq);
-      const isMeant = startsAtUs === undefined || alert?.startsAtUs === startsAtUs;
-      return { alert, lastEvent: last?.event, isOpen: alert?.state === 'firing' && isMeant };
-    });
-  }
-
-  async function acknowledgePage(
-    c: Context,
-    { createdBy: author, comment }: Signature,
-    problem: string,
-    code: 200 | 400,
-  ): Promise<Response> {
-    const { id, startsAtUs } = meant(c);
-    const found = await readAlert(id, startsAtUs);
+  async function show(c: Context, by: Signature, problem: string, code: 200 | 400): Promise<Response> {
+    const { id, startsAtUs } = requested(c, links, clock);
+    const found = await readAlert(store, id, startsAtUs);
     const { alert } = found;
     const silences = await store.transaction((tx) => tx.silences.list(clock.nowUs()));
     const acknowledgement = silences.find(
@@ -168,8 +115,8 @@ export function createPages(options: PagesOptions): Hono {
     );
     const page = renderAcknowledgePage({
       ...found,
-      author,
-      comment,
+      author: by.createdBy,
+      comment: by.comment,
       problem,
       acknowledgement,
       action: actionOf('acknowledge', c),
@@ -179,13 +126,79 @@ export function createPages(options: PagesOptions): Hono {
     return c.html(page, code);
   }
 
-  return pages;
+  pages.get('/acknowledge', (c) => show(c, UNSIGNED, '', 200));
+
+  pages.post('/acknowledge', async (c) => {
+    const by = signatureOf(await fieldsOf(c));
+    const problem = await problemOf(async () => {
+      checkSignature(by, 'who takes care of it');
+      const { id, startsAtUs } = requested(c, links, clock);
+      const result = await silenceEditor.acknowledge(id, by, startsAtUs);
+      if (!result.ok) throw refuse(sentence(result.message));
+    });
+    if (problem === '') return c.redirect(actionOf('acknowledge', c), 303);
+    return show(c, by, problem, 400);
+  });
+}
+
+function addResolving(pages: Hono, { store, alertResolver, clock }: PagesOptions): void {
+  async function show(c: Context, by: Signature, problem: string, code: 200 | 400): Promise<Response> {
+    const { id, startsAtUs } = ofOverview(c);
+    const page = renderResolvePage({
+      ...(await readAlert(store, id, startsAtUs)),
+      author: by.createdBy,
+      comment: by.comment,
+      problem,
+      action: actionOf('resolve', c),
+      nowUs: clock.nowUs(),
+    });
+    return c.html(page, code);
+  }
+
+  pages.get('/resolve', (c) => show(c, UNSIGNED, '', 200));
+
+  pages.post('/resolve', async (c) => {
+    const by = signatureOf(await fieldsOf(c));
+    const problem = await problemOf(async () => {
+      checkSignature(by, 'who says that it is over');
+      const { id, startsAtUs } = ofOverview(c);
+      const result = await alertResolver.resolve(id, by, startsAtUs);
+      if (!result.ok) throw refuse(sentence(result.message));
+    });
+    if (problem === '') return c.redirect(actionOf('resolve', c), 303);
+    return show(c, by, problem, 400);
+  });
+}
+
+/** An alert, and the episode of it that is meant; without one, the present episode. */
+interface Requested {
+  readonly id: string;
+  readonly startsAtUs?: number;
+}
+
+/** The alert that a request is about, by a signed link or by its id; a link names the episode as well. */
+function requested(c: Context, links: AcknowledgeLinks, clock: Clock): Requested {
+  const link = c.req.query('link');
+  if (link === undefined) return ofOverview(c);
+  const episode = links.read(link, clock.nowUs());
+  if (!episode) throw refuse('This link is not valid any more: open the page instead.');
+  return episode;
+}
+
+/** An alert with its last event; `isOpen` while the episode that is meant still fires. */
+function readAlert(store: Store, id: string, startsAtUs: number | undefined) {
+  return store.transaction(async (tx) => {
+    const alert = await tx.alerts.find(id);
+    const [last] = await tx.alerts.events(id, 0, 1, alert?.lastSeq);
+    const isMeant = startsAtUs === undefined || alert?.startsAtUs === startsAtUs;
+    return { alert, lastEvent: last?.event, isOpen: alert?.state === 'firing' && isMeant };
+  });
 }
 
 const UNSIGNED: Signature = { createdBy: '', comment: '' };
 
 /** The alert that the overview names, with the episode that it showed. */
-function ofOverview(c: Context): { readonly id: string; readonly startsAtUs?: number } {
+function ofOverview(c: Context): Requested {
   const began = c.req.query('began');
   const id = c.req.query('alert') ?? '';
   return began === undefined ? { id } : { id, startsAtUs: Number(began) };

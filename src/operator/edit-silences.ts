@@ -9,16 +9,16 @@ import {
 } from '../domain/muting/silence-change.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
-import { meantAlert, type Signature } from './find-alert.ts';
+import { findAlert, type Signature } from './find-alert.ts';
 
-export interface SilenceDesk {
+export interface SilenceEditor {
   set(request: SilenceRequest): Promise<SilenceChange>;
   expire(id: string): Promise<SilenceChange>;
   /** Hides the present episode of a firing alert; `startsAtUs` is of the episode that is meant, where that is known. */
   acknowledge(alertId: string, by: Signature, startsAtUs?: number): Promise<SilenceChange>;
 }
 
-export interface SilenceDeskOptions {
+export interface SilenceEditorOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly recurrences: Recurrences;
@@ -28,7 +28,7 @@ export interface SilenceDeskOptions {
   readonly changed: () => void;
 }
 
-export function createSilenceDesk(options: SilenceDeskOptions): SilenceDesk {
+export function createSilenceEditor(options: SilenceEditorOptions): SilenceEditor {
   const { store, clock, recurrences, newId } = options;
 
   async function change(
@@ -51,7 +51,7 @@ export function createSilenceDesk(options: SilenceDeskOptions): SilenceDesk {
     expire: (id) => change((_, present) => expireSilence(present, id, clock.nowUs())),
     acknowledge: (alertId, by, startsAtUs) =>
       change(async (tx, present) => {
-        const meant = await meantAlert(tx, alertId, startsAtUs);
+        const meant = await findAlert(tx, alertId, startsAtUs);
         if (!meant.ok) return meant;
         const { alert } = meant;
         const decided = acknowledge(present, alert, by, { newId: newId(), nowUs: clock.nowUs() });

@@ -6,14 +6,14 @@ import type { Report } from '../report.ts';
 import { writeDecision } from '../store/change-alerts.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
-import { type MeantAlert, meantAlert, type Signature } from './find-alert.ts';
+import { type FoundAlert, findAlert, type Signature } from './find-alert.ts';
 
-export interface AlertDesk {
+export interface AlertResolver {
   /** Ends the present episode of a firing alert; `startsAtUs` is of the episode that is meant, where that is known. */
-  resolve(alertId: string, by: Signature, startsAtUs?: number): Promise<MeantAlert | ResolvedByHand>;
+  resolve(alertId: string, by: Signature, startsAtUs?: number): Promise<FoundAlert | ResolvedByHand>;
 }
 
-export interface AlertDeskOptions {
+export interface AlertResolverOptions {
   readonly store: Store;
   readonly rules: readonly Rule[];
   readonly clock: Clock;
@@ -22,11 +22,11 @@ export interface AlertDeskOptions {
   readonly changed: () => void;
 }
 
-export function createAlertDesk({ store, rules, clock, report, changed }: AlertDeskOptions): AlertDesk {
+export function createAlertResolver({ store, rules, clock, report, changed }: AlertResolverOptions): AlertResolver {
   return {
     async resolve(alertId, by, startsAtUs) {
       const { result, happenings } = await store.transaction(async (tx) => {
-        const meant = await meantAlert(tx, alertId, startsAtUs);
+        const meant = await findAlert(tx, alertId, startsAtUs);
         if (!meant.ok) return { result: meant, happenings: [] };
         const result = resolveByHand(meant.alert, by, rules, clock.nowUs());
         const alerts = result.ok ? [result.alert] : [];
