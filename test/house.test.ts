@@ -89,9 +89,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'domain/matchers': ['domain/alert'],
   'domain/kinds': ['domain/alert'],
   'domain/evaluate': ['domain/alert', 'domain/kinds', 'domain/matchers'],
-  'domain/muting': ['domain/alert', 'domain/matchers'],
+  'domain/muting': ['domain/alert', 'domain/kinds', 'domain/matchers'],
   'domain/grouping': ['domain/alert', 'domain/digest', 'domain/muting'],
-  'domain/digest': ['domain/alert'],
+  'domain/digest': ['domain/alert', 'domain/kinds'],
 };
 
 /** What everybody may use, in this order: a leaf imports only leaves before it, and of the domain what is named. */

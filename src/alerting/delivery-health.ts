@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { DELIVERY_SCOPE, type Fact } from '../domain/alert/fact.ts';
+import { failingIntegration } from '../domain/kinds/delivery-failing.ts';
 import { applyFacts } from '../store/change-alerts.ts';
 import type { FailingIntegration } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
@@ -21,10 +22,10 @@ export async function watchDeliveries(
 
   const facts = [...Map.groupBy(failing, nameOf)].map(([, all]) => failed(all));
   const names = new Set(failing.map(nameOf));
-  const whole = lasting.flatMap(({ id }): Fact[] => {
-    // Labels are cut and cleaned; the id has the names as they are.
-    const [receiver = '', integration = ''] = id.split('/').slice(-2).map(decodeURIComponent);
-    if (names.has(nameOf({ receiver, integration }))) return [];
+  const whole = lasting.flatMap((alert): Fact[] => {
+    const known = failingIntegration(alert);
+    if (!known || names.has(nameOf(known))) return [];
+    const { receiver, integration } = known;
     return [{ fact: 'delivery_health', receiver, integration, accepts: true, reason: '', sinceUs: nowUs }];
   });
   const { happenings } = await applyFacts(tx, [...facts, ...whole], config.rules, nowUs);

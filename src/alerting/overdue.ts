@@ -10,9 +10,10 @@
 import type { Fact, Place } from '../domain/alert/fact.ts';
 import { placeLabels } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
-import { ruleFor } from '../domain/evaluate/decide.ts';
-import * as birdStale from '../domain/kinds/bird-stale.ts';
-import * as flightStuck from '../domain/kinds/flight-stuck.ts';
+import { ruleFor } from '../domain/evaluate/choose-rule.ts';
+import { birdStale, LEAST_LEARNED_PAUSE_MS, staleAfterMs } from '../domain/kinds/bird-stale.ts';
+import { flightStuck, LEAST_LEARNED_DURATION_MS, stuckAfterMs } from '../domain/kinds/flight-stuck.ts';
+import { isRuleOf } from '../domain/kinds/kind.ts';
 import { applyFacts } from '../store/change-alerts.ts';
 import type { BirdToJudge, FlightToJudge, JudgedBird, JudgedFlight } from '../store/overdue-store.ts';
 import type { Transaction } from '../store/store.ts';
@@ -51,11 +52,8 @@ const ENOUGH_SPAN_US = 6.5 * 86_400_000_000;
 export function createOverdue(options: OverdueOptions): Overdue {
   const { rules, clock, flightsReadUs } = options;
   const leastMs = rules
-    .filter((rule) => rule.kind === 'FlightStuck')
-    .reduce(
-      (least, { maxDurationMs }) => Math.min(least, maxDurationMs ?? least),
-      flightStuck.LEAST_LEARNED_MS,
-    );
+    .filter((rule) => isRuleOf(rule, flightStuck))
+    .reduce((least, { maxDurationMs }) => Math.min(least, maxDurationMs ?? least), LEAST_LEARNED_DURATION_MS);
   let nextLookMs = Number.NEGATIVE_INFINITY;
   let isFirst = true;
 
@@ -74,10 +72,10 @@ export function createOverdue(options: OverdueOptions): Overdue {
     const facts: Fact[] = [];
     const judged: JudgedFlight[] = [];
     for (const { stream, startedAtUs, flightId, place } of flights) {
-      const rule = ruleFor('FlightStuck', { ...placeLabels(place), flight_id: flightId }, rules);
+      const rule = ruleFor(flightStuck, { ...placeLabels(place), flight_id: flightId }, rules);
       if (!usual.has(stream)) usual.set(stream, usualDurationMs(await tx.flights.durations(stream)));
       const usualMs = usual.get(stream) ?? null;
-      const limitMs = rule ? flightStuck.stuckAfterMs(rule, usualMs) : null;
+      const limitMs = rule ? stuckAfterMs(rule, usualMs) : null;
       const overdueUs = limitMs === null ? null : startedAtUs + limitMs * 1000;
       const readAtUs = readUs(place);
       const isStuck = overdueUs !== null && overdueUs <= Math.min(nowUs, readAtUs);
@@ -95,9 +93,9 @@ export function createOverdue(options: OverdueOptions): Overdue {
     for (const bird of birds) {
       const { place, lastStartUs } = bird;
       const sinceUs = Math.max(lastStartUs, bird.statusSinceUs);
-      const rule = ruleFor('BirdStale', placeLabels(place), rules);
+      const rule = ruleFor(birdStale, placeLabels(place), rules);
       const usualMs = rule && rule.expectEveryMs === undefined ? await usualGapMs(tx, bird, nowUs) : null;
-      const limitMs = rule ? birdStale.staleAfterMs(rule, usualMs) : null;
+      const limitMs = rule ? staleAfterMs(rule, usualMs) : null;
       const overdueUs = limitMs === null ? null : sinceUs + limitMs * 1000;
       const readAtUs = readUs(place);
       const isStale = overdueUs !== null && overdueUs <= Math.min(nowUs, readAtUs);
@@ -143,14 +141,14 @@ async function usualGapMs(
   nowUs: number,
 ): Promise<number | null> {
   if (triggerType !== 'scheduled' || stream === undefined) return null;
-  if (nowUs - lastStartUs < birdStale.LEAST_LEARNED_MS * 1000) return 0;
+  if (nowUs - lastStartUs < LEAST_LEARNED_PAUSE_MS * 1000) return 0;
   const { count, longestUs, spanUs } = await tx.flights.gaps(stream);
   return count >= ENOUGH_GAPS && spanUs >= ENOUGH_SPAN_US ? longestUs / 1000 : null;
 }
 
 /** Flights with a FlightStuck alert that are no longer watched: mostly those that the service deleted. */
 async function goneFlights(tx: Transaction, nowUs: number): Promise<Fact[]> {
-  const alerts = await tx.overdue.alertsOfGoneFlights('FlightStuck');
+  const alerts = await tx.overdue.alertsOfGoneFlights(flightStuck.name);
   return alerts.map(({ labels }) => {
     const { region = '', nest_id: nestId = '', nest = '', bird_id: birdId = '', bird = '' } = labels;
     const place = { region, nestId, nest, birdId, bird };

@@ -13,7 +13,7 @@ const PLACE = { region: 'eu', nest_id: '682', nest: 'Sample Nest', bird_id: '148
 export function sampleNotification(receiver: string, isResolved: boolean, nowUs: number): GroupNotification {
   const startsAtUs = nowUs - 4 * MINUTE_US;
   const alert: NotifiedAlert = {
-    id: 'FlightFailed/0/eu/bird/148890',
+    id: 'FlightFailed/93f7e433/eu/bird/148890',
     status: isResolved ? 'resolved' : 'firing',
     labels: {
       alertname: 'FlightFailed',

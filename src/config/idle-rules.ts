@@ -1,7 +1,6 @@
 /** Warns of rules that can never decide anything: what they say is meant, and does not come about. */
 
-import type { Rule } from '../domain/alert/rule.ts';
-import { RULE_LABELS } from '../domain/alert/rule-labels.ts';
+import { kindOf } from '../domain/kinds/kinds.ts';
 import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
 import type { Config } from './config.ts';
 import type { Check } from './document/check.ts';
@@ -10,8 +9,8 @@ import type { Check } from './document/check.ts';
 const EVERYWHERE = 'all';
 
 export function findIdleRules(check: Check, { rules, regions }: Config): void {
-  const regionsOf = (kind: Rule['kind']) =>
-    kind === 'DeliveryFailing' ? [EVERYWHERE] : regions.map(({ name }) => name);
+  const regionsOf = (kind: string) =>
+    kindOf(kind)?.isOfNoRegion ? [EVERYWHERE] : regions.map(({ name }) => name);
   for (const [index, { kind, match }] of rules.entries()) {
     const path = ['rules', index];
     // Behind the configured ones stand the defaults.
@@ -43,7 +42,7 @@ function isWithin(wider: readonly Matcher[], match: readonly Matcher[]): boolean
 }
 
 /** Why a matcher fits no alert of the kind, with what to do; undefined where it may fit one. */
-function whyNever(matcher: Matcher, kind: Rule['kind'], regions: readonly string[]): string | undefined {
+function whyNever(matcher: Matcher, kind: string, regions: readonly string[]): string | undefined {
   const { name } = matcher;
   const fitsOne = (values: readonly string[]) => values.some((value) => matcher.matches({ [name]: value }));
   if (name === 'alertname') {
@@ -53,8 +52,9 @@ function whyNever(matcher: Matcher, kind: Rule['kind'], regions: readonly string
     return fitsOne(regions) ? undefined : `no region fits: match on ${regions.join(', ')}`;
   }
   // What has no such label counts as empty.
-  if (RULE_LABELS[kind].includes(name) || fitsOne([''])) return undefined;
-  const known = ['alertname', ...RULE_LABELS[kind]].toSorted().join(', ');
+  const labels = kindOf(kind)?.labels ?? [];
+  if (labels.includes(name) || fitsOne([''])) return undefined;
+  const known = ['alertname', ...labels].toSorted().join(', ');
   const hint = name === 'severity' ? ', it is what a rule decides' : '';
   return `there is no label ${name} yet${hint}: match on ${known}`;
 }

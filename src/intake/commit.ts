@@ -9,7 +9,7 @@ import { type Event, type Feed, NEST_EXCLUDED } from '../domain/alert/event.ts';
 import type { Fact } from '../domain/alert/fact.ts';
 import { eventLabels } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
-import { endsAskedFor } from '../domain/alert/threshold.ts';
+import { endsAskedFor } from '../domain/kinds/flight-failed.ts';
 import type { Report } from '../report.ts';
 import type { AuditRecord } from '../store/audit-store.ts';
 import { applyFacts } from '../store/change-alerts.ts';

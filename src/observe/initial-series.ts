@@ -1,7 +1,8 @@
 /** The series that are known before anything has happened: they stand at 0, so that a first increase is seen as one. */
 import type { AlertState } from '../domain/alert/alert.ts';
 import { FEEDS, type Feed } from '../domain/alert/event.ts';
-import type { AlertKind, Rule } from '../domain/alert/rule.ts';
+import type { Rule } from '../domain/alert/rule.ts';
+import { kindOf } from '../domain/kinds/kinds.ts';
 import { SUPPRESSION_REASONS } from '../domain/muting/suppression.ts';
 import type { FailureReason } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
@@ -25,22 +26,6 @@ export const EVENT_TYPES: Readonly<Record<Feed, readonly string[]>> = {
     'bird_log.EventError',
   ],
   flight: ['flight.succeeded', 'flight.failed', 'flight.cancelled'],
-};
-/** Severities that an alert has where its rule gives none. */
-export const SEVERITIES: Readonly<Record<AlertKind, readonly string[]>> = {
-  FlightFailed: ['warning'],
-  FlightStuck: ['warning'],
-  BirdStale: ['warning'],
-  BirdDeactivated: ['warning', 'critical'],
-  BirdTriggerFailing: ['warning'],
-  ConnectionDisconnected: ['warning', 'critical'],
-  ServiceNotification: ['warning'],
-  RegionDown: ['critical'],
-  RegionUnauthorized: ['critical'],
-  FeedBehind: ['warning'],
-  FeedIncomplete: ['warning'],
-  SchemaDrift: ['warning'],
-  DeliveryFailing: ['critical'],
 };
 const ALERT_STATES: readonly AlertState[] = ['pending', 'firing', 'resolved'];
 
@@ -91,7 +76,7 @@ export interface AlertLabels {
 /** Labels of the alerts that these rules can raise. */
 export function foreseenAlerts(rules: Foreseen['rules']): AlertLabels[] {
   return rules.flatMap(({ kind, severity }) =>
-    (severity === undefined ? SEVERITIES[kind] : [severity]).flatMap((one) =>
+    (severity === undefined ? (kindOf(kind)?.severities ?? []) : [severity]).flatMap((one) =>
       ALERT_STATES.map((state) => ({ alertname: kind, severity: one, state })),
     ),
   );

@@ -6,11 +6,12 @@ import { type Event, NEST_EXCLUDED } from '../domain/alert/event.ts';
 import { type Fact, scopeOf } from '../domain/alert/fact.ts';
 import { eventLabels } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
-import { rulesConcerning } from '../domain/evaluate/decide.ts';
+import { rulesConcerning } from '../domain/evaluate/choose-rule.ts';
 import { asKindSees, lastLinkedSeq } from '../domain/evaluate/flapping.ts';
 import { type AlertInGroup, type Group, HAS_LEFT } from '../domain/grouping/group.ts';
 import type { GroupNotification } from '../domain/grouping/notification.ts';
 import { SORTS } from '../domain/grouping/sorts/sorts.ts';
+import { kindOf } from '../domain/kinds/kinds.ts';
 import { matchesAll } from '../domain/matchers/matcher.ts';
 import type { Muting } from '../domain/muting/muting.ts';
 import { type Route, routeAt } from '../domain/muting/route.ts';
@@ -181,34 +182,29 @@ function whyNotListed(
 function whyNotFired({ key, feed, attributes }: Event, rule: Rule, { awaiting, ofScope }: Known): string {
   const { kind, forMs } = rule;
   const own = ofScope.filter(({ alertname }) => alertname === kind);
-  const awaits = awaiting.find(({ alertname }) => alertname === kind)?.damping?.awaits;
+  const awaits = awaiting.find(({ alertname }) => alertname === kind)?.flapping?.awaits;
   const lasted = `lasted for ${durationWords(forMs, 'exact')}, as \`for\` of its rule asks`;
   if (awaits) {
     const firesAt = dayAndTime(awaits.sinceUs + forMs * 1000);
     return `${kind} fires on ${firesAt}, when this has ${lasted}, unless it is over before.`;
   }
-  // What a kind counts below its threshold.
+  const counting = kindOf(kind)?.counting;
   const isCounted = own.some(
     (alert) =>
-      asKindSees(alert).state !== 'firing' &&
-      (alert.memory as { waiting?: readonly Event[] } | null)?.waiting?.some((one) => one.key === key),
+      asKindSees(alert).state !== 'firing' && counting?.waiting(alert).some((waiting) => waiting.key === key),
   );
   if (isCounted) {
     const also = forMs > 0 ? ` and it has ${lasted}` : '';
     return `It is counted for ${kind}, which fires when the threshold of its rule is reached${also}.`;
   }
   const reasons = [
-    ...(asksForSeveral(rule) ? ['the threshold of its rule was not reached'] : []),
+    ...(counting?.asksForSeveral(rule) ? ['the threshold of its rule was not reached'] : []),
     ...(feed === 'flight' && attributes.started_at === undefined
       ? ['the service does not say when it started, so that it may be older than the watch of its region']
       : []),
     forMs > 0 ? `it was over before it had ${lasted}` : 'what came later had ended it already',
   ];
   return `${kind} did not fire for it: ${reasons.join(', or ')}.`;
-}
-
-function asksForSeveral({ threshold, consecutive = 1, ratio }: Rule): boolean {
-  return ratio !== undefined || Math.max(threshold, consecutive) > 1;
 }
 
 async function waitingGroups(

@@ -4,7 +4,7 @@
  * that was resolved is kept for the digests, also once its alert is deleted.
  */
 import type { Alert, Labels } from '../domain/alert/alert.ts';
-import type { Link } from '../domain/evaluate/decide.ts';
+import type { Link } from '../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../domain/grouping/sorts/catch-up-sort.ts';
 
 export interface AlertStore {

@@ -6,7 +6,8 @@ import type { Alert } from '../domain/alert/alert.ts';
 import { type Fact, scopeOf } from '../domain/alert/fact.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { transitions } from '../domain/alert/transition.ts';
-import { type Decision, decide } from '../domain/evaluate/decide.ts';
+import type { Decision } from '../domain/evaluate/alert-book.ts';
+import { decide } from '../domain/evaluate/decide.ts';
 import type { Happening } from '../report.ts';
 import type { Transaction } from './store.ts';
 

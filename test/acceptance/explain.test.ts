@@ -1,6 +1,6 @@
 /** What the daemon answers to those who ask why they were told of an event, or why not. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { defaultRule } from '../../src/domain/alert/rule.ts';
+import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
 import { createSilenceEditor } from '../../src/operator/edit-silences.ts';
@@ -9,6 +9,7 @@ import type { Transaction } from '../../src/store/store.ts';
 import { dayAndTime } from '../../src/text/instant-words.ts';
 import { type ApiOptions, createApi } from '../../src/web/api/api-v1.ts';
 import type { ExplanationJson } from '../../src/web/api/explain-json.ts';
+import { OF_DEFAULT } from '../domain/world.ts';
 import { openStage, type Stage, type StageOptions, stageConfig } from './stage.ts';
 
 let stage: Stage;
@@ -225,7 +226,7 @@ describe('an event that was not told', () => {
     const event = worlds.eu!.truth().events.find(({ type }) => type === 'bird_log.Deactivated');
     expect((await explain(event!.key)).no_alert).toBe(
       'It happened before nestwatch first watched the region, so no alert lists it; but what it says still held then, ' +
-        `and BirdDeactivated tells that (BirdDeactivated/3/eu/bird/${birdId}/critical).`,
+        `and BirdDeactivated tells that (BirdDeactivated/${OF_DEFAULT.BirdDeactivated}/eu/bird/${birdId}/critical).`,
     );
   });
 

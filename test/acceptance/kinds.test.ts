@@ -1,9 +1,10 @@
 /** What only shows in the course of hours: Flights that hang, Birds that stop, failures that come and go. */
 import { afterEach, describe, expect, test } from 'vitest';
-import { defaultRule, type Rule } from '../../src/domain/alert/rule.ts';
+import type { Rule } from '../../src/domain/alert/rule.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { node, tree } from '../domain/route-tree.ts';
+import { rule } from '../domain/world.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -78,7 +79,7 @@ describe('a Flight that hangs', () => {
     await stage.minutesPass(5 * HOUR);
     expect(told()).toEqual([]);
     await stage.close();
-    const limited = await oneBird([{ ...defaultRule('FlightStuck'), maxDurationMs: 7_200_000 }], 'event');
+    const limited = await oneBird([rule('FlightStuck', { maxDurationMs: 7_200_000 })], 'event');
     const flight = limited.world.startFlight(limited.birdId);
     await stage.minutesPass(2 * HOUR);
     expect(told()).toEqual([]);
@@ -90,10 +91,7 @@ describe('a Flight that hangs', () => {
   });
 
   test('is told once across restarts, and after one that it ended meanwhile', async () => {
-    const { world, birdId } = await oneBird(
-      [{ ...defaultRule('FlightStuck'), maxDurationMs: 3_600_000 }],
-      'event',
-    );
+    const { world, birdId } = await oneBird([rule('FlightStuck', { maxDurationMs: 3_600_000 })], 'event');
     const flight = world.startFlight(birdId);
     await stage.minutesPass(30);
     await stage.restart();
@@ -109,10 +107,7 @@ describe('a Flight that hangs', () => {
   });
 
   test('is not told while the region is down: it may have ended', async () => {
-    const { world, birdId } = await oneBird(
-      [{ ...defaultRule('FlightStuck'), maxDurationMs: 3_600_000 }],
-      'event',
-    );
+    const { world, birdId } = await oneBird([rule('FlightStuck', { maxDurationMs: 3_600_000 })], 'event');
     const flight = world.startFlight(birdId);
     await stage.minutesPass(30);
     world.goDown('503');
@@ -163,7 +158,7 @@ describe('a scheduled Bird that stops flying', () => {
   });
 
   test('is told after `expect_every`, counted from the first start on where it never flew', async () => {
-    const { world, birdId } = await oneBird([{ ...defaultRule('BirdStale'), expectEveryMs: 3_600_000 }]);
+    const { world, birdId } = await oneBird([rule('BirdStale', { expectEveryMs: 3_600_000 })]);
     await stage.minutesPass(57);
     expect(told()).toEqual([]);
     await stage.minutesPass(7);
@@ -182,7 +177,7 @@ describe('a scheduled Bird that stops flying', () => {
   });
 
   test('is not told when it flew while the region was down, or while nestwatch was', async () => {
-    const { world, birdId } = await oneBird([{ ...defaultRule('BirdStale'), expectEveryMs: 3_600_000 }]);
+    const { world, birdId } = await oneBird([rule('BirdStale', { expectEveryMs: 3_600_000 })]);
     world.startFlight(birdId, { endsAs: 'succeeded' });
     await stage.minutesPass(30);
     world.goDown('503');
@@ -224,7 +219,7 @@ describe('failures that come and go', () => {
   });
 
   test('half of the last ten Flights: told once, over when it is less than half', async () => {
-    const half: Rule = { ...defaultRule('FlightFailed'), ratio: { least: 0.5, ofLast: 10 } };
+    const half: Rule = rule('FlightFailed', { ratio: 0.5, ofLast: 10 });
     const { world, birdId } = await oneBird([half], 'event');
     const flies = async (pattern: string) => {
       for (const one of pattern) {
@@ -246,7 +241,7 @@ describe('failures that come and go', () => {
   });
 
   test('three in a row: a success between them begins the count anew', async () => {
-    const { world, birdId } = await oneBird([{ ...defaultRule('FlightFailed'), consecutive: 3 }], 'event');
+    const { world, birdId } = await oneBird([rule('FlightFailed', { consecutive: 3 })], 'event');
     for (const endsAs of ['failed', 'failed', 'succeeded', 'failed', 'failed'] as const) {
       world.startFlight(birdId, { endsAs });
       await stage.minutesPass(30);
@@ -275,15 +270,14 @@ test('a malformed entry is told once for its feed, and is over a day later', asy
 
 test('of two rules of a kind each tells what it judges, also while the other still fires', async () => {
   let birdId = '';
-  const critical = {
-    ...defaultRule('FlightFailed'),
+  const critical = rule('FlightFailed', {
     match: parseMatchers('error=~".*quota.*"'),
     severity: 'critical',
     labels: { team: 'pager' },
-  };
+  });
   stage = await openStage({
     regions: ['eu'],
-    rules: [critical, { ...defaultRule('FlightFailed'), severity: 'warning' }],
+    rules: [critical, rule('FlightFailed', { severity: 'warning' })],
     // The lake stands for the pager: it gets the events of what is routed there.
     forward: [],
     route: tree(

@@ -209,7 +209,7 @@ describe('inhibition', () => {
       await stage.minutesPass(7);
     }
     const firing = await stage.store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
-    expect(firing.map(({ alertname, damping }) => [alertname, damping?.flapping])).toEqual([
+    expect(firing.map(({ alertname, flapping }) => [alertname, flapping?.isFlapping])).toEqual([
       ['RegionDown', true],
     ]);
     fails('Publish');

@@ -11,8 +11,9 @@ import type { Config } from '../../src/config/config.ts';
 import type { Forward } from '../../src/config/sections/forward-section.ts';
 import type { PollConfig } from '../../src/config/sections/poll-section.ts';
 import { createDaemon, type Daemon } from '../../src/daemon.ts';
-import { RULE_DEFAULTS, type Rule } from '../../src/domain/alert/rule.ts';
+import type { Rule } from '../../src/domain/alert/rule.ts';
 import type { DigestNotification, GroupNotification } from '../../src/domain/grouping/notification.ts';
+import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
 import { codeOf, NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
@@ -140,9 +141,7 @@ const BASE: PollConfig = {
   maxAlertAgeMs: 6 * 3_600_000,
 };
 
-const DEFAULT_RULES: readonly Rule[] = (Object.keys(RULE_DEFAULTS) as (keyof typeof RULE_DEFAULTS)[]).map(
-  (kind) => ({ kind, match: [], labels: {}, annotations: {}, ...RULE_DEFAULTS[kind] }),
-);
+const DEFAULT_RULES: readonly Rule[] = ALERT_KINDS.map(defaultRule);
 
 const webhook = (url: string, format: WebhookIntegration['format']): WebhookIntegration => ({
   kind: 'webhook',

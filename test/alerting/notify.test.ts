@@ -1,11 +1,12 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Receiver } from '../../src/channels/receiver.ts';
-import { defaultRule } from '../../src/domain/alert/rule.ts';
+import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { Silence } from '../../src/domain/muting/silence.ts';
 import { secret } from '../../src/secret.ts';
 import { email, webhook } from '../channels/sample-notifications.ts';
 import { type Node, node, tree } from '../domain/route-tree.ts';
+import { OF_DEFAULT } from '../domain/world.ts';
 import { type Desk, type DeskOptions, hook, MINUTE_MS, openDesk } from './desk.ts';
 
 const desks: Desk[] = [];
@@ -318,7 +319,7 @@ describe("a receiver's cap", () => {
     const heldBack = birds(7, 3);
     expect(last.body.alerts.map((one) => one.labels.bird)).toEqual(heldBack);
     const kept = await desk.store.transaction((tx) =>
-      tx.suppressions.ofAlert('FlightFailed/0/eu/bird/Marketing%2FB00009'),
+      tx.suppressions.ofAlert(`FlightFailed/${OF_DEFAULT.FlightFailed}/eu/bird/Marketing%2FB00009`),
     );
     expect(kept).toMatchObject([
       { reason: 'receiver_cap', receiver: 'ops', afterSeq: 0, lastSeq: 1 },

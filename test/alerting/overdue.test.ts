@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { createOverdue, type Overdue, usualDurationMs } from '../../src/alerting/overdue.ts';
-import { ALERT_KINDS, defaultRule, type Rule } from '../../src/domain/alert/rule.ts';
+import type { Rule } from '../../src/domain/alert/rule.ts';
+import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { FlightRecord } from '../../src/store/flight-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { rule } from '../domain/world.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 
 const MINUTE_MS = 60_000;
@@ -125,7 +127,7 @@ describe('a look', () => {
     await look(begin());
     expect(await firing()).toEqual(['FlightStuck quick-20']);
     const match = parseMatchers('bird="slow"');
-    await look(begin({ ...defaultRule('FlightStuck'), match, maxDurationMs: 30 * MINUTE_MS }));
+    await look(begin(rule('FlightStuck', { match, maxDurationMs: 30 * MINUTE_MS })));
     expect((await firing()).toSorted()).toEqual(['FlightStuck quick-20', 'FlightStuck slow-0']);
   });
 
@@ -164,14 +166,14 @@ describe('a look', () => {
     await world({ manual: daily }, 'manual');
     await look(begin());
     expect(await firing()).toEqual([]);
-    await look(begin({ ...defaultRule('BirdStale'), expectEveryMs: 60 * MINUTE_MS }));
+    await look(begin(rule('BirdStale', { expectEveryMs: 60 * MINUTE_MS })));
     expect(await firing()).toEqual(['BirdStale manual']);
   });
 
   test('goes through many in small steps', async () => {
     const names = Array.from({ length: 450 }, (_, index) => `b${index}`);
     await world(Object.fromEntries(names.map((name) => [name, [{ startedAtUs: ago(40) }]])));
-    const step = begin({ ...defaultRule('FlightStuck'), maxDurationMs: 30 * MINUTE_MS });
+    const step = begin(rule('FlightStuck', { maxDurationMs: 30 * MINUTE_MS }));
     expect(await look(step)).toBe(900);
     expect(looks).toBe(4);
     expect(await firing()).toHaveLength(450);

@@ -1,7 +1,7 @@
 /** What was to be told later to a receiver that the configuration of the next life no longer has. */
 import { afterEach, describe, expect, test } from 'vitest';
 import type { Receiver } from '../../src/channels/receiver.ts';
-import { defaultRule } from '../../src/domain/alert/rule.ts';
+import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createMuting } from '../../src/domain/muting/muting.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
 import { explain } from '../../src/operator/explain.ts';

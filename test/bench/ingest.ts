@@ -8,7 +8,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Pool } from 'undici';
-import { RULE_DEFAULTS } from '../../src/domain/alert/rule.ts';
+import { defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { openTransport } from '../../src/http/transport.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import { birdLogEvent } from '../../src/intake/entry-event.ts';
@@ -78,11 +78,7 @@ export async function ingest(
   // The default rules decide over every entry, as in production.
   const rules = [
     {
-      kind: 'BirdTriggerFailing',
-      match: [],
-      labels: {},
-      annotations: {},
-      ...RULE_DEFAULTS.BirdTriggerFailing,
+      ...defaultRule('BirdTriggerFailing'),
       // People publish the Birds between their failures: by the default nobody would hear of them.
       ...(beside && { threshold: 1 }),
     },

@@ -44,7 +44,7 @@ export function failedFlight(number: number, changes: Partial<Event> = {}): Even
 
 export function alert(changes: Partial<NotifiedAlert> = {}): NotifiedAlert {
   return {
-    id: 'FlightFailed/0/eu/bird/148890',
+    id: 'FlightFailed/93f7e433/eu/bird/148890',
     status: 'firing',
     labels: {
       alertname: 'FlightFailed',
@@ -156,7 +156,7 @@ export function storm(): GroupNotification {
     const bird = `Translate page ${index + 1}`;
     const event = failedFlight(index, { bird, birdId: String(index), message: error.replace('<n>', '429') });
     return alert({
-      id: `FlightFailed/0/eu/bird/${index}`,
+      id: `FlightFailed/93f7e433/eu/bird/${index}`,
       labels: { ...alert().labels, bird, bird_id: String(index), error },
       startsAtUs: event.occurredAtUs,
       events: [event],

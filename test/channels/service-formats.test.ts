@@ -97,7 +97,7 @@ describe('Slack', () => {
       '```\nTranslation failed: the provider answered 429 Too Many Requests\n```',
     ]);
     expect(blocks.flatMap(textsOf).at(-1)).toBe(
-      '<https://watch.example.com/#alert-0123456789abcdef|Open nestwatch>  <https://watch.example.com/silence?alert=FlightFailed/0/eu/bird/148890|Silence>',
+      '<https://watch.example.com/#alert-0123456789abcdef|Open nestwatch>  <https://watch.example.com/silence?alert=FlightFailed/93f7e433/eu/bird/148890|Silence>',
     );
   });
 
@@ -191,7 +191,7 @@ describe('Teams', () => {
     ]);
     expect(content.actions).toMatchObject([
       { type: 'Action.OpenUrl', title: 'Open nestwatch', url: `${URL}/#alert-0123456789abcdef` },
-      { title: 'Silence', url: `${URL}/silence?alert=FlightFailed/0/eu/bird/148890` },
+      { title: 'Silence', url: `${URL}/silence?alert=FlightFailed/93f7e433/eu/bird/148890` },
     ]);
     expect(new Set(content.body.map(({ type }) => type))).toEqual(new Set(['RichTextBlock']));
     expect(content.body[0]!.inlines[0]).toMatchObject({ color: 'Attention', size: 'Large' });
@@ -255,7 +255,7 @@ describe('PagerDuty', () => {
       },
       links: [
         { href: `${URL}/#alert-0123456789abcdef`, text: 'Open nestwatch' },
-        { href: `${URL}/silence?alert=FlightFailed/0/eu/bird/148890`, text: 'Silence' },
+        { href: `${URL}/silence?alert=FlightFailed/93f7e433/eu/bird/148890`, text: 'Silence' },
       ],
     });
   });

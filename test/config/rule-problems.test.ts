@@ -87,10 +87,15 @@ describe('rules', () => {
       ],
     ],
     [
+      'two rules with one name, of whatever kinds',
+      `${REGION}rules: [{ kind: RegionDown, name: a }, { kind: FlightFailed, name: b }, { kind: BirdStale, name: a }, { kind: BirdStale, name: '' }]`,
+      ['2:98: rules[2].name: another rule has this name already', '2:128: rules[3].name: must not be empty'],
+    ],
+    [
       'a parameter of another kind',
       `${REGION}rules: [{ kind: RegionDown, window: 5m }]`,
       [
-        '2:29: rules[0].window: unknown key; known here: kind, match, severity, labels, annotations, keep_firing_for, flapping, for',
+        '2:29: rules[0].window: unknown key; known here: kind, name, match, severity, labels, annotations, keep_firing_for, flapping, for',
       ],
     ],
     [

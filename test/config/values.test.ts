@@ -85,6 +85,7 @@ rules:
     annotations: { runbook_url: https://wiki.example.com }`);
     expect(rules).toHaveLength(14);
     expect(rules[0]).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{8}$/),
       kind: 'FlightFailed',
       match: [
         expect.objectContaining({ name: 'nest', op: '=~', value: 'Prod.*' }),
@@ -104,9 +105,26 @@ rules:
     });
   });
 
+  test('the id of a rule is its name, or says its kind and what it matches, wherever it stands', () => {
+    const idsOf = (...rules: string[]) =>
+      load(`${REGION}rules: [${rules.join(', ')}]`).rules.map(({ id }) => id);
+    const prod = '{ kind: FlightFailed, match: [\'nest="Prod"\', \'bird!=""\'] }';
+    const [first] = idsOf(prod);
+    expect(idsOf('{ kind: BirdStale, name: mine }', prod).slice(0, 2)).toEqual(['mine', first]);
+    const turned = '{ kind: FlightFailed, match: [\'bird!="",nest="Prod"\'], severity: page }';
+    expect(idsOf(turned)[0]).toBe(first);
+    expect(idsOf('{ kind: FlightStuck, match: [\'nest="Prod"\', \'bird!=""\'] }')[0]).not.toBe(first);
+    expect(idsOf(prod, prod, `{ kind: BirdStale, name: ${first}-3 }`, prod).slice(0, 4)).toEqual([
+      first,
+      `${first}-2`,
+      `${first}-3`,
+      `${first}-4`,
+    ]);
+  });
+
   test.each([
     ['FlightFailed, consecutive: 3', { consecutive: 3, threshold: 1 }],
-    ['FlightFailed, ratio: 0.5, of_last: 10', { ratio: { least: 0.5, ofLast: 10 } }],
+    ['FlightFailed, ratio: 0.5, of_last: 10', { ratio: 0.5, ofLast: 10 }],
     ['FlightFailed, for: 5m, keep_firing_for: 10m', { forMs: 300_000, keepFiringForMs: 600_000 }],
     ['FlightStuck, max_duration: 2h', { maxDurationMs: 7_200_000 }],
     ['BirdStale, expect_every: 25h', { expectEveryMs: 90_000_000 }],

@@ -1,12 +1,15 @@
 /** A small vocabulary for stories about alerts: what happens in a Nest called Marketing, minute by minute. */
+
 import { expect } from 'vitest';
 import type { Alert } from '../../src/domain/alert/alert.ts';
 import type { Event, Feed } from '../../src/domain/alert/event.ts';
 import type { Fact, FlightEnded, Place } from '../../src/domain/alert/fact.ts';
 import { scopeOf } from '../../src/domain/alert/fact.ts';
-import { ALERT_KINDS, type AlertKind, defaultRule, type Rule } from '../../src/domain/alert/rule.ts';
-import { type Decision, decide, type Link, tick } from '../../src/domain/evaluate/decide.ts';
+import { type Rule, ruleId } from '../../src/domain/alert/rule.ts';
+import type { Decision, Link } from '../../src/domain/evaluate/alert-book.ts';
+import { decide, tick } from '../../src/domain/evaluate/decide.ts';
 import { lastLinkedSeq } from '../../src/domain/evaluate/flapping.ts';
+import { ALERT_KINDS, type AlertKind, defaultRule, type RuleNamed } from '../../src/domain/kinds/kinds.ts';
 
 const START_US = Date.UTC(2026, 6, 2, 12) * 1000;
 
@@ -174,9 +177,18 @@ export function regionHealth(
   return { fact: 'region_health', region: 'eu', health, reason, sinceUs: minute(since) };
 }
 
-export function rule(kind: AlertKind, change: Partial<Rule> = {}): Rule {
-  return { ...defaultRule(kind), ...change };
+export function rule<Name extends AlertKind>(
+  kind: Name,
+  change: Partial<RuleNamed<Name>> = {},
+): RuleNamed<Name> {
+  const whole = { ...defaultRule(kind), ...change };
+  return { ...whole, id: change.id ?? ruleId(kind, whole.match) };
 }
+
+/** The id of the rule that stands behind those of a kind: the part of an alert's id behind its name. */
+export const OF_DEFAULT = Object.fromEntries(ALERT_KINDS.map((kind) => [kind, ruleId(kind, [])])) as Readonly<
+  Record<AlertKind, string>
+>;
 
 /** What nestwatch holds while a story goes on. Every step is checked for what must hold of any decision. */
 export interface Watch {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Suppression } from '../../src/domain/muting/suppression.ts';
+import { OF_DEFAULT } from '../domain/world.ts';
 import type { Expected } from './expected.ts';
 import { mayBeKeptBack, type Untold } from './kept-back.ts';
 import type { Plan } from './plan.ts';
@@ -8,7 +9,7 @@ import type { Remains } from './run.ts';
 
 const HOUR_US = 3_600e6;
 const at = (hours: number) => 1e15 + hours * HOUR_US;
-const ALERT = 'FlightFailed/0/eu/bird/1';
+const ALERT = `FlightFailed/${OF_DEFAULT.FlightFailed}/eu/bird/1`;
 
 const suppression = (reason: Suppression['reason'], atUs: number): Suppression => ({
   alertId: ALERT,

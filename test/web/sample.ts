@@ -1,6 +1,6 @@
 import type { Alert } from '../../src/domain/alert/alert.ts';
 import type { Event } from '../../src/domain/alert/event.ts';
-import { ALERT_KINDS, defaultRule } from '../../src/domain/alert/rule.ts';
+import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
@@ -74,7 +74,9 @@ export function anEvent(change: Partial<Event> & { readonly id: string }): Event
 export function anAlert(change: Partial<Alert> & { readonly id: string }): Alert {
   return {
     scope: 'eu/bird/148890',
-    rule: 0,
+    rule: 'r1',
+    subject: 's',
+    firstRule: 'r1',
     alertname: change.labels?.alertname ?? 'FlightFailed',
     state: 'firing',
     labels: {

@@ -10,6 +10,7 @@ import type { Group, GroupMember } from '../../domain/grouping/group.ts';
 import { escalate } from '../../domain/grouping/sorts/escalation-sort.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
 import { throttle } from '../../domain/grouping/throttle.ts';
+import { deliveryFailing } from '../../domain/kinds/delivery-failing.ts';
 import type { Suppression, SuppressionReason } from '../../domain/muting/suppression.ts';
 import { narrowed } from './draft-messages.ts';
 import { enqueueMessages } from './enqueue.ts';
@@ -134,7 +135,7 @@ function standIns(
 ): [receiver: Receiver, what: NotifyingFlush][] {
   const own = flushed.group.receiver;
   const about = flushed.listed.filter(
-    ({ alert }) => alert.alertname === 'DeliveryFailing' && alert.labels.receiver === own,
+    ({ alert }) => alert.alertname === deliveryFailing.name && alert.labels.receiver === own,
   );
   if (about.length === 0) return [];
   const fallback = receivers.find((one) => one.name === own)?.fallback;

@@ -5,7 +5,7 @@ import { dayAndTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { regionName } from '../../text/region-name.ts';
 import { NAME_CODE_POINTS, subjectOf } from './alert-subject.ts';
-import { IN_OWN_WORDS, stateWords } from './alert-words.ts';
+import { hasOwnDescription, stateWords } from './alert-words.ts';
 
 const SENTENCE_CODE_POINTS = 300;
 
@@ -14,7 +14,7 @@ const CALM = 'It had come and gone several times, so it is told as over only now
 /** `milder` are the alerts that became this one. */
 export function leadOf(alert: NotifiedAlert, milder: readonly NotifiedAlert[]): string[] {
   const { summary = '', description = '', resolved_by: by = '', flapping = '' } = alert.annotations;
-  const isOurs = IN_OWN_WORDS.has(alert.labels.alertname ?? '');
+  const isOurs = hasOwnDescription(alert.labels);
   if (alert.status === 'resolved') {
     return [...(by === '' ? [] : [sentence(by)]), ...(flapping === '' ? [] : [CALM])];
   }

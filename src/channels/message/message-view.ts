@@ -12,7 +12,7 @@ import { dayAndTime } from '../../text/instant-words.ts';
 import { firstLines, plainText } from '../../text/plain-text.ts';
 import { type Cluster, clustersOf, eventsOf, messageOf, type Tone, toneOf } from './alert-clusters.ts';
 import { commonLabels, NAME_CODE_POINTS, placeOf, sinceOf, subjectOf } from './alert-subject.ts';
-import { IN_OWN_WORDS, stateWords } from './alert-words.ts';
+import { hasOwnDescription, stateWords } from './alert-words.ts';
 import { linkable } from './encode.ts';
 import {
   type EventLine,
@@ -90,7 +90,7 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
   const milder = (only && counts[0]?.milder) ?? [];
   const clusters = only ? [] : clustersOf(alerts, notification, goesOn);
   const message =
-    only && !IN_OWN_WORDS.has(only.labels.alertname ?? '')
+    only && !hasOwnDescription(only.labels)
       ? firstLines(messageOf(only), MESSAGE_LINES, LINE_CODE_POINTS)
       : [];
   const { lines, more } = only ? linesOf(only, message) : { lines: [], more: 0 };

@@ -1,4 +1,5 @@
 import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
+import { kindOf } from '../../domain/kinds/kinds.ts';
 
 /** An alert as people count it. */
 export interface Counted {
@@ -36,9 +37,9 @@ function joined(alert: NotifiedAlert, milder: NotifiedAlert): NotifiedAlert {
   };
 }
 
-/** A Bird that is deactivated has no failing trigger any more, and is not expected to fly. */
 function hasBecome(alert: NotifiedAlert, worse: NotifiedAlert): boolean {
-  return isSameKind(alert, worse) || worse.labels.alertname === 'BirdDeactivated';
+  const { supersededBy } = kindOf(alert.labels.alertname ?? '') ?? {};
+  return isSameKind(alert, worse) || (supersededBy !== undefined && worse.labels.alertname === supersededBy);
 }
 
 function isSameKind(alert: NotifiedAlert, other: NotifiedAlert): boolean {

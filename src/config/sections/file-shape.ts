@@ -9,7 +9,7 @@ import { pollShape } from './poll-section.ts';
 import { wholeReceiverShape } from './receivers-section.ts';
 import { regionsShape } from './regions-section.ts';
 import { wholeRouteShape } from './route-section.ts';
-import { RULE_SHAPES } from './rule-shape.ts';
+import { rulesShape } from './rules-section.ts';
 import { storeShape } from './store-section.ts';
 import { namedTimeIntervalShape } from './time-intervals-section.ts';
 import { webShape } from './web-section.ts';
@@ -19,8 +19,7 @@ export const fileShape = z.strictObject({
   regions: regionsShape,
   store: storeShape.optional().describe('Where events, alerts and deliveries are kept.'),
   poll: pollShape.optional().describe('How the service is read.'),
-  rules: z
-    .array(z.discriminatedUnion('kind', ruleShapes()))
+  rules: rulesShape
     .optional()
     .describe(
       'What is worth an alert. Each kind has a rule by default; of several rules of one kind, the first whose `match` fits decides.',
@@ -76,8 +75,3 @@ export const sectionsShape = z.strictObject(
     ]),
   ),
 );
-
-function ruleShapes() {
-  const { FlightFailed, ...others } = RULE_SHAPES;
-  return [FlightFailed, ...Object.values(others)] as const;
-}

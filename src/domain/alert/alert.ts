@@ -4,13 +4,13 @@ export type Severity = string;
 export type Labels = Readonly<Record<string, string>>;
 
 /**
- * `pending`: something is remembered (a count below its threshold, say) but nobody is told.
- * `firing`: true now. `resolved`: was true; kept until every group has told it and `memory` is no longer needed.
+ * `pending`: something is remembered (a count below its threshold, say) but nobody is notified.
+ * `firing`: true now. `resolved`: was true; kept until every group has notified that and `memory` is no longer needed.
  */
 export type AlertState = 'pending' | 'firing' | 'resolved';
 
 /**
- * How an episode ended; the annotation `resolved_by` tells people. `over`: it was seen that it is no longer so.
+ * How an episode ended; the annotation `resolved_by` says it for people. `over`: it was seen that it is no longer so.
  * `quiet`: nothing more was heard of it. `superseded`: it has become worse, which another alert says. `moved`: it goes
  * on under other labels. `gone`: what it was about is not there any more. `by_hand`: somebody said that it is over.
  */
@@ -19,14 +19,18 @@ export type Ending = 'over' | 'quiet' | 'superseded' | 'moved' | 'gone' | 'by_ha
 /** One alert as the store keeps it: at most one per identity, from its first fact on. */
 export interface Alert {
   /**
-   * Identity: alertname, rule, region and subject, e.g. `FlightFailed/0/eu/bird/148890`; with the severity at its end
-   * where that is part of it (`Kind.leveled`). Stays when a Bird is renamed.
+   * Identity: alertname, `firstRule`, region and subject, e.g. `FlightFailed/1d9a4c07/eu/bird/148890`; with the
+   * severity at its end where its kind has several. Stays when a Bird is renamed. Nothing is read out of it.
    */
   readonly id: string;
   /** The scope of the facts that concern it (`scopeOf`). */
   readonly scope: string;
-  /** Index of its rule in the effective rules. */
-  readonly rule: number;
+  /** What within its region it is about (`Topic.subject`). */
+  readonly subject: string;
+  /** Id of the rule that judges it. */
+  readonly rule: string;
+  /** Id of the rule that it began with: another one may judge it after a change of the configuration. */
+  readonly firstRule: string;
   readonly alertname: string;
   readonly state: AlertState;
   /** Fixed from the moment it fires until it is resolved. */
@@ -47,16 +51,16 @@ export interface Alert {
   readonly memory: unknown;
   /** When time alone may change it (`tick`); null for never. */
   readonly dueAtUs: number | null;
-  /** What a rule holds back of it (`flapping.ts`); absent where there is nothing to keep. */
-  readonly damping?: Damping;
+  /** What keeps its state apart from what its kind says (`flapping.ts`); absent where there is nothing to keep. */
+  readonly flapping?: FlappingState;
 }
 
-/** What lies between what a kind says of an alert and what people are told of it. */
-export interface Damping {
-  /** When people were told that it fires or is over: the newest changes that count for flapping. */
+/** What `for`, `keep_firing_for` and flapping make of the changes that a kind asks for. */
+export interface FlappingState {
+  /** When it began to fire or was resolved: the newest changes that count for flapping. */
   readonly changesUs: readonly number[];
-  /** True while it is told as flapping. */
-  readonly flapping?: true;
+  /** True while it changes too often, which its annotation `flapping` says. */
+  readonly isFlapping?: true;
   /** It is true, and has not lasted for the rule's `for`: what it fires with then. */
   readonly awaits?: {
     readonly startsAtUs: number;

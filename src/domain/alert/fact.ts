@@ -10,9 +10,12 @@ export interface Place {
 }
 
 /**
- * What intake tells alerting: the events, and what it saw beside them that changes an alert without being one.
+ * What intake hands to alerting: the events, and what it saw beside them that changes an alert without being one.
  * `historic` marks what happened before nestwatch first watched the region: it raises an alert only where it
  * describes a state that is still true.
+ *
+ * The scope of a fact follows from its fields (`scopeOf`): one with a `place` concerns a Bird, one with a `region`
+ * that region. So a new fact needs its own fields here and nothing else.
  */
 export type Fact =
   | {
@@ -126,31 +129,25 @@ export interface FlightEnded {
   readonly failed: boolean;
 }
 
+export type FactName = Fact['fact'];
+export type FactOf<Name extends FactName> = Extract<Fact, { readonly fact: Name }>;
+
 /** The scope of alerts about deliveries: no region's, and no name that a region can have. */
 export const DELIVERY_SCOPE = 'all/delivery';
 
 /** The scope whose alerts a fact can change: `region/bird/<id>`, `region/entity/<type>/<id>` or `region`. */
 export function scopeOf(fact: Fact): string {
-  switch (fact.fact) {
-    case 'event': {
-      const { region, attributes } = fact.event;
-      const birdId = birdOf(fact.event);
-      if (birdId) return birdScope(region, birdId);
-      if (attributes.entity_id !== undefined) {
-        return `${region}/entity/${attributes.entity_type ?? ''}/${attributes.entity_id}`;
-      }
-      return region;
-    }
-    case 'region_health':
-    case 'feed_gap':
-    case 'polling_pace':
-    case 'schema_drift':
-      return fact.region;
-    case 'delivery_health':
-      return DELIVERY_SCOPE;
-    default:
-      return birdScope(fact.place.region, fact.place.birdId);
-  }
+  if ('event' in fact) return scopeOfEvent(fact.event);
+  if ('place' in fact) return birdScope(fact.place.region, fact.place.birdId);
+  return 'region' in fact ? fact.region : DELIVERY_SCOPE;
+}
+
+function scopeOfEvent(event: Event): string {
+  const { region, attributes } = event;
+  const birdId = birdOf(event);
+  if (birdId) return birdScope(region, birdId);
+  if (attributes.entity_id === undefined) return region;
+  return `${region}/entity/${attributes.entity_type ?? ''}/${attributes.entity_id}`;
 }
 
 /** Types of notifications whose entity is a Bird, whatever the service calls the entity's type. */

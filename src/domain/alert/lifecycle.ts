@@ -6,7 +6,7 @@
  * While firing, `fire` renews: it adds events and new annotations, the labels stay. What a kind remembers before an
  * alert fires (again), a count below its threshold, say, is kept in `memory` of a pending or resolved alert; null
  * says that nothing is remembered. Events are joined to an alert only as part of an episode, so `lastSeq` never
- * moves without something to tell; those of an alert that awaits its time are linked behind it (`flapping.ts`).
+ * moves without news; those of an alert that awaits its time are linked behind it (`flapping.ts`).
  */
 
 import { cap } from '../../text/plain-text.ts';
@@ -54,7 +54,7 @@ export function fire(alert: Alert, firing: Firing, nowUs: number): Change {
   };
 }
 
-/** Changes what an alert remembers, and nothing that is told. */
+/** Changes what an alert remembers, and nothing that people see. */
 export function remember(alert: Alert, memory: unknown, dueAtUs: number | null, nowUs: number): Change {
   return { alert: { ...alert, memory, dueAtUs, updatedAtUs: nowUs }, events: [] };
 }
@@ -96,7 +96,7 @@ export function clear(
 
 /** True when an alert need not be kept for its own sake: it does not fire, and nothing is remembered. */
 export function isForgettable(alert: Alert): boolean {
-  return alert.state !== 'firing' && alert.memory === null && alert.damping?.awaits === undefined;
+  return alert.state !== 'firing' && alert.memory === null && alert.flapping?.awaits === undefined;
 }
 
 const MAX_WAITING_MESSAGE = 2000;

@@ -5,6 +5,7 @@
 
 import { howMany } from '../../text/counts.ts';
 import type { Alert, Ending, Labels } from '../alert/alert.ts';
+import { kindOf } from '../kinds/kinds.ts';
 import type { FlightTally } from './flight-tally.ts';
 
 /** An alert from its firing to its end, as history keeps it when the alert itself is let go of. */
@@ -83,9 +84,6 @@ export interface Digest {
 
 /** Items listed of each kind. */
 const DIGEST_LIST = 10;
-
-/** Alerts that say that the watch itself is impaired. */
-const IMPAIRED = new Set(['RegionDown', 'RegionUnauthorized', 'FeedBehind', 'FeedIncomplete', 'SchemaDrift']);
 
 export interface DigestMaterial {
   readonly name: string;
@@ -174,7 +172,7 @@ export function digestTitle({ flights, openTotal }: Digest): string {
 
 function impairedOf(region: string, { firing, episodes, fromUs, toUs }: DigestMaterial): Watch['impaired'] {
   const here = (one: { alertname: string; labels: Labels }) =>
-    IMPAIRED.has(one.alertname) && one.labels.region === region;
+    kindOf(one.alertname)?.impairsWatch === true && one.labels.region === region;
   const lasted = [
     ...episodes.filter(here).map((one) => ({ ...one, isOpen: false })),
     ...firing.filter(here).map((one) => ({ ...one, endsAtUs: toUs, isOpen: true })),

@@ -1,56 +1,20 @@
 /** What facts, and time alone, do to alerts. Pure: the events of a batch give the same alerts in whatever order. */
-import type { Alert, Labels } from '../alert/alert.ts';
-import type { Event } from '../alert/event.ts';
+import type { Alert } from '../alert/alert.ts';
 import { type Fact, scopeOf } from '../alert/fact.ts';
-import type { Kind } from '../alert/kind.ts';
-import { alertLabels, tidyLabels } from '../alert/labels.ts';
+import { alertLabels } from '../alert/labels.ts';
 import { type Change, resolve } from '../alert/lifecycle.ts';
-import { defaultRule, type Rule } from '../alert/rule.ts';
-import { birdDeactivated } from '../kinds/bird-deactivated.ts';
-import { birdStale } from '../kinds/bird-stale.ts';
-import { birdTriggerFailing } from '../kinds/bird-trigger-failing.ts';
-import { connectionDisconnected } from '../kinds/connection-disconnected.ts';
-import { deliveryFailing } from '../kinds/delivery-failing.ts';
-import { feedBehind } from '../kinds/feed-behind.ts';
-import { feedIncomplete } from '../kinds/feed-incomplete.ts';
-import { flightFailed } from '../kinds/flight-failed.ts';
-import { flightStuck } from '../kinds/flight-stuck.ts';
-import { regionDown } from '../kinds/region-down.ts';
-import { regionUnauthorized } from '../kinds/region-unauthorized.ts';
-import { schemaDrift } from '../kinds/schema-drift.ts';
-import { serviceNotification } from '../kinds/service-notification.ts';
-import { matchesAll } from '../matchers/matcher.ts';
-import { asKindSees, dampen, dampingTick, lastLinkedSeq, trueSinceUs } from './flapping.ts';
+import { freeId, type Rule } from '../alert/rule.ts';
+import { type Kind, subjectPart } from '../kinds/kind.ts';
+import { type AlertKind, kindOf } from '../kinds/kinds.ts';
+import { type AlertBook, type Decision, openBook } from './alert-book.ts';
+import { kindsConcerned, presentRule, ruleFor, ruleOf } from './choose-rule.ts';
+import { applyFlapping, asKindSees, flappingTick, trueSinceUs } from './flapping.ts';
 
-const KINDS: readonly Kind[] = [
-  flightFailed,
-  flightStuck,
-  birdStale,
-  birdDeactivated,
-  birdTriggerFailing,
-  connectionDisconnected,
-  serviceNotification,
-  regionDown,
-  regionUnauthorized,
-  feedBehind,
-  feedIncomplete,
-  schemaDrift,
-  deliveryFailing,
-];
-
-/** An event joined to an alert: the `seq`-th ever of that alert's identity. */
-export interface Link {
-  readonly alertId: string;
-  readonly seq: number;
-  /** One that waited in an alert's memory has a shortened message; the store has it whole. */
-  readonly event: Event;
-}
-
-export interface Decision {
-  /** The alerts that changed, each once, in their final state. */
-  readonly alerts: readonly Alert[];
-  /** In the order of their `seq`. */
-  readonly links: readonly Link[];
+/** What all facts of a batch are judged by. */
+interface Judging {
+  readonly book: AlertBook;
+  readonly rules: readonly Rule[];
+  readonly nowUs: number;
 }
 
 /**
@@ -65,19 +29,14 @@ export function decide(
   nowUs: number,
 ): Decision {
   const book = openBook(known);
+  const judging = { book, rules, nowUs };
   for (const fact of inOrder(facts)) {
     const scope = scopeOf(fact);
-    for (const kind of KINDS) {
-      const raised = raise(kind, fact, scope, book, rules, nowUs);
+    for (const kind of kindsConcerned(fact)) {
+      const raised = kind.raisedBy.includes(fact.fact) ? raise(kind, fact, scope, judging) : undefined;
       // Most facts concern a scope without alerts: those are passed at the price of one look-up.
-      if (!book.hasScope(scope)) continue;
-      for (const alert of book.inScope(scope, kind)) {
-        if (alert.id === raised) continue;
-        const seen = asKindSees(alert);
-        const context = { rule: ruleOf(alert, rules), labels: seen.labels, nowUs };
-        const change = kind.observe(seen, fact, context);
-        if (change) book.apply(dampen(alert, change, context));
-      }
+      if (!book.hasScope(scope) || !kind.observes.includes(fact.fact)) continue;
+      observe(kind, fact, scope, raised, judging);
     }
   }
   return book.decision();
@@ -87,211 +46,107 @@ export function decide(
 export function tick(due: readonly Alert[], rules: readonly Rule[], nowUs: number): Decision {
   const book = openBook(due);
   for (const alert of due) {
-    const kind = KINDS.find((one) => one.alertname === alert.alertname);
+    const kind = kindOf(alert.alertname);
     if (!kind || alert.dueAtUs === null || alert.dueAtUs > nowUs) continue;
     const seen = asKindSees(alert);
     const context = { rule: ruleOf(alert, rules), labels: seen.labels, nowUs };
-    book.apply(dampingTick(alert, context) ?? dampen(alert, kind.tick(seen, context), context));
+    book.apply(flappingTick(alert, context) ?? applyFlapping(alert, kind.tick(seen, context), context));
   }
   return book.decision();
 }
 
-/** Lets a fact raise or renew the alert that it is about; returns that alert's id. */
-function raise(
-  kind: Kind,
+/** Lets a fact change the alerts of its scope, but for the one that it has raised. */
+function observe(
+  kind: Kind<AlertKind>,
   fact: Fact,
   scope: string,
-  book: Book,
-  rules: readonly Rule[],
-  nowUs: number,
-): string | undefined {
+  raised: string | undefined,
+  { book, rules, nowUs }: Judging,
+): void {
+  for (const alert of book.inScope(scope, kind)) {
+    if (alert.id === raised) continue;
+    const seen = asKindSees(alert);
+    const context = { rule: ruleOf(alert, rules), labels: seen.labels, nowUs };
+    const change = kind.observe?.(seen, fact, context);
+    if (change) book.apply(applyFlapping(alert, change, context));
+  }
+}
+
+/** Lets a fact raise or renew the alert that it is about; returns that alert's id. */
+function raise(kind: Kind, fact: Fact, scope: string, judging: Judging): string | undefined {
+  const { book, rules, nowUs } = judging;
   const found = kind.topic(fact);
-  if (!found) return undefined;
-  const index = matchingRule(kind.alertname, found.labels, rules);
-  const rule = rules[index];
+  const rule = found && ruleFor(kind, found.labels, rules);
   if (!rule) return undefined;
   const topic = kind.narrow?.(found, fact, rule) ?? found;
-  const region = topic.labels.region ?? '';
-  const base = identityOf(kind, index, `${region}/${topic.subject}`, scope, book, rules);
-  const own = rule.severity ?? topic.severity;
-  const siblings = kind.leveled ? lastingSiblings(kind, scope, base, book) : [];
-  const isTakenUp = own !== 'critical' && siblings.some((alert) => alert.id === `${base}/critical`);
+  const { subject } = topic;
+  const related = book.inScope(scope, kind).filter((alert) => alert.subject === subject);
+  const firstRule = firstRuleOf(kind, rule, related, rules);
+  const base = [kind.name, subjectPart(firstRule), topic.labels.region ?? '', subject].join('/');
+  const hasLevels = kind.severities.length > 1;
+  const levels = hasLevels ? related.filter((alert) => alert.firstRule === firstRule && isTrue(alert)) : [];
+  const own = rule.severity ?? topic.severity ?? kind.severities[0]!;
+  const isTakenUp = levels.some((alert) => alert.id === `${base}/critical`);
   const severity = isTakenUp ? 'critical' : own;
-  const id = kind.leveled ? `${base}/${severity}` : base;
-  const stored = book.get(id) ?? blank(id, scope, index, kind, nowUs);
-  const labels = alertLabels(kind.alertname, topic.labels, rule, severity);
-  const alert = { ...stored, rule: index, ...(stored.state === 'pending' && { labels }) };
+  const id = hasLevels ? `${base}/${severity}` : base;
+  const labels = alertLabels(kind.name, topic.labels, rule, severity);
+  const stored = book.get(id) ?? { ...BLANK, id, scope, subject, firstRule, alertname: kind.name };
+  const alert = { ...stored, rule: rule.id, ...(stored.state === 'pending' && { labels }) };
   const change = kind.raise(asKindSees(alert), fact, { rule, labels, nowUs });
   if (!change) return id;
-  const sinceUs = siblings.map(trueSinceUs).toSorted((a, b) => a - b)[0];
-  book.apply(dampen(alert, change, { rule, nowUs, sinceUs }));
+  const sinceUs = levels.map(trueSinceUs).toSorted((a, b) => a - b)[0];
+  book.apply(applyFlapping(alert, change, { rule, nowUs, sinceUs }));
   if (change.alert.state === 'firing') {
-    for (const sibling of siblings) {
-      if (sibling.id === id) continue;
-      const by = `it is ${severity} now`;
-      const { startsAtUs } = change.alert;
-      const ended = resolve(asKindSees(sibling), startsAtUs, by, nowUs, 'superseded');
-      book.apply(dampen(sibling, ended, { rule, nowUs, atOnce: true }));
-    }
+    const others = levels.filter((level) => level.id !== id);
+    for (const other of others) book.apply(supersede(other, severity, change, rule, nowUs));
   }
   return id;
 }
 
+/** Ends an alert because one of another severity says the same from now on. */
+function supersede(alert: Alert, severity: string, { alert: by }: Change, rule: Rule, nowUs: number): Change {
+  const ended = resolve(asKindSees(alert), by.startsAtUs, `it is ${severity} now`, nowUs, 'superseded');
+  return applyFlapping(alert, ended, { rule, nowUs, atOnce: true });
+}
+
 /**
- * The identity of what one rule says of a subject. While that is true, or its kind remembers something of it, as while
- * it waits to fire, it keeps the one that it began with: another set of rules, in which its rule stands at another
- * place, must not make it two. Nor does it ever share one with what another rule says, which has labels of its own.
+ * The rule by which the identity of an alert is named, of those that are `related`: about the same subject. While an
+ * alert is true, or its kind remembers something of it, as while it waits to fire, it keeps the rule that it began
+ * with, although another one judges it since the configuration changed: one trouble must not become two alerts. Nor
+ * does it ever share an identity with what another rule says, which has labels of its own.
  */
-function identityOf(
-  kind: Kind,
-  index: number,
-  subject: string,
-  scope: string,
-  book: Book,
-  rules: readonly Rule[],
-): string {
-  const taken = new Map<number, boolean>();
-  for (const alert of book.inScope(scope, kind)) {
-    if (asKindSees(alert).state !== 'firing' && alert.memory === null) continue;
-    const [, place, ...rest] = alert.id.split('/');
-    const about = kind.leveled ? rest.slice(0, -1) : rest;
-    if (about.join('/') !== subject) continue;
-    const isOwn = judgeOf(alert, rules) === index;
-    taken.set(Number(place), isOwn || taken.get(Number(place)) === true);
-  }
-  let place = index;
-  if (taken.get(index) !== true) {
-    const own = [...taken].find(([, isOwn]) => isOwn)?.[0];
-    // Past the places of all rules none of them begins by itself.
-    while (own === undefined && taken.has(place)) place += rules.length;
-    place = own ?? place;
-  }
-  return `${kind.alertname}/${place}/${subject}`;
+function firstRuleOf(kind: Kind, rule: Rule, related: readonly Alert[], rules: readonly Rule[]): string {
+  const lasting = related.filter((alert) => isTrue(alert) || alert.memory !== null);
+  const own = lasting.filter((alert) => presentRule(alert, kind, rules)?.id === rule.id);
+  const kept = own.find((alert) => alert.firstRule === rule.id) ?? own[0];
+  if (kept) return kept.firstRule;
+  const isTaken = (id: string) => lasting.some((alert) => alert.firstRule === id);
+  const isOfOther = (id: string) => id !== rule.id && rules.some((one) => one.id === id);
+  return freeId(rule.id, (id) => isTaken(id) || isOfOther(id));
 }
 
-/** The place of the rule that judges what a stored alert is about, by the present rules. */
-function judgeOf(alert: Alert, rules: readonly Rule[]): number {
-  const kind = alert.alertname as Rule['kind'];
-  const seen = asKindSees(alert);
-  // What is counted for a new episode: the labels are still those of the last one.
-  const isCounted = alert.state === 'resolved' && seen.state !== 'firing';
-  if (isCounted && rules[alert.rule]?.kind === kind) return alert.rule;
-  return matchingRule(kind, { ...seen.labels, severity: '' }, rules);
+/** Whether it is so now, be it that it fires or waits for the rule's `for`. */
+function isTrue(alert: Alert): boolean {
+  return asKindSees(alert).state === 'firing';
 }
 
-/** Alerts of the same subject that are true, told or not. */
-function lastingSiblings(kind: Kind, scope: string, base: string, book: Book): Alert[] {
-  const isLasting = (alert: Alert) => asKindSees(alert).state === 'firing';
-  return book.inScope(scope, kind).filter((alert) => isLasting(alert) && alert.id.startsWith(`${base}/`));
-}
-
-/** The rule that judges what has these labels; undefined where none fits. */
-export function ruleFor(alertname: Rule['kind'], labels: Labels, rules: readonly Rule[]): Rule | undefined {
-  return rules[matchingRule(alertname, labels, rules)];
-}
-
-function matchingRule(alertname: Rule['kind'], topic: Labels, rules: readonly Rule[]): number {
-  let labels: Labels | undefined;
-  return rules.findIndex((rule) => {
-    if (rule.kind !== alertname || rule.match.length === 0) return rule.kind === alertname;
-    labels ??= { ...tidyLabels(topic), alertname };
-    return matchesAll(rule.match, labels);
-  });
-}
-
-/** Which kinds a fact concerns by itself, and which rule of each decides on it; null where no rule takes it. */
-export function rulesConcerning(
-  fact: Fact,
-  rules: readonly Rule[],
-): { readonly kind: Rule['kind']; readonly rule: number | null }[] {
-  return KINDS.flatMap((kind) => {
-    const topic = kind.topic(fact);
-    if (!topic) return [];
-    const index = matchingRule(kind.alertname, topic.labels, rules);
-    return [{ kind: kind.alertname, rule: index === -1 ? null : index }];
-  });
-}
-
-/** Whether an alert would soon fire again if somebody ended it. */
-export function isMeasured(alert: Pick<Alert, 'id' | 'alertname'>): boolean {
-  const measured = KINDS.find((one) => one.alertname === alert.alertname)?.measured ?? false;
-  return typeof measured === 'function' ? measured(alert) : measured;
-}
-
-/** The rule of a stored alert. After a change of the rules its index may mean another one. */
-export function ruleOf(alert: Alert, rules: readonly Rule[]): Rule {
-  const kind = alert.alertname as Rule['kind'];
-  const own = rules[alert.rule];
-  if (own?.kind === kind) return own;
-  return (
-    rules.find((rule) => rule.kind === kind && matchesAll(rule.match, alert.labels)) ?? defaultRule(kind)
-  );
-}
-
-function blank(id: string, scope: string, rule: number, kind: Kind, nowUs: number): Alert {
-  return {
-    id,
-    scope,
-    rule,
-    alertname: kind.alertname,
-    state: 'pending',
-    labels: {},
-    annotations: {},
-    startsAtUs: 0,
-    endsAtUs: 0,
-    updatedAtUs: nowUs,
-    eventsTotal: 0,
-    lastSeq: 0,
-    memory: null,
-    dueAtUs: null,
-  };
-}
-
-/** Alerts while facts are applied to them. */
-interface Book {
-  get(id: string): Alert | undefined;
-  hasScope(scope: string): boolean;
-  inScope(scope: string, kind: Kind): Alert[];
-  apply(change: Change | undefined): void;
-  decision(): Decision;
-}
-
-function openBook(known: readonly Alert[]): Book {
-  const alerts = new Map<string, Alert>();
-  const byScope = new Map<string, Alert[]>();
-  const changed = new Set<string>();
-  const links: Link[] = [];
-
-  function put(alert: Alert): void {
-    const list = byScope.get(alert.scope) ?? [];
-    if (list.length === 0) byScope.set(alert.scope, list);
-    const index = alerts.has(alert.id) ? list.findIndex((one) => one.id === alert.id) : list.length;
-    list[index] = alert;
-    alerts.set(alert.id, alert);
-  }
-
-  for (const alert of known) put(alert);
-  return {
-    get: (id) => alerts.get(id),
-    hasScope: (scope) => byScope.has(scope),
-    inScope: (scope, kind) => byScope.get(scope)?.filter((alert) => alert.alertname === kind.alertname) ?? [],
-    apply(change) {
-      if (!change) return;
-      const { alert, events } = change;
-      put(alert);
-      changed.add(alert.id);
-      const before = lastLinkedSeq(alert) - events.length;
-      for (const [index, event] of events.entries())
-        links.push({ alertId: alert.id, seq: before + index + 1, event });
-    },
-    decision: () => ({ alerts: [...changed].map((id) => alerts.get(id)!), links }),
-  };
-}
+const BLANK: Omit<Alert, 'id' | 'scope' | 'subject' | 'rule' | 'firstRule' | 'alertname'> = {
+  state: 'pending',
+  labels: {},
+  annotations: {},
+  startsAtUs: 0,
+  endsAtUs: 0,
+  updatedAtUs: 0,
+  eventsTotal: 0,
+  lastSeq: 0,
+  memory: null,
+  dueAtUs: null,
+};
 
 /**
  * Events by the time at which they occurred, successes of Flights after all others: a page may bring a failure and
- * a later Flight's success in any order, and the failure is what has to be told. What was found to last comes before
- * all that may end it, other facts come last.
+ * a later Flight's success in any order, and the failure is what people have to hear of. What was found to last comes
+ * before all that may end it, other facts come last.
  */
 function inOrder(facts: readonly Fact[]): readonly Fact[] {
   if (facts.length < 2) return facts;

@@ -1,34 +1,34 @@
 /**
- * What lies between a kind, which says what is true, and what people are told: `for`, `keep_firing_for` and flapping.
+ * What lies between a kind, which says what is true, and the state of its alert: `for`, `keep_firing_for` and flapping.
  *
  *   over ──the kind fires──► awaits (for `for`) ──it lasted──► firing ──the kind resolves──► held ──► over
- *                               └── the kind resolves: never told      ◄── the kind fires ──┘
+ *                               └── the kind resolves: never fired     ◄── the kind fires ──┘
  *
- * A kind sees an alert that awaits as firing, and one that is held as resolved, so it counts as if nobody were held
- * back. Held is an alert for the rule's `keep_firing_for`, and one that flaps until it has been over for the rule's
- * calm. It flaps when it fires and that is one change too many within the rule's window. Whatever events come
- * meanwhile are joined to it: nothing is lost by being held.
+ * A kind sees an alert that awaits as firing, and one that is held as resolved, so it counts as if neither existed.
+ * An alert is held for the rule's `keep_firing_for`, or, while it flaps, until it has been over for the rule's calm.
+ * It flaps when it fires and that is one change too many within the rule's window. The events that come meanwhile are
+ * joined to it: nothing is lost while it is held.
  *
- * The events of one that awaits are linked to it behind its `lastSeq`, where nobody looks, however many they are: once
- * it fires they are the first ones of the episode. Where it is over before, the events that come next take their places.
+ * The events of an alert that awaits are linked to it with numbers above its `lastSeq`, which nobody reads: once it
+ * fires they are the first ones of the episode. If it is over before, the next events take the same numbers.
  */
 import { durationWords } from '../../text/duration-words.ts';
-import type { Alert, Damping, Labels } from '../alert/alert.ts';
+import type { Alert, FlappingState, Labels } from '../alert/alert.ts';
 import type { Change } from '../alert/lifecycle.ts';
 import type { Rule } from '../alert/rule.ts';
 
-export interface DampingContext {
+interface FlappingContext {
   readonly rule: Rule;
   readonly nowUs: number;
   /** It takes over from an alert that has been true since then. */
   readonly sinceUs?: number | undefined;
-  /** Ends without being held: another alert says it from now on. */
+  /** Ends without being held, as when another alert says it from now on. */
   readonly atOnce?: boolean;
 }
 
 /** The alert as its kind is to see it. */
 export function asKindSees(alert: Alert): Alert {
-  const { awaits, held } = alert.damping ?? {};
+  const { awaits, held } = alert.flapping ?? {};
   if (awaits) {
     const { startsAtUs, labels, annotations, dueAtUs } = awaits;
     return { ...alert, state: 'firing', startsAtUs, endsAtUs: 0, labels, annotations, dueAtUs };
@@ -39,35 +39,35 @@ export function asKindSees(alert: Alert): Alert {
 
 /** Since when an alert that its kind sees as firing has been true. */
 export function trueSinceUs(alert: Alert): number {
-  return alert.damping?.awaits?.sinceUs ?? alert.startsAtUs;
+  return alert.flapping?.awaits?.sinceUs ?? alert.startsAtUs;
 }
 
 /** The `seq` of the last event that is linked to it, as its own or while it awaits its time. */
-export function lastLinkedSeq({ lastSeq, damping }: Alert): number {
-  return lastSeq + (damping?.awaits?.eventsTotal ?? 0);
+export function lastLinkedSeq({ lastSeq, flapping }: Alert): number {
+  return lastSeq + (flapping?.awaits?.eventsTotal ?? 0);
 }
 
 /** What becomes of an alert when its kind makes `change` of what it sees of it. */
-export function dampen(alert: Alert, change: Change, context: DampingContext): Change {
+export function applyFlapping(alert: Alert, change: Change, context: FlappingContext): Change {
   if (change.alert.state === 'firing') {
     return alert.state === 'firing' ? goOn(alert, change, context) : begin(alert, change, context);
   }
   if (asKindSees(alert).state === 'firing') {
-    return alert.state === 'firing' ? end(alert, change.alert, context) : withdraw(alert, context.nowUs);
+    return alert.state === 'firing' ? end(alert, change.alert, context) : neverFired(alert, context.nowUs);
   }
   const { memory, dueAtUs } = change.alert;
-  const held = alert.damping?.held;
-  if (!held || !alert.damping) return change;
-  const damping: Damping = { ...alert.damping, held: { ...held, dueAtUs } };
-  return unheard({ ...alert, memory, damping, dueAtUs: earliest(held.untilUs, dueAtUs) }, context.nowUs);
+  const held = alert.flapping?.held;
+  if (!held || !alert.flapping) return change;
+  const flapping: FlappingState = { ...alert.flapping, held: { ...held, dueAtUs } };
+  return quietly({ ...alert, memory, flapping, dueAtUs: earliest(held.untilUs, dueAtUs) }, context.nowUs);
 }
 
-/** What time does to an alert that is held back; undefined where the turn is its kind's. */
-export function dampingTick(alert: Alert, context: DampingContext): Change | undefined {
-  const { awaits, held } = alert.damping ?? {};
+/** What time does to an alert that awaits or is held; undefined where the turn is its kind's. */
+export function flappingTick(alert: Alert, context: FlappingContext): Change | undefined {
+  const { awaits, held } = alert.flapping ?? {};
   const { nowUs, rule } = context;
   if (held && held.untilUs <= nowUs && isFirst(held.untilUs, held.dueAtUs)) {
-    return letGo(alert, held.by, context);
+    return endHeld(alert, held.by, context);
   }
   if (awaits && isFirst(forOverUs(awaits.sinceUs, rule), awaits.dueAtUs)) {
     return begin(alert, { alert: asKindSees(alert), events: [] }, context);
@@ -76,17 +76,17 @@ export function dampingTick(alert: Alert, context: DampingContext): Change | und
 }
 
 /** Ends an alert that is held: it was over since then. `by` says why, as for `resolve`; undefined where it is not held. */
-export function letGo(alert: Alert, by: string, context: DampingContext): Change | undefined {
-  const { held } = alert.damping ?? {};
+export function endHeld(alert: Alert, by: string, context: FlappingContext): Change | undefined {
+  const { held } = alert.flapping ?? {};
   if (!held) return undefined;
   const annotations = { ...alert.annotations, resolved_by: by };
   const { endsAtUs, dueAtUs, ending } = held;
-  return over({ ...alert, annotations, endsAtUs, ending, dueAtUs }, alert.damping, context);
+  return over({ ...alert, annotations, endsAtUs, ending, dueAtUs }, alert.flapping, context);
 }
 
-function begin(alert: Alert, { alert: next, events: fresh }: Change, context: DampingContext): Change {
+function begin(alert: Alert, { alert: next, events: fresh }: Change, context: FlappingContext): Change {
   const { rule, nowUs } = context;
-  const { changesUs = [], awaits } = alert.damping ?? {};
+  const { changesUs = [], awaits } = alert.flapping ?? {};
   const { startsAtUs, labels, annotations, dueAtUs, memory } = next;
   // What is dated ahead of our clock, which may be slow, has been true since now at the latest.
   const sinceUs = awaits?.sinceUs ?? Math.min(startsAtUs, context.sinceUs ?? startsAtUs, nowUs);
@@ -94,11 +94,14 @@ function begin(alert: Alert, { alert: next, events: fresh }: Change, context: Da
   const eventsTotal = (awaits?.eventsTotal ?? 0) + events.length;
   const firesAtUs = forOverUs(sinceUs, rule);
   if (firesAtUs > nowUs) {
-    const damping = { changesUs, awaits: { startsAtUs, sinceUs, labels, annotations, eventsTotal, dueAtUs } };
-    // One that was told as over keeps its labels until it fires again: its end may have to be told still.
+    const flapping = {
+      changesUs,
+      awaits: { startsAtUs, sinceUs, labels, annotations, eventsTotal, dueAtUs },
+    };
+    // One that is over keeps its labels until it fires again: people may not be notified of its end yet.
     const own = alert.state === 'pending' ? { labels } : {};
-    const waiting = { ...alert, ...own, memory, damping, dueAtUs: earliest(firesAtUs, dueAtUs) };
-    return { ...unheard(waiting, nowUs), events };
+    const waiting = { ...alert, ...own, memory, flapping, dueAtUs: earliest(firesAtUs, dueAtUs) };
+    return { ...quietly(waiting, nowUs), events };
   }
   const changes = withChange(changesUs, startsAtUs, rule);
   const isFlapping = rule.flapping !== null && changes.length >= rule.flapping.changes;
@@ -108,49 +111,49 @@ function begin(alert: Alert, { alert: next, events: fresh }: Change, context: Da
       ...next,
       ...counts,
       annotations: isFlapping ? { ...annotations, flapping: flappingWords(rule) } : annotations,
-      damping: isFlapping ? { changesUs: changes, flapping: true } : { changesUs: changes },
+      flapping: isFlapping ? { changesUs: changes, isFlapping: true } : { changesUs: changes },
     },
     events,
   };
 }
 
-function goOn(alert: Alert, { alert: next, events }: Change, { rule }: DampingContext): Change {
-  const { labels, startsAtUs, eventsTotal, lastSeq, damping } = alert;
-  if (!damping) return { alert: next, events };
-  const { held: _over, ...kept } = damping;
-  const annotations: Labels = kept.flapping
+function goOn(alert: Alert, { alert: next, events }: Change, { rule }: FlappingContext): Change {
+  const { labels, startsAtUs, eventsTotal, lastSeq, flapping } = alert;
+  if (!flapping) return { alert: next, events };
+  const { held: _over, ...kept } = flapping;
+  const annotations: Labels = kept.isFlapping
     ? { ...next.annotations, flapping: flappingWords(rule) }
     : next.annotations;
   const counts = { eventsTotal: eventsTotal + events.length, lastSeq: lastSeq + events.length };
-  return { alert: { ...next, labels, startsAtUs, ...counts, annotations, damping: kept }, events };
+  return { alert: { ...next, labels, startsAtUs, ...counts, annotations, flapping: kept }, events };
 }
 
-function end(alert: Alert, next: Alert, context: DampingContext): Change {
+function end(alert: Alert, next: Alert, context: FlappingContext): Change {
   const { rule, nowUs, atOnce } = context;
-  const damping: Damping = alert.damping ?? { changesUs: [] };
-  const calmMs = damping.flapping ? (rule.flapping?.calmMs ?? 0) : 0;
+  const flapping: FlappingState = alert.flapping ?? { changesUs: [] };
+  const calmMs = flapping.isFlapping ? (rule.flapping?.calmMs ?? 0) : 0;
   const untilUs = Math.min(next.endsAtUs, nowUs) + Math.max(rule.keepFiringForMs, calmMs) * 1000;
-  if (atOnce || untilUs <= nowUs) return over(next, damping, context);
+  if (atOnce || untilUs <= nowUs) return over(next, flapping, context);
   const { endsAtUs, dueAtUs, memory, ending = 'over' } = next;
   const held = { endsAtUs, by: next.annotations.resolved_by ?? '', ending, untilUs, dueAtUs };
-  return unheard(
-    { ...alert, memory, damping: { ...damping, held }, dueAtUs: earliest(untilUs, dueAtUs) },
+  return quietly(
+    { ...alert, memory, flapping: { ...flapping, held }, dueAtUs: earliest(untilUs, dueAtUs) },
     nowUs,
   );
 }
 
-function over(alert: Alert, damping: Damping | undefined, { rule, nowUs }: DampingContext): Change {
-  const before = damping?.flapping ? [] : (damping?.changesUs ?? []);
-  const changesUs = damping?.flapping ? [] : withChange(before, alert.endsAtUs, rule);
-  return unheard({ ...alert, state: 'resolved', damping: { changesUs } }, nowUs);
+function over(alert: Alert, flapping: FlappingState | undefined, { rule, nowUs }: FlappingContext): Change {
+  const before = flapping?.isFlapping ? [] : (flapping?.changesUs ?? []);
+  const changesUs = flapping?.isFlapping ? [] : withChange(before, alert.endsAtUs, rule);
+  return quietly({ ...alert, state: 'resolved', flapping: { changesUs } }, nowUs);
 }
 
-function withdraw(alert: Alert, nowUs: number): Change {
-  const changesUs = alert.damping?.changesUs ?? [];
-  return unheard({ ...alert, memory: null, dueAtUs: null, damping: { changesUs } }, nowUs);
+function neverFired(alert: Alert, nowUs: number): Change {
+  const changesUs = alert.flapping?.changesUs ?? [];
+  return quietly({ ...alert, memory: null, dueAtUs: null, flapping: { changesUs } }, nowUs);
 }
 
-function unheard(alert: Alert, updatedAtUs: number): Change {
+function quietly(alert: Alert, updatedAtUs: number): Change {
   return { alert: { ...alert, updatedAtUs }, events: [] };
 }
 

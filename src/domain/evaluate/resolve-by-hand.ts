@@ -1,12 +1,12 @@
 /**
- * Somebody says that an alert is over, as of a connection that was mended: the service tells of no end, or late. The
+ * Somebody says that an alert is over, as of a connection that was mended: the service reports no end, or late. The
  * episode ends like any other, and the next fact begins another one.
  */
 
 import { plainText } from '../../text/plain-text.ts';
 import type { Alert } from '../alert/alert.ts';
 import type { Rule } from '../alert/rule.ts';
-import { isMeasured } from './decide.ts';
+import { kindOf } from '../kinds/kinds.ts';
 import { endAtOnce } from './end-at-once.ts';
 
 /** The alert as it is to be written, or why it cannot be ended. */
@@ -22,12 +22,13 @@ export type ResolvedByHand =
 const MAX_NAME_LENGTH = 200;
 const MAX_REASON_LENGTH = 2_000;
 
-/** Whether somebody may end it: not while what it tells is measured, and is still so. */
+/** Whether somebody may end it: not while what it says is measured, and is still so. */
 export function isResolvable(alert: Alert): boolean {
-  return alert.state === 'firing' && (alert.damping?.held !== undefined || !isMeasured(alert));
+  if (alert.state !== 'firing' || alert.flapping?.held !== undefined) return alert.state === 'firing';
+  return kindOf(alert.alertname)?.isResolvableByHand(alert) ?? true;
 }
 
-/** One that is over and only held back, because it flaps, say, may be ended whatever its kind is. */
+/** One that is over and only held, because it flaps, say, may be ended whatever its kind is. */
 export function resolveByHand(
   alert: Alert,
   { createdBy, comment }: { readonly createdBy: string; readonly comment: string },

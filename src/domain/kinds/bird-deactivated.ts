@@ -1,7 +1,7 @@
 /**
  * A Bird stopped being active: the service says so by a notification or the Bird's log, or the inventory saw it.
  *
- * What is told of one deactivation is one alert. Critical is what the service did itself; a Bird that is only seen to
+ * All that is heard of one deactivation is one alert. Critical is what the service did itself; a Bird that is only seen to
  * have left `active`, or `FlowSuspended`, may be a person's switch and is a warning. `Suspended` in the Bird's log is
  * always a person's switch: it fires nothing by itself (the change of the status does), and explains an alert that
  * fires.
@@ -9,17 +9,18 @@
  * Resolves when the Bird is seen active again: by a reading that began after the newest of these facts was observed,
  * once a reading has seen it inactive. What the service says of a deactivation may come before the status is another,
  * and the specification does not say which status follows: so a Bird that was never seen inactive is taken as active
- * only by a reading that began `SETTLED_US` later. Resolves as well when its log tells of an activation that occurred
+ * only by a reading that began `SETTLED_US` later. Resolves as well when its log has an activation that occurred
  * later, or when it is gone.
  */
 
 import { dayAndTime } from '../../text/instant-words.ts';
 import type { Alert } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
-import { birdOf, type Fact } from '../alert/fact.ts';
-import { type Context, type Kind, quietAtUs, subjectPart, type Topic } from '../alert/kind.ts';
+import { birdOf, type FactOf } from '../alert/fact.ts';
 import { annotate, birdName, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
 import { type Change, clear, fire, remember, resolve } from '../alert/lifecycle.ts';
+import { lasting } from '../alert/parameter.ts';
+import { type Context, defineKind, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
 
 interface Memory {
   /** When the newest fact of the episode was observed, by our clock. */
@@ -33,7 +34,7 @@ interface Memory {
 /** After so long the status that is read is the one that followed the deactivation. */
 const SETTLED_US = 10 * 60 * 1_000_000;
 
-const SEVERITY: Readonly<Record<string, string>> = {
+const SEVERITY: Readonly<Record<string, 'warning' | 'critical'>> = {
   'notification.FlowDeactivated': 'critical',
   'notification.FlowSuspended': 'warning',
   'bird_log.Deactivated': 'critical',
@@ -44,12 +45,28 @@ export function isDeactivation(event: Event): boolean {
   return event.type in SEVERITY && birdOf(event) !== '';
 }
 
-export const birdDeactivated: Kind = {
-  alertname: 'BirdDeactivated',
-  leveled: true,
+export const birdDeactivated = defineKind({
+  name: 'BirdDeactivated',
+  words: {
+    firing: 'Bird deactivated',
+    still: 'Bird still deactivated',
+    over: 'Bird active again',
+    quiet: 'No longer reported deactivated',
+    superseded: 'Deactivated by the service',
+    // The service says the same of one deactivation in more than one place.
+    events: null,
+  },
+  parameters: lasting(),
+  severities: ['warning', 'critical'],
+  labels: PLACE_LABELS,
+  isResolvableByHand: () => true,
 
-  topic(fact): Topic | undefined {
-    if (fact.fact === 'event' && isDeactivation(fact.event)) {
+  raisedBy: ['event', 'bird_status'],
+  observes: ['event', 'bird_status', 'bird_vanished'],
+
+  topic(fact) {
+    if (fact.fact === 'event') {
+      if (!isDeactivation(fact.event)) return undefined;
       // History counts only where the state is still so.
       if (fact.historic && (fact.birdStatus === undefined || fact.birdStatus === 'active')) return undefined;
       const place = placeOf(fact.event);
@@ -59,19 +76,15 @@ export const birdDeactivated: Kind = {
         severity: SEVERITY[fact.event.type]!,
       };
     }
-    if (fact.fact !== 'bird_status' || fact.previous !== 'active' || fact.status === 'active')
-      return undefined;
+    if (fact.previous !== 'active' || fact.status === 'active') return undefined;
     return {
       subject: `bird/${subjectPart(fact.place.birdId)}`,
       labels: placeLabels(fact.place),
-      severity: 'warning',
     };
   },
 
   raise(alert, fact, context) {
-    if (fact.fact === 'bird_status') return leftActive(alert, fact, context);
-    if (fact.fact !== 'event') return undefined;
-    return told(alert, fact, context);
+    return fact.fact === 'event' ? reported(alert, fact, context) : leftActive(alert, fact, context);
   },
 
   observe(alert, fact, context) {
@@ -88,25 +101,20 @@ export const birdDeactivated: Kind = {
       if (fact.readAtUs <= settledUs) return undefined;
       return resolve(alert, fact.readAtUs, 'the Bird was seen active again', nowUs);
     }
-    if (fact.fact !== 'event') return undefined;
     const { type, occurredAtUs } = fact.event;
     if (type === 'bird_log.Activated' && occurredAtUs > memory.occurredUs) {
       return resolve(alert, occurredAtUs, `the Bird was activated on ${dayAndTime(occurredAtUs)}`, nowUs);
     }
-    return type === 'bird_log.Suspended' && !fact.historic ? told(alert, fact, context) : undefined;
+    return type === 'bird_log.Suspended' && !fact.historic ? reported(alert, fact, context) : undefined;
   },
 
   tick(alert, { nowUs }) {
     return resolve(alert, alert.dueAtUs ?? nowUs, 'nothing more was heard of it', nowUs, 'quiet');
   },
-};
+});
 
-/** An event tells of the deactivation, for the first time or again. */
-function told(
-  alert: Alert,
-  fact: Extract<Fact, { fact: 'event' }>,
-  { rule, labels, nowUs }: Context,
-): Change {
+/** An event says that the Bird was deactivated, for the first time or again. */
+function reported(alert: Alert, fact: FactOf<'event'>, { rule, labels, nowUs }: Context): Change {
   const { event } = fact;
   const place = placeOf(event);
   const isByService = SEVERITY[event.type] === 'critical';
@@ -137,7 +145,7 @@ function told(
 /** The inventory saw the Bird leave `active`. An alert that fires already needs only the instant. */
 function leftActive(
   alert: Alert,
-  { place, status, readAtUs }: Extract<Fact, { fact: 'bird_status' }>,
+  { place, status, readAtUs }: FactOf<'bird_status'>,
   { rule, labels, nowUs }: Context,
 ): Change {
   const summary = `${birdName(place)} ${whereabouts(place)} is no longer active: it is ${status || 'of no known status'}`;

@@ -7,15 +7,15 @@
 
 import { durationWords } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
-import { type Kind, subjectPart } from '../alert/kind.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import { clear, fire, remember, resolve } from '../alert/lifecycle.ts';
-import type { Rule } from '../alert/rule.ts';
+import type { Parameters, RuleOf } from '../alert/parameter.ts';
+import { defineKind, PLACE_LABELS, subjectPart } from './kind.ts';
 
 const TIMES_USUAL = 1.5;
 
 /** What is learned is never less: schedules run every 5 minutes at the most. */
-export const LEAST_LEARNED_MS = 900_000;
+export const LEAST_LEARNED_PAUSE_MS = 900_000;
 
 interface Memory {
   /** Since when no Flight has started. */
@@ -23,24 +23,47 @@ interface Memory {
   readonly limitMs: number;
 }
 
+const PARAMETERS = {
+  expectEveryMs: {
+    key: 'expect_every',
+    type: 'duration',
+    leastMs: 60_000,
+    description:
+      'How long a Bird may be without a Flight; without it a scheduled Bird tells by its own, after a week.',
+  },
+} as const satisfies Parameters;
+
 /** How long a Bird may be without a Flight, milliseconds; null where nobody knows. */
-export function staleAfterMs({ expectEveryMs }: Rule, usualMs: number | null): number | null {
+export function staleAfterMs(
+  { expectEveryMs }: RuleOf<typeof PARAMETERS>,
+  usualMs: number | null,
+): number | null {
   if (expectEveryMs !== undefined) return expectEveryMs;
-  return usualMs === null ? null : Math.max(LEAST_LEARNED_MS, Math.ceil(TIMES_USUAL * usualMs));
+  return usualMs === null ? null : Math.max(LEAST_LEARNED_PAUSE_MS, Math.ceil(TIMES_USUAL * usualMs));
 }
 
-export const birdStale: Kind = {
-  alertname: 'BirdStale',
-  measured: true,
-
-  topic(fact) {
-    if (fact.fact !== 'bird_idle') return undefined;
-    const { place } = fact;
-    return { subject: `bird/${subjectPart(place.birdId)}`, labels: placeLabels(place), severity: 'warning' };
+export const birdStale = defineKind({
+  name: 'BirdStale',
+  words: {
+    firing: 'No Flight in time',
+    still: 'Still no Flight',
+    over: 'Flying again',
+    superseded: 'No longer active',
+    hasOwnDescription: true,
   },
+  parameters: PARAMETERS,
+  severities: ['warning'],
+  labels: PLACE_LABELS,
+  supersededBy: 'BirdDeactivated',
+  isResolvableByHand: () => false,
+
+  raisedBy: ['bird_idle'],
+  observes: ['bird_vanished', 'bird_status', 'flight_started'],
+
+  topic: ({ place }) => ({ subject: `bird/${subjectPart(place.birdId)}`, labels: placeLabels(place) }),
 
   raise(alert, fact, { rule, labels, nowUs }) {
-    if (fact.fact !== 'bird_idle' || alert.state === 'firing') return undefined;
+    if (alert.state === 'firing') return undefined;
     const { place, sinceUs, usualMs } = fact;
     const limitMs = staleAfterMs(rule, usualMs);
     const overdueUs = sinceUs + (limitMs ?? 0) * 1000;
@@ -74,10 +97,11 @@ export const birdStale: Kind = {
     const memory = alert.memory as Memory | null;
     if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs, 'gone');
     if (alert.state !== 'firing' || memory === null) return undefined;
-    if (fact.fact === 'bird_status' && fact.status !== 'active') {
+    if (fact.fact === 'bird_status') {
+      if (fact.status === 'active') return undefined;
       return resolve(alert, fact.readAtUs, 'the Bird is no longer active', nowUs, 'superseded');
     }
-    if (fact.fact !== 'flight_started' || fact.startedAtUs <= memory.sinceUs) return undefined;
+    if (fact.startedAtUs <= memory.sinceUs) return undefined;
     // One that comes to light late may itself be too long ago.
     if (fact.startedAtUs + memory.limitMs * 1000 <= nowUs) {
       return remember(alert, { ...memory, sinceUs: fact.startedAtUs }, null, nowUs);
@@ -86,4 +110,4 @@ export const birdStale: Kind = {
   },
 
   tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
-};
+});

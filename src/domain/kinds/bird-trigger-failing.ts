@@ -12,11 +12,12 @@ import { dayAndTime } from '../../text/instant-words.ts';
 import type { Alert, Ending } from '../alert/alert.ts';
 import { signature } from '../alert/error-signature.ts';
 import type { Event } from '../alert/event.ts';
-import type { Fact } from '../alert/fact.ts';
-import { type Context, type Kind, quietAtUs, subjectPart } from '../alert/kind.ts';
+import type { FactOf } from '../alert/fact.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import { type Change, clear, fire, remember, resolve, waitingEvent } from '../alert/lifecycle.ts';
+import { lasting, type Parameters, resolvedAfter } from '../alert/parameter.ts';
 import { isDeactivation } from './bird-deactivated.ts';
+import { type Context, defineKind, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
 
 interface Memory {
   /** When the EventErrors of the row occurred, oldest first; the newest ones where they are many. */
@@ -36,21 +37,51 @@ const DEACTIVATED_AFTER = 5;
 /** As many as a threshold can ask for. */
 const MAX_REMEMBERED = 100;
 
-export const birdTriggerFailing: Kind = {
-  alertname: 'BirdTriggerFailing',
+const PARAMETERS = {
+  threshold: {
+    key: 'threshold',
+    type: 'count',
+    least: 1,
+    most: MAX_REMEMBERED,
+    default: 2,
+    description: 'Failed triggers in a row; at 5 the service deactivates the Bird.',
+  },
+  ...lasting(),
+  ...resolvedAfter(7_200_000),
+} as const satisfies Parameters;
 
-  topic(fact) {
-    if (fact.fact !== 'event' || fact.event.type !== 'bird_log.EventError') return undefined;
-    const { event } = fact;
+export const birdTriggerFailing = defineKind({
+  name: 'BirdTriggerFailing',
+  words: {
+    firing: 'Trigger failing',
+    still: 'Trigger still failing',
+    over: 'Trigger no longer failing',
+    quiet: 'No new trigger failures',
+    superseded: 'Deactivated after trigger failures',
+    events: 'failure',
+  },
+  parameters: PARAMETERS,
+  severities: ['warning'],
+  labels: [...PLACE_LABELS, 'error'],
+  supersededBy: 'BirdDeactivated',
+  isResolvableByHand: () => true,
+  counting: {
+    asksForSeveral: ({ threshold }) => threshold > 1,
+    waiting: ({ memory }) => (memory as Memory | null)?.waiting ?? [],
+  },
+
+  raisedBy: ['event'],
+  observes: ['flight_started', 'bird_vanished', 'bird_status', 'event'],
+
+  topic({ event }) {
+    if (event.type !== 'bird_log.EventError') return undefined;
     return {
       subject: `bird/${subjectPart(event.birdId)}`,
       labels: { ...placeLabels(event), error: signature(event.message) },
-      severity: 'warning',
     };
   },
 
   raise(alert, fact, context) {
-    if (fact.fact !== 'event') return undefined;
     const { event, historic } = fact;
     const { rule, labels, nowUs } = context;
     const memory = (alert.memory as Memory | null) ?? NOTHING;
@@ -60,7 +91,7 @@ export const birdTriggerFailing: Kind = {
     const errorsUs = [...memory.errorsUs, event.occurredAtUs]
       .toSorted((a, b) => a - b)
       .slice(-MAX_REMEMBERED);
-    // History is counted, and told by nobody but the alert itself.
+    // History is counted, and is no event of the alert: nobody is notified of it.
     const waiting = [...memory.waiting, ...(historic ? [] : [event])];
     const next: Memory = {
       ...memory,
@@ -102,8 +133,6 @@ export const birdTriggerFailing: Kind = {
         return seenInactive(alert, fact, context);
       case 'event':
         return endOfRow(alert, fact.event, context);
-      default:
-        return undefined;
     }
   },
 
@@ -112,7 +141,7 @@ export const birdTriggerFailing: Kind = {
     const by = `the trigger did not fail for ${durationWords(rule.resolveAfterMs ?? 0, 'exact')}`;
     return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
-};
+});
 
 function endOfRow(alert: Alert, event: Event, context: Context): Change | undefined {
   const restarts = event.type === 'bird_log.Published' || event.type === 'bird_log.Activated';
@@ -145,7 +174,7 @@ function endRow(
 /** The instants of readings are by our clock, so they are compared with when the EventErrors were observed. */
 function seenInactive(
   alert: Alert,
-  { status, readAtUs }: Extract<Fact, { fact: 'bird_status' }>,
+  { status, readAtUs }: FactOf<'bird_status'>,
   { nowUs }: Context,
 ): Change | undefined {
   const memory = alert.memory as Memory | null;

@@ -1,35 +1,48 @@
 /**
  * A connection is lost. While the service retries it is a warning, when it gave up it is critical; its words, which
- * drift, are only a hint, and what they do not tell is taken for the worse. There is no word of a connection that is
+ * drift, are only a hint, and what they leave open is taken for the worse. There is no word of a connection that is
  * back: the alert ends when a daily check passed without a new one.
  */
 
 import { durationWords } from '../../text/duration-words.ts';
 import type { Event } from '../alert/event.ts';
-import { type Kind, quietAtUs, subjectPart } from '../alert/kind.ts';
 import { annotate, entityLabels, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
 import { fire, resolve } from '../alert/lifecycle.ts';
+import { lasting, resolvedAfter } from '../alert/parameter.ts';
+import { defineKind, ENTITY_LABELS, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
 
 export function isDisconnection(event: Event): boolean {
   return event.type === 'notification.ConnectionDisconnected';
 }
 
-export const connectionDisconnected: Kind = {
-  alertname: 'ConnectionDisconnected',
-  leveled: true,
+export const connectionDisconnected = defineKind({
+  name: 'ConnectionDisconnected',
+  words: {
+    firing: 'Connection lost',
+    still: 'Connection still lost',
+    over: 'Connection no longer lost',
+    quiet: 'No longer reported lost',
+    superseded: 'Connection given up',
+  },
+  parameters: { ...lasting(), ...resolvedAfter(93_600_000) },
+  severities: ['warning', 'critical'],
+  labels: [...PLACE_LABELS, ...ENTITY_LABELS],
+  isResolvableByHand: () => true,
 
-  topic(fact) {
-    if (fact.fact !== 'event' || !isDisconnection(fact.event)) return undefined;
-    const entity = entityLabels(fact.event);
+  raisedBy: ['event'],
+  observes: [],
+
+  topic({ event }) {
+    if (!isDisconnection(event)) return undefined;
+    const entity = entityLabels(event);
     return {
       subject: `entity/${subjectPart(entity.entity_type)}/${subjectPart(entity.entity_id || entity.entity_name)}`,
-      labels: { ...placeLabels(placeOf(fact.event)), ...entity },
-      severity: isRetrying(fact.event.message) ? 'warning' : 'critical',
+      labels: { ...placeLabels(placeOf(event)), ...entity },
+      severity: isRetrying(event.message) ? 'warning' : 'critical',
     };
   },
 
   raise(alert, fact, { rule, labels, nowUs }) {
-    if (fact.fact !== 'event') return undefined;
     const { event, historic } = fact;
     const quietUs = quietAtUs(rule, historic ? event.occurredAtUs : event.observedAtUs);
     if (historic && quietUs !== null && quietUs <= nowUs) return undefined;
@@ -47,13 +60,11 @@ export const connectionDisconnected: Kind = {
     );
   },
 
-  observe: () => undefined,
-
   tick(alert, { rule, nowUs }) {
     const by = `it was not reported as lost again for ${durationWords(rule.resolveAfterMs ?? 0, 'exact')}`;
     return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
-};
+});
 
 function isRetrying(message: string): boolean {
   return /retrying/i.test(message) && !/exhausted|all retries exceeded/i.test(message);

@@ -1,54 +1,54 @@
-/** A receiver accepts nothing by one sort of integration: those who rely on it are told nothing. */
+/** A receiver accepts nothing by one sort of integration: those who rely on it hear of nothing. */
 import type { Alert } from '../alert/alert.ts';
-import type { Fact } from '../alert/fact.ts';
-import { type Context, type Kind, subjectPart } from '../alert/kind.ts';
+import type { FactOf } from '../alert/fact.ts';
 import { annotate } from '../alert/labels.ts';
-import { clear, fire, remember } from '../alert/lifecycle.ts';
+import { type Change, clear, fire, remember } from '../alert/lifecycle.ts';
+import { lasting } from '../alert/parameter.ts';
+import { type Context, defineKind, subjectPart } from './kind.ts';
 
-interface Memory {
+/** What an integration is known by: labels are cut and cleaned, these names are as they are. */
+interface Integration {
+  readonly receiver: string;
+  readonly integration: string;
+}
+
+interface Memory extends Integration {
   readonly sinceUs: number;
   readonly reason: string;
 }
 
-type DeliveryHealth = Extract<Fact, { fact: 'delivery_health' }>;
+export const deliveryFailing = defineKind({
+  name: 'DeliveryFailing',
+  words: {
+    firing: 'Receiver not reached',
+    still: 'Receiver still not reached',
+    over: 'Receiver reached again',
+  },
+  parameters: lasting(300_000),
+  severities: ['critical'],
+  labels: ['integration', 'receiver', 'region'],
+  isOfNoRegion: true,
+  isResolvableByHand: () => false,
 
-function subjectOf({ receiver, integration }: DeliveryHealth): string {
-  return `${subjectPart(receiver)}/${subjectPart(integration)}`;
-}
-
-/** The message comes from the receiver and may differ with every try, so it is the first one that stays. */
-function firing(alert: Alert, memory: Memory, { rule, labels, nowUs }: Context) {
-  const summary = `Receiver ${labels.receiver ?? ''} accepts nothing by ${labels.integration ?? ''}`;
-  const annotations = annotate(rule, summary, memory.reason);
-  const { sinceUs: startsAtUs } = memory;
-  return fire(alert, { startsAtUs, labels, annotations, events: [], memory, dueAtUs: null }, nowUs);
-}
-
-export const deliveryFailing: Kind = {
-  alertname: 'DeliveryFailing',
-  measured: true,
+  raisedBy: ['delivery_health'],
+  observes: ['delivery_health'],
 
   topic(fact) {
-    if (fact.fact !== 'delivery_health' || fact.accepts) return undefined;
-    const { receiver, integration } = fact;
-    return {
-      subject: subjectOf(fact),
-      labels: { region: 'all', receiver, integration },
-      severity: 'critical',
-    };
+    const { receiver, integration, accepts } = fact;
+    if (accepts) return undefined;
+    return { subject: subjectOf(fact), labels: { region: 'all', receiver, integration } };
   },
 
-  raise(alert, fact, context) {
-    if (fact.fact !== 'delivery_health' || alert.memory !== null) return undefined;
-    const memory: Memory = { sinceUs: fact.sinceUs, reason: fact.reason };
-    const dueAtUs = memory.sinceUs + context.rule.forMs * 1000;
+  raise(alert, { receiver, integration, sinceUs, reason }, context) {
+    if (alert.memory !== null) return undefined;
+    const memory: Memory = { receiver, integration, sinceUs, reason };
+    const dueAtUs = sinceUs + context.rule.forMs * 1000;
     if (dueAtUs <= context.nowUs) return firing(alert, memory, context);
     return remember(alert, memory, dueAtUs, context.nowUs);
   },
 
   observe(alert, fact, { nowUs }) {
-    if (fact.fact !== 'delivery_health' || !fact.accepts) return undefined;
-    if (!alert.id.endsWith(`/all/${subjectOf(fact)}`)) return undefined;
+    if (!fact.accepts || alert.subject !== subjectOf(fact)) return undefined;
     return clear(alert, fact.sinceUs, 'it accepts again', nowUs);
   },
 
@@ -57,4 +57,21 @@ export const deliveryFailing: Kind = {
     if (alert.state === 'firing' || memory === null) return remember(alert, memory, null, context.nowUs);
     return firing(alert, memory, context);
   },
-};
+});
+
+/** The integration of an alert that fires, or that waits to fire; undefined for one that is over. */
+export function failingIntegration({ memory }: Alert): Integration | undefined {
+  return (memory as Memory | null) ?? undefined;
+}
+
+function subjectOf({ receiver, integration }: FactOf<'delivery_health'>): string {
+  return `${subjectPart(receiver)}/${subjectPart(integration)}`;
+}
+
+/** The message comes from the receiver and may differ with every try, so it is the first one that stays. */
+function firing(alert: Alert, memory: Memory, { rule, labels, nowUs }: Context): Change {
+  const summary = `Receiver ${labels.receiver ?? ''} accepts nothing by ${labels.integration ?? ''}`;
+  const annotations = annotate(rule, summary, memory.reason);
+  const { sinceUs: startsAtUs } = memory;
+  return fire(alert, { startsAtUs, labels, annotations, events: [], memory, dueAtUs: null }, nowUs);
+}

@@ -1,11 +1,24 @@
-import { createRegionKind } from './region-health.ts';
+/** Something of a region is not read in time, for whatever reason: what happens there is notified late. */
+import type { FactOf } from '../alert/fact.ts';
+import { lasting } from '../alert/parameter.ts';
+import { defineKind } from './kind.ts';
+import { regionTrouble } from './region-trouble.ts';
 
-/** Something of a region is not read in time, for whatever reason: what happens there is told late. */
-export const feedBehind = createRegionKind({
-  alertname: 'FeedBehind',
-  severity: 'warning',
-  told: (fact) =>
-    fact.fact === 'polling_pace' ? { ...fact, state: fact.kept ? 'over' : 'lasts' } : undefined,
-  summary: (region) => `Not all of region ${region} is read in time: news comes late`,
-  over: 'every stream is polled often enough again',
+export const feedBehind = defineKind({
+  name: 'FeedBehind',
+  words: { firing: 'News comes late', still: 'News still comes late', over: 'News in time again' },
+  parameters: lasting(300_000),
+  severities: ['warning'],
+
+  raisedBy: ['polling_pace'],
+  observes: ['polling_pace'],
+
+  ...regionTrouble({
+    read: ({ region, kept, sinceUs, reason }: FactOf<'polling_pace'>) => ({
+      ...{ region, sinceUs, reason },
+      state: kept ? 'over' : 'lasts',
+    }),
+    summary: (region) => `Not all of region ${region} is read in time: news comes late`,
+    over: 'every stream is polled often enough again',
+  }),
 });

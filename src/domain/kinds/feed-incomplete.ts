@@ -1,29 +1,38 @@
 /** The service counts entries of a feed that it does not show: what they say is not known to anybody. */
 
 import { regionName } from '../../text/region-name.ts';
-import { FEED_ENTRIES, type Kind } from '../alert/kind.ts';
+import type { Feed } from '../alert/event.ts';
 import { annotate } from '../alert/labels.ts';
 import { fire, remember, resolve } from '../alert/lifecycle.ts';
+import { defineKind, FEED_ENTRIES } from './kind.ts';
 
 interface Memory {
   readonly missing: number;
 }
 
-export const feedIncomplete: Kind = {
-  alertname: 'FeedIncomplete',
-  measured: true,
+export const feedIncomplete = defineKind({
+  name: 'FeedIncomplete',
+  words: {
+    firing: 'Entries missing',
+    still: 'Entries still missing',
+    over: 'Nothing missing any more',
+    hasOwnDescription: true,
+  },
+  parameters: {},
+  severities: ['warning'],
+  labels: ['feed', 'region'],
+  impairsWatch: true,
+  isResolvableByHand: () => false,
 
-  topic(fact) {
-    if (fact.fact !== 'feed_gap' || fact.missing === 0) return undefined;
-    return {
-      subject: `feed/${fact.feed}`,
-      labels: { region: fact.region, feed: fact.feed },
-      severity: 'warning',
-    };
+  raisedBy: ['feed_gap'],
+  observes: ['feed_gap'],
+
+  topic({ region, feed, missing }) {
+    if (missing === 0) return undefined;
+    return { subject: subjectOf(feed), labels: { region, feed } };
   },
 
   raise(alert, fact, { rule, labels, nowUs }) {
-    if (fact.fact !== 'feed_gap') return undefined;
     const { feed, missing, region } = fact;
     if (alert.state === 'firing' && (alert.memory as Memory | null)?.missing === missing) return undefined;
     const [one, many] = FEED_ENTRIES[feed];
@@ -43,10 +52,14 @@ export const feedIncomplete: Kind = {
   },
 
   observe(alert, fact, { nowUs }) {
-    if (fact.fact !== 'feed_gap' || fact.missing > 0 || alert.state !== 'firing') return undefined;
-    if (!alert.id.endsWith(`/feed/${fact.feed}`)) return undefined;
+    if (fact.missing > 0 || alert.state !== 'firing') return undefined;
+    if (alert.subject !== subjectOf(fact.feed)) return undefined;
     return resolve(alert, nowUs, 'nothing that the service counts is missing any more', nowUs);
   },
 
   tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
-};
+});
+
+function subjectOf(feed: Feed): string {
+  return `feed/${feed}`;
+}

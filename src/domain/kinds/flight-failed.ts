@@ -3,8 +3,8 @@
  *
  * Resolves when a Flight of the Bird succeeds that started later than the latest failed one started, for a part of
  * the last ones when a success makes it less than that part; or when it was quiet. Flights overlap: a success that is
- * seen before the failure of a Flight that had started earlier and ran long does not excuse it. The failure is told,
- * and the alert lasts until the next success or the quiet.
+ * seen before the failure of a Flight that had started earlier and ran long does not excuse it. The failure fires all
+ * the same, and the alert lasts until the next success or the quiet.
  */
 
 import { durationWords } from '../../text/duration-words.ts';
@@ -14,10 +14,21 @@ import { signature } from '../alert/error-signature.ts';
 import type { Event } from '../alert/event.ts';
 import type { FlightEnded } from '../alert/fact.ts';
 import { hash64 } from '../alert/fingerprint.ts';
-import { type Context, type Kind, quietAtUs, subjectPart } from '../alert/kind.ts';
 import { annotate, birdName, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
 import { type Change, clear, fire, remember, resolve, waitingEvent } from '../alert/lifecycle.ts';
-import { isReached, latestEnds, thresholdWords, weigh } from '../alert/threshold.ts';
+import { lasting, type Parameters, type RuleOf, resolvedAfter } from '../alert/parameter.ts';
+import type { Rule } from '../alert/rule.ts';
+import { isReached, latestEnds, partOf, thresholdWords, weigh } from './failure-threshold.ts';
+import {
+  type Context,
+  defineKind,
+  type Given,
+  isRuleOf,
+  type Mistake,
+  PLACE_LABELS,
+  quietAtUs,
+  subjectPart,
+} from './kind.ts';
 
 interface Memory {
   /** Failures that do not make an alert yet: the newest, as many as can count. */
@@ -33,21 +44,87 @@ const NOTHING: Memory = { waiting: [], failedStartUs: 0 };
 /** How long failures below the threshold are remembered where nothing else says so. */
 const LONGEST_WAIT_MS = 7 * 86_400_000;
 
-export const flightFailed: Kind = {
-  alertname: 'FlightFailed',
+const PARAMETERS = {
+  forEach: {
+    key: 'for_each',
+    type: 'choice',
+    of: ['bird', 'flight', 'error'],
+    default: 'bird',
+    description: 'One alert per Bird, per Flight, or per Bird and sort of error.',
+  },
+  threshold: {
+    key: 'threshold',
+    type: 'count',
+    least: 1,
+    most: 100,
+    default: 1,
+    description: 'Failures within `window`.',
+  },
+  windowMs: {
+    key: 'window',
+    type: 'duration',
+    leastMs: 1000,
+    default: 600_000,
+    description: 'The time within which `threshold` counts.',
+  },
+  consecutive: {
+    key: 'consecutive',
+    type: 'count',
+    least: 1,
+    most: 100,
+    description: 'In place of `threshold`: so many Flights of the Bird failed in a row.',
+  },
+  ratio: {
+    key: 'ratio',
+    type: 'part',
+    description: 'In place of `threshold`: this part of the last `of_last` Flights of the Bird failed.',
+  },
+  ofLast: {
+    key: 'of_last',
+    type: 'count',
+    least: 2,
+    most: 100,
+    description: 'Flights that `ratio` looks at.',
+  },
+  ...lasting(),
+  ...resolvedAfter(86_400_000),
+} as const satisfies Parameters;
 
-  topic(fact) {
-    if (fact.fact !== 'event' || fact.event.type !== 'flight.failed' || fact.historic) return undefined;
-    const { event } = fact;
+type FlightFailedRule = RuleOf<typeof PARAMETERS>;
+
+export const flightFailed = defineKind({
+  name: 'FlightFailed',
+  words: {
+    firing: 'Flight failed',
+    still: 'Flights still failing',
+    over: 'Recovered',
+    quiet: 'No new failures',
+    events: 'failure',
+  },
+  parameters: PARAMETERS,
+  mistakes,
+  severities: ['warning'],
+  labels: [...PLACE_LABELS, 'error'],
+  isResolvableByHand: () => true,
+  counting: {
+    asksForSeveral: ({ threshold, consecutive = 1, ratio }) =>
+      ratio !== undefined || Math.max(threshold, consecutive) > 1,
+    waiting: ({ memory }) => (memory as Memory | null)?.waiting ?? [],
+  },
+
+  raisedBy: ['event'],
+  observes: ['event', 'bird_vanished'],
+
+  topic({ event, historic }) {
+    if (event.type !== 'flight.failed' || historic) return undefined;
     return {
       subject: `bird/${subjectPart(event.birdId)}`,
       labels: { ...placeLabels(event), error: signature(event.message) },
-      severity: 'warning',
     };
   },
 
   narrow(topic, fact, rule) {
-    if (fact.fact !== 'event' || rule.forEach === 'bird') return topic;
+    if (rule.forEach === 'bird') return topic;
     if (rule.forEach === 'error') {
       return { ...topic, subject: `${topic.subject}/error/${hash64([topic.labels.error ?? ''])}` };
     }
@@ -61,7 +138,6 @@ export const flightFailed: Kind = {
   },
 
   raise(alert, fact, { rule, labels, nowUs }) {
-    if (fact.fact !== 'event') return undefined;
     const { event, latestEnds: known = [] } = fact;
     const memory = (alert.memory as Memory | null) ?? NOTHING;
     const renews = alert.state === 'firing';
@@ -73,12 +149,13 @@ export const flightFailed: Kind = {
       return remember(alert, { ...NOTHING, waiting: counted.map(waitingEvent) }, forgetAtUs, nowUs);
     }
     const events = renews ? [event] : counted;
+    const part = partOf(rule);
     const place = placeOf(event);
     const what = `${thresholdWords(rule, birdName(place), ends)} ${whereabouts(place)}`;
     const next: Memory = {
       waiting: [],
       failedStartUs: Math.max(memory.failedStartUs, ...events.map(startOf)),
-      ...(rule.ratio && { ends: latestEnds(ends, rule.ratio.ofLast) }),
+      ...(part && { ends: latestEnds(ends, part.ofLast) }),
     };
     return fire(
       alert,
@@ -97,7 +174,7 @@ export const flightFailed: Kind = {
   observe(alert, fact, context) {
     if (fact.fact === 'bird_vanished')
       return clear(alert, fact.readAtUs, 'the Bird is gone', context.nowUs, 'gone');
-    if (fact.fact !== 'event' || fact.event.type !== 'flight.succeeded') return undefined;
+    if (fact.event.type !== 'flight.succeeded') return undefined;
     return alert.state === 'firing'
       ? recovered(alert, fact.event, context)
       : interrupted(alert, fact.event, context);
@@ -113,19 +190,58 @@ export const flightFailed: Kind = {
       'quiet',
     );
   },
-};
+});
 
-function isCounted({ consecutive, ratio }: Context['rule']): boolean {
+/** How many of a Bird's latest ends the rules need to know at the most; 0 for none. */
+export function endsAskedFor(rules: readonly Rule[]): number {
+  const asked = rules.flatMap((rule) =>
+    isRuleOf(rule, flightFailed) ? [rule.consecutive ?? 0, partOf(rule)?.ofLast ?? 0] : [],
+  );
+  return Math.max(0, ...asked);
+}
+
+/** A rule has one way to say how many failures are too many, and each way its own companions. */
+function mistakes(given: Given): readonly Mistake[] {
+  const found: Mistake[] = [];
+  const add = (key: string, message: string, isOfKey = true) => found.push({ key, isOfKey, message });
+  const isGiven = (key: string) => given(key) !== undefined;
+  const [own = 'threshold', ...others] = ['threshold', 'consecutive', 'ratio'].filter(isGiven);
+  for (const key of others) add(key, 'give only one of `threshold`, `consecutive` and `ratio`');
+  const forEach = given('for_each') ?? 'bird';
+  if (own === 'threshold') {
+    if (forEach === 'flight' && (given('threshold') ?? 1) !== 1) {
+      add('threshold', 'a Flight fails once: leave it out with `for_each: flight`');
+    }
+  } else if (forEach !== 'bird') {
+    const message = `\`${own}\` looks at all Flights of a Bird: leave \`for_each\` out, or say bird`;
+    add('for_each', message, false);
+  }
+  if (own !== 'threshold' && isGiven('window')) add('window', 'belongs to `threshold`: leave it out');
+  if (own !== 'ratio' && isGiven('of_last')) {
+    add('of_last', 'belongs to `ratio`: give it, or leave this out');
+  }
+  if (own === 'ratio' && !isGiven('of_last')) {
+    add('ratio', 'needs `of_last`: how many of the last Flights it looks at');
+  }
+  return found;
+}
+
+function isCounted({ consecutive, ratio }: FlightFailedRule): boolean {
   return consecutive === undefined && ratio === undefined;
 }
 
 /** A Flight succeeded while the alert fires. */
-function recovered(alert: Alert, event: Event, { rule, nowUs }: Context): Change | undefined {
+function recovered(
+  alert: Alert,
+  event: Event,
+  { rule, nowUs }: Context<FlightFailedRule>,
+): Change | undefined {
   const memory = (alert.memory as Memory | null) ?? NOTHING;
-  if (rule.ratio) {
+  const part = partOf(rule);
+  if (part) {
     const success = { key: event.key, atUs: event.occurredAtUs, failed: false };
-    const ends = latestEnds([...(memory.ends ?? []), success], rule.ratio.ofLast);
-    if (isReached(rule.ratio, ends)) return remember(alert, { ...memory, ends }, alert.dueAtUs, nowUs);
+    const ends = latestEnds([...(memory.ends ?? []), success], part.ofLast);
+    if (isReached(part, ends)) return remember(alert, { ...memory, ends }, alert.dueAtUs, nowUs);
     return resolve(alert, event.occurredAtUs, successWords(event), nowUs);
   }
   if (startOf(event) <= memory.failedStartUs) return undefined;
@@ -137,7 +253,11 @@ function successWords(event: Event): string {
 }
 
 /** A Flight succeeded before there were enough failures in a row: those before it no longer count. */
-function interrupted(alert: Alert, event: Event, { rule, nowUs }: Context): Change | undefined {
+function interrupted(
+  alert: Alert,
+  event: Event,
+  { rule, nowUs }: Context<FlightFailedRule>,
+): Change | undefined {
   const memory = alert.memory as Memory | null;
   if (rule.consecutive === undefined || memory === null) return undefined;
   const waiting = memory.waiting.filter((one) => one.occurredAtUs > event.occurredAtUs);

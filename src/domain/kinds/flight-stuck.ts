@@ -7,17 +7,17 @@
 import { durationWords } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import type { Ending } from '../alert/alert.ts';
-import type { Fact } from '../alert/fact.ts';
-import { type Kind, subjectPart } from '../alert/kind.ts';
+import type { FactOf } from '../alert/fact.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import { clear, fire, remember } from '../alert/lifecycle.ts';
-import type { Rule } from '../alert/rule.ts';
+import type { Parameters, RuleOf } from '../alert/parameter.ts';
+import { defineKind, PLACE_LABELS, subjectPart } from './kind.ts';
 
 /** So many times as long as usual is too long. */
 const TIMES_USUAL = 3;
 
 /** What is learned is never less: short Flights vary for no reason. */
-export const LEAST_LEARNED_MS = 900_000;
+export const LEAST_LEARNED_DURATION_MS = 900_000;
 
 const ENDS: Readonly<Record<string, string>> = {
   'flight.succeeded': 'the Flight succeeded',
@@ -25,28 +25,48 @@ const ENDS: Readonly<Record<string, string>> = {
   'flight.cancelled': 'the Flight was cancelled',
 };
 
+const PARAMETERS = {
+  maxDurationMs: {
+    key: 'max_duration',
+    type: 'duration',
+    leastMs: 60_000,
+    description:
+      'How long a Flight may be active; without it three times what 99 of 100 of its Bird take, at least 15m.',
+  },
+} as const satisfies Parameters;
+
 /** How long a Flight may be active, milliseconds; null where nobody knows. */
-export function stuckAfterMs({ maxDurationMs }: Rule, usualMs: number | null): number | null {
+export function stuckAfterMs(
+  { maxDurationMs }: RuleOf<typeof PARAMETERS>,
+  usualMs: number | null,
+): number | null {
   if (maxDurationMs !== undefined) return maxDurationMs;
-  return usualMs === null ? null : Math.max(LEAST_LEARNED_MS, TIMES_USUAL * usualMs);
+  return usualMs === null ? null : Math.max(LEAST_LEARNED_DURATION_MS, TIMES_USUAL * usualMs);
 }
 
-export const flightStuck: Kind = {
-  alertname: 'FlightStuck',
-  measured: true,
-
-  topic(fact) {
-    if (fact.fact !== 'flight_in_air') return undefined;
-    const { place, flightId } = fact;
-    return {
-      subject: `bird/${subjectPart(place.birdId)}/flight/${subjectPart(flightId)}`,
-      labels: { ...placeLabels(place), flight_id: flightId },
-      severity: 'warning',
-    };
+export const flightStuck = defineKind({
+  name: 'FlightStuck',
+  words: {
+    firing: 'Flight stuck',
+    still: 'Flight still stuck',
+    over: 'Flight ended',
+    hasOwnDescription: true,
   },
+  parameters: PARAMETERS,
+  severities: ['warning'],
+  labels: [...PLACE_LABELS, 'flight_id'],
+  isResolvableByHand: () => false,
+
+  raisedBy: ['flight_in_air'],
+  observes: ['flight_gone', 'event', 'bird_vanished'],
+
+  topic: ({ place, flightId }) => ({
+    subject: subjectOf(place.birdId, flightId),
+    labels: { ...placeLabels(place), flight_id: flightId },
+  }),
 
   raise(alert, fact, { rule, labels, nowUs }) {
-    if (fact.fact !== 'flight_in_air' || alert.state === 'firing') return undefined;
+    if (alert.state === 'firing') return undefined;
     const { place, startedAtUs, usualMs } = fact;
     const limitMs = stuckAfterMs(rule, usualMs);
     const overdueUs = startedAtUs + (limitMs ?? 0) * 1000;
@@ -76,21 +96,41 @@ export const flightStuck: Kind = {
   observe(alert, fact, { nowUs }) {
     if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs, 'gone');
     const end = endOf(fact);
-    if (!end || !alert.id.endsWith(`/flight/${subjectPart(end.flightId)}`)) return undefined;
+    if (!end || alert.subject !== subjectOf(end.birdId, end.flightId)) return undefined;
     return clear(alert, end.atUs, end.by, nowUs, end.ending);
   },
 
   tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
-};
+});
 
-function endOf(fact: Fact): { flightId: string; atUs: number; by: string; ending: Ending } | undefined {
+function subjectOf(birdId: string, flightId: string): string {
+  return `bird/${subjectPart(birdId)}/flight/${subjectPart(flightId)}`;
+}
+
+interface End {
+  readonly birdId: string;
+  readonly flightId: string;
+  readonly atUs: number;
+  readonly by: string;
+  readonly ending: Ending;
+}
+
+function endOf(fact: FactOf<'flight_gone' | 'event'>): End | undefined {
   if (fact.fact === 'flight_gone') {
-    return { ...fact, by: 'the service no longer knows the Flight', ending: 'gone' };
+    const { place, flightId, atUs } = fact;
+    return {
+      birdId: place.birdId,
+      flightId,
+      atUs,
+      by: 'the service no longer knows the Flight',
+      ending: 'gone',
+    };
   }
-  const how = fact.fact === 'event' ? ENDS[fact.event.type] : undefined;
-  if (fact.fact !== 'event' || how === undefined) return undefined;
-  const { attributes, occurredAtUs: atUs } = fact.event;
+  const how = ENDS[fact.event.type];
+  if (how === undefined) return undefined;
+  const { birdId, attributes, occurredAtUs: atUs } = fact.event;
   return {
+    birdId,
     flightId: String(attributes.flight_id ?? ''),
     atUs,
     by: `${how} on ${dayAndTime(atUs)}`,

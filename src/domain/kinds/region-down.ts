@@ -1,10 +1,21 @@
-import { createRegionKind, ofHealth } from './region-health.ts';
+/** A region does not answer. One that refuses the token does answer: then RegionUnauthorized takes over. */
+import { lasting } from '../alert/parameter.ts';
+import { defineKind } from './kind.ts';
+import { ofHealth, regionTrouble } from './region-trouble.ts';
 
-/** A region does not answer. One that refuses the token does: then RegionUnauthorized takes over. */
-export const regionDown = createRegionKind({
-  alertname: 'RegionDown',
-  severity: 'critical',
-  told: ofHealth('down', ['up', 'unauthorized']),
-  summary: (region) => `Region ${region} does not answer: nothing is seen of its Birds`,
-  over: 'the region answers again',
+export const regionDown = defineKind({
+  name: 'RegionDown',
+  words: { firing: 'Region down', still: 'Region still down', over: 'Region up again' },
+  parameters: lasting(60_000),
+  severities: ['critical'],
+  inhibitsRegion: true,
+
+  raisedBy: ['region_health'],
+  observes: ['region_health'],
+
+  ...regionTrouble({
+    read: ofHealth('down', ['up', 'unauthorized']),
+    summary: (region) => `Region ${region} does not answer: nothing is seen of its Birds`,
+    over: 'the region answers again',
+  }),
 });

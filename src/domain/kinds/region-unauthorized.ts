@@ -1,10 +1,21 @@
-import { createRegionKind, ofHealth } from './region-health.ts';
-
 /** A region refuses the token. That it stops answering at all does not mean that the token is good again. */
-export const regionUnauthorized = createRegionKind({
-  alertname: 'RegionUnauthorized',
-  severity: 'critical',
-  told: ofHealth('unauthorized', ['up']),
-  summary: (region) => `Region ${region} refuses the token: nothing is seen of its Birds`,
-  over: 'the region answers again',
+import { lasting } from '../alert/parameter.ts';
+import { defineKind } from './kind.ts';
+import { ofHealth, regionTrouble } from './region-trouble.ts';
+
+export const regionUnauthorized = defineKind({
+  name: 'RegionUnauthorized',
+  words: { firing: 'Token refused', still: 'Token still refused', over: 'Token accepted again' },
+  parameters: lasting(),
+  severities: ['critical'],
+  inhibitsRegion: true,
+
+  raisedBy: ['region_health'],
+  observes: ['region_health'],
+
+  ...regionTrouble({
+    read: ofHealth('unauthorized', ['up']),
+    summary: (region) => `Region ${region} refuses the token: nothing is seen of its Birds`,
+    over: 'the region answers again',
+  }),
 });

@@ -1,15 +1,17 @@
 /**
- * Entries of a feed that cannot be read: the service's form has changed, or it answers nonsense. What they say is
- * told to nobody, so somebody has to look. Resolves when none came for a while; that of the inventory, which is read
+ * Entries of a feed that cannot be read: the service's form has changed, or it answers nonsense. What they say reaches
+ * nobody, so somebody has to look. Resolves when none came for a while; that of the inventory, which is read
  * whole each time, when all of it can be read.
  */
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { regionName } from '../../text/region-name.ts';
 import type { Alert } from '../alert/alert.ts';
-import { FEED_ENTRIES, type Kind, quietAtUs } from '../alert/kind.ts';
+import type { Feed } from '../alert/event.ts';
 import { annotate } from '../alert/labels.ts';
 import { clear, fire, resolve } from '../alert/lifecycle.ts';
+import { resolvedAfter } from '../alert/parameter.ts';
+import { defineKind, FEED_ENTRIES, quietAtUs } from './kind.ts';
 
 interface Memory {
   /** Entries of this episode that could not be read; of the inventory those of its last reading. */
@@ -17,18 +19,27 @@ interface Memory {
   readonly seenUs: number;
 }
 
-export const schemaDrift: Kind = {
-  alertname: 'SchemaDrift',
-  measured: isOfInventory,
+export const schemaDrift = defineKind({
+  name: 'SchemaDrift',
+  words: {
+    firing: 'Entries unreadable',
+    still: 'Entries still unreadable',
+    over: 'No more unreadable entries',
+  },
+  parameters: resolvedAfter(86_400_000),
+  severities: ['warning'],
+  labels: ['feed', 'region'],
+  impairsWatch: true,
+  isResolvableByHand: (alert) => !isOfInventory(alert),
 
-  topic(fact) {
-    if (fact.fact !== 'schema_drift' || fact.count === 0) return undefined;
-    const { region, feed } = fact;
-    return { subject: `feed/${feed}`, labels: { region, feed }, severity: 'warning' };
+  raisedBy: ['schema_drift'],
+  observes: ['schema_drift'],
+
+  topic({ region, feed, count }) {
+    return count === 0 ? undefined : { subject: subjectOf(feed), labels: { region, feed } };
   },
 
   raise(alert, fact, { rule, labels, nowUs }) {
-    if (fact.fact !== 'schema_drift') return undefined;
     const before = alert.state === 'firing' ? (alert.memory as Memory) : { count: 0, seenUs: 0 };
     const memory: Memory = {
       count: fact.feed === 'inventory' ? fact.count : before.count + fact.count,
@@ -52,7 +63,7 @@ export const schemaDrift: Kind = {
   },
 
   observe(alert, fact, { nowUs }) {
-    if (fact.fact !== 'schema_drift' || fact.count > 0 || !isOfInventory(alert)) return undefined;
+    if (fact.count > 0 || !isOfInventory(alert)) return undefined;
     return clear(alert, fact.atUs, 'every Nest and Bird can be read again', nowUs);
   },
 
@@ -60,8 +71,12 @@ export const schemaDrift: Kind = {
     const by = `every entry could be read for ${durationWords(rule.resolveAfterMs ?? 0, 'exact')}`;
     return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
-};
+});
 
-function isOfInventory({ id }: Pick<Alert, 'id'>): boolean {
-  return id.endsWith('/feed/inventory');
+function subjectOf(feed: Feed | 'inventory'): string {
+  return `feed/${feed}`;
+}
+
+function isOfInventory({ subject }: Pick<Alert, 'subject'>): boolean {
+  return subject === subjectOf('inventory');
 }

@@ -1,19 +1,31 @@
-/** A notification of a type that no other kind knows: told as it is, so that none is ever dropped. */
+/** A notification of a type that no other kind knows: an alert as it is, so that none is ever dropped. */
 
 import { durationWords } from '../../text/duration-words.ts';
 import type { Event } from '../alert/event.ts';
-import { type Kind, quietAtUs, subjectPart } from '../alert/kind.ts';
 import { annotate, entityLabels, placeLabels, placeOf, whereabouts } from '../alert/labels.ts';
 import { fire, resolve } from '../alert/lifecycle.ts';
+import { resolvedAfter } from '../alert/parameter.ts';
 import { isDeactivation } from './bird-deactivated.ts';
 import { isDisconnection } from './connection-disconnected.ts';
+import { defineKind, ENTITY_LABELS, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
 
-export const serviceNotification: Kind = {
-  alertname: 'ServiceNotification',
+export const serviceNotification = defineKind({
+  name: 'ServiceNotification',
+  words: {
+    firing: 'Notice from the service',
+    still: 'Notice from the service',
+    over: 'Notice closed',
+  },
+  parameters: resolvedAfter(3_600_000),
+  severities: ['warning'],
+  labels: [...PLACE_LABELS, ...ENTITY_LABELS, 'type'],
+  isResolvableByHand: () => true,
 
-  topic(fact) {
-    if (fact.fact !== 'event' || fact.event.feed !== 'notification' || fact.historic) return undefined;
-    const { event } = fact;
+  raisedBy: ['event'],
+  observes: [],
+
+  topic({ event, historic }) {
+    if (event.feed !== 'notification' || historic) return undefined;
     if (isDeactivation(event) || isDisconnection(event)) return undefined;
     const entity = entityLabels(event);
     return {
@@ -26,14 +38,12 @@ export const serviceNotification: Kind = {
       ]
         .map(subjectPart)
         .join('/'),
-      // Two types about one entity are two alerts: the type tells them apart.
+      // Two types about one entity are two alerts, with the type as their only difference.
       labels: { ...placeLabels(placeOf(event)), ...entity, type: event.type },
-      severity: 'warning',
     };
   },
 
   raise(alert, fact, { rule, labels, nowUs }) {
-    if (fact.fact !== 'event') return undefined;
     const { event } = fact;
     return fire(
       alert,
@@ -49,13 +59,11 @@ export const serviceNotification: Kind = {
     );
   },
 
-  observe: () => undefined,
-
   tick(alert, { rule, nowUs }) {
     const by = `no further notification for ${durationWords(rule.resolveAfterMs ?? 0, 'exact')}`;
     return resolve(alert, alert.dueAtUs ?? nowUs, by, nowUs, 'quiet');
   },
-};
+});
 
 function summary(event: Event): string {
   const { entity_name: name, entity_id: id, entity_type: type } = entityLabels(event);

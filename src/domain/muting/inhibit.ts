@@ -1,6 +1,7 @@
 /** Inhibition, with Alertmanager's meaning: while a source fires, its targets are muted. */
 import type { Labels } from '../alert/alert.ts';
 import { fingerprint } from '../alert/fingerprint.ts';
+import { KINDS } from '../kinds/kinds.ts';
 import { createMatcher, type Matcher, matchesAll } from '../matchers/matcher.ts';
 
 export interface InhibitRule {
@@ -10,14 +11,21 @@ export interface InhibitRule {
   readonly equal: readonly string[];
 }
 
+const SOURCES = KINDS.filter((kind) => kind.inhibitsRegion);
+const OTHERS = KINDS.filter((kind) => kind.isOfNoRegion);
+
 /** While a region cannot be read, its other alerts follow from that. Deliveries belong to no region. */
 export const BUILT_IN_INHIBITIONS: readonly InhibitRule[] = [
   {
-    sourceMatchers: [createMatcher('alertname', '=~', 'RegionDown|RegionUnauthorized')],
-    targetMatchers: [createMatcher('alertname', '!~', 'RegionDown|RegionUnauthorized|DeliveryFailing')],
+    sourceMatchers: [createMatcher('alertname', '=~', anyOf(SOURCES))],
+    targetMatchers: [createMatcher('alertname', '!~', anyOf([...SOURCES, ...OTHERS]))],
     equal: ['region'],
   },
 ];
+
+function anyOf(kinds: typeof KINDS): string {
+  return kinds.map(({ name }) => name).join('|');
+}
 
 /**
  * The names that the alerts which inhibit can have, so that only those need be loaded; null where a rule leaves that

@@ -1,6 +1,7 @@
 import type { Labels } from '../../domain/alert/alert.ts';
 import { eventJson } from '../../domain/alert/event-json.ts';
-import { ALERT_KINDS, type Rule } from '../../domain/alert/rule.ts';
+import type { Rule } from '../../domain/alert/rule.ts';
+import { ALERT_KINDS } from '../../domain/kinds/kinds.ts';
 import type { Explanation, Telling } from '../../operator/explain.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { alertJson, deliveryJson } from './alert-json.ts';
@@ -22,7 +23,7 @@ export function explanationJson(explanation: Explanation, rules: readonly Rule[]
       rule,
       // The default rules stand behind the configured ones, one of each kind.
       built_in: rule !== null && rule >= rules.length - ALERT_KINDS.length,
-      threshold: rule === null ? null : (rules[rule]?.threshold ?? null),
+      threshold: rule === null ? null : thresholdOf(rules[rule]),
     })),
     alerts: alerts.map(({ alert, seq }) => ({ ...alertJson(alert, externalUrl), seq })),
     no_alert: explanation.noAlert,
@@ -66,4 +67,9 @@ function tellingJson({ notification, isListed, deliveries }: Telling) {
     listed: isListed,
     deliveries: deliveries.map(deliveryJson),
   };
+}
+
+/** One fact is enough for kinds that count none. */
+function thresholdOf(rule: Rule | undefined): number {
+  return rule && 'threshold' in rule && typeof rule.threshold === 'number' ? rule.threshold : 1;
 }

@@ -1,6 +1,7 @@
 /** How the page says things: for people who run automations, not for those who run monitors. */
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { Feed } from '../../domain/alert/event.ts';
+import { kindOf } from '../../domain/kinds/kinds.ts';
 import type { DeliveryState } from '../../store/outbox-store.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { RegionState } from '../status-view.ts';
@@ -36,24 +37,8 @@ export function alertPlace(labels: Labels): string {
   return [place, entity].filter(Boolean).join(' / ');
 }
 
-const ALERTS: Readonly<Record<string, string>> = {
-  FlightFailed: 'Flight failed',
-  BirdDeactivated: 'Bird deactivated',
-  BirdTriggerFailing: 'Trigger failing',
-  ConnectionDisconnected: 'Connection lost',
-  ServiceNotification: 'Notice from the service',
-  RegionDown: 'Region down',
-  RegionUnauthorized: 'Token refused',
-  FeedBehind: 'News comes late',
-  FeedIncomplete: 'Entries missing',
-  FlightStuck: 'Flight stuck',
-  BirdStale: 'No Flight in time',
-  SchemaDrift: 'Entries unreadable',
-  DeliveryFailing: 'Receiver not reached',
-};
-
 export function alertTitle(alertname: string): string {
-  return ALERTS[alertname] ?? plainText(alertname, NAME_LENGTH);
+  return kindOf(alertname)?.words.firing ?? plainText(alertname, NAME_LENGTH);
 }
 
 const EVENTS: Readonly<Record<string, string>> = {

@@ -1,10 +1,10 @@
 /** What happens to people, as they would tell it; each story gives the mails that stand beside this file. */
 
-import { defaultRule } from '../../../src/domain/alert/rule.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
 import { createRecurrences } from '../../../src/domain/muting/recurrence.ts';
 import { setSilence } from '../../../src/domain/muting/silence-change.ts';
 import type { World } from '../../../src/simulator/world/world.ts';
+import { rule } from '../../domain/world.ts';
 import type { Stage, StageOptions } from '../stage.ts';
 
 export interface MailStory {
@@ -158,7 +158,7 @@ export const MAIL_STORIES: readonly MailStory[] = [
   },
   {
     name: 'stuck',
-    options: { rules: [{ ...defaultRule('FlightStuck'), maxDurationMs: 3_600_000 }] },
+    options: { rules: [rule('FlightStuck', { maxDurationMs: 3_600_000 })] },
     steps: [
       2,
       succeeds('Translate blog'),
@@ -174,11 +174,7 @@ export const MAIL_STORIES: readonly MailStory[] = [
     name: 'stale',
     options: {
       rules: [
-        {
-          ...defaultRule('BirdStale'),
-          match: parseMatchers('bird="Publish campaign"'),
-          expectEveryMs: 3_600_000,
-        },
+        rule('BirdStale', { match: parseMatchers('bird="Publish campaign"'), expectEveryMs: 3_600_000 }),
       ],
     },
     steps: [2, succeeds('Publish campaign'), 75, succeeds('Publish campaign'), 10],

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { annotate, eventLabels, tidyLabels, whereabouts } from '../../../src/domain/alert/labels.ts';
-import { defaultRule } from '../../../src/domain/alert/rule.ts';
+import { defaultRule } from '../../../src/domain/kinds/kinds.ts';
 import { flight, MARKETING, NO_BIRD } from '../world.ts';
 
 test('forward sees the place, the feed and the type of an event', () => {

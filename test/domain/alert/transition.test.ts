@@ -5,7 +5,9 @@ import { transitions } from '../../../src/domain/alert/transition.ts';
 const alert = (id: string, state: AlertState): Alert => ({
   id,
   scope: 'eu/bird/1',
-  rule: 0,
+  rule: 'r1',
+  subject: 's',
+  firstRule: 'r1',
   alertname: 'FlightFailed',
   state,
   labels: {},

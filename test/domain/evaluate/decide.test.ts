@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
 import { type Fact, scopeOf } from '../../../src/domain/alert/fact.ts';
-import { defaultRule } from '../../../src/domain/alert/rule.ts';
 import { decide, tick } from '../../../src/domain/evaluate/decide.ts';
+import { defaultRule } from '../../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
 import {
   birdIdle,
@@ -19,11 +19,14 @@ import {
   minute,
   NO_BIRD,
   notification,
+  OF_DEFAULT,
   regionHealth,
   rule,
   schemaDrift,
   watch,
 } from '../world.ts';
+
+const FAILED_BY_DEFAULT = `FlightFailed/${OF_DEFAULT.FlightFailed}/eu/bird/148890`;
 
 describe('decide', () => {
   test('one event can concern several kinds', () => {
@@ -98,7 +101,7 @@ describe('decide', () => {
       schemaDrift(3, 2, 'a'),
     ];
     const rules = [
-      rule('FlightFailed', { ratio: { least: 0.5, ofLast: 5 }, keepFiringForMs: 60_000 }),
+      rule('FlightFailed', { ratio: 0.5, ofLast: 5, keepFiringForMs: 60_000 }),
       rule('FlightStuck', { forMs: 60_000 }),
       defaultRule('BirdStale'),
       defaultRule('SchemaDrift'),
@@ -144,7 +147,7 @@ describe('decide', () => {
     expect(fired.map(({ id, state }) => [id, state])).toEqual([[waiting[0]!.id, 'firing']]);
   });
 
-  test('a stored alert whose rule has changed its place is not raised a second time', () => {
+  test('a rule that moves goes on with its alerts, and another in its place has its own', () => {
     const facts = [
       flight('failed', { started: 0, at: 5 }),
       birdLog('Deactivated', 5),
@@ -164,14 +167,50 @@ describe('decide', () => {
       inAir(-60, 8, { usualMs: 600_000 }),
     ];
     const after = decide(again, before, rules, minute(8));
-    expect(after.alerts.map(({ id, rule: at, lastSeq }) => [id, at, lastSeq])).toEqual([
-      ['FlightFailed/0/eu/bird/148890', 2, 2],
-      ['BirdDeactivated/1/eu/bird/148890/critical', 1, 2],
+    expect(after.alerts.map(({ id, lastSeq }) => [id, lastSeq])).toEqual([
+      [FAILED_BY_DEFAULT, 2],
+      [`BirdDeactivated/${OF_DEFAULT.BirdDeactivated}/eu/bird/148890/critical`, 2],
     ]);
-    // What is over begins anew under the place that its rule has now.
     const over = decide([flight('succeeded', { started: 8, at: 9 })], after.alerts, rules, minute(9)).alerts;
     const next = decide([flight('failed', { started: 10, at: 11 })], over, rules, minute(12)).alerts;
-    expect(next.map(({ id }) => id)).toEqual(['FlightFailed/2/eu/bird/148890']);
+    expect(next.map(({ id }) => id)).toEqual([FAILED_BY_DEFAULT]);
+    const first = rule('FlightFailed', { match: parseMatchers('bird="Other"') });
+    const inserted = decide([flight('failed', { started: 12, at: 13 })], next, [first, ...rules], minute(14));
+    expect(inserted.alerts.map(({ id, rule: own, lastSeq }) => [id, own, lastSeq])).toEqual([
+      [FAILED_BY_DEFAULT, OF_DEFAULT.FlightFailed, 4],
+    ]);
+  });
+
+  test('a stored alert that another rule judges now is not raised a second time', () => {
+    const judgedBy = (id: string) => [
+      rule('FlightFailed', { id }),
+      rule('BirdDeactivated', { id: `${id}-too` }),
+    ];
+    const facts = [flight('failed', { started: 0, at: 5 }), birdLog('Deactivated', 5)];
+    const before = decide(facts, [], judgedBy('old'), minute(6)).alerts;
+    const again = [
+      flight('failed', { started: 6, at: 7 }),
+      notification('FlowSuspended', 7, { place: NO_BIRD, entity: { id: '148890' } }),
+    ];
+    const after = decide(again, before, judgedBy('new'), minute(8)).alerts;
+    expect(after.map(({ id, rule: own, lastSeq }) => [id, own, lastSeq])).toEqual([
+      ['FlightFailed/old/eu/bird/148890', 'new', 2],
+      ['BirdDeactivated/old-too/eu/bird/148890/critical', 'new-too', 2],
+    ]);
+    // What is over begins anew under the rule that judges it now.
+    const over = decide(
+      [flight('succeeded', { started: 8, at: 9 })],
+      after,
+      judgedBy('new'),
+      minute(9),
+    ).alerts;
+    const next = decide(
+      [flight('failed', { started: 10, at: 11 })],
+      over,
+      judgedBy('new'),
+      minute(12),
+    ).alerts;
+    expect(next.map(({ id }) => id)).toEqual(['FlightFailed/new/eu/bird/148890']);
   });
 
   describe('of two rules of a kind', () => {
@@ -182,8 +221,8 @@ describe('decide', () => {
     });
     const failed = (at: number, message: string) => flight('failed', { started: at - 1, at, message });
     const shown = ({ id, state, labels, eventsTotal }: Alert) => [id, state, labels.severity, eventsTotal];
-    const first = 'FlightFailed/0/eu/bird/148890';
-    const second = 'FlightFailed/1/eu/bird/148890';
+    const first = `FlightFailed/${critical.id}/eu/bird/148890`;
+    const second = FAILED_BY_DEFAULT;
 
     test('each has its own alert, told with what that rule says; a success ends both', () => {
       const story = watch([critical, rule('FlightFailed', { severity: 'warning' })]);
@@ -229,9 +268,14 @@ describe('decide', () => {
       );
     });
 
-    test('the new one has its own alert also where it stands at the place of one that goes on', () => {
-      const { alerts: before } = decide([failed(5, 'Timeout')], [], [rule('FlightFailed')], minute(6));
-      const rules = [critical, rule('FlightFailed')];
+    test('the new one has its own alert also where it has the name of one whose alert goes on', () => {
+      const { alerts: before } = decide(
+        [failed(5, 'Timeout')],
+        [],
+        [rule('FlightFailed', { id: 'a' })],
+        minute(6),
+      );
+      const rules = [{ ...critical, id: 'a' }, rule('FlightFailed', { id: 'a-2' })];
       const keep = (...facts: Fact[]) => {
         const all = new Map(known.map((alert) => [alert.id, alert]));
         for (const alert of decide(facts, known, rules, minute(20)).alerts) all.set(alert.id, alert);
@@ -242,8 +286,8 @@ describe('decide', () => {
       keep(failed(8, 'Timeout'));
       keep(failed(9, 'quota exceeded'));
       expect(known.map(shown)).toEqual([
-        [first, 'firing', 'warning', 2],
-        ['FlightFailed/2/eu/bird/148890', 'firing', 'critical', 2],
+        ['FlightFailed/a/eu/bird/148890', 'firing', 'warning', 2],
+        ['FlightFailed/a-3/eu/bird/148890', 'firing', 'critical', 2],
       ]);
       keep(flight('succeeded', { started: 10, at: 11 }));
       expect(known.map(({ state }) => state)).toEqual(['resolved', 'resolved']);
@@ -326,7 +370,7 @@ describe('decide', () => {
         }),
       ],
       [
-        rule('FlightFailed', { ratio: { least: 0.4, ofLast: 5 }, flapping: null }),
+        rule('FlightFailed', { ratio: 0.4, ofLast: 5, flapping: null }),
         rule('RegionDown', { keepFiringForMs: 1_200_000 }),
         rule('BirdTriggerFailing', { forMs: 60_000 }),
       ],
@@ -350,7 +394,7 @@ describe('decide', () => {
           for (const alert of story.alerts()) {
             expect(scopes).toContain(alert.scope);
             expect(JSON.stringify(alert.memory).length).toBeLessThan(60_000);
-            expect(JSON.stringify(alert.damping ?? null).length).toBeLessThan(300_000);
+            expect(JSON.stringify(alert.flapping ?? null).length).toBeLessThan(300_000);
             expect(alert.labels).toMatchObject({ alertname: alert.alertname, region: 'eu' });
             expect(alert.labels.severity).toBeTruthy();
             if (alert.state === 'firing') expect(alert.annotations.summary).toBeTruthy();

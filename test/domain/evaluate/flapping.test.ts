@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isForgettable } from '../../../src/domain/alert/lifecycle.ts';
-import { type Link, tick } from '../../../src/domain/evaluate/decide.ts';
+import type { Link } from '../../../src/domain/evaluate/alert-book.ts';
+import { tick } from '../../../src/domain/evaluate/decide.ts';
 import { isSettled } from '../../../src/domain/grouping/group.ts';
 import {
   birdLog,
@@ -153,8 +154,8 @@ describe('for', () => {
     const story = watch(rules);
     story.tell(2, failed(2, 'linked'));
     const waiting = story.the('FlightFailed');
-    const { eventsTotal: _, ...awaits } = waiting.damping!.awaits!;
-    const old = { ...waiting, damping: { changesUs: [], awaits: { ...awaits, events: [event] } } };
+    const { eventsTotal: _, ...awaits } = waiting.flapping!.awaits!;
+    const old = { ...waiting, flapping: { changesUs: [], awaits: { ...awaits, events: [event] } } };
     const { alerts, links } = tick([old], [...rules, rule('FlightFailed')], minute(12));
     expect(alerts).toMatchObject([{ state: 'firing', eventsTotal: 1, lastSeq: 1 }]);
     expect(links).toEqual([{ alertId: old.id, seq: 1, event }]);
@@ -174,7 +175,7 @@ describe('keep_firing_for', () => {
     kept.tell(2, landed(62));
     expect(kept.the('FlightFailed')).toMatchObject({
       state: 'firing',
-      damping: { held: { untilUs: minute(12) } },
+      flapping: { held: { untilUs: minute(12) } },
     });
   });
 
@@ -310,7 +311,7 @@ describe('flapping', () => {
       story.tell(at + 2, landed(at + 2));
       expect(story.firing()).toEqual([]);
     }
-    expect(story.the('FlightFailed').damping).toEqual({ changesUs: [] });
+    expect(story.the('FlightFailed').flapping).toEqual({ changesUs: [] });
   });
 });
 

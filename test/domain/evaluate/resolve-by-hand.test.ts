@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
-import { ALERT_KINDS, type AlertKind, defaultRule, type Rule } from '../../../src/domain/alert/rule.ts';
+import type { Rule } from '../../../src/domain/alert/rule.ts';
 import { tick } from '../../../src/domain/evaluate/decide.ts';
 import { isResolvable, resolveByHand } from '../../../src/domain/evaluate/resolve-by-hand.ts';
+import { ALERT_KINDS, type AlertKind, defaultRule } from '../../../src/domain/kinds/kinds.ts';
 import {
   birdIdle,
   birdLog,
@@ -62,8 +63,8 @@ describe('an alert that somebody resolves', () => {
     const rules = [rule('FlightFailed', { flapping: { changes: 2, withinMs: 3_600_000, calmMs: 600_000 } })];
     const story = watch(rules);
     story.tell(1, flight('failed', { started: 0, at: 1 }));
-    expect(story.the('FlightFailed').damping?.flapping).toBeUndefined();
-    expect(ended(story.the('FlightFailed'), 3, rules).damping?.changesUs).toEqual([minute(1), minute(3)]);
+    expect(story.the('FlightFailed').flapping?.isFlapping).toBeUndefined();
+    expect(ended(story.the('FlightFailed'), 3, rules).flapping?.changesUs).toEqual([minute(1), minute(3)]);
   });
 
   test('is not held as its rule would hold it, nor when it is held already', () => {
@@ -78,7 +79,7 @@ describe('an alert that somebody resolves', () => {
     expect(story.the('FlightFailed').state).toBe('firing');
     const over = ended(story.the('FlightFailed'), 7, rules);
     expect(over).toMatchObject({ state: 'resolved', endsAtUs: minute(5), ending: 'over', dueAtUs: null });
-    expect(over.damping?.held).toBeUndefined();
+    expect(over.flapping?.held).toBeUndefined();
     expect(over.annotations.resolved_by).toContain('by ann');
   });
 

@@ -58,7 +58,7 @@ describe('a muted alert', () => {
     expect(here.sent).toEqual([]);
     expect(here.suppressed).toEqual([
       {
-        alertId: 'FlightFailed/0/eu/bird/A',
+        alertId: 'FlightFailed/93f7e433/eu/bird/A',
         afterSeq: 0,
         lastSeq: 2,
         groupKey: '{}:{alertname="FlightFailed", region="eu"}',

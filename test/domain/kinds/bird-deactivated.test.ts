@@ -1,6 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
-import { birdLog, birdStatus, birdVanished, minute, NO_BIRD, notification, rule, watch } from '../world.ts';
+import {
+  birdLog,
+  birdStatus,
+  birdVanished,
+  minute,
+  NO_BIRD,
+  notification,
+  OF_DEFAULT,
+  rule,
+  watch,
+} from '../world.ts';
 
 const FLOW = { type: 'Flow', id: '148890', name: 'Translate blog' };
 const FIVE_TIMES = 'The event has failed 5 times in a row';
@@ -38,7 +48,7 @@ describe('BirdDeactivated', () => {
     story.tell(6, fact);
     const alert = story.the('BirdDeactivated');
     expect(alert).toMatchObject({
-      id: `BirdDeactivated/1/eu/bird/148890/${severity}`,
+      id: `BirdDeactivated/${OF_DEFAULT.BirdDeactivated}/eu/bird/148890/${severity}`,
       scope: 'eu/bird/148890',
       state: 'firing',
       startsAtUs: minute(5),
@@ -195,7 +205,10 @@ describe('BirdDeactivated', () => {
     const entity = { type: 'Workflow', id: '9', name: 'Ghost' };
     story.tell(6, notification('FlowDeactivated', 5, { place: NO_BIRD, entity }));
     const alert = story.the('BirdDeactivated');
-    expect(alert).toMatchObject({ id: 'BirdDeactivated/1/eu/bird/9/critical', scope: 'eu/bird/9' });
+    expect(alert).toMatchObject({
+      id: `BirdDeactivated/${OF_DEFAULT.BirdDeactivated}/eu/bird/9/critical`,
+      scope: 'eu/bird/9',
+    });
     expect(alert.labels).toMatchObject({ bird_id: '9', bird: 'Ghost' });
   });
 

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { birdIdle, birdStatus, birdVanished, flightStarted, minute, rule, watch } from '../world.ts';
+import {
+  birdIdle,
+  birdStatus,
+  birdVanished,
+  flightStarted,
+  minute,
+  OF_DEFAULT,
+  rule,
+  watch,
+} from '../world.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -10,7 +19,7 @@ describe('BirdStale', () => {
     story.tell(90, birdIdle(0, 90, { usualMs: HOUR_MS }));
     const alert = story.the('BirdStale');
     expect(alert).toMatchObject({
-      id: 'BirdStale/11/eu/bird/148890',
+      id: `BirdStale/${OF_DEFAULT.BirdStale}/eu/bird/148890`,
       state: 'firing',
       startsAtUs: minute(90),
       dueAtUs: null,

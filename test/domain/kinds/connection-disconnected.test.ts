@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { connectionLost, minute, NO_BIRD, notification, rule, watch } from '../world.ts';
+import { connectionLost, minute, NO_BIRD, notification, OF_DEFAULT, rule, watch } from '../world.ts';
 
 const RETRYING = 'Connection check failed. Retrying connection, please wait.';
 const EXHAUSTED = 'Connection check failed and all retries were exhausted. Please reconnect.';
@@ -26,7 +26,7 @@ describe('ConnectionDisconnected', () => {
     story.tell(6, connectionLost(5, message));
     const alert = story.the('ConnectionDisconnected');
     expect(alert).toMatchObject({
-      id: `ConnectionDisconnected/3/eu/entity/Connection/77/${severity}`,
+      id: `ConnectionDisconnected/${OF_DEFAULT.ConnectionDisconnected}/eu/entity/Connection/77/${severity}`,
       scope: 'eu/entity/Connection/77',
       startsAtUs: minute(5),
       eventsTotal: 1,
@@ -109,9 +109,9 @@ describe('ConnectionDisconnected', () => {
       story.tell(2, notification('ConnectionDisconnected', 2, { place: NO_BIRD, entity: { name } }));
     }
     expect(story.alerts().map((alert) => alert.id)).toEqual([
-      'ConnectionDisconnected/3/eu/entity/Connection/77/critical',
-      'ConnectionDisconnected/3/eu/entity//DeepL/critical',
-      'ConnectionDisconnected/3/eu/entity//Acme%2FCMS/critical',
+      `ConnectionDisconnected/${OF_DEFAULT.ConnectionDisconnected}/eu/entity/Connection/77/critical`,
+      `ConnectionDisconnected/${OF_DEFAULT.ConnectionDisconnected}/eu/entity//DeepL/critical`,
+      `ConnectionDisconnected/${OF_DEFAULT.ConnectionDisconnected}/eu/entity//Acme%2FCMS/critical`,
     ]);
   });
 

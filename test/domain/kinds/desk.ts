@@ -1,4 +1,5 @@
 /** Alerting in miniature: routes what changed, flushes what is due, and keeps every notification. */
+
 import { expect } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Event } from '../../../src/domain/alert/event.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { isForgettable } from '../../../src/domain/alert/lifecycle.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
-import { birdVanished, flight, flightStarted, MARKETING, minute, rule, watch } from '../world.ts';
+import { birdVanished, flight, flightStarted, MARKETING, minute, OF_DEFAULT, rule, watch } from '../world.ts';
 
 const TIMEOUT =
   'Upload of "brief 7.docx" to https://cms.example.com/files/91 timed out after 30 s\n   at Sdk.Run()';
@@ -13,7 +13,7 @@ describe('FlightFailed', () => {
     story.tell(6, failed);
     const alert = story.the('FlightFailed');
     expect(alert).toMatchObject({
-      id: 'FlightFailed/0/eu/bird/148890',
+      id: `FlightFailed/${OF_DEFAULT.FlightFailed}/eu/bird/148890`,
       scope: 'eu/bird/148890',
       state: 'firing',
       startsAtUs: minute(5),
@@ -240,8 +240,8 @@ describe('FlightFailed', () => {
       flight('failed', { started: 1, at: 6, id: 'b' }),
     );
     expect(story.alerts().map((alert) => [alert.id, alert.labels.flight_id])).toEqual([
-      ['FlightFailed/0/eu/bird/148890/flight/a', 'a'],
-      ['FlightFailed/0/eu/bird/148890/flight/b', 'b'],
+      [`FlightFailed/${OF_DEFAULT.FlightFailed}/eu/bird/148890/flight/a`, 'a'],
+      [`FlightFailed/${OF_DEFAULT.FlightFailed}/eu/bird/148890/flight/b`, 'b'],
     ]);
     story.tell(10, flight('succeeded', { started: 2, at: 9 }));
     expect(story.firing()).toEqual([]);
@@ -272,7 +272,7 @@ describe('FlightFailed', () => {
     const story = watch([rule('FlightFailed', { match: parseMatchers('nest="Sandbox"') }), prod]);
     story.tell(6, flight('failed', { started: 0, at: 5 }));
     const alert = story.the('FlightFailed');
-    expect(alert).toMatchObject({ id: 'FlightFailed/1/eu/bird/148890', rule: 1 });
+    expect(alert).toMatchObject({ id: `FlightFailed/${prod.id}/eu/bird/148890`, rule: prod.id });
     expect(alert.labels).toMatchObject({ severity: 'critical', team: 'loc-ops', nest: 'Marketing' });
     expect(alert.labels).not.toHaveProperty('empty');
     expect(alert.annotations).toEqual({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
-import { birdVanished, flight, flightGone, inAir, minute, rule, watch } from '../world.ts';
+import { birdVanished, flight, flightGone, inAir, minute, OF_DEFAULT, rule, watch } from '../world.ts';
 
 const TEN_MINUTES = 600_000;
 
@@ -11,7 +11,7 @@ describe('FlightStuck', () => {
     story.tell(30, inAir(0, 30, { usualMs: TEN_MINUTES }));
     const alert = story.the('FlightStuck');
     expect(alert).toMatchObject({
-      id: 'FlightStuck/10/eu/bird/148890/flight/f-0',
+      id: `FlightStuck/${OF_DEFAULT.FlightStuck}/eu/bird/148890/flight/f-0`,
       scope: 'eu/bird/148890',
       state: 'firing',
       startsAtUs: minute(30),

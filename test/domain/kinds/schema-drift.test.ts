@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { minute, rule, schemaDrift, watch } from '../world.ts';
+import { minute, OF_DEFAULT, rule, schemaDrift, watch } from '../world.ts';
 
 describe('SchemaDrift', () => {
   test('fires for each feed and says what was wrong', () => {
     const story = watch();
     story.tell(5, schemaDrift(5, 2, 'createdAt: <b>missing</b>\n\u202e', 'bird_log'), schemaDrift(5));
     expect(story.alerts().map(({ id }) => id)).toEqual([
-      'SchemaDrift/12/eu/feed/bird_log',
-      'SchemaDrift/12/eu/feed/flight',
+      `SchemaDrift/${OF_DEFAULT.SchemaDrift}/eu/feed/bird_log`,
+      `SchemaDrift/${OF_DEFAULT.SchemaDrift}/eu/feed/flight`,
     ]);
     expect(story.alerts()[0]).toMatchObject({
       scope: 'eu',

@@ -48,9 +48,11 @@ function silence(id: string, changes: Partial<Silence> = {}): Silence {
 }
 
 const ALERT: Alert = {
-  id: 'FlightFailed/0/eu/bird/A',
+  id: 'FlightFailed/93f7e433/eu/bird/A',
   scope: 'eu/bird/A',
-  rule: 0,
+  rule: 'r1',
+  subject: 's',
+  firstRule: 'r1',
   alertname: 'FlightFailed',
   state: 'firing',
   labels: { alertname: 'FlightFailed', severity: 'warning', region: 'eu', nest: 'Production' },

@@ -131,9 +131,9 @@ export function describeAlerts(run: Run): void {
       const held = { endsAtUs: NOW_US, by: '', ending: 'over', untilUs: NOW_US + 1, dueAtUs: null } as const;
       await run((tx) =>
         tx.alerts.put([
-          alert('a', { labels: { is: 'held' }, damping: { changesUs: [], held } }),
-          alert('b', { labels: { is: 'flapping' }, damping: { changesUs: [], flapping: true } }),
-          alert('c', { labels: { is: 'both' }, damping: { changesUs: [], held, flapping: true } }),
+          alert('a', { labels: { is: 'held' }, flapping: { changesUs: [], held } }),
+          alert('b', { labels: { is: 'flapping' }, flapping: { changesUs: [], isFlapping: true } }),
+          alert('c', { labels: { is: 'both' }, flapping: { changesUs: [], held, isFlapping: true } }),
         ]),
       );
       const labels = [{ is: 'held' }, { is: 'flapping' }];

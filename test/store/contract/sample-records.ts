@@ -53,7 +53,9 @@ export function alert(id: string, changes: Partial<Alert> = {}): Alert {
   return {
     id,
     scope: 'eu/bird/148890',
-    rule: 0,
+    rule: 'r1',
+    subject: 's',
+    firstRule: 'r1',
     alertname: 'FlightFailed',
     state: 'firing',
     labels: { alertname: 'FlightFailed', severity: 'warning', region: 'eu', bird: 'Translate blog' },

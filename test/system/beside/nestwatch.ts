@@ -105,7 +105,9 @@ function firing(known: Alert | undefined, labels: Labels, nowUs: number): Alert 
   return {
     id: JSON.stringify(labels),
     scope: 'story',
-    rule: 0,
+    rule: 'r1',
+    subject: 's',
+    firstRule: 'r1',
     alertname,
     state: 'firing',
     labels,

@@ -124,7 +124,7 @@ export function createAlerts(connection: Connection, events: Events): Omit<Alert
           alert.alertname,
           alert.labels.severity ?? '',
           alert.state,
-          alert.damping?.held && alert.damping.flapping ? 1 : 0,
+          alert.flapping?.held && alert.flapping.isFlapping ? 1 : 0,
           alert.startsAtUs,
           alert.dueAtUs,
           lastChanged,

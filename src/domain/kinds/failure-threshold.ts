@@ -1,19 +1,31 @@
 /**
  * How many failed Flights make an alert: so many within a window, so many in a row, or a part of the last ones. The
  * first is counted in what the alert remembers; the other two need to know of the Flights that succeeded, which leave
- * nothing behind in a healthy world, so the store tells how the latest ones ended.
+ * nothing behind in a healthy world, so the store says how the latest ones ended.
  */
 import { durationWords } from '../../text/duration-words.ts';
-import type { Event } from './event.ts';
-import type { FlightEnded } from './fact.ts';
-import type { Rule } from './rule.ts';
+import type { Event } from '../alert/event.ts';
+import type { FlightEnded } from '../alert/fact.ts';
 
-/** How many of a Bird's latest ends the rules need to know at the most; 0 for none. */
-export function endsAskedFor(rules: readonly Rule[]): number {
-  return rules.reduce(
-    (most, { consecutive, ratio }) => Math.max(most, consecutive ?? 0, ratio?.ofLast ?? 0),
-    0,
-  );
+export interface Threshold {
+  /** Failures within `windowMs`. */
+  readonly threshold: number;
+  readonly windowMs: number;
+  /** In place of `threshold`: so many of the Bird's Flights failed in a row. */
+  readonly consecutive?: number | undefined;
+  /** In place of `threshold`: the part of the Bird's last `ofLast` Flights that failed, above 0. */
+  readonly ratio?: number | undefined;
+  readonly ofLast?: number | undefined;
+}
+
+interface Part {
+  readonly least: number;
+  readonly ofLast: number;
+}
+
+/** The part of the last Flights that is too much; undefined where something else is counted. */
+export function partOf({ ratio, ofLast = 1 }: Threshold): Part | undefined {
+  return ratio === undefined ? undefined : { least: ratio, ofLast };
 }
 
 /**
@@ -21,15 +33,13 @@ export function endsAskedFor(rules: readonly Rule[]): number {
  * up, the present one among them; `ends` how the Bird's latest Flights ended, the present one's among them.
  */
 export function weigh(
-  rule: Rule,
+  rule: Threshold,
   failures: readonly Event[],
   ends: readonly FlightEnded[],
 ): { counted: readonly Event[]; isEnough: boolean } {
   const sorted = failures.toSorted((a, b) => a.occurredAtUs - b.occurredAtUs);
-  if (rule.ratio) {
-    const counted = sorted.slice(-rule.ratio.ofLast);
-    return { counted, isEnough: isReached(rule.ratio, ends) };
-  }
+  const part = partOf(rule);
+  if (part) return { counted: sorted.slice(-part.ofLast), isEnough: isReached(part, ends) };
   if (rule.consecutive !== undefined) {
     const latest = latestEnds(ends, ends.length);
     const success = latest.findLast((one) => !one.failed);
@@ -44,9 +54,9 @@ export function weigh(
 }
 
 /** True when that part of the last Flights failed; never before so many have ended. */
-export function isReached(ratio: NonNullable<Rule['ratio']>, ends: readonly FlightEnded[]): boolean {
-  const last = latestEnds(ends, ratio.ofLast);
-  return last.length === ratio.ofLast && failedOf(last) / last.length >= ratio.least;
+export function isReached({ least, ofLast }: Part, ends: readonly FlightEnded[]): boolean {
+  const last = latestEnds(ends, ofLast);
+  return last.length === ofLast && failedOf(last) / last.length >= least;
 }
 
 /** The latest ends, each once, oldest first. */
@@ -58,9 +68,10 @@ export function latestEnds(ends: readonly FlightEnded[], limit: number): readonl
 }
 
 /** What there was too much of, in words: `3 or more Flights of Publish failed within 10 min`. */
-export function thresholdWords(rule: Rule, bird: string, ends: readonly FlightEnded[]): string {
-  if (rule.ratio) {
-    const last = latestEnds(ends, rule.ratio.ofLast);
+export function thresholdWords(rule: Threshold, bird: string, ends: readonly FlightEnded[]): string {
+  const part = partOf(rule);
+  if (part) {
+    const last = latestEnds(ends, part.ofLast);
     return `${failedOf(last)} of the last ${last.length} Flights of ${bird} failed`;
   }
   if ((rule.consecutive ?? 1) > 1) return `${rule.consecutive} or more Flights of ${bird} failed in a row`;

@@ -1,15 +1,24 @@
 import { expect, test } from 'vitest';
 import type { Fact } from '../../../src/domain/alert/fact.ts';
-import { ALERT_KINDS, type AlertKind } from '../../../src/domain/alert/rule.ts';
-import { RULE_LABELS } from '../../../src/domain/alert/rule-labels.ts';
-import { rulesConcerning } from '../../../src/domain/evaluate/decide.ts';
+import { rulesConcerning } from '../../../src/domain/evaluate/choose-rule.ts';
+import { ALERT_KINDS, type AlertKind, KINDS, kindOf } from '../../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
-import { birdIdle, birdLog, flight, inAir, notification, regionHealth, rule } from '../world.ts';
+import {
+  birdIdle,
+  birdLog,
+  birdStatus,
+  connectionLost,
+  flight,
+  inAir,
+  notification,
+  regionHealth,
+  rule,
+} from '../world.ts';
 
 const entity = { type: 'Connection', id: '77', name: 'Acme CMS' };
 const SINCE = { sinceUs: 1, reason: 'x' };
 
-/** A fact of each kind with everything that it can tell. */
+/** A fact of each kind with everything that it can say. */
 const FACTS: Readonly<Record<AlertKind, Fact>> = {
   FlightFailed: flight('failed', { started: 0, at: 1, message: 'boom' }),
   FlightStuck: inAir(0, 1, {}),
@@ -32,12 +41,28 @@ const FACTS: Readonly<Record<AlertKind, Fact>> = {
   },
 };
 
-const EVERY_LABEL = new Set([...Object.values(RULE_LABELS).flat(), 'alertname', 'severity', 'team']);
+const EVERY_LABEL = new Set([...KINDS.flatMap(({ labels }) => labels), 'alertname', 'severity', 'team']);
 
 test.each(ALERT_KINDS)('the matchers of %s see the labels that are listed for it', (kind) => {
   const seen = [...EVERY_LABEL].filter((name) => {
     const rules = [rule(kind, { match: parseMatchers(`${name}!=""`) })];
     return rulesConcerning(FACTS[kind], rules).some((one) => one.kind === kind && one.rule === 0);
   });
-  expect(seen.toSorted()).toEqual([...RULE_LABELS[kind], 'alertname'].toSorted());
+  expect(seen.toSorted()).toEqual([...kindOf(kind)!.labels, 'alertname'].toSorted());
+});
+
+/** Facts that raise a kind with a severity other than the one in `FACTS` does. */
+const OTHERS: Partial<Record<AlertKind, Fact>> = {
+  BirdDeactivated: birdStatus('suspended', 1, 'active'),
+  ConnectionDisconnected: connectionLost(1, 'Retrying'),
+};
+
+test.each(KINDS)('the severities of $name are those that its topics have', (kind) => {
+  const topics = [FACTS[kind.name], OTHERS[kind.name]].flatMap((fact) => (fact ? kind.topic(fact) : []));
+  const given = topics.flatMap((topic) => topic?.severity ?? kind.severities[0]!);
+  expect(new Set(given)).toEqual(new Set(kind.severities));
+});
+
+test.each(KINDS)('what takes over from $name is a kind', ({ supersededBy = 'FlightFailed' }) => {
+  expect(ALERT_KINDS).toContain(supersededBy);
 });

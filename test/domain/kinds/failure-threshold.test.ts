@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isForgettable } from '../../../src/domain/alert/lifecycle.ts';
-import { endsAskedFor, isReached, latestEnds, weigh } from '../../../src/domain/alert/threshold.ts';
+import { isReached, latestEnds, weigh } from '../../../src/domain/kinds/failure-threshold.ts';
+import { endsAskedFor } from '../../../src/domain/kinds/flight-failed.ts';
 import { ends, flight, minute, rule, watch } from '../world.ts';
 
 const half = { least: 0.5, ofLast: 4 };
@@ -20,7 +21,7 @@ describe('a part of the last Flights', () => {
     expect(isReached(half, ends(pattern))).toBe(reached);
   });
 
-  const rules = [rule('FlightFailed', { ratio: half })];
+  const rules = [rule('FlightFailed', { ratio: half.least, ofLast: half.ofLast })];
   const failed = (at: number, pattern: string) => ({
     ...flight('failed', { started: at - 1, at }),
     latestEnds: ends(pattern, at + 1 - pattern.length),
@@ -132,7 +133,7 @@ test('the rules ask for as many ends as the longest of them looks at', () => {
   expect(
     endsAskedFor([
       rule('FlightFailed', { consecutive: 3 }),
-      rule('FlightFailed', { ratio: half }),
+      rule('FlightFailed', { ratio: half.least, ofLast: half.ofLast }),
       rule('RegionDown'),
     ]),
   ).toBe(4);

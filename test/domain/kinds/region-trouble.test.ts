@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { isForgettable } from '../../../src/domain/alert/lifecycle.ts';
-import { minute, regionHealth, rule, watch } from '../world.ts';
+import { minute, OF_DEFAULT, regionHealth, rule, watch } from '../world.ts';
 
 describe('RegionDown', () => {
   test('fires when the region has been down for a minute', () => {
@@ -10,7 +10,7 @@ describe('RegionDown', () => {
     story.pass(6);
     const alert = story.the('RegionDown');
     expect(alert).toMatchObject({
-      id: 'RegionDown/5/eu/region',
+      id: `RegionDown/${OF_DEFAULT.RegionDown}/eu/region`,
       scope: 'eu',
       state: 'firing',
       startsAtUs: minute(5),

@@ -1,0 +1,177 @@
+import * as z from 'zod';
+import type { Parameter } from '../../domain/alert/parameter.ts';
+import { freeId, PLAIN_RULE, type Rule, ruleId } from '../../domain/alert/rule.ts';
+import type { Kind } from '../../domain/kinds/kind.ts';
+import { ALERT_KINDS, defaultRule, KINDS, kindOf } from '../../domain/kinds/kinds.ts';
+import { formatDuration } from '../../time/duration.ts';
+import type { Check } from '../document/check.ts';
+import { nearest } from '../document/nearest.ts';
+import type { Path } from '../document/problem.ts';
+import { readList, readMatchers } from '../values/read-list.ts';
+import { duration, durationOrNever, labelMap, matcherList, words } from '../values/value-shape.ts';
+
+/** An alert that is over is kept for an hour: that is how far back its changes are known. */
+const LONGEST_FLAPPING_MS = 3_600_000;
+
+const steady = PLAIN_RULE.flapping;
+const flappingShape = z.strictObject({
+  changes: z
+    .int()
+    .min(0)
+    .max(100)
+    .prefault(steady.changes)
+    .refine((changes) => changes !== 1, { error: 'must be at least 2, or 0 for never' })
+    .describe('So often it began to fire or was resolved, the last time included; 0: it never flaps.'),
+  within: duration(60_000)
+    .prefault(formatDuration(steady.withinMs))
+    .refine((ms) => ms <= LONGEST_FLAPPING_MS, { error: 'must not be longer than 1h' })
+    .describe('In so long a time.'),
+  calm: duration(60_000)
+    .prefault(formatDuration(steady.calmMs))
+    .describe('It fires on until it has been over for so long.'),
+});
+
+const commonShape = z.strictObject({
+  name: words
+    .optional()
+    .describe('Alerts that fire stay those of the rule with their name, whatever else changes in it.'),
+  match: matcherList.prefault([]).describe('Matchers on labels; the first rule of a kind that fits decides.'),
+  severity: words.optional().describe("In place of the kind's own."),
+  labels: labelMap.prefault({}).describe('Added to the alert.'),
+  annotations: labelMap.prefault({}).describe('Added to the alert.'),
+  keep_firing_for: duration().prefault('0s').describe('It fires on for so long when it is over.'),
+  flapping: flappingShape
+    .prefault({})
+    .describe('When an alert changes too often: it says so once and stays firing until it is calm.'),
+});
+
+/** What every rule has, and the parameters of its kind by their keys. */
+type RuleInFile = z.output<typeof commonShape> & Readonly<Record<string, unknown>>;
+
+/** Each kind has only the parameters that change something for it. */
+function ruleShape({ name, parameters }: Kind) {
+  const own: Record<string, z.ZodType> = {};
+  for (const parameter of Object.values(parameters)) {
+    own[parameter.key] = parameterShape(parameter).describe(parameter.description);
+  }
+  return z.strictObject({ kind: z.literal(name), ...commonShape.shape, ...own });
+}
+
+const WHAT_A_PART_IS = { error: 'must be more than 0 and at most 1' };
+
+function parameterShape(parameter: Parameter): z.ZodType {
+  switch (parameter.type) {
+    case 'duration': {
+      const preset = parameter.default === undefined ? undefined : formatDuration(parameter.default);
+      return orPreset(duration(parameter.leastMs), preset);
+    }
+    case 'duration or never': {
+      const preset = parameter.default === null ? 'never' : formatDuration(parameter.default);
+      return durationOrNever().prefault(preset);
+    }
+    case 'count':
+      return orPreset(z.int().min(parameter.least).max(parameter.most), parameter.default);
+    case 'part':
+      return orPreset(z.number().gt(0, WHAT_A_PART_IS).max(1, WHAT_A_PART_IS), parameter.default);
+    case 'choice':
+      return z.enum(parameter.of).prefault(parameter.default);
+  }
+}
+
+function orPreset<Shape extends z.ZodType>(shape: Shape, preset: z.input<Shape> | undefined): z.ZodType {
+  return preset === undefined ? shape.optional() : shape.prefault(preset as never);
+}
+
+const SHAPES = new Map<string, ReturnType<typeof ruleShape>>(
+  KINDS.map((kind) => [kind.name, ruleShape(kind)]),
+);
+
+const [firstShape, ...otherShapes] = SHAPES.values();
+export const rulesShape = z.array(z.discriminatedUnion('kind', [firstShape!, ...otherShapes]));
+
+/** Labels that one kind has and that rules of the others may set all the same: they could before that kind came. */
+const FREE_LABELS = new Set(['type', 'receiver', 'integration']);
+
+/** Labels by which nestwatch says what an alert is about: a rule that changed them would hide it. */
+const OWN_LABELS = new Set(
+  ['alertname', ...KINDS.flatMap(({ labels }) => labels)].filter((name) => !FREE_LABELS.has(name)),
+);
+
+/** The configured rules, then one of each kind with its defaults. */
+export function readRules(check: Check): Rule[] {
+  const rules = readList(check, ['rules']).flatMap((path) => readRule(check, path) ?? []);
+  const taken = new Set(rules.flatMap(({ name }) => name ?? []));
+  return [...rules, ...ALERT_KINDS.map(defaultRule)].map(({ name, ...rule }: ReadRule) => {
+    const id = name ?? freeId(rule.id, (one) => taken.has(one));
+    taken.add(id);
+    return { ...rule, id };
+  });
+}
+
+type ReadRule = Rule & { readonly name?: string | undefined };
+
+function readRule(check: Check, path: Path): ReadRule | undefined {
+  const kind = readKind(check, path);
+  if (!kind) return undefined;
+  const match = readMatchers(check, [...path, 'match']);
+  checkName(check, path);
+  checkLabels(check, [...path, 'labels']);
+  for (const { key, isOfKey, message } of kind.mistakes?.((key) => check.raw([...path, key])) ?? []) {
+    if (isOfKey) check.keyProblem([...path, key], message);
+    else check.problem([...path, key], message);
+  }
+  const rule = check.read(SHAPES.get(kind.name)!, path) as RuleInFile | undefined;
+  if (!rule) return undefined;
+  const { changes, within: withinMs, calm: calmMs } = rule.flapping;
+  const own = Object.entries(kind.parameters).map(([field, { key }]) => [field, rule[key]]);
+  return {
+    ...PLAIN_RULE,
+    id: ruleId(kind.name, match),
+    name: rule.name,
+    kind: kind.name,
+    match,
+    severity: rule.severity,
+    labels: rule.labels,
+    annotations: rule.annotations,
+    keepFiringForMs: rule.keep_firing_for,
+    flapping: changes === 0 ? null : { changes, withinMs, calmMs },
+    ...Object.fromEntries(own),
+  };
+}
+
+/** The later one of two rules with one name is the mistake. */
+function checkName(check: Check, path: Path): void {
+  const name = check.raw([...path, 'name']);
+  const [list = '', position = 0] = path;
+  const isTaken = Array.from({ length: Number(position) }, (_, index) => index).some(
+    (index) => typeof name === 'string' && check.raw([list, index, 'name']) === name,
+  );
+  if (isTaken) check.problem([...path, 'name'], 'another rule has this name already');
+}
+
+function checkLabels(check: Check, path: Path): void {
+  for (const name of Object.keys(check.raw(path) ?? {})) {
+    if (name === 'severity') {
+      check.keyProblem([...path, name], 'write `severity` beside `kind` instead');
+    } else if (OWN_LABELS.has(name)) {
+      check.keyProblem([...path, name], 'is set by nestwatch: choose another name');
+    }
+  }
+}
+
+function readKind(check: Check, path: Path): Kind | undefined {
+  const rule = check.raw(path);
+  if (typeof rule !== 'object' || rule === null || Array.isArray(rule)) {
+    check.problem(path, 'must be a map with `kind` and its parameters');
+    return undefined;
+  }
+  const name = check.raw([...path, 'kind']);
+  const kind = kindOf(String(name));
+  if (kind) return kind;
+  const at = [...path, 'kind'];
+  const known = `the kinds are ${ALERT_KINDS.join(', ')}`;
+  const meant = nearest(String(name), ALERT_KINDS);
+  if (name === undefined) check.problem(at, `is missing: ${known}`);
+  else check.problem(at, `unknown kind; ${meant ? `did you mean ${meant}?` : known}`);
+  return undefined;
+}

@@ -1,0 +1,49 @@
+import type { Rule } from './rule.ts';
+
+/**
+ * What the rules of a kind may say, as plain data: the configuration's shape, its JSON schema and its documentation
+ * are made of it. All but a choice may come without a default; the rule then has undefined.
+ */
+export type Parameter = {
+  /** The key in the configuration, such as `max_duration`. */
+  readonly key: string;
+  /** A sentence for people. */
+  readonly description: string;
+} & (
+  | { readonly type: 'duration'; readonly leastMs?: number; readonly default?: number }
+  | { readonly type: 'duration or never'; readonly default: number | null }
+  | { readonly type: 'count'; readonly least: number; readonly most: number; readonly default?: number }
+  /** A number above 0 and at most 1. */
+  | { readonly type: 'part'; readonly default?: number }
+  | { readonly type: 'choice'; readonly of: readonly string[]; readonly default: string }
+);
+
+/** Parameters by the field of the rule that holds the value. Durations are milliseconds there, `never` is null. */
+export type Parameters = Readonly<Record<string, Parameter>>;
+
+type ValueOf<P> = P extends { readonly type: 'choice'; readonly of: readonly (infer Choice)[] }
+  ? Choice
+  : P extends { readonly type: 'duration or never' }
+    ? number | null
+    : P extends { readonly default: number }
+      ? number
+      : number | undefined;
+
+/** A rule of a kind that has these parameters. */
+export type RuleOf<P extends Parameters> = string extends keyof P
+  ? Rule
+  : Rule & { readonly [Field in keyof P]: ValueOf<P[Field]> };
+
+/** `for`, where the kind's alerts may be asked to last. */
+export function lasting(ms = 0) {
+  const description = 'How long it must last before the alert fires.';
+  return { forMs: { key: 'for', type: 'duration', default: ms, description } } as const;
+}
+
+/** `resolve_after`, of kinds that hear of no end, or not of every one. */
+export function resolvedAfter(ms: number) {
+  const description = 'Resolved when nothing new came for this long, or never.';
+  return {
+    resolveAfterMs: { key: 'resolve_after', type: 'duration or never', default: ms, description },
+  } as const;
+}

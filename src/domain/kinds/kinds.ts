@@ -1,0 +1,58 @@
+/** The kinds of alerts. Every other list of them is derived from this one. */
+import type { RuleOf } from '../alert/parameter.ts';
+import { PLAIN_RULE, type Rule, ruleId } from '../alert/rule.ts';
+import { birdDeactivated } from './bird-deactivated.ts';
+import { birdStale } from './bird-stale.ts';
+import { birdTriggerFailing } from './bird-trigger-failing.ts';
+import { connectionDisconnected } from './connection-disconnected.ts';
+import { deliveryFailing } from './delivery-failing.ts';
+import { feedBehind } from './feed-behind.ts';
+import { feedIncomplete } from './feed-incomplete.ts';
+import { flightFailed } from './flight-failed.ts';
+import { flightStuck } from './flight-stuck.ts';
+import type { Kind } from './kind.ts';
+import { regionDown } from './region-down.ts';
+import { regionUnauthorized } from './region-unauthorized.ts';
+import { schemaDrift } from './schema-drift.ts';
+import { serviceNotification } from './service-notification.ts';
+
+const ALL = [
+  flightFailed,
+  birdDeactivated,
+  birdTriggerFailing,
+  connectionDisconnected,
+  serviceNotification,
+  regionDown,
+  regionUnauthorized,
+  feedBehind,
+  feedIncomplete,
+  deliveryFailing,
+  flightStuck,
+  birdStale,
+  schemaDrift,
+] as const;
+
+export type AlertKind = (typeof ALL)[number]['name'];
+
+export const KINDS: readonly Kind<AlertKind>[] = ALL;
+export const ALERT_KINDS: readonly AlertKind[] = KINDS.map(({ name }) => name);
+
+const BY_NAME: ReadonlyMap<string, Kind<AlertKind>> = new Map(KINDS.map((kind) => [kind.name, kind]));
+
+/** Undefined for a name that no kind has, as of a stored alert of another version. */
+export function kindOf(name: string): Kind<AlertKind> | undefined {
+  return BY_NAME.get(name);
+}
+
+/** A rule of the kind with this name, with its parameters. */
+export type RuleNamed<Name extends string> = Name extends AlertKind
+  ? RuleOf<Extract<(typeof ALL)[number], { readonly name: Name }>['parameters']>
+  : Rule;
+
+/** The rule that stands behind the configured ones of a kind; a plain one for a name that no kind has. */
+export function defaultRule<Name extends string>(name: Name): RuleNamed<Name> {
+  const parameters = Object.entries(kindOf(name)?.parameters ?? {});
+  const defaults = Object.fromEntries(parameters.map(([field, parameter]) => [field, parameter.default]));
+  const rule: Rule = { id: ruleId(name, []), kind: name, match: [], ...PLAIN_RULE, ...defaults };
+  return rule as RuleNamed<Name>;
+}

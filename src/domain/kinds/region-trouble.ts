@@ -1,0 +1,86 @@
+/**
+ * What RegionDown, RegionUnauthorized and FeedBehind have in common: a trouble of a whole region that lasts. It is
+ * remembered when it is first heard of, and fires when it has lasted for the rule's `for`; the clock alone may do that.
+ */
+import { regionName } from '../../text/region-name.ts';
+import type { Alert } from '../alert/alert.ts';
+import type { FactName, FactOf } from '../alert/fact.ts';
+import { annotate } from '../alert/labels.ts';
+import { type Change, fire, remember, resolve } from '../alert/lifecycle.ts';
+import type { Context, Kind } from './kind.ts';
+
+interface Memory {
+  readonly sinceUs: number;
+  readonly reason: string;
+}
+
+export interface RegionTrouble<Name extends FactName> {
+  /** What a fact says of the trouble. */
+  readonly read: (fact: FactOf<Name>) => TroubleState;
+  /** One sentence; the region comes in capitals. */
+  readonly summary: (region: string) => string;
+  /** Says what ended it. */
+  readonly over: string;
+}
+
+export interface TroubleState {
+  readonly region: string;
+  /** `hidden`: it may last, but cannot be seen; that ends it only before it fires. */
+  readonly state: 'lasts' | 'hidden' | 'over';
+  readonly sinceUs: number;
+  readonly reason: string;
+}
+
+type Health = FactOf<'region_health'>['health'];
+
+/** The trouble that a region's health is `health`. Healths that do not end it once it fires hide it. */
+export function ofHealth(health: Health, endedBy: readonly Health[]) {
+  return ({ health: now, region, sinceUs, reason }: FactOf<'region_health'>): TroubleState => {
+    const ended = endedBy.includes(now) ? 'over' : 'hidden';
+    return { region, state: now === health ? 'lasts' : ended, sinceUs, reason };
+  };
+}
+
+/** How alerts of such a kind change. Nobody resolves them by hand: the next look would raise them again. */
+export function regionTrouble<Name extends FactName>({ read, summary, over }: RegionTrouble<Name>) {
+  function firing(alert: Alert, memory: Memory, { rule, labels, nowUs }: Context): Change {
+    const annotations = annotate(rule, summary(regionName(labels.region ?? '')), memory.reason);
+    const { sinceUs: startsAtUs } = memory;
+    return fire(alert, { startsAtUs, labels, annotations, events: [], memory, dueAtUs: null }, nowUs);
+  }
+
+  return {
+    labels: ['region'],
+    impairsWatch: true,
+    isResolvableByHand: () => false,
+
+    topic(fact) {
+      const { state, region } = read(fact);
+      return state === 'lasts' ? { subject: 'region', labels: { region } } : undefined;
+    },
+
+    raise(alert, fact, context) {
+      const now = read(fact);
+      const known = alert.memory as Memory | null;
+      if (known?.reason === now.reason) return undefined;
+      const memory: Memory = { sinceUs: known?.sinceUs ?? now.sinceUs, reason: now.reason };
+      const dueAtUs = memory.sinceUs + context.rule.forMs * 1000;
+      if (alert.state === 'firing' || dueAtUs <= context.nowUs) return firing(alert, memory, context);
+      return remember(alert, memory, dueAtUs, context.nowUs);
+    },
+
+    observe(alert, fact, { nowUs }) {
+      const { state, sinceUs } = read(fact);
+      if (alert.state === 'firing') {
+        return state === 'over' ? resolve(alert, sinceUs, over, nowUs) : undefined;
+      }
+      return alert.memory === null ? undefined : remember(alert, null, null, nowUs);
+    },
+
+    tick(alert, context) {
+      const memory = alert.memory as Memory | null;
+      if (alert.state === 'firing' || memory === null) return remember(alert, memory, null, context.nowUs);
+      return firing(alert, memory, context);
+    },
+  } satisfies Partial<Kind<string, Record<never, never>, never, Name, Name>>;
+}
