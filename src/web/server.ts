@@ -103,19 +103,49 @@ export async function openWeb(options: WebOptions): Promise<Web> {
 }
 
 function createApp(options: WebOptions, isClosing: () => boolean): Hono {
-  const { config, alerting, store, status, metrics, health, links, clock, report } = options;
-  const { externalUrl } = config;
-  const recurrences = createRecurrences();
-  const silenceEditor = createSilenceEditor({ ...options, recurrences });
-  const alertResolver = createAlertResolver({ ...options, rules: alerting.rules });
   const app = new Hono();
+  addHeaders(app, isClosing);
+  addRefusals(app, options.config);
+  addHealth(app, options.health);
+  addToken(app, options);
+  addReload(app, options.config);
+  app.get('/metrics', async (c) => {
+    const { contentType, body } = await options.metrics();
+    return c.body(body, 200, { 'content-type': contentType });
+  });
+  const recurrences = createRecurrences();
+  const parts = {
+    ...options,
+    externalUrl: options.config.externalUrl,
+    recurrences,
+    silenceEditor: createSilenceEditor({ ...options, recurrences }),
+    alertResolver: createAlertResolver({ ...options, rules: options.alerting.rules }),
+  };
+  app.route('/', createPages(parts));
+  app.route('/api/v1', createApi(parts));
+  app.route('/api/v2', createAlertmanagerApi(parts));
+  app.notFound((c) =>
+    refuse(c, 404, `There is nothing at this address; there are: ${ADDRESSES.join(', ')}.`),
+  );
+  app.onError((error, c) => {
+    if (error instanceof NestwatchError && error.code === 'usage') return refuse(c, 400, error.message);
+    options.report({ what: 'trouble', stage: 'web', error });
+    return refuse(c, 500, 'This could not be answered; the log says why.');
+  });
+  return app;
+}
 
+function addHeaders(app: Hono, isClosing: () => boolean): void {
   app.use(async (c, next) => {
     await next();
     for (const [name, value] of SECURITY_HEADERS) c.header(name, value);
     // A connection that is kept alive would hold up the end.
     if (isClosing()) c.header('connection', 'close');
   });
+}
+
+/** Refuses other methods, hosts and origins than ours, and large bodies. */
+function addRefusals(app: Hono, { host, externalUrl }: WebConfig): void {
   app.use(async (c, next) => {
     if (c.req.method === 'GET' || c.req.method === 'HEAD' || isWrite(c)) return next();
     const writes = ['POST', 'DELETE'].filter((method) => isWrite(c, method));
@@ -126,70 +156,53 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
       writes.length > 0 ? 'This method does nothing here.' : 'Only reading is possible here.',
     );
   });
-  const hosts = allowedHosts(config.host, externalUrl);
+  const hosts = allowedHosts(host, externalUrl);
   if (hosts) app.use(onlyHosts(hosts));
   app.use(onlyOwnOrigins(externalUrl));
   app.use(bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (c) => refuse(c, 413, 'The body is too large.') }));
+}
 
-  const tell = (isGood: boolean) => (isGood ? 200 : 503);
+/** Open to everybody: whoever restarts the process must not need a token for it. */
+function addHealth(app: Hono, health: () => Health): void {
+  const code = (isGood: boolean) => (isGood ? 200 : 503);
   for (const path of ['/-/healthy', '/healthz']) {
     app.get(path, (c) => {
       const { healthy, reasons } = health();
-      return c.text(healthy ? 'Healthy.\n' : lines('Not healthy.', reasons), tell(healthy));
+      return c.text(healthy ? 'Healthy.\n' : lines('Not healthy.', reasons), code(healthy));
     });
   }
   for (const path of ['/-/ready', '/readyz']) {
     app.get(path, (c) => {
       const { ready, reasons } = health();
-      if (/\bapplication\/json\b/.test(c.req.header('accept') ?? '')) return c.json(health(), tell(ready));
-      return c.text(ready ? 'Ready.\n' : lines('Not ready.', reasons), tell(ready));
+      if (/\bapplication\/json\b/.test(c.req.header('accept') ?? '')) return c.json(health(), code(ready));
+      return c.text(ready ? 'Ready.\n' : lines('Not ready.', reasons), code(ready));
     });
   }
+}
 
-  if (config.bearerToken) {
-    const token = config.bearerToken;
-    app.use(async (c, next) => {
-      // Who has a signed link may use it without the token, for what it is signed for.
-      if (c.req.path === '/acknowledge' && links.read(c.req.query('link') ?? '', clock.nowUs()))
-        return next();
-      if (checkToken(token, c.req.header('authorization')) === 'granted') return next();
-      c.header('www-authenticate', 'Basic realm="nestwatch", charset="UTF-8", Bearer realm="nestwatch"');
-      return refuse(c, 401, 'A token is needed: as Authorization: Bearer, or as the password of any user.');
-    });
-  }
+/** Asks for the token, where one is configured; for all that is added after it. */
+function addToken(app: Hono, { config, links, clock }: WebOptions): void {
+  const token = config.bearerToken;
+  if (!token) return;
+  app.use(async (c, next) => {
+    // Who has a signed link may use it without the token, for what it is signed for.
+    if (c.req.path === '/acknowledge' && links.read(c.req.query('link') ?? '', clock.nowUs())) return next();
+    if (checkToken(token, c.req.header('authorization')) === 'granted') return next();
+    c.header('www-authenticate', 'Basic realm="nestwatch", charset="UTF-8", Bearer realm="nestwatch"');
+    return refuse(c, 401, 'A token is needed: as Authorization: Bearer, or as the password of any user.');
+  });
+}
 
+function addReload(app: Hono, { enableLifecycle }: WebConfig): void {
   app.get('/-/reload', (c) => {
     c.header('allow', 'POST');
     return refuse(c, 405, 'This is asked for with POST.');
   });
   app.post('/-/reload', (c) =>
-    config.enableLifecycle
+    enableLifecycle
       ? refuse(c, 501, RELOAD)
       : refuse(c, 403, `Not allowed: web.enable_lifecycle is not set. ${RELOAD}`),
   );
-  app.get('/metrics', async (c) => {
-    const { contentType, body } = await metrics();
-    return c.body(body, 200, { 'content-type': contentType });
-  });
-  app.route(
-    '/',
-    createPages({ store, status, alerting, recurrences, silenceEditor, alertResolver, links, clock }),
-  );
-  app.route('/api/v1', createApi({ ...options, recurrences, externalUrl, silenceEditor, alertResolver }));
-  app.route(
-    '/api/v2',
-    createAlertmanagerApi({ store, status, alerting, recurrences, silenceEditor, clock, externalUrl }),
-  );
-
-  app.notFound((c) =>
-    refuse(c, 404, `There is nothing at this address; there are: ${ADDRESSES.join(', ')}.`),
-  );
-  app.onError((error, c) => {
-    if (error instanceof NestwatchError && error.code === 'usage') return refuse(c, 400, error.message);
-    report({ what: 'trouble', stage: 'web', error });
-    return refuse(c, 500, 'This could not be answered; the log says why.');
-  });
-  return app;
 }
 
 /** The requests that change something. */
