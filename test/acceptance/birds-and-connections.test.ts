@@ -21,9 +21,9 @@ async function oneBird(history: (world: World, birdId: string) => void = () => {
 }
 
 /** What was told, in order: `FlightFailed firing critical`. */
-const told = () =>
+const received = () =>
   stage
-    .told()
+    .received()
     .flatMap(({ alerts }) =>
       alerts.map(({ labels, status }) => `${labels.alertname} ${status} ${labels.severity}`),
     );
@@ -34,27 +34,27 @@ describe('a Bird whose trigger fails', () => {
     await stage.minutesPass(1);
     world.eventError(birdId);
     await stage.minutesPass(5);
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
     world.eventError(birdId);
     await stage.minutesPass(2);
-    expect(told()).toEqual(['BirdTriggerFailing firing warning']);
+    expect(received()).toEqual(['BirdTriggerFailing firing warning']);
     for (let count = 0; count < 3; count += 1) world.eventError(birdId);
     await stage.minutesPass(3);
-    expect(told()).toContain('BirdDeactivated firing critical');
+    expect(received()).toContain('BirdDeactivated firing critical');
     const [deactivated] = stage
-      .told()
+      .received()
       .flatMap(({ alerts }) => alerts)
       .filter(({ labels }) => labels.alertname === 'BirdDeactivated');
     // The Bird log and the notification of one deactivation are one alert.
     expect(deactivated!.labels).toMatchObject({ bird: 'Publish', nest: 'Production', bird_id: birdId });
     world.activate(birdId);
     await stage.minutesPass(3);
-    expect(told().filter((one) => one.startsWith('BirdDeactivated'))).toEqual(
+    expect(received().filter((one) => one.startsWith('BirdDeactivated'))).toEqual(
       expect.arrayContaining(['BirdDeactivated resolved critical']),
     );
-    const end = told().length;
+    const end = received().length;
     await stage.minutesPass(60);
-    expect(told()).toHaveLength(end);
+    expect(received()).toHaveLength(end);
   });
 
   test('in spells with Flights between them is not told', async () => {
@@ -65,7 +65,7 @@ describe('a Bird whose trigger fails', () => {
       world.startFlight(birdId, { endsAs: 'succeeded' });
       await stage.minutesPass(3);
     }
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
   });
 });
 
@@ -74,10 +74,10 @@ test('a Bird that a person suspends is told as a warning, within a poll', async 
   await stage.minutesPass(1);
   world.suspend(birdId);
   await stage.secondsPass(60);
-  expect(told()).toEqual(['BirdDeactivated firing warning']);
+  expect(received()).toEqual(['BirdDeactivated firing warning']);
   world.activate(birdId);
   await stage.minutesPass(3);
-  expect(told()).toEqual(['BirdDeactivated firing warning', 'BirdDeactivated resolved warning']);
+  expect(received()).toEqual(['BirdDeactivated firing warning', 'BirdDeactivated resolved warning']);
 });
 
 test('a lost connection is a warning while it is retried, and critical when all retries are exhausted', async () => {
@@ -86,13 +86,13 @@ test('a lost connection is a warning while it is retried, and critical when all 
   const connection = { nestId, entityId: '77', entityName: 'Phrase TMS', wording: 'old' } as const;
   world.disconnectConnection({ ...connection, exhausted: false });
   await stage.secondsPass(60);
-  expect(told()).toEqual(['ConnectionDisconnected firing warning']);
+  expect(received()).toEqual(['ConnectionDisconnected firing warning']);
   world.disconnectConnection({ ...connection, exhausted: true });
   await stage.minutesPass(3);
-  expect(told()).toContain('ConnectionDisconnected firing critical');
+  expect(received()).toContain('ConnectionDisconnected firing critical');
   // One daily check without a new notification: it is taken as connected again.
   await stage.minutesPass(27 * 60);
-  expect(told().at(-1)).toBe('ConnectionDisconnected resolved critical');
+  expect(received().at(-1)).toBe('ConnectionDisconnected resolved critical');
 });
 
 test('a notification of a type not known today is told, not dropped', async () => {
@@ -108,8 +108,8 @@ test('a notification of a type not known today is told, not dropped', async () =
     },
   });
   await stage.minutesPass(2);
-  expect(told()).toEqual(['ServiceNotification firing warning']);
-  expect(stage.told()[0]!.alerts[0]!.events[0]!.message).toBe('<b>No more Flights</b>');
+  expect(received()).toEqual(['ServiceNotification firing warning']);
+  expect(stage.received()[0]!.alerts[0]!.events[0]!.message).toBe('<b>No more Flights</b>');
 });
 
 describe('on a first start', () => {
@@ -120,7 +120,7 @@ describe('on a first start', () => {
       });
     });
     await stage.minutesPass(3);
-    expect(told()).toContain('BirdDeactivated firing critical');
+    expect(received()).toContain('BirdDeactivated firing critical');
   });
 
   test('a Bird that was deactivated before and is active again, is not', async () => {
@@ -131,7 +131,7 @@ describe('on a first start', () => {
       world.at(world.nowUs() - 600e6, () => world.activate(birdId));
     });
     await stage.minutesPass(10);
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
   });
 });
 
@@ -146,7 +146,10 @@ describe('the inventory', () => {
     await stage.minutesPass(12);
     world.endFlight(flight.id, 'failed');
     await stage.minutesPass(3);
-    expect(stage.told().at(-1)!.alerts[0]!.labels).toMatchObject({ nest: 'Archive', bird: 'Publish (old)' });
+    expect(stage.received().at(-1)!.alerts[0]!.labels).toMatchObject({
+      nest: 'Archive',
+      bird: 'Publish (old)',
+    });
   });
 
   test('the alerts of a Bird that is deleted are resolved, and its 404s are no outage', async () => {
@@ -157,7 +160,7 @@ describe('the inventory', () => {
     await stage.minutesPass(2);
     world.deleteBird(birdId);
     await stage.minutesPass(20);
-    expect(told()).toEqual(['FlightFailed firing warning', 'FlightFailed resolved warning']);
+    expect(received()).toEqual(['FlightFailed firing warning', 'FlightFailed resolved warning']);
   });
 
   test('what comes late about a Bird that is deleted is told, and ends as well', async () => {
@@ -179,7 +182,7 @@ describe('the inventory', () => {
       },
     });
     await stage.minutesPass(20);
-    expect(told()).toEqual(['BirdDeactivated firing critical', 'BirdDeactivated resolved critical']);
+    expect(received()).toEqual(['BirdDeactivated firing critical', 'BirdDeactivated resolved critical']);
   });
 
   test('the alert of a Bird that came and went between two readings of the inventory ends', async () => {
@@ -190,7 +193,7 @@ describe('the inventory', () => {
     await stage.minutesPass(1);
     world.deleteBird(id);
     await stage.minutesPass(30);
-    expect(told()).toEqual(['BirdDeactivated firing critical', 'BirdDeactivated resolved critical']);
+    expect(received()).toEqual(['BirdDeactivated firing critical', 'BirdDeactivated resolved critical']);
   });
 
   test('a Bird that appears later is watched from its first Flight on', async () => {
@@ -200,6 +203,6 @@ describe('the inventory', () => {
     const { id } = world.startFlight(late.id, { endsAs: 'failed' });
     await stage.minutesPass(7);
     expect(stage.forwarded()).toEqual([`eu/flight/${id}/failed`]);
-    expect(told()).toEqual(['FlightFailed firing warning']);
+    expect(received()).toEqual(['FlightFailed firing warning']);
   });
 });

@@ -126,13 +126,13 @@ describe('a region was away for 24 hours', () => {
     });
     expect(mail!.alerts.every(({ events }) => events.length === 0)).toBe(true);
     // What came and went is in no other message; what lasts is, with what is fresh.
-    const told = stage.mails
+    const received = stage.mails
       .slice(mailsBefore)
       .filter(({ notification }) => !notification.summary)
       .flatMap(({ notification }) => notification.alerts)
       .filter(({ labels }) => labels.region === 'eu' && labels.alertname === 'FlightFailed')
       .map(({ labels }) => labels.bird_id);
-    expect(new Set(told)).toEqual(new Set(lasting));
+    expect(new Set(received)).toEqual(new Set(lasting));
 
     // Their ends are told as usual, each once: also of those that the summary alone has told of.
     for (const bird of [...lasting, ...forgotten]) eu!.startFlight(bird, { endsAs: 'succeeded' });

@@ -156,7 +156,7 @@ describe('counts that lie', () => {
       expect(untrueStreams()).toBeGreaterThan(0);
       expect(counted('missing', 'bird_log')).toBe(0);
       expect(
-        stage.told().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname)),
+        stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname)),
       ).not.toContain('FeedIncomplete');
       const before = stage.worlds.eu!.requests().byOperation.getBirdLogs!;
       await stage.minutesPass(60);
@@ -196,7 +196,7 @@ describe('an entry that the service counts and never shows', () => {
     await stage.minutesPass(30);
     const alerts = () =>
       stage
-        .told()
+        .received()
         .flatMap((one) => one.alerts)
         .filter(({ labels }) => labels.alertname === 'FeedIncomplete');
     expect(alerts()).toMatchObject([
@@ -243,7 +243,7 @@ describe('Flights, which the service does not count', () => {
 
   const failedFlights = () =>
     stage
-      .told()
+      .received()
       .flatMap(({ alerts }) => alerts)
       .filter(({ labels, status }) => labels.alertname === 'FlightFailed' && status === 'firing');
 
@@ -271,8 +271,8 @@ describe('Flights, which the service does not count', () => {
     await stage.minutesPass(24 * 60 + 10);
     expect(stage.forwarded()).toContain(`eu/flight/${id}/failed#2`);
     // In a summary or by itself, as its age is then.
-    const told = stage.told().flatMap(({ alerts }) => alerts);
-    expect(told.map(({ annotations }) => annotations.description)).toContain('It is alive');
+    const received = stage.received().flatMap(({ alerts }) => alerts);
+    expect(received.map(({ annotations }) => annotations.description)).toContain('It is alive');
   });
 
   test('are proven up to the last review, which costs no request more than its poll', async () => {
@@ -335,9 +335,9 @@ describe('pages that the service refuses', () => {
     for (const feed of ['notification', 'bird_log'] as const) {
       expect(feedOf(feed).lastSuccessUs).toBeGreaterThan(0);
     }
-    expect(stage.told().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname))).not.toContain(
-      'FeedBehind',
-    );
+    expect(
+      stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname)),
+    ).not.toContain('FeedBehind');
     await stage.minutesPass(60);
     expect(lost()).toEqual([]);
   });

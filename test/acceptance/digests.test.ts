@@ -99,7 +99,7 @@ describe('a digest', () => {
       await stage.minutesPass(31);
       expect(timesOf(stage)).toEqual(['12:30']);
       expect(last(stage).toUs - last(stage).fromUs).toBe(86_400e6);
-      const [body] = stage.told() as unknown as { alerts: unknown[]; digest: { name: string } }[];
+      const [body] = stage.received() as unknown as { alerts: unknown[]; digest: { name: string } }[];
       expect(body).toMatchObject({
         status: 'resolved',
         alerts: [],

@@ -143,8 +143,11 @@ describe('an event that was told', () => {
     // The configuration may no longer escalate.
     expect((await explain(key)).waiting).toEqual([]);
     await minutesPass(30);
-    const told = await explain(key, ours);
-    expect([told.waiting, told.notifications.map(({ receiver }) => receiver)]).toEqual([[], ['ops', 'lake']]);
+    const received = await explain(key, ours);
+    expect([received.waiting, received.notifications.map(({ receiver }) => receiver)]).toEqual([
+      [],
+      ['ops', 'lake'],
+    ]);
     // What comes now is no news to it.
     const later = fails();
     await minutesPass(2);

@@ -11,7 +11,7 @@ afterEach(() => stage.close());
 describe('a Flight fails', () => {
   test('and is told by mail and webhook with its reason, once, and so is the recovery', async () => {
     let birdId = '';
-    const { worlds, secondsPass, minutesPass, told, mails } = await curtain({
+    const { worlds, secondsPass, minutesPass, received, mails } = await curtain({
       before(world) {
         const nest = world.addNest({ name: 'Marketing' });
         const bird = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'scheduled' });
@@ -19,7 +19,7 @@ describe('a Flight fails', () => {
       },
     });
     await minutesPass(2);
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
 
     worlds.eu!.startFlight(birdId, {
       endsAs: 'failed',
@@ -27,7 +27,7 @@ describe('a Flight fails', () => {
       errorMessages: 'The TMS refused the job',
     });
     await minutesPass(2);
-    expect(told()).toMatchObject([
+    expect(received()).toMatchObject([
       {
         status: 'firing',
         alerts: [
@@ -44,15 +44,15 @@ describe('a Flight fails', () => {
 
     worlds.eu!.startFlight(birdId, { endsAs: 'succeeded', fliesForMs: 5_000 });
     await minutesPass(3);
-    expect(told().map(({ status }) => status)).toEqual(['firing', 'resolved']);
-    expect(told()[1]!.alerts[0]!.events).toEqual([]);
+    expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
+    expect(received()[1]!.alerts[0]!.events).toEqual([]);
     await secondsPass(3600 * 5);
-    expect(told()).toHaveLength(2);
+    expect(received()).toHaveLength(2);
   });
 });
 
 test('on a first start history is forwarded whole and raises no alert', async () => {
-  const { worlds, minutesPass, told, forwarded } = await curtain({
+  const { worlds, minutesPass, received, forwarded } = await curtain({
     before(world) {
       const nest = world.addNest({ name: 'Marketing' });
       const bird = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'event' });
@@ -69,5 +69,5 @@ test('on a first start history is forwarded whole and raises no alert', async ()
   const truth = [...worlds.eu!.truth().events, ...worlds.us!.truth().events].map(({ key }) => key);
   expect(truth).toHaveLength(4);
   expect(forwarded().toSorted()).toEqual(truth.toSorted());
-  expect(told()).toEqual([]);
+  expect(received()).toEqual([]);
 });

@@ -9,7 +9,7 @@ afterEach(() => stage.close());
 
 function failures(of: Stage) {
   return of
-    .told()
+    .received()
     .flatMap(({ receivedAtUs, alerts }) =>
       alerts
         .filter(({ labels }) => labels.alertname === 'FlightFailed')
@@ -79,7 +79,7 @@ describe('a Flight is watched to its end', () => {
     stage.worlds.eu!.startFlight(birdId, { endsAs: 'succeeded', skippedErrors: 2, retriedErrors: 1 });
     await stage.minutesPass(10);
     expect(stage.forwarded()).toHaveLength(1);
-    expect(stage.told()).toEqual([]);
+    expect(stage.received()).toEqual([]);
   });
 
   test('one that ends again after having been active is a second event', async () => {
@@ -217,7 +217,7 @@ describe('one region is down', () => {
     expect(Math.max(...delaysS)).toBeLessThanOrEqual(31);
     const names = () =>
       stage
-        .told()
+        .received()
         .flatMap(({ alerts }) =>
           alerts.map(({ labels, status }) => `${labels.region} ${labels.alertname} ${status}`),
         );
@@ -258,7 +258,7 @@ describe('one region is down', () => {
     await stage.minutesPass(5);
     const names = () =>
       stage
-        .told()
+        .received()
         .flatMap(({ alerts }) => alerts.map(({ labels, status }) => `${labels.alertname} ${status}`));
     expect(names()).toEqual(['RegionUnauthorized firing']);
     stage.worlds.eu!.acceptToken();

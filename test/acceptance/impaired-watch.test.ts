@@ -37,9 +37,9 @@ const isList = ({ url }: HttpRequest, nestIds: readonly string[]) =>
   nestIds.some((nestId) => new RegExp(`/nests/${nestId}/birds($|\\?)`).test(url));
 const isNestList = ({ url }: HttpRequest) => /\/nests($|\?)/.test(url);
 const health = () => stage.daemon().regions()[0]!.health.health;
-const told = (alertname?: string) =>
+const received = (alertname?: string) =>
   stage
-    .told()
+    .received()
     .flatMap(({ alerts }) => alerts)
     .filter(({ labels }) => alertname === undefined || labels.alertname === alertname);
 const requestsOf = (...operations: string[]) =>
@@ -69,11 +69,11 @@ test.each([403, 404, 500])('a Nest whose Birds cannot be listed (%i) hides no ot
       message: expect.stringMatching(/^Birds of 3 of 4 Nests could not be listed, of \d+ \(Closed\), /),
     },
   });
-  expect([...new Set(told().map(({ labels }) => labels.alertname))].toSorted()).toEqual([
+  expect([...new Set(received().map(({ labels }) => labels.alertname))].toSorted()).toEqual([
     'FeedBehind',
     'FlightFailed',
   ]);
-  expect(told('FeedBehind')[0]!.annotations.description).toContain('the inventory: last read');
+  expect(received('FeedBehind')[0]!.annotations.description).toContain('the inventory: last read');
 });
 
 test('a token that loses its rights to a Nest is not refused by the region', async () => {
@@ -91,9 +91,9 @@ test('a token that loses its rights to a Nest is not refused by the region', asy
   await stage.minutesPass(10);
   closed = nestId;
   await stage.minutesPass(40);
-  expect(told('RegionUnauthorized')).toEqual([]);
+  expect(received('RegionUnauthorized')).toEqual([]);
   expect(stage.happenings.some((one) => one.what === 'region_health' && one.health !== 'up')).toBe(false);
-  expect(told('FeedBehind')[0]!.annotations.description).toContain('its reading fails, the log says why');
+  expect(received('FeedBehind')[0]!.annotations.description).toContain('its reading fails, the log says why');
 });
 
 test('a token that is refused with 403 everywhere is', async () => {
@@ -106,7 +106,7 @@ test('a token that is refused with 403 everywhere is', async () => {
   await stage.minutesPass(2);
   expect(health()).toBe('unauthorized');
   await stage.minutesPass(10);
-  expect(told().map(({ labels }) => labels.alertname)).toEqual(['RegionUnauthorized']);
+  expect(received().map(({ labels }) => labels.alertname)).toEqual(['RegionUnauthorized']);
 });
 
 test('where one answer in five fails, the inventory of a hundred Nests is kept all the same', async () => {
@@ -138,14 +138,16 @@ test('that a region is away, and that it is back, is told though the store was f
   await stage.minutesPass(5);
   isFull = false;
   await stage.minutesPass(2);
-  expect(told().map(({ labels, status }) => [labels.alertname, status])).toEqual([['RegionDown', 'firing']]);
+  expect(received().map(({ labels, status }) => [labels.alertname, status])).toEqual([
+    ['RegionDown', 'firing'],
+  ]);
   isFull = true;
   world.comeUp();
   await stage.minutesPass(10);
   isFull = false;
   await stage.minutesPass(5);
   expect(health()).toBe('up');
-  expect(told('RegionDown').map(({ status }) => status)).toEqual(['firing', 'resolved']);
+  expect(received('RegionDown').map(({ status }) => status)).toEqual(['firing', 'resolved']);
 });
 
 test('a service that asks for an hour of silence is told while it lasts, with the rate that would be needed', async () => {
@@ -159,7 +161,7 @@ test('a service that asks for an hour of silence is told while it lasts, with th
   isAsking = false;
   await stage.minutesPass(10);
   expect(health()).toBe('up');
-  expect(told()).toMatchObject([
+  expect(received()).toMatchObject([
     {
       labels: { alertname: 'FeedBehind' },
       annotations: {
@@ -170,7 +172,7 @@ test('a service that asks for an hour of silence is told while it lasts, with th
     },
   ]);
   await stage.minutesPass(70);
-  expect(told().map(({ status }) => status)).toEqual(['firing', 'resolved']);
+  expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
 });
 
 test('a Bird that cannot be read is told by its name, and that it can be read again', async () => {
@@ -183,7 +185,7 @@ test('a Bird that cannot be read is told by its name, and that it can be read ag
   await stage.minutesPass(10);
   broken = birdIds[0]!;
   await stage.minutesPass(30);
-  expect(told()).toMatchObject([
+  expect(received()).toMatchObject([
     {
       labels: { alertname: 'FeedBehind' },
       annotations: {
@@ -197,7 +199,7 @@ test('a Bird that cannot be read is told by its name, and that it can be read ag
   ]);
   broken = 'none';
   await stage.minutesPass(10);
-  expect(told().map(({ status }) => status)).toEqual(['firing', 'resolved']);
+  expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
 });
 
 test('Nests and Birds whose form has changed are told, and do not vanish', async () => {
@@ -216,7 +218,7 @@ test('Nests and Birds whose form has changed are told, and do not vanish', async
     await stage.minutesPass(30);
     expect(stage.daemon().regions()[0]).toMatchObject({ nests: 1, birds: 5 });
   }
-  expect(told()).toMatchObject([
+  expect(received()).toMatchObject([
     {
       labels: { alertname: 'SchemaDrift', feed: 'inventory' },
       annotations: {
@@ -235,7 +237,7 @@ test('Nests and Birds whose form has changed are told, and do not vanish', async
   world.deleteBird(gone);
   await stage.minutesPass(15);
   expect(stage.daemon().regions()[0]).toMatchObject({ nests: 2, birds: 5 });
-  expect(told().at(-1)).toMatchObject({
+  expect(received().at(-1)).toMatchObject({
     labels: { alertname: 'SchemaDrift', feed: 'inventory' },
     status: 'resolved',
     annotations: { resolved_by: 'every Nest and Bird can be read again' },
@@ -260,7 +262,7 @@ test('Birds that are listed and cannot be found do not make the inventory hot, a
   stage.happenings.splice(0);
   await stage.minutesPass(60);
   expect(requestsOf('searchNests', 'searchBirds')).toBeLessThanOrEqual(13 * 6);
-  expect(told()).toMatchObject([
+  expect(received()).toMatchObject([
     {
       labels: { alertname: 'FeedBehind' },
       annotations: {
@@ -272,7 +274,7 @@ test('Birds that are listed and cannot be found do not make the inventory hot, a
   ]);
   isLost = false;
   await stage.minutesPass(15);
-  expect(told().map(({ status }) => status)).toEqual(['firing', 'resolved']);
+  expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
 });
 
 test('a Bird that is listed, and now not found and now refused, is told and stays so', async () => {
@@ -289,7 +291,9 @@ test('a Bird that is listed, and now not found and now refused, is told and stay
   await stage.minutesPass(10);
   broken = [...stage.worlds.eu!.birds.keys()][0]!;
   await stage.minutesPass(120);
-  expect(told().map(({ labels, status }) => [labels.alertname, status])).toEqual([['FeedBehind', 'firing']]);
+  expect(received().map(({ labels, status }) => [labels.alertname, status])).toEqual([
+    ['FeedBehind', 'firing'],
+  ]);
 });
 
 test.each([
@@ -311,7 +315,7 @@ test.each([
   isBroken = false;
   await stage.minutesPass(30);
   expect(stage.daemon().regions()[0]!.birds).toBe(2);
-  expect(told()).toEqual([]);
+  expect(received()).toEqual([]);
 });
 
 test('a Bird is not told as unread where its list cannot tell whether it was deleted', async () => {
@@ -326,7 +330,7 @@ test('a Bird is not told as unread where its list cannot tell whether it was del
   world.deleteBird([...world.birds.keys()].at(-1)!);
   await stage.minutesPass(30);
   expect(stage.daemon().regions()[0]!.birds).toBe(2);
-  expect(told().map(({ labels }) => labels.alertname)).toEqual(['SchemaDrift']);
+  expect(received().map(({ labels }) => labels.alertname)).toEqual(['SchemaDrift']);
 });
 
 test('what the inventory takes is known though one of many Nests never can be read', async () => {
@@ -340,7 +344,7 @@ test('what the inventory takes is known though one of many Nests never can be re
     },
   });
   await stage.minutesPass(60);
-  expect(told()).toMatchObject([
+  expect(received()).toMatchObject([
     {
       labels: { alertname: 'FeedBehind' },
       annotations: {
@@ -372,7 +376,7 @@ test.each(['suspend', 'unpublish'] as const)(
     await stage.minutesPass(10);
     world[change](birdId);
     await stage.minutesPass(20);
-    const toldBefore = told().length;
+    const receivedBefore = received().length;
     isSlow = true;
     const listedBefore = requestsOf('searchBirds');
     while (requestsOf('searchBirds') < listedBefore + 3) await stage.secondsPass(1);
@@ -381,7 +385,7 @@ test.each(['suspend', 'unpublish'] as const)(
     await stage.minutesPass(20);
     isSlow = false;
     await stage.minutesPass(5);
-    expect(told().slice(toldBefore)).toMatchObject([{ status: 'resolved' }]);
+    expect(received().slice(receivedBefore)).toMatchObject([{ status: 'resolved' }]);
   },
 );
 
@@ -410,11 +414,11 @@ test('an answer about one Bird that may be older than the inventory is asked for
   world.activate(birdId);
   await stage.minutesPass(10);
   expect(isLate).toBe(false);
-  expect(told()).toEqual([]);
+  expect(received()).toEqual([]);
   // What later readings of the inventory say of it counts again.
   isSuspended = true;
   await stage.minutesPass(5);
-  expect(told()).toMatchObject([{ status: 'firing', labels: { alertname: 'BirdDeactivated' } }]);
+  expect(received()).toMatchObject([{ status: 'firing', labels: { alertname: 'BirdDeactivated' } }]);
 });
 
 test.each([
@@ -444,7 +448,7 @@ test.each([
     await stage.minutesPass(20);
     const [key, ...others] = stage.forwarded();
     expect([key?.split('/').slice(0, 2), others]).toEqual([['eu', 'notification'], []]);
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
     const event = await stage.store.transaction((tx) => tx.events.find(key!));
     expect(event).toMatchObject({ nest: 'Sandbox of Ann', attributes: { nest_excluded: true } });
   },
@@ -482,7 +486,7 @@ test('the alerts of a region that is no longer configured end, and the others go
   stage.drops('us');
   await stage.restart();
   await stage.minutesPass(15);
-  const alerts = stage.told().flatMap((one) => one.alerts);
+  const alerts = stage.received().flatMap((one) => one.alerts);
   const states = (region: string) =>
     alerts
       .filter(({ labels }) => labels.region === region && labels.alertname === 'RegionDown')

@@ -37,12 +37,12 @@ async function oneBird(
   return { world: stage.worlds.eu!, birdId };
 }
 
-const told = () =>
+const received = () =>
   stage
-    .told()
+    .received()
     .flatMap(({ alerts }) => alerts)
     .map(({ labels, status }) => `${labels.alertname} ${status}`);
-const last = () => stage.told().at(-1)!.alerts[0]!;
+const last = () => stage.received().at(-1)!.alerts[0]!;
 
 /** Flights of some minutes each, one after another. */
 async function fly(world: World, birdId: string, count: number, minutes: number): Promise<void> {
@@ -56,12 +56,12 @@ describe('a Flight that hangs', () => {
   test('is told when it takes three times as long as the Bird is used to, and its end resolves that', async () => {
     const { world, birdId } = await oneBird([], 'event');
     await fly(world, birdId, 20, 10);
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
     const flight = world.startFlight(birdId);
     await stage.minutesPass(29);
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
     await stage.minutesPass(4);
-    expect(told()).toEqual(['FlightStuck firing']);
+    expect(received()).toEqual(['FlightStuck firing']);
     expect(last().labels).toMatchObject({ bird: 'Publish', flight_id: flight.id, severity: 'warning' });
     expect(last().annotations.description).toMatch(
       /^Active since .*, for more than 30 min\. 99 of 100 of its Flights take 10 min/,
@@ -69,7 +69,7 @@ describe('a Flight that hangs', () => {
     await stage.minutesPass(HOUR);
     world.endFlight(flight.id, 'succeeded');
     await stage.minutesPass(3);
-    expect(told()).toEqual(['FlightStuck firing', 'FlightStuck resolved']);
+    expect(received()).toEqual(['FlightStuck firing', 'FlightStuck resolved']);
   });
 
   test('is not told of a Bird whose Flights are not known yet, and is where the rule gives a limit', async () => {
@@ -77,17 +77,17 @@ describe('a Flight that hangs', () => {
     await fly(world, birdId, 19, 2);
     world.startFlight(birdId);
     await stage.minutesPass(5 * HOUR);
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
     await stage.close();
     const limited = await oneBird([rule('FlightStuck', { maxDurationMs: 7_200_000 })], 'event');
     const flight = limited.world.startFlight(limited.birdId);
     await stage.minutesPass(2 * HOUR);
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
     await stage.minutesPass(2);
-    expect(told()).toEqual(['FlightStuck firing']);
+    expect(received()).toEqual(['FlightStuck firing']);
     limited.world.endFlight(flight.id, 'failed');
     await stage.minutesPass(3);
-    expect(told()).toEqual(expect.arrayContaining(['FlightStuck resolved', 'FlightFailed firing']));
+    expect(received()).toEqual(expect.arrayContaining(['FlightStuck resolved', 'FlightFailed firing']));
   });
 
   test('is told once across restarts, and after one that it ended meanwhile', async () => {
@@ -96,14 +96,14 @@ describe('a Flight that hangs', () => {
     await stage.minutesPass(30);
     await stage.restart();
     await stage.minutesPass(33);
-    expect(told()).toEqual(['FlightStuck firing']);
+    expect(received()).toEqual(['FlightStuck firing']);
     await stage.restart();
     await stage.minutesPass(30);
-    expect(told()).toEqual(['FlightStuck firing']);
+    expect(received()).toEqual(['FlightStuck firing']);
     world.endFlight(flight.id, 'cancelled');
     await stage.restart();
     await stage.minutesPass(3);
-    expect(told()).toEqual(['FlightStuck firing', 'FlightStuck resolved']);
+    expect(received()).toEqual(['FlightStuck firing', 'FlightStuck resolved']);
   });
 
   test('is not told while the region is down: it may have ended', async () => {
@@ -116,7 +116,7 @@ describe('a Flight that hangs', () => {
     await stage.minutesPass(HOUR);
     world.comeUp();
     await stage.minutesPass(15);
-    expect(told().filter((one) => one.startsWith('Flight'))).toEqual([]);
+    expect(received().filter((one) => one.startsWith('Flight'))).toEqual([]);
   });
 });
 
@@ -128,9 +128,9 @@ describe('a scheduled Bird that stops flying', () => {
       await stage.minutesPass(DAY);
     }
     await stage.minutesPass(12 * HOUR - 5);
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
     await stage.minutesPass(30);
-    expect(told()).toEqual(['BirdStale firing']);
+    expect(received()).toEqual(['BirdStale firing']);
     expect(last().annotations).toMatchObject({
       summary: 'Publish starts no Flights in Production (EU)',
       description: expect.stringMatching(
@@ -139,7 +139,7 @@ describe('a scheduled Bird that stops flying', () => {
     });
     world.startFlight(birdId, { endsAs: 'succeeded' });
     await stage.minutesPass(15);
-    expect(told().at(-1)).toBe('BirdStale resolved');
+    expect(received().at(-1)).toBe('BirdStale resolved');
   });
 
   test('is not told by habit before a week is known, nor when it is no scheduled one', async () => {
@@ -154,26 +154,26 @@ describe('a scheduled Bird that stops flying', () => {
       await stage.minutesPass(HOUR);
     }
     await stage.minutesPass(2 * DAY);
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
   });
 
   test('is told after `expect_every`, counted from the first start on where it never flew', async () => {
     const { world, birdId } = await oneBird([rule('BirdStale', { expectEveryMs: 3_600_000 })]);
     await stage.minutesPass(57);
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
     await stage.minutesPass(7);
-    expect(told()).toEqual(['BirdStale firing']);
+    expect(received()).toEqual(['BirdStale firing']);
     world.suspend(birdId);
     await stage.minutesPass(3);
-    expect(told()).toEqual(expect.arrayContaining(['BirdStale resolved', 'BirdDeactivated firing']));
+    expect(received()).toEqual(expect.arrayContaining(['BirdStale resolved', 'BirdDeactivated firing']));
     await stage.minutesPass(3 * HOUR);
-    expect(told().filter((one) => one === 'BirdStale firing')).toHaveLength(1);
+    expect(received().filter((one) => one === 'BirdStale firing')).toHaveLength(1);
     // It is active again: from now on an hour counts anew.
     world.activate(birdId);
     await stage.minutesPass(55);
-    expect(told().filter((one) => one === 'BirdStale firing')).toHaveLength(1);
+    expect(received().filter((one) => one === 'BirdStale firing')).toHaveLength(1);
     await stage.minutesPass(10);
-    expect(told().filter((one) => one === 'BirdStale firing')).toHaveLength(2);
+    expect(received().filter((one) => one === 'BirdStale firing')).toHaveLength(2);
   });
 
   test('is not told when it flew while the region was down, or while nestwatch was', async () => {
@@ -188,7 +188,7 @@ describe('a scheduled Bird that stops flying', () => {
     await stage.minutesPass(5);
     world.comeUp();
     await stage.minutesPass(15);
-    expect(told().filter((one) => one.startsWith('BirdStale'))).toEqual([]);
+    expect(received().filter((one) => one.startsWith('BirdStale'))).toEqual([]);
   });
 });
 
@@ -203,16 +203,16 @@ describe('failures that come and go', () => {
       await stage.minutesPass(4);
     }
     // The third time that it fires within an hour is one change too many.
-    expect(told().filter((one) => one === 'FlightFailed resolved')).toHaveLength(2);
+    expect(received().filter((one) => one === 'FlightFailed resolved')).toHaveLength(2);
     const flapping = stage
-      .told()
+      .received()
       .filter(({ alerts }) => alerts.some(({ annotations }) => annotations.flapping !== undefined));
     expect(flapping[0]!.alerts[0]!.annotations.flapping).toBe(
       'it changed 4 times or more within 1 h, so it stays open until it has been over for 30 min',
     );
     await stage.minutesPass(35);
-    expect(told().filter((one) => one === 'FlightFailed resolved')).toHaveLength(3);
-    const events = stage.told().flatMap(({ alerts }) => alerts.flatMap((alert) => alert.events));
+    expect(received().filter((one) => one === 'FlightFailed resolved')).toHaveLength(3);
+    const events = stage.received().flatMap(({ alerts }) => alerts.flatMap((alert) => alert.events));
     expect(events.map(({ key }) => key).toSorted()).toEqual(
       failed.map((id) => `eu/flight/${id}/failed`).toSorted(),
     );
@@ -228,16 +228,16 @@ describe('failures that come and go', () => {
       }
     };
     await flies('.x.x.x.x.');
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
     await flies('x');
-    expect(told()).toEqual(['FlightFailed firing']);
+    expect(received()).toEqual(['FlightFailed firing']);
     expect(last().annotations.summary).toBe('5 of the last 10 Flights of Publish failed in Production (EU)');
     expect(last().events_total).toBe(5);
     // The window moves on: a success takes the place of a success.
     await flies('.');
-    expect(told()).toEqual(['FlightFailed firing']);
+    expect(received()).toEqual(['FlightFailed firing']);
     await flies('.');
-    expect(told()).toEqual(['FlightFailed firing', 'FlightFailed resolved']);
+    expect(received()).toEqual(['FlightFailed firing', 'FlightFailed resolved']);
   });
 
   test('three in a row: a success between them begins the count anew', async () => {
@@ -246,10 +246,10 @@ describe('failures that come and go', () => {
       world.startFlight(birdId, { endsAs });
       await stage.minutesPass(30);
     }
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
     world.startFlight(birdId, { endsAs: 'failed' });
     await stage.minutesPass(3);
-    expect(told()).toEqual(['FlightFailed firing']);
+    expect(received()).toEqual(['FlightFailed firing']);
     expect(last()).toMatchObject({ events_total: 3 });
     expect(last().annotations.summary).toBe(
       '3 or more Flights of Publish failed in a row in Production (EU)',
@@ -261,11 +261,11 @@ test('a malformed entry is told once for its feed, and is over a day later', asy
   const { world, birdId } = await oneBird([], 'event');
   world.appendBirdLog(birdId, { raw: { id: undefined, createdAt: 'yesterday' } });
   await stage.minutesPass(3);
-  expect(told()).toEqual(['SchemaDrift firing']);
+  expect(received()).toEqual(['SchemaDrift firing']);
   expect(last().labels).toMatchObject({ region: 'eu', feed: 'bird_log', severity: 'warning' });
   expect(last().annotations.summary).toBe('1 Bird log entry could not be read in region EU');
   await stage.minutesPass(DAY + 5);
-  expect(told().at(-1)).toBe('SchemaDrift resolved');
+  expect(received().at(-1)).toBe('SchemaDrift resolved');
 });
 
 test('of two rules of a kind each tells what it judges, also while the other still fires', async () => {
@@ -303,7 +303,7 @@ test('of two rules of a kind each tells what it judges, also while the other sti
   const key = await ends('failed', 'The quota is exceeded');
   expect(stage.forwarded()).toEqual([key]);
   await ends('succeeded');
-  const states = stage.told().flatMap(({ alerts }) => alerts);
+  const states = stage.received().flatMap(({ alerts }) => alerts);
   expect(
     states.map(({ status, labels, events }) => [status, labels.severity, labels.team, events.length]),
   ).toEqual([

@@ -52,7 +52,7 @@ function written({ mails, digests }: Post): string {
  * What is told: the messages in their order, and of the events that each one of them is told once. Which of two
  * messages tells an event may depend on seconds, by which a restart shifts polls.
  */
-function told({ mails, digests }: Post): unknown {
+function received({ mails, digests }: Post): unknown {
   const messages = mails.map(({ notification: { groupKey, reason, status, alerts } }) => ({
     groupKey,
     reason,
@@ -102,8 +102,8 @@ describe.each(MAIL_STORIES)('$name', (story) => {
   });
 
   test('gives the same mails when nestwatch is restarted in between', async () => {
-    const expected = told(await post());
+    const expected = received(await post());
     for (const { at } of chosen.get(story)!)
-      expect(told(await mailsOf(story, at)), `after step ${at}`).toEqual(expected);
+      expect(received(await mailsOf(story, at)), `after step ${at}`).toEqual(expected);
   });
 });

@@ -7,9 +7,9 @@ import { openStage, type Stage, stageConfig } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-const told = () =>
+const received = () =>
   stage
-    .told()
+    .received()
     .flatMap(({ alerts }) =>
       alerts.map(({ labels, status, events }) => `${labels.alertname} ${status} +${events.length}`),
     );
@@ -54,24 +54,24 @@ test('a lost connection that somebody mended is over when they say so, over a re
   world.eventError(birdId);
   world.eventError(birdId);
   await stage.minutesPass(5);
-  expect(told()).toEqual(['ConnectionDisconnected firing +1']);
+  expect(received()).toEqual(['ConnectionDisconnected firing +1']);
 
   await resolves('reconnected');
   await stage.minutesPass(3);
   // What it inhibited is told now.
-  expect(told().slice(1).toSorted()).toEqual([
+  expect(received().slice(1).toSorted()).toEqual([
     'BirdTriggerFailing firing +2',
     'ConnectionDisconnected resolved +0',
   ]);
   const end = stage
-    .told()
+    .received()
     .flatMap(({ alerts }) => alerts)
     .find(({ status }) => status === 'resolved')!;
   expect(end.annotations.resolved_by).toBe('it was resolved by hand by ann: reconnected');
 
-  const count = told().length;
+  const count = received().length;
   const connections = () =>
-    told()
+    received()
       .slice(count)
       .filter((one) => one.startsWith('ConnectionDisconnected'));
   await stage.restart();

@@ -43,8 +43,8 @@ async function twoBirds(options: StageOptions = {}): Promise<{
 }
 
 /** What was told, in order, with the number of new events: `Publish firing +1`. */
-const told = () =>
-  stage.told().map(({ alerts }) =>
+const received = () =>
+  stage.received().map(({ alerts }) =>
     alerts
       .map(
         ({ labels, status, events }) =>
@@ -56,7 +56,7 @@ const told = () =>
 
 /** Keys of the events that the hook was told of, repeats included. */
 const toldEvents = () =>
-  stage.told().flatMap(({ alerts }) => alerts.flatMap(({ events }) => events.map(({ key }) => key)));
+  stage.received().flatMap(({ alerts }) => alerts.flatMap(({ events }) => events.map(({ key }) => key)));
 
 const suppressed = () =>
   stage.happenings.flatMap((one) => (one.what === 'suppressed' ? [`${one.reason} ${one.count}`] : []));
@@ -89,12 +89,12 @@ describe('a silence', () => {
     await silence();
     const events = [fails('Publish'), fails('Review')];
     await stage.minutesPass(5);
-    expect(told()).toEqual(['Review FlightFailed firing +1']);
+    expect(received()).toEqual(['Review FlightFailed firing +1']);
     events.push(fails('Publish'));
     await stage.minutesPass(20);
-    expect(told()).toHaveLength(1);
+    expect(received()).toHaveLength(1);
     await stage.minutesPass(10);
-    expect(told().slice(1)).toEqual(['Publish FlightFailed firing +2, Review FlightFailed firing +0']);
+    expect(received().slice(1)).toEqual(['Publish FlightFailed firing +2, Review FlightFailed firing +0']);
     expect(toldEvents().toSorted()).toEqual(events.toSorted());
     expect(suppressed()).toEqual([]);
   });
@@ -106,13 +106,13 @@ describe('a silence', () => {
     await stage.minutesPass(10);
     await stage.restart();
     await stage.minutesPass(60);
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
     await stage.store.transaction(async (tx) => {
       const change = expireSilence(await tx.silences.list(), id, stage.clock.nowUs());
       if (change.ok) await tx.silences.put(change.write);
     });
     await stage.minutesPass(2);
-    expect(told()).toEqual(['Publish FlightFailed firing +1']);
+    expect(received()).toEqual(['Publish FlightFailed firing +1']);
   });
 
   test('whose alert is over before it ends: that is never told, and the reason stays with each event', async () => {
@@ -124,7 +124,7 @@ describe('a silence', () => {
     await stage.minutesPass(2);
     lands('Publish');
     await stage.minutesPass(120);
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
     expect(suppressed()).toEqual(['silenced 1']);
     for (const key of keys) {
       const reasons = await stage.store.transaction((tx) => tx.suppressions.ofEvent(key));
@@ -143,13 +143,13 @@ describe('a silence', () => {
     );
     fails('Publish');
     await stage.minutesPass(10);
-    expect(told()).toEqual(['Publish FlightFailed firing +1']);
+    expect(received()).toEqual(['Publish FlightFailed firing +1']);
     await stage.minutesPass(30);
     fails('Publish');
     await stage.minutesPass(45);
-    expect(told()).toHaveLength(1);
+    expect(received()).toHaveLength(1);
     await stage.minutesPass(10);
-    expect(told().slice(1)).toEqual(['Publish FlightFailed firing +1']);
+    expect(received().slice(1)).toEqual(['Publish FlightFailed firing +1']);
   });
 });
 
@@ -170,16 +170,16 @@ describe('an acknowledgement', () => {
     await acknowledgeFirst();
     fails('Publish');
     await stage.minutesPass(9 * 60);
-    expect(told()).toEqual(['Publish FlightFailed firing +1']);
+    expect(received()).toEqual(['Publish FlightFailed firing +1']);
     lands('Publish');
     await stage.minutesPass(3);
-    expect(told().slice(1)).toEqual(['Publish FlightFailed resolved +1']);
+    expect(received().slice(1)).toEqual(['Publish FlightFailed resolved +1']);
     const [ack] = await stage.store.transaction((tx) => tx.silences.list());
     expect(ack!.endsAtUs).toBeLessThan(stage.clock.nowUs());
     await stage.restart();
     fails('Publish');
     await stage.minutesPass(3);
-    expect(told().slice(2)).toEqual(['Publish FlightFailed firing +1']);
+    expect(received().slice(2)).toEqual(['Publish FlightFailed firing +1']);
     expect(suppressed()).toEqual([]);
   });
 });
@@ -189,15 +189,15 @@ describe('inhibition', () => {
     const { world, fails } = await twoBirds({ route: { repeatIntervalMs: 1_200_000 } });
     fails('Publish');
     await stage.minutesPass(5);
-    expect(told()).toEqual(['Publish FlightFailed firing +1']);
+    expect(received()).toEqual(['Publish FlightFailed firing +1']);
     world.goDown('503');
     await stage.minutesPass(60);
     // It is repeated while the region is down; the Bird's alert is not.
-    expect(new Set(told().slice(1))).toEqual(new Set(['eu RegionDown firing +0']));
+    expect(new Set(received().slice(1))).toEqual(new Set(['eu RegionDown firing +0']));
     world.comeUp();
     await stage.minutesPass(30);
-    expect(told()).toContain('eu RegionDown resolved +0');
-    expect(told().at(-1)).toBe('Publish FlightFailed firing +0');
+    expect(received()).toContain('eu RegionDown resolved +0');
+    expect(received().at(-1)).toBe('Publish FlightFailed firing +0');
   });
 
   test('a region that is up again hides nothing, though its alert fires on because it flaps', async () => {
@@ -214,7 +214,7 @@ describe('inhibition', () => {
     ]);
     fails('Publish');
     await stage.minutesPass(3);
-    expect(told().at(-1)).toBe('Publish FlightFailed firing +1');
+    expect(received().at(-1)).toBe('Publish FlightFailed firing +1');
     expect(suppressed()).toEqual([]);
   });
 
@@ -240,7 +240,7 @@ describe('inhibition', () => {
     triggerFails('Publish');
     triggerFails('Publish');
     await stage.minutesPass(10);
-    expect(told()).toEqual(['eu ConnectionDisconnected firing +1']);
+    expect(received()).toEqual(['eu ConnectionDisconnected firing +1']);
   });
 });
 
@@ -282,9 +282,9 @@ describe('times of day', () => {
     await stage.minutesPass(5);
     lands('Review');
     await stage.minutesPass(50);
-    expect(told()).toEqual([]);
+    expect(received()).toEqual([]);
     await stage.minutesPass(10);
-    expect(told()).toEqual(['Publish FlightFailed firing +1']);
+    expect(received()).toEqual(['Publish FlightFailed firing +1']);
     expect(await stage.store.transaction((tx) => tx.suppressions.ofEvent(over))).toMatchObject([
       { reason: 'time_interval', detail },
     ]);

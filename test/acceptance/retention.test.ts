@@ -46,9 +46,9 @@ test('a longer retention tells nothing again that the shorter one had deleted', 
   await stage.restart(() => stage.keepsFor(30));
   await stage.minutesPass(26 * 60);
   expect(repeated()).toEqual([]);
-  const told = stage.mails.slice(mails).map(({ notification }) => notification);
-  expect(told.filter(({ summary }) => summary)).toEqual([]);
-  expect(told.flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname))).not.toContain(
+  const received = stage.mails.slice(mails).map(({ notification }) => notification);
+  expect(received.filter(({ summary }) => summary)).toEqual([]);
+  expect(received.flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname))).not.toContain(
     'FlightFailed',
   );
 });
@@ -118,7 +118,7 @@ test('a Bird that comes back after the retention is told nothing of again, and w
   await stage.restart(() => stage.keepsFor(1));
   await stage.minutesPass(10);
   const inTheAir = world.startFlight(bird);
-  const told = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
+  const received = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
   world.save(bird);
   await stage.minutesPass(30);
   world.startFlight(bird, { endsAs: 'succeeded', fliesForMs: 1000 });
@@ -127,7 +127,7 @@ test('a Bird that comes back after the retention is told nothing of again, and w
     stage.store.transaction(async (tx) => (await tx.inventory.birds('eu')).map(({ birdId }) => birdId));
   const inFlight = () =>
     stage.store.transaction((tx) => tx.overdue.flights(world.nowUs(), world.nowUs() * 2, 10));
-  expect(stage.forwarded()).toContain(`eu/flight/${told.id}/failed`);
+  expect(stage.forwarded()).toContain(`eu/flight/${received.id}/failed`);
   hidden.add(bird);
   await daysPass(2, [other]);
   expect(await known()).toEqual([other]);
@@ -179,10 +179,12 @@ test('an alert that fires for longer than the retention lets go of what was told
   world.startFlight(bird, { endsAs: 'succeeded', fliesForMs: 1000 });
   await stage.minutesPass(30);
   expect(stage.forwarded().filter((key) => key.endsWith('/failed'))).toEqual(failed);
-  const told = stage.told().flatMap(({ alerts }) => alerts.filter(({ labels }) => labels.bird_id === bird));
-  const news = told
+  const received = stage
+    .received()
+    .flatMap(({ alerts }) => alerts.filter(({ labels }) => labels.bird_id === bird));
+  const news = received
     .flatMap(({ events }) => events.map(({ key }) => key))
     .filter((key) => key.endsWith('/failed'));
   expect(news.toSorted()).toEqual(failed.toSorted());
-  expect(told.at(-1)).toMatchObject({ status: 'resolved', events_total: failed.length });
+  expect(received.at(-1)).toMatchObject({ status: 'resolved', events_total: failed.length });
 });

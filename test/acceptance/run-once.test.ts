@@ -20,7 +20,7 @@ type Answer = Partial<HttpResponse> | NestwatchError | undefined;
 
 interface Once extends OnceOutcome {
   readonly endedMs: number;
-  readonly told: string[];
+  readonly received: string[];
   /** Regions of the alerts that are firing. */
   readonly firing: string[];
 }
@@ -51,12 +51,14 @@ async function readOnce({
     }),
   );
   await clock.advance(60_000);
-  const told: string[] = [];
+  const received: string[] = [];
   let beganMs = 0;
   const channel = {
     async send(_integration: unknown, _delivery: unknown, notification: { kind: string }) {
       const one = notification as { kind: string; alerts?: { labels: Record<string, string> }[] };
-      told.push(...(one.alerts?.map(({ labels }) => `${labels.region} ${labels.alertname}`) ?? [one.kind]));
+      received.push(
+        ...(one.alerts?.map(({ labels }) => `${labels.region} ${labels.alertname}`) ?? [one.kind]),
+      );
       return receiver();
     },
     async close() {},
@@ -90,7 +92,7 @@ async function readOnce({
     void openDaemon()
       .runOnce(stop.signal)
       .then((outcome) => {
-        ended = { ...outcome, endedMs: clock.monotonicMs() - beganMs, told };
+        ended = { ...outcome, endedMs: clock.monotonicMs() - beganMs, received };
       });
     await clock.advanceUntil(() => ended !== undefined, 6 * 3_600_000);
     const firing = await store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
@@ -108,17 +110,17 @@ async function readOnce({
 const firstOf = (world: World) => [...world.birds.keys()][0]!;
 
 test('it reads all streams, delivers and ends', async () => {
-  const { told, endedMs, firing, ...outcome } = await readOnce();
+  const { received, endedMs, firing, ...outcome } = await readOnce();
   expect(outcome).toEqual({ left: [], unread: 0, unaccepted: 0 });
   expect(firing).toEqual([]);
-  expect(told).toContain('forward');
+  expect(received).toContain('forward');
   expect(endedMs).toBeLessThan(60_000);
 });
 
 test('deliveries that are not accepted are counted', async () => {
-  const { told, unaccepted } = await readOnce({ receiver: () => FAILED });
-  expect(told.length).toBeGreaterThan(0);
-  expect(unaccepted).toBe(told.length);
+  const { received, unaccepted } = await readOnce({ receiver: () => FAILED });
+  expect(received.length).toBeGreaterThan(0);
+  expect(unaccepted).toBe(received.length);
 });
 
 test('streams that cannot be read are counted', async () => {
@@ -147,9 +149,9 @@ test.each([
 });
 
 test('a region that refuses the token is left at once, told, and keeps nobody else waiting', async () => {
-  const { left, told, endedMs } = await readOnce({ us: () => ({ status: 401 }) });
+  const { left, received, endedMs } = await readOnce({ us: () => ({ status: 401 }) });
   expect(left).toEqual(['us']);
-  expect(told).toEqual(expect.arrayContaining(['us RegionUnauthorized', 'forward']));
+  expect(received).toEqual(expect.arrayContaining(['us RegionUnauthorized', 'forward']));
   expect(endedMs).toBeLessThan(60_000);
 });
 
@@ -158,7 +160,7 @@ test('a region that is away is left after a moment, and one that comes back in i
   const from = (sinceMs: number, untilMs: number) => (atMs: number) =>
     atMs > sinceMs && atMs < untilMs ? unreachable : undefined;
   const away = await readOnce({ us: from(2000, 1e9) });
-  expect(away).toMatchObject({ left: ['us'], told: ['forward'] });
+  expect(away).toMatchObject({ left: ['us'], received: ['forward'] });
   expect(away.endedMs).toBeLessThan(30_000);
   const back = await readOnce({ us: from(2000, 5000) });
   expect(back.left).toEqual([]);
@@ -169,8 +171,8 @@ test('a region that is away is left after a moment, and one that comes back in i
 
 test('it ends soon after the signal, also in a pause of an hour', async () => {
   const pause = { status: 429, headers: { 'retry-after': '3600' } };
-  const { endedMs, told } = await readOnce({ us: () => pause, stopAfterMs: 60_000 });
+  const { endedMs, received } = await readOnce({ us: () => pause, stopAfterMs: 60_000 });
   expect(endedMs).toBeGreaterThanOrEqual(60_000);
   expect(endedMs).toBeLessThan(61_000);
-  expect(told).toEqual([]);
+  expect(received).toEqual([]);
 });

@@ -85,8 +85,8 @@ test('on a first start whose first answer takes ten seconds history stays histor
   stage.worlds.eu!.behaviours.latencyMs = 0;
   await stage.secondsPass(15);
   expect(differences(stage.worlds.eu!)).toEqual({ lost: [], repeated: [] });
-  const told = stage.told().flatMap(({ alerts }) => alerts.flatMap(({ events }) => events));
-  expect(told.map(({ key }) => key)).toEqual([`eu/flight/${fresh}/failed`]);
+  const received = stage.received().flatMap(({ alerts }) => alerts.flatMap(({ events }) => events));
+  expect(received.map(({ key }) => key)).toEqual([`eu/flight/${fresh}/failed`]);
   expect(stage.forwarded()).toContain(`eu/flight/${old}/failed`);
 });
 

@@ -1,6 +1,7 @@
 /**
- * The stage of the stories: the whole daemon, the simulated service of each region and what it tells, in one process
- * on a virtual clock. Nothing here knows how the daemon works; a story says what happens and what people receive.
+ * The first of the two harnesses: the whole daemon, the simulated service of each region and what people receive, in one
+ * process on a virtual clock. The second, `alerting/desk.ts`, has no service; what else opens parts of nestwatch says
+ * why it stands apart. Nothing here knows how the daemon works; a story says what happens and what people receive.
  */
 
 import type { Attempt } from '../../src/channels/channel.ts';
@@ -99,7 +100,7 @@ export interface Stage {
   /** Keys of the events that the lake accepted, in order, repeats included. */
   forwarded(): string[];
   /** Group notifications that the hook accepted. */
-  told(): Told[];
+  received(): Received[];
   daemon(): Daemon;
   /** Ends the daemon's life and starts another on the same store; what comes between happens without either. */
   restart(between?: () => Promise<void> | void): Promise<void>;
@@ -113,7 +114,7 @@ export interface Stage {
 }
 
 /** What a reader of the `alertmanager` format sees. */
-export interface Told {
+export interface Received {
   readonly receivedAtUs: number;
   readonly id: string;
   readonly status: string;
@@ -354,13 +355,13 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
       calls
         .filter((call) => call.headers['content-type']?.startsWith('application/cloudevents-batch+json'))
         .flatMap((call) => (JSON.parse(call.body) as { id: string }[]).map(({ id }) => id)),
-    told: () =>
+    received: () =>
       calls
         .filter((call) => call.headers['content-type']?.startsWith('application/json'))
         .map((call) => ({
           receivedAtUs: call.receivedAtUs,
           id: call.id,
-          ...(JSON.parse(call.body) as Omit<Told, 'receivedAtUs' | 'id'>),
+          ...(JSON.parse(call.body) as Omit<Received, 'receivedAtUs' | 'id'>),
         })),
     daemon: () => life.daemon,
     ourClockSteps(seconds) {

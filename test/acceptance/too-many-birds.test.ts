@@ -4,9 +4,9 @@ import { openStage, type Stage } from './stage.ts';
 let stage: Stage;
 afterEach(() => stage.close());
 
-const told = () =>
+const received = () =>
   stage
-    .told()
+    .received()
     .flatMap(({ alerts }) =>
       alerts
         .filter(({ labels }) => labels.alertname === 'FeedBehind')
@@ -26,13 +26,13 @@ test('a region with more Birds than its rate allows says so, until there are few
     },
   });
   await stage.minutesPass(25);
-  expect(told()).toMatchObject([
+  expect(received()).toMatchObject([
     { status: 'firing', description: expect.stringMatching(/ \d\.\d requests a second, 0\.3 are allowed$/) },
   ]);
   const world = stage.worlds.eu!;
   for (const birdId of birds.slice(10)) world.deleteBird(birdId);
   await stage.minutesPass(60);
-  expect(told().map(({ status }) => status)).toEqual(['firing', 'resolved']);
+  expect(received().map(({ status }) => status)).toEqual(['firing', 'resolved']);
 });
 
 test('a region with few Birds polls each at the interval, and sends no request more', async () => {
@@ -59,7 +59,7 @@ test('a region with few Birds polls each at the interval, and sends no request m
     expect(of(operation)).toBeLessThanOrEqual(10 * (121 + once));
   }
   expect(of('getNotifications')).toBeGreaterThanOrEqual(119);
-  expect(told()).toEqual([]);
+  expect(received()).toEqual([]);
 });
 
 test('after a failure the Bird is looked at again before its interval is over', async () => {

@@ -36,9 +36,9 @@ async function open(
 }
 
 /** What was told of that alert: firing or resolved. */
-const told = (alertname: string) =>
+const received = (alertname: string) =>
   stage
-    .told()
+    .received()
     .flatMap(({ alerts }) => alerts)
     .filter(({ labels }) => labels.alertname === alertname)
     .map(({ status }) => status);
@@ -62,7 +62,7 @@ async function openWithHole(): Promise<number> {
   await stage.minutesPass(10);
   for (const id of world.birds.keys()) world.startFlight(id, { endsAs: 'succeeded', fliesForMs: 1_000 });
   await stage.minutesPass(10);
-  expect(told('FeedIncomplete')).toEqual(['firing']);
+  expect(received('FeedIncomplete')).toEqual(['firing']);
   return holeUs;
 }
 
@@ -88,7 +88,7 @@ test.each([
       expect(verifiedUs()).toBeLessThanOrEqual(holeUs);
     }
     expect(verifiedUs()).toBeGreaterThan(0);
-    expect(new Set(told('FeedIncomplete'))).toEqual(new Set(['firing']));
+    expect(new Set(received('FeedIncomplete'))).toEqual(new Set(['firing']));
   },
 );
 
@@ -96,7 +96,7 @@ test('a gap among the Flights of a Bird that is deleted is over', async () => {
   await openWithHole();
   world.deleteBird(birdId);
   await stage.minutesPass(20);
-  expect(told('FeedIncomplete')).toEqual(['firing', 'resolved']);
+  expect(received('FeedIncomplete')).toEqual(['firing', 'resolved']);
 });
 
 test.each([

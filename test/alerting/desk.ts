@@ -1,6 +1,6 @@
 /**
- * Alerting and delivery over a store, on a virtual clock, without a service to watch: what happens to Birds is
- * committed as intake would, and people receive it. After every transaction the states of the outbox must add up to
+ * The second of the two harnesses: alerting and delivery over a store, on a virtual clock, without a service to watch.
+ * What happens to Birds is committed as intake would, and people receive it. After every transaction the states of the outbox must add up to
  * what was ever queued.
  */
 import { expect } from 'vitest';
@@ -21,8 +21,8 @@ import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
 import type { Route } from '../../src/domain/muting/route.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { createCommit } from '../../src/intake/commit.ts';
-import { createAlertResolver } from '../../src/operator/resolve-alerts.ts';
 import { createSilenceEditor } from '../../src/operator/edit-silences.ts';
+import { createAlertResolver } from '../../src/operator/resolve-alerts.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
@@ -48,7 +48,7 @@ export interface DeskOptions {
 }
 
 /** A message as a receiver has it; `again` for one whose id came before. */
-export interface Told {
+export interface Received {
   readonly receiver: string;
   readonly minute: number;
   readonly id: string;
@@ -86,7 +86,7 @@ export interface Page {
 export interface Desk {
   readonly clock: VirtualClock;
   readonly store: Store;
-  readonly told: Told[];
+  readonly received: Received[];
   readonly mails: Mail[];
   readonly pages: Page[];
   readonly happenings: Happening[];
@@ -122,7 +122,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
   const startUs = clock.nowUs();
   const minute = () => (clock.nowUs() - startUs) / 60_000_000;
   const inner = await openSqliteStore({ path: ':memory:', clock });
-  const told: Told[] = [];
+  const received: Received[] = [];
   const mails: Mail[] = [];
   const pages: Page[] = [];
   const happenings: Happening[] = [];
@@ -208,8 +208,8 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
             const answer = options.answer?.(receiver, minute(), count) ?? 200;
             if (answer === 'lost' || answer < 300) {
               const id = headers['webhook-id']!;
-              const again = told.some((one) => one.receiver === receiver && one.id === id);
-              told.push({ receiver, minute: minute(), id, again, body: JSON.parse(body!) as Body });
+              const again = received.some((one) => one.receiver === receiver && one.id === id);
+              received.push({ receiver, minute: minute(), id, again, body: JSON.parse(body!) as Body });
             }
             if (answer === 'lost') throw new NestwatchError('timeout', 'no answer within 10000 ms');
             return { status: answer, headers: {}, body: '' };
@@ -332,7 +332,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
   const desk: Desk = {
     clock,
     store: inner,
-    told,
+    received,
     mails,
     pages,
     happenings,
@@ -379,7 +379,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
       return sums;
     },
     lines: (receiver) =>
-      told
+      received
         .filter((one) => !one.again && (receiver === undefined || one.receiver === receiver))
         .map((one) => `${one.receiver}@${Math.floor(one.minute)} ${line(one.body)}`),
     async close() {

@@ -45,14 +45,14 @@ describe('a receiver that answers 503 for two hours, then 410, then times out af
     expect(first!.attempts).toBeGreaterThan(15);
     expect(last!.attempts).toBe(3);
     // It was accepted three times, always under one id, so the receiver can drop two of them.
-    const times = desk.told.filter((one) => one.receiver === 'ops' && one.id === last!.id);
+    const times = desk.received.filter((one) => one.receiver === 'ops' && one.id === last!.id);
     expect(times.map(({ again }) => again)).toEqual([false, true, true]);
     expect(await desk.states()).toEqual({ dead: 2, delivered: deliveries.length - 2 });
   });
 
   test('the fallback is told once, with the reason, while the original goes on being tried', async () => {
     const desk = await story();
-    const copies = desk.told.filter(({ body }) => body.notices);
+    const copies = desk.received.filter(({ body }) => body.notices);
     expect(copies.map((one) => [one.receiver, one.body.alerts[0]!.labels.bird])).toEqual([['backup', 'A']]);
     expect(copies[0]!.minute).toBeLessThan(1);
     expect(copies[0]!.body.notices).toEqual([

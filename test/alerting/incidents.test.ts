@@ -114,9 +114,9 @@ describe('an incident whose alert is acknowledged', () => {
     await desk.pass(10);
     await desk.succeeds('B');
     await desk.pass(10);
-    const told = story(desk);
-    expect(told.filter((one) => one.includes('acknowledge'))).toEqual([]);
-    expect(told.at(-1)).toMatch(/resolve a$/);
+    const received = story(desk);
+    expect(received.filter((one) => one.includes('acknowledge'))).toEqual([]);
+    expect(received.at(-1)).toMatch(/resolve a$/);
   });
 
   test('is not acknowledged once it is resolved, although a silence hides what fires', async () => {
@@ -211,7 +211,7 @@ describe('an incident whose alert is acknowledged', () => {
     await desk.acknowledges('A');
     await desk.pass(3);
     expect(story(desk)).toEqual(['ops@0 trigger a', 'ops@1 acknowledge a']);
-    expect([desk.told.length, desk.mails.length]).toEqual([1, 1]);
+    expect([desk.received.length, desk.mails.length]).toEqual([1, 1]);
   });
 
   test('is acknowledged whatever dies between two steps, in order, behind a trigger that is not accepted', async () => {
@@ -288,8 +288,8 @@ test('what is not accepted, as one by some and by incident by others, is told on
   await desk.pass(2);
   await desk.fails('D', 'E', 'F');
   await desk.pass(10);
-  const told = desk.lines('backup').filter((line) => !line.includes('ops'));
-  expect(told.map((line) => line.replace(/@\d+/, ''))).toEqual([
+  const received = desk.lines('backup').filter((line) => !line.includes('ops'));
+  expect(received.map((line) => line.replace(/@\d+/, ''))).toEqual([
     'backup firing: D firing +1; E firing +1; F firing +1',
   ]);
   // Each incident by itself, beside what was held back as a whole, which is over at once.
@@ -396,7 +396,7 @@ describe('what is told together with other groups', () => {
     await desk.failedLongAgo('A', 'B', 'C');
     await desk.succeededLongAgo('B');
     await desk.pass(10);
-    expect(desk.told).toHaveLength(1);
+    expect(desk.received).toHaveLength(1);
     expect(story(desk)).toEqual(['ops@2 trigger a', 'ops@2 trigger b']);
     const summaries = desk.pages.map(({ payload }) => payload!.summary.split(' · ')[0]);
     expect(summaries.toSorted()).toEqual(['Flight failed: A', 'Flight failed: C']);
@@ -419,8 +419,8 @@ describe('what is told together with other groups', () => {
     await desk.pass(1);
     await desk.fails('B', 'C');
     await desk.pass(61);
-    expect(desk.told).toHaveLength(2);
-    expect(desk.told[1]!.body.alerts).toHaveLength(2);
+    expect(desk.received).toHaveLength(2);
+    expect(desk.received[1]!.body.alerts).toHaveLength(2);
     expect(story(desk).map((one) => one.replace(/@\d+/, ''))).toEqual([
       'ops trigger a',
       'ops trigger b',

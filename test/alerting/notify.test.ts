@@ -49,7 +49,7 @@ describe('a big notification', () => {
     const desk = await open({ receivers: [both] });
     await desk.fails(...birds(1_234));
     await desk.pass(1);
-    const parts = desk.told.map(({ body }) => [
+    const parts = desk.received.map(({ body }) => [
       body.part,
       body.parts,
       body.alerts.length,
@@ -60,10 +60,10 @@ describe('a big notification', () => {
       [2, 3, 500, 0],
       [3, 3, 234, 0],
     ]);
-    const all = desk.told.flatMap(({ body }) => body.alerts.map((one) => one.labels.bird));
+    const all = desk.received.flatMap(({ body }) => body.alerts.map((one) => one.labels.bird));
     expect(all).toEqual(birds(1_234));
-    expect(new Set(desk.told.map(({ id }) => id)).size).toBe(3);
-    expect(desk.told.flatMap(({ body }) => body.alerts.flatMap((one) => one.events))).toHaveLength(1_234);
+    expect(new Set(desk.received.map(({ id }) => id)).size).toBe(3);
+    expect(desk.received.flatMap(({ body }) => body.alerts.flatMap((one) => one.events))).toHaveLength(1_234);
 
     expect(desk.mails).toHaveLength(1);
     expect(desk.mails[0]!.notification).toMatchObject({ firingTotal: 1_234, truncatedAlerts: 1_134 });
@@ -71,8 +71,8 @@ describe('a big notification', () => {
 
     await desk.fails('B00007');
     await desk.pass(6);
-    expect(desk.told).toHaveLength(4);
-    expect(desk.told[3]!.body.alerts.filter((one) => one.events.length > 0)).toHaveLength(1);
+    expect(desk.received).toHaveLength(4);
+    expect(desk.received[3]!.body.alerts.filter((one) => one.events.length > 0)).toHaveLength(1);
     expect(desk.mails).toHaveLength(2);
   });
 
@@ -80,7 +80,7 @@ describe('a big notification', () => {
     const desk = await open({ receivers: [both] });
     await desk.fails(...birds(101));
     await desk.pass(1);
-    expect(desk.told.map(({ body }) => [body.part, body.alerts.length])).toEqual([[undefined, 101]]);
+    expect(desk.received.map(({ body }) => [body.part, body.alerts.length])).toEqual([[undefined, 101]]);
     expect(desk.mails[0]!.notification.alerts).toHaveLength(100);
   });
 
@@ -88,8 +88,8 @@ describe('a big notification', () => {
     const desk = await open({ receivers: [both] });
     await desk.fails(...birds(100));
     await desk.pass(1);
-    expect(desk.told.map(({ body }) => [body.part, body.alerts.length])).toEqual([[undefined, 100]]);
-    expect(desk.mails[0]!.notification.id).toBe(desk.told[0]!.id.replace(/-1$/, ''));
+    expect(desk.received.map(({ body }) => [body.part, body.alerts.length])).toEqual([[undefined, 100]]);
+    expect(desk.mails[0]!.notification.id).toBe(desk.received[0]!.id.replace(/-1$/, ''));
   });
 });
 
@@ -97,7 +97,7 @@ describe('a webhook that takes CloudEvents', () => {
   const url = secret('http://lake.example/');
   const lake = webhook({ url, format: 'cloudevents', sendResolved: false });
   const batches = (desk: Desk) =>
-    desk.told.flatMap(({ receiver, body }) =>
+    desk.received.flatMap(({ receiver, body }) =>
       receiver === 'lake' ? [(body as unknown as { id: string }[]).map(({ id }) => id)] : [],
     );
 
@@ -112,7 +112,7 @@ describe('a webhook that takes CloudEvents', () => {
     expect(batches(desk).map((one) => one.length)).toEqual([30, 100, 100, 51]);
     expect(new Set(batches(desk).flat()).size).toBe(281);
     expect(batches(desk).flat().slice(0, 260)).toEqual(batches(desk).flat().slice(0, 260).toSorted());
-    expect(new Set(desk.told.map(({ id }) => id)).size).toBe(4);
+    expect(new Set(desk.received.map(({ id }) => id)).size).toBe(4);
     expect(await desk.states()).toEqual({ delivered: 6 });
   });
 
@@ -124,9 +124,9 @@ describe('a webhook that takes CloudEvents', () => {
     await desk.pass(0.5);
     await desk.failedLongAgo('A');
     await desk.pass(30);
-    const told = batches(desk);
-    expect(told.map((one) => one.length)).toEqual([1, 100, 22, 1]);
-    expect(new Set(told.flat()).size).toBe(124);
+    const received = batches(desk);
+    expect(received.map((one) => one.length)).toEqual([1, 100, 22, 1]);
+    expect(new Set(received.flat()).size).toBe(124);
     const summaries = desk.mails.filter(({ notification }) => notification.summary);
     expect(summaries.map(({ notification }) => notification.summary)).toMatchObject([{ events: 123 }]);
     expect(summaries[0]!.notification.alerts.flatMap(({ events }) => events)).toEqual([]);
@@ -182,12 +182,12 @@ describe('max_alerts', () => {
       'ops@0 firing: A firing +1; B firing +1; C firing +1',
       'few@0 firing: A firing +1; B firing +1',
     ]);
-    expect(desk.told.map(({ body }) => body.truncatedAlerts)).toEqual([0, 1]);
-    const told = await desk.store.transaction((tx) =>
+    expect(desk.received.map(({ body }) => body.truncatedAlerts)).toEqual([0, 1]);
+    const received = await desk.store.transaction((tx) =>
       tx.outbox.notificationsOfEvent('eu/flight/f-000003/failed'),
     );
     expect(
-      told.map(({ notification, deliveries }) => [
+      received.map(({ notification, deliveries }) => [
         notification.kind === 'group' && notification.alerts.some(({ labels }) => labels.bird === 'C'),
         deliveries.map(({ position }) => position),
       ]),
@@ -203,7 +203,11 @@ describe('max_alerts', () => {
     });
     await desk.fails(...birds(1_100));
     await desk.pass(1);
-    const parts = desk.told.map(({ receiver, body }) => [receiver, body.alerts.length, body.truncatedAlerts]);
+    const parts = desk.received.map(({ receiver, body }) => [
+      receiver,
+      body.alerts.length,
+      body.truncatedAlerts,
+    ]);
     expect(parts.toSorted()).toEqual([
       ['few', 100, 500],
       ['few', 500, 500],
@@ -230,7 +234,9 @@ describe('escalation', () => {
     await desk.succeeds('A');
     await desk.pass(30);
     expect(desk.lines('boss')).toEqual(['boss@15 firing: A firing +2', 'boss@340 resolved: A resolved +0']);
-    const notices = desk.told.flatMap(({ receiver, body }) => (receiver === 'boss' ? [body.notices] : []));
+    const notices = desk.received.flatMap(({ receiver, body }) =>
+      receiver === 'boss' ? [body.notices] : [],
+    );
     expect(notices).toEqual([['Nobody has acknowledged this yet, so you are told as well.'], undefined]);
   });
 
@@ -307,11 +313,11 @@ describe("a receiver's cap", () => {
     const desk = await open({ receivers, route });
     await desk.fails(...birds(10));
     await desk.pass(20);
-    expect(desk.told).toHaveLength(3);
+    expect(desk.received).toHaveLength(3);
     await desk.fails('B00009');
     await desk.pass(100);
-    expect(desk.told).toHaveLength(4);
-    const last = desk.told[3]!;
+    expect(desk.received).toHaveLength(4);
+    const last = desk.received[3]!;
     expect(last.minute).toBeGreaterThanOrEqual(60);
     expect(last.body.notices).toEqual([
       '8 notifications were held back before this one: at most 3 an hour are sent.',
@@ -325,7 +331,7 @@ describe("a receiver's cap", () => {
       { reason: 'receiver_cap', receiver: 'ops', afterSeq: 0, lastSeq: 1 },
       { reason: 'receiver_cap', receiver: 'ops', afterSeq: 1, lastSeq: 2 },
     ]);
-    const events = desk.told.flatMap(({ body }) =>
+    const events = desk.received.flatMap(({ body }) =>
       body.alerts.flatMap((one) => one.events.map(({ key }) => key)),
     );
     expect(events).toHaveLength(11);
@@ -349,24 +355,24 @@ describe("a receiver's cap", () => {
     await desk.pass(180);
     await desk.succeeds('A');
     await desk.pass(90);
-    const events = desk.told.flatMap(({ body }) =>
+    const events = desk.received.flatMap(({ body }) =>
       body.alerts.flatMap((one) => one.events.map(({ key }) => key)),
     );
     expect(events).toHaveLength(5);
     expect(new Set(events).size).toBe(5);
-    expect(desk.told.at(-1)!.body.status).toBe('resolved');
-    expect(new Set(desk.told.map(({ id }) => id)).size).toBe(desk.told.length);
+    expect(desk.received.at(-1)!.body.status).toBe('resolved');
+    expect(new Set(desk.received.map(({ id }) => id)).size).toBe(desk.received.length);
   });
 
   test('folds a storm: three by themselves, then one each time, and again by themselves when it is over', async () => {
     const desk = await open({ receivers: [hook('ops', { foldStormsMs: 5 * MINUTE_MS })], route });
     await desk.fails(...birds(10));
     await desk.pass(1);
-    expect(desk.told).toHaveLength(3);
+    expect(desk.received).toHaveLength(3);
     await desk.pass(10);
-    expect(desk.told).toHaveLength(4);
-    expect(desk.told[3]!.body.alerts).toHaveLength(7);
-    expect(desk.told[3]!.body.notices).toEqual([
+    expect(desk.received).toHaveLength(4);
+    expect(desk.received[3]!.body.alerts).toHaveLength(7);
+    expect(desk.received[3]!.body.notices).toEqual([
       '7 notifications were held back before this one: what comes in a storm is told together, every 5 min.',
     ]);
     await desk.fails(...birds(10));
@@ -374,8 +380,8 @@ describe("a receiver's cap", () => {
     await desk.pass(30);
     await desk.fails(...birds(2, 20));
     await desk.pass(1);
-    expect(desk.told.slice(-2).map(({ body }) => body.notices)).toEqual([undefined, undefined]);
-    const events = desk.told.flatMap(({ body }) =>
+    expect(desk.received.slice(-2).map(({ body }) => body.notices)).toEqual([undefined, undefined]);
+    const events = desk.received.flatMap(({ body }) =>
       body.alerts.flatMap((one) => one.events.map(({ key }) => key)),
     );
     expect(events).toHaveLength(22);
@@ -390,13 +396,13 @@ describe("a receiver's cap", () => {
       if (round % 3 === 0) await desk.restart();
     }
     await desk.pass(120);
-    const minutes = desk.told.map(({ minute }) => minute);
+    const minutes = desk.received.map(({ minute }) => minute);
     for (const start of minutes) {
       expect(minutes.filter((at) => at >= start && at < start + 60).length).toBeLessThanOrEqual(3);
     }
-    const told = desk.told.flatMap(({ body }) => body.alerts.map((one) => one.labels.bird));
-    expect(new Set(told)).toEqual(new Set(birds(48)));
-    const events = desk.told.flatMap(({ body }) =>
+    const received = desk.received.flatMap(({ body }) => body.alerts.map((one) => one.labels.bird));
+    expect(new Set(received)).toEqual(new Set(birds(48)));
+    const events = desk.received.flatMap(({ body }) =>
       body.alerts.flatMap((one) => one.events.map(({ key }) => key)),
     );
     expect(events).toHaveLength(new Set(events).size);
@@ -475,7 +481,7 @@ describe('a fallback', () => {
     expect(about()).toEqual(['backup@0 firing: A firing +1']);
     await desk.pass(3);
     expect(about()).toEqual(['backup@0 firing: A firing +1', 'backup@10 firing: A firing +0; B firing +1']);
-    expect(desk.told.at(-1)!.body.notices).toEqual([
+    expect(desk.received.at(-1)!.body.notices).toEqual([
       'This was meant for receiver ops, which has not accepted it yet. It is still being tried there.',
     ]);
   });
@@ -534,7 +540,8 @@ describe('a fallback', () => {
     await desk.succeeds('B');
     await desk.fails('A');
     await desk.pass(120);
-    const ofFlights = (told: readonly string[]) => told.filter((line) => !/ops|other/.test(line.slice(8)));
+    const ofFlights = (received: readonly string[]) =>
+      received.filter((line) => !/ops|other/.test(line.slice(8)));
     const firing = ofFlights(desk.lines('backup')).flatMap((line) => line.match(/[AB] \w+ \+\d/g) ?? []);
     expect(firing.toSorted()).toEqual(['A firing +1', 'A firing +1', 'B firing +1', 'B resolved +0']);
   });
@@ -546,8 +553,10 @@ describe('a fallback', () => {
     });
     await desk.fails(...birds(700));
     await desk.pass(12);
-    const told = desk.told.flatMap(({ body }) => body.alerts.flatMap(({ labels }) => labels.bird ?? []));
-    expect(told.toSorted()).toEqual(birds(700));
+    const received = desk.received.flatMap(({ body }) =>
+      body.alerts.flatMap(({ labels }) => labels.bird ?? []),
+    );
+    expect(received.toSorted()).toEqual(birds(700));
   });
 
   test('that does not hear of ends is told of what was over by the time of telling', async () => {
@@ -617,9 +626,9 @@ describe('a fallback', () => {
       ]);
       expect(desk.mails[0]!.notification.alerts).toHaveLength(100);
       expect(desk.mails[0]!.notification).not.toHaveProperty('part');
-      const told = desk.told.filter(({ receiver }) => receiver === 'backup');
-      expect(told.map(({ body }) => body.parts)).toEqual(Array(parts).fill(parts));
-      expect(told.flatMap(({ body }) => body.alerts)).toHaveLength(700);
+      const received = desk.received.filter(({ receiver }) => receiver === 'backup');
+      expect(received.map(({ body }) => body.parts)).toEqual(Array(parts).fill(parts));
+      expect(received.flatMap(({ body }) => body.alerts)).toHaveLength(700);
     }
   });
 
@@ -730,7 +739,7 @@ describe('members of Nests', () => {
     await desk.fails('Empty/D');
     await desk.pass(1);
     expect(desk.lines()).toEqual(['backup@0 firing: D firing +1']);
-    expect(desk.told[0]!.body.notices).toEqual([
+    expect(desk.received[0]!.body.notices).toEqual([
       'This was meant for receiver ops, which told nobody: Nest nest-Empty has no active members.',
     ]);
     expect(desk.mails).toEqual([]);

@@ -40,7 +40,7 @@ async function explained(flight: number) {
   const key = `eu/flight/f-${String(flight).padStart(6, '0')}/failed`;
   const found = await desk.store.transaction((tx) => explain(tx, key, config, muting, desk.clock.nowUs()));
   return {
-    told: found!.notifications.map(({ notification }) => notification.receiver),
+    received: found!.notifications.map(({ notification }) => notification.receiver),
     putOff: found!.suppressions.map(({ reason, isToldLater }) => `${reason} ${isToldLater}`),
   };
 }
@@ -56,7 +56,7 @@ describe('what is held back for a receiver that is renamed', () => {
     await rename();
     await desk.pass(20);
     expect(desk.lines('ops2')).toEqual(['ops2@8 firing: B firing +2']);
-    expect(await explained(2)).toEqual({ told: ['ops2'], putOff: ['receiver_cap true'] });
+    expect(await explained(2)).toEqual({ received: ['ops2'], putOff: ['receiver_cap true'] });
     await desk.succeeds('B');
     await desk.pass(100);
     expect(desk.lines('ops2').slice(1)).toEqual(['ops2@28 resolved: B resolved +0']);
@@ -73,11 +73,12 @@ describe('what is held back for a receiver that is renamed', () => {
     await desk.succeeds('C');
     await rename({ maxNotificationsPerHour: 1 });
     await desk.pass(100);
-    const told = desk.told.filter(({ receiver }) => receiver === 'ops2').flatMap(({ body }) => body.alerts);
-    expect(told.map(({ labels, status, events }) => `${labels.bird} ${status} +${events.length}`)).toEqual([
-      'B firing +1',
-      'C resolved +1',
-    ]);
+    const received = desk.received
+      .filter(({ receiver }) => receiver === 'ops2')
+      .flatMap(({ body }) => body.alerts);
+    expect(
+      received.map(({ labels, status, events }) => `${labels.bird} ${status} +${events.length}`),
+    ).toEqual(['B firing +1', 'C resolved +1']);
   });
 
   test('by a storm, and due before its own groups are, waits for none of them', async () => {
@@ -87,10 +88,10 @@ describe('what is held back for a receiver that is renamed', () => {
     expect(desk.lines()).toHaveLength(3);
     await rename();
     await desk.pass(15);
-    const told = desk.told.flatMap(({ receiver, body }) =>
+    const received = desk.received.flatMap(({ receiver, body }) =>
       body.alerts.map((one) => `${receiver}: ${one.labels.bird} +${one.events.length}`),
     );
-    expect(told.toSorted()).toEqual(['ops2: D +1', 'ops2: E +1', 'ops: A +1', 'ops: B +1', 'ops: C +1']);
+    expect(received.toSorted()).toEqual(['ops2: D +1', 'ops2: E +1', 'ops: A +1', 'ops: B +1', 'ops: C +1']);
   });
 
   test('as old news, for a summary, is told to the new one instead of to nobody', async () => {
@@ -102,7 +103,7 @@ describe('what is held back for a receiver that is renamed', () => {
     await rename();
     await desk.pass(15);
     expect(desk.lines('ops2')).toEqual(['ops2@6 firing: A firing +1']);
-    expect(await explained(1)).toEqual({ told: ['ops2'], putOff: ['too_old true'] });
+    expect(await explained(1)).toEqual({ received: ['ops2'], putOff: ['too_old true'] });
   });
 
   test('stays with one that is only no longer the receiver of the route', async () => {

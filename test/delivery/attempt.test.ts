@@ -9,14 +9,14 @@ const links = createAcknowledgeLinks(secret('a key'), 'http://watch.example.com'
 
 test('a mail about one alert that fires has a link that names this episode of it', () => {
   const notification = group({ alerts: [alert()] });
-  const told = withAcknowledgeUrl(notification, links);
-  const view = mailView(told as typeof notification, 'http://watch.example.com');
+  const reported = withAcknowledgeUrl(notification, links);
+  const view = mailView(reported as typeof notification, 'http://watch.example.com');
   const { url } = view.links.find(({ text }) => text === 'Acknowledge')!;
   const link = new URL(url).searchParams.get('link')!;
   const { id, startsAtUs } = notification.alerts[0]!;
   expect(links.read(link, notification.createdAtUs)).toEqual({ id, startsAtUs });
   // Every try says the same.
-  expect(withAcknowledgeUrl(notification, links)).toEqual(told);
+  expect(withAcknowledgeUrl(notification, links)).toEqual(reported);
 });
 
 test.each([

@@ -35,7 +35,7 @@ describe('a store that fails for a while', () => {
     );
     await home.clock.advance(5_000);
     expect(await home.stateOf('d-1')).toMatchObject({ state: 'leased' });
-    expect(home.told).toContainEqual(expect.objectContaining({ what: 'trouble', stage: 'delivery' }));
+    expect(home.reported).toContainEqual(expect.objectContaining({ what: 'trouble', stage: 'delivery' }));
     isBroken = false;
     await home.clock.advance(5_000);
     expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered' });
@@ -53,7 +53,7 @@ describe('a store that fails for a while', () => {
       ),
     );
     await home.clock.advance(2_500);
-    expect(home.told.map(({ what }) => what)).toEqual(['trouble', 'trouble', 'trouble']);
+    expect(home.reported.map(({ what }) => what)).toEqual(['trouble', 'trouble', 'trouble']);
     isBroken = false;
     await home.clock.advance(1_000);
     expect(await home.stateOf('d-1')).toMatchObject({ state: 'delivered', attempts: 1 });

@@ -1,4 +1,7 @@
-/** The stage of delivery over a real store and a virtual clock, with channels that do as a test says. */
+/**
+ * Delivery alone over a real store and a virtual clock, with channels that do as a test says. Nothing decides here what
+ * to send: tests queue deliveries as they need them, in states that alerting would take days to bring about.
+ */
 import { onTestFinished } from 'vitest';
 import type { OpenChannels, Outcome } from '../../src/channels/channel.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
@@ -18,7 +21,7 @@ export const HOUR_MS = 3_600_000;
 export interface World {
   readonly clock: VirtualClock;
   readonly store: Store;
-  readonly told: Happening[];
+  readonly reported: Happening[];
   queue(...deliveries: Partial<Delivery>[]): Promise<void>;
   stateOf(id: string): Promise<Delivery>;
   states(): Promise<Record<string, number>>;
@@ -32,7 +35,7 @@ export async function world(): Promise<World> {
   return {
     clock,
     store,
-    told: [],
+    reported: [],
     async queue(...deliveries) {
       const id = `n-${++notifications}`;
       const createdAtUs = clock.nowUs();
@@ -59,7 +62,7 @@ export const receiverOf = (name: string): Receiver => ({ name, integrations: [we
 
 /** The stage over channels that do as `send` says. */
 export function stage(
-  { store, clock, told }: World,
+  { store, clock, reported }: World,
   channels: Send | OpenChannels,
   receivers: readonly Receiver[] = [OPS],
 ) {
@@ -76,7 +79,7 @@ export function stage(
         : { ...channels },
     clock,
     random: () => 0.5,
-    report: (happening) => told.push(happening),
+    report: (happening) => reported.push(happening),
     externalUrl: 'http://nestwatch.example',
   });
 }

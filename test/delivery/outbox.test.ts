@@ -33,7 +33,7 @@ describe('the stage', () => {
     );
     start(stage(home, async () => accepted));
     await home.clock.advance(1);
-    expect(home.told).toEqual([
+    expect(home.reported).toEqual([
       {
         what: 'delivery',
         receiver: 'ops',
@@ -62,9 +62,9 @@ describe('the stage', () => {
     });
     start(stage(home, async () => accepted));
     await home.clock.advance(1);
-    expect(home.told).toMatchObject([{ what: 'delivery', outcome: 'delivered' }]);
-    expect(home.told[0]).toHaveProperty('id', 'd-1');
-    expect((home.told[0] as { latencyMs?: number }).latencyMs).toBe(latencyMs);
+    expect(home.reported).toMatchObject([{ what: 'delivery', outcome: 'delivered' }]);
+    expect(home.reported[0]).toHaveProperty('id', 'd-1');
+    expect((home.reported[0] as { latencyMs?: number }).latencyMs).toBe(latencyMs);
   });
 
   test('tells no latency of a digest, which is about no one instant', async () => {
@@ -73,8 +73,8 @@ describe('the stage', () => {
     await home.store.transaction((tx) => tx.outbox.enqueue(digestNotification(), [row]));
     start(stage(home, async () => accepted));
     await home.clock.advance(1);
-    expect(home.told).toMatchObject([{ what: 'delivery', outcome: 'delivered' }]);
-    expect(home.told[0]).not.toHaveProperty('latencyMs');
+    expect(home.reported).toMatchObject([{ what: 'delivery', outcome: 'delivered' }]);
+    expect(home.reported[0]).not.toHaveProperty('latencyMs');
   });
 
   test('sleeps until something is queued, and is woken at once', async () => {
@@ -343,7 +343,7 @@ describe('the stage', () => {
       state: 'delivered',
       lastError: 'The template text failed: x',
     });
-    expect(home.told.filter(({ what }) => what === 'template_failed')).toEqual([
+    expect(home.reported.filter(({ what }) => what === 'template_failed')).toEqual([
       {
         what: 'template_failed',
         receiver: 'ops',
@@ -420,7 +420,7 @@ describe('the stage', () => {
       }),
     );
     await home.clock.advance(5_000);
-    expect(home.told).toMatchObject([
+    expect(home.reported).toMatchObject([
       { what: 'trouble', stage: 'delivery', error: bug },
       { what: 'delivery', outcome: 'retry', reason: 'bug' },
       { what: 'delivery', outcome: 'delivered', attempt: 2 },
@@ -437,6 +437,6 @@ describe('the stage', () => {
     );
     await home.clock.advance(10);
     expect(await home.stateOf('d-1')).toMatchObject({ state: 'retry' });
-    expect(home.told).toMatchObject([{ what: 'delivery', reason: 'secret_unreadable' }]);
+    expect(home.reported).toMatchObject([{ what: 'delivery', reason: 'secret_unreadable' }]);
   });
 });

@@ -71,7 +71,7 @@ describe('a receiver with moods', () => {
     });
     const [first, second, third] = requests.slice(-3).map(({ atUs }) => atUs / 1_000_000);
     expect([second! - first!, third! - second!]).toEqual([60, 300]);
-    expect(home.told.at(-1)).toMatchObject({ what: 'delivery', outcome: 'dead', reason: 'rejected' });
+    expect(home.reported.at(-1)).toMatchObject({ what: 'delivery', outcome: 'dead', reason: 'rejected' });
   });
 
   test('that accepts but does not answer in time gets the same id again', async () => {

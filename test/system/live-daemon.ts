@@ -1,4 +1,7 @@
-/** The whole daemon on the real clock, with one simulated region and a webhook that writes down what it is told. */
+/**
+ * The whole daemon on the real clock, with one simulated region and a webhook that writes down what it receives. Other
+ * programs ask it, and those wait for nobody's virtual clock.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Fact } from '../../../src/domain/alert/fact.ts';
 import type { Mute } from '../../../src/domain/muting/muting.ts';
-import { type Desk, desk, line } from '../kinds/desk.ts';
 import { node, tree } from '../route-tree.ts';
 import { flight, MARKETING, minute } from '../world.ts';
+import { type GroupingStory, groupingStory, line } from './grouping-story.ts';
 
 const ROOT = tree(node('', { groupBy: ['alertname', 'region'] }));
 const failed = (at: number, bird = 'A') =>
@@ -26,8 +26,8 @@ function play(
   why: (alert: Alert, at: number) => Mute | null,
   until: number,
   ...story: [number, ...Fact[]][]
-): Desk {
-  const here = desk(ROOT, [], why);
+): GroupingStory {
+  const here = groupingStory(ROOT, [], why);
   for (const [at, ...facts] of story) {
     here.pass(at);
     here.tell(at, ...facts);

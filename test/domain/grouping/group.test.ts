@@ -4,7 +4,6 @@ import type { Fact } from '../../../src/domain/alert/fact.ts';
 import { decide } from '../../../src/domain/evaluate/decide.ts';
 import { MAX_ALERTS } from '../../../src/domain/grouping/flush.ts';
 import { HAS_LEFT, isSettled } from '../../../src/domain/grouping/group.ts';
-import { desk, line } from '../kinds/desk.ts';
 import { node, tree } from '../route-tree.ts';
 import {
   birdLog,
@@ -17,6 +16,7 @@ import {
   regionHealth,
   rule,
 } from '../world.ts';
+import { groupingStory, line } from './grouping-story.ts';
 
 const ROOT = tree(node('', { groupBy: ['alertname', 'region'] }));
 const failed = (at: number, bird = 'A', message = 'boom') =>
@@ -25,7 +25,7 @@ const succeeded = (at: number, bird = 'A') =>
   flight('succeeded', { started: at - 0.05, at, place: { ...MARKETING, birdId: bird, bird } });
 
 function lines(...story: [number, ...Fact[]][]): string[] {
-  const here = desk(ROOT);
+  const here = groupingStory(ROOT);
   for (const [at, ...facts] of story) {
     here.pass(at);
     here.tell(at, ...facts);
@@ -35,7 +35,7 @@ function lines(...story: [number, ...Fact[]][]): string[] {
 
 describe('a group', () => {
   test('waits for group_wait, then for group_interval, and tells each event once', () => {
-    const here = desk(ROOT);
+    const here = groupingStory(ROOT);
     here.tell(0, failed(0));
     expect(here.groups()[0]).toMatchObject({
       key: '{}:{alertname="FlightFailed", region="eu"}',
@@ -106,7 +106,7 @@ describe('a group', () => {
   });
 
   test('repeats what still fires, without its events, when repeat_interval has passed', () => {
-    const here = desk(ROOT);
+    const here = groupingStory(ROOT);
     here.tell(0, failed(0));
     here.pass(239);
     expect(here.sent).toHaveLength(1);
@@ -120,7 +120,7 @@ describe('a group', () => {
 
   test('with repeat_backoff repeats ever more rarely, until there is news', () => {
     const settings = { groupBy: ['alertname', 'region'], repeatIntervalMs: 3_600_000, repeatBackoff: 2 };
-    const here = desk(tree(node('', settings)));
+    const here = groupingStory(tree(node('', settings)));
     const hours = () =>
       here.sent.map((one) => [one.reason, Math.floor((one.createdAtUs - minute(0)) / 3.6e9)]);
     here.tell(0, failed(0));
@@ -141,7 +141,7 @@ describe('a group', () => {
   });
 
   test('begins a new thread after everything was resolved, and waits again', () => {
-    const here = desk(ROOT);
+    const here = groupingStory(ROOT);
     here.tell(0, failed(0));
     here.pass(1);
     here.tell(2, succeeded(2));
@@ -162,7 +162,7 @@ describe('a group', () => {
   });
 
   test('is at rest while its alerts are over but still remembered, and knows what it told when they fire again', () => {
-    const here = desk(ROOT);
+    const here = groupingStory(ROOT);
     const eventError = (at: number) => birdLog('EventError', at);
     here.tell(0, eventError(-1), eventError(0));
     here.pass(1);
@@ -181,7 +181,7 @@ describe('a group', () => {
   });
 
   test('is roused by an alert that fired and ended again before it was routed', () => {
-    const here = desk(ROOT);
+    const here = groupingStory(ROOT);
     here.tell(0, birdLog('EventError', -1), birdLog('EventError', 0));
     here.pass(1);
     here.tell(2, flightStarted(2));
@@ -196,7 +196,7 @@ describe('a group', () => {
   });
 
   test('is at rest also when it had nothing to tell', () => {
-    const here = desk(ROOT);
+    const here = groupingStory(ROOT);
     here.tell(0, regionHealth('down', -5));
     here.tell(0.2, regionHealth('up', 0.2), regionHealth('down', 0.2));
     here.pass(1.19);
@@ -206,7 +206,7 @@ describe('a group', () => {
   });
 
   test('that is roused is not put off by what follows', () => {
-    const here = desk(tree(node('', { groupBy: ['alertname', 'region'] })), [
+    const here = groupingStory(tree(node('', { groupBy: ['alertname', 'region'] })), [
       rule('FlightFailed', { threshold: 2, windowMs: 3_600_000 }),
     ]);
     here.tell(0, failed(-1), failed(0));
@@ -223,7 +223,7 @@ describe('a group', () => {
   });
 
   test('lists the newest 20 events of an alert and counts the others', () => {
-    const here = desk(ROOT);
+    const here = groupingStory(ROOT);
     for (let n = 0; n < 27; n += 1) here.tell(0, failed(n / 100));
     here.pass(1);
     expect(here.sent.map(line)).toEqual(['0: first, firing: A firing +20 and 7 more']);
@@ -233,7 +233,7 @@ describe('a group', () => {
   });
 
   test('tells all news at once, and beside it others as far as 100 alerts have room', () => {
-    const here = desk(ROOT);
+    const here = groupingStory(ROOT);
     for (let n = 0; n < 150; n += 1) here.tell(0, failed(n / 1000, `B${String(n).padStart(3, '0')}`));
     here.pass(1);
     expect(here.sent[0]!.alerts).toHaveLength(150);
@@ -267,7 +267,7 @@ describe('a group', () => {
       node('region="eu"', { receiver: 'a', continue: true }),
       node('region="eu"', { receiver: 'b' }),
     ];
-    const here = desk(tree(node('', { groupBy: [] }, twins)));
+    const here = groupingStory(tree(node('', { groupBy: [] }, twins)));
     here.tell(0, failed(0));
     here.pass(1);
     expect(here.sent.map((one) => [one.receiver, one.groupKey])).toEqual([
@@ -277,7 +277,7 @@ describe('a group', () => {
   });
 
   test('an alert whose labels change leaves its group and goes on in another, each event told once', () => {
-    const here = desk(tree(node('', { groupBy: ['error'] })));
+    const here = groupingStory(tree(node('', { groupBy: ['error'] })));
     here.tell(0, failed(0, 'A', 'first cause'));
     here.pass(1);
     here.tell(2, succeeded(2));
@@ -304,7 +304,7 @@ describe('a group', () => {
   });
 
   test('what the left group had not told is told in the new one', () => {
-    const here = desk(tree(node('', { groupBy: ['error'] })));
+    const here = groupingStory(tree(node('', { groupBy: ['error'] })));
     here.tell(0, failed(0, 'A', 'first cause'));
     here.tell(0.1, succeeded(0.1));
     here.tell(0.2, failed(0.2, 'A', 'second cause'));
@@ -315,7 +315,7 @@ describe('a group', () => {
   });
 
   test('what the last of several left groups had not told is told in the new one', () => {
-    const here = desk(tree(node('', { groupBy: ['error'] })));
+    const here = groupingStory(tree(node('', { groupBy: ['error'] })));
     here.tell(0, failed(0, 'A', 'first cause'));
     here.pass(1);
     here.tell(1.1, succeeded(1.1));
@@ -331,7 +331,7 @@ describe('a group', () => {
   });
 
   test('a new receiver is told the present episode, not those before it', () => {
-    const here = desk(ROOT);
+    const here = groupingStory(ROOT);
     here.tell(0, failed(0));
     here.pass(1);
     here.tell(2, succeeded(2));
@@ -346,7 +346,7 @@ describe('a group', () => {
 
   test('a group follows its route to another place in the tree', () => {
     const eu = node('region="eu"', { receiver: 'eu' });
-    const here = desk(tree(node('', {}, [node('region="us"'), eu])));
+    const here = groupingStory(tree(node('', {}, [node('region="us"'), eu])));
     here.tell(0, failed(0));
     here.pass(1);
     here.reconfigure(tree(node('', {}, [eu])));
@@ -360,7 +360,7 @@ describe('a group', () => {
   });
 
   test('a changed configuration ends the old group and begins the new one with this episode', () => {
-    const here = desk(ROOT);
+    const here = groupingStory(ROOT);
     here.tell(0, failed(0));
     here.pass(1);
     here.reconfigure(tree(node('', { groupBy: ['bird'], receiver: 'new' })));
@@ -444,7 +444,7 @@ describe('whatever the interleaving', () => {
       test(`each event of an alert is told once to each receiver, and nothing is left over: ${shape}, ${judged}`, () => {
         fc.assert(
           fc.property(fc.array(action, { maxLength: 40, size: 'max' }), (actions) => {
-            const here = desk(root, rules);
+            const here = groupingStory(root, rules);
             const failures: { key: string; bird: string }[] = [];
             let at = 0;
             for (const step of actions) {

@@ -1,4 +1,7 @@
-/** Alerting in miniature: routes what changed, flushes what is due, and keeps every notification. */
+/**
+ * Routes what changed, flushes what is due, and keeps every notification, as alerting does, but with the domain's
+ * functions alone: no store and no clock, so that a property plays hundreds of stories in a second.
+ */
 
 import { expect } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
@@ -15,7 +18,7 @@ import { type Route, routeAt } from '../../../src/domain/muting/route.ts';
 import type { Suppression } from '../../../src/domain/muting/suppression.ts';
 import { minute, watch } from '../world.ts';
 
-export interface Desk {
+export interface GroupingStory {
   /** Facts are decided and, unless told otherwise, routed. */
   tell(at: number, ...facts: Fact[]): void;
   decideOnly(at: number, ...facts: Fact[]): void;
@@ -33,11 +36,11 @@ export interface Desk {
 }
 
 /** `why` says at each flush which alerts are muted. */
-export function desk(
+export function groupingStory(
   first: Route,
   rules: readonly Rule[] = [],
   why: (alert: Alert, at: number) => Mute | null = () => null,
-): Desk {
+): GroupingStory {
   let root = first;
   const story = watch(rules);
   const changed = new Set<string>();
@@ -114,7 +117,7 @@ export function desk(
       .filter((group) => group.nextFlushAtUs <= minute(at))
       .toSorted((a, b) => a.nextFlushAtUs - b.nextFlushAtUs);
 
-  const self: Desk = {
+  const self: GroupingStory = {
     sent,
     suppressed,
     tell(at, ...facts) {
