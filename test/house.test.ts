@@ -186,8 +186,8 @@ describe('the house', () => {
     expect(Object.keys(MAY_IMPORT).filter((room) => !rooms.has(room))).toEqual([]);
   });
 
-  test('no file name stands in two rooms', () => {
-    const names = files(SRC).map((file) => basename(file));
+  test.each(['src', 'test'])('no file name stands in two rooms of %s', (folder) => {
+    const names = files(join(ROOT, folder)).map((file) => basename(file));
     expect(names.filter((name, index) => names.indexOf(name) !== index)).toEqual([]);
   });
 
