@@ -81,7 +81,7 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
       if (batch.stream && batch.cursorUs) await tx.streams.advanceCursor(batch.stream.stream, batch.cursorUs);
       return { fresh, quarantined, happenings, touched: written > 0 || queued };
     });
-    tell(batch, outcome.fresh, outcome.quarantined, report);
+    reportBatch(batch, outcome.fresh, outcome.quarantined, report);
     for (const happening of outcome.happenings) report(happening);
     if (outcome.touched) changed();
     return outcome.fresh;
@@ -96,7 +96,7 @@ async function insertFresh(tx: Transaction, batch: Batch): Promise<readonly Even
   );
 }
 
-/** Rules that count Flights in a row, or a part of the last ones, are told how those ended. */
+/** The facts of new events, with how the last Flights ended for rules that count Flights in a row or a part of them. */
 async function factsOf(
   tx: Transaction,
   batch: Batch,
@@ -108,14 +108,14 @@ async function factsOf(
   const candidates = (batch.events ?? []).filter(
     ({ event }) => kept.has(event) && event.attributes[NEST_EXCLUDED] !== true,
   );
-  const isNews = ({ event, historic }: EventCandidate) => event.type === 'flight.failed' && !historic;
+  const isNewFailure = ({ event, historic }: EventCandidate) => event.type === 'flight.failed' && !historic;
   const latestEnds =
-    batch.stream && askedEnds > 0 && candidates.some(isNews)
+    batch.stream && askedEnds > 0 && candidates.some(isNewFailure)
       ? await tx.flights.latestEnds(batch.stream.stream, askedEnds)
       : undefined;
   return candidates.map((candidate) => {
     const { event, historic, birdStatus } = candidate;
-    const ends = isNews(candidate) ? latestEnds : undefined;
+    const ends = isNewFailure(candidate) ? latestEnds : undefined;
     return { fact: 'event', event, historic, birdStatus, latestEnds: ends };
   });
 }
@@ -149,7 +149,7 @@ async function queueForward(
   const queue: { receiver: string; event: Event }[] = [];
   for (const event of fresh) {
     const labels = eventLabels(event);
-    // Two forward rules with one receiver still tell it an event once.
+    // Two forward rules with one receiver still send it an event once.
     const receivers = new Set<string>();
     for (const rule of forward) {
       if (rule.matchers.every((matcher) => matcher.matches(labels))) receivers.add(rule.receiver);
@@ -160,7 +160,8 @@ async function queueForward(
   return queue.length > 0;
 }
 
-function tell(batch: Batch, fresh: readonly Event[], quarantined: number, report: Report): void {
+/** Reports what was committed of a batch. */
+function reportBatch(batch: Batch, fresh: readonly Event[], quarantined: number, report: Report): void {
   const { region, stream } = batch;
   if (!stream) return;
   const historic = new Set(batch.events?.filter((one) => one.historic).map((one) => one.event.key));

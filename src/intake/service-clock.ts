@@ -1,5 +1,5 @@
 /**
- * The service's own clock, as its answers tell it. What the service wrote is compared with that clock alone: ours may
+ * The service's own clock, as its answers show it. What the service wrote is compared with that clock alone: ours may
  * be wrong by hours, and be set at any moment. So also "since when is this region watched" is an instant on it, fixed
  * once for good by the first answer that the region ever gave. A later life knows it before it asks for anything.
  */
@@ -9,12 +9,12 @@ import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 
 export interface ServiceClock {
-  /** The client, with an ear on what streams and the inventory begin with. */
+  /** The client; the operations that streams and the inventory begin with fix when the watch began. */
   readonly client: ServiceClient;
   /** Takes over from an earlier life when the watch of this region began. To be called before anything is asked. */
   load(): Promise<void>;
   /**
-   * Resolves once it is known when the watch began, before which no stream may be read. As long as no answer has told
+   * Resolves once it is known when the watch began, before which no stream may be read. As long as no answer has shown
    * the time it asks for the least there is. Throws what the service or the store threw.
    */
   begun(): Promise<void>;
@@ -31,7 +31,7 @@ export function createServiceClock(
   const beganMs = clock.monotonicMs();
   let sinceUs: number | undefined;
 
-  async function hear<T>(call: Promise<Answer<T>>): Promise<Answer<T>> {
+  async function timed<T>(call: Promise<Answer<T>>): Promise<Answer<T>> {
     const answer = await call;
     if (sinceUs === undefined) {
       const watchedUs = Math.round((clock.monotonicMs() - beganMs) * 1000);
@@ -44,17 +44,17 @@ export function createServiceClock(
   return {
     client: {
       ...client,
-      searchNests: () => hear(client.searchNests()),
-      searchFlights: (nestId, birdId, filter) => hear(client.searchFlights(nestId, birdId, filter)),
-      getNotifications: (query) => hear(client.getNotifications(query)),
-      getBirdLogs: (nestId, birdId, query) => hear(client.getBirdLogs(nestId, birdId, query)),
+      searchNests: () => timed(client.searchNests()),
+      searchFlights: (nestId, birdId, filter) => timed(client.searchFlights(nestId, birdId, filter)),
+      getNotifications: (query) => timed(client.getNotifications(query)),
+      getBirdLogs: (nestId, birdId, query) => timed(client.getBirdLogs(nestId, birdId, query)),
     },
     async load() {
       sinceUs = await store.transaction((tx) => tx.inventory.knownSince(region));
     },
     async begun() {
       if (sinceUs === undefined) {
-        await hear(client.getNotifications({ page: 0, pageSize: 1, ascending: true }));
+        await timed(client.getNotifications({ page: 0, pageSize: 1, ascending: true }));
       }
     },
     watchedSinceUs() {

@@ -1,6 +1,6 @@
 /**
  * When a request to one region may leave. In order of what is asked: the breaker (does the region answer at all),
- * a free slot (bounded concurrency), a token (the adaptive rate). Who waits is served in the order of arrival.
+ * a free slot (bounded concurrency), a token (the adaptive rate). What waits is served in the order of arrival.
  *
  * Two sorts wait in the one queue: requests, and callers of `ready` who will choose what to ask only when their
  * turn has come. A turn that is offered to a caller of `ready` is held for a moment: the next request that arrives
@@ -213,7 +213,7 @@ export class Pace {
     this.#cancelWake = this.#clock.setTimer(ms, wake);
   }
 
-  /** Nobody took the offered turn: the next in the queue may have it. */
+  /** The offered turn was not taken: the next in the queue may have it. */
   #offerOn(): void {
     this.#isOffered = false;
     this.#serve();

@@ -11,7 +11,7 @@
  *
  * rising → holding on a refusal, a latency out of its band, or on reaching the remembered level; holding → holding,
  * lower, on a refusal or a latency; holding → rising on `restart`. The level grows only while requests wait for it:
- * what nobody used proves nothing.
+ * a level that is not used proves nothing.
  *
  * Many refusals in a short time cut the level far down, and a limit that fell looks no other than a fault that passes.
  * So the level that was borne before is remembered, and once answers are clean again the level returns to it quickly,
@@ -141,7 +141,7 @@ export class Rate {
   take(nowMs: number): void {
     this.#fill(nowMs);
     this.#tokens = Math.max(0, this.#tokens - 1);
-    // Who waited may have gone away since: what is counted is at most the time of two tokens.
+    // The request that waited may have been given up since: what is counted is at most the time of two tokens.
     if (this.#isAwaited) this.#grow(Math.min(Math.max(0, nowMs - this.#lastTakeMs), 2000 / this.#level));
     this.#isAwaited = false;
     this.#lastTakeMs = nowMs;

@@ -1,15 +1,15 @@
 /**
  * One audit: is every entry of a window of a paged stream in the store? The service's own count of the window
  * (`totalCount`) is compared with the store's; where they differ the window is halved, until a page holds what is
- * left and tells entry by entry. Where the store expects no more than a page from the start, the page itself is asked
- * for: it costs one request as well, and proves more than a count does, which stays the same when one entry is
+ * left and is compared entry by entry. Where the store expects no more than a page from the start, the page itself is asked
+ * for: it costs one request as well, and shows more than a count does, which stays the same when one entry is
  * deleted and another is missing.
  *
  * The window is worked off piece by piece. A piece is
  *
- *   counted   the counts agree: proven, where counts may prove
+ *   counted   the counts agree: verified, where counts may prove that
  *   → halved  it holds more than a page: two pieces instead
- *   → listed  a page holds all of it: what the store lacks is kept, and it is proven
+ *   → listed  a page holds all of it: what the store lacks is kept, and the piece is verified
  *   → read    page after page to the very end: where the page lacks some of what the service counts, where entries
  *             are too dense to halve it, and everywhere once counts are known to be untrue
  *
@@ -19,7 +19,7 @@
  */
 import type { PageQuery } from '../../service/client.ts';
 import type { Page, Parsed } from '../../service/resources.ts';
-import type { LogEntry } from '../logs/log-stream.ts';
+import type { LogEntry } from '../logs/sorted-page.ts';
 import { ANCHOR_MARGIN_US, nextPosition, type Position, startOf } from '../logs/sweep.ts';
 import {
   type Gap,

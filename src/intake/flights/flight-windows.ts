@@ -4,7 +4,7 @@
  *
  *   listed     the answer is shorter than any cap can be: whole
  *   → halved   it may be cut, or is too large to be received: its older half first, then the newer one
- *   → dense    a window of a few seconds: in ever smaller parts, as far as the service tells instants apart
+ *   → dense    a window of a few seconds: in ever smaller parts, as far as the service distinguishes instants
  *   → by status, one after the other, where parts do not help: the last that can be asked
  *   → unread   set down in the rows, never passed over in silence
  */
@@ -22,7 +22,7 @@ const SUSPICIOUS_ROWS = 20;
 /** With so many Flights in one poll, the newer part of a backlog waits for the next poll. */
 const MOST_ROWS = 2_000;
 
-/** Within some seconds windows are halved as far as a service can tell them apart that counts milliseconds. */
+/** Windows of some seconds are halved as far as a service that counts milliseconds can distinguish them. */
 const DENSE_MARGIN_US = 2_000;
 const LEAST_WINDOW_US = 20_000;
 

@@ -9,14 +9,13 @@ import type { Report } from '../../report.ts';
 import type { Answer, PageQuery } from '../../service/client.ts';
 import type { Page, Parsed } from '../../service/resources.ts';
 import type { Store } from '../../store/store.ts';
-import type { QuarantinedEntry } from '../../store/stream-store.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { Instant } from '../../time/instant.ts';
 import type { Commit, EventCandidate } from '../commit.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
 import { readInParts } from './page-parts.ts';
 import type { PageSize, RegionPageSize } from './page-size.ts';
 import { createRecentIds, type RecentIds } from './recent-ids.ts';
+import { type LogEntry, type SortedPage, sortPage } from './sorted-page.ts';
 import { cursorOf, nextPosition, type Position, startOf } from './sweep.ts';
 
 /**
@@ -34,12 +33,7 @@ const PAUSE_US = MOST_OVERLAP_US;
 /** After smaller pages were refused as well they are asked for again so much later: it may have been a fault of all. */
 const HALVE_AGAIN_MS = 3 * 60_000;
 
-export interface LogEntry {
-  readonly id: string;
-  readonly createdAt: Instant;
-}
-
-/** What tells the paged streams of one feed from those of another; `birdId` is empty where it has one stream only. */
+/** How the entries of a feed are read, and become events; `birdId` is empty for a feed of one stream. */
 export interface LogSource<T extends LogEntry> {
   readonly region: string;
   readonly feed: Feed;
@@ -55,7 +49,7 @@ export interface LogStreamOptions {
   readonly report: Report;
   readonly pages: RegionPageSize;
   readonly overlapUs: () => number;
-  /** Told how late an entry was that came behind the cursor. */
+  /** Called with how late an entry was that came behind the cursor. */
   readonly late: (latenessUs: number) => void;
   /** Where a stream without a cursor begins. */
   readonly firstFromUs: () => number;
@@ -64,25 +58,29 @@ export interface LogStreamOptions {
 }
 
 export interface LogStream {
-  /** One poll. The first creates the stream's row. Resolves to whether more pages wait. Throws what the service or the store threw. */
+  /**
+   * Reads some pages. The first poll creates the stream's row. `more` says that the sweep goes on at the next poll.
+   * Throws what the service or the store threw.
+   */
   poll(signal: AbortSignal): Promise<{ more: boolean; fresh: readonly Event[]; requests: number }>;
   /** The newest `createdAt` committed; 0 before the first. */
   cursorUs(): number;
-  /** The last sweep that reached the end: where it began in the stream, and when, on the service's clock. */
+  /** The last sweep that reached the end; undefined before the first. */
   swept(): Swept | undefined;
   /** What the service gives of this stream, as far as is known. */
   pageSize(): number;
-  /** A page for an audit. */
+  /** Reads a page for an audit. */
   ask(query: PageQuery): Promise<Page<LogEntry>>;
-  /** Commits what an audit found by `ask`, without moving the cursor; resolves to the events that were new. */
+  /** Commits what an audit found by `ask`, without moving the cursor. Resolves to the events that were new. */
   keep(items: readonly Parsed<LogEntry>[]): Promise<readonly Event[]>;
 }
 
+/** A sweep that reached the end: where it began in the stream, and when, on the service's clock. */
 export interface Swept {
   readonly stream: number;
   readonly fromUs: number;
   readonly atUs: number;
-  /** Up to here nothing of the stream is news, though the store may not have it. */
+  /** Up to here every entry was stored once, though the store may have deleted it since. */
   readonly prunedUs: number;
 }
 
@@ -96,293 +94,283 @@ interface Sweep {
   readonly cursorUs: number;
 }
 
-/** A page, and what it was asked for with. */
+/** A page, and where and in which size it was asked for. */
 interface ReadPage<T> {
   readonly answer: Answer<Page<T>>;
   readonly at: Position;
   readonly pageSize: number;
 }
 
-/** The service does not take the request, perhaps because of the size that it asks for. */
+/** The service refused the request, perhaps because of the page size. */
 interface Refused {
   readonly refusal: NestwatchError;
 }
 
-/** The entries of a page by what becomes of them. */
-interface SortedPage {
-  readonly candidates: readonly EventCandidate[];
-  readonly quarantined: readonly QuarantinedEntry[];
-  /** Of the readable entries, in the order in which they came. */
-  readonly instantsUs: readonly number[];
-  /** Instants of the candidates by their ids. */
-  readonly ids: ReadonlyMap<string, number>;
-  readonly duplicates: number;
+/** What all streams of a feed share. */
+interface LogFeed<T extends LogEntry> extends LogStreamOptions {
+  readonly source: LogSource<T>;
 }
 
-/**
- * Creates the streams of one feed of a region. There may be tens of thousands, nearly all at rest: so a stream holds
- * nothing but what is its own, and everything else is shared.
- */
+/** Returns what creates the stream of a Bird; all of these streams share what is the feed's. */
 export function createLogStreams<T extends LogEntry>(
   source: LogSource<T>,
   options: LogStreamOptions,
 ): (birdId: string) => LogStream {
-  const { region, feed } = source;
-  const { store, commit, clock, report, pages } = options;
+  const feed = { ...options, source };
+  return (birdId) => new PagedStream(feed, birdId);
+}
 
-  class OneLogStream implements LogStream {
-    readonly #birdId: string;
-    /** 0 before it was opened. */
-    #stream = 0;
-    /** Undefined as long as there are none. */
-    #recent: RecentIds | undefined;
-    #cursorUs = 0;
-    /** Up to here the store has forgotten what it was told. */
-    #prunedUs = 0;
-    #paused: Sweep | undefined;
-    #sweptFromUs = 0;
-    /** 0 before the first sweep that reached the end. */
-    #sweptAtUs = 0;
-    /** The region's size, or its own where a smaller one is given of this stream alone. */
-    #ownPages: PageSize = pages;
-    /** When pages of every size were asked for in vain; undefined once one was taken. */
-    #refusedAtMs: number | undefined;
-    /** Larger pages are answered with pages of this size; 0 where they are not. */
-    #largestGiven = 0;
+/** One stream. There may be tens of thousands, nearly all at rest, so each holds only what is its own. */
+class PagedStream<T extends LogEntry> implements LogStream {
+  readonly #feed: LogFeed<T>;
+  readonly #birdId: string;
+  /** 0 before it was opened. */
+  #stream = 0;
+  /** Undefined as long as there are none. */
+  #recent: RecentIds | undefined;
+  #cursorUs = 0;
+  /** Up to here the store has deleted events. */
+  #prunedUs = 0;
+  #paused: Sweep | undefined;
+  #sweptFromUs = 0;
+  /** 0 before the first sweep that reached the end. */
+  #sweptAtUs = 0;
+  /** The region's size, or its own where a smaller one is given of this stream alone. */
+  #ownPages: PageSize;
+  /** When pages of every size were asked for in vain; undefined once one was taken. */
+  #refusedAtMs: number | undefined;
+  /** Larger pages are answered with pages of this size; 0 where they are not. */
+  #largestGiven = 0;
 
-    constructor(birdId: string) {
-      this.#birdId = birdId;
+  constructor(feed: LogFeed<T>, birdId: string) {
+    this.#feed = feed;
+    this.#birdId = birdId;
+    this.#ownPages = feed.pages;
+  }
+
+  cursorUs(): number {
+    return this.#cursorUs;
+  }
+
+  swept(): Swept | undefined {
+    if (this.#sweptAtUs === 0) return undefined;
+    const [fromUs, atUs, prunedUs] = [this.#sweptFromUs, this.#sweptAtUs, this.#prunedUs];
+    return { stream: this.#stream, fromUs, atUs, prunedUs };
+  }
+
+  pageSize(): number {
+    return this.#pages().size();
+  }
+
+  async ask(query: PageQuery): Promise<Page<LogEntry>> {
+    return (await this.#read(query)).value;
+  }
+
+  async keep(items: readonly Parsed<LogEntry>[]): Promise<readonly Event[]> {
+    const { source, commit, clock, overlapUs, late } = this.#feed;
+    const { region, feed } = source;
+    const stream = await this.#open();
+    const { candidates, quarantined, ids } = this.#sort(items as readonly Parsed<T>[], clock.nowUs());
+    if (candidates.length + quarantined.length === 0) return [];
+    const inserted = await commit({ region, stream: { stream, feed }, events: candidates, quarantined });
+    // All that is known is that they were later than the sweeps look back: so that is doubled.
+    const mostUs = overlapUs();
+    for (const _ of inserted) late(mostUs);
+    for (const [id, createdAtUs] of ids) {
+      if (createdAtUs >= this.#cursorUs - RECENT_WINDOW_US) this.#remember(id, createdAtUs);
     }
+    return inserted;
+  }
 
-    cursorUs(): number {
-      return this.#cursorUs;
-    }
-
-    swept(): Swept | undefined {
-      if (this.#sweptAtUs === 0) return undefined;
-      const [fromUs, atUs, prunedUs] = [this.#sweptFromUs, this.#sweptAtUs, this.#prunedUs];
-      return { stream: this.#stream, fromUs, atUs, prunedUs };
-    }
-
-    pageSize(): number {
-      return this.#pages().size();
-    }
-
-    async ask(query: PageQuery): Promise<Page<LogEntry>> {
-      return (await this.#read(query)).value;
-    }
-
-    async keep(items: readonly Parsed<LogEntry>[]): Promise<readonly Event[]> {
-      const stream = await this.#open();
-      const { candidates, quarantined, ids } = this.#sortOut(items as readonly Parsed<T>[], clock.nowUs());
-      if (candidates.length + quarantined.length === 0) return [];
-      const inserted = await commit({ region, stream: { stream, feed }, events: candidates, quarantined });
-      // All that is known is that they were later than the sweeps look back: so that is doubled.
-      const overlapUs = options.overlapUs();
-      for (const _ of inserted) options.late(overlapUs);
-      for (const [id, createdAtUs] of ids) {
-        if (createdAtUs >= this.#cursorUs - RECENT_WINDOW_US) this.#remember(id, createdAtUs);
+  async poll(signal: AbortSignal): Promise<{ more: boolean; fresh: readonly Event[]; requests: number }> {
+    const { source, commit, clock, report, overlapUs, firstFromUs } = this.#feed;
+    const { region, feed } = source;
+    const stream = await this.#open();
+    const fromUs = this.#cursorUs > 0 ? this.#cursorUs - overlapUs() : firstFromUs();
+    let sweep = this.#paused;
+    let at: Position | 'end' = sweep?.position ?? startOf(fromUs);
+    let pageSize = sweep?.pageSize ?? this.pageSize();
+    this.#paused = undefined;
+    const fresh: Event[] = [];
+    let heldCursorUs = 0;
+    let count = 0;
+    for (; at !== 'end'; count += 1) {
+      if (count >= PAGES_PER_POLL || signal.aborted) {
+        if (sweep) this.#paused = { ...sweep, position: at, pageSize };
+        return { more: true, fresh, requests: count };
       }
-      return inserted;
-    }
-
-    async poll(signal: AbortSignal) {
-      const stream = await this.#open();
-      const fromUs = this.#cursorUs > 0 ? this.#cursorUs - options.overlapUs() : options.firstFromUs();
-      let sweep = this.#paused;
-      let at: Position | 'end' = sweep?.position ?? startOf(fromUs);
-      let pageSize = sweep?.pageSize ?? this.pageSize();
-      this.#paused = undefined;
-      const fresh: Event[] = [];
-      let heldCursorUs = 0;
-      let count = 0;
-      for (; at !== 'end'; count += 1) {
-        if (count >= PAGES_PER_POLL || signal.aborted) {
-          if (sweep) this.#paused = { ...sweep, position: at, pageSize };
-          return { more: true, fresh, requests: count };
-        }
-        // Page numbers count in page sizes: only the first of an anchor may be of another.
-        if (at.page === 0) pageSize = this.pageSize();
-        const read: ReadPage<T> = await this.#readPage(at, pageSize);
-        pageSize = read.pageSize;
-        const { answer } = read;
-        const observedAtUs = clock.nowUs();
-        const serviceNowUs = answer.serverTimeUs ?? observedAtUs;
-        sweep ??= { position: at, pageSize, fromUs, atUs: serviceNowUs, cursorUs: this.#cursorUs };
-        const { items, totalCount } = answer.value;
-        const page = this.#sortOut(items, observedAtUs);
-        const candidates = await this.#withoutStored(page.candidates);
-        let duplicates = page.duplicates + page.candidates.length - candidates.length;
-        const echoedSize = answer.value.pageSize;
-        at = nextPosition(read.at, {
-          count: items.length,
-          pageSize: echoedSize !== null && echoedSize > 0 ? echoedSize : pageSize,
-          totalCount,
-          instantsUs: page.instantsUs,
-        });
-        // Without order a page's newest instant says nothing of the pages to come: the cursor waits for the end.
-        heldCursorUs = Math.max(heldCursorUs, cursorOf(page.instantsUs, serviceNowUs + 1_000_000));
-        const inOrder = at === 'end' || at.ordered;
-        const reachedUs = inOrder && heldCursorUs > this.#cursorUs ? heldCursorUs : 0;
-        if (candidates.length > 0 || page.quarantined.length > 0 || reachedUs > 0) {
-          const inserted = await commit({
-            region,
-            stream: { stream, feed },
-            events: candidates,
-            quarantined: page.quarantined,
-            cursorUs: reachedUs,
-          });
-          fresh.push(...inserted);
-          this.#tellLate(inserted, sweep, serviceNowUs);
-          duplicates += candidates.length - inserted.length;
-          if (reachedUs > 0) this.#cursorUs = reachedUs;
-          for (const [id, createdAtUs] of page.ids) this.#remember(id, createdAtUs);
-          this.#recent?.forget(this.#cursorUs - RECENT_WINDOW_US);
-        }
-        if (duplicates > 0) report({ what: 'duplicates', region, feed, count: duplicates });
+      // Page numbers count in page sizes: only the first of an anchor may be of another.
+      if (at.page === 0) pageSize = this.pageSize();
+      const read: ReadPage<T> = await this.#readPage(at, pageSize);
+      pageSize = read.pageSize;
+      const observedAtUs = clock.nowUs();
+      const serviceNowUs = read.answer.serverTimeUs ?? observedAtUs;
+      sweep ??= { position: at, pageSize, fromUs, atUs: serviceNowUs, cursorUs: this.#cursorUs };
+      const page = this.#sort(read.answer.value.items, observedAtUs);
+      const candidates = await this.#withoutStored(page.candidates);
+      at = positionAfter(read, page);
+      // Without order a page's newest instant says nothing of the pages to come: the cursor waits for the end.
+      heldCursorUs = Math.max(heldCursorUs, cursorOf(page.instantsUs, serviceNowUs + 1_000_000));
+      const inOrder = at === 'end' || at.ordered;
+      const reachedUs = inOrder && heldCursorUs > this.#cursorUs ? heldCursorUs : 0;
+      let duplicates = page.duplicates + page.candidates.length;
+      const { quarantined } = page;
+      if (candidates.length > 0 || quarantined.length > 0 || reachedUs > 0) {
+        const batch = { events: candidates, quarantined, cursorUs: reachedUs };
+        const inserted = await commit({ region, stream: { stream, feed }, ...batch });
+        fresh.push(...inserted);
+        duplicates -= inserted.length;
+        this.#learnLateness(inserted, sweep, serviceNowUs);
+        this.#committed(page, reachedUs);
       }
-      // At least one page was read.
-      this.#sweptFromUs = sweep!.fromUs;
-      this.#sweptAtUs = sweep!.atUs;
-      return { more: false, fresh, requests: count };
+      if (duplicates > 0) report({ what: 'duplicates', region, feed, count: duplicates });
     }
+    // At least one page was read.
+    this.#sweptFromUs = sweep!.fromUs;
+    this.#sweptAtUs = sweep!.atUs;
+    return { more: false, fresh, requests: count };
+  }
 
-    /** Resolves to the stream's number. */
-    async #open(): Promise<number> {
-      if (this.#stream > 0) return this.#stream;
-      const { row, ids } = await store.transaction(async (tx) => {
-        const row = await tx.streams.open(region, feed, this.#birdId);
-        const ids = row.cursorUs > 0 ? await tx.events.ids(row.stream, row.cursorUs - RECENT_WINDOW_US) : [];
-        return { row, ids };
-      });
-      for (const { id, occurredAtUs } of ids) this.#remember(id, occurredAtUs);
-      this.#cursorUs = row.cursorUs;
-      this.#prunedUs = row.prunedUs;
-      this.#stream = row.stream;
-      return row.stream;
+  /** Remembers what was committed of a page, with the cursor that it justifies (0 for none). */
+  #committed({ ids }: SortedPage, cursorUs: number): void {
+    if (cursorUs > 0) this.#cursorUs = cursorUs;
+    for (const [id, createdAtUs] of ids) this.#remember(id, createdAtUs);
+    this.#recent?.forget(this.#cursorUs - RECENT_WINDOW_US);
+  }
+
+  /** Resolves to the stream's number; the first time loads what the store knows of it. */
+  async #open(): Promise<number> {
+    if (this.#stream > 0) return this.#stream;
+    const { source, store } = this.#feed;
+    const { region, feed } = source;
+    const { row, ids } = await store.transaction(async (tx) => {
+      const row = await tx.streams.open(region, feed, this.#birdId);
+      const ids = row.cursorUs > 0 ? await tx.events.ids(row.stream, row.cursorUs - RECENT_WINDOW_US) : [];
+      return { row, ids };
+    });
+    for (const { id, occurredAtUs } of ids) this.#remember(id, occurredAtUs);
+    this.#cursorUs = row.cursorUs;
+    this.#prunedUs = row.prunedUs;
+    this.#stream = row.stream;
+    return row.stream;
+  }
+
+  #remember(id: string, createdAtUs: number): void {
+    this.#recent ??= createRecentIds();
+    this.#recent.add(id, createdAtUs);
+  }
+
+  /** Reads the page in this size, or from its anchor on in another one. */
+  async #readPage(at: Position, pageSize: number): Promise<ReadPage<T>> {
+    const own = this.#pages();
+    const larger = at.page === 0 && pageSize === own.size() ? own.larger() : undefined;
+    if (larger !== undefined) {
+      const tried = await this.#try(at, larger);
+      own.tried(larger, 'answer' in tried);
+      if ('answer' in tried) return tried;
     }
-
-    #remember(id: string, createdAtUs: number): void {
-      this.#recent ??= createRecentIds();
-      this.#recent.add(id, createdAtUs);
+    let tried = await this.#try(at, pageSize);
+    const { clock } = this.#feed;
+    const halvedMsAgo = clock.monotonicMs() - (this.#refusedAtMs ?? Number.NEGATIVE_INFINITY);
+    if ('refusal' in tried && halvedMsAgo >= HALVE_AGAIN_MS) {
+      tried = await this.#halve(startOf(at.fromUs), pageSize, tried);
+      this.#refusedAtMs = clock.monotonicMs();
     }
+    if ('refusal' in tried) throw tried.refusal;
+    this.#refusedAtMs = undefined;
+    return tried;
+  }
 
-    /** Reads the page in this size, or from its anchor on in another one. */
-    async #readPage(at: Position, pageSize: number): Promise<ReadPage<T>> {
-      const own = this.#pages();
-      const larger = at.page === 0 && pageSize === own.size() ? own.larger() : undefined;
-      if (larger !== undefined) {
-        const tried = await this.#try(at, larger);
-        own.tried(larger, 'answer' in tried);
-        if ('answer' in tried) return tried;
+  /** The region's page size, or the stream's own as long as that is smaller. */
+  #pages(): PageSize {
+    const { pages } = this.#feed;
+    if (this.#ownPages.size() >= pages.size()) this.#ownPages = pages;
+    return this.#ownPages;
+  }
+
+  /** Asks for ever smaller pages until one is taken, then again for the larger: the refusals may have been a fault. */
+  async #halve(from: Position, refused: number, first: Refused): Promise<ReadPage<T> | Refused> {
+    let larger = refused;
+    while (larger > 1) {
+      const size = Math.floor(larger / 2);
+      const tried = await this.#try(from, size);
+      if ('answer' in tried) {
+        const again = await this.#try(from, larger);
+        if ('answer' in again) return again;
+        this.#ownPages = this.#feed.pages.learn(size, this.#stream);
+        return tried;
       }
-      let tried = await this.#try(at, pageSize);
-      const halvedMsAgo = clock.monotonicMs() - (this.#refusedAtMs ?? Number.NEGATIVE_INFINITY);
-      if ('refusal' in tried && halvedMsAgo >= HALVE_AGAIN_MS) {
-        tried = await this.#halve(startOf(at.fromUs), pageSize, tried);
-        this.#refusedAtMs = clock.monotonicMs();
-      }
-      if ('refusal' in tried) throw tried.refusal;
-      this.#refusedAtMs = undefined;
-      return tried;
+      larger = size;
     }
+    // Then it is not for their size that pages are refused.
+    this.#ownPages = this.#feed.pages;
+    return first;
+  }
 
-    #pages(): PageSize {
-      if (this.#ownPages.size() >= pages.size()) this.#ownPages = pages;
-      return this.#ownPages;
-    }
-
-    /** Asks for ever smaller pages until one is taken, then again for the larger: the refusals may have been a fault. */
-    async #halve(from: Position, refused: number, first: Refused): Promise<ReadPage<T> | Refused> {
-      let larger = refused;
-      while (larger > 1) {
-        const size = Math.floor(larger / 2);
-        const tried = await this.#try(from, size);
-        if ('answer' in tried) {
-          const again = await this.#try(from, larger);
-          if ('answer' in again) return again;
-          this.#ownPages = pages.learn(size, this.#stream);
-          return tried;
-        }
-        larger = size;
-      }
-      // Then it is not for their size that pages are refused.
-      this.#ownPages = pages;
-      return first;
-    }
-
-    async #try(at: Position, pageSize: number): Promise<ReadPage<T> | Refused> {
-      try {
-        const answer = await this.#read({ page: at.page, pageSize, ascending: true, fromUs: at.fromUs });
-        return { answer, at, pageSize };
-      } catch (error) {
-        if (error instanceof NestwatchError && error.code === 'bad_request') return { refusal: error };
-        throw error;
-      }
-    }
-
-    #read(query: PageQuery): Promise<Answer<Page<T>>> {
-      // Page numbers count in the size that is given: in parts of another one there are other entries.
-      const isCapped = query.page > 0 && this.#largestGiven > 0 && query.pageSize > this.#largestGiven;
-      const given = isCapped ? { ...query, pageSize: this.#largestGiven } : query;
-      return readInParts(async (part) => {
-        const answer = await source.read(this.#birdId, part);
-        const pageSize = answer.value.pageSize ?? part.pageSize;
-        if (pageSize > 0 && pageSize < part.pageSize) this.#largestGiven = pageSize;
-        else if (part.pageSize > this.#largestGiven) this.#largestGiven = 0;
-        return answer;
-      }, given);
-    }
-
-    #sortOut(items: readonly Parsed<T>[], observedAtUs: number): SortedPage {
-      const candidates: EventCandidate[] = [];
-      const quarantined: QuarantinedEntry[] = [];
-      const instantsUs: number[] = [];
-      const ids = new Map<string, number>();
-      let duplicates = 0;
-      for (const item of items) {
-        if (!item.ok) {
-          quarantined.push({ raw: item.raw, reason: item.reason });
-          // Past it as past any other: else each poll reads all that came since the last good one.
-          if (item.createdAt) instantsUs.push(item.createdAt.us);
-          continue;
-        }
-        const { id, createdAt } = item.entry;
-        instantsUs.push(createdAt.us);
-        if (createdAt.us <= this.#prunedUs || this.#recent?.has(id) || ids.has(id)) {
-          duplicates += 1;
-          this.#recent?.renew(id, createdAt.us);
-          continue;
-        }
-        ids.set(id, createdAt.us);
-        const event = source.toEvent(this.#birdId, item.entry, observedAtUs);
-        const historic = event.occurredAtUs < options.watchedSinceUs();
-        candidates.push({ event, historic, birdStatus: source.birdStatus(event) });
-      }
-      return { candidates, quarantined, instantsUs, ids, duplicates };
-    }
-
-    /**
-     * Without those from before what is remembered that the store has under another instant: deletions may send a sweep
-     * back to where it began, which is long ago for a stream that was quiet.
-     */
-    async #withoutStored(candidates: readonly EventCandidate[]): Promise<readonly EventCandidate[]> {
-      const rememberedUs = this.#cursorUs - RECENT_WINDOW_US;
-      if (candidates.every(({ event }) => event.occurredAtUs >= rememberedUs)) return candidates;
-      const prefix = `${region}/${feed}/`;
-      const idOf = ({ event }: EventCandidate) => event.key.slice(prefix.length);
-      const known = await store.transaction((tx) => tx.events.knownIds(this.#stream, candidates.map(idOf)));
-      return candidates.filter((candidate) => !known.has(idOf(candidate)));
-    }
-
-    /** Tells how late the new ones are that came behind the cursor at which the sweep began. */
-    #tellLate(inserted: readonly Event[], sweep: Sweep, serviceNowUs: number): void {
-      if (this.#sweptAtUs === 0 || sweep.atUs - this.#sweptAtUs > PAUSE_US) return;
-      for (const { occurredAtUs } of inserted) {
-        if (occurredAtUs < sweep.cursorUs) options.late(serviceNowUs - occurredAtUs);
-      }
+  async #try(at: Position, pageSize: number): Promise<ReadPage<T> | Refused> {
+    try {
+      const answer = await this.#read({ page: at.page, pageSize, ascending: true, fromUs: at.fromUs });
+      return { answer, at, pageSize };
+    } catch (error) {
+      if (error instanceof NestwatchError && error.code === 'bad_request') return { refusal: error };
+      throw error;
     }
   }
 
-  return (birdId) => new OneLogStream(birdId);
+  #read(query: PageQuery): Promise<Answer<Page<T>>> {
+    // Page numbers count in the size that is given: in parts of another one there are other entries.
+    const isCapped = query.page > 0 && this.#largestGiven > 0 && query.pageSize > this.#largestGiven;
+    const given = isCapped ? { ...query, pageSize: this.#largestGiven } : query;
+    return readInParts(async (part) => {
+      const answer = await this.#feed.source.read(this.#birdId, part);
+      const pageSize = answer.value.pageSize ?? part.pageSize;
+      if (pageSize > 0 && pageSize < part.pageSize) this.#largestGiven = pageSize;
+      else if (part.pageSize > this.#largestGiven) this.#largestGiven = 0;
+      return answer;
+    }, given);
+  }
+
+  #sort(items: readonly Parsed<T>[], observedAtUs: number): SortedPage {
+    const { source, watchedSinceUs } = this.#feed;
+    return sortPage(items, {
+      isKnown: ({ id, createdAt }) => createdAt.us <= this.#prunedUs || this.#recent?.has(id) === true,
+      knownAgain: ({ id, createdAt }) => this.#recent?.renew(id, createdAt.us),
+      candidateOf: (entry) => {
+        const event = source.toEvent(this.#birdId, entry, observedAtUs);
+        const historic = event.occurredAtUs < watchedSinceUs();
+        return { event, historic, birdStatus: source.birdStatus(event) };
+      },
+    });
+  }
+
+  /**
+   * The candidates without those that are older than the remembered ids, and that the store has under another instant.
+   * Deletions may send a sweep back to where it began, which is long ago for a stream that was quiet.
+   */
+  async #withoutStored(candidates: readonly EventCandidate[]): Promise<readonly EventCandidate[]> {
+    const rememberedUs = this.#cursorUs - RECENT_WINDOW_US;
+    if (candidates.every(({ event }) => event.occurredAtUs >= rememberedUs)) return candidates;
+    const { source, store } = this.#feed;
+    const prefix = `${source.region}/${source.feed}/`;
+    const idOf = ({ event }: EventCandidate) => event.key.slice(prefix.length);
+    const known = await store.transaction((tx) => tx.events.knownIds(this.#stream, candidates.map(idOf)));
+    return candidates.filter((candidate) => !known.has(idOf(candidate)));
+  }
+
+  /** Learns how late the new events are that came behind the cursor at which the sweep began. */
+  #learnLateness(inserted: readonly Event[], sweep: Sweep, serviceNowUs: number): void {
+    if (this.#sweptAtUs === 0 || sweep.atUs - this.#sweptAtUs > PAUSE_US) return;
+    for (const { occurredAtUs } of inserted) {
+      if (occurredAtUs < sweep.cursorUs) this.#feed.late(serviceNowUs - occurredAtUs);
+    }
+  }
+}
+
+function positionAfter<T>(
+  { at, pageSize, answer }: ReadPage<T>,
+  { instantsUs }: SortedPage,
+): Position | 'end' {
+  const { items, totalCount, pageSize: echoed } = answer.value;
+  const inForce = echoed !== null && echoed > 0 ? echoed : pageSize;
+  return nextPosition(at, { count: items.length, pageSize: inForce, totalCount, instantsUs });
 }

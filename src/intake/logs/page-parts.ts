@@ -1,7 +1,7 @@
 /**
  * Reads a page of which the answer is too large to be received in smaller pages of the same entries, down to one entry
  * each. An entry that is too large on its own stands in the page as one that cannot be read, so that it is set aside
- * and told, and whatever follows it is read.
+ * and reported, and whatever follows it is read.
  */
 import { NestwatchError } from '../../errors.ts';
 import type { Answer, PageQuery } from '../../service/client.ts';
@@ -67,7 +67,7 @@ async function gatherParts<T extends { readonly id: string }>(
     }
   }
 
-  /** Only where the service can be heard at all is it the entry that is too large: if need be it is asked what follows. */
+  /** It is the entry that is too large only where the service answers at all: if need be it is asked for what follows. */
   async function passOver(): Promise<void> {
     if (!last) keep(await read({ ...whole, page: whole.page + 1 }));
     rows.push(undefined);

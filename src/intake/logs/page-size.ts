@@ -14,7 +14,7 @@ export interface PageSize {
   size(): number;
   /** A larger size that the caller may try now; undefined while it is not time for that. */
   larger(): number | undefined;
-  /** What came of it. */
+  /** The caller has tried the larger size, and it was taken or refused. */
   tried(larger: number, isTaken: boolean): void;
 }
 
@@ -73,7 +73,7 @@ function createSize(
     larger() {
       const nowMs = clock.monotonicMs();
       if (now === first || nowMs < tryAtMs) return undefined;
-      // Nobody else tries it meanwhile, nor soon if this try comes to nothing.
+      // No other stream tries it meanwhile, nor soon if this try comes to nothing.
       tryAtMs = nowMs + pauseMs;
       return Math.min(first, 2 * now);
     },

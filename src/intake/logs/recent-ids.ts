@@ -1,7 +1,7 @@
 /**
  * The ids of a stream's newest entries, with their instants. The store's key begins with the time, which is what
  * makes it fast, and so it cannot see that an entry came again under the same id with another `createdAt`. This
- * guard does, over the window that sweeps read again. It also tells that a page holds nothing new without asking
+ * guard does, over the window that sweeps read again. It also shows that a page holds nothing new without asking
  * the store.
  */
 export interface RecentIds {

@@ -15,7 +15,7 @@
  * 4. the stream that was polled longest ago, if else not every stream could be polled each `maxIntervalMs`;
  * 5. of those that waited long enough, the one with the largest expected delay for its cost,
  *    λ·(now − last)²/(2·cost), which is what makes the mean delay of all entries least;
- * 6. a regular stream that is beyond its share: nobody else wants the turn.
+ * 6. a regular stream that is beyond its share: no other stream wants the turn.
  *
  * Long enough is `intervalMs` where the rate allows that for all: then each is polled so often, and no request is
  * spent on more, but for hints. Where it does not, it is `minIntervalMs`: streams in which much happens are polled
@@ -121,8 +121,9 @@ export class Schedule {
   readonly #readyMs: Column;
   readonly #values: PollValues;
   readonly #regulars = new Map<Row, Regular>();
-  /** Of the streams that are taken: those that were hinted at meanwhile, and who pays for the poll. */
+  /** Taken streams that were hinted at meanwhile. */
   readonly #hinted = new Set<Row>();
+  /** The account that pays for the poll of a taken stream. */
   readonly #payers = new Map<Row, Account>();
   readonly #fresh: InstantQueue<Row>;
   readonly #timed: InstantQueue<Row>;
