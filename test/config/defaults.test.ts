@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ALERT_KINDS } from '../../src/domain/kinds/kinds.ts';
 import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
 import { load, REGION } from './load.ts';
 
@@ -28,21 +29,7 @@ test('one region is a whole configuration: everything else has its default', () 
       auditIntervalMs: 600_000,
       maxAlertAgeMs: 6 * 3_600_000,
     },
-    rules: [
-      'FlightFailed',
-      'BirdDeactivated',
-      'BirdTriggerFailing',
-      'ConnectionDisconnected',
-      'ServiceNotification',
-      'RegionDown',
-      'RegionUnauthorized',
-      'FeedBehind',
-      'FeedIncomplete',
-      'DeliveryFailing',
-      'FlightStuck',
-      'BirdStale',
-      'SchemaDrift',
-    ],
+    rules: ALERT_KINDS,
     route: {
       path: '0',
       key: '{}',

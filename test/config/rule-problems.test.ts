@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { describe, expect, test } from 'vitest';
+import { ALERT_KINDS } from '../../src/domain/kinds/kinds.ts';
 import { problemsOf, REGION, testProblems } from './load.ts';
 
-const KINDS =
-  'FlightFailed, BirdDeactivated, BirdTriggerFailing, ConnectionDisconnected, ServiceNotification, RegionDown, RegionUnauthorized, FeedBehind, FeedIncomplete, DeliveryFailing, FlightStuck, BirdStale, SchemaDrift';
+const KINDS = ALERT_KINDS.join(', ');
 
 describe('rules', () => {
   testProblems([

@@ -1,5 +1,6 @@
 /** The files, and the parts of files, that say what the code says already: `npm run docs` writes them. */
 import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { KINDS } from '../../src/domain/kinds/kinds.ts';
 import { ERRORS } from '../../src/errors.ts';
 import { METRICS } from '../../src/observe/metric-catalogue.ts';
 import { sectionOf, withWords } from './example.ts';
@@ -56,6 +57,8 @@ function partOf(name: string, subject: string, tables: readonly string[], exampl
         partOf('keys', entryOf(subject), tables, example),
         partOf('example', subject, tables, example),
       ].join('\n\n');
+    case 'alerts':
+      return alertTable();
     case 'kinds':
       return kindTable();
     case 'metrics':
@@ -72,6 +75,11 @@ export function entryOf(section: string): string {
   const { type, properties } = schemaAt(section);
   if (type === 'array') return `${section}[]`;
   return properties ? section : `${section}.*`;
+}
+
+function alertTable(): string {
+  const rows = KINDS.map(({ name, fires, resolves }) => [`\`${name}\``, fires, resolves]);
+  return table(['alertname', 'fires', 'resolves'], rows);
 }
 
 function metricTable(): string {

@@ -44,6 +44,9 @@ export function staleAfterMs(
 
 export const birdStale = defineKind({
   name: 'BirdStale',
+  fires:
+    'an active Bird started no Flight within `expect_every`, or, if it is scheduled, within 1.5 × its longest pause (a week must be known; 15 min at the least)',
+  resolves: 'a Flight starts, or the Bird is no longer active',
   words: {
     firing: 'No Flight in time',
     still: 'Still no Flight',

@@ -17,6 +17,8 @@ export function isDisconnection(event: Event): boolean {
 
 export const connectionDisconnected = defineKind({
   name: 'ConnectionDisconnected',
+  fires: 'its notification: retrying is a warning, exhausted critical',
+  resolves: 'quiet for `resolve_after`, or by hand',
   words: {
     firing: 'Connection lost',
     still: 'Connection still lost',

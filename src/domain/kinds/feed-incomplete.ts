@@ -12,6 +12,9 @@ interface Memory {
 
 export const feedIncomplete = defineKind({
   name: 'FeedIncomplete',
+  fires:
+    'the service counts entries that it does not show, or so many Flights started at once that no answer holds them',
+  resolves: 'an audit or a review finds nothing missing any more',
   words: {
     firing: 'Entries missing',
     still: 'Entries still missing',

@@ -94,6 +94,10 @@ type FlightFailedRule = RuleOf<typeof PARAMETERS>;
 
 export const flightFailed = defineKind({
   name: 'FlightFailed',
+  fires:
+    'a Flight of the Bird ended as failed (`threshold` within `window`, `consecutive`, or `ratio` of the last ones)',
+  resolves:
+    "the Bird's next Flight that started later succeeds (for a `ratio`: it is less again), or quiet for `resolve_after`",
   words: {
     firing: 'Flight failed',
     still: 'Flights still failing',

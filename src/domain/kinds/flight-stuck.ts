@@ -46,6 +46,9 @@ export function stuckAfterMs(
 
 export const flightStuck = defineKind({
   name: 'FlightStuck',
+  fires:
+    "a Flight is active for longer than `max_duration`, or else than 3 × what 99 of 100 of its Bird's last 500 take (20 must be known; 15 min at the least)",
+  resolves: 'it ends',
   words: {
     firing: 'Flight stuck',
     still: 'Flight still stuck',

@@ -19,6 +19,9 @@ export interface Kind<
 > {
   /** The label `alertname` of its alerts. */
   readonly name: Name;
+  /** When it fires and when it resolves, for the documentation: clauses without a full stop, Markdown. */
+  readonly fires: string;
+  readonly resolves: string;
   readonly words: Words;
   /** What its rules may say beside what every rule may. */
   readonly parameters: P;

@@ -5,6 +5,8 @@ import { ofHealth, regionTrouble } from './region-trouble.ts';
 
 export const regionDown = defineKind({
   name: 'RegionDown',
+  fires: 'the region does not answer',
+  resolves: 'it answers',
   words: { firing: 'Region down', still: 'Region still down', over: 'Region up again' },
   parameters: lasting(60_000),
   severities: ['critical'],

@@ -11,6 +11,8 @@ import { defineKind, ENTITY_LABELS, PLACE_LABELS, quietAtUs, subjectPart } from 
 
 export const serviceNotification = defineKind({
   name: 'ServiceNotification',
+  fires: 'a notification of a type not known above',
+  resolves: 'quiet for `resolve_after`',
   words: {
     firing: 'Notice from the service',
     still: 'Notice from the service',
