@@ -22,7 +22,13 @@ export interface AlertResolverOptions {
   readonly changed: () => void;
 }
 
-export function createAlertResolver({ store, rules, clock, report, changed }: AlertResolverOptions): AlertResolver {
+export function createAlertResolver({
+  store,
+  rules,
+  clock,
+  report,
+  changed,
+}: AlertResolverOptions): AlertResolver {
   return {
     async resolve(alertId, by, startsAtUs) {
       const { result, happenings } = await store.transaction(async (tx) => {
