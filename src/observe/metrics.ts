@@ -4,14 +4,11 @@
  */
 import { collectDefaultMetrics, type Gauge, Registry } from 'prom-client';
 import type { Feed } from '../domain/alert/event.ts';
-import { SUPPRESSION_REASONS } from '../domain/muting/suppression.ts';
-import { codeOf } from '../errors.ts';
 import type { Happening, Report } from '../report.ts';
-import { createBirdSeries } from './bird-series.ts';
-import { EVENT_TYPES, type Foreseen, foresee, foreseenAlerts } from './initial-series.ts';
+import { type Foreseen, foresee, foreseenAlerts } from './initial-series.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
-import { createLabelGuard } from './label-guard.ts';
 import { METRICS } from './metric-catalogue.ts';
+import { createRecorders } from './metric-recorders.ts';
 
 export interface MetricsOptions extends Foreseen {
   /** Asked at each scrape for what only the store and the stages know; when it fails, so does the scrape. */
@@ -53,11 +50,6 @@ export interface Metrics {
 /** At about ten series a Bird this stays near the 20,000 that are rendered without holding up the polls. */
 const MAX_BIRDS = 2_000;
 
-const BIRD_STATUSES = ['active', 'unpublished', 'suspended'];
-const FLIGHT_STATUSES = ['succeeded', 'failed', 'cancelled', 'active'];
-/** New values that one enum of the service may bring before further ones count as `other`. */
-const ROOM_FOR_NEW_VALUES = 20;
-
 /** Gauges that prom-client names like counters; the same figures stand beside them under a sound name. */
 const MISNAMED = [
   'nodejs_active_resources_total',
@@ -75,106 +67,12 @@ export function createMetrics(options: MetricsOptions): Metrics {
   }
   foresee(metrics, options);
 
-  const guard = (metric: keyof Instruments, known: readonly string[]) =>
-    createLabelGuard(known, ROOM_FOR_NEW_VALUES, () => drop(metric));
   const drop = (metric: keyof Instruments) => metrics.seriesDropped.inc({ metric: METRICS[metric].name });
-  const typeLabels = {
-    notification: guard('events', EVENT_TYPES.notification),
-    bird_log: guard('events', EVENT_TYPES.bird_log),
-    flight: guard('events', EVENT_TYPES.flight),
-  };
-  const suppressedLabel = guard('notificationsSuppressed', SUPPRESSION_REASONS);
-  const birds = createBirdSeries({
+  const record = createRecorders({
     metrics,
     birdsPerRegion: Math.floor((options.maxBirds ?? MAX_BIRDS) / Math.max(1, options.regions.length)),
-    birdStatuses: BIRD_STATUSES,
-    flightStatuses: FLIGHT_STATUSES,
-    birdStatusLabel: guard('birdStatus', BIRD_STATUSES),
-    flightStatusLabel: guard('flights', FLIGHT_STATUSES),
-    dropped: drop,
+    drop,
   });
-
-  const record: Recorders = {
-    request({ region, operation, durationMs, failure }) {
-      metrics.requests.inc({ region, operation });
-      metrics.requestDuration.observe({ region, operation }, seconds(durationMs));
-      if (failure) metrics.requestsFailed.inc({ region, operation, reason: failure });
-    },
-    rate_limit({ region, requestsPerSecond }) {
-      metrics.rateLimit.set({ region }, requestsPerSecond);
-    },
-    poll({ region, feed, durationMs, failure, atUs }) {
-      metrics.polls.inc({ region, feed });
-      metrics.pollDuration.observe({ region, feed }, seconds(durationMs));
-      if (failure) metrics.pollsFailed.inc({ region, feed, reason: failure });
-      else metrics.pollLastSuccess.set({ region, feed }, atUs / 1e6);
-    },
-    event({ region, feed, type, historic, delayMs }) {
-      metrics.events.inc({ region, feed, type: typeLabels[feed](type) });
-      if (!historic) metrics.eventDelay.observe({ region, feed }, seconds(delayMs));
-    },
-    flight(seen) {
-      birds.flightSeen(seen, seen.status, seen.atUs);
-    },
-    flights_active(seen) {
-      birds.flightsActive(seen, seen.count);
-    },
-    duplicates({ region, feed, count }) {
-      metrics.duplicates.inc({ region, feed }, count);
-    },
-    quarantined({ region, feed, count }) {
-      metrics.quarantined.inc({ region, feed }, count);
-    },
-    recovered({ region, feed, count }) {
-      metrics.recovered.inc({ region, feed }, count);
-    },
-    missing({ region, feed, count }) {
-      metrics.missing.inc({ region, feed }, count);
-    },
-    inventory({ region, birds: listed }) {
-      birds.inventory(region, listed);
-    },
-    region_health({ region, health }) {
-      metrics.regionUp.set({ region }, health === 'up' ? 1 : 0);
-    },
-    suppressed({ reason, count }) {
-      metrics.notificationsSuppressed.inc({ reason: suppressedLabel(reason) }, count);
-    },
-    delivery({ receiver, integration, outcome, reason, latencyMs }) {
-      if (outcome === 'suppressed') {
-        metrics.notificationsSuppressed.inc({ reason: suppressedLabel(reason ?? 'at_delivery') });
-        return;
-      }
-      metrics.notifications.inc({ receiver, integration });
-      // What was delivered has a reason where some of several recipients refused it.
-      if (outcome !== 'delivered' || reason) {
-        metrics.notificationsFailed.inc({ receiver, integration, reason: reason ?? 'rejected' });
-      }
-      if (outcome === 'delivered' && latencyMs !== undefined) {
-        metrics.notificationLatency.observe({ receiver, integration }, seconds(latencyMs));
-      }
-    },
-    template_failed({ receiver, integration }) {
-      metrics.templatesFailed.inc({ receiver, integration });
-    },
-    heartbeat({ outcome, atUs }) {
-      if (outcome !== 'sent') return;
-      metrics.heartbeatSent.inc();
-      metrics.heartbeatLastSuccess.set(atUs / 1e6);
-    },
-    config_reload({ success, atUs }) {
-      metrics.reloadSuccessful.set(success ? 1 : 0);
-      if (success) metrics.reloadTime.set(atUs / 1e6);
-    },
-    trouble({ stage, error }) {
-      metrics.troubles.inc({ stage, reason: codeOf(error) });
-    },
-    // Alerts and cursors are read from their source at each scrape; what is queued shows when it is delivered.
-    alert() {},
-    counts_untrue() {},
-    cursor() {},
-    notified() {},
-  };
 
   const showAlerts = createSnapshot(metrics.alerts, foreseenAlerts(options.rules));
   const showSilences = createSnapshot(metrics.silences);
@@ -204,10 +102,6 @@ export function createMetrics(options: MetricsOptions): Metrics {
     },
   };
 }
-
-type Recorders = {
-  readonly [What in Happening['what']]: (one: Extract<Happening, { what: What }>) => void;
-};
 
 const DELIVERY_STATES = ['pending', 'leased', 'delivered', 'retry', 'ambiguous', 'dead', 'suppressed'];
 const UNSETTLED: ReadonlySet<string> = new Set(['pending', 'leased', 'retry', 'ambiguous']);
@@ -246,9 +140,4 @@ function createSnapshot<L extends string>(gauge: Gauge<L>, foreseen: readonly Re
       gauge.set(labels, value);
     }
   };
-}
-
-/** Durations come from clocks that may step back; a metric takes no negative ones. */
-function seconds(ms: number): number {
-  return Math.max(0, ms / 1000);
 }

@@ -1,0 +1,172 @@
+/** What each report of the stages changes in the metrics. */
+import { SUPPRESSION_REASONS } from '../domain/muting/suppression.ts';
+import { codeOf } from '../errors.ts';
+import type { Happening } from '../report.ts';
+import { createBirdSeries } from './bird-series.ts';
+import { EVENT_TYPES } from './initial-series.ts';
+import type { Instruments } from './instruments.ts';
+import { createLabelGuard } from './label-guard.ts';
+
+const BIRD_STATUSES = ['active', 'unpublished', 'suspended'];
+const FLIGHT_STATUSES = ['succeeded', 'failed', 'cancelled', 'active'];
+/** New values that one enum of the service may bring before further ones count as `other`. */
+const ROOM_FOR_NEW_VALUES = 20;
+
+export type Recorders = {
+  readonly [What in Happening['what']]: (one: Extract<Happening, { what: What }>) => void;
+};
+
+export interface RecordersOptions {
+  readonly metrics: Instruments;
+  /** Birds of one region with series of their own. */
+  readonly birdsPerRegion: number;
+  /** Called for a value that gets no series of its own. */
+  readonly drop: (metric: keyof Instruments) => void;
+}
+
+export function createRecorders(options: RecordersOptions): Recorders {
+  const { metrics } = options;
+  return {
+    ...intakeRecorders(options),
+    ...birdRecorders(options),
+    ...deliveryRecorders(options),
+    config_reload({ success, atUs }) {
+      metrics.reloadSuccessful.set(success ? 1 : 0);
+      if (success) metrics.reloadTime.set(atUs / 1e6);
+    },
+    trouble({ stage, error }) {
+      metrics.troubles.inc({ stage, reason: codeOf(error) });
+    },
+    // Alerts and cursors are read from their source at each scrape; what is queued shows when it is delivered.
+    alert() {},
+    counts_untrue() {},
+    cursor() {},
+    notified() {},
+  };
+}
+
+/** Lets the known values of a label through, and so many more. */
+function guardOf({ drop }: RecordersOptions, metric: keyof Instruments, known: readonly string[]) {
+  return createLabelGuard(known, ROOM_FOR_NEW_VALUES, () => drop(metric));
+}
+
+type IntakeRecorders = Pick<
+  Recorders,
+  | 'request'
+  | 'rate_limit'
+  | 'poll'
+  | 'event'
+  | 'duplicates'
+  | 'quarantined'
+  | 'recovered'
+  | 'missing'
+  | 'region_health'
+>;
+
+function intakeRecorders(options: RecordersOptions): IntakeRecorders {
+  const { metrics } = options;
+  const typeLabels = {
+    notification: guardOf(options, 'events', EVENT_TYPES.notification),
+    bird_log: guardOf(options, 'events', EVENT_TYPES.bird_log),
+    flight: guardOf(options, 'events', EVENT_TYPES.flight),
+  };
+  return {
+    request({ region, operation, durationMs, failure }) {
+      metrics.requests.inc({ region, operation });
+      metrics.requestDuration.observe({ region, operation }, seconds(durationMs));
+      if (failure) metrics.requestsFailed.inc({ region, operation, reason: failure });
+    },
+    rate_limit({ region, requestsPerSecond }) {
+      metrics.rateLimit.set({ region }, requestsPerSecond);
+    },
+    poll({ region, feed, durationMs, failure, atUs }) {
+      metrics.polls.inc({ region, feed });
+      metrics.pollDuration.observe({ region, feed }, seconds(durationMs));
+      if (failure) metrics.pollsFailed.inc({ region, feed, reason: failure });
+      else metrics.pollLastSuccess.set({ region, feed }, atUs / 1e6);
+    },
+    event({ region, feed, type, historic, delayMs }) {
+      metrics.events.inc({ region, feed, type: typeLabels[feed](type) });
+      if (!historic) metrics.eventDelay.observe({ region, feed }, seconds(delayMs));
+    },
+    duplicates({ region, feed, count }) {
+      metrics.duplicates.inc({ region, feed }, count);
+    },
+    quarantined({ region, feed, count }) {
+      metrics.quarantined.inc({ region, feed }, count);
+    },
+    recovered({ region, feed, count }) {
+      metrics.recovered.inc({ region, feed }, count);
+    },
+    missing({ region, feed, count }) {
+      metrics.missing.inc({ region, feed }, count);
+    },
+    region_health({ region, health }) {
+      metrics.regionUp.set({ region }, health === 'up' ? 1 : 0);
+    },
+  };
+}
+
+type BirdRecorders = Pick<Recorders, 'flight' | 'flights_active' | 'inventory'>;
+
+function birdRecorders(options: RecordersOptions): BirdRecorders {
+  const birds = createBirdSeries({
+    metrics: options.metrics,
+    birdsPerRegion: options.birdsPerRegion,
+    birdStatuses: BIRD_STATUSES,
+    flightStatuses: FLIGHT_STATUSES,
+    birdStatusLabel: guardOf(options, 'birdStatus', BIRD_STATUSES),
+    flightStatusLabel: guardOf(options, 'flights', FLIGHT_STATUSES),
+    dropped: options.drop,
+  });
+  return {
+    flight(seen) {
+      birds.flightSeen(seen, seen.status, seen.atUs);
+    },
+    flights_active(seen) {
+      birds.flightsActive(seen, seen.count);
+    },
+    inventory({ region, birds: listed }) {
+      birds.inventory(region, listed);
+    },
+  };
+}
+
+type DeliveryRecorders = Pick<Recorders, 'suppressed' | 'delivery' | 'template_failed' | 'heartbeat'>;
+
+function deliveryRecorders(options: RecordersOptions): DeliveryRecorders {
+  const { metrics } = options;
+  const suppressedLabel = guardOf(options, 'notificationsSuppressed', SUPPRESSION_REASONS);
+  return {
+    suppressed({ reason, count }) {
+      metrics.notificationsSuppressed.inc({ reason: suppressedLabel(reason) }, count);
+    },
+    delivery({ receiver, integration, outcome, reason, latencyMs }) {
+      if (outcome === 'suppressed') {
+        metrics.notificationsSuppressed.inc({ reason: suppressedLabel(reason ?? 'at_delivery') });
+        return;
+      }
+      metrics.notifications.inc({ receiver, integration });
+      // What was delivered has a reason where some of several recipients refused it.
+      if (outcome !== 'delivered' || reason) {
+        metrics.notificationsFailed.inc({ receiver, integration, reason: reason ?? 'rejected' });
+      }
+      if (outcome === 'delivered' && latencyMs !== undefined) {
+        metrics.notificationLatency.observe({ receiver, integration }, seconds(latencyMs));
+      }
+    },
+    template_failed({ receiver, integration }) {
+      metrics.templatesFailed.inc({ receiver, integration });
+    },
+    heartbeat({ outcome, atUs }) {
+      if (outcome !== 'sent') return;
+      metrics.heartbeatSent.inc();
+      metrics.heartbeatLastSuccess.set(atUs / 1e6);
+    },
+  };
+}
+
+/** Durations come from clocks that may step back; a metric takes no negative ones. */
+function seconds(ms: number): number {
+  return Math.max(0, ms / 1000);
+}
