@@ -1,7 +1,7 @@
 import { type Assembly, assemble } from '../../app.ts';
 import type { OnceOutcome, RegionProgress } from '../../daemon.ts';
 import { NestwatchError } from '../../errors.ts';
-import type { LogLevel } from '../../observe/log.ts';
+import type { LogLevel } from '../../observe/log-report.ts';
 import type { Edge } from '../../process-io.ts';
 import { howMany } from '../../text/counts.ts';
 import { VERSION } from '../../version.ts';

@@ -1,0 +1,187 @@
+/**
+ * What the log says of each report. Requests and polls are for `debug`; what a person should know is `info`, what may
+ * need one is `warn` or `error`. Trouble that repeats is written once a minute for each of its kinds, with how often it
+ * was held back.
+ */
+
+import { codeOf } from '../errors.ts';
+import type { Happening, Report } from '../report.ts';
+import type { Clock } from '../time/clock.ts';
+import { formatInstant } from '../time/instant.ts';
+import { createFloodGate } from './log-throttle.ts';
+
+export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
+
+/** Writes a line. `sentence` is constant; what varies stands in `data`. */
+export type LogLine = (sentence: string, data?: Readonly<Record<string, unknown>>) => void;
+
+type Lines = {
+  readonly [What in Happening['what']]: (one: Extract<Happening, { what: What }>) => void;
+};
+
+type Writers = Readonly<Record<LogLevel, LogLine>>;
+
+/** Writes a line that may come often: at most once a minute for each `kind`. */
+type Seldom = (
+  kind: string,
+  level: LogLevel,
+  sentence: string,
+  data: Readonly<Record<string, unknown>>,
+) => void;
+
+export function createLogReport(log: Writers, clock: Clock): Report {
+  const pass = createFloodGate(clock);
+  const seldom: Seldom = (kind, level, sentence, data) => {
+    const held = pass(kind);
+    if (held === undefined) return;
+    log[level](sentence, held > 0 ? { ...data, repeated: held } : data);
+  };
+  const lines: Lines = {
+    ...intakeLines(log, seldom),
+    ...deliveryLines(log, seldom),
+    ...processLines(log, seldom),
+    // These are figures, not news: the metrics have them.
+    cursor() {},
+    duplicates() {},
+    flight() {},
+    flights_active() {},
+  };
+  return (one) => (lines[one.what] as (one: Happening) => void)(one);
+}
+
+type IntakeLines = Pick<
+  Lines,
+  | 'request'
+  | 'rate_limit'
+  | 'poll'
+  | 'region_health'
+  | 'inventory'
+  | 'event'
+  | 'quarantined'
+  | 'recovered'
+  | 'missing'
+  | 'counts_untrue'
+>;
+
+function intakeLines(log: Writers, seldom: Seldom): IntakeLines {
+  const healths = new Map<string, string>();
+  return {
+    request({ what, ...data }) {
+      log.debug('A request ended', data);
+    },
+    rate_limit({ what, ...data }) {
+      log.debug('The pace changed', data);
+    },
+    poll({ what, atUs, ...data }) {
+      if (!data.failure) return log.debug('A poll ended', data);
+      // The line of the region's health said so already.
+      if (data.failure === 'circuit_open') return log.debug('A poll failed', data);
+      const { region, feed, failure } = data;
+      seldom(`poll/${region}/${feed}/${failure}`, levelOf(data.error), 'A poll failed', data);
+    },
+    region_health({ region, health, reason }) {
+      const before = healths.get(region);
+      healths.set(region, health);
+      if (health === before) return;
+      if (health === 'up') log.info('The region answers', { region });
+      else if (health === 'down') log.error('The region does not answer', { region, reason });
+      else log.error('The region refuses the token', { region, reason });
+    },
+    inventory({ region, birds }) {
+      log.debug('The inventory was read', { region, birds: birds.length });
+    },
+    event({ what, ...data }) {
+      log.debug('An event was kept', data);
+    },
+    quarantined({ what, ...data }) {
+      const { region, feed, reason } = data;
+      seldom(`quarantined/${region}/${feed}`, 'warn', 'Malformed entries were set aside', {
+        ...data,
+        reason,
+      });
+    },
+    recovered({ what, ...data }) {
+      log.warn('An audit found entries that the polls had missed', data);
+    },
+    missing({ what, ...data }) {
+      log.error('The service counts entries that it does not show', data);
+    },
+    counts_untrue({ what, ...data }) {
+      log.warn('The counts of a stream are untrue: audits read its entries instead', data);
+    },
+  };
+}
+
+type DeliveryLines = Pick<
+  Lines,
+  'alert' | 'notified' | 'template_failed' | 'suppressed' | 'delivery' | 'heartbeat'
+>;
+
+function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
+  /** Why the heartbeat was not accepted the last time; empty when it was. */
+  let heartbeat: string | undefined;
+
+  return {
+    alert({ state, ...data }) {
+      const { alertname, region, alertId } = data;
+      const shown = { alertname, region, alert: alertId };
+      if (state === 'firing') log.warn('An alert fires', shown);
+      else log.info('An alert is resolved', shown);
+    },
+    notified({ what, ...data }) {
+      log.info('A notification was queued', data);
+    },
+    template_failed({ receiver, integration, error }) {
+      seldom(`template/${receiver}/${integration}`, 'warn', 'A template failed, the built-in text was sent', {
+        receiver,
+        integration,
+        reason: error,
+      });
+    },
+    suppressed({ what, ...data }) {
+      log.debug('A notification was left out', data);
+    },
+    delivery({ what, ...data }) {
+      const { receiver, integration, outcome, reason } = data;
+      const kind = `delivery/${receiver}/${integration}/${outcome}/${reason}`;
+      if (outcome === 'delivered') log.info('A notification was delivered', data);
+      else if (outcome === 'suppressed') seldom(kind, 'warn', 'A delivery was left out', data);
+      else if (outcome === 'dead') seldom(kind, 'error', 'A delivery was given up', data);
+      else seldom(kind, 'warn', 'A delivery failed and is tried again', data);
+    },
+    heartbeat({ outcome, reason }) {
+      const state = outcome === 'sent' ? '' : `${outcome}: ${reason}`;
+      const before = heartbeat;
+      heartbeat = state;
+      if (state === before) return;
+      if (outcome === 'silent') log.warn('The heartbeat stays out', { reason });
+      else if (outcome === 'failed') log.warn('The heartbeat was not accepted', { reason });
+      else log.info('The heartbeat is sent', {});
+    },
+  };
+}
+
+type ProcessLines = Pick<Lines, 'config_reload' | 'trouble'>;
+
+function processLines(log: Writers, seldom: Seldom): ProcessLines {
+  return {
+    config_reload({ success, atUs }) {
+      if (success) log.info('The configuration was read', { at: formatInstant(atUs) });
+      else log.error('The new configuration has mistakes and changes nothing', {});
+    },
+    trouble({ what, ...data }) {
+      const { stage, region, error } = data;
+      const code = codeOf(error);
+      const sentence = code === 'bug' ? 'A bug was met; the work goes on' : 'A stage met trouble';
+      // Different bugs are different kinds: one that comes often must not hide another.
+      const kind = `trouble/${stage}/${region}/${code === 'bug' ? String(error) : code}`;
+      seldom(kind, levelOf(error), sentence, data);
+    },
+  };
+}
+
+/** A bug, and what stops the work until a person acts, is an error; the rest heals or repeats by itself. */
+function levelOf(error: unknown): LogLevel {
+  const code = codeOf(error);
+  return code === 'bug' || code === 'disk_full' || code.startsWith('store_') ? 'error' : 'warn';
+}
