@@ -18,6 +18,8 @@ import type { Happening, Report } from './report.ts';
 import { secret } from './secret.ts';
 import { OPERATIONS } from './service/operations.ts';
 import { openStore } from './store/open-store.ts';
+import type { Store } from './store/store.ts';
+import type { Clock } from './time/clock.ts';
 import { VERSION } from './version.ts';
 import { type Health, openWeb } from './web/server.ts';
 
@@ -30,7 +32,7 @@ const MAX_WATCHDOG_BYTES = 1024 * 1024;
 /** Pruning comes once an hour, off the full hour, when everybody else's housekeeping runs. */
 const PRUNE_CRON = '17 * * * *';
 
-export interface Assembly {
+export interface App {
   readonly daemon: Daemon;
   readonly log: Log;
   /** Address of the page, with the port that it really has. */
@@ -41,7 +43,7 @@ export interface Assembly {
   close(): Promise<void>;
 }
 
-export interface AssembleOptions {
+export interface AppOptions {
   readonly config: Config;
   readonly logLevel: LogLevel;
   readonly logFormat: 'json' | 'pretty';
@@ -49,16 +51,10 @@ export interface AssembleOptions {
   readonly listener?: Report;
 }
 
-export async function assemble(edge: Edge, options: AssembleOptions): Promise<Assembly> {
+export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const { config } = options;
   const { clock, random } = edge;
-  const log = createLog({
-    level: options.logLevel,
-    format: options.logFormat,
-    colour: edge.stderr.isTTY === true && !edge.environment.NO_COLOR,
-    stream: edge.stderr,
-    clock,
-  });
+  const log = openLog(edge, options);
   const store = await openStore({ url: config.store.url, clock });
   const linkKey = await store.transaction((tx) =>
     tx.upkeep.signingKey('link', randomBytes(32).toString('base64url')),
@@ -69,35 +65,14 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
   fatal.catch(() => {});
 
   const room = createStoreRoom(clock);
-  let counts: Omit<Collected, 'cursors'> = { alerts: [], silences: [], deliveries: [] };
   const metrics = createMetrics({
-    version: VERSION,
-    revision: edge.environment.NESTWATCH_REVISION ?? '',
-    nodeVersion: process.version,
-    clock,
-    regions: config.regions.map((region) => region.name),
-    operations: OPERATIONS.map((operation) => operation.id),
-    receivers: config.receivers,
-    rules: config.rules,
-    processMetrics: true,
-    collect: async () => {
-      try {
-        counts = await store.transaction(async (tx) => ({
-          alerts: await tx.alerts.count(),
-          silences: countSilences(await tx.silences.list(), clock.nowUs()),
-          deliveries: await tx.outbox.count(),
-        }));
-      } catch (error) {
-        // A full disk is just when metrics are looked at: the counts stay what they were.
-        report({ what: 'trouble', stage: 'store', error });
-      }
-      const cursors = daemon
-        .regions()
-        .flatMap(({ region, feeds }) =>
-          feeds.map(({ feed, cursorUs, verifiedUntilUs }) => ({ region, feed, cursorUs, verifiedUntilUs })),
-        );
-      return { ...counts, cursors };
-    },
+    ...metricsOptions(edge, config),
+    collect: createCollect(
+      store,
+      clock,
+      (happening) => report(happening),
+      () => daemon.regions(),
+    ),
   });
 
   function report(happening: Happening): void {
@@ -109,35 +84,12 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
     if ('error' in happening && codeOf(happening.error) === 'store_failed') die(happening.error);
   }
 
-  const transports = config.regions.map((region) =>
-    openTransport({
-      connections: region.concurrency,
-      timeoutMs: region.timeoutMs,
-      maxBodyBytes: MAX_BODY_BYTES,
-    }),
-  );
-  const channels = openChannels({ clock, version: VERSION, openTransport });
-  const watchdog = openTransport({
-    connections: 1,
-    timeoutMs: HEARTBEAT_TIMEOUT_MS,
-    maxBodyBytes: MAX_WATCHDOG_BYTES,
-  });
-  const transportOf = (name: string) => transports[config.regions.findIndex((one) => one.name === name)]!;
-  const daemon = createDaemon({
-    config,
-    store,
-    transportOf,
-    channels,
-    watchdog,
-    links,
-    clock,
-    random,
-    report,
-  });
+  const ways = openWays(config, clock);
+  const daemon = createDaemon({ config, store, links, clock, random, report, ...ways });
   const startedAtUs = clock.nowUs();
 
   async function closeAll(): Promise<void> {
-    await Promise.all([...transports.map((one) => one.close()), watchdog.close(), closeChannels(channels)]);
+    await ways.close();
     await store.close();
   }
 
@@ -155,13 +107,7 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
       clock,
       report,
     });
-    const pruning = schedule(PRUNE_CRON, async () => {
-      try {
-        while ((await daemon.prune()) > 0);
-      } catch (error) {
-        report({ what: 'trouble', stage: 'store', error });
-      }
-    });
+    const pruning = schedule(PRUNE_CRON, () => pruneAll(daemon, report));
     return {
       daemon,
       log,
@@ -176,6 +122,84 @@ export async function assemble(edge: Edge, options: AssembleOptions): Promise<As
   } catch (error) {
     await closeAll();
     throw error;
+  }
+}
+
+function openLog({ stderr, environment, clock }: Edge, { logLevel, logFormat }: AppOptions): Log {
+  return createLog({
+    level: logLevel,
+    format: logFormat,
+    colour: stderr.isTTY === true && !environment.NO_COLOR,
+    stream: stderr,
+    clock,
+  });
+}
+
+function metricsOptions({ environment, clock }: Edge, config: Config) {
+  return {
+    version: VERSION,
+    revision: environment.NESTWATCH_REVISION ?? '',
+    nodeVersion: process.version,
+    clock,
+    regions: config.regions.map((region) => region.name),
+    operations: OPERATIONS.map((operation) => operation.id),
+    receivers: config.receivers,
+    rules: config.rules,
+    processMetrics: true,
+  };
+}
+
+/** What a scrape asks of the store and the stages. Where the store does not answer, counts stay what they were. */
+function createCollect(store: Store, clock: Clock, report: Report, regions: Daemon['regions']) {
+  let counts: Omit<Collected, 'cursors'> = { alerts: [], silences: [], deliveries: [] };
+  return async (): Promise<Collected> => {
+    try {
+      counts = await store.transaction(async (tx) => ({
+        alerts: await tx.alerts.count(),
+        silences: countSilences(await tx.silences.list(), clock.nowUs()),
+        deliveries: await tx.outbox.count(),
+      }));
+    } catch (error) {
+      // A full disk is just when metrics are looked at.
+      report({ what: 'trouble', stage: 'store', error });
+    }
+    const cursors = regions().flatMap(({ region, feeds }) =>
+      feeds.map(({ feed, cursorUs, verifiedUntilUs }) => ({ region, feed, cursorUs, verifiedUntilUs })),
+    );
+    return { ...counts, cursors };
+  };
+}
+
+/** All ways out of the process: to the regions, the receivers and the watchdog. */
+function openWays(config: Config, clock: Clock) {
+  const transports = new Map(
+    config.regions.map(({ name, concurrency, timeoutMs }) => [
+      name,
+      openTransport({ connections: concurrency, timeoutMs, maxBodyBytes: MAX_BODY_BYTES }),
+    ]),
+  );
+  const channels = openChannels({ clock, version: VERSION, openTransport });
+  const watchdog = openTransport({
+    connections: 1,
+    timeoutMs: HEARTBEAT_TIMEOUT_MS,
+    maxBodyBytes: MAX_WATCHDOG_BYTES,
+  });
+  return {
+    transportOf: (region: string) => transports.get(region)!,
+    channels,
+    watchdog,
+    async close(): Promise<void> {
+      const all = [...transports.values(), watchdog];
+      await Promise.all([...all.map((one) => one.close()), closeChannels(channels)]);
+    },
+  };
+}
+
+async function pruneAll(daemon: Daemon, report: Report): Promise<void> {
+  try {
+    while ((await daemon.prune()) > 0);
+  } catch (error) {
+    report({ what: 'trouble', stage: 'store', error });
   }
 }
 

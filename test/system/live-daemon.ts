@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { assemble } from '../../src/app.ts';
+import { openApp } from '../../src/app.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { openSimulator } from '../../src/simulator/answers/simulator-server.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
@@ -56,11 +56,11 @@ web: { listen: "127.0.0.1:0" }`,
     readFile: () => '',
   });
   const { edge, stderr } = createTestEdge({ clock });
-  const assembly = await assemble(edge, { config, logLevel: 'warn', logFormat: 'json' });
+  const app = await openApp(edge, { config, logLevel: 'warn', logFormat: 'json' });
   const stop = new AbortController();
-  const running = assembly.daemon.run(stop.signal);
+  const running = app.daemon.run(stop.signal);
   return {
-    url: assembly.url,
+    url: app.url,
     /** A Flight of the Bird fails at once. */
     fails(bird: (typeof BIRDS)[number]) {
       const flight = world.startFlight(birds.get(bird)!);
@@ -71,7 +71,7 @@ web: { listen: "127.0.0.1:0" }`,
     async close() {
       stop.abort();
       await running;
-      await assembly.close();
+      await app.close();
       await service.close();
       hook.closeAllConnections();
       hook.close();

@@ -1,4 +1,4 @@
-import { type Assembly, assemble } from '../../app.ts';
+import { type App, openApp } from '../../app.ts';
 import type { OnceOutcome, RegionProgress } from '../../daemon.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { LogLevel } from '../../observe/log-report.ts';
@@ -23,15 +23,15 @@ export interface RunOptions {
 /** The daemon. Resolves to the exit code after SIGTERM or SIGINT; a second one ends it at once. */
 export async function run(edge: Edge, options: RunOptions): Promise<number> {
   const config = readConfig(edge, findConfigFile(edge, options.configFile));
-  const assembly = await assemble(edge, {
+  const app = await openApp(edge, {
     config,
     logLevel: options.logLevel as LogLevel,
     logFormat: options.logFormat ?? (edge.stderr.isTTY ? 'pretty' : 'json'),
   });
-  const { log } = assembly;
+  const { log } = app;
   // Signals are heard before whoever reads the log can send one.
-  const exit = options.once ? readOnce(edge, assembly) : watch(edge, assembly);
-  log.info('nestwatch has started', { version: VERSION, page: assembly.url });
+  const exit = options.once ? readOnce(edge, app) : watch(edge, app);
+  log.info('nestwatch has started', { version: VERSION, page: app.url });
   return exit;
 }
 
@@ -47,7 +47,7 @@ interface Stop {
   release(): void;
 }
 
-function hearStop(edge: Edge, { log }: Assembly): Stop {
+function hearStop(edge: Edge, { log }: App): Stop {
   const stop = new AbortController();
   const overdue = Promise.withResolvers<void>();
   const killed = Promise.withResolvers<number>();
@@ -71,9 +71,9 @@ function hearStop(edge: Edge, { log }: Assembly): Stop {
   };
 }
 
-async function watch(edge: Edge, assembly: Assembly): Promise<number> {
-  const { daemon, log, fatal } = assembly;
-  const stop = hearStop(edge, assembly);
+async function watch(edge: Edge, app: App): Promise<number> {
+  const { daemon, log, fatal } = app;
+  const stop = hearStop(edge, app);
   // Who asks a daemon to read its configuration again does not mean to end it.
   const releaseHangUp = edge.onSignal('SIGHUP', () =>
     log.warn('SIGHUP changes nothing: restart nestwatch to read its configuration again'),
@@ -81,7 +81,7 @@ async function watch(edge: Edge, assembly: Assembly): Promise<number> {
   const ended = (async () => {
     try {
       await Promise.race([daemon.run(stop.signal), stop.overdue, fatal]);
-      await assembly.close();
+      await app.close();
       log.info('nestwatch has stopped');
       return 0;
     } catch (error) {
@@ -96,14 +96,14 @@ async function watch(edge: Edge, assembly: Assembly): Promise<number> {
   return exit;
 }
 
-async function readOnce(edge: Edge, assembly: Assembly): Promise<number> {
-  const { daemon, fatal } = assembly;
-  const stop = hearStop(edge, assembly);
+async function readOnce(edge: Edge, app: App): Promise<number> {
+  const { daemon, fatal } = app;
+  const stop = hearStop(edge, app);
   const ended = (async () => {
     try {
       return await Promise.race([daemon.runOnce(stop.signal), stop.overdue, fatal]);
     } finally {
-      await assembly.close();
+      await app.close();
     }
   })();
   try {

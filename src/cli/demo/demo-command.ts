@@ -1,6 +1,6 @@
 /** The main job on one machine: the simulated service in two regions, catchers for mail and webhooks, the daemon. */
 
-import { type Assembly, assemble } from '../../app.ts';
+import { type App, openApp } from '../../app.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
@@ -43,28 +43,24 @@ export async function demo(edge: Edge, options: DemoOptions): Promise<number> {
   }
   const alerts: Extract<Happening, { what: 'alert' }>[] = [];
   const catcher = await openCatcher((mail) => print(`${timeOf(clock)}  mail   ${firstLines(mail)}`));
-  const assembly = await assembleDemo(
-    edge,
-    demoConfig(regions, catcher.smarthost, catcher.url),
-    (happening) => {
-      if (happening.what !== 'alert') return;
-      alerts.push(happening);
-      const { region, alertname, state } = happening;
-      print(
-        `${timeOf(clock)}  alert  ${regionName(region)} ${alertname} ${state === 'firing' ? 'fires' : 'is resolved'}`,
-      );
-    },
-  );
+  const app = await assembleDemo(edge, demoConfig(regions, catcher.smarthost, catcher.url), (happening) => {
+    if (happening.what !== 'alert') return;
+    alerts.push(happening);
+    const { region, alertname, state } = happening;
+    print(
+      `${timeOf(clock)}  alert  ${regionName(region)} ${alertname} ${state === 'firing' ? 'fires' : 'is resolved'}`,
+    );
+  });
   print(
     'nestwatch demo: a simulated service in two regions and the daemon that watches it, all on this machine.\n',
   );
-  print(`  page     ${assembly.url}/          metrics  ${assembly.url}/metrics`);
+  print(`  page     ${app.url}/          metrics  ${app.url}/metrics`);
   print(
     `  mails    ${catcher.url}/         service  ${regions.map(({ server }) => server.url).join('  ')}\n`,
   );
 
   const stop = new AbortController();
-  const running = assembly.daemon.run(stop.signal);
+  const running = app.daemon.run(stop.signal);
   const startedMs = clock.monotonicMs();
   for (const { world } of regions) playStory(world);
 
@@ -84,12 +80,12 @@ export async function demo(edge: Edge, options: DemoOptions): Promise<number> {
     await sleep(clock, Math.min(forMs, ARRIVAL_MS), stop.signal);
     for (let ms = 0; ms < LONGEST_ARRIVAL_MS && !arrived(); ms += 100) await sleep(clock, 100, stop.signal);
   })();
-  await Promise.race([waiting, stopped, assembly.fatal]);
+  await Promise.race([waiting, stopped, app.fatal]);
   const wasInterrupted = stop.signal.aborted;
   if (wasInterrupted) lookAtTruth();
   stop.abort();
   await running;
-  await assembly.close();
+  await app.close();
   await Promise.all([catcher.close(), ...regions.map(({ server }) => server.close())]);
 
   const asked = new Set([...truth.values()].flat().map((event) => event.key));
@@ -117,9 +113,9 @@ async function assembleDemo(
   edge: Edge,
   configText: (port: number) => string,
   listener: (happening: Happening) => void,
-): Promise<Assembly> {
+): Promise<App> {
   const load = (port: number) =>
-    assemble(edge, {
+    openApp(edge, {
       config: loadConfig({
         file: 'demo',
         text: configText(port),
