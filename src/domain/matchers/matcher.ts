@@ -35,7 +35,9 @@ export function createMatcher(name: string, op: MatchOp, value: string): Matcher
   if (name === '') throw new MatcherSyntaxError('a label name is empty');
   const test = op === '=~' || op === '!~' ? regexTest(name, op, value) : (text: string) => text === value;
   const isNegated = op === '!=' || op === '!~';
-  return { name, op, value, matches: (labels) => test(labels[name] ?? '') !== isNegated };
+  // A label's name comes from outside: `constructor` is no label of an object that only inherits that name.
+  const valueIn = (labels: Labels) => (Object.hasOwn(labels, name) ? labels[name]! : '');
+  return { name, op, value, matches: (labels) => test(valueIn(labels)) !== isNegated };
 }
 
 export function matchesAll(matchers: readonly Matcher[], labels: Labels): boolean {

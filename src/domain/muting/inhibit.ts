@@ -76,5 +76,5 @@ export function createInhibitor(
 }
 
 function keyOf({ equal }: InhibitRule, labels: Labels): string {
-  return JSON.stringify(equal.map((name) => labels[name] ?? ''));
+  return JSON.stringify(equal.map((name) => (Object.hasOwn(labels, name) ? labels[name] : '')));
 }

@@ -56,7 +56,7 @@ export function routeAt(root: Route, path: string): Route | undefined {
 export function groupLabels(route: Route, labels: Labels): Labels {
   const names = route.groupBy === 'all' ? Object.keys(labels) : route.groupBy;
   const entries = names.flatMap((name) =>
-    labels[name] === undefined ? [] : [[name, labels[name]] as const],
+    Object.hasOwn(labels, name) ? [[name, labels[name]!] as const] : [],
   );
   return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }

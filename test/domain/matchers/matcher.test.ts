@@ -167,6 +167,13 @@ describe('a matcher', () => {
     expect(matcher.matches(labels)).toBe(expected);
   });
 
+  test.each(['constructor', 'toString', '__proto__'])('a label %s is absent where nobody gave it', (name) => {
+    expect(createMatcher(name, '=', '').matches({})).toBe(true);
+    expect(createMatcher(name, '=~', '.+').matches({})).toBe(false);
+    const own = Object.fromEntries([[name, 'x']]);
+    expect(createMatcher(name, '=~', '.+').matches(own)).toBe(true);
+  });
+
   test('each operator is the opposite of its negation, for every value', () => {
     const value = fc.constantFrom('', 'a', 'b', 'ab', 'a\nb');
     fc.assert(

@@ -35,6 +35,8 @@ describe('inhibition', () => {
   });
 
   test('counts a label that both lack, or that is empty, as equal', () => {
+    const named = rule('severity="critical"', 'severity="warning"', ['toString']);
+    expect(inhibitors([named], [source], { severity: 'warning', toString: '' } as Labels)).toEqual([source]);
     const bare = { severity: 'critical', region: 'eu' };
     expect(inhibitors([RULE], [bare], { severity: 'warning', region: 'eu' })).toEqual([bare]);
     expect(inhibitors([RULE], [bare], { severity: 'warning', region: 'eu', nest: '' })).toEqual([bare]);

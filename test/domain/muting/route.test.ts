@@ -91,7 +91,7 @@ describe('groups', () => {
 
   test.each([
     [['alertname', 'region'], '{}:{alertname="FlightFailed", region="eu"}'],
-    [['region', 'alertname', 'absent'], '{}:{alertname="FlightFailed", region="eu"}'],
+    [['region', 'alertname', 'absent', 'constructor'], '{}:{alertname="FlightFailed", region="eu"}'],
     [['nest'], '{}:{nest="Märkte \\"x\\"\\n"}'],
     [[], '{}:{}'],
   ])("by %j have Alertmanager's key", (groupBy, key) => {
