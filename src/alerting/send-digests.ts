@@ -11,6 +11,7 @@
  * notification and says how far the name has come, both or neither.
  */
 
+import type { Receiver } from '../channels/receiver.ts';
 import type { Config } from '../config/config.ts';
 import type { DigestConfig } from '../config/sections/digests-section.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
@@ -23,7 +24,7 @@ import type { Report } from '../report.ts';
 import type { DigestRecord } from '../store/digest-store.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, sleep } from '../time/clock.ts';
-import { createCron } from '../time/cron.ts';
+import { type Cron, createCron } from '../time/cron.ts';
 import { newDelivery } from './destination.ts';
 
 export interface Digests {
@@ -53,14 +54,50 @@ const STRETCH = 2_000;
 const MAX_ALERTS = 1_000;
 const MAX_EPISODES = 10_000;
 
-export function createDigests(options: DigestsOptions): Digests {
-  const { store, config, clock, report } = options;
-  const digests = config.digests.map((one) => ({ ...one, instants: createCron(one.cron, one.timezone) }));
-  let beganMs: number | undefined;
+/** A configured digest with the instants of its expression. */
+type TimedDigest = DigestConfig & { readonly instants: Cron };
 
-  async function look(digest: (typeof digests)[number]): Promise<void> {
-    const nowUs = clock.nowUs();
-    const known = await store.transaction(async (tx) => {
+export function createDigests(options: DigestsOptions): Digests {
+  return new DigestLoop(options);
+}
+
+class DigestLoop implements Digests {
+  readonly #options: DigestsOptions;
+  readonly #digests: readonly TimedDigest[];
+  readonly #receivers: ReadonlyMap<string, Receiver>;
+  readonly #recurrences = createRecurrences();
+  /** When this life began. */
+  #beganMs: number | undefined;
+
+  constructor(options: DigestsOptions) {
+    const { digests, receivers } = options.config;
+    this.#options = options;
+    this.#digests = digests.map((one) => ({ ...one, instants: createCron(one.cron, one.timezone) }));
+    this.#receivers = new Map(receivers.map((receiver) => [receiver.name, receiver]));
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, report } = this.#options;
+    if (this.#digests.length === 0) return;
+    this.#beganMs = clock.monotonicMs();
+    while (!signal.aborted) {
+      for (const digest of this.#digests) {
+        try {
+          await this.#look(digest);
+        } catch (error) {
+          report({ what: 'trouble', stage: 'alerting', error });
+        }
+      }
+      // Up to the next full minute, when a digest may be due: a clock that was set delays none for longer.
+      const waitUs = MINUTE_US - (clock.nowUs() % MINUTE_US);
+      await sleep(clock, Math.ceil(waitUs / 1000), signal);
+    }
+  }
+
+  /** Makes the digest if it is due. */
+  async #look(digest: TimedDigest): Promise<void> {
+    const nowUs = this.#options.clock.nowUs();
+    const known = await this.#options.store.transaction(async (tx) => {
       const found = await tx.digests.find(digest.name);
       // After our clock was set back, what comes next must not wait for the old time.
       if (found && found.lastUs <= nowUs) return found;
@@ -71,25 +108,21 @@ export function createDigests(options: DigestsOptions): Digests {
     const dueUs = digest.instants.latest(known.lastUs, nowUs);
     if (dueUs === undefined) return;
     const isLate = nowUs - dueUs >= MINUTE_US;
-    if (isLate && clock.monotonicMs() - (beganMs ?? 0) < CATCH_UP_MS) return;
-    await make(digest, known, dueUs, isLate ? nowUs : dueUs);
+    if (isLate && this.#options.clock.monotonicMs() - (this.#beganMs ?? 0) < CATCH_UP_MS) return;
+    await this.#make(digest, known, dueUs, isLate ? nowUs : dueUs);
   }
 
-  async function make(
-    config: (typeof digests)[number],
-    known: DigestRecord,
-    dueUs: number,
-    toUs: number,
-  ): Promise<void> {
+  /** Queues the digest and notes how far its name has come, both or neither. */
+  async #make(config: TimedDigest, known: DigestRecord, dueUs: number, toUs: number): Promise<void> {
     const before = known.lastEvent === undefined ? config.instants.latest(0, dueUs - MINUTE_US) : undefined;
     const fromUs = Math.min(known.lastUs, before ?? known.lastUs);
     const groupKey = `digest:${config.name}`;
-    const { digest, lastEvent } = await collect(config, known, fromUs, toUs);
-    const queued = await store.transaction(async (tx) => {
+    const { digest, lastEvent } = await this.#collect(config, known, fromUs, toUs);
+    const queued = await this.#options.store.transaction(async (tx) => {
       await tx.digests.put({ name: config.name, lastUs: toUs, lastEvent });
       if (config.skipEmpty && isEmpty(digest)) return undefined;
-      const notification = notificationOf(config, digest, dueUs, clock.nowUs());
-      const receiver = receivers.get(config.receiver);
+      const notification = notificationOf(config, digest, dueUs, this.#options.clock.nowUs());
+      const receiver = this.#receivers.get(config.receiver);
       const { id, createdAtUs } = notification;
       const own = { id, receiver: config.receiver, groupKey };
       const deliveries = (receiver?.integrations ?? []).map((integration, position) =>
@@ -99,17 +132,18 @@ export function createDigests(options: DigestsOptions): Digests {
       return deliveries.length;
     });
     if (queued === undefined) return;
-    report({
+    this.#options.report({
       what: 'notified',
       receiver: config.receiver,
       groupKey,
       reason: 'digest',
       alerts: digest.openTotal,
     });
-    if (queued > 0) options.queued();
+    if (queued > 0) this.#options.queued();
   }
 
-  async function collect(
+  /** Reads the digest's material, in short transactions. */
+  async #collect(
     { name, receiver }: DigestConfig,
     known: DigestRecord,
     fromUs: number,
@@ -117,7 +151,7 @@ export function createDigests(options: DigestsOptions): Digests {
   ): Promise<{ digest: Digest; lastEvent: number }> {
     const tally = createFlightTally();
     const beforeUs = fromUs - (toUs - fromUs);
-    const { start, newest, firstNew } = await store.transaction(async (tx) => {
+    const { start, newest, firstNew } = await this.#options.store.transaction(async (tx) => {
       const before = await tx.digests.arrivals(beforeUs);
       const from = known.lastEvent ?? (await tx.digests.arrivals(fromUs)).before;
       return { start: Math.min(before.before, from), newest: before.last, firstNew: from };
@@ -125,16 +159,18 @@ export function createDigests(options: DigestsOptions): Digests {
     const earliestUs = known.lastEvent === undefined ? fromUs : fromUs - LATE_US;
     for (let at = start; at < newest; at += STRETCH) {
       const upTo = Math.min(at + STRETCH, newest);
-      const flights = await store.transaction((tx) => tx.digests.endedFlights(at, upTo));
+      const flights = await this.#options.store.transaction((tx) => tx.digests.endedFlights(at, upTo));
       for (const flight of flights) {
         const isNew = flight.number > firstNew && flight.occurredAtUs >= earliestUs;
         const isOfPeriodBefore = flight.occurredAtUs >= beforeUs && flight.occurredAtUs < fromUs;
         if (isNew || isOfPeriodBefore) tally.add(flight, isNew);
       }
     }
-    const episodes = await store.transaction((tx) => tx.digests.episodes(fromUs, toUs, MAX_EPISODES));
-    const rest = await store.transaction(async (tx) => ({
-      ...(await firingNow(tx)),
+    const episodes = await this.#options.store.transaction((tx) =>
+      tx.digests.episodes(fromUs, toUs, MAX_EPISODES),
+    );
+    const rest = await this.#options.store.transaction(async (tx) => ({
+      ...(await this.#firingNow(tx)),
       endedSilenced: await tx.digests.endedSilenced(fromUs, toUs, MAX_ALERTS),
       firingTotal: (await tx.alerts.count())
         .filter(({ state }) => state === 'firing')
@@ -142,14 +178,15 @@ export function createDigests(options: DigestsOptions): Digests {
       suppressed: await tx.digests.countSuppressed(receiver, fromUs, toUs),
       dead: await tx.digests.countDead(receiver, fromUs, toUs),
     }));
-    const regions = options.regions();
+    const regions = this.#options.regions();
     return { digest: digestOf({ name, fromUs, toUs, tally, episodes, regions, ...rest }), lastEvent: newest };
   }
 
-  async function firingNow(tx: Transaction) {
-    const nowUs = clock.nowUs();
+  /** The alerts that fire, and which of them are silenced or acknowledged. */
+  async #firingNow(tx: Transaction) {
+    const nowUs = this.#options.clock.nowUs();
     const firing = await tx.alerts.list({ state: 'firing', limit: MAX_ALERTS });
-    const silences = (await tx.silences.list(nowUs)).filter((one) => isHiding(one, nowUs, recurrences));
+    const silences = (await tx.silences.list(nowUs)).filter((one) => isHiding(one, nowUs, this.#recurrences));
     const hidden = firing.flatMap((alert) => {
       const hiding = silences.filter((silence) => concerns(silence, alert));
       if (hiding.length === 0) return [];
@@ -158,28 +195,6 @@ export function createDigests(options: DigestsOptions): Digests {
     });
     return { firing, hidden: new Map(hidden) };
   }
-
-  const recurrences = createRecurrences();
-  const receivers = new Map(config.receivers.map((receiver) => [receiver.name, receiver]));
-
-  return {
-    async run(signal) {
-      if (digests.length === 0) return;
-      beganMs = clock.monotonicMs();
-      while (!signal.aborted) {
-        for (const digest of digests) {
-          try {
-            await look(digest);
-          } catch (error) {
-            report({ what: 'trouble', stage: 'alerting', error });
-          }
-        }
-        // Up to the next full minute, when a digest may be due: a clock that was set delays none for longer.
-        const waitUs = MINUTE_US - (clock.nowUs() % MINUTE_US);
-        await sleep(clock, Math.ceil(waitUs / 1000), signal);
-      }
-    },
-  };
 }
 
 /** Its id follows from the instant at which it was due, so that it is the same however often it is made. */
