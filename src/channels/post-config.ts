@@ -9,8 +9,8 @@ import { mistakeInUrl } from '../http/web-address.ts';
 /** Keys of every such integration; `sendResolved` where nothing is said. */
 export function postKeys(sendResolved: boolean) {
   return {
-    timeout: duration(100).prefault('10s').describe('For one message.'),
-    send_resolved: z.boolean().prefault(sendResolved).describe('Whether the end of an alert is told.'),
+    timeout: duration(100).prefault('10s').describe('Longest wait for the answer to one message.'),
+    send_resolved: z.boolean().prefault(sendResolved).describe('Whether the end of an alert is sent.'),
     http_config: refused('leave it out, a key can stand in the file of the address'),
   };
 }

@@ -6,8 +6,8 @@ import { describe, expect, test } from 'vitest';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { loadConfig, loadWarnings } from '../../src/config/load-config.ts';
 import { withAll } from './example.ts';
-import { BLOCK, blocksOf, EXAMPLE, GENERATED } from './generated.ts';
-import { SECTIONS } from './schema.ts';
+import { BLOCK, blocksOf, EXAMPLE, entryOf, GENERATED } from './generated.ts';
+import { keysOf, kindKeys, SECTIONS } from './schema.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const read = (file: string) => readFileSync(join(ROOT, file), 'utf8');
@@ -20,6 +20,17 @@ describe('what is made from the code', () => {
   test('every section of the configuration is documented', () => {
     const subjects = blocksOf(read('config/README.md')).map(({ subject }) => subject);
     expect(SECTIONS.filter((section) => !subjects.includes(section))).toEqual([]);
+  });
+
+  test('every key of the configuration says what it is', () => {
+    const keys = [
+      ...SECTIONS.flatMap((section) => keysOf(entryOf(section))),
+      ...kindKeys().map(({ name, schema }) => ({ names: [name], schema })),
+    ];
+    const silent = keys
+      .filter(({ schema }) => !schema.description && !schema.items?.description)
+      .flatMap(({ names }) => names);
+    expect(silent).toEqual([]);
   });
 
   test('metrics and error codes are documented', () => {

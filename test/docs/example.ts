@@ -4,6 +4,7 @@
  */
 import { isMap, isScalar, LineCounter, type Node, type Pair, parseDocument, visit } from 'yaml';
 import { isRefused } from '../../src/config/document/refused-key.ts';
+import { firstSentence } from './key-table.ts';
 import { childOf, type Schema, schemaAt } from './schema.ts';
 
 const WIDTH = 118;
@@ -55,7 +56,7 @@ export function withWords(text: string): string {
       if (next > 0 && keys.get(index + next)?.isSection) return [];
       if (!key) return [line];
       if (key.isSection) return [...wrap(key.words), line];
-      const sentence = /^.*?[.](?= |$)/.exec(key.words)?.[0] ?? key.words;
+      const sentence = firstSentence(key.words);
       const explained = `${line} # ${sentence}`;
       if (sentence === '' || known.has(key.name + sentence) || explained.length > WIDTH) return [line];
       known.add(key.name + sentence);

@@ -1,4 +1,5 @@
 /** The files, and the parts of files, that say what the code says already: `npm run docs` writes them. */
+import { CHANNELS, configsKey } from '../../src/channels/registry.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { KINDS } from '../../src/domain/kinds/kinds.ts';
 import { ERRORS } from '../../src/errors.ts';
@@ -36,29 +37,30 @@ export function blocksOf(document: string): { readonly name: string; readonly su
 }
 
 function filled(document: string, example: string): string {
-  const tables = blocksOf(document).flatMap(({ name, subject }) => (name === 'keys' ? [subject] : []));
   return document.replace(BLOCK, (_, name: string, subject?: string) => {
     const mark = `${name}${subject ? `: ${subject}` : ''}`;
-    return `<!-- ${mark} -->\n${partOf(name, subject ?? '', tables, example)}\n<!-- /${name} -->`;
+    return `<!-- ${mark} -->\n${partOf(name, subject ?? '', example)}\n<!-- /${name} -->`;
   });
 }
 
-function partOf(name: string, subject: string, tables: readonly string[], example: string): string {
+function partOf(name: string, subject: string, example: string): string {
   switch (name) {
     case 'words':
       return schemaAt(subject).description ?? '';
     case 'keys':
-      return keyTable(subject, tables);
+      return keyTable(subject, CHANNEL_ENTRIES);
     case 'example':
       return `\`\`\`yaml\n${sectionOf(example, subject)}\n\`\`\``;
     case 'section':
       return [
-        partOf('words', subject, tables, example),
-        partOf('keys', entryOf(subject), tables, example),
-        partOf('example', subject, tables, example),
+        partOf('words', subject, example),
+        partOf('keys', entryOf(subject), example),
+        partOf('example', subject, example),
       ].join('\n\n');
     case 'alerts':
       return alertTable();
+    case 'channels':
+      return CHANNELS.map((channel) => channelPart(configsKey(channel), example)).join('\n\n');
     case 'kinds':
       return kindTable();
     case 'metrics':
@@ -68,6 +70,13 @@ function partOf(name: string, subject: string, tables: readonly string[], exampl
     default:
       throw new Error(`nothing is known of ${name}`);
   }
+}
+
+const CHANNEL_ENTRIES = CHANNELS.map((channel) => `receivers[].${configsKey(channel)}[]`);
+
+function channelPart(key: string, example: string): string {
+  const entry = `receivers[].${key}[]`;
+  return [`### ${key}`, partOf('words', entry, example), partOf('keys', entry, example)].join('\n\n');
 }
 
 /** The path of one entry where a section is a list or a map of them, or else the section's own. */

@@ -8,9 +8,14 @@ export function keyTable(path: string, elsewhere: readonly string[]): string {
     names.map(code).join(', '),
     typeOf(schema),
     isRequired ? 'required' : presetOf(schema),
-    schema.description ?? '',
+    schema.description ?? firstSentence(schema.items?.description),
   ]);
   return table(['key', 'type', 'default', 'meaning'], rows);
+}
+
+/** The sentence that is enough where little room is. */
+export function firstSentence(text = ''): string {
+  return /^.*?[.](?= |$)/.exec(text)?.[0] ?? text;
 }
 
 /** The table of the keys that only some kinds of rules have; one with the same meaning in several stands there once. */

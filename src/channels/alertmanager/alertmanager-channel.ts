@@ -16,10 +16,14 @@ export interface AlertmanagerIntegration extends PostIntegration {
   readonly url: Secret;
 }
 
-const alertmanagerShape = z.strictObject({
-  ...twins('url', 'The address of an Alertmanager; `/api/v2/alerts` is added.'),
-  ...postKeys(true),
-});
+const alertmanagerShape = z
+  .strictObject({
+    ...twins('url', 'Address of an Alertmanager; `/api/v2/alerts` is added. Required.'),
+    ...postKeys(true),
+  })
+  .describe(
+    'The alerts, to another Alertmanager. What fires is sent again every minute, and ends there 4 minutes after the last time.',
+  );
 
 export const alertmanagerChannel = postChannel<AlertmanagerIntegration>({
   kind: 'alertmanager',

@@ -30,7 +30,7 @@ const tlsShape = z.strictObject({
   insecure_skip_verify: z
     .boolean()
     .optional()
-    .describe("Accept any certificate: only inside one's own network."),
+    .describe("Whether any certificate is accepted: only inside one's own network."),
   ...refusedKeys(
     ['ca', 'ca_file', 'cert', 'cert_file', 'key', 'key_file', 'key_ref', 'cert_ref', 'ca_ref'],
     'start nestwatch with NODE_EXTRA_CA_CERTS for a private certificate authority',
@@ -38,34 +38,36 @@ const tlsShape = z.strictObject({
   ...refusedKeys(['server_name', 'min_version', 'max_version'], 'leave it out'),
 });
 
-export const emailShape = z.strictObject({
-  to: words.describe(
-    "One or more addresses, with commas between them; nest_members: the active members of the alert's Nest.",
-  ),
-  from: words.optional().describe('In place of `smtp_from`.'),
-  smarthost: words.optional().describe('In place of `smtp_smarthost`.'),
-  hello: words.optional().describe('In place of `smtp_hello`.'),
-  auth_username: words.optional().describe('In place of `smtp_auth_username`.'),
-  ...twins('auth_password', 'In place of `smtp_auth_password`.'),
-  require_tls: z.boolean().optional().describe('In place of `smtp_require_tls`.'),
-  tls_config: tlsShape.optional().describe('In place of `smtp_tls_config`.'),
-  send_resolved: z.boolean().prefault(false).describe('Whether the end of an alert is told.'),
-  ...mailExtraKeys,
-  ...refusedKeys(
-    ['auth_secret', 'auth_secret_file', 'auth_identity'],
-    'use `auth_username` and `auth_password`',
-  ),
-  force_implicit_tls: refused('use port 465, where TLS comes first'),
-  threading: refused('leave it out, mails are threaded'),
-});
+export const emailShape = z
+  .strictObject({
+    to: words.describe(
+      "One or more addresses with commas between them. `nest_members` among them stands for the active members of an alert's Nest: each Nest gets a mail of its own.",
+    ),
+    from: words.optional().describe('In place of `smtp_from`.'),
+    smarthost: words.optional().describe('In place of `smtp_smarthost`.'),
+    hello: words.optional().describe('In place of `smtp_hello`.'),
+    auth_username: words.optional().describe('In place of `smtp_auth_username`.'),
+    ...twins('auth_password', 'In place of `smtp_auth_password`.'),
+    require_tls: z.boolean().optional().describe('In place of `smtp_require_tls`.'),
+    tls_config: tlsShape.optional().describe('In place of `smtp_tls_config`.'),
+    send_resolved: z.boolean().prefault(false).describe('Whether the end of an alert is sent.'),
+    ...mailExtraKeys,
+    ...refusedKeys(
+      ['auth_secret', 'auth_secret_file', 'auth_identity'],
+      'use `auth_username` and `auth_password`',
+    ),
+    force_implicit_tls: refused('use port 465, where TLS comes first'),
+    threading: refused('leave it out, mails are threaded'),
+  })
+  .describe('Mails with text and HTML, in one thread for each group, under 30 kB a part.');
 
 export const emailGlobalShape = {
-  smtp_smarthost: words.optional().describe('host:port of the mail server.'),
+  smtp_smarthost: words.optional().describe('Mail server, as `host:port`.'),
   smtp_from: words.optional().describe('Sender of every mail.'),
-  smtp_hello: words.optional().describe('The name given in EHLO.'),
-  smtp_auth_username: words.optional(),
+  smtp_hello: words.optional().describe("Name given in EHLO. Without it, the machine's own."),
+  smtp_auth_username: words.optional().describe('User name for the mail server.'),
   ...twins('smtp_auth_password', 'Password for the mail server.'),
-  smtp_require_tls: z.boolean().prefault(true).describe('Refuse to send without STARTTLS.'),
+  smtp_require_tls: z.boolean().prefault(true).describe('Whether mails are sent only over STARTTLS.'),
   smtp_tls_config: tlsShape.optional(),
   ...refusedKeys(
     ['smtp_auth_secret', 'smtp_auth_secret_file', 'smtp_auth_identity'],

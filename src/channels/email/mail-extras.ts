@@ -54,26 +54,33 @@ export interface MailTemplates {
 }
 
 const mailOauth2Shape = z.strictObject({
-  ...twins('access_token', 'A token that another program keeps fresh in its file; or else:'),
-  client_id: words.optional(),
-  ...twins('client_secret', 'Of the client that may send mails.'),
+  ...twins(
+    'access_token',
+    'A token that another program keeps fresh in its file. Without it the others are required.',
+  ),
+  client_id: words.optional().describe('Id of the client that may send mails.'),
+  ...twins('client_secret', 'Secret of that client.'),
   ...twins('refresh_token', 'Exchanged for access tokens.'),
-  token_url: words.optional().describe('Where; https://accounts.google.com/o/oauth2/token at first.'),
+  token_url: words.optional().meta({ preset: TOKEN_URL, description: 'Where it is exchanged.' }),
 });
 
 const dkimShape = z.strictObject({
-  domain: words.describe('The domain that signs: that of the sender.'),
-  selector: words.describe('The key stands in the DNS under selector._domainkey.domain.'),
-  ...twins('private_key', 'In PEM.'),
+  domain: words.describe('Domain that signs: that of the sender.'),
+  selector: words.describe('The key stands in the DNS under `selector._domainkey.domain`.'),
+  ...twins('private_key', 'Private key in PEM. Required.'),
 });
 
 export const mailExtraKeys = {
-  oauth2: mailOauth2Shape.optional().describe('Logs in with XOAUTH2 in place of a password.'),
+  oauth2: mailOauth2Shape
+    .optional()
+    .describe('Logs in with XOAUTH2 in place of a password, as `auth_username`.'),
   dkim: dkimShape.optional().describe('Signs every mail.'),
   headers: z
     .record(z.string(), words)
     .optional()
-    .describe('Liquid templates: `Subject` in place of the built-in one, and further headers.'),
+    .describe(
+      'Liquid templates by the name of a header: `Subject` in place of the built-in one, and further ones.',
+    ),
   text: template('of the text part'),
   html: template('of the HTML part'),
 };

@@ -24,31 +24,44 @@ export interface PagerdutyIntegration extends PostIntegration {
   readonly description?: Template;
 }
 
-const pagerdutyShape = z.strictObject({
-  ...twins('routing_key', 'The integration key of a service, for Events API v2.'),
-  url: words.optional().describe('In place of `pagerduty_url`.'),
-  severity: z
-    .enum(['critical', 'error', 'warning', 'info'])
-    .optional()
-    .describe("In place of the alerts' own, the worst of which counts."),
-  description: template("of the incident's summary"),
-  ...postKeys(true),
-  ...refusedKeys(
-    ['service_key', 'service_key_file'],
-    'use `routing_key` with an integration of Events API v2',
-  ),
-  ...refusedKeys(
-    ['client', 'client_url', 'details', 'images', 'links', 'source', 'component', 'group', 'class'],
-    'leave it out, it is filled in',
-  ),
-});
+const WORDS = [
+  'Events of API v2: an incident for each group, acknowledged when all that fires in it is acknowledged here, ended when all of it is resolved.',
+  'It hears of each group by itself also where other receivers get one message for several: of what was held back, all of it, and of a summary after an outage what still fires.',
+  'An incident that a `fallback` opened is acknowledged and ended there, too.',
+  'While something acknowledged still fires, the end of the rest does not end the incident; and it ends also where a silence hides the end.',
+].join(' ');
+
+const pagerdutyShape = z
+  .strictObject({
+    ...twins('routing_key', 'The integration key of a service, for Events API v2. Required.'),
+    url: words.optional().describe('In place of `pagerduty_url`.'),
+    severity: z
+      .enum(['critical', 'error', 'warning', 'info'])
+      .optional()
+      .describe("In place of the alerts' own, the worst of which counts."),
+    description: template("of the incident's summary"),
+    ...postKeys(true),
+    ...refusedKeys(
+      ['service_key', 'service_key_file'],
+      'use `routing_key` with an integration of Events API v2',
+    ),
+    ...refusedKeys(
+      ['client', 'client_url', 'details', 'images', 'links', 'source', 'component', 'group', 'class'],
+      'leave it out, it is filled in',
+    ),
+  })
+  .describe(WORDS);
 
 export const pagerdutyChannel = postChannel<PagerdutyIntegration>({
   kind: 'pagerduty',
   audience: 'incidents',
   pace: { inFlight: 4, claimed: 16 },
   shape: pagerdutyShape,
-  globalShape: { pagerduty_url: words.optional().describe(`In place of ${DEFAULT_URL}.`) },
+  globalShape: {
+    pagerduty_url: words
+      .optional()
+      .meta({ preset: DEFAULT_URL, description: "Where PagerDuty's events go." }),
+  },
   reader(check) {
     const shared = urlAt(check, ['global', 'pagerduty_url']) ?? DEFAULT_URL;
     return (path) => readPagerduty(check, path, shared);

@@ -26,30 +26,44 @@ export interface SlackIntegration extends PostIntegration {
   readonly text?: Template;
 }
 
-const slackShape = z.strictObject({
-  ...twins('api_url', 'An incoming webhook; in place of `slack_api_url`.'),
-  channel: words.optional().describe("In place of the webhook's own; only old webhooks allow it."),
-  username: words.optional().describe("In place of the webhook's own; only old webhooks allow it."),
-  icon_emoji: words.optional(),
-  icon_url: words.optional(),
-  title: template('of the headline'),
-  text: template('of the text (mrkdwn)'),
-  ...postKeys(false),
-  ...refusedKeys(
-    ['app_token', 'app_token_file', 'app_url', 'update_message'],
-    'use `api_url` with an incoming webhook',
-  ),
-  ...refusedKeys(
-    [
-      ...['color', 'pretext', 'title_link', 'fallback', 'fields', 'actions', 'short_fields', 'footer'],
-      ...['callback_id', 'image_url', 'thumb_url', 'mrkdwn_in', 'link_names', 'message_text', 'attachments'],
-    ],
-    'leave it out, the message is built in; `title` and `text` change it',
-  ),
-});
+const slackShape = z
+  .strictObject({
+    ...twins('api_url', 'An incoming webhook, in place of `slack_api_url`.'),
+    channel: words.optional().describe("In place of the webhook's own; only old webhooks allow it."),
+    username: words.optional().describe("In place of the webhook's own; only old webhooks allow it."),
+    icon_emoji: words
+      .optional()
+      .describe("Such as `:bell:`, in place of the webhook's own; only old webhooks allow it."),
+    icon_url: words
+      .optional()
+      .describe("Address of an image, in place of the webhook's own; only old webhooks allow it."),
+    title: template('of the headline'),
+    text: template('of the text (mrkdwn)'),
+    ...postKeys(false),
+    ...refusedKeys(
+      ['app_token', 'app_token_file', 'app_url', 'update_message'],
+      'use `api_url` with an incoming webhook',
+    ),
+    ...refusedKeys(
+      [
+        ...['color', 'pretext', 'title_link', 'fallback', 'fields', 'actions', 'short_fields', 'footer'],
+        ...[
+          'callback_id',
+          'image_url',
+          'thumb_url',
+          'mrkdwn_in',
+          'link_names',
+          'message_text',
+          'attachments',
+        ],
+      ],
+      'leave it out, the message is built in; `title` and `text` change it',
+    ),
+  })
+  .describe('Blocks, for an incoming webhook.');
 
 const globalShape = {
-  ...twins('slack_api_url', 'The incoming webhook of every `slack_configs` that has none itself.'),
+  ...twins('slack_api_url', 'Incoming webhook of every `slack_configs` that has none itself.'),
   ...refusedKeys(
     ['slack_app_token', 'slack_app_token_file', 'slack_app_url'],
     'use `slack_api_url` with an incoming webhook',

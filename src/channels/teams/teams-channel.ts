@@ -17,15 +17,17 @@ export interface TeamsIntegration extends PostIntegration {
   readonly text?: Template;
 }
 
-const teamsShape = z.strictObject({
-  ...twins(
-    'webhook_url',
-    'The address that the Workflow "Post to a channel when a webhook request is received" has.',
-  ),
-  title: template('of the headline'),
-  text: template('of the text, without Markdown'),
-  ...postKeys(true),
-});
+const teamsShape = z
+  .strictObject({
+    ...twins(
+      'webhook_url',
+      'Address of the Workflow "Post to a channel when a webhook request is received". Required.',
+    ),
+    title: template('of the headline'),
+    text: template('of the text, without Markdown'),
+    ...postKeys(true),
+  })
+  .describe('An adaptive card under 28 kB, for a Workflow.');
 
 export const teamsChannel = postChannel<TeamsIntegration>({
   kind: 'msteamsv2',

@@ -10,23 +10,41 @@ import { hostOf, probeAddress } from '../address.ts';
 import type { Channel } from '../channel.ts';
 import { openWebhooks, type WebhookIntegration, webhookMessages } from './post-webhook.ts';
 
-const webhookShape = z.strictObject({
-  ...twins('url', 'Where the message is posted.'),
-  format: z
-    .enum(['alertmanager', 'cloudevents', 'template'])
-    .prefault('alertmanager')
-    .describe(
-      "alertmanager: Alertmanager's webhook body; cloudevents: the events as a CloudEvents batch; template: the JSON that `template` writes.",
+const WORDS = [
+  'JSON, signed as [Standard Webhooks](https://www.standardwebhooks.com) describes where `secret` is set.',
+  'A big group comes whole, in parts of up to 500 alerts (`part`, `parts` in the body).',
+  'With `format: alertmanager` each alert has its newest 20 new events, and `events_omitted` counts the others.',
+  'With `cloudevents` each event comes by itself, also one that others get in a summary, in batches of up to 100, and no alerts.',
+].join(' ');
+
+const webhookShape = z
+  .strictObject({
+    ...twins('url', 'Where messages are posted. Required.'),
+    format: z
+      .enum(['alertmanager', 'cloudevents', 'template'])
+      .prefault('alertmanager')
+      .describe(
+        "`alertmanager`: Alertmanager's webhook body. `cloudevents`: the events as a CloudEvents batch. `template`: the JSON that `template` writes.",
+      ),
+    template: words.optional().describe('With `format: template`: a Liquid template of the JSON body.'),
+    ...twins('secret', 'Signs each message as Standard Webhooks describes.'),
+    ...twins(
+      'secret_previous',
+      'The secret before it. Messages are signed with both until this is taken out, so that the other side can change over.',
     ),
-  template: words.optional().describe('With `format: template`: a Liquid template of the JSON body.'),
-  ...twins('secret', 'Signs each message as Standard Webhooks describes.'),
-  ...twins('secret_previous', 'Signs as well, while receivers change over from it to `secret`.'),
-  timeout: duration(100).prefault('10s').describe('For one message.'),
-  send_resolved: z.boolean().prefault(true).describe('Whether the end of an alert is told.'),
-  max_alerts: z.int().min(0).prefault(0).describe('Alerts in one message at the most; 0: no limit of yours.'),
-  http_config: refused('leave it out, a key can stand in `url_file` and `secret` signs the message'),
-  payload: refused('use `format: template` with `template`'),
-});
+    timeout: duration(100).prefault('10s').describe('Longest wait for the answer to one message.'),
+    send_resolved: z.boolean().prefault(true).describe('Whether the end of an alert is sent.'),
+    max_alerts: z
+      .int()
+      .min(0)
+      .prefault(0)
+      .describe(
+        'Alerts in one message at the most; 0 for no limit of yours. `truncatedAlerts` counts what it leaves out, and `explain` says so.',
+      ),
+    http_config: refused('leave it out, a key can stand in `url_file` and `secret` signs the message'),
+    payload: refused('use `format: template` with `template`'),
+  })
+  .describe(WORDS);
 
 export const webhookChannel: Channel<WebhookIntegration> = {
   kind: 'webhook',

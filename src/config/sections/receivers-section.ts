@@ -22,20 +22,25 @@ function configsOf(entry: (channel: Channel) => z.ZodType): object {
 }
 
 const receiverShape = z.strictObject({
-  name: words,
+  name: words.describe('The name by which routes, `forward` and digests refer to it.'),
   fallback: words
     .optional()
-    .describe('Another receiver, told as well of what this one has not accepted after 3 tries or 5 minutes.'),
+    .describe(
+      'Another receiver, notified as well, once, of what this one has not accepted after 3 tries or 5 minutes.',
+    ),
   max_notifications_per_hour: z
     .int()
     .min(1)
     .max(1000)
     .optional()
-    .describe('What comes beyond is held back, counted, and told in one message as soon as there is room.'),
-  fold_storms: duration(60_000)
-    .refine((ms) => ms <= 1_800_000, { error: 'must not be longer than 30m' })
+    .describe(
+      'Messages in any hour at the most. What comes beyond is held back, counted, and sent in one message as soon as there is room. Not beside PagerDuty or Alertmanager, which need each change by itself.',
+    ),
+  fold_storms: duration(60_000, 1_800_000)
     .optional()
-    .describe('What comes in a storm is told in one message, once in this time.'),
+    .describe(
+      'Makes one message of many in a storm. Once 3 were sent within twice this time, all that follows comes together each time it has passed, until the storm is over. Not beside PagerDuty or Alertmanager.',
+    ),
   ...configsOf(() => z.unknown()),
   labels: refused('leave it out'),
   msteams_configs: refused('use `msteamsv2_configs`: Teams has ended the connectors that these go to'),
