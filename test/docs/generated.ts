@@ -5,7 +5,7 @@ import { KINDS } from '../../src/domain/kinds/kinds.ts';
 import { ERRORS } from '../../src/errors.ts';
 import { METRICS } from '../../src/observe/metric-catalogue.ts';
 import { sectionOf, withWords } from './example.ts';
-import { keyTable, kindTable, table } from './key-table.ts';
+import { keyTable, parameterTable, table } from './key-table.ts';
 import { schemaAt } from './schema.ts';
 
 export interface Generated {
@@ -57,12 +57,12 @@ function partOf(name: string, subject: string, example: string): string {
         partOf('keys', entryOf(subject), example),
         partOf('example', subject, example),
       ].join('\n\n');
-    case 'alerts':
-      return alertTable();
     case 'channels':
       return CHANNELS.map((channel) => channelPart(configsKey(channel), example)).join('\n\n');
     case 'kinds':
-      return kindTable();
+      return alertTable();
+    case 'parameters':
+      return parameterTable();
     case 'metrics':
       return metricTable();
     case 'errors':
@@ -87,8 +87,13 @@ export function entryOf(section: string): string {
 }
 
 function alertTable(): string {
-  const rows = KINDS.map(({ name, fires, resolves }) => [`\`${name}\``, fires, resolves]);
-  return table(['alertname', 'fires', 'resolves'], rows);
+  const rows = KINDS.map(({ name, severities, fires, resolves }) => [
+    `\`${name}\``,
+    severities.join(', '),
+    fires,
+    resolves,
+  ]);
+  return table(['alertname', 'severity', 'fires when', 'resolves when'], rows);
 }
 
 function metricTable(): string {

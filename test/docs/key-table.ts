@@ -19,7 +19,7 @@ export function firstSentence(text = ''): string {
 }
 
 /** The table of the keys that only some kinds of rules have; one with the same meaning in several stands there once. */
-export function kindTable(): string {
+export function parameterTable(): string {
   const keys = kindKeys();
   const order = [...new Set(keys.map(({ name }) => name))];
   const groups = Map.groupBy(keys, ({ name, schema }) => `${name} ${schema.description}`);

@@ -21,40 +21,49 @@ const flappingShape = z.strictObject({
     .max(100)
     .prefault(steady.changes)
     .refine((changes) => changes !== 1, { error: 'must be at least 2, or 0 for never' })
-    .describe('So often it began to fire or was resolved, the last time included; 0: it never flaps.'),
-  within: duration(60_000)
+    .describe('How often it began to fire or was resolved, the last time included. 0 for never.'),
+  within: duration(60_000, LONGEST_FLAPPING_MS)
     .prefault(formatDuration(steady.withinMs))
-    .refine((ms) => ms <= LONGEST_FLAPPING_MS, { error: 'must not be longer than 1h' })
-    .describe('In so long a time.'),
-  calm: duration(60_000)
-    .prefault(formatDuration(steady.calmMs))
-    .describe('It fires on until it has been over for so long.'),
+    .describe('The time in which it did.'),
+  calm: duration(60_000).prefault(formatDuration(steady.calmMs)).describe('How long it must have been over.'),
 });
 
 const commonShape = z.strictObject({
   name: words
     .optional()
     .describe('Alerts that fire stay those of the rule with their name, whatever else changes in it.'),
-  match: matcherList.prefault([]).describe('Matchers on labels; the first rule of a kind that fits decides.'),
-  severity: words.optional().describe("In place of the kind's own."),
-  labels: labelMap.prefault({}).describe('Added to the alert.'),
-  annotations: labelMap.prefault({}).describe('Added to the alert.'),
-  keep_firing_for: duration().prefault('0s').describe('It fires on for so long when it is over.'),
+  match: matcherList.prefault([]).describe('Matchers on labels, all of which must fit.'),
+  severity: words.optional().describe("Severity in place of the kind's own."),
+  labels: labelMap.prefault({}).describe('Labels added to the alert.'),
+  annotations: labelMap
+    .prefault({})
+    .describe('Annotations added to the alert. Messages show `runbook_url` as a link.'),
+  keep_firing_for: duration()
+    .prefault('0s')
+    .describe('How long an alert fires on when it is over. What comes meanwhile belongs to the same alert.'),
   flapping: flappingShape
     .prefault({})
-    .describe('When an alert changes too often: it says so once and stays firing until it is calm.'),
+    .describe(
+      'An alert that changes too often says so once (annotation `flapping`) and fires on until it is calm.',
+    ),
 });
 
 /** What every rule has, and the parameters of its kind by their keys. */
 type RuleInFile = z.output<typeof commonShape> & Readonly<Record<string, unknown>>;
 
 /** Each kind has only the parameters that change something for it. */
-function ruleShape({ name, parameters }: Kind) {
+function ruleShape({ name, fires, resolves, parameters }: Kind) {
   const own: Record<string, z.ZodType> = {};
   for (const parameter of Object.values(parameters)) {
     own[parameter.key] = parameterShape(parameter).describe(parameter.description);
   }
-  return z.strictObject({ kind: z.literal(name), ...commonShape.shape, ...own });
+  return z
+    .strictObject({
+      kind: z.literal(name).describe('The kind of alert that the rule is about.'),
+      ...commonShape.shape,
+      ...own,
+    })
+    .describe(`Fires when ${fires}. Resolves when ${resolves}.`);
 }
 
 const WHAT_A_PART_IS = { error: 'must be more than 0 and at most 1' };

@@ -52,8 +52,8 @@ const PARAMETERS = {
 
 export const birdTriggerFailing = defineKind({
   name: 'BirdTriggerFailing',
-  fires: 'EventErrors in a row (the service deactivates the Bird at 5)',
-  resolves: 'a Flight starts, or quiet for `resolve_after`',
+  fires: "the Bird's trigger failed `threshold` times in a row; at 5 the service deactivates the Bird",
+  resolves: 'a Flight starts, or nothing new came for `resolve_after`',
   words: {
     firing: 'Trigger failing',
     still: 'Trigger still failing',

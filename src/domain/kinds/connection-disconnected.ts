@@ -17,8 +17,8 @@ export function isDisconnection(event: Event): boolean {
 
 export const connectionDisconnected = defineKind({
   name: 'ConnectionDisconnected',
-  fires: 'its notification: retrying is a warning, exhausted critical',
-  resolves: 'quiet for `resolve_after`, or by hand',
+  fires: 'the service notifies of it: a warning while it retries, critical when it has given up',
+  resolves: 'nothing new came for `resolve_after`, or somebody resolves it by hand',
   words: {
     firing: 'Connection lost',
     still: 'Connection still lost',

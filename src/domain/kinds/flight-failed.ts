@@ -50,7 +50,7 @@ const PARAMETERS = {
     type: 'choice',
     of: ['bird', 'flight', 'error'],
     default: 'bird',
-    description: 'One alert per Bird, per Flight, or per Bird and sort of error.',
+    description: 'What each alert is about: a Bird, a Flight, or one sort of error of a Bird.',
   },
   threshold: {
     key: 'threshold',
@@ -77,7 +77,8 @@ const PARAMETERS = {
   ratio: {
     key: 'ratio',
     type: 'part',
-    description: 'In place of `threshold`: this part of the last `of_last` Flights of the Bird failed.',
+    description:
+      'In place of `threshold`: this part of the last `of_last` Flights of the Bird failed. Cancelled ones do not count.',
   },
   ofLast: {
     key: 'of_last',
@@ -95,9 +96,9 @@ type FlightFailedRule = RuleOf<typeof PARAMETERS>;
 export const flightFailed = defineKind({
   name: 'FlightFailed',
   fires:
-    'a Flight of the Bird ended as failed (`threshold` within `window`, `consecutive`, or `ratio` of the last ones)',
+    'a Flight of the Bird ended as failed: `threshold` of them within `window`, `consecutive` ones, or a `ratio` of the last',
   resolves:
-    "the Bird's next Flight that started later succeeds (for a `ratio`: it is less again), or quiet for `resolve_after`",
+    "the Bird's next Flight that started later succeeds (for a `ratio`: it is less again), or nothing new came for `resolve_after`",
   words: {
     firing: 'Flight failed',
     still: 'Flights still failing',

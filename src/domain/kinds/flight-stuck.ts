@@ -31,7 +31,7 @@ const PARAMETERS = {
     type: 'duration',
     leastMs: 60_000,
     description:
-      'How long a Flight may be active; without it three times what 99 of 100 of its Bird take, at least 15m.',
+      'How long a Flight may be active. Without it, the limit is learned from the Flights of its Bird.',
   },
 } as const satisfies Parameters;
 
@@ -47,7 +47,7 @@ export function stuckAfterMs(
 export const flightStuck = defineKind({
   name: 'FlightStuck',
   fires:
-    "a Flight is active for longer than `max_duration`, or else than 3 × what 99 of 100 of its Bird's last 500 take (20 must be known; 15 min at the least)",
+    "a Flight is active for longer than `max_duration`, or else than 3 times what 99 of 100 of its Bird's last 500 take (20 must be known; 15 minutes at the least)",
   resolves: 'it ends',
   words: {
     firing: 'Flight stuck',
