@@ -6,6 +6,7 @@ import type { Config } from '../../src/config/config.ts';
 import type { DigestConfig } from '../../src/config/sections/digests-section.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { secret } from '../../src/secret.ts';
+import { WORDS } from '../domain/kinds/kind-words.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 /** The stage begins on Thursday, 2 July 2026 at 12:00 UTC. */
@@ -183,7 +184,7 @@ describe('a digest', () => {
       await stage.minutesPass(10);
       succeeds(stage, translate);
       await stage.minutesPass(46);
-      const alert = 'Flight failed: EU · Marketing / ';
+      const alert = `${WORDS.FlightFailed.firing}: EU · Marketing / `;
       expect(textOf(stage)).toMatch(new RegExp(`${alert}Contracts +\\(since .*, silenced\\)`));
       const lake = stage.calls
         .flatMap(({ body }) => (body.includes('nestwatch.digest') ? (JSON.parse(body) as object[]) : []))
@@ -231,7 +232,7 @@ describe('a digest', () => {
       expect(digest.watch).toMatchObject([
         { region: 'eu', impaired: [{ alertname: 'RegionDown', isOpen: false }] },
       ]);
-      expect(textOf(stage)).toContain('Region down for ');
+      expect(textOf(stage)).toContain(`${WORDS.RegionDown.firing} for `);
     });
   });
 });

@@ -5,6 +5,7 @@ import type { Receiver } from '../../src/channels/receiver.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { secret } from '../../src/secret.ts';
 import { email } from '../channels/sample-notifications.ts';
+import { WORDS } from '../domain/kinds/kind-words.ts';
 import { type Desk, type DeskOptions, hook, MINUTE_MS, openDesk } from './desk.ts';
 
 /** Closed when the test ends. */
@@ -43,7 +44,9 @@ function story(desk: Desk): string[] {
 
 /** The actions of the first incident of Flights, sent again or not; others are about a receiver that fails. */
 function actions(desk: Desk): string[] {
-  const first = desk.pages.find(({ payload }) => payload?.summary.includes('Flight failed'))?.dedup_key;
+  const first = desk.pages.find(({ payload }) =>
+    payload?.summary.includes(WORDS.FlightFailed.firing),
+  )?.dedup_key;
   const own = desk.pages.filter((one) => one.dedup_key === first).map((one) => one.event_action);
   return own.filter((action, index) => action !== own[index - 1]);
 }
@@ -294,13 +297,13 @@ test('what is not accepted, as one by some and by incident by others, is told on
   ]);
   // Each incident by itself, beside what was held back as a whole, which is over at once.
   const ofFlights = desk.pages.filter(({ receiver, payload }) => {
-    return receiver === 'backup' && payload?.summary.startsWith('Flight failed: ');
+    return receiver === 'backup' && payload?.summary.startsWith(`${WORDS.FlightFailed.firing}: `);
   });
   expect(ofFlights.map(({ payload }) => payload!.summary.split(' · ')[0])).toEqual([
-    'Flight failed: 3 Birds',
-    'Flight failed: D',
-    'Flight failed: E',
-    'Flight failed: F',
+    `${WORDS.FlightFailed.firing}: 3 Birds`,
+    `${WORDS.FlightFailed.firing}: D`,
+    `${WORDS.FlightFailed.firing}: E`,
+    `${WORDS.FlightFailed.firing}: F`,
   ]);
   expect(new Set(ofFlights.map(({ dedup_key }) => dedup_key)).size).toBe(4);
 });
@@ -399,7 +402,10 @@ describe('what is told together with other groups', () => {
     expect(desk.received).toHaveLength(1);
     expect(story(desk)).toEqual(['ops@2 trigger a', 'ops@2 trigger b']);
     const summaries = desk.pages.map(({ payload }) => payload!.summary.split(' · ')[0]);
-    expect(summaries.toSorted()).toEqual(['Flight failed: A', 'Flight failed: C']);
+    expect(summaries.toSorted()).toEqual([
+      `${WORDS.FlightFailed.firing}: A`,
+      `${WORDS.FlightFailed.firing}: C`,
+    ]);
     await desk.succeeds('A', 'C');
     await desk.pass(10);
     expect(desk.pages.map((one) => one.event_action).toSorted()).toEqual([

@@ -11,6 +11,7 @@ import { signature } from '../../src/domain/alert/error-signature.ts';
 import type { GroupNotification } from '../../src/domain/grouping/notification.ts';
 import { SAMPLE_VARIABLES } from '../../src/templates/variables.ts';
 import { formatInstant } from '../../src/time/instant.ts';
+import { WORDS } from '../domain/kinds/kind-words.ts';
 import { HOSTILE } from './any-notification.ts';
 import { alert, failedFlight, group, MINUTE_US, NOW_US, storm } from './sample-notifications.ts';
 
@@ -82,7 +83,7 @@ describe('Slack', () => {
       username: 'watch',
     });
     expect(text).toBe(
-      'Flight failed: Translate blog · EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
+      `${WORDS.FlightFailed.firing}: Translate blog · EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min`,
     );
     expect(rest).toEqual({
       channel: '#ops',
@@ -92,7 +93,7 @@ describe('Slack', () => {
       parse: 'none',
     });
     expect(blocks.flatMap(textsOf).slice(0, 3)).toEqual([
-      'Flight failed: Translate blog',
+      `${WORDS.FlightFailed.firing}: Translate blog`,
       'EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
       '```\nTranslation failed: the provider answered 429 Too Many Requests\n```',
     ]);
@@ -181,11 +182,11 @@ describe('Teams', () => {
     expect(content).toMatchObject({
       type: 'AdaptiveCard',
       version: '1.4',
-      fallbackText: 'Flight failed: Translate blog',
+      fallbackText: `${WORDS.FlightFailed.firing}: Translate blog`,
     });
     const texts = content.body.map(({ inlines }) => inlines.map(({ text }) => text).join(''));
     expect(texts.slice(0, 3)).toEqual([
-      'Flight failed: Translate blog',
+      `${WORDS.FlightFailed.firing}: Translate blog`,
       'EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
       'Translation failed: the provider answered 429 Too Many Requests',
     ]);
@@ -239,7 +240,7 @@ describe('PagerDuty', () => {
       client: 'nestwatch',
       client_url: URL,
       payload: {
-        summary: 'Flight failed: Translate blog · EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
+        summary: `${WORDS.FlightFailed.firing}: Translate blog · EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min`,
         source: 'watch.example.com',
         severity: 'critical',
         timestamp: '2026-07-02T12:00:00.000Z',
@@ -249,7 +250,7 @@ describe('PagerDuty', () => {
           firing: 1,
           resolved: 0,
           alerts: [
-            'Flight failed: EU / Marketing / Translate blog: Translation failed: the provider answered 429 Too Many Requests · Flight 5f0c9a52-0000-4000-8000-000000000004',
+            `${WORDS.FlightFailed.firing}: EU / Marketing / Translate blog: Translation failed: the provider answered 429 Too Many Requests · Flight 5f0c9a52-0000-4000-8000-000000000004`,
           ],
         },
       },
@@ -343,7 +344,7 @@ describe("templates' variables", () => {
       Object.keys(alertmanagerBody(group(), URL, 0).alerts[0]!),
     );
     expect(real).toMatchObject({
-      title: 'Flight failed: Translate blog',
+      title: `${WORDS.FlightFailed.firing}: Translate blog`,
       status: 'firing',
       firing: [{}],
       resolved: [],

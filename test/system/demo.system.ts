@@ -6,6 +6,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { WORDS } from '../domain/kinds/kind-words.ts';
 
 const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
@@ -116,6 +117,6 @@ test('the page shows the failure in a real browser', () => {
     ],
     { encoding: 'utf8', timeout: 60_000 },
   );
-  expect(stdout).toContain('Flight failed');
+  expect(stdout).toContain(WORDS.FlightFailed.firing);
   expect(stdout).toContain('Delivered');
 });

@@ -14,6 +14,7 @@ import type { Delivery } from '../../../src/store/outbox-store.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { compileTemplate } from '../../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';
+import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { alert, delivery, email, failedFlight, forward, group, NOW_US } from '../sample-notifications.ts';
 
@@ -87,8 +88,10 @@ describe('a mail through a real server', () => {
     expect(header('auto-submitted')).toBe('auto-generated');
     expect(header('x-auto-response-suppress')).toBe('All');
     expect(mail.messageId).toMatch(/^<thread\.[0-9a-f]{32}@watch\.example\.com>$/);
-    expect(mail.text).toMatch(/^Flight failed: Übersetzen 日本語\nEU · Marketing · since 2 Jul 2026/);
-    expect(mail.html).toContain('Flight failed: Übersetzen 日本語');
+    const [first, second] = mail.text?.split('\n') ?? [];
+    expect(first).toBe(`${WORDS.FlightFailed.firing}: Übersetzen 日本語`);
+    expect(second).toMatch(/^EU · Marketing · since 2 Jul 2026/);
+    expect(mail.html).toContain(`${WORDS.FlightFailed.firing}: Übersetzen 日本語`);
     expect(mail.attachments).toEqual([]);
     expect(raw).toMatch(/multipart\/alternative/);
   });

@@ -7,6 +7,7 @@ import { escapeHtml, linkable } from '../../../src/channels/message/encode.ts';
 import { mailView } from '../../../src/channels/message/message-view.ts';
 import { mailSubject } from '../../../src/channels/message/subject-line.ts';
 import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
+import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { alert, failedFlight, group, MINUTE_US, NOW_US, storm } from '../sample-notifications.ts';
 
 const URL = 'https://nestwatch.example.com';
@@ -17,7 +18,7 @@ const firstLines = (notification: GroupNotification) => text(notification).split
 describe('the first two lines of a mail', () => {
   test('of a failure say what failed, where, since when and for how long', () => {
     expect(firstLines(group())).toEqual([
-      'Flight failed: Translate blog',
+      `${WORDS.FlightFailed.firing}: Translate blog`,
       'EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
     ]);
   });
@@ -25,7 +26,7 @@ describe('the first two lines of a mail', () => {
   test('of an update say that it goes on', () => {
     const more = alert({ startsAtUs: NOW_US - 134 * MINUTE_US, eventsTotal: 41 });
     expect(firstLines(group({ reason: 'new_events', alerts: [more] }))).toEqual([
-      'Flights still failing: Translate blog',
+      `${WORDS.FlightFailed.still}: Translate blog`,
       'EU · Marketing · since 2 Jul 2026, 09:46 UTC, for 2 h 14 min · 41 failures, 1 of them new',
     ]);
   });
@@ -45,13 +46,17 @@ describe('the first two lines of a mail', () => {
         ],
       });
     expect(firstLines(over('over'))).toEqual([
-      'Recovered: Translate blog',
+      `${WORDS.FlightFailed.over}: Translate blog`,
       'EU · Marketing · from 2 Jul 2026, 11:56 UTC, lasted 4 min',
     ]);
-    expect(firstLines(over('quiet'))[0]).toBe('No new failures: Translate blog');
-    expect(firstLines(over('moved'))[0]).toBe('Flight failed: told elsewhere now: Translate blog');
-    expect(firstLines(over('gone'))[0]).toBe('Flight failed: no longer there: Translate blog');
-    expect(firstLines(over('by_hand'))[0]).toBe('Flight failed: resolved by hand: Translate blog');
+    expect(firstLines(over('quiet'))[0]).toBe(`${WORDS.FlightFailed.quiet}: Translate blog`);
+    expect(firstLines(over('moved'))[0]).toBe(
+      `${WORDS.FlightFailed.firing}: told elsewhere now: Translate blog`,
+    );
+    expect(firstLines(over('gone'))[0]).toBe(`${WORDS.FlightFailed.firing}: no longer there: Translate blog`);
+    expect(firstLines(over('by_hand'))[0]).toBe(
+      `${WORDS.FlightFailed.firing}: resolved by hand: Translate blog`,
+    );
     expect(text(over('by_hand', 'it was resolved by hand by ann: mended'))).toContain(
       '\n\nIt was resolved by hand by ann: mended.\n\n',
     );
@@ -64,15 +69,18 @@ describe('the first two lines of a mail', () => {
 
   test('of a storm say how many', () => {
     expect(firstLines(storm())).toEqual([
-      'Flight failed: 200 Birds',
+      `${WORDS.FlightFailed.firing}: 200 Birds`,
       'EU · Marketing · since 2 Jul 2026, 10:21 UTC, for 1 h 39 min',
     ]);
   });
 
   test.each([
-    [{ alertname: 'RegionDown', region: 'us' }, 'Region down: US'],
-    [{ alertname: 'ConnectionDisconnected', region: 'us', entity_name: 'DeepL' }, 'Connection lost: DeepL'],
-    [{ alertname: 'BirdDeactivated', region: 'us', bird_id: '7' }, 'Bird deactivated: Bird 7'],
+    [{ alertname: 'RegionDown', region: 'us' }, `${WORDS.RegionDown.firing}: US`],
+    [
+      { alertname: 'ConnectionDisconnected', region: 'us', entity_name: 'DeepL' },
+      `${WORDS.ConnectionDisconnected.firing}: DeepL`,
+    ],
+    [{ alertname: 'BirdDeactivated', region: 'us', bird_id: '7' }, `${WORDS.BirdDeactivated.firing}: Bird 7`],
     [
       { alertname: 'KindOfTomorrow', region: 'us', entity_type: 'Hub', entity_id: '7' },
       'KindOfTomorrow: Hub 7',
@@ -121,7 +129,12 @@ describe('the body of a mail', () => {
 
   test('puts alerts of one cause together, the most first, and counts those that are not listed', () => {
     const body = text(storm());
-    const order = ['60 × Flight failed', '30 × Flight failed', '10 × Flight failed', '… and 100 more alerts'];
+    const order = [
+      `60 × ${WORDS.FlightFailed.firing}`,
+      `30 × ${WORDS.FlightFailed.firing}`,
+      `10 × ${WORDS.FlightFailed.firing}`,
+      '… and 100 more alerts',
+    ];
     const at = order.map((words) => body.indexOf(words));
     expect(at.every((position) => position > 0)).toBe(true);
     expect(at).toEqual([...at].sort((a, b) => a - b));
@@ -142,9 +155,9 @@ describe('the body of a mail', () => {
     ];
     const titles = mailView(group({ alerts }), URL).clusters.map(({ title, places }) => [title, ...places]);
     expect(titles).toEqual([
-      ['2 × Flight failed', 'b', 'c'],
-      ['Flight failed', 'a'],
-      ['3 × No new failures', 'r1', 'r2', 'r3'],
+      [`2 × ${WORDS.FlightFailed.firing}`, 'b', 'c'],
+      [WORDS.FlightFailed.firing, 'a'],
+      [`3 × ${WORDS.FlightFailed.quiet}`, 'r1', 'r2', 'r3'],
     ]);
   });
 
@@ -187,7 +200,7 @@ describe('the body of a mail', () => {
     const view = mailView(group({ reason: 'new_alerts', alerts: [lost, retrying] }), URL);
     expect(view).toMatchObject({
       tone: 'critical',
-      headline: 'Connection given up: DeepL',
+      headline: `${WORDS.ConnectionDisconnected.superseded}: DeepL`,
       context: 'EU · since 2 Jul 2026, 11:58 UTC, for 2 min · 2 messages',
       lead: [
         'Connection DeepL is lost (EU): it must be reconnected.',
@@ -200,8 +213,8 @@ describe('the body of a mail', () => {
       labels: { ...retrying.labels, entity_id: '2', entity_name: 'Phrase' },
     });
     expect(mailView(group({ alerts: [lost, other] }), URL).clusters.map(({ title }) => title)).toEqual([
-      'Connection lost',
-      'Connection given up',
+      WORDS.ConnectionDisconnected.firing,
+      WORDS.ConnectionDisconnected.superseded,
     ]);
   });
 
@@ -215,26 +228,26 @@ describe('the body of a mail', () => {
     });
     const deactivated = alert({ labels: { ...bird, alertname: 'BirdDeactivated', severity: 'critical' } });
     expect(mailView(group({ alerts: [deactivated, trigger] }), URL)).toMatchObject({
-      headline: 'Bird deactivated: Contracts',
+      headline: `${WORDS.BirdDeactivated.firing}: Contracts`,
       context: 'EU · Nest 1 · since 2 Jul 2026, 11:56 UTC, for 4 min',
       clusters: [],
     });
     expect(mailView(group({ alerts: [trigger] }), URL)).toMatchObject({
       tone: 'neutral',
-      headline: 'Deactivated after trigger failures: Contracts',
+      headline: `${WORDS.BirdTriggerFailing.superseded}: Contracts`,
     });
   });
 
   test('a reminder says that it is one', () => {
     expect(firstLines(group({ reason: 'repeat' }))[0]).toBe(
-      'Reminder: Flights still failing: Translate blog',
+      `Reminder: ${WORDS.FlightFailed.still}: Translate blog`,
     );
   });
 
   test('an alert that comes and goes says so, and why it is told as over only now', () => {
     const annotations = { flapping: 'it changed 4 times or more within 1 h' };
     const flapping = mailView(group({ alerts: [alert({ annotations })] }), URL);
-    expect(flapping.headline).toBe('Flight failed, on and off: Translate blog');
+    expect(flapping.headline).toBe(`${WORDS.FlightFailed.firing}, on and off: Translate blog`);
     expect(flapping.lead).toEqual(['It changed 4 times or more within 1 h.']);
     const over = alert({ annotations, status: 'resolved', ending: 'over', endsAtUs: NOW_US });
     expect(text(group({ alerts: [over] }))).toContain('It had come and gone several times');
@@ -276,7 +289,7 @@ describe('the body of a mail', () => {
 
   test('says the same in HTML', () => {
     const page = html(storm());
-    expect(page).toContain('60 × Flight failed');
+    expect(page).toContain(`60 × ${WORDS.FlightFailed.firing}`);
     expect(page).toContain('Translation failed: the provider answered 429 Too Many Requests');
     expect(page).toContain('… and 100 more alerts');
     expect(page).toContain(`href="${URL}/"`);

@@ -7,6 +7,7 @@ import { slackBody } from '../../../src/channels/slack/slack-body.ts';
 import { teamsBody } from '../../../src/channels/teams/teams-body.ts';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import type { GroupNotification, NotifiedAlert } from '../../../src/domain/grouping/notification.ts';
+import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { alert, failedFlight, group, MINUTE_US, NOW_US } from '../sample-notifications.ts';
 
 const URL = 'https://nestwatch.example.com';
@@ -50,10 +51,10 @@ describe('a mail about several alerts', () => {
     const beta = failing(BETA, [failedFlight(5, { message: 'Beta reason' })]);
     expect(text(group({ alerts: [alpha, beta] }))).toBe(
       [
-        'Flight failed: 2 Birds, 2 causes',
+        `${WORDS.FlightFailed.firing}: 2 Birds, 2 causes`,
         'EU · Marketing · since 2 Jul 2026, 11:56 UTC, for 4 min',
         '',
-        '* Flight failed: Alpha',
+        `* ${WORDS.FlightFailed.firing}: Alpha`,
         '    Alpha reason',
         '  2 failures · Bird 896',
         '  - started 2 Jul 2026, 11:41:07 UTC, failed after 14 min · step 2, Translate',
@@ -61,7 +62,7 @@ describe('a mail about several alerts', () => {
         '  - started 2 Jul 2026, 11:41:07 UTC, failed after 11 min · step Main',
         `    Flight ${flightId(7)}`,
         '',
-        '* Flight failed: Beta',
+        `* ${WORDS.FlightFailed.firing}: Beta`,
         '    Beta reason',
         '  Bird 897',
         '  - started 2 Jul 2026, 11:41:07 UTC, failed after 13 min · step Main',
@@ -88,7 +89,7 @@ describe('a mail about several alerts', () => {
     const [cluster, ...others] = mailView(group({ alerts }), URL).clusters;
     expect(others).toEqual([]);
     expect(cluster).toMatchObject({
-      title: '2 × Flight failed',
+      title: `2 × ${WORDS.FlightFailed.firing}`,
       cause: 'TMS said no to job 11858',
       context: '4 failures · step Main',
     });
@@ -173,7 +174,7 @@ describe('a mail about several alerts', () => {
     const body = text(group({ groupLabels: { region: 'eu' }, alerts }));
     expect(body).toContain(
       [
-        '* 2 × Connection lost: Phrase TMS, DeepL',
+        `* 2 × ${WORDS.ConnectionDisconnected.firing}: Phrase TMS, DeepL`,
         '    Connection check failed',
         '  - Phrase TMS · 2 ×, the last 2 Jul 2026, 11:59:00 UTC',
         '    Connection 118',

@@ -4,6 +4,7 @@ import { mailMessage } from '../../../src/channels/email/mail-message.ts';
 import { MAX_PART_BYTES } from '../../../src/channels/message/fitting.ts';
 import { compileTemplate, type TemplateUse } from '../../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';
+import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { alert, failedFlight, group } from '../sample-notifications.ts';
 
 const URL = 'https://watch.example.com';
@@ -197,10 +198,10 @@ describe('a mail with templates', () => {
     });
     expect(mail).toMatchObject({
       subject: 'FIRING Translate blog',
-      html: '<p>Flight failed: Translate blog</p>',
+      html: `<p>${WORDS.FlightFailed.firing}: Translate blog</p>`,
       headers: { 'X-Team': 'ops' },
     });
-    expect(mail.text).toMatch(/^Flight failed: Translate blog\n/);
+    expect(mail.text?.split('\n')[0]).toBe(`${WORDS.FlightFailed.firing}: Translate blog`);
     expect(mail.templateError).toBeUndefined();
   });
 
@@ -234,7 +235,7 @@ describe('a mail with templates', () => {
         `The template ${part} failed: undefined variable: commonLabels.nobody, line:1, col:4`,
       );
       for (const body of [mail.text, mail.html]) {
-        expect(body).toContain('Flight failed: Translate blog');
+        expect(body).toContain(`${WORDS.FlightFailed.firing}: Translate blog`);
         expect(body).toContain(`The template ${part} failed`);
       }
     },

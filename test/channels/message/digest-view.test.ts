@@ -14,6 +14,7 @@ import { digestOf, digestTitle, isEmpty } from '../../../src/domain/digest/diges
 import { createFlightTally } from '../../../src/domain/digest/flight-tally.ts';
 import { compileTemplate } from '../../../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../../../src/templates/variables.ts';
+import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 import { digest, digestNotification } from '../digest-samples.ts';
 import { delivery, email, webhook } from '../sample-notifications.ts';
@@ -140,9 +141,11 @@ describe('a digest', () => {
     expect(text).toMatch(/since 2 Jul 2026, 11:00 UTC, silenced/);
     expect(text).toMatch(/since 2 Jul 2026, 11:00 UTC, acknowledged/);
     expect(text).toContain(
-      'Silenced:\n  3 ×  No Flight in time: EU · Translate blog / Translate blog\n  2 ×  No Flight',
+      `Silenced:\n  3 ×  ${WORDS.BirdStale.firing}: EU · Translate blog / Translate blog\n  2 ×  No Flight`,
     );
-    expect(text).toContain('EU  nothing missing until 2 Jul 2026, 11:00 UTC (Region down for 30 min)');
+    expect(text).toContain(
+      `EU  nothing missing until 2 Jul 2026, 11:00 UTC (${WORDS.RegionDown.firing} for 30 min)`,
+    );
     const headers = threadHeaders(digestNotification(), delivery(), URL);
     expect(headers.messageId).toMatch(/^<thread\./);
     expect(headers.references).toBeUndefined();

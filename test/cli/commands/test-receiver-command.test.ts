@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { systemClock } from '../../../src/time/clock.ts';
+import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { nestwatch, tempFile } from '../test-io.ts';
 
 interface Received {
@@ -92,7 +93,7 @@ describe('test-receiver', () => {
     expect(posts.map(({ path }) => path)).toEqual([
       ...['/hook', '/own', '/slack/key-canary', '/teams', '/pagerduty', '/api/v2/alerts'],
     ]);
-    expect(JSON.parse(posts[1]!.body)).toEqual({ t: 'Flight failed: Sample Bird' });
+    expect(JSON.parse(posts[1]!.body)).toEqual({ t: `${WORDS.FlightFailed.firing}: Sample Bird` });
     expect(JSON.parse(posts[4]!.body)).toMatchObject({
       event_action: 'trigger',
       routing_key: 'routing-canary',
@@ -182,7 +183,7 @@ describe('test-receiver', () => {
     const { exit, stdout, stderr } = await run('test-receiver', 'all', '--dry-run');
     expect([exit, posts, mails]).toEqual([0, [], []]);
     expect(stdout).toContain('Subject: [nestwatch] EU · Sample Nest / Sample Bird: FlightFailed');
-    expect(stdout).toContain('"t": "Flight failed: Sample Bird"');
+    expect(stdout).toContain(`"t": "${WORDS.FlightFailed.firing}: Sample Bird"`);
     expect(stdout).toContain('"routing_key": "[secret]"');
     expect(stdout).toContain('"error": "This is a sample: the provider answered # … <retry later>"');
     expect(stdout + stderr).not.toMatch(/canary/);
@@ -211,7 +212,9 @@ describe('render', () => {
       ['email', 'email', 'webhook', 'webhook', 'slack', 'msteamsv2', 'pagerduty', 'alertmanager'],
     ]);
     expect(samples.map(({ text }) => `${text}\n`).join('')).toBe(first.stdout);
-    expect((await print('render', 'all', '--resolved')).stdout).toContain('Recovered: Sample Bird');
+    expect((await print('render', 'all', '--resolved')).stdout).toContain(
+      `${WORDS.FlightFailed.over}: Sample Bird`,
+    );
     expect(posts).toEqual([]);
   });
 
@@ -222,7 +225,7 @@ describe('render', () => {
     expect(`${JSON.parse(json.stdout).text}\n`).toBe(stdout);
     expect([exit, stdout]).toEqual([
       0,
-      'Flight failed: Sample Bird: This is a sample: the provider answered 429 &quot;Too Many Requests&quot; &lt;retry later&gt;\n',
+      `${WORDS.FlightFailed.firing}: Sample Bird: This is a sample: the provider answered 429 &quot;Too Many Requests&quot; &lt;retry later&gt;\n`,
     ]);
   });
 

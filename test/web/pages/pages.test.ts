@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { fingerprint } from '../../../src/domain/alert/fingerprint.ts';
 import type { RegionView } from '../../../src/web/status-view.ts';
+import { WORDS } from '../../domain/kinds/kind-words.ts';
 import {
   aDelivery,
   anAlert,
@@ -108,7 +109,7 @@ describe('alerts', () => {
     ]);
     const text = read((await ask('/')).body);
     expect(text).toContain(
-      'Flight failed critical for 12 min EU · Marketing / Translate blog 2 events, last 2 min ago last message',
+      `${WORDS.FlightFailed.firing} critical for 12 min EU · Marketing / Translate blog 2 events, last 2 min ago last message`,
     );
   });
 

@@ -3,6 +3,7 @@ import { createMatcher } from '../../../src/domain/matchers/matcher.ts';
 import { createAcknowledgeLinks } from '../../../src/operator/acknowledge-link.ts';
 import { secret } from '../../../src/secret.ts';
 import { matchersFor } from '../../../src/web/pages/silence-page.ts';
+import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { anAlert, anEvent, NOW_US, putAlert } from '../sample.ts';
 import { serve } from '../served.ts';
 
@@ -43,7 +44,9 @@ describe('the overview', () => {
     const { body } = await ask('/');
     expect(body).toContain('href="acknowledge?alert=a%2F1"');
     expect(body).toContain('href="silence?alert=a%2F1"');
-    expect(body).toContain('aria-label="Acknowledge Flight failed, Marketing / Translate blog"');
+    expect(body).toContain(
+      `aria-label="Acknowledge ${WORDS.FlightFailed.firing}, Marketing / Translate blog"`,
+    );
   });
 
   test('shows who silenced what, what it hides, and ends it on demand', async () => {
@@ -78,14 +81,18 @@ describe('the page for a silence', () => {
     expect(body).toContain(
       'alertname=&quot;FlightFailed&quot;\nregion=&quot;eu&quot;\nnest_id=&quot;682&quot;\nbird_id=&quot;148890&quot;</textarea>',
     );
-    expect(read(body)).toContain('What it hides now Flight failed EU · Marketing / Translate blog');
+    expect(read(body)).toContain(
+      `What it hides now ${WORDS.FlightFailed.firing} EU · Marketing / Translate blog`,
+    );
   });
 
   test('shows what typed matchers hide before anything is made', async () => {
     const { ask, silences } = await withAlert();
     const hidden = async (matchers: string) =>
       read((await ask(`/silence?${new URLSearchParams({ ...FIELDS, matchers })}`)).body);
-    expect(await hidden('bird=~"Trans.*"')).toContain('Flight failed EU · Marketing / Translate blog');
+    expect(await hidden('bird=~"Trans.*"')).toContain(
+      `${WORDS.FlightFailed.firing} EU · Marketing / Translate blog`,
+    );
     expect(await hidden('bird="Other"')).toContain('No alert that is active now.');
     expect(await hidden('')).toContain('Name what it matches to see that.');
     expect(await hidden('bird=~"("')).toContain('Matchers: ');
@@ -96,7 +103,7 @@ describe('the page for a silence', () => {
     const { ask } = await withAlert();
     const shown = async (fields: Partial<typeof FIELDS>) =>
       read((await ask(`/silence?${new URLSearchParams({ ...FIELDS, ...fields })}`)).body);
-    const alert = 'Flight failed EU · Marketing / Translate blog';
+    const alert = `${WORDS.FlightFailed.firing} EU · Marketing / Translate blog`;
     expect(await shown({})).toContain(`What it hides now ${alert}`);
     expect(await shown({ cron: '30 11 * * *' })).toContain(`What it hides now ${alert}`);
     expect(await shown({ cron: '30 13 * * *' })).toContain(
@@ -137,7 +144,7 @@ describe('the page for a silence', () => {
     const { ask, store } = await withAlert();
     for (let index = 0; index < 24; index += 1) await putAlert(store, anAlert({ id: `b/${index}` }));
     const shown = read((await ask('/silence?matchers=bird%3D%22Translate+blog%22')).body);
-    expect(shown.split('Flight failed')).toHaveLength(21);
+    expect(shown.split(WORDS.FlightFailed.firing)).toHaveLength(21);
     expect(shown).toContain('and 5 more alerts');
   });
 
@@ -255,7 +262,8 @@ describe('resolving by hand', () => {
     const labels = { alertname: 'FeedBehind', severity: 'warning', region: 'eu' };
     await putAlert(store, anAlert({ id: 'behind', labels }));
     const { body } = await ask('/');
-    expect(body).toMatch(/href="resolve\?alert=a%2F1&(amp;)?began=\d+" aria-label="Resolve Flight failed/);
+    expect(body).toMatch(/href="resolve\?alert=a%2F1&(amp;)?began=\d+" aria-label="Resolve /);
+    expect(body).toContain(`aria-label="Resolve ${WORDS.FlightFailed.firing}`);
     expect(body.match(/href="resolve/g)).toHaveLength(1);
   });
 
