@@ -88,9 +88,9 @@ describe('a mail through a real server', () => {
     expect(header('auto-submitted')).toBe('auto-generated');
     expect(header('x-auto-response-suppress')).toBe('All');
     expect(mail.messageId).toMatch(/^<thread\.[0-9a-f]{32}@watch\.example\.com>$/);
-    const [first, second] = mail.text?.split('\n') ?? [];
-    expect(first).toBe(`${WORDS.FlightFailed.firing}: Übersetzen 日本語`);
-    expect(second).toMatch(/^EU · Marketing · since 2 Jul 2026/);
+    const [headline, whereAndWhen] = mail.text?.split('\n') ?? [];
+    expect(headline).toBe(`${WORDS.FlightFailed.firing}: Übersetzen 日本語`);
+    expect(whereAndWhen).toMatch(/^EU · Marketing · since 2 Jul 2026/);
     expect(mail.html).toContain(`${WORDS.FlightFailed.firing}: Übersetzen 日本語`);
     expect(mail.attachments).toEqual([]);
     expect(raw).toMatch(/multipart\/alternative/);
