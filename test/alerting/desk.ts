@@ -30,6 +30,7 @@ import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store, Transaction } from '../../src/store/store.ts';
 import { formatInstant } from '../../src/time/instant.ts';
 import { webhook } from '../channels/sample-notifications.ts';
+import { changed } from '../store/changed-transaction.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 
 export const MINUTE_MS = 60_000;
@@ -149,16 +150,16 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
   async function counted<T>(tx: Transaction, work: (tx: Transaction) => Promise<T>): Promise<T> {
     const before = queued;
     try {
-      const result = await work({
-        ...tx,
-        outbox: {
-          ...tx.outbox,
-          enqueue(notification, deliveries, tells) {
-            queued += deliveries.length;
-            return tx.outbox.enqueue(notification, deliveries, tells);
+      const result = await work(
+        changed(tx, {
+          outbox: {
+            enqueue(notification, deliveries, covers) {
+              queued += deliveries.length;
+              return tx.outbox.enqueue(notification, deliveries, covers);
+            },
           },
-        },
-      });
+        }),
+      );
       const sum = (await tx.outbox.count()).reduce((total, { count }) => total + count, 0);
       expect(sum).toBe(queued);
       return result;

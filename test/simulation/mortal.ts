@@ -6,6 +6,7 @@
 
 import type { Store, Transaction } from '../../src/store/store.ts';
 import type { Clock } from '../../src/time/clock.ts';
+import { changed } from '../store/changed-transaction.ts';
 
 /** Where a process is killed. */
 export type CrashPoint = 'rolled_back' | 'committed' | 'sending' | 'accepted';
@@ -91,17 +92,16 @@ export function createMortal(base: Clock, aheadUs: () => number, died: () => voi
     store: (inner) => ({
       transaction(work) {
         let savesNews = false;
-        const watched = (tx: Transaction): Transaction => ({
-          ...tx,
-          events: {
-            ...tx.events,
-            async insert(stream, events) {
-              const fresh = await tx.events.insert(stream, events);
-              savesNews ||= fresh.length > 0;
-              return fresh;
+        const watched = (tx: Transaction): Transaction =>
+          changed(tx, {
+            events: {
+              async insert(stream, events) {
+                const fresh = await tx.events.insert(stream, events);
+                savesNews ||= fresh.length > 0;
+                return fresh;
+              },
             },
-          },
-        });
+          });
         const committed = inner.transaction(async (tx) => {
           if (dead) throw new Error('a dead process begins no transaction');
           const value = await work(fate?.isOfNews ? watched(tx) : tx);

@@ -3,30 +3,27 @@ import { basename, dirname, join } from 'node:path';
 import { NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { Store, Transaction } from '../store.ts';
+import { SqliteAlerts } from './alerted/sqlite-alerts.ts';
+import { SqliteDigests } from './alerted/sqlite-digests.ts';
+import { SqliteGroups } from './alerted/sqlite-groups.ts';
+import { SqliteOverdue } from './alerted/sqlite-overdue.ts';
+import { createSilences } from './alerted/sqlite-silences.ts';
+import { createSuppressions } from './alerted/sqlite-suppressions.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { takeLock } from './lock.ts';
 import { prepareSchema } from './prepare-schema.ts';
-import { createDeliveryCounts } from './tables/delivery-counts.ts';
-import { createPrune } from './tables/prune.ts';
-import { createAlerts } from './tables/sqlite-alerts.ts';
-import { createAudits } from './tables/sqlite-audits.ts';
-import { createClockRollback } from './tables/sqlite-clock-rollback.ts';
-import { createDigests } from './tables/sqlite-digests.ts';
-import { createEvents } from './tables/sqlite-events.ts';
-import { createFlights } from './tables/sqlite-flights.ts';
-import { createForward } from './tables/sqlite-forward.ts';
-import { createGroups } from './tables/sqlite-groups.ts';
-import { createInventory } from './tables/sqlite-inventory.ts';
-import { createKeys } from './tables/sqlite-keys.ts';
-import { createNotifiedEvents } from './tables/sqlite-notified.ts';
-import { createOutbox } from './tables/sqlite-outbox.ts';
-import { createOverdue } from './tables/sqlite-overdue.ts';
-import { createQuarantine } from './tables/sqlite-quarantine.ts';
-import { createReceiverPace } from './tables/sqlite-receiver-pace.ts';
-import { createSilences } from './tables/sqlite-silences.ts';
-import { createStreams } from './tables/sqlite-streams.ts';
-import { createSuppressions } from './tables/sqlite-suppressions.ts';
+import { createDeliveryCounts } from './queued/delivery-counts.ts';
+import { NotifiedEvents } from './queued/notified-events.ts';
+import { createForward } from './queued/sqlite-forward.ts';
+import { SqliteOutbox } from './queued/sqlite-outbox.ts';
+import { createReceiverPace } from './queued/sqlite-receiver-pace.ts';
 import { createTransactionQueue } from './transaction-queue.ts';
+import { SqliteUpkeep } from './upkeep/sqlite-upkeep.ts';
+import { createAudits } from './watched/sqlite-audits.ts';
+import { SqliteEvents } from './watched/sqlite-events.ts';
+import { SqliteFlights } from './watched/sqlite-flights.ts';
+import { SqliteInventory } from './watched/sqlite-inventory.ts';
+import { SqliteStreams } from './watched/sqlite-streams.ts';
 
 export interface SqliteStoreOptions {
   /** A file, created with its directory where it is missing, or `:memory:` for trials. */
@@ -67,55 +64,26 @@ function trueName(path: string): string {
 }
 
 function createStore(connection: Connection, clock: Clock, isInMemory: boolean, unlock: () => void): Store {
-  const streams = createStreams(connection);
-  const events = createEvents(connection, streams);
-  const counts = createDeliveryCounts(connection);
-  const notified = createNotifiedEvents(connection, events, counts);
-  const judged = createOverdue(connection);
   // Nothing in memory takes long, and what runs on a virtual clock has no turns of the event loop to wait for.
   const turn = (): Promise<void> =>
     isInMemory ? Promise.resolve() : new Promise((resolve) => setImmediate(resolve));
-  const tx: Transaction = {
-    inventory: createInventory(connection, clock),
-    streams: { ...streams, ...createQuarantine(connection) },
-    events,
-    audits: createAudits(connection),
-    flights: { ...createFlights(connection), ...judged },
-    overdue: judged,
-    alerts: { ...createAlerts(connection, events), ofEvent: notified.ofEvent },
-    groups: createGroups(connection),
-    silences: createSilences(connection),
-    suppressions: createSuppressions(connection, events),
-    forwards: createForward(connection),
-    outbox: {
-      ...createOutbox(connection, notified, counts),
-      notificationsOfEvent: notified.notificationsOfEvent,
-    },
-    receivers: createReceiverPace(connection),
-    digests: createDigests(connection),
-    upkeep: {
-      ...createKeys(connection),
-      ...createClockRollback(connection),
-      ...createPrune(connection, counts),
-    },
-    pause: turn,
-  };
+  const rooms = createRooms(connection, clock);
+  const tx: Transaction = { ...rooms.all, pause: turn };
   const queue = createTransactionQueue({
     connection,
     clock,
     // A commit to a disk is worth a turn of the event loop, in which answers that have arrived become transactions.
     gather: turn,
-    rolledBack: streams.forget,
+    rolledBack: rooms.rolledBack,
   });
   let closed: Promise<void> | undefined;
 
   return {
     transaction: (work) =>
       queue.run(async () => {
-        events.forget();
-        counts.forget();
+        rooms.begin();
         const result = await work(tx);
-        counts.write();
+        rooms.end();
         return result;
       }),
     close() {
@@ -128,5 +96,46 @@ function createStore(connection: Connection, clock: Clock, isInMemory: boolean, 
       });
       return closed;
     },
+  };
+}
+
+interface Rooms {
+  readonly all: Omit<Transaction, 'pause'>;
+  /** A transaction begins: nothing of the one before, which may have been taken back, is remembered. */
+  begin(): void;
+  /** Its work is done: what the rooms write at its end is written. */
+  end(): void;
+  /** Something that was written was taken back. */
+  rolledBack(): void;
+}
+
+function createRooms(connection: Connection, clock: Clock): Rooms {
+  const streams = new SqliteStreams(connection);
+  const events = new SqliteEvents(connection, streams);
+  const counts = createDeliveryCounts(connection);
+  return {
+    all: {
+      inventory: new SqliteInventory(connection, clock),
+      streams,
+      events,
+      flights: new SqliteFlights(connection),
+      audits: createAudits(connection),
+      overdue: new SqliteOverdue(connection),
+      alerts: new SqliteAlerts(connection, events),
+      groups: new SqliteGroups(connection),
+      silences: createSilences(connection),
+      suppressions: createSuppressions(connection, events),
+      digests: new SqliteDigests(connection),
+      forwards: createForward(connection),
+      receivers: createReceiverPace(connection),
+      outbox: new SqliteOutbox(connection, new NotifiedEvents(connection, events, counts), counts),
+      upkeep: new SqliteUpkeep(connection, counts),
+    },
+    begin() {
+      events.forget();
+      counts.forget();
+    },
+    end: () => counts.write(),
+    rolledBack: () => streams.forget(),
   };
 }

@@ -9,6 +9,7 @@ import type { Flight, FlightLogEntry, Parsed } from '../../../src/service/resour
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { formatInstant } from '../../../src/time/instant.ts';
+import { changed } from '../../store/changed-transaction.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../../virtual-clock.ts';
 
 const SECOND_US = 1_000_000;
@@ -697,16 +698,16 @@ describe('a poll', () => {
     const { transaction } = store;
     store.transaction = (work) =>
       transaction((tx) =>
-        work({
-          ...tx,
-          flights: {
-            ...tx.flights,
-            find(stream, flights) {
-              lookedUp.push(...flights.map(({ flightId }) => flightId));
-              return tx.flights.find(stream, flights);
+        work(
+          changed(tx, {
+            flights: {
+              find(stream, flights) {
+                lookedUp.push(...flights.map(({ flightId }) => flightId));
+                return tx.flights.find(stream, flights);
+              },
             },
-          },
-        }),
+          }),
+        ),
       );
     show('a', 20, { status: 'succeeded', durationSeconds: 5 });
     await watch.poll();

@@ -3,6 +3,7 @@ import { createMemberBook } from '../../../src/intake/inventory/nest-members.ts'
 import type { Nest, User } from '../../../src/service/resources.ts';
 import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { changed } from '../../store/changed-transaction.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 
 let store: Store | undefined;
@@ -25,16 +26,16 @@ async function open() {
     close: opened.close,
     transaction: (work) =>
       opened.transaction((tx) =>
-        work({
-          ...tx,
-          inventory: {
-            ...tx.inventory,
-            putNestMembers(members) {
-              writes += 1;
-              return tx.inventory.putNestMembers(members);
+        work(
+          changed(tx, {
+            inventory: {
+              putNestMembers(members) {
+                writes += 1;
+                return tx.inventory.putNestMembers(members);
+              },
             },
-          },
-        }),
+          }),
+        ),
       ),
   };
   return {

@@ -1,5 +1,6 @@
 /** Mistakes in how notifications are queued, sent and settled. */
 import type { Transaction } from '../../../src/store/store.ts';
+import { changed } from '../../store/changed-transaction.ts';
 import type { Variant } from './variant.ts';
 import { withOutcome, withSend, withStore, withTransaction } from './wrap.ts';
 
@@ -87,16 +88,16 @@ export const DELIVERY: readonly Variant[] = [
         async transaction(work) {
           const queued: Parameters<Transaction['outbox']['enqueue']>[] = [];
           const value = await store.transaction((tx) =>
-            work({
-              ...tx,
-              outbox: {
-                ...tx.outbox,
-                async enqueue(notification, deliveries) {
-                  if (notification.kind === 'forward') queued.push([notification, deliveries]);
-                  else await tx.outbox.enqueue(notification, deliveries);
+            work(
+              changed(tx, {
+                outbox: {
+                  async enqueue(notification, deliveries) {
+                    if (notification.kind === 'forward') queued.push([notification, deliveries]);
+                    else await tx.outbox.enqueue(notification, deliveries);
+                  },
                 },
-              },
-            }),
+              }),
+            ),
           );
           if (queued.length > 0) {
             await store.transaction(async (tx) => {

@@ -74,16 +74,16 @@ export const EVENTS: readonly Variant[] = [
       withStore(parts, (store) => ({
         async transaction(work) {
           const inserts: (readonly [stream: number, events: readonly Event[]])[] = [];
-          await dryRun(store.transaction, work, (tx) => ({
-            ...tx,
-            events: {
-              ...tx.events,
-              async insert(stream, events) {
-                inserts.push([stream, events]);
-                return tx.events.insert(stream, events);
+          await dryRun(store.transaction, work, (tx) =>
+            changed(tx, {
+              events: {
+                async insert(stream, events) {
+                  inserts.push([stream, events]);
+                  return tx.events.insert(stream, events);
+                },
               },
-            },
-          }));
+            }),
+          );
           const fresh: Event[][] = [];
           if (inserts.length > 0) {
             await store.transaction(async (tx) => {

@@ -2,6 +2,7 @@
 
 import { nextPosition, type Position, startOf } from '../../../src/intake/logs/sweep.ts';
 import { parseInstant } from '../../../src/time/instant.ts';
+import { changed } from '../../store/changed-transaction.ts';
 import { fromBy, lookingBack } from './look-back.ts';
 import { type PagingRule, pagedBy } from './naive-pager.ts';
 import { LAYERS, type Variant } from './variant.ts';
@@ -92,13 +93,13 @@ export const CURSORS: readonly Variant[] = [
       withStore(parts, (store) => ({
         async transaction(work) {
           const moves: (readonly [stream: number, cursorUs: number])[] = [];
-          await dryRun(store.transaction, work, (tx) => ({
-            ...tx,
-            streams: {
-              ...tx.streams,
-              advanceCursor: async (...move) => void moves.push(move),
-            },
-          }));
+          await dryRun(store.transaction, work, (tx) =>
+            changed(tx, {
+              streams: {
+                advanceCursor: async (...move) => void moves.push(move),
+              },
+            }),
+          );
           if (moves.length > 0) {
             await store.transaction(async (tx) => {
               for (const [stream, cursorUs] of moves) await tx.streams.advanceCursor(stream, cursorUs);

@@ -1,22 +1,18 @@
 /**
  * What belongs to Birds and Nests that the service has not listed for longer than the retention. Streams stay: who
- * lists a Bird again, say after its Nest was left out for a while, must not be told once more what it was told then.
+ * lists a Bird again, say after its Nest was left out for a while, must not be notified once more of what was known.
  */
 import type { Connection } from '../connection.ts';
-
-export interface PrunedFlight {
-  readonly stream: number;
-  readonly us: number;
-}
+import type { Pruned } from './prune-events.ts';
 
 /** Deletes up to `limit` rows of what was gone before that instant; returns how many went. */
-export type PruneGone = (beforeUs: number, limit: number) => number;
+type PruneGone = (beforeUs: number, limit: number) => number;
 
 export function createPruneGone(
   connection: Connection,
-  remember: (flights: readonly PrunedFlight[]) => void,
+  remember: (flights: readonly Pruned[]) => void,
 ): PruneGone {
-  // Alerts that fire keep their events, and something is still to be told of their Bird.
+  // Where there are events of a Bird, an alert that fires may keep them.
   const birds = connection.prepare<{ region: string; bird_id: string }>(
     `SELECT region, bird_id FROM bird INDEXED BY bird_gone
      WHERE present = 0 AND gone_us < ? AND NOT EXISTS (
@@ -28,7 +24,7 @@ export function createPruneGone(
   const streams = connection.prepare<{ stream: number }>(
     `SELECT stream FROM stream WHERE region = ? AND feed IN ('bird_log', 'flight') AND bird_id = ?`,
   );
-  const flights = connection.prepare<PrunedFlight & { open: number; ends: number }>(
+  const flights = connection.prepare<Pruned & { open: number; ends: number }>(
     `DELETE FROM flight WHERE stream = ?1 AND (started_us, id) IN (
        SELECT started_us, id FROM flight WHERE stream = ?1 LIMIT ?2)
      RETURNING stream, started_us AS us, open, ends`,
@@ -49,7 +45,7 @@ export function createPruneGone(
   /** Deletes up to `limit` Flights and, if those were all, the audit; returns how many rows went. */
   function pruneStream(stream: number, limit: number): number {
     const gone = flights.all(stream, limit);
-    // One that never ended was told nothing of, and may be news if its Bird comes back.
+    // Of one that never ended nobody was notified; it may be new if its Bird comes back.
     remember(gone.filter(({ open, ends }) => open === 0 || ends > 0));
     return gone.length < limit ? gone.length + audit.run(stream) : gone.length;
   }

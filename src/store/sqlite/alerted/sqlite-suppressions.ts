@@ -1,7 +1,7 @@
 import type { Suppression, SuppressionReason } from '../../../domain/muting/suppression.ts';
 import type { SuppressionStore } from '../../suppression-store.ts';
 import type { Connection } from '../connection.ts';
-import type { Events } from './sqlite-events.ts';
+import type { SqliteEvents } from '../watched/sqlite-events.ts';
 
 interface SuppressionRow {
   readonly alert_id: string;
@@ -14,7 +14,7 @@ interface SuppressionRow {
   readonly at_us: number;
 }
 
-export function createSuppressions(connection: Connection, events: Events): SuppressionStore {
+export function createSuppressions(connection: Connection, events: SqliteEvents): SuppressionStore {
   const put = connection.prepare<{ suppression: number }>(
     `INSERT INTO suppression (alert_id, after_seq, last_seq, group_key, receiver, reason, detail, at_us)
      VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING suppression`,
@@ -53,8 +53,7 @@ export function createSuppressions(connection: Connection, events: Events): Supp
       return ofAlert.all(alertId).map(suppressionOf);
     },
     async ofEvent(key) {
-      const event = await events.find(key);
-      const number = event && events.numberOf(event);
+      const number = events.numberOfKey(key);
       return number === undefined ? [] : ofEvent.all(number).map(suppressionOf);
     },
   };

@@ -1,4 +1,5 @@
-import type { Delivery, DeliveryState } from '../../outbox-store.ts';
+import type { Notification } from '../../../domain/grouping/notification.ts';
+import type { ClaimedDelivery, Delivery, DeliveryState } from '../../outbox-store.ts';
 
 /** A row of `delivery`. */
 export interface DeliveryRow {
@@ -20,6 +21,15 @@ export interface DeliveryRow {
   readonly fallback_us: number | null;
   /** A list in JSON; empty for all. */
   readonly remaining: string;
+}
+
+/** The same with the body of its notification. */
+export interface ClaimedRow extends DeliveryRow {
+  readonly body: string;
+}
+
+export function claimedOf(row: ClaimedRow): ClaimedDelivery {
+  return { delivery: deliveryOf(row), notification: JSON.parse(row.body) as Notification };
 }
 
 export function deliveryOf(row: DeliveryRow): Delivery {

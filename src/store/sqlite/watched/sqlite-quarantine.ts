@@ -14,7 +14,7 @@ const MAX_TEXTS = 200;
  */
 const MAX_KNOWN = 10_000;
 
-export function createQuarantine(connection: Connection): Pick<StreamStore, 'quarantine'> {
+export function createQuarantine(connection: Connection): StreamStore['quarantine'] {
   const keep = connection.prepare(
     'INSERT OR IGNORE INTO quarantine (stream, hash, kept_us, reason, raw) VALUES (?, ?, ?, ?, ?)',
   );
@@ -23,19 +23,18 @@ export function createQuarantine(connection: Connection): Pick<StreamStore, 'qua
     ORDER BY kept_us DESC, rowid DESC LIMIT ? OFFSET ?)`;
   const empty = connection.prepare(`UPDATE quarantine SET raw = '' WHERE rowid IN ${beyond}`);
   const forget = connection.prepare(`DELETE FROM quarantine WHERE rowid IN ${beyond}`);
-  return {
-    async quarantine(stream, entries, nowUs) {
-      let kept = 0;
-      for (const { raw, reason } of entries) {
-        // A digest stands for the text, so that the index stays small. UTF-16 tells every text from every other.
-        const hash = createHash('sha256').update(raw, 'utf16le').digest();
-        kept += keep.run(stream, hash, nowUs, reason, raw);
-      }
-      if (kept > 0) {
-        empty.run(stream, kept, MAX_TEXTS);
-        forget.run(stream, kept, MAX_KNOWN);
-      }
-      return kept;
-    },
+
+  return async (stream, entries, nowUs) => {
+    let kept = 0;
+    for (const { raw, reason } of entries) {
+      // A digest stands for the text, so that the index stays small. In UTF-16 no two texts are the same bytes.
+      const hash = createHash('sha256').update(raw, 'utf16le').digest();
+      kept += keep.run(stream, hash, nowUs, reason, raw);
+    }
+    if (kept > 0) {
+      empty.run(stream, kept, MAX_TEXTS);
+      forget.run(stream, kept, MAX_KNOWN);
+    }
+    return kept;
   };
 }

@@ -9,6 +9,8 @@ import type { Connection } from '../connection.ts';
 export interface DeliveryCounts {
   /** Some came to be in this state, or fewer are. */
   add(receiver: string, state: DeliveryState, by: number): void;
+  /** One goes over from this state to that one. */
+  move(receiver: string, from: DeliveryState, to: DeliveryState): void;
   /** Writes what the transaction has changed; to be called before it ends. */
   write(): void;
   /** Forgets what was not written: its transaction was taken back. */
@@ -31,6 +33,12 @@ export function createDeliveryCounts(connection: Connection): DeliveryCounts {
   );
   const changes = new Map<string, Map<DeliveryState, number>>();
 
+  function add(receiver: string, state: DeliveryState, by: number): void {
+    const states = changes.get(receiver) ?? new Map<DeliveryState, number>();
+    changes.set(receiver, states);
+    states.set(state, (states.get(state) ?? 0) + by);
+  }
+
   function write(): void {
     for (const [receiver, states] of changes) {
       for (const [state, by] of states) put.run(receiver, state, by);
@@ -39,10 +47,10 @@ export function createDeliveryCounts(connection: Connection): DeliveryCounts {
   }
 
   return {
-    add(receiver, state, by) {
-      const states = changes.get(receiver) ?? new Map<DeliveryState, number>();
-      changes.set(receiver, states);
-      states.set(state, (states.get(state) ?? 0) + by);
+    add,
+    move(receiver, from, to) {
+      add(receiver, from, -1);
+      add(receiver, to, 1);
     },
     write,
     forget: () => changes.clear(),

@@ -1,0 +1,81 @@
+import type { Link } from '../../../domain/evaluate/alert-book.ts';
+import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
+import { prepareChunks } from '../chunks.ts';
+import type { Connection } from '../connection.ts';
+import type { EventRow } from '../watched/event-row.ts';
+import type { SqliteEvents } from '../watched/sqlite-events.ts';
+
+/** The events of alerts, by the numbers of both. */
+export class AlertEvents {
+  readonly #events: SqliteEvents;
+  readonly #sql: ReturnType<typeof prepareAlertEvents>;
+  readonly #put: ReturnType<typeof prepareChunks>;
+
+  constructor(connection: Connection, events: SqliteEvents) {
+    this.#events = events;
+    this.#sql = prepareAlertEvents(connection);
+    this.#put = prepareChunks(
+      connection,
+      3,
+      (rows) =>
+        `INSERT INTO alert_event (alert, seq, event) VALUES ${rows}
+         ON CONFLICT DO UPDATE SET event = excluded.event`,
+    );
+  }
+
+  link(links: readonly Link[]): void {
+    const numbers = new Map<string, number>();
+    this.#put(links.length, (index, values) => {
+      const { alertId, seq, event } = links[index]!;
+      const alert = numbers.get(alertId) ?? this.#sql.numberOf.get(alertId)?.alert;
+      const number = this.#events.numberOf(event);
+      if (alert === undefined) throw new Error(`The alert ${alertId} is not in the store.`);
+      if (number === undefined) throw new Error(`The event ${event.key} is not in the store.`);
+      numbers.set(alertId, alert);
+      values.push(alert, seq, number);
+    });
+  }
+
+  /** Of an alert: the newest events first, those with `afterSeq < seq <= lastSeq`. */
+  list(alertId: string, afterSeq: number, limit: number, lastSeq: number): Link[] {
+    return this.#sql.linked
+      .all(alertId, afterSeq, lastSeq, limit)
+      .map((row) => ({ alertId, seq: row.seq, event: this.#events.fromRow(row) }));
+  }
+
+  old(alertId: string, afterSeq: number, maxAgeUs: number, lastSeq: number): OldEvents | undefined {
+    const first = this.#sql.firstFresh.get(alertId, afterSeq, maxAgeUs)?.seq ?? Number.MAX_SAFE_INTEGER;
+    if (first === afterSeq + 1) return undefined;
+    const span = this.#sql.span.get(alertId, afterSeq, Math.min(first, lastSeq + 1))!;
+    if (span.last_seq === null) return undefined;
+    return { lastSeq: span.last_seq, fromUs: span.from_us, toUs: span.to_us };
+  }
+
+  /** Takes all events from these alerts, a list of ids as `textList` makes it. */
+  unlink(alertIds: string): void {
+    this.#sql.unlink.run(alertIds);
+  }
+}
+
+function prepareAlertEvents(connection: Connection) {
+  const ofAlert = 'alert_event.alert = (SELECT alert FROM alert WHERE id = ?) AND alert_event.seq > ?';
+  return {
+    numberOf: connection.prepare<{ alert: number }>('SELECT alert FROM alert WHERE id = ?'),
+    linked: connection.prepare<EventRow & { readonly seq: number }>(
+      `SELECT alert_event.seq, event.* FROM alert_event JOIN event USING (event)
+       WHERE ${ofAlert} AND alert_event.seq <= ? ORDER BY alert_event.seq DESC LIMIT ?`,
+    ),
+    firstFresh: connection.prepare<{ seq: number }>(
+      `SELECT alert_event.seq FROM alert_event JOIN event USING (event)
+       WHERE ${ofAlert} AND event.observed_us - event.occurred_us <= ? ORDER BY alert_event.seq LIMIT 1`,
+    ),
+    span: connection.prepare<{ last_seq: number | null; from_us: number; to_us: number }>(
+      `SELECT max(alert_event.seq) AS last_seq, min(event.occurred_us) AS from_us, max(event.occurred_us) AS to_us
+       FROM alert_event JOIN event USING (event) WHERE ${ofAlert} AND alert_event.seq < ?`,
+    ),
+    unlink: connection.prepare(
+      `DELETE FROM alert_event WHERE alert IN
+         (SELECT alert FROM alert WHERE id IN (SELECT value FROM json_each(?)))`,
+    ),
+  };
+}

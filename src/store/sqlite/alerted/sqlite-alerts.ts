@@ -1,0 +1,225 @@
+import type { Alert, Labels } from '../../../domain/alert/alert.ts';
+import type { Episode } from '../../../domain/digest/digest.ts';
+import type { Link } from '../../../domain/evaluate/alert-book.ts';
+import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
+import type { AlertStore } from '../../alert-store.ts';
+import { type Connection, textList } from '../connection.ts';
+import type { SqliteEvents } from '../watched/sqlite-events.ts';
+import { AlertEvents } from './alert-events.ts';
+
+export interface AlertRow {
+  readonly body: string;
+}
+
+export class SqliteAlerts implements AlertStore {
+  readonly #events: SqliteEvents;
+  readonly #alertEvents: AlertEvents;
+  readonly #find: ReturnType<typeof prepareFinding>;
+  readonly #list: ReturnType<typeof prepareListing>;
+  readonly #write: ReturnType<typeof prepareWriting>;
+  /** Counts on from the alerts that wait to be routed; where none waits, the order may begin anew. */
+  #lastChanged: number;
+
+  constructor(connection: Connection, events: SqliteEvents) {
+    this.#events = events;
+    this.#alertEvents = new AlertEvents(connection, events);
+    this.#find = prepareFinding(connection);
+    this.#list = prepareListing(connection);
+    this.#write = prepareWriting(connection);
+    const newest = connection.prepare<{ changed: number | null }>(
+      'SELECT max(changed) AS changed FROM alert',
+    );
+    this.#lastChanged = newest.get()?.changed ?? 0;
+  }
+
+  async find(id: string): Promise<Alert | undefined> {
+    const row = this.#find.one.get(id);
+    return row && alertOf(row);
+  }
+
+  async ofScopes(scopes: readonly string[]): Promise<Alert[]> {
+    return this.#find.ofScopes.all(textList(scopes)).map(alertOf);
+  }
+
+  async ofEvent(key: string): Promise<{ alert: Alert; seq: number }[]> {
+    const event = this.#events.numberOfKey(key);
+    if (event === undefined) return [];
+    return this.#find.ofEvent.all(event).map((row) => ({ alert: alertOf(row), seq: row.seq }));
+  }
+
+  async regions(): Promise<string[]> {
+    return this.#list.regions.all().map((row) => row.region);
+  }
+
+  async scopes(region: string): Promise<string[]> {
+    return this.#list.scopes.all(region).map((row) => row.scope);
+  }
+
+  async due(nowUs: number, limit: number): Promise<Alert[]> {
+    return this.#find.due.all(nowUs, limit).map(alertOf);
+  }
+
+  async put(alerts: readonly Alert[]): Promise<void> {
+    for (const alert of alerts) {
+      this.#lastChanged += 1;
+      this.#write.put.run(
+        alert.id,
+        regionOf(alert.scope),
+        alert.scope,
+        alert.alertname,
+        alert.labels.severity ?? '',
+        alert.state,
+        alert.flapping?.held && alert.flapping.isFlapping ? 1 : 0,
+        alert.startsAtUs,
+        alert.dueAtUs,
+        this.#lastChanged,
+        JSON.stringify(alert),
+      );
+      if (alert.state === 'resolved') this.#rememberEpisode(alert);
+    }
+  }
+
+  #rememberEpisode(alert: Alert): void {
+    const { id, startsAtUs, updatedAtUs } = alert;
+    this.#write.episode.run(id, startsAtUs, updatedAtUs, JSON.stringify(episodeOf(alert)));
+  }
+
+  async linkEvents(links: readonly Link[]): Promise<void> {
+    this.#alertEvents.link(links);
+  }
+
+  async oldEvents(
+    alertId: string,
+    afterSeq: number,
+    maxAgeUs: number,
+    lastSeq: number,
+  ): Promise<OldEvents | undefined> {
+    return this.#alertEvents.old(alertId, afterSeq, maxAgeUs, lastSeq);
+  }
+
+  async events(
+    alertId: string,
+    afterSeq: number,
+    limit: number,
+    lastSeq = Number.MAX_SAFE_INTEGER,
+  ): Promise<Link[]> {
+    return this.#alertEvents.list(alertId, afterSeq, limit, lastSeq);
+  }
+
+  async changed(limit: number): Promise<Alert[]> {
+    return this.#find.changed.all(limit).map(alertOf);
+  }
+
+  async markRouted(alertIds: readonly string[]): Promise<void> {
+    this.#write.routed.run(textList(alertIds));
+  }
+
+  async list({ state, limit }: Parameters<AlertStore['list']>[0]): Promise<Alert[]> {
+    const states = state === undefined ? ['firing', 'resolved'] : [state];
+    return states
+      .flatMap((one) => this.#list.inState.all(one, limit).map(alertOf))
+      .sort((a, b) => b.startsAtUs - a.startsAtUs)
+      .slice(0, limit);
+  }
+
+  async firingLabels(alertnames: readonly string[] | null): Promise<Labels[]> {
+    const { firing, firingNamed } = this.#list;
+    const rows = alertnames === null ? firing.all() : firingNamed.all(textList(alertnames));
+    return rows.map(({ labels }) => JSON.parse(labels) as Labels);
+  }
+
+  async count() {
+    return this.#list.count.all().map((row) => ({ ...row }));
+  }
+
+  async delete(alertIds: readonly string[]): Promise<void> {
+    const list = textList(alertIds);
+    this.#alertEvents.unlink(list);
+    this.#write.remove.run(list);
+    this.#write.leaveGroups.run(list);
+  }
+}
+
+function prepareFinding(connection: Connection) {
+  return {
+    one: connection.prepare<AlertRow>('SELECT body FROM alert WHERE id = ?'),
+    ofScopes: connection.prepare<AlertRow>(
+      'SELECT body FROM alert WHERE scope IN (SELECT value FROM json_each(?)) ORDER BY id',
+    ),
+    ofEvent: connection.prepare<AlertRow & { seq: number }>(
+      'SELECT body, seq FROM alert_event JOIN alert USING (alert) WHERE event = ? ORDER BY id',
+    ),
+    due: connection.prepare<AlertRow>('SELECT body FROM alert WHERE due_us <= ? ORDER BY due_us, id LIMIT ?'),
+    changed: connection.prepare<AlertRow>(
+      'SELECT body FROM alert WHERE changed IS NOT NULL ORDER BY changed LIMIT ?',
+    ),
+  };
+}
+
+function prepareListing(connection: Connection) {
+  return {
+    regions: connection.prepare<{ region: string }>('SELECT DISTINCT region FROM alert ORDER BY region'),
+    scopes: connection.prepare<{ scope: string }>(
+      'SELECT DISTINCT scope FROM alert WHERE region = ? ORDER BY scope',
+    ),
+    inState: connection.prepare<AlertRow>(
+      'SELECT body FROM alert WHERE state = ? ORDER BY starts_us DESC, id LIMIT ?',
+    ),
+    firing: connection.prepare<{ labels: string }>(
+      `SELECT body ->> '$.labels' AS labels FROM alert WHERE state = 'firing' AND flaps_on = 0`,
+    ),
+    firingNamed: connection.prepare<{ labels: string }>(
+      `SELECT body ->> '$.labels' AS labels FROM alert INDEXED BY alert_firing
+       WHERE state = 'firing' AND alertname IN (SELECT value FROM json_each(?)) AND flaps_on = 0`,
+    ),
+    count: connection.prepare<{ alertname: string; severity: string; state: string; count: number }>(
+      `SELECT alertname, severity, state, count(*) AS count FROM alert
+       GROUP BY alertname, severity, state ORDER BY alertname, severity, state`,
+    ),
+  };
+}
+
+function prepareWriting(connection: Connection) {
+  return {
+    put: connection.prepare(
+      `INSERT INTO alert (id, region, scope, alertname, severity, state, flaps_on, starts_us, due_us, changed, body)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET region = excluded.region, scope = excluded.scope, alertname = excluded.alertname,
+         severity = excluded.severity, state = excluded.state, flaps_on = excluded.flaps_on,
+         starts_us = excluded.starts_us, due_us = excluded.due_us,
+         changed = coalesce(changed, excluded.changed), body = excluded.body`,
+    ),
+    episode: connection.prepare(
+      `INSERT INTO episode (alert_id, starts_us, resolved_us, body) VALUES (?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET body = excluded.body`,
+    ),
+    routed: connection.prepare(
+      'UPDATE alert SET changed = NULL WHERE changed IS NOT NULL AND id IN (SELECT value FROM json_each(?))',
+    ),
+    remove: connection.prepare('DELETE FROM alert WHERE id IN (SELECT value FROM json_each(?))'),
+    leaveGroups: connection.prepare(
+      'DELETE FROM group_member WHERE alert_id IN (SELECT value FROM json_each(?))',
+    ),
+  };
+}
+
+function episodeOf({ id, alertname, labels, startsAtUs, endsAtUs, eventsTotal, ending }: Alert): Episode {
+  return {
+    alertId: id,
+    alertname,
+    labels,
+    startsAtUs,
+    endsAtUs,
+    events: eventsTotal,
+    ending: ending ?? null,
+  };
+}
+
+/** A scope is a region or begins with one (`scopeOf`). */
+function regionOf(scope: string): string {
+  return scope.split('/', 1)[0]!;
+}
+
+export function alertOf(row: AlertRow): Alert {
+  return JSON.parse(row.body) as Alert;
+}

@@ -1,0 +1,107 @@
+/**
+ * Claims: what is due of which integration. A delivery is claimable while it is `pending`, `retry` or `ambiguous`, its
+ * instant has come and it is its lane's turn.
+ */
+import type { ClaimedDelivery } from '../../outbox-store.ts';
+import type { Connection } from '../connection.ts';
+import type { DeliveryCounts } from './delivery-counts.ts';
+import { claimedOf, type DeliveryRow } from './delivery-row.ts';
+
+/** One integration of one receiver. */
+type Destination = Pick<DeliveryRow, 'receiver' | 'position'>;
+
+/** What `delivery_waiting` is partial on; the text must be the same for SQLite to use it. */
+const CLAIMABLE = "turn = 1 AND state IN ('pending', 'retry', 'ambiguous')";
+
+/** Text after which no more is claimed at a time: big notifications must not fill the memory. */
+const MAX_CLAIMED_BYTES = 4 * 1024 * 1024;
+
+export class DeliveryClaims {
+  readonly #counts: DeliveryCounts;
+  readonly #claiming: ReturnType<typeof prepareClaiming>;
+  readonly #looking: ReturnType<typeof prepareLooking>;
+
+  constructor(connection: Connection, counts: DeliveryCounts) {
+    this.#counts = counts;
+    this.#claiming = prepareClaiming(connection);
+    this.#looking = prepareLooking(connection);
+  }
+
+  claim(receiver: string, position: number, nowUs: number, limit: number): ClaimedDelivery[] {
+    let bytes = 0;
+    const rows = this.#claiming.due.all(receiver, position, nowUs, limit).filter((row, index) => {
+      bytes += row.bytes;
+      return index === 0 || bytes <= MAX_CLAIMED_BYTES;
+    });
+    if (rows.length === 0) return [];
+    this.#claiming.lease.run(JSON.stringify(rows.map(({ seq }) => seq)));
+    for (const { state } of rows) this.#counts.move(receiver, state, 'leased');
+    const texts = this.#claiming.bodies.all(JSON.stringify(rows.map(({ notification }) => notification)));
+    const bodyOf = new Map(texts.map(({ seq, body }) => [seq, body]));
+    return rows.map((row) =>
+      claimedOf({ ...row, state: 'leased', attempts: row.attempts + 1, body: bodyOf.get(row.notification)! }),
+    );
+  }
+
+  due(nowUs: number): { due: Destination[]; nextAtUs?: number } {
+    const due: Destination[] = [];
+    let nextAtUs: number | undefined;
+    for (const { receiver, position } of this.#waiting()) {
+      if (this.#looking.isDue.get(receiver, position, nowUs)) due.push({ receiver, position });
+      const atUs = this.#looking.later.get(receiver, position, nowUs)?.at_us ?? undefined;
+      if (atUs !== undefined && (nextAtUs === undefined || atUs < nextAtUs)) nextAtUs = atUs;
+    }
+    return { due, ...(nextAtUs === undefined ? {} : { nextAtUs }) };
+  }
+
+  /** Integrations that something waits for, from one to the next. */
+  *#waiting(): Generator<Destination> {
+    let at: Destination | undefined = { receiver: '', position: -1 };
+    for (;;) {
+      at =
+        this.#looking.nextPosition.get(at.receiver, at.position) ??
+        this.#looking.nextReceiver.get(at.receiver);
+      if (!at) return;
+      yield at;
+    }
+  }
+}
+
+function prepareClaiming(connection: Connection) {
+  return {
+    due: connection.prepare<DeliveryRow & { readonly notification: number; readonly bytes: number }>(
+      `SELECT delivery.*, octet_length(body) AS bytes
+       FROM delivery JOIN notification ON notification.seq = notification
+       WHERE receiver = ? AND position = ? AND next_attempt_us <= ? AND ${CLAIMABLE}
+       ORDER BY next_attempt_us, delivery.seq LIMIT ?`,
+    ),
+    bodies: connection.prepare<{ seq: number; body: string }>(
+      'SELECT seq, body FROM notification WHERE seq IN (SELECT value FROM json_each(?))',
+    ),
+    lease: connection.prepare(
+      `UPDATE delivery SET state = 'leased', attempts = attempts + 1
+       WHERE seq IN (SELECT value FROM json_each(?))`,
+    ),
+  };
+}
+
+function prepareLooking(connection: Connection) {
+  return {
+    // From one to the next in two questions: to compare both columns at once would walk over all that waits.
+    nextPosition: connection.prepare<Destination>(
+      `SELECT receiver, position FROM delivery WHERE receiver = ? AND position > ? AND ${CLAIMABLE}
+       ORDER BY position LIMIT 1`,
+    ),
+    nextReceiver: connection.prepare<Destination>(
+      `SELECT receiver, position FROM delivery WHERE receiver > ? AND ${CLAIMABLE}
+       ORDER BY receiver, position LIMIT 1`,
+    ),
+    isDue: connection.prepare(
+      `SELECT 1 FROM delivery WHERE receiver = ? AND position = ? AND next_attempt_us <= ? AND ${CLAIMABLE} LIMIT 1`,
+    ),
+    later: connection.prepare<{ at_us: number | null }>(
+      `SELECT min(next_attempt_us) AS at_us FROM delivery
+       WHERE receiver = ? AND position = ? AND next_attempt_us > ? AND ${CLAIMABLE}`,
+    ),
+  };
+}

@@ -1,0 +1,116 @@
+/** Settlements: what the end of an attempt makes of its delivery, of its lane and of its integration's health. */
+import type { Settlement } from '../../outbox-store.ts';
+import { type Connection, textList } from '../connection.ts';
+import type { DeliveryCounts } from './delivery-counts.ts';
+import type { DeliveryLanes, Lane } from './delivery-lanes.ts';
+import type { DeliveryRow } from './delivery-row.ts';
+import type { IntegrationHealth } from './integration-health.ts';
+
+/** What a delivery was before it settles. */
+type Before = Lane & Pick<DeliveryRow, 'seq' | 'integration' | 'state' | 'remaining'>;
+
+/** Failed tries after which a fallback no longer waits for its time. */
+const FALLBACK_FAILURES = 3;
+
+export class DeliverySettlements {
+  readonly #lanes: DeliveryLanes;
+  readonly #counts: DeliveryCounts;
+  readonly #health: IntegrationHealth;
+  readonly #sql: ReturnType<typeof prepareSettling>;
+
+  constructor(
+    connection: Connection,
+    lanes: DeliveryLanes,
+    counts: DeliveryCounts,
+    health: IntegrationHealth,
+  ) {
+    this.#lanes = lanes;
+    this.#counts = counts;
+    this.#health = health;
+    this.#sql = prepareSettling(connection);
+  }
+
+  /** In their order, since the health of an integration is what its last try came to. */
+  settle(settlements: readonly Settlement[], nowUs: number): void {
+    let delivered: string[] = [];
+    for (const settlement of settlements) {
+      const { id, state, lastError, failed } = settlement;
+      if (state === 'delivered' && lastError === '' && !failed) {
+        delivered.push(id);
+        continue;
+      }
+      this.#settleDelivered(delivered, nowUs);
+      delivered = [];
+      this.#settleOne(settlement, nowUs);
+    }
+    this.#settleDelivered(delivered, nowUs);
+  }
+
+  #settleOne(settlement: Settlement, nowUs: number): void {
+    const { id, state, nextAttemptAtUs, lastError, failed = false, remaining } = settlement;
+    const { refusals = 0, refusedBy = '' } = settlement;
+    const settledUs = state === 'retry' || state === 'ambiguous' ? 0 : nowUs;
+    const [row] = this.#sql.before.all(textList([id]));
+    if (!row) return;
+    const left = remaining ? JSON.stringify(remaining) : null;
+    const isFailed = failed ? 1 : 0;
+    this.#sql.settle.run(
+      row.seq,
+      state,
+      nextAttemptAtUs,
+      lastError,
+      settledUs,
+      isFailed,
+      nowUs,
+      left,
+      refusals,
+      refusedBy,
+    );
+    this.#counts.move(row.receiver, row.state, state);
+    this.#lanes.giveTurn(row);
+    // What some recipients took was accepted; that the rest does not take it says nothing of the integration.
+    if (state === 'delivered' || remaining) this.#health.accepted(row);
+    else if (failed && row.remaining === '') this.#health.failed(row, lastError, nowUs);
+  }
+
+  /** What most attempts come to, many at once: that costs a third of as many single ones. */
+  #settleDelivered(ids: readonly string[], nowUs: number): void {
+    if (ids.length === 0) return;
+    const rows = this.#sql.before.all(textList(ids));
+    this.#sql.deliver.run(JSON.stringify(rows.map(({ seq }) => seq)), nowUs);
+    for (const { receiver, state } of rows) this.#counts.move(receiver, state, 'delivered');
+    const ways = Map.groupBy(rows, ({ receiver, position }) => JSON.stringify([receiver, position]));
+    for (const way of ways.values()) {
+      for (const row of new Map(way.map((one) => [one.integration, one])).values())
+        this.#health.accepted(row);
+      this.#lanes.giveTurns(way[0]!, new Set(way.map(({ lane }) => lane)));
+    }
+  }
+}
+
+function prepareSettling(connection: Connection) {
+  return {
+    before: connection.prepare<Before>(
+      `SELECT seq, receiver, position, lane, integration, state, remaining FROM delivery
+       WHERE id IN (SELECT value FROM json_each(?))`,
+    ),
+    // A fallback is due at once after the third failure, or when the delivery is given up before its time has come.
+    settle: connection.prepare(
+      `UPDATE delivery SET state = ?2, next_attempt_us = ?3, last_error = ?4, settled_us = ?5,
+         fallback_us = CASE
+           WHEN ?2 IN ('delivered', 'suppressed') THEN NULL
+           WHEN ?6 AND (?2 = 'dead' OR attempts >= ${FALLBACK_FAILURES}) THEN min(fallback_us, ?7)
+           ELSE fallback_us
+         END,
+         lane = iif(?8 IS NULL, lane, ''),
+         remaining = CASE WHEN ?2 IN ('delivered', 'suppressed') THEN '' ELSE coalesce(?8, remaining) END,
+         refusals = ?9, refused_by = ?10
+       WHERE seq = ?1`,
+    ),
+    deliver: connection.prepare(
+      `UPDATE delivery SET state = 'delivered', next_attempt_us = ?2, last_error = '', settled_us = ?2,
+         refusals = 0, refused_by = '', fallback_us = NULL, remaining = ''
+       WHERE seq IN (SELECT value FROM json_each(?1))`,
+    ),
+  };
+}

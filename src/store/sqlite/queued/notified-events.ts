@@ -1,0 +1,99 @@
+/**
+ * Which notifications cover an event, by numbers alone: a row for each event of a group's notification; for what is
+ * forwarded, where events leave in the order of their numbers, one for each batch.
+ */
+import type { Notification } from '../../../domain/grouping/notification.ts';
+import type { Delivery, LinkedSpan } from '../../outbox-store.ts';
+import type { Connection } from '../connection.ts';
+import type { SqliteEvents } from '../watched/sqlite-events.ts';
+import type { DeliveryCounts } from './delivery-counts.ts';
+import { type DeliveryRow, deliveryOf } from './delivery-row.ts';
+
+interface NotificationRow {
+  readonly seq: number;
+  readonly body: string;
+}
+
+export class NotifiedEvents {
+  readonly #events: SqliteEvents;
+  readonly #counts: Pick<DeliveryCounts, 'receivers'>;
+  readonly #write: ReturnType<typeof prepareWriting>;
+  readonly #read: ReturnType<typeof prepareReading>;
+
+  constructor(connection: Connection, events: SqliteEvents, counts: Pick<DeliveryCounts, 'receivers'>) {
+    this.#events = events;
+    this.#counts = counts;
+    this.#write = prepareWriting(connection);
+    this.#read = prepareReading(connection);
+  }
+
+  /** Notes the events that the notification with this number covers: those of `covers`, or else those that it lists. */
+  record(seq: number, notification: Notification, covers: readonly LinkedSpan[] | undefined): void {
+    // A digest counts events and covers none of them.
+    if (notification.kind === 'digest') return;
+    if (notification.kind === 'forward') {
+      const [first] = notification.events;
+      const number = first && this.#events.numberOf(first);
+      if (number !== undefined) this.#write.batch.run(number, notification.receiver, seq);
+      return;
+    }
+    if (covers) {
+      for (const { alertId, afterSeq, lastSeq } of covers) {
+        this.#write.span.run(seq, alertId, afterSeq, lastSeq);
+      }
+      return;
+    }
+    for (const event of notification.alerts.flatMap((alert) => alert.events)) {
+      const number = this.#events.numberOf(event);
+      if (number !== undefined) this.#write.one.run(number, seq);
+    }
+  }
+
+  ofEvent(key: string): { notification: Notification; deliveries: Delivery[] }[] {
+    const number = this.#events.numberOfKey(key);
+    if (number === undefined) return [];
+    return [...this.#read.ofGroups.all(number), ...this.#forwards(number, key)].map(({ seq, body }) => ({
+      notification: JSON.parse(body) as Notification,
+      deliveries: this.#read.deliveries.all(seq).map(deliveryOf),
+    }));
+  }
+
+  /** Of each receiver the batch that may hold the event, where it does. */
+  #forwards(number: number, key: string): NotificationRow[] {
+    return this.#counts.receivers().flatMap((receiver) => {
+      const row = this.#read.batch.get(number, receiver);
+      if (!row) return [];
+      const found = JSON.parse(row.body) as Notification;
+      return found.kind === 'forward' && found.events.some((event) => event.key === key) ? [row] : [];
+    });
+  }
+}
+
+function prepareWriting(connection: Connection) {
+  return {
+    one: connection.prepare('INSERT OR IGNORE INTO notified_event (event, notification) VALUES (?, ?)'),
+    span: connection.prepare(
+      `INSERT OR IGNORE INTO notified_event (event, notification)
+       SELECT event, ?1 FROM alert_event
+       WHERE alert = (SELECT alert FROM alert WHERE id = ?2) AND seq > ?3 AND seq <= ?4`,
+    ),
+    batch: connection.prepare(
+      'INSERT OR IGNORE INTO forwarded_batch (first_event, receiver, notification) VALUES (?, ?, ?)',
+    ),
+  };
+}
+
+function prepareReading(connection: Connection) {
+  return {
+    ofGroups: connection.prepare<NotificationRow>(
+      `SELECT seq, body FROM notified_event JOIN notification ON notification.seq = notification
+       WHERE event = ? ORDER BY seq`,
+    ),
+    batch: connection.prepare<NotificationRow>(
+      `SELECT seq, body FROM notification WHERE seq = (
+         SELECT notification FROM forwarded_batch WHERE first_event <= ? AND receiver = ?
+         ORDER BY first_event DESC LIMIT 1)`,
+    ),
+    deliveries: connection.prepare<DeliveryRow>('SELECT * FROM delivery WHERE notification = ? ORDER BY seq'),
+  };
+}

@@ -1,0 +1,195 @@
+import type { Notification } from '../../../domain/grouping/notification.ts';
+import type {
+  ClaimedDelivery,
+  Delivery,
+  DeliveryQuery,
+  DeliveryState,
+  FailingIntegration,
+  LinkedSpan,
+  OutboxStore,
+  Settlement,
+} from '../../outbox-store.ts';
+import type { Connection } from '../connection.ts';
+import { DeliveryClaims } from './delivery-claims.ts';
+import type { DeliveryCounts } from './delivery-counts.ts';
+import { DeliveryLanes, type Lane } from './delivery-lanes.ts';
+import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from './delivery-row.ts';
+import { DeliverySettlements } from './delivery-settlements.ts';
+import { createIntegrationHealth, type IntegrationHealth } from './integration-health.ts';
+import type { NotifiedEvents } from './notified-events.ts';
+
+/** The outbox, put together from lanes, claims and settlements. */
+export class SqliteOutbox implements OutboxStore {
+  readonly #notified: NotifiedEvents;
+  readonly #counts: DeliveryCounts;
+  readonly #lanes: DeliveryLanes;
+  readonly #claims: DeliveryClaims;
+  readonly #settlements: DeliverySettlements;
+  readonly #health: IntegrationHealth;
+  readonly #write: ReturnType<typeof prepareWriting>;
+  readonly #list: ReturnType<typeof prepareListing>;
+  /** Numbers of a transaction that was taken back are never used. */
+  #lastNotification: number;
+
+  constructor(connection: Connection, notified: NotifiedEvents, counts: DeliveryCounts) {
+    this.#notified = notified;
+    this.#counts = counts;
+    this.#lanes = new DeliveryLanes(connection);
+    this.#claims = new DeliveryClaims(connection, counts);
+    this.#health = createIntegrationHealth(connection);
+    this.#settlements = new DeliverySettlements(connection, this.#lanes, counts, this.#health);
+    this.#write = prepareWriting(connection);
+    this.#list = prepareListing(connection);
+    // What was deleted may still stand beside the events that it covered: its number would pass for another's.
+    const newest = connection.prepare<{ seq: number | null }>(
+      `SELECT max(seq) AS seq FROM (
+         SELECT max(seq) AS seq FROM notification UNION ALL SELECT max(notification) FROM notified_event)`,
+    );
+    this.#lastNotification = newest.get()?.seq ?? 0;
+  }
+
+  async enqueue(
+    notification: Notification,
+    deliveries: readonly Delivery[],
+    covers?: readonly LinkedSpan[],
+  ): Promise<void> {
+    if (deliveries.length === 0) return;
+    this.#lastNotification += 1;
+    const seq = this.#lastNotification;
+    this.#write.notification.run(seq, JSON.stringify(notification));
+    this.#notified.record(seq, notification, covers);
+    for (const delivery of deliveries) this.#enqueueOne(seq, delivery);
+  }
+
+  #enqueueOne(notification: number, delivery: Delivery): void {
+    const turn = this.#lanes.isFree(delivery) ? 1 : 0;
+    this.#write.delivery.run(
+      delivery.id,
+      notification,
+      delivery.notificationId,
+      delivery.receiver,
+      delivery.integration,
+      delivery.position,
+      delivery.lane,
+      turn,
+      delivery.state,
+      delivery.attempts,
+      delivery.createdAtUs,
+      delivery.nextAttemptAtUs,
+      delivery.settledAtUs,
+      delivery.lastError,
+      delivery.fallbackAtUs ?? null,
+    );
+    this.#counts.add(delivery.receiver, delivery.state, 1);
+  }
+
+  async notificationsOfEvent(key: string) {
+    return this.#notified.ofEvent(key);
+  }
+
+  async claim(receiver: string, position: number, nowUs: number, limit: number): Promise<ClaimedDelivery[]> {
+    return this.#claims.claim(receiver, position, nowUs, limit);
+  }
+
+  async due(nowUs: number) {
+    return this.#claims.due(nowUs);
+  }
+
+  async settle(settlements: readonly Settlement[], nowUs: number): Promise<void> {
+    this.#settlements.settle(settlements, nowUs);
+  }
+
+  async redrive(ids: readonly string[], nowUs: number): Promise<string[]> {
+    return ids.filter((id) => {
+      const lane = this.#write.revive.get(id, nowUs);
+      if (!lane) return false;
+      this.#counts.move(lane.receiver, 'dead', 'pending');
+      this.#lanes.giveTurn(lane);
+      return true;
+    });
+  }
+
+  async takeFallbacks(nowUs: number, limit: number): Promise<ClaimedDelivery[]> {
+    const rows = this.#list.fallbacks.all(nowUs, limit);
+    for (const { seq } of rows) this.#write.fellBack.run(seq);
+    return rows.map((row) => claimedOf({ ...row, fallback_us: null }));
+  }
+
+  async failingIntegrations(): Promise<FailingIntegration[]> {
+    return this.#health.failing();
+  }
+
+  async recoverLeases(nowUs: number): Promise<number> {
+    const recovered = this.#write.recover.all(nowUs);
+    for (const lane of recovered) {
+      this.#counts.move(lane.receiver, 'leased', 'ambiguous');
+      this.#lanes.giveTurn(lane);
+    }
+    return recovered.length;
+  }
+
+  async list({ state, receiver, limit }: DeliveryQuery): Promise<Delivery[]> {
+    return this.#newest(state, receiver ?? null, limit).map(deliveryOf);
+  }
+
+  /** Most are delivered, so those are found by walking back; the others have an index. */
+  #newest(state: DeliveryState | undefined, receiver: string | null, limit: number): DeliveryRow[] {
+    if (state === undefined) return this.#list.newest.all(receiver, limit);
+    const { newestDelivered, newestInState } = this.#list;
+    return (state === 'delivered' ? newestDelivered : newestInState).all(receiver, limit, state);
+  }
+
+  async find(id: string): Promise<ClaimedDelivery | undefined> {
+    const row = this.#list.one.get(id);
+    return row && claimedOf(row);
+  }
+
+  async count() {
+    return this.#counts.all();
+  }
+}
+
+function prepareWriting(connection: Connection) {
+  return {
+    notification: connection.prepare('INSERT INTO notification (seq, body) VALUES (?, ?)'),
+    delivery: connection.prepare(
+      `INSERT INTO delivery (id, notification, notification_id, receiver, integration, position, lane, turn, state,
+         attempts, created_us, next_attempt_us, settled_us, last_error, fallback_us)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    revive: connection.prepare<Lane>(
+      `UPDATE delivery SET state = 'pending', attempts = 0, created_us = ?2, next_attempt_us = ?2, settled_us = 0,
+         last_error = '', refusals = 0, refused_by = ''
+       WHERE id = ?1 AND state = 'dead' RETURNING receiver, position, lane`,
+    ),
+    fellBack: connection.prepare('UPDATE delivery SET fallback_us = NULL WHERE seq = ?'),
+    recover: connection.prepare<Lane>(
+      `UPDATE delivery INDEXED BY delivery_undelivered SET state = 'ambiguous', next_attempt_us = ?
+       WHERE state = 'leased' AND state <> 'delivered' RETURNING receiver, position, lane`,
+    ),
+  };
+}
+
+function prepareListing(connection: Connection) {
+  return {
+    newest: connection.prepare<DeliveryRow>(
+      'SELECT * FROM delivery WHERE (?1 IS NULL OR receiver = ?1) ORDER BY seq DESC LIMIT ?2',
+    ),
+    newestDelivered: connection.prepare<DeliveryRow>(
+      `SELECT * FROM delivery NOT INDEXED
+       WHERE (?1 IS NULL OR receiver = ?1) AND state = ?3 ORDER BY seq DESC LIMIT ?2`,
+    ),
+    newestInState: connection.prepare<DeliveryRow>(
+      `SELECT * FROM delivery INDEXED BY delivery_undelivered
+       WHERE (?1 IS NULL OR receiver = ?1) AND state = ?3 AND state <> 'delivered' ORDER BY seq DESC LIMIT ?2`,
+    ),
+    fallbacks: connection.prepare<ClaimedRow>(
+      `SELECT delivery.*, notification.body FROM delivery JOIN notification ON notification.seq = notification
+       WHERE fallback_us <= ? ORDER BY fallback_us, delivery.seq LIMIT ?`,
+    ),
+    one: connection.prepare<ClaimedRow>(
+      `SELECT delivery.*, notification.body FROM delivery JOIN notification ON notification.seq = notification
+       WHERE id = ?`,
+    ),
+  };
+}

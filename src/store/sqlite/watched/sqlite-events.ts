@@ -1,0 +1,201 @@
+import type { Event } from '../../../domain/alert/event.ts';
+import type { EventQuery, EventStore } from '../../event-store.ts';
+import { prepareChunks } from '../chunks.ts';
+import { type Connection, textList } from '../connection.ts';
+import { EventPages } from './event-pages.ts';
+import { type EventRow, eventOf, idOf } from './event-row.ts';
+import type { SqliteStreams } from './sqlite-streams.ts';
+
+/** A UUIDv7 holds its creation's millisecond; an entry's `createdAt` may have been cut to the second. */
+const HINT_MARGIN_US = 1_000_000;
+
+/** Events as rows with numbers, by which other tables refer to them. */
+export class SqliteEvents implements EventStore {
+  readonly #streams: SqliteStreams;
+  readonly #pages: EventPages;
+  readonly #sql: ReturnType<typeof prepareEvents>;
+  readonly #insert: ReturnType<typeof prepareChunks>;
+  /** Numbers of a transaction that was taken back are never used. */
+  #lastNumber: number;
+  /** What this transaction inserted need not be looked up again. */
+  readonly #inserted = new Map<Event, number>();
+
+  constructor(connection: Connection, streams: SqliteStreams) {
+    this.#streams = streams;
+    this.#pages = new EventPages(connection, streams);
+    this.#sql = prepareEvents(connection);
+    this.#insert = prepareChunks(
+      connection,
+      13,
+      (rows) =>
+        `INSERT INTO event (event, stream, occurred_us, id, type, occurred_at, observed_us, nest_id, nest,
+           bird_id, bird, message, attributes)
+         VALUES ${rows} ON CONFLICT (stream, occurred_us, id) DO NOTHING`,
+    );
+    // What was deleted is still counted by digests: its number would pass for another event's.
+    const newest = connection.prepare<{ event: number | null }>(
+      `SELECT max(event) AS event FROM (
+         SELECT max(event) AS event FROM event UNION ALL SELECT max(body ->> '$.lastEvent') FROM digest)`,
+    );
+    this.#lastNumber = newest.get()?.event ?? 0;
+  }
+
+  /** Forgets what the last transaction inserted, which may have been taken back. */
+  forget(): void {
+    this.#inserted.clear();
+  }
+
+  fromRow(row: EventRow): Event {
+    return eventOf(row, this.#streams.kindOf(row.stream));
+  }
+
+  /** The number of a stored event. */
+  numberOf(event: Event): number | undefined {
+    const number = this.#inserted.get(event);
+    if (number !== undefined) return number;
+    const { region, feed, birdId, occurredAtUs } = event;
+    const id = idOf(event);
+    const likely = this.#streams.find(region, feed, birdId);
+    return (
+      (likely && this.#sql.exact.get(likely, occurredAtUs, id)?.event) ??
+      this.#firstOf(this.#sql.near.all(occurredAtUs, occurredAtUs, id), region, feed)
+    );
+  }
+
+  /** The number of the event with this key. */
+  numberOfKey(key: string): number | undefined {
+    const kind = this.#streams.kinds().find((one) => key.startsWith(`${one.region}/${one.feed}/`));
+    if (!kind) return undefined;
+    const { region, feed } = kind;
+    const id = key.slice(region.length + feed.length + 2);
+    // The hint saves walking over all ids; an id that promises nothing, or wrongly, is found all the same.
+    const hintUs = uuidInstantUs(id);
+    const hinted =
+      hintUs === undefined ? [] : this.#sql.near.all(hintUs - HINT_MARGIN_US, hintUs + HINT_MARGIN_US, id);
+    return this.#firstOf(hinted, region, feed) ?? this.#firstOf(this.#sql.anywhere.all(id), region, feed);
+  }
+
+  async insert(stream: number, events: readonly Event[]): Promise<Event[]> {
+    if (events.length === 0) return [];
+    const known = this.#storedBeside(stream, events);
+    const fresh = known.length === 0 ? events : withoutRepeats(known, events);
+    if (this.#write(stream, fresh) === fresh.length) return [...fresh];
+    // Less than all are written where one call names an event twice: the first of them stands.
+    for (const event of fresh) this.#inserted.delete(event);
+    return withoutRepeats([], fresh);
+  }
+
+  /**
+   * What the stream has in the stretch of time that these events cover. It is short, and mostly nothing is stored
+   * there: to look first is faster than to insert with `OR IGNORE` and to learn by `RETURNING` which rows were new.
+   */
+  #storedBeside(stream: number, events: readonly Event[]): Pick<EventRow, 'occurred_us' | 'id'>[] {
+    let fromUs = Number.POSITIVE_INFINITY;
+    let toUs = Number.NEGATIVE_INFINITY;
+    for (const { occurredAtUs } of events) {
+      if (occurredAtUs < fromUs) fromUs = occurredAtUs;
+      if (occurredAtUs > toUs) toUs = occurredAtUs;
+    }
+    return this.#sql.stored.all(stream, fromUs, toUs);
+  }
+
+  /** Gives the events their numbers; returns how many were written. */
+  #write(stream: number, events: readonly Event[]): number {
+    const before = this.#lastNumber;
+    this.#lastNumber += events.length;
+    return this.#insert(events.length, (index, values) => {
+      const event = events[index]!;
+      const number = before + index + 1;
+      this.#inserted.set(event, number);
+      values.push(number, stream, event.occurredAtUs, idOf(event), event.type, event.occurredAt);
+      values.push(event.observedAtUs, event.nestId, event.nest, event.birdId, event.bird, event.message);
+      values.push(JSON.stringify(event.attributes));
+    });
+  }
+
+  async ids(stream: number, sinceUs: number, untilUs = Number.MAX_SAFE_INTEGER) {
+    return this.#sql.ids
+      .all(stream, sinceUs, untilUs)
+      .map((row) => ({ id: row.id, occurredAtUs: row.occurred_us }));
+  }
+
+  async knownIds(stream: number, ids: readonly string[]): Promise<Set<string>> {
+    return new Set(this.#sql.known.all(stream, textList(ids)).map((row) => row.id));
+  }
+
+  async count(stream: number, fromUs: number, toUs: number): Promise<number> {
+    return this.#sql.count.get(stream, fromUs, toUs)!.count;
+  }
+
+  async page(query: EventQuery): Promise<{ events: Event[]; next?: string }> {
+    const { rows, next } = this.#pages.page(query);
+    const events = rows.map((row) => this.fromRow(row));
+    return next === undefined ? { events } : { events, next };
+  }
+
+  async find(key: string): Promise<Event | undefined> {
+    const number = this.numberOfKey(key);
+    return number === undefined ? undefined : this.fromRow(this.#sql.byNumber.get(number)!);
+  }
+
+  /** The number of the first of these rows whose stream is of this region and feed. */
+  #firstOf(
+    rows: readonly Pick<EventRow, 'event' | 'stream'>[],
+    region: string,
+    feed: string,
+  ): number | undefined {
+    return rows.find(({ stream }) => {
+      const kind = this.#streams.kindOf(stream);
+      return kind.region === region && kind.feed === feed;
+    })?.event;
+  }
+}
+
+function prepareEvents(connection: Connection) {
+  return {
+    stored: connection.prepare<Pick<EventRow, 'occurred_us' | 'id'>>(
+      'SELECT occurred_us, id FROM event WHERE stream = ? AND occurred_us BETWEEN ? AND ?',
+    ),
+    ids: connection.prepare<Pick<EventRow, 'occurred_us' | 'id'>>(
+      `SELECT occurred_us, id FROM event WHERE stream = ? AND occurred_us >= ? AND occurred_us < ?
+       ORDER BY occurred_us, id`,
+    ),
+    // The index is walked over the whole stream, since it has the time before the id; none of it leaves the database.
+    known: connection.prepare<Pick<EventRow, 'id'>>(
+      `SELECT id FROM event INDEXED BY event_of_stream
+       WHERE stream = ? AND id IN (SELECT value FROM json_each(?))`,
+    ),
+    count: connection.prepare<{ count: number }>(
+      'SELECT count(*) AS count FROM event WHERE stream = ? AND occurred_us >= ? AND occurred_us < ?',
+    ),
+    exact: connection.prepare<Pick<EventRow, 'event'>>(
+      'SELECT event FROM event WHERE stream = ? AND occurred_us = ? AND id = ?',
+    ),
+    near: connection.prepare<Pick<EventRow, 'event' | 'stream'>>(
+      'SELECT event, stream FROM event INDEXED BY event_by_age WHERE occurred_us BETWEEN ? AND ? AND id = ?',
+    ),
+    anywhere: connection.prepare<Pick<EventRow, 'event' | 'stream'>>(
+      'SELECT event, stream FROM event INDEXED BY event_of_stream WHERE id = ?',
+    ),
+    byNumber: connection.prepare<EventRow>('SELECT * FROM event WHERE event = ?'),
+  };
+}
+
+/** The first of each event, without those that are known. */
+function withoutRepeats(
+  known: readonly Pick<EventRow, 'occurred_us' | 'id'>[],
+  events: readonly Event[],
+): Event[] {
+  const seen = new Set(known.map((row) => `${row.occurred_us} ${row.id}`));
+  return events.filter((event) => {
+    const name = `${event.occurredAtUs} ${idOf(event)}`;
+    if (seen.has(name)) return false;
+    seen.add(name);
+    return true;
+  });
+}
+
+function uuidInstantUs(id: string): number | undefined {
+  const match = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-/i.exec(id);
+  return match ? Number.parseInt(`${match[1]}${match[2]}`, 16) * 1000 : undefined;
+}

@@ -1,0 +1,142 @@
+import type { FlightEnded } from '../../../domain/alert/fact.ts';
+import type { FlightOutcome } from '../../../domain/grouping/notification.ts';
+import type { FlightRecord, FlightStore } from '../../flight-store.ts';
+import { prepareChunks } from '../chunks.ts';
+import type { Connection } from '../connection.ts';
+
+interface FlightRow {
+  readonly stream: number;
+  readonly started_us: number;
+  readonly id: string;
+  readonly status: string;
+  readonly open: number;
+  readonly ends: number;
+  readonly ended_us: number;
+}
+
+/** Types of the events that a Flight's end makes, and what they are called without their feed. */
+const OUTCOMES: Readonly<Record<string, FlightOutcome>> = {
+  'flight.failed': 'failed',
+  'flight.succeeded': 'succeeded',
+  'flight.cancelled': 'cancelled',
+};
+
+export class SqliteFlights implements FlightStore {
+  readonly #sql: ReturnType<typeof prepareFlights>;
+  readonly #learned: ReturnType<typeof prepareLearned>;
+  readonly #put: ReturnType<typeof prepareChunks>;
+
+  constructor(connection: Connection) {
+    this.#sql = prepareFlights(connection);
+    this.#learned = prepareLearned(connection);
+    this.#put = prepareChunks(
+      connection,
+      7,
+      (rows) =>
+        `INSERT INTO flight (stream, started_us, id, status, open, ends, ended_us) VALUES ${rows}
+         ON CONFLICT DO UPDATE SET status = excluded.status, open = excluded.open, ends = excluded.ends,
+           ended_us = excluded.ended_us, judge_us = iif(excluded.open, judge_us, 0)`,
+    );
+  }
+
+  async open(stream: number): Promise<FlightRecord[]> {
+    return this.#sql.open.all(stream).map(recordOf);
+  }
+
+  async since(stream: number, sinceUs: number): Promise<FlightRecord[]> {
+    return this.#sql.since.all(stream, sinceUs).map(recordOf);
+  }
+
+  async find(
+    stream: number,
+    flights: readonly { readonly flightId: string; readonly startedAtUs: number }[],
+  ): Promise<FlightRecord[]> {
+    return flights.flatMap(({ flightId, startedAtUs }) => {
+      const row = this.#sql.one.get(stream, startedAtUs, flightId);
+      return row ? [recordOf(row)] : [];
+    });
+  }
+
+  async put(flights: readonly FlightRecord[]): Promise<void> {
+    this.#put(flights.length, (index, values) => {
+      const flight = flights[index]!;
+      values.push(flight.stream, flight.startedAtUs, flight.flightId, flight.status);
+      values.push(flight.open ? 1 : 0, flight.ends, flight.endedAtUs ?? 0);
+    });
+  }
+
+  async latestEnds(stream: number, limit: number): Promise<FlightEnded[]> {
+    return this.#learned.ends
+      .all(stream, limit)
+      .map((row) => ({ key: row.key, atUs: row.at_us, failed: row.type === 'flight.failed' }));
+  }
+
+  async lastOutcomes(region: string, birdId: string, limit: number): Promise<FlightOutcome[]> {
+    return this.#learned.outcomes
+      .all(region, birdId, limit)
+      .map(({ type }) => OUTCOMES[type]!)
+      .toReversed();
+  }
+
+  async durations(stream: number): Promise<number[]> {
+    return this.#learned.durations.all(stream).map((row) => row.us);
+  }
+
+  async gaps(stream: number) {
+    const { count, longest_us: longestUs, span_us: spanUs } = this.#learned.gaps.get(stream)!;
+    return { count, longestUs, spanUs };
+  }
+}
+
+function prepareFlights(connection: Connection) {
+  return {
+    open: connection.prepare<FlightRow>(
+      'SELECT * FROM flight INDEXED BY flight_open WHERE stream = ? AND open = 1 ORDER BY started_us, id',
+    ),
+    since: connection.prepare<FlightRow>(
+      'SELECT * FROM flight WHERE stream = ? AND started_us >= ? ORDER BY started_us, id',
+    ),
+    one: connection.prepare<FlightRow>('SELECT * FROM flight WHERE stream = ? AND started_us = ? AND id = ?'),
+  };
+}
+
+/** What is learned from the Flights that ended. */
+function prepareLearned(connection: Connection) {
+  return {
+    ends: connection.prepare<{ key: string; at_us: number; type: string }>(
+      `SELECT stream.region || '/' || stream.feed || '/' || event.id AS key, occurred_us AS at_us, type
+       FROM event JOIN stream USING (stream)
+       WHERE stream = ? AND type IN ('flight.failed', 'flight.succeeded') ORDER BY occurred_us DESC LIMIT ?`,
+    ),
+    outcomes: connection.prepare<{ type: string }>(
+      `SELECT type FROM event
+       WHERE stream = (SELECT stream FROM stream WHERE region = ? AND feed = 'flight' AND bird_id = ?)
+         AND type IN ('flight.failed', 'flight.succeeded', 'flight.cancelled')
+       ORDER BY occurred_us DESC, id DESC LIMIT ?`,
+    ),
+    durations: connection.prepare<{ us: number }>(
+      `SELECT ended_us - started_us AS us
+       FROM (SELECT * FROM flight WHERE stream = ? AND started_us > 0 ORDER BY started_us DESC LIMIT 500)
+       WHERE open = 0 AND status = 'succeeded' AND ended_us >= started_us`,
+    ),
+    gaps: connection.prepare<{ count: number; longest_us: number; span_us: number }>(
+      `SELECT count(gap) AS count, coalesce(max(gap), 0) AS longest_us,
+         coalesce(max(started_us) - min(started_us), 0) AS span_us
+       FROM (SELECT started_us, started_us - lag(started_us) OVER (ORDER BY started_us) AS gap
+         FROM (SELECT started_us FROM flight WHERE stream = ? AND started_us > 0
+           ORDER BY started_us DESC LIMIT 3000))`,
+    ),
+  };
+}
+
+function recordOf(row: FlightRow): FlightRecord {
+  return {
+    stream: row.stream,
+    flightId: row.id,
+    startedAtUs: row.started_us,
+    status: row.status,
+    open: row.open === 1,
+    ends: row.ends,
+    ...(row.ended_us > 0 && { endedAtUs: row.ended_us }),
+  };
+}

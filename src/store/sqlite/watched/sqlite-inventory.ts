@@ -1,0 +1,146 @@
+import type { Clock } from '../../../time/clock.ts';
+import type { BirdRecord, InventoryStore, NestMembers, NestRecord } from '../../inventory-store.ts';
+import type { Connection } from '../connection.ts';
+
+interface NestRow {
+  readonly region: string;
+  readonly nest_id: string;
+  readonly name: string;
+  readonly present: number;
+}
+
+interface BirdRow extends NestRow {
+  readonly bird_id: string;
+  readonly status: string;
+  readonly trigger_type: string;
+  readonly status_since_us: number;
+}
+
+export class SqliteInventory implements InventoryStore {
+  readonly #clock: Clock;
+  readonly #regions: ReturnType<typeof prepareRegions>;
+  readonly #nests: ReturnType<typeof prepareNests>;
+  readonly #birds: ReturnType<typeof prepareBirds>;
+
+  constructor(connection: Connection, clock: Clock) {
+    this.#clock = clock;
+    this.#regions = prepareRegions(connection);
+    this.#nests = prepareNests(connection);
+    this.#birds = prepareBirds(connection);
+  }
+
+  async regionSince(region: string, nowUs: number): Promise<number> {
+    const known = await this.knownSince(region);
+    if (known === undefined) this.#regions.watch.run(region, nowUs);
+    return known ?? nowUs;
+  }
+
+  async knownSince(region: string): Promise<number | undefined> {
+    return this.#regions.since.get(region)?.since_us;
+  }
+
+  async nests(region: string): Promise<NestRecord[]> {
+    return this.#nests.ofRegion.all(region).map(nestOf);
+  }
+
+  async putNests(nests: readonly NestRecord[]): Promise<void> {
+    for (const { region, nestId, name, present } of nests) {
+      this.#nests.put.run(region, nestId, name, present ? 1 : 0, this.#goneUs(present));
+    }
+  }
+
+  async nestMembers(region: string): Promise<NestMembers[]> {
+    return this.#nests.members.all(region).map((row) => ({
+      region,
+      nestId: row.nest_id,
+      addresses: JSON.parse(row.addresses) as string[],
+    }));
+  }
+
+  async putNestMembers(members: readonly NestMembers[]): Promise<void> {
+    for (const { region, nestId, addresses } of members) {
+      this.#nests.putMembers.run(region, nestId, JSON.stringify(addresses));
+    }
+  }
+
+  async birds(region: string): Promise<BirdRecord[]> {
+    return this.#birds.ofRegion.all(region).map(birdOf);
+  }
+
+  async putBirds(birds: readonly BirdRecord[]): Promise<void> {
+    for (const bird of birds) {
+      this.#birds.put.run(
+        bird.region,
+        bird.birdId,
+        bird.nestId,
+        bird.name,
+        bird.status,
+        bird.triggerType,
+        bird.present ? 1 : 0,
+        bird.statusSinceUs,
+        this.#goneUs(bird.present),
+      );
+    }
+  }
+
+  #goneUs(isPresent: boolean): number {
+    return isPresent ? 0 : this.#clock.nowUs();
+  }
+}
+
+function prepareRegions(connection: Connection) {
+  return {
+    since: connection.prepare<{ since_us: number }>('SELECT since_us FROM region WHERE region = ?'),
+    watch: connection.prepare('INSERT INTO region (region, since_us) VALUES (?, ?)'),
+  };
+}
+
+function prepareNests(connection: Connection) {
+  return {
+    ofRegion: connection.prepare<NestRow>('SELECT * FROM nest WHERE region = ? ORDER BY nest_id'),
+    put: connection.prepare(
+      `INSERT INTO nest (region, nest_id, name, present, gone_us) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET name = excluded.name, present = excluded.present,
+         gone_us = iif(excluded.present OR nest.present, excluded.gone_us, nest.gone_us)`,
+    ),
+    members: connection.prepare<{ nest_id: string; addresses: string }>(
+      'SELECT nest_id, addresses FROM nest_members WHERE region = ? ORDER BY nest_id',
+    ),
+    putMembers: connection.prepare(
+      `INSERT INTO nest_members (region, nest_id, addresses) VALUES (?, ?, ?)
+       ON CONFLICT DO UPDATE SET addresses = excluded.addresses`,
+    ),
+  };
+}
+
+function prepareBirds(connection: Connection) {
+  return {
+    ofRegion: connection.prepare<BirdRow>('SELECT * FROM bird WHERE region = ? ORDER BY bird_id'),
+    put: connection.prepare(
+      `INSERT INTO bird (region, bird_id, nest_id, name, status, trigger_type, present, status_since_us, gone_us)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET nest_id = excluded.nest_id, name = excluded.name, status = excluded.status,
+         trigger_type = excluded.trigger_type, present = excluded.present,
+         status_since_us = excluded.status_since_us,
+         gone_us = iif(excluded.present OR bird.present, excluded.gone_us, bird.gone_us),
+         judge_us = iif(bird.status = excluded.status, judge_us, 0)`,
+    ),
+  };
+}
+
+function nestOf(row: NestRow): NestRecord {
+  return { region: row.region, nestId: row.nest_id, name: row.name, present: row.present === 1 };
+}
+
+function birdOf(row: BirdRow): BirdRecord {
+  return {
+    region: row.region,
+    birdId: row.bird_id,
+    nestId: row.nest_id,
+    name: row.name,
+    status: row.status,
+    triggerType: row.trigger_type,
+    present: row.present === 1,
+    statusSinceUs: row.status_since_us,
+  };
+}

@@ -1,0 +1,123 @@
+import type { Feed } from '../../../domain/alert/event.ts';
+import type { QuarantinedEntry, StreamRecord, StreamStore } from '../../stream-store.ts';
+import type { Connection } from '../connection.ts';
+import { createQuarantine } from './sqlite-quarantine.ts';
+
+interface StreamRow {
+  readonly stream: number;
+  readonly region: string;
+  readonly feed: Feed;
+  readonly bird_id: string;
+  readonly cursor_us: number;
+  readonly pruned_us: number;
+}
+
+/** What a stream is one of; that never changes. */
+export interface StreamKind {
+  readonly region: string;
+  readonly feed: Feed;
+}
+
+/** Streams, with what each is one of in memory: whoever reads an event needs that of its stream. */
+export class SqliteStreams implements StreamStore {
+  readonly #sql: ReturnType<typeof prepareStreams>;
+  readonly #quarantine: StreamStore['quarantine'];
+  /** By the stream's number. There may be tens of thousands: those that are of one kind share it. */
+  #remembered: StreamKind[] | undefined;
+  readonly #kinds = new Map<string, StreamKind>();
+
+  constructor(connection: Connection) {
+    this.#sql = prepareStreams(connection);
+    this.#quarantine = createQuarantine(connection);
+  }
+
+  kindOf(stream: number): StreamKind {
+    const kind = this.#byNumber()[stream];
+    if (!kind) throw new Error(`There is no stream ${stream}.`);
+    return kind;
+  }
+
+  /** Those of which there are streams, each once. */
+  kinds(): readonly StreamKind[] {
+    this.#byNumber();
+    return [...this.#kinds.values()];
+  }
+
+  /** The streams of a region and feed, or of all where that is left open. */
+  ofKind(region: string | undefined, feed: Feed | undefined): number[] {
+    const found: number[] = [];
+    this.#byNumber().forEach((kind, stream) => {
+      const fits = kind.region === (region ?? kind.region) && kind.feed === (feed ?? kind.feed);
+      if (fits) found.push(stream);
+    });
+    return found;
+  }
+
+  find(region: string, feed: Feed, birdId: string): number | undefined {
+    return this.#sql.one.get(region, feed, birdId)?.stream;
+  }
+
+  /** Forgets what is remembered: a stream of a transaction that was taken back does not exist. */
+  forget(): void {
+    this.#remembered = undefined;
+  }
+
+  async list(region: string): Promise<StreamRecord[]> {
+    return this.#sql.ofRegion.all(region).map(recordOf);
+  }
+
+  async open(region: string, feed: Feed | 'inventory', birdId: string): Promise<StreamRecord> {
+    const known = this.#sql.one.get(region, feed, birdId);
+    if (known) return recordOf(known);
+    const created = this.#sql.create.get(region, feed, birdId)!;
+    if (this.#remembered) this.#remembered[created.stream] = this.#kindOfRow(created);
+    return recordOf(created);
+  }
+
+  async advanceCursor(stream: number, cursorUs: number): Promise<void> {
+    this.#sql.advance.run(stream, cursorUs);
+  }
+
+  quarantine(stream: number, entries: readonly QuarantinedEntry[], nowUs: number): Promise<number> {
+    return this.#quarantine(stream, entries, nowUs);
+  }
+
+  #byNumber(): StreamKind[] {
+    if (!this.#remembered) {
+      this.#remembered = [];
+      this.#kinds.clear();
+      for (const row of this.#sql.all.all()) this.#remembered[row.stream] = this.#kindOfRow(row);
+    }
+    return this.#remembered;
+  }
+
+  #kindOfRow({ region, feed }: StreamRow): StreamKind {
+    const name = `${region}/${feed}`;
+    const kind = this.#kinds.get(name) ?? { region, feed };
+    this.#kinds.set(name, kind);
+    return kind;
+  }
+}
+
+function prepareStreams(connection: Connection) {
+  return {
+    all: connection.prepare<StreamRow>('SELECT * FROM stream'),
+    ofRegion: connection.prepare<StreamRow>('SELECT * FROM stream WHERE region = ? ORDER BY stream'),
+    one: connection.prepare<StreamRow>('SELECT * FROM stream WHERE region = ? AND feed = ? AND bird_id = ?'),
+    create: connection.prepare<StreamRow>(
+      'INSERT INTO stream (region, feed, bird_id, cursor_us) VALUES (?, ?, ?, 0) RETURNING *',
+    ),
+    advance: connection.prepare('UPDATE stream SET cursor_us = ?2 WHERE stream = ?1 AND cursor_us < ?2'),
+  };
+}
+
+function recordOf(row: StreamRow): StreamRecord {
+  return {
+    stream: row.stream,
+    region: row.region,
+    feed: row.feed,
+    birdId: row.bird_id,
+    cursorUs: row.cursor_us,
+    prunedUs: row.pruned_us,
+  };
+}
