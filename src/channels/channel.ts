@@ -145,7 +145,7 @@ export type Outcome =
       /** Beside these, who refused it for good, each with the receiver's words. */
       readonly refused?: string;
     }
-  /** It left us, and no answer tells whether it was accepted. */
+  /** It left us, and no answer shows whether it was accepted. */
   | { readonly kind: 'unknown'; readonly reason: FailureReason; readonly error: string }
   /** The receiver refused this message as it is. */
   | { readonly kind: 'refused'; readonly reason: FailureReason; readonly error: string }

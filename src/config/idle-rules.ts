@@ -35,7 +35,7 @@ export function findIdleRules(check: Check, { rules, regions }: Config): void {
   }
 }
 
-/** True when what fits `match` fits `wider` too, as far as their texts tell. */
+/** True when what fits `match` fits `wider` too, as far as their texts show. */
 function isWithin(wider: readonly Matcher[], match: readonly Matcher[]): boolean {
   const texts = new Set(match.map(formatMatcher));
   return wider.every((matcher) => texts.has(formatMatcher(matcher)));

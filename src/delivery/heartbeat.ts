@@ -1,5 +1,5 @@
 /**
- * Calls an outside watchdog again and again, which tells people when the calls stay out: as they do when this process,
+ * Calls an outside watchdog again and again, which alarms people when the calls stay out: as they do when this process,
  * its machine or its network is gone, and also when the watch is not worth much, because a region is not fresh or no
  * receiver takes what it is sent. What stops here: the watchdog's address, which is a secret.
  */

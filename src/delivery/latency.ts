@@ -4,7 +4,7 @@ import type { Transaction } from '../store/store.ts';
 
 /** How long news takes to people. What was history when its region was first watched says nothing of that. */
 export interface Latency {
-  /** Looks up since when the regions are watched that these tell of; to be called before they are sent. */
+  /** Looks up since when the regions of these notifications are watched; to be called before they are sent. */
   prepare(tx: Transaction, notifications: readonly Notification[]): Promise<void>;
   /** Milliseconds from the oldest event that is no history to `nowUs`; undefined where there is none. */
   sinceOldestMs(notification: Notification, nowUs: number): number | undefined;

@@ -68,7 +68,7 @@ export function openTransport({ connections, timeoutMs, maxBodyBytes }: Transpor
         // One request a connection keeps limits, timeouts and failures of requests apart from each other.
         pipelining: 1,
         allowH2: false,
-        // Shorter than the whole exchange, so that "never connected" is told apart from "sent, and no answer".
+        // Shorter than the whole exchange, so that "never connected" differs from "sent, and no answer".
         connect: { timeout: Math.min(MAX_CONNECT_MS, timeoutMs * 0.8) },
         headersTimeout: timeoutMs,
         bodyTimeout: timeoutMs,

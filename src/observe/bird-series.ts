@@ -2,7 +2,7 @@
  * The series that each Bird has of its own. They follow the inventory: they exist from the first sight of a Bird on,
  * at 0 where nothing happened yet, and go when it vanishes. A region has room for a bounded number of Birds, so that
  * a scrape stays fast and one large region takes nothing from another; the Birds beyond it count in everything
- * else, and each of their series left out is told to `dropped`.
+ * else, and `dropped` hears of each of their series left out.
  */
 
 import type { ObservedBird } from '../report.ts';

@@ -8,7 +8,12 @@ import { codeOf } from '../errors.ts';
 import type { Happening, Report } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
 import { formatInstant } from '../time/instant.ts';
-import { createFloodGate } from './log-throttle.ts';
+
+/** How often a line of one kind is written. */
+const INTERVAL_MS = 60_000;
+
+/** Kinds of lines remembered; far more than regions, codes and receivers make in practice. */
+const MAX_KINDS = 1_000;
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
@@ -30,7 +35,7 @@ type Seldom = (
 ) => void;
 
 export function createLogReport(log: Writers, clock: Clock): Report {
-  const pass = createFloodGate(clock);
+  const pass = createLogThrottle(clock);
   const seldom: Seldom = (kind, level, sentence, data) => {
     const held = pass(kind);
     if (held === undefined) return;
@@ -184,4 +189,25 @@ function processLines(log: Writers, seldom: Seldom): ProcessLines {
 function levelOf(error: unknown): LogLevel {
   const code = codeOf(error);
   return code === 'bug' || code === 'disk_full' || code.startsWith('store_') ? 'error' : 'warn';
+}
+
+/**
+ * Lets one line of a kind through in a minute. Answers how many of that kind were held back since the last one that
+ * passed, or undefined when this one is to be held back.
+ */
+function createLogThrottle(clock: Clock): (kind: string) => number | undefined {
+  const passed = new Map<string, { atMs: number; held: number }>();
+  return (kind) => {
+    const nowMs = clock.monotonicMs();
+    const last = passed.get(kind);
+    if (last && nowMs - last.atMs < INTERVAL_MS) {
+      last.held += 1;
+      return undefined;
+    }
+    // The kind that was let through longest ago makes room; its count is lost with it.
+    passed.delete(kind);
+    if (passed.size >= MAX_KINDS) passed.delete(passed.keys().next().value!);
+    passed.set(kind, { atMs: nowMs, held: 0 });
+    return last?.held ?? 0;
+  };
 }

@@ -5,12 +5,17 @@ import type { Happening } from '../report.ts';
 import { createBirdSeries } from './bird-series.ts';
 import { EVENT_TYPES } from './initial-series.ts';
 import type { Instruments } from './instruments.ts';
-import { createLabelGuard } from './label-guard.ts';
 
 const BIRD_STATUSES = ['active', 'unpublished', 'suspended'];
 const FLIGHT_STATUSES = ['succeeded', 'failed', 'cancelled', 'active'];
 /** New values that one enum of the service may bring before further ones count as `other`. */
 const ROOM_FOR_NEW_VALUES = 20;
+
+/** What a value becomes that finds no room. */
+const OTHER = 'other';
+
+/** The service's own words look like this; anything else is no name for a series. */
+const WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
 export type Recorders = {
   readonly [What in Happening['what']]: (one: Extract<Happening, { what: What }>) => void;
@@ -163,6 +168,27 @@ function deliveryRecorders(options: RecordersOptions): DeliveryRecorders {
       metrics.heartbeatSent.inc();
       metrics.heartbeatLastSuccess.set(atUs / 1e6);
     },
+  };
+}
+
+/**
+ * Keeps the values of one label few, although the service may send any: the known ones pass, then the first `room`
+ * new ones that look like a word. For the rest `refused` is called and `other` is given.
+ */
+function createLabelGuard(
+  known: readonly string[],
+  room: number,
+  refused: () => void,
+): (value: string) => string {
+  const allowed = new Set(known);
+  return (value) => {
+    if (allowed.has(value)) return value;
+    if (allowed.size < known.length + room && WORD.test(value)) {
+      allowed.add(value);
+      return value;
+    }
+    refused();
+    return OTHER;
   };
 }
 

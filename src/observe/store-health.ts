@@ -5,7 +5,7 @@ import type { Clock } from '../time/clock.ts';
 /** Whoever is refused tries again sooner than this, so that a silence of it means that nobody is any more. */
 const REFUSAL_MS = 600_000;
 
-/** What is told only after its transaction was written. */
+/** What is reported only after its transaction was written. */
 const WRITTEN: ReadonlySet<Happening['what']> = new Set(['event', 'alert', 'notified']);
 
 export interface StoreRoom {

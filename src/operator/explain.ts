@@ -60,7 +60,7 @@ export interface Telling {
 
 export interface Withheld extends Suppression {
   /** The receiver was notified of it afterwards, or will be. */
-  readonly isToldLater: boolean;
+  readonly isNotifiedLater: boolean;
 }
 
 export interface Forwarding {
@@ -110,7 +110,7 @@ export async function explain(
     notifications,
     suppressions: suppressions.map((one) => ({
       ...one,
-      isToldLater: isPutOff(one) && isToldLater(one, notifications, waiting),
+      isNotifiedLater: isPutOff(one) && isNotifiedLater(one, notifications, waiting),
     })),
     forwards: await forwardsOf(tx, event, found, config),
   };
@@ -120,7 +120,7 @@ function lists({ alerts }: GroupNotification, key: string): boolean {
   return alerts.some(({ events }) => events.some((event) => event.key === key));
 }
 
-function isToldLater(
+function isNotifiedLater(
   { receiver, groupKey, atUs }: Suppression,
   notifications: readonly Telling[],
   waiting: readonly Waiting[],

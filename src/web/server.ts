@@ -236,7 +236,7 @@ function onlyOwnOrigins(externalUrl: string): MiddlewareHandler {
   };
 }
 
-/** What can be asked for, as a person who took a wrong address is told. */
+/** What there is, for a person who took a wrong address. */
 const ADDRESSES = [
   '/',
   '/metrics',

@@ -41,7 +41,7 @@ async function explained(flight: number) {
   const found = await desk.store.transaction((tx) => explain(tx, key, config, muting, desk.clock.nowUs()));
   return {
     received: found!.notifications.map(({ notification }) => notification.receiver),
-    putOff: found!.suppressions.map(({ reason, isToldLater }) => `${reason} ${isToldLater}`),
+    putOff: found!.suppressions.map(({ reason, isNotifiedLater }) => `${reason} ${isNotifiedLater}`),
   };
 }
 

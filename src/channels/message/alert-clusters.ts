@@ -16,7 +16,7 @@ import {
 /** `neutral`: over, and no recovery. */
 export type Tone = 'critical' | 'warning' | 'resolved' | 'neutral';
 
-/** Several alerts of one kind, state and cause, told as one. */
+/** Several alerts of one kind, state and cause, shown as one. */
 export interface Cluster {
   readonly tone: Tone;
   readonly alerts: number;
@@ -42,7 +42,7 @@ const SIGNATURE_UNITS = 1_000;
 /** Severities that do not call for red. */
 const MILD = new Set(['warning', 'info', 'none']);
 
-/** The largest cluster first, open ones before resolved ones. `goesOn`: nothing of it is told for the first time. */
+/** The largest cluster first, open ones before resolved ones. `goesOn`: nothing in it is new. */
 export function clustersOf(
   alerts: readonly NotifiedAlert[],
   { createdAtUs, summary }: GroupNotification,

@@ -51,7 +51,7 @@ export function sinceOf(alerts: readonly NotifiedAlert[], nowUs: number): string
   return since(startsAtUs, endsAtUs, nowUs);
 }
 
-/** What tells this alert from the others: its Bird or entity, and its Nest and region where those differ. */
+/** What sets this alert apart from the others: its Bird or entity, and its Nest and region where those differ. */
 export function placeWithin(alert: NotifiedAlert, shared: Labels): string {
   const { region, nest } = alert.labels;
   const parts = [

@@ -16,7 +16,7 @@ export interface AlertmanagerBody {
   readonly commonAnnotations: Labels;
   readonly externalURL: string;
   readonly alerts: readonly AlertJson[];
-  /** Of a notification that is told in several parts: which one this is, from 1, and of how many. */
+  /** Of a notification in several parts: which one this is, from 1, and of how many. */
   readonly part?: number;
   readonly parts?: number;
   /** What else people should know, a sentence each. */

@@ -144,7 +144,7 @@ function figures({ flights, recovered, suppressed, dead }: Digest): Row[] {
   return rows.filter(({ what }) => what !== '');
 }
 
-/** Reasons for which something was not told, in words. */
+/** Reasons for which something was suppressed, in words. */
 const REASONS: ReadonlyMap<string, string> = new Map([
   ['silenced', 'silenced'],
   ['inhibited', 'explained by another alert'],

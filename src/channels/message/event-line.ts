@@ -46,7 +46,7 @@ export function eventLines(
   maxLines: number,
 ): { readonly lines: readonly EventLine[]; readonly more: number } {
   const alike = new Map<string, Event[]>();
-  for (const event of telling([...new Map(events.map((one) => [one.key, one])).values()])) {
+  for (const event of withoutMute([...new Map(events.map((one) => [one.key, one])).values()])) {
     const key = isFlight(event) ? event.key : JSON.stringify([whereOf(event, {}), ownMessage(event, '')]);
     alike.set(key, [...(alike.get(key) ?? []), event]);
   }
@@ -59,11 +59,11 @@ export function eventLines(
 }
 
 /** Without those that only repeat, in no words, what another one says of the same place. */
-function telling(events: readonly Event[]): readonly Event[] {
+function withoutMute(events: readonly Event[]): readonly Event[] {
   const isMute = (event: Event) => !isFlight(event) && event.message === '';
   if (!events.some(isMute)) return events;
-  const told = new Set(events.filter((event) => !isMute(event)).map((event) => whereOf(event, {})));
-  return events.filter((event) => !isMute(event) || !told.has(whereOf(event, {})));
+  const spoken = new Set(events.filter((event) => !isMute(event)).map((event) => whereOf(event, {})));
+  return events.filter((event) => !isMute(event) || !spoken.has(whereOf(event, {})));
 }
 
 export function newestFirst(a: Event, b: Event): number {

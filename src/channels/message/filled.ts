@@ -6,7 +6,7 @@ import { templateVariables } from './template-variables.ts';
 export interface Filled<Name extends string> {
   /** What the templates made; a text is missing where there is no template, or it failed. */
   readonly texts: Readonly<Partial<Record<Name, string>>>;
-  /** For people: that a built-in text stands in the place of theirs. A text of JSON that was left with gaps tells it itself. */
+  /** For people: that a built-in text stands in the place of theirs. A text of JSON that was left with gaps says so itself. */
   readonly notes: readonly string[];
   /** Why the first of the templates failed. */
   readonly error?: string;

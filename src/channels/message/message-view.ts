@@ -67,7 +67,7 @@ export interface MailView {
 
 const MESSAGE_LINES = 8;
 const NOTICE_CODE_POINTS = 500;
-/** Reasons for a notification that tell nothing of another kind than the one before. */
+/** Reasons for a notification that bring nothing of another kind than the one before. */
 const GOES_ON = new Set<FlushReason>(['new_events', 'repeat']);
 const OWN_ANNOTATIONS = new Set(['summary', 'description', 'runbook_url', 'resolved_by', 'flapping']);
 const OWN_LABELS = new Set([
@@ -131,12 +131,12 @@ function headlineOf(
   goesOn: boolean,
 ): string {
   const open = alerts.filter((alert) => alert.status === 'firing');
-  const told = open.length > 0 ? open : alerts;
+  const counted = open.length > 0 ? open : alerts;
   const total = open.length > 0 ? firingTotal : resolvedTotal;
-  const [words = 'Alerts', ...others] = new Set(told.map((alert) => stateWords(alert, goesOn)));
+  const [words = 'Alerts', ...others] = new Set(counted.map((alert) => stateWords(alert, goesOn)));
   const causes = clusters.filter(({ tone }) => tone !== 'resolved' && tone !== 'neutral').length;
   const counts = [
-    countedAlerts(told, total),
+    countedAlerts(counted, total),
     ...(open.length > 0 && causes > 1 && truncatedAlerts === 0 ? [`${causes} causes`] : []),
     ...(open.length > 0 && resolvedTotal > 0 ? [`${resolvedTotal} resolved`] : []),
   ];
@@ -151,20 +151,20 @@ function countedAlerts(alerts: readonly NotifiedAlert[], total: number): string 
 }
 
 /** The event whose message is shown and whose Flight the details are of. */
-function toldOf({ events }: NotifiedAlert): Event | undefined {
+function newestEventOf({ events }: NotifiedAlert): Event | undefined {
   return events.find(({ message }) => message !== '') ?? events[0];
 }
 
 /** Every other Flight, and what the message does not say. */
 function linesOf(only: NotifiedAlert, message: readonly string[]): ReturnType<typeof eventLines> {
-  const told = toldOf(only);
+  const newest = newestEventOf(only);
   const [said = ''] = message;
   const others = only.events.filter((event) =>
-    isFlight(event) ? event !== told : said === '' || firstLine(event.message) !== said,
+    isFlight(event) ? event !== newest : said === '' || firstLine(event.message) !== said,
   );
   const { lines, more } = eventLines(
     others.toSorted(newestFirst),
-    { message: said, labels: only.labels, place: true, step: told ? stepOf(told) : '' },
+    { message: said, labels: only.labels, place: true, step: newest ? stepOf(newest) : '' },
     MAX_EVENTS,
   );
   return { lines, more: lines.length > 0 ? more + only.eventsOmitted : 0 };
@@ -174,15 +174,15 @@ type Details = readonly [name: string, value: string | number | boolean | undefi
 
 function detailsOf(alert: NotifiedAlert): [string, string][] {
   const { labels, annotations } = alert;
-  const told = toldOf(alert);
-  const [verb, times] = told && isFlight(told) ? flightTimes(told) : ['started', ''];
+  const newest = newestEventOf(alert);
+  const [verb, times] = newest && isFlight(newest) ? flightTimes(newest) : ['started', ''];
   const others = Object.entries(labels).filter(([name]) => !OWN_LABELS.has(name));
   return clean([
     ...placeDetails(labels),
     [labels.entity_type ?? 'Entity', named(labels.entity_name, labels.bird_id ? '' : labels.entity_id)],
-    ['Flight', told?.attributes.flight_id ?? labels.flight_id],
+    ['Flight', newest?.attributes.flight_id ?? labels.flight_id],
     [verb.charAt(0).toUpperCase() + verb.slice(1), times],
-    ['Step', told && stepOf(told).replace(/^step /, '')],
+    ['Step', newest && stepOf(newest).replace(/^step /, '')],
     ['Severity', labels.severity],
     ['Labels', others.map(([name, value]) => `${name}=${value}`).join(', ')],
     ...Object.entries(annotations)

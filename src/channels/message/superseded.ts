@@ -9,7 +9,7 @@ export interface Counted {
   readonly milder: readonly NotifiedAlert[];
 }
 
-/** One that became worse is not told beside what it became, where the same notification tells of that. */
+/** An alert that became worse is left out beside what it became, where the same notification shows that. */
 export function asPeopleCount(alerts: readonly NotifiedAlert[]): readonly Counted[] {
   const ended = alerts.filter((alert) => alert.ending === 'superseded');
   if (ended.length === 0) return alerts.map((alert) => ({ alert, milder: [] }));

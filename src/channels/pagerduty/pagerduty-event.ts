@@ -48,7 +48,7 @@ export interface PagerdutyChange {
   readonly dedup_key: string;
 }
 
-/** Of a notification about the incident alone; undefined for one that tells of alerts. */
+/** Of a notification about the incident alone; undefined for one about alerts. */
 export function pagerdutyChange(
   notification: GroupNotification,
   { routingKey }: Pick<PagerdutyStyle, 'routingKey'>,
@@ -113,7 +113,7 @@ export function pagerdutyEvent(
   };
 }
 
-/** With the newest of its Flights that is told. */
+/** With the newest of its Flights in the notification. */
 function lineOf(alert: NotifiedAlert): string {
   const message = plainText(messageOf(alert) || alert.annotations.summary || '', MESSAGE_CODE_POINTS);
   const head = `${stateWords(alert, false)}: ${placeWithin(alert, {})}`;

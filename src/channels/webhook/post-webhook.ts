@@ -101,11 +101,11 @@ export function webhookMessages(
     return [{ contentType: 'application/json', body: JSON.stringify(digestBody(notification, externalUrl)) }];
   }
   const { texts, notes, error } = filled({ body: template }, notification, externalUrl);
-  const told =
+  const shown =
     notes.length > 0
       ? { ...notification, notices: [...(notification.notices ?? []), ...notes] }
       : notification;
-  const body = texts.body ?? JSON.stringify(alertmanagerBody(told, externalUrl, maxAlerts));
+  const body = texts.body ?? JSON.stringify(alertmanagerBody(shown, externalUrl, maxAlerts));
   return [{ contentType: 'application/json', body, ...(error && { templateError: error }) }];
 }
 

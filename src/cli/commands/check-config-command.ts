@@ -62,7 +62,7 @@ function read(edge: Edge, file: string): Config | ConfigError {
 
 function summary({ regions, receivers, forward }: Config): string {
   const names = regions.map(({ name }) => name).join(', ');
-  const told = receivers.filter(({ integrations }) => integrations.length > 0).map(({ name }) => name);
-  const silent = forward.length === 0 && told.length === 0 ? ' (alerts are seen only on the page)' : '';
-  return `regions ${names}; receivers ${told.join(', ') || 'none'}${silent}`;
+  const reached = receivers.filter(({ integrations }) => integrations.length > 0).map(({ name }) => name);
+  const silent = forward.length === 0 && reached.length === 0 ? ' (alerts are seen only on the page)' : '';
+  return `regions ${names}; receivers ${reached.join(', ') || 'none'}${silent}`;
 }

@@ -44,7 +44,7 @@ export async function healthcheck(
     edge.stderr.write(`nestwatch: not healthy: ${plainText(reasons.join(' '), 300)}\n`);
     return UNHEALTHY;
   } catch (error) {
-    // Only a daemon that does not answer is unhealthy; a wrong command or configuration is told as such.
+    // Only a daemon that does not answer is unhealthy; a wrong command or configuration is another error.
     if (!(error instanceof NestwatchError) || !['unreachable', 'timeout', 'not_json'].includes(error.code))
       throw error;
     return unhealthy(error.message);

@@ -121,7 +121,7 @@ async function readOnce(edge: Edge, app: App): Promise<number> {
   }
 }
 
-/** Empty where all was read and told. */
+/** Empty where all was read and sent. */
 function troublesOf({ left, unread, unaccepted }: OnceOutcome, regions: readonly RegionProgress[]): string {
   return [
     ...left.map((name) => {

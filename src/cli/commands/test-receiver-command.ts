@@ -29,7 +29,7 @@ interface Taken {
   readonly detail: string;
 }
 
-/** Sends a sample through every integration of a receiver, one after another, and tells how each of them took it. */
+/** Sends a sample through every integration of a receiver, one after another, and says how each of them took it. */
 export async function testReceiver(edge: Edge, name: string, options: TestReceiverOptions): Promise<number> {
   const config = readConfig(edge, findConfigFile(edge, options.configFile));
   const receiver = receiverOf(config, name);
@@ -37,20 +37,20 @@ export async function testReceiver(edge: Edge, name: string, options: TestReceiv
   const notification = sampleNotification(name, options.resolved, edge.clock.nowUs());
   const channels = openChannels({ clock: edge.clock, version: VERSION, openTransport });
   const all: Taken[] = [];
-  const tell = (integration: Integration, position: number, taken: Pick<Taken, 'outcome' | 'detail'>) => {
+  const say = (integration: Integration, position: number, taken: Pick<Taken, 'outcome' | 'detail'>) => {
     all.push({ integration: integration.kind, to: whereOf(integration), ...taken });
     if (!options.json) edge.stdout.write(`${labelOf(integration, position)}: ${wordsOf(taken)}\n`);
   };
   try {
     for (const [position, integration] of receiver.integrations.entries()) {
       if (traitsOf(integration).nestMembers?.beside.length === 0) {
-        tell(integration, position, await triedForMembers(integration));
+        say(integration, position, await triedForMembers(integration));
         continue;
       }
       const attempt = { id: `${notification.id}-${position}`, receiver: name, position };
       const channel = channels[integration.kind]!;
       const outcome = await channel.send(integration, attempt, notification, config.web.externalUrl);
-      tell(integration, position, takenAs(outcome));
+      say(integration, position, takenAs(outcome));
     }
   } finally {
     await closeChannels(channels);

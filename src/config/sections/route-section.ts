@@ -108,8 +108,8 @@ export function readRoute(check: Check): Route {
   const names = receiverNames(check);
   const root = { path: '0', key: '{}', matchers: [], continue: false };
   if (check.raw(['route']) === undefined) {
-    const isTold = names.length === 0 || names.includes(DEFAULT_RECEIVER);
-    if (!isTold && readList(check, ['forward']).length === 0) {
+    const isReached = names.length === 0 || names.includes(DEFAULT_RECEIVER);
+    if (!isReached && readList(check, ['forward']).length === 0) {
       check.problem(['route'], 'is missing: without it nothing reaches the receivers');
     }
     return { ...root, ...ROUTE_DEFAULTS, routes: [] };

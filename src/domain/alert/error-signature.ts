@@ -74,7 +74,7 @@ export function signature(message: string): string {
   let fallback = '';
   let isTraceback = false;
   for (const line of lines) {
-    // Python tells what went wrong below the lines that say where, which quote the program.
+    // Python says what went wrong below the lines that say where, which quote the program.
     isTraceback = line.startsWith('Traceback (most recent') || (isTraceback && /^\s/.test(line));
     if (isTraceback || line.trim() === '' || STACK_LINE.test(line)) continue;
     const masked = mask(line);

@@ -6,7 +6,7 @@ export const FEEDS: readonly Feed[] = ['notification', 'bird_log', 'flight'];
 export const NEST_EXCLUDED = 'nest_excluded';
 
 /**
- * What one entry of the service became: immutable, told to everybody under the same `key`.
+ * What one entry of the service became: immutable, and known to everybody under the same `key`.
  * Text in it comes from outside and is hostile until a format encodes it.
  */
 export interface Event {

@@ -55,7 +55,7 @@ export function playStory(
   const stage: Stage = { world, random, speed };
   const cast = setStage(stage);
   const { stumbling, deaf, forgiving, patient, longFlight, nests, others } = cast;
-  tellHistory(stage, [stumbling, deaf, forgiving, ...others]);
+  playHistory(stage, [stumbling, deaf, forgiving, ...others]);
 
   soon(stage, stumbling, 3, () => flightFails(stage, stumbling, 3));
   soon(stage, stumbling, 28, () => flightLands(stage, stumbling, 4));
@@ -106,7 +106,7 @@ function setStage(stage: Stage): Cast {
 }
 
 /** An ordinary hour before the story begins. */
-function tellHistory({ world, random }: Stage, birds: readonly BirdRecord[]): void {
+function playHistory({ world, random }: Stage, birds: readonly BirdRecord[]): void {
   const nowUs = world.nowUs();
   for (const bird of birds) {
     world.at(nowUs - Math.floor((50 + random() * 9) * 60_000_000), () => world.publish(bird.id));

@@ -21,7 +21,7 @@ const STOPPED = 3;
 const SDK_LOG = 4;
 const ERROR = 5;
 
-/** When steps of a Flight tell about themselves, counted from its start. */
+/** When steps of a Flight write to its log, counted from its start. */
 const STEPS = [
   { afterUs: 400_000, scope: 'Get entry' },
   { afterUs: 2_000_000, scope: 'Convert document' },

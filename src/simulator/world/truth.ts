@@ -116,7 +116,7 @@ interface Identity {
   readonly eventType: string | undefined;
 }
 
-/** What a reader can tell of the entry as it is written; undefined when it cannot be keyed. */
+/** What a reader can know of the entry as it is written; undefined when it cannot be keyed. */
 function identityOf({ id, createdAtUs, raw }: EntryRecord): Identity | undefined {
   if (raw === undefined) return { id, createdAtUs, eventType: undefined };
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return undefined;

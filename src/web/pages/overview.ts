@@ -32,7 +32,7 @@ export interface ShownAlert {
   readonly lastEvent: Event | undefined;
   /** The silences that hide it now. */
   readonly silencedBy: readonly Silence[];
-  /** Whether another alert keeps it from being told. */
+  /** Whether another alert inhibits it. */
   readonly isInhibited: boolean;
 }
 

@@ -37,7 +37,7 @@ export function where(region: string, place: string): Html {
   return html`<span class="soft">${name}${place ? ' ·' : ''}</span> <bdi>${place}</bdi>`;
 }
 
-/** A relative time that tells the exact one when pointed at. */
+/** A relative time that shows the exact one when pointed at. */
 export function when(us: number, nowUs: number): Html {
   return html`<time datetime="${isoTime(us)}" title="${exactTime(us)}">${ago(us, nowUs)}</time>`;
 }
@@ -51,7 +51,7 @@ const ICON_COLOURS: Readonly<Record<Tone, string>> = {
   quiet: '#8a949c',
 };
 
-/** A dot in the colour of the whole, so that a tab among many tells it. */
+/** A dot in the colour of the whole, so that a tab among many shows it. */
 function icon(tone: Tone): string {
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="6" fill="${ICON_COLOURS[tone]}"/></svg>`;
   return `data:image/svg+xml,${encodeURIComponent(svg)}`;

@@ -189,7 +189,7 @@ function preview({ form, routed, recurrences, nowUs }: SilencePage): {
     fromUs = firstHidingUs(form, nowUs, recurrences);
     matchers = readFormMatchers(form.matchers);
   } catch {
-    // The problem is told above the form.
+    // The problem stands above the form.
     return { title, shown: html`<p class="sheet empty">Correct what is typed to see that.</p>` };
   }
   if (matchers.length === 0) {
