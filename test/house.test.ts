@@ -246,6 +246,7 @@ describe('the house', () => {
   test.each([
     ['pino', ['observe/log.ts']],
     ['prom-client', ['observe/instruments.ts', 'observe/metrics.ts']],
+    ['re2js', ['domain/matchers/regex.ts']],
   ])('%s is known only to its own files', (library, allowed) => {
     const users = ALL.filter(({ to }) => to === library).map(({ from }) => from);
     expect(users.filter((file) => !allowed.includes(file))).toEqual([]);

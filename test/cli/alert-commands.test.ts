@@ -305,7 +305,7 @@ describe('silence', () => {
     [['add'], "missing required argument 'matcher'"],
     [['add', 'FlightFailed'], 'say why with --comment'],
     [['add', 'a=b', 'FlightFailed', '-c', 'x'], 'of FlightFailed)'],
-    [['add', 'a=~"("', '-c', 'x'], 'regular expression'],
+    [['add', 'a=~"("', '-c', 'x'], 'missing closing )'],
     [['add', 'a=b', '-c', 'x', '-d', 'long'], '--duration must be a duration such as 2h, not long'],
     [['add', 'a=b', '-c', 'x', '--end', 'later'], '--end must be an RFC 3339 instant'],
     [['add', 'a=b', '-c', 'x', '--end', '2020-01-01T00:00:00Z'], 'the silence must begin before it ends'],

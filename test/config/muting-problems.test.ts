@@ -45,7 +45,7 @@ describe('inhibit_rules', () => {
     ],
     [
       '{ source_matchers: [a="b"], target_matchers: [a=~"("] }',
-      '3:51: inhibit_rules[0].target_matchers[0]: a group is not closed (at character 1 of the regular expression in a=~"(")',
+      '3:51: inhibit_rules[0].target_matchers[0]: error parsing regexp: missing closing ): `(` (in a=~"(")',
     ],
     [
       '{ source_matchers: [a="b"], target_matchers: [a="c"], equal: [1x] }',

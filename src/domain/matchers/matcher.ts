@@ -1,7 +1,6 @@
 import type { Labels } from '../alert/alert.ts';
 import { MatcherSyntaxError, type MatchOp, readMatcher, readMatchers } from './matcher-syntax.ts';
-import { compileRegex } from './regex.ts';
-import { RegexSyntaxError } from './regex-syntax.ts';
+import { compileRegex, RegexSyntaxError } from './regex.ts';
 
 /** One condition on a label. A label that is absent counts as empty, as in Alertmanager. */
 export interface Matcher {
@@ -50,8 +49,7 @@ function regexTest(name: string, op: MatchOp, pattern: string): (text: string) =
     match = compileRegex(pattern);
   } catch (error) {
     if (!(error instanceof RegexSyntaxError)) throw error;
-    const where = `at character ${error.offset + 1} of the regular expression in ${name}${op}${quote(pattern)}`;
-    throw new MatcherSyntaxError(`${error.message} (${where})`);
+    throw new MatcherSyntaxError(`${error.message} (in ${name}${op}${quote(pattern)})`);
   }
   const answers = new Map<string, boolean>();
   return (text) => {

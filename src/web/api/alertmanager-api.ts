@@ -6,8 +6,7 @@ import { type Context, Hono } from 'hono';
 import type { Labels } from '../../domain/alert/alert.ts';
 import { formatMatcher, type Matcher, matchesAll, parseMatcher } from '../../domain/matchers/matcher.ts';
 import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
-import { compileRegex } from '../../domain/matchers/regex.ts';
-import { RegexSyntaxError } from '../../domain/matchers/regex-syntax.ts';
+import { compileRegex, RegexSyntaxError } from '../../domain/matchers/regex.ts';
 import type { Muting } from '../../domain/muting/muting.ts';
 import { groupKey, groupLabels, type Route, routesFor } from '../../domain/muting/route.ts';
 import {
