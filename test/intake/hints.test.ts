@@ -73,7 +73,7 @@ describe('news of many Birds at once', () => {
     expect([read.length, hinted]).toEqual([20, ['inventory']]);
   });
 
-  test('has no Bird read before that reading, and those after it that are told of once it has begun', async () => {
+  test('has no Bird read before that reading, and those after it that are hinted at once it has begun', async () => {
     await hints.follow(birds(300).map(deactivated));
     await hints.follow([deactivated('1')]);
     expect(read).toEqual([]);

@@ -12,7 +12,7 @@ const MAX = 5 * MINUTE;
 /** A region whose only stream is polled when a test says so. */
 function regionOf() {
   const clock = createVirtualClock();
-  const told: Extract<Fact, { fact: 'polling_pace' }>[] = [];
+  const reported: Extract<Fact, { fact: 'polling_pace' }>[] = [];
   let health: RegionHealth['health'] = 'up';
   let pausedMs = 0;
   let isFailing = false;
@@ -33,13 +33,13 @@ function regionOf() {
     isFailing: () => isFailing,
     commit: async ({ facts }) => {
       if (isFull) throw new NestwatchError('disk_full', 'full');
-      for (const fact of facts ?? []) if (fact.fact === 'polling_pace') told.push(fact);
+      for (const fact of facts ?? []) if (fact.fact === 'polling_pace') reported.push(fact);
       return [];
     },
     clock,
   });
   return {
-    told,
+    reported,
     async minutesPass(minutes: number) {
       await clock.advance(minutes * MINUTE);
       await watch.report();
@@ -69,7 +69,7 @@ test('says once that a region is polled too rarely, with what would be needed, a
   const region = regionOf();
   await region.minutesPass(6);
   await region.minutesPass(1);
-  expect(region.told).toMatchObject([
+  expect(region.reported).toMatchObject([
     {
       region: 'eu',
       kept: false,
@@ -80,23 +80,23 @@ test('says once that a region is polled too rarely, with what would be needed, a
   region.poll();
   await region.minutesPass(1);
   await region.minutesPass(1);
-  expect(region.told.map(({ kept }) => kept)).toEqual([false, true]);
+  expect(region.reported.map(({ kept }) => kept)).toEqual([false, true]);
 });
 
 test('says of an earlier life that its trouble is over, but not before a whole round was possible', async () => {
   const region = regionOf();
   region.poll();
   await region.minutesPass(4);
-  expect(region.told).toEqual([]);
+  expect(region.reported).toEqual([]);
   await region.minutesPass(1);
-  expect(region.told.map(({ kept }) => kept)).toEqual([true]);
+  expect(region.reported.map(({ kept }) => kept)).toEqual([true]);
 });
 
 test('says nothing of a region that is away', async () => {
   const region = regionOf();
   region.become('down');
   await region.minutesPass(60);
-  expect(region.told).toEqual([]);
+  expect(region.reported).toEqual([]);
 });
 
 test('says that reading fails where that is why, however much the rate allows', async () => {
@@ -107,12 +107,12 @@ test('says that reading fails where that is why, however much the rate allows', 
     region.fails();
   }
   await region.minutesPass(0);
-  expect(region.told.at(-1)?.reason).toBe(
+  expect(region.reported.at(-1)?.reason).toBe(
     '1 stream is read too late, most of all the stream a: last read 6 min ago, at most 5 min are meant; its reading fails, the log says why',
   );
 });
 
-test('tells a pause that is longer than streams may wait at once, until when it lasts, and that it is over', async () => {
+test('reports a pause that is longer than streams may wait at once, until when it lasts, and that it is over', async () => {
   const region = regionOf();
   region.poll();
   region.isPaused(60 * MINUTE);
@@ -121,7 +121,7 @@ test('tells a pause that is longer than streams may wait at once, until when it 
   region.isPaused(0);
   region.poll();
   await region.minutesPass(1);
-  expect(region.told).toMatchObject([
+  expect(region.reported).toMatchObject([
     {
       kept: false,
       reason: expect.stringMatching(
@@ -137,10 +137,10 @@ test('says nothing of a pause that is shorter than streams may wait', async () =
   region.poll();
   region.isPaused(4 * MINUTE);
   await region.minutesPass(1);
-  expect(region.told).toEqual([]);
+  expect(region.reported).toEqual([]);
 });
 
-test('tells again what the store did not take', async () => {
+test('reports again what the store did not take', async () => {
   const region = regionOf();
   region.storeIs('full');
   await expect(region.minutesPass(6)).rejects.toThrow('full');
@@ -151,5 +151,5 @@ test('tells again what the store did not take', async () => {
   await expect(region.minutesPass(0)).rejects.toThrow('full');
   region.storeIs('free');
   await region.minutesPass(1);
-  expect(region.told.map(({ kept }) => kept)).toEqual([false, true]);
+  expect(region.reported.map(({ kept }) => kept)).toEqual([false, true]);
 });

@@ -30,7 +30,7 @@ function life() {
   return createServiceClock('eu', { getNotifications } as unknown as ServiceClient, store, clock);
 }
 
-test('before it is known since when a region is watched nobody is told a guess', async () => {
+test('before it is known since when a region is watched nothing is guessed', async () => {
   const first = life();
   await first.load();
   expect(() => first.watchedSinceUs()).toThrow('not known yet');

@@ -237,7 +237,7 @@ describe('tries', () => {
     expect(sent.length - calls).toBeGreaterThan(10);
   });
 
-  test('the first failure is told, not the closed breaker that it led to', async () => {
+  test('the first failure is reported, not the closed breaker that it led to', async () => {
     const { client, ends } = openRegion(() => unreachable());
     const calls = Array.from({ length: 3 }, () => client.searchNests().catch((error: unknown) => error));
     const failures = await ends(Promise.all(calls));
@@ -296,7 +296,7 @@ describe('being slowed down', () => {
 });
 
 describe('the region', () => {
-  test('goes down with failures, tells so, and comes back with a probe', async () => {
+  test('goes down with failures, reports it, and comes back with a probe', async () => {
     let isDown = true;
     const { client, clock, ends } = openRegion(() => (isDown ? { status: 500 } : { body: '[]' }));
     const changes: string[] = [];

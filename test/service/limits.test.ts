@@ -3,7 +3,7 @@ import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { sleep } from '../../src/time/clock.ts';
 import { openRegion, type Reply } from './region.ts';
 
-/** A service that allows so many requests a second, in buckets of one second; nobody told us. */
+/** A service that allows so many requests a second, in buckets of one second; it is not known. */
 function createLimit(perSecond: number, sinceMs = 0) {
   let tokens = perSecond;
   let filledAtMs = sinceMs;

@@ -16,27 +16,27 @@ function start({ requestsPerSecond = 1000, concurrency = 4, startPerSecond = 100
     random: () => 0,
     onRate: (level) => rates.push(level),
   });
-  const told: string[] = [];
+  const served: string[] = [];
   return {
     clock,
     pace,
     rates,
     /** What was admitted, offered or refused, in order. */
-    told,
+    served,
     /** Asks for a turn under a name; the permit comes with `settle`. */
     request(name: string): { settle(outcome?: Outcome): void } {
       let permit: Permit | undefined;
       pace.admit().then(
         (given) => {
           permit = given;
-          told.push(name);
+          served.push(name);
         },
-        (error: { code: string }) => told.push(`${name}: ${error.code}`),
+        (error: { code: string }) => served.push(`${name}: ${error.code}`),
       );
       return { settle: (outcome = ANSWER) => permit!.settle(outcome) };
     },
     ready(name: string, signal?: AbortSignal) {
-      pace.ready(signal).then(() => told.push(name));
+      pace.ready(signal).then(() => served.push(name));
     },
     /** Requests that all end so, one after the other, each when its turn has come. */
     async ends(times: number, outcome: Outcome): Promise<void> {
@@ -56,33 +56,33 @@ function start({ requestsPerSecond = 1000, concurrency = 4, startPerSecond = 100
 
 describe('turns', () => {
   test('come in the order of arrival, as many at once as there are slots', async () => {
-    const { request, told, clock } = start({ concurrency: 2 });
+    const { request, served, clock } = start({ concurrency: 2 });
     await clock.advance(1000);
     const [first, second] = ['a', 'b', 'c', 'd', 'e'].map(request);
     await clock.advance(1000);
-    expect(told).toEqual(['a', 'b']);
+    expect(served).toEqual(['a', 'b']);
     second!.settle();
     await clock.advance(1000);
-    expect(told).toEqual(['a', 'b', 'c']);
+    expect(served).toEqual(['a', 'b', 'c']);
     first!.settle();
     // A permit that is settled twice frees one slot, not two.
     first!.settle();
     await clock.advance(1000);
-    expect(told).toEqual(['a', 'b', 'c', 'd']);
+    expect(served).toEqual(['a', 'b', 'c', 'd']);
   });
 
   test('are spaced by the rate', async () => {
-    const { request, told, clock } = start({ requestsPerSecond: 2, startPerSecond: 2, concurrency: 9 });
+    const { request, served, clock } = start({ requestsPerSecond: 2, startPerSecond: 2, concurrency: 9 });
     for (const name of ['a', 'b', 'c', 'd']) request(name);
     await clock.advance(0);
-    expect(told).toHaveLength(1);
+    expect(served).toHaveLength(1);
     await clock.advance(1000);
-    expect(told).toHaveLength(3);
+    expect(served).toHaveLength(3);
     await clock.advance(500);
-    expect(told).toHaveLength(4);
+    expect(served).toHaveLength(4);
   });
 
-  test('rate changes are told, small ones not', async () => {
+  test('rate changes are reported, small ones not', async () => {
     const { rates, clock, pace } = start({ startPerSecond: 2, requestsPerSecond: 8 });
     expect(rates).toEqual([2]);
     const sending = Array.from({ length: 60 }, async () => (await pace.admit()).settle(ANSWER));
@@ -98,38 +98,38 @@ describe('turns', () => {
 
 describe('ready', () => {
   test('resolves at once where a request could leave, and leaves the turn to whoever asks next', async () => {
-    const { ready, request, told, settles } = start();
+    const { ready, request, served, settles } = start();
     ready('ready');
     await settles();
     request('a');
     await settles();
-    expect(told).toEqual(['ready', 'a']);
+    expect(served).toEqual(['ready', 'a']);
   });
 
   test('a turn is offered to one at a time, and on when nobody takes it', async () => {
-    const { pace, ready, request, told, clock } = start({ requestsPerSecond: 1, startPerSecond: 1 });
+    const { pace, ready, request, served, clock } = start({ requestsPerSecond: 1, startPerSecond: 1 });
     await pace.admit();
     pace.ready().then(() => request('taken by the first'));
     ready('the second');
     ready('the third');
     await clock.advance(1000);
-    expect(told).toEqual(['taken by the first']);
+    expect(served).toEqual(['taken by the first']);
     await clock.advance(1000);
-    expect(told).toEqual(['taken by the first', 'the second', 'the third']);
+    expect(served).toEqual(['taken by the first', 'the second', 'the third']);
   });
 
   test('who was offered a turn goes ahead of those who came later', async () => {
-    const { pace, request, told, clock } = start({ requestsPerSecond: 1, startPerSecond: 1 });
+    const { pace, request, served, clock } = start({ requestsPerSecond: 1, startPerSecond: 1 });
     await pace.admit();
     pace.ready().then(() => request('chosen'));
     request('b');
     request('c');
     await clock.advance(3000);
-    expect(told).toEqual(['chosen', 'b', 'c']);
+    expect(served).toEqual(['chosen', 'b', 'c']);
   });
 
   test('waits for a slot, and gives up with its signal', async () => {
-    const { request, ready, told, settles } = start({ concurrency: 1 });
+    const { request, ready, served, settles } = start({ concurrency: 1 });
     const leaving = new AbortController();
     const first = request('a');
     await settles();
@@ -137,17 +137,17 @@ describe('ready', () => {
     ready('given up', leaving.signal);
     ready('aborted before', AbortSignal.abort());
     await settles();
-    expect(told).toEqual(['a', 'aborted before']);
+    expect(served).toEqual(['a', 'aborted before']);
     leaving.abort();
     await settles();
-    expect(told).toEqual(['a', 'aborted before', 'given up']);
+    expect(served).toEqual(['a', 'aborted before', 'given up']);
     first.settle();
     await settles();
-    expect(told.at(-1)).toBe('ready');
+    expect(served.at(-1)).toBe('ready');
   });
 
   test('a signal that aborts after the turn was offered takes nobody else out of the queue', async () => {
-    const { request, ready, told, settles } = start({ concurrency: 1 });
+    const { request, ready, served, settles } = start({ concurrency: 1 });
     const leaving = new AbortController();
     ready('ready', leaving.signal);
     await settles();
@@ -157,11 +157,11 @@ describe('ready', () => {
     leaving.abort();
     first.settle();
     await settles();
-    expect(told).toEqual(['ready', 'a', 'b']);
+    expect(served).toEqual(['ready', 'a', 'b']);
   });
 
   test('the next is served when the head of the queue gives up', async () => {
-    const { pace, ready, request, told, settles } = start();
+    const { pace, ready, request, served, settles } = start();
     const leaving = new AbortController();
     await pace.ready();
     // The offered turn holds the next one back for a moment.
@@ -169,46 +169,46 @@ describe('ready', () => {
     leaving.abort();
     request('a');
     await settles();
-    expect(told).toEqual(['held', 'a']);
+    expect(served).toEqual(['held', 'a']);
   });
 });
 
 describe('a region that does not answer', () => {
   test('fails waiting requests at once, and lets one probe through when its time has come', async () => {
-    const { pace, request, told, clock, ends } = start();
+    const { pace, request, served, clock, ends } = start();
     await clock.advance(1000);
     await ends(5, FAILURE);
     expect(pace.health().health).toBe('down');
     request('too early');
     await clock.advance(0);
-    expect(told).toEqual(['too early: circuit_open']);
+    expect(served).toEqual(['too early: circuit_open']);
 
-    const ready = pace.ready().then(() => told.push('ready to probe'));
+    const ready = pace.ready().then(() => served.push('ready to probe'));
     await clock.advance(1600);
     await ready;
     const probe = request('probe');
     const behind = request('behind the probe');
     await clock.advance(0);
-    expect(told.slice(1)).toEqual(['ready to probe', 'probe', 'behind the probe: circuit_open']);
+    expect(served.slice(1)).toEqual(['ready to probe', 'probe', 'behind the probe: circuit_open']);
 
-    pace.ready().then(() => told.push('ready again'));
+    pace.ready().then(() => served.push('ready again'));
     await clock.advance(60_000);
-    expect(told).toHaveLength(4);
+    expect(served).toHaveLength(4);
     probe.settle();
     await clock.advance(0);
-    expect(told.at(-1)).toBe('ready again');
+    expect(served.at(-1)).toBe('ready again');
     expect(pace.health()).toMatchObject({ health: 'up', reason: 'the service answers' });
     expect(behind).toBeDefined();
   });
 
   test('requests that wait for their turn fail when the breaker opens', async () => {
-    const { request, told, clock } = start({ requestsPerSecond: 1, startPerSecond: 1, concurrency: 9 });
+    const { request, served, clock } = start({ requestsPerSecond: 1, startPerSecond: 1, concurrency: 9 });
     const five = ['1', '2', '3', '4', '5'].map(request);
     await clock.advance(4500);
     request('waiting');
     for (const one of five) one.settle(FAILURE);
     await clock.advance(0);
-    expect(told.at(-1)).toBe('waiting: circuit_open');
+    expect(served.at(-1)).toBe('waiting: circuit_open');
   });
 
   test('returns at two requests a second', async () => {
@@ -220,18 +220,18 @@ describe('a region that does not answer', () => {
     expect(rates.at(-1)).toBe(2);
   });
 
-  test('with a refused token says so, and probes when told of a new one', async () => {
-    const { pace, request, told, clock, ends } = start();
+  test('with a refused token says so, and probes at once for a new one', async () => {
+    const { pace, request, served, clock, ends } = start();
     const seen: string[] = [];
     pace.onHealthChange(({ health, reason }) => seen.push(`${health}: ${reason}`));
     await ends(1, { met: 'unauthorized', reason: '401' });
     request('refused');
-    pace.ready().then(() => told.push('ready'));
+    pace.ready().then(() => served.push('ready'));
     await clock.advance(200_000);
-    expect(told).toEqual(['refused: unauthorized']);
+    expect(served).toEqual(['refused: unauthorized']);
     pace.probeNow();
     await clock.advance(0);
-    expect(told.at(-1)).toBe('ready');
+    expect(served.at(-1)).toBe('ready');
     await ends(1, ANSWER);
     expect(seen).toEqual(['unauthorized: 401', 'up: the service answers']);
   });
@@ -255,7 +255,7 @@ describe('refusals', () => {
     expect(pace.health().health).toBe('up');
   });
 
-  test('a 429 tells that a region which was down answers', async () => {
+  test('a 429 shows that a region which was down answers', async () => {
     const { pace, clock, ends } = start();
     await ends(5, FAILURE);
     await clock.advance(2000);
@@ -263,7 +263,7 @@ describe('refusals', () => {
     expect(pace.health().health).toBe('up');
   });
 
-  test('a 429 tells nothing about a refused token', async () => {
+  test('a 429 says nothing about a refused token', async () => {
     const { pace, clock, ends } = start();
     await ends(1, { met: 'unauthorized', reason: '401' });
     await clock.advance(300_000);
@@ -327,21 +327,21 @@ describe('slack', () => {
 
 describe('closing', () => {
   test('ends all waiting and resolves when what is under way has ended', async () => {
-    const { pace, request, ready, told, settles, clock } = start({ concurrency: 1 });
+    const { pace, request, ready, served, settles, clock } = start({ concurrency: 1 });
     const underWay = request('under way');
     request('waiting');
     ready('ready');
     await settles();
-    const closed = pace.close().then(() => told.push('closed'));
+    const closed = pace.close().then(() => served.push('closed'));
     await settles();
-    expect(told).toEqual(['under way', 'waiting: cancelled', 'ready']);
+    expect(served).toEqual(['under way', 'waiting: cancelled', 'ready']);
     request('late');
     ready('late ready');
     await settles();
-    expect(told.slice(3).sort()).toEqual(['late ready', 'late: cancelled']);
+    expect(served.slice(3).sort()).toEqual(['late ready', 'late: cancelled']);
     underWay.settle();
     await closed;
-    expect(told.at(-1)).toBe('closed');
+    expect(served.at(-1)).toBe('closed');
     expect(clock.pending()).toBe(0);
   });
 

@@ -59,7 +59,7 @@ describe('while rising', () => {
     expect(rate.level()).toBe(before);
   });
 
-  test('it begins where it is told to, never above the ceiling', () => {
+  test('it begins where it is set to, never above the ceiling', () => {
     expect(start({ startPerSecond: 30 }).rate.level()).toBe(30);
     expect(start({ ceiling: 1 }).rate.level()).toBe(1);
     const low = start({ ceiling: 1 });

@@ -250,7 +250,7 @@ describe('a stream', () => {
     expect(asked[0]!.query.fromUs).toBeLessThanOrEqual(verifiedUs);
   });
 
-  test('whose entries an audit finds is told of, and its record survives the process', async () => {
+  test('whose entries an audit finds is reported, and its record survives the process', async () => {
     const stream = await add('1', { ...BUSY, instantsUs: [usAgo(30 * MINUTE_MS)] });
     await pass(MINUTE_MS);
     expect(stream.kept).toBe(1);
@@ -294,7 +294,7 @@ describe('a gap', () => {
       .flatMap((batch) => batch.facts ?? [])
       .flatMap((one) => (one.fact === 'feed_gap' && one.feed === 'bird_log' ? [one.missing] : []));
 
-  test('holds back what is proven from the first audit on, and is told by the second', async () => {
+  test('holds back what is proven from the first audit on, and is reported by the second', async () => {
     const hiddenUs = [usAgo(30 * MINUTE_MS)];
     await add('1', { ...BUSY, hiddenUs });
     await pass(MINUTE_MS);
@@ -307,12 +307,12 @@ describe('a gap', () => {
     expect(gapFacts()).toEqual([0, 1]);
   });
 
-  test('is told again by a new life, so that an alert of it cannot be lost', async () => {
+  test('is reported again by a new life, so that an alert of it cannot be lost', async () => {
     const hiddenUs = [usAgo(30 * MINUTE_MS)];
     await add('1', { ...BUSY, hiddenUs });
     await pass(11 * MINUTE_MS);
     committed = [];
-    // What cannot be read of Flights is in the same place, and not the audits' to tell.
+    // What cannot be read of Flights is in the same place, and not the audits' to report.
     await store.transaction(async (tx) => {
       const { stream } = await tx.streams.open('eu', 'flight', '1');
       const gap = { fromUs: 1, toUs: 2, missing: 1, seen: 1, notified: 1 };
@@ -414,7 +414,7 @@ describe('what is proven of a feed', () => {
     await add('1', given);
     await add('2', HOURS_AGO);
     await pass(11 * MINUTE_MS);
-    const told = () =>
+    const reported = () =>
       committed
         .flatMap((batch) => batch.facts ?? [])
         .flatMap((one) => (one.fact === 'feed_gap' && one.feed === 'bird_log' ? [one.missing] : []));
@@ -422,7 +422,7 @@ describe('what is proven of a feed', () => {
     await round.turn();
     await add('1', given);
     await round.turn();
-    expect(told().slice(-3)).toEqual([1, 0, 1]);
+    expect(reported().slice(-3)).toEqual([1, 0, 1]);
   });
 
   test('is not taken back by a stream that is new', async () => {
@@ -442,7 +442,7 @@ test('ten thousand streams at rest are proven within their interval, without a r
   expect(round.lagMs()).toBe(0);
 });
 
-test('an earlier life is told to be over where nothing is missing any more', async () => {
+test('an earlier life is reported to be over where nothing is missing any more', async () => {
   await add('1', HOURS_AGO);
   await pass(MINUTE_MS);
   const facts = committed.flatMap((batch) => batch.facts ?? []);
@@ -465,7 +465,7 @@ describe('a round', () => {
     expect(round.verifiedUntilUs('notification')).toBe(0);
   });
 
-  test('tells of a bug in an audit, and leaves it to its next turn', async () => {
+  test('reports a bug in an audit, and leaves it to its next turn', async () => {
     failure = { birdId: '1', code: 'bug' };
     await add('1', BUSY);
     await pass(5 * MINUTE_MS);
@@ -473,7 +473,7 @@ describe('a round', () => {
     expect(happenings.filter(({ what }) => what === 'trouble')).toHaveLength(1);
   });
 
-  test('tells of a store that cannot be written when it has nothing else to do', async () => {
+  test('reports a store that cannot be written when it has nothing else to do', async () => {
     const { transaction } = store;
     await add('1', HOURS_AGO);
     store.transaction = () => Promise.reject(new NestwatchError('disk_full', 'no space'));

@@ -12,7 +12,7 @@ const gap = (changes: Partial<GapRecord> = {}): GapRecord => ({
 });
 
 describe('a gap', () => {
-  test('is suspected when it is found, and told when it is found again', () => {
+  test('is suspected when it is found, and reported when it is found again', () => {
     const first = gapsAfter([], WINDOW, [found(120, 130)]);
     expect(first).toEqual({ gaps: [gap()], missing: 0 });
     expect(reportedGaps(first.gaps).missing).toBe(0);
@@ -21,7 +21,7 @@ describe('a gap', () => {
     expect(reportedGaps(second.gaps)).toEqual({ missing: 1, sinceUs: 120 });
   });
 
-  test('is told once, however often it is found', () => {
+  test('is reported once, however often it is found', () => {
     const { missing } = gapsAfter([gap({ seen: 2, notified: 1 })], WINDOW, [found(120, 130)]);
     expect(missing).toBe(0);
   });
@@ -31,7 +31,7 @@ describe('a gap', () => {
     expect(after).toEqual({ gaps: [gap({ ...found(110, 125), seen: 3, notified: 1 })], missing: 0 });
   });
 
-  test('that grows is told for what is new, and one that shrinks is known to be smaller', () => {
+  test('that grows is reported for what is new, and one that shrinks is known to be smaller', () => {
     const known = [gap({ seen: 2, notified: 1 })];
     expect(gapsAfter(known, WINDOW, [found(120, 130, 3)])).toMatchObject({ missing: 2 });
     const larger = [gap({ missing: 3, seen: 2, notified: 3 })];

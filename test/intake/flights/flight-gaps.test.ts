@@ -122,7 +122,7 @@ describe('what cannot be read of the Flights', () => {
     expect(reported.at(-1)).toEqual([0, 0]);
   });
 
-  test('is reported by the next who tells where the store did not take it', async () => {
+  test('is reported by the next report where the store did not take it', async () => {
     await keep('1', [window(-50, -45)]);
     stuck = Promise.reject(new NestwatchError('disk_full', 'no space'));
     await expect(gaps.report()).rejects.toThrow('no space');
@@ -131,7 +131,7 @@ describe('what cannot be read of the Flights', () => {
     expect(reported).toEqual([[1, -50]]);
   });
 
-  test('is written where it changed, and known to a new life before it tells anything', async () => {
+  test('is written where it changed, and known to a new life before it reports anything', async () => {
     await putBird('1', true);
     await store.transaction(async (tx) => {
       const { stream } = await tx.streams.open('eu', 'bird_log', '1');

@@ -32,7 +32,7 @@ function poll() {
 beforeEach(() => open());
 
 describe('a poll of Flights', () => {
-  test('looks no further than it must before the service has told its time', () => {
+  test('looks no further than it must before the service has said its time', () => {
     expect(poll().hoursBack).toBe(0);
   });
 

@@ -26,7 +26,7 @@ function line(eventType: number | string, secondsAgo: number, given: object = {}
 }
 
 describe('a Flight', () => {
-  test('is told when it ends, with the instant of start and duration, and once', async () => {
+  test('is reported when it ends, with the instant of start and duration, and once', async () => {
     stage.show('a', 20);
     expect(await stage.poll()).toEqual([]);
     expect([stage.watch.openCount(), stage.watch.mayRest(false)]).toEqual([1, false]);
@@ -39,7 +39,7 @@ describe('a Flight', () => {
     expect(await stage.poll()).toEqual([]);
   });
 
-  test('whose record was deleted by retention is not told again in a later life', async () => {
+  test('whose record was deleted by retention is not reported again in a later life', async () => {
     stage.show('a', 20);
     await stage.watch.poll();
     await stage.pass(30);
@@ -50,7 +50,7 @@ describe('a Flight', () => {
     expect(await stage.poll()).toEqual([]);
   });
 
-  test('of which no start is known is not told again in a later life, whatever retention deleted', async () => {
+  test('of which no start is known is not reported again in a later life, whatever retention deleted', async () => {
     await stage.store.transaction((tx) => tx.inventory.putBirds([recordOfBird()]));
     stage.show('undated', null, { status: 'succeeded' });
     expect(await stage.poll()).toEqual(['flight.succeeded undated']);
@@ -62,7 +62,7 @@ describe('a Flight', () => {
     }
   });
 
-  test('that is active again and ends again is told again', async () => {
+  test('that is active again and ends again is reported again', async () => {
     stage.show('a', 20, { status: 'succeeded', durationSeconds: 10 });
     await stage.watch.poll();
     stage.ends('a', { status: 'active', durationSeconds: null });
@@ -72,7 +72,7 @@ describe('a Flight', () => {
     expect(fresh.map(({ key }) => stage.named(key))).toEqual(['eu/flight/a/cancelled#2']);
   });
 
-  test('of a status not known today is told once, at its start, and watched on', async () => {
+  test('of a status not known today is reported once, at its start, and watched on', async () => {
     stage.show('a', 20, { status: 'paused' });
     const { fresh } = await stage.watch.poll();
     expect(fresh.map(({ type, occurredAtUs }) => [type, occurredAtUs])).toEqual([
@@ -82,7 +82,7 @@ describe('a Flight', () => {
     expect(await stage.poll()).toEqual([]);
   });
 
-  test('without a status is watched and not told', async () => {
+  test('without a status is watched and not reported', async () => {
     stage.show('a', 20, { status: '' });
     expect(await stage.poll()).toEqual([]);
     expect(stage.watch.openCount()).toBe(1);
@@ -114,7 +114,7 @@ describe('a Flight', () => {
 });
 
 describe('a failed Flight', () => {
-  test('is told with the step of its log and the instant of its end there', async () => {
+  test('is reported with the step of its log and the instant of its end there', async () => {
     await stage.pass(60);
     stage.answers.log = [
       line(1, 20),
@@ -140,7 +140,7 @@ describe('a failed Flight', () => {
     expect(event?.occurredAtUs).toBe(stage.clock.nowUs() - 10 * SECOND_US);
   });
 
-  test('whose log tells of the future ended when it was seen', async () => {
+  test('whose log speaks of the future ended when it was seen', async () => {
     await stage.pass(60);
     stage.answers.log = [line(2, -7_200)];
     stage.show('a', 20, { status: 'failed', errorMessages: 'No quota', durationSeconds: 9_000 });
@@ -183,7 +183,7 @@ describe('a failed Flight', () => {
     expect(await stage.poll()).toEqual(['flight.failed b']);
   });
 
-  test('without a reason is told before the success of a Flight that started later', async () => {
+  test('without a reason is reported before the success of a Flight that started later', async () => {
     await stage.pass(60);
     stage.show('a', 20, { status: 'failed', durationSeconds: 9 });
     expect(await stage.poll()).toEqual([]);
@@ -196,7 +196,7 @@ describe('a failed Flight', () => {
     expect(await stage.poll()).toEqual(['flight.failed a', 'flight.succeeded b']);
   });
 
-  test('that waits for its reason is told also where it cannot be read any more', async () => {
+  test('that waits for its reason is reported also where it cannot be read any more', async () => {
     await stage.pass(60);
     stage.show('undated', null);
     expect(await stage.poll()).toEqual([]);
@@ -223,7 +223,7 @@ describe('a failed Flight', () => {
   });
 
   test.each(['unavailable', 'rate_limited', 'cancelled'] as const)(
-    'that waits for its reason is told when that is over also where its Bird cannot be read: %s',
+    'that waits for its reason is reported when that is over also where its Bird cannot be read: %s',
     async (code) => {
       await stage.pass(60);
       stage.show('a', 20, { status: 'failed', durationSeconds: 9 });
@@ -249,7 +249,7 @@ describe('a failed Flight', () => {
     },
   );
 
-  test('that waits for its reason is told at once where its Bird is there no more, also in a new life', async () => {
+  test('that waits for its reason is reported at once where its Bird is there no more, also in a new life', async () => {
     await stage.pass(60);
     stage.show('a', 20, { status: 'failed', durationSeconds: 9 });
     expect(await stage.poll()).toEqual([]);
@@ -272,15 +272,15 @@ describe('a failed Flight', () => {
     await stage.pass(60);
     stage.answers.log = [line(5, 10, { message: 'Segment limit' })];
     for (let at = 0; at < 50; at += 1) stage.show(`${at}`, 20 + at, { status: 'failed', durationSeconds: 9 });
-    const told: number[] = [];
+    const reported: number[] = [];
     for (let again = true; again; await stage.pass(10)) {
       stage.takeAsked();
       const polled = await stage.watch.poll();
       again = polled.again;
-      told.push(polled.fresh.filter(({ message }) => message === 'Segment limit').length);
+      reported.push(polled.fresh.filter(({ message }) => message === 'Segment limit').length);
       expect(stage.asked.filter((one) => one === 'log').length).toBeLessThanOrEqual(20);
     }
-    expect(told).toEqual([20, 20, 10]);
+    expect(reported).toEqual([20, 20, 10]);
   });
 
   test('without a message has its log read once, and once more at the end, where the pace leaves no room', async () => {
@@ -337,14 +337,14 @@ describe('a failed Flight', () => {
     await stage.pass(61);
     expect(await stage.poll()).toEqual(['flight.failed silent']);
     await stage.pass(3_600);
-    // An hourly review asks for older ones, too.
+    // An hourly rescan asks for older ones, too.
     stage.show('old', null, { status: 'failed', errorMessages: 'No quota' });
     await stage.watch.poll();
     const history = stage.happenings.flatMap((one) => (one.what === 'event' ? [one.historic] : []));
     expect(history).toEqual([false, false, false, true]);
   });
 
-  test('of before the watch is news when its log tells that it ended since', async () => {
+  test('of before the watch is news when its log says that it ended since', async () => {
     await stage.pass(60);
     stage.answers.log = [line(3, 20)];
     stage.show('a', 300, { status: 'failed', errorMessages: 'No quota', durationSeconds: null });
@@ -483,7 +483,7 @@ describe('a poll', () => {
     expect(stage.asked).toEqual(['list', 'list active', 'get', 'get', 'get']);
   });
 
-  test('of a service that tells no time goes by our clock', async () => {
+  test('of a service that says no time goes by our clock', async () => {
     stage.answers.tellsTime = false;
     stage.show('a', 20);
     await stage.watch.poll();
@@ -509,7 +509,7 @@ describe('a poll', () => {
     stage.ends('a', { status: 'succeeded', durationSeconds: 25 });
     await stage.pass(60);
     expect([stage.watch.mayRest(true), stage.watch.mayRest(false)]).toEqual([false, false]);
-    // A review that comes too soon may have missed one that is shown late.
+    // A rescan that comes too soon may have missed one that is shown late.
     await stage.watch.poll();
     expect(stage.watch.mayRest(false)).toBe(false);
     await stage.pass(3_700);
@@ -565,7 +565,7 @@ describe('a poll', () => {
       stage.show(`later ${round}`, 0, { status: 'succeeded', durationSeconds: 0 });
       expect(await stage.watch.poll()).toMatchObject({ fresh: [{ type: 'flight.succeeded' }] });
     }
-    // The hourly review met it once more.
+    // The hourly rescan met it once more.
     expect(lookedUp).toEqual(['a', 'later 0', 'a', 'later 1', 'later 2']);
     const started = stage.facts.flatMap((fact) =>
       fact.fact === 'flight_started' ? [stage.nameOf(fact.flightId)] : [],
@@ -575,7 +575,7 @@ describe('a poll', () => {
 });
 
 describe('a Flight that comes late', () => {
-  test('is told to the overlap by the time since it started', async () => {
+  test('is reported to the overlap by the time since it started', async () => {
     stage.show('a', 1);
     await stage.watch.poll();
     await stage.pass(30);
@@ -600,7 +600,7 @@ describe('a Flight that comes late', () => {
     expect(stage.lateUs).toEqual([]);
   });
 
-  test('beyond the overlap is recovered by a review, and doubles the overlap', async () => {
+  test('beyond the overlap is recovered by a rescan, and doubles the overlap', async () => {
     stage.show('a', 1);
     await stage.watch.poll();
     for (let minute = 0; minute < 59; minute += 1) {
@@ -671,7 +671,7 @@ describe('Flights too dense for an answer', () => {
   const missing = () => stage.happenings.filter(({ what }) => what === 'missing').length;
 
   beforeEach(async () => {
-    // Later, so that a burst is no history and is looked at by reviews.
+    // Later, so that a burst is no history and is looked at by rescans.
     await stage.pass(900);
   });
 
@@ -690,7 +690,7 @@ describe('Flights too dense for an answer', () => {
     expect([gaps(), missing()]).toEqual([[0], 0]);
   });
 
-  test('at one moment are told as missing where no answer holds them; what follows is told, and nothing is proven', async () => {
+  test('at one moment are reported as missing where no answer holds them; what follows is reported, and nothing is proven', async () => {
     stage.answers.receivable = 25;
     burst('large', 30, 0);
     stage.show('later', 10, failed);
@@ -727,7 +727,7 @@ describe('Flights too dense for an answer', () => {
     expect([gaps(), missing()]).toEqual([[1, 1], 1]);
   });
 
-  test('at one moment are tried anew by the daily reading when they are older than a day, and told', async () => {
+  test('at one moment are tried anew by the daily reading when they are older than a day, and reported', async () => {
     stage.answers.receivable = 25;
     burst('large', 30, 0);
     await stage.watch.poll();
@@ -749,7 +749,7 @@ describe('Flights too dense for an answer', () => {
     expect(stage.watch.verifiedUs()).toBeGreaterThan(stage.clock.nowUs() - HOUR_US);
   });
 
-  test('at one moment are no longer told as missing when their Bird is gone', async () => {
+  test('at one moment are no longer reported as missing when their Bird is gone', async () => {
     stage.answers.receivable = 25;
     burst('large', 30, 0);
     await stage.watch.poll();
@@ -773,7 +773,7 @@ describe('Flights too dense for an answer', () => {
     expect(gaps()).toEqual([0]);
   });
 
-  test('at one moment are told as missing where answers are known to be cut', async () => {
+  test('at one moment are reported as missing where answers are known to be cut', async () => {
     stage.world.behaviours.flightsOrder = 'newest_first';
     stage.world.behaviours.flightsCap = 25;
     burst('spread', 40, 30 * SECOND_US);
@@ -788,7 +788,7 @@ describe('Flights too dense for an answer', () => {
   });
 
   test.each([true, false])(
-    'of a service that compares whole seconds are told as missing (%s)',
+    'of a service that compares whole seconds are reported as missing (%s)',
     async (exclusive) => {
       stage.world.behaviours.comparedPrecision = 'second';
       stage.answers.isExclusive = exclusive;
@@ -796,7 +796,7 @@ describe('Flights too dense for an answer', () => {
       burst('large', 30, SECOND_US / 2);
       expect((await stage.watch.poll()).requests).toBeLessThan(250);
       expect(gaps()).toEqual([1]);
-      // It is not tried anew until the next review.
+      // It is not tried anew until the next rescan.
       expect((await stage.watch.poll()).requests).toBeLessThan(40);
       expect(gaps()).toEqual([1]);
     },
@@ -812,7 +812,7 @@ describe('Flights too dense for an answer', () => {
     expect(gaps()).toEqual([0]);
   });
 
-  test('among all that is active are told as missing as well', async () => {
+  test('among all that is active are reported as missing as well', async () => {
     stage.answers.receivable = 25;
     for (let at = 0; at < 30; at += 1) stage.show(`${at}`, 100_000);
     await stage.watch.poll();

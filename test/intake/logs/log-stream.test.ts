@@ -530,7 +530,7 @@ test('the cursor passes what cannot be read where it is known when that was crea
   expect(log.cursorUs()).toBe(malformedUs);
 });
 
-test('a service that tells neither the time nor its page size is read by ours', async () => {
+test('a service that says neither the time nor its page size is read by ours', async () => {
   isTalkative = false;
   for (let second = 250; second > 0; second -= 1) show(second);
   expect(await poll()).toMatchObject({ more: false, fresh: { length: 250 } });

@@ -18,7 +18,7 @@ test('nobody saves up what it did not use', () => {
   expect(half.debt).toBe(1);
 });
 
-test('requests of one share pay off another, and what was told too high is taken back', () => {
+test('requests of one share pay off another, and what was counted too high is taken back', () => {
   const shares = createShares();
   const half = shares.open(0.5);
   const tenth = shares.open(0.1);
