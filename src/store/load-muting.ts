@@ -5,7 +5,7 @@ import type { Transaction } from './store.ts';
 
 export type MutingConfig = Pick<MutingOptions, 'inhibitRules' | 'timeIntervals'>;
 
-/** Who is not told at this instant, from the silences and the firing alerts that the store holds. */
+/** What is muted at this instant, by the silences and the firing alerts that the store holds. */
 export async function loadMuting(
   tx: Transaction,
   { inhibitRules, timeIntervals }: MutingConfig,

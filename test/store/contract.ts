@@ -5,15 +5,18 @@ import { describeAudits } from './contract/audits.ts';
 import { describeDigests } from './contract/digests.ts';
 import { describeEvents } from './contract/events.ts';
 import { describeFlights } from './contract/flights.ts';
+import { describeForwards } from './contract/forwards.ts';
 import { describeGroups } from './contract/groups.ts';
 import { describeInventory } from './contract/inventory.ts';
-import { describeTold } from './contract/notified-events.ts';
 import { describeOutbox } from './contract/outbox.ts';
 import { describeOverdue } from './contract/overdue.ts';
-import { describePrune } from './contract/prune.ts';
+import { describeReceivers } from './contract/receiver-pace.ts';
 import { describeSilences } from './contract/silences.ts';
+import { describeStreams } from './contract/streams.ts';
 import type { Run, Subject } from './contract/subject.ts';
+import { describeSuppressions } from './contract/suppressions.ts';
 import { describeTransactions } from './contract/transactions.ts';
+import { describeUpkeep } from './contract/upkeep.ts';
 
 export function describeStore(name: string, open: () => Promise<Subject>): void {
   describe(name, () => {
@@ -26,16 +29,19 @@ export function describeStore(name: string, open: () => Promise<Subject>): void 
 
     describeTransactions(() => subject, run);
     describeInventory(run);
+    describeStreams(run);
     describeEvents(run);
-    describeAudits(run);
     describeFlights(run);
+    describeAudits(run);
     describeOverdue(run);
     describeAlerts(run);
     describeGroups(run);
     describeSilences(run);
-    describeOutbox(run);
-    describeTold(run);
+    describeSuppressions(run);
     describeDigests(run);
-    describePrune(run);
+    describeForwards(run);
+    describeReceivers(run);
+    describeOutbox(run);
+    describeUpkeep(run);
   });
 }

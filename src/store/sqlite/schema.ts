@@ -3,7 +3,7 @@
  * one, which stays as it is once it is released.
  *
  * What decides the shape: a page of entries belongs to one stream and covers a stretch of time. The rows are appended
- * as they arrive, and the keys that tell what is new begin with the stream and then the time, so that a page touches
+ * as they arrive, and the keys that say what is new begin with the stream and then the time, so that a page touches
  * few pages of the file, whether it is today's or history that many streams read side by side. A random id as the
  * key would cost a page write per row.
  *
@@ -110,7 +110,7 @@ const WATCHED = `
     -- An object in JSON.
     attributes TEXT NOT NULL
   ) STRICT;
-  -- Tells what is new, answers what concerns one stream, and finds an id, all without reading rows.
+  -- Says what is new, answers what concerns one stream, and finds an id, all without reading rows.
   CREATE UNIQUE INDEX event_of_stream ON event (stream, occurred_us, id);
   CREATE INDEX event_by_age ON event (occurred_us, stream);
 

@@ -35,7 +35,7 @@ export interface QueueOptions {
   readonly clock: Clock;
   /** Resolves when those that are about to queue have done so. */
   readonly gather: () => Promise<void>;
-  /** Told that something written was taken back: what was remembered of it is void. */
+  /** Called when something written was taken back: what was remembered of it is void. */
   readonly rolledBack: () => void;
 }
 

@@ -8,6 +8,12 @@ export function describeAlerts(run: Run): void {
   const changed = async (limit = 100) => ids(await run((tx) => tx.alerts.changed(limit)));
 
   describe('alerts', () => {
+    test('are found by their ids, in whatever state', async () => {
+      await run((tx) => tx.alerts.put([alert('a'), alert('b', { state: 'resolved' })]));
+      expect(await run((tx) => tx.alerts.find('b'))).toMatchObject({ id: 'b', state: 'resolved' });
+      expect(await run((tx) => tx.alerts.find('c'))).toBeUndefined();
+    });
+
     test('are found by their scopes, in every state, whole', async () => {
       const stored = [
         alert('a', { state: 'pending', startsAtUs: 0, memory: null }),
@@ -36,7 +42,7 @@ export function describeAlerts(run: Run): void {
       expect(await changed()).toEqual([]);
     });
 
-    test('tell their regions, and the scopes of each, each once', async () => {
+    test('have regions, and scopes in each, each once', async () => {
       await run((tx) =>
         tx.alerts.put([
           alert('a'),
@@ -95,7 +101,7 @@ export function describeAlerts(run: Run): void {
       expect(await changed()).toEqual([]);
     });
 
-    test('are listed for people, the newest first, without those that nobody is told of', async () => {
+    test('are listed for people, the newest first, without those that nobody is notified of', async () => {
       await run((tx) =>
         tx.alerts.put([
           alert('a', { startsAtUs: NOW_US - 2 }),
@@ -299,7 +305,7 @@ export function describeAlerts(run: Run): void {
       expect(await old(5, 5)).toEqual(span(6, 7, 7));
       expect(await old(0, 1)).toEqual(span(6, 9, 2));
       expect(await old(6, 1)).toBeUndefined();
-      // What is linked behind the last one waits with the alert, and is not told yet.
+      // What is linked behind the last one waits with the alert, and is not notified of yet.
       expect(await old(0, 5, 2)).toEqual(span(2, 9, 7));
       expect(await old(2, 5, 2)).toBeUndefined();
       expect(await run((tx) => tx.alerts.oldEvents('unknown', 0, 1, 6))).toBeUndefined();

@@ -114,7 +114,7 @@ export function describeDigests(run: Run): void {
       expect((await between(0, 10)).map((one) => one.alertId)).toEqual(['a']);
     });
 
-    test('what ended under a silence is named, once for all groups that would have told it', async () => {
+    test('what ended under a silence is named, once for all groups that would have notified of it', async () => {
       const suppression = (alertId: string, groupKey: string, atUs: number, reason = 'silenced') => ({
         ...{ alertId, afterSeq: 0, lastSeq: 0, groupKey, receiver: groupKey, detail: '' },
         ...{ reason: reason as 'silenced', atUs },
@@ -165,7 +165,7 @@ export function describeDigests(run: Run): void {
       expect(await run((tx) => tx.digests.endedSilenced(0, NOW_US - 1, 1))).toEqual({ list: [], total: 0 });
     });
 
-    test('what a receiver was not told is counted by its reason, and what was given up', async () => {
+    test('what was suppressed for a receiver is counted by its reason, and what was given up', async () => {
       const suppression = (receiver: string, reason: 'silenced' | 'too_old', atUs: number) => ({
         ...{ alertId: 'a', afterSeq: 0, lastSeq: 0, groupKey: 'g', detail: '', receiver, reason, atUs },
       });

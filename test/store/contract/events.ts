@@ -146,7 +146,7 @@ export function describeEvents(run: Run): void {
         expect(await run((tx) => tx.events.find(one.key))).toEqual(one);
     });
 
-    test('tells feeds and regions apart', async () => {
+    test('keeps feeds and regions apart', async () => {
       const flights = await streamOf('eu', 'flight', '9');
       const end = event('5f0c/failed', { feed: 'flight', type: 'flight.failed' });
       const second = event('5f0c/failed#2', { feed: 'flight', type: 'flight.failed' });
@@ -220,7 +220,7 @@ export function describeEvents(run: Run): void {
       expect(await list({ region: undefined, type: undefined })).toHaveLength(4);
     });
 
-    test('looks at so many only that nothing else waits for long, and tells where to go on', async () => {
+    test('looks at so many only that nothing else waits for long, and says where to go on', async () => {
       await insert([event('rare', { type: 'notification.Rare', occurredAtUs: NOW_US - 1 })]);
       for (let from = 0; from < 50_010; from += 5_001) {
         const some = Array.from({ length: 5_001 }, (_, at) =>

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { GroupMember } from '../../../src/domain/grouping/group.ts';
-import { alert, event, group, HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
+import { alert, group, HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeGroups(run: Run): void {
@@ -17,9 +17,15 @@ export function describeGroups(run: Run): void {
     test('are kept whole, updated and found by their keys', async () => {
       const [a, b] = [group('{}:{a="1"}'), group('{}:{b="2"}', { labels: {}, notifications: 3 })];
       await run((tx) => tx.groups.put([a!, b!]));
-      const told = { ...a!, notifiedAtUs: NOW_US, thread: 't2', notifications: 1, nextFlushAtUs: NOW_US + 9 };
-      await run((tx) => tx.groups.put([told]));
-      expect(await run((tx) => tx.groups.list([b!.key, a!.key, a!.key, 'unknown']))).toEqual([told, b]);
+      const notified = {
+        ...a!,
+        notifiedAtUs: NOW_US,
+        thread: 't2',
+        notifications: 1,
+        nextFlushAtUs: NOW_US + 9,
+      };
+      await run((tx) => tx.groups.put([notified]));
+      expect(await run((tx) => tx.groups.list([b!.key, a!.key, a!.key, 'unknown']))).toEqual([notified, b]);
       expect(await run((tx) => tx.groups.list([]))).toEqual([]);
     });
 
@@ -45,7 +51,7 @@ export function describeGroups(run: Run): void {
       expect(await due(10)).toEqual(['now']);
     });
 
-    test('and alerts tell when something is due next', async () => {
+    test('and alerts say when something is due next', async () => {
       const next = () => run((tx) => tx.groups.nextAlertingUs());
       expect(await next()).toBeUndefined();
       await run((tx) => tx.alerts.put([alert('never')]));
@@ -67,15 +73,15 @@ export function describeGroups(run: Run): void {
         await tx.groups.put([group('g'), group('h')]);
         await tx.groups.putMembers([member('g', 'b'), member('g', 'a'), member('h', 'a')]);
       });
-      const told = member('g', 'a', { notifiedSeq: 4, notifiedState: 'firing' });
-      await run((tx) => tx.groups.putMembers([told]));
+      const notified = member('g', 'a', { notifiedSeq: 4, notifiedState: 'firing' });
+      await run((tx) => tx.groups.putMembers([notified]));
       await run((tx) => tx.alerts.put([alert('a', { state: 'resolved' })]));
       expect(await run((tx) => tx.groups.members('g'))).toEqual([
-        { member: told, alert: alert('a', { state: 'resolved' }) },
+        { member: notified, alert: alert('a', { state: 'resolved' }) },
         { member: member('g', 'b'), alert: alert('b') },
       ]);
       expect(await run((tx) => tx.groups.membersOfAlerts(['a', 'c', 'unknown']))).toEqual([
-        told,
+        notified,
         member('h', 'a'),
       ]);
       expect(await run((tx) => tx.groups.members('unknown'))).toEqual([]);
@@ -103,41 +109,8 @@ export function describeGroups(run: Run): void {
       await run((tx) => tx.groups.put([]));
       await run((tx) => tx.groups.putMembers([]));
     });
-  });
 
-  describe('forwarding', () => {
-    const queue = (receiver: string, ...numbers: number[]) =>
-      numbers.map((number) => ({ receiver, event: event(`e${number}`, { occurredAtUs: NOW_US - number }) }));
-    const take = async (receiver: string, limit: number) =>
-      (await run((tx) => tx.forwards.take(receiver, limit))).map((one) =>
-        Number(one.key.slice('eu/notification/e'.length)),
-      );
-
-    test('gives each receiver its events once, in the order in which they were committed', async () => {
-      await run((tx) => tx.forwards.queue([...queue('lake', 3, 1), ...queue('siem', 1)]));
-      await run((tx) => tx.forwards.queue(queue('lake', 2, 4)));
-      expect((await run((tx) => tx.forwards.receivers())).sort()).toEqual(['lake', 'siem']);
-      expect(await take('lake', 3)).toEqual([3, 1, 2]);
-      await run((tx) => tx.forwards.queue(queue('lake', 5)));
-      expect(await take('lake', 100)).toEqual([4, 5]);
-      expect(await take('lake', 100)).toEqual([]);
-      expect(await run((tx) => tx.forwards.receivers())).toEqual(['siem']);
-      expect(await take('unknown', 100)).toEqual([]);
-      await run((tx) => tx.forwards.queue([]));
-    });
-
-    test('keeps the event whole, and keeps it waiting when the taking is taken back', async () => {
-      const whole = event('whole', { message: HOSTILE_TEXTS.join(), attributes: { a: 1, b: false } });
-      await run((tx) => tx.forwards.queue([{ receiver: 'lake', event: whole }]));
-      const failed = run(async (tx) => {
-        expect(await tx.forwards.take('lake', 1)).toEqual([whole]);
-        throw new Error('no');
-      });
-      await expect(failed).rejects.toThrow('no');
-      expect(await run((tx) => tx.forwards.take('lake', 1))).toEqual([whole]);
-    });
-
-    test('say what fires and was told to a receiver, by id and in pages', async () => {
+    test('say of what fires a receiver was notified, by id and in pages', async () => {
       const over = alert('d', { state: 'resolved', endsAtUs: NOW_US });
       await run(async (tx) => {
         await tx.alerts.put([alert('c'), alert('a'), alert('b'), over, alert('e'), alert('f')]);

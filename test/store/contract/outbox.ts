@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ClaimedDelivery, Delivery, Settlement } from '../../../src/store/outbox-store.ts';
-import { delivery, event, group, HOSTILE_TEXTS, NOW_US, notification, SECOND_US } from './sample-records.ts';
+import { describeOutboxEvents } from './outbox-events.ts';
+import { delivery, HOSTILE_TEXTS, NOW_US, notification, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeOutbox(run: Run): void {
@@ -16,47 +17,6 @@ export function describeOutbox(run: Run): void {
   const settle = (id: string, state: Settlement['state'], nextAttemptAtUs = NOW_US) =>
     run((tx) => tx.outbox.settle([{ id, state, nextAttemptAtUs, lastError: state }], NOW_US));
   const stateOf = async (id: string) => (await run((tx) => tx.outbox.find(id)))?.delivery.state;
-
-  describe('when our clock was set back', () => {
-    const HOUR_US = 3_600 * SECOND_US;
-    const laterUs = NOW_US + HOUR_US;
-
-    test('the latest instant is what events and deliveries tell of', async () => {
-      expect(await run((tx) => tx.upkeep.newestInstantUs())).toBe(0);
-      await run(async (tx) => {
-        const { stream } = await tx.streams.open('eu', 'notification', '');
-        await tx.events.insert(stream, [event('1', { observedAtUs: NOW_US + 5 })]);
-      });
-      expect(await run((tx) => tx.upkeep.newestInstantUs())).toBe(NOW_US + 5);
-      await enqueue(delivery('d', { createdAtUs: NOW_US + 9 }));
-      expect(await run((tx) => tx.upkeep.newestInstantUs())).toBe(NOW_US + 9);
-    });
-
-    test('groups and deliveries that wait for an instant wait as long as they were to', async () => {
-      await enqueue(
-        delivery('soon', { createdAtUs: laterUs, nextAttemptAtUs: laterUs + 5 }),
-        delivery('due', { nextAttemptAtUs: NOW_US - 5, fallbackAtUs: laterUs + 7 }),
-        delivery('over', { state: 'dead', nextAttemptAtUs: laterUs, settledAtUs: laterUs }),
-      );
-      await run((tx) =>
-        tx.groups.put([group('soon', { nextFlushAtUs: laterUs + 3 }), group('due', { nextFlushAtUs: 1 })]),
-      );
-      await run((tx) => tx.upkeep.rollBackClock(HOUR_US, NOW_US));
-      const nextOf = async (id: string) => (await run((tx) => tx.outbox.find(id)))!.delivery.nextAttemptAtUs;
-      expect([await nextOf('soon'), await nextOf('due'), await nextOf('over')]).toEqual([
-        NOW_US + 5,
-        NOW_US - 5,
-        laterUs,
-      ]);
-      const fallbacks = await run((tx) => tx.outbox.takeFallbacks(NOW_US + 7, 10));
-      expect(ids(fallbacks)).toEqual(['due']);
-      const groups = await run((tx) => tx.groups.due(NOW_US + 3, 10));
-      expect(groups.map(({ key, nextFlushAtUs }) => [key, nextFlushAtUs])).toEqual([
-        ['due', 1],
-        ['soon', NOW_US + 3],
-      ]);
-    });
-  });
 
   describe('the outbox', () => {
     test('leases what is due once, records the attempt and gives what it carries', async () => {
@@ -364,7 +324,7 @@ export function describeOutbox(run: Run): void {
       await settle('2', 'suppressed');
       await settle('1', 'suppressed');
       expect(await claim()).toEqual(['3']);
-      await enqueue(inLane('told', { state: 'suppressed', lane: 'n' }), inLane('next', { lane: 'n' }));
+      await enqueue(inLane('suppressed', { state: 'suppressed', lane: 'n' }), inLane('next', { lane: 'n' }));
       expect(await claim()).toEqual(['next']);
     });
 
@@ -510,20 +470,8 @@ export function describeOutbox(run: Run): void {
     });
   });
 
-  describe("a receiver's pace", () => {
-    test('is kept as it was left', async () => {
-      const none = { receiver: 'ops', queuedAtUs: [], heldBack: 0 };
-      expect(await run((tx) => tx.receivers.pace('ops'))).toEqual(none);
-      const pace = { receiver: 'ops', queuedAtUs: [1, 2], heldBack: 3 };
-      await run((tx) => tx.receivers.putPace({ ...pace, heldBack: 1 }));
-      await run((tx) => tx.receivers.putPace(pace));
-      expect(await run((tx) => tx.receivers.pace('ops'))).toEqual(pace);
-      expect(await run((tx) => tx.receivers.pace('other'))).toEqual({ ...none, receiver: 'other' });
-    });
-  });
-
   describe('looking at the outbox', () => {
-    test('tells which integrations have something due and when the next thing is', async () => {
+    test('says which integrations have something due and when the next thing is', async () => {
       const due = (nowUs = NOW_US) => run((tx) => tx.outbox.due(nowUs));
       expect(await due()).toEqual({ due: [] });
       await enqueue(
@@ -617,4 +565,6 @@ export function describeOutbox(run: Run): void {
       expect(await stateOf('2')).toBe('ambiguous');
     });
   });
+
+  describeOutboxEvents(run);
 }

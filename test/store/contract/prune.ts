@@ -66,7 +66,7 @@ export function describePrune(run: Run): void {
       expect(await run((tx) => tx.alerts.ofScopes(['eu/bird/148890']))).toHaveLength(3);
     });
 
-    const told = (
+    const notified = (
       groupKey: string,
       notifiedSeq: number,
       notifiedState: GroupMember['notifiedState'] = 'firing',
@@ -79,27 +79,35 @@ export function describePrune(run: Run): void {
     });
 
     test.each([
-      ['its newest, once all is told', [told('{}:a', 60)], 41],
-      ['what its group has not told', [told('{}:a', 25)], 26],
-      ['what one of its groups has not told', [told('{}:a', 60), told('{}/{b="1"}:b', 7)], 8],
+      ['its newest, once all is notified of', [notified('{}:a', 60)], 41],
+      ['what its group has not notified of', [notified('{}:a', 25)], 26],
+      ['what one of its groups has not notified of', [notified('{}:a', 60), notified('{}/{b="1"}:b', 7)], 8],
       ['all where no group knows of it', [], 1],
       [
         'all where no group of the route tree knows of it',
-        [told('held-back:ops', 60, 'firing', 'held_back')],
+        [notified('held-back:ops', 60, 'firing', 'held_back')],
         1,
       ],
-      ['all where it has left its only group', [told('{}:a', HAS_LEFT)], 1],
-      ['its newest where it goes on in another group', [told('{}:a', HAS_LEFT), told('{}:b', 60)], 41],
-      ['what is held back', [told('{}:a', 60), told('held-back:ops', 9, 'firing', 'held_back')], 10],
+      ['all where it has left its only group', [notified('{}:a', HAS_LEFT)], 1],
+      [
+        'its newest where it goes on in another group',
+        [notified('{}:a', HAS_LEFT), notified('{}:b', 60)],
+        41,
+      ],
+      ['what is held back', [notified('{}:a', 60), notified('held-back:ops', 9, 'firing', 'held_back')], 10],
       [
         'what waits for a summary',
-        [told('{}:a', 60, 'summary'), told('catching-up:ops', 12, 'none', 'catch_up')],
+        [notified('{}:a', 60, 'summary'), notified('catching-up:ops', 12, 'none', 'catch_up')],
         13,
       ],
-      ['what may be escalated', [told('{}:a', 60), told('escalation:1:{}:a', 3, 'none', 'escalation')], 4],
+      [
+        'what may be escalated',
+        [notified('{}:a', 60), notified('escalation:1:{}:a', 3, 'none', 'escalation')],
+        4,
+      ],
       [
         'its newest where it was escalated',
-        [told('{}:a', 60), told('escalation:1:{}:a', 3, 'firing', 'escalation')],
+        [notified('{}:a', 60), notified('escalation:1:{}:a', 3, 'firing', 'escalation')],
         41,
       ],
     ] as const)('keeps of an alert that fires %s', async (_, members, firstLeft) => {
@@ -129,7 +137,7 @@ export function describePrune(run: Run): void {
       expect(await stored()).toEqual([]);
     });
 
-    test('keeps an event that one of several alerts has still to tell', async () => {
+    test('keeps an event that a group of one of several alerts has not notified of', async () => {
       const events = Array.from({ length: 30 }, (_, index) => old(`e${index + 1}`, 30 - index));
       await run(async (tx) => {
         const { stream } = await tx.streams.open('eu', 'notification', '');
@@ -242,7 +250,7 @@ export function describePrune(run: Run): void {
       ]);
     });
 
-    test('keeps a Flight without a start while its Bird is watched, since nothing else tells it is known', async () => {
+    test('keeps a Flight without a start while its Bird is watched, since nothing else says that it is known', async () => {
       const undated = (id: string, stream: number, endedAtUs: number) =>
         flight(id, { stream, startedAtUs: 0, open: false, endedAtUs });
       const openStream = (birdId: string) => run((tx) => tx.streams.open('eu', 'flight', birdId));
@@ -316,9 +324,9 @@ export function describePrune(run: Run): void {
         await tx.inventory.putBirds([
           bird('here', 'stays', true),
           bird('goes', 'goes', true),
-          bird('told', 'stays', true),
+          bird('known', 'stays', true),
         ]);
-        for (const birdId of ['here', 'goes', 'told']) {
+        for (const birdId of ['here', 'goes', 'known']) {
           const { stream } = await tx.streams.open('eu', 'flight', birdId);
           streams.set(birdId, stream);
           await tx.streams.advanceCursor(stream, NOW_US - 1);
@@ -328,11 +336,11 @@ export function describePrune(run: Run): void {
             flight('ended and in the air again', { stream, startedAtUs: NOW_US - 10, ends: 1 }),
           ]);
         }
-        const failed = event('f/failed', { feed: 'flight', birdId: 'told', occurredAtUs: NOW_US - 5 });
-        await tx.events.insert(streams.get('told')!, [failed]);
+        const failed = event('f/failed', { feed: 'flight', birdId: 'known', occurredAtUs: NOW_US - 5 });
+        await tx.events.insert(streams.get('known')!, [failed]);
         await tx.alerts.put([alert('fires')]);
         await tx.alerts.linkEvents([{ alertId: 'fires', seq: 1, event: failed }]);
-        await tx.inventory.putBirds([bird('goes', 'goes', false), bird('told', 'stays', false)]);
+        await tx.inventory.putBirds([bird('goes', 'goes', false), bird('known', 'stays', false)]);
         await tx.inventory.putNests([nest('goes', false)]);
       });
       const before = await left();
@@ -341,22 +349,22 @@ export function describePrune(run: Run): void {
       // A later reading that lacks it as well changes nothing.
       await run((tx) => tx.inventory.putBirds([bird('goes', 'goes', false)]));
       await pruneAll(NOW_US + 1, 1);
-      const [here, goes, told] = ['here', 'goes', 'told'].map((birdId) => streams.get(birdId)!);
+      const [here, goes, known] = ['here', 'goes', 'known'].map((birdId) => streams.get(birdId)!);
       const after = await left();
       expect(after).toMatchObject({
-        birds: ['here', 'told'],
+        birds: ['here', 'known'],
         nests: ['stays'],
         members: ['stays'],
-        audits: [here, told],
+        audits: [here, known],
       });
-      expect(after.open.map(({ stream }) => stream)).toEqual([here, here, told, told]);
+      expect(after.open.map(({ stream }) => stream)).toEqual([here, here, known, known]);
       expect(after.judged).toHaveLength(4);
-      // It comes back: what was told of it stays told.
+      // It comes back: what was known of it stays known.
       const row = await run((tx) => tx.streams.open('eu', 'flight', 'goes'));
       expect(row).toMatchObject({ stream: goes, cursorUs: NOW_US - 1, prunedUs: NOW_US - 10 });
       await run((tx) => tx.inventory.putBirds([bird('goes', 'goes', true)]));
       await pruneAll(NOW_US + 1, 10);
-      expect((await left()).birds).toEqual(['goes', 'here', 'told']);
+      expect((await left()).birds).toEqual(['goes', 'here', 'known']);
     });
 
     test('keeps a Bird and a Nest that came back', async () => {

@@ -195,7 +195,7 @@ describe('opening a store', () => {
 
   test('refuses a store from before the first release, says what to do, and changes nothing', async () => {
     const db = new DatabaseSync(path);
-    db.exec('CREATE TABLE told (event INTEGER)');
+    db.exec('CREATE TABLE event (event INTEGER)');
     db.exec(`PRAGMA application_id = ${0x6e657374}; PRAGMA user_version = 13`);
     db.close();
     const before = readFileSync(path);
@@ -252,7 +252,7 @@ describe('opening a store', () => {
 });
 
 describe('one process at a time', () => {
-  test('is told at once that another one uses the store, by whatever name it calls it', async () => {
+  test('learns at once that another one uses the store, by whatever name it calls it', async () => {
     const holder = nestwatch('hold', path);
     expect((await holder.lines.next()).value).toBe('open');
     const alias = join(directory, 'alias.db');

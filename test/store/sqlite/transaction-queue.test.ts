@@ -91,7 +91,7 @@ describe('group commit', () => {
     expect(await kept()).toEqual([2, 3]);
   });
 
-  test('tells nobody of success before the commit', async () => {
+  test('lets nobody know of success before the commit', async () => {
     const order: string[] = [];
     await Promise.all(range(3).map((number) => keep(number).then(() => order.push(`${commits()}`))));
     expect(order).toEqual(['1', '1', '1']);
@@ -99,7 +99,7 @@ describe('group commit', () => {
 });
 
 describe('a failing transaction', () => {
-  test('is taken back alone, first, last or in between, and tells that it was', async () => {
+  test('is taken back alone, first, last or in between, and says that it was', async () => {
     const outcomes = await Promise.allSettled(
       range(9).map((number) =>
         queue.run(async () => {

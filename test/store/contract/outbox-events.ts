@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import type { Notification } from '../../../src/domain/grouping/notification.ts';
+import type { LinkedSpan } from '../../../src/store/outbox-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
 import { alert, delivery, event, groupNotification, NOW_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
-export function describeTold(run: Run): void {
+export function describeOutboxEvents(run: Run): void {
   const forwarded = (id: string, receiver: string, events: readonly Event[]): Notification => ({
     kind: 'forward',
     id,
@@ -21,11 +22,7 @@ export function describeTold(run: Run): void {
     const { stream } = await tx.streams.open('eu', 'notification', '');
     await tx.events.insert(stream, events);
   };
-  const queue = (
-    tx: Transaction,
-    notification: Notification,
-    tells?: Parameters<Transaction['outbox']['enqueue']>[2],
-  ) =>
+  const queue = (tx: Transaction, notification: Notification, covers?: readonly LinkedSpan[]) =>
     tx.outbox.enqueue(
       notification,
       [
@@ -34,12 +31,12 @@ export function describeTold(run: Run): void {
           notificationId: notification.id,
         }),
       ],
-      tells,
+      covers,
     );
-  const toldOf = async (tx: Transaction, index: number) =>
+  const notificationsOf = async (tx: Transaction, index: number) =>
     (await tx.outbox.notificationsOfEvent(key(index))).map(({ notification }) => notification.id);
 
-  describe('what is told of an event', () => {
+  describe('the notifications of an event', () => {
     test('is found by the range of its alert, listed or not, with its deliveries', async () => {
       await run(async (tx) => {
         await keep(tx);
@@ -51,13 +48,9 @@ export function describeTold(run: Run): void {
         await queue(tx, groupNotification('n2'), [{ alertId: 'a', afterSeq: 2, lastSeq: 4 }]);
         await queue(tx, groupNotification('repeat'), []);
       });
-      expect(await run((tx) => Promise.all([0, 1, 2, 3, 4].map((index) => toldOf(tx, index))))).toEqual([
-        ['n1'],
-        ['n1'],
-        ['n2'],
-        ['n2'],
-        [],
-      ]);
+      expect(
+        await run((tx) => Promise.all([0, 1, 2, 3, 4].map((index) => notificationsOf(tx, index)))),
+      ).toEqual([['n1'], ['n1'], ['n2'], ['n2'], []]);
       const [found] = await run((tx) => tx.outbox.notificationsOfEvent(key(0)));
       expect(found!.deliveries).toMatchObject([{ id: 'n1-0', state: 'pending', receiver: 'ops' }]);
       expect(await run((tx) => tx.alerts.ofEvent(key(2)))).toMatchObject([{ alert: { id: 'a' }, seq: 3 }]);
@@ -69,7 +62,7 @@ export function describeTold(run: Run): void {
         await keep(tx);
         await queue(tx, groupNotification('copy', [events[3]!, events[0]!]));
       });
-      expect(await run((tx) => Promise.all([0, 1, 3].map((index) => toldOf(tx, index))))).toEqual([
+      expect(await run((tx) => Promise.all([0, 1, 3].map((index) => notificationsOf(tx, index))))).toEqual([
         ['copy'],
         [],
         ['copy'],
@@ -84,7 +77,7 @@ export function describeTold(run: Run): void {
         await queue(tx, groupNotification('n1'), [{ alertId: 'a', afterSeq: 0, lastSeq: 1 }]);
         await tx.alerts.delete(['a']);
       });
-      expect(await run((tx) => toldOf(tx, 0))).toEqual(['n1']);
+      expect(await run((tx) => notificationsOf(tx, 0))).toEqual(['n1']);
       expect(await run((tx) => tx.alerts.ofEvent(key(0)))).toEqual([]);
     });
 
@@ -95,13 +88,9 @@ export function describeTold(run: Run): void {
         await queue(tx, forwarded('f2', 'lake', events.slice(2, 4)));
         await queue(tx, forwarded('g1', 'siem', [events[1]!, events[3]!]));
       });
-      expect(await run((tx) => Promise.all([0, 1, 2, 3, 4].map((index) => toldOf(tx, index))))).toEqual([
-        ['f1'],
-        ['f1', 'g1'],
-        ['f2'],
-        ['f2', 'g1'],
-        [],
-      ]);
+      expect(
+        await run((tx) => Promise.all([0, 1, 2, 3, 4].map((index) => notificationsOf(tx, index)))),
+      ).toEqual([['f1'], ['f1', 'g1'], ['f2'], ['f2', 'g1'], []]);
     });
 
     test('is nothing for an event that is not kept', async () => {
@@ -118,19 +107,7 @@ export function describeTold(run: Run): void {
       // The five events alone: notifications that wait to be sent stay.
       expect(await run((tx) => tx.upkeep.prune(NOW_US + 1_000, 100))).toBe(5);
       await run(keep);
-      expect(await run((tx) => toldOf(tx, 0))).toEqual([]);
+      expect(await run((tx) => notificationsOf(tx, 0))).toEqual([]);
     });
-  });
-
-  test('an alert is found by its id, in whatever state', async () => {
-    await run((tx) => tx.alerts.put([alert('a'), alert('b', { state: 'resolved' })]));
-    expect(await run((tx) => tx.alerts.find('b'))).toMatchObject({ id: 'b', state: 'resolved' });
-    expect(await run((tx) => tx.alerts.find('c'))).toBeUndefined();
-  });
-
-  test('a key for signatures stays as it was first given', async () => {
-    expect(await run((tx) => tx.upkeep.signingKey('link', 'first'))).toBe('first');
-    expect(await run((tx) => tx.upkeep.signingKey('link', 'second'))).toBe('first');
-    expect(await run((tx) => tx.upkeep.signingKey('other', 'third'))).toBe('third');
   });
 }

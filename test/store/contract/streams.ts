@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
+import type { Run } from './subject.ts';
+
+export function describeStreams(run: Run): void {
+  describe('streams', () => {
+    test('are found again under the same number', async () => {
+      const first = await run((tx) => tx.streams.open('eu', 'bird_log', '7'));
+      expect(first).toEqual({
+        stream: first.stream,
+        region: 'eu',
+        feed: 'bird_log',
+        birdId: '7',
+        cursorUs: 0,
+        prunedUs: 0,
+      });
+      const others = await run(async (tx) => [
+        await tx.streams.open('us', 'bird_log', '7'),
+        await tx.streams.open('eu', 'flight', '7'),
+        await tx.streams.open('eu', 'bird_log', '8'),
+        await tx.streams.open('eu', 'notification', ''),
+      ]);
+      expect(await run((tx) => tx.streams.open('eu', 'bird_log', '7'))).toEqual(first);
+      expect(new Set([first, ...others].map((stream) => stream.stream)).size).toBe(5);
+      const ofEu = await run((tx) => tx.streams.list('eu'));
+      expect(ofEu.map((stream) => [stream.feed, stream.birdId])).toEqual([
+        ['bird_log', '7'],
+        ['flight', '7'],
+        ['bird_log', '8'],
+        ['notification', ''],
+      ]);
+    });
+
+    test('move their cursor forward only', async () => {
+      const { stream } = await run((tx) => tx.streams.open('eu', 'notification', ''));
+      const cursorUs = async () => (await run((tx) => tx.streams.open('eu', 'notification', ''))).cursorUs;
+      await run((tx) => tx.streams.advanceCursor(stream, NOW_US));
+      expect(await cursorUs()).toBe(NOW_US);
+      await run((tx) => tx.streams.advanceCursor(stream, NOW_US - 1));
+      expect(await cursorUs()).toBe(NOW_US);
+      await run((tx) => tx.streams.advanceCursor(stream, NOW_US + 1));
+      expect(await cursorUs()).toBe(NOW_US + 1);
+    });
+  });
+
+  describe('quarantine', () => {
+    test('keeps a raw text once per stream and says how many were new', async () => {
+      const entry = { raw: '{"id":', reason: 'cut' };
+      expect(
+        await run((tx) => tx.streams.quarantine(1, [entry, entry, { ...entry, raw: '{}' }], NOW_US)),
+      ).toBe(2);
+      expect(await run((tx) => tx.streams.quarantine(1, [{ ...entry, reason: 'again' }], NOW_US + 1))).toBe(
+        0,
+      );
+      expect(await run((tx) => tx.streams.quarantine(2, [entry], NOW_US))).toBe(1);
+      expect(await run((tx) => tx.streams.quarantine(1, [], NOW_US))).toBe(0);
+    });
+
+    test('counts each text of an entry that never stays the same, and again only what it has long forgotten', async () => {
+      const entries = (from: number, count: number) =>
+        Array.from({ length: count }, (_, index) => ({ raw: `{"took":${from + index}}`, reason: 'no id' }));
+      const keep = (stream: number, from: number, count: number) =>
+        run((tx) => tx.streams.quarantine(stream, entries(from, count), NOW_US + from));
+      await keep(2, 0, 1);
+      expect(await keep(1, 0, 6000)).toBe(6000);
+      expect(await keep(1, 0, 6000)).toBe(0);
+      expect(await keep(1, 6000, 6000)).toBe(6000);
+      expect(await keep(1, 2000, 10_000)).toBe(0);
+      expect(await keep(1, 0, 1)).toBe(1);
+      expect(await keep(2, 0, 1)).toBe(0);
+    });
+
+    test('keeps texts apart that differ only in half of a pair', async () => {
+      const entries = HOSTILE_TEXTS.map((raw) => ({ raw, reason: raw }));
+      expect(await run((tx) => tx.streams.quarantine(1, entries, NOW_US))).toBe(HOSTILE_TEXTS.length);
+    });
+  });
+}

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest';
+import type { Suppression } from '../../../src/domain/muting/suppression.ts';
+import { alert, event, NOW_US } from './sample-records.ts';
+import type { Run } from './subject.ts';
+
+export function describeSuppressions(run: Run): void {
+  describe('what is suppressed', () => {
+    const suppression = (changes: Partial<Suppression> = {}): Suppression => ({
+      alertId: 'a',
+      afterSeq: 0,
+      lastSeq: 2,
+      groupKey: '{}:{}',
+      receiver: 'ops',
+      reason: 'silenced',
+      detail: 'by "ann"',
+      atUs: NOW_US,
+      ...changes,
+    });
+
+    async function alertWithEvents(): Promise<void> {
+      await run(async (tx) => {
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(stream, [event('1'), event('2'), event('3')]);
+        await tx.alerts.put([alert('a', { state: 'resolved' })]);
+        await tx.alerts.linkEvents(
+          ['1', '2', '3'].map((id, index) => ({ alertId: 'a', seq: index + 1, event: event(id) })),
+        );
+      });
+    }
+
+    test('is found by alert and by each of its events', async () => {
+      await alertWithEvents();
+      const later = suppression({ afterSeq: 1, reason: 'time_interval', atUs: NOW_US + 1 });
+      const onlyItsEnd = suppression({ afterSeq: 3, lastSeq: 3 });
+      await run((tx) => tx.suppressions.add([suppression(), later, onlyItsEnd]));
+      expect(await run((tx) => tx.suppressions.ofAlert('a'))).toEqual([suppression(), later, onlyItsEnd]);
+      expect(await run((tx) => tx.suppressions.ofAlert('b'))).toEqual([]);
+      const ofEvent = (id: string) => run((tx) => tx.suppressions.ofEvent(`eu/notification/${id}`));
+      expect(await ofEvent('1')).toEqual([suppression()]);
+      expect(await ofEvent('2')).toEqual([suppression(), later]);
+      expect(await ofEvent('3')).toEqual([]);
+      expect(await ofEvent('unknown')).toEqual([]);
+    });
+
+    test('outlives the alert, and goes with its events or by its own age', async () => {
+      await alertWithEvents();
+      await run(async (tx) => {
+        await tx.suppressions.add([
+          suppression({ atUs: NOW_US - 1 }),
+          suppression({ alertId: 'a', reason: 'too_old' }),
+        ]);
+        await tx.alerts.delete(['a']);
+      });
+      const reasons = async () =>
+        (await run((tx) => tx.suppressions.ofEvent('eu/notification/1'))).map(({ reason }) => reason);
+      expect(await reasons()).toEqual(['silenced', 'too_old']);
+      expect(await run((tx) => tx.upkeep.prune(NOW_US, 10))).toBe(1);
+      expect(await reasons()).toEqual(['too_old']);
+      // Three events, the other reason, and the episode of the alert.
+      expect(await run((tx) => tx.upkeep.prune(NOW_US + 1, 10))).toBe(5);
+      expect(await reasons()).toEqual([]);
+    });
+  });
+}

@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest';
+import type { Delivery } from '../../../src/store/outbox-store.ts';
+import { describePrune } from './prune.ts';
+import { delivery, event, group, NOW_US, notification, SECOND_US } from './sample-records.ts';
+import type { Run } from './subject.ts';
+
+export function describeUpkeep(run: Run): void {
+  const queue = (...deliveries: readonly Delivery[]) =>
+    run((tx) => tx.outbox.enqueue(notification('n'), deliveries));
+
+  test('a key for signatures stays as it was first given', async () => {
+    expect(await run((tx) => tx.upkeep.signingKey('link', 'first'))).toBe('first');
+    expect(await run((tx) => tx.upkeep.signingKey('link', 'second'))).toBe('first');
+    expect(await run((tx) => tx.upkeep.signingKey('other', 'third'))).toBe('third');
+  });
+
+  describe('when our clock was set back', () => {
+    const HOUR_US = 3_600 * SECOND_US;
+    const laterUs = NOW_US + HOUR_US;
+
+    test('the latest instant is that of events and deliveries', async () => {
+      expect(await run((tx) => tx.upkeep.newestInstantUs())).toBe(0);
+      await run(async (tx) => {
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(stream, [event('1', { observedAtUs: NOW_US + 5 })]);
+      });
+      expect(await run((tx) => tx.upkeep.newestInstantUs())).toBe(NOW_US + 5);
+      await queue(delivery('d', { createdAtUs: NOW_US + 9 }));
+      expect(await run((tx) => tx.upkeep.newestInstantUs())).toBe(NOW_US + 9);
+    });
+
+    test('groups and deliveries that wait for an instant wait as long as they were to', async () => {
+      await queue(
+        delivery('soon', { createdAtUs: laterUs, nextAttemptAtUs: laterUs + 5 }),
+        delivery('due', { nextAttemptAtUs: NOW_US - 5, fallbackAtUs: laterUs + 7 }),
+        delivery('over', { state: 'dead', nextAttemptAtUs: laterUs, settledAtUs: laterUs }),
+      );
+      await run((tx) =>
+        tx.groups.put([group('soon', { nextFlushAtUs: laterUs + 3 }), group('due', { nextFlushAtUs: 1 })]),
+      );
+      await run((tx) => tx.upkeep.rollBackClock(HOUR_US, NOW_US));
+      const nextOf = async (id: string) => (await run((tx) => tx.outbox.find(id)))!.delivery.nextAttemptAtUs;
+      expect([await nextOf('soon'), await nextOf('due'), await nextOf('over')]).toEqual([
+        NOW_US + 5,
+        NOW_US - 5,
+        laterUs,
+      ]);
+      const fallbacks = await run((tx) => tx.outbox.takeFallbacks(NOW_US + 7, 10));
+      expect(fallbacks.map((one) => one.delivery.id)).toEqual(['due']);
+      const groups = await run((tx) => tx.groups.due(NOW_US + 3, 10));
+      expect(groups.map(({ key, nextFlushAtUs }) => [key, nextFlushAtUs])).toEqual([
+        ['due', 1],
+        ['soon', NOW_US + 3],
+      ]);
+    });
+  });
+
+  describePrune(run);
+}
