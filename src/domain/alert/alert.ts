@@ -1,5 +1,3 @@
-import type { Event } from './event.ts';
-
 export type Severity = string;
 export type Labels = Readonly<Record<string, string>>;
 
@@ -68,10 +66,8 @@ export interface FlappingState {
     readonly sinceUs: number;
     readonly labels: Labels;
     readonly annotations: Labels;
-    /** So many events behind `lastSeq` are linked to it already, and are its own once it fires; absent for none. */
-    readonly eventsTotal?: number;
-    /** Events without a link yet: alerts that waited in the store of an earlier version have some. */
-    readonly events?: readonly Event[];
+    /** So many events behind `lastSeq` are linked to it already, and are its own once it fires. */
+    readonly eventsTotal: number;
     /** The kind's own. */
     readonly dueAtUs: number | null;
   };

@@ -84,13 +84,12 @@ export function endHeld(alert: Alert, by: string, context: FlappingContext): Cha
   return over({ ...alert, annotations, endsAtUs, ending, dueAtUs }, alert.flapping, context);
 }
 
-function begin(alert: Alert, { alert: next, events: fresh }: Change, context: FlappingContext): Change {
+function begin(alert: Alert, { alert: next, events }: Change, context: FlappingContext): Change {
   const { rule, nowUs } = context;
   const { changesUs = [], awaits } = alert.flapping ?? {};
   const { startsAtUs, labels, annotations, dueAtUs, memory } = next;
   // What is dated ahead of our clock, which may be slow, has been true since now at the latest.
   const sinceUs = awaits?.sinceUs ?? Math.min(startsAtUs, context.sinceUs ?? startsAtUs, nowUs);
-  const events = [...(awaits?.events ?? []), ...fresh];
   const eventsTotal = (awaits?.eventsTotal ?? 0) + events.length;
   const firesAtUs = forOverUs(sinceUs, rule);
   if (firesAtUs > nowUs) {

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isForgettable } from '../../../src/domain/alert/lifecycle.ts';
-import type { Link } from '../../../src/domain/evaluate/alert-book.ts';
-import { tick } from '../../../src/domain/evaluate/decide.ts';
 import { isSettled } from '../../../src/domain/grouping/group.ts';
 import {
   birdLog,
@@ -145,20 +143,6 @@ describe('for', () => {
     expect(story.the('FlightFailed')).toMatchObject({ state: 'firing', eventsTotal: 2, lastSeq: 3 });
     story.tell(41, failed(41, 'more'));
     expect(story.links().map(({ event }) => event.message)).toEqual(['told', 'lasting', 'lasting', 'more']);
-  });
-
-  test('takes up what an alert holds itself that waited in the store of an earlier version', () => {
-    const plain = watch([rule('FlightFailed')]);
-    plain.tell(1, failed(1, 'held'));
-    const [{ event }] = plain.links() as [Link];
-    const story = watch(rules);
-    story.tell(2, failed(2, 'linked'));
-    const waiting = story.the('FlightFailed');
-    const { eventsTotal: _, ...awaits } = waiting.flapping!.awaits!;
-    const old = { ...waiting, flapping: { changesUs: [], awaits: { ...awaits, events: [event] } } };
-    const { alerts, links } = tick([old], [...rules, rule('FlightFailed')], minute(12));
-    expect(alerts).toMatchObject([{ state: 'firing', eventsTotal: 1, lastSeq: 1 }]);
-    expect(links).toEqual([{ alertId: old.id, seq: 1, event }]);
   });
 });
 
