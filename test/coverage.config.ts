@@ -25,7 +25,7 @@ const intake = [
   'schedule/schedule',
   'schedule/columns',
 ].map((name) => `src/intake/${name}.ts`);
-const service = ['pace', 'rate', 'latency-band', 'breaker'].map((name) => `src/service/${name}.ts`);
+const service = ['pace', 'rate', 'breaker'].map((name) => `src/service/${name}.ts`);
 const delivery = ['outbox', 'retry'].map((name) => `src/delivery/${name}.ts`);
 
 export default defineConfig({

@@ -20,7 +20,6 @@
  * Requests are spaced by a token bucket of half a second of the level. Time here is monotonic milliseconds.
  */
 import type { Random } from '../time/clock.ts';
-import { LatencyBand } from './latency-band.ts';
 
 /** Requests a second after an outage. */
 const GENTLE_LEVEL = 2;
@@ -59,6 +58,9 @@ const LONGEST_OWN_PAUSE_MS = 60_000;
 
 const BUCKET_SECONDS = 0.5;
 
+/** Answers that the band needs, and how far above its deviations it ends. */
+const LATENCY_SAMPLES = 20;
+const LATENCY_FLOOR_MS = 100;
 const LATENCY_CUT_EVERY_MS = 5_000;
 
 export interface RateOptions {
@@ -67,6 +69,26 @@ export interface RateOptions {
   readonly startPerSecond: number;
   readonly random: Random;
   readonly nowMs: number;
+}
+
+/** The band in which the latency of a region's answers lies: RFC 6298's estimator, with more patience. */
+class LatencyBand {
+  #samples = 0;
+  /** Follows the last few answers. */
+  #recentMs = 0;
+  #meanMs = 0;
+  #deviationMs = 0;
+
+  /** Adds the latency of an answer. Returns whether the last few together lie above the band. */
+  isLeftBy(latencyMs: number): boolean {
+    this.#samples += 1;
+    this.#recentMs += (latencyMs - this.#recentMs) * Math.max(1 / 4, 1 / this.#samples);
+    const bandMs = this.#meanMs + 4 * this.#deviationMs + LATENCY_FLOOR_MS;
+    const gain = Math.max(1 / 64, 1 / this.#samples);
+    this.#deviationMs += (Math.abs(latencyMs - this.#meanMs) - this.#deviationMs) * gain;
+    this.#meanMs += (latencyMs - this.#meanMs) * gain;
+    return this.#samples > LATENCY_SAMPLES && this.#recentMs > bandMs;
+  }
 }
 
 export class Rate {
