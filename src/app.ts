@@ -8,6 +8,7 @@ import { HEARTBEAT_TIMEOUT_MS } from './delivery/heartbeat.ts';
 import { countSilences } from './domain/muting/silence.ts';
 import { codeOf } from './errors.ts';
 import { openTransport } from './http/transport.ts';
+import { LIMITS } from './limits.ts';
 import { createLog, type Log } from './observe/log.ts';
 import type { LogLevel } from './observe/log-report.ts';
 import { type Collected, createMetrics } from './observe/metrics.ts';
@@ -22,9 +23,6 @@ import type { Store } from './store/store.ts';
 import type { Clock } from './time/clock.ts';
 import { VERSION } from './version.ts';
 import { type Health, openWeb } from './web/server.ts';
-
-/** Larger answers of the service are asked for in smaller pages. */
-const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
 /** Of the watchdog's answer only the status counts. */
 const MAX_WATCHDOG_BYTES = 1024 * 1024;
@@ -175,7 +173,7 @@ function openWays(config: Config, clock: Clock) {
   const transports = new Map(
     config.regions.map(({ name, concurrency, timeoutMs }) => [
       name,
-      openTransport({ connections: concurrency, timeoutMs, maxBodyBytes: MAX_BODY_BYTES }),
+      openTransport({ connections: concurrency, timeoutMs, maxBodyBytes: LIMITS.answer_bytes.most }),
     ]),
   );
   const channels = openChannels({ clock, version: VERSION, openTransport });

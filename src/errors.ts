@@ -1,3 +1,5 @@
+import type { LimitName } from './limits.ts';
+
 /**
  * Every failure that nestwatch foresees, in one closed table. The code is the log's `code`, the metrics' `reason`
  * and a row of `observe/README.md`. Anything that is not a `NestwatchError` is a bug and is treated as one.
@@ -133,6 +135,8 @@ export interface ErrorFacts {
   readonly problem?: Readonly<Record<string, unknown>>;
   /** How long the other side asked us to wait. */
   readonly retryAfterMs?: number;
+  /** With `too_large`, the bound that was reached; without it, that on the bytes of an answer. */
+  readonly limit?: LimitName;
 }
 
 export class NestwatchError extends Error {

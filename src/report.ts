@@ -1,6 +1,7 @@
 import type { Feed } from './domain/alert/event.ts';
 import type { SuppressionReason } from './domain/muting/suppression.ts';
 import type { ErrorCode } from './errors.ts';
+import type { LimitName } from './limits.ts';
 
 export type FailureReason = ErrorCode | 'bug';
 
@@ -119,6 +120,8 @@ export type Happening =
       readonly reason: string;
       readonly atUs: number;
     }
+  /** More came from outside than is taken; what happens then stands in the table of limits. */
+  | { readonly what: 'limit_reached'; readonly limit: LimitName; readonly region?: string }
   | { readonly what: 'config_reload'; readonly success: boolean; readonly atUs: number }
   | {
       readonly what: 'trouble';

@@ -98,6 +98,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const LEAVES: readonly string[] = [
   'time',
   'text',
+  'limits',
   'errors',
   'secret',
   'version',

@@ -4,6 +4,7 @@ import { FEEDS, type Feed } from '../domain/alert/event.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { kindOf } from '../domain/kinds/kinds.ts';
 import { SUPPRESSION_REASONS } from '../domain/muting/suppression.ts';
+import { COUNTED_LIMITS } from '../limits.ts';
 import type { FailureReason } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Instruments } from './instruments.ts';
@@ -90,6 +91,7 @@ export function foresee(metrics: Instruments, options: Foreseen): void {
   metrics.reloadTime.set(clock.nowUs() / 1e6);
   for (const reason of SUPPRESSION_REASONS) metrics.notificationsSuppressed.inc({ reason }, 0);
   for (const stage of STAGES) metrics.troubles.inc({ stage, reason: 'bug' }, 0);
+  for (const limit of COUNTED_LIMITS) metrics.limitReached.inc({ limit }, 0);
   for (const metric of BOUNDED) metrics.seriesDropped.inc({ metric: METRICS[metric].name }, 0);
   for (const region of options.regions) {
     metrics.regionUp.set({ region }, 0);

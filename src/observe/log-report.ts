@@ -166,13 +166,16 @@ function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
   };
 }
 
-type ProcessLines = Pick<Lines, 'config_reload' | 'trouble'>;
+type ProcessLines = Pick<Lines, 'config_reload' | 'limit_reached' | 'trouble'>;
 
 function processLines(log: Writers, seldom: Seldom): ProcessLines {
   return {
     config_reload({ success, atUs }) {
       if (success) log.info('The configuration was read', { at: formatInstant(atUs) });
       else log.error('The new configuration has mistakes and changes nothing', {});
+    },
+    limit_reached({ what, ...data }) {
+      seldom(`limit/${data.limit}/${data.region}`, 'warn', 'A limit was reached', data);
     },
     trouble({ what, ...data }) {
       const { stage, region, error } = data;

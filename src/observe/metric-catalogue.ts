@@ -246,6 +246,12 @@ export const METRICS = {
     help: 'Failures that a stage met and survived, by error code; bug for what nobody foresaw.',
     labels: ['stage', 'reason'],
   },
+  limitReached: {
+    type: 'counter',
+    name: 'nestwatch_limit_reached_total',
+    help: 'How often a bound on what comes from outside was reached, by its name in the table of limits.',
+    labels: ['limit'],
+  },
   seriesDropped: {
     type: 'counter',
     name: 'nestwatch_series_dropped_total',

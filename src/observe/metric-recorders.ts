@@ -42,6 +42,9 @@ export function createRecorders(options: RecordersOptions): Recorders {
     trouble({ stage, error }) {
       metrics.troubles.inc({ stage, reason: codeOf(error) });
     },
+    limit_reached({ limit }) {
+      metrics.limitReached.inc({ limit });
+    },
     // Alerts and cursors are read from their source at each scrape; what is queued shows when it is delivered.
     alert() {},
     counts_untrue() {},

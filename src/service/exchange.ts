@@ -159,6 +159,10 @@ export class Exchange {
       if (outcome.met === 'forbidden' && isOfNest && this.pace.health().health === 'up')
         outcome = { met: 'nothing' };
       permit.settle(outcome);
+      if (failure === 'too_large') {
+        const limit = (error instanceof NestwatchError && error.facts.limit) || 'answer_bytes';
+        this.#report({ what: 'limit_reached', region: this.#region.name, limit });
+      }
       this.#report({ ...happening, durationMs: this.#clock.monotonicMs() - startedMs, failure });
       throw error;
     }

@@ -35,7 +35,7 @@ describe('what is made from the code', () => {
 
   test('metrics and error codes are documented', () => {
     const names = blocksOf(read('src/observe/README.md')).map(({ name }) => name);
-    expect(names).toEqual(['metrics', 'errors']);
+    expect(names).toEqual(['metrics', 'errors', 'limits']);
   });
 });
 

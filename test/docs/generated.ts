@@ -3,6 +3,7 @@ import { CHANNELS, configsKey } from '../../src/channels/registry.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { KINDS } from '../../src/domain/kinds/kinds.ts';
 import { ERRORS } from '../../src/errors.ts';
+import { LIMITS } from '../../src/limits.ts';
 import { METRICS } from '../../src/observe/metric-catalogue.ts';
 import { sectionOf, withWords } from './example.ts';
 import { keyTable, parameterTable, table } from './key-table.ts';
@@ -67,6 +68,8 @@ function partOf(name: string, subject: string, example: string): string {
       return metricTable();
     case 'errors':
       return errorTable();
+    case 'limits':
+      return limitTable();
     default:
       throw new Error(`nothing is known of ${name}`);
   }
@@ -103,6 +106,17 @@ function metricTable(): string {
     help,
   ]);
   return table(['metric', 'labels', 'meaning'], rows);
+}
+
+function limitTable(): string {
+  const rows = Object.entries(LIMITS).map(([name, { most, unit, of, reason, beyond, counted }]) => [
+    `\`${name}\``,
+    `${most.toLocaleString('en')} ${unit}: ${of}`,
+    reason,
+    beyond,
+    counted ? 'yes' : 'no',
+  ]);
+  return table(['limit', 'the most', 'why', 'beyond it', 'counted'], rows);
 }
 
 function errorTable(): string {
