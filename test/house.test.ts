@@ -175,6 +175,30 @@ function isAllowed({ from, to }: Import): boolean {
   return allowed.some((one) => isWithin(other, one) || isWithin(file, one));
 }
 
+/** Names of values whose keys may come from outside, whatever a file says of their type. */
+const FROM_OUTSIDE = ['labels', 'annotations', 'headers', 'environment', 'parameters', 'shape'];
+
+/**
+ * Lines that look a name up in a plain object, which inherits `constructor` and the like: computed access to what is
+ * declared as a record, tables of words that are no Map, and `in`. A line that asks `Object.hasOwn` is right.
+ */
+function lookUps(text: string): string[] {
+  const records =
+    /\b(\w+)\??: (?:Readonly<)?(?:Partial<)?(?:Record<(?:string|PropertyKey)|(?:Labels|Environment|Json|Given|Lists|SeriesLabels|OpenChannels)\b)/g;
+  const names = new Set([...FROM_OUTSIDE, ...[...text.matchAll(records)].map(([, name]) => name!)]);
+  const isLookUp = (line: string) =>
+    [...line.matchAll(/(\w+)!?(?:\?\.)?\[[a-z_][\w.]*\]/gi)].some(
+      ([access, name]) => names.has(name!) && !/\[[A-Z_]+\]$/.test(access),
+    ) ||
+    /^(?:export )?const \w+: .*Record<string/.test(line) ||
+    /Record<[^;]*\)\[[a-z]|\}\)?\[[a-z]\w*[\].]/.test(line) ||
+    /\((?:\w+\.)*(?:type|name|key) in \w/.test(line);
+  return text
+    .split('\n')
+    .filter((line) => !/^\s*(?:\*|\/)/.test(line) && !line.includes('Object.hasOwn(') && isLookUp(line))
+    .map((line) => line.trim());
+}
+
 describe('the house', () => {
   test('rooms import only what lies below them', () => {
     const broken = INSIDE.filter((one) => !isAllowed(one));
@@ -242,6 +266,35 @@ describe('the house', () => {
       });
     // The system clock itself is written once; the edge hands it out.
     expect(reads).toEqual(['time/clock.ts: Date.now()', 'time/clock.ts: performance.now(']);
+  });
+
+  test('what is looked up by a name from outside is a Map, or asked for its own properties', () => {
+    const inherited = files(SRC).flatMap((file) =>
+      lookUps(readFileSync(file, 'utf8')).map((what) => `${relative(SRC, file)}: ${what}`),
+    );
+    expect(inherited).toEqual([
+      // Names of the code's own: steps that were checked just before, keys of a closed set, columns of a statement.
+      'config/document/check.ts: return (value as Record<string | number, unknown>)[step];',
+      'config/sections/rules-section.ts: own[parameter.key] = parameterShape(parameter).describe(parameter.description);',
+      'delivery/attempt.ts: return await channels[integration.kind]!.send(integration, delivery, message, externalUrl);',
+      'delivery/repeat-alerts.ts: const repeats = channels[integration.kind]?.repeats;',
+      'simulator/answers/faults.ts: }[retryAfter];',
+      'simulator/answers/read-behaviours.ts: const result = BEHAVIOURS.shape[known].safeParse(isScalar(value) ? value.value : undefined);',
+      'simulator/answers/read-behaviours.ts: else if (result.success) behaviours[known] = result.data;',
+      'simulator/answers/wire.ts: const digits = { microsecond: 6, millisecond: 3, second: 0 }[shownPrecision];',
+      'store/sqlite/connection.ts: const value = row[column];',
+      "store/sqlite/connection.ts: if (typeof value === 'string') row[column] = decodeText(value);",
+    ]);
+  });
+
+  test('the rule of look-ups sees each form of one', () => {
+    expect(lookUps("const WORDS: Readonly<Record<string, string>> = { a: 'b' };")).toHaveLength(1);
+    expect(lookUps('function f(labels: Labels, name: string) {\n  return labels[name];\n}')).toHaveLength(1);
+    expect(lookUps('  const x: Record<string, number> = {};\n  x[name] = 1;')).toHaveLength(1);
+    expect(lookUps('return (value as Record<string, unknown>)[key];')).toHaveLength(1);
+    expect(lookUps('return { true: true }[word];')).toHaveLength(1);
+    expect(lookUps('if (event.type in SEVERITY) return;')).toHaveLength(1);
+    expect(lookUps('return Object.hasOwn(labels, name) ? labels[name] : undefined;')).toEqual([]);
   });
 
   test.each([

@@ -121,19 +121,17 @@ export function openTransport({ connections, timeoutMs, maxBodyBytes }: Transpor
 
 /** undici writes header values as Latin-1; text beyond ASCII goes out as the bytes of its UTF-8. */
 function encoded(headers: Readonly<Record<string, string>>): Record<string, string> {
-  const result: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    result[name] = Buffer.from(value, 'utf8').toString('latin1');
-  }
-  return result;
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, Buffer.from(value, 'utf8').toString('latin1')]),
+  );
 }
 
 function joined(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
-  const result: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    if (value !== undefined) result[name] = typeof value === 'string' ? value : value.join(', ');
-  }
-  return result;
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, typeof value === 'string' ? value : value.join(', ')]],
+    ),
+  );
 }
 
 /**

@@ -123,10 +123,5 @@ function capped(text: string): string {
 
 /** Attributes that are known; an empty text says nothing and is left out. */
 function present(attributes: Record<string, string | number | boolean>): Event['attributes'] {
-  const known: Record<string, string | number | boolean> = {};
-  for (const name in attributes) {
-    const value = attributes[name]!;
-    if (value !== '') known[name] = value;
-  }
-  return known;
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''));
 }

@@ -159,5 +159,5 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
 }
 
 function sameLabels(a: SeriesLabels, b: SeriesLabels): boolean {
-  return Object.keys(b).every((name) => a[name] === b[name]);
+  return Object.entries(b).every(([name, value]) => Object.hasOwn(a, name) && a[name] === value);
 }

@@ -177,9 +177,9 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
 }
 
 function given(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
-  const result: Record<string, string> = {};
-  for (const [name, value] of Object.entries(values)) if (value !== undefined) result[name] = value;
-  return result;
+  return Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
 }
 
 /** Six digits, so that no bound is moved by rounding. */

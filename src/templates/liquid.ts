@@ -40,16 +40,16 @@ const ESCAPES: Readonly<Record<TemplateUse, ((value: unknown) => string) | undef
   json: (value) => JSON.stringify(textOf(value)).slice(1, -1),
 };
 
-const HTML: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
+const HTML: ReadonlyMap<string, string> = new Map([
+  ['&', '&amp;'],
+  ['<', '&lt;'],
+  ['>', '&gt;'],
+  ['"', '&quot;'],
+  ["'", '&#39;'],
+]);
 
-function replaced(value: unknown, what: RegExp, by: Readonly<Record<string, string>>): string {
-  return textOf(value).replace(what, (character) => by[character]!);
+function replaced(value: unknown, what: RegExp, by: ReadonlyMap<string, string>): string {
+  return textOf(value).replace(what, (character) => by.get(character)!);
 }
 
 function textOf(value: unknown): string {

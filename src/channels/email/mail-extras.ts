@@ -12,20 +12,20 @@ import type { Template } from '../../templates/liquid.ts';
 const TOKEN_URL = 'https://accounts.google.com/o/oauth2/token';
 
 /** Headers that a mail has anyway, with what sets them. */
-const OWN_HEADERS: Readonly<Record<string, string>> = {
-  from: 'use `from`',
-  to: 'use `to`',
-  cc: 'use `to`',
-  bcc: 'use `to`',
-  sender: 'use `from`',
-  date: 'leave it out',
-  'message-id': 'leave it out, mails are threaded',
-  'in-reply-to': 'leave it out, mails are threaded',
-  references: 'leave it out, mails are threaded',
-  'auto-submitted': 'leave it out',
-  'mime-version': 'leave it out',
-  'dkim-signature': 'use `dkim`',
-};
+const OWN_HEADERS: ReadonlyMap<string, string> = new Map([
+  ['from', 'use `from`'],
+  ['to', 'use `to`'],
+  ['cc', 'use `to`'],
+  ['bcc', 'use `to`'],
+  ['sender', 'use `from`'],
+  ['date', 'leave it out'],
+  ['message-id', 'leave it out, mails are threaded'],
+  ['in-reply-to', 'leave it out, mails are threaded'],
+  ['references', 'leave it out, mails are threaded'],
+  ['auto-submitted', 'leave it out'],
+  ['mime-version', 'leave it out'],
+  ['dkim-signature', 'use `dkim`'],
+]);
 
 export interface MailExtras {
   /** Logs in with XOAUTH2 in place of the password. */
@@ -143,18 +143,24 @@ function readTemplates(check: Check, path: Path): MailTemplates | undefined {
   const given = check.raw([...path, 'headers']);
   const names =
     typeof given === 'object' && given !== null && !Array.isArray(given) ? Object.keys(given) : [];
-  const headers: Record<string, NonNullable<typeof text>> = {};
+  const headers = new Map<string, Template>();
   let subject: typeof text;
   for (const name of names) {
     const at = [...path, 'headers', name];
-    const instead = OWN_HEADERS[name.toLowerCase()] ?? (/^content-/i.test(name) ? 'leave it out' : undefined);
+    const instead =
+      OWN_HEADERS.get(name.toLowerCase()) ?? (/^content-/i.test(name) ? 'leave it out' : undefined);
     if (instead) check.keyProblem(at, `cannot be set here: ${instead}`);
     else if (!/^[A-Za-z0-9-]+$/.test(name)) check.keyProblem(at, 'is not the name of a header');
     const template = readTemplate(check, at, 'text');
     if (!template || instead) continue;
     if (name.toLowerCase() === 'subject') subject = template;
-    else headers[name] = template;
+    else headers.set(name, template);
   }
-  if (!text && !html && !subject && Object.keys(headers).length === 0) return undefined;
-  return { ...(subject && { subject }), ...(text && { text }), ...(html && { html }), headers };
+  if (!text && !html && !subject && headers.size === 0) return undefined;
+  return {
+    ...(subject && { subject }),
+    ...(text && { text }),
+    ...(html && { html }),
+    headers: Object.fromEntries(headers),
+  };
 }

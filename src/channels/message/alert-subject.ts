@@ -1,5 +1,5 @@
 /** What alerts are about, where and since when, as people name it. Names are clean and capped, not escaped. */
-import type { Labels } from '../../domain/alert/alert.ts';
+import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
@@ -66,7 +66,7 @@ export function placeWithin(alert: NotifiedAlert, shared: Labels): string {
 export function commonLabels([first, ...others]: readonly NotifiedAlert[]): Labels {
   return Object.fromEntries(
     Object.entries(first?.labels ?? {}).filter(([name, value]) =>
-      others.every((alert) => alert.labels[name] === value),
+      others.every((alert) => labelOf(alert.labels, name) === value),
     ),
   );
 }

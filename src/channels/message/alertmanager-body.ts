@@ -1,4 +1,4 @@
-import type { Labels } from '../../domain/alert/alert.ts';
+import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import { type EventJson, eventJson } from '../../domain/alert/event-json.ts';
 import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { type Summary, summaryTitle } from '../../domain/grouping/summary.ts';
@@ -100,6 +100,8 @@ function catchingUpJson({ fromUs, toUs, ...counts }: Summary): CatchingUpJson {
 /** The pairs that all sets share. */
 function common([first, ...others]: readonly Labels[]): Labels {
   return Object.fromEntries(
-    Object.entries(first ?? {}).filter(([name, value]) => others.every((labels) => labels[name] === value)),
+    Object.entries(first ?? {}).filter(([name, value]) =>
+      others.every((labels) => labelOf(labels, name) === value),
+    ),
   );
 }

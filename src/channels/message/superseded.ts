@@ -1,3 +1,4 @@
+import { labelOf } from '../../domain/alert/alert.ts';
 import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { kindOf } from '../../domain/kinds/kinds.ts';
 
@@ -49,5 +50,5 @@ function isSameKind(alert: NotifiedAlert, other: NotifiedAlert): boolean {
 const SUBJECT = ['region', 'nest_id', 'bird_id', 'entity_type', 'entity_id', 'entity_name'] as const;
 
 function isSameSubject(alert: NotifiedAlert, other: NotifiedAlert): boolean {
-  return SUBJECT.every((name) => alert.labels[name] === other.labels[name]);
+  return SUBJECT.every((name) => labelOf(alert.labels, name) === labelOf(other.labels, name));
 }

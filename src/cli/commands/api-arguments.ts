@@ -33,7 +33,7 @@ const VALUES = {
 export function readApiArguments(args: readonly string[]): ApiArguments {
   const flags = { all: false, yes: false, wantsHelp: false };
   const values: { -readonly [Key in (typeof VALUES)[keyof typeof VALUES]]?: string } = {};
-  const parameters: Record<string, string> = {};
+  const parameters = new Map<string, string>();
   let operation: string | undefined;
   for (let at = 0; at < args.length; at += 1) {
     const arg = args[at]!;
@@ -56,11 +56,10 @@ export function readApiArguments(args: readonly string[]): ApiArguments {
     if (value === undefined || (equals < 0 && value.startsWith('--')))
       throw new NestwatchError('usage', `${name} needs a value`);
     if (isKey(VALUES, name)) values[VALUES[name]] = value;
-    else if (Object.hasOwn(parameters, name.slice(2)))
-      throw new NestwatchError('usage', `${name} is given twice`);
-    else parameters[name.slice(2)] = value;
+    else if (parameters.has(name.slice(2))) throw new NestwatchError('usage', `${name} is given twice`);
+    else parameters.set(name.slice(2), value);
   }
-  return { operation, parameters, ...flags, ...values };
+  return { operation, parameters: Object.fromEntries(parameters), ...flags, ...values };
 }
 
 function isKey<T extends object>(table: T, key: PropertyKey): key is keyof T {

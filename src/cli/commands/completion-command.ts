@@ -18,11 +18,15 @@ interface Word {
   readonly help: string;
 }
 
-const SHELLS: Readonly<Record<string, (places: readonly Place[]) => string>> = { bash, zsh, fish };
+const SHELLS: ReadonlyMap<string, (places: readonly Place[]) => string> = new Map([
+  ['bash', bash],
+  ['zsh', zsh],
+  ['fish', fish],
+]);
 
 /** Throws `usage` for a shell that is not known. */
 export function completion(edge: Edge, program: Command, shell: string): number {
-  const write = Object.hasOwn(SHELLS, shell) ? SHELLS[shell] : undefined;
+  const write = SHELLS.get(shell);
   if (!write) {
     throw new NestwatchError(
       'usage',
@@ -33,7 +37,7 @@ export function completion(edge: Edge, program: Command, shell: string): number 
   return 0;
 }
 
-export const shellNames = () => Object.keys(SHELLS);
+export const shellNames = () => [...SHELLS.keys()];
 
 function placesOf(command: Command, at: string): Place[] {
   const options = command.options.flatMap(({ long, description, required, argChoices = [] }) =>

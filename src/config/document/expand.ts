@@ -22,7 +22,7 @@ export function expand(text: string, environment: Environment): Expansion {
       return match;
     }
     isExpanded = true;
-    const value = environment[name];
+    const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
     if (otherwise !== undefined) return value ? value : otherwise;
     if (value === undefined) unset.push(name);
     return value ?? '';

@@ -10,7 +10,7 @@ export function messageOf(issue: z.core.$ZodRawIssue): string {
     case 'invalid_type':
       if (issue.input === undefined) return 'is missing';
       if (issue.input === null) return 'is empty';
-      return TYPES[issue.expected] ?? `must be ${issue.expected}`;
+      return TYPES.get(issue.expected) ?? `must be ${issue.expected}`;
     case 'invalid_value':
       return `must be ${issue.values.length > 1 ? 'one of ' : ''}${issue.values.join(', ')}`;
     case 'too_small':
@@ -23,15 +23,15 @@ export function messageOf(issue: z.core.$ZodRawIssue): string {
   }
 }
 
-const TYPES: Readonly<Record<string, string>> = {
-  string: 'must be text: put it in quotes',
-  number: 'must be a number',
-  int: 'must be a whole number',
-  boolean: 'must be true or false',
-  array: 'must be a list',
-  object: 'must be a map of keys and values',
-  record: 'must be a map of keys and values',
-};
+const TYPES: ReadonlyMap<string, string> = new Map([
+  ['string', 'must be text: put it in quotes'],
+  ['number', 'must be a number'],
+  ['int', 'must be a whole number'],
+  ['boolean', 'must be true or false'],
+  ['array', 'must be a list'],
+  ['object', 'must be a map of keys and values'],
+  ['record', 'must be a map of keys and values'],
+]);
 
 /** `known` are the keys that may stand there. */
 export function unknownKey(key: string, known: readonly string[]): string {
@@ -43,7 +43,7 @@ export function unknownKey(key: string, known: readonly string[]): string {
 export function keysOf(shape: z.ZodType, path: Path): string[] {
   const target = path.reduce<unknown>((at, step) => {
     const inner = unwrapped(at);
-    if (inner instanceof z.ZodObject) return inner.shape[step];
+    if (inner instanceof z.ZodObject) return Object.hasOwn(inner.shape, step) ? inner.shape[step] : undefined;
     if (inner instanceof z.ZodRecord) return inner.valueType;
     return inner instanceof z.ZodArray ? inner.element : undefined;
   }, shape);

@@ -1,6 +1,11 @@
 export type Severity = string;
 export type Labels = Readonly<Record<string, string>>;
 
+/** A label by a name that may come from outside: `constructor` is none that every object has. Undefined for none. */
+export function labelOf(labels: Labels, name: string): string | undefined {
+  return Object.hasOwn(labels, name) ? labels[name] : undefined;
+}
+
 /**
  * `pending`: something is remembered (a count below its threshold, say) but nobody is notified.
  * `firing`: true now. `resolved`: was true; kept until every group has notified that and `memory` is no longer needed.

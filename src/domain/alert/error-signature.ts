@@ -112,7 +112,7 @@ function saidBy(value: unknown, depth: number): string | undefined {
   if (typeof value !== 'object' || value === null || depth > 3) return undefined;
   if (Array.isArray(value)) return saidBy(value[0], depth + 1);
   for (const key of SPEAKING_KEYS) {
-    const said = saidBy((value as Record<string, unknown>)[key], depth + 1);
+    const said = Object.hasOwn(value, key) ? saidBy(value[key as keyof typeof value], depth + 1) : undefined;
     if (said !== undefined) return said;
   }
   return undefined;

@@ -45,10 +45,8 @@ export function wireText(text: string): string {
 
 /** What only nestwatch itself reads stays here: `started_at` says the same to people. */
 function attributesJson(attributes: Event['attributes']): Event['attributes'] {
-  const shown: Record<string, string | number | boolean> = {};
-  for (const name in attributes) {
-    const value = attributes[name]!;
-    if (name !== 'started_at_us') shown[name] = typeof value === 'string' ? wireText(value) : value;
-  }
-  return shown;
+  const { started_at_us: _, ...shown } = attributes;
+  return Object.fromEntries(
+    Object.entries(shown).map(([name, value]) => [name, typeof value === 'string' ? wireText(value) : value]),
+  );
 }

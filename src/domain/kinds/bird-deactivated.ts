@@ -34,15 +34,15 @@ interface Memory {
 /** After so long the status that is read is the one that followed the deactivation. */
 const SETTLED_US = 10 * 60 * 1_000_000;
 
-const SEVERITY: Readonly<Record<string, 'warning' | 'critical'>> = {
-  'notification.FlowDeactivated': 'critical',
-  'notification.FlowSuspended': 'warning',
-  'bird_log.Deactivated': 'critical',
-};
+const SEVERITY: ReadonlyMap<string, 'warning' | 'critical'> = new Map([
+  ['notification.FlowDeactivated', 'critical'],
+  ['notification.FlowSuspended', 'warning'],
+  ['bird_log.Deactivated', 'critical'],
+]);
 
 /** True for an event that says of a Bird which can be named that it was deactivated. */
 export function isDeactivation(event: Event): boolean {
-  return event.type in SEVERITY && birdOf(event) !== '';
+  return SEVERITY.has(event.type) && birdOf(event) !== '';
 }
 
 export const birdDeactivated = defineKind({
@@ -75,7 +75,7 @@ export const birdDeactivated = defineKind({
       return {
         subject: `bird/${subjectPart(place.birdId)}`,
         labels: placeLabels(place),
-        severity: SEVERITY[fact.event.type]!,
+        severity: SEVERITY.get(fact.event.type)!,
       };
     }
     if (fact.previous !== 'active' || fact.status === 'active') return undefined;
@@ -119,7 +119,7 @@ export const birdDeactivated = defineKind({
 function reported(alert: Alert, fact: FactOf<'event'>, { rule, labels, nowUs }: Context): Change {
   const { event } = fact;
   const place = placeOf(event);
-  const isByService = SEVERITY[event.type] === 'critical';
+  const isByService = SEVERITY.get(event.type) === 'critical';
   const summary = isByService
     ? `The service deactivated ${birdName(place)} ${whereabouts(place)}`
     : `${birdName(place)} ${whereabouts(place)} was suspended`;

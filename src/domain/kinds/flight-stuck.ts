@@ -19,11 +19,11 @@ const TIMES_USUAL = 3;
 /** What is learned is never less: short Flights vary for no reason. */
 export const LEAST_LEARNED_DURATION_MS = 900_000;
 
-const ENDS: Readonly<Record<string, string>> = {
-  'flight.succeeded': 'the Flight succeeded',
-  'flight.failed': 'the Flight failed',
-  'flight.cancelled': 'the Flight was cancelled',
-};
+const ENDS: ReadonlyMap<string, string> = new Map([
+  ['flight.succeeded', 'the Flight succeeded'],
+  ['flight.failed', 'the Flight failed'],
+  ['flight.cancelled', 'the Flight was cancelled'],
+]);
 
 const PARAMETERS = {
   maxDurationMs: {
@@ -129,7 +129,7 @@ function endOf(fact: FactOf<'flight_gone' | 'event'>): End | undefined {
       ending: 'gone',
     };
   }
-  const how = ENDS[fact.event.type];
+  const how = ENDS.get(fact.event.type);
   if (how === undefined) return undefined;
   const { birdId, attributes, occurredAtUs: atUs } = fact.event;
   return {

@@ -109,17 +109,17 @@ function tokensOf(text: string): Token[] {
   return tokens;
 }
 
-const SIMPLE_ESCAPES: Readonly<Record<string, string>> = {
-  a: '\x07',
-  b: '\b',
-  f: '\f',
-  n: '\n',
-  r: '\r',
-  t: '\t',
-  v: '\v',
-  '\\': '\\',
-  '"': '"',
-};
+const SIMPLE_ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['a', '\x07'],
+  ['b', '\b'],
+  ['f', '\f'],
+  ['n', '\n'],
+  ['r', '\r'],
+  ['t', '\t'],
+  ['v', '\v'],
+  ['\\', '\\'],
+  ['"', '"'],
+]);
 
 const ESCAPE =
   /\\(?:([abfnrtv\\"])|x([0-9a-fA-F]{2})|([0-7]{3})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[\s\S]?)/gu;
@@ -128,7 +128,7 @@ const ESCAPE =
 function unquote(body: string, text: string, at: number): string {
   if (body.includes('\n')) throw new MatcherSyntaxError(`a line break within quotes ${place(text, at)}`);
   return body.replace(ESCAPE, (written, simple, hex, octal, short, long) => {
-    if (simple) return SIMPLE_ESCAPES[simple]!;
+    if (simple) return SIMPLE_ESCAPES.get(simple)!;
     const codePoint = hex ? Number.parseInt(hex, 16) : Number.parseInt(octal ?? '', 8);
     // `\xff` and `\377` are bytes in Go: alone they are no UTF-8 beyond ASCII.
     if (codePoint < 128) return String.fromCharCode(codePoint);

@@ -1,4 +1,4 @@
-import type { Labels } from '../alert/alert.ts';
+import { type Labels, labelOf } from '../alert/alert.ts';
 import { MatcherSyntaxError, type MatchOp, readMatcher, readMatchers } from './matcher-syntax.ts';
 import { compileRegex, RegexSyntaxError } from './regex.ts';
 
@@ -34,9 +34,7 @@ export function createMatcher(name: string, op: MatchOp, value: string): Matcher
   if (name === '') throw new MatcherSyntaxError('a label name is empty');
   const test = op === '=~' || op === '!~' ? regexTest(name, op, value) : (text: string) => text === value;
   const isNegated = op === '!=' || op === '!~';
-  // A label's name comes from outside: `constructor` is no label of an object that only inherits that name.
-  const valueIn = (labels: Labels) => (Object.hasOwn(labels, name) ? labels[name]! : '');
-  return { name, op, value, matches: (labels) => test(valueIn(labels)) !== isNegated };
+  return { name, op, value, matches: (labels) => test(labelOf(labels, name) ?? '') !== isNegated };
 }
 
 export function matchesAll(matchers: readonly Matcher[], labels: Labels): boolean {
@@ -72,22 +70,22 @@ function quote(text: string): string {
   return `"${text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"')}"`;
 }
 
-const GO_ESCAPES: Readonly<Record<string, string>> = {
-  '\x07': '\\a',
-  '\b': '\\b',
-  '\f': '\\f',
-  '\n': '\\n',
-  '\r': '\\r',
-  '\t': '\\t',
-  '\v': '\\v',
-  '"': '\\"',
-  '\\': '\\\\',
-};
+const GO_ESCAPES: ReadonlyMap<string, string> = new Map([
+  ['\x07', '\\a'],
+  ['\b', '\\b'],
+  ['\f', '\\f'],
+  ['\n', '\\n'],
+  ['\r', '\\r'],
+  ['\t', '\\t'],
+  ['\v', '\\v'],
+  ['"', '\\"'],
+  ['\\', '\\\\'],
+]);
 
 /** A string as Go's `%q` writes it: what does not print is escaped. */
 export function goQuote(text: string): string {
   const body = text.toWellFormed().replace(/["\\]|[^\p{L}\p{M}\p{N}\p{P}\p{S} ]/gu, (char) => {
-    const short = GO_ESCAPES[char];
+    const short = GO_ESCAPES.get(char);
     if (short) return short;
     const codePoint = char.codePointAt(0)!;
     const hex = codePoint.toString(16);

@@ -1,5 +1,5 @@
 /** Inhibition, with Alertmanager's meaning: while a source fires, its targets are muted. */
-import type { Labels } from '../alert/alert.ts';
+import { type Labels, labelOf } from '../alert/alert.ts';
 import { fingerprint } from '../alert/fingerprint.ts';
 import { KINDS } from '../kinds/kinds.ts';
 import { createMatcher, type Matcher, matchesAll } from '../matchers/matcher.ts';
@@ -76,5 +76,5 @@ export function createInhibitor(
 }
 
 function keyOf({ equal }: InhibitRule, labels: Labels): string {
-  return JSON.stringify(equal.map((name) => (Object.hasOwn(labels, name) ? labels[name] : '')));
+  return JSON.stringify(equal.map((name) => labelOf(labels, name) ?? ''));
 }

@@ -1,4 +1,4 @@
-import type { Labels } from '../alert/alert.ts';
+import { type Labels, labelOf } from '../alert/alert.ts';
 import { goQuote, type Matcher, matchesAll } from '../matchers/matcher.ts';
 
 /** A node of the route tree; settings that a node leaves out are already inherited from its parent. */
@@ -55,9 +55,10 @@ export function routeAt(root: Route, path: string): Route | undefined {
 /** The labels that a group of this route has in common. An absent label is left out, as in Alertmanager. */
 export function groupLabels(route: Route, labels: Labels): Labels {
   const names = route.groupBy === 'all' ? Object.keys(labels) : route.groupBy;
-  const entries = names.flatMap((name) =>
-    Object.hasOwn(labels, name) ? [[name, labels[name]!] as const] : [],
-  );
+  const entries = names.flatMap((name) => {
+    const value = labelOf(labels, name);
+    return value === undefined ? [] : [[name, value] as const];
+  });
   return Object.fromEntries(entries.toSorted(([a], [b]) => (a < b ? -1 : 1)));
 }
 

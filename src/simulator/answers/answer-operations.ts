@@ -146,8 +146,9 @@ function readAddUser(body: string): { userId?: string; errors: Record<string, st
     return { errors: { $: ['The body must be an object.'] } };
   }
   const { userId, ...others } = value as Readonly<Record<string, unknown>>;
-  const errors: Record<string, string[]> = {};
-  for (const name of Object.keys(others)) errors[name] = [`The field ${name} is not accepted.`];
+  const errors: Record<string, string[]> = Object.fromEntries(
+    Object.keys(others).map((name) => [name, [`The field ${name} is not accepted.`]]),
+  );
   if (typeof userId !== 'string' || userId === '') errors.userId = ['The userId field is required.'];
   return Object.keys(errors).length > 0 ? { errors } : { userId: String(userId), errors };
 }
@@ -320,7 +321,7 @@ function isExpired({ behaviours, nowUs }: World, flight: FlightRecord): boolean 
 }
 
 function headerOf({ headers }: ApiRequest, name: string): string | undefined {
-  const found = headers[name];
+  const found = Object.hasOwn(headers, name) ? headers[name] : undefined;
   if (found !== undefined) return found;
   return Object.entries(headers).find(([key]) => key.toLowerCase() === name)?.[1];
 }

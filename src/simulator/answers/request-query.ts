@@ -17,15 +17,20 @@ export interface Query {
 
 const INT32_MAX = 2 ** 31 - 1;
 
+const FLAGS: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['false', false],
+]);
+
 export function openQuery(text: string): Query {
   const values = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(text)) {
     const key = name.toLowerCase();
     if (value !== '' && !values.has(key)) values.set(key, value);
   }
-  const errors: Record<string, string[]> = {};
+  const errors = new Map<string, string[]>();
   const refuse = (name: string, why: string) => {
-    errors[name] = [...(errors[name] ?? []), why];
+    errors.set(name, [...(errors.get(name) ?? []), why]);
   };
   const read = <T>(name: string, parse: (value: string) => T | undefined): T | undefined => {
     const value = values.get(name.toLowerCase());
@@ -40,10 +45,10 @@ export function openQuery(text: string): Query {
         const number = /^[+-]?\d{1,10}$/.test(value) ? Number(value) : Number.NaN;
         return number >= least && number <= INT32_MAX ? number : undefined;
       }),
-    flag: (name) => read(name, (value) => ({ true: true, false: false })[value.toLowerCase()]),
+    flag: (name) => read(name, (value) => FLAGS.get(value.toLowerCase())),
     instantUs: (name) => read(name, (value) => parseInstant(value)?.us),
     word: (name, words) => read(name, (value) => words.find((word) => word === value.toLowerCase())),
-    errors: () => errors,
+    errors: () => Object.fromEntries(errors),
     refuse,
   };
 }

@@ -100,10 +100,10 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
 
 /** Node reads header values as Latin-1; a token beyond ASCII comes as the bytes of its UTF-8. */
 function headersOf({ headers }: IncomingMessage): Record<string, string> {
-  const result: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers)) {
-    const text = Array.isArray(value) ? value.join(', ') : value;
-    if (text !== undefined) result[name] = Buffer.from(text, 'latin1').toString('utf8');
-  }
-  return result;
+  return Object.fromEntries(
+    Object.entries(headers).flatMap(([name, value]) => {
+      const text = Array.isArray(value) ? value.join(', ') : value;
+      return text === undefined ? [] : [[name, Buffer.from(text, 'latin1').toString('utf8')]];
+    }),
+  );
 }

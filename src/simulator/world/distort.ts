@@ -20,19 +20,19 @@ export function distorted(
 ): Json {
   const { numbersAsText, nullFields, missingFields, extraKeys } = behaviours;
   if (numbersAsText + nullFields + missingFields + extraKeys === 0) return value;
-  const result: Record<string, unknown> = { ...value };
+  const fields = new Map(Object.entries(value));
   if (chanceOf(`${id} numbers`) < numbersAsText) {
-    for (const [key, field] of Object.entries(result)) result[key] = swapped(field);
+    for (const [key, field] of fields) fields.set(key, swapped(field));
   }
   for (const key of nullable) {
-    if (chanceOf(`${id} null ${key}`) < nullFields) result[key] = null;
-    if (chanceOf(`${id} missing ${key}`) < missingFields) delete result[key];
+    if (chanceOf(`${id} null ${key}`) < nullFields) fields.set(key, null);
+    if (chanceOf(`${id} missing ${key}`) < missingFields) fields.delete(key);
   }
   if (chanceOf(`${id} extra`) < extraKeys) {
-    result.revision = 3;
-    result.links = { self: `/${id}` };
+    fields.set('revision', 3);
+    fields.set('links', { self: `/${id}` });
   }
-  return result;
+  return Object.fromEntries(fields);
 }
 
 /** A number becomes text, and the digits of an id a number. */

@@ -76,8 +76,8 @@ export function createWorld({ region, clock, random, token, behaviours: given }:
   let outage: Outage | undefined;
   let isTokenRefused = false;
   let total = 0;
-  const byOperation: Record<string, number> = {};
-  const byStatus: Record<string, number> = {};
+  const byOperation = new Map<string, number>();
+  const byStatus = new Map<string, number>();
 
   const settle = () => state.agenda.runUntil(clock.nowUs());
 
@@ -149,11 +149,15 @@ export function createWorld({ region, clock, random, token, behaviours: given }:
       settle();
       return truthOf(state);
     },
-    requests: () => ({ total, byOperation: { ...byOperation }, byStatus: { ...byStatus } }),
+    requests: () => ({
+      total,
+      byOperation: Object.fromEntries(byOperation),
+      byStatus: Object.fromEntries(byStatus),
+    }),
     count(operation, status) {
       total += 1;
-      byOperation[operation] = (byOperation[operation] ?? 0) + 1;
-      byStatus[status] = (byStatus[status] ?? 0) + 1;
+      byOperation.set(operation, (byOperation.get(operation) ?? 0) + 1);
+      byStatus.set(String(status), (byStatus.get(String(status)) ?? 0) + 1);
     },
   };
 }

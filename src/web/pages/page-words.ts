@@ -41,24 +41,24 @@ export function alertTitle(alertname: string): string {
   return kindOf(alertname)?.words.firing ?? plainText(alertname, NAME_LENGTH);
 }
 
-const EVENTS: Readonly<Record<string, string>> = {
-  'flight.failed': 'Flight failed',
-  'flight.succeeded': 'Flight succeeded',
-  'flight.cancelled': 'Flight cancelled',
-  'bird_log.Published': 'Bird published',
-  'bird_log.Saved': 'Bird saved',
-  'bird_log.Discarded': 'Changes discarded',
-  'bird_log.Suspended': 'Bird suspended',
-  'bird_log.Activated': 'Bird activated',
-  'bird_log.Deactivated': 'Bird deactivated',
-  'bird_log.EventError': 'Trigger error',
-  'notification.ConnectionDisconnected': 'Connection lost',
-  'notification.FlowDeactivated': 'Bird deactivated',
-  'notification.FlowSuspended': 'Bird suspended',
-};
+const EVENTS: ReadonlyMap<string, string> = new Map([
+  ['flight.failed', 'Flight failed'],
+  ['flight.succeeded', 'Flight succeeded'],
+  ['flight.cancelled', 'Flight cancelled'],
+  ['bird_log.Published', 'Bird published'],
+  ['bird_log.Saved', 'Bird saved'],
+  ['bird_log.Discarded', 'Changes discarded'],
+  ['bird_log.Suspended', 'Bird suspended'],
+  ['bird_log.Activated', 'Bird activated'],
+  ['bird_log.Deactivated', 'Bird deactivated'],
+  ['bird_log.EventError', 'Trigger error'],
+  ['notification.ConnectionDisconnected', 'Connection lost'],
+  ['notification.FlowDeactivated', 'Bird deactivated'],
+  ['notification.FlowSuspended', 'Bird suspended'],
+]);
 
 export function eventTitle(type: string): string {
-  return EVENTS[type] ?? plainText(type, NAME_LENGTH);
+  return EVENTS.get(type) ?? plainText(type, NAME_LENGTH);
 }
 
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet';

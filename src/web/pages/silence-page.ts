@@ -1,6 +1,6 @@
 /** The page that makes a silence: it shows what would be hidden before it is made. */
 import { html } from 'hono/html';
-import type { Labels } from '../../domain/alert/alert.ts';
+import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import { formatMatcher, type Matcher, parseMatchers } from '../../domain/matchers/matcher.ts';
 import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
 import { hidesFromUs, type Recurrences, type Silence } from '../../domain/muting/silence.ts';
@@ -58,7 +58,10 @@ export function matchersFor(labels: Labels): string {
     'integration',
   ];
   return names
-    .flatMap((name) => (labels[name] ? [formatMatcher({ name, op: '=', value: labels[name] })] : []))
+    .flatMap((name) => {
+      const value = labelOf(labels, name);
+      return value ? [formatMatcher({ name, op: '=', value })] : [];
+    })
     .join('\n');
 }
 

@@ -15,11 +15,11 @@ interface FlightRow {
 }
 
 /** Types of the events that a Flight's end makes, and what they are called without their feed. */
-const OUTCOMES: Readonly<Record<string, FlightOutcome>> = {
-  'flight.failed': 'failed',
-  'flight.succeeded': 'succeeded',
-  'flight.cancelled': 'cancelled',
-};
+const OUTCOMES: ReadonlyMap<string, FlightOutcome> = new Map([
+  ['flight.failed', 'failed'],
+  ['flight.succeeded', 'succeeded'],
+  ['flight.cancelled', 'cancelled'],
+]);
 
 export class SqliteFlights implements FlightStore {
   readonly #sql: ReturnType<typeof prepareFlights>;
@@ -74,7 +74,7 @@ export class SqliteFlights implements FlightStore {
   async lastOutcomes(region: string, birdId: string, limit: number): Promise<FlightOutcome[]> {
     return this.#learned.outcomes
       .all(region, birdId, limit)
-      .map(({ type }) => OUTCOMES[type]!)
+      .map(({ type }) => OUTCOMES.get(type)!)
       .toReversed();
   }
 

@@ -1,0 +1,66 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
+import { describe, expect, test } from 'vitest';
+import { readApiArguments } from '../src/cli/commands/api-arguments.ts';
+import { expand } from '../src/config/document/expand.ts';
+import { createMatcher } from '../src/domain/matchers/matcher.ts';
+import { openQuery } from '../src/simulator/answers/request-query.ts';
+import { compileTemplate, TemplateError } from '../src/templates/liquid.ts';
+import { SAMPLE_VARIABLES } from '../src/templates/variables.ts';
+import { eventTitle } from '../src/web/pages/page-words.ts';
+import { problemsOf, REGION } from './config/load.ts';
+
+/** Every object of the language answers to these names: none of them is a name that somebody gave. */
+const INHERITED = ['constructor', 'toString', 'hasOwnProperty', 'valueOf', '__proto__', '__defineGetter__'];
+
+describe.each(INHERITED)('%s is a name like any other', (name) => {
+  test('of a variable that is not set', () => {
+    expect(expand(`\${${name}}`, {})).toEqual({
+      ok: false,
+      message: `$${name} is not set in the environment`,
+    });
+    expect(expand(`\${${name}:-else}`, {})).toMatchObject({ ok: true, text: 'else' });
+  });
+
+  test('of a key of the configuration that nobody knows', () => {
+    expect(problemsOf(`${REGION}${name}: 1`)).toEqual([expect.stringContaining('unknown key')]);
+    expect(problemsOf(`${REGION}web: { ${name}: { a: 1 } }`)).toEqual([
+      expect.stringContaining('unknown key; known here: listen'),
+    ]);
+  });
+
+  test('of a header of a mail', () => {
+    const text = `${REGION}route: { receiver: a }\nreceivers: [{ name: a, email_configs: [{ to: a@b.example, from: c@d.example, smarthost: "127.0.0.1:25", headers: { ${name}: x } }] }]`;
+    const isHeader = /^[A-Za-z0-9-]+$/.test(name);
+    expect(problemsOf(text)).toEqual(
+      isHeader ? [] : [expect.stringContaining(`headers.${name}: is not the name of a header`)],
+    );
+  });
+
+  test('of a filter and a tag of a template: there is none', () => {
+    for (const text of [`{{ status | ${name} }}`, `{% ${name} %}`]) {
+      expect(() => compileTemplate(text, 'text', SAMPLE_VARIABLES)).toThrow(TemplateError);
+      expect(() => compileTemplate(text, 'text', SAMPLE_VARIABLES)).toThrow(/undefined filter|not found/);
+    }
+  });
+
+  test('of a class of characters in a regular expression', () => {
+    for (const value of [`[[:${name}:]]`, `\\p{${name}}`]) {
+      expect(() => createMatcher('bird', '=~', value)).toThrow('invalid character class range');
+    }
+  });
+
+  test('of a parameter on the command line', () => {
+    const { parameters } = readApiArguments(['searchNests', `--${name}`, 'x']);
+    expect(Object.entries(parameters)).toEqual([[name, 'x']]);
+  });
+
+  test('of a type of event on the page', () => {
+    expect(eventTitle(name)).toBe(name);
+  });
+
+  test('of a flag in a query of the simulated service', () => {
+    const query = openQuery(`ascending=${name}`);
+    expect(query.flag('ascending')).toBe(undefined);
+    expect(query.errors()).toHaveProperty('ascending');
+  });
+});
