@@ -2,14 +2,16 @@
  * Whether a region answers at all. States and transitions:
  *
  * - `up`: requests leave. → `down` after 5 failures in a row, or when half of at least 10 answers of the last 30 s
- *   are failures. → `unauthorized` on one 401, or on 403s only, three in a row (one alone may concern one thing;
- *   those to requests about a Nest, for which the token may have no rights, do not come here).
+ *   are failures. → `unauthorized` on the second 401 in a row, or on 403s only, three in a row (one alone may concern
+ *   one thing; those to requests about a Nest, for which the token may have no rights, do not come here).
+ *   After the first 401 one probe leaves at once and everything else waits for it: a gateway may refuse one request.
  * - `down`: nothing leaves but one probe at a time, 2 s after the opening, then after growing waits up to 60 s.
- * - `unauthorized`: the same with a probe every 5 minutes, or at once when the token has changed.
+ * - `unauthorized`: the same with probes after 5, 15 and 60 s, then every 5 minutes, or at once when the token has
+ *   changed or a person asks for it.
  *
- * A probe is an ordinary request. What it meets decides: an answer → `up`; a failure → `down`; a refused token →
- * `unauthorized`. A probe that was never sent, or whose answer says nothing about the region, leaves the state and
- * lets the next request probe. Answers to requests that left before the opening change nothing.
+ * A probe is an ordinary request. What it meets decides: an answer → `up`; a failure → `down`, or in `up` one failure
+ * more; a second 401 → `unauthorized`. A probe that was never sent, or whose answer says nothing about the region,
+ * leaves the state and lets the next request probe. Answers to requests that left before the opening change nothing.
  *
  * Time here is monotonic milliseconds, but for `sinceUs`.
  */
@@ -30,7 +32,8 @@ const LEAST_ANSWERS = 10;
 
 const FIRST_WAIT_MS = 2_000;
 const LONGEST_WAIT_MS = 60_000;
-const UNAUTHORIZED_WAIT_MS = 300_000;
+/** After each refusal of the token from the second on; the last holds for all that follow. */
+const UNAUTHORIZED_WAITS_MS = [5_000, 15_000, 60_000, 300_000];
 
 interface Second {
   readonly second: number;
@@ -45,6 +48,7 @@ export class Breaker {
   #state: RegionHealth;
   #failuresInRow = 0;
   #forbiddenInRow = 0;
+  #refusedInRow = 0;
   #recent: Second[] = [];
   #waitMs = FIRST_WAIT_MS;
   #probeAtMs = 0;
@@ -63,7 +67,7 @@ export class Breaker {
 
   /** 0: a request may leave now. Infinity: a probe is under way. */
   waitMs(): number {
-    if (this.#state.health === 'up') return 0;
+    if (this.#state.health === 'up' && !this.#isDoubted()) return 0;
     return this.#isProbing
       ? Number.POSITIVE_INFINITY
       : Math.max(0, this.#probeAtMs - this.#clock.monotonicMs());
@@ -71,7 +75,7 @@ export class Breaker {
 
   /** A request leaves. Returns whether it is a probe. */
   leave(): boolean {
-    if (this.#state.health === 'up') return false;
+    if (this.#state.health === 'up' && !this.#isDoubted()) return false;
     this.#isProbing = true;
     return true;
   }
@@ -85,12 +89,14 @@ export class Breaker {
     }
     this.#failuresInRow = 0;
     this.#forbiddenInRow = 0;
+    this.#refusedInRow = 0;
     this.#note(false);
   }
 
   /** The region did not answer, or with an error of its own. */
   failed(isProbe: boolean, reason: string): void {
     if (!this.#counts(isProbe)) return;
+    this.#refusedInRow = 0;
     this.#failuresInRow += 1;
     const isHalf = this.#note(true);
     if (this.#state.health !== 'up' || this.#failuresInRow >= FAILURES_IN_ROW || isHalf)
@@ -99,7 +105,10 @@ export class Breaker {
 
   /** The region answered 401, or the token cannot be sent. */
   unauthorized(isProbe: boolean, reason: string): void {
-    if (this.#counts(isProbe)) this.#open('unauthorized', reason);
+    if (!this.#counts(isProbe)) return;
+    this.#refusedInRow += 1;
+    if (this.#refusedInRow > 1 || this.#state.health === 'unauthorized') this.#open('unauthorized', reason);
+    else this.probeNow();
   }
 
   /** The region answered 403. */
@@ -107,6 +116,7 @@ export class Breaker {
     if (!this.#counts(isProbe)) return;
     if (this.#state.health === 'down') this.#close();
     this.#failuresInRow = 0;
+    this.#refusedInRow = 0;
     this.#forbiddenInRow += 1;
     this.#note(false);
     if (this.#state.health === 'unauthorized' || this.#forbiddenInRow >= FORBIDDEN_IN_ROW)
@@ -118,7 +128,7 @@ export class Breaker {
     if (isProbe) this.#isProbing = false;
   }
 
-  /** Lets the next request probe at once, since what the state waits for has changed. */
+  /** Lets the next request probe at once: what the state waits for may have changed. */
   probeNow(): void {
     this.#probeAtMs = Math.min(this.#probeAtMs, this.#clock.monotonicMs());
   }
@@ -132,7 +142,7 @@ export class Breaker {
   /** Nothing leaves any more but probes. */
   #open(health: 'down' | 'unauthorized', reason: string): void {
     const isGoingOn = this.#state.health === health;
-    if (health === 'unauthorized') this.#waitMs = UNAUTHORIZED_WAIT_MS;
+    if (health === 'unauthorized') this.#waitMs = nextUnauthorizedWaitMs(isGoingOn ? this.#waitMs : 0);
     else this.#waitMs = isGoingOn ? Math.min(LONGEST_WAIT_MS, this.#waitMs * 2) : FIRST_WAIT_MS;
     // Spread, so that several watchers do not probe together; never longer than the wait itself.
     this.#probeAtMs = this.#clock.monotonicMs() + this.#waitMs * (0.8 + 0.2 * this.#random());
@@ -143,6 +153,7 @@ export class Breaker {
   #close(): void {
     this.#failuresInRow = 0;
     this.#forbiddenInRow = 0;
+    this.#refusedInRow = 0;
     this.#recent = [];
     this.#change('up', 'the service answers');
   }
@@ -161,9 +172,18 @@ export class Breaker {
     return answers >= LEAST_ANSWERS && failures * 2 >= answers;
   }
 
-  /** Whether an answer counts: in `up` every one, else the probe's alone. */
+  /** Whether an answer counts: every one, but while probes alone may leave the probe's alone. */
   #counts(isProbe: boolean): boolean {
     if (isProbe) this.#isProbing = false;
-    return isProbe || this.#state.health === 'up';
+    return isProbe || (this.#state.health === 'up' && !this.#isDoubted());
   }
+
+  /** Whether the token was refused once and the probe that shows whether it really is has not been answered. */
+  #isDoubted(): boolean {
+    return this.#refusedInRow > 0;
+  }
+}
+
+function nextUnauthorizedWaitMs(lastMs: number): number {
+  return UNAUTHORIZED_WAITS_MS.find((ms) => ms > lastMs) ?? UNAUTHORIZED_WAITS_MS.at(-1)!;
 }

@@ -88,6 +88,8 @@ export interface ServiceClient {
   ): Promise<{ readonly status: number; readonly body: string; readonly json: unknown }>;
   /** Resolves when the pace would admit a request now; also when `signal` aborts or the client closes. */
   ready(signal?: AbortSignal): Promise<void>;
+  /** Lets the next request probe a region that is down or refuses the token, though its wait is not over. */
+  probeNow(): void;
   /** The region as its requests saw it last. */
   health(): RegionHealth;
   onHealthChange(listener: (health: RegionHealth) => void): void;
@@ -167,6 +169,7 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     },
 
     ready: (signal) => pace.ready(signal),
+    probeNow: () => pace.probeNow(),
     health: () => pace.health(),
     onHealthChange: (listener) => pace.onHealthChange(listener),
     rate: () => pace.rate(),

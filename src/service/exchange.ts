@@ -86,8 +86,10 @@ export class Exchange {
       // All waiting is ours, on our clock.
       minTimeout: 0,
       shouldRetry: async ({ error, attemptNumber }) => {
-        // With the region up, `unauthorized` means that the token was replaced meanwhile.
-        const mayHelp = error instanceof NestwatchError && (error.retryable || error.code === 'unauthorized');
+        // With the region up, `unauthorized` means that the token was replaced meanwhile, or refused for the first time:
+        // it is read anew and asked with once more.
+        const mayHelp =
+          error instanceof NestwatchError && (error.retryable || outcomeOf(error).met === 'unauthorized');
         if (!mayHelp || this.pace.health().health !== 'up' || !this.pace.takeRetry()) return false;
         await sleep(
           this.#clock,

@@ -7,7 +7,7 @@
  * takes it, ahead of the queue. If none does, the next in the queue has it.
  *
  * While the breaker is open nothing but its probe leaves: waiting requests fail at once, callers of `ready` wait for
- * the probe.
+ * the probe. After a first 401, with the region still called up, all wait for the probe.
  */
 
 import { NestwatchError } from '../errors.ts';
@@ -146,6 +146,7 @@ export class Pace {
   slack(): boolean {
     return (
       this.#breaker.health().health === 'up' &&
+      this.#breaker.waitMs() === 0 &&
       this.#queue.length === 0 &&
       this.#underWay * 2 < this.#concurrency &&
       this.#rate.hasRoom(this.#clock.monotonicMs())
@@ -160,7 +161,7 @@ export class Pace {
     this.#listeners.push(listener);
   }
 
-  /** Lets a request probe the region now, as after a new token. */
+  /** Lets a request probe the region now, as after a new token or when a person says that it is mended. */
   probeNow(): void {
     this.#breaker.probeNow();
     this.#serve();
@@ -195,7 +196,7 @@ export class Pace {
   #serve(): void {
     this.#cancelWake();
     for (;;) {
-      if (this.#breaker.waitMs() > 0) this.#failRequests();
+      if (this.#breaker.health().health !== 'up' && this.#breaker.waitMs() > 0) this.#failRequests();
       const next = this.#queue[0];
       if (!next) return;
       const ms = this.#waitMs();

@@ -82,11 +82,54 @@ describe('a region that is up', () => {
     expect(changes).toEqual([]);
   });
 
-  test('is unauthorized on one 401, but only on the third 403 in a row', () => {
-    const one = start();
-    one.breaker.unauthorized(false, '401');
-    expect(one.changes).toEqual(['unauthorized']);
+  test('is asked once more at once after a 401, and is unauthorized on the second in a row', () => {
+    const { breaker, changes } = start();
+    breaker.unauthorized(false, '401');
+    expect(changes).toEqual([]);
+    expect(breaker.waitMs()).toBe(0);
+    expect(breaker.leave()).toBe(true);
+    expect(breaker.waitMs()).toBe(Number.POSITIVE_INFINITY);
+    breaker.unauthorized(true, '401 again');
+    expect(changes).toEqual(['unauthorized']);
+    expect(breaker.health().reason).toBe('401 again');
+  });
 
+  test('forgets a 401 when the probe after it is answered', () => {
+    const { breaker, changes } = start();
+    for (let time = 0; time < 3; time += 1) {
+      breaker.unauthorized(false, '401');
+      expect(breaker.leave()).toBe(true);
+      breaker.answered(true);
+      expect(breaker.leave()).toBe(false);
+    }
+    expect(changes).toEqual([]);
+  });
+
+  test('counts 401s of requests that were under way together as one', () => {
+    const { breaker, changes } = start();
+    for (let request = 0; request < 8; request += 1) breaker.unauthorized(false, '401');
+    expect(changes).toEqual([]);
+    expect(breaker.leave()).toBe(true);
+    breaker.answered(false);
+    expect(breaker.waitMs()).toBe(Number.POSITIVE_INFINITY);
+    breaker.failed(true, 'the probe timed out');
+    expect(breaker.leave()).toBe(false);
+    breaker.unauthorized(false, '401');
+    expect(changes).toEqual([]);
+  });
+
+  test('stays in doubt while the probe after a 401 says nothing about the region', () => {
+    const { breaker, changes } = start();
+    breaker.unauthorized(false, '401');
+    breaker.leave();
+    breaker.abandoned(true);
+    expect(breaker.leave()).toBe(true);
+    breaker.forbidden(true, '403');
+    expect(breaker.leave()).toBe(false);
+    expect(changes).toEqual([]);
+  });
+
+  test('is unauthorized only on the third 403 in a row', () => {
     const other = start();
     other.breaker.forbidden(false, '403');
     other.breaker.forbidden(false, '403');
@@ -164,39 +207,63 @@ describe('a region that is down', () => {
     expect(changes).toEqual(['down', 'up']);
   });
 
-  test('is unauthorized when a probe meets a 401', async () => {
+  test('is unauthorized when a probe and the one at once after it meet a 401', async () => {
     const { breaker, fails, probes, changes } = start();
     fails(5);
     await probes();
+    breaker.unauthorized(true, '401');
+    expect(changes).toEqual(['down']);
+    expect(await probes()).toBe(0);
     breaker.unauthorized(true, '401');
     expect(changes).toEqual(['down', 'unauthorized']);
   });
 });
 
 describe('a region whose token is refused', () => {
-  test('is probed every five minutes', async () => {
-    const { breaker, probes, changes } = start();
+  function refused() {
+    const started = start();
+    const { breaker } = started;
     breaker.unauthorized(false, '401');
-    expect(await probes()).toBe(300);
+    breaker.leave();
     breaker.unauthorized(true, '401');
-    expect(await probes()).toBe(300);
-    breaker.forbidden(true, '403');
-    expect(await probes()).toBe(300);
+    return started;
+  }
+
+  test('is probed after 5, 15 and 60 s, then every five minutes', async () => {
+    const { breaker, probes, changes } = refused();
+    const waits = [];
+    for (let probe = 0; probe < 5; probe += 1) {
+      waits.push(await probes());
+      if (probe === 3) breaker.forbidden(true, '403');
+      else breaker.unauthorized(true, '401');
+    }
+    expect(waits).toEqual([5, 15, 60, 300, 300]);
+    await probes();
     breaker.answered(true);
     expect(changes).toEqual(['unauthorized', 'up']);
   });
 
-  test('is probed at once when the token has changed', async () => {
-    const { breaker, probes, clock } = start();
+  test('begins with short waits again the next time', async () => {
+    const { breaker, probes } = refused();
+    await probes();
+    breaker.unauthorized(true, '401');
+    await probes();
+    breaker.answered(true);
     breaker.unauthorized(false, '401');
+    breaker.leave();
+    breaker.unauthorized(true, '401');
+    expect(await probes()).toBe(5);
+  });
+
+  test('is probed at once when the token has changed', async () => {
+    const { breaker, probes, clock } = refused();
     await clock.advance(1000);
     breaker.probeNow();
     expect(await probes()).toBe(0);
   });
 
   test('is down when a probe fails', async () => {
-    const { breaker, probes, changes } = start();
-    breaker.unauthorized(false, '401');
+    const { breaker, probes, changes } = refused();
     await probes();
     breaker.failed(true, 'no answer');
     expect(changes).toEqual(['unauthorized', 'down']);

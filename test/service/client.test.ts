@@ -365,17 +365,54 @@ describe('the token', () => {
     expect(sent.map(({ headers }) => headers.authorization)).toEqual(['a#b$[c]…', 'second']);
   });
 
-  test('when refused is not tried again, but probed every five minutes', async () => {
+  test('when refused once is read anew and sent again at once: one 401 of a gateway is no news', async () => {
+    const tokens = ['first', 'second'];
+    const { client, clock, sent, ends } = openRegion(
+      (_request, number) => (number === 1 ? { status: 401 } : { body: '[]' }),
+      { token: secretFrom(() => (tokens.length > 1 ? tokens.shift()! : tokens[0]!)) },
+    );
+    const seen: string[] = [];
+    client.onHealthChange(({ health }) => seen.push(health));
+    const beganMs = clock.monotonicMs();
+    await ends(client.searchNests());
+    expect(clock.monotonicMs() - beganMs).toBeLessThan(1_000);
+    expect(sent).toHaveLength(2);
+    expect(seen).toEqual([]);
+    expect(client.health().health).toBe('up');
+  });
+
+  test('when refused again is probed after 5, 15 and 60 s, then every five minutes', async () => {
     const { client, clock, sent, ends } = openRegion(() => ({ status: 401 }));
     await expect(ends(client.searchNests())).rejects.toEqual(failsWith('unauthorized'));
     await expect(ends(client.searchNests())).rejects.toEqual(failsWith('unauthorized'));
-    expect(sent).toHaveLength(1);
-    const beganMs = clock.monotonicMs();
-    await ends(client.ready());
-    expect((clock.monotonicMs() - beganMs) / 60_000).toBeGreaterThanOrEqual(4);
-    await ends(client.searchNests().catch(() => {}));
     expect(sent).toHaveLength(2);
+    const waits = [];
+    for (let probe = 0; probe < 5; probe += 1) {
+      const beganMs = clock.monotonicMs();
+      await ends(client.ready());
+      waits.push((clock.monotonicMs() - beganMs) / 1000);
+      await ends(client.searchNests().catch(() => {}));
+    }
+    // A little earlier by chance, which is 0.5 here.
+    expect(waits.map((seconds) => seconds / 0.9)).toEqual([5, 15, 60, 300, 300].map((s) => expect.closeTo(s)));
+    expect(sent).toHaveLength(7);
     expect(client.health().health).toBe('unauthorized');
+  });
+
+  test('when refused is tried at once where a person asks for it', async () => {
+    const { client, clock, ends } = openRegion((_request, number) =>
+      number < 6 ? { status: 401 } : { body: '[]' },
+    );
+    await ends(client.searchNests().catch(() => {}));
+    for (let probe = 0; probe < 3; probe += 1) {
+      await ends(client.ready());
+      await ends(client.searchNests().catch(() => {}));
+    }
+    const beganMs = clock.monotonicMs();
+    client.probeNow();
+    await ends(client.searchNests());
+    expect(clock.monotonicMs() - beganMs).toBeLessThan(1_000);
+    expect(client.health().health).toBe('up');
   });
 
   test('when replaced under way is simply used', async () => {
@@ -399,6 +436,10 @@ describe('the token', () => {
       { token: secretFrom(() => read()) },
     );
     await ends(client.searchNests().catch(() => {}));
+    for (let probe = 0; probe < 3; probe += 1) {
+      await ends(client.ready());
+      await ends(client.searchNests().catch(() => {}));
+    }
     let isReady = false;
     client.ready().then(() => {
       isReady = true;

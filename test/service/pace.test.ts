@@ -224,16 +224,35 @@ describe('a region that does not answer', () => {
     const { pace, request, served, clock, ends } = start();
     const seen: string[] = [];
     pace.onHealthChange(({ health, reason }) => seen.push(`${health}: ${reason}`));
-    await ends(1, { met: 'unauthorized', reason: '401' });
+    await ends(2, { met: 'unauthorized', reason: '401' });
     request('refused');
     pace.ready().then(() => served.push('ready'));
-    await clock.advance(200_000);
+    await clock.advance(3_900);
     expect(served).toEqual(['refused: unauthorized']);
     pace.probeNow();
     await clock.advance(0);
     expect(served.at(-1)).toBe('ready');
     await ends(1, ANSWER);
     expect(seen).toEqual(['unauthorized: 401', 'up: the service answers']);
+  });
+
+  test('that refused the token once is asked by one request, for which all others wait', async () => {
+    const { pace, request, served, clock, ends } = start({ concurrency: 8 });
+    const seen: string[] = [];
+    pace.onHealthChange(({ health }) => seen.push(health));
+    await ends(1, { met: 'unauthorized', reason: '401' });
+    const admitted = pace.admit();
+    await clock.advance(1_000);
+    const probe = await admitted;
+    request('waits');
+    pace.ready().then(() => served.push('ready'));
+    await clock.advance(20_000);
+    expect(served).toEqual([]);
+    expect(pace.slack()).toBe(false);
+    probe.settle(ANSWER);
+    await clock.advance(2_000);
+    expect(served).toHaveLength(2);
+    expect(seen).toEqual([]);
   });
 
   test('three 403s in a row are a refused token, one of them is not', async () => {
@@ -265,7 +284,7 @@ describe('refusals', () => {
 
   test('a 429 says nothing about a refused token', async () => {
     const { pace, clock, ends } = start();
-    await ends(1, { met: 'unauthorized', reason: '401' });
+    await ends(2, { met: 'unauthorized', reason: '401' });
     await clock.advance(300_000);
     await ends(1, { met: 'refusal' });
     expect(pace.health().health).toBe('unauthorized');
