@@ -102,6 +102,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
       links,
       newId: randomUUID,
       changed: () => daemon.wake(),
+      probe: (region) => daemon.probe(region),
       clock,
       report,
     });

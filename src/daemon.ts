@@ -57,6 +57,8 @@ export interface Daemon {
   runOnce(signal: AbortSignal): Promise<OnceOutcome>;
   /** Something was written from outside: silences, deliveries put back. */
   wake(): void;
+  /** Somebody says that a region which is only probed now and then is mended: it is asked at once. */
+  probe(region: string): void;
   /** Deletes a bounded batch of what is past the retention; resolves to how many rows went. */
   prune(): Promise<number>;
   regions(): readonly RegionProgress[];
@@ -163,6 +165,10 @@ export function createDaemon(parts: DaemonParts): Daemon {
     wake() {
       alerting.wake();
       delivery.wake();
+    },
+
+    probe(region) {
+      regions.find(({ name }) => name === region)?.intake.probe();
     },
 
     prune() {

@@ -115,6 +115,12 @@ export class RegionIntake {
     return this.#polls.flightsReadUs(birdId);
   }
 
+  /** Asks the service at once, though it is only probed now and then. */
+  probe(): void {
+    this.#client.probeNow();
+    this.#hintFailing();
+  }
+
   /** Polls until `signal` aborts, then lets polls under way finish. With `once` every stream is read once. */
   async run(signal: AbortSignal, { once }: { readonly once: boolean } = { once: false }): Promise<void> {
     await this.#serviceClock.load();
@@ -180,10 +186,15 @@ export class RegionIntake {
   }
 
   #healthChanged({ health }: RegionHealth): void {
-    const nowMs = this.#options.clock.monotonicMs();
     // What waits for another try since the outage need wait no longer.
-    if (health === 'up') for (const name of this.#polls.failing()) this.#schedule.hint(name, nowMs);
+    if (health === 'up') this.#hintFailing();
     this.#health.changed().catch((error) => this.#reportTrouble(error));
+  }
+
+  #hintFailing(): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    for (const name of this.#polls.failing()) this.#schedule.hint(name, nowMs);
+    this.#bell.ring();
   }
 
   /** Commits what time alone may change, and what the store has not taken yet. */

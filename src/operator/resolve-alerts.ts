@@ -18,6 +18,8 @@ export interface AlertResolverOptions {
   readonly rules: readonly Rule[];
   readonly clock: Clock;
   readonly report: Report;
+  /** Has a region asked at once that is only probed now and then. */
+  readonly probe: (region: string) => void;
   /** Called after an alert was ended. */
   readonly changed: () => void;
 }
@@ -27,6 +29,7 @@ export function createAlertResolver({
   rules,
   clock,
   report,
+  probe,
   changed,
 }: AlertResolverOptions): AlertResolver {
   return {
@@ -38,7 +41,10 @@ export function createAlertResolver({
         const alerts = result.ok ? [result.alert] : [];
         return { result, ...(await writeDecision(tx, [meant.alert], { alerts, links: [] })) };
       });
-      if (!result.ok) return result;
+      if (!result.ok) {
+        if ('probes' in result && result.probes !== undefined) probe(result.probes);
+        return result;
+      }
       for (const happening of happenings) report(happening);
       changed();
       return result;

@@ -37,6 +37,8 @@ export interface WebOptions {
   readonly newId: () => string;
   /** Called after something was written that the stages have to look at: silences, deliveries put back. */
   readonly changed: () => void;
+  /** Has a region asked at once that is only probed now and then. */
+  readonly probe: (region: string) => void;
   readonly clock: Clock;
   readonly report: Report;
 }

@@ -96,6 +96,20 @@ test('a token that loses its rights to a Nest is not refused by the region', asy
   expect(received('FeedBehind')[0]!.annotations.description).toContain('its reading fails, the log says why');
 });
 
+test('one 401 of a gateway is no news, and what is read goes on', async () => {
+  let refusals = 1;
+  await regionWhere(
+    async (_request, pass) => (stage?.clock.monotonicMs() > 300_000 && refusals-- > 0 ? answer(401) : pass()),
+    { before: (world) => void settle(world, 5) },
+  );
+  await stage.minutesPass(6);
+  expect(refusals).toBeLessThan(1);
+  expect(stage.happenings.some((one) => one.what === 'region_health' && one.health !== 'up')).toBe(false);
+  expect(stage.happenings.filter((one) => one.what === 'poll' && one.failure !== undefined)).toEqual([]);
+  await stage.minutesPass(10);
+  expect(received()).toEqual([]);
+});
+
 test('a token that is refused with 403 everywhere is', async () => {
   let isRefused = false;
   await regionWhere(async (_request, pass) => (isRefused ? answer(403) : pass()), {

@@ -15,19 +15,40 @@ const received = () =>
     );
 
 /** As the page or the command does it; the daemon hears of it when it looks the next time. */
-async function resolves(comment: string): Promise<void> {
-  const desk = createAlertResolver({
+function desk() {
+  return createAlertResolver({
     store: stage.store,
     rules: stageConfig(['eu']).rules,
     clock: stage.clock,
     report: (one) => void stage.happenings.push(one),
+    probe: (region) => stage.daemon().probe(region),
     changed: () => {},
   });
+}
+
+async function resolves(comment: string): Promise<void> {
   const alerts = await stage.store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
   for (const { id } of alerts.filter(({ alertname }) => alertname === 'ConnectionDisconnected')) {
-    expect((await desk.resolve(id, { createdBy: 'ann', comment })).ok).toBe(true);
+    expect((await desk().resolve(id, { createdBy: 'ann', comment })).ok).toBe(true);
   }
 }
+
+test('a token that was mended in the gateway is found at once by who says so', async () => {
+  stage = await openStage({ regions: ['eu'], before: (world) => void world.addNest({ name: 'P' }) });
+  await stage.minutesPass(2);
+  stage.worlds.eu!.refuseToken();
+  await stage.minutesPass(10);
+  expect(received()).toEqual(['RegionUnauthorized firing +0']);
+  stage.worlds.eu!.acceptToken();
+  const [alert] = await stage.store.transaction((tx) => tx.alerts.list({ state: 'firing', limit: 10 }));
+  const health = () => stage.daemon().regions()[0]!.health.health;
+  expect(health()).toBe('unauthorized');
+  expect((await desk().resolve(alert!.id, { createdBy: 'ann', comment: '' })).ok).toBe(false);
+  await stage.clock.advance(10_000);
+  expect(health()).toBe('up');
+  await stage.minutesPass(6);
+  expect(received()).toEqual(['RegionUnauthorized firing +0', 'RegionUnauthorized resolved +0']);
+});
 
 test('a lost connection that somebody mended is over when they say so, over a restart, until it is lost anew', async () => {
   let nestId = '';

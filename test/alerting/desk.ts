@@ -328,6 +328,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     rules,
     clock,
     report: () => {},
+    probe: () => {},
     changed: () => life.alerting.wake(),
   });
   const desk: Desk = {

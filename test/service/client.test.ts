@@ -394,7 +394,9 @@ describe('the token', () => {
       await ends(client.searchNests().catch(() => {}));
     }
     // A little earlier by chance, which is 0.5 here.
-    expect(waits.map((seconds) => seconds / 0.9)).toEqual([5, 15, 60, 300, 300].map((s) => expect.closeTo(s)));
+    expect(waits.map((seconds) => seconds / 0.9)).toEqual(
+      [5, 15, 60, 300, 300].map((s) => expect.closeTo(s)),
+    );
     expect(sent).toHaveLength(7);
     expect(client.health().health).toBe('unauthorized');
   });

@@ -23,6 +23,8 @@ export async function serve(options: Partial<WebOptions> = {}) {
   const reported: Happening[] = [];
   /** When the stages were woken. */
   const changes: number[] = [];
+  /** The regions that somebody had asked at once. */
+  const probes: string[] = [];
   let ids = 0;
   const web = await openWeb({
     config: {
@@ -40,6 +42,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
     links: createAcknowledgeLinks(secret('a key'), 'http://watch.example.com/nestwatch'),
     newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
     changed: () => changes.push(clock.nowUs()),
+    probe: (region) => probes.push(region),
     clock,
     report: (one) => reported.push(one),
     ...options,
@@ -87,5 +90,5 @@ export async function serve(options: Partial<WebOptions> = {}) {
       'POST',
       new URLSearchParams(fields).toString(),
     );
-  return { ask, post, submit, web, store, clock, reported, changes, close };
+  return { ask, post, submit, web, store, clock, reported, changes, probes, close };
 }

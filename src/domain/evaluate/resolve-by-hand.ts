@@ -17,6 +17,8 @@ export type ResolvedByHand =
       readonly problem: 'invalid';
       /** For people, without a full stop. */
       readonly message: string;
+      /** The region that is to be asked at once: its answer, and nothing else, ends the alert. */
+      readonly probes?: string;
     };
 
 const MAX_NAME_LENGTH = 200;
@@ -26,6 +28,11 @@ const MAX_REASON_LENGTH = 2_000;
 export function isResolvable(alert: Alert): boolean {
   if (alert.state !== 'firing' || alert.flapping?.held !== undefined) return alert.state === 'firing';
   return kindOf(alert.alertname)?.isResolvableByHand(alert) ?? true;
+}
+
+/** Whether the alert says that its region is not asked but for probes: a person who mended that may have one sent now. */
+export function isEndedByProbe({ state, alertname }: Alert): boolean {
+  return state === 'firing' && kindOf(alertname)?.inhibitsRegion === true;
 }
 
 /** One that is over and only held, because it flaps, say, may be ended whatever its kind is. */
@@ -39,11 +46,15 @@ export function resolveByHand(
   const reason = plainText(comment, MAX_REASON_LENGTH);
   const by = `it was resolved by hand by ${plainText(createdBy, MAX_NAME_LENGTH)}${reason && `: ${reason}`}`;
   if (!isResolvable(alert)) {
+    if (isEndedByProbe(alert)) {
+      const message = 'the region is asked again now, and the alert ends once it answers as it should';
+      return { ...refused(message), probes: alert.labels.region ?? '' };
+    }
     return refused('it is measured again and again and is still so: acknowledge or silence it instead');
   }
   return { ok: true, alert: endAtOnce(alert, by, 'by_hand', rules, nowUs)! };
 }
 
-function refused(message: string): ResolvedByHand {
-  return { ok: false, problem: 'invalid', message };
+function refused(message: string) {
+  return { ok: false, problem: 'invalid', message } as const;
 }

@@ -6,7 +6,7 @@ import { html } from 'hono/html';
 import type { Alert } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import { fingerprint } from '../../domain/alert/fingerprint.ts';
-import { isResolvable } from '../../domain/evaluate/resolve-by-hand.ts';
+import { isEndedByProbe, isResolvable } from '../../domain/evaluate/resolve-by-hand.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
@@ -178,7 +178,8 @@ ${silence ? html`<p class="small soft"><bdi>${silenceWords(silence)}</bdi></p>` 
 ${isInhibited ? html`<p class="small soft">Not told while an alert that explains it is active.</p>` : ''}
 <p class="actions">${isAcknowledged ? '' : html`<a class="button" href="acknowledge?${query}" aria-label="Acknowledge ${title}">Acknowledge</a>`}
 <a class="button" href="silence?${query}" aria-label="Silence ${title}">Silence</a>
-${isResolvable(alert) ? html`<a class="button" href="resolve?${query}&began=${alert.startsAtUs}" aria-label="Resolve ${title}">Resolve</a>` : ''}</p>
+${isResolvable(alert) ? html`<a class="button" href="resolve?${query}&began=${alert.startsAtUs}" aria-label="Resolve ${title}">Resolve</a>` : ''}
+${!isResolvable(alert) && isEndedByProbe(alert) ? html`<a class="button" href="resolve?${query}&began=${alert.startsAtUs}" aria-label="Ask again: ${title}">Ask again</a>` : ''}</p>
 </li>`;
 }
 

@@ -1,6 +1,7 @@
 /** The page behind the page's own button: it asks before an alert is ended by hand. */
 import { html } from 'hono/html';
 import type { Alert } from '../../domain/alert/alert.ts';
+import { isEndedByProbe, isResolvable } from '../../domain/evaluate/resolve-by-hand.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { type AlertSheet, alertSheet, signatureForm } from './alert-sheet.ts';
 import { frame, type Html } from './page-frame.ts';
@@ -18,23 +19,32 @@ export interface ResolvePage extends AlertSheet {
 
 export function renderResolvePage(page: ResolvePage): Html {
   const { alert, isOpen, problem } = page;
+  const isAsked = isOpen && isProbed(page);
   return frame({
     title: 'nestwatch: resolve an alert',
     tone: 'quiet',
     body: html`<header class="narrow">
 <p class="brand"><b>nestwatch</b><span><a href="./">all alerts</a></span></p>
-<h1>${isOpen ? 'Resolve this alert?' : 'This alert is over'}</h1>
+<h1>${isAsked ? 'Ask the region again?' : isOpen ? 'Resolve this alert?' : 'This alert is over'}</h1>
 <p class="lead">${leadOf(page)}</p>
 ${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
 </header>
 <main class="narrow">
 ${alert ? alertSheet(alert, page) : ''}
-${isOpen ? signatureForm({ ...page, why: 'How it came to be over', button: 'Resolve' }) : ''}
+${isOpen ? signatureForm({ ...page, why: 'How it came to be over', button: isAsked ? 'Ask again' : 'Resolve' }) : ''}
 </main>`,
   });
 }
 
-function leadOf({ alert, isOpen }: ResolvePage): Html {
+function isProbed({ alert }: ResolvePage): boolean {
+  return alert !== undefined && isEndedByProbe(alert) && !isResolvable(alert);
+}
+
+function leadOf(page: ResolvePage): Html {
+  const { alert, isOpen } = page;
+  if (isOpen && isProbed(page)) {
+    return html`The region is asked at once instead of with the next probe. The alert ends once it answers as it should.`;
+  }
   if (isOpen) {
     return html`Say so when it is over, and the service does not tell: its end is told at once, with your name. The next time it fires anew.`;
   }

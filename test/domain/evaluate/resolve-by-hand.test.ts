@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
 import type { Rule } from '../../../src/domain/alert/rule.ts';
 import { tick } from '../../../src/domain/evaluate/decide.ts';
-import { isResolvable, resolveByHand } from '../../../src/domain/evaluate/resolve-by-hand.ts';
+import { isEndedByProbe, isResolvable, resolveByHand } from '../../../src/domain/evaluate/resolve-by-hand.ts';
 import { ALERT_KINDS, defaultRule } from '../../../src/domain/kinds/kinds.ts';
 import { FIRES_AT, RAISING_FACTS } from '../kinds/raising-facts.ts';
 import {
@@ -19,6 +19,7 @@ import {
 
 const BY = { createdBy: 'ann', comment: 'reconnected' };
 const EXHAUSTED = 'All retries were exhausted. Please reconnect.';
+const ASKED = 'the region is asked again now, and the alert ends once it answers as it should';
 const MEASURED = 'it is measured again and again and is still so: acknowledge or silence it instead';
 
 const rulesWith = (rules: readonly Rule[]) => [...rules, ...ALERT_KINDS.map(defaultRule)];
@@ -121,7 +122,10 @@ describe('of the kinds', () => {
     expect(alert.state).toBe('firing');
     expect(isResolvable(alert)).toBe(!REFUSED.has(kind));
     const result = resolveByHand(alert, BY, rulesWith([]), minute(FIRES_AT + HOUR));
-    expect(result).toMatchObject(REFUSED.has(kind) ? { ok: false, message: MEASURED } : { ok: true });
+    const isProbed = ['RegionDown', 'RegionUnauthorized'].includes(kind);
+    expect(isEndedByProbe(alert)).toBe(isProbed);
+    const refused = isProbed ? { probes: 'eu', message: ASKED } : { message: MEASURED };
+    expect(result).toMatchObject(REFUSED.has(kind) ? { ok: false, ...refused } : { ok: true });
   });
 
   test('SchemaDrift of the inventory is refused: the next listing would raise it again', () => {

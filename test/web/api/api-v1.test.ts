@@ -356,7 +356,7 @@ describe('/api/v1/alerts/acknowledge', () => {
 
 describe('/api/v1/alerts/resolve', () => {
   test('ends what fires and says who did, and says of the rest why not', async () => {
-    const { post, store, changes, reported } = await serve();
+    const { post, store, changes, probes, reported } = await serve();
     await putAlert(store, anAlert({ id: 'a/1' }));
     await putAlert(store, anAlert({ id: 'b', state: 'resolved' }));
     const labels = { alertname: 'RegionDown', severity: 'critical', region: 'eu' };
@@ -372,11 +372,12 @@ describe('/api/v1/alerts/resolve', () => {
           { id: 'c', error: 'there is no such alert' },
           {
             id: 'down',
-            error: 'it is measured again and again and is still so: acknowledge or silence it instead',
+            error: 'the region is asked again now, and the alert ends once it answers as it should',
           },
         ],
       },
     ]);
+    expect(probes).toEqual(['eu']);
     expect(await store.transaction((tx) => tx.alerts.find('a/1'))).toMatchObject({
       state: 'resolved',
       endsAtUs: NOW_US,

@@ -267,6 +267,23 @@ describe('resolving by hand', () => {
     expect(body.match(/href="resolve/g)).toHaveLength(1);
   });
 
+  test('of a region that refuses the token has it asked at once', async () => {
+    const { ask, submit, store, probes } = await withAlert();
+    const labels = { alertname: 'RegionUnauthorized', severity: 'critical', region: 'us' };
+    await putAlert(store, anAlert({ id: 'refused', labels }));
+    expect((await ask('/')).body).toMatch(
+      /href="resolve\?alert=refused&(amp;)?began=\d+" aria-label="Ask again: /,
+    );
+    expect(read((await ask('/resolve?alert=refused')).body)).toContain('Ask the region again?');
+    expect(probes).toEqual([]);
+    const { body } = await submit('/resolve?alert=refused', { author: 'Ben' });
+    expect(read(body)).toContain(
+      'The region is asked again now, and the alert ends once it answers as it should.',
+    );
+    expect(probes).toEqual(['us']);
+    expect((await store.transaction((tx) => tx.alerts.find('refused')))?.state).toBe('firing');
+  });
+
   test('asks first, and a GET changes nothing', async () => {
     const { ask, store } = await withAlert();
     const { status, body } = await ask(path);
