@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { describe, expect, test } from 'vitest';
 import { readApiArguments } from '../src/cli/commands/api-arguments.ts';
-import { expand } from '../src/config/document/expand.ts';
+import { expand } from '../src/document/expand.ts';
 import { createMatcher } from '../src/domain/matchers/matcher.ts';
 import { openQuery } from '../src/simulator/answers/request-query.ts';
 import { compileTemplate, TemplateError } from '../src/templates/liquid.ts';

@@ -2,8 +2,8 @@
 import type { Alert } from '../domain/alert/alert.ts';
 import type { Group, GroupMember } from '../domain/grouping/group.ts';
 import { awaitSummary, catchUpKey, setAside } from '../domain/grouping/sorts/catch-up-sort.ts';
-import type { Route } from '../domain/muting/route.ts';
 import type { Suppression } from '../domain/muting/suppression.ts';
+import type { Route } from '../domain/routing/route.ts';
 import type { Transaction } from '../store/store.ts';
 import { receiverOf } from './flush/gathered-groups.ts';
 

@@ -3,8 +3,8 @@
  * lists it; configuration, alerting, delivery and the commands know channels by this interface alone.
  */
 import type * as z from 'zod';
-import type { Check } from '../config/document/check.ts';
-import type { Path } from '../config/document/problem.ts';
+import type { Check } from '../document/check.ts';
+import type { Path } from '../document/problem.ts';
 import type { GroupNotification, Notification, NotifiedAlert } from '../domain/grouping/notification.ts';
 import type { Transport, TransportOptions } from '../http/transport.ts';
 import type { FailureReason } from '../report.ts';

@@ -1,9 +1,9 @@
 /** What the configuration of channels that post to a known service has in common. */
 import * as z from 'zod';
-import type { Check } from '../config/document/check.ts';
-import type { Path } from '../config/document/problem.ts';
-import { refused } from '../config/document/refused-key.ts';
-import { duration } from '../config/values/value-shape.ts';
+import type { Check } from '../document/check.ts';
+import type { Path } from '../document/problem.ts';
+import { refused } from '../document/refused-key.ts';
+import { duration } from '../document/value-shape.ts';
 import { mistakeInUrl } from '../http/web-address.ts';
 
 /** Keys of every such integration; `sendResolved` where nothing is said. */

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { ConfigError } from '../config/document/problem.ts';
+import { ConfigError } from '../document/problem.ts';
 import { ERRORS, NestwatchError } from '../errors.ts';
 import type { Edge } from '../process-io.ts';
 import { versionText } from '../version.ts';

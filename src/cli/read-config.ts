@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
-import type { Problem } from '../config/document/problem.ts';
 import { loadConfig, loadWarnings, loadWebConfig } from '../config/load-config.ts';
 import type { WebConfig } from '../config/sections/web-section.ts';
+import type { Problem } from '../document/problem.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Edge } from '../process-io.ts';
 

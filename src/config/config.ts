@@ -1,8 +1,8 @@
 import type { Receiver } from '../channels/receiver.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import type { InhibitRule } from '../domain/muting/inhibit.ts';
-import type { Route } from '../domain/muting/route.ts';
 import type { TimeIntervals } from '../domain/muting/time-interval.ts';
+import type { Route } from '../domain/routing/route.ts';
 import type { DigestConfig } from './sections/digests-section.ts';
 import type { Forward } from './sections/forward-section.ts';
 import type { HeartbeatConfig } from './sections/heartbeat-section.ts';

@@ -1,9 +1,9 @@
 /** Warns of rules that can never decide anything: what they say is meant, and does not come about. */
 
+import type { Check } from '../document/check.ts';
 import { kindOf } from '../domain/kinds/kinds.ts';
 import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
 import type { Config } from './config.ts';
-import type { Check } from './document/check.ts';
 
 /** The region of alerts about receivers. */
 const EVERYWHERE = 'all';

@@ -1,10 +1,10 @@
 import type { Receiver } from '../channels/receiver.ts';
+import { Check } from '../document/check.ts';
+import { ConfigDocument } from '../document/document.ts';
+import type { Environment } from '../document/expand.ts';
+import { ConfigError, type Problem } from '../document/problem.ts';
+import { whyUnreadable } from '../document/why-unreadable.ts';
 import type { Config } from './config.ts';
-import { Check } from './document/check.ts';
-import { ConfigDocument } from './document/document.ts';
-import type { Environment } from './document/expand.ts';
-import { ConfigError, type Problem } from './document/problem.ts';
-import { whyUnreadable } from './document/why-unreadable.ts';
 import { readDigests } from './sections/digests-section.ts';
 import { sectionsShape } from './sections/file-shape.ts';
 import { readForward } from './sections/forward-section.ts';

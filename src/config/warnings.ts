@@ -1,8 +1,8 @@
-import type { Route } from '../domain/muting/route.ts';
+import type { Check } from '../document/check.ts';
+import type { Path } from '../document/problem.ts';
+import type { Route } from '../domain/routing/route.ts';
 import { isLoopback } from '../http/web-address.ts';
 import type { Config } from './config.ts';
-import type { Check } from './document/check.ts';
-import type { Path } from './document/problem.ts';
 import { findIdleRules } from './idle-rules.ts';
 
 /** Adds to `check` what a valid configuration says and hardly means; the daemon runs with it all the same. */

@@ -3,7 +3,7 @@
 import type { Config } from '../config/config.ts';
 import type { Alert } from '../domain/alert/alert.ts';
 import type { Mutes, Muting } from '../domain/muting/muting.ts';
-import { routesFor } from '../domain/muting/route.ts';
+import { routesFor } from '../domain/routing/route.ts';
 import type { Transaction } from '../store/store.ts';
 
 export type AlertingConfig = Pick<Config, 'route' | 'receivers' | 'inhibitRules' | 'timeIntervals'>;

@@ -18,7 +18,7 @@ import type { Rule } from '../../src/domain/alert/rule.ts';
 import type { GroupNotification, Notification } from '../../src/domain/grouping/notification.ts';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createRecurrences } from '../../src/domain/muting/recurrence.ts';
-import type { Route } from '../../src/domain/muting/route.ts';
+import type { Route } from '../../src/domain/routing/route.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import { createSilenceEditor } from '../../src/operator/edit-silences.ts';

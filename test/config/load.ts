@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
-import { ConfigError } from '../../src/config/document/problem.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
+import { ConfigError } from '../../src/document/problem.ts';
 
 export interface Surroundings {
   readonly environment?: Readonly<Record<string, string | undefined>>;

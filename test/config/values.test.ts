@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { EmailIntegration } from '../../src/channels/email/email-config.ts';
 import { loadConfig, loadWebConfig } from '../../src/config/load-config.ts';
 import { ALERT_KINDS } from '../../src/domain/kinds/kinds.ts';
-import type { Route } from '../../src/domain/muting/route.ts';
+import type { Route } from '../../src/domain/routing/route.ts';
 import { load, problemsOf, REGION } from './load.ts';
 
 describe('values', () => {

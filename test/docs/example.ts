@@ -3,7 +3,7 @@
  * begins with `#`, words with `# `; the file must be good with and without all of these settings.
  */
 import { isMap, isScalar, LineCounter, type Node, type Pair, parseDocument, visit } from 'yaml';
-import { isRefused } from '../../src/config/document/refused-key.ts';
+import { isRefused } from '../../src/document/refused-key.ts';
 import { firstSentence } from './key-table.ts';
 import { childOf, type Schema, schemaAt } from './schema.ts';
 

@@ -1,8 +1,8 @@
 /** The configuration's keys, read from its shapes. */
 import * as z from 'zod';
-import { isRefused } from '../../src/config/document/refused-key.ts';
 import { fileShape } from '../../src/config/sections/file-shape.ts';
-import { DURATION_BOUNDS } from '../../src/config/values/value-shape.ts';
+import { isRefused } from '../../src/document/refused-key.ts';
+import { DURATION_BOUNDS } from '../../src/document/value-shape.ts';
 
 /** What is used of JSON Schema here; `duration` is added by us. */
 export interface Schema {

@@ -1,6 +1,6 @@
 /** Route trees for tests, written as nodes that inherit what they leave out. */
 import { formatMatcher, parseMatchers } from '../../src/domain/matchers/matcher.ts';
-import type { Route } from '../../src/domain/muting/route.ts';
+import type { Route } from '../../src/domain/routing/route.ts';
 
 type Settings = Partial<Omit<Route, 'path' | 'key' | 'matchers' | 'routes'>>;
 

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import type { AlertInGroup, Group } from '../../domain/grouping/group.ts';
 import type { Muting } from '../../domain/muting/muting.ts';
-import type { Route } from '../../domain/muting/route.ts';
+import type { Route } from '../../domain/routing/route.ts';
 import type { MutingConfig } from '../../store/load-muting.ts';
 import type { Transaction } from '../../store/store.ts';
 import type { Tally } from '../step.ts';

@@ -5,7 +5,7 @@
 import { type AlertInGroup, type Group, type GroupMember, HAS_LEFT } from '../../domain/grouping/group.ts';
 import { afterSummary, catchUpKey, wentOn } from '../../domain/grouping/sorts/catch-up-sort.ts';
 import { heldBackGroup, heldBackKey, heldBackMembers } from '../../domain/grouping/sorts/held-back-sort.ts';
-import { type Route, routeAt } from '../../domain/muting/route.ts';
+import { type Route, routeAt } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
 import type { MutedGroup } from './flush-context.ts';
 

@@ -1,7 +1,7 @@
 import { assignGroups, groupKeysFor } from '../../domain/grouping/assign-groups.ts';
 import { type AlertInGroup, type Group, HAS_LEFT, isSettled } from '../../domain/grouping/group.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
-import type { Route } from '../../domain/muting/route.ts';
+import type { Route } from '../../domain/routing/route.ts';
 import type { Transaction } from '../../store/store.ts';
 import { abandonIncident } from '../incidents.ts';
 import type { FlushContext, LoadedGroup } from './flush-context.ts';

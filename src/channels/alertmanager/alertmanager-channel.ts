@@ -1,8 +1,8 @@
 import * as z from 'zod';
-import type { Check } from '../../config/document/check.ts';
-import type { Path } from '../../config/document/problem.ts';
-import { refuseTemplates } from '../../config/values/refuse-templates.ts';
-import { twins } from '../../config/values/value-shape.ts';
+import type { Check } from '../../document/check.ts';
+import type { Path } from '../../document/problem.ts';
+import { refuseTemplates } from '../../document/refuse-templates.ts';
+import { twins } from '../../document/value-shape.ts';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
 import { type Secret, secretFrom } from '../../secret.ts';
 import { NO_DIGEST, type RepeatedAlert } from '../channel.ts';

@@ -1,10 +1,10 @@
 /** What the configuration says of mails. */
 import * as z from 'zod';
-import { type Check, isGiven } from '../../config/document/check.ts';
-import type { Path } from '../../config/document/problem.ts';
-import { refused, refusedKeys } from '../../config/document/refused-key.ts';
-import { refuseTemplates } from '../../config/values/refuse-templates.ts';
-import { twins, words } from '../../config/values/value-shape.ts';
+import { type Check, isGiven } from '../../document/check.ts';
+import type { Path } from '../../document/problem.ts';
+import { refuseTemplates } from '../../document/refuse-templates.ts';
+import { refused, refusedKeys } from '../../document/refused-key.ts';
+import { twins, words } from '../../document/value-shape.ts';
 import { parseHostPort } from '../../http/host-port.ts';
 import type { Secret } from '../../secret.ts';
 import type { Integration } from '../receiver.ts';

@@ -1,10 +1,10 @@
 /** What few mails need: another way to log in, a signature, texts of one's own. */
 import { createPrivateKey } from 'node:crypto';
 import * as z from 'zod';
-import type { Check } from '../../config/document/check.ts';
-import type { Path } from '../../config/document/problem.ts';
-import { readTemplate, template } from '../../config/values/read-template.ts';
-import { twins, words } from '../../config/values/value-shape.ts';
+import type { Check } from '../../document/check.ts';
+import type { Path } from '../../document/problem.ts';
+import { readTemplate, template } from '../../document/read-template.ts';
+import { twins, words } from '../../document/value-shape.ts';
 import { mistakeInUrl } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';

@@ -1,10 +1,10 @@
 import * as z from 'zod';
-import { type Check, isGiven } from '../../config/document/check.ts';
-import type { Path } from '../../config/document/problem.ts';
-import { refusedKeys } from '../../config/document/refused-key.ts';
-import { readTemplate, template } from '../../config/values/read-template.ts';
-import { refuseTemplates } from '../../config/values/refuse-templates.ts';
-import { twins, words } from '../../config/values/value-shape.ts';
+import { type Check, isGiven } from '../../document/check.ts';
+import type { Path } from '../../document/problem.ts';
+import { readTemplate, template } from '../../document/read-template.ts';
+import { refuseTemplates } from '../../document/refuse-templates.ts';
+import { refusedKeys } from '../../document/refused-key.ts';
+import { twins, words } from '../../document/value-shape.ts';
 import { type Secret, secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
 import { NO_DIGEST } from '../channel.ts';

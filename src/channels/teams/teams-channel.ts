@@ -1,9 +1,9 @@
 import * as z from 'zod';
-import type { Check } from '../../config/document/check.ts';
-import type { Path } from '../../config/document/problem.ts';
-import { readTemplate, template } from '../../config/values/read-template.ts';
-import { refuseTemplates } from '../../config/values/refuse-templates.ts';
-import { twins } from '../../config/values/value-shape.ts';
+import type { Check } from '../../document/check.ts';
+import type { Path } from '../../document/problem.ts';
+import { readTemplate, template } from '../../document/read-template.ts';
+import { refuseTemplates } from '../../document/refuse-templates.ts';
+import { twins } from '../../document/value-shape.ts';
 import { mistakeInUrl } from '../../http/web-address.ts';
 import type { Template } from '../../templates/liquid.ts';
 import { filled } from '../message/filled.ts';

@@ -1,5 +1,5 @@
 import type { Config } from '../../config/config.ts';
-import { ConfigError, formatProblem } from '../../config/document/problem.ts';
+import { ConfigError, formatProblem } from '../../document/problem.ts';
 import { ERRORS } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { findConfigFile, readConfig, readWarnings } from '../read-config.ts';

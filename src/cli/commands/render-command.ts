@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { templateVariables } from '../../channels/message/template-variables.ts';
 import { sampleNotification } from '../../channels/sample.ts';
-import { whyUnreadable } from '../../config/document/why-unreadable.ts';
+import { whyUnreadable } from '../../document/why-unreadable.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { compileTemplate, TemplateError, type TemplateUse } from '../../templates/liquid.ts';

@@ -2,7 +2,7 @@
 import type { Labels } from '../../domain/alert/alert.ts';
 import { formatMatcher, parseMatcher } from '../../domain/matchers/matcher.ts';
 import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
-import { type Route, routesFor } from '../../domain/muting/route.ts';
+import { type Route, routesFor } from '../../domain/routing/route.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { findConfigFile, readConfig } from '../read-config.ts';

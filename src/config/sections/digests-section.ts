@@ -1,10 +1,10 @@
 import * as z from 'zod';
+import type { Check } from '../../document/check.ts';
+import { checkReceiver, receiverNames } from '../../document/known-receiver.ts';
+import { readList } from '../../document/read-list.ts';
+import { words } from '../../document/value-shape.ts';
 import { cronProblem } from '../../time/cron.ts';
 import { isTimezone } from '../../time/instant.ts';
-import type { Check } from '../document/check.ts';
-import { checkReceiver, receiverNames } from '../values/known-receiver.ts';
-import { readList } from '../values/read-list.ts';
-import { words } from '../values/value-shape.ts';
 
 export const digestShape = z.strictObject({
   name: words.describe(

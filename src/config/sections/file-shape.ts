@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isRefused, refused } from '../document/refused-key.ts';
+import { isRefused, refused } from '../../document/refused-key.ts';
 import { digestShape } from './digests-section.ts';
 import { forwardShape } from './forward-section.ts';
 import { globalShape } from './global-section.ts';

@@ -1,9 +1,9 @@
 import * as z from 'zod';
+import type { Check } from '../../document/check.ts';
+import { checkReceiver, receiverNames } from '../../document/known-receiver.ts';
+import { readList, readMatchers } from '../../document/read-list.ts';
+import { matcherList, words } from '../../document/value-shape.ts';
 import type { Matcher } from '../../domain/matchers/matcher.ts';
-import type { Check } from '../document/check.ts';
-import { checkReceiver, receiverNames } from '../values/known-receiver.ts';
-import { readList, readMatchers } from '../values/read-list.ts';
-import { matcherList, words } from '../values/value-shape.ts';
 
 export const forwardShape = z.strictObject({
   matchers: matcherList

@@ -1,6 +1,6 @@
 import * as z from 'zod';
 import { CHANNELS, configsKey } from '../../channels/registry.ts';
-import { refused, refusedKeys } from '../document/refused-key.ts';
+import { refused, refusedKeys } from '../../document/refused-key.ts';
 
 const FOR_PEOPLE = CHANNELS.filter(({ audience }) => audience !== 'programs')
   .map((channel) => `\`${configsKey(channel)}\``)

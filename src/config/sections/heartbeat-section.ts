@@ -1,8 +1,8 @@
 import * as z from 'zod';
+import type { Check } from '../../document/check.ts';
+import { duration, twins } from '../../document/value-shape.ts';
 import { mistakeInUrl } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
-import type { Check } from '../document/check.ts';
-import { duration, twins } from '../values/value-shape.ts';
 
 export const heartbeatShape = z.strictObject({
   ...twins('url', 'Asked with GET while every region is fresh and a receiver works. Required.'),

@@ -1,9 +1,9 @@
 import * as z from 'zod';
+import type { Check } from '../../document/check.ts';
+import { readList, readMatchers, refuseOldMatchers } from '../../document/read-list.ts';
+import { writeMatchers } from '../../document/refused-key.ts';
+import { labelName, matcherList, words } from '../../document/value-shape.ts';
 import { BUILT_IN_INHIBITIONS, type InhibitRule } from '../../domain/muting/inhibit.ts';
-import type { Check } from '../document/check.ts';
-import { writeMatchers } from '../document/refused-key.ts';
-import { readList, readMatchers, refuseOldMatchers } from '../values/read-list.ts';
-import { labelName, matcherList, words } from '../values/value-shape.ts';
 
 export const inhibitRuleShape = z.strictObject({
   name: words.optional().describe('A name for people.'),

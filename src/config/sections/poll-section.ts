@@ -1,7 +1,7 @@
 import * as z from 'zod';
+import type { Check } from '../../document/check.ts';
+import { duration } from '../../document/value-shape.ts';
 import { formatDuration } from '../../time/duration.ts';
-import type { Check } from '../document/check.ts';
-import { duration } from '../values/value-shape.ts';
 
 /** The bounds where the file gives none; a shorter or longer `interval` takes them along. */
 const MIN_INTERVAL_MS = 10_000;

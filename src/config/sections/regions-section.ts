@@ -1,8 +1,8 @@
 import * as z from 'zod';
+import type { Check } from '../../document/check.ts';
+import { duration, twins, words } from '../../document/value-shape.ts';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
-import type { Check } from '../document/check.ts';
-import { duration, twins, words } from '../values/value-shape.ts';
 
 const REGION_NAME = /^[a-z0-9-]+$/;
 

@@ -1,13 +1,13 @@
 import * as z from 'zod';
+import type { Check } from '../../document/check.ts';
+import { checkReceiver, receiverNames } from '../../document/known-receiver.ts';
+import type { Path } from '../../document/problem.ts';
+import { readList, readMatchers, refuseOldMatchers } from '../../document/read-list.ts';
+import { refused, writeMatchers } from '../../document/refused-key.ts';
+import { duration, durationOrNever, groupLabel, matcherList, words } from '../../document/value-shape.ts';
 import { formatMatcher, type Matcher } from '../../domain/matchers/matcher.ts';
-import type { Route } from '../../domain/muting/route.ts';
+import type { Route } from '../../domain/routing/route.ts';
 import { formatDuration } from '../../time/duration.ts';
-import type { Check } from '../document/check.ts';
-import type { Path } from '../document/problem.ts';
-import { refused, writeMatchers } from '../document/refused-key.ts';
-import { checkReceiver, receiverNames } from '../values/known-receiver.ts';
-import { readList, readMatchers, refuseOldMatchers } from '../values/read-list.ts';
-import { duration, durationOrNever, groupLabel, matcherList, words } from '../values/value-shape.ts';
 import { checkTimeIntervalNames } from './time-intervals-section.ts';
 
 /** Where alerts go when the file has no `route`. */

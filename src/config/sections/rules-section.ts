@@ -1,14 +1,14 @@
 import * as z from 'zod';
+import type { Check } from '../../document/check.ts';
+import { nearest } from '../../document/nearest.ts';
+import type { Path } from '../../document/problem.ts';
+import { readList, readMatchers } from '../../document/read-list.ts';
+import { duration, durationOrNever, labelMap, matcherList, words } from '../../document/value-shape.ts';
 import type { Parameter } from '../../domain/alert/parameter.ts';
 import { freeId, PLAIN_RULE, type Rule, ruleId } from '../../domain/alert/rule.ts';
 import type { Kind } from '../../domain/kinds/kind.ts';
 import { ALERT_KINDS, defaultRule, KINDS, kindOf } from '../../domain/kinds/kinds.ts';
 import { formatDuration } from '../../time/duration.ts';
-import type { Check } from '../document/check.ts';
-import { nearest } from '../document/nearest.ts';
-import type { Path } from '../document/problem.ts';
-import { readList, readMatchers } from '../values/read-list.ts';
-import { duration, durationOrNever, labelMap, matcherList, words } from '../values/value-shape.ts';
 
 /** An alert that is over is kept for an hour: that is how far back its changes are known. */
 const LONGEST_FLAPPING_MS = 3_600_000;

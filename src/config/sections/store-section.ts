@@ -1,6 +1,6 @@
 import * as z from 'zod';
-import type { Check } from '../document/check.ts';
-import { duration, words } from '../values/value-shape.ts';
+import type { Check } from '../../document/check.ts';
+import { duration, words } from '../../document/value-shape.ts';
 import type { PollConfig } from './poll-section.ts';
 
 export const storeShape = z.strictObject({

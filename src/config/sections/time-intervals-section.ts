@@ -1,4 +1,9 @@
 import * as z from 'zod';
+import type { Check } from '../../document/check.ts';
+import { nearest } from '../../document/nearest.ts';
+import type { Path } from '../../document/problem.ts';
+import { readList } from '../../document/read-list.ts';
+import { words } from '../../document/value-shape.ts';
 import {
   createTimeInterval,
   type Span,
@@ -6,11 +11,6 @@ import {
   type TimeIntervals,
 } from '../../domain/muting/time-interval.ts';
 import { isTimezone } from '../../time/instant.ts';
-import type { Check } from '../document/check.ts';
-import { nearest } from '../document/nearest.ts';
-import type { Path } from '../document/problem.ts';
-import { readList } from '../values/read-list.ts';
-import { words } from '../values/value-shape.ts';
 
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
 const MONTHS = [

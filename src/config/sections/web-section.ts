@@ -1,9 +1,9 @@
 import * as z from 'zod';
+import type { Check } from '../../document/check.ts';
+import { twins, words } from '../../document/value-shape.ts';
 import { formatHostPort, parseHostPort } from '../../http/host-port.ts';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
-import type { Check } from '../document/check.ts';
-import { twins, words } from '../values/value-shape.ts';
 
 const NOT_AN_ADDRESS = 'must be host:port, such as 127.0.0.1:9465 or [::1]:9465';
 

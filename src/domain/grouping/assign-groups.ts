@@ -1,6 +1,6 @@
 /** How an alert that changed comes into its groups, and leaves those that its labels no longer lead to. */
 import type { Alert, Labels } from '../alert/alert.ts';
-import { groupKey, groupLabels, type Route, routeAt, routesFor } from '../muting/route.ts';
+import { groupKey, groupLabels, type Route, routeAt, routesFor } from '../routing/route.ts';
 import { type Group, type GroupMember, HAS_LEFT, isAtRest, isNews, newGroup } from './group.ts';
 
 /**

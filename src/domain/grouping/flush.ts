@@ -2,7 +2,7 @@
 import type { Alert } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { fingerprint, hash64 } from '../alert/fingerprint.ts';
-import type { Route } from '../muting/route.ts';
+import type { Route } from '../routing/route.ts';
 import {
   type AlertInGroup,
   type Group,

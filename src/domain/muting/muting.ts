@@ -1,7 +1,7 @@
 /** Which alerts are muted, and why: by silences, inhibition and the times of a route, at one instant. */
 import type { Labels } from '../alert/alert.ts';
+import type { Route } from '../routing/route.ts';
 import { createInhibitor, type InhibitRule } from './inhibit.ts';
-import type { Route } from './route.ts';
 import { concerns, isHiding, type Recurrences, type Silence, type Silenceable } from './silence.ts';
 import type { SuppressionReason } from './suppression.ts';
 import { mutingIntervals, type TimeIntervals } from './time-interval.ts';

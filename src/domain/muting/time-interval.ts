@@ -2,7 +2,7 @@
  * Time intervals, with Alertmanager's meaning: an instant lies in an interval when each list that the interval has
  * holds its part of the date and time, as the clocks of the interval's location show it. Seconds do not matter.
  */
-import type { Route } from './route.ts';
+import type { Route } from '../routing/route.ts';
 
 /** Both ends belong to it. */
 export interface Span {

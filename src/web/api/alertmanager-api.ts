@@ -8,7 +8,6 @@ import { formatMatcher, type Matcher, matchesAll, parseMatcher } from '../../dom
 import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
 import { compileRegex, RegexSyntaxError } from '../../domain/matchers/regex.ts';
 import type { Muting } from '../../domain/muting/muting.ts';
-import { groupKey, groupLabels, type Route, routesFor } from '../../domain/muting/route.ts';
 import {
   type Recurrences,
   type Silence,
@@ -16,6 +15,7 @@ import {
   silenceState,
 } from '../../domain/muting/silence.ts';
 import type { SilenceChange } from '../../domain/muting/silence-change.ts';
+import { groupKey, groupLabels, type Route, routesFor } from '../../domain/routing/route.ts';
 import type { SilenceEditor } from '../../operator/edit-silences.ts';
 import { type AlertingConfig, type RoutedAlert, readRoutedAlerts } from '../../operator/routed-alert.ts';
 import { loadMuting } from '../../store/load-muting.ts';

@@ -4,7 +4,7 @@
  */
 import { stringify } from 'yaml';
 import { formatMatcher } from '../../domain/matchers/matcher.ts';
-import type { Route } from '../../domain/muting/route.ts';
+import type { Route } from '../../domain/routing/route.ts';
 import type { AlertingConfig } from '../../operator/routed-alert.ts';
 import { formatDuration } from '../../time/duration.ts';
 

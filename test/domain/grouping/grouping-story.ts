@@ -14,8 +14,8 @@ import { flush, notificationOf } from '../../../src/domain/grouping/flush.ts';
 import { type Group, type GroupMember, isSettled } from '../../../src/domain/grouping/group.ts';
 import { type GroupNotification, MAX_EVENTS } from '../../../src/domain/grouping/notification.ts';
 import type { Mute } from '../../../src/domain/muting/muting.ts';
-import { type Route, routeAt } from '../../../src/domain/muting/route.ts';
 import type { Suppression } from '../../../src/domain/muting/suppression.ts';
+import { type Route, routeAt } from '../../../src/domain/routing/route.ts';
 import { minute, watch } from '../world.ts';
 
 export interface GroupingStory {

@@ -12,8 +12,8 @@
  */
 import type { Alert } from '../../alert/alert.ts';
 import { hash64 } from '../../alert/fingerprint.ts';
-import type { Route } from '../../muting/route.ts';
 import type { Suppression } from '../../muting/suppression.ts';
+import type { Route } from '../../routing/route.ts';
 import type { Flush, Listed } from '../flush.ts';
 import { type AlertInGroup, type Group, type GroupMember, HAS_LEFT, newGroup } from '../group.ts';
 import type { KindCount, Summary } from '../summary.ts';

@@ -4,7 +4,7 @@
  * of it are not sent there.
  */
 import { hash64 } from '../../alert/fingerprint.ts';
-import { type Route, routeAt } from '../../muting/route.ts';
+import { type Route, routeAt } from '../../routing/route.ts';
 import { flush } from '../flush.ts';
 import { type AlertInGroup, type Group, type GroupMember, newGroup } from '../group.ts';
 import { routeOnce, type Sort } from './sort.ts';

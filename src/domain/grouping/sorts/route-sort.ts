@@ -1,5 +1,5 @@
 /** A group of a route: flushed every `group_interval` as long as an alert is in it (`flush.ts`). */
-import { groupKey, routeAt } from '../../muting/route.ts';
+import { groupKey, routeAt } from '../../routing/route.ts';
 import { flush } from '../flush.ts';
 import { type Sort, selectAll } from './sort.ts';
 

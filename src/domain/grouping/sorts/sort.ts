@@ -1,4 +1,4 @@
-import type { Route } from '../../muting/route.ts';
+import type { Route } from '../../routing/route.ts';
 import type { Flush, FlushOf } from '../flush.ts';
 import type { AlertInGroup, Group, GroupMember } from '../group.ts';
 

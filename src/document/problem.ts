@@ -1,4 +1,4 @@
-import { NestwatchError } from '../../errors.ts';
+import { NestwatchError } from '../errors.ts';
 
 export type Path = readonly (string | number)[];
 

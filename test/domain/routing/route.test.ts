@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { groupKey, groupLabels, type Route, routeAt, routesFor } from '../../../src/domain/muting/route.ts';
+import { groupKey, groupLabels, type Route, routeAt, routesFor } from '../../../src/domain/routing/route.ts';
 import { node, tree } from '../route-tree.ts';
 
 const NAMES = ['a', 'b', 'c'] as const;

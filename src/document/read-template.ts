@@ -1,7 +1,7 @@
-import { compileTemplate, type Template, TemplateError, type TemplateUse } from '../../templates/liquid.ts';
-import { SAMPLE_OF_SEVERAL, SAMPLE_VARIABLES } from '../../templates/variables.ts';
-import type { Check } from '../document/check.ts';
-import type { Path } from '../document/problem.ts';
+import { compileTemplate, type Template, TemplateError, type TemplateUse } from '../templates/liquid.ts';
+import { SAMPLE_OF_SEVERAL, SAMPLE_VARIABLES } from '../templates/variables.ts';
+import type { Check } from './check.ts';
+import type { Path } from './problem.ts';
 import { words } from './value-shape.ts';
 
 /** A key that takes a template; `what` says of which text. */

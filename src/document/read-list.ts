@@ -1,6 +1,6 @@
-import { formatMatcher, type Matcher, parseMatchers } from '../../domain/matchers/matcher.ts';
-import type { Check } from '../document/check.ts';
-import type { Path } from '../document/problem.ts';
+import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
+import type { Check } from './check.ts';
+import type { Path } from './problem.ts';
 
 /** The paths of a list's items; a problem where there is no list. */
 export function readList(check: Check, path: Path): Path[] {

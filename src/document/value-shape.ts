@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { DURATION, formatDuration, LONGEST_MS, parseDuration } from '../../time/duration.ts';
+import { DURATION, formatDuration, LONGEST_MS, parseDuration } from '../time/duration.ts';
 
 /** The shapes of single values. A message given here is what people read; all others come from `check.ts`. */
 

@@ -1,6 +1,6 @@
-import type { Check } from '../document/check.ts';
-import { nearest } from '../document/nearest.ts';
-import type { Path } from '../document/problem.ts';
+import type { Check } from './check.ts';
+import { nearest } from './nearest.ts';
+import type { Path } from './problem.ts';
 
 /** Adds a problem when no receiver has the name that stands at `path`; `names` are those that exist. */
 export function checkReceiver(check: Check, path: Path, name: string, names: readonly string[]): void {

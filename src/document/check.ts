@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import type * as z from 'zod';
-import { type Secret, secret, secretFrom } from '../../secret.ts';
+import { type Secret, secret, secretFrom } from '../secret.ts';
 import type { ConfigDocument } from './document.ts';
 import { formatPath, type Path, type Problem } from './problem.ts';
 import { keysOf, messageOf, unknownKey } from './shape-message.ts';

@@ -1,9 +1,9 @@
 /** Finds templates where plain text stands: Alertmanager fills them in there, nestwatch would send them as they are. */
 import * as z from 'zod';
-import { findGoSyntax } from '../../templates/go-syntax.ts';
-import type { Check } from '../document/check.ts';
-import type { Path } from '../document/problem.ts';
-import { isRefused } from '../document/refused-key.ts';
+import { findGoSyntax } from '../templates/go-syntax.ts';
+import type { Check } from './check.ts';
+import type { Path } from './problem.ts';
+import { isRefused } from './refused-key.ts';
 
 /** What Go and Liquid both write. */
 const TEMPLATE = /\{\{.*?\}\}|\{%.*?%\}/s;
