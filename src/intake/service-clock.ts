@@ -1,7 +1,8 @@
 /**
  * The service's own clock, as its answers show it. What the service wrote is compared with that clock alone: ours may
  * be wrong by hours, and be set at any moment. So also "since when is this region watched" is an instant on it, fixed
- * once for good by the first answer that the region ever gave. A later life knows it before it asks for anything.
+ * by the first answer that the region ever gave. A later life knows it before it asks for anything. Only where answers
+ * show a time before that instant, the clock was ahead then, and it is put right: what happens would else be history.
  */
 
 import type { Answer, ServiceClient } from '../service/client.ts';
@@ -30,14 +31,23 @@ export function createServiceClock(
 ): ServiceClock {
   const beganMs = clock.monotonicMs();
   let sinceUs: number | undefined;
+  /** Whether the last answer showed a time before the watch began. */
+  let wasBefore = false;
 
   async function timed<T>(call: Promise<Answer<T>>): Promise<Answer<T>> {
     const answer = await call;
+    const watchedUs = Math.round((clock.monotonicMs() - beganMs) * 1000);
+    const nowUs = answer.serverTimeUs ?? clock.nowUs();
     if (sinceUs === undefined) {
-      const watchedUs = Math.round((clock.monotonicMs() - beganMs) * 1000);
-      const nowUs = answer.serverTimeUs ?? clock.nowUs();
       sinceUs = await store.transaction((tx) => tx.inventory.regionSince(region, nowUs - watchedUs));
     }
+    const isBefore = answer.serverTimeUs !== null && nowUs < sinceUs;
+    // One answer may show a wrong time: a second one in a row has to agree.
+    if (isBefore && wasBefore) {
+      sinceUs = nowUs - watchedUs;
+      await store.transaction((tx) => tx.inventory.beganEarlier(region, nowUs - watchedUs));
+    }
+    wasBefore = isBefore;
     return answer;
   }
 

@@ -32,6 +32,11 @@ export interface StreamStore {
   /** Moves the cursor forward; a smaller value changes nothing. */
   advanceCursor(stream: number, cursorUs: number): Promise<void>;
   /**
+   * Moves a cursor that is later than `latestUs`, since it followed a clock that was ahead, back to the newest entry that
+   * is kept and not later, or to where retention has deleted; 0 for neither. Any other cursor stays.
+   */
+  retreatCursor(stream: number, latestUs: number): Promise<void>;
+  /**
    * Keeps malformed entries; returns how many were not known before (the same raw text of the same stream). Of each
    * stream the newest are known again, and of fewer the text is kept.
    */

@@ -16,14 +16,17 @@ beforeEach(async () => {
   clock = createVirtualClock();
   store = await openSqliteStore({ path: ':memory:', clock });
   asked = [];
+  aheadUs = -3 * HOUR_US;
 });
 afterEach(() => store.close());
+
+let aheadUs: number;
 
 /** A life with a service whose clock is three hours behind ours and whose answers take ten seconds. */
 function life() {
   const getNotifications = async (query: PageQuery): Promise<Answer<Page<NotificationEntry>>> => {
     asked.push(query);
-    const serverTimeUs = clock.nowUs() - 3 * HOUR_US;
+    const serverTimeUs = clock.nowUs() + aheadUs;
     await clock.advance(10_000);
     return { value: { items: [], totalCount: 0, page: 0, pageSize: 1 }, serverTimeUs };
   };
@@ -52,4 +55,43 @@ test('what asks first finds out by the least question, and a later life knows it
   await later.begun();
   expect(later.watchedSinceUs()).toBe(sinceUs);
   expect(asked).toHaveLength(1);
+});
+
+const NEWEST: PageQuery = { page: 0, pageSize: 100, ascending: true };
+
+test('a first answer from a clock that was ahead makes no history of what happens once it is right', async () => {
+  const first = life();
+  await first.load();
+  aheadUs = 30 * 365 * 24 * HOUR_US;
+  await first.begun();
+  aheadUs = 0;
+  await clock.advance(60_000);
+  await first.client.getNotifications(NEWEST);
+  await first.client.getNotifications(NEWEST);
+  expect(first.watchedSinceUs()).toBe(TEST_START_US - 10e6);
+  const later = life();
+  await later.load();
+  expect(later.watchedSinceUs()).toBe(TEST_START_US - 10e6);
+});
+
+test('a stored beginning that has yet to come is put right at the next start', async () => {
+  await store.transaction((tx) => tx.inventory.regionSince('eu', TEST_START_US + 100 * HOUR_US));
+  aheadUs = 0;
+  const later = life();
+  await later.load();
+  await later.client.getNotifications(NEWEST);
+  await later.client.getNotifications(NEWEST);
+  expect(later.watchedSinceUs()).toBe(TEST_START_US - 10e6);
+});
+
+test('one answer with a time long ago changes nothing', async () => {
+  const first = life();
+  await first.load();
+  await first.begun();
+  const sinceUs = first.watchedSinceUs();
+  for (const wrongUs of [-1000 * HOUR_US, -3 * HOUR_US, -1000 * HOUR_US, -3 * HOUR_US]) {
+    aheadUs = wrongUs;
+    await first.client.getNotifications(NEWEST);
+  }
+  expect(first.watchedSinceUs()).toBe(sinceUs);
 });

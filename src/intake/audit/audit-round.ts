@@ -241,7 +241,7 @@ export class AuditRound {
   }
 
   *#instantsOf(feed: Feed): Iterable<number> {
-    for (const slot of this.#slots.values()) if (slot.feed === feed) yield slot.verifiedUs;
+    for (const slot of this.#slots.values()) if (slot.feed === feed) yield verifiedOf(slot);
   }
 
   /** The span of a stream is audited up to `toUs`, and with it the shorter spans. */
@@ -271,6 +271,9 @@ export class AuditRound {
         this.#plan(slot, nowMs + RETRY_MS);
         continue;
       }
+      // Both may be of a time when the service's clock was ahead.
+      slot.verifiedUs = verifiedOf(slot);
+      slot.auditedUs = Math.min(slot.auditedUs, swept.atUs);
       const toUs = swept.atUs - this.#options.overlapUs(slot.feed);
       const oldestUs = Math.max(
         this.#options.firstFromUs() + ANCHOR_MARGIN_US,
@@ -333,6 +336,11 @@ export class AuditRound {
     }
     this.#areGapsReported = true;
   }
+}
+
+/** Up to when the stream is verified: nothing that has yet to come. */
+function verifiedOf({ verifiedUs, log }: Slot): number {
+  return Math.min(verifiedUs, log.swept()?.atUs ?? Number.POSITIVE_INFINITY);
 }
 
 function recordName(feed: string, birdId: string): string {

@@ -80,8 +80,8 @@ export class FlightRescan {
   ): void {
     const nowMs = this.#options.clock.monotonicMs();
     this.#serviceNowUs = serviceNowUs;
-    // What was verified before is not, once it turns out that something in it cannot be read.
-    this.#verifiedUs = Math.min(this.#verifiedUs, unreadUs);
+    // What was verified before is not, once it turns out that something in it cannot be read, or has yet to come.
+    this.#verifiedUs = Math.min(this.#verifiedUs, unreadUs, serviceNowUs);
     if (wholeFromUs !== undefined) this.#wholeDueMs = nowMs + WHOLE_EVERY_MS;
     if (fromUs > this.#dayAgoUs(serviceNowUs)) return;
     this.#dayDueMs = nowMs + HOUR_MS;

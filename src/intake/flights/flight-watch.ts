@@ -23,7 +23,7 @@ import type { Store, Transaction } from '../../store/store.ts';
 import type { Clock, Random } from '../../time/clock.ts';
 import type { Commit } from '../commit.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
-import { ANCHOR_MARGIN_US, cursorOf } from '../logs/sweep.ts';
+import { ANCHOR_MARGIN_US, cursorOf, NOW_MARGIN_US } from '../logs/sweep.ts';
 import { createFailureLogReader } from './failure-log.ts';
 import {
   type Findings,
@@ -170,10 +170,18 @@ export class FlightWatch {
     const { options, finder, gaps } = this.#flights;
     const { region, report } = options;
     const stream = await this.#open();
-    const poll = await this.#read(stream).catch(async (error: unknown) => {
-      await this.#endWaiting(stream, error);
-      throw error;
-    });
+    const read = () =>
+      this.#read(stream).catch(async (error: unknown) => {
+        await this.#endWaiting(stream, error);
+        throw error;
+      });
+    let poll = await read();
+    // One answer may show a wrong time: a second one has to agree.
+    if (this.#cursorUs > poll.serviceNowUs) poll = await read();
+    if (this.#cursorUs > poll.serviceNowUs) {
+      await this.#retreat(poll.serviceNowUs);
+      poll = await read();
+    }
     const { rows, serviceNowUs } = poll;
     const found = noFindings();
     found.changes.push(...poll.vanished);
@@ -222,6 +230,16 @@ export class FlightWatch {
     return row.stream;
   }
 
+  /** Takes back the cursor, which followed a clock of the service that was ahead. */
+  async #retreat(serviceNowUs: number): Promise<void> {
+    await this.#flights.options.store.transaction((tx) =>
+      tx.streams.retreatCursor(this.#stream, serviceNowUs),
+    );
+    this.#stream = 0;
+    this.#lastPolledUs = 0;
+    await this.#open();
+  }
+
   async #read(stream: number): Promise<Poll> {
     const { options, windows, openFlights, gaps } = this.#flights;
     const fromUs = this.#windowStart();
@@ -243,7 +261,7 @@ export class FlightWatch {
     const known = this.#known ?? NO_FLIGHTS;
     const vanished = await openFlights.read(this.#birdId, known, wantsActive, rows);
     const observedAtUs = options.clock.nowUs();
-    const serviceNowUs = (rows.serverTimeUs ?? observedAtUs) + 1_000_000;
+    const serviceNowUs = (rows.serverTimeUs ?? observedAtUs) + NOW_MARGIN_US;
     this.#flights.aheadUs = serviceNowUs - observedAtUs;
     const before = await knownOf(options.store, stream, known, rows.flights);
     return {

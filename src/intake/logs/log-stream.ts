@@ -1,7 +1,8 @@
 /**
  * Reads one paged stream (the region's notifications, or the logs of one Bird) by sweeps. Every page is committed
  * on its own, with the cursor that it justifies; a sweep that is long gives way after some pages and goes on from
- * its position at the next poll.
+ * its position at the next poll. A cursor that is later than the service's clock followed that clock while it was ahead:
+ * it goes back to the newest entry that is kept and not later, and the stream is read from there at once.
  */
 import type { Event, Feed } from '../../domain/alert/event.ts';
 import { NestwatchError } from '../../errors.ts';
@@ -16,7 +17,7 @@ import { readInParts } from './page-parts.ts';
 import type { PageSize, RegionPageSize } from './page-size.ts';
 import { createRecentIds, type RecentIds } from './recent-ids.ts';
 import { type LogEntry, type SortedPage, sortPage } from './sorted-page.ts';
-import { cursorOf, nextPosition, type Position, startOf } from './sweep.ts';
+import { cursorOf, NOW_MARGIN_US, nextPosition, type Position, startOf } from './sweep.ts';
 
 /**
  * How long before the cursor ids are remembered: the longest overlap there is, with the anchor's margin, and as long
@@ -57,12 +58,19 @@ export interface LogStreamOptions {
   readonly watchedSinceUs: () => number;
 }
 
+export interface LogPoll {
+  readonly more: boolean;
+  /** The events that were new. */
+  readonly fresh: readonly Event[];
+  readonly requests: number;
+}
+
 export interface LogStream {
   /**
    * Reads some pages. The first poll creates the stream's row. `more` says that the sweep goes on at the next poll.
    * Throws what the service or the store threw.
    */
-  poll(signal: AbortSignal): Promise<{ more: boolean; fresh: readonly Event[]; requests: number }>;
+  poll(signal: AbortSignal): Promise<LogPoll>;
   /** The newest `createdAt` committed; 0 before the first. */
   cursorUs(): number;
   /** The last sweep that reached the end; undefined before the first. */
@@ -182,7 +190,12 @@ class PagedStream<T extends LogEntry> implements LogStream {
     return inserted;
   }
 
-  async poll(signal: AbortSignal): Promise<{ more: boolean; fresh: readonly Event[]; requests: number }> {
+  poll(signal: AbortSignal): Promise<LogPoll> {
+    return this.#poll(signal, 0);
+  }
+
+  /** `aheadTimes`: how often in this poll the cursor was later than the service's clock. */
+  async #poll(signal: AbortSignal, aheadTimes: number): Promise<LogPoll> {
     const { source, commit, clock, report, overlapUs, firstFromUs } = this.#feed;
     const { region, feed } = source;
     const stream = await this.#open();
@@ -205,12 +218,18 @@ class PagedStream<T extends LogEntry> implements LogStream {
       pageSize = read.pageSize;
       const observedAtUs = clock.nowUs();
       const serviceNowUs = read.answer.serverTimeUs ?? observedAtUs;
+      if (count === 0 && aheadTimes < 2 && this.#cursorUs > serviceNowUs + NOW_MARGIN_US) {
+        // One answer may show a wrong time: a second one has to agree.
+        if (aheadTimes === 1) await this.#retreat(serviceNowUs);
+        const again = await this.#poll(signal, aheadTimes + 1);
+        return { ...again, requests: again.requests + 1 };
+      }
       sweep ??= { position: at, pageSize, fromUs, atUs: serviceNowUs, cursorUs: this.#cursorUs };
       const page = this.#sort(read.answer.value.items, observedAtUs);
       const candidates = await this.#withoutStored(page.candidates);
       at = positionAfter(read, page);
       // Without order a page's newest instant says nothing of the pages to come: the cursor waits for the end.
-      heldCursorUs = Math.max(heldCursorUs, cursorOf(page.instantsUs, serviceNowUs + 1_000_000));
+      heldCursorUs = Math.max(heldCursorUs, cursorOf(page.instantsUs, serviceNowUs + NOW_MARGIN_US));
       const inOrder = at === 'end' || at.ordered;
       const reachedUs = inOrder && heldCursorUs > this.#cursorUs ? heldCursorUs : 0;
       let duplicates = page.duplicates + page.candidates.length;
@@ -253,6 +272,15 @@ class PagedStream<T extends LogEntry> implements LogStream {
     this.#prunedUs = row.prunedUs;
     this.#stream = row.stream;
     return row.stream;
+  }
+
+  /** Takes back the cursor, which followed a clock that was ahead. */
+  async #retreat(serviceNowUs: number): Promise<void> {
+    await this.#feed.store.transaction((tx) => tx.streams.retreatCursor(this.#stream, serviceNowUs));
+    this.#stream = 0;
+    this.#recent = undefined;
+    this.#sweptAtUs = 0;
+    await this.#open();
   }
 
   #remember(id: string, createdAtUs: number): void {

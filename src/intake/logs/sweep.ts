@@ -78,6 +78,9 @@ function isAscending(instantsUs: readonly number[]): boolean {
   return true;
 }
 
+/** The `Date` of an answer is cut to whole seconds: an instant by so much later than it is not in the future. */
+export const NOW_MARGIN_US = 1_000_000;
+
 /**
  * The cursor that a page justifies: its newest instant that is not in the service's future. It is data, never the
  * local clock: a wrong `createdAt` far ahead would else make every sweep begin behind entries still to come.

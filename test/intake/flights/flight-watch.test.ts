@@ -866,3 +866,16 @@ test('a Bird of which the store has only the cursor is read from there', async (
   stage.show('after', 30, { status: 'succeeded', durationSeconds: 1 });
   expect(await stage.poll()).toEqual(['flight.succeeded after']);
 });
+
+test('a cursor that is later than the clock of the service is taken back at once', async () => {
+  stage.show('before', 600, { status: 'succeeded', durationSeconds: 1 });
+  expect(await stage.poll()).toEqual(['flight.succeeded before']);
+  await stage.store.transaction(async (tx) => {
+    const { stream } = await tx.streams.open('eu', 'flight', stage.bird.id);
+    await tx.streams.advanceCursor(stream, TEST_START_US + 40 * 365 * 24 * HOUR_US);
+  });
+  stage.newLife();
+  stage.show('after', 30, { status: 'failed', durationSeconds: 1 });
+  expect(await stage.poll()).toEqual(['flight.failed after']);
+  expect(stage.watch.cursorUs()).toBe(TEST_START_US - 30 * SECOND_US);
+});

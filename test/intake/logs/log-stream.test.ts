@@ -141,6 +141,69 @@ const show = (secondsAgo: number) => shownUs.push(serviceNowUs() - secondsAgo * 
 const poll = () => log.poll(signal);
 const pass = (seconds: number) => clock.advance(seconds * 1000);
 
+describe('a cursor that is later than the clock of the service', () => {
+  const cursor = async () =>
+    (await store.transaction((tx) => tx.streams.open('eu', 'bird_log', '7'))).cursorUs;
+
+  test.each([
+    ['two hours', 7_200],
+    ['decades', 40 * 365 * 86_400],
+  ])('is taken back in the next poll, once a clock that was %s ahead is right again', async (_, seconds) => {
+    show(5);
+    expect((await poll()).fresh).toHaveLength(1);
+    await pass(30);
+    skewUs = seconds * SECOND_US;
+    show(3);
+    expect((await poll()).fresh).toHaveLength(1);
+    expect(log.cursorUs()).toBeGreaterThan(clock.nowUs());
+    await pass(30);
+    skewUs = 0;
+    show(20);
+    show(1);
+    expect((await poll()).fresh).toHaveLength(2);
+    expect(log.cursorUs()).toBe(clock.nowUs() - SECOND_US);
+    expect(await cursor()).toBe(log.cursorUs());
+    await pass(30);
+    show(1);
+    expect((await poll()).fresh).toHaveLength(1);
+  });
+
+  test('that an earlier life left is taken back in the first poll', async () => {
+    await store.transaction(async (tx) => {
+      const { stream } = await tx.streams.open('eu', 'bird_log', '7');
+      await tx.streams.advanceCursor(stream, clock.nowUs() + 7_200 * SECOND_US);
+    });
+    show(60);
+    expect((await poll()).fresh).toHaveLength(1);
+    expect(log.cursorUs()).toBe(clock.nowUs() - 60 * SECOND_US);
+  });
+
+  test('in one answer alone stays, and nothing is read twice', async () => {
+    show(5);
+    await poll();
+    const cursorUs = log.cursorUs();
+    let isWrong = true;
+    afterPage = () => {
+      skewUs = isWrong ? -365 * 86_400 * SECOND_US : 0;
+      isWrong = false;
+    };
+    await pass(30);
+    show(1);
+    expect((await poll()).fresh).toHaveLength(1);
+    expect(log.cursorUs()).toBe(cursorUs + 34 * SECOND_US);
+  });
+
+  test('because of one entry that disagrees with that clock is none: it is not followed', async () => {
+    show(5);
+    show(-7_200);
+    expect((await poll()).fresh).toHaveLength(2);
+    expect(log.cursorUs()).toBe(clock.nowUs() - 5 * SECOND_US);
+    await pass(30);
+    show(1);
+    expect((await poll()).fresh).toHaveLength(1);
+  });
+});
+
 describe('an entry is late', () => {
   test('when it came behind the cursor of the sweep before, by the time since it occurred', async () => {
     show(5);

@@ -22,6 +22,11 @@ export function describeInventory(run: Run): void {
       expect(await run((tx) => tx.inventory.regionSince('eu', NOW_US + 5))).toBe(NOW_US);
       expect(await run((tx) => tx.inventory.regionSince('us', NOW_US + 5))).toBe(NOW_US + 5);
       expect(await run((tx) => tx.inventory.knownSince('eu'))).toBe(NOW_US);
+      await run((tx) => tx.inventory.beganEarlier('eu', NOW_US + 1));
+      expect(await run((tx) => tx.inventory.knownSince('eu'))).toBe(NOW_US);
+      await run((tx) => tx.inventory.beganEarlier('eu', NOW_US - 1));
+      expect(await run((tx) => tx.inventory.knownSince('eu'))).toBe(NOW_US - 1);
+      expect(await run((tx) => tx.inventory.knownSince('us'))).toBe(NOW_US + 5);
     });
 
     test('keeps the members of each Nest', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
+import { event, HOSTILE_TEXTS, NOW_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeStreams(run: Run): void {
@@ -41,6 +41,23 @@ export function describeStreams(run: Run): void {
       await run((tx) => tx.streams.advanceCursor(stream, NOW_US + 1));
       expect(await cursorUs()).toBe(NOW_US + 1);
     });
+  });
+
+  test('a cursor that is later than it can be goes back to the newest entry that is kept', async () => {
+    const open = () => run((tx) => tx.streams.open('eu', 'notification', ''));
+    const { stream } = await open();
+    const instants = [NOW_US - 2, NOW_US, NOW_US + 9];
+    await run(async (tx) => {
+      const events = instants.map((occurredAtUs) => event(String(occurredAtUs), { occurredAtUs }));
+      await tx.events.insert(stream, events);
+      await tx.streams.advanceCursor(stream, NOW_US + 9);
+      await tx.streams.retreatCursor(stream, NOW_US + 9);
+    });
+    expect((await open()).cursorUs).toBe(NOW_US + 9);
+    await run((tx) => tx.streams.retreatCursor(stream, NOW_US + 8));
+    expect((await open()).cursorUs).toBe(NOW_US);
+    await run((tx) => tx.streams.retreatCursor(stream, NOW_US - 3));
+    expect((await open()).cursorUs).toBe(0);
   });
 
   describe('quarantine', () => {

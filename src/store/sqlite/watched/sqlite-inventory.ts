@@ -39,6 +39,10 @@ export class SqliteInventory implements InventoryStore {
     return this.#regions.since.get(region)?.since_us;
   }
 
+  async beganEarlier(region: string, sinceUs: number): Promise<void> {
+    this.#regions.lower.run(region, sinceUs);
+  }
+
   async nests(region: string): Promise<NestRecord[]> {
     return this.#nests.ofRegion.all(region).map(nestOf);
   }
@@ -91,6 +95,7 @@ export class SqliteInventory implements InventoryStore {
 function prepareRegions(connection: Connection) {
   return {
     since: connection.prepare<{ since_us: number }>('SELECT since_us FROM region WHERE region = ?'),
+    lower: connection.prepare('UPDATE region SET since_us = ?2 WHERE region = ?1 AND since_us > ?2'),
     watch: connection.prepare('INSERT INTO region (region, since_us) VALUES (?, ?)'),
   };
 }

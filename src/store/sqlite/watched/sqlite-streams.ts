@@ -78,6 +78,10 @@ export class SqliteStreams implements StreamStore {
     this.#sql.advance.run(stream, cursorUs);
   }
 
+  async retreatCursor(stream: number, latestUs: number): Promise<void> {
+    this.#sql.retreat.run(stream, latestUs);
+  }
+
   quarantine(stream: number, entries: readonly QuarantinedEntry[], nowUs: number): Promise<number> {
     return this.#quarantine(stream, entries, nowUs);
   }
@@ -107,6 +111,15 @@ function prepareStreams(connection: Connection) {
     create: connection.prepare<StreamRow>(
       'INSERT INTO stream (region, feed, bird_id, cursor_us) VALUES (?, ?, ?, 0) RETURNING *',
     ),
+    retreat: connection.prepare(`
+      UPDATE stream SET
+        cursor_us = max(
+          pruned_us,
+          coalesce((SELECT max(started_us) FROM flight WHERE stream = ?1 AND started_us <= ?2), 0),
+          CASE feed WHEN 'flight' THEN 0
+          ELSE coalesce((SELECT max(occurred_us) FROM event WHERE stream = ?1 AND occurred_us <= ?2), 0) END
+        )
+      WHERE stream = ?1 AND cursor_us > ?2`),
     advance: connection.prepare('UPDATE stream SET cursor_us = ?2 WHERE stream = ?1 AND cursor_us < ?2'),
   };
 }

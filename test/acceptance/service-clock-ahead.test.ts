@@ -1,0 +1,84 @@
+/** A service whose clock, and all that it writes by it, is ahead for a while: news come as ever once it is right again. */
+import { afterEach, expect, test } from 'vitest';
+import type { HttpResponse, Transport } from '../../src/http/transport.ts';
+import { formatInstant, parseInstant } from '../../src/time/instant.ts';
+import { openStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+let aheadUs: number;
+afterEach(() => stage.close());
+
+function shifted({ headers, body, ...rest }: HttpResponse): HttpResponse {
+  if (aheadUs === 0) return { headers, body, ...rest };
+  const date = headers.date && new Date(Date.parse(headers.date) + aheadUs / 1000).toUTCString();
+  const later = body.replace(/"(createdAt|startDate)":"([^"]+)"/g, (whole, name, text) => {
+    const us = parseInstant(text)?.us;
+    return us === undefined ? whole : `"${name}":"${formatInstant(us + aheadUs)}"`;
+  });
+  return { ...rest, headers: { ...headers, ...(date && { date }) }, body: later };
+}
+
+const between = (service: Transport): Transport => ({
+  send: async (request) => shifted(await service.send(request)),
+  close: () => service.close(),
+});
+
+const AHEAD = [
+  ['two hours', 7_200e6],
+  ['forty years', 40 * 365 * 86_400e6],
+] as const;
+
+test.each(AHEAD)('%s ahead once, and at the first answer of all', async (_, us) => {
+  let birdId = '';
+  let nestId = '';
+  aheadUs = us;
+  stage = await openStage({
+    regions: ['eu'],
+    between,
+    before(world) {
+      nestId = world.addNest({ name: 'Production' }).id;
+      birdId = world.addBird(nestId, { name: 'Publish', triggerType: 'event' }).id;
+      world.eventError(birdId);
+    },
+  });
+  const world = stage.worlds.eu!;
+  await stage.minutesPass(1);
+  aheadUs = 0;
+  await stage.minutesPass(1);
+  world.disconnectConnection({ nestId, entityId: '77', entityName: 'TMS', exhausted: true, wording: 'old' });
+  world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
+  await stage.minutesPass(2);
+  const names = stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname));
+  expect(names.toSorted()).toEqual(['ConnectionDisconnected', 'FlightFailed']);
+});
+
+test.each(AHEAD)('%s ahead once, later', async (_, us) => {
+  let birdId = '';
+  let nestId = '';
+  aheadUs = 0;
+  stage = await openStage({
+    regions: ['eu'],
+    between,
+    before(world) {
+      nestId = world.addNest({ name: 'Production' }).id;
+      birdId = world.addBird(nestId, { name: 'Publish', triggerType: 'event' }).id;
+    },
+  });
+  const world = stage.worlds.eu!;
+  await stage.minutesPass(10);
+  aheadUs = us;
+  world.eventError(birdId);
+  world.startFlight(birdId, { endsAs: 'succeeded', fliesForMs: 1_000 });
+  await stage.minutesPass(1);
+  aheadUs = 0;
+  await stage.minutesPass(1);
+  world.disconnectConnection({ nestId, entityId: '77', entityName: 'TMS', exhausted: true, wording: 'old' });
+  world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
+  await stage.minutesPass(2);
+  const names = stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname));
+  expect(names.toSorted()).toEqual(['ConnectionDisconnected', 'FlightFailed']);
+  for (const { verifiedUntilUs, cursorUs } of stage.daemon().regions()[0]!.feeds) {
+    expect(verifiedUntilUs).toBeLessThanOrEqual(stage.clock.nowUs());
+    expect(cursorUs).toBeLessThanOrEqual(stage.clock.nowUs());
+  }
+});
