@@ -11,6 +11,7 @@ import { openTransport } from './http/transport.ts';
 import { LIMITS } from './limits.ts';
 import { createLog, type Log } from './observe/log.ts';
 import type { LogLevel } from './observe/log-report.ts';
+import { createLoopWatch } from './observe/loop-watch.ts';
 import { type Collected, createMetrics } from './observe/metrics.ts';
 import { createStoreRoom } from './observe/store-health.ts';
 import { createAcknowledgeLinks } from './operator/acknowledge-link.ts';
@@ -63,8 +64,10 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   fatal.catch(() => {});
 
   const room = createStoreRoom(clock);
+  const loop = createLoopWatch(clock);
   const metrics = createMetrics({
     ...metricsOptions(edge, config),
+    longestTurnMs: loop.longestTurnMs,
     collect: createCollect(
       store,
       clock,
@@ -87,6 +90,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const startedAtUs = clock.nowUs();
 
   async function closeAll(): Promise<void> {
+    loop.stop();
     await ways.close();
     await store.close();
   }

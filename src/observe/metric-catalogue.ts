@@ -246,6 +246,12 @@ export const METRICS = {
     help: 'Failures that a stage met and survived, by error code; bug for what nobody foresaw.',
     labels: ['stage', 'reason'],
   },
+  eventLoopLongest: {
+    type: 'gauge',
+    name: 'nestwatch_event_loop_longest_seconds',
+    help: 'The longest turn of the event loop since the last scrape, to 0.02: for so long nothing else was done.',
+    labels: [],
+  },
   limitReached: {
     type: 'counter',
     name: 'nestwatch_limit_reached_total',

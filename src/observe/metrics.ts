@@ -13,6 +13,8 @@ import { createRecorders } from './metric-recorders.ts';
 export interface MetricsOptions extends Foreseen {
   /** Asked at each scrape for what only the store and the stages know; when it fails, so does the scrape. */
   readonly collect: () => Promise<Collected>;
+  /** The longest turn of the event loop since this was last asked for. */
+  readonly longestTurnMs: () => number;
   /** Adds the figures of the process under the names that every Node program gives them. */
   readonly processMetrics: boolean;
   /** Birds with series of their own, shared out evenly among the regions. */
@@ -93,6 +95,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
         metrics.cursor.set({ region, feed }, cursorUs / 1e6);
         metrics.verified.set({ region, feed }, verifiedUntilUs / 1e6);
       }
+      metrics.eventLoopLongest.set(options.longestTurnMs() / 1000);
       // One after the other: the lines of all at once take ten times the room of the text.
       const texts: string[] = [];
       for (const { name } of registry.getMetricsAsArray()) {

@@ -75,6 +75,7 @@ async function watch(settings: DaemonSettings): Promise<void> {
     operations: OPERATIONS.map(({ id }) => id),
     receivers: config.receivers,
     rules: config.rules,
+    longestTurnMs: () => 0,
     processMetrics: true,
     collect: async () => ({ alerts: [], silences: [], deliveries: [], cursors: [] }),
   });

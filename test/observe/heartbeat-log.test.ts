@@ -46,6 +46,7 @@ test('the metrics count what was accepted, and when', async () => {
     receivers: [],
     rules: [],
     collect: async () => ({ alerts: [], silences: [], deliveries: [], cursors: [] }),
+    longestTurnMs: () => 0,
     processMetrics: false,
   });
   const shown = async () => (await metrics.render()).body.match(/^nestwatch_heartbeat_\S+ \S+$/gm);

@@ -22,6 +22,7 @@ function world(options: { maxBirds?: number; regions?: string[]; collect?: () =>
     ],
     rules: [{ kind: 'FlightFailed', severity: 'page' }, ...ALERT_KINDS.map(defaultRule)],
     collect: options.collect ?? (async () => NOTHING),
+    longestTurnMs: () => 1250,
     processMetrics: false,
     ...(options.maxBirds !== undefined && { maxBirds: options.maxBirds }),
   });
@@ -72,6 +73,7 @@ describe('before anything has happened', () => {
     ['nestwatch_deliveries_pending{receiver="ops"}', 0],
     ['nestwatch_deliveries_dead{receiver="pager"}', 0],
     ['nestwatch_deliveries{receiver="pager",state="ambiguous"}', 0],
+    ['nestwatch_event_loop_longest_seconds', 1.25],
     ['nestwatch_config_last_reload_successful', 1],
     ['nestwatch_config_last_reload_success_timestamp_seconds', TEST_START_US / 1e6],
     ['nestwatch_series_dropped_total{metric="nestwatch_bird_info"}', 0],

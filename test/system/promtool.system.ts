@@ -20,6 +20,7 @@ test('promtool has nothing to say about the metrics', async () => {
       deliveries: [{ receiver: 'ops', state: 'dead', count: 1 }],
       cursors: [],
     }),
+    longestTurnMs: () => 0,
     processMetrics: true,
   });
   const bird = { nestId: '1', nest: 'a "quoted"\n\\ name', birdId: '2', bird: '名前', triggerType: 'manual' };
