@@ -1,8 +1,9 @@
 /**
  * The service's own clock, as its answers show it. What the service wrote is compared with that clock alone: ours may
  * be wrong by hours, and be set at any moment. So also "since when is this region watched" is an instant on it, fixed
- * by the first answer that the region ever gave. A later life knows it before it asks for anything. Only where answers
- * show a time before that instant, the clock was ahead then, and it is put right: what happens would else be history.
+ * by the first answer that the region ever gave: when the first life began that wanted to read it, whether or not it was
+ * answered. A later life knows it before it asks for anything. Only where answers show a time before that instant, the
+ * clock was ahead then, and it is put right: what happens would else be history.
  */
 
 import type { Answer, ServiceClient } from '../service/client.ts';
@@ -23,6 +24,12 @@ export interface ServiceClock {
   watchedSinceUs(): number;
 }
 
+/**
+ * A watch that the region never answered began no longer ago than that before its first answer: our clock may have been
+ * wrong by years when it first started.
+ */
+const MOST_UNANSWERED_US = 72 * 3_600_000_000;
+
 export function createServiceClock(
   region: string,
   client: ServiceClient,
@@ -33,13 +40,23 @@ export function createServiceClock(
   let sinceUs: number | undefined;
   /** Whether the last answer showed a time before the watch began. */
   let wasBefore = false;
+  /** On our clock: when an earlier life, or this one, first wanted to read the region. */
+  let firstStartUs: number | undefined;
+
+  /** For how long the region has been watched, also by earlier lives that it never answered. */
+  function watchedInAllUs(inThisLifeUs: number): number {
+    const sinceFirstUs = clock.nowUs() - (firstStartUs ?? clock.nowUs());
+    return Math.max(inThisLifeUs, Math.min(sinceFirstUs, MOST_UNANSWERED_US));
+  }
 
   async function timed<T>(call: Promise<Answer<T>>): Promise<Answer<T>> {
     const answer = await call;
     const watchedUs = Math.round((clock.monotonicMs() - beganMs) * 1000);
     const nowUs = answer.serverTimeUs ?? clock.nowUs();
     if (sinceUs === undefined) {
-      sinceUs = await store.transaction((tx) => tx.inventory.regionSince(region, nowUs - watchedUs));
+      sinceUs = await store.transaction((tx) =>
+        tx.inventory.regionSince(region, nowUs - watchedInAllUs(watchedUs)),
+      );
     }
     const isBefore = answer.serverTimeUs !== null && nowUs < sinceUs;
     // One answer may show a wrong time: a second one in a row has to agree.
@@ -60,7 +77,10 @@ export function createServiceClock(
       getBirdLogs: (nestId, birdId, query) => timed(client.getBirdLogs(nestId, birdId, query)),
     },
     async load() {
-      sinceUs = await store.transaction((tx) => tx.inventory.knownSince(region));
+      await store.transaction(async (tx) => {
+        sinceUs = await tx.inventory.knownSince(region);
+        if (sinceUs === undefined) firstStartUs = await tx.inventory.firstStart(region, clock.nowUs());
+      });
     },
     async begun() {
       if (sinceUs === undefined) {

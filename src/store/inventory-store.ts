@@ -38,6 +38,8 @@ export interface NestMembers {
 export interface InventoryStore {
   /** When this region was first watched by this store: `nowUs` at the first call, the same instant after. */
   regionSince(region: string, nowUs: number): Promise<number>;
+  /** When anybody first wanted to read this region, on our own clock: `nowUs` at the first call, ever after the same. */
+  firstStart(region: string, nowUs: number): Promise<number>;
   /** When this region was first watched; undefined where `regionSince` was never called for it. */
   knownSince(region: string): Promise<number | undefined>;
   /** The service's clock was ahead when the watch of this region began: it began at `sinceUs`. Never moves it forward. */

@@ -95,3 +95,25 @@ test('one answer with a time long ago changes nothing', async () => {
   }
   expect(first.watchedSinceUs()).toBe(sinceUs);
 });
+
+test('a region that answered no earlier life is watched since the first of them began', async () => {
+  const first = life();
+  await first.load();
+  await clock.advance(20 * 60_000);
+  const second = life();
+  await second.load();
+  await clock.advance(60_000);
+  await second.begun();
+  // An answer takes ten seconds, and shows the time at which it was begun.
+  expect(second.watchedSinceUs()).toBe(TEST_START_US - 3 * HOUR_US - 10e6);
+});
+
+test('a clock that was wrong at the first start does not take the watch back for longer than three days', async () => {
+  const first = life();
+  await first.load();
+  await clock.advance(30 * 86_400_000);
+  const second = life();
+  await second.load();
+  await second.begun();
+  expect(second.watchedSinceUs()).toBe(clock.nowUs() - 3 * HOUR_US - 10e6 - 72 * HOUR_US);
+});

@@ -20,6 +20,12 @@ const WATCHED = `
     since_us INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
+  -- A region that somebody ever wanted to read, and since when on our own clock, whether or not it answered.
+  CREATE TABLE region_start (
+    region TEXT PRIMARY KEY,
+    first_us INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
   -- A Nest as it was last listed.
   CREATE TABLE nest (
     region TEXT NOT NULL,

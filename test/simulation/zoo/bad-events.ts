@@ -161,6 +161,7 @@ export const EVENTS: readonly Variant[] = [
         inventory: {
           regionSince: async (_region, nowUs) => nowUs,
           knownSince: async () => undefined,
+          firstStart: async (_region, nowUs) => nowUs,
         },
       })),
   },

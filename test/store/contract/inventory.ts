@@ -27,6 +27,8 @@ export function describeInventory(run: Run): void {
       await run((tx) => tx.inventory.beganEarlier('eu', NOW_US - 1));
       expect(await run((tx) => tx.inventory.knownSince('eu'))).toBe(NOW_US - 1);
       expect(await run((tx) => tx.inventory.knownSince('us'))).toBe(NOW_US + 5);
+      expect(await run((tx) => tx.inventory.firstStart('eu', NOW_US + 7))).toBe(NOW_US + 7);
+      expect(await run((tx) => tx.inventory.firstStart('eu', NOW_US + 9))).toBe(NOW_US + 7);
     });
 
     test('keeps the members of each Nest', async () => {

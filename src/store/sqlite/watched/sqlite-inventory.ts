@@ -35,6 +35,11 @@ export class SqliteInventory implements InventoryStore {
     return known ?? nowUs;
   }
 
+  async firstStart(region: string, nowUs: number): Promise<number> {
+    this.#regions.start.run(region, nowUs);
+    return this.#regions.firstStart.get(region)!.first_us;
+  }
+
   async knownSince(region: string): Promise<number | undefined> {
     return this.#regions.since.get(region)?.since_us;
   }
@@ -97,6 +102,10 @@ function prepareRegions(connection: Connection) {
     since: connection.prepare<{ since_us: number }>('SELECT since_us FROM region WHERE region = ?'),
     lower: connection.prepare('UPDATE region SET since_us = ?2 WHERE region = ?1 AND since_us > ?2'),
     watch: connection.prepare('INSERT INTO region (region, since_us) VALUES (?, ?)'),
+    firstStart: connection.prepare<{ first_us: number }>(
+      'SELECT first_us FROM region_start WHERE region = ?',
+    ),
+    start: connection.prepare('INSERT OR IGNORE INTO region_start (region, first_us) VALUES (?, ?)'),
   };
 }
 
