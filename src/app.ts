@@ -7,6 +7,7 @@ import { createDaemon, type Daemon } from './daemon.ts';
 import { HEARTBEAT_TIMEOUT_MS } from './delivery/heartbeat.ts';
 import { countSilences } from './domain/muting/silence.ts';
 import { codeOf } from './errors.ts';
+import { createBytesInFlight } from './http/bytes-in-flight.ts';
 import { openTransport } from './http/transport.ts';
 import { LIMITS } from './limits.ts';
 import { createLog, type Log } from './observe/log.ts';
@@ -85,7 +86,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     if ('error' in happening && codeOf(happening.error) === 'store_failed') die(happening.error);
   }
 
-  const ways = openWays(config, clock);
+  const ways = openWays(config, clock, report);
   const daemon = createDaemon({ config, store, links, clock, random, report, ...ways });
   const startedAtUs = clock.nowUs();
 
@@ -174,11 +175,18 @@ function createCollect(store: Store, clock: Clock, report: Report, regions: Daem
 }
 
 /** All ways out of the process: to the regions, the receivers and the watchdog. */
-function openWays(config: Config, clock: Clock) {
+function openWays(config: Config, clock: Clock, report: Report) {
   const transports = new Map(
     config.regions.map(({ name, concurrency, timeoutMs }) => [
       name,
-      openTransport({ connections: concurrency, timeoutMs, maxBodyBytes: LIMITS.answer_bytes.most }),
+      openTransport({
+        connections: concurrency,
+        timeoutMs,
+        maxBodyBytes: LIMITS.answer_bytes.most,
+        inFlight: createBytesInFlight(LIMITS.bytes_in_flight.most, () =>
+          report({ what: 'limit_reached', limit: 'bytes_in_flight', region: name }),
+        ),
+      }),
     ]),
   );
   const channels = openChannels({ clock, version: VERSION, openTransport });

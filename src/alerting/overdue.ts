@@ -120,7 +120,7 @@ export function createOverdue(options: OverdueOptions): Overdue {
     const facts = [...(await judgeFlights(tx, flights, nowUs)), ...(await judgeBirds(tx, birds, nowUs))];
     if (done === 0) {
       nextLookMs = nowMs + LOOK_MS;
-      facts.push(...(await goneFlights(tx, nowUs)));
+      for (const fact of await goneFlights(tx, nowUs)) facts.push(fact);
     }
     const { happenings } = await applyFacts(tx, facts, rules, nowUs);
     return { done, queued: 0, happenings };

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import { errors, Pool } from 'undici';
 import { NestwatchError } from '../errors.ts';
+import type { BytesInFlight } from './bytes-in-flight.ts';
 
 /** One HTTP exchange. What goes out is prepared by the caller; what comes back is text, whole, with its status. */
 export interface HttpRequest {
@@ -18,6 +19,8 @@ export interface HttpResponse {
   /** Names in lower case; a header that came several times is joined with `, `. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
+  /** To be called when the body was read, where the transport bounds what it holds. */
+  readonly release?: () => void;
 }
 
 /**
@@ -36,6 +39,8 @@ export interface TransportOptions {
   readonly timeoutMs: number;
   /** Larger bodies end with `too_large`, and their connection with them. */
   readonly maxBodyBytes: number;
+  /** Bounds what all answers take together until they are released; without it only each is bounded by itself. */
+  readonly inFlight?: BytesInFlight;
 }
 
 type Decode = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Promise<Uint8Array>;
@@ -56,7 +61,8 @@ const MAX_CONNECT_MS = 10_000;
  * Opens a transport over sockets: one pool of HTTP/1.1 connections for each origin, created when it is first asked.
  * No encoding is offered, so that bodies come plain; those that do not are unpacked. `close` ends what is still under way with `unreachable`.
  */
-export function openTransport({ connections, timeoutMs, maxBodyBytes }: TransportOptions): Transport {
+export function openTransport(options: TransportOptions): Transport {
+  const { connections, timeoutMs, maxBodyBytes, inFlight } = options;
   const pools = new Map<string, Pool>();
   let isClosed = false;
 
@@ -101,10 +107,15 @@ export function openTransport({ connections, timeoutMs, maxBodyBytes }: Transpor
         status = response.statusCode;
         const found = joined(response.headers);
         const encoding = found['content-encoding'];
-        if (encoding === undefined) return { status, headers: found, body: await response.body.text() };
-        const bytes = await response.body.bytes();
-        return { status, ...(await unpacked(bytes, encoding, found, maxBodyBytes)) };
+        const bytes = await received(response.body, abort, inFlight);
+        const release = inFlight && (() => inFlight.release(abort));
+        const read =
+          encoding === undefined
+            ? { headers: found, body: new TextDecoder().decode(bytes) }
+            : await unpacked(bytes, encoding, found, maxBodyBytes);
+        return { status, ...read, ...(release && { release }) };
       } catch (error) {
+        inFlight?.release(abort);
         throw failure(error, target.host, timeoutMs, maxBodyBytes, status);
       } finally {
         clearTimeout(timer);
@@ -117,6 +128,25 @@ export function openTransport({ connections, timeoutMs, maxBodyBytes }: Transpor
       pools.clear();
     },
   };
+}
+
+/** The bytes of a body. While there is no room for more, none are received. */
+async function received(
+  body: AsyncIterable<Buffer>,
+  answer: EventEmitter,
+  inFlight: BytesInFlight | undefined,
+): Promise<Buffer> {
+  const aborted = new Promise<never>((_, reject) => {
+    answer.once('abort', () => reject(new errors.RequestAbortedError()));
+  });
+  // It may come when nobody waits for it any more.
+  aborted.catch(() => {});
+  const chunks: Buffer[] = [];
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    if (inFlight) await Promise.race([inFlight.take(answer, chunk.length), aborted]);
+  }
+  return Buffer.concat(chunks);
 }
 
 /** undici writes header values as Latin-1; text beyond ASCII goes out as the bytes of its UTF-8. */

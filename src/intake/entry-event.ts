@@ -10,9 +10,6 @@ export interface Names {
   nestOf(birdId: string): string;
 }
 
-/** Longer messages are cut, with a mark that says so; stack traces of the service stay far below it. */
-const MAX_MESSAGE_LENGTH = 32_768;
-
 export function notificationEvent(
   region: string,
   entry: NotificationEntry,
@@ -34,7 +31,7 @@ export function notificationEvent(
     nest: names.nest(nestId),
     birdId,
     bird: birdId ? names.bird(birdId) || entry.entityName : '',
-    message: capped(entry.message),
+    message: entry.message,
     attributes: present({
       entity_type: entry.entityType,
       entity_id: entry.entityId,
@@ -63,7 +60,7 @@ export function birdLogEvent(
     nest: names.nest(nestId),
     birdId,
     bird: names.bird(birdId),
-    message: capped(entry.message),
+    message: entry.message,
     attributes: present({
       event_failed_by: entry.eventFailedBy,
       error_type: entry.errorType,
@@ -102,7 +99,7 @@ export function flightEvent(
     nest: names.nest(place.nestId),
     birdId: place.birdId,
     bird: names.bird(place.birdId),
-    message: capped(flight.errorMessages || failure?.message || ''),
+    message: flight.errorMessages || failure?.message || '',
     attributes: present({
       flight_id: flight.id,
       status: flight.status,
@@ -114,11 +111,6 @@ export function flightEvent(
       error_type: failure?.errorType ?? '',
     }),
   };
-}
-
-function capped(text: string): string {
-  if (text.length <= MAX_MESSAGE_LENGTH) return text;
-  return `${text.slice(0, MAX_MESSAGE_LENGTH)}… [${text.length - MAX_MESSAGE_LENGTH} more characters]`;
 }
 
 /** Attributes that are known; an empty text says nothing and is left out. */

@@ -1,16 +1,13 @@
 /** What an HTTP answer of the service means: its JSON, or one `NestwatchError` that says what to do about it. */
 import { NestwatchError } from '../errors.ts';
 import type { HttpResponse } from '../http/transport.ts';
+import { LIMITS } from '../limits.ts';
+import { type ItemReading, readItems } from './answer-items.ts';
 import { isRecord } from './coerce.ts';
+import { parseJson } from './parse-json.ts';
 
 /** Longer waits are not kept: a garbled or hostile header must not end the watch. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000;
-
-/** A whole number too long for a double: 2^53 has sixteen digits. Inside a text it may match too, which only costs time. */
-const LONG_NUMBER = /[:[,]\s*-?\d{16}/;
-
-type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
-const parseWithSource = JSON.parse as (text: string, reviver: Reviver) => unknown;
 
 /** Throws for every status but 2xx. `where` is the operation and region, for the message. */
 export function checkStatus(response: HttpResponse, where: string, nowUs: number): void {
@@ -53,16 +50,34 @@ export function jsonOf(response: HttpResponse, where: string): unknown {
   try {
     return parseJson(response.body);
   } catch (cause) {
-    // Only one that could not be undone is left.
-    const encoding = response.headers['content-encoding'];
-    const packed = encoding === undefined ? '' : `, in the encoding ${JSON.stringify(encoding.slice(0, 50))}`;
-    const what = response.body === '' ? 'an empty body' : `a body that is not JSON${packed}`;
-    const facts = { status: response.status };
-    throw new NestwatchError('not_json', `${where}: the service answered ${response.status} with ${what}`, {
-      cause,
-      facts,
-    });
+    throw notJson(response, where, cause);
   }
+}
+
+/** The same, with each item of its list read by `reading`. Also throws `too_large`. */
+export async function itemsOf<T>(
+  response: HttpResponse,
+  where: string,
+  reading: ItemReading<T>,
+): Promise<unknown> {
+  try {
+    return await readItems(response.body, reading);
+  } catch (error) {
+    if (!(error instanceof NestwatchError)) throw notJson(response, where, error);
+    throw new NestwatchError(error.code, `${where}: ${error.message}`, { facts: error.facts });
+  }
+}
+
+function notJson(response: HttpResponse, where: string, cause: unknown): NestwatchError {
+  // Only one that could not be undone is left.
+  const encoding = response.headers['content-encoding'];
+  const packed = encoding === undefined ? '' : `, in the encoding ${JSON.stringify(encoding.slice(0, 50))}`;
+  const what = response.body === '' ? 'an empty body' : `a body that is not JSON${packed}`;
+  const facts = { status: response.status };
+  return new NestwatchError('not_json', `${where}: the service answered ${response.status} with ${what}`, {
+    cause,
+    facts,
+  });
 }
 
 /** The service's clock from the `Date` header (RFC 9110, 6.6.1), in whole seconds; null when unreadable. */
@@ -82,25 +97,11 @@ function retryAfterMs(response: HttpResponse, nowUs: number): number | undefined
 }
 
 function problemOf(body: string): Readonly<Record<string, unknown>> | undefined {
+  if (body.length > LIMITS.problem_characters.most) return undefined;
   try {
     const json = parseJson(body);
     return isRecord(json) ? json : undefined;
   } catch {
     return undefined;
   }
-}
-
-/**
- * `JSON.parse` that keeps the digits of 64-bit ids: a whole number beyond 2^53 comes back as its text.
- * Throws `SyntaxError` for what is not JSON.
- */
-export function parseJson(text: string): unknown {
-  if (!LONG_NUMBER.test(text)) return JSON.parse(text);
-  return parseWithSource(text, (_key, value, { source }) =>
-    typeof value === 'number' && source !== undefined && isLongInteger(value, source) ? source : value,
-  );
-}
-
-function isLongInteger(value: number, source: string): boolean {
-  return !Number.isSafeInteger(value) && /^-?\d+$/.test(source);
 }

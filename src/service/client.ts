@@ -4,8 +4,9 @@
  */
 import { NestwatchError } from '../errors.ts';
 import type { HttpResponse } from '../http/transport.ts';
+import type { LimitName } from '../limits.ts';
 import { formatInstant } from '../time/instant.ts';
-import { jsonOf, serverTimeUs } from './answer.ts';
+import { itemsOf, jsonOf, serverTimeUs } from './answer.ts';
 import type { RegionHealth } from './breaker.ts';
 import { Exchange, type ServiceClientOptions } from './exchange.ts';
 import { type Operation, type OperationId, operationOf } from './operations.ts';
@@ -14,19 +15,19 @@ import {
   type BirdLogEntry,
   type Flight,
   type FlightLogEntry,
+  listIn,
   type Nest,
   type NotificationEntry,
   type Page,
   type Parsed,
+  pageIn,
   readBird,
   readBirdLogEntry,
   readFlight,
   readFlightLogEntry,
-  readList,
   readNest,
   readNotification,
   readOne,
-  readPage,
   readUser,
   type User,
 } from './resources.ts';
@@ -110,10 +111,10 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   function ask<T>(
     id: OperationId,
     parameters: Readonly<Record<string, string>>,
-    read: (json: unknown) => T | undefined,
+    read: (response: HttpResponse, where: string) => Promise<T | undefined>,
   ): Promise<Answer<T>> {
-    return exchange.send(operationOf(id), parameters, undefined, (response, where) => {
-      const value = read(jsonOf(response, where));
+    return exchange.send(operationOf(id), parameters, undefined, async (response, where) => {
+      const value = await read(response, where);
       if (value !== undefined) return { value, serverTimeUs: serverTimeUs(response) };
       throw new NestwatchError('unexpected_shape', `${where}: the answer is JSON of another shape`, {
         facts: { status: response.status },
@@ -121,40 +122,69 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     });
   }
 
+  /** Asks for one resource. */
+  function askOne<T>(
+    id: OperationId,
+    parameters: Readonly<Record<string, string>>,
+    read: (item: unknown) => Parsed<T>,
+  ): Promise<Answer<Parsed<T>>> {
+    return ask(id, parameters, async (response, where) =>
+      readOne(await itemsOf(response, where, AS_IT_IS), read),
+    );
+  }
+
+  /** Asks for a list that comes whole. */
+  function askList<T>(
+    id: OperationId,
+    parameters: Readonly<Record<string, string>>,
+    limit: LimitName,
+    read: (item: unknown) => Parsed<T>,
+  ): Promise<Answer<readonly Parsed<T>[]>> {
+    return ask(id, parameters, async (response, where) =>
+      listIn<Parsed<T>>(await itemsOf(response, where, { limit, read })),
+    );
+  }
+
+  function askPage<T>(
+    id: OperationId,
+    parameters: Readonly<Record<string, string>>,
+    read: (item: unknown) => Parsed<T>,
+  ): Promise<Answer<Page<T>>> {
+    return ask(id, parameters, async (response, where) =>
+      pageIn<T>(await itemsOf(response, where, { limit: 'page_items', read })),
+    );
+  }
+
   return {
-    searchNests: () => ask('searchNests', {}, (json) => readList(json, readNest)),
-    getNest: (nestId) => ask('getNest', { nestId }, (json) => readOne(json, readNest)),
+    searchNests: () => askList('searchNests', {}, 'inventory_items', readNest),
+    getNest: (nestId) => askOne('getNest', { nestId }, readNest),
     searchBirds(nestId, filter = {}) {
       const parameters = { nestId, ...given({ TriggerType: filter.triggerType, Status: filter.status }) };
-      return ask('searchBirds', parameters, (json) => readList(json, (item) => readBird(item, { nestId })));
+      return askList('searchBirds', parameters, 'inventory_items', (item) => readBird(item, { nestId }));
     },
-    getBird: (nestId, birdId) =>
-      ask('getBird', { nestId, birdId }, (json) => readOne(json, (item) => readBird(item, { nestId }))),
-    searchUsers: () => ask('searchUsers', {}, (json) => readList(json, readUser)),
-    getUser: (userId) => ask('getUser', { userId }, (json) => readOne(json, readUser)),
+    getBird: (nestId, birdId) => askOne('getBird', { nestId, birdId }, (item) => readBird(item, { nestId })),
+    searchUsers: () => askList('searchUsers', {}, 'inventory_items', readUser),
+    getUser: (userId) => askOne('getUser', { userId }, readUser),
     searchFlights(nestId, birdId, filter = {}) {
       const parameters = given({
         MinStartDate: instantText(filter.minStartUs),
         MaxStartDate: instantText(filter.maxStartUs),
         Status: filter.status,
       });
-      return ask('searchFlights', { nestId, birdId, ...parameters }, (json) =>
-        readList(json, (item) => readFlight(item, { nestId, birdId })),
+      return askList('searchFlights', { nestId, birdId, ...parameters }, 'flight_items', (item) =>
+        readFlight(item, { nestId, birdId }),
       );
     },
     getFlight: (nestId, birdId, flightId) =>
-      ask('getFlight', { nestId, birdId, flightId }, (json) =>
-        readOne(json, (item) => readFlight(item, { nestId, birdId })),
-      ),
-    getNotifications: (query) =>
-      ask('getNotifications', pageParameters(query), (json) => readPage(json, readNotification)),
+      askOne('getFlight', { nestId, birdId, flightId }, (item) => readFlight(item, { nestId, birdId })),
+    getNotifications: (query) => askPage('getNotifications', pageParameters(query), readNotification),
     getBirdLogs: (nestId, birdId, query) =>
-      ask('getBirdLogs', { nestId, birdId, ...pageParameters(query) }, (json) =>
-        readPage(json, (item) => readBirdLogEntry(item, { nestId, birdId })),
+      askPage('getBirdLogs', { nestId, birdId, ...pageParameters(query) }, (item) =>
+        readBirdLogEntry(item, { nestId, birdId }),
       ),
     getFlightLogs: (nestId, birdId, flightId, query) =>
-      ask('getFlightLogs', { nestId, birdId, flightId, ...pageParameters(query) }, (json) =>
-        readPage(json, (item) => readFlightLogEntry(item, { nestId, flightId })),
+      askPage('getFlightLogs', { nestId, birdId, flightId, ...pageParameters(query) }, (item) =>
+        readFlightLogEntry(item, { nestId, flightId }),
       ),
 
     async call(operationId, parameters, body) {
@@ -178,6 +208,9 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     close: () => exchange.close(),
   };
 }
+
+/** What is one resource has no list to read, but may be as large. */
+const AS_IT_IS = { limit: 'inventory_items', read: (item: unknown) => item } as const;
 
 function given(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
   return Object.fromEntries(

@@ -1,10 +1,13 @@
 /** Reading single values of JSON from outside: each function takes whatever came and never throws. */
+import { createHash } from 'node:crypto';
+import { LIMITS } from '../limits.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** Ids become keys, labels and path segments; nothing longer than this is one. */
-const MAX_ID_LENGTH = 256;
+/** Of an id that is too long for a key, so much is kept beside the hash of all of it. */
+const KEPT_OF_LONG_ID = 200;
+
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for.
 const NOT_IN_IDS = /[\u0000-\u0020\u007f-\u009f\u2028\u2029]/;
 
@@ -27,7 +30,7 @@ function line(item: unknown): string {
 
 /** The service's own words (states, trigger types): compared in lower case, without surrounding space. */
 export function lower(value: unknown): string {
-  return text(value).trim().toLowerCase();
+  return bounded(text(value).trim(), 'word_characters').toLowerCase();
 }
 
 /**
@@ -36,9 +39,41 @@ export function lower(value: unknown): string {
  */
 export function id(value: unknown): string {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : '';
+  const id = idText(value);
+  return id.length > LIMITS.id_characters.most ? '' : id;
+}
+
+/**
+ * The id of an entry, which nothing is asked for by: of one that is too long the beginning, with a hash that keeps it
+ * apart from others that begin so.
+ */
+export function entryId(value: unknown): string {
+  if (typeof value === 'number') return id(value);
+  const whole = idText(value);
+  if (whole.length <= LIMITS.id_characters.most) return whole;
+  return `${copied(whole.slice(0, KEPT_OF_LONG_ID))}~${createHash('sha256').update(whole).digest('hex').slice(0, 40)}`;
+}
+
+function idText(value: unknown): string {
   if (typeof value !== 'string') return '';
   const id = value.trim();
-  return id.length > MAX_ID_LENGTH || NOT_IN_IDS.test(id) || id === '.' || id === '..' ? '' : id;
+  return NOT_IN_IDS.test(id) || id === '.' || id === '..' ? '' : id;
+}
+
+/** A text of which so much is kept, and how long it was. */
+export function bounded(
+  value: unknown,
+  limit: 'name_characters' | 'word_characters' | 'message_characters',
+): string {
+  const whole = text(value);
+  const { most } = LIMITS[limit];
+  if (whole.length <= most) return whole;
+  return `${copied(whole.slice(0, most))}… [${whole.length - most} more characters]`;
+}
+
+/** V8 keeps the whole text in memory for a part of it, but not for a copy. */
+function copied(part: string): string {
+  return Buffer.from(part, 'utf16le').toString('utf16le');
 }
 
 /** `true` and `1`, also as text in any case; `otherwise` for what says neither yes nor no. */

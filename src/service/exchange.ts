@@ -33,7 +33,7 @@ export interface ServiceClientOptions {
 }
 
 /** Reads an answer with a 2xx status; `where` names the operation and the region, for messages. */
-export type Read<T> = (response: HttpResponse, where: string) => T;
+export type Read<T> = (response: HttpResponse, where: string) => T | Promise<T>;
 
 /** Tries of a read after the first; each waits a random part of a time that doubles (full jitter). */
 const RETRIES = 3;
@@ -140,11 +140,12 @@ export class Exchange {
     const startedMs = this.#clock.monotonicMs();
     const happening = { what: 'request', region: this.#region.name, operation: operation.id } as const;
     let token: string | undefined;
+    let response: HttpResponse | undefined;
     try {
       token = this.#region.token.reveal();
-      const response = await this.#transport.send(this.#requestOf(operation, target, body, token));
+      response = await this.#transport.send(this.#requestOf(operation, target, body, token));
       checkStatus(response, where, this.#clock.nowUs());
-      const value = read(response, where);
+      const value = await read(response, where);
       permit.settle({ met: 'answer' });
       this.#report({ ...happening, durationMs: this.#clock.monotonicMs() - startedMs });
       return value;
@@ -167,6 +168,8 @@ export class Exchange {
       }
       this.#report({ ...happening, durationMs: this.#clock.monotonicMs() - startedMs, failure });
       throw error;
+    } finally {
+      response?.release?.();
     }
   }
 

@@ -7,7 +7,19 @@
  * usable id, or (for what is ordered by time) no readable `createdAt`; then its raw JSON is handed on.
  */
 import type { Instant } from '../time/instant.ts';
-import { bool, id, instant, isRecord, type Json, jsonText, lower, number, text } from './coerce.ts';
+import {
+  bool,
+  bounded,
+  entryId,
+  id,
+  instant,
+  isRecord,
+  type Json,
+  jsonText,
+  lower,
+  number,
+  text,
+} from './coerce.ts';
 
 export const BIRD_STATUSES = ['active', 'unpublished', 'suspended'] as const;
 export const TRIGGER_TYPES = ['manual', 'event', 'scheduled'] as const;
@@ -142,9 +154,9 @@ export function readUser(value: unknown): Parsed<User> {
     ok: true,
     entry: {
       id: userId,
-      firstName: text(value.firstName),
-      lastName: text(value.lastName),
-      email: text(value.email),
+      firstName: name(value.firstName),
+      lastName: name(value.lastName),
+      email: emailAddress(value.email),
       isActive: bool(value.isActive, false),
     },
   };
@@ -159,7 +171,7 @@ export function readNest(value: unknown): Parsed<Nest> {
     ok: true,
     entry: {
       id: nestId,
-      name: text(value.name),
+      name: name(value.name),
       members: members.flatMap((member) => (member.ok ? [member.entry] : [])),
     },
   };
@@ -175,7 +187,7 @@ export function readBird(value: unknown, within: Within): Parsed<Bird> {
     entry: {
       id: birdId,
       nestId: id(value.nestId) || (within.nestId ?? ''),
-      name: text(value.name),
+      name: name(value.name),
       status,
       triggerType: lower(value.triggerType),
       isPublished: bool(value.isPublished, status !== 'unpublished'),
@@ -194,39 +206,51 @@ export function readFlight(value: unknown, within: Within): Parsed<Flight> {
       birdId: id(value.birdId) || (within.birdId ?? ''),
       nestId: id(value.nestId) || (within.nestId ?? ''),
       status: lower(value.status),
-      errorMessages: text(value.errorMessages),
+      errorMessages: message(value.errorMessages),
       startedAt: instant(value.startDate),
       durationSeconds: number(value.duration),
     },
   };
 }
 
+const name = (value: unknown) => bounded(value, 'name_characters');
+const word = (value: unknown) => bounded(value, 'word_characters');
+const message = (value: unknown) => bounded(value, 'message_characters');
+
+/** RFC 5321, 4.5.3.1: longer ones are none, and a part of one would be somebody else's. */
+const MAX_EMAIL_LENGTH = 320;
+
+function emailAddress(value: unknown): string {
+  const address = text(value);
+  return address.length > MAX_EMAIL_LENGTH ? '' : address;
+}
+
 /** What every entry of a log or of the notifications must have: by these it is known and put in order. */
 function readStamp(value: unknown): Parsed<{ id: string; createdAt: Instant; fields: Json }> {
   if (!isRecord(value)) return malformed(value, 'not an object');
-  const entryId = id(value.id);
+  const ownId = entryId(value.id);
   const createdAt = instant(value.createdAt);
-  if (createdAt === null) return malformed(value, entryId === '' ? 'no usable id' : 'no readable createdAt');
-  if (entryId === '') return { ...malformed(value, 'no usable id'), createdAt };
-  return { ok: true, entry: { id: entryId, createdAt, fields: value } };
+  if (createdAt === null) return malformed(value, ownId === '' ? 'no usable id' : 'no readable createdAt');
+  if (ownId === '') return { ...malformed(value, 'no usable id'), createdAt };
+  return { ok: true, entry: { id: ownId, createdAt, fields: value } };
 }
 
 export function readBirdLogEntry(value: unknown, within: Within): Parsed<BirdLogEntry> {
   const stamp = readStamp(value);
   if (!stamp.ok) return stamp;
-  const { id: entryId, createdAt, fields } = stamp.entry;
+  const { id: ownId, createdAt, fields } = stamp.entry;
   return {
     ok: true,
     entry: {
-      id: entryId,
+      id: ownId,
       createdAt,
       nestId: id(fields.workspaceId) || (within.nestId ?? ''),
       birdId: id(fields.workflowId) || (within.birdId ?? ''),
-      eventType: text(fields.eventType),
-      message: text(fields.message),
-      eventFailedBy: text(fields.eventFailedBy),
+      eventType: word(fields.eventType),
+      message: message(fields.message),
+      eventFailedBy: name(fields.eventFailedBy),
       errorType: errorType(fields.errorType),
-      initiator: text(fields.initiator),
+      initiator: name(fields.initiator),
     },
   };
 }
@@ -234,24 +258,24 @@ export function readBirdLogEntry(value: unknown, within: Within): Parsed<BirdLog
 export function readFlightLogEntry(value: unknown, within: Within): Parsed<FlightLogEntry> {
   const stamp = readStamp(value);
   if (!stamp.ok) return stamp;
-  const { id: entryId, createdAt, fields } = stamp.entry;
+  const { id: ownId, createdAt, fields } = stamp.entry;
   return {
     ok: true,
     entry: {
-      id: entryId,
+      id: ownId,
       createdAt,
       nestId: id(fields.workspaceId) || (within.nestId ?? ''),
       flightId: id(fields.flowInstanceId).toLowerCase() || (within.flightId ?? '').toLowerCase(),
-      initiator: text(fields.initiator),
-      message: text(fields.message),
-      eventType: number(fields.eventType) ?? text(fields.eventType),
+      initiator: name(fields.initiator),
+      message: message(fields.message),
+      eventType: number(fields.eventType) ?? word(fields.eventType),
       durationSeconds: number(fields.durationInSeconds),
-      eventFailedBy: text(fields.eventFailedBy),
+      eventFailedBy: name(fields.eventFailedBy),
       isSkipped: bool(fields.isSkipped, false),
       isRetried: bool(fields.isRetried, false),
-      sdkLogType: text(fields.sdkLogType),
-      stepId: text(fields.stepId),
-      scope: text(fields.scope),
+      sdkLogType: word(fields.sdkLogType),
+      stepId: name(fields.stepId),
+      scope: name(fields.scope),
       errorType: errorType(fields.errorType),
     },
   };
@@ -260,18 +284,18 @@ export function readFlightLogEntry(value: unknown, within: Within): Parsed<Fligh
 export function readNotification(value: unknown): Parsed<NotificationEntry> {
   const stamp = readStamp(value);
   if (!stamp.ok) return stamp;
-  const { id: entryId, createdAt, fields } = stamp.entry;
+  const { id: ownId, createdAt, fields } = stamp.entry;
   return {
     ok: true,
     entry: {
-      id: entryId,
+      id: ownId,
       createdAt,
       nestId: id(fields.workspaceId),
       entityId: id(fields.entityId),
-      entityName: text(fields.entityName),
-      entityType: text(fields.entityType),
-      eventType: text(fields.eventType),
-      message: text(fields.message),
+      entityName: name(fields.entityName),
+      entityType: word(fields.entityType),
+      eventType: word(fields.eventType),
+      message: message(fields.message),
     },
   };
 }
@@ -281,22 +305,22 @@ export function readOne<T>(value: unknown, read: (item: unknown) => Parsed<T>): 
   return isRecord(value) ? read(value) : undefined;
 }
 
-/** An array of resources; undefined when it is something else. */
-export function readList<T>(value: unknown, read: (item: unknown) => Parsed<T>): Parsed<T>[] | undefined {
-  return Array.isArray(value) ? value.map(read) : undefined;
+/** A list of which every item was read; undefined for JSON that is something else. */
+export function listIn<T>(value: unknown): readonly T[] | undefined {
+  return Array.isArray(value) ? value : undefined;
 }
 
 /**
- * The envelope of a paged list; undefined when it is none. `items` may be null, and may be left out where the count
+ * The envelope of a paged list of which every item was read; undefined when it is none. `items` may be null, and may be left out where the count
  * says 0, but an object with neither is not a page: an error object must not pass for the end of a list.
  */
-export function readPage<T>(value: unknown, read: (item: unknown) => Parsed<T>): Page<T> | undefined {
+export function pageIn<T>(value: unknown): Page<T> | undefined {
   if (!isRecord(value)) return undefined;
   const totalCount = number(value.totalCount);
   const items = value.items === null || (value.items === undefined && totalCount === 0) ? [] : value.items;
   if (!Array.isArray(items)) return undefined;
   return {
-    items: items.map(read),
+    items: items as Parsed<T>[],
     totalCount,
     page: number(value.page),
     pageSize: number(value.pageSize),
@@ -305,14 +329,14 @@ export function readPage<T>(value: unknown, read: (item: unknown) => Parsed<T>):
 
 function errorType(value: unknown): string {
   const index = number(value);
-  return index === null ? text(value) : (ERROR_TYPES[index] ?? String(index));
+  return index === null ? word(value) : (ERROR_TYPES[index] ?? String(index));
 }
 
 /** How much of a malformed entry is kept. */
 const MAX_RAW_BYTES = 65_536;
 
 function malformed(value: unknown, reason: string): Malformed {
-  const whole = jsonText(value);
+  const whole = jsonText(typeof value === 'string' ? value.slice(0, MAX_RAW_BYTES) : value);
   // A code unit takes three bytes of UTF-8 at the most, and so does the mark for a character cut in two.
   const raw =
     whole.length * 3 <= MAX_RAW_BYTES

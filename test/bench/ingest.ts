@@ -14,9 +14,9 @@ import { createCommit } from '../../src/intake/commit.ts';
 import { birdLogEvent } from '../../src/intake/entry-event.ts';
 import { createLogStreams } from '../../src/intake/logs/log-stream.ts';
 import { createPageSize } from '../../src/intake/logs/page-size.ts';
-import { jsonOf, serverTimeUs } from '../../src/service/answer.ts';
+import { itemsOf, serverTimeUs } from '../../src/service/answer.ts';
 import type { Answer, PageQuery } from '../../src/service/client.ts';
-import { type BirdLogEntry, type Page, readBirdLogEntry, readPage } from '../../src/service/resources.ts';
+import { type BirdLogEntry, type Page, pageIn, readBirdLogEntry } from '../../src/service/resources.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { type Clock, systemClock } from '../../src/time/clock.ts';
@@ -71,7 +71,8 @@ export async function ingest(
     const from = encodeURIComponent(formatInstant(query.fromUs ?? 0));
     const path = `/api-rest/nests/1/birds/1/logs?page=${query.page}&pageSize=${query.pageSize}&ascending=true&from=${from}`;
     const response = await transport.send({ method: 'GET', url: `${url}${path}`, headers: {} });
-    const page = readPage(jsonOf(response, path), (item) => readBirdLogEntry(item, { nestId: '1', birdId }));
+    const read = (item: unknown) => readBirdLogEntry(item, { nestId: '1', birdId });
+    const page = pageIn<BirdLogEntry>(await itemsOf(response, path, { limit: 'page_items', read }));
     if (!page) throw new Error('not a page');
     return { value: page, serverTimeUs: serverTimeUs(response) };
   }

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseJson } from '../../src/service/answer.ts';
+import { parseJson } from '../../src/service/parse-json.ts';
 import {
   ERROR_TYPES,
+  listIn,
   type Parsed,
+  pageIn,
   readBird,
   readBirdLogEntry,
   readFlight,
   readFlightLogEntry,
-  readList,
   readNest,
   readNotification,
   readOne,
-  readPage,
   readUser,
 } from '../../src/service/resources.ts';
 
@@ -274,7 +274,6 @@ describe('malformed entries', () => {
     [{ id: '  ', createdAt }, 'no usable id'],
     [{ id: '..', createdAt }, 'no usable id'],
     [{ id: 'a\u0000b', createdAt }, 'no usable id'],
-    [{ id: 'a'.repeat(257), createdAt }, 'no usable id'],
     [{ id: { a: 1 }, createdAt }, 'no usable id'],
     [{ id: 1.5, createdAt }, 'no usable id'],
     [{ id: 'x' }, 'no readable createdAt'],
@@ -291,6 +290,15 @@ describe('malformed entries', () => {
       expect(read(value)).toEqual({ ok: false, raw, reason });
     }
     expect(readFlight(value, {})).toEqual({ ok: false, raw, reason });
+  });
+
+  test('what is asked for by its id has one that is not too long', () => {
+    const value = { id: 'a'.repeat(257) };
+    const malformed = { ok: false, raw: JSON.stringify(value), reason: 'no usable id' };
+    for (const read of [readUser, readNest, (item: unknown) => readBird(item, {})]) {
+      expect(read(value)).toEqual(malformed);
+    }
+    expect(readFlight(value, {})).toEqual(malformed);
   });
 
   test('what is kept of them is at most 64 KiB', () => {
@@ -327,15 +335,15 @@ describe('pages and lists', () => {
   const item = { id: 'x', createdAt: AT.text };
 
   test('a page carries its items, readable or not, and its numbers', () => {
-    const page = readPage({ items: [item, {}], totalCount: '42', page: 0, pageSize: 20 }, readNotification);
+    const page = pageIn({ items: [item, {}].map(readNotification), totalCount: '42', page: 0, pageSize: 20 });
     expect(page?.items.map((one) => one.ok)).toEqual([true, false]);
     expect(page).toMatchObject({ totalCount: 42, page: 0, pageSize: 20 });
   });
 
   test('items may be null, numbers may be missing', () => {
     const empty = { items: [], totalCount: null, page: null, pageSize: null };
-    expect(readPage({ items: null }, readNotification)).toEqual(empty);
-    expect(readPage({ totalCount: 0 }, readNotification)).toEqual({ ...empty, totalCount: 0 });
+    expect(pageIn({ items: null })).toEqual(empty);
+    expect(pageIn({ totalCount: 0 })).toEqual({ ...empty, totalCount: 0 });
   });
 
   test.each([
@@ -347,13 +355,13 @@ describe('pages and lists', () => {
     [{ totalCount: 3 }],
     [{ type: 'about:blank', title: 'Not found', status: 404 }],
   ])('%j is not a page', (value) => {
-    expect(readPage(value, readNotification)).toBeUndefined();
+    expect(pageIn(value)).toBeUndefined();
   });
 
   test('a list is an array, a resource is an object, and nothing else is either', () => {
-    expect(readList([{ id: '1' }], readUser)).toHaveLength(1);
-    expect(readList({ items: [] }, readUser)).toBeUndefined();
-    expect(readList(null, readUser)).toBeUndefined();
+    expect(listIn([readUser({ id: '1' })])).toHaveLength(1);
+    expect(listIn({ items: [] })).toBeUndefined();
+    expect(listIn(null)).toBeUndefined();
     expect(readOne({ id: '1' }, readUser)?.ok).toBe(true);
     expect(readOne([], readUser)).toBeUndefined();
   });

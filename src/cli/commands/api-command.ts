@@ -123,7 +123,7 @@ async function allPages(
     const { json } = await client.call(operation.id, { ...fixed, page: String(page) });
     const answer = json as { items?: unknown[] | null; totalCount?: number; pageSize?: number } | null;
     const found = answer?.items ?? [];
-    items.push(...found);
+    for (const item of found) items.push(item);
     // A short page is not the end: only an empty one is, or the count that the service gives.
     const seen = page * (answer?.pageSize ?? 0) + found.length;
     if (found.length === 0 || (answer?.totalCount !== undefined && seen >= answer.totalCount)) {

@@ -183,7 +183,7 @@ export class Audit {
     part.pieces -= 1;
     part.sum += count;
     if (missing > 0) part.gaps.push({ fromUs: piece.fromUs, toUs: piece.toUs, missing });
-    if (part.pieces === 0) this.#gaps.push(...part.gaps);
+    if (part.pieces === 0) for (const gap of part.gaps) this.#gaps.push(gap);
   }
 
   /** Cuts the piece in two. Returns false where there is no instant to cut it at. */
@@ -281,7 +281,7 @@ export class Audit {
     while (at !== 'end') {
       const window = { fromUs: at.fromUs, toUs: piece.toUs + marginUs };
       const page = await this.#ask(window, this.#stream.pageSize(), at.page);
-      rows.push(...page.items);
+      for (const item of page.items) rows.push(item);
       total = page.totalCount;
       if (!isTrusted) at = sweptOn(at, page, this.#stream.pageSize());
       else at = page.items.length > 0 && rows.length < (total ?? 0) ? { ...at, page: at.page + 1 } : 'end';

@@ -42,6 +42,7 @@ export function reportedGaps(gaps: readonly GapRecord[]): {
   const reported = gaps.filter((gap) => gap.notified > 0);
   return {
     missing: reported.reduce((sum, gap) => sum + gap.notified, 0),
-    sinceUs: reported.length === 0 ? 0 : Math.min(...reported.map((gap) => gap.fromUs)),
+    sinceUs:
+      reported.length === 0 ? 0 : reported.reduce((least, gap) => Math.min(least, gap.fromUs), Infinity),
   };
 }

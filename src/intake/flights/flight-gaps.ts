@@ -144,7 +144,7 @@ export class FlightGaps {
     const all = [...this.#known].flatMap(([birdId, own]) => (this.#away.has(birdId) ? [] : own));
     const missing = all.length;
     if (missing === this.#reported) return;
-    const sinceUs = missing === 0 ? 0 : Math.min(...all.map(({ fromUs }) => fromUs));
+    const sinceUs = missing === 0 ? 0 : all.reduce((least, { fromUs }) => Math.min(least, fromUs), Infinity);
     await this.#commit({
       region: this.#region,
       facts: [{ fact: 'feed_gap', region: this.#region, feed: 'flight', missing, sinceUs }],

@@ -184,7 +184,7 @@ export class FlightWatch {
     }
     const { rows, serviceNowUs } = poll;
     const found = noFindings();
-    found.changes.push(...poll.vanished);
+    for (const change of poll.vanished) found.changes.push(change);
     // In the order of their starts, so that a failure is known before the success that ends its alert.
     const startOf = (flight: Flight) => flight.startedAt?.us ?? 0;
     const inOrder = [...rows.flights.values()].sort((a, b) => startOf(a) - startOf(b));

@@ -11,7 +11,7 @@ import type { Answer, PageQuery } from '../../service/client.ts';
 import type { Page, Parsed } from '../../service/resources.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { Commit, EventCandidate } from '../commit.ts';
+import type { Batch, Commit, EventCandidate } from '../commit.ts';
 import { MOST_OVERLAP_US } from '../lateness.ts';
 import { readInParts } from './page-parts.ts';
 import type { PageSize, RegionPageSize } from './page-size.ts';
@@ -24,6 +24,9 @@ import { cursorOf, NOW_MARGIN_US, nextPosition, type Position, startOf } from '.
  * again, since an entry that is read in it may have come earlier with an older `createdAt`.
  */
 const RECENT_WINDOW_US = 2 * 12 * 60 * 1_000_000;
+
+/** What one transaction takes, some 50 ms; a page has 100 by default. */
+const EVENTS_PER_COMMIT = 500;
 
 /** Pages read in one poll before other streams have their turn. */
 const PAGES_PER_POLL = 20;
@@ -175,12 +178,12 @@ class PagedStream<T extends LogEntry> implements LogStream {
   }
 
   async keep(items: readonly Parsed<LogEntry>[]): Promise<readonly Event[]> {
-    const { source, commit, clock, overlapUs, late } = this.#feed;
-    const { region, feed } = source;
+    const { clock, overlapUs, late } = this.#feed;
     const stream = await this.#open();
     const { candidates, quarantined, ids } = this.#sort(items as readonly Parsed<T>[], clock.nowUs());
     if (candidates.length + quarantined.length === 0) return [];
-    const inserted = await commit({ region, stream: { stream, feed }, events: candidates, quarantined });
+    const batch = { events: candidates, quarantined, cursorUs: 0 };
+    const inserted = await this.#commitInParts(stream, batch);
     // All that is known is that they were later than the sweeps look back: so that is doubled.
     const mostUs = overlapUs();
     for (const _ of inserted) late(mostUs);
@@ -196,7 +199,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
 
   /** `aheadTimes`: how often in this poll the cursor was later than the service's clock. */
   async #poll(signal: AbortSignal, aheadTimes: number): Promise<LogPoll> {
-    const { source, commit, clock, report, overlapUs, firstFromUs } = this.#feed;
+    const { source, clock, report, overlapUs, firstFromUs } = this.#feed;
     const { region, feed } = source;
     const stream = await this.#open();
     const fromUs = this.#cursorUs > 0 ? this.#cursorUs - overlapUs() : firstFromUs();
@@ -236,8 +239,8 @@ class PagedStream<T extends LogEntry> implements LogStream {
       const { quarantined } = page;
       if (candidates.length > 0 || quarantined.length > 0 || reachedUs > 0) {
         const batch = { events: candidates, quarantined, cursorUs: reachedUs };
-        const inserted = await commit({ region, stream: { stream, feed }, ...batch });
-        fresh.push(...inserted);
+        const inserted = await this.#commitInParts(stream, batch);
+        for (const event of inserted) fresh.push(event);
         duplicates -= inserted.length;
         this.#learnLateness(inserted, sweep, serviceNowUs);
         this.#committed(page, reachedUs);
@@ -248,6 +251,28 @@ class PagedStream<T extends LogEntry> implements LogStream {
     this.#sweptFromUs = sweep!.fromUs;
     this.#sweptAtUs = sweep!.atUs;
     return { more: false, fresh, requests: count };
+  }
+
+  /**
+   * Commits what a page brought, much of it in parts, between which others have their turn. Only with the last of them
+   * the cursor moves: after a crash before it the page is read again, and what was committed is known.
+   */
+  async #commitInParts(
+    stream: number,
+    { events, quarantined, cursorUs }: Required<Pick<Batch, 'events' | 'quarantined' | 'cursorUs'>>,
+  ): Promise<readonly Event[]> {
+    const { source, commit } = this.#feed;
+    const { region, feed } = source;
+    const inserted: Event[] = [];
+    let from = 0;
+    for (; events.length - from > EVENTS_PER_COMMIT; from += EVENTS_PER_COMMIT) {
+      const part = events.slice(from, from + EVENTS_PER_COMMIT);
+      for (const event of await commit({ region, stream: { stream, feed }, events: part }))
+        inserted.push(event);
+    }
+    const rest = { events: events.slice(from), quarantined, cursorUs };
+    for (const event of await commit({ region, stream: { stream, feed }, ...rest })) inserted.push(event);
+    return inserted;
   }
 
   /** Remembers what was committed of a page, with the cursor that it justifies (0 for none). */

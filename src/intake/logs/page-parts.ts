@@ -55,7 +55,7 @@ async function gatherParts<T extends { readonly id: string }>(
     // In pages of another size there are other entries.
     if (pageSize !== null && pageSize > 0 && pageSize !== query.pageSize) throw refusal;
     keep(answer);
-    rows.push(...items);
+    for (const item of items) rows.push(item);
     isEnd = items.length < query.pageSize;
   }
 

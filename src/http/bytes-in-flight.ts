@@ -1,0 +1,43 @@
+/**
+ * How many bytes of answers are held at once. Each answer counts from its first byte until whoever asked has read it.
+ * Beyond the bound only the answer that came first goes on, so that all of them end; small answers never wait.
+ */
+export interface BytesInFlight {
+  /** The answer takes so many bytes more. Resolves when there is room for them. */
+  take(answer: object, bytes: number): Promise<void>;
+  /** The answer was read, or came to nothing. */
+  release(answer: object): void;
+}
+
+/** Answers up to this size never wait for larger ones. */
+const SMALL_BYTES = 256 * 1024;
+
+export function createBytesInFlight(most: number, waits: () => void): BytesInFlight {
+  /** In the order in which they came. */
+  const held = new Map<object, number>();
+  let total = 0;
+  const waiting: { readonly answer: object; readonly resolve: () => void }[] = [];
+
+  const mayGoOn = (answer: object) =>
+    total <= most || held.get(answer)! <= SMALL_BYTES || held.keys().next().value === answer;
+
+  return {
+    async take(answer, bytes) {
+      held.set(answer, (held.get(answer) ?? 0) + bytes);
+      total += bytes;
+      if (mayGoOn(answer)) return;
+      waits();
+      await new Promise<void>((resolve) => waiting.push({ answer, resolve }));
+    },
+    release(answer) {
+      total -= held.get(answer) ?? 0;
+      held.delete(answer);
+      for (let at = waiting.length - 1; at >= 0; at -= 1) {
+        const one = waiting[at]!;
+        if (held.has(one.answer) && !mayGoOn(one.answer)) continue;
+        waiting.splice(at, 1);
+        one.resolve();
+      }
+    },
+  };
+}

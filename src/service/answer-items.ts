@@ -1,0 +1,145 @@
+/**
+ * Reads the list in an answer item by item. A small answer is parsed at once. A large one is parsed in slices, between
+ * which the event loop turns: what stands in memory at once is its text, one slice, and what was read of the items.
+ * So neither millions of tiny items nor an item that is a world of its own stops what else the process does.
+ */
+import { setImmediate as turnOfEventLoop } from 'node:timers/promises';
+import { NestwatchError } from '../errors.ts';
+import { LIMITS, type LimitName } from '../limits.ts';
+import { isRecord } from './coerce.ts';
+import { JsonScan } from './json-scan.ts';
+import { parseJson } from './parse-json.ts';
+import type { Malformed } from './resources.ts';
+
+/** Answers up to this length, and slices of longer ones, are parsed at once, which takes milliseconds. */
+const SLICE_LENGTH = 128 * 1024;
+
+/** Items of one slice. */
+const SLICE_ITEMS = 1_000;
+
+/** How much is kept of an item that is set aside. */
+const MAX_RAW_LENGTH = 10_000;
+
+export interface ItemReading<T> {
+  /** Which limit says how many items the list may have. */
+  readonly limit: LimitName;
+  readonly read: (item: unknown) => T;
+}
+
+/**
+ * The JSON of an answer in which each item of its list (itself, or what its key `items` holds) is what `read` made
+ * of it. Throws `too_large` for more items than the limit says, and `SyntaxError` for what is not JSON.
+ */
+export async function readItems<T>(text: string, reading: ItemReading<T>): Promise<unknown> {
+  if (text.length <= SLICE_LENGTH) return readAtOnce(parseJson(text), reading);
+  const scan = new JsonScan(text);
+  const first = scan.next();
+  if (first !== '[' && first !== '{') return parseJson(text);
+  const json = first === '[' ? await readList(scan, reading) : await readObject(scan, reading);
+  if (scan.next() !== '') throw new SyntaxError('more follows after the end of the JSON');
+  return json;
+}
+
+function readAtOnce<T>(json: unknown, { limit, read }: ItemReading<T>): unknown {
+  const list = isRecord(json) ? json.items : json;
+  if (!Array.isArray(list)) return json;
+  if (list.length > LIMITS[limit].most) throw tooMany(limit);
+  const items = list.map(read);
+  return isRecord(json) ? { ...json, items } : items;
+}
+
+async function readObject<T>(scan: JsonScan, reading: ItemReading<T>): Promise<unknown> {
+  // Without a prototype no key of it can be anything but what came.
+  const object: Record<string, unknown> = Object.create(null);
+  let [keys, values] = [0, 0];
+  scan.at += 1;
+  if (scan.passes('}')) return object;
+  do {
+    keys += 1;
+    if (keys % SLICE_ITEMS === 0) await turnOfEventLoop();
+    const key = (await parseNext(scan)).json;
+    if (typeof key !== 'string' || !scan.passes(':')) throw new SyntaxError('a key is wrong');
+    if (key === 'items' && scan.next() === '[') {
+      object[key] = await readList(scan, reading);
+    } else {
+      const value = await parseNext(scan);
+      values += value.values;
+      if (values > LIMITS.item_values.most) throw tooMany('item_values');
+      object[key] = value.json;
+    }
+  } while (scan.passes(','));
+  if (!scan.passes('}')) throw new SyntaxError('an object has no end');
+  return object;
+}
+
+async function parseNext(scan: JsonScan): Promise<{ readonly json: unknown; readonly values: number }> {
+  scan.next();
+  const from = scan.at;
+  const values = await passValue(scan);
+  if (values > LIMITS.item_values.most) throw tooMany('item_values');
+  return { json: parsed(scan.text.slice(from, scan.at))[0], values };
+}
+
+async function readList<T>(
+  scan: JsonScan,
+  { limit, read }: ItemReading<T>,
+): Promise<readonly (T | Malformed)[]> {
+  const items: (T | Malformed)[] = [];
+  /** Of the slice: where it begins and ends in the text. */
+  let [from, to, inSlice] = [0, 0, 0];
+
+  function readSlice(): void {
+    if (inSlice === 0) return;
+    for (const item of parsed(scan.text.slice(from, to))) items.push(read(item));
+    inSlice = 0;
+  }
+
+  scan.at += 1;
+  if (scan.passes(']')) return items;
+  let count = 0;
+  do {
+    count += 1;
+    if (count > LIMITS[limit].most) throw tooMany(limit);
+    scan.next();
+    const start = scan.at;
+    if ((await passValue(scan)) > LIMITS.item_values.most) {
+      readSlice();
+      items.push(setAside(scan.text.slice(start, start + MAX_RAW_LENGTH)));
+      await turnOfEventLoop();
+    } else {
+      if (inSlice === 0) from = start;
+      to = scan.at;
+      inSlice += 1;
+    }
+    if (inSlice >= SLICE_ITEMS || to - from >= SLICE_LENGTH) {
+      readSlice();
+      await turnOfEventLoop();
+    }
+  } while (scan.passes(','));
+  if (!scan.passes(']')) throw new SyntaxError('a list has no end');
+  readSlice();
+  return items;
+}
+
+/** The values of a part of a list. `parseJson` looks for long numbers behind a bracket, a comma or a colon. */
+function parsed(part: string): readonly unknown[] {
+  return parseJson(`[${part}]`) as readonly unknown[];
+}
+
+/** Passes over a value. Returns how many values stand in it. */
+async function passValue(scan: JsonScan): Promise<number> {
+  for (;;) {
+    const values = scan.passSome();
+    if (values !== undefined) return values;
+    await turnOfEventLoop();
+  }
+}
+
+function setAside(raw: string): Malformed {
+  return { ok: false, raw, reason: 'more values than an entry may have' };
+}
+
+function tooMany(limit: LimitName): NestwatchError {
+  const { most, unit, of } = LIMITS[limit];
+  return new NestwatchError('too_large', `more than ${most} ${unit} in ${of}`, { facts: { limit } });
+}

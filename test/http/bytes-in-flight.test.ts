@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest';
+import { createBytesInFlight } from '../../src/http/bytes-in-flight.ts';
+
+const MIB = 1024 * 1024;
+
+/** Whether it has ended once all promise jobs have run. */
+async function hasEnded(promise: Promise<void>): Promise<boolean> {
+  let ended = false;
+  promise.then(() => {
+    ended = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  return ended;
+}
+
+test('below and at the bound answers go on, above it only the first one and small ones', async () => {
+  let waits = 0;
+  const bytes = createBytesInFlight(4 * MIB, () => {
+    waits += 1;
+  });
+  const [first, second, third, small] = [{}, {}, {}, {}];
+  expect(await hasEnded(bytes.take(first, MIB))).toBe(true);
+  expect(await hasEnded(bytes.take(second, 3 * MIB))).toBe(true);
+  expect(waits).toBe(0);
+  const secondGoesOn = bytes.take(second, 1);
+  const thirdGoesOn = bytes.take(third, MIB);
+  expect(await hasEnded(secondGoesOn)).toBe(false);
+  expect(await hasEnded(thirdGoesOn)).toBe(false);
+  expect(waits).toBe(2);
+  expect(await hasEnded(bytes.take(first, 10 * MIB))).toBe(true);
+  expect(await hasEnded(bytes.take(small, 1000))).toBe(true);
+  bytes.release(first);
+  expect(await hasEnded(secondGoesOn)).toBe(true);
+  expect(await hasEnded(thirdGoesOn)).toBe(false);
+  bytes.release(second);
+  expect(await hasEnded(thirdGoesOn)).toBe(true);
+});
+
+test('whoever gives up waiting holds nothing any more', async () => {
+  const bytes = createBytesInFlight(MIB, () => {});
+  const [first, second] = [{}, {}];
+  await bytes.take(first, MIB);
+  const goesOn = bytes.take(second, MIB);
+  expect(await hasEnded(goesOn)).toBe(false);
+  bytes.release(second);
+  expect(await hasEnded(goesOn)).toBe(true);
+  bytes.release(first);
+  expect(await hasEnded(bytes.take({}, MIB))).toBe(true);
+});
