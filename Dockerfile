@@ -8,6 +8,8 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts && mkdir -p /state/data /
 FROM node:26-slim
 ARG REVISION=unknown
 ENV NODE_ENV=production NESTWATCH_REVISION=$REVISION NODE_COMPILE_CACHE=/app/cache
+# The signal that opens Node's debugger is not even listened for.
+ENV NODE_OPTIONS=--disable-sigusr1
 # What V8's threads give back goes to one heap, not to one of each thread: 15 MiB less.
 ENV MALLOC_ARENA_MAX=1
 # Nobody installs anything in a running container.
@@ -16,7 +18,7 @@ COPY --from=packages /app/node_modules /app/node_modules
 COPY package.json LICENSE /app/
 COPY config /app/config
 COPY src /app/src
-COPY --from=packages --chown=node:node /cache /app/cache
+COPY --from=packages --chown=node:node --chmod=700 /cache /app/cache
 # The store's default, sqlite:data/nestwatch.db, lies here: the only place that is written, so that the rest runs
 # with a read-only root: docker run --read-only --tmpfs /tmp -v nestwatch:/var/lib/nestwatch …
 COPY --from=packages --chown=node:node /state /var/lib/nestwatch

@@ -1,8 +1,11 @@
 #!/usr/bin/env node
 /** The process's edge: its arguments, streams and signals, the real clock and chance, and its exit code. */
-import { enableCompileCache } from 'node:module';
+import { keepCompiled } from './compile-cache.ts';
 
-enableCompileCache();
+// By default Node opens its debugger at this signal, on a port where every user of the machine could run code here.
+process.on('SIGUSR1', () => {});
+
+keepCompiled(process.env);
 
 // What is imported statically would be compiled before the cache is there, and the heap is small for good only if it
 // is kept so before the program's modules fill it.

@@ -49,27 +49,26 @@ function readAtOnce<T>(json: unknown, { limit, read }: ItemReading<T>): unknown 
 }
 
 async function readObject<T>(scan: JsonScan, reading: ItemReading<T>): Promise<unknown> {
-  // Without a prototype no key of it can be anything but what came.
-  const object: Record<string, unknown> = Object.create(null);
+  const members = new Map<string, unknown>();
   let [keys, values] = [0, 0];
   scan.at += 1;
-  if (scan.passes('}')) return object;
+  if (scan.passes('}')) return {};
   do {
     keys += 1;
     if (keys % SLICE_ITEMS === 0) await turnOfEventLoop();
     const key = (await parseNext(scan)).json;
     if (typeof key !== 'string' || !scan.passes(':')) throw new SyntaxError('a key is wrong');
     if (key === 'items' && scan.next() === '[') {
-      object[key] = await readList(scan, reading);
+      members.set(key, await readList(scan, reading));
     } else {
       const value = await parseNext(scan);
       values += value.values;
       if (values > LIMITS.item_values.most) throw tooMany('item_values');
-      object[key] = value.json;
+      members.set(key, value.json);
     }
   } while (scan.passes(','));
   if (!scan.passes('}')) throw new SyntaxError('an object has no end');
-  return object;
+  return Object.fromEntries(members);
 }
 
 async function parseNext(scan: JsonScan): Promise<{ readonly json: unknown; readonly values: number }> {
