@@ -54,6 +54,7 @@ export function createOverdue(options: OverdueOptions): Overdue {
   const leastMs = rules
     .filter((rule) => isRuleOf(rule, flightStuck))
     .reduce((least, { maxDurationMs }) => Math.min(least, maxDurationMs ?? least), LEAST_LEARNED_DURATION_MS);
+  const beganUs = clock.nowUs();
   let nextLookMs = Number.NEGATIVE_INFINITY;
   let isFirst = true;
 
@@ -62,7 +63,8 @@ export function createOverdue(options: OverdueOptions): Overdue {
   /** When something is judged again that is overdue at `overdueUs`, or nobody knows when. */
   function nextUs(overdueUs: number | null, place: Place, nowUs: number): number {
     if (overdueUs === null) return nowUs + LONGEST_US;
-    const unreadUs = nowUs - readUs(place);
+    // At first nothing was read in this life: that is no reason to judge it late.
+    const unreadUs = nowUs - Math.max(readUs(place), beganUs);
     const soonestUs = nowUs + (unreadUs > LOOK_US ? Math.min(unreadUs, UNREAD_US) : LOOK_US);
     return Math.min(Math.max(overdueUs, soonestUs), nowUs + LONGEST_US);
   }

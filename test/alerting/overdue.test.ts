@@ -136,12 +136,23 @@ describe('a look', () => {
     read = false;
     const step = begin();
     await look(step);
+    expect(await firing()).toEqual([]);
     read = true;
-    await clock.advance(4 * MINUTE_MS);
-    expect(await look(step)).toBe(0);
     await clock.advance(MINUTE_MS);
     await look(step);
     expect(await firing()).toEqual(['FlightStuck quick-20']);
+  });
+
+  test('judges what is not read for long every 5 minutes', async () => {
+    await world({ quick: [...history, { startedAtUs: ago(40) }] }, 'event');
+    read = false;
+    const step = begin();
+    const looked: number[] = [];
+    for (let minute = 0; minute < 25; minute += 1) {
+      if ((await look(step)) > 0) looked.push(minute);
+      await clock.advance(MINUTE_MS);
+    }
+    expect(looked).toEqual([0, 1, 2, 4, 8, 13, 18, 23]);
   });
 
   test('sees that a Flight is watched no longer', async () => {
