@@ -98,7 +98,7 @@ export function createAlerting(options: AlertingOptions): Alerting {
     await exhaust((tx) => watchDeliveries(tx, config, clock.nowUs()));
     await exhaust((tx) => joinGroups(tx, config, maxAgeUs, clock.nowUs()));
     await exhaust((tx) => joinAndFlush(tx, everyGroup));
-    await exhaust((tx) => fallBack(tx, config.receivers, clock.nowUs()));
+    await exhaust((tx) => fallBack(tx, config, clock.nowUs()));
     await exhaust((tx) => forwardEvents(tx, config.receivers, clock.nowUs()));
   }
 

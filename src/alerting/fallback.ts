@@ -1,9 +1,10 @@
 import type { Receiver } from '../channels/receiver.ts';
+import type { Config } from '../config/config.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
 import { MAX_ALERTS } from '../domain/grouping/flush.ts';
 import type { GroupNotification, NotifiedAlert } from '../domain/grouping/notification.ts';
 import type { Happening } from '../report.ts';
-import type { ClaimedDelivery } from '../store/outbox-store.ts';
+import type { ClaimedDelivery, Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
 import {
   besideMembers,
@@ -29,7 +30,7 @@ const BATCH = 50;
  */
 export async function fallBack(
   tx: Transaction,
-  receivers: readonly Receiver[],
+  { receivers, route }: Pick<Config, 'receivers' | 'route'>,
   nowUs: number,
 ): Promise<Step> {
   const due = await tx.outbox.takeFallbacks(nowUs, BATCH);
@@ -38,8 +39,7 @@ export async function fallBack(
   const happenings: Happening[] = [];
   const copies = new Map<string, GroupNotification[]>();
   for (const { delivery, notification } of due) {
-    const name = receivers.find((one) => one.name === delivery.receiver)?.fallback;
-    const fallback = receivers.find((one) => one.name === name);
+    const fallback = fallbackOf(receivers, route.receiver, delivery);
     if (!fallback || notification.kind !== 'group') continue;
     let most = 0;
     for (const [audience, to] of audiencesOf(fallback)) {
@@ -71,6 +71,20 @@ export async function fallBack(
     happenings.push({ what: 'notified', reason: 'fallback', ...happening });
   }
   return { done: due.length, queued, happenings };
+}
+
+/**
+ * Who gets what a receiver did not: its fallback. Without one, what reached nobody, as where a Nest has no active
+ * members, goes to the receiver of the root route, to which everything goes that no other route takes.
+ */
+function fallbackOf(
+  receivers: readonly Receiver[],
+  root: string,
+  { receiver, state }: Delivery,
+): Receiver | undefined {
+  const own = receivers.find((one) => one.name === receiver)?.fallback;
+  const name = own ?? (state === 'suppressed' && receiver !== root ? root : undefined);
+  return receivers.find((one) => one.name === name);
 }
 
 type Audience = 'programs' | 'people' | 'incidents';

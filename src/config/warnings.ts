@@ -1,3 +1,5 @@
+import type { Integration, Receiver } from '../channels/receiver.ts';
+import { traitsOf } from '../channels/traits.ts';
 import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
 import type { Route } from '../domain/routing/route.ts';
@@ -27,6 +29,17 @@ export function findWarnings(check: Check, config: Config): void {
     if (check.raw(['receivers', index]) === undefined || notified.has(name)) continue;
     check.problem(['receivers', index, 'name'], 'nothing leads to this receiver: name it in a route');
   }
+  for (const [index, receiver] of config.receivers.entries()) {
+    if (receiver.fallback !== undefined || !reachesMembersAlone(receiver)) continue;
+    const instead =
+      receiver.name === config.route.receiver
+        ? 'nobody is notified'
+        : `receiver ${JSON.stringify(config.route.receiver)} of the root route is notified instead`;
+    check.problem(
+      ['receivers', index],
+      `where a Nest has no active members, or an alert belongs to no Nest, ${instead}: set \`fallback\``,
+    );
+  }
   const named = new Set(nodesOf(config.route).flatMap(intervalsOf));
   for (const key of ['time_intervals', 'mute_time_intervals']) {
     for (const [index, name] of namesAt(check, [key])) {
@@ -35,6 +48,12 @@ export function findWarnings(check: Check, config: Config): void {
   }
   findUnreachable(check, ['route'], config.route);
   findIdleRules(check, config);
+}
+
+/** Whether only members of Nests are notified. */
+function reachesMembersAlone({ integrations }: Receiver): boolean {
+  const isAlone = (one: Integration) => traitsOf(one).nestMembers?.beside.length === 0;
+  return integrations.length > 0 && integrations.every(isAlone);
 }
 
 /** As it would stand in a URL. */

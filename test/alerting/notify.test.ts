@@ -279,6 +279,37 @@ describe('escalation', () => {
     expect(desk.lines('boss')).toEqual([`boss@15 firing: ${other} firing +1`]);
   });
 
+  test('of several routes to the same receiver tells it of an alert once, when the first is due', async () => {
+    const to = (receiver: string, matchers: string, minutes: number) =>
+      node(matchers, {
+        receiver,
+        continue: true,
+        escalation: { afterMs: minutes * MINUTE_MS, receiver: 'boss' },
+      });
+    const desk = await open({
+      receivers: [...receivers, hook('dev'), hook('qa')],
+      route: tree(
+        node('', { groupWaitMs: 0 }, [
+          to('ops', 'region="eu"', 15),
+          to('dev', 'region=~"e."', 10),
+          to('qa', 'region!="us"', 15),
+        ]),
+      ),
+    });
+    await desk.fails('A');
+    await desk.pass(20);
+    await desk.fails('B');
+    await desk.pass(60);
+    await desk.succeeds('A', 'B');
+    await desk.pass(30);
+    expect(desk.lines('boss').toSorted()).toEqual([
+      'boss@10 firing: A firing +1',
+      'boss@35 firing: B firing +1',
+      'boss@85 resolved: A resolved +0',
+      'boss@85 resolved: B resolved +0',
+    ]);
+  });
+
   test('is not told before its time by who is in a hurry', async () => {
     const desk = await open({ receivers, route });
     await desk.fails('A');
@@ -743,6 +774,35 @@ describe('members of Nests', () => {
       'This was meant for receiver ops, which told nobody: Nest nest-Empty has no active members.',
     ]);
     expect(desk.mails).toEqual([]);
+  });
+
+  test('that there are none of is told to the receiver of the root route where there is no fallback', async () => {
+    const route = tree(node('', { receiver: 'root', groupWaitMs: 0 }, [node('', { receiver: 'ops' })]));
+    const desk = await open({ receivers: [hook('root'), toMembers], route });
+    await desk.fails('Empty/D');
+    await desk.pass(1);
+    expect(desk.lines()).toEqual(['root@0 firing: D firing +1']);
+    expect(desk.received[0]!.body.notices).toEqual([
+      'This was meant for receiver ops, which told nobody: Nest nest-Empty has no active members.',
+    ]);
+    await desk.succeeds('Empty/D');
+    await desk.pass(10);
+    expect(desk.lines('root').at(-1)).toMatch(/^root@\d+ resolved: D resolved/);
+    expect(desk.happenings.filter((one) => one.what === 'suppressed')).toEqual([
+      { what: 'suppressed', reason: 'no_integration', count: 1 },
+      { what: 'suppressed', reason: 'no_integration', count: 1 },
+    ]);
+  });
+
+  test('that there are none of, and nobody else, is counted as suppressed', async () => {
+    const desk = await open({ receivers: [toMembers] });
+    await desk.store.transaction((tx) =>
+      tx.inventory.putNestMembers([{ region: 'eu', nestId: 'nest-Sales', addresses: ['a@example.com'] }]),
+    );
+    await desk.fails('Sales/A', 'Empty/D', 'Bare/E');
+    await desk.pass(1);
+    expect(desk.mails).toHaveLength(1);
+    expect(desk.happenings).toContainEqual({ what: 'suppressed', reason: 'no_integration', count: 2 });
   });
 
   test('are told beside the addresses that are given', async () => {

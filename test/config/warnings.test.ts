@@ -53,6 +53,23 @@ forward: [{ receiver: lake }]
   ]);
 });
 
+test('a receiver of which nobody hears where a Nest has no active members', () => {
+  const text = (root: string, rest = '') => `${REGION}global: { smtp_smarthost: "m:25", smtp_from: a@b.c }
+receivers:
+  - { name: team, email_configs: [{ to: nest_members }]${rest} }
+  - { name: both, email_configs: [{ to: "nest_members, ops@example.com" }] }
+route: { receiver: ${root}, routes: [{ receiver: team, matchers: [nest=a] }, { receiver: both }] }
+`;
+  const where = 'where a Nest has no active members, or an alert belongs to no Nest,';
+  expect(warningsOf(text('both'))).toEqual([
+    `4:5: receivers[0]: ${where} receiver "both" of the root route is notified instead: set \`fallback\``,
+  ]);
+  expect(warningsOf(text('team'))).toEqual([
+    `4:5: receivers[0]: ${where} nobody is notified: set \`fallback\``,
+  ]);
+  expect(warningsOf(text('both', ', fallback: both'))).toEqual([]);
+});
+
 test('a time interval that no route names', () => {
   const week = 'time_intervals: [{ weekdays: [sunday] }]';
   expect(

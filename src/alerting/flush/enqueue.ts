@@ -16,9 +16,15 @@ const LAST_FLIGHTS = 10;
 /** A receiver's fallback gets what was not accepted for this long, if it did not fail often enough before. */
 const FALLBACK_AFTER_US = 300_000_000;
 
+/** Deliveries: to be sent, and those that reach nobody. */
+export interface Enqueued {
+  readonly queued: number;
+  readonly suppressed: number;
+}
+
 /**
  * Queues for each integration of the receiver; returns how many deliveries that made. `owner`: the receiver of the
- * flushed group, for which this one may stand in.
+ * flushed group, for which this one may stand in. What reaches nobody is given to the fallback at once (`fallback.ts`).
  */
 export async function enqueueMessages(
   { tx, nowUs }: FlushContext,
@@ -26,16 +32,19 @@ export async function enqueueMessages(
   receiver: Receiver | undefined,
   owner: string,
   notices: readonly string[],
-): Promise<number> {
-  if (!receiver) return 0;
+): Promise<Enqueued> {
   let queued = 0;
+  let suppressed = 0;
+  if (!receiver) return { queued, suppressed };
   for await (const draft of draftMessages(tx, flushed, receiver, owner, nowUs)) {
     if (draft.to.length === 0 || draft.what.listed.length === 0) continue;
-    await enqueue(tx, draft, receiver, notices, flushIdOf(flushed), nowUs);
-    queued += draft.to.length;
+    const isFallenBackFrom = receiver.fallback !== undefined || draft.suppressed !== undefined;
+    await enqueue(tx, draft, receiver, notices, { flushId: flushIdOf(flushed), isFallenBackFrom }, nowUs);
+    if (draft.suppressed === undefined) queued += draft.to.length;
+    else suppressed += draft.to.length;
     if (draft.part) await tx.pause();
   }
-  return queued;
+  return { queued, suppressed };
 }
 
 async function enqueue(
@@ -43,7 +52,7 @@ async function enqueue(
   draft: Draft,
   receiver: Receiver,
   notices: readonly string[],
-  flushId: string,
+  { flushId, isFallenBackFrom }: { readonly flushId: string; readonly isFallenBackFrom: boolean },
   nowUs: number,
 ): Promise<void> {
   const { id, what, part, addresses, suppressed } = draft;
@@ -66,7 +75,7 @@ async function enqueue(
       settledAtUs: nowUs,
       lastError: suppressed,
     }),
-    ...(receiver.fallback !== undefined && { fallbackAtUs }),
+    ...(isFallenBackFrom && { fallbackAtUs }),
   }));
   await tx.outbox.enqueue(notification, deliveries, coveredBy(draft.covers));
 }

@@ -10,6 +10,8 @@ import { giveBack } from './gathered-groups.ts';
 /** How long a resolved alert of which every receiver was notified can still be seen on the page. */
 const SETTLED_FOR_US = 3_600_000_000;
 
+const NONE: ReadonlySet<string> = new Set();
+
 /**
  * Loads a group's alerts and its route. A group without alerts, or without a route in the present configuration, is
  * dissolved and comes back without a route; its alerts move to the groups of the routes that they reach now.
@@ -22,14 +24,36 @@ export async function loadGroup(
   const sort = SORTS[group.sort];
   if (!config.receivers.some(({ name }) => name === group.receiver)) await giveBack(tx, group.receiver);
   const stored = await withoutSettled(tx, await tx.groups.members(group.key), nowUs);
-  const { staying, leaving } = sort.select(stored);
-  await tx.groups.deleteMembers(leaving);
+  const { staying: selected, leaving } = sort.select(stored);
+  const repeated = group.sort === 'escalation' ? await escalatedElsewhere(tx, group, selected) : NONE;
+  const staying = selected.filter(({ alert }) => !repeated.has(alert.id));
+  const dropped = selected.flatMap(({ alert, member }) => (repeated.has(alert.id) ? [member] : []));
+  await tx.groups.deleteMembers([...leaving, ...dropped]);
   const route = sort.routeOf(group, config.route);
   if (route && staying.length > 0) return { group, inGroup: staying, route };
   tally.queued += await abandonIncident(tx, config.receivers, group, staying, nowUs);
   if (group.sort === 'route') await moveOut(tx, config.route, group, staying, nowUs);
   await tx.groups.delete([group.key]);
   return { group, inGroup: stored, route: undefined };
+}
+
+/**
+ * Of the alerts that an escalation has not notified of, those of which its receiver was notified by the escalation of
+ * another route: several routes may lead an alert there, and the first to come is enough.
+ */
+async function escalatedElsewhere(
+  tx: Transaction,
+  group: Group,
+  inGroup: readonly AlertInGroup[],
+): Promise<ReadonlySet<string>> {
+  const waiting = inGroup.filter(({ member }) => member.notifiedState === 'none');
+  const members = (await tx.groups.membersOfAlerts(waiting.map(({ alert }) => alert.id))).filter(
+    ({ sort, groupKey, notifiedState }) =>
+      sort === 'escalation' && groupKey !== group.key && notifiedState !== 'none',
+  );
+  const others = await tx.groups.list([...new Set(members.map(({ groupKey }) => groupKey))]);
+  const keys = new Set(others.flatMap(({ key, receiver }) => (receiver === group.receiver ? [key] : [])));
+  return new Set(members.flatMap(({ alertId, groupKey }) => (keys.has(groupKey) ? [alertId] : [])));
 }
 
 /** Deletes alerts that are over, and of which nobody is to be notified any more, once they were seen for a while. */

@@ -88,19 +88,19 @@ async function enqueueForAll(
   const isCovered = others.length > 0 && others[0]![1].listed.length === notifying.listed.length;
   const own = isCovered ? withoutFallback(receiver) : receiver;
   for (const [to, what] of [[own, notifying] as const, ...others]) {
-    const queued = await enqueueMessages(context, what, to, group.receiver, notices);
+    const { queued, suppressed } = await enqueueMessages(context, what, to, group.receiver, notices);
     tally.queued += queued;
-    tally.happenings.push(
-      queued > 0
-        ? {
-            what: 'notified',
-            receiver: what.group.receiver,
-            groupKey: group.key,
-            reason: notifying.reason,
-            alerts: what.listed.length,
-          }
-        : { what: 'suppressed', reason: 'no_integration', count: 1 },
-    );
+    if (queued > 0) {
+      tally.happenings.push({
+        what: 'notified',
+        receiver: what.group.receiver,
+        groupKey: group.key,
+        reason: notifying.reason,
+        alerts: what.listed.length,
+      });
+    }
+    const count = queued === 0 ? Math.max(1, suppressed) : suppressed;
+    if (count > 0) tally.happenings.push({ what: 'suppressed', reason: 'no_integration', count });
   }
 }
 

@@ -41,7 +41,7 @@ const tlsShape = z.strictObject({
 export const emailShape = z
   .strictObject({
     to: words.describe(
-      "One or more addresses with commas between them. `nest_members` among them stands for the active members of an alert's Nest: each Nest gets a mail of its own.",
+      "One or more addresses with commas between them. `nest_members` among them stands for the active members of an alert's Nest: each Nest gets a mail of its own. Where nobody is left to mail, the receiver's `fallback` is notified, or else the receiver of the root route.",
     ),
     from: words.optional().describe('In place of `smtp_from`.'),
     smarthost: words.optional().describe('In place of `smtp_smarthost`.'),

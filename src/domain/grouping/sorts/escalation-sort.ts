@@ -1,7 +1,8 @@
 /**
  * An escalation: what one flush of a route notified as firing for the first time. It is due `escalate_after` later.
  * What still fires then, and is not muted, is sent to the route's second receiver once, and so is its end. New events
- * of it are not sent there.
+ * of it are not sent there. Where the escalations of several routes lead to the same receiver, the first that comes
+ * notifies it; the others leave that alert out.
  */
 import { hash64 } from '../../alert/fingerprint.ts';
 import { type Route, routeAt } from '../../routing/route.ts';
