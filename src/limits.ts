@@ -6,7 +6,14 @@
 export interface Limit {
   /** The most that is taken. */
   readonly most: number;
-  readonly unit: 'bytes' | 'characters' | 'items' | 'values' | 'connections';
+  readonly unit:
+    | 'bytes'
+    | 'characters'
+    | 'items'
+    | 'values'
+    | 'connections'
+    | 'instructions'
+    | 'milliseconds';
   /** Of what that is the most. */
   readonly of: string;
   /** Why there is a bound, and why this one. */
@@ -109,6 +116,87 @@ export const LIMITS = {
     beyond:
       'An entry is kept under the first 200 characters and a hash of all. A Nest, Bird, Flight or User, which is asked for by its id, is malformed.',
     counted: false,
+  },
+  request_bytes: {
+    most: 512 * KIB,
+    unit: 'bytes',
+    of: 'the body of a request to nestwatch',
+    reason: 'A silence or an acknowledgement of 1,000 alerts has some kB.',
+    beyond: 'It is refused with 413.',
+    counted: false,
+  },
+  cron_characters: {
+    most: 200,
+    unit: 'characters',
+    of: 'a cron expression, or the name of its time zone',
+    reason: 'Lists of every value of every field have less.',
+    beyond: 'It is refused with the reason.',
+    counted: false,
+  },
+  pattern_characters: {
+    most: 4096,
+    unit: 'characters',
+    of: 'a regular expression',
+    reason:
+      'Nobody writes longer ones, and each instruction costs for each character of what it is matched with.',
+    beyond: 'It is refused with the reason.',
+    counted: false,
+  },
+  pattern_instructions: {
+    most: 5_000,
+    unit: 'instructions',
+    of: 'a regular expression as RE2 compiles it, and of all of one silence or one request together',
+    reason: 'Matching one name takes as long as both are large: 20 ms here at the worst.',
+    beyond: 'It is refused with the reason.',
+    counted: false,
+  },
+  matchers: {
+    most: 100,
+    unit: 'items',
+    of: 'the matchers of one silence or one request',
+    reason: 'An alert has some ten labels.',
+    beyond: 'It is refused with the reason.',
+    counted: false,
+  },
+  matching_ms: {
+    most: 1_000,
+    unit: 'milliseconds',
+    of: 'the time for the matchers of one request',
+    reason: 'Whoever asks for less is answered within milliseconds; other work goes on meanwhile.',
+    beyond: 'The request is refused with 400.',
+    counted: true,
+  },
+  silence_characters: {
+    most: 20_000,
+    unit: 'characters',
+    of: 'one silence with its matchers and comment',
+    reason: 'All silences are read at each flush.',
+    beyond: 'It is refused with the reason.',
+    counted: false,
+  },
+  silences: {
+    most: 1_000,
+    unit: 'items',
+    of: 'all silences that are not over, and of those that are over as many',
+    reason: 'Each is compared with each alert; a person can oversee some dozens.',
+    beyond: 'A new one is refused with the reason; of those that are over the oldest are forgotten.',
+    counted: true,
+  },
+  acknowledgements: {
+    most: 10_000,
+    unit: 'items',
+    of: 'all acknowledgements that last',
+    reason: 'Each is compared with each alert, by its id alone.',
+    beyond: 'A new one is refused with the reason.',
+    counted: true,
+  },
+  silences_instructions: {
+    most: 50_000,
+    unit: 'instructions',
+    of: 'the regular expressions of all silences that are not over',
+    reason: 'Each is compared with each alert: 200 ms for one alert at the worst.',
+    beyond: 'A new one is refused with the reason.',
+    counted: true,
   },
 } as const satisfies Readonly<Record<string, Limit>>;
 

@@ -97,9 +97,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 
 /** What everybody may use, in this order: a leaf imports only leaves before it, and of the domain what is named. */
 const LEAVES: readonly string[] = [
+  'limits',
   'time',
   'text',
-  'limits',
   'errors',
   'secret',
   'version',
@@ -110,7 +110,7 @@ const LEAVES: readonly string[] = [
 const OPEN_TO_LEAVES: readonly string[] = ['domain/alert/event', 'domain/muting/suppression'];
 
 /** What the domain may use besides itself. */
-const OPEN_TO_DOMAIN: readonly string[] = ['time', 'text'];
+const OPEN_TO_DOMAIN: readonly string[] = ['limits', 'time', 'text'];
 
 interface Import {
   readonly from: string;

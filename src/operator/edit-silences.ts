@@ -3,10 +3,12 @@ import type { Recurrences, Silence } from '../domain/muting/silence.ts';
 import {
   acknowledge,
   expireSilence,
+  forgotten,
   type SilenceChange,
   type SilenceRequest,
   setSilence,
 } from '../domain/muting/silence-change.ts';
+import type { Report } from '../report.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 import { findAlert, type Signature } from './find-alert.ts';
@@ -22,6 +24,7 @@ export interface SilenceEditorOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly recurrences: Recurrences;
+  readonly report: Report;
   /** Gives an unused UUID. */
   readonly newId: () => string;
   /** Called after a silence was written. */
@@ -29,16 +32,21 @@ export interface SilenceEditorOptions {
 }
 
 export function createSilenceEditor(options: SilenceEditorOptions): SilenceEditor {
-  const { store, clock, recurrences, newId } = options;
+  const { store, clock, recurrences, report, newId } = options;
 
   async function change(
     decide: (tx: Transaction, present: readonly Silence[]) => SilenceChange | Promise<SilenceChange>,
   ): Promise<SilenceChange> {
     const result = await store.transaction(async (tx) => {
-      const decided = await decide(tx, await tx.silences.list());
-      if (decided.ok) await tx.silences.put(decided.write);
+      const present = await tx.silences.list();
+      const decided = await decide(tx, present);
+      if (decided.ok) {
+        await tx.silences.put(decided.write);
+        await tx.silences.delete(forgotten(present, clock.nowUs()));
+      }
       return decided;
     });
+    if (!result.ok && result.limit) report({ what: 'limit_reached', limit: result.limit });
     if (result.ok && result.write.length > 0) options.changed();
     return result;
   }

@@ -18,14 +18,20 @@ export interface RoutedAlert extends Mutes {
 /** All that fire are read: a client that sees a part of them would take the others as over. */
 const ALL = 100_000;
 
+/** Alerts looked at in a row. */
+const PAUSE_AFTER = 20;
+
 export async function readRoutedAlerts(
   tx: Transaction,
   muting: Muting,
   { route }: AlertingConfig,
 ): Promise<RoutedAlert[]> {
   const alerts = await tx.alerts.list({ state: 'firing', limit: ALL });
-  return alerts.map((alert) => {
+  const routed: RoutedAlert[] = [];
+  for (const [index, alert] of alerts.entries()) {
     const receivers = routesFor(route, alert.labels).map((one) => one.receiver);
-    return { alert, receivers: [...new Set(receivers)], ...muting.of(alert) };
-  });
+    routed.push({ alert, receivers: [...new Set(receivers)], ...muting.of(alert) });
+    if (index % PAUSE_AFTER === PAUSE_AFTER - 1) await tx.pause();
+  }
+  return routed;
 }

@@ -5,4 +5,5 @@ export interface SilenceStore {
   /** Silences that end after this instant, or else all that are kept, expired ones too; the first to end first. */
   list(endsAfterUs?: number): Promise<Silence[]>;
   put(silences: readonly Silence[]): Promise<void>;
+  delete(ids: readonly string[]): Promise<void>;
 }

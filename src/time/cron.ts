@@ -1,30 +1,41 @@
 /**
- * The instants of a cron expression of five fields in a time zone, in whole minutes. node-cron says whether an
- * expression fits an instant; nothing here waits for one, so that any clock can drive it.
+ * The instants of a cron expression of five fields in a time zone, in whole minutes. node-cron reads the expression;
+ * nothing here waits for an instant, so that any clock can drive it. An instant is found by search: days, hours and
+ * minutes that do not fit are passed over whole, so that an expression which hardly ever fits costs no more than others.
  */
-import { createTask, type ScheduledTask } from 'node-cron';
+import { createTask, type ParsedFields, parse, type ScheduledTask } from 'node-cron';
+import { LIMITS } from '../limits.ts';
 import { isTimezone } from './instant.ts';
 
 const MINUTE_MS = 60_000;
 /** All time zones of today change their hour at a multiple of it. */
 const QUARTER_MS = 15 * MINUTE_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+/** Clocks of no place differ more from UTC. */
+const LARGEST_OFFSET_MS = 15 * HOUR_MS;
 /** How far back an instant is looked for: longer than any month. */
-const LONGEST_LOOK_MS = 35 * 24 * 60 * MINUTE_MS;
-/** Shorter than any day of any place, so that one that overlaps such a stretch holds its beginning or its end. */
-const HALF_DAY_MS = 12 * 60 * MINUTE_MS;
+const LONGEST_LOOK_MS = 35 * DAY_MS;
 /** How far ahead: 29 February is eight years away at the most (2096 to 2104). */
-const LONGEST_AHEAD_MS = 9 * 366 * 24 * 60 * MINUTE_MS;
+const LONGEST_AHEAD_MS = 9 * 366 * DAY_MS;
 
 /** What is wrong with an expression or its time zone, as a sentence for people; undefined for nothing. */
 export function cronProblem(cron: string, timezone: string): string | undefined {
-  if (!isTimezone(timezone)) {
-    return `${JSON.stringify(timezone)} is not a time zone such as Europe/Amsterdam or UTC`;
+  if (timezone.length > LIMITS.cron_characters.most || !isTimezone(timezone)) {
+    return `${shown(timezone)} is not a time zone such as Europe/Amsterdam or UTC`;
+  }
+  if (cron.length > LIMITS.cron_characters.most) {
+    return `the cron expression is longer than ${LIMITS.cron_characters.most} characters`;
   }
   if (cron.trim().split(/\s+/).length !== 5) {
     return 'the cron expression must have five fields: minute, hour, day of month, month, day of week';
   }
+  // node-cron writes ranges out before it looks at their bounds.
+  if (/\d{3}/.test(cron)) {
+    return `the cron expression ${JSON.stringify(cron)} is not valid: no number of it has more than two digits`;
+  }
   try {
-    cronTask(cron, timezone);
+    parse(cron);
     return undefined;
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
@@ -32,11 +43,9 @@ export function cronProblem(cron: string, timezone: string): string | undefined 
   }
 }
 
-/** A task that is never started: it only knows its expression. The library must not keep it in its list. */
-export function cronTask(cron: string, timezone: string): ScheduledTask {
-  const task = createTask(cron, () => {}, { timezone });
-  task.destroy();
-  return task;
+function shown(text: string): string {
+  const { most } = LIMITS.cron_characters;
+  return JSON.stringify(text.length > most ? `${text.slice(0, most)}…` : text);
 }
 
 export interface Cron {
@@ -51,45 +60,159 @@ export interface Cron {
 
 /** Throws for an expression that `cronProblem` would name. */
 export function createCron(cron: string, timezone: string): Cron {
-  const [, ...hourAndRest] = cron.trim().split(/\s+/);
-  const [, ...dayAndRest] = hourAndRest;
-  const task = cronTask(cron, timezone);
-  // Fits every minute of the hours in question: whole quarters of an hour can be skipped by it.
-  const hours = cronTask(['*', ...hourAndRest].join(' '), timezone);
-  const days = cronTask(['*', '*', ...dayAndRest].join(' '), timezone);
+  const problem = cronProblem(cron, timezone);
+  if (problem !== undefined) throw new RangeError(problem);
+  const search = new CronSearch(cron, timezone);
+  return {
+    latest: (afterUs, untilUs) => search.latest(afterUs, untilUs),
+    next: (fromUs, beforeUs) => search.next(fromUs, beforeUs),
+  };
+}
 
-  function firstIn(fromMs: number, beforeMs: number): number | undefined {
-    for (let atMs = fromMs; atMs < beforeMs; atMs += MINUTE_MS) {
-      const quarterMs = Math.floor(atMs / QUARTER_MS) * QUARTER_MS;
-      if (!hours.match(new Date(quarterMs))) atMs = quarterMs + QUARTER_MS - MINUTE_MS;
-      else if (task.match(new Date(atMs))) return atMs;
+/** Forward or backward in time. */
+type Direction = 1 | -1;
+
+class CronSearch {
+  readonly #minutes: ReadonlySet<unknown>;
+  readonly #hours: ReadonlySet<unknown>;
+  readonly #fitsDay: (dayMs: number) => boolean;
+  readonly #offsetMs: (atMs: number) => number;
+
+  constructor(cron: string, timezone: string) {
+    const fields = parse(cron);
+    this.#minutes = new Set(fields.minute);
+    this.#hours = new Set(fields.hour);
+    this.#fitsDay = createDayTest(cron, fields);
+    this.#offsetMs = createOffset(timezone);
+  }
+
+  latest(afterUs: number, untilUs: number): number | undefined {
+    const untilMs = Math.floor(untilUs / 1000 / MINUTE_MS) * MINUTE_MS;
+    const afterMs = Math.max(afterUs / 1000, untilMs - LONGEST_LOOK_MS);
+    const firstMs = (Math.floor(afterMs / MINUTE_MS) + 1) * MINUTE_MS;
+    for (let endMs = untilMs; endMs >= firstMs; endMs -= DAY_MS) {
+      const found = this.#findWithinDay(Math.max(firstMs, endMs - DAY_MS + MINUTE_MS), endMs, -1);
+      if (found !== undefined) return found * 1000;
     }
     return undefined;
   }
 
-  return {
-    latest(afterUs, untilUs) {
-      const untilMs = Math.floor(untilUs / 1000 / MINUTE_MS) * MINUTE_MS;
-      const afterMs = Math.max(afterUs / 1000, untilMs - LONGEST_LOOK_MS);
-      for (let quarterMs = Math.floor(untilMs / QUARTER_MS) * QUARTER_MS; ; quarterMs -= QUARTER_MS) {
-        if (quarterMs + QUARTER_MS <= afterMs) return undefined;
-        if (!hours.match(new Date(quarterMs))) continue;
-        const lastMs = Math.min(untilMs, quarterMs + QUARTER_MS - MINUTE_MS);
-        for (let atMs = lastMs; atMs >= quarterMs && atMs > afterMs; atMs -= MINUTE_MS) {
-          if (task.match(new Date(atMs))) return atMs * 1000;
-        }
-      }
-    },
-    next(fromUs, beforeUs) {
-      const fromMs = Math.ceil(fromUs / 1000 / MINUTE_MS) * MINUTE_MS;
-      const beforeMs = Math.min(beforeUs / 1000, fromMs + LONGEST_AHEAD_MS);
-      for (let atMs = fromMs; atMs < beforeMs; atMs += HALF_DAY_MS) {
-        const endMs = atMs + HALF_DAY_MS;
-        if (!days.match(new Date(atMs)) && !days.match(new Date(endMs))) continue;
-        const found = firstIn(atMs, Math.min(endMs, beforeMs));
-        if (found !== undefined) return found * 1000;
-      }
-      return undefined;
-    },
+  next(fromUs: number, beforeUs: number): number | undefined {
+    const fromMs = Math.ceil(fromUs / 1000 / MINUTE_MS) * MINUTE_MS;
+    const beforeMs = Math.min(beforeUs / 1000, fromMs + LONGEST_AHEAD_MS);
+    const lastMs = (Math.ceil(beforeMs / MINUTE_MS) - 1) * MINUTE_MS;
+    for (let atMs = fromMs; atMs <= lastMs; atMs += DAY_MS) {
+      const found = this.#findWithinDay(atMs, Math.min(lastMs, atMs + DAY_MS - MINUTE_MS), 1);
+      if (found !== undefined) return found * 1000;
+    }
+    return undefined;
+  }
+
+  /** The first or last instant from `firstMs` to `lastMs`, which are whole minutes and less than a day apart. */
+  #findWithinDay(firstMs: number, lastMs: number, direction: Direction): number | undefined {
+    if (!this.#isSomeDayFitting(firstMs, lastMs)) return undefined;
+    const offsetMs = this.#offsetMs(firstMs);
+    if (offsetMs === this.#offsetMs(lastMs)) return this.#find(firstMs, lastMs, offsetMs, direction);
+    // The clocks change meanwhile: each quarter of an hour has an offset of its own.
+    const quarters: number[] = [];
+    for (let atMs = Math.floor(firstMs / QUARTER_MS) * QUARTER_MS; atMs <= lastMs; atMs += QUARTER_MS) {
+      quarters.push(atMs);
+    }
+    for (const atMs of direction === 1 ? quarters : quarters.reverse()) {
+      const endMs = Math.min(lastMs, atMs + QUARTER_MS - MINUTE_MS);
+      const found = this.#find(Math.max(firstMs, atMs), endMs, this.#offsetMs(atMs), direction);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** Whether the expression fits one of the days that the clocks may show meanwhile, wherever they stand. */
+  #isSomeDayFitting(firstMs: number, lastMs: number): boolean {
+    for (
+      let dayMs = dayOf(firstMs - LARGEST_OFFSET_MS);
+      dayMs <= lastMs + LARGEST_OFFSET_MS;
+      dayMs += DAY_MS
+    ) {
+      if (this.#fitsDay(dayMs)) return true;
+    }
+    return false;
+  }
+
+  /** As `#findWithinDay`, while the clocks have one offset. */
+  #find(firstMs: number, lastMs: number, offsetMs: number, direction: Direction): number | undefined {
+    /** The nearest minute that lies past a part of the local day. */
+    const past = (localMs: number, lengthMs: number) =>
+      direction === 1
+        ? Math.ceil((localMs + lengthMs - offsetMs) / MINUTE_MS) * MINUTE_MS
+        : Math.ceil((localMs - offsetMs) / MINUTE_MS - 1) * MINUTE_MS;
+    let atMs = direction === 1 ? firstMs : lastMs;
+    while (atMs >= firstMs && atMs <= lastMs) {
+      const localMs = atMs + offsetMs;
+      const dayMs = dayOf(localMs);
+      const hour = Math.floor((localMs - dayMs) / HOUR_MS);
+      if (!this.#fitsDay(dayMs)) atMs = past(dayMs, DAY_MS);
+      else if (!this.#hours.has(hour)) atMs = past(dayMs + hour * HOUR_MS, HOUR_MS);
+      else if (this.#minutes.has(Math.floor((localMs - dayMs) / MINUTE_MS) % 60)) return atMs;
+      else atMs += direction * MINUTE_MS;
+    }
+    return undefined;
+  }
+}
+
+function dayOf(localMs: number): number {
+  return Math.floor(localMs / DAY_MS) * DAY_MS;
+}
+
+/** Whether an expression fits a day, given as its midnight in UTC. Day of month and day of week must both fit. */
+function createDayTest(
+  cron: string,
+  { dayOfMonth, month, dayOfWeek }: ParsedFields,
+): (dayMs: number) => boolean {
+  const [days, months, weekdays] = [dayOfMonth, month, dayOfWeek].map((list) => new Set<unknown>(list));
+  // `L`, `15W`, `5#2` and the like: node-cron itself says which day is meant.
+  const isPlain = [...dayOfMonth, ...dayOfWeek].every((one) => typeof one === 'number');
+  const task = isPlain ? undefined : dayTask(cron);
+  return (dayMs) => {
+    const day = new Date(dayMs);
+    if (!months!.has(day.getUTCMonth() + 1)) return false;
+    return task ? task.match(day) : days!.has(day.getUTCDate()) && weekdays!.has(day.getUTCDay());
+  };
+}
+
+/** A task for all minutes of the expression's days. It is never started, and the library must not keep it in its list. */
+function dayTask(cron: string): ScheduledTask {
+  const task = createTask(['*', '*', ...cron.trim().split(/\s+/).slice(2)].join(' '), () => {}, {
+    timezone: 'UTC',
+  });
+  task.destroy();
+  return task;
+}
+
+/** How far the clocks of a place are ahead of UTC at an instant. */
+function createOffset(timezone: string): (atMs: number) => number {
+  const format = new Intl.DateTimeFormat('en-US', {
+    timeZone: timezone,
+    calendar: 'gregory',
+    numberingSystem: 'latn',
+    hourCycle: 'h23',
+    year: 'numeric',
+    month: 'numeric',
+    day: 'numeric',
+    hour: 'numeric',
+    minute: 'numeric',
+    second: 'numeric',
+  });
+  return (atMs) => {
+    const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]));
+    const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
+    const localMs = Date.UTC(
+      part('year'),
+      part('month') - 1,
+      part('day'),
+      part('hour'),
+      part('minute'),
+      part('second'),
+    );
+    return localMs - atMs;
   };
 }

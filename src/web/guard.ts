@@ -48,6 +48,8 @@ const bare = (host: string) => host.toLowerCase().replace(/^\[|\]$|\.$/g, '');
 export interface RequestSource {
   readonly origin: string | undefined;
   readonly fetchSite: string | undefined;
+  readonly fetchMode: string | undefined;
+  readonly fetchDestination: string | undefined;
   readonly host: string | undefined;
   readonly contentType: string | undefined;
 }
@@ -66,6 +68,18 @@ export function mistakeInOrigin(source: RequestSource, externalUrl: string): str
   return isForm
     ? 'Send JSON with content-type: application/json, or a form from a page of nestwatch.'
     : undefined;
+}
+
+/**
+ * Why a reading request is turned away, as a sentence; undefined when it may go on. A page from elsewhere cannot see the
+ * answer, but could make the browsers of all who open it ask without end. It may lead a person here by a link.
+ */
+export function mistakeInReading(source: RequestSource, externalUrl: string): string | undefined {
+  const { origin, fetchSite, fetchMode, fetchDestination, host } = source;
+  if (fetchSite === 'same-origin' || fetchSite === 'none') return undefined;
+  if (fetchMode === 'navigate' && fetchDestination === 'document') return undefined;
+  if (fetchSite !== undefined) return FOREIGN;
+  return origin === undefined || isOwnOrigin(origin, host, externalUrl) ? undefined : FOREIGN;
 }
 
 const FOREIGN =

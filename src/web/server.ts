@@ -10,6 +10,7 @@ import { bodyLimit } from 'hono/body-limit';
 import type { WebConfig } from '../config/sections/web-section.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import { NestwatchError } from '../errors.ts';
+import { LIMITS } from '../limits.ts';
 import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';
 import { createSilenceEditor } from '../operator/edit-silences.ts';
 import type { ExplainConfig } from '../operator/explain.ts';
@@ -20,7 +21,7 @@ import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
-import { allowedHosts, checkToken, isAllowedHost, mistakeInOrigin } from './guard.ts';
+import { allowedHosts, checkToken, isAllowedHost, mistakeInOrigin, mistakeInReading } from './guard.ts';
 import { STYLE_HASH } from './pages/page-style.ts';
 import { createPages } from './pages/pages.ts';
 import type { StatusView } from './status-view.ts';
@@ -161,7 +162,12 @@ function addRefusals(app: Hono, { host, externalUrl }: WebConfig): void {
   const hosts = allowedHosts(host, externalUrl);
   if (hosts) app.use(onlyHosts(hosts));
   app.use(onlyOwnOrigins(externalUrl));
-  app.use(bodyLimit({ maxSize: MAX_BODY_BYTES, onError: (c) => refuse(c, 413, 'The body is too large.') }));
+  app.use(
+    bodyLimit({
+      maxSize: LIMITS.request_bytes.most,
+      onError: (c) => refuse(c, 413, 'The body is too large.'),
+    }),
+  );
 }
 
 /** Open to everybody: whoever restarts the process must not need a token for it. */
@@ -215,7 +221,6 @@ const WRITES = [
   /^POST \/api\/v2\/silences$/,
   /^DELETE \/api\/v2\/silence\/[^/]+$/,
 ];
-const MAX_BODY_BYTES = 512 * 1024;
 
 const RELOAD =
   'This version reads its configuration only when it starts: restart it after a change; nothing is lost.';
@@ -226,14 +231,16 @@ function isWrite(c: Context, method = c.req.method): boolean {
 
 function onlyOwnOrigins(externalUrl: string): MiddlewareHandler {
   return async (c, next) => {
-    if (c.req.method === 'GET' || c.req.method === 'HEAD') return next();
+    const isReading = c.req.method === 'GET' || c.req.method === 'HEAD';
     const source = {
       origin: c.req.header('origin'),
       fetchSite: c.req.header('sec-fetch-site'),
+      fetchMode: c.req.header('sec-fetch-mode'),
+      fetchDestination: c.req.header('sec-fetch-dest'),
       host: c.req.header('host'),
       contentType: c.req.header('content-type'),
     };
-    const mistake = mistakeInOrigin(source, externalUrl);
+    const mistake = isReading ? mistakeInReading(source, externalUrl) : mistakeInOrigin(source, externalUrl);
     return mistake === undefined ? next() : refuse(c, 403, mistake);
   };
 }

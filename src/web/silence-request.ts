@@ -1,14 +1,14 @@
 /** Reads what somebody wants to silence: Alertmanager's `postableSilence` with our `recurrence` beside it. */
 import * as z from 'zod';
-import { createMatcher, type Matcher } from '../domain/matchers/matcher.ts';
+import { createMatchers, type Matcher } from '../domain/matchers/matcher.ts';
 import { type MatcherJson, matcherParts } from '../domain/matchers/matcher-json.ts';
 import { MatcherSyntaxError } from '../domain/matchers/matcher-syntax.ts';
 import type { SilenceRequest } from '../domain/muting/silence-change.ts';
+import { LIMITS } from '../limits.ts';
 import { parseDuration } from '../time/duration.ts';
 import { parseInstant } from '../time/instant.ts';
 import { refuse } from './query.ts';
 
-const MAX_MATCHERS = 100;
 const MAX_VALUE_LENGTH = 2_000;
 export const MAX_COMMENT_LENGTH = 2_000;
 export const MAX_AUTHOR_LENGTH = 200;
@@ -46,7 +46,7 @@ const postableSilence = z.object({
         isEqual: z.boolean().default(true),
       }),
     )
-    .max(MAX_MATCHERS),
+    .max(LIMITS.matchers.most),
   startsAt: dateTime.optional(),
   endsAt: dateTime,
   createdBy: text(MAX_AUTHOR_LENGTH),
@@ -65,7 +65,7 @@ export function readSilence(body: unknown): SilenceRequest {
   const { recurrence } = data;
   return {
     id: data.id || undefined,
-    matchers: data.matchers.map(matcherOf),
+    matchers: matchersOf(data.matchers),
     startsAtUs: data.startsAt,
     endsAtUs: data.endsAt,
     createdBy: data.createdBy,
@@ -78,10 +78,9 @@ export function readSilence(body: unknown): SilenceRequest {
   };
 }
 
-function matcherOf(given: MatcherJson): Matcher {
-  const { name, op, value } = matcherParts(given);
+function matchersOf(given: readonly MatcherJson[]): Matcher[] {
   try {
-    return createMatcher(name, op, value);
+    return createMatchers(given.map(matcherParts));
   } catch (error) {
     if (error instanceof MatcherSyntaxError) throw refuse(`bad silence: ${error.message}`);
     throw error;

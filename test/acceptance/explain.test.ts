@@ -47,6 +47,7 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
     silenceEditor: createSilenceEditor({
       store: stage.store,
       clock: stage.clock,
+      report: () => {},
       recurrences: createRecurrences(),
       newId: () => 'unused',
       changed: () => {},

@@ -319,6 +319,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
   const silences = createSilenceEditor({
     store: { transaction: (work) => inner.transaction((tx) => counted(tx, work)), close: async () => {} },
     clock,
+    report: () => {},
     recurrences: createRecurrences(),
     newId: () => `00000000-0000-4000-9000-${String(++ids).padStart(12, '0')}`,
     changed: () => life.alerting.wake(),

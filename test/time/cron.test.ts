@@ -1,4 +1,7 @@
+import fc from 'fast-check';
+import { createTask } from 'node-cron';
 import { describe, expect, test } from 'vitest';
+import { LIMITS } from '../../src/limits.ts';
 import { createCron, cronProblem } from '../../src/time/cron.ts';
 
 const us = (text: string) => Date.parse(text) * 1000;
@@ -101,4 +104,109 @@ test('problems are named', () => {
   );
   expect(cronProblem('0 8 * *', 'UTC')).toMatch(/must have five fields/);
   expect(cronProblem('0 25 * * *', 'UTC')).toMatch(/^the cron expression "0 25 \* \* \*" is not valid: /);
+});
+
+describe('the search', () => {
+  const list = (most: number, least = 0, more: readonly string[] = []) => {
+    const number = fc.integer({ min: least, max: most });
+    const range = fc.tuple(number, number).map(([from, to]) => `${from}-${to}`);
+    const one = fc.oneof(
+      number.map(String),
+      range,
+      fc.tuple(fc.oneof(range, fc.constant('*')), fc.integer({ min: 1, max: 40 })).map((of) => of.join('/')),
+      fc.constantFrom('*', ...more),
+    );
+    return fc.oneof(
+      { weight: 2, arbitrary: fc.constant('*') },
+      fc.array(one, { minLength: 1, maxLength: 3 }).map(String),
+    );
+  };
+  const expression = fc
+    .tuple(
+      list(59),
+      list(23),
+      list(31, 1, ['L', '15W', 'LW', 'L-3']),
+      list(12, 1, ['jan', 'mar-may']),
+      list(7, 0, ['sun', 'mon-fri', '5L', '2#3']),
+    )
+    .map((fields) => fields.join(' '))
+    .filter((cron) => cronProblem(cron, 'UTC') === undefined);
+
+  test('finds what node-cron says of every minute, also where the clocks change', () => {
+    const zone = fc.constantFrom(
+      'UTC',
+      'Europe/Amsterdam',
+      'America/St_Johns',
+      'Asia/Kathmandu',
+      'Australia/Lord_Howe',
+    );
+    const start = fc.constantFrom(
+      '2026-03-28T22:00Z',
+      '2026-10-24T22:00Z',
+      '2026-10-03T12:00Z',
+      '2026-11-01T03:00Z',
+      '2028-02-28T20:00Z',
+    );
+    fc.assert(
+      fc.property(
+        expression,
+        zone,
+        start,
+        fc.integer({ min: 1, max: 600 }),
+        (cron, timezone, from, minutes) => {
+          const task = createTask(cron, () => {}, { timezone });
+          task.destroy();
+          const fromUs = us(from);
+          const fitting: number[] = [];
+          for (let minute = 0; minute <= minutes; minute += 1) {
+            const atUs = fromUs + minute * 60e6;
+            if (task.match(new Date(atUs / 1000))) fitting.push(atUs);
+          }
+          const untilUs = fromUs + minutes * 60e6;
+          const search = createCron(cron, timezone);
+          expect(search.next(fromUs, untilUs + 1)).toBe(fitting[0]);
+          expect(search.latest(fromUs - 1, untilUs)).toBe(fitting.at(-1));
+        },
+      ),
+      { numRuns: 150 },
+    );
+  });
+
+  test('takes no longer for what hardly ever fits', () => {
+    const began = performance.now();
+    for (let at = 0; at < 1_000; at += 1) {
+      const rare = createCron(`${at % 60} ${at % 24} 29 2 *`, 'America/St_Johns');
+      expect(rare.latest(us('2026-06-25T12:00Z'), us('2026-07-02T12:00Z'))).toBeUndefined();
+    }
+    expect(
+      createCron('0 0 29 2 5#1', 'UTC').next(us('2029-01-01T00:00Z'), us('2037-12-31T00:00Z')),
+    ).toBeUndefined();
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
+});
+
+describe('an expression is refused before it is written out', () => {
+  const { most } = LIMITS.cron_characters;
+
+  test.each([
+    ['0-99999999 * * * *', 'no number of it has more than two digits'],
+    ['* * * * */100', 'no number of it has more than two digits'],
+    [`${'0,'.repeat(most / 2 - 4)}0 * * * *`, `longer than ${most} characters`],
+  ])('%s', (cron, problem) => {
+    expect(cronProblem(cron, 'UTC')).toContain(problem);
+    expect(() => createCron(cron, 'UTC')).toThrow(problem);
+  });
+
+  test('at and below the bound it is read', () => {
+    for (const length of [most - 1, most]) {
+      expect(cronProblem('0,59 8 * * 1-5'.padEnd(length), 'UTC')).toBeUndefined();
+    }
+    expect(cronProblem('0 8 * * *'.padEnd(most + 1), 'UTC')).toContain('longer than');
+  });
+
+  test('so is the name of a time zone, which is not repeated whole', () => {
+    const problem = cronProblem('* * * * *', 'x'.repeat(100_000));
+    expect(problem).toContain('is not a time zone');
+    expect(problem!.length).toBeLessThan(most + 100);
+  });
 });

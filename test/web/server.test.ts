@@ -205,6 +205,45 @@ describe('with a token', () => {
   });
 });
 
+describe('a reading request', () => {
+  const SITE = 'sec-fetch-site';
+
+  test.each([
+    ['a program', {}, 200],
+    ['the page itself', { [SITE]: 'same-origin', 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }, 200],
+    ['the address bar', { [SITE]: 'none', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }, 200],
+    [
+      'a link elsewhere',
+      { [SITE]: 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
+      200,
+    ],
+    [
+      'a frame elsewhere',
+      { [SITE]: 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'iframe' },
+      403,
+    ],
+    [
+      'an image elsewhere',
+      { [SITE]: 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' },
+      403,
+    ],
+    ['a script of a sibling site', { [SITE]: 'same-site', 'sec-fetch-mode': 'cors' }, 403],
+    ['a script elsewhere in an old browser', { origin: 'https://evil.example' }, 403],
+    ['a script of our own in an old browser', { origin: 'http://watch.example.com' }, 200],
+  ])('from %s', async (_, headers: Record<string, string>, expected) => {
+    const { ask } = await serve();
+    for (const path of [
+      '/',
+      '/silence?matchers=a',
+      '/metrics',
+      '/api/v2/alerts?filter=a%3Db',
+      '/api/v1/events',
+    ]) {
+      expect([path, (await ask(path, headers)).status]).toEqual([path, expected]);
+    }
+  });
+});
+
 describe('a write', () => {
   const JSON_TYPE = { 'content-type': 'application/json' };
   const FORM = { 'content-type': 'application/x-www-form-urlencoded' };

@@ -139,7 +139,8 @@ function unquote(body: string, text: string, at: number): string {
   });
 }
 
-const CLASSIC = /^\s*([a-zA-Z_:][a-zA-Z0-9_:]*)\s*(=~|=|!=|!~)\s*([\s\S]*?)\s*$/;
+/** Of a text without blanks around it. */
+const CLASSIC = /^([a-zA-Z_:][a-zA-Z0-9_:]*)\s*(=~|=|!=|!~)\s*([\s\S]*)$/;
 
 function readClassic(text: string): MatcherText[] {
   const inner = text.replace(/^\{/, '').replace(/\}$/, '');
@@ -163,7 +164,7 @@ function readClassic(text: string): MatcherText[] {
 }
 
 function readClassicMatcher(text: string): MatcherText {
-  const match = CLASSIC.exec(text);
+  const match = CLASSIC.exec(text.trim());
   if (!match) throw new MatcherSyntaxError(`not a matcher: ${text}`);
   const [, name, op, raw] = match;
   const isQuoted = raw!.startsWith('"');

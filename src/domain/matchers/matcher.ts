@@ -1,6 +1,13 @@
+import { LIMITS } from '../../limits.ts';
 import { type Labels, labelOf } from '../alert/alert.ts';
-import { MatcherSyntaxError, type MatchOp, readMatcher, readMatchers } from './matcher-syntax.ts';
-import { compileRegex, RegexSyntaxError } from './regex.ts';
+import {
+  MatcherSyntaxError,
+  type MatcherText,
+  type MatchOp,
+  readMatcher,
+  readMatchers,
+} from './matcher-syntax.ts';
+import { knownRegex, RegexSyntaxError, regexSize } from './regex.ts';
 
 /** One condition on a label. A label that is absent counts as empty, as in Alertmanager. */
 export interface Matcher {
@@ -10,15 +17,17 @@ export interface Matcher {
   matches(labels: Labels): boolean;
 }
 
-/** Values whose answer a matcher remembers: labels repeat, and matchers are asked for every event. */
-const REMEMBERED_ANSWERS = 512;
-
 /**
  * Reads `a="b"`, `a="b",c=~"d"` or `{a="b",c=~"d"}` as Alertmanager reads it. Throws a `MatcherSyntaxError` whose
  * message says what is wrong and where.
  */
 export function parseMatchers(text: string): Matcher[] {
-  return readMatchers(text).map(({ name, op, value }) => createMatcher(name, op, value));
+  return parseMatcherLists([text]);
+}
+
+/** As `parseMatchers`, for several texts that are used together. */
+export function parseMatcherLists(texts: readonly string[]): Matcher[] {
+  return createMatchers(texts.flatMap(readMatchers));
 }
 
 /**
@@ -26,38 +35,63 @@ export function parseMatchers(text: string): Matcher[] {
  * Several in one text, and braces around them, are read as well where each value is quoted. Throws as `parseMatchers`.
  */
 export function parseMatcher(text: string): Matcher[] {
-  return readMatcher(text).map(({ name, op, value }) => createMatcher(name, op, value));
+  return parseFilters([text]);
+}
+
+/** As `parseMatcher`, for several texts that are used together. */
+export function parseFilters(texts: readonly string[]): Matcher[] {
+  return createMatchers(texts.flatMap(readMatcher));
+}
+
+/**
+ * Creates matchers that are used together, one after the other: it stops where they are too many, or their regular
+ * expressions together too large. Throws as `createMatcher`.
+ */
+export function createMatchers(parts: readonly MatcherText[]): Matcher[] {
+  if (parts.length > LIMITS.matchers.most) {
+    throw new MatcherSyntaxError(`there are more than ${LIMITS.matchers.most} matchers`);
+  }
+  let instructions = 0;
+  return parts.map(({ name, op, value }) => {
+    const matcher = createMatcher(name, op, value);
+    instructions += sizeOf(matcher);
+    if (instructions > LIMITS.pattern_instructions.most) {
+      throw new MatcherSyntaxError('the regular expressions are too large together');
+    }
+    return matcher;
+  });
 }
 
 /** Regular expressions are RE2's and match the whole value. Throws a `MatcherSyntaxError` for one that is not valid. */
 export function createMatcher(name: string, op: MatchOp, value: string): Matcher {
   if (name === '') throw new MatcherSyntaxError('a label name is empty');
-  const test = op === '=~' || op === '!~' ? regexTest(name, op, value) : (text: string) => text === value;
+  try {
+    sizeOf({ op, value });
+  } catch (error) {
+    if (!(error instanceof RegexSyntaxError)) throw error;
+    throw new MatcherSyntaxError(`${error.message} (in ${name}${op}${quote(value)})`);
+  }
+  return knownMatcher({ name, op, value });
+}
+
+/** A matcher that was created before it was kept. Where it is not valid after all, matching throws. */
+export function knownMatcher({ name, op, value }: MatcherText): Matcher {
+  const test = isRegex(op) ? knownRegex(value) : (text: string) => text === value;
   const isNegated = op === '!=' || op === '!~';
   return { name, op, value, matches: (labels) => test(labelOf(labels, name) ?? '') !== isNegated };
 }
 
-export function matchesAll(matchers: readonly Matcher[], labels: Labels): boolean {
-  return matchers.every((matcher) => matcher.matches(labels));
+/** How much work a matcher is: the instructions of its regular expression, 0 for none. */
+export function sizeOf({ op, value }: Pick<Matcher, 'op' | 'value'>): number {
+  return isRegex(op) ? regexSize(value) : 0;
 }
 
-function regexTest(name: string, op: MatchOp, pattern: string): (text: string) => boolean {
-  let match: (text: string) => boolean;
-  try {
-    match = compileRegex(pattern);
-  } catch (error) {
-    if (!(error instanceof RegexSyntaxError)) throw error;
-    throw new MatcherSyntaxError(`${error.message} (in ${name}${op}${quote(pattern)})`);
-  }
-  const answers = new Map<string, boolean>();
-  return (text) => {
-    const known = answers.get(text);
-    if (known !== undefined) return known;
-    const answer = match(text);
-    if (answers.size >= REMEMBERED_ANSWERS) answers.clear();
-    answers.set(text, answer);
-    return answer;
-  };
+function isRegex(op: MatchOp): boolean {
+  return op === '=~' || op === '!~';
+}
+
+export function matchesAll(matchers: readonly Matcher[], labels: Labels): boolean {
+  return matchers.every((matcher) => matcher.matches(labels));
 }
 
 /** Alertmanager's form, as it stands in the keys of routes. `parseMatchers` reads it back. */

@@ -3,31 +3,106 @@
  * bounds the program only at a million instructions: a pattern that would cost seconds or a gigabyte stops here.
  */
 import { RE2JS, RE2JSException } from 're2js';
+import { LIMITS } from '../../limits.ts';
 
-/** Longer patterns are refused: nobody writes them, and each instruction costs for each character. */
-const MAX_PATTERN_LENGTH = 4096;
-const MAX_INSTRUCTIONS = 5000;
 /** Beyond this a pattern is not even compiled: that alone may take seconds. */
 const MAX_ESTIMATE = 30_000;
 /** RE2's own bound of a repetition, and of all that are nested in each other. */
 const MAX_REPEAT = 1000;
+/** Instructions that are kept compiled, in each of two generations: more than all silences may have together. */
+const KEPT_INSTRUCTIONS = 2 * LIMITS.silences_instructions.most;
+/** Texts whose answer a pattern remembers: labels repeat, and matchers are asked for every alert. */
+const REMEMBERED_ANSWERS = 4_096;
+/** And all patterns of a generation together. */
+const REMEMBERED_IN_ALL = 200_000;
 
 export class RegexSyntaxError extends Error {
   override readonly name = 'RegexSyntaxError';
 }
 
+interface Program {
+  readonly matcher: RE2JS;
+  /** In instructions. */
+  readonly size: number;
+  readonly answers: Map<string, boolean>;
+}
+
+/** Compiled patterns by their text: those that were used lately, as many as fit. What is compiled is never changed. */
+class Programs {
+  #young = new Map<string, Program>();
+  #old = new Map<string, Program>();
+  #instructions = 0;
+  #answers = 0;
+
+  of(pattern: string): Program {
+    const known = this.#young.get(pattern);
+    if (known) return known;
+    const program = this.#old.get(pattern) ?? createProgram(pattern);
+    this.#makeRoom(program);
+    this.#young.set(pattern, program);
+    this.#instructions += program.size;
+    this.#answers += program.answers.size;
+    return program;
+  }
+
+  matches(pattern: string, text: string): boolean {
+    const program = this.of(pattern);
+    const { answers } = program;
+    const known = answers.get(text);
+    if (known !== undefined) return known;
+    // Not `test`: it keeps up to 8 MB of states a pattern, and a hostile one makes it fill them again for each text.
+    const answer = program.matcher.matcher(text).matches();
+    if (answers.size >= REMEMBERED_ANSWERS) {
+      this.#answers -= answers.size;
+      answers.clear();
+    }
+    answers.set(text, answer);
+    this.#answers += 1;
+    if (this.#answers > REMEMBERED_IN_ALL) this.#turn();
+    return answer;
+  }
+
+  #makeRoom({ size, answers }: Program): void {
+    const isFull =
+      this.#instructions + size > KEPT_INSTRUCTIONS || this.#answers + answers.size > REMEMBERED_IN_ALL;
+    if (isFull) this.#turn();
+  }
+
+  #turn(): void {
+    this.#old = this.#young;
+    this.#young = new Map();
+    this.#instructions = 0;
+    this.#answers = 0;
+  }
+}
+
+const PROGRAMS = new Programs();
+
 /** Returns a test for whole texts. Throws a `RegexSyntaxError` for what RE2 refuses, and for what is too large. */
 export function compileRegex(pattern: string): (text: string) => boolean {
-  if (pattern.length > MAX_PATTERN_LENGTH) {
-    throw new RegexSyntaxError(`longer than ${MAX_PATTERN_LENGTH} characters`);
+  PROGRAMS.of(pattern);
+  return (text) => PROGRAMS.matches(pattern, text);
+}
+
+/** As `compileRegex`, for a pattern that was compiled before it was kept: here it is compiled when it is first asked. */
+export function knownRegex(pattern: string): (text: string) => boolean {
+  return (text) => PROGRAMS.matches(pattern, text);
+}
+
+/** How many instructions a pattern compiles to. Throws as `compileRegex` does. */
+export function regexSize(pattern: string): number {
+  return PROGRAMS.of(pattern).size;
+}
+
+function createProgram(pattern: string): Program {
+  const { pattern_characters: characters, pattern_instructions: instructions } = LIMITS;
+  if (pattern.length > characters.most) {
+    throw new RegexSyntaxError(`longer than ${characters.most} characters`);
   }
   // By itself first: so the message quotes what was written, and `a)|(b` cannot slip out of the anchors.
-  if (estimate(pattern) > MAX_ESTIMATE || compile(pattern).programSize() > MAX_INSTRUCTIONS) {
-    throw new RegexSyntaxError('its repetitions make it too large');
-  }
-  const anchored = compile(`^(?:${pattern})$`);
-  // Not `test`: it keeps up to 8 MB of states a pattern, and a hostile one makes it fill them again for each text.
-  return (text) => anchored.matcher(text).matches();
+  const size = estimate(pattern) > MAX_ESTIMATE ? Number.POSITIVE_INFINITY : compile(pattern).programSize();
+  if (size > instructions.most) throw new RegexSyntaxError('its repetitions make it too large');
+  return { matcher: compile(`^(?:${pattern})$`), size, answers: new Map() };
 }
 
 function compile(pattern: string): RE2JS {

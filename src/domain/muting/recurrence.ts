@@ -1,23 +1,19 @@
 /**
- * Windows of time that a cron expression opens again and again. node-cron says whether an expression fits an
- * instant; from that follows whether a window is open. An hour that a change of the clock skips opens nothing, one
- * that it repeats opens twice.
+ * Windows of time that a cron expression opens again and again. Whether one is open follows from when the expression
+ * last fitted. An hour that a change of the clock skips opens nothing, one that it repeats opens twice.
  */
-import type { ScheduledTask } from 'node-cron';
-import { createCron, cronProblem, cronTask } from '../../time/cron.ts';
+import { LIMITS } from '../../limits.ts';
+import { type Cron, createCron, cronProblem } from '../../time/cron.ts';
 import type { Recurrence, Recurrences } from './silence.ts';
 
 const MINUTE_MS = 60_000;
-/** Finding the last opening walks over the minutes of one duration: 0.1 s for this one. */
 const LONGEST_MS = 7 * 24 * 60 * MINUTE_MS;
-/** Recurrences whose last opening is remembered. */
-const MAX_KNOWN = 200;
 
-/** What is known of a recurrence: its newest opening up to `checkedTo`, both in whole minutes. */
+/** What is known of a recurrence: its newest opening up to `checkedToUs`; undefined where it is too long ago to count. */
 interface Known {
-  readonly task: ScheduledTask;
-  checkedTo: number;
-  openedAt: number;
+  readonly cron: Cron;
+  checkedToUs: number;
+  openedUs: number | undefined;
 }
 
 export function createRecurrences(): Recurrences {
@@ -28,30 +24,30 @@ export function createRecurrences(): Recurrences {
     const key = JSON.stringify([cron, timezone, durationMs]);
     const found = known.get(key);
     if (found) return found;
-    if (known.size >= MAX_KNOWN) known.clear();
-    const made = { task: cronTask(cron, timezone), checkedTo: Number.NEGATIVE_INFINITY, openedAt: -1 };
+    const made = {
+      cron: createCron(cron, timezone),
+      checkedToUs: Number.NEGATIVE_INFINITY,
+      openedUs: undefined,
+    };
+    // Silences come and go: the one that was looked at first makes room.
+    const [oldest] = known.size >= LIMITS.silences.most ? known.keys() : [];
+    if (oldest !== undefined) known.delete(oldest);
     known.set(key, made);
     return made;
   }
 
   return {
     problem,
-    nextOpening: ({ cron, timezone }, fromUs, beforeUs) => createCron(cron, timezone).next(fromUs, beforeUs),
+    nextOpening: (recurrence, fromUs, beforeUs) => look(recurrence).cron.next(fromUs, beforeUs),
     isOpen(recurrence, nowUs) {
       const one = look(recurrence);
-      const nowMs = nowUs / 1000;
-      const now = Math.floor(nowMs / MINUTE_MS);
-      const first = Math.floor((nowMs - recurrence.durationMs) / MINUTE_MS);
+      const closedUs = nowUs - recurrence.durationMs * 1000;
       // A clock that was set back makes what was found worthless.
-      const from = one.checkedTo > now ? first : Math.max(first, one.checkedTo + 1);
-      if (one.checkedTo > now) one.openedAt = -1;
-      for (let minute = now; minute >= from; minute -= 1) {
-        if (!one.task.match(new Date(minute * MINUTE_MS))) continue;
-        one.openedAt = minute;
-        break;
-      }
-      one.checkedTo = now;
-      return one.openedAt >= 0 && one.openedAt * MINUTE_MS > nowMs - recurrence.durationMs;
+      const isBack = one.checkedToUs > nowUs;
+      const found = one.cron.latest(isBack ? closedUs : Math.max(closedUs, one.checkedToUs), nowUs);
+      if (isBack || found !== undefined) one.openedUs = found;
+      one.checkedToUs = nowUs;
+      return one.openedUs !== undefined && one.openedUs > closedUs;
     },
   };
 }

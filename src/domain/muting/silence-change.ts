@@ -3,8 +3,10 @@
  * the ones to write. Alertmanager's rules: what was hidden in the past stays on record, so a silence whose matchers
  * change, or one that is over, gives way to a new one with an id of its own.
  */
+
+import { LIMITS, type LimitName } from '../../limits.ts';
 import type { Alert } from '../alert/alert.ts';
-import { createMatcher, formatMatcher, type Matcher, matchesAll } from '../matchers/matcher.ts';
+import { formatMatcher, knownMatcher, type Matcher, sizeOf } from '../matchers/matcher.ts';
 import { type Recurrence, type Recurrences, type Silence, silenceState } from './silence.ts';
 
 /** What somebody asks for. */
@@ -29,6 +31,8 @@ export type SilenceChange =
       readonly problem: 'not_found' | 'invalid';
       /** For people, without a full stop. */
       readonly message: string;
+      /** The bound that was reached. */
+      readonly limit?: LimitName;
     };
 
 export interface ChangeContext {
@@ -37,6 +41,11 @@ export interface ChangeContext {
   readonly recurrences: Recurrences;
   readonly nowUs: number;
 }
+
+type SilenceLimit = Extract<
+  LimitName,
+  'acknowledgements' | 'silence_characters' | 'silences' | 'silences_instructions'
+>;
 
 /** An acknowledged alert may fire for long; the episode ends the silence, and this only keeps its end a date. */
 const UNTIL_RESOLVED_US = 10 * 365 * 86_400_000_000;
@@ -64,6 +73,9 @@ export function setSilence(
   };
   const message = mistakeOf(wanted, context);
   if (message !== undefined) return { ok: false, problem: 'invalid', message };
+  const others = present.filter((one) => one !== before && isPlain(one) && nowUs < one.endsAtUs);
+  const limit = limitReached(others, wanted);
+  if (limit) return tooMuch(limit);
   if (before && isSame(before, wanted, nowUs)) {
     const { id, alertId, alertStartsAtUs } = before;
     const startsAtUs = silenceState(before, nowUs) === 'active' ? before.startsAtUs : wanted.startsAtUs;
@@ -97,7 +109,11 @@ export function acknowledge(
       silenceState(one, nowUs) === 'active',
   );
   if (known) return { ok: true, id: known.id, write: [] };
-  const matchers = Object.entries(alert.labels).map(([name, value]) => createMatcher(name, '=', value));
+  const lasting = present.filter((one) => !isPlain(one) && nowUs < one.endsAtUs);
+  if (lasting.length >= LIMITS.acknowledgements.most) return tooMuch('acknowledgements');
+  const matchers = Object.entries(alert.labels).map(([name, value]) =>
+    knownMatcher({ name, op: '=', value }),
+  );
   const silence: Silence = {
     id: newId,
     matchers,
@@ -112,12 +128,11 @@ export function acknowledge(
   return { ok: true, id: newId, write: [silence] };
 }
 
-/** The alerts that these matchers would hide. */
-export function preview<T extends Pick<Alert, 'labels'>>(
-  matchers: readonly Matcher[],
-  alerts: readonly T[],
-): T[] {
-  return alerts.filter(({ labels }) => matchesAll(matchers, labels));
+/** Ids of the silences that are over and of which no more are kept: those that ended first. */
+export function forgotten(present: readonly Silence[], nowUs: number): string[] {
+  const over = present.filter((one) => silenceState(one, nowUs) === 'expired');
+  const ended = over.toSorted((a, b) => b.endsAtUs - a.endsAtUs);
+  return ended.slice(LIMITS.silences.most).map(({ id }) => id);
 }
 
 /** The silence as it stands when it is ended now: nothing to write when it is over already. */
@@ -142,6 +157,42 @@ function mistakeOf(wanted: Silence, { recurrences, nowUs }: ChangeContext): stri
   if (startsAtUs >= endsAtUs) return 'start time must be before end time';
   if (endsAtUs < nowUs) return "end time can't be in the past";
   return recurrence === null ? undefined : recurrences.problem(recurrence);
+}
+
+/** True for a silence that acknowledges nothing. */
+function isPlain({ alertId }: Silence): boolean {
+  return alertId === null;
+}
+
+/** The bound that a silence would go beyond, beside the `others` that are not over. */
+function limitReached(others: readonly Silence[], wanted: Silence): SilenceLimit | undefined {
+  if (charactersOf(wanted) > LIMITS.silence_characters.most) return 'silence_characters';
+  if (others.length >= LIMITS.silences.most) return 'silences';
+  const instructions = [...others, wanted].flatMap(({ matchers }) => matchers.map(safeSizeOf));
+  const sum = instructions.reduce((total, one) => total + one, 0);
+  return sum > LIMITS.silences_instructions.most ? 'silences_instructions' : undefined;
+}
+
+/** One that was kept under other bounds, and cannot be compiled any more, is no work. */
+function safeSizeOf(matcher: Matcher): number {
+  try {
+    return sizeOf(matcher);
+  } catch {
+    return 0;
+  }
+}
+
+function charactersOf({ matchers, createdBy, comment }: Silence): number {
+  return matchers.reduce(
+    (sum, { name, value }) => sum + name.length + value.length,
+    createdBy.length + comment.length,
+  );
+}
+
+function tooMuch(limit: SilenceLimit): SilenceChange {
+  const { most, unit, of } = LIMITS[limit];
+  const message = `no more than ${most} ${unit} are taken for ${of}`;
+  return { ok: false, problem: 'invalid', message, limit };
 }
 
 /** Whether the change leaves what was hidden so far as it was, so that the silence keeps its id. */

@@ -4,7 +4,7 @@
  */
 import { type Context, Hono } from 'hono';
 import type { Labels } from '../../domain/alert/alert.ts';
-import { formatMatcher, type Matcher, matchesAll, parseMatcher } from '../../domain/matchers/matcher.ts';
+import { formatMatcher, type Matcher, matchesAll, parseFilters } from '../../domain/matchers/matcher.ts';
 import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
 import { compileRegex, RegexSyntaxError } from '../../domain/matchers/regex.ts';
 import type { Muting } from '../../domain/muting/muting.ts';
@@ -18,10 +18,12 @@ import type { SilenceChange } from '../../domain/muting/silence-change.ts';
 import { groupKey, groupLabels, type Route, routesFor } from '../../domain/routing/route.ts';
 import type { SilenceEditor } from '../../operator/edit-silences.ts';
 import { type AlertingConfig, type RoutedAlert, readRoutedAlerts } from '../../operator/routed-alert.ts';
+import type { Report } from '../../report.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
 import { refuse } from '../query.ts';
+import { select } from '../select-alerts.ts';
 import { readSilence } from '../silence-request.ts';
 import type { StatusView } from '../status-view.ts';
 import { alertmanagerYaml } from './alertmanager-config.ts';
@@ -40,6 +42,7 @@ export interface AlertmanagerApiOptions {
   readonly recurrences: Recurrences;
   readonly silenceEditor: SilenceEditor;
   readonly clock: Clock;
+  readonly report: Report;
   readonly externalUrl: string;
 }
 
@@ -71,10 +74,10 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
     const isReceiver = readReceiver(search);
     const nowUs = clock.nowUs();
     const { routed } = await read(nowUs);
-    const alerts = routed
+    const received = routed
       .filter((one) => one.receivers.some(isReceiver))
-      .map((one) => gettableAlert(one, [], { externalUrl, nowUs }))
-      .filter(isWanted);
+      .map((one) => gettableAlert(one, [], { externalUrl, nowUs }));
+    const alerts = await select(received, isWanted, options);
     return c.json(alerts.toSorted((a, b) => compare(a.fingerprint, b.fingerprint)));
   });
 
@@ -86,8 +89,10 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
     const nowUs = clock.nowUs();
     const { routed, muting } = await read(nowUs);
     const groups = groupsOf(routed, muting, alerting.route, { externalUrl, nowUs });
+    const every = groups.flatMap(({ group }) => group.alerts);
+    const wanted = new Set(await select(every, isWanted, options));
     const shown = groups.flatMap(({ group, isMuted }) => {
-      const alerts = group.alerts.filter(isWanted);
+      const alerts = group.alerts.filter((one) => wanted.has(one));
       const isHidden = alerts.length === 0 || !isReceiver(group.receiver.name) || (isMuted && !showsMuted);
       return isHidden ? [] : [{ ...group, alerts }];
     });
@@ -141,7 +146,7 @@ async function bodyOf(c: Context): Promise<unknown> {
 /** Each `filter` is a matcher or several; all must fit. */
 function readMatchers(search: URLSearchParams): Matcher[] {
   try {
-    return search.getAll('filter').flatMap(parseMatcher);
+    return parseFilters(search.getAll('filter'));
   } catch (error) {
     if (error instanceof MatcherSyntaxError) throw refuse(`bad matcher format: ${error.message}`);
     throw error;

@@ -1,15 +1,18 @@
 /** The pages for people: the overview, and those that ask before an alert is acknowledged, resolved or silenced. */
 import { type Context, Hono } from 'hono';
+import { type Matcher, matchesAll } from '../../domain/matchers/matcher.ts';
 import { isAcknowledgementOver, type Recurrences } from '../../domain/muting/silence.ts';
 import type { AcknowledgeLinks } from '../../operator/acknowledge-link.ts';
 import type { SilenceEditor } from '../../operator/edit-silences.ts';
 import type { Signature } from '../../operator/find-alert.ts';
 import type { AlertResolver } from '../../operator/resolve-alerts.ts';
-import { type AlertingConfig, readRoutedAlerts } from '../../operator/routed-alert.ts';
+import { type AlertingConfig, type RoutedAlert, readRoutedAlerts } from '../../operator/routed-alert.ts';
+import type { Report } from '../../report.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
 import { refuse } from '../query.ts';
+import { select } from '../select-alerts.ts';
 import type { StatusView } from '../status-view.ts';
 import { renderAcknowledgePage } from './acknowledge-page.ts';
 import { checkSignature, fieldsOf, problemOf, sentence, signatureOf } from './form.ts';
@@ -35,6 +38,7 @@ export interface PagesOptions {
   readonly alertResolver: AlertResolver;
   readonly links: AcknowledgeLinks;
   readonly clock: Clock;
+  readonly report: Report;
 }
 
 export function createPages(options: PagesOptions): Hono {
@@ -69,7 +73,13 @@ function addSilencing(pages: Hono, options: PagesOptions): void {
     const routed = await store.transaction(async (tx) =>
       readRoutedAlerts(tx, await loadMuting(tx, alerting, recurrences, nowUs), alerting),
     );
-    return renderSilencePage({ form, problem, routed, recurrences, nowUs });
+    let matchers: readonly Matcher[] = [];
+    let hidden: readonly RoutedAlert[] = [];
+    const mistake = await problemOf(async () => {
+      matchers = readFormMatchers(form.matchers);
+      hidden = await select(routed, ({ alert }) => matchesAll(matchers, alert.labels), options);
+    });
+    return renderSilencePage({ form, problem: problem || mistake, hidden, recurrences, nowUs });
   }
 
   pages.get('/silence', async (c) => {

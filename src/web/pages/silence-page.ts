@@ -1,7 +1,7 @@
 /** The page that makes a silence: it shows what would be hidden before it is made. */
 import { html } from 'hono/html';
 import { type Labels, labelOf } from '../../domain/alert/alert.ts';
-import { formatMatcher, type Matcher, parseMatchers } from '../../domain/matchers/matcher.ts';
+import { formatMatcher, type Matcher, parseMatcherLists } from '../../domain/matchers/matcher.ts';
 import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
 import { hidesFromUs, type Recurrences, type Silence } from '../../domain/muting/silence.ts';
 import type { SilenceRequest } from '../../domain/muting/silence-change.ts';
@@ -68,7 +68,7 @@ export function matchersFor(labels: Labels): string {
 /** Throws `usage` for text that is no matcher. */
 export function readFormMatchers(text: string): Matcher[] {
   try {
-    return text.split('\n').flatMap((line) => (line.trim() === '' ? [] : parseMatchers(line)));
+    return parseMatcherLists(text.split('\n').filter((line) => line.trim() !== ''));
   } catch (error) {
     if (error instanceof MatcherSyntaxError) throw refuse(`Matchers: ${error.message}.`);
     throw error;
@@ -126,7 +126,8 @@ export interface SilencePage {
   readonly form: SilenceForm;
   /** What has to be changed first; empty for nothing. */
   readonly problem: string;
-  readonly routed: readonly RoutedAlert[];
+  /** The alerts that fire and that the form's matchers fit. */
+  readonly hidden: readonly RoutedAlert[];
   readonly recurrences: Recurrences;
   readonly nowUs: number;
 }
@@ -181,7 +182,7 @@ ${shown}
   });
 }
 
-function preview({ form, routed, recurrences, nowUs }: SilencePage): {
+function preview({ form, hidden, recurrences, nowUs }: SilencePage): {
   readonly title: Html;
   readonly shown: Html;
 } {
@@ -204,6 +205,6 @@ function preview({ form, routed, recurrences, nowUs }: SilencePage): {
   }
   return {
     title: fromUs === nowUs ? html`${title} now` : html`What it would hide from ${exactTime(fromUs)} on`,
-    shown: previewList(matchers, routed),
+    shown: previewList(hidden),
   };
 }

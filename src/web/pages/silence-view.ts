@@ -2,7 +2,6 @@
 import { html } from 'hono/html';
 import { formatMatcher } from '../../domain/matchers/matcher.ts';
 import { type Silence, silenceState } from '../../domain/muting/silence.ts';
-import { preview } from '../../domain/muting/silence-change.ts';
 import type { RoutedAlert } from '../../operator/routed-alert.ts';
 import { howMany } from '../../text/counts.ts';
 import { plainText } from '../../text/plain-text.ts';
@@ -72,17 +71,13 @@ function matcherText({ matchers, alertId }: Silence): string {
 
 const SHOWN_PREVIEW = 20;
 
-/** What of the alerts that fire these matchers would hide. */
-export function previewList(matchers: Silence['matchers'], routed: readonly RoutedAlert[]): Html {
-  const hidden = preview(
-    matchers,
-    routed.map(({ alert }) => alert),
-  );
+/** The alerts that fire and would be hidden. */
+export function previewList(hidden: readonly RoutedAlert[]): Html {
   if (hidden.length === 0) {
     return html`<p class="sheet empty">No alert that is active now. Those that come while it lasts are hidden.</p>`;
   }
   const items = hidden.slice(0, SHOWN_PREVIEW).map(
-    ({ labels }) => html`<li><span class="what">${alertTitle(labels.alertname ?? '')}</span>
+    ({ alert: { labels } }) => html`<li><span class="what">${alertTitle(labels.alertname ?? '')}</span>
 <span class="soft"><bdi>${[regionName(labels.region ?? ''), alertPlace(labels)].filter(Boolean).join(' · ')}</bdi></span></li>`,
   );
   const more = hidden.length - items.length;

@@ -12,7 +12,6 @@ import {
   acknowledge,
   type ChangeContext,
   expireSilence,
-  preview,
   type SilenceChange,
   type SilenceRequest,
   setSilence,
@@ -273,9 +272,4 @@ describe('acknowledging', () => {
       message: 'the alert is not firing',
     });
   });
-});
-
-test('a preview shows what matchers would hide', () => {
-  const other = { ...ALERT, labels: { ...ALERT.labels, nest: 'Sandbox' } };
-  expect(preview(MATCHERS, [ALERT, other])).toEqual([ALERT]);
 });

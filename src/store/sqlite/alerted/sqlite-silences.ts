@@ -1,7 +1,7 @@
-import { createMatcher } from '../../../domain/matchers/matcher.ts';
+import { knownMatcher } from '../../../domain/matchers/matcher.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import type { SilenceStore } from '../../silence-store.ts';
-import type { Connection } from '../connection.ts';
+import { type Connection, textList } from '../connection.ts';
 
 export function createSilences(connection: Connection): SilenceStore {
   const all = connection.prepare<{ body: string }>(
@@ -11,8 +11,9 @@ export function createSilences(connection: Connection): SilenceStore {
     `INSERT INTO silence (id, ends_us, body) VALUES (?, ?, ?)
      ON CONFLICT DO UPDATE SET ends_us = excluded.ends_us, body = excluded.body`,
   );
+  const remove = connection.prepare('DELETE FROM silence WHERE id IN (SELECT value FROM json_each(?))');
 
-  // Every flush asks for them, and regular expressions are costly to read: what was read last stays as it is.
+  // Every flush asks for them: what was read last stays as it is.
   let known = new Map<string, Silence>();
 
   return {
@@ -27,6 +28,9 @@ export function createSilences(connection: Connection): SilenceStore {
         put.run(silence.id, silence.endsAtUs, JSON.stringify({ ...silence, matchers }));
       }
     },
+    async delete(ids) {
+      if (ids.length > 0) remove.run(textList(ids));
+    },
   };
 }
 
@@ -34,6 +38,6 @@ function silenceOf(body: string): Silence {
   const stored = JSON.parse(body) as Silence;
   return {
     ...stored,
-    matchers: stored.matchers.map(({ name, op, value }) => createMatcher(name, op, value)),
+    matchers: stored.matchers.map(knownMatcher),
   };
 }

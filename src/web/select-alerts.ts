@@ -1,0 +1,36 @@
+/** Applies matchers that somebody sent to alerts, without holding up everything else. */
+import { setImmediate } from 'node:timers/promises';
+import { LIMITS } from '../limits.ts';
+import type { Report } from '../report.ts';
+import type { Clock } from '../time/clock.ts';
+import { refuse } from './query.ts';
+
+/** After so long other work has its turn. */
+const TURN_MS = 20;
+
+/**
+ * Those of the items that fit, in their order. Other work goes on in between. Throws `usage` once asking took longer
+ * than its limit.
+ */
+export async function select<T>(
+  items: readonly T[],
+  fits: (item: T) => boolean,
+  { clock, report }: { readonly clock: Clock; readonly report: Report },
+): Promise<T[]> {
+  const found: T[] = [];
+  let spentMs = 0;
+  let turnMs = clock.monotonicMs();
+  for (const item of items) {
+    if (fits(item)) found.push(item);
+    const lastedMs = clock.monotonicMs() - turnMs;
+    if (spentMs + lastedMs > LIMITS.matching_ms.most) {
+      report({ what: 'limit_reached', limit: 'matching_ms' });
+      throw refuse('these matchers take too long with the alerts that fire: use simpler regular expressions');
+    }
+    if (lastedMs < TURN_MS) continue;
+    await setImmediate();
+    spentMs += lastedMs;
+    turnMs = clock.monotonicMs();
+  }
+  return found;
+}
