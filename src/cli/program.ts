@@ -2,6 +2,7 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../document/problem.ts';
 import { ERRORS, NestwatchError } from '../errors.ts';
 import type { Edge } from '../process-io.ts';
+import { manyLines } from '../text/plain-text.ts';
 import { versionText } from '../version.ts';
 import { addAlerts, addSilence } from './alert-commands.ts';
 import {
@@ -18,6 +19,8 @@ import { addApi, addDemo, addRun, addSimulate } from './service-commands.ts';
 
 const FAILED = 1;
 const WRONG_USAGE = 2;
+/** Thousands of mistakes in one configuration are still all said. */
+const MAX_MESSAGE = 1_000_000;
 /** Where the terminal does not say how wide it is. */
 const HELP_WIDTH = 100;
 
@@ -52,7 +55,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
     .enablePositionalOptions()
     .configureOutput({
       writeOut: (text) => edge.stdout.write(text),
-      writeErr: (text) => edge.stderr.write(text),
+      writeErr: (text) => edge.stderr.write(steerless(text)),
       getOutHelpWidth: () => edge.stdout.columns ?? HELP_WIDTH,
       getErrHelpWidth: () => edge.stdout.columns ?? HELP_WIDTH,
       getOutHasColors: () => hasColors(edge),
@@ -92,12 +95,17 @@ function sayFailure(edge: Edge, error: unknown, args: readonly string[]): number
   if (error instanceof NestwatchError) {
     const { exit, help } = ERRORS[error.code];
     const place = error instanceof ConfigError ? '' : 'nestwatch: ';
-    edge.stderr.write(`${place}${error.message}\n${help}\n`);
+    edge.stderr.write(steerless(`${place}${error.message}\n${help}\n`));
     return exit;
   }
   const message = error instanceof Error ? error.message : String(error);
   const wantsStack = /--log\.level[= ]debug\b/.test(args.join(' '));
   const details = wantsStack && error instanceof Error ? `${error.stack}\n` : '';
-  edge.stderr.write(`nestwatch: this should not happen, please report it: ${message}\n${details}`);
+  edge.stderr.write(steerless(`nestwatch: this should not happen, please report it: ${message}\n${details}`));
   return FAILED;
+}
+
+/** A message repeats what it is about: an argument, or what was read. */
+function steerless(text: string): string {
+  return `${manyLines(text, MAX_MESSAGE)}\n`;
 }

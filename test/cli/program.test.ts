@@ -75,6 +75,16 @@ describe('the command line', () => {
     });
   });
 
+  test.each([
+    [['status', '\u001b[2J\u202efdp\u0085.exe'], 'Expected 0 arguments but got 1:  [2Jfdp\n.exe.\n'],
+    [['completion', '\u009b31mred'], 'there is no completion for  31mred;'],
+  ])('an argument that is repeated steers no terminal: %j', async (args, message) => {
+    const { exit, stderr } = await nestwatch(args);
+    expect(exit).toBe(2);
+    expect(stderr).toContain(message);
+    expect(stderr).not.toMatch(/[[\p{Cc}\u202e]--\n]/v);
+  });
+
   test('a wrong configuration is told place by place', async () => {
     const file = tempFile('n.yaml', 'regions: {}\nwebb: 1\nweb: { listen: x }');
     expect(await nestwatch(['status', '--config.file', file])).toEqual({
