@@ -3,7 +3,7 @@ FROM node:26-slim AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The image has its own Node: the runtime that npm scripts use in a checkout (an optional package) stays out.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts && mkdir -p /state/data /cache
+RUN npm ci --omit=dev --omit=optional --ignore-scripts && mkdir -p -m 700 /state/data /cache
 
 FROM node:26-slim
 ARG REVISION=unknown

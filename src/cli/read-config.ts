@@ -5,6 +5,7 @@ import type { WebConfig } from '../config/sections/web-section.ts';
 import type { Problem } from '../document/problem.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Edge } from '../process-io.ts';
+import { exposedFiles } from '../store/open-store.ts';
 
 const PLACES = ['./nestwatch.yaml', '/etc/nestwatch/nestwatch.yaml'];
 
@@ -24,9 +25,13 @@ export function readConfig(edge: Edge, file: string): Config {
   return loadConfig({ file, environment: edge.environment, readFile });
 }
 
-/** What is hardly meant in a configuration that was read from this file. */
-export function readWarnings(edge: Edge, file: string, config: Config): readonly Problem[] {
-  return loadWarnings({ file, environment: edge.environment, readFile }, config);
+/** What is hardly meant in a configuration that was read from this file, and what others may read of its store. */
+export async function readWarnings(edge: Edge, file: string, config: Config): Promise<readonly Problem[]> {
+  const exposed = await exposedFiles(config.store.url);
+  return [
+    ...loadWarnings({ file, environment: edge.environment, readFile }, config),
+    ...exposed.map((message) => ({ line: 1, column: 1, path: 'store.url', message })),
+  ];
 }
 
 /** Only where the daemon listens. */

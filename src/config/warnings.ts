@@ -1,3 +1,4 @@
+import type { EmailIntegration } from '../channels/email/email-config.ts';
 import type { Integration, Receiver } from '../channels/receiver.ts';
 import { traitsOf } from '../channels/traits.ts';
 import type { Check } from '../document/check.ts';
@@ -6,6 +7,7 @@ import type { Route } from '../domain/routing/route.ts';
 import { isLoopback } from '../http/web-address.ts';
 import type { Config } from './config.ts';
 import { findIdleRules } from './idle-rules.ts';
+import { isOpenToAll } from './sections/web-section.ts';
 
 /** Adds to `check` what a valid configuration says and hardly means; the daemon runs with it all the same. */
 export function findWarnings(check: Check, config: Config): void {
@@ -21,9 +23,10 @@ export function findWarnings(check: Check, config: Config): void {
       'this version reads its configuration only when it starts: restart it after a change',
     );
   }
-  if (!config.web.bearerToken && !isLoopback(hostOf(config.web.host))) {
+  if (isOpenToAll(config.web)) {
     check.problem(['web', 'listen'], 'whoever reaches this address can read all and silence: set `web.auth`');
   }
+  for (const [index, receiver] of config.receivers.entries()) findBarePasswords(check, index, receiver);
   const notified = notifiedReceivers(config);
   for (const [index, { name }] of config.receivers.entries()) {
     if (check.raw(['receivers', index]) === undefined || notified.has(name)) continue;
@@ -56,8 +59,22 @@ function reachesMembersAlone({ integrations }: Receiver): boolean {
   return integrations.length > 0 && integrations.every(isAlone);
 }
 
-/** As it would stand in a URL. */
-const hostOf = (host: string) => (host.includes(':') ? `[${host}]` : host);
+/** Passwords that go to a mail server which nobody proves to be the one that is meant. */
+function findBarePasswords(check: Check, receiver: number, { integrations }: Receiver): void {
+  const mails = integrations.filter((one): one is EmailIntegration => one.kind === 'email');
+  for (const [index, { password, requireTls, tlsInsecureSkipVerify, smarthost }] of mails.entries()) {
+    if (!password || isLoopback(smarthost.host)) continue;
+    const path = ['receivers', receiver, 'email_configs', index];
+    if (!requireTls) {
+      check.problem(
+        path,
+        'the password may go to the mail server unencrypted: do not set `require_tls: false`',
+      );
+    } else if (tlsInsecureSkipVerify) {
+      check.problem(path, 'whoever is between can read the password: do not set `insecure_skip_verify`');
+    }
+  }
+}
 
 /** The receivers that something leads to: a route, a fallback, a forward or a digest. */
 function notifiedReceivers({ route, receivers, forward, digests }: Config): ReadonlySet<string | undefined> {

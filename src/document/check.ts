@@ -51,6 +51,12 @@ export class Check {
     }, this.#document.value);
   }
 
+  /** Whether the key is written there, be it without a value. */
+  #hasKey(path: Path): boolean {
+    const parent = this.raw(path.slice(0, -1));
+    return typeof parent === 'object' && parent !== null && Object.hasOwn(parent, path.at(-1)!);
+  }
+
   /** The value as the shape gives it, with its defaults. */
   read<Shape extends z.ZodType>(shape: Shape, path: Path): z.output<Shape> | undefined {
     const value = this.raw(path);
@@ -102,6 +108,10 @@ export class Check {
     }
     if (text === undefined && name === undefined) {
       if (isRequired) this.problem(own, `is missing: give \`${key}\` or \`${key}_file\``);
+      // What is to be kept secret or to keep others out must not silently be nothing.
+      for (const empty of [own, twin]) {
+        if (this.#hasKey(empty)) this.problem(empty, 'is empty: give it a value, or leave the key out');
+      }
       return null;
     }
     if (name !== undefined) return this.#secretFile(twin, mistake);

@@ -1,7 +1,7 @@
 import { type Document, type ErrorCode, isScalar, LineCounter, type Node, parseDocument, visit } from 'yaml';
 import { type Environment, expand } from './expand.ts';
 import { formatPath, type Path, type Problem } from './problem.ts';
-import { locate, pathOf, pathOfKeyAt, resolved } from './yaml-place.ts';
+import { locate, pathOf, repeatedKeys, resolved } from './yaml-place.ts';
 
 export interface Place {
   readonly line: number;
@@ -16,7 +16,6 @@ const SYNTAX: Readonly<Partial<Record<ErrorCode, string>>> = {
   BAD_SCALAR_START: 'a value cannot begin with `@` or a backtick: put it in quotes',
   BLOCK_AS_IMPLICIT_KEY: 'a value that holds `: ` must stand in quotes, and keys of one map in one column',
   BLOCK_IN_FLOW: 'inside brackets everything must be in brackets',
-  DUPLICATE_KEY: 'the key stands here twice',
   MISSING_CHAR: 'a colon, comma, bracket or closing quote is missing',
   MULTILINE_IMPLICIT_KEY: 'a key must end with a colon on its own line',
   MULTIPLE_DOCS: 'only one document may stand in the file: take out the second `---`',
@@ -26,6 +25,8 @@ const SYNTAX: Readonly<Partial<Record<ErrorCode, string>>> = {
   TAG_RESOLVE_FAILED: '`!` here begins a tag: put the value in quotes',
   UNEXPECTED_TOKEN: 'this does not belong here: a quote, comma or bracket is wrong before it',
 };
+
+const REPEATED_KEY = 'the key stands here twice';
 
 const IN_BRACES = `inside { … } a reference must be in quotes: "\${NAME}"`;
 
@@ -51,6 +52,8 @@ export class ConfigDocument {
       logLevel: 'error',
       merge: true,
       stringKeys: true,
+      // The parser compares each key with each other: `repeatedKeys` does not.
+      uniqueKeys: false,
     });
     const isYaml = this.#checkSyntax(text);
     const hasGoodAliases = this.#checkAliases();
@@ -97,14 +100,18 @@ export class ConfigDocument {
   /** False for a text that is not YAML. What follows the first break in one only repeats it. */
   #checkSyntax(text: string): boolean {
     const { errors, warnings } = this.#document;
-    const fatal = [...errors, ...warnings].find(({ code }) => code !== 'DUPLICATE_KEY');
-    for (const { code, pos } of fatal ? [fatal] : errors) {
-      const path = code === 'DUPLICATE_KEY' ? pathOfKeyAt(this.#document, pos[0]) : [];
-      const isReference = text.slice(pos[0] - 1, pos[0] + 1) === '${';
-      const message = isReference ? IN_BRACES : (SYNTAX[code] ?? `this is not YAML (${code})`);
-      this.#problems.push({ ...this.#placeAt(pos[0]), path: formatPath(path), message });
+    const fatal = errors[0] ?? warnings[0];
+    if (!fatal) {
+      for (const { key, path } of repeatedKeys(this.#document)) {
+        this.#problems.push({ ...this.#placeOfNode(key), path: formatPath(path), message: REPEATED_KEY });
+      }
+      return true;
     }
-    return !fatal;
+    const { code, pos } = fatal;
+    const isReference = text.slice(pos[0] - 1, pos[0] + 1) === '${';
+    const message = isReference ? IN_BRACES : (SYNTAX[code] ?? `this is not YAML (${code})`);
+    this.#problems.push({ ...this.#placeAt(pos[0]), path: '', message });
+    return false;
   }
 
   /** False where one leads nowhere, or into itself. */

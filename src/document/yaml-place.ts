@@ -4,7 +4,6 @@ import {
   type Document,
   isAlias,
   isMap,
-  isScalar,
   isSeq,
   type Node,
   type Pair,
@@ -41,14 +40,44 @@ export function resolved(document: Document<Node>, node: Node | undefined): Node
 }
 
 type AnyMap = { readonly items: readonly unknown[] };
+type AnyPair = Pair<Scalar, Node | null>;
+
+interface MapIndex {
+  readonly byName: ReadonlyMap<string, AnyPair>;
+  readonly merges: readonly AnyPair[];
+}
+
+/** Maps and lists may have tens of thousands of entries, and as many mistakes: each is searched once. */
+const mapIndexes = new WeakMap<AnyMap, MapIndex>();
+const listIndexes = new WeakMap<AnyMap, ReadonlyMap<unknown, number>>();
+
+function indexOf(map: AnyMap): MapIndex {
+  let index = mapIndexes.get(map);
+  if (!index) {
+    const pairs = map.items as readonly AnyPair[];
+    const byName = new Map(pairs.map((pair) => [String(pair.key.value), pair]));
+    index = { byName, merges: pairs.filter(({ key }) => key.value === '<<') };
+    mapIndexes.set(map, index);
+  }
+  return index;
+}
+
+function positionOf(list: AnyMap, item: unknown): number {
+  let positions = listIndexes.get(list);
+  if (!positions) {
+    positions = new Map(list.items.map((one, index) => [one, index]));
+    listIndexes.set(list, positions);
+  }
+  return positions.get(item) ?? -1;
+}
 
 /** The pair of a key, which a merge (`<<: *base`) may have brought. The last one counts, as in the value. */
-function pairOf(document: Document<Node>, map: AnyMap, name: string): Pair<Scalar, Node | null> | undefined {
-  const pairs = map.items as readonly Pair<Scalar, Node | null>[];
-  const own = pairs.findLast(({ key }) => String(key.value) === name);
+function pairOf(document: Document<Node>, map: AnyMap, name: string): AnyPair | undefined {
+  const { byName, merges } = indexOf(map);
+  const own = byName.get(name);
   if (own) return own;
-  for (const { key, value } of pairs) {
-    if (key.value !== '<<' || !value) continue;
+  for (const { value } of merges) {
+    if (!value) continue;
     const merged = resolved(document, value);
     const sources = isSeq(merged) ? (merged.items as readonly Node[]) : [merged];
     for (const source of sources) {
@@ -67,20 +96,22 @@ export function pathOf(ancestors: Ancestors, node: unknown): Path {
   const chain = [...ancestors, node];
   return chain.flatMap((one, index): (string | number)[] => {
     const next = chain[index + 1];
-    if (isSeq(one)) return [one.items.indexOf(next)];
+    if (isSeq(one)) return [positionOf(one, next)];
     return isMap(one) ? [String((next as Pair<Scalar>).key.value)] : [];
   });
 }
 
-/** The path of the key that begins at an offset of the text. */
-export function pathOfKeyAt(document: Document<Node>, offset: number): Path {
-  let path: Path = [];
+/** The keys that stand in their map a second time, with their paths. */
+export function repeatedKeys(document: Document<Node>): { readonly key: Scalar; readonly path: Path }[] {
+  const found: { readonly key: Scalar; readonly path: Path }[] = [];
   visit(document, {
-    Pair(_key, pair, ancestors) {
-      if (isScalar(pair.key) && pair.key.range?.[0] === offset) {
-        path = [...pathOf(ancestors, pair)];
+    Map(_key, map, ancestors) {
+      const seen = new Set<unknown>();
+      for (const pair of map.items as readonly AnyPair[]) {
+        if (seen.has(pair.key.value)) found.push({ key: pair.key, path: pathOf([...ancestors, map], pair) });
+        seen.add(pair.key.value);
       }
     },
   });
-  return path;
+  return found;
 }

@@ -8,6 +8,14 @@ export interface StoreOptions {
   readonly clock: Clock;
 }
 
+/** What others may read or replace of the store's files, one sentence each; empty for a store in memory. */
+export async function exposedFiles(url: string): Promise<readonly string[]> {
+  const path = url.replace(/^sqlite:/, '');
+  if (path === url || path === ':memory:') return [];
+  const { findExposed } = await import('./sqlite/private-files.ts');
+  return findExposed(path);
+}
+
 /** Opens the store that the configuration's `store.url` names. */
 export async function openStore({ url, clock }: StoreOptions): Promise<Store> {
   const [, scheme = '', path = ''] = /^([a-z]+):(.*)$/s.exec(url) ?? [];

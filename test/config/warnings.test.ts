@@ -31,6 +31,27 @@ test.each([
   ]),
 );
 
+const mails = (global: string, own: string) => `${REGION}global: { smtp_from: a@b.c, ${global} }
+receivers: [{ name: a, email_configs: [{ to: a@b.c, ${own} }] }]
+route: { receiver: a }
+`;
+const LOGIN = 'auth_username: u, auth_password: p';
+const UNENCRYPTED = 'the password may go to the mail server unencrypted: do not set `require_tls: false`';
+const UNPROVEN = 'whoever is between can read the password: do not set `insecure_skip_verify`';
+
+test.each([
+  ['smtp_smarthost: "m.x:25", smtp_require_tls: false', LOGIN, UNENCRYPTED],
+  ['smtp_smarthost: "m.x:25"', `require_tls: false, ${LOGIN}`, UNENCRYPTED],
+  ['smtp_smarthost: "m.x:25", smtp_tls_config: { insecure_skip_verify: true }', LOGIN, UNPROVEN],
+  ['smtp_smarthost: "m.x:25"', `${LOGIN}, tls_config: { insecure_skip_verify: true }`, UNPROVEN],
+  ['smtp_smarthost: "m.x:25"', LOGIN, undefined],
+  ['smtp_smarthost: "m.x:25", smtp_require_tls: false', '', undefined],
+  ['smtp_smarthost: "localhost:25", smtp_require_tls: false', LOGIN, undefined],
+])('a password that others can read: %s %s', (global, own, warning) => {
+  const expected = warning ? [`3:40: receivers[0].email_configs[0]: ${warning}`] : [];
+  expect(warningsOf(mails(global, own))).toEqual(expected);
+});
+
 test('a receiver that nothing leads to', () => {
   const receivers = ['root', 'child', 'boss', 'spare', 'lake', 'reader', 'nobody'].map((name) =>
     name === 'root'

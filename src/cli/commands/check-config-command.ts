@@ -34,7 +34,7 @@ export async function checkConfig(
       continue;
     }
     if (!options.json) print(`${file}: good: ${summary(result)}`);
-    for (const warning of readWarnings(edge, file, result)) {
+    for (const warning of await readWarnings(edge, file, result)) {
       isWarned = true;
       if (options.json) problems.push({ file, ...warning, level: 'warning' });
       else print(formatProblem(file, { ...warning, message: `warning: ${warning.message}` }));

@@ -5,7 +5,7 @@ import type { LogLevel } from '../../observe/log-report.ts';
 import type { Edge } from '../../process-io.ts';
 import { howMany } from '../../text/counts.ts';
 import { VERSION } from '../../version.ts';
-import { findConfigFile, readConfig } from '../read-config.ts';
+import { findConfigFile, readConfig, readWarnings } from '../read-config.ts';
 
 /** What is under way at a stop may take so long; then the process ends, and the next start goes on from the store. */
 const STOP_GRACE_MS = 8_000;
@@ -22,7 +22,8 @@ export interface RunOptions {
 
 /** The daemon. Resolves to the exit code after SIGTERM or SIGINT; a second one ends it at once. */
 export async function run(edge: Edge, options: RunOptions): Promise<number> {
-  const config = readConfig(edge, findConfigFile(edge, options.configFile));
+  const file = findConfigFile(edge, options.configFile);
+  const config = readConfig(edge, file);
   const app = await openApp(edge, {
     config,
     logLevel: options.logLevel as LogLevel,
@@ -32,6 +33,9 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
   // Signals are heard before whoever reads the log can send one.
   const exit = options.once ? readOnce(edge, app) : watch(edge, app);
   log.info('nestwatch has started', { version: VERSION, page: app.url });
+  for (const { path, message } of await readWarnings(edge, file, config)) {
+    log.warn('The configuration is hardly meant so', { path, warning: message });
+  }
   return exit;
 }
 

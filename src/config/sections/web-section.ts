@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import { twins, words } from '../../document/value-shape.ts';
 import { formatHostPort, parseHostPort } from '../../http/host-port.ts';
-import { mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
+import { isLoopback, mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
 
 const NOT_AN_ADDRESS = 'must be host:port, such as 127.0.0.1:9465 or [::1]:9465';
@@ -60,6 +60,11 @@ export function readWeb(check: Check): WebConfig | undefined {
     bearerToken,
     enableLifecycle: web.enable_lifecycle,
   };
+}
+
+/** Whether whoever reaches the machine can read all and silence. */
+export function isOpenToAll({ host, bearerToken }: WebConfig): boolean {
+  return !bearerToken && !isLoopback(host.includes(':') ? `[${host}]` : host);
 }
 
 /** An address that stands for every one is none that a link could lead to. */

@@ -11,6 +11,7 @@
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { storeFailure } from './failure.ts';
+import { makePrivateFile } from './private-files.ts';
 
 export type Value = string | number | null | Uint8Array;
 
@@ -45,6 +46,7 @@ export function openConnection(path: string): Connection {
     }
   }
 
+  if (path !== ':memory:') makePrivateFile(path);
   const db = translated(() => new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, defensive: true }));
   let failed: { readonly error: unknown } | undefined;
 

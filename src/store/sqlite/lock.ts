@@ -6,11 +6,13 @@
 import { DatabaseSync } from 'node:sqlite';
 import { NestwatchError } from '../../errors.ts';
 import { isBusy, storeFailure } from './failure.ts';
+import { makePrivateFile } from './private-files.ts';
 
 /** Takes the lock of the store at `path` or throws `store_locked`; the returned function releases it. */
 export function takeLock(path: string): () => void {
   let db: DatabaseSync | undefined;
   try {
+    makePrivateFile(`${path}.lock`);
     db = new DatabaseSync(`${path}.lock`, { timeout: 0 });
     db.exec('BEGIN EXCLUSIVE');
   } catch (error) {

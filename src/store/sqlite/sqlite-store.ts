@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
@@ -12,6 +12,7 @@ import { createSuppressions } from './alerted/sqlite-suppressions.ts';
 import { type Connection, openConnection } from './connection.ts';
 import { takeLock } from './lock.ts';
 import { prepareSchema } from './prepare-schema.ts';
+import { makePrivateDirectory } from './private-files.ts';
 import { createDeliveryCounts } from './queued/delivery-counts.ts';
 import { NotifiedEvents } from './queued/notified-events.ts';
 import { createForward } from './queued/sqlite-forward.ts';
@@ -54,7 +55,7 @@ export async function openSqliteStore({ path, clock }: SqliteStoreOptions): Prom
 function trueName(path: string): string {
   try {
     if (existsSync(path)) return realpathSync(path);
-    mkdirSync(dirname(path), { recursive: true });
+    makePrivateDirectory(dirname(path));
     return join(realpathSync(dirname(path)), basename(path));
   } catch (error) {
     throw new NestwatchError('store_failed', `The directory of the store ${path} cannot be made or read.`, {

@@ -46,6 +46,7 @@ export function renderPage(view: PageView): Html {
 <p class="brand"><b>nestwatch</b><span>${liveness(view)}</span></p>
 <h1 class="text ${tone}">${headline}</h1>
 <p class="lead">${leadOf(view)}</p>
+${view.isOpen ? OPEN_NOTICE : ''}
 ${view.deadTotal > 0 ? deadNotice(view.deadTotal) : ''}
 </header>
 <main>
@@ -138,6 +139,8 @@ function liveness({ isLive, nowUs }: PageView): Html {
 }
 /** How often the browser asks again. */
 export const REFRESH_SECONDS = 10;
+
+const OPEN_NOTICE = html`<p class="notice">Whoever reaches this address can read all and silence: set <code>web.auth</code>, or listen on 127.0.0.1.</p>`;
 
 function deadNotice(total: number): Html {
   const what = howMany(total, 'notification');

@@ -15,6 +15,8 @@ export interface PageView {
   /** Whether the browser is to ask again by itself. */
   readonly isLive: boolean;
   readonly status: StatusView;
+  /** Whether whoever reaches the page may read all and silence. */
+  readonly isOpen: boolean;
   /** Firing, the severest first; at most `SHOWN_ALERTS`. */
   readonly firing: readonly ShownAlert[];
   readonly firingTotal: number;
@@ -43,13 +45,13 @@ const SHOWN_DELIVERIES = 10;
 /** Enough to put the severest of them first. */
 const READ_ALERTS = 500;
 
-export interface PageViewOptions extends Pick<PageView, 'nowUs' | 'isLive' | 'status'> {
+export interface PageViewOptions extends Pick<PageView, 'nowUs' | 'isLive' | 'status' | 'isOpen'> {
   readonly alerting: AlertingConfig;
   readonly recurrences: Recurrences;
 }
 
 export async function readPageView(store: Store, options: PageViewOptions): Promise<PageView> {
-  const { nowUs, isLive, status, alerting, recurrences } = options;
+  const { nowUs, isLive, isOpen, status, alerting, recurrences } = options;
   return store.transaction(async (tx) => {
     const muting = await loadMuting(tx, alerting, recurrences, nowUs);
     const silences = await tx.silences.list(nowUs);
@@ -70,6 +72,7 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
     return {
       nowUs,
       isLive,
+      isOpen,
       status,
       firing: shown,
       firingTotal: sum((await tx.alerts.count()).filter((one) => one.state === 'firing')),

@@ -1,5 +1,6 @@
 /** The pages for people: the overview, and those that ask before an alert is acknowledged, resolved or silenced. */
 import { type Context, Hono } from 'hono';
+import { isOpenToAll, type WebConfig } from '../../config/sections/web-section.ts';
 import { type Matcher, matchesAll } from '../../domain/matchers/matcher.ts';
 import { isAcknowledgementOver, type Recurrences } from '../../domain/muting/silence.ts';
 import type { AcknowledgeLinks } from '../../operator/acknowledge-link.ts';
@@ -30,6 +31,7 @@ import {
 } from './silence-page.ts';
 
 export interface PagesOptions {
+  readonly config: WebConfig;
   readonly store: Store;
   readonly status: () => StatusView;
   readonly alerting: AlertingConfig;
@@ -50,12 +52,16 @@ export function createPages(options: PagesOptions): Hono {
   return pages;
 }
 
-function addOverview(pages: Hono, { store, status, alerting, recurrences, clock }: PagesOptions): void {
+function addOverview(
+  pages: Hono,
+  { store, config, status, alerting, recurrences, clock }: PagesOptions,
+): void {
   pages.get('/', async (c) => {
     const isLive = c.req.query('paused') === undefined;
     const view = await readPageView(store, {
       nowUs: clock.nowUs(),
       isLive,
+      isOpen: isOpenToAll(config),
       status: status(),
       alerting,
       recurrences,

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
+  chmodSync,
   closeSync,
   existsSync,
   mkdtempSync,
@@ -16,9 +17,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { DatabaseSync } from 'node:sqlite';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
-import { openStore } from '../../../src/store/open-store.ts';
+import { exposedFiles, openStore } from '../../../src/store/open-store.ts';
 import { openConnection } from '../../../src/store/sqlite/connection.ts';
 import { prepareSchema } from '../../../src/store/sqlite/prepare-schema.ts';
 import { SCHEMA_VERSION } from '../../../src/store/sqlite/schema.ts';
@@ -88,6 +89,29 @@ describe('opening a store', () => {
     const store = await open(deep);
     expect(existsSync(deep)).toBe(true);
     await store.close();
+  });
+
+  test('gives nobody else a right to what it makes, whatever the umask, and leaves what is there as it is', async () => {
+    const before = process.umask(0o000);
+    onTestFinished(() => void process.umask(before));
+    const deep = join(directory, 'own', 'store.db');
+    const store = await open(deep);
+    await store.transaction((tx) => tx.streams.open('eu', 'notification', ''));
+    const modes = ['', '-wal', '-shm', '.lock'].map((end) => statSync(`${deep}${end}`).mode & 0o777);
+    expect(modes).toEqual([0o600, 0o600, 0o600, 0o600]);
+    expect(statSync(join(directory, 'own')).mode & 0o777).toBe(0o700);
+    expect(await exposedFiles(`sqlite:${deep}`)).toEqual([]);
+    await store.close();
+
+    chmodSync(deep, 0o640);
+    chmodSync(join(directory, 'own'), 0o775);
+    await (await open(deep)).close();
+    expect(statSync(deep).mode & 0o777).toBe(0o640);
+    expect(await exposedFiles(`sqlite:${deep}`)).toEqual([
+      `others may read ${deep} (0640): chmod 600 it`,
+      `others may replace what is in ${join(directory, 'own')} (0775): chmod 700 it`,
+    ]);
+    expect(await exposedFiles('sqlite::memory:')).toEqual([]);
   });
 
   test('takes the place that store.url names', async () => {
