@@ -66,8 +66,10 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
 
   const room = createStoreRoom(clock);
   const loop = createLoopWatch(clock);
+  const lastFailures = await readLastFailures(store, config);
   const metrics = createMetrics({
     ...metricsOptions(edge, config),
+    lastFailureUs: (region, birdId) => lastFailures.get(region)?.get(birdId) ?? 0,
     longestTurnMs: loop.longestTurnMs,
     collect: createCollect(
       store,
@@ -151,6 +153,15 @@ function metricsOptions({ environment, clock }: Edge, config: Config) {
     rules: config.rules,
     processMetrics: true,
   };
+}
+
+/** When a Flight of each Bird last failed, by region and the Bird's id: a restart makes nobody forget it. */
+async function readLastFailures(store: Store, { regions }: Config) {
+  const found = new Map<string, ReadonlyMap<string, number>>();
+  for (const { name } of regions) {
+    found.set(name, await store.transaction((tx) => tx.flights.lastFailures(name)));
+  }
+  return found;
 }
 
 /** What a scrape asks of the store and the stages. Where the store does not answer, counts stay what they were. */

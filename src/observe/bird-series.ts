@@ -1,6 +1,6 @@
 /**
  * The series that each Bird has of its own. They follow the inventory: they exist from the first sight of a Bird on,
- * at 0 where nothing happened yet, and go when it vanishes. A region has room for a bounded number of Birds, so that
+ * at 0 where nothing happened yet in this life (of the last failure: in any), and go when it vanishes. A region has room for a bounded number of Birds, so that
  * a scrape stays fast and one large region takes nothing from another; the Birds beyond it count in everything
  * else, and `dropped` hears of each of their series left out.
  */
@@ -37,6 +37,8 @@ export interface BirdSeriesOptions {
   /** Makes a status that the service invents fit for a label. */
   readonly birdStatusLabel: (status: string) => string;
   readonly flightStatusLabel: (status: string) => string;
+  /** When a Flight of the Bird last failed in an earlier life; 0 for never. */
+  readonly lastFailureUs: (region: string, birdId: string) => number;
   readonly dropped: (metric: keyof BirdMetrics) => void;
 }
 
@@ -82,11 +84,12 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
     const bird = { region, nest_id: nestId, bird_id: birdId };
     for (const status of flightStatuses) metrics.flights.inc({ ...bird, status }, 0);
     metrics.flightsActive.set(bird, 0);
-    metrics.flightLastFailure.set(bird, 0);
+    const lastFailureUs = options.lastFailureUs(region, birdId);
+    metrics.flightLastFailure.set(bird, lastFailureUs / 1e6);
     const shown: Shown = {
       bird,
       flightStatuses: new Set(flightStatuses),
-      lastFailureUs: 0,
+      lastFailureUs,
       info: undefined,
       status: undefined,
     };

@@ -25,6 +25,7 @@ export interface RecordersOptions {
   readonly metrics: Instruments;
   /** Birds of one region with series of their own. */
   readonly birdsPerRegion: number;
+  readonly lastFailureUs: (region: string, birdId: string) => number;
   /** Called for a value that gets no series of its own. */
   readonly drop: (metric: keyof Instruments) => void;
 }
@@ -125,6 +126,7 @@ function birdRecorders(options: RecordersOptions): BirdRecorders {
     flightStatuses: FLIGHT_STATUSES,
     birdStatusLabel: guardOf(options, 'birdStatus', BIRD_STATUSES),
     flightStatusLabel: guardOf(options, 'flights', FLIGHT_STATUSES),
+    lastFailureUs: options.lastFailureUs,
     dropped: options.drop,
   });
   return {

@@ -15,6 +15,8 @@ export interface MetricsOptions extends Foreseen {
   readonly collect: () => Promise<Collected>;
   /** The longest turn of the event loop since this was last asked for. */
   readonly longestTurnMs: () => number;
+  /** When a Flight of the Bird last failed in an earlier life; 0 for never. Without it nothing is known of one. */
+  readonly lastFailureUs?: (region: string, birdId: string) => number;
   /** Adds the figures of the process under the names that every Node program gives them. */
   readonly processMetrics: boolean;
   /** Birds with series of their own, shared out evenly among the regions. */
@@ -73,6 +75,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const record = createRecorders({
     metrics,
     birdsPerRegion: Math.floor((options.maxBirds ?? MAX_BIRDS) / Math.max(1, options.regions.length)),
+    lastFailureUs: options.lastFailureUs ?? (() => 0),
     drop,
   });
 

@@ -14,7 +14,7 @@ export interface GapRecord {
 
 /**
  * How far a stream is known to be complete, as its last audits left it. Flights are not audited: of theirs it holds
- * the gaps alone, each as one missing Flight.
+ * up to when they were read, which may be some hours old, and the gaps, each as one missing Flight.
  */
 export interface AuditRecord {
   readonly stream: number;

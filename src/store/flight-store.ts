@@ -37,6 +37,8 @@ export interface FlightStore {
   put(flights: readonly FlightRecord[]): Promise<void>;
   /** How the latest Flights of the stream ended that failed or succeeded, in no order. */
   latestEnds(stream: number, limit: number): Promise<FlightEnded[]>;
+  /** When the last failed Flight of each Bird of the region ended, by the Bird's id; of those that are kept. */
+  lastFailures(region: string): Promise<ReadonlyMap<string, number>>;
   /** How the Bird's latest Flights ended, the oldest first. */
   lastOutcomes(region: string, birdId: string, limit: number): Promise<FlightOutcome[]>;
   /** How long the latest Flights of the stream took that succeeded, microseconds, in no order: of the last 500. */

@@ -8,7 +8,14 @@ import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 
 const NOTHING: Collected = { alerts: [], silences: [], deliveries: [], cursors: [] };
 
-function world(options: { maxBirds?: number; regions?: string[]; collect?: () => Promise<Collected> } = {}) {
+function world(
+  options: {
+    maxBirds?: number;
+    regions?: string[];
+    collect?: () => Promise<Collected>;
+    lastFailureUs?: (region: string, birdId: string) => number;
+  } = {},
+) {
   const metrics = createMetrics({
     version: '0.1.0',
     revision: 'abc',
@@ -24,6 +31,7 @@ function world(options: { maxBirds?: number; regions?: string[]; collect?: () =>
     collect: options.collect ?? (async () => NOTHING),
     longestTurnMs: () => 1250,
     processMetrics: false,
+    ...(options.lastFailureUs && { lastFailureUs: options.lastFailureUs }),
     ...(options.maxBirds !== undefined && { maxBirds: options.maxBirds }),
   });
   /** The value of one series, written as Prometheus shows it; undefined when there is none. */
@@ -49,6 +57,18 @@ function bird(birdId: string, change: Partial<ObservedBird> = {}): ObservedBird 
     ...change,
   };
 }
+
+test('when a Flight of a Bird last failed is known from an earlier life', async () => {
+  const failedUs = 1_700_000_000_000_000;
+  const { report, value } = world({ lastFailureUs: (_, birdId) => (birdId === '1' ? failedUs : 0) });
+  report({ what: 'inventory', region: 'eu', birds: [bird('1'), bird('2')] });
+  const series = (id: string) =>
+    `nestwatch_flight_last_failure_timestamp_seconds{region="eu",nest_id="682",bird_id="${id}"}`;
+  expect([await value(series('1')), await value(series('2'))]).toEqual([failedUs / 1e6, 0]);
+  const place = { region: 'eu', nestId: '682', birdId: '1' } as const;
+  report({ what: 'flight', ...place, status: 'failed', atUs: failedUs - 1e6 });
+  expect(await value(series('1'))).toBe(failedUs / 1e6);
+});
 
 describe('before anything has happened', () => {
   test.each([

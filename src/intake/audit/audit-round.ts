@@ -56,6 +56,9 @@ const PAUSE_MS = 5_000;
 /** An audit that fails for one of these would fail again: it is left to its next turn. */
 const LASTING = new Set<string>(['not_found', 'bad_request', 'unexpected_shape', 'bug']);
 
+/** A stream that needs no audit is committed this often: a new life says up to when it is verified. */
+const KEEP_VERIFIED_US = 6 * 3_600_000_000;
+
 /** Shorter windows are left to the next audit. */
 const LEAST_WINDOW_US = 10 * 1_000_000;
 
@@ -77,6 +80,8 @@ interface Slot {
   /** When the stream has its turn: at the earliest of `dueMs`, or later after trouble. */
   readyMs: number;
   verifiedUs: number;
+  /** What of that is committed. */
+  keptUs: number;
   /** When day and whole were audited, on the wall clock: for the next life. */
   dayAuditedUs: number;
   wholeAuditedUs: number;
@@ -167,6 +172,7 @@ export class AuditRound {
         : [nowMs, nowMs, nowMs],
       readyMs: nowMs,
       verifiedUs: record?.verifiedUs ?? 0,
+      keptUs: record?.verifiedUs ?? 0,
       dayAuditedUs: record?.dayAuditedUs ?? 0,
       wholeAuditedUs: record?.wholeAuditedUs ?? 0,
       gaps: record?.gaps ?? NO_GAPS,
@@ -285,6 +291,12 @@ export class AuditRound {
       const isRead = slot.gaps.length === 0 && swept.fromUs <= fromUs;
       if (isRead || toUs - fromUs < LEAST_WINDOW_US) {
         this.#passed(slot, span, isRead ? toUs : slot.verifiedUs);
+        if (slot.verifiedUs - slot.keptUs >= KEEP_VERIFIED_US) {
+          // It is read again in any case: what the store does not take now it takes the next time.
+          await this.#keep(slot, swept.stream).catch((error) =>
+            this.#report({ what: 'trouble', stage: 'intake', region: this.#region, error }),
+          );
+        }
         continue;
       }
       const { log, gaps, isCountTrue, auditedUs } = slot;
@@ -318,9 +330,15 @@ export class AuditRound {
     this.#passed(slot, run.span, run.window.toUs);
     if (recovered > 0) this.#report({ what: 'recovered', region: this.#region, feed, count: recovered });
     if (missing > 0) this.#report({ what: 'missing', region: this.#region, feed, count: missing });
-    const { verifiedUs, dayAuditedUs, wholeAuditedUs, deletedUs } = slot;
-    const audit = { stream: run.stream, verifiedUs, dayAuditedUs, wholeAuditedUs, deletedUs, gaps };
+    await this.#keep(slot, run.stream);
+  }
+
+  /** Commits what is known of a stream. */
+  async #keep(slot: Slot, stream: number): Promise<void> {
+    const { verifiedUs, dayAuditedUs, wholeAuditedUs, deletedUs, gaps } = slot;
+    const audit = { stream, verifiedUs, dayAuditedUs, wholeAuditedUs, deletedUs, gaps };
     await this.#commit({ region: this.#region, audits: [audit] });
+    slot.keptUs = verifiedUs;
   }
 
   /** Commits how many entries of a feed are missing where that has changed. Flights report their own gaps. */

@@ -36,6 +36,9 @@ export function isTouching(one: UnreadWindow, other: UnreadWindow): boolean {
   return one.fromUs <= other.toUs && one.toUs >= other.fromUs;
 }
 
+/** Up to when a Bird's Flights are known is committed this often: a new life says so until it has checked itself. */
+const KEEP_VERIFIED_US = 6 * 3_600_000_000;
+
 const NONE: readonly UnreadWindow[] = [];
 
 export class FlightGaps {
@@ -46,6 +49,8 @@ export class FlightGaps {
   readonly #report: Report;
   /** Only Birds that have some. */
   readonly #known = new Map<string, readonly UnreadWindow[]>();
+  /** By Bird: up to when its Flights were known when that was last committed. */
+  readonly #verifiedUs = new Map<string, number>();
   /** Birds whose gaps do not count. */
   readonly #away = new Set<string>();
   #loading: Promise<void> | undefined;
@@ -89,14 +94,35 @@ export class FlightGaps {
     return merged([...left, ...unread]);
   }
 
-  /** What is to be committed when these are the Bird's gaps; nothing where the store knows them. */
-  recordsOf(birdId: string, stream: number, windows: readonly UnreadWindow[]): readonly AuditRecord[] {
+  /** Up to when the Bird's Flights were known when that was last committed; 0 for never. */
+  verifiedUs(birdId: string): number {
+    return this.#verifiedUs.get(birdId) ?? 0;
+  }
+
+  /**
+   * What is to be committed when these are the Bird's gaps and its Flights are known up to `verifiedUs`; nothing where
+   * the store knows that, or nearly so.
+   */
+  recordsOf(
+    birdId: string,
+    stream: number,
+    windows: readonly UnreadWindow[],
+    verifiedUs: number,
+  ): readonly AuditRecord[] {
     const before = this.of(birdId);
     const isKnown = ({ fromUs, toUs }: UnreadWindow) =>
       before.some((one) => one.fromUs === fromUs && one.toUs === toUs);
-    if (windows.length === before.length && windows.every(isKnown)) return [];
+    const isSame = windows.length === before.length && windows.every(isKnown);
+    const keptUs = this.verifiedUs(birdId);
+    const isNearlyKept = verifiedUs === 0 || (keptUs > 0 && verifiedUs - keptUs < KEEP_VERIFIED_US);
+    if (isSame && isNearlyKept) return [];
     const gaps = windows.map(({ fromUs, toUs }) => ({ fromUs, toUs, missing: 1, seen: 1, notified: 1 }));
-    return [{ stream, verifiedUs: 0, dayAuditedUs: 0, wholeAuditedUs: 0, deletedUs: 0, gaps }];
+    return [{ stream, verifiedUs, dayAuditedUs: 0, wholeAuditedUs: 0, deletedUs: 0, gaps }];
+  }
+
+  /** Remembers that these records of the Bird were committed. */
+  keepVerified(birdId: string, records: readonly AuditRecord[]): void {
+    for (const { verifiedUs } of records) this.#verifiedUs.set(birdId, verifiedUs);
   }
 
   /** Remembers the Bird's gaps, which were committed. */
@@ -125,14 +151,16 @@ export class FlightGaps {
 
   async #readStored(): Promise<void> {
     await this.#store.transaction(async (tx) => {
-      const records = (await tx.audits.list(this.#region)).filter(({ gaps }) => gaps.length > 0);
+      const records = await tx.audits.list(this.#region);
       if (records.length === 0) return;
       const streams = new Map((await tx.streams.list(this.#region)).map((one) => [one.stream, one]));
       const birds = await tx.inventory.birds(this.#region);
       const present = new Set(birds.filter((bird) => bird.present).map(({ birdId }) => birdId));
-      for (const { stream, gaps } of records) {
+      for (const { stream, gaps, verifiedUs } of records) {
         const { feed, birdId } = streams.get(stream)!;
         if (feed !== 'flight') continue;
+        this.#verifiedUs.set(birdId, verifiedUs);
+        if (gaps.length === 0) continue;
         this.#known.set(birdId, gaps);
         if (!present.has(birdId)) this.#away.add(birdId);
       }

@@ -69,24 +69,24 @@ export class FlightRescan {
     };
   }
 
+  /** Up to when Flights are known once such a poll is committed; as for `done`. */
+  verifiedAfter({ fromUs }: FlightScope, serviceNowUs: number, unreadUs = Number.POSITIVE_INFINITY): number {
+    // What was verified before is not, once it turns out that something in it cannot be read, or has yet to come.
+    const keptUs = Math.min(this.#verifiedUs, unreadUs, serviceNowUs);
+    if (fromUs > this.#dayAgoUs(serviceNowUs)) return keptUs;
+    return Math.max(keptUs, Math.min(serviceNowUs - this.#options.overlapUs(), unreadUs));
+  }
+
   /**
    * The poll succeeded. `serviceNowUs` is when, on the service's clock; what started at `unreadUs` or later is not
    * all known (Infinity: it is).
    */
-  done(
-    { fromUs, wholeFromUs }: FlightScope,
-    serviceNowUs: number,
-    unreadUs = Number.POSITIVE_INFINITY,
-  ): void {
+  done(scope: FlightScope, serviceNowUs: number, unreadUs = Number.POSITIVE_INFINITY): void {
     const nowMs = this.#options.clock.monotonicMs();
     this.#serviceNowUs = serviceNowUs;
-    // What was verified before is not, once it turns out that something in it cannot be read, or has yet to come.
-    this.#verifiedUs = Math.min(this.#verifiedUs, unreadUs, serviceNowUs);
-    if (wholeFromUs !== undefined) this.#wholeDueMs = nowMs + WHOLE_EVERY_MS;
-    if (fromUs > this.#dayAgoUs(serviceNowUs)) return;
-    this.#dayDueMs = nowMs + HOUR_MS;
-    const readUntilUs = Math.min(serviceNowUs - this.#options.overlapUs(), unreadUs);
-    this.#verifiedUs = Math.max(this.#verifiedUs, readUntilUs);
+    this.#verifiedUs = this.verifiedAfter(scope, serviceNowUs, unreadUs);
+    if (scope.wholeFromUs !== undefined) this.#wholeDueMs = nowMs + WHOLE_EVERY_MS;
+    if (scope.fromUs <= this.#dayAgoUs(serviceNowUs)) this.#dayDueMs = nowMs + HOUR_MS;
   }
 
   #retentionHorizonUs(nowUs: number): number {

@@ -135,9 +135,9 @@ export class FlightWatch {
     return this.#cursorUs;
   }
 
-  /** Flights that started up to here are known; 0 before that was checked. */
+  /** Flights that started up to here are known, be it from an earlier life; 0 before that was checked. */
   verifiedUs(): number {
-    return this.#rescan.verifiedUs();
+    return this.#rescan.verifiedUs() || this.#flights.gaps.verifiedUs(this.#birdId);
   }
 
   /** How many Flights are open. */
@@ -197,11 +197,13 @@ export class FlightWatch {
     const triedUs = poll.scope.wholeFromUs === undefined ? poll.scope.fromUs : 0;
     const fromUs = more ? Number.POSITIVE_INFINITY : triedUs;
     const unread = gaps.after(this.#birdId, { fromUs, serviceNowUs, unread: rows.unread });
-    const fresh = await this.#commit(poll, found, reachedUs, unread);
+    const unreadUs = unread[0]?.fromUs;
+    const checkedUs = more ? 0 : this.#rescan.verifiedAfter(poll.scope, serviceNowUs, unreadUs);
+    const fresh = await this.#commit(poll, found, reachedUs, unread, checkedUs);
     const recovered = fresh.filter((event) => isMissed(event, poll)).length;
     this.#cursorUs = reachedUs;
     this.#lastPolledUs = serviceNowUs;
-    if (!more) this.#rescan.done(poll.scope, serviceNowUs, unread[0]?.fromUs);
+    if (!more) this.#rescan.done(poll.scope, serviceNowUs, unreadUs);
     this.#keep(found);
     this.#polled = true;
     this.#countMissing(unread);
@@ -306,14 +308,19 @@ export class FlightWatch {
     { changes, candidates, facts }: Findings,
     reachedUs: number,
     unread: readonly UnreadWindow[],
+    checkedUs = 0,
   ): Promise<readonly Event[]> {
     const { options, gaps } = this.#flights;
     const { quarantined } = rows;
-    const audits = gaps.recordsOf(this.#birdId, stream, unread);
+    const verifiedUs = Math.min(
+      checkedUs || this.verifiedUs(),
+      unread[0]?.fromUs ?? Number.POSITIVE_INFINITY,
+    );
+    const audits = gaps.recordsOf(this.#birdId, stream, unread, verifiedUs);
     const parts = [changes, candidates, facts, quarantined, audits];
     const isChanged = parts.some((part) => part.length > 0);
     if (!isChanged && reachedUs === this.#cursorUs) return [];
-    return options.commit({
+    const fresh = await options.commit({
       region: options.region,
       stream: { stream, feed: 'flight' },
       events: candidates,
@@ -323,6 +330,8 @@ export class FlightWatch {
       audits,
       cursorUs: reachedUs,
     });
+    gaps.keepVerified(this.#birdId, audits);
+    return fresh;
   }
 
   /** Remembers what was committed. */

@@ -59,7 +59,7 @@ async function keep(birdId: string, windows: readonly UnreadWindow[]): Promise<n
   await gaps.open(birdId);
   const written = await store.transaction(async (tx) => {
     const { stream } = await tx.streams.open('eu', 'flight', birdId);
-    const records = gaps.recordsOf(birdId, stream, windows);
+    const records = gaps.recordsOf(birdId, stream, windows, 0);
     await tx.audits.put(records);
     return records.length;
   });

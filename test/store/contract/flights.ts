@@ -43,6 +43,29 @@ export function describeFlights(run: Run): void {
       expect(await run((tx) => tx.flights.since(2, 0))).toHaveLength(1);
     });
 
+    test('say when the last one of each Bird failed', async () => {
+      const ended = { open: false, ends: 1, status: 'failed' };
+      await run(async (tx) => {
+        const { stream: one } = await tx.streams.open('eu', 'flight', '1');
+        const { stream: two } = await tx.streams.open('eu', 'flight', '2');
+        const { stream: us } = await tx.streams.open('us', 'flight', '1');
+        await tx.flights.put([
+          flight('a', { stream: one, ...ended, startedAtUs: NOW_US - 9, endedAtUs: NOW_US - 5 }),
+          flight('b', { stream: one, ...ended, startedAtUs: NOW_US - 7, endedAtUs: NOW_US - 6 }),
+          flight('c', { stream: one, ...ended, status: 'succeeded', endedAtUs: NOW_US }),
+          flight('d', { stream: two, ...ended, startedAtUs: NOW_US - 3 }),
+          flight('e', { stream: us, status: 'failed' }),
+        ]);
+      });
+      expect(await run((tx) => tx.flights.lastFailures('eu'))).toEqual(
+        new Map([
+          ['1', NOW_US - 5],
+          ['2', NOW_US - 3],
+        ]),
+      );
+      expect(await run((tx) => tx.flights.lastFailures('us'))).toEqual(new Map());
+    });
+
     test('are found by their exact start and id', async () => {
       const stored = [flight('a'), flight('b', { startedAtUs: 0 }), flight('c', { open: false })];
       await run((tx) => tx.flights.put(stored));

@@ -57,6 +57,10 @@ export class SqliteFlights implements FlightStore {
     });
   }
 
+  async lastFailures(region: string): Promise<ReadonlyMap<string, number>> {
+    return new Map(this.#learned.failures.all(region).map(({ bird_id, us }) => [bird_id, us]));
+  }
+
   async put(flights: readonly FlightRecord[]): Promise<void> {
     this.#put(flights.length, (index, values) => {
       const flight = flights[index]!;
@@ -113,6 +117,12 @@ function prepareLearned(connection: Connection) {
        WHERE stream = (SELECT stream FROM stream WHERE region = ? AND feed = 'flight' AND bird_id = ?)
          AND type IN ('flight.failed', 'flight.succeeded', 'flight.cancelled')
        ORDER BY occurred_us DESC, id DESC LIMIT ?`,
+    ),
+    failures: connection.prepare<{ bird_id: string; us: number }>(
+      `SELECT stream.bird_id, max(max(flight.ended_us, flight.started_us)) AS us
+       FROM stream JOIN flight USING (stream)
+       WHERE stream.region = ? AND stream.feed = 'flight' AND flight.status = 'failed' AND flight.open = 0
+       GROUP BY stream.stream`,
     ),
     durations: connection.prepare<{ us: number }>(
       `SELECT ended_us - started_us AS us
