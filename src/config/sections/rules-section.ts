@@ -9,6 +9,7 @@ import { freeId, PLAIN_RULE, type Rule, ruleId } from '../../domain/alert/rule.t
 import type { Kind } from '../../domain/kinds/kind.ts';
 import { ALERT_KINDS, defaultRule, KINDS, kindOf } from '../../domain/kinds/kinds.ts';
 import { formatDuration } from '../../time/duration.ts';
+import { readAnnotations } from './rule-annotations.ts';
 
 /** An alert that is over is kept for an hour: that is how far back its changes are known. */
 const LONGEST_FLAPPING_MS = 3_600_000;
@@ -37,7 +38,9 @@ const commonShape = z.strictObject({
   labels: labelMap.prefault({}).describe('Labels added to the alert.'),
   annotations: labelMap
     .prefault({})
-    .describe('Annotations added to the alert. Messages show `runbook_url` as a link.'),
+    .describe(
+      'Annotations added to the alert. Those with `{{ … }}` are Liquid templates, which may use `labels`, `summary` and `description`: `{{ labels.bird }}`. Messages show `runbook_url` as a link.',
+    ),
   keep_firing_for: duration()
     .prefault('0s')
     .describe('How long an alert fires on when it is over. What comes meanwhile belongs to the same alert.'),
@@ -141,7 +144,7 @@ function readRule(check: Check, path: Path): ReadRule | undefined {
     match,
     severity: rule.severity,
     labels: rule.labels,
-    annotations: rule.annotations,
+    ...readAnnotations(check, [...path, 'annotations'], kind, rule),
     keepFiringForMs: rule.keep_firing_for,
     flapping: changes === 0 ? null : { changes, withinMs, calmMs },
     ...Object.fromEntries(own),

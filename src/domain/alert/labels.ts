@@ -53,14 +53,23 @@ export function alertLabels(alertname: string, topic: Labels, rule: Rule, severi
   return tidyLabels({ ...rule.labels, ...topic, alertname, severity });
 }
 
-/** The annotations of an alert; those of the rule win. */
-export function annotate(rule: Rule, summary: string, message: string): Labels {
+/** The annotations of an alert; those of the rule win. What its templates make of hostile values is clean text. */
+export function annotate(
+  { rule, labels }: { readonly rule: Rule; readonly labels: Labels },
+  summary: string,
+  message: string,
+): Labels {
   const own = {
     summary: plainText(summary, MAX_SUMMARY_LENGTH),
     description: manyLines(message, MAX_DESCRIPTION_LENGTH),
   };
+  const written = Object.entries(rule.writtenAnnotations?.({ labels, ...own }) ?? {}).map(
+    ([name, value]) => [name, manyLines(value, MAX_DESCRIPTION_LENGTH)] as const,
+  );
   return Object.fromEntries(
-    Object.entries({ ...own, ...rule.annotations }).filter(([, value]) => value !== ''),
+    Object.entries({ ...own, ...rule.annotations, ...Object.fromEntries(written) }).filter(
+      ([, value]) => value !== '',
+    ),
   );
 }
 

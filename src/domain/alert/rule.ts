@@ -10,6 +10,14 @@ export interface FlappingLimit {
   readonly calmMs: number;
 }
 
+/** What a template of an annotation may use. */
+export interface WhatIsAnnotated {
+  readonly labels: Labels;
+  /** nestwatch's own words. */
+  readonly summary: string;
+  readonly description: string;
+}
+
 /**
  * How the alerts of one kind are judged. Of several rules of one kind the first whose `match` fits the labels decides.
  * Every kind has a default rule behind the configured ones. Beside what stands here a rule has the values of its
@@ -25,6 +33,8 @@ export interface Rule {
   readonly severity?: string | undefined;
   readonly labels: Labels;
   readonly annotations: Labels;
+  /** Those of the annotations that are templates, as they are for one alert; absent where there are none. */
+  readonly writtenAnnotations?: (about: WhatIsAnnotated) => Labels;
   /** How long it must last before it fires. */
   readonly forMs: number;
   /** How long it fires on when it is over. */

@@ -130,7 +130,7 @@ function reported(alert: Alert, fact: FactOf<'event'>, { rule, labels, nowUs }: 
     {
       startsAtUs: event.occurredAtUs,
       labels,
-      annotations: annotate(rule, (renewed && alert.annotations.summary) || summary, message),
+      annotations: annotate({ rule, labels }, (renewed && alert.annotations.summary) || summary, message),
       events: fact.historic ? [] : [event],
       memory: newest(alert, {
         seenUs: event.observedAtUs,
@@ -156,7 +156,7 @@ function leftActive(
     {
       startsAtUs: readAtUs,
       labels,
-      annotations: alert.state === 'firing' ? alert.annotations : annotate(rule, summary, ''),
+      annotations: alert.state === 'firing' ? alert.annotations : annotate({ rule, labels }, summary, ''),
       events: [],
       memory: newest(alert, {
         seenUs: readAtUs,

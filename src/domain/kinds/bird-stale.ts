@@ -84,7 +84,7 @@ export const birdStale = defineKind({
         startsAtUs: overdueUs,
         labels,
         annotations: annotate(
-          rule,
+          { rule, labels },
           `${birdName(place)} starts no Flights ${whereabouts(place)}`,
           `${last}; ${why}.`,
         ),

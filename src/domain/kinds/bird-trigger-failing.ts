@@ -111,7 +111,7 @@ export const birdTriggerFailing = defineKind({
       {
         startsAtUs: errorsUs[0]!,
         labels,
-        annotations: annotate(rule, summary(event, errorsUs.length), event.message),
+        annotations: annotate({ rule, labels }, summary(event, errorsUs.length), event.message),
         events: waiting,
         memory: next,
         dueAtUs,

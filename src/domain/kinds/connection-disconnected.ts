@@ -53,7 +53,7 @@ export const connectionDisconnected = defineKind({
       {
         startsAtUs: event.occurredAtUs,
         labels,
-        annotations: annotate(rule, summary(event), event.message),
+        annotations: annotate({ rule, labels }, summary(event), event.message),
         events: historic ? [] : [event],
         memory: null,
         dueAtUs: quietUs === null ? null : Math.max(quietUs, alert.dueAtUs ?? 0),

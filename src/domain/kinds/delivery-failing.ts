@@ -74,7 +74,7 @@ function subjectOf({ receiver, integration }: FactOf<'delivery_health'>): string
 /** The message comes from the receiver and may differ with every try, so it is the first one that stays. */
 function firing(alert: Alert, memory: Memory, { rule, labels, nowUs }: Context): Change {
   const summary = `Receiver ${labels.receiver ?? ''} accepts nothing by ${labels.integration ?? ''}`;
-  const annotations = annotate(rule, summary, memory.reason);
+  const annotations = annotate({ rule, labels }, summary, memory.reason);
   const { sinceUs: startsAtUs } = memory;
   return fire(alert, { startsAtUs, labels, annotations, events: [], memory, dueAtUs: null }, nowUs);
 }

@@ -46,7 +46,7 @@ export const feedIncomplete = defineKind({
         ? 'At least: so many started at once, or with messages so long, that no answer of the service holds them. Look there for what is not told here.'
         : 'The service counts them and does not show them: look there for what is not told here.';
     const memory: Memory = { missing };
-    const annotations = annotate(rule, summary, message);
+    const annotations = annotate({ rule, labels }, summary, message);
     return fire(
       alert,
       { startsAtUs: fact.sinceUs, labels, annotations, events: [], memory, dueAtUs: null },

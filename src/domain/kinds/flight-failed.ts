@@ -167,7 +167,7 @@ export const flightFailed = defineKind({
       {
         startsAtUs: events[0]!.occurredAtUs,
         labels,
-        annotations: annotate(rule, what, event.message),
+        annotations: annotate({ rule, labels }, what, event.message),
         events,
         memory: next,
         dueAtUs: quietAtUs(rule, event.observedAtUs),

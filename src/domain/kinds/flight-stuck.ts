@@ -87,7 +87,7 @@ export const flightStuck = defineKind({
       {
         startsAtUs: overdueUs,
         labels,
-        annotations: annotate(rule, summary, words),
+        annotations: annotate({ rule, labels }, summary, words),
         events: [],
         memory: { startedAtUs },
         dueAtUs: null,

@@ -44,7 +44,7 @@ export function ofHealth(health: Health, endedBy: readonly Health[]) {
 /** How alerts of such a kind change. Nobody resolves them by hand: the next look would raise them again. */
 export function regionTrouble<Name extends FactName>({ read, summary, over }: RegionTrouble<Name>) {
   function firing(alert: Alert, memory: Memory, { rule, labels, nowUs }: Context): Change {
-    const annotations = annotate(rule, summary(regionName(labels.region ?? '')), memory.reason);
+    const annotations = annotate({ rule, labels }, summary(regionName(labels.region ?? '')), memory.reason);
     const { sinceUs: startsAtUs } = memory;
     return fire(alert, { startsAtUs, labels, annotations, events: [], memory, dueAtUs: null }, nowUs);
   }

@@ -56,7 +56,11 @@ export const schemaDrift = defineKind({
       {
         startsAtUs: fact.atUs,
         labels,
-        annotations: annotate(rule, summary, `What they say is not told. The last one: ${fact.reason}`),
+        annotations: annotate(
+          { rule, labels },
+          summary,
+          `What they say is not told. The last one: ${fact.reason}`,
+        ),
         events: [],
         memory,
         dueAtUs: quietAtUs(rule, memory.seenUs),

@@ -52,7 +52,7 @@ export const serviceNotification = defineKind({
       {
         startsAtUs: event.occurredAtUs,
         labels,
-        annotations: annotate(rule, summary(event), event.message),
+        annotations: annotate({ rule, labels }, summary(event), event.message),
         events: [event],
         memory: null,
         dueAtUs: quietAtUs(rule, event.observedAtUs),

@@ -25,7 +25,7 @@ test('labels are in order, clean and never empty', () => {
 
 test("a rule's annotations win, and empty ones are left out", () => {
   const rule = { ...defaultRule('FlightFailed'), annotations: { summary: 'ours', runbook_url: '' } };
-  expect(annotate(rule, 'theirs', '')).toEqual({ summary: 'ours' });
+  expect(annotate({ rule, labels: {} }, 'theirs', '')).toEqual({ summary: 'ours' });
 });
 
 test.each([

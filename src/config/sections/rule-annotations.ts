@@ -1,0 +1,61 @@
+/**
+ * Annotations of rules that are Liquid templates: those in which `{{` or `{%` stands. They are tried when the
+ * configuration is read, and filled in with the labels of an alert whenever it fires or has news.
+ */
+
+import type { Check } from '../../document/check.ts';
+import type { Path } from '../../document/problem.ts';
+import type { Labels } from '../../domain/alert/alert.ts';
+import type { Rule, WhatIsAnnotated } from '../../domain/alert/rule.ts';
+import type { Kind } from '../../domain/kinds/kind.ts';
+import { compileTemplate, type Template, TemplateError } from '../../templates/liquid.ts';
+
+const SAMPLE_TEXT = 'Flight of Translate blog failed in Marketing (EU)';
+
+/** A rule's annotations: those that are the same for every alert, and what writes the others. */
+export function readAnnotations(
+  check: Check,
+  path: Path,
+  kind: Kind,
+  { labels, annotations }: { readonly labels: Labels; readonly annotations: Labels },
+): Pick<Rule, 'annotations' | 'writtenAnnotations'> {
+  const names = ['alertname', 'severity', ...kind.labels, ...Object.keys(labels)];
+  const sample: WhatIsAnnotated = {
+    labels: Object.fromEntries(names.map((name) => [name, name])),
+    summary: SAMPLE_TEXT,
+    description: SAMPLE_TEXT,
+  };
+  const templates = Object.entries(annotations).flatMap(([name, text]): [string, Template][] => {
+    const template = /\{[{%]/.test(text) ? compile(check, [...path, name], text, sample) : undefined;
+    return template ? [[name, template]] : [];
+  });
+  if (templates.length === 0) return { annotations };
+  const written = new Set(templates.map(([name]) => name));
+  return {
+    annotations: Object.fromEntries(Object.entries(annotations).filter(([name]) => !written.has(name))),
+    writtenAnnotations: (about) => Object.fromEntries(templates.flatMap((one) => write(one, about))),
+  };
+}
+
+function compile(check: Check, path: Path, text: string, sample: WhatIsAnnotated): Template | undefined {
+  try {
+    const template = compileTemplate(text, 'text', sample);
+    // A label that no alert of the kind has is a slip, though one that not every alert has is empty there.
+    template.render(sample, 'strict');
+    return template;
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    check.problem(path, check.isExpanded(path) ? 'is not a Liquid template that works' : error.message);
+    return undefined;
+  }
+}
+
+/** None where the labels of an alert take it beyond a limit: an annotation must not keep an alert from firing. */
+function write([name, template]: [string, Template], about: WhatIsAnnotated): [string, string][] {
+  try {
+    return [[name, template.render(about, 'lenient')]];
+  } catch (error) {
+    if (error instanceof TemplateError) return [];
+    throw error;
+  }
+}
