@@ -2,7 +2,6 @@ import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../document/problem.ts';
 import { ERRORS, NestwatchError } from '../errors.ts';
 import type { Edge } from '../process-io.ts';
-import { manyLines } from '../text/plain-text.ts';
 import { versionText } from '../version.ts';
 import { addAlerts, addSilence } from './alert-commands.ts';
 import {
@@ -16,11 +15,10 @@ import {
 } from './config-commands.ts';
 import { addDeliveries, addExplain, addHealthcheck, addStatus } from './daemon-commands.ts';
 import { addApi, addDemo, addRun, addSimulate } from './service-commands.ts';
+import { shownLines } from './terminal-text.ts';
 
 const FAILED = 1;
 const WRONG_USAGE = 2;
-/** Thousands of mistakes in one configuration are still all said. */
-const MAX_MESSAGE = 1_000_000;
 /** Where the terminal does not say how wide it is. */
 const HELP_WIDTH = 100;
 
@@ -107,5 +105,5 @@ function sayFailure(edge: Edge, error: unknown, args: readonly string[]): number
 
 /** A message repeats what it is about: an argument, or what was read. */
 function steerless(text: string): string {
-  return `${manyLines(text, MAX_MESSAGE)}\n`;
+  return `${shownLines(text)}\n`;
 }

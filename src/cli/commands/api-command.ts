@@ -7,6 +7,7 @@ import { secret } from '../../secret.ts';
 import type { ServiceClient, ServiceRegion } from '../../service/client.ts';
 import { OPERATIONS, type Operation, operationOf, targetOf } from '../../service/operations.ts';
 import { findConfigFile, readConfig } from '../read-config.ts';
+import { jsonText } from '../terminal-text.ts';
 import { withClient } from '../with-client.ts';
 import { type ApiArguments, readApiArguments } from './api-arguments.ts';
 
@@ -41,11 +42,11 @@ export async function api(edge: Edge, args: readonly string[]): Promise<number> 
         : (await client.call(operation.id, given.parameters, given.body)).json,
     );
     if (json === null) edge.stderr.write(`${operation.id}: done\n`);
-    else edge.stdout.write(`${JSON.stringify(json, null, 2)}\n`);
+    else edge.stdout.write(jsonText(json));
     return 0;
   } catch (error) {
     if (!(error instanceof NestwatchError) || error.facts.problem === undefined) throw error;
-    edge.stdout.write(`${JSON.stringify(error.facts.problem, null, 2)}\n`);
+    edge.stdout.write(jsonText(error.facts.problem));
     edge.stderr.write(`nestwatch: ${error.message}\n${ERRORS[error.code].help}\n`);
     return ERRORS[error.code].exit;
   }

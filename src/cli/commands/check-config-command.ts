@@ -3,6 +3,7 @@ import { ConfigError, formatProblem } from '../../document/problem.ts';
 import { ERRORS } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { findConfigFile, readConfig, readWarnings } from '../read-config.ts';
+import { jsonText, shownLines } from '../terminal-text.ts';
 
 export interface CheckConfigOptions {
   readonly online: boolean;
@@ -19,7 +20,7 @@ export async function checkConfig(
   files: readonly string[],
   options: CheckConfigOptions,
 ): Promise<number> {
-  const print = (line: string) => edge.stdout.write(`${line}\n`);
+  const print = (line: string) => edge.stdout.write(`${shownLines(line)}\n`);
   const problems: object[] = [];
   let exit = 0;
   let isWarned = false;
@@ -47,7 +48,7 @@ export async function checkConfig(
       else if (failure !== undefined) problems.push({ file, what, message: failure });
     }
   }
-  if (options.json) print(JSON.stringify(problems, null, 2));
+  if (options.json) edge.stdout.write(jsonText(problems));
   return exit || (options.strict && isWarned ? WARNED : 0);
 }
 
