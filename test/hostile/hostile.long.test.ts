@@ -1,0 +1,30 @@
+import { randomInt } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { casesOf, spread } from '../cases.ts';
+import { commandOf, type RunOptions, runSeed } from './hostile-world.ts';
+
+const upTo = (count: number) => Array.from({ length: count }, (_, at) => at + 1);
+
+/** Worlds that nobody has seen yet, others each time: chance comes in here, and nowhere else. */
+const NEW_SEEDS = Array.from({ length: 500 }, () => randomInt(1, 2 ** 31));
+const SEEDS = [...upTo(1000), ...NEW_SEEDS];
+
+/** What each world that failed has to say, with the command that repeats it. */
+async function failuresOf(seeds: readonly number[], options: RunOptions): Promise<string[]> {
+  const failures: string[] = [];
+  for (const seed of seeds) {
+    const { findings } = await runSeed(seed, options);
+    if (findings.length > 0) failures.push([commandOf(seed, options), ...findings.slice(0, 3)].join('\n'));
+  }
+  return failures;
+}
+
+test('whatever comes from outside, the others are watched, and what leaves is text', async () => {
+  const seeds = casesOf('hostile worlds', SEEDS, [...upTo(80), ...spread(NEW_SEEDS, 40)]);
+  expect(await failuresOf(seeds, { isLarge: false })).toEqual([]);
+});
+
+test('so it is where texts have megabytes and pages millions of items', async () => {
+  const seeds = casesOf('large hostile worlds', upTo(100), upTo(3));
+  expect(await failuresOf(seeds, { isLarge: true })).toEqual([]);
+});
