@@ -38,11 +38,13 @@ export function addCheckConfig({ program, edge, finish }: CommandLine): void {
     .argument('[file...]', 'default: as for --config.file of run')
     .option('--online', 'also try tokens, mail servers and whether other receivers can be reached')
     .option('--strict', 'exit 3 when there are warnings')
+    .addOption(configFileOption())
     .addOption(jsonOption())
-    .action(async (files: string[], options: { online?: boolean; strict?: boolean; json?: boolean }) => {
+    .action(async (files: string[], options: Readonly<Record<string, string | boolean | undefined>>) => {
       const { checkConfig } = await import('./commands/check-config-command.ts');
+      const named = options['config.file'];
       finish(
-        await checkConfig(edge, files, {
+        await checkConfig(edge, typeof named === 'string' ? [named, ...files] : files, {
           online: options.online === true,
           strict: options.strict === true,
           json: options.json === true,

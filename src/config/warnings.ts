@@ -7,6 +7,7 @@ import type { Route } from '../domain/routing/route.ts';
 import { isLoopback } from '../http/web-address.ts';
 import type { Config } from './config.ts';
 import { findIdleRules } from './idle-rules.ts';
+import { findLabelSlips } from './label-warnings.ts';
 import { isOpenToAll } from './sections/web-section.ts';
 
 /** Adds to `check` what a valid configuration says and hardly means; the daemon runs with it all the same. */
@@ -50,6 +51,7 @@ export function findWarnings(check: Check, config: Config): void {
     }
   }
   findUnreachable(check, ['route'], config.route);
+  findLabelSlips(check, config);
   findIdleRules(check, config);
 }
 

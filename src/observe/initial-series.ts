@@ -1,6 +1,6 @@
 /** The series that are known before anything has happened: they stand at 0, so that a first increase is seen as one. */
 import type { AlertState } from '../domain/alert/alert.ts';
-import { FEEDS, type Feed } from '../domain/alert/event.ts';
+import { EVENT_TYPES, FEEDS } from '../domain/alert/event.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { kindOf } from '../domain/kinds/kinds.ts';
 import { SUPPRESSION_REASONS } from '../domain/muting/suppression.ts';
@@ -10,24 +10,6 @@ import type { Clock } from '../time/clock.ts';
 import type { Instruments } from './instruments.ts';
 import { METRICS } from './metric-catalogue.ts';
 
-/** Types of events that the service is known to bring. */
-export const EVENT_TYPES: Readonly<Record<Feed, readonly string[]>> = {
-  notification: [
-    'notification.ConnectionDisconnected',
-    'notification.FlowDeactivated',
-    'notification.FlowSuspended',
-  ],
-  bird_log: [
-    'bird_log.Published',
-    'bird_log.Saved',
-    'bird_log.Discarded',
-    'bird_log.Suspended',
-    'bird_log.Activated',
-    'bird_log.Deactivated',
-    'bird_log.EventError',
-  ],
-  flight: ['flight.succeeded', 'flight.failed', 'flight.cancelled'],
-};
 const ALERT_STATES: readonly AlertState[] = ['pending', 'firing', 'resolved'];
 
 /** What breaks first; other reasons get their series when they occur. */

@@ -1,9 +1,9 @@
 /** What each report of the stages changes in the metrics. */
+import { EVENT_TYPES } from '../domain/alert/event.ts';
 import { SUPPRESSION_REASONS } from '../domain/muting/suppression.ts';
 import { codeOf } from '../errors.ts';
 import type { Happening } from '../report.ts';
 import { createBirdSeries } from './bird-series.ts';
-import { EVENT_TYPES } from './initial-series.ts';
 import type { Instruments } from './instruments.ts';
 
 const BIRD_STATUSES = ['active', 'unpublished', 'suspended'];

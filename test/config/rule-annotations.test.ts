@@ -24,7 +24,7 @@ test('what stands in a label stays text', () => {
   const written = annotationsOf('{{ labels.bird }}', { bird, nest: 'secret' });
   expect(written).toContain('{{ labels.nest }}');
   expect(written).toContain('<b>{% raw %}');
-  expect(written).not.toMatch(/[\u0000\u202e]|secret/);
+  for (const one of ['\u0000', '\u202e', 'secret']) expect(written).not.toContain(one);
   expect(annotationsOf('{{ labels.bird }}', { bird: 'x'.repeat(100_000) })!.length).toBeLessThan(2_100);
 });
 

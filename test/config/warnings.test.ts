@@ -62,7 +62,7 @@ test('a receiver that nothing leads to', () => {
 ${receivers.join('\n')}
 route:
   receiver: root
-  routes: [{ receiver: child, matchers: [a=b], escalate_after: 1m, escalate_to: boss }]
+  routes: [{ receiver: child, matchers: [bird=b], escalate_after: 1m, escalate_to: boss }]
 forward: [{ receiver: lake }]
 `;
   expect(warningsOf(text)).toEqual([
@@ -95,7 +95,7 @@ test('a time interval that no route names', () => {
   const week = 'time_intervals: [{ weekdays: [sunday] }]';
   expect(
     warningsOf(`${REGION}receivers: [{ name: a }]
-route: { receiver: a, routes: [{ matchers: [a=b], mute_time_intervals: [one], active_time_intervals: [two] }] }
+route: { receiver: a, routes: [{ matchers: [bird=b], mute_time_intervals: [one], active_time_intervals: [two] }] }
 time_intervals: [{ name: one, ${week} }, { name: left, ${week} }]
 mute_time_intervals: [{ name: two, ${week} }, { name: over, ${week} }]
 `),
@@ -115,8 +115,8 @@ route:
     - receiver: a
       routes:
         - { receiver: a }
-        - { matchers: [a=b] }
-    - { matchers: [a=c], routes: [{ receiver: a }, { receiver: a }] }
+        - { matchers: [bird=b] }
+    - { matchers: [bird=c], routes: [{ receiver: a }, { receiver: a }] }
 `),
   ).toEqual([
     '10:11: route.routes[1].routes[1]: no alert comes here: routes[0] has no matchers and takes all',

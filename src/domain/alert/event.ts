@@ -2,6 +2,25 @@
 export type Feed = 'notification' | 'bird_log' | 'flight';
 export const FEEDS: readonly Feed[] = ['notification', 'bird_log', 'flight'];
 
+/** Types of events that the service is known to bring. */
+export const EVENT_TYPES: Readonly<Record<Feed, readonly string[]>> = {
+  notification: [
+    'notification.ConnectionDisconnected',
+    'notification.FlowDeactivated',
+    'notification.FlowSuspended',
+  ],
+  bird_log: [
+    'bird_log.Published',
+    'bird_log.Saved',
+    'bird_log.Discarded',
+    'bird_log.Suspended',
+    'bird_log.Activated',
+    'bird_log.Deactivated',
+    'bird_log.EventError',
+  ],
+  flight: ['flight.succeeded', 'flight.failed', 'flight.cancelled'],
+};
+
 /** The attribute, true, of an event of a Nest that the configuration leaves out: it is kept and raises no alert. */
 export const NEST_EXCLUDED = 'nest_excluded';
 

@@ -62,6 +62,14 @@ ${good}: good: regions eu; receivers none (alerts are seen only on the page)
     expect((await nestwatch(['check-config', '--strict', quiet])).exit).toBe(0);
   });
 
+  test('takes the file by --config.file as other commands do', async () => {
+    const file = tempFile('n.yaml', REGION);
+    const bad = tempFile('bad.yaml', 'regions: {}');
+    const { exit, stdout } = await nestwatch(['check-config', '--config.file', file]);
+    expect([exit, stdout.startsWith(`${file}: good`)]).toEqual([0, true]);
+    expect((await nestwatch(['check-config', '--config.file', file, bad])).exit).toBe(2);
+  });
+
   test('without a file it takes the one that $NESTWATCH_CONFIG names', async () => {
     const file = tempFile('n.yaml', REGION);
     const { exit, stdout } = await nestwatch(['check-config'], { environment: { NESTWATCH_CONFIG: file } });
@@ -100,7 +108,7 @@ describe('check-config --online', () => {
       'n.yaml',
       `regions: { eu: { base_url: "${url}", token: '${token}' } }
 global: { smtp_smarthost: "127.0.0.1:${port(smtp.server)}", smtp_from: n@example.com, smtp_require_tls: false, smtp_auth_username: me, smtp_auth_password: ${password} }
-route: { receiver: ops, routes: [{ receiver: lake, matchers: [a=b] }] }
+route: { receiver: ops, routes: [{ receiver: lake, matchers: [bird=b] }] }
 receivers:
   - name: ops
     email_configs: [{ to: a@example.com }, { to: b@example.com }]

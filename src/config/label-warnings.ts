@@ -1,0 +1,125 @@
+/**
+ * Warns of matchers and label names that no alert, or no event that is forwarded, can ever fit: mostly slips. Names of
+ * labels are a closed set, and so are the values of some. Matchers of rules have their own check (`idle-rules.ts`).
+ */
+import type { Check } from '../document/check.ts';
+import { nearest } from '../document/nearest.ts';
+import type { Path } from '../document/problem.ts';
+import { EVENT_TYPES, FEEDS } from '../domain/alert/event.ts';
+import { ALERT_KINDS, KINDS } from '../domain/kinds/kinds.ts';
+import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
+import type { Route } from '../domain/routing/route.ts';
+import type { Config } from './config.ts';
+
+/** What can be asked about something: the names of its labels, and all values of those that have a closed set. */
+interface Vocabulary {
+  /** `alert`, `event`. */
+  readonly what: string;
+  readonly names: readonly string[];
+  readonly values: ReadonlyMap<string, readonly string[]>;
+  /** Labels that may come to have other values as well: only what is nearly a known one is a slip. */
+  readonly open: ReadonlySet<string>;
+}
+
+export function findLabelSlips(check: Check, config: Config): void {
+  const ofAlerts = alertVocabulary(config);
+  checkRoute(check, ['route'], config.route, ofAlerts);
+  for (const index of config.inhibitRules.keys()) {
+    const path = ['inhibit_rules', index];
+    checkMatchers(check, [...path, 'source_matchers'], ofAlerts);
+    checkMatchers(check, [...path, 'target_matchers'], ofAlerts);
+    checkNames(check, [...path, 'equal'], ofAlerts);
+  }
+  const ofEvents = eventVocabulary(config);
+  for (const index of config.forward.keys()) checkMatchers(check, ['forward', index, 'matchers'], ofEvents);
+}
+
+function alertVocabulary({ rules, regions }: Config): Vocabulary {
+  const names = [
+    'alertname',
+    'severity',
+    ...KINDS.flatMap(({ labels }) => labels),
+    ...rules.flatMap(({ labels }) => Object.keys(labels)),
+  ];
+  const severities = [
+    ...KINDS.flatMap((kind): readonly string[] => kind.severities),
+    ...rules.flatMap(({ severity }) => severity ?? []),
+  ];
+  return {
+    what: 'alert',
+    names: [...new Set(names)],
+    values: new Map<string, readonly string[]>([
+      ['alertname', ALERT_KINDS],
+      ['severity', [...new Set(severities)]],
+      ['region', [...regions.map(({ name }) => name), 'all']],
+    ]),
+    open: new Set(),
+  };
+}
+
+function eventVocabulary({ regions }: Config): Vocabulary {
+  return {
+    what: 'event',
+    names: ['region', 'feed', 'type', 'nest_id', 'nest', 'bird_id', 'bird'],
+    values: new Map<string, readonly string[]>([
+      ['region', regions.map(({ name }) => name)],
+      ['feed', FEEDS],
+      ['type', FEEDS.flatMap((feed) => EVENT_TYPES[feed])],
+    ]),
+    open: new Set(['type']),
+  };
+}
+
+function checkRoute(check: Check, path: Path, route: Route, vocabulary: Vocabulary): void {
+  checkMatchers(check, [...path, 'matchers'], vocabulary);
+  checkNames(check, [...path, 'group_by'], vocabulary);
+  for (const [index, child] of route.routes.entries()) {
+    checkRoute(check, [...path, 'routes', index], child, vocabulary);
+  }
+}
+
+function checkNames(check: Check, path: Path, vocabulary: Vocabulary): void {
+  for (const [index, name] of listAt(check, path).entries()) {
+    if (name === '...' || vocabulary.names.includes(name)) continue;
+    check.problem([...path, index], unknownName(name, vocabulary));
+  }
+}
+
+function checkMatchers(check: Check, path: Path, vocabulary: Vocabulary): void {
+  for (const [index, text] of listAt(check, path).entries()) {
+    for (const matcher of parseMatchers(text)) {
+      const slip = slipIn(matcher, vocabulary);
+      if (slip) check.problem([...path, index], slip);
+    }
+  }
+}
+
+/** What is wrong with a matcher; undefined where it may fit one thing and not another. */
+function slipIn(matcher: Matcher, vocabulary: Vocabulary): string | undefined {
+  const { name, op, value } = matcher;
+  if (!vocabulary.names.includes(name)) return unknownName(name, vocabulary);
+  const values = vocabulary.values.get(name);
+  // A label that is not there counts as empty, so that asks whether it is there.
+  if (values === undefined || value === '') return undefined;
+  const isNegated = op === '!=' || op === '!~';
+  if (values.some((one) => matcher.matches({ [name]: one }) !== isNegated)) return undefined;
+  const meant = op === '=' || op === '!=' ? nearest(value, values) : undefined;
+  if (vocabulary.open.has(name)) {
+    return (
+      meant && `no ${vocabulary.what} is known with ${name} ${JSON.stringify(value)}; did you mean ${meant}?`
+    );
+  }
+  const known = meant ? `did you mean ${meant}?` : `there are ${values.join(', ')}`;
+  return `${formatMatcher(matcher)} fits ${isNegated ? 'every' : 'no'} ${vocabulary.what}; ${known}`;
+}
+
+function unknownName(name: string, { what, names }: Vocabulary): string {
+  const meant = nearest(name, names);
+  const known = meant ? `did you mean ${meant}?` : `there are ${names.toSorted().join(', ')}`;
+  return `no ${what} has a label ${JSON.stringify(name)}; ${known}`;
+}
+
+function listAt(check: Check, path: Path): string[] {
+  const list = check.raw(path);
+  return Array.isArray(list) ? list.map(String) : [];
+}

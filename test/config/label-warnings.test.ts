@@ -1,0 +1,79 @@
+import { describe, expect, test } from 'vitest';
+import { loadConfig, loadWarnings } from '../../src/config/load-config.ts';
+import { REGION } from './load.ts';
+
+/** Every warning as `path: what`. */
+function warningsOf(text: string): string[] {
+  const source = { file: 'n.yaml', text: REGION + text, environment: {}, readFile: () => '' };
+  return loadWarnings(source, loadConfig(source)).map(({ path, message }) => `${path}: ${message}`);
+}
+
+const routed = (matcher: string, more = '') =>
+  warningsOf(`route: { receiver: a, routes: [{ receiver: a, matchers: ['${matcher}'] }] }
+receivers: [{ name: a }]
+${more}`);
+const AT = 'route.routes[0].matchers[0]';
+
+describe('a matcher of a route', () => {
+  test.each([
+    ['severty="critical"', 'no alert has a label "severty"; did you mean severity?'],
+    ['severity="critcal"', 'severity="critcal" fits no alert; did you mean critical?'],
+    ['severity!="critcal"', 'severity!="critcal" fits every alert; did you mean critical?'],
+    ['alertname="FlightFaild"', 'alertname="FlightFaild" fits no alert; did you mean FlightFailed?'],
+    [
+      'alertname=~"Flght.*"',
+      expect.stringMatching(/^alertname=~"Flght\.\*" fits no alert; there are FlightFailed, /),
+    ],
+    ['region="us"', 'region="us" fits no alert; there are eu, all'],
+    ['constructor="x"', expect.stringMatching(/^no alert has a label "constructor"; there are alertname, /)],
+  ])('%s is a slip', (matcher, message) => {
+    const [only, ...others] = routed(matcher);
+    expect(only?.slice(0, AT.length + 2)).toBe(`${AT}: `);
+    expect(only?.slice(AT.length + 2)).toEqual(message);
+    expect(others).toEqual([]);
+  });
+
+  test.each([
+    'severity=~"critical|page"',
+    'severity!=""',
+    'alertname!~"Region.*"',
+    'region="all"',
+    'nest=~"Anything.*"',
+    'entity_type="Connection"',
+    'flight_id!=""',
+  ])('%s is none', (matcher) => expect(routed(matcher)).toEqual([]));
+
+  test('may ask for what rules add', () => {
+    const rules = 'rules: [{ kind: FlightFailed, severity: page, labels: { team: docs } }]';
+    expect(routed('severity="page"', rules)).toEqual([]);
+    expect(routed('team="docs"', rules)).toEqual([]);
+  });
+});
+
+test('a label that groups are made by, or that inhibit rules compare', () => {
+  const text = `route: { receiver: a, group_by: [alertnam, nest, region], routes: [{ receiver: a, group_by: ['...'] }] }
+receivers: [{ name: a }]
+inhibit_rules: [{ source_matchers: [alertname=FlightStuk], target_matchers: [sevrity=warning], equal: [brid, nest] }]
+`;
+  expect(warningsOf(text)).toEqual([
+    'route.group_by[0]: no alert has a label "alertnam"; did you mean alertname?',
+    'inhibit_rules[0].source_matchers[0]: alertname="FlightStuk" fits no alert; did you mean FlightStuck?',
+    'inhibit_rules[0].target_matchers[0]: no alert has a label "sevrity"; did you mean severity?',
+    'inhibit_rules[0].equal[0]: no alert has a label "brid"; did you mean bird?',
+  ]);
+});
+
+test('a matcher of what is forwarded', () => {
+  const warnings = (matcher: string) =>
+    warningsOf(`receivers: [{ name: lake, webhook_configs: [{ url: "https://x", format: cloudevents }] }]
+forward: [{ matchers: ['${matcher}'], receiver: lake }]
+`);
+  const at = 'forward[0].matchers[0]';
+  expect(warnings('feed="flights"')).toEqual([`${at}: feed="flights" fits no event; did you mean flight?`]);
+  expect(warnings('severity="x"')[0]).toContain('no event has a label "severity"; there are bird, ');
+  expect(warnings('type="flight.faild"')).toEqual([
+    `${at}: no event is known with type "flight.faild"; did you mean flight.failed?`,
+  ]);
+  expect(warnings('type="notification.SomethingQuiteNew"')).toEqual([]);
+  expect(warnings('type=~"flight.*"')).toEqual([]);
+});
