@@ -24,6 +24,7 @@ import { openStore } from './store/open-store.ts';
 import type { Store } from './store/store.ts';
 import type { Clock } from './time/clock.ts';
 import { VERSION } from './version.ts';
+import { openFilesAllowed } from './web/connections.ts';
 import { type Health, openWeb } from './web/server.ts';
 
 /** Of the watchdog's answer only the status counts. */
@@ -101,6 +102,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   try {
     const web = await openWeb({
       config: config.web,
+      openFiles: openFilesAllowed(),
       alerting: config,
       store,
       status: () => ({ version: VERSION, startedAtUs, regions: daemon.regions() }),

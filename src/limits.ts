@@ -117,6 +117,14 @@ export const LIMITS = {
       'An entry is kept under the first 200 characters and a hash of all. A Nest, Bird, Flight or User, which is asked for by its id, is malformed.',
     counted: false,
   },
+  web_connections: {
+    most: 256,
+    unit: 'connections',
+    of: 'the daemon\'s own HTTP, or a quarter of the open files that the process may have where that is less',
+    reason: 'Whoever opens connections and says nothing must not take the sockets and files that the watch needs.',
+    beyond: 'Further connections are closed at once; one that is silent is closed after half a minute.',
+    counted: true,
+  },
   request_bytes: {
     most: 512 * KIB,
     unit: 'bytes',

@@ -3,7 +3,8 @@
  * are no files, no code, no prototypes, and a limit on its length, time, memory and result. Every value that it prints
  * is escaped for where it goes, and there is no filter that turns this off: text from outside stays text.
  */
-import { Liquid, type Template as Node } from 'liquidjs';
+import { type FilterImplOptions, Liquid, type Template as Node } from 'liquidjs';
+import { systemClock } from '../time/clock.ts';
 import { findGoSyntax } from './go-syntax.ts';
 
 /** Where the result goes: it decides how values are escaped. */
@@ -75,6 +76,7 @@ function createEngine(use: TemplateUse): Liquid {
   });
   for (const tag of NO_TAGS) delete engine.tags[tag];
   if (escaping) delete engine.filters.raw;
+  for (const name of Object.keys(engine.filters)) engine.registerFilter(name, timed(engine.filters[name]!));
   if (use === 'json') {
     // A whole value as JSON, which is not to be escaped again.
     engine.registerFilter('json', { raw: true, handler: (value: unknown) => JSON.stringify(value ?? null) });
@@ -83,6 +85,24 @@ function createEngine(use: TemplateUse): Liquid {
   }
   return engine;
 }
+
+/**
+ * The filter, with a look at the clock at each use. liquidjs looks at it only between tags: a filter that evaluates an
+ * expression for each item, such as `group_by_exp`, would have all the time that it likes.
+ */
+function timed(filter: FilterImplOptions): FilterImplOptions {
+  const handler = typeof filter === 'function' ? filter : filter.handler;
+  return {
+    raw: typeof filter === 'function' ? false : (filter.raw ?? false),
+    handler(...values) {
+      this.context.renderLimit.check(clock.monotonicMs());
+      return handler.apply(this, values);
+    },
+  };
+}
+
+/** The clock that liquidjs itself reads, for a budget of the process's own time. */
+const clock = systemClock();
 
 const engines = new Map<TemplateUse, Liquid>();
 

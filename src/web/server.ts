@@ -21,6 +21,7 @@ import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
+import { boundConnections, CONNECTION_TIMES } from './connections.ts';
 import { allowedHosts, checkToken, isAllowedHost, mistakeInOrigin, mistakeInReading } from './guard.ts';
 import { STYLE_HASH } from './pages/page-style.ts';
 import { createPages } from './pages/pages.ts';
@@ -28,6 +29,8 @@ import type { StatusView } from './status-view.ts';
 
 export interface WebOptions {
   readonly config: WebConfig;
+  /** How many files the process may have open at once. */
+  readonly openFiles: number;
   readonly alerting: AlertingConfig & ExplainConfig;
   readonly store: Store;
   readonly status: () => StatusView;
@@ -81,7 +84,10 @@ export async function openWeb(options: WebOptions): Promise<Web> {
   const { config, clock } = options;
   let isClosing = false;
   const app = createApp(options, () => isClosing);
-  const server = createAdaptorServer({ fetch: app.fetch }) as Server;
+  const server = createAdaptorServer({ fetch: app.fetch, serverOptions: CONNECTION_TIMES }) as Server;
+  boundConnections(server, options.openFiles, () =>
+    options.report({ what: 'limit_reached', limit: 'web_connections' }),
+  );
   server.listen(config.port, config.host);
   try {
     await once(server, 'listening');

@@ -189,6 +189,7 @@ class HostileWorld {
     let ids = 0;
     this.#start();
     this.#web = await openWeb({
+      openFiles: 1024,
       config: config.web,
       alerting: config,
       store: this.#store,

@@ -53,6 +53,15 @@ describe('a template', () => {
   test.each([
     ['{% for i in (1..100000000) %}x{% endfor %}', 'memory alloc limit exceeded'],
     ['{% for i in (1..9000000) %}xxxxxxxx{% endfor %}', 'limit exceeded'],
+    // liquidjs alone took over a minute for each of these.
+    [
+      '{% assign a = (1..3000) | sort %}{{ a | group_by_exp: "x", "a | where_exp: \'y\', \'y == x\' | size" }}',
+      'template render limit exceeded',
+    ],
+    [
+      '{% assign a = (1..3000) | sort %}{% for i in a %}{{ a | has_exp: "x", "a | find_exp: \'y\', \'y == -1\'" }}{% endfor %}',
+      'template render limit exceeded',
+    ],
     ['x'.repeat(MAX_TEMPLATE_LENGTH + 1), 'parse length limit exceeded'],
     [`{% for i in (1..50) %}${TEN_THOUSAND}{% endfor %}x`, 'the result has more than'],
   ])('without end is ended: %.50s', (text, message) => {

@@ -27,6 +27,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
   const probes: string[] = [];
   let ids = 0;
   const web = await openWeb({
+    openFiles: 1024,
     config: {
       host: '127.0.0.1',
       port: 0,
