@@ -1,4 +1,7 @@
-import { describe, expect, test } from 'vitest';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { OPERATIONS } from '../../../src/service/operations.ts';
 import { openService, TOKEN } from '../service.ts';
 import { nestwatch, type TestEdgeOptions, tempFile } from '../test-io.ts';
@@ -11,6 +14,24 @@ async function setUp() {
       ...options,
     });
   return { ...service, api, bird: ['--nestId', service.nest.id, '--birdId', service.manual.id] };
+}
+
+/** A service that gives every request the same answer. */
+async function answering(status: number, body: string, type = 'text/html') {
+  let requests = 0;
+  const server = createServer((_request, response) => {
+    requests += 1;
+    response.writeHead(status, { 'content-type': type }).end(body);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const api = (...args: string[]) =>
+    nestwatch(['api', ...args, '--base-url', `http://127.0.0.1:${port}`], {
+      environment: { NESTWATCH_TOKEN: TOKEN },
+    });
+  return { api, requests: () => requests };
 }
 
 const USAGE = '\nSee `nestwatch --help`.\n';
@@ -107,6 +128,43 @@ describe('api', () => {
     expect((await api(['getBirdLogs', ...bird, '--page', '1', '--all'])).stderr).toBe(
       `nestwatch: --all reads every page: leave out --page${USAGE}`,
     );
+  });
+});
+
+describe('an answer of api', () => {
+  const FLY = ['flyBird', '--nestId', '1', '--birdId', '2', '--yes'];
+
+  test('that is no JSON is shown all the same, without what steers a terminal', async () => {
+    const { api } = await answering(200, '<h1>Maintenance</h1>\u001b[31m');
+    const { exit, stdout, stderr } = await api('searchNests');
+    expect(exit).toBe(4);
+    expect(stdout).toBe('<h1>Maintenance</h1> [31m\n');
+    expect(stderr).toContain('a body that is not JSON');
+  });
+
+  test('that is no JSON is shown with a status of failure too', async () => {
+    const { api } = await answering(404, 'no such route');
+    expect(await api('searchNests')).toMatchObject({ exit: 4, stdout: 'no such route\n' });
+  });
+
+  test('of a write that is no JSON is shown, and done', async () => {
+    const { api } = await answering(200, 'Flight 77 started');
+    expect(await api(...FLY)).toMatchObject({ exit: 0, stdout: 'Flight 77 started\n' });
+  });
+
+  test('to a write that failed says that it was sent once', async () => {
+    const { api, requests } = await answering(503, '');
+    const { exit, stdout, stderr } = await api(...FLY);
+    expect([exit, stdout, requests()]).toEqual([4, '', 1]);
+    expect(stderr).toContain('Whether it was done is not known: look before you send it again.');
+    expect(stderr).not.toContain('tried again');
+  });
+
+  test('keeps the digits of long numbers, as numbers', async () => {
+    const long = '[{"id":9007199254740993,"small":1,"text":"9007199254740993","part":0.10}]';
+    const { api } = await answering(200, long, 'application/json');
+    const { stdout } = await api('searchNests');
+    expect(stdout.replace(/\s/g, '')).toBe(long.replace('0.10', '0.1'));
   });
 });
 
