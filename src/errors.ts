@@ -133,6 +133,8 @@ export interface ErrorFacts {
   readonly status?: number;
   /** The service's ProblemDetails, whole. */
   readonly problem?: Readonly<Record<string, unknown>>;
+  /** The beginning of a body of the service that is no JSON; never logged. */
+  readonly text?: string;
   /** How long the other side asked us to wait. */
   readonly retryAfterMs?: number;
   /** With `too_large`, the bound that was reached; without it, that on the bytes of an answer. */

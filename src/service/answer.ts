@@ -17,12 +17,17 @@ export function checkStatus(response: HttpResponse, where: string, nowUs: number
   const problem = problemOf(response.body);
   const facts = {
     status,
-    ...(problem === undefined ? {} : { problem }),
+    ...(problem === undefined ? textOf(response) : { problem }),
     ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
   };
   throw new NestwatchError(codeOfStatus(status, waitMs), `${where}: the service answered ${status}`, {
     facts,
   });
+}
+
+/** The beginning of a body, for people who ask by hand; nothing where there is none. */
+function textOf({ body }: HttpResponse): { readonly text?: string } {
+  return body === '' ? {} : { text: body.slice(0, LIMITS.problem_characters.most).toWellFormed() };
 }
 
 function codeOfStatus(status: number, waitMs: number | undefined) {
@@ -73,7 +78,7 @@ function notJson(response: HttpResponse, where: string, cause: unknown): Nestwat
   const encoding = response.headers['content-encoding'];
   const packed = encoding === undefined ? '' : `, in the encoding ${JSON.stringify(encoding.slice(0, 50))}`;
   const what = response.body === '' ? 'an empty body' : `a body that is not JSON${packed}`;
-  const facts = { status: response.status };
+  const facts = { status: response.status, ...textOf(response) };
   return new NestwatchError('not_json', `${where}: the service answered ${response.status} with ${what}`, {
     cause,
     facts,

@@ -10,8 +10,8 @@ const SUBJECT_CODE_POINTS = 200;
 const PLACE_LABELS = new Set(['alertname', 'region', 'nest', 'nest_id', 'bird', 'bird_id']);
 
 /**
- * `[nestwatch] EU · Marketing / Translate blog: FlightFailed`, from the group's labels alone, because everything else
- * may change from one mail of the group to the next; `Re: ` on all but the first.
+ * `[nestwatch] EU · Marketing / Translate blog: FlightFailed`, from the group's labels alone, and its receiver where it
+ * has none, because everything else may change from one mail of the group to the next; `Re: ` on all but the first.
  */
 export function mailSubject(notification: GroupNotification): string {
   const { threadPosition, summary } = notification;
@@ -23,7 +23,9 @@ export function mailSubject(notification: GroupNotification): string {
   const others = Object.entries(groupLabels)
     .filter(([name, value]) => !PLACE_LABELS.has(name) && value !== '')
     .map(([, value]) => short(value));
-  const what = groupLabels.alertname ? short(groupLabels.alertname) : place ? '' : 'Alerts';
+  // Alerts of one group that has no labels may be about anything: all that stays the same is for whom they are.
+  const anything = others.length > 0 ? 'Alerts' : `Alerts for ${short(notification.receiver)}`;
+  const what = groupLabels.alertname ? short(groupLabels.alertname) : place ? '' : anything;
   const about = [place, what].filter((part) => part !== '').join(': ');
   const subject = `[nestwatch] ${about}${others.length > 0 ? ` (${others.join(', ')})` : ''}`;
   return `${threadPosition > 0 ? 'Re: ' : ''}${plainText(subject, SUBJECT_CODE_POINTS)}`;

@@ -7,14 +7,14 @@ import { secret } from '../../secret.ts';
 import type { ServiceClient, ServiceRegion } from '../../service/client.ts';
 import { OPERATIONS, type Operation, operationOf, targetOf } from '../../service/operations.ts';
 import { findConfigFile, readConfig } from '../read-config.ts';
-import { jsonText } from '../terminal-text.ts';
+import { jsonText, shownLines } from '../terminal-text.ts';
 import { withClient } from '../with-client.ts';
 import { type ApiArguments, readApiArguments } from './api-arguments.ts';
 
 const TIMEOUT_MS = 30_000;
 const ALL_PAGE_SIZE = '100';
 
-/** Calls one operation. Its JSON goes to stdout, also the problem of a request that the service refused. */
+/** Calls one operation. What the service answers goes to stdout, also when it refused the request. */
 export async function api(edge: Edge, args: readonly string[]): Promise<number> {
   const given = readApiArguments(args);
   if (given.wantsHelp) {
@@ -36,20 +36,47 @@ export async function api(edge: Edge, args: readonly string[]): Promise<number> 
     return 1;
   }
   try {
-    const json = await withClient(edge, { region, timeoutMs }, async (client) =>
+    const text = await withClient(edge, { region, timeoutMs }, async (client) =>
       given.all && operation.isPaged
-        ? allPages(client, operation, given.parameters)
-        : (await client.call(operation.id, given.parameters, given.body)).json,
+        ? jsonText(await allPages(client, operation, given.parameters))
+        : shownBody(await client.call(operation.id, given.parameters, given.body)),
     );
-    if (json === null) edge.stderr.write(`${operation.id}: done\n`);
-    else edge.stdout.write(jsonText(json));
+    if (text === '') edge.stderr.write(`${operation.id}: done\n`);
+    else edge.stdout.write(text);
     return 0;
   } catch (error) {
-    if (!(error instanceof NestwatchError) || error.facts.problem === undefined) throw error;
-    edge.stdout.write(jsonText(error.facts.problem));
-    edge.stderr.write(`nestwatch: ${error.message}\n${ERRORS[error.code].help}\n`);
+    if (!(error instanceof NestwatchError)) throw error;
+    const { problem, text } = error.facts;
+    const isUnsure = operation.writes && error.retryable;
+    if (problem === undefined && text === undefined && !isUnsure) throw error;
+    if (problem !== undefined) edge.stdout.write(jsonText(problem));
+    else if (text !== undefined) edge.stdout.write(`${shownLines(text)}\n`);
+    edge.stderr.write(`nestwatch: ${error.message}\n${isUnsure ? SENT_ONCE : ERRORS[error.code].help}\n`);
     return ERRORS[error.code].exit;
   }
+}
+
+/** What a person can do about a write of which the answer does not say whether it was done. */
+const SENT_ONCE =
+  'It was sent once and is not repeated. Whether it was done is not known: look before you send it again.';
+
+/** What the service answered, laid out where it is JSON; empty where it answered nothing. */
+function shownBody({ body, json }: { readonly body: string; readonly json: unknown }): string {
+  const isJson = json !== null || body.trim() === 'null';
+  if (isJson) return jsonText(parseExactly(body));
+  return body.trim() === '' ? '' : `${shownLines(body)}\n`;
+}
+
+type Reviver = (key: string, value: unknown, context: { readonly source?: string }) => unknown;
+const parseWithSource = JSON.parse as (text: string, reviver: Reviver) => unknown;
+const { rawJSON } = JSON as unknown as { rawJSON(text: string): unknown };
+
+/** JSON in which a whole number beyond 2^53 is written again with the digits that it came with. */
+function parseExactly(text: string): unknown {
+  return parseWithSource(text, (_key, value, { source }) => {
+    const isLong = typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? '');
+    return isLong ? rawJSON(source!) : value;
+  });
 }
 
 function regionOf(edge: Edge, given: ApiArguments): { region: ServiceRegion; timeoutMs: number } {
@@ -121,8 +148,12 @@ async function allPages(
   const fixed = names.has('pagesize') ? parameters : { ...parameters, pageSize: ALL_PAGE_SIZE };
   const items: unknown[] = [];
   for (let page = 0; ; page += 1) {
-    const { json } = await client.call(operation.id, { ...fixed, page: String(page) });
-    const answer = json as { items?: unknown[] | null; totalCount?: number; pageSize?: number } | null;
+    const { body } = await client.call(operation.id, { ...fixed, page: String(page) });
+    const answer = parseExactly(body) as {
+      items?: unknown[] | null;
+      totalCount?: number;
+      pageSize?: number;
+    } | null;
     const found = answer?.items ?? [];
     for (const item of found) items.push(item);
     // A short page is not the end: only an empty one is, or the count that the service gives.

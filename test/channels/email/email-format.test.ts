@@ -397,7 +397,8 @@ describe('the subject', () => {
       { alertname: 'FlightFailed', severity: 'critical', team: 'loc' },
       '[nestwatch] FlightFailed (critical, loc)',
     ],
-    [{}, '[nestwatch] Alerts'],
+    [{ severity: 'critical' }, '[nestwatch] Alerts (critical)'],
+    [{}, '[nestwatch] Alerts for ops'],
   ])('of %j', (groupLabels, subject) => {
     expect(mailSubject(group({ groupLabels }))).toBe(subject);
   });
