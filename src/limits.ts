@@ -120,8 +120,9 @@ export const LIMITS = {
   web_connections: {
     most: 256,
     unit: 'connections',
-    of: 'the daemon\'s own HTTP, or a quarter of the open files that the process may have where that is less',
-    reason: 'Whoever opens connections and says nothing must not take the sockets and files that the watch needs.',
+    of: "the daemon's own HTTP, or a quarter of the open files that the process may have where that is less",
+    reason:
+      'Whoever opens connections and says nothing must not take the sockets and files that the watch needs.',
     beyond: 'Further connections are closed at once; one that is silent is closed after half a minute.',
     counted: true,
   },

@@ -5,6 +5,7 @@
 
 import { type ErrorCode, NestwatchError } from '../errors.ts';
 import type { HttpResponse, Transport } from '../http/transport.ts';
+import { withoutSecrets } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
 import type { ChannelOptions, Outcome } from './channel.ts';
 
@@ -108,7 +109,7 @@ function targetOf(text: string): Target {
     url: url.href,
     headers:
       username || password ? { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` } : {},
-    secrets: [password, ...parts].flatMap((part) => [part, decoded(part)]).filter((part) => part.length >= 4),
+    secrets: [password, ...parts].flatMap((part) => [part, decoded(part)]),
   };
 }
 
@@ -124,7 +125,9 @@ function decoded(part: string): string {
 function answered(response: HttpResponse, secrets: readonly string[], nowUs: number): Outcome {
   const { status } = response;
   if (status >= 200 && status < 300) return { kind: 'accepted' };
-  const words = /html/i.test(response.headers['content-type'] ?? '') ? '' : without(secrets, response.body);
+  const words = /html/i.test(response.headers['content-type'] ?? '')
+    ? ''
+    : withoutSecrets(response.body.slice(0, 4_096), secrets);
   const error = plainText(`HTTP ${status}${words && `: ${words}`}`, MAX_ERROR_CODE_POINTS);
   if (status === 408 || status === 425 || status === 429 || (status >= 500 && status < 600)) {
     const retryAfterMs = readRetryAfter(response.headers['retry-after'], nowUs);
@@ -132,11 +135,6 @@ function answered(response: HttpResponse, secrets: readonly string[], nowUs: num
     return { kind: 'failed', reason, error, ...(retryAfterMs && { retryAfterMs }) };
   }
   return { kind: 'refused', reason: status >= 300 && status < 400 ? 'redirected' : 'rejected', error };
-}
-
-function without(secrets: readonly string[], text: string): string {
-  const bounded = text.slice(0, 4_096);
-  return secrets.reduce((rest, part) => rest.replaceAll(part, '[secret]'), bounded);
 }
 
 /** Seconds or an HTTP date (RFC 9110, 10.2.3). */

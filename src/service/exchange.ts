@@ -6,7 +6,7 @@ import pRetry from 'p-retry';
 import { codeOf, NestwatchError } from '../errors.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../http/transport.ts';
 import type { Report } from '../report.ts';
-import type { Secret } from '../secret.ts';
+import { type Secret, withoutSecrets } from '../secret.ts';
 import { type Clock, type Random, sleep } from '../time/clock.ts';
 import { checkStatus } from './answer.ts';
 import { type Operation, targetOf } from './operations.ts';
@@ -143,7 +143,10 @@ export class Exchange {
     let response: HttpResponse | undefined;
     try {
       token = this.#region.token.reveal();
-      response = await this.#transport.send(this.#requestOf(operation, target, body, token));
+      response = withoutToken(
+        await this.#transport.send(this.#requestOf(operation, target, body, token)),
+        token,
+      );
       checkStatus(response, where, this.#clock.nowUs());
       const value = await read(response, where);
       permit.settle({ met: 'answer' });
@@ -185,6 +188,17 @@ export class Exchange {
     if (body === undefined) return { ...common, headers };
     return { ...common, headers: { ...headers, 'content-type': 'application/json' }, body };
   }
+}
+
+/** Shorter tokens, and those of digits alone, might stand anywhere in what the service says. */
+const LEAST_TOKEN_LENGTH = 8;
+
+/** A service that repeats the token in an answer must not bring it into the store, mails and pages. */
+function withoutToken(response: HttpResponse, token: string): HttpResponse {
+  if (token.length < LEAST_TOKEN_LENGTH || /^\d+$/.test(token)) return response;
+  const clean = (text: string) => withoutSecrets(text, [token]);
+  const headers = Object.entries(response.headers).map(([name, value]) => [name, clean(value)] as const);
+  return { ...response, headers: Object.fromEntries(headers), body: clean(response.body) };
 }
 
 /** What a failed try says about the region, rather than about the one thing that was asked. */

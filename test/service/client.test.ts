@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { ErrorCode } from '../../src/errors.ts';
-import { secretFrom } from '../../src/secret.ts';
+import type { ErrorCode, NestwatchError } from '../../src/errors.ts';
+import { secret, secretFrom } from '../../src/secret.ts';
 import { OPERATIONS } from '../../src/service/operations.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
 import { json, openRegion, type Reply, unreachable } from './region.ts';
@@ -506,5 +506,40 @@ describe('closing', () => {
     expect(clock.pending()).toBe(1);
     await client.close();
     expect(clock.pending()).toBe(0);
+  });
+});
+
+describe('an answer that repeats the token', () => {
+  const token = 'cAnArY-"7f3';
+  const forms = [token, Buffer.from(token).toString('base64'), encodeURIComponent(token)];
+
+  test('is read without it, in entries as in problems and headers of errors', async () => {
+    const entry = { id: 'x', createdAt: '2026-07-02T12:00:00Z', message: forms.join(' '), eventType: token };
+    const { client, ends } = openRegion(
+      (_, number) =>
+        number === 1
+          ? json({ items: [entry], totalCount: 1 })
+          : json({ title: token, detail: forms.join(' ') }, 400),
+      { token: secret(token) },
+    );
+    const query = { page: 0, pageSize: 10, ascending: true };
+    const { value } = await ends(client.getNotifications(query));
+    expect(value.items[0]).toMatchObject({
+      ok: true,
+      entry: { message: '[secret] [secret] [secret]', eventType: '[secret]' },
+    });
+    const error = await ends(client.getNotifications(query)).catch((one: unknown) => one);
+    expect(error).toMatchObject({ code: 'bad_request', facts: { problem: { title: '[secret]' } } });
+    expect(JSON.stringify(error) + JSON.stringify((error as NestwatchError).facts)).not.toContain('cAnArY');
+  });
+
+  test('is left as it is where the token is short or a number', async () => {
+    for (const short of ['test', '1234567890']) {
+      const { client, ends } = openRegion(() => json([{ id: '1', name: `a ${short}` }]), {
+        token: secret(short),
+      });
+      const { value } = await ends(client.searchNests());
+      expect(value[0]).toMatchObject({ entry: { name: `a ${short}` } });
+    }
   });
 });

@@ -4,6 +4,7 @@
  * What stops here: the server's words, which are cleaned before people see them.
  */
 import type { NodemailerError } from 'nodemailer';
+import { withoutSecrets } from '../../secret.ts';
 import { plainText } from '../../text/plain-text.ts';
 import {
   type Attempt,
@@ -51,10 +52,10 @@ export function openMails({
       const cancelTimer = clock.setTimer(TRY_TIMEOUT_MS, () => abort.abort());
       try {
         const { rejectedErrors = [] } = await pools.poolOf(integration).sendMail(mail);
-        const outcome = partly(rejectedErrors);
+        const outcome = partly(rejectedErrors, secretsOf(integration));
         return outcome.kind === 'accepted' && templateError ? { ...outcome, templateError } : outcome;
       } catch (error) {
-        return failed(error, isSent);
+        return failed(error, isSent, secretsOf(integration));
       } finally {
         cancelTimer();
       }
@@ -86,10 +87,13 @@ function mailOf(
 }
 
 /** Who of several was refused, when the server took the mail for the others. Only who deferred it gets the next try. */
-function partly(rejected: readonly NodemailerError[]): Outcome {
+function partly(rejected: readonly NodemailerError[], secrets: readonly string[]): Outcome {
   if (rejected.length === 0) return { kind: 'accepted' };
   const words = (errors: readonly NodemailerError[]) =>
-    cleaned(errors.map((error) => `${error.recipient}: ${error.response ?? error.message}`).join('; '));
+    cleaned(
+      errors.map((error) => `${error.recipient}: ${error.response ?? error.message}`).join('; '),
+      secrets,
+    );
   const deferred = rejected.filter((error) => error.permanent !== true);
   const gone = rejected.filter((error) => error.permanent === true);
   const refused = gone.length > 0 && { refused: words(gone) };
@@ -102,10 +106,10 @@ function partly(rejected: readonly NodemailerError[]): Outcome {
 /** Replies that concern the message itself; the others, such as a refused login, concern the way to it. */
 const MESSAGE_CODES = new Set(['EENVELOPE', 'EMESSAGE']);
 
-function failed(error: unknown, isSent: boolean): Outcome {
+function failed(error: unknown, isSent: boolean, secrets: readonly string[]): Outcome {
   if (!(error instanceof Error)) throw error;
   const { code, responseCode, permanent, message } = error as NodemailerError;
-  const text = cleaned(message);
+  const text = cleaned(message, secrets);
   if (MESSAGE_CODES.has(code ?? '') && (permanent || responseCode === undefined)) {
     return { kind: 'refused', reason: 'rejected', error: text };
   }
@@ -117,6 +121,12 @@ function failed(error: unknown, isSent: boolean): Outcome {
   return { kind: 'failed', reason: isTimeout ? 'timeout' : 'unreachable', error: text };
 }
 
-function cleaned(text: string): string {
-  return plainText(text, MAX_ERROR_CODE_POINTS);
+/** What a server was sent and may repeat in its words. */
+function secretsOf({ password, oauth2 }: EmailIntegration): readonly string[] {
+  const all = [password, ...Object.values(oauth2 ?? {}).filter((one) => typeof one === 'object')];
+  return all.flatMap((one) => one?.reveal() ?? []);
+}
+
+function cleaned(text: string, secrets: readonly string[]): string {
+  return plainText(withoutSecrets(text.slice(0, 4_096), secrets), MAX_ERROR_CODE_POINTS);
 }

@@ -297,6 +297,24 @@ describe('a server that does not take the mail', () => {
     expect(await channel.send(email(at), delivery(), group(), URL)).toMatchObject({ kind });
   });
 
+  test('in words that repeat the password, plain or as it was sent: they are kept without it', async () => {
+    const password = 'cAnArY-7f3é';
+    const plain = Buffer.from(`\0user\0${password}`).toString('base64');
+    const { channel, at } = await mailServer({
+      authMethods: ['PLAIN'],
+      onAuth: (_auth, _session, done) =>
+        done(refusal(535, `no: ${password} ${Buffer.from(password).toString('base64')} ${plain}`)),
+    });
+    const outcome = await channel.send(
+      email({ ...at, username: 'user', password: secret(password) }),
+      delivery(),
+      group(),
+      URL,
+    );
+    expect(outcome).toMatchObject({ kind: 'failed', error: expect.stringContaining('[secret] [secret]') });
+    expect(JSON.stringify(outcome)).not.toMatch(/cAnArY|Y0FuQXJZ|QW5Bcl|hbkFyWS/);
+  });
+
   test('because it hangs up after the last byte: whether it took it is unknown', async () => {
     const { channel, at, hangUp } = await mailServer({
       onData(stream) {

@@ -1,0 +1,103 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+
+const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
+const CANARY = 'cAnArY-7f3e91';
+const SEEN_BEFORE = 'told-by-the-other-side';
+
+async function listen(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume();
+    answer(request, response);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => void server.close().closeAllConnections());
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** A service that repeats the token in every text that it has, and in the words of its errors. */
+function answerWithToken({ url = '', headers }: IncomingMessage, response: ServerResponse): void {
+  const token = `${SEEN_BEFORE} ${headers.authorization}`;
+  const path = url.split('?')[0]!;
+  const entry = { id: 'n1', createdAt: new Date().toISOString(), message: token, entityName: token };
+  const page = path.endsWith('/notifications')
+    ? [{ ...entry, eventType: `Odd-${headers.authorization}` }]
+    : [];
+  if (path.endsWith('/nests')) response.end(JSON.stringify([{ id: '1', name: token }]));
+  else if (path.endsWith('/birds'))
+    response.end(JSON.stringify([{ id: '2', name: token, status: 'active' }]));
+  else if (path.endsWith('/notifications')) response.end(JSON.stringify({ items: page, totalCount: 1 }));
+  else {
+    response.statusCode = 400;
+    response.end(JSON.stringify({ title: token, detail: token }));
+  }
+}
+
+test('what the other side repeats of a secret stands in no log, page, answer, metric or file', async () => {
+  const service = await listen(answerWithToken);
+  let posts = 0;
+  const hook = await listen((request, response) => {
+    posts += 1;
+    response.statusCode = 400;
+    response.end(`${SEEN_BEFORE} ${request.url} ${request.headers.authorization}`);
+  });
+  const folder = mkdtempSync(join(tmpdir(), 'canary-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  writeFileSync(join(folder, 'token'), CANARY);
+  writeFileSync(
+    join(folder, 'nestwatch.yaml'),
+    `regions: { eu: { base_url: "${service}/api-rest", token_file: token } }
+route: { receiver: a, group_wait: 0s }
+receivers: [{ name: a, webhook_configs: [{ url: "${hook}/${CANARY}?key=${CANARY}" }] }]
+store: { url: "sqlite:store.db" }
+web: { listen: "127.0.0.1:0" }
+`,
+  );
+  const child = spawn(process.execPath, [MAIN, 'run', '--log.level', 'debug', '--log.format', 'json'], {
+    cwd: folder,
+  });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  let log = '';
+  child.stderr.on('data', (text) => {
+    log += text;
+  });
+  child.stdout.on('data', (text) => {
+    log += text;
+  });
+  await expect.poll(() => /"page":"([^"]+)"/.exec(log)?.[1], { timeout: 15_000 }).toBeTruthy();
+  const page = /"page":"([^"]+)"/.exec(log)![1]!;
+  await expect.poll(() => posts, { timeout: 25_000 }).toBeGreaterThan(0);
+  await expect.poll(() => log.includes('A delivery failed'), { timeout: 15_000 }).toBe(true);
+
+  const paths = [
+    '',
+    'metrics',
+    '-/ready',
+    'silence',
+    'api/v1/status',
+    'api/v1/events',
+    'api/v1/alerts',
+    'api/v1/birds',
+  ];
+  paths.push(
+    'api/v1/deliveries',
+    'api/v1/events/eu%2Fnotification%2Fn1/explain',
+    'api/v2/alerts',
+    'api/v2/status',
+  );
+  const answers = await Promise.all(paths.map(async (path) => (await fetch(`${page}/${path}`)).text()));
+  child.kill('SIGTERM');
+  await once(child, 'exit');
+  const files = readdirSync(folder).filter((name) => name.startsWith('store.db'));
+  const outputs = [log, ...answers, ...files.map((name) => readFileSync(join(folder, name), 'latin1'))];
+  // What was said beside the secrets came through.
+  for (const output of [log, answers[0], answers[5], answers[8]]) expect(output).toContain(SEEN_BEFORE);
+  for (const output of outputs) expect(output).not.toContain(CANARY);
+}, 60_000);
