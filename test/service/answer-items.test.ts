@@ -155,6 +155,21 @@ describe('what an entry holds', () => {
     expect(bird('N'.repeat(10_000_000))).toBe(`${'N'.repeat(most)}… [9999500 more characters]`);
   });
 
+  test('a word and a message are kept up to their limits, and beyond them the beginning', () => {
+    for (const [field, limit] of [
+      ['eventType', 'word_characters'],
+      ['message', 'message_characters'],
+    ] as const) {
+      const { most } = LIMITS[limit];
+      for (const more of [-1, 0, 1]) {
+        const text = 'w'.repeat(most + more);
+        const read = readNotification({ id: 'n', createdAt: '2026-07-02T12:00:00Z', [field]: text });
+        const kept = more > 0 ? `${text.slice(0, most)}… [1 more characters]` : text;
+        expect(read).toMatchObject({ ok: true, entry: { [field]: kept } });
+      }
+    }
+  });
+
   test('no field of a notification is longer than its limit', () => {
     const long = '\ud800é'.repeat(2_000_000);
     const read = readNotification({

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ErrorCode, NestwatchError } from '../../src/errors.ts';
+import { LIMITS } from '../../src/limits.ts';
 import { secret, secretFrom } from '../../src/secret.ts';
 import { OPERATIONS } from '../../src/service/operations.ts';
 import { TEST_START_US } from '../virtual-clock.ts';
@@ -542,4 +543,16 @@ describe('an answer that repeats the token', () => {
       expect(value[0]).toMatchObject({ entry: { name: `a ${short}` } });
     }
   });
+});
+
+test.each([
+  [-1, true],
+  [0, true],
+  [1, false],
+])('the words of an error are taken up to their limit: %i beyond', async (more, isTaken) => {
+  const padding = 'x'.repeat(LIMITS.problem_characters.most + more - '{"title":""}'.length);
+  const { client, ends } = openRegion(() => json({ title: padding }, 400));
+  const error = await ends(client.searchNests()).catch((one: unknown) => one);
+  expect(error).toMatchObject({ code: 'bad_request' });
+  expect((error as NestwatchError).facts.problem !== undefined).toBe(isTaken);
 });
