@@ -45,6 +45,11 @@ export function addSimulate({ program, edge, finish }: CommandLine): void {
     .option('--token <token>', 'the token that it accepts', 'demo-token')
     .option('--seed <n>', 'the same seed gives the same Nests, Birds and chances', wholeNumber, 1)
     .option('--birds <n>', 'how many Birds there are', wholeNumber, 25)
+    .option(
+      '--flights <n>',
+      'Flights an hour of all Birds together (default: half as many as Birds)',
+      wholeNumber,
+    )
     .option('--faults <file>', 'YAML with how it deviates and fails')
     .action(async (options) => {
       const { simulate } = await import('./commands/simulate-command.ts');

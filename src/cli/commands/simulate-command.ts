@@ -16,6 +16,8 @@ export interface SimulateOptions {
   readonly token: string;
   readonly seed: number;
   readonly birds: number;
+  /** An hour, of all Birds together. */
+  readonly flights?: number;
   readonly faults?: string;
 }
 
@@ -31,7 +33,8 @@ export async function simulate(edge: Edge, options: SimulateOptions): Promise<nu
     token: options.token,
     behaviours: options.faults === undefined ? {} : behavioursOf(options.faults),
   });
-  createScenario(world, { random, birds: options.birds });
+  const { birds, flights } = options;
+  createScenario(world, { random, birds, ...(flights !== undefined && { flightsPerHour: flights }) });
   const server = await openSimulator({ world, host: listen.host || '127.0.0.1', port: listen.port });
   // Whoever reads the address may stop this at once.
   const stopped = untilStopped(edge);

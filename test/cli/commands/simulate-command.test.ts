@@ -52,6 +52,22 @@ describe('simulate', () => {
     expect(await worldOf('8')).not.toEqual(world);
   });
 
+  test('--flights makes so many an hour, of all Birds together', async () => {
+    const flightsOf = async (flights: string) => {
+      let count = 0;
+      await simulating(['--birds', '2', '--flights', flights, '--token', 't'], async (url) => {
+        for (const { id: nestId } of JSON.parse((await ask(`${url}/nests`, 't')).body)) {
+          for (const { id } of JSON.parse((await ask(`${url}/nests/${nestId}/birds`, 't')).body)) {
+            const { body } = await ask(`${url}/nests/${nestId}/birds/${id}/flights`, 't');
+            count += JSON.parse(body).length;
+          }
+        }
+      });
+      return count;
+    };
+    expect(await flightsOf('200')).toBeGreaterThan(5 * (await flightsOf('1')));
+  });
+
   test('--faults makes it deviate', async () => {
     const file = tempFile('faults.yaml', 'max_page_size: 3');
     await simulating(['--faults', file], async (url) => {
