@@ -126,6 +126,7 @@ export class RegionIntake {
     await this.#serviceClock.load();
     await this.inventory.load();
     await this.#audits.load();
+    await this.#streams.load();
     this.#streams.auditNotifications();
     this.#addRegularStreams(once);
     this.#client.onHealthChange((health) => this.#healthChanged(health));
