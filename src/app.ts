@@ -30,6 +30,9 @@ import { type Health, openWeb } from './web/server.ts';
 /** Of the watchdog's answer only the status counts. */
 const MAX_WATCHDOG_BYTES = 1024 * 1024;
 
+/** Of what was set aside before, so many are named when the process starts. */
+const REPORTED_FAULTS = 20;
+
 /** Pruning comes once an hour, off the full hour, when everybody else's housekeeping runs. */
 const PRUNE_CRON = '17 * * * *';
 
@@ -92,6 +95,8 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const ways = openWays(config, clock, report);
   const daemon = createDaemon({ config, store, links, clock, random, report, ...ways });
   const startedAtUs = clock.nowUs();
+  const faults = await store.transaction((tx) => tx.faults.list(startedAtUs, REPORTED_FAULTS));
+  for (const { sort, name, reason } of faults) report({ what: 'set_aside', sort, name, reason });
 
   async function closeAll(): Promise<void> {
     loop.stop();
@@ -168,12 +173,13 @@ async function readLastFailures(store: Store, { regions }: Config) {
 
 /** What a scrape asks of the store and the stages. Where the store does not answer, counts stay what they were. */
 function createCollect(store: Store, clock: Clock, report: Report, regions: Daemon['regions']) {
-  let counts: Omit<Collected, 'cursors'> = { alerts: [], silences: [], deliveries: [] };
+  let counts: Omit<Collected, 'cursors'> = { alerts: [], silences: [], setAside: [], deliveries: [] };
   return async (): Promise<Collected> => {
     try {
       counts = await store.transaction(async (tx) => ({
         alerts: await tx.alerts.count(),
         silences: countSilences(await tx.silences.list(), clock.nowUs()),
+        setAside: await tx.faults.count(clock.nowUs()),
         deliveries: await tx.outbox.count(),
       }));
     } catch (error) {

@@ -161,3 +161,8 @@ export class NestwatchError extends Error {
 export function codeOf(error: unknown): ErrorCode | 'bug' {
   return error instanceof NestwatchError ? error.code : 'bug';
 }
+
+/** True for an error of the store itself, after which nothing that it was to do can be trusted to be done. */
+export function isStoreFailure(error: unknown): boolean {
+  return error instanceof NestwatchError && (error.code === 'disk_full' || error.code.startsWith('store_'));
+}

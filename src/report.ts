@@ -1,4 +1,5 @@
 import type { Feed } from './domain/alert/event.ts';
+import type { FaultSort } from './domain/alert/fault.ts';
 import type { SuppressionReason } from './domain/muting/suppression.ts';
 import type { ErrorCode } from './errors.ts';
 import type { LimitName } from './limits.ts';
@@ -122,6 +123,13 @@ export type Happening =
     }
   /** More came from outside than is taken; what happens then stands in the table of limits. */
   | { readonly what: 'limit_reached'; readonly limit: LimitName; readonly region?: string }
+  /** Something failed while it was evaluated, and everything else goes on without it. */
+  | {
+      readonly what: 'set_aside';
+      readonly sort: FaultSort;
+      readonly name: string;
+      readonly reason: string;
+    }
   | { readonly what: 'config_reload'; readonly success: boolean; readonly atUs: number }
   | {
       readonly what: 'trouble';

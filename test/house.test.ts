@@ -107,7 +107,11 @@ const LEAVES: readonly string[] = [
   'report',
   'process-io',
 ];
-const OPEN_TO_LEAVES: readonly string[] = ['domain/alert/event', 'domain/muting/suppression'];
+const OPEN_TO_LEAVES: readonly string[] = [
+  'domain/alert/event',
+  'domain/alert/fault',
+  'domain/muting/suppression',
+];
 
 /** What the domain may use besides itself. */
 const OPEN_TO_DOMAIN: readonly string[] = ['limits', 'time', 'text'];

@@ -8,6 +8,7 @@
  *   updateDueAlerts     resolves or fires what time acts on: `for`, `resolve_after`, flapping
  *   judgeOverdue        fires for Flights that are stuck and Birds that are stale
  *   watchDeliveries     fires for receivers that accept nothing
+ *   retryAlerts         takes up alerts again that could not join their groups
  *   joinGroups          puts each alert that changed into the groups of its routes
  *   flushGroups         notifies of the groups that are due: their notifications and deliveries
  *   fallBack            gives to its fallback what a receiver did not accept
@@ -17,7 +18,8 @@
  */
 import type { Config } from '../config/config.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
-import { tick } from '../domain/evaluate/decide.ts';
+import type { Alert } from '../domain/alert/alert.ts';
+import { judgedName, tick } from '../domain/evaluate/decide.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import type { Report } from '../report.ts';
 import { writeDecision } from '../store/change-alerts.ts';
@@ -30,8 +32,10 @@ import { fallBack } from './fallback.ts';
 import { flushGroups } from './flush-groups.ts';
 import { forwardEvents } from './forward-events.ts';
 import { joinGroups } from './join-groups.ts';
+import { retryAlerts } from './note-faults.ts';
 import { createOverdue, type OverdueOptions } from './overdue.ts';
 import { NOTHING, type Step } from './step.ts';
+import { StepRunner } from './step-runner.ts';
 
 export interface AlertingOptions {
   readonly store: Store;
@@ -56,6 +60,9 @@ export interface Alerting {
   drain(): Promise<void>;
 }
 
+/** An alert that could not be looked at is looked at again after so long. */
+const FAILED_AGAIN_US = 300_000_000;
+
 /** Alerts updated in one transaction. */
 const DUE_BATCH = 200;
 
@@ -74,32 +81,27 @@ export function createAlerting(options: AlertingOptions): Alerting {
   const recurrences = createRecurrences();
   const rollBackClock = createClockRollback(store, clock);
 
-  /** Once in a life is enough: which regions there are is the configuration's. */
-  let hasEndedRegions = false;
-
-  /** Runs a step until it finds nothing more to do. */
-  async function exhaust(step: (tx: Transaction) => Promise<Step>): Promise<void> {
-    for (;;) {
-      const { done, queued, happenings } = await store.transaction(step);
-      for (const happening of happenings) report(happening);
-      if (queued > 0) options.queued();
-      if (done === 0) return;
-    }
-  }
+  const steps = new StepRunner(options);
+  let hasBegun = false;
 
   async function pass(everyGroup: boolean): Promise<void> {
     if (await rollBackClock()) options.queued();
-    if (!hasEndedRegions) {
-      await exhaust((tx) => endRemovedRegions(tx, config.regions, config.rules, clock.nowUs()));
+    if (!hasBegun) {
+      await store.transaction((tx) => tx.faults.begin(clock.nowUs()));
+      // Once in a life is enough: which regions there are is the configuration's.
+      await steps.run('endRemovedRegions', (tx) =>
+        endRemovedRegions(tx, config.regions, config.rules, clock.nowUs()),
+      );
     }
-    hasEndedRegions = true;
-    await exhaust((tx) => updateDueAlerts(tx, config.rules, clock.nowUs()));
-    await exhaust(judgeOverdue);
-    await exhaust((tx) => watchDeliveries(tx, config, clock.nowUs()));
-    await exhaust((tx) => joinGroups(tx, config, maxAgeUs, clock.nowUs()));
-    await exhaust((tx) => joinAndFlush(tx, everyGroup));
-    await exhaust((tx) => fallBack(tx, config, clock.nowUs()));
-    await exhaust((tx) => forwardEvents(tx, config.receivers, clock.nowUs()));
+    hasBegun = true;
+    await steps.run('updateDueAlerts', (tx) => updateDueAlerts(tx, config.rules, clock.nowUs()));
+    await steps.run('judgeOverdue', judgeOverdue);
+    await steps.run('watchDeliveries', (tx) => watchDeliveries(tx, config, clock.nowUs()));
+    await steps.run('retryAlerts', (tx) => retryAlerts(tx, clock.nowUs()));
+    await steps.run('joinGroups', (tx) => joinGroups(tx, config, maxAgeUs, clock.nowUs()));
+    await steps.run('flushGroups', (tx) => joinAndFlush(tx, everyGroup));
+    await steps.run('fallBack', (tx) => fallBack(tx, config, clock.nowUs()));
+    await steps.run('forwardEvents', (tx) => forwardEvents(tx, config.receivers, clock.nowUs()));
   }
 
   /**
@@ -107,15 +109,15 @@ export function createAlerting(options: AlertingOptions): Alerting {
    * known which of their events are old and belong in a summary.
    */
   async function joinAndFlush(tx: Transaction, everyGroup: boolean): Promise<Step> {
-    const steps: Step[] = [];
-    do steps.push(await joinGroups(tx, config, maxAgeUs, clock.nowUs()));
-    while (steps.at(-1)!.done > 0);
+    const taken: Step[] = [];
+    do taken.push(await joinGroups(tx, config, maxAgeUs, clock.nowUs()));
+    while (taken.at(-1)!.done > 0);
     const flushed = await flushGroups(tx, config, recurrences, clock.nowUs(), everyGroup);
-    steps.push(flushed);
+    taken.push(flushed);
     return {
       done: flushed.done,
-      queued: steps.reduce((sum, { queued }) => sum + queued, 0),
-      happenings: steps.flatMap(({ happenings }) => happenings),
+      queued: taken.reduce((sum, { queued }) => sum + queued, 0),
+      happenings: taken.flatMap(({ happenings }) => happenings),
     };
   }
 
@@ -127,7 +129,9 @@ export function createAlerting(options: AlertingOptions): Alerting {
           await pass(false);
           const nextUs = await store.transaction((tx) => tx.groups.nextAlertingUs());
           const waitMs = nextUs === undefined ? LONGEST_WAIT_MS : (nextUs - clock.nowUs()) / 1000;
-          await bell.wait(Math.min(Math.max(0, waitMs), LONGEST_WAIT_MS), signal);
+          // What a step that rests would do is due, and waits with it.
+          const leastMs = steps.isResting() ? STORE_PAUSE_MS : 0;
+          await bell.wait(Math.min(Math.max(leastMs, waitMs), LONGEST_WAIT_MS), signal);
         } catch (error) {
           report({ what: 'trouble', stage: 'alerting', error });
           await sleep(clock, STORE_PAUSE_MS, signal);
@@ -142,10 +146,14 @@ export function createAlerting(options: AlertingOptions): Alerting {
 async function updateDueAlerts(tx: Transaction, rules: Config['rules'], nowUs: number): Promise<Step> {
   const due = await tx.alerts.due(nowUs, DUE_BATCH);
   if (due.length === 0) return NOTHING;
-  const { alerts, links } = tick(due, rules, nowUs);
+  const { alerts, links, faults = [] } = tick(due, rules, nowUs);
+  const failed = new Set(faults.map(({ name }) => name));
+  const laterUs = (alert: Alert) => (failed.has(judgedName(alert)) ? nowUs + FAILED_AGAIN_US : null);
   // An alert that did not change after all must not come due for ever.
   const changed = new Set(alerts.map((alert) => alert.id));
-  const idle = due.filter((alert) => !changed.has(alert.id)).map((alert) => ({ ...alert, dueAtUs: null }));
-  const { happenings } = await writeDecision(tx, due, { alerts: [...alerts, ...idle], links });
+  const idle = due
+    .filter((alert) => !changed.has(alert.id))
+    .map((alert) => ({ ...alert, dueAtUs: laterUs(alert) }));
+  const { happenings } = await writeDecision(tx, due, { alerts: [...alerts, ...idle], links, faults }, nowUs);
   return { done: due.length, queued: 0, happenings };
 }

@@ -23,6 +23,6 @@ export async function endRemovedRegions(
   const known = await tx.alerts.ofScopes(scopes);
   const by = 'its region is no longer watched';
   const ended = known.flatMap((alert) => endAtOnce(alert, by, 'gone', rules, nowUs) ?? []);
-  const { happenings } = await writeDecision(tx, known, { alerts: ended, links: [] });
+  const { happenings } = await writeDecision(tx, known, { alerts: ended, links: [] }, nowUs);
   return { done: 0, queued: 0, happenings };
 }

@@ -8,7 +8,10 @@
  * - *decide*: whether the group notifies now, and of what. Pure, by the group's sort (`domain/grouping/sorts/`).
  * - *notify*: queues a delivery for everybody concerned, unless the receiver is throttled.
  * - *settle*: writes of what the group has notified, and ends incidents.
+ *
+ * A group that fails in one of them leaves nothing behind and is set aside for a while; the others are flushed.
  */
+import type { Group } from '../domain/grouping/group.ts';
 import { SORTS } from '../domain/grouping/sorts/sorts.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
 import { loadMuting } from '../store/load-muting.ts';
@@ -19,6 +22,7 @@ import { loadGroup } from './flush/load-group.ts';
 import { muteAlerts } from './flush/mute-alerts.ts';
 import { notify } from './flush/notify.ts';
 import { settleGroup } from './flush/settle-group.ts';
+import { noteFaults, setGroupAside } from './note-faults.ts';
 import { NOTHING, type Step, type Tally } from './step.ts';
 
 /** Groups flushed in one transaction, and alerts after which no other group is begun in it. */
@@ -38,20 +42,35 @@ export async function flushGroups(
   if (due.length === 0) return NOTHING;
   const tally: Tally = { queued: 0, happenings: [] };
   const muting = await loadMuting(tx, config, recurrences, nowUs);
-  const context: FlushContext = { tx, config, muting, tally, nowUs };
+  const broken = new Set(await tx.faults.names('group'));
   let done = 0;
   let alerts = 0;
   for (const group of due) {
     if (alerts >= BATCH_ALERTS && !everyGroup) break;
     done += 1;
     if (SORTS[group.sort].isTimed && group.nextFlushAtUs > nowUs) continue;
-    const loaded = await loadGroup(context, group);
-    alerts += loaded.inGroup.length;
-    if (loaded.route === undefined) continue;
-    const muted = await muteAlerts(context, loaded);
-    const flushed = await decideFlush(context, muted);
-    const notified = await notify(context, muted, flushed);
-    await settleGroup(context, muted, flushed, notified);
+    const own: Tally = { queued: 0, happenings: [] };
+    const outcome = await tx.attempt(() => flushGroup({ tx, config, muting, tally: own, nowUs }, group));
+    if (!outcome.ok) {
+      tally.happenings.push(...(await setGroupAside(tx, group, outcome.error, nowUs)));
+      continue;
+    }
+    alerts += outcome.value;
+    tally.queued += own.queued;
+    tally.happenings.push(...own.happenings);
+    if (broken.has(group.key)) await tx.faults.mend('group', [group.key]);
   }
+  tally.happenings.push(...(await noteFaults(tx, muting.faults(), nowUs)));
   return { done: everyGroup ? 0 : done, ...tally };
+}
+
+/** Flushes one group; returns how many alerts it has. */
+async function flushGroup(context: FlushContext, group: Group): Promise<number> {
+  const loaded = await loadGroup(context, group);
+  if (loaded.route === undefined) return loaded.inGroup.length;
+  const muted = await muteAlerts(context, loaded);
+  const flushed = await decideFlush(context, muted);
+  const notified = await notify(context, muted, flushed);
+  await settleGroup(context, muted, flushed, notified);
+  return loaded.inGroup.length;
 }

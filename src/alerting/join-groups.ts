@@ -7,8 +7,9 @@ import { ended } from '../domain/muting/silence-change.ts';
 import type { Suppression } from '../domain/muting/suppression.ts';
 import type { Transaction } from '../store/store.ts';
 import { acknowledgeIncidents } from './incidents.ts';
+import { setAlertAside } from './note-faults.ts';
 import { setOldAside } from './set-aside.ts';
-import { NOTHING, type Step } from './step.ts';
+import { NOTHING, type Step, type Tally } from './step.ts';
 
 /** Alerts joined in one transaction. */
 const BATCH = 200;
@@ -19,12 +20,32 @@ const BATCH = 200;
  */
 export async function joinGroups(
   tx: Transaction,
-  { route: root, receivers }: Pick<Config, 'route' | 'receivers'>,
+  config: Pick<Config, 'route' | 'receivers'>,
   maxAgeUs: number,
   nowUs: number,
 ): Promise<Step> {
   const alerts = await tx.alerts.changed(BATCH);
   if (alerts.length === 0) return NOTHING;
+  const all = await tx.attempt(() => join(tx, alerts, config, maxAgeUs, nowUs));
+  if (all.ok) return all.value;
+  // One of them fails: it alone is set aside.
+  const tally: Tally = { queued: 0, happenings: [] };
+  for (const alert of alerts) {
+    const one = await tx.attempt(() => join(tx, [alert], config, maxAgeUs, nowUs));
+    const happenings = one.ok ? one.value.happenings : await setAlertAside(tx, alert.id, one.error, nowUs);
+    tally.happenings.push(...happenings);
+    if (one.ok) tally.queued += one.value.queued;
+  }
+  return { done: alerts.length, ...tally };
+}
+
+async function join(
+  tx: Transaction,
+  alerts: readonly Alert[],
+  { route: root, receivers }: Pick<Config, 'route' | 'receivers'>,
+  maxAgeUs: number,
+  nowUs: number,
+): Promise<Step> {
   const ids = alerts.map((alert) => alert.id);
   const notPending = alerts.filter((alert) => alert.state !== 'pending');
   const members = Map.groupBy(await tx.groups.membersOfAlerts(ids), (member) => member.alertId);

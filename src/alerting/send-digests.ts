@@ -18,8 +18,8 @@ import { hash64 } from '../domain/alert/fingerprint.ts';
 import { type Digest, digestOf, isEmpty } from '../domain/digest/digest.ts';
 import { createFlightTally } from '../domain/digest/flight-tally.ts';
 import type { DigestNotification } from '../domain/grouping/notification.ts';
+import { createMuting } from '../domain/muting/muting.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
-import { concerns, isHiding } from '../domain/muting/silence.ts';
 import type { Report } from '../report.ts';
 import type { DigestRecord } from '../store/digest-store.ts';
 import type { Store, Transaction } from '../store/store.ts';
@@ -53,6 +53,8 @@ const STRETCH = 2_000;
 /** Loaded at the most. */
 const MAX_ALERTS = 1_000;
 const MAX_EPISODES = 10_000;
+
+const MUTED_BY_NOTHING_ELSE = { inhibitRules: [], firing: [], timeIntervals: new Map() };
 
 /** A configured digest with the instants of its expression. */
 type TimedDigest = DigestConfig & { readonly instants: Cron };
@@ -186,11 +188,18 @@ class DigestLoop implements Digests {
   async #firingNow(tx: Transaction) {
     const nowUs = this.#options.clock.nowUs();
     const firing = await tx.alerts.list({ state: 'firing', limit: MAX_ALERTS });
-    const silences = (await tx.silences.list(nowUs)).filter((one) => isHiding(one, nowUs, this.#recurrences));
+    const silences = await tx.silences.list(nowUs);
+    const acknowledgements = new Set(silences.flatMap(({ id, alertId }) => (alertId === null ? [] : [id])));
+    const muting = createMuting({
+      ...MUTED_BY_NOTHING_ELSE,
+      silences,
+      recurrences: this.#recurrences,
+      nowUs,
+    });
     const hidden = firing.flatMap((alert) => {
-      const hiding = silences.filter((silence) => concerns(silence, alert));
-      if (hiding.length === 0) return [];
-      const isAcknowledged = hiding.some(({ alertId }) => alertId !== null);
+      const { silencedBy } = muting.of(alert);
+      if (silencedBy.length === 0) return [];
+      const isAcknowledged = silencedBy.some((id) => acknowledgements.has(id));
       return [[alert.id, isAcknowledged ? 'acknowledged' : 'silenced'] as const];
     });
     return { firing, hidden: new Map(hidden) };

@@ -166,7 +166,7 @@ function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
   };
 }
 
-type ProcessLines = Pick<Lines, 'config_reload' | 'limit_reached' | 'trouble'>;
+type ProcessLines = Pick<Lines, 'config_reload' | 'limit_reached' | 'set_aside' | 'trouble'>;
 
 function processLines(log: Writers, seldom: Seldom): ProcessLines {
   return {
@@ -176,6 +176,14 @@ function processLines(log: Writers, seldom: Seldom): ProcessLines {
     },
     limit_reached({ what, ...data }) {
       seldom(`limit/${data.limit}/${data.region}`, 'warn', 'A limit was reached', data);
+    },
+    set_aside({ what, ...data }) {
+      seldom(
+        `set_aside/${data.sort}/${data.name}`,
+        'error',
+        'Something failed and was set aside; the rest goes on',
+        data,
+      );
     },
     trouble({ what, ...data }) {
       const { stage, region, error } = data;

@@ -252,6 +252,12 @@ export const METRICS = {
     help: 'The longest turn of the event loop since the last scrape, to 0.02: for so long nothing else was done.',
     labels: [],
   },
+  setAside: {
+    type: 'gauge',
+    name: 'nestwatch_set_aside',
+    help: 'What failed while it was evaluated and is set aside while everything else goes on, by what it is; see /-/ready as JSON.',
+    labels: ['what'],
+  },
   limitReached: {
     type: 'counter',
     name: 'nestwatch_limit_reached_total',

@@ -51,6 +51,7 @@ export function createRecorders(options: RecordersOptions): Recorders {
     counts_untrue() {},
     cursor() {},
     notified() {},
+    set_aside() {},
   };
 }
 

@@ -2,8 +2,10 @@
  * What Prometheus sees. Labels are closed sets or ids, so that no text of the service can make series without
  * bound; every series that can be foreseen stands at 0 from the start, so that its first increase is seen as one.
  */
+
 import { collectDefaultMetrics, type Gauge, Registry } from 'prom-client';
 import type { Feed } from '../domain/alert/event.ts';
+import { FAULT_SORTS, type FaultSort } from '../domain/alert/fault.ts';
 import type { Happening, Report } from '../report.ts';
 import { type Foreseen, foresee, foreseenAlerts } from './initial-series.ts';
 import { createInstruments, type Instruments } from './instruments.ts';
@@ -32,6 +34,7 @@ export interface Collected {
   }[];
   /** Each of the states has one. */
   readonly silences: readonly { readonly state: string; readonly count: number }[];
+  readonly setAside: readonly { readonly sort: FaultSort; readonly count: number }[];
   readonly deliveries: readonly {
     readonly receiver: string;
     readonly state: string;
@@ -81,6 +84,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
   const showAlerts = createSnapshot(metrics.alerts, foreseenAlerts(options.rules));
   const showSilences = createSnapshot(metrics.silences);
+  const showSetAside = createSnapshot(
+    metrics.setAside,
+    FAULT_SORTS.map((what) => ({ what })),
+  );
   const showPending = createSnapshot(metrics.deliveriesPending);
   const showDeliveries = createSnapshot(metrics.deliveries);
   const showDead = createSnapshot(metrics.deliveriesDead);
@@ -88,8 +95,9 @@ export function createMetrics(options: MetricsOptions): Metrics {
   return {
     report: (one) => (record[one.what] as (one: Happening) => void)(one),
     async render() {
-      const { alerts, silences, deliveries, cursors } = await collect();
+      const { alerts, silences, setAside, deliveries, cursors } = await collect();
       showAlerts(alerts.map(({ count, ...labels }) => [labels, count]));
+      showSetAside(setAside.map(({ sort, count }) => [{ what: sort }, count]));
       showSilences(silences.map(({ state, count }) => [{ state }, count]));
       showPending(byReceiver(options.receivers, deliveries, UNSETTLED));
       showDeliveries(byState(options.receivers, deliveries));

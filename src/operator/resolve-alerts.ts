@@ -39,7 +39,7 @@ export function createAlertResolver({
         if (!meant.ok) return { result: meant, happenings: [] };
         const result = resolveByHand(meant.alert, by, rules, clock.nowUs());
         const alerts = result.ok ? [result.alert] : [];
-        return { result, ...(await writeDecision(tx, [meant.alert], { alerts, links: [] })) };
+        return { result, ...(await writeDecision(tx, [meant.alert], { alerts, links: [] }, clock.nowUs())) };
       });
       if (!result.ok) {
         if ('probes' in result && result.probes !== undefined) probe(result.probes);

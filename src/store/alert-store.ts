@@ -39,6 +39,8 @@ export interface AlertStore {
   events(alertId: string, afterSeq: number, limit: number, lastSeq?: number): Promise<Link[]>;
   /** Alerts changed since they were last routed, oldest change first. */
   changed(limit: number): Promise<Alert[]>;
+  /** Puts these alerts, as far as they are there, among those of `changed`. */
+  joinAgain(alertIds: readonly string[]): Promise<void>;
   /** Takes these alerts out of `changed`, until they are written again. */
   markRouted(alertIds: readonly string[]): Promise<void>;
   /** Firing and resolved alerts for people and metrics, newest first. */

@@ -20,21 +20,22 @@ export interface AlertChanges {
 
 /** Lets facts change the alerts of their scopes. */
 export async function applyFacts(
-  tx: Pick<Transaction, 'alerts'>,
+  tx: Pick<Transaction, 'alerts' | 'faults'>,
   facts: readonly Fact[],
   rules: readonly Rule[],
   nowUs: number,
 ): Promise<AlertChanges> {
   if (facts.length === 0) return { written: 0, happenings: [] };
   const known = await tx.alerts.ofScopes([...new Set(facts.map(scopeOf))]);
-  return writeDecision(tx, known, decide(facts, known, rules, nowUs));
+  return writeDecision(tx, known, decide(facts, known, rules, nowUs), nowUs);
 }
 
 /** Writes what was decided about alerts; `known` are those that it was decided from, as this transaction loaded them. */
 export async function writeDecision(
-  tx: Pick<Transaction, 'alerts'>,
+  tx: Pick<Transaction, 'alerts' | 'faults'>,
   known: readonly Alert[],
-  { alerts, links }: Decision,
+  { alerts, links, faults = [] }: Decision,
+  nowUs: number,
 ): Promise<AlertChanges> {
   if (alerts.length > 0) {
     await tx.alerts.put(alerts);
@@ -49,5 +50,8 @@ export async function writeDecision(
       alertId,
     }),
   );
+  for (const fault of faults.length > 0 ? await tx.faults.note(faults, nowUs) : []) {
+    happenings.push({ what: 'set_aside', ...fault });
+  }
   return { written: alerts.length, happenings };
 }

@@ -11,6 +11,7 @@ import type { AlertStore } from './alert-store.ts';
 import type { AuditStore } from './audit-store.ts';
 import type { DigestStore } from './digest-store.ts';
 import type { EventStore } from './event-store.ts';
+import type { FaultStore } from './fault-store.ts';
 import type { FlightStore } from './flight-store.ts';
 import type { ForwardStore } from './forward-store.ts';
 import type { GroupStore } from './group-store.ts';
@@ -33,6 +34,10 @@ export interface Store {
   close(): Promise<void>;
 }
 
+export type Attempted<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly error: unknown };
+
 /** The rooms of the store, in the order in which an entry of the service passes through them. */
 export interface Transaction {
   // What is watched, and what was read of it.
@@ -53,8 +58,14 @@ export interface Transaction {
   readonly receivers: ReceiverStore;
   readonly outbox: OutboxStore;
   // The store itself.
+  readonly faults: FaultStore;
   readonly upkeep: UpkeepStore;
 
+  /**
+   * Does a part of the work that may fail by itself: then nothing of the part remains, and what the transaction did
+   * before and does after it counts. Rejects only when the store itself fails.
+   */
+  attempt<T>(part: () => Promise<T>): Promise<Attempted<T>>;
   /** Lets the process turn to other things in a long transaction, which goes on where it was. */
   pause(): Promise<void>;
 }

@@ -19,6 +19,7 @@ import type { AlertingConfig } from '../operator/routed-alert.ts';
 import type { Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
+import { faultJson } from './api/alert-json.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
 import { boundConnections, CONNECTION_TIMES } from './connections.ts';
@@ -64,6 +65,9 @@ export interface Web {
   /** Takes no more requests and resolves when those under way have ended, or were cut off after a moment. */
   close(): Promise<void>;
 }
+
+/** Faults that are listed at the most. */
+const SHOWN_FAULTS = 100;
 
 const CLOSE_GRACE_MS = 2_000;
 
@@ -115,7 +119,7 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
   const app = new Hono();
   addHeaders(app, isClosing);
   addRefusals(app, options.config);
-  addHealth(app, options.health);
+  addHealth(app, options);
   addToken(app, options);
   addReload(app, options.config);
   app.get('/metrics', async (c) => {
@@ -177,7 +181,8 @@ function addRefusals(app: Hono, { host, externalUrl }: WebConfig): void {
 }
 
 /** Open to everybody: whoever restarts the process must not need a token for it. */
-function addHealth(app: Hono, health: () => Health): void {
+function addHealth(app: Hono, options: WebOptions): void {
+  const { health } = options;
   const code = (isGood: boolean) => (isGood ? 200 : 503);
   for (const path of ['/-/healthy', '/healthz']) {
     app.get(path, (c) => {
@@ -186,11 +191,28 @@ function addHealth(app: Hono, health: () => Health): void {
     });
   }
   for (const path of ['/-/ready', '/readyz']) {
-    app.get(path, (c) => {
+    app.get(path, async (c) => {
       const { ready, reasons } = health();
-      if (/\bapplication\/json\b/.test(c.req.header('accept') ?? '')) return c.json(health(), code(ready));
+      if (/\bapplication\/json\b/.test(c.req.header('accept') ?? '')) {
+        return c.json({ ...health(), set_aside: await setAside(c, options) }, code(ready));
+      }
       return c.text(ready ? 'Ready.\n' : lines('Not ready.', reasons), code(ready));
     });
+  }
+}
+
+/** What failed and was set aside; with names only for who may read. Nothing while the store does not answer. */
+async function setAside(c: Context, { store, clock, config, report }: WebOptions): Promise<object[]> {
+  const token = config.bearerToken;
+  const isOpen = !token || checkToken(token, c.req.header('authorization')) === 'granted';
+  const nowUs = clock.nowUs();
+  try {
+    return await store.transaction<object[]>(async ({ faults }) =>
+      isOpen ? (await faults.list(nowUs, SHOWN_FAULTS)).map(faultJson) : faults.count(nowUs),
+    );
+  } catch (error) {
+    report({ what: 'trouble', stage: 'store', error });
+    return [];
   }
 }
 

@@ -77,7 +77,7 @@ async function watch(settings: DaemonSettings): Promise<void> {
     rules: config.rules,
     longestTurnMs: () => 0,
     processMetrics: true,
-    collect: async () => ({ alerts: [], silences: [], deliveries: [], cursors: [] }),
+    collect: async () => ({ alerts: [], silences: [], setAside: [], deliveries: [], cursors: [] }),
   });
   let [requests, events] = [0, 0];
   const troubles: string[] = [];

@@ -182,7 +182,7 @@ class HostileWorld {
       receivers: config.receivers,
       rules: config.rules,
       longestTurnMs: () => 0,
-      collect: async () => ({ alerts: [], silences: [], deliveries: [], cursors: [] }),
+      collect: async () => ({ alerts: [], silences: [], setAside: [], deliveries: [], cursors: [] }),
       processMetrics: false,
     });
     const links = createAcknowledgeLinks(secret('a key'), config.web.externalUrl);

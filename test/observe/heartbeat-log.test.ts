@@ -45,7 +45,7 @@ test('the metrics count what was accepted, and when', async () => {
     },
     receivers: [],
     rules: [],
-    collect: async () => ({ alerts: [], silences: [], deliveries: [], cursors: [] }),
+    collect: async () => ({ alerts: [], silences: [], setAside: [], deliveries: [], cursors: [] }),
     longestTurnMs: () => 0,
     processMetrics: false,
   });

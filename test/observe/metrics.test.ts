@@ -6,7 +6,7 @@ import { type Collected, createMetrics } from '../../src/observe/metrics.ts';
 import type { ObservedBird } from '../../src/report.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 
-const NOTHING: Collected = { alerts: [], silences: [], deliveries: [], cursors: [] };
+const NOTHING: Collected = { alerts: [], silences: [], setAside: [], deliveries: [], cursors: [] };
 
 function world(
   options: {

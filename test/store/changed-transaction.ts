@@ -2,7 +2,7 @@ import type { Transaction } from '../../src/store/store.ts';
 
 /** Methods by room that stand in for a transaction's own. */
 export type ChangedRooms = {
-  readonly [Room in Exclude<keyof Transaction, 'pause'>]?: Partial<Transaction[Room]>;
+  readonly [Room in Exclude<keyof Transaction, 'attempt' | 'pause'>]?: Partial<Transaction[Room]>;
 };
 
 /** The transaction with these methods in the place of its own. Rooms may be of a class: a copy would lack its methods. */

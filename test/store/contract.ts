@@ -4,6 +4,7 @@ import { describeAlerts } from './contract/alerts.ts';
 import { describeAudits } from './contract/audits.ts';
 import { describeDigests } from './contract/digests.ts';
 import { describeEvents } from './contract/events.ts';
+import { describeFaults } from './contract/faults.ts';
 import { describeFlights } from './contract/flights.ts';
 import { describeForwards } from './contract/forwards.ts';
 import { describeGroups } from './contract/groups.ts';
@@ -42,6 +43,7 @@ export function describeStore(name: string, open: () => Promise<Subject>): void 
     describeForwards(run);
     describeReceivers(run);
     describeOutbox(run);
+    describeFaults(run);
     describeUpkeep(run);
   });
 }

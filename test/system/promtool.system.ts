@@ -17,6 +17,7 @@ test('promtool has nothing to say about the metrics', async () => {
     collect: async () => ({
       alerts: [{ alertname: 'FlightFailed', severity: 'critical', state: 'firing', count: 1 }],
       silences: [{ state: 'active', count: 1 }],
+      setAside: [],
       deliveries: [{ receiver: 'ops', state: 'dead', count: 1 }],
       cursors: [],
     }),

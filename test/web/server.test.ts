@@ -205,6 +205,39 @@ describe('with a token', () => {
   });
 });
 
+describe('what was set aside', () => {
+  const FAULT = { sort: 'group', name: '{}:{bird="<Bad>"}', reason: 'TypeError: no' } as const;
+  const JSON_ANSWER = { accept: 'application/json' };
+
+  async function withFault(options: Parameters<typeof serve>[0] = {}) {
+    const served = await serve(options);
+    const nowUs = served.clock.nowUs();
+    await served.store.transaction((tx) => tx.faults.note([FAULT], nowUs, nowUs + 60_000_000));
+    return served;
+  }
+
+  test('is named where readiness is asked for, on the page and in the status', async () => {
+    const { ask } = await withFault();
+    const ready = await ask<{ set_aside: unknown[] }>('/-/ready', JSON_ANSWER);
+    expect(ready.status).toBe(200);
+    expect(ready.json.set_aside).toEqual([{ ...FAULT, since: expect.any(String) }]);
+    const status = await ask<{ set_aside: unknown[] }>('/api/v1/status');
+    expect(status.json.set_aside).toEqual(ready.json.set_aside);
+    const { body } = await ask('/');
+    expect(body).toContain('was set aside');
+    expect(body).toContain('&lt;Bad&gt;');
+    expect(body).not.toContain('All quiet');
+  });
+
+  test('is only counted for who has no token', async () => {
+    const { ask } = await withFault({ config: { ...CONFIG, bearerToken: secret('s3cret') } });
+    const counted = await ask<{ set_aside: unknown[] }>('/-/ready', JSON_ANSWER);
+    expect(counted.json.set_aside).toEqual([{ sort: 'group', count: 1 }]);
+    const named = await ask('/-/ready', { ...JSON_ANSWER, authorization: 'Bearer s3cret' });
+    expect(named.body).toContain('TypeError: no');
+  });
+});
+
 describe('a reading request', () => {
   const SITE = 'sec-fetch-site';
 

@@ -1,5 +1,6 @@
 import type { Alert } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
+import type { Fault } from '../alert/fault.ts';
 import type { Change } from '../alert/lifecycle.ts';
 import type { Kind } from '../kinds/kind.ts';
 import { lastLinkedSeq } from './flapping.ts';
@@ -17,6 +18,8 @@ export interface Decision {
   readonly alerts: readonly Alert[];
   /** In the order of their `seq`. */
   readonly links: readonly Link[];
+  /** What failed meanwhile; everything else was decided. Absent for nothing. */
+  readonly faults?: readonly Fault[];
 }
 
 /** The alerts of some scopes while a batch of facts is applied to them. */

@@ -1,6 +1,7 @@
 /** What facts, and time alone, do to alerts. Pure: the events of a batch give the same alerts in whatever order. */
 import type { Alert } from '../alert/alert.ts';
 import { type Fact, scopeOf } from '../alert/fact.ts';
+import { FaultBox } from '../alert/fault.ts';
 import { alertLabels } from '../alert/labels.ts';
 import { type Change, resolve } from '../alert/lifecycle.ts';
 import { freeId, type Rule } from '../alert/rule.ts';
@@ -30,46 +31,59 @@ export function decide(
 ): Decision {
   const book = openBook(known);
   const judging = { book, rules, nowUs };
+  const faults = new FaultBox();
   for (const fact of inOrder(facts)) {
     const scope = scopeOf(fact);
     for (const kind of kindsConcerned(fact)) {
-      const raised = kind.raisedBy.includes(fact.fact) ? raise(kind, fact, scope, judging) : undefined;
+      const name = judgedName({ alertname: kind.name, scope });
+      const isRaised = kind.raisedBy.includes(fact.fact);
+      const raised = isRaised
+        ? faults.guard('rule', name, () => raise(kind, fact, scope, judging), undefined)
+        : undefined;
       // Most facts concern a scope without alerts: those are passed at the price of one look-up.
       if (!book.hasScope(scope) || !kind.observes.includes(fact.fact)) continue;
-      observe(kind, fact, scope, raised, judging);
+      for (const alert of book.inScope(scope, kind)) {
+        if (alert.id === raised) continue;
+        faults.guard('rule', name, () => observe(kind, alert, fact, judging), undefined);
+      }
     }
   }
-  return book.decision();
+  return withFaults(book.decision(), faults);
 }
 
 /** What the passing of time does to alerts whose `dueAtUs` has come. Others among `due` stay as they are. */
 export function tick(due: readonly Alert[], rules: readonly Rule[], nowUs: number): Decision {
   const book = openBook(due);
+  const faults = new FaultBox();
   for (const alert of due) {
     const kind = kindOf(alert.alertname);
     if (!kind || alert.dueAtUs === null || alert.dueAtUs > nowUs) continue;
-    const seen = asKindSees(alert);
-    const context = { rule: ruleOf(alert, rules), labels: seen.labels, nowUs };
-    book.apply(flappingTick(alert, context) ?? applyFlapping(alert, kind.tick(seen, context), context));
+    const act = () => {
+      const seen = asKindSees(alert);
+      const context = { rule: ruleOf(alert, rules), labels: seen.labels, nowUs };
+      book.apply(flappingTick(alert, context) ?? applyFlapping(alert, kind.tick(seen, context), context));
+    };
+    faults.guard('rule', judgedName(alert), act, undefined);
   }
-  return book.decision();
+  return withFaults(book.decision(), faults);
 }
 
-/** Lets a fact change the alerts of its scope, but for the one that it has raised. */
-function observe(
-  kind: Kind<AlertKind>,
-  fact: Fact,
-  scope: string,
-  raised: string | undefined,
-  { book, rules, nowUs }: Judging,
-): void {
-  for (const alert of book.inScope(scope, kind)) {
-    if (alert.id === raised) continue;
-    const seen = asKindSees(alert);
-    const context = { rule: ruleOf(alert, rules), labels: seen.labels, nowUs };
-    const change = kind.observe?.(seen, fact, context);
-    if (change) book.apply(applyFlapping(alert, change, context));
-  }
+function withFaults(decision: Decision, box: FaultBox): Decision {
+  const faults = box.all();
+  return faults.length > 0 ? { ...decision, faults } : decision;
+}
+
+/** How a fault names what could not be judged. */
+export function judgedName({ alertname, scope }: Pick<Alert, 'alertname' | 'scope'>): string {
+  return `${alertname} of ${scope}`;
+}
+
+/** Lets a fact change an alert of its scope that it has not raised. */
+function observe(kind: Kind<AlertKind>, alert: Alert, fact: Fact, { book, rules, nowUs }: Judging): void {
+  const seen = asKindSees(alert);
+  const context = { rule: ruleOf(alert, rules), labels: seen.labels, nowUs };
+  const change = kind.observe?.(seen, fact, context);
+  if (change) book.apply(applyFlapping(alert, change, context));
 }
 
 /** Lets a fact raise or renew the alert that it is about; returns that alert's id. */

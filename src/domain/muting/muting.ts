@@ -1,7 +1,8 @@
 /** Which alerts are muted, and why: by silences, inhibition and the times of a route, at one instant. */
 import type { Labels } from '../alert/alert.ts';
+import { type Fault, FaultBox } from '../alert/fault.ts';
 import type { Route } from '../routing/route.ts';
-import { createInhibitor, type InhibitRule } from './inhibit.ts';
+import { createInhibitor, type InhibitRule, type Source } from './inhibit.ts';
 import { concerns, isHiding, type Recurrences, type Silence, type Silenceable } from './silence.ts';
 import type { SuppressionReason } from './suppression.ts';
 import { mutingIntervals, type TimeIntervals } from './time-interval.ts';
@@ -26,6 +27,8 @@ export interface Muting {
   ofRoute(route: Route): readonly string[];
   /** Why this route is muted for the alert; null when it is not. The order is Alertmanager's. */
   why(alert: Silenceable, route: Route): Mute | null;
+  /** Silences and inhibitions that failed up to now: they mute nothing. */
+  faults(): readonly Fault[];
 }
 
 export interface MutingOptions {
@@ -43,8 +46,19 @@ export interface MutingOptions {
 
 export function createMuting(options: MutingOptions): Muting {
   const { silences, inhibitRules, firing, timeIntervals, recurrences, nowUs } = options;
-  const hiding = silences.filter((silence) => isHiding(silence, nowUs, recurrences));
-  const inhibitedBy = createInhibitor(inhibitRules, firing);
+  const faults = new FaultBox();
+  const isHidingNow = (silence: Silence) =>
+    faults.guard('silence', silence.id, () => isHiding(silence, nowUs, recurrences), false);
+  const hides = (silence: Silence, alert: Silenceable) =>
+    faults.guard('silence', silence.id, () => concerns(silence, alert), false);
+  const inhibitors = inhibitRules.map((rule, index) => {
+    const name = `inhibit_rules[${index}]`;
+    const none = (): Source[] => [];
+    const inhibitor = faults.guard('inhibit_rule', name, () => createInhibitor([rule], firing), none);
+    return (labels: Labels) => faults.guard('inhibit_rule', name, () => inhibitor(labels), []);
+  });
+  const hiding = silences.filter(isHidingNow);
+  const inhibitedBy = (labels: Labels) => inhibitors.flatMap((inhibitor) => inhibitor(labels));
   const byRoute = new Map<Route, readonly string[]>();
   const ofRoute = (route: Route) => {
     const known = byRoute.get(route);
@@ -56,10 +70,11 @@ export function createMuting(options: MutingOptions): Muting {
 
   return {
     of: (alert) => ({
-      silencedBy: hiding.filter((silence) => concerns(silence, alert)).map(({ id }) => id),
+      silencedBy: hiding.filter((silence) => hides(silence, alert)).map(({ id }) => id),
       inhibitedBy: inhibitedBy(alert.labels).map(({ fingerprint }) => fingerprint),
     }),
     ofRoute,
+    faults: () => faults.all(),
     why(alert, route) {
       const [source] = inhibitedBy(alert.labels);
       if (source) {
@@ -67,7 +82,7 @@ export function createMuting(options: MutingOptions): Muting {
       }
       const intervals = ofRoute(route);
       if (intervals.length > 0) return { reason: 'time_interval', detail: intervals.join(', ') };
-      const silence = hiding.find((one) => concerns(one, alert));
+      const silence = hiding.find((one) => hides(one, alert));
       if (!silence) return null;
       const { id, createdBy, comment } = silence;
       return { reason: 'silenced', detail: `by ${createdBy}: ${comment} (${id})` };

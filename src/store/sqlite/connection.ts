@@ -97,7 +97,13 @@ function encodeText(text: string): string {
 }
 
 function decodeText(text: string): string {
-  return text.startsWith('"') ? (JSON.parse(text) as string) : text;
+  if (!text.startsWith('"')) return text;
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    // Another program wrote it: it is what it is.
+    return text;
+  }
 }
 
 function inputs(values: Value[]): SQLInputValue[] {

@@ -1,8 +1,8 @@
 import { existsSync, realpathSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import { NestwatchError } from '../../errors.ts';
+import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { Store, Transaction } from '../store.ts';
+import type { Attempted, Store, Transaction } from '../store.ts';
 import { SqliteAlerts } from './alerted/sqlite-alerts.ts';
 import { SqliteDigests } from './alerted/sqlite-digests.ts';
 import { SqliteGroups } from './alerted/sqlite-groups.ts';
@@ -19,6 +19,7 @@ import { createForward } from './queued/sqlite-forward.ts';
 import { SqliteOutbox } from './queued/sqlite-outbox.ts';
 import { createReceiverPace } from './queued/sqlite-receiver-pace.ts';
 import { createTransactionQueue } from './transaction-queue.ts';
+import { FAULT_TABLE, SqliteFaults } from './upkeep/sqlite-faults.ts';
 import { SqliteUpkeep } from './upkeep/sqlite-upkeep.ts';
 import { createAudits } from './watched/sqlite-audits.ts';
 import { SqliteEvents } from './watched/sqlite-events.ts';
@@ -43,12 +44,26 @@ export async function openSqliteStore({ path, clock }: SqliteStoreOptions): Prom
   try {
     connection = openConnection(file);
     prepareSchema(connection, file);
+    // Before any room reads: what it reads can be read.
+    connection.exec(FAULT_TABLE);
+    await new SqliteFaults(connection).checkRows(
+      clock.nowUs(),
+      isSmall(connection) ? 'all' : 'what is in use',
+    );
     return createStore(connection, clock, path === ':memory:', unlock);
   } catch (error) {
     connection?.close();
     unlock();
     throw error;
   }
+}
+
+/** Stores up to this size are looked through whole at start, which takes up to a second. */
+const MAX_WHOLE_BYTES = 256 * 1024 * 1024;
+
+function isSmall(connection: Connection): boolean {
+  const sql = 'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size';
+  return connection.prepare<{ bytes: number }>(sql).get()!.bytes <= MAX_WHOLE_BYTES;
 }
 
 /** The file's own name, so that two ways to name it meet at one lock. */
@@ -69,7 +84,15 @@ function createStore(connection: Connection, clock: Clock, isInMemory: boolean, 
   const turn = (): Promise<void> =>
     isInMemory ? Promise.resolve() : new Promise((resolve) => setImmediate(resolve));
   const rooms = createRooms(connection, clock);
-  const tx: Transaction = { ...rooms.all, pause: turn };
+  const mend = createRowMending(rooms.all.faults, clock);
+  const tx: Transaction = {
+    ...rooms.all,
+    async attempt(part) {
+      const first = await attempt(connection, rooms, part);
+      return first.ok || !(await mend(first.error)) ? first : attempt(connection, rooms, part);
+    },
+    pause: turn,
+  };
   const queue = createTransactionQueue({
     connection,
     clock,
@@ -79,14 +102,23 @@ function createStore(connection: Connection, clock: Clock, isInMemory: boolean, 
   });
   let closed: Promise<void> | undefined;
 
+  const run = <T>(work: (tx: Transaction) => Promise<T>) =>
+    queue.run(async () => {
+      rooms.begin();
+      const result = await work(tx);
+      rooms.end();
+      return result;
+    });
+
   return {
-    transaction: (work) =>
-      queue.run(async () => {
-        rooms.begin();
-        const result = await work(tx);
-        rooms.end();
-        return result;
-      }),
+    async transaction(work) {
+      try {
+        return await run(work);
+      } catch (error) {
+        if (!isSuspicious(error) || !(await run(() => mend(error)).catch(() => false))) throw error;
+        return run(work);
+      }
+    },
     close() {
       closed ??= queue.drain().finally(() => {
         try {
@@ -100,8 +132,51 @@ function createStore(connection: Connection, clock: Clock, isInMemory: boolean, 
   };
 }
 
+/** At the most so often rows are looked through because of a failure. */
+const MENDED_EVERY_MS = 60_000;
+
+/** What nobody foresaw may come from a row that was broken from outside. */
+function isSuspicious(error: unknown): boolean {
+  return !(error instanceof NestwatchError);
+}
+
+/** After a failure that nobody foresaw: sets broken rows aside, and says whether there were any. */
+function createRowMending(faults: SqliteFaults, clock: Clock): (error: unknown) => Promise<boolean> {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return async (error) => {
+    if (!isSuspicious(error) || clock.monotonicMs() - lastMs < MENDED_EVERY_MS) return false;
+    lastMs = clock.monotonicMs();
+    return (await faults.checkRows(clock.nowUs(), 'what is in use')).length > 0;
+  };
+}
+
+/** Does a part of a transaction in a savepoint of its own. */
+async function attempt<T>(
+  connection: Connection,
+  rooms: Rooms,
+  part: () => Promise<T>,
+): Promise<Attempted<T>> {
+  // What the rooms hold back until the end was done before: it must not go with the part.
+  rooms.end();
+  connection.exec('SAVEPOINT part');
+  try {
+    const value = await part();
+    if (connection.failure() !== undefined) throw connection.failure();
+    rooms.end();
+    connection.exec('RELEASE part');
+    return { ok: true, value };
+  } catch (error) {
+    const failure = connection.failure() ?? error;
+    if (isStoreFailure(failure) || !connection.isTransaction()) throw failure;
+    connection.exec('ROLLBACK TO part; RELEASE part');
+    connection.forget();
+    rooms.rolledBack();
+    return { ok: false, error: failure };
+  }
+}
+
 interface Rooms {
-  readonly all: Omit<Transaction, 'pause'>;
+  readonly all: Omit<Transaction, 'attempt' | 'pause' | 'faults'> & { readonly faults: SqliteFaults };
   /** A transaction begins: nothing of the one before, which may have been taken back, is remembered. */
   begin(): void;
   /** Its work is done: what the rooms write at its end is written. */
@@ -130,6 +205,7 @@ function createRooms(connection: Connection, clock: Clock): Rooms {
       forwards: createForward(connection),
       receivers: createReceiverPace(connection),
       outbox: new SqliteOutbox(connection, new NotifiedEvents(connection, events, counts), counts),
+      faults: new SqliteFaults(connection),
       upkeep: new SqliteUpkeep(connection, counts),
     },
     begin() {
@@ -137,6 +213,10 @@ function createRooms(connection: Connection, clock: Clock): Rooms {
       counts.forget();
     },
     end: () => counts.write(),
-    rolledBack: () => streams.forget(),
+    rolledBack() {
+      streams.forget();
+      events.forget();
+      counts.forget();
+    },
   };
 }

@@ -1,7 +1,10 @@
 /** What several answers of the JSON API show in the same way. */
+
 import type { Alert } from '../../domain/alert/alert.ts';
 import { fingerprint } from '../../domain/alert/fingerprint.ts';
+import type { FaultRecord } from '../../store/fault-store.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
+import { plainText } from '../../text/plain-text.ts';
 import { formatInstant } from '../../time/instant.ts';
 
 /** An instant for JSON; 0 stands for none. */
@@ -38,5 +41,17 @@ export function deliveryJson(delivery: Delivery) {
     next_attempt_at: delivery.settledAtUs === 0 ? instantJson(delivery.nextAttemptAtUs) : null,
     settled_at: instantJson(delivery.settledAtUs),
     last_error: delivery.lastError,
+  };
+}
+
+const MAX_FAULT_LENGTH = 300;
+
+/** Something that was set aside, as the JSON answers show it. */
+export function faultJson({ sort, name, reason, sinceUs }: FaultRecord) {
+  return {
+    sort,
+    name: plainText(name, MAX_FAULT_LENGTH),
+    reason: plainText(reason, MAX_FAULT_LENGTH),
+    since: formatInstant(sinceUs),
   };
 }

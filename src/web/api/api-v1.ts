@@ -22,7 +22,7 @@ import { formatInstant } from '../../time/instant.ts';
 import { instant, limit, oneOf, readQuery, refuse } from '../query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
 import { type RegionView, type StatusView, stateOf } from '../status-view.ts';
-import { alertJson, deliveryJson, instantJson } from './alert-json.ts';
+import { alertJson, deliveryJson, faultJson, instantJson } from './alert-json.ts';
 import { explanationJson } from './explain-json.ts';
 
 export interface ApiOptions {
@@ -46,13 +46,17 @@ export function createApi(options: ApiOptions): Hono {
   return api;
 }
 
-function addStatus(api: Hono, { store, status }: ApiOptions): void {
+/** Faults that are listed at the most. */
+const SHOWN_FAULTS = 100;
+
+function addStatus(api: Hono, { store, status, clock }: ApiOptions): void {
   api.get('/status', async (c) => {
     readQuery(search(c.req.url), []);
     const view = status();
     const counts = await store.transaction(async (tx) => ({
       alerts: await tx.alerts.count(),
       deliveries: await tx.outbox.count(),
+      setAside: await tx.faults.list(clock.nowUs(), SHOWN_FAULTS),
     }));
     return c.json({
       version: view.version,
@@ -65,6 +69,7 @@ function addStatus(api: Hono, { store, status }: ApiOptions): void {
         count,
       })),
       deliveries: countsByReceiver(counts.deliveries),
+      set_aside: counts.setAside.map(faultJson),
     });
   });
 }

@@ -7,6 +7,7 @@ import type { Alert } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import { fingerprint } from '../../domain/alert/fingerprint.ts';
 import { isEndedByProbe, isResolvable } from '../../domain/evaluate/resolve-by-hand.ts';
+import type { FaultRecord } from '../../store/fault-store.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
@@ -48,6 +49,7 @@ export function renderPage(view: PageView): Html {
 <p class="lead">${leadOf(view)}</p>
 ${view.isOpen ? OPEN_NOTICE : ''}
 ${view.deadTotal > 0 ? deadNotice(view.deadTotal) : ''}
+${view.setAside.length > 0 ? faultNotice(view.setAside) : ''}
 </header>
 <main>
 <section>
@@ -81,19 +83,19 @@ ${list(
   });
 }
 
-function overallTone({ firing, status, deadTotal, nowUs }: PageView): Tone {
+function overallTone({ firing, status, deadTotal, setAside, nowUs }: PageView): Tone {
   const tones = [
     ...firing.map(({ alert }) => severityTone(alert.labels.severity ?? '')),
     ...status.regions.map((region) => REGION_STATES[stateOf(region)].tone),
   ];
   if (tones.includes('bad')) return 'bad';
   const isBehind = status.regions.some((region) => isLate(region, nowUs));
-  if (firing.length > 0 || deadTotal > 0 || isBehind) return 'warn';
+  if (firing.length > 0 || deadTotal > 0 || setAside.length > 0 || isBehind) return 'warn';
   return tones.includes('quiet') ? 'quiet' : 'good';
 }
 
 /** `All quiet` is said only of what was really read a moment ago. */
-function headlineOf({ firingTotal, status, nowUs }: PageView): string {
+function headlineOf({ firingTotal, setAside, status, nowUs }: PageView): string {
   const parts = firingTotal > 0 ? [howMany(firingTotal, 'active alert')] : [];
   for (const region of status.regions) {
     const name = regionName(region.region);
@@ -102,6 +104,7 @@ function headlineOf({ firingTotal, status, nowUs }: PageView): string {
     else if (state === 'unauthorized') parts.push(`${name} refuses the token`);
     else if (isLate(region, nowUs)) parts.push(`${name} is behind`);
   }
+  if (setAside.length > 0) parts.push('something was set aside');
   if (parts.length > 0) return parts.join(', ');
   return status.regions.some((region) => stateOf(region) === 'starting') ? 'Starting' : 'All quiet';
 }
@@ -145,6 +148,15 @@ const OPEN_NOTICE = html`<p class="notice">Whoever reaches this address can read
 function deadNotice(total: number): Html {
   const what = howMany(total, 'notification');
   return html`<p class="notice">${what} could not be delivered and ${total === 1 ? 'was' : 'were'} given up: <a href="api/v1/deliveries?state=dead">which and why</a>.</p>`;
+}
+
+/** Names what failed, so that a person can take it away. */
+function faultNotice(faults: readonly FaultRecord[]): Html {
+  const items = faults.map(({ sort, name, reason }) => {
+    const what = plainText(`${sort.replace('_', ' ')} ${name}`, NAME_LENGTH);
+    return html`<li><bdi>${what}</bdi>: <bdi>${plainText(reason, MESSAGE_LENGTH)}</bdi></li>`;
+  });
+  return html`<div class="notice"><p>Something fails and was set aside; everything else goes on: <a href="api/v1/status">all of it</a>.</p><ul>${items}</ul></div>`;
 }
 
 function alertList(view: PageView): Html {

@@ -3,6 +3,7 @@ import type { Alert } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import type { Recurrences, Silence } from '../../domain/muting/silence.ts';
 import { type AlertingConfig, readRoutedAlerts } from '../../operator/routed-alert.ts';
+import type { FaultRecord } from '../../store/fault-store.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import type { Store } from '../../store/store.ts';
@@ -25,6 +26,8 @@ export interface PageView {
   readonly events: readonly Event[];
   readonly deliveries: readonly Delivery[];
   readonly deadTotal: number;
+  /** The latest few of what failed and was set aside. */
+  readonly setAside: readonly FaultRecord[];
   /** Those that are not over. */
   readonly silences: readonly ShownSilence[];
 }
@@ -42,6 +45,7 @@ const SHOWN_ALERTS = 50;
 const SHOWN_RESOLVED = 5;
 const SHOWN_EVENTS = 20;
 const SHOWN_DELIVERIES = 10;
+const SHOWN_FAULTS = 5;
 /** Enough to put the severest of them first. */
 const READ_ALERTS = 500;
 
@@ -80,6 +84,7 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
       events: (await tx.events.page({ limit: SHOWN_EVENTS })).events,
       deliveries: await tx.outbox.list({ limit: SHOWN_DELIVERIES }),
       deadTotal: sum(deliveries.filter((one) => one.state === 'dead')),
+      setAside: await tx.faults.list(nowUs, SHOWN_FAULTS),
       silences:
         silences.length === 0
           ? []

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { NestwatchError } from '../../../src/errors.ts';
 import type { NestRecord } from '../../../src/store/inventory-store.ts';
-import { event, HOSTILE_TEXTS } from './sample-records.ts';
+import { delivery, event, HOSTILE_TEXTS, notification } from './sample-records.ts';
 import type { Run, Subject } from './subject.ts';
 
 const nest = (nestId: string, name = nestId): NestRecord => ({ region: 'eu', nestId, name, present: true });
@@ -43,6 +44,55 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
         'fulfilled',
       ]);
       expect(await names()).toEqual(['2a', '2b', '4a', '4b', '6a', '6b']);
+    });
+
+    test('may attempt a part that fails: nothing of it remains, all before and after does', async () => {
+      const failure = new TypeError('no');
+      const outcomes = await run(async (tx) => {
+        await tx.inventory.putNests([nest('before')]);
+        const failed = await tx.attempt(async () => {
+          await tx.inventory.putNests([nest('part')]);
+          await tx.streams.open('eu', 'notification', '');
+          throw failure;
+        });
+        const whole = await tx.attempt(async () => {
+          await tx.inventory.putNests([nest('after')]);
+          return 42;
+        });
+        return [failed, whole];
+      });
+      expect(outcomes).toEqual([
+        { ok: false, error: failure },
+        { ok: true, value: 42 },
+      ]);
+      expect(await names()).toEqual(['after', 'before']);
+      expect(await run((tx) => tx.streams.list('eu'))).toEqual([]);
+      // What the part had opened is opened anew.
+      const { stream } = await run((tx) => tx.streams.open('eu', 'notification', ''));
+      expect(await run((tx) => tx.events.insert(stream, [event('1')]))).toHaveLength(1);
+    });
+
+    test('count deliveries of the parts that remain, and of no others', async () => {
+      const queued = (id: string) => delivery(id, { notificationId: id, receiver: 'ops' });
+      await run(async (tx) => {
+        await tx.outbox.enqueue(notification('a'), [queued('a')]);
+        await tx.attempt(async () => {
+          await tx.outbox.enqueue(notification('b'), [queued('b')]);
+          throw new Error('no');
+        });
+        await tx.attempt(() => tx.outbox.enqueue(notification('c'), [queued('c')]));
+      });
+      expect(await run((tx) => tx.outbox.count())).toEqual([{ receiver: 'ops', state: 'pending', count: 2 }]);
+    });
+
+    test('end when the store itself fails in a part', async () => {
+      const failure = new NestwatchError('store_failed', 'The disk is gone.');
+      const failed = run(async (tx) => {
+        await tx.inventory.putNests([nest('1')]);
+        await tx.attempt(() => Promise.reject(failure));
+      });
+      await expect(failed).rejects.toBe(failure);
+      expect(await names()).toEqual([]);
     });
 
     test('run one after another, in the order in which they were asked for', async () => {

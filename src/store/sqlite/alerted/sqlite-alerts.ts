@@ -110,6 +110,11 @@ export class SqliteAlerts implements AlertStore {
     return this.#find.changed.all(limit).map(alertOf);
   }
 
+  async joinAgain(alertIds: readonly string[]): Promise<void> {
+    this.#lastChanged += 1;
+    this.#write.joinAgain.run(this.#lastChanged, textList(alertIds));
+  }
+
   async markRouted(alertIds: readonly string[]): Promise<void> {
     this.#write.routed.run(textList(alertIds));
   }
@@ -192,6 +197,9 @@ function prepareWriting(connection: Connection) {
     episode: connection.prepare(
       `INSERT INTO episode (alert_id, starts_us, resolved_us, body) VALUES (?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET body = excluded.body`,
+    ),
+    joinAgain: connection.prepare(
+      'UPDATE alert SET changed = coalesce(changed, ?) WHERE id IN (SELECT value FROM json_each(?))',
     ),
     routed: connection.prepare(
       'UPDATE alert SET changed = NULL WHERE changed IS NOT NULL AND id IN (SELECT value FROM json_each(?))',

@@ -34,11 +34,21 @@ export function eventOf(row: EventRow, { region, feed }: StreamKind): Event {
     birdId: row.bird_id,
     bird: row.bird,
     message: row.message,
-    attributes: JSON.parse(row.attributes) as Event['attributes'],
+    attributes: attributesOf(row.attributes),
   };
 }
 
 /** The last part of the key: for the end of a Flight it has two parts itself. */
 export function idOf(event: Event): string {
   return event.key.slice(event.region.length + event.feed.length + 2);
+}
+
+/** What another program wrote there says nothing. */
+function attributesOf(text: string): Event['attributes'] {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Event['attributes']) : {};
+  } catch {
+    return {};
+  }
 }

@@ -1,0 +1,59 @@
+/**
+ * What fails in alerting is set aside, so that everything else goes on. A group or an alert that failed waits a while,
+ * in the store: it is tried again then, and when the process starts.
+ */
+import { type Fault, faultOf } from '../domain/alert/fault.ts';
+import type { Group } from '../domain/grouping/group.ts';
+import type { Happening } from '../report.ts';
+import type { Transaction } from '../store/store.ts';
+import type { Step } from './step.ts';
+
+/** After so long it is tried again. */
+const AGAIN_AFTER_US = 300_000_000;
+/** Alerts tried again in one transaction. */
+const BATCH = 200;
+
+/** Notes faults; what is new among them is to be reported. */
+export async function noteFaults(
+  tx: Transaction,
+  faults: readonly Fault[],
+  nowUs: number,
+  againUs?: number,
+): Promise<Happening[]> {
+  if (faults.length === 0) return [];
+  const fresh = await tx.faults.note(faults, nowUs, againUs);
+  return fresh.map((fault) => ({ what: 'set_aside', ...fault }));
+}
+
+/** Puts off a group whose flush failed. */
+export async function setGroupAside(
+  tx: Transaction,
+  group: Group,
+  error: unknown,
+  nowUs: number,
+): Promise<Happening[]> {
+  const againUs = nowUs + AGAIN_AFTER_US;
+  await tx.groups.put([{ ...group, nextFlushAtUs: againUs }]);
+  return noteFaults(tx, [faultOf('group', group.key, error)], nowUs, againUs);
+}
+
+/** Takes an alert that could not join its groups out of those that wait to. */
+export async function setAlertAside(
+  tx: Transaction,
+  alertId: string,
+  error: unknown,
+  nowUs: number,
+): Promise<Happening[]> {
+  await tx.alerts.markRouted([alertId]);
+  return noteFaults(tx, [faultOf('alert', alertId, error)], nowUs, nowUs + AGAIN_AFTER_US);
+}
+
+/** Lets the alerts that were set aside long enough ago try again to join their groups. */
+export async function retryAlerts(tx: Transaction, nowUs: number): Promise<Step> {
+  const names = (await tx.faults.names('alert', nowUs)).slice(0, BATCH);
+  await tx.faults.mend('alert', names);
+  await tx.alerts.joinAgain(names);
+  // What the store set aside by itself is reported along the way.
+  const happenings = (await tx.faults.news()).map((fault): Happening => ({ what: 'set_aside', ...fault }));
+  return { done: names.length, queued: 0, happenings };
+}

@@ -1,0 +1,66 @@
+import { faultOf } from '../domain/alert/fault.ts';
+import { isStoreFailure } from '../errors.ts';
+import type { Report } from '../report.ts';
+import type { Store, Transaction } from '../store/store.ts';
+import type { Clock } from '../time/clock.ts';
+import { noteFaults } from './note-faults.ts';
+import type { Step } from './step.ts';
+
+/** How long a step rests that failed by what it works on. */
+const RESTS_MS = 60_000;
+
+export interface StepRunnerOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly report: Report;
+  /** Called after a commit that queued deliveries. */
+  readonly queued: () => void;
+}
+
+/** Runs the steps of alerting. One that fails by what it works on rests for a while, and the others go on without it. */
+export class StepRunner {
+  readonly #options: StepRunnerOptions;
+  /** Steps that failed, with when each is taken again. */
+  readonly #resting = new Map<string, number>();
+
+  constructor(options: StepRunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Whether a step rests, so that what is due for it is not done. */
+  isResting(): boolean {
+    return this.#resting.size > 0;
+  }
+
+  /** Runs a step until it finds nothing more to do. Rejects only when the store itself fails. */
+  async run(name: string, step: (tx: Transaction) => Promise<Step>): Promise<void> {
+    const { clock, report } = this.#options;
+    if ((this.#resting.get(name) ?? 0) > clock.monotonicMs()) return;
+    this.#resting.delete(name);
+    try {
+      await this.#exhaust(step);
+    } catch (error) {
+      if (isStoreFailure(error)) throw error;
+      report({ what: 'trouble', stage: 'alerting', error });
+      this.#resting.set(name, clock.monotonicMs() + RESTS_MS);
+      await this.#setAside(name, error);
+    }
+  }
+
+  async #exhaust(step: (tx: Transaction) => Promise<Step>): Promise<void> {
+    const { store, report, queued } = this.#options;
+    for (;;) {
+      const done = await store.transaction(step);
+      for (const happening of done.happenings) report(happening);
+      if (done.queued > 0) queued();
+      if (done.done === 0) return;
+    }
+  }
+
+  async #setAside(name: string, error: unknown): Promise<void> {
+    const { store, clock, report } = this.#options;
+    const fault = faultOf('step', name, error);
+    const happenings = await store.transaction((tx) => noteFaults(tx, [fault], clock.nowUs()));
+    for (const happening of happenings) report(happening);
+  }
+}

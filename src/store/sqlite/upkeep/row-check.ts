@@ -1,0 +1,309 @@
+/**
+ * Finds rows whose content cannot be what nestwatch wrote: JSON that is none, fields that are missing or of another
+ * type, words of no closed list. A program, a person or a fault of the disk may have changed them. Each is taken out,
+ * and what depended on it is repaired, so that everything else goes on.
+ */
+import type { Fault } from '../../../domain/alert/fault.ts';
+import { DELIVERY_STATES } from '../../outbox-store.ts';
+import type { Connection, Statement } from '../connection.ts';
+
+interface Checked {
+  readonly table: string;
+  /** Names a row; the statements of `repair` find it by that. */
+  readonly name: string;
+  /** The column that is looked into. */
+  readonly column: string;
+  /** It is kept for people and grows for as long as the retention; nothing stops where a row of it cannot be read. */
+  readonly isHistory?: boolean;
+  /** What holds of a row that is as it should be. */
+  readonly sound: string;
+  /** Takes the row of the name `?1` out, at the instant `?2`. */
+  readonly repair: readonly string[];
+}
+
+type JsonType = 'array' | 'number' | 'object' | 'text';
+
+/** An object in JSON with at least these fields. */
+function json(column: string, fields: Readonly<{ [field: string]: JsonType }>, ...more: string[]): string {
+  const typed = Object.entries(fields).map(([field, type]) => {
+    const types = type === 'number' ? "'integer', 'real'" : `'${type}'`;
+    return `json_type(${column}, '$.${field}') IN (${types})`;
+  });
+  const all = [`json_type(${column}) = 'object'`, ...typed, ...more];
+  return `CASE WHEN json_valid(${column}) THEN ${all.join(' AND ')} ELSE 0 END`;
+}
+
+/** All values of an object or list in JSON are of this type, or have a field of it. */
+function each(column: string, path: string, type: JsonType, field = ''): string {
+  return `NOT EXISTS (SELECT 1 FROM json_each(${column}, '${path}') AS item
+    WHERE json_type(${column}, item.fullkey || '${field}') IS NOT '${type}')`;
+}
+
+function oneOf(value: string, words: readonly string[]): string {
+  return `${value} IN (${words.map((word) => `'${word}'`).join(', ')})`;
+}
+
+const SORTS = ['route', 'escalation', 'held_back', 'catch_up'];
+const JOINS_AGAIN = 'UPDATE alert SET changed = (SELECT coalesce(max(changed), 0) + 1 FROM alert) WHERE id';
+
+/** Its deliveries can never be sent; a person sees them as given up. */
+const GIVE_UP = `UPDATE delivery SET state = 'dead', settled_us = ?2, fallback_us = NULL,
+  last_error = 'its message in the store cannot be read'`;
+
+const CHECKED: readonly Checked[] = [
+  {
+    table: 'alert',
+    name: 'id',
+    column: 'body',
+    sound: json(
+      'body',
+      {
+        id: 'text',
+        scope: 'text',
+        rule: 'text',
+        subject: 'text',
+        firstRule: 'text',
+        alertname: 'text',
+        state: 'text',
+        labels: 'object',
+        annotations: 'object',
+        startsAtUs: 'number',
+        endsAtUs: 'number',
+        updatedAtUs: 'number',
+        eventsTotal: 'number',
+        lastSeq: 'number',
+      },
+      "body ->> '$.id' = id",
+      oneOf('state', ['pending', 'firing', 'resolved']),
+      "body ->> '$.state' = state",
+      each('body', '$.labels', 'text'),
+      each('body', '$.annotations', 'text'),
+    ),
+    repair: [
+      'DELETE FROM alert_event WHERE alert = (SELECT alert FROM alert WHERE id = ?1)',
+      'DELETE FROM group_member WHERE alert_id = ?1',
+      'DELETE FROM alert WHERE id = ?1',
+    ],
+  },
+  {
+    table: 'silence',
+    name: 'id',
+    column: 'body',
+    sound: json(
+      'body',
+      {
+        id: 'text',
+        matchers: 'array',
+        startsAtUs: 'number',
+        endsAtUs: 'number',
+        updatedAtUs: 'number',
+        createdBy: 'text',
+        comment: 'text',
+      },
+      "body ->> '$.id' = id",
+      each('body', '$.matchers', 'text', '.name'),
+      each('body', '$.matchers', 'text', '.value'),
+      each('body', '$.matchers', 'text', '.op'),
+      `NOT EXISTS (SELECT 1 FROM json_each(body, '$.matchers') AS item
+         WHERE NOT ${oneOf("body ->> (item.fullkey || '.op')", ['=', '!=', '=~', '!~'])})`,
+      `(coalesce(json_type(body, '$.recurrence'), 'null') = 'null' OR (
+         json_type(body, '$.recurrence.cron') = 'text' AND json_type(body, '$.recurrence.timezone') = 'text'
+         AND json_type(body, '$.recurrence.durationMs') IN ('integer', 'real')))`,
+    ),
+    repair: ['DELETE FROM silence WHERE id = ?1'],
+  },
+  {
+    table: 'alert_group',
+    name: 'key',
+    column: 'body',
+    sound: json(
+      'body',
+      {
+        key: 'text',
+        route: 'text',
+        receiver: 'text',
+        labels: 'object',
+        nextFlushAtUs: 'number',
+        notifiedAtUs: 'number',
+        thread: 'text',
+        notifications: 'number',
+      },
+      "body ->> '$.key' = key",
+      oneOf("body ->> '$.sort'", SORTS),
+      each('body', '$.labels', 'text'),
+    ),
+    // Its alerts join anew: people may be notified twice, and are not left without.
+    repair: [
+      `${JOINS_AGAIN} IN (SELECT alert_id FROM group_member WHERE group_key = ?1)`,
+      'DELETE FROM group_member WHERE group_key = ?1',
+      'DELETE FROM alert_group WHERE key = ?1',
+    ],
+  },
+  {
+    table: 'group_member',
+    name: "group_key || ' ' || alert_id",
+    column: 'notified_state',
+    sound: `${oneOf('sort', SORTS)} AND ${oneOf('notified_state', ['none', 'hidden', 'summary', 'firing', 'resolved'])}`,
+    repair: [
+      `${JOINS_AGAIN} IN (SELECT alert_id FROM group_member WHERE group_key || ' ' || alert_id = ?1)`,
+      "DELETE FROM group_member WHERE group_key || ' ' || alert_id = ?1",
+    ],
+  },
+  {
+    table: 'episode',
+    name: "alert_id || ' ' || starts_us",
+    column: 'body',
+    sound: json(
+      'body',
+      { alertId: 'text', alertname: 'text', labels: 'object', startsAtUs: 'number', endsAtUs: 'number' },
+      each('body', '$.labels', 'text'),
+    ),
+    repair: ["DELETE FROM episode WHERE alert_id || ' ' || starts_us = ?1"],
+  },
+  {
+    table: 'digest',
+    name: 'name',
+    column: 'body',
+    sound: json('body', { name: 'text', lastUs: 'number' }),
+    repair: ['DELETE FROM digest WHERE name = ?1'],
+  },
+  {
+    table: 'audit',
+    name: 'stream',
+    column: 'body',
+    sound: json('body', {
+      verifiedUs: 'number',
+      dayAuditedUs: 'number',
+      wholeAuditedUs: 'number',
+      deletedUs: 'number',
+      gaps: 'array',
+    }),
+    repair: ['DELETE FROM audit WHERE stream = CAST(?1 AS INTEGER)'],
+  },
+  {
+    table: 'nest_members',
+    name: "region || ' ' || nest_id",
+    column: 'addresses',
+    sound: `CASE WHEN json_valid(addresses) THEN json_type(addresses) = 'array' AND ${each('addresses', '$', 'text')} ELSE 0 END`,
+    repair: ["DELETE FROM nest_members WHERE region || ' ' || nest_id = ?1"],
+  },
+  {
+    table: 'event',
+    isHistory: true,
+    name: 'event',
+    column: 'attributes',
+    sound: json('attributes', {}),
+    // The event itself stays: without it the entry would be read as new.
+    repair: ["UPDATE event SET attributes = '{}' WHERE event = CAST(?1 AS INTEGER)"],
+  },
+  {
+    table: 'forward_queue',
+    name: "receiver || ' ' || seq",
+    column: 'event',
+    sound: json('event', {
+      key: 'text',
+      region: 'text',
+      feed: 'text',
+      type: 'text',
+      occurredAtUs: 'number',
+      attributes: 'object',
+    }),
+    repair: ["DELETE FROM forward_queue WHERE receiver || ' ' || seq = ?1"],
+  },
+  {
+    table: 'receiver_pace',
+    name: 'receiver',
+    column: 'body',
+    sound: json('body', { receiver: 'text', queuedAtUs: 'array', heldBack: 'number' }),
+    repair: ['DELETE FROM receiver_pace WHERE receiver = ?1'],
+  },
+  {
+    table: 'notification',
+    isHistory: true,
+    name: 'seq',
+    column: 'body',
+    sound: json(
+      'body',
+      { id: 'text', receiver: 'text', createdAtUs: 'number' },
+      `CASE body ->> '$.kind'
+         WHEN 'group' THEN json_type(body, '$.alerts') = 'array' AND json_type(body, '$.groupLabels') = 'object'
+         WHEN 'digest' THEN json_type(body, '$.digest') = 'object'
+         WHEN 'forward' THEN json_type(body, '$.events') = 'array'
+         ELSE 0 END`,
+    ),
+    repair: [
+      `${GIVE_UP} WHERE notification = CAST(?1 AS INTEGER) AND state NOT IN ('delivered', 'dead', 'suppressed')`,
+      'DELETE FROM notification WHERE seq = CAST(?1 AS INTEGER)',
+    ],
+  },
+  {
+    table: 'delivery',
+    name: 'id',
+    column: 'remaining',
+    sound: `${oneOf('state', DELIVERY_STATES)} AND (remaining = '' OR
+      CASE WHEN json_valid(remaining) THEN json_type(remaining) = 'array' ELSE 0 END)`,
+    repair: [
+      `UPDATE delivery SET remaining = '' WHERE id = ?1`,
+      `${GIVE_UP} WHERE id = ?1 AND NOT ${oneOf('state', DELIVERY_STATES)}`,
+    ],
+  },
+];
+
+/** After deliveries were given up: their counts, and whose turn it is in their lanes. */
+const UNSETTLED = "('pending', 'leased', 'retry', 'ambiguous')";
+const AFTERWARDS: readonly string[] = [
+  'DELETE FROM delivery_count',
+  'INSERT INTO delivery_count (receiver, state, count) SELECT receiver, state, count(*) FROM delivery GROUP BY receiver, state',
+  `UPDATE delivery SET turn = 1 WHERE turn = 0 AND state IN ${UNSETTLED} AND NOT EXISTS (
+     SELECT 1 FROM delivery AS earlier
+     WHERE earlier.receiver = delivery.receiver AND earlier.position = delivery.position
+       AND earlier.lane = delivery.lane AND earlier.seq < delivery.seq AND earlier.state IN ${UNSETTLED})`,
+];
+
+/** The beginning of what a row held that is kept. */
+const MAX_RAW = 4_000;
+
+export interface RowFault extends Fault {
+  readonly raw: string;
+}
+
+export class RowCheck {
+  readonly #checks: readonly {
+    readonly table: string;
+    readonly isHistory: boolean;
+    readonly find: Statement<{ name: string; raw: string }>;
+    readonly repair: readonly ((name: string, nowUs: number) => void)[];
+  }[];
+  readonly #afterwards: readonly Statement<unknown>[];
+
+  constructor(connection: Connection) {
+    this.#checks = CHECKED.map(({ table, name, column, sound, repair, isHistory = false }) => ({
+      table,
+      isHistory,
+      find: connection.prepare(
+        `SELECT CAST(${name} AS TEXT) AS name, substr(${column}, 1, ${MAX_RAW}) AS raw FROM ${table}
+         WHERE NOT coalesce((${sound}), 0)`,
+      ),
+      repair: repair.map((sql) => prepareRepair(connection, sql)),
+    }));
+    this.#afterwards = AFTERWARDS.map((sql) => connection.prepare(sql));
+  }
+
+  /** Takes out what is not sound; returns what that was. */
+  setAside(nowUs: number, which: 'all' | 'what is in use'): RowFault[] {
+    const checks = this.#checks.filter(({ isHistory }) => which === 'all' || !isHistory);
+    const found = checks.flatMap(({ table, find, repair }) =>
+      find.all().map(({ name, raw }): RowFault => {
+        for (const take of repair) take(name, nowUs);
+        return { sort: 'row', name: `${table} ${name}`, reason: 'its content cannot be read', raw };
+      }),
+    );
+    if (found.length > 0) for (const statement of this.#afterwards) statement.run();
+    return found;
+  }
+}
+
+function prepareRepair(connection: Connection, sql: string): (name: string, nowUs: number) => void {
+  const statement = connection.prepare(sql);
+  return sql.includes('?2') ? (name, nowUs) => statement.run(name, nowUs) : (name) => statement.run(name);
+}

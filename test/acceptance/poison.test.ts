@@ -1,0 +1,155 @@
+/** Rows of the store that somebody or something broke are set aside and named, and everything else goes on. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { knownMatcher } from '../../src/domain/matchers/matcher.ts';
+import { openStage, type Stage } from './stage.ts';
+
+let folder: string;
+let stage: Stage;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'poison-'));
+});
+afterEach(async () => {
+  await stage.close();
+  rmSync(folder, { recursive: true });
+});
+
+/** Tables whose rows hold JSON, with the column. */
+const TABLES = [
+  ['alert', 'body'],
+  ['silence', 'body'],
+  ['alert_group', 'body'],
+  ['episode', 'body'],
+  ['digest', 'body'],
+  ['audit', 'body'],
+  ['nest_members', 'addresses'],
+  ['event', 'attributes'],
+  ['forward_queue', 'event'],
+  ['receiver_pace', 'body'],
+  ['notification', 'body'],
+  ['delivery', 'remaining'],
+] as const;
+
+/** One row of each table that a story of ten minutes may leave empty. */
+const FILL = [
+  "INSERT INTO digest (name, body) VALUES ('old', '{}')",
+  "INSERT INTO nest_members (region, nest_id, addresses) VALUES ('eu', 'n', '{}')",
+  "INSERT INTO receiver_pace (receiver, body) VALUES ('hook', '{}')",
+  "INSERT INTO forward_queue (receiver, seq, event) VALUES ('lake', 1000000, '{}')",
+  "INSERT OR REPLACE INTO audit (stream, body) VALUES (1, '{}')",
+  "INSERT OR REPLACE INTO episode (alert_id, starts_us, resolved_us, body) VALUES ('gone', 1, 2, '{}')",
+];
+
+async function opened() {
+  const storePath = join(folder, 'store.db');
+  const birds: string[] = [];
+  stage = await openStage({
+    regions: ['eu'],
+    storePath,
+    before(world) {
+      const nest = world.addNest({ name: 'Marketing' });
+      for (const name of ['Broken', 'Whole', 'Later']) {
+        birds.push(world.addBird(nest.id, { name, triggerType: 'event' }).id);
+      }
+    },
+  });
+  await stage.minutesPass(2);
+  const fails = async (at: number) => {
+    stage.worlds.eu!.startFlight(birds[at]!, { endsAs: 'failed', fliesForMs: 5_000 });
+    await stage.minutesPass(8);
+  };
+  await fails(0);
+  const nowUs = stage.clock.nowUs();
+  await stage.store.transaction((tx) =>
+    tx.silences.put([
+      {
+        id: 'poison',
+        matchers: [knownMatcher({ name: 'bird', op: '=', value: 'Whole' })],
+        startsAtUs: nowUs,
+        endsAtUs: nowUs + 86_400_000_000,
+        updatedAtUs: nowUs,
+        createdBy: 'ann',
+        comment: '',
+        recurrence: null,
+        alertId: null,
+        alertStartsAtUs: null,
+      },
+    ]),
+  );
+  const change = (...statements: string[]) => {
+    const db = new DatabaseSync(storePath);
+    for (const statement of statements) db.exec(statement);
+    db.close();
+  };
+  const named = async () =>
+    (await stage.store.transaction((tx) => tx.faults.list(stage.clock.nowUs(), 1_000))).filter(
+      ({ sort }) => sort === 'row',
+    );
+  const birdsTold = () =>
+    new Set(stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.bird)));
+  return { change, named, fails, birdsTold };
+}
+
+/** Words that stand in no SQL text by themselves. */
+const quoted = (text: string) => `'${text.replaceAll("'", "''")}'`;
+
+describe('while the daemon is stopped', () => {
+  test.each([
+    ['no JSON', 'not json'],
+    ['half of a text', '"half'],
+    ['an empty object', '{}'],
+    ['a list', '[1]'],
+    ['nothing', 'null'],
+    [
+      'fields of other types',
+      '{"id":1,"key":[],"labels":5,"alerts":{},"kind":"group","matchers":[1],"name":{}}',
+    ],
+    ['a name that all objects have', '{"kind":"constructor","sort":"__proto__","state":"toString"}'],
+  ])('each table gets %s: the rest goes on, and the poison is named', async (_, poison) => {
+    const { change, named, fails, birdsTold } = await opened();
+    await stage.restart(() =>
+      change(
+        ...FILL,
+        ...TABLES.map(([table, column]) => `UPDATE ${table} SET ${column} = ${quoted(poison)}`),
+      ),
+    );
+    const tables = new Set((await named()).map(({ name }) => name.split(' ')[0]));
+    // An empty object is what an event without attributes has, and a list is what a list may be.
+    const isSound = (table: string) =>
+      (poison === '{}' && table === 'event') ||
+      (poison.startsWith('{') && table === 'event') ||
+      (poison === '[1]' && table === 'delivery');
+    expect(tables).toEqual(new Set(TABLES.map(([table]) => table).filter((table) => !isSound(table))));
+    await fails(1);
+    expect(birdsTold()).toContain('Whole');
+    expect(
+      stage.mails.some(({ notification }) =>
+        notification.alerts.some(({ labels }) => labels.bird === 'Whole'),
+      ),
+    ).toBe(true);
+    expect(stage.forwarded().length).toBeGreaterThan(0);
+    expect(stage.happenings.filter((one) => one.what === 'trouble')).toEqual([]);
+    const before = (await named()).length;
+    await stage.restart();
+    await fails(2);
+    expect(birdsTold()).toContain('Later');
+    expect(await named()).toHaveLength(before);
+  });
+});
+
+test('while it runs: what broke is found when it fails, and set aside', async () => {
+  const { change, named, fails, birdsTold } = await opened();
+  change(
+    "UPDATE alert SET body = 'not json'",
+    "UPDATE silence SET body = '{'",
+    "UPDATE alert_group SET body = '[]'",
+  );
+  await fails(1);
+  await stage.minutesPass(5);
+  expect(birdsTold()).toContain('Whole');
+  const tables = (await named()).map(({ name }) => name.split(' ')[0]);
+  expect(new Set(tables)).toEqual(new Set(['alert', 'silence', 'alert_group']));
+});

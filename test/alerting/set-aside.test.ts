@@ -1,0 +1,125 @@
+/** One alert, group, rule or silence that fails keeps none of the others from being notified of. */
+import { afterEach, describe, expect, test } from 'vitest';
+import { defaultRule } from '../../src/domain/kinds/kinds.ts';
+import { knownMatcher, type Matcher } from '../../src/domain/matchers/matcher.ts';
+import { node, tree } from '../domain/route-tree.ts';
+import { type Desk, hook, openDesk } from './desk.ts';
+
+let desk: Desk;
+afterEach(() => desk.close());
+
+const GROUPED = { groupBy: ['alertname', 'bird'] };
+
+/** Fails for the Bird `Bad` while `isBroken` says so. */
+function failing(isBroken: () => boolean): Matcher {
+  return {
+    name: 'bird',
+    op: '=',
+    value: 'Bad',
+    matches({ bird }) {
+      if (bird === 'Bad' && isBroken()) throw new TypeError('no answer');
+      return false;
+    },
+  };
+}
+
+const faults = () => desk.store.transaction((tx) => tx.faults.list(desk.clock.nowUs(), 100));
+const told = () => desk.lines('ops').map((line) => line.replace(/^.*?: /, ''));
+
+describe('is set aside, named, and tried again after a while and at a start:', () => {
+  test('a group that cannot be flushed', async () => {
+    let isBroken = true;
+    const route = tree(node('', GROUPED, [node('bird="Bad"', { receiver: 'bad', ...GROUPED })]));
+    Object.defineProperty(route.routes[0], 'escalation', {
+      get() {
+        if (isBroken) throw new TypeError('no escalation');
+        return undefined;
+      },
+    });
+    desk = await openDesk({ route, receivers: [hook('ops'), hook('bad')] });
+    await desk.fails('Bad', 'Good');
+    await desk.pass(2);
+    expect(told()).toEqual([expect.stringContaining('Good')]);
+    const [fault, ...others] = await faults();
+    expect(others).toEqual([]);
+    expect(fault).toMatchObject({ sort: 'group', reason: 'TypeError: no escalation' });
+    expect(fault!.name).toContain('bird="Bad"');
+    const tries = () => desk.happenings.filter(({ what }) => what === 'set_aside').length;
+    const before = desk.committed();
+    await desk.pass(4);
+    expect(tries()).toBe(1);
+    expect(desk.committed() - before).toBeLessThan(60);
+
+    isBroken = false;
+    await desk.pass(6);
+    expect(desk.lines('bad')).toHaveLength(1);
+    expect(await faults()).toEqual([]);
+  });
+
+  test('an alert that cannot join its groups', async () => {
+    let isBroken = true;
+    const broken = { ...node('', { receiver: 'ops' }), matchers: [failing(() => isBroken)] };
+    desk = await openDesk({ route: tree(node('', GROUPED, [broken])), receivers: [hook('ops')] });
+    await desk.fails('Bad', 'Good');
+    await desk.pass(2);
+    expect(told()).toEqual([expect.stringContaining('Good')]);
+    expect(await faults()).toMatchObject([{ sort: 'alert', reason: 'TypeError: no answer' }]);
+    await desk.fails('Other');
+    await desk.pass(2);
+    expect(told()).toHaveLength(2);
+
+    isBroken = false;
+    await desk.restart();
+    await desk.pass(2);
+    expect(told()).toHaveLength(3);
+    expect(await faults()).toEqual([]);
+  });
+
+  test('an alert that a rule cannot judge', async () => {
+    const rule = { id: 'r', match: [failing(() => true)] };
+    desk = await openDesk({
+      route: tree(node('', GROUPED)),
+      receivers: [hook('ops')],
+      rules: [{ ...defaultRule('FlightFailed'), ...rule }, defaultRule('FlightFailed')],
+    });
+    await desk.fails('Bad', 'Good');
+    await desk.pass(2);
+    expect(told()).toEqual([expect.stringContaining('Good')]);
+    expect(await faults()).toMatchObject([{ sort: 'rule', reason: 'TypeError: no answer' }]);
+  });
+
+  test('a silence that cannot be matched, which hides nothing', async () => {
+    desk = await openDesk({ route: tree(node('', GROUPED)), receivers: [hook('ops')] });
+    const nowUs = desk.clock.nowUs();
+    const silence = {
+      startsAtUs: nowUs,
+      endsAtUs: nowUs + 3_600_000_000,
+      updatedAtUs: nowUs,
+      createdBy: 'ann',
+      comment: '',
+      recurrence: null,
+      alertId: null,
+      alertStartsAtUs: null,
+    };
+    await desk.store.transaction((tx) =>
+      tx.silences.put([
+        { ...silence, id: 'no regex', matchers: [knownMatcher({ name: 'bird', op: '=~', value: '(' })] },
+        {
+          ...silence,
+          id: 'no cron',
+          matchers: [knownMatcher({ name: 'bird', op: '=', value: 'Good' })],
+          recurrence: { cron: 'never', timezone: 'UTC', durationMs: 60_000 },
+        },
+        { ...silence, id: 'sound', matchers: [knownMatcher({ name: 'bird', op: '=', value: 'Quiet' })] },
+      ]),
+    );
+    await desk.fails('Good', 'Quiet');
+    await desk.pass(2);
+    expect(told()).toEqual([expect.stringContaining('Good')]);
+    const names = (await faults()).map(({ sort, name }) => [sort, name]);
+    expect(names.toSorted()).toEqual([
+      ['silence', 'no cron'],
+      ['silence', 'no regex'],
+    ]);
+  });
+});
