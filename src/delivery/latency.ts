@@ -33,13 +33,21 @@ export function createLatency(): Latency {
   };
 }
 
+/** A message that somebody broke in the store has none: sending it fails by itself, and must not fail the others. */
 function eventsOf(notification: Notification): readonly Event[] {
-  switch (notification.kind) {
-    case 'digest':
-      return [];
-    case 'forward':
-      return notification.events;
-    case 'group':
-      return notification.alerts.flatMap((alert) => alert.events);
+  const events = () => {
+    switch (notification.kind) {
+      case 'digest':
+        return [];
+      case 'forward':
+        return notification.events;
+      case 'group':
+        return notification.alerts.flatMap((alert) => alert.events);
+    }
+  };
+  try {
+    return events().filter((event) => typeof event?.region === 'string');
+  } catch {
+    return [];
   }
 }

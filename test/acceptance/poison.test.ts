@@ -107,6 +107,10 @@ describe('while the daemon is stopped', () => {
       'fields of other types',
       '{"id":1,"key":[],"labels":5,"alerts":{},"kind":"group","matchers":[1],"name":{}}',
     ],
+    [
+      'alerts that are none',
+      '{"kind":"group","id":"n","receiver":"ops","createdAtUs":1,"groupLabels":{},"alerts":[5]}',
+    ],
     ['a name that all objects have', '{"kind":"constructor","sort":"__proto__","state":"toString"}'],
   ])('each table gets %s: the rest goes on, and the poison is named', async (_, poison) => {
     const { change, named, fails, birdsTold } = await opened();

@@ -77,6 +77,30 @@ describe('the stage', () => {
     expect(home.reported[0]).not.toHaveProperty('latencyMs');
   });
 
+  test.each([
+    ['holds no alerts', { alerts: [5] }],
+    ['has none', { alerts: null }],
+    ['has events that are none', { alerts: [{ ...alert(), events: [null, 7] }] }],
+  ])('sends the others where a message in the store %s', async (_, broken) => {
+    const home = await world();
+    await home.store.transaction(async (tx) => {
+      const message = { ...group({ id: 'broken' }), ...(broken as object) };
+      await tx.outbox.enqueue(message, [delivery({ id: 'd-broken', notificationId: 'broken' })], []);
+    });
+    await home.queue({ id: 'd-1' }, { id: 'd-2' });
+    start(
+      stage(home, async (one, message) => {
+        if (one.id === 'd-broken') throw new TypeError(`no ${typeof message}`);
+        return accepted;
+      }),
+    );
+    await home.clock.advance(1_000);
+    expect(await home.states()).toEqual({ delivered: 2, retry: 1 });
+    expect(await home.stateOf('d-broken')).toMatchObject({
+      lastError: 'an unforeseen error; the log has it',
+    });
+  });
+
   test('sleeps until something is queued, and is woken at once', async () => {
     const home = await world();
     const sent: string[] = [];

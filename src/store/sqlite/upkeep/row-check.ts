@@ -227,6 +227,7 @@ const CHECKED: readonly Checked[] = [
       { id: 'text', receiver: 'text', createdAtUs: 'number' },
       `CASE body ->> '$.kind'
          WHEN 'group' THEN json_type(body, '$.alerts') = 'array' AND json_type(body, '$.groupLabels') = 'object'
+           AND ${each('body', '$.alerts', 'object', '.labels')} AND ${each('body', '$.alerts', 'array', '.events')}
          WHEN 'digest' THEN json_type(body, '$.digest') = 'object'
          WHEN 'forward' THEN json_type(body, '$.events') = 'array'
          ELSE 0 END`,
