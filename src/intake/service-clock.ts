@@ -30,6 +30,9 @@ export interface ServiceClock {
  */
 const MOST_UNANSWERED_US = 72 * 3_600_000_000;
 
+/** A clock of ours that differs by more from the service's was or is wrong. */
+const MOST_SKEW_US = 300_000_000;
+
 export function createServiceClock(
   region: string,
   client: ServiceClient,
@@ -43,10 +46,14 @@ export function createServiceClock(
   /** On our clock: when an earlier life, or this one, first wanted to read the region. */
   let firstStartUs: number | undefined;
 
-  /** For how long the region has been watched, also by earlier lives that it never answered. */
-  function watchedInAllUs(inThisLifeUs: number): number {
-    const sinceFirstUs = clock.nowUs() - (firstStartUs ?? clock.nowUs());
-    return Math.max(inThisLifeUs, Math.min(sinceFirstUs, MOST_UNANSWERED_US));
+  /**
+   * For how long the region has been watched, also by earlier lives that it never answered. Only our clock knows of
+   * those, so that they count while it agrees with the service's.
+   */
+  function watchedInAllUs(inThisLifeUs: number, serviceUs: number): number {
+    const nowUs = clock.nowUs();
+    if (firstStartUs === undefined || Math.abs(nowUs - serviceUs) > MOST_SKEW_US) return inThisLifeUs;
+    return Math.max(inThisLifeUs, Math.min(nowUs - firstStartUs, MOST_UNANSWERED_US));
   }
 
   async function timed<T>(call: Promise<Answer<T>>): Promise<Answer<T>> {
@@ -55,7 +62,7 @@ export function createServiceClock(
     const nowUs = answer.serverTimeUs ?? clock.nowUs();
     if (sinceUs === undefined) {
       sinceUs = await store.transaction((tx) =>
-        tx.inventory.regionSince(region, nowUs - watchedInAllUs(watchedUs)),
+        tx.inventory.regionSince(region, nowUs - watchedInAllUs(watchedUs, nowUs)),
       );
     }
     const isBefore = answer.serverTimeUs !== null && nowUs < sinceUs;
