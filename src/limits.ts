@@ -76,6 +76,14 @@ export const LIMITS = {
     beyond: 'The item is set aside as malformed, or an answer that is no list is refused.',
     counted: true,
   },
+  malformed_items: {
+    most: 1_000,
+    unit: 'items',
+    of: 'the entries of one answer that are set aside as malformed',
+    reason: 'Each is a row, and all of an answer are written in one turn of the event loop.',
+    beyond: 'The last of them are kept and counted.',
+    counted: true,
+  },
   problem_characters: {
     most: 64 * KIB,
     unit: 'characters',

@@ -10,6 +10,7 @@ import type { Fact } from '../domain/alert/fact.ts';
 import { eventLabels } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { endsAskedFor } from '../domain/kinds/flight-failed.ts';
+import { LIMITS } from '../limits.ts';
 import type { Report } from '../report.ts';
 import type { AuditRecord } from '../store/audit-store.ts';
 import { applyFacts } from '../store/change-alerts.ts';
@@ -59,6 +60,7 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
   const askedEnds = endsAskedFor(rules);
   return async (batch) => {
     const nowUs = clock.nowUs();
+    const malformed = fewMalformed(batch, report);
     const outcome = await store.transaction(async (tx) => {
       const fresh = await insertFresh(tx, batch);
       if (batch.nests?.length) await tx.inventory.putNests(batch.nests);
@@ -66,8 +68,8 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
       if (batch.flights?.length) await tx.flights.put(withEnds(batch.flights, batch.events ?? []));
       if (batch.audits?.length) await tx.audits.put(batch.audits);
       const quarantined =
-        batch.stream && batch.quarantined?.length
-          ? await tx.streams.quarantine(batch.stream.stream, batch.quarantined, nowUs)
+        batch.stream && malformed.length > 0
+          ? await tx.streams.quarantine(batch.stream.stream, malformed, nowUs)
           : 0;
       const isInventory = batch.stream?.feed === 'inventory';
       const facts = [
@@ -86,6 +88,14 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
     if (outcome.touched) changed();
     return outcome.fresh;
   };
+}
+
+/** What is kept of the malformed entries of one answer: the last, where there are very many. */
+function fewMalformed({ region, quarantined = [] }: Batch, report: Report): readonly QuarantinedEntry[] {
+  const { most } = LIMITS.malformed_items;
+  if (quarantined.length <= most) return quarantined;
+  report({ what: 'limit_reached', limit: 'malformed_items', region });
+  return quarantined.slice(-most);
 }
 
 async function insertFresh(tx: Transaction, batch: Batch): Promise<readonly Event[]> {
