@@ -48,7 +48,7 @@ export function hostileService(inner: Transport, plan: HostileService, parts: Ho
 }
 
 /** As the real transport, which takes no more than it may. */
-function fitting(response: HttpResponse): HttpResponse {
+export function fitting(response: HttpResponse): HttpResponse {
   const { most } = LIMITS.answer_bytes;
   // A character has at least one byte, and more only where that does not matter here.
   if (response.body.length > most)

@@ -3,6 +3,9 @@
  * altered, strangers who ask the page for nonsense, and two honest Birds. Whatever the hostile part does, the failures of
  * the honest Birds are notified in time, no turn of the loop is long, and nothing that leaves is anything but text.
  */
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import type { OpenChannels } from '../../src/channels/channel.ts';
 import { mailMessage } from '../../src/channels/email/mail-message.ts';
 import { closeChannels, openChannels } from '../../src/channels/registry.ts';
@@ -10,7 +13,7 @@ import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createDaemon, type Daemon } from '../../src/daemon.ts';
 import type { Transport } from '../../src/http/transport.ts';
-import { createLog } from '../../src/observe/log.ts';
+import { createLog, type Log } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
 import type { Happening } from '../../src/report.ts';
@@ -25,17 +28,21 @@ import type { Random } from '../../src/time/clock.ts';
 import { openWeb, type Web } from '../../src/web/server.ts';
 import { baseUrl } from '../acceptance/stage.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
+import { anAlert, putAlert } from '../web/sample.ts';
 import { type Medium, mistakeIn } from './check-text.ts';
+import type { Excess } from './excess.ts';
 import { hostileArguments, runHostile } from './hostile-commands.ts';
 import { hostileConfig, mistakeOfLoading } from './hostile-config.ts';
 import { type Answer, type HostileRequest, hostileRequest, send } from './hostile-requests.ts';
-import { type HostileService, hostileService } from './hostile-service.ts';
+import { fitting, type HostileService, hostileService } from './hostile-service.ts';
 import { EXECUTED } from './hostile-values.ts';
 import { createLoopMeter, type LoopMeter } from './loop-meter.ts';
 
 export interface RunOptions {
   /** Also what takes seconds: texts of megabytes, pages of millions of items, a file as store, a second life. */
   readonly isLarge: boolean;
+  /** In place of all else that is hostile: what goes beyond this bound. */
+  readonly excess?: Excess;
   /** Shown every happening, for a person who looks for a cause. */
   readonly watch?: (happening: Happening) => void;
 }
@@ -54,10 +61,16 @@ const LONG_TURN = 'a turn of the event loop took';
 const TOLD_WITHIN_MS = 120_000;
 /** A process that was asked to stop is killed after so long. */
 const STOP_WITHIN_MS = 8_000;
+/** Of processor time, in several turns; whatever a request asks for. */
+const LONGEST_ANSWER_MS = 3_000;
 const MOST_MESSAGE_BYTES = 2 ** 20;
 const LATENT_MS = 20_000;
 const FLIGHT_MS = 3_000;
 const STEP_MS = 1_000;
+/** By then every stream of the region has met it. */
+const EXCESS_MS = 150_000;
+const MOST_SILENCES = 1_050;
+const MOST_STORED_BYTES = 48 * 2 ** 20;
 const PAGES = ['/', '/metrics', '/api/v1/events', '/api/v2/alerts', '/api/v2/silences', '/api/v1/birds'];
 
 const CONFIG_TEXT = `
@@ -114,27 +127,40 @@ class HostileWorld {
   longestTurnMs = 0;
   readonly #random: Random;
   readonly #options: RunOptions;
-  readonly #clock: VirtualClock = createVirtualClock();
+  readonly #clock: VirtualClock;
   readonly #config: Config = CONFIG;
   readonly #worlds: Readonly<Record<string, World>>;
   readonly #meter: LoopMeter = createLoopMeter();
   readonly #service: HostileService;
   /** Names of the Birds whose failures were seen, by the way on which they left. */
   readonly #seen = new Map<string, Set<string>>();
+  /** Of worlds in which it matters how much is stored. */
+  readonly #file: string | undefined;
   #store!: Store;
   #web!: Web;
   #channels!: OpenChannels;
+  readonly #log: Log;
   #life!: { readonly daemon: Daemon; readonly stop: AbortController; readonly ended: Promise<void> };
   #metrics!: ReturnType<typeof createMetrics>;
 
   constructor(seed: number, options: RunOptions) {
     this.#random = seededRandom(Math.imul(seed, 0x9e3779b1) ^ 0x40571);
     this.#options = options;
+    this.#clock = createVirtualClock(undefined, options.isLarge ? manyTurns : undefined);
+    this.#log = createLog({
+      level: 'info',
+      format: 'json',
+      stream: {
+        write: (line) => this.#meter.apart(() => this.#checkText('log', 'a line of the log', line.trimEnd())),
+      },
+      clock: this.#clock,
+    });
     this.#worlds = { eu: this.#newWorld('eu'), us: this.#newWorld('us') };
     const random = this.#random;
     const { eu } = this.#worlds;
     const [victim] = [...eu!.birds.values()];
     const { isLarge } = options;
+    if (isLarge) this.#file = join(mkdtempSync(join(tmpdir(), 'nestwatch-hostile-')), 'store.db');
     this.#service = {
       share: pick(random, [0.05, 0.3, 1]),
       ...(random() < 0.5 && { birdId: victim!.id }),
@@ -170,7 +196,7 @@ class HostileWorld {
 
   async open(): Promise<void> {
     const clock = this.#clock;
-    this.#store = await openSqliteStore({ path: ':memory:', clock });
+    this.#store = await openSqliteStore({ path: this.#file ?? ':memory:', clock });
     const config = this.#config;
     this.#metrics = createMetrics({
       version: 'hostile',
@@ -189,8 +215,8 @@ class HostileWorld {
     let ids = 0;
     this.#start();
     this.#web = await openWeb({
-      openFiles: 1024,
       config: config.web,
+      openFiles: 1024,
       alerting: config,
       store: this.#store,
       status: () => ({ version: 'hostile', startedAtUs: 0, regions: this.#life.daemon.regions() }),
@@ -200,7 +226,8 @@ class HostileWorld {
       newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
       changed: () => this.#life.daemon.wake(),
       probe: (region) => this.#life.daemon.probe(region),
-      clock,
+      // What a request may spend is spent in the time of the machine.
+      clock: { ...clock, monotonicMs: () => performance.now() },
       report: (one) => this.#hear(one),
     });
   }
@@ -231,7 +258,9 @@ class HostileWorld {
     const inner = simulatorTransport({ [baseUrl(region)]: this.#worlds[region]! });
     const { timeoutMs } = this.#config.regions[0]!;
     const parts = { clock: this.#clock, random, timeoutMs, apart: this.#meter.apart };
-    return region === 'eu' ? hostileService(inner, this.#service, parts) : inner;
+    const { excess } = this.#options;
+    if (region !== 'eu' || (excess && excess.of !== 'answers')) return inner;
+    return excess ? excessive(inner, excess, this.#meter) : hostileService(inner, this.#service, parts);
   }
 
   /** Mails are made and not sent; everything else goes through a transport that accepts it. */
@@ -289,15 +318,6 @@ class HostileWorld {
     }
   }
 
-  readonly #log = createLog({
-    level: 'info',
-    format: 'json',
-    stream: {
-      write: (line) => this.#meter.apart(() => this.#checkText('log', 'a line of the log', line.trimEnd())),
-    },
-    clock: this.#clock,
-  });
-
   #hear(happening: Happening): void {
     this.#options.watch?.(happening);
     this.#metrics.report(happening);
@@ -313,10 +333,11 @@ class HostileWorld {
   }
 
   async run(): Promise<void> {
-    const { isLarge } = this.#options;
+    const { isLarge, excess } = this.#options;
     await this.#pass(LATENT_MS);
     const strangers = [() => this.#visit(), () => this.#configure(), () => this.#command()];
-    for (const come of isLarge ? strangers : [pick(this.#random, strangers)]) await come();
+    if (excess) await this.#exceed(excess);
+    else for (const come of isLarge ? strangers : [pick(this.#random, strangers)]) await come();
     await this.#honestBirdsFail();
     await this.#stops();
     if (isLarge) {
@@ -326,6 +347,7 @@ class HostileWorld {
       await this.#honestBirdsFail();
       await this.#stops();
     }
+    await this.#looksStored();
     for (const path of isLarge ? PAGES : [pick(this.#random, PAGES)]) await this.#read(path);
     if (Object.hasOwn(globalThis, EXECUTED)) this.#find('a text was executed');
     const polluted = Object.keys(Object.prototype);
@@ -350,8 +372,29 @@ class HostileWorld {
     for (let count = 0; count < 3; count += 1) await this.#ask(hostileRequest(this.#random, this.#web.url));
   }
 
+  async #exceed(excess: Excess): Promise<void> {
+    if (excess.of === 'answers') return this.#pass(EXCESS_MS).then(() => {});
+    if (excess.of === 'configuration') {
+      const text = this.#meter.apart(excess.text);
+      return this.#load(text);
+    }
+    for (let at = 0; at < (excess.alerts ?? 0); at += 1) {
+      const labels = { ...anAlert({ id: '' }).labels, region: 'us', bird: `${at} `.padEnd(400, 'x') };
+      await this.#meter.apart(() =>
+        putAlert(this.#store, anAlert({ id: `long-${at}`, scope: `us/bird/${at}`, labels })),
+      );
+    }
+    for (let at = 0; at < excess.count; at += 1) {
+      const asked = this.#meter.apart(() => excess.request(at));
+      await this.#ask(asked);
+    }
+  }
+
   async #configure(): Promise<void> {
-    const text = this.#meter.apart(() => hostileConfig(this.#random));
+    await this.#load(this.#meter.apart(() => hostileConfig(this.#random)));
+  }
+
+  async #load(text: string): Promise<void> {
     const mistake = mistakeOfLoading(text);
     if (mistake) this.#find(`a configuration: ${mistake}`);
     await turn();
@@ -369,9 +412,13 @@ class HostileWorld {
   }
 
   async #ask(asked: HostileRequest): Promise<Answer> {
+    const since = process.threadCpuUsage();
     const answer = await send(this.#web.url, asked);
+    const { user, system } = process.threadCpuUsage(since);
     const shown = `${asked.method} ${asked.path.slice(0, 300)} ${asked.body?.slice(0, 500) ?? ''}`;
     const { status, contentType, body } = answer;
+    const tookMs = (user + system) / 1000;
+    if (tookMs > LONGEST_ANSWER_MS) this.#find(`${shown} took ${Math.round(tookMs)} ms of processor time`);
     if (status >= 500 && status !== 501) this.#find(`${shown} was answered with ${status}`);
     if (contentType.includes('html')) this.#checkText('html', shown, body);
     else if (contentType.includes('json')) this.#checkText('json', shown, body);
@@ -382,7 +429,8 @@ class HostileWorld {
   }
 
   async #honestBirdsFail(): Promise<void> {
-    const regions = this.#service.birdId === undefined ? ['us'] : ['eu', 'us'];
+    const isOnlyOfOneBird = this.#service.birdId !== undefined && this.#options.excess?.of !== 'answers';
+    const regions = isOnlyOfOneBird ? ['eu', 'us'] : ['us'];
     for (const region of regions) {
       const world = this.#worlds[region]!;
       const honest = [...world.birds.values()][1]!;
@@ -395,6 +443,17 @@ class HostileWorld {
       const ways = missing(region).join(', ');
       if (ways) this.#find(`the failure of the honest Bird of ${region} did not reach ${ways}`);
     }
+  }
+
+  async #looksStored(): Promise<void> {
+    const silences = await this.#store.transaction((tx) => tx.silences.list());
+    if (silences.length > MOST_SILENCES) this.#find(`${silences.length} silences are stored`);
+    if (!this.#file) return;
+    const bytes = ['', '-wal'].reduce(
+      (sum, end) => sum + (statSync(`${this.#file}${end}`, { throwIfNoEntry: false })?.size ?? 0),
+      0,
+    );
+    if (bytes > MOST_STORED_BYTES) this.#find(`${bytes} bytes are stored`);
   }
 
   async #read(path: string): Promise<void> {
@@ -420,7 +479,23 @@ class HostileWorld {
     this.#meter.stop();
     await this.#web.close();
     await this.#store.close();
+    if (this.#file) rmSync(dirname(this.#file), { recursive: true });
   }
+}
+
+/** A region whose answers go beyond a bound; what it would not be let send is refused as by the real transport. */
+function excessive(
+  inner: Transport,
+  excess: Extract<Excess, { of: 'answers' }>,
+  { apart }: LoopMeter,
+): Transport {
+  return {
+    ...inner,
+    async send(request) {
+      const response = await inner.send(request);
+      return excess.path.test(request.url) ? fitting(apart(() => excess.alter(response))) : response;
+    },
+  };
 }
 
 /** On each of them every alert leaves. */
@@ -434,6 +509,11 @@ function markupOf(body: string): string[] {
     return value;
   });
   return texts;
+}
+
+/** What is read in slices is read before time goes on. */
+async function manyTurns(): Promise<void> {
+  for (let count = 0; count < 50; count += 1) await turn();
 }
 
 function turn(): Promise<void> {

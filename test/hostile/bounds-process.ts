@@ -1,0 +1,10 @@
+/** One world beyond one bound, in a process in which that bound may be switched off before anything has read it. */
+import { LIMITS, type LimitName } from '../../src/limits.ts';
+
+const limit = process.argv[2] as LimitName;
+if (process.argv[3] === 'off') Object.assign(LIMITS[limit], { most: Number.POSITIVE_INFINITY });
+
+const { EXCESSES } = await import('./excess.ts');
+const { runSeed } = await import('./hostile-world.ts');
+const { findings } = await runSeed(1, { isLarge: true, excess: EXCESSES[limit]! });
+process.send!(findings);

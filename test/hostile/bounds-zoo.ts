@@ -1,0 +1,70 @@
+/**
+ * `node test/hostile/bounds-zoo.ts [--only NAME,NAME]`: each bound of `src/limits.ts` is switched off in a process of its
+ * own, and the hostile world has to notice; with the bound, the same world has to be as it should be. Ends with 1 where
+ * one is not.
+ */
+import { fork } from 'node:child_process';
+import { parseArgs } from 'node:util';
+import { LIMITS, type LimitName } from '../../src/limits.ts';
+import { EXCESSES } from './excess.ts';
+
+const { values } = parseArgs({ options: { only: { type: 'string' } } });
+
+/** What a small container leaves to the program. */
+const HEAP_MB = 192;
+/** A process that is at one thing for so long would never come back to anything else. */
+const PATIENCE_MS = 120_000;
+
+interface Task {
+  readonly limit: LimitName;
+  readonly isOff: boolean;
+}
+
+/** What was noticed first; undefined for nothing. */
+function noticed({ limit, isOff }: Task): Promise<string | undefined> {
+  const child = fork(new URL('./bounds-process.ts', import.meta.url), [limit, isOff ? 'off' : 'on'], {
+    execArgv: [`--max-old-space-size=${HEAP_MB}`],
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let said = '';
+  child.stderr!.on('data', (chunk) => {
+    said += String(chunk);
+  });
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => end(`stood still for ${PATIENCE_MS / 1000} s`), PATIENCE_MS);
+    function end(what: string | undefined): void {
+      clearTimeout(timer);
+      child.kill('SIGKILL');
+      resolve(what);
+    }
+    child.on('message', (findings) => end((findings as readonly string[])[0]));
+    child.on('exit', (code, signal) => {
+      const isFull = /heap out of memory|heap limit/.test(said);
+      end(
+        isFull
+          ? `the heap of ${HEAP_MB} MB was full`
+          : `it ended with ${signal ?? code}: ${said.slice(-300)}`,
+      );
+    });
+  });
+}
+
+const only = values.only?.split(',');
+const names = (Object.keys(LIMITS) as LimitName[]).filter((name) => only?.includes(name) ?? true);
+let failures = 0;
+for (const limit of names) {
+  if (!EXCESSES[limit]) {
+    failures += 1;
+    console.log(`${limit.padEnd(24)} NOTHING GOES BEYOND IT in test/hostile/excess.ts`);
+    continue;
+  }
+  const without = await noticed({ limit, isOff: true });
+  const within = await noticed({ limit, isOff: false });
+  if (without === undefined || within !== undefined) failures += 1;
+  const found = without === undefined ? 'NOT FOUND' : without.slice(0, 110);
+  console.log(
+    `${limit.padEnd(24)} ${found}${within === undefined ? '' : ` — AND WITH IT: ${within.slice(0, 300)}`}`,
+  );
+}
+console.log(`${names.length} bounds, ${failures} not shown to be needed`);
+process.exitCode = failures === 0 ? 0 : 1;

@@ -1,0 +1,179 @@
+/**
+ * For each bound what goes far beyond it, as somebody hostile would send it. With the bound the hostile world is as it
+ * should be; without it, it must not be: so the zoo knows that each bound is needed, and that its absence is noticed.
+ */
+import type { HttpResponse } from '../../src/http/transport.ts';
+import type { LimitName } from '../../src/limits.ts';
+import type { HostileRequest } from './hostile-requests.ts';
+
+export type Excess =
+  /** What the region `eu` answers where its path fits. */
+  | {
+      readonly of: 'answers';
+      readonly path: RegExp;
+      readonly alter: (response: HttpResponse) => HttpResponse;
+    }
+  /** What the page is asked for, one after the other. */
+  | {
+      readonly of: 'requests';
+      readonly count: number;
+      readonly request: (at: number) => HostileRequest;
+      /** With long names, in the store before. */
+      readonly alerts?: number;
+    }
+  /** A configuration that somebody wants to be read. */
+  | { readonly of: 'configuration'; readonly text: () => string };
+
+const MIB = 2 ** 20;
+const NOTIFICATIONS = /\/notifications\?/;
+const BIRDS = /\/birds(\?|$)/;
+
+/** The same answer, each record of its list changed. */
+const eachItem =
+  (change: (item: Readonly<Record<string, unknown>>, at: number) => unknown) =>
+  (response: HttpResponse): HttpResponse => {
+    if (response.status !== 200) return response;
+    const json = JSON.parse(response.body);
+    const items = (Array.isArray(json) ? json : json.items).map(change);
+    return { ...response, body: JSON.stringify(Array.isArray(json) ? items : { ...json, items }) };
+  };
+
+/** Made when it is asked for: all of them at once would be beyond any heap. */
+const page = (items: () => string) => (response: HttpResponse) => ({
+  ...response,
+  body: `{"items":[${items()}],"totalCount":1}`,
+});
+
+function many(item: (at: number) => string, characters: number): string {
+  const length = item(0).length + 1;
+  return Array.from({ length: Math.floor(characters / length) }, (_, at) => item(at)).join(',');
+}
+
+const flight = (at: number) =>
+  `{"id":"${String(at).padStart(8, '0')}","status":"failed","errorMessages":"x","startDate":"2026-07-02T11:59:00.${String(at).padStart(6, '0').slice(-6)}Z","duration":1}`;
+const bird = (at: number) => `{"id":"${1_000_000 + at}","name":"x","status":"active","triggerType":"manual"}`;
+
+const post = (path: string, body: string): HostileRequest => ({
+  method: 'POST',
+  path,
+  headers: { 'content-type': 'application/json' },
+  body,
+});
+
+const NOWHERE = { name: 'region', value: 'nowhere', isRegex: false };
+
+function silence(matchers: readonly object[], more: object = {}): HostileRequest {
+  const times = { startsAt: '2026-07-02T11:00:00Z', endsAt: '2026-07-03T11:00:00Z' };
+  return post(
+    '/api/v2/silences',
+    JSON.stringify({ matchers, ...times, createdBy: 'x', comment: 'x', ...more }),
+  );
+}
+
+const matches = (value: string) => silence([{ name: 'bird', value, isRegex: true }, NOWHERE]);
+
+export const EXCESSES: Readonly<Partial<Record<LimitName, Excess>>> = {
+  answer_bytes: { of: 'answers', path: NOTIFICATIONS, alter: page(() => '"x",'.repeat(75 * MIB)) },
+  page_items: { of: 'answers', path: NOTIFICATIONS, alter: page(() => `{}${',{}'.repeat(5 * MIB)}`) },
+  flight_items: {
+    of: 'answers',
+    path: /\/flights\?/,
+    alter: (response) => ({ ...response, body: `[${many(flight, 15 * MIB)}]` }),
+  },
+  inventory_items: {
+    of: 'answers',
+    path: BIRDS,
+    alter: (response) => ({ ...response, body: `[${many(bird, 15 * MIB)}]` }),
+  },
+  item_values: {
+    of: 'answers',
+    path: NOTIFICATIONS,
+    alter: page(() => `{"id":"1","createdAt":"2026-07-02T12:00:00Z","more":[{}${',{}'.repeat(5 * MIB)}]}`),
+  },
+  malformed_items: {
+    of: 'answers',
+    path: BIRDS,
+    alter: (response) => ({ ...response, body: `[${many((at) => `{"at":"${1_000_000 + at}"}`, MIB)}]` }),
+  },
+  problem_characters: {
+    of: 'answers',
+    path: NOTIFICATIONS,
+    alter: (response) => ({ ...response, status: 400, body: `[{}${',{}'.repeat(5 * MIB)}]` }),
+  },
+  name_characters: {
+    of: 'answers',
+    path: BIRDS,
+    alter: eachItem((item) => ({ ...item, name: 'Bird '.repeat(MIB) })),
+  },
+  word_characters: {
+    of: 'answers',
+    path: NOTIFICATIONS,
+    alter: eachItem((item) => ({ ...item, eventType: 'Word'.repeat(MIB) })),
+  },
+  message_characters: {
+    of: 'answers',
+    path: NOTIFICATIONS,
+    alter: eachItem((item) => ({ ...item, message: 'words '.repeat(MIB) })),
+  },
+  id_characters: {
+    of: 'answers',
+    path: NOTIFICATIONS,
+    alter: eachItem((item) => ({ ...item, id: `${item.id}${'0123456789'.repeat(MIB / 4)}` })),
+  },
+  request_bytes: {
+    of: 'requests',
+    count: 1,
+    request: () =>
+      post('/api/v2/silences', `{"matchers":[{}${',{"name":"a","value":"b"}'.repeat(2 * MIB)}]}`),
+  },
+  cron_characters: {
+    of: 'requests',
+    count: 3,
+    request: () => {
+      const cron = `0 0 ${'1,2,3,4,5,6,7,'.repeat(30_000)}8 * *`;
+      return silence([NOWHERE], { recurrence: { cron, timezone: 'UTC', duration: '1h' } });
+    },
+  },
+  pattern_characters: {
+    of: 'configuration',
+    // A class is one instruction, however much stands in it.
+    text: () => {
+      const half = Array.from({ length: 25_000 }, (_, at) => String.fromCharCode(0x100 + 2 * at)).join('');
+      const rule = (at: number) => `  - { kind: FlightFailed, match: ['bird=~"${at}[${half}]{0,900}"'] }`;
+      const region = 'regions: { eu: { base_url: "https://x.example", token: x } }';
+      return `${region}\nrules:\n${Array.from({ length: 10 }, (_, at) => rule(at)).join('\n')}`;
+    },
+  },
+  pattern_instructions: { of: 'requests', count: 3, request: () => matches('(x?y?z?){0,900}'.repeat(130)) },
+  matchers: {
+    of: 'requests',
+    count: 60,
+    request: () => silence([...Array(9_000).fill({ name: 'a', value: 'b', isRegex: false }), NOWHERE]),
+  },
+  matching_ms: {
+    of: 'requests',
+    alerts: 1_000,
+    count: 1,
+    request: () => ({
+      method: 'GET',
+      path: `/api/v2/alerts?filter=${encodeURIComponent('bird=~"(x?|.){0,700}z"')}`,
+      headers: {},
+    }),
+  },
+  silence_characters: {
+    of: 'requests',
+    count: 300,
+    request: (at) =>
+      silence([...Array(90).fill({ name: 'a', value: `${at}`.padEnd(2_000, 'x'), isRegex: false }), NOWHERE]),
+  },
+  silences: {
+    of: 'requests',
+    count: 1_100,
+    request: (at) => silence([{ name: 'bird', value: `${at}`, isRegex: false }, NOWHERE]),
+  },
+  silences_instructions: {
+    of: 'requests',
+    count: 900,
+    request: (at) => matches(`(x${at}|.){0,500}z`),
+  },
+};
