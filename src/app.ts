@@ -47,7 +47,7 @@ export interface App {
   close(): Promise<void>;
 }
 
-export interface AppOptions {
+interface AppOptions {
   readonly config: Config;
   readonly logLevel: LogLevel;
   readonly logFormat: 'json' | 'pretty';

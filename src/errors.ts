@@ -128,7 +128,7 @@ export const ERRORS = {
 export type ErrorCode = keyof typeof ERRORS;
 
 /** What a failed call carries beside its code. */
-export interface ErrorFacts {
+interface ErrorFacts {
   /** HTTP status, where one came. */
   readonly status?: number;
   /** The service's ProblemDetails, whole. */

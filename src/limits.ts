@@ -3,7 +3,7 @@
  * the time, memory or disk that all the others need. `src/observe/README.md` shows this table.
  */
 
-export interface Limit {
+interface Limit {
   /** The most that is taken. */
   readonly most: number;
   readonly unit:

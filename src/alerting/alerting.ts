@@ -37,7 +37,7 @@ import { createOverdue, type OverdueOptions } from './overdue.ts';
 import { NOTHING, type Step } from './step.ts';
 import { StepRunner } from './step-runner.ts';
 
-export interface AlertingOptions {
+interface AlertingOptions {
   readonly store: Store;
   readonly config: Pick<Config, 'route' | 'receivers' | 'rules' | 'inhibitRules' | 'timeIntervals'> & {
     readonly regions: readonly Pick<RegionConfig, 'name'>[];
@@ -51,7 +51,7 @@ export interface AlertingOptions {
   readonly queued: () => void;
 }
 
-export interface Alerting {
+interface Alerting {
   /** Something changed in the store. */
   wake(): void;
   /** Runs until `signal` aborts. A step under way is finished. */

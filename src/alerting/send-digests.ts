@@ -27,12 +27,12 @@ import { type Clock, sleep } from '../time/clock.ts';
 import { type Cron, createCron } from '../time/cron.ts';
 import { newDelivery } from './destination.ts';
 
-export interface Digests {
+interface Digests {
   /** Runs until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-export interface DigestsOptions {
+interface DigestsOptions {
   readonly store: Store;
   readonly config: Pick<Config, 'digests' | 'receivers'>;
   readonly clock: Clock;

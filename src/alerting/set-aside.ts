@@ -8,14 +8,14 @@ import type { Transaction } from '../store/store.ts';
 import { receiverOf } from './flush/gathered-groups.ts';
 
 /** An alert with its members and their groups, each by its key, as they are about to be stored. */
-export interface JoinedAlert {
+interface JoinedAlert {
   readonly alert: Alert;
   readonly members: ReadonlyMap<string, GroupMember>;
   readonly groups: Map<string, Group>;
 }
 
 /** What is to be written. */
-export interface SetAside {
+interface SetAside {
   readonly groups: readonly Group[];
   readonly members: readonly GroupMember[];
   readonly suppressions: readonly Suppression[];

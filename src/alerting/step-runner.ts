@@ -9,7 +9,7 @@ import type { Step } from './step.ts';
 /** How long a step rests that failed by what it works on. */
 const RESTS_MS = 60_000;
 
-export interface StepRunnerOptions {
+interface StepRunnerOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly report: Report;

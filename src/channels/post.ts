@@ -17,7 +17,7 @@ const MAX_ERROR_CODE_POINTS = 300;
 /** Addresses that are remembered; those in files change. */
 const MAX_TARGETS = 100;
 
-export interface Post {
+interface Post {
   readonly url: string;
   readonly contentType: string;
   readonly body: string;
@@ -27,7 +27,7 @@ export interface Post {
   readonly secrets?: readonly string[];
 }
 
-export interface Sender {
+interface Sender {
   /** Tries once; throws only what nobody foresaw. */
   post(post: Post): Promise<Outcome>;
   close(): Promise<void>;

@@ -17,7 +17,7 @@ export interface DaemonOptions {
 
 const MAX_BODY_BYTES = 16 * 1024 * 1024;
 
-export interface DaemonRequest {
+interface DaemonRequest {
   readonly method: 'GET' | 'POST' | 'DELETE';
   /** With its query. */
   readonly path: string;

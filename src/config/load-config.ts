@@ -20,7 +20,7 @@ import { readTimeIntervals } from './sections/time-intervals-section.ts';
 import { readWeb, type WebConfig } from './sections/web-section.ts';
 import { findWarnings } from './warnings.ts';
 
-export interface ConfigSource {
+interface ConfigSource {
   /** Named in every message; secret files are found from its folder. */
   readonly file: string;
   /** Its text, where it is at hand already. */

@@ -21,7 +21,7 @@ export interface AttemptOptions {
 }
 
 /** Makes the addresses by which whoever reads a message may acknowledge an alert. */
-export interface AcknowledgeLinks {
+interface AcknowledgeLinks {
   /** `sentAtUs` is when the message was written. */
   urlOf(alert: Pick<NotifiedAlert, 'id' | 'startsAtUs'>, sentAtUs: number): string;
 }

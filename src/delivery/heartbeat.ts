@@ -24,12 +24,12 @@ export interface WatchedRegion {
   readonly feeds: readonly { readonly feed: string; readonly lastSuccessUs: number }[];
 }
 
-export interface Heartbeat {
+interface Heartbeat {
   /** Runs until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }
 
-export interface HeartbeatOptions {
+interface HeartbeatOptions {
   /** The address is a secret: who knows it can keep the watchdog quiet. */
   readonly config: { readonly url: Secret; readonly intervalMs: number };
   readonly receivers: readonly Receiver[];

@@ -14,7 +14,7 @@ const SETTLED_WITHIN_MS = 50;
 /** How long delivery rests when the store refuses a transaction. */
 export const STORE_PAUSE_MS = 1_000;
 
-export interface LineOptions {
+interface LineOptions {
   readonly pace: Pace;
   readonly clock: Clock;
   readonly report: Report;

@@ -25,7 +25,7 @@ import { type AttemptOptions, attempt } from './attempt.ts';
 import { createLatency } from './latency.ts';
 import { Line, STORE_PAUSE_MS } from './line.ts';
 
-export interface Delivery {
+interface Delivery {
   /** Something was queued. */
   wake(): void;
   /** Runs until `signal` aborts; then claims nothing more and resolves when what is in flight has ended. */

@@ -14,7 +14,7 @@ import { type Clock, sleep } from '../time/clock.ts';
 /** Alerts of one request. */
 const BATCH = 500;
 
-export interface Repeating {
+interface Repeating {
   /** Runs until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
 }

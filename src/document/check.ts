@@ -6,7 +6,7 @@ import { formatPath, type Path, type Problem } from './problem.ts';
 import { keysOf, messageOf, unknownKey } from './shape-message.ts';
 import { whyUnreadable } from './why-unreadable.ts';
 
-export interface SecretOptions {
+interface SecretOptions {
   readonly isRequired?: boolean;
   /** What is wrong with the text, said without quoting it. */
   readonly mistake?: (text: string) => string | undefined;
@@ -17,7 +17,7 @@ export function isGiven(check: Check, path: Path, key: string): boolean {
   return check.raw([...path, key]) !== undefined || check.raw([...path, `${key}_file`]) !== undefined;
 }
 
-export interface CheckOptions {
+interface CheckOptions {
   readonly document: ConfigDocument;
   /** The file's own path: secret files are found from its folder. */
   readonly file: string;

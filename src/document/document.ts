@@ -3,7 +3,7 @@ import { type Environment, expand } from './expand.ts';
 import { formatPath, type Path, type Problem } from './problem.ts';
 import { locate, pathOf, repeatedKeys, resolved } from './yaml-place.ts';
 
-export interface Place {
+interface Place {
   readonly line: number;
   readonly column: number;
 }

@@ -1,6 +1,6 @@
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-export type Expansion =
+type Expansion =
   | { readonly ok: true; readonly text: string; readonly isExpanded: boolean }
   | { readonly ok: false; readonly message: string };
 

@@ -13,7 +13,7 @@ import {
 import type { Path } from './problem.ts';
 
 /** How far a path leads: its last node and key that are there. */
-export interface Located {
+interface Located {
   readonly node: Node | undefined;
   readonly key: Node | undefined;
   /** Whether the path leads to its end. */

@@ -1,4 +1,4 @@
-export interface HostPort {
+interface HostPort {
   /** Empty where only a port is given; an IPv6 address without its brackets. */
   readonly host: string;
   readonly port: number;

@@ -46,7 +46,7 @@ export interface EventCandidate {
 /** Commits a batch and returns the events that were new. */
 export type Commit = (batch: Batch) => Promise<readonly Event[]>;
 
-export interface CommitOptions {
+interface CommitOptions {
   readonly store: Store;
   readonly rules: readonly Rule[];
   readonly forward: readonly Forward[];

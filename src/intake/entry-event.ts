@@ -70,7 +70,7 @@ export function birdLogEvent(
 }
 
 /** How a Flight ended, beside what the Flight itself says. */
-export interface FlightEnd {
+interface FlightEnd {
   readonly flight: Flight;
   /** 1 for its first end. */
   readonly ends: number;

@@ -17,7 +17,7 @@ export interface FeedProgress {
   readonly openFlights: number;
 }
 
-export interface FeedProgressOptions {
+interface FeedProgressOptions {
   /** By the stream's name; that of `notifications` among them. */
   readonly logs: ReadonlyMap<string, LogStream>;
   readonly flights: ReadonlyMap<string, FlightWatch>;
@@ -33,7 +33,7 @@ export interface FeedProgressOptions {
  * Up to when a whole feed is verified, from up to when each of its streams is (0: not at all yet). It is the least of
  * them, once all were verified; a stream that appears later does not take back what is known of the others.
  */
-export type VerifiedUntil = (streamsUs: Iterable<number>) => number;
+type VerifiedUntil = (streamsUs: Iterable<number>) => number;
 
 export function createVerifiedUntil(): VerifiedUntil {
   let wasWhole = false;

@@ -17,7 +17,7 @@ import { createLateness } from './lateness.ts';
 import { createLogStreams, type LogStream } from './logs/log-stream.ts';
 import { createPageSize } from './logs/page-size.ts';
 
-export interface FeedsOptions {
+interface FeedsOptions {
   readonly region: string;
   readonly poll: PollConfig;
   readonly retentionMs: number;

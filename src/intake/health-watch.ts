@@ -3,7 +3,7 @@ import type { Report } from '../report.ts';
 import type { RegionHealth, ServiceClient } from '../service/client.ts';
 import type { Commit } from './commit.ts';
 
-export interface HealthWatchOptions {
+interface HealthWatchOptions {
   readonly region: string;
   readonly client: Pick<ServiceClient, 'health'>;
   readonly commit: Commit;

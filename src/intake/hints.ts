@@ -7,7 +7,7 @@ import type { Inventory } from './inventory/inventory.ts';
 import type { Schedule } from './schedule/schedule.ts';
 import { flightsName, INVENTORY, logName } from './stream-name.ts';
 
-export interface HintsOptions {
+interface HintsOptions {
   readonly region: string;
   readonly schedule: Pick<Schedule, 'hint'>;
   readonly inventory: Pick<Inventory, 'pollBird'>;

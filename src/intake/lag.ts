@@ -7,7 +7,7 @@ import { formatInstant } from '../time/instant.ts';
 import type { Commit } from './commit.ts';
 import type { Lag, Schedule } from './schedule/schedule.ts';
 
-export interface LagWatchOptions {
+interface LagWatchOptions {
   readonly region: string;
   readonly maxIntervalMs: number;
   readonly schedule: Pick<Schedule, 'lag' | 'neededPerSecond'>;

@@ -9,7 +9,7 @@
  */
 import type { Clock } from '../time/clock.ts';
 
-export interface Lateness {
+interface Lateness {
   /** To be called for an entry that came behind the cursor, this long after it occurred. */
   readonly late: (latenessUs: number) => void;
   /** How far behind the cursor a sweep begins that begins now. */

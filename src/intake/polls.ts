@@ -16,7 +16,7 @@ import type { ServiceClock } from './service-clock.ts';
 import { birdIdOf, feedOf, flightsName, INVENTORY } from './stream-name.ts';
 import type { Reading, Streams } from './streams.ts';
 
-export interface PollsOptions {
+interface PollsOptions {
   readonly region: string;
   readonly poll: PollConfig;
   readonly inventory: Inventory;

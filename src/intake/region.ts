@@ -24,7 +24,7 @@ import { createServiceClock, type ServiceClock } from './service-clock.ts';
 import { AUDIT, INVENTORY } from './stream-name.ts';
 import { REGULAR_SHARE, Streams } from './streams.ts';
 
-export interface RegionIntakeOptions {
+interface RegionIntakeOptions {
   readonly region: RegionConfig;
   readonly poll: PollConfig;
   /** How long the store keeps events. */

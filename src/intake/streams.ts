@@ -18,7 +18,7 @@ import { recallSeen } from './schedule/recall.ts';
 import type { Schedule, Seen } from './schedule/schedule.ts';
 import { flightsName, logName, NOTIFICATIONS } from './stream-name.ts';
 
-export interface StreamsOptions {
+interface StreamsOptions {
   readonly region: string;
   readonly store: Store;
   readonly poll: PollConfig;

@@ -8,19 +8,19 @@
 import type { ObservedBird } from '../report.ts';
 import { plainText } from '../text/plain-text.ts';
 
-export type SeriesLabels = Record<string, string>;
+type SeriesLabels = Record<string, string>;
 
 /** One metric with labels, as prom-client's are. */
-export interface Series {
+interface Series {
   set(labels: SeriesLabels, value: number): void;
   remove(labels: SeriesLabels): void;
 }
-export interface CounterSeries {
+interface CounterSeries {
   inc(labels: SeriesLabels, by: number): void;
   remove(labels: SeriesLabels): void;
 }
 
-export interface BirdMetrics {
+interface BirdMetrics {
   readonly birdInfo: Series;
   readonly birdStatus: Series;
   readonly flights: CounterSeries;
@@ -29,7 +29,7 @@ export interface BirdMetrics {
 }
 const BIRD_METRICS = ['birdInfo', 'birdStatus', 'flights', 'flightsActive', 'flightLastFailure'] as const;
 
-export interface BirdSeriesOptions {
+interface BirdSeriesOptions {
   readonly metrics: BirdMetrics;
   readonly birdsPerRegion: number;
   readonly birdStatuses: readonly string[];
@@ -42,13 +42,13 @@ export interface BirdSeriesOptions {
   readonly dropped: (metric: keyof BirdMetrics) => void;
 }
 
-export interface BirdSeries {
+interface BirdSeries {
   inventory(region: string, birds: readonly ObservedBird[]): void;
   flightSeen(place: BirdPlace, status: string, atUs: number): void;
   flightsActive(place: BirdPlace, count: number): void;
 }
 
-export interface BirdPlace {
+interface BirdPlace {
   readonly region: string;
   readonly nestId: string;
   readonly birdId: string;

@@ -50,7 +50,7 @@ export interface Foreseen {
   readonly rules: readonly Pick<Rule, 'kind' | 'severity'>[];
 }
 
-export interface AlertLabels {
+interface AlertLabels {
   readonly alertname: string;
   readonly severity: string;
   readonly state: string;

@@ -5,7 +5,7 @@ import type { Clock } from '../time/clock.ts';
  * waiting, or by the time for which the whole process stood still. A turn shorter than `TICK_MS` may go unseen, a
  * longer one counts for up to that much less than it took.
  */
-export interface LoopWatch {
+interface LoopWatch {
   /** Milliseconds of the longest turn since this was last asked for, the present one included. */
   longestTurnMs(): number;
   stop(): void;

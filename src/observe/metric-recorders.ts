@@ -17,11 +17,11 @@ const OTHER = 'other';
 /** The service's own words look like this; anything else is no name for a series. */
 const WORD = /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/;
 
-export type Recorders = {
+type Recorders = {
   readonly [What in Happening['what']]: (one: Extract<Happening, { what: What }>) => void;
 };
 
-export interface RecordersOptions {
+interface RecordersOptions {
   readonly metrics: Instruments;
   /** Birds of one region with series of their own. */
   readonly birdsPerRegion: number;

@@ -12,7 +12,7 @@ import { createInstruments, type Instruments } from './instruments.ts';
 import { METRICS } from './metric-catalogue.ts';
 import { createRecorders } from './metric-recorders.ts';
 
-export interface MetricsOptions extends Foreseen {
+interface MetricsOptions extends Foreseen {
   /** Asked at each scrape for what only the store and the stages know; when it fails, so does the scrape. */
   readonly collect: () => Promise<Collected>;
   /** The longest turn of the event loop since this was last asked for. */
@@ -49,7 +49,7 @@ export interface Collected {
   }[];
 }
 
-export interface Metrics {
+interface Metrics {
   readonly report: Report;
   render(): Promise<{ readonly contentType: string; readonly body: string }>;
 }

@@ -8,7 +8,7 @@ const REFUSAL_MS = 600_000;
 /** What is reported only after its transaction was written. */
 const WRITTEN: ReadonlySet<Happening['what']> = new Set(['event', 'alert', 'notified']);
 
-export interface StoreRoom {
+interface StoreRoom {
   /** Hears what the stages report. */
   hear(happening: Happening): void;
   /** False from a refused write on, until one is accepted, or none was refused for ten minutes. */

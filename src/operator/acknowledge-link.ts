@@ -11,7 +11,7 @@ const VALID_FOR_US = 7 * 86_400_000_000;
 const SIGNATURE_BYTES = 16;
 
 /** One episode of an alert, from firing to its end: `startsAtUs` sets it apart from those before and after. */
-export type Episode = Pick<Alert, 'id' | 'startsAtUs'>;
+type Episode = Pick<Alert, 'id' | 'startsAtUs'>;
 
 export interface AcknowledgeLinks {
   /** `sentAtUs` is when the message was written, so that every try of a delivery says the same. */

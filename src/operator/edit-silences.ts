@@ -20,7 +20,7 @@ export interface SilenceEditor {
   acknowledge(alertId: string, by: Signature, startsAtUs?: number): Promise<SilenceChange>;
 }
 
-export interface SilenceEditorOptions {
+interface SilenceEditorOptions {
   readonly store: Store;
   readonly clock: Clock;
   readonly recurrences: Recurrences;

@@ -40,7 +40,7 @@ export interface Explanation {
   readonly forwards: readonly Forwarding[];
 }
 
-export interface Waiting {
+interface Waiting {
   readonly alertId: string;
   readonly groupKey: string;
   readonly receiver: string;
@@ -58,12 +58,12 @@ export interface Telling {
   readonly deliveries: readonly Delivery[];
 }
 
-export interface Withheld extends Suppression {
+interface Withheld extends Suppression {
   /** The receiver was notified of it afterwards, or will be. */
   readonly isNotifiedLater: boolean;
 }
 
-export interface Forwarding {
+interface Forwarding {
   readonly receiver: string;
   /** Without any it waits, or the receiver takes no events. */
   readonly deliveries: readonly Delivery[];

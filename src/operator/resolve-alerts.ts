@@ -13,7 +13,7 @@ export interface AlertResolver {
   resolve(alertId: string, by: Signature, startsAtUs?: number): Promise<FoundAlert | ResolvedByHand>;
 }
 
-export interface AlertResolverOptions {
+interface AlertResolverOptions {
   readonly store: Store;
   readonly rules: readonly Rule[];
   readonly clock: Clock;

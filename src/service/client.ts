@@ -49,12 +49,12 @@ export interface PageQuery {
   readonly toUs?: number;
 }
 
-export interface BirdFilter {
+interface BirdFilter {
   readonly status?: string;
   readonly triggerType?: string;
 }
 
-export interface FlightFilter {
+interface FlightFilter {
   readonly minStartUs?: number;
   readonly maxStartUs?: number;
   readonly status?: string;

@@ -33,7 +33,7 @@ export interface ServiceClientOptions {
 }
 
 /** Reads an answer with a 2xx status; `where` names the operation and the region, for messages. */
-export type Read<T> = (response: HttpResponse, where: string) => T | Promise<T>;
+type Read<T> = (response: HttpResponse, where: string) => T | Promise<T>;
 
 /** Tries of a read after the first; each waits a random part of a time that doubles (full jitter). */
 const RETRIES = 3;

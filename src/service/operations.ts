@@ -3,7 +3,7 @@ import { NestwatchError } from '../errors.ts';
 import { parseInstant } from '../time/instant.ts';
 import { BIRD_STATUSES, FLIGHT_STATUSES, TRIGGER_TYPES } from './resources.ts';
 
-export interface Parameter {
+interface Parameter {
   /** As the service spells it; callers may write it in any case. */
   readonly name: string;
   readonly place: 'path' | 'query';

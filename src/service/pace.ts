@@ -31,7 +31,7 @@ export type Outcome =
   /** Never sent, or an answer that says nothing about the region. */
   | { readonly met: 'nothing' };
 
-export interface PaceOptions {
+interface PaceOptions {
   /** Ceiling of the rate. */
   readonly requestsPerSecond: number;
   readonly concurrency: number;

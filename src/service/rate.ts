@@ -63,7 +63,7 @@ const LATENCY_SAMPLES = 20;
 const LATENCY_FLOOR_MS = 100;
 const LATENCY_CUT_EVERY_MS = 5_000;
 
-export interface RateOptions {
+interface RateOptions {
   /** The level never exceeds it. */
   readonly ceiling: number;
   readonly startPerSecond: number;

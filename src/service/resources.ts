@@ -140,7 +140,7 @@ export interface Page<T> {
 }
 
 /** Ids that the request's path already names, for entries that leave them out. */
-export interface Within {
+interface Within {
   readonly nestId?: string;
   readonly birdId?: string;
   readonly flightId?: string;

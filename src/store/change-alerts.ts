@@ -11,7 +11,7 @@ import { decide } from '../domain/evaluate/decide.ts';
 import type { Happening } from '../report.ts';
 import type { Transaction } from './store.ts';
 
-export interface AlertChanges {
+interface AlertChanges {
   /** How many alerts were written. */
   readonly written: number;
   /** Which of them fire or are resolved now and did not before: to be reported once the transaction is committed. */

@@ -5,7 +5,7 @@
 import type { Event } from '../domain/alert/event.ts';
 
 /** An event that waits to be forwarded to a receiver, in the order of commits. */
-export interface ForwardedEvent {
+interface ForwardedEvent {
   readonly receiver: string;
   readonly event: Event;
 }

@@ -2,7 +2,7 @@ import { NestwatchError } from '../errors.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Store } from './store.ts';
 
-export interface StoreOptions {
+interface StoreOptions {
   /** `sqlite:data/nestwatch.db`, `sqlite:/abs/olute.db` or `sqlite::memory:`. */
   readonly url: string;
   readonly clock: Clock;

@@ -7,7 +7,7 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { Secret } from '../secret.ts';
 
-export type Access = 'granted' | 'denied';
+type Access = 'granted' | 'denied';
 
 /** Reads the token at each request, so that a rotated file counts at once; throws what reading it throws. */
 export function checkToken(expected: Secret, authorization: string | undefined): Access {
@@ -45,7 +45,7 @@ export function isAllowedHost(allowed: ReadonlySet<string>, header: string | und
 const bare = (host: string) => host.toLowerCase().replace(/^\[|\]$|\.$/g, '');
 
 /** What a browser says of where a request comes from; programs say nothing of it. */
-export interface RequestSource {
+interface RequestSource {
   readonly origin: string | undefined;
   readonly fetchSite: string | undefined;
   readonly fetchMode: string | undefined;

@@ -17,7 +17,7 @@ const LAST_FLIGHTS = 10;
 const FALLBACK_AFTER_US = 300_000_000;
 
 /** Deliveries: to be sent, and those that reach nobody. */
-export interface Enqueued {
+interface Enqueued {
   readonly queued: number;
   readonly suppressed: number;
 }

@@ -3,7 +3,7 @@ import type { Labels } from '../../domain/alert/alert.ts';
 import { formatInstant } from '../../time/instant.ts';
 import type { RepeatedAlert } from '../channel.ts';
 
-export interface PushedAlert {
+interface PushedAlert {
   readonly labels: Labels;
   readonly annotations: Labels;
   readonly startsAt: string;

@@ -5,7 +5,7 @@ import type { DigestNotification } from '../../domain/grouping/notification.ts';
 import type { Attempt } from '../channel.ts';
 import type { Readable } from '../message/digest-view.ts';
 
-export interface ThreadHeaders {
+interface ThreadHeaders {
   readonly messageId: string;
   readonly inReplyTo?: string;
   readonly references?: string;

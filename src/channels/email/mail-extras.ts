@@ -37,7 +37,7 @@ export interface MailExtras {
 }
 
 /** An access token that another program keeps fresh in its file, or what it takes to ask for one. */
-export type MailOauth2 =
+type MailOauth2 =
   | { readonly accessToken: Secret }
   | {
       readonly clientId: string;

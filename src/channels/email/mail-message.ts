@@ -9,7 +9,7 @@ import { emailHtml } from './email-html.ts';
 import { emailText } from './email-text.ts';
 import type { MailTemplates } from './mail-extras.ts';
 
-export interface MailMessage {
+interface MailMessage {
   readonly subject: string;
   readonly text: string;
   readonly html: string;

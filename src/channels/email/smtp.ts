@@ -14,7 +14,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 /** Without a byte from the server; servers may think for a while about the end of a message. */
 const SILENCE_TIMEOUT_MS = 60_000;
 
-export interface Pools {
+interface Pools {
   /** The connections that an integration sends by. */
   poolOf(integration: EmailIntegration): Pool;
   close(): void;

@@ -115,7 +115,7 @@ export function eventsOf(alerts: readonly NotifiedAlert[]): string[] {
 }
 
 /** The first line of what was said last. */
-export function causeOf(alert: NotifiedAlert): string {
+function causeOf(alert: NotifiedAlert): string {
   return firstLine(messageOf(alert) || alert.annotations.summary || '');
 }
 

@@ -5,7 +5,7 @@ import { type Summary, summaryTitle } from '../../domain/grouping/summary.ts';
 import { formatInstant } from '../../time/instant.ts';
 
 /** Alertmanager's webhook body, version 4, with `events`, `events_total` and `events_omitted` added to each alert. */
-export interface AlertmanagerBody {
+interface AlertmanagerBody {
   readonly version: '4';
   readonly groupKey: string;
   readonly truncatedAlerts: number;
@@ -25,7 +25,7 @@ export interface AlertmanagerBody {
   readonly catching_up?: CatchingUpJson;
 }
 
-export interface CatchingUpJson {
+interface CatchingUpJson {
   /** When the first and the last event occurred. */
   readonly from: string;
   readonly to: string;
@@ -35,7 +35,7 @@ export interface CatchingUpJson {
   readonly kinds: Summary['kinds'];
 }
 
-export interface AlertJson {
+interface AlertJson {
   readonly status: 'firing' | 'resolved';
   readonly labels: Labels;
   readonly annotations: Labels;

@@ -3,7 +3,7 @@ import type { TemplateVariables } from '../../templates/variables.ts';
 import type { Readable } from './digest-view.ts';
 import { templateVariables } from './template-variables.ts';
 
-export interface Filled<Name extends string> {
+interface Filled<Name extends string> {
   /** What the templates made; a text is missing where there is no template, or it failed. */
   readonly texts: Readonly<Partial<Record<Name, string>>>;
   /** For people: that a built-in text stands in the place of theirs. A text of JSON that was left with gaps says so itself. */

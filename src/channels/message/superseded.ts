@@ -3,7 +3,7 @@ import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { kindOf } from '../../domain/kinds/kinds.ts';
 
 /** An alert as people count it. */
-export interface Counted {
+interface Counted {
   /** With the messages and the beginning of the milder ones. */
   readonly alert: NotifiedAlert;
   /** Of the same kind and subject; they became this one. */

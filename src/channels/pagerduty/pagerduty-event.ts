@@ -22,7 +22,7 @@ const FLIGHT_CODE_POINTS = 100;
 
 export type PagerdutySeverity = 'critical' | 'error' | 'warning' | 'info';
 
-export interface PagerdutyEvent {
+interface PagerdutyEvent {
   readonly routing_key: string;
   readonly event_action: 'trigger' | 'resolve';
   readonly dedup_key: string;
@@ -42,7 +42,7 @@ export interface PagerdutyEvent {
 }
 
 /** That people know of an incident, or that it is over: PagerDuty asks for no more. */
-export interface PagerdutyChange {
+interface PagerdutyChange {
   readonly routing_key: string;
   readonly event_action: 'acknowledge' | 'resolve';
   readonly dedup_key: string;
@@ -66,7 +66,7 @@ function dedupKeyOf({ groupKey }: GroupNotification): string {
   return createHash('sha256').update(groupKey).digest('hex');
 }
 
-export interface PagerdutyStyle {
+interface PagerdutyStyle {
   readonly routingKey: string;
   /** In place of the alerts' own. */
   readonly severity: PagerdutySeverity | null;

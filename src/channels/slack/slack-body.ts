@@ -16,7 +16,7 @@ export const SLACK_LIMITS = { blocks: 50, header: 150, section: 3_000, text: 40_
 const MAX_BYTES = 60_000;
 const FALLBACK_UNITS = 1_000;
 
-export interface SlackBody {
+interface SlackBody {
   readonly channel?: string;
   readonly username?: string;
   readonly icon_emoji?: string;
@@ -46,7 +46,7 @@ interface Mrkdwn {
   readonly verbatim: true;
 }
 
-export interface SlackStyle {
+interface SlackStyle {
   readonly channel: string;
   readonly username: string;
   readonly iconEmoji: string;
@@ -54,7 +54,7 @@ export interface SlackStyle {
 }
 
 /** Texts that stand in the place of the built-in ones; `text` is mrkdwn that is escaped already. */
-export interface SlackTexts {
+interface SlackTexts {
   readonly title?: string;
   readonly text?: string;
 }

@@ -20,7 +20,7 @@ const TITLE_UNITS = 300;
 /** Of single events below what they have in common. */
 const MAX_LINES = 30;
 
-export interface TeamsBody {
+interface TeamsBody {
   readonly type: 'message';
   readonly attachments: readonly [
     {
@@ -60,7 +60,7 @@ interface TextRun {
   readonly isSubtle?: true;
 }
 
-export interface TeamsTexts {
+interface TeamsTexts {
   readonly title?: string;
   readonly text?: string;
 }

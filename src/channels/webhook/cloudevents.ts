@@ -5,7 +5,7 @@ import { formatInstant } from '../../time/instant.ts';
 import { digestJson } from './digest-json.ts';
 
 /** One event as a CloudEvent 1.0 in structured mode. */
-export interface CloudEvent<Data = EventJson> {
+interface CloudEvent<Data = EventJson> {
   readonly specversion: '1.0';
   /** The event's key: the same however often it is sent. */
   readonly id: string;

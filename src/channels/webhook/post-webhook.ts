@@ -74,7 +74,7 @@ export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegr
 const NO_DIGEST_TEMPLATE =
   'a template is written for alerts: digests go to the formats alertmanager and cloudevents';
 
-export interface WebhookMessage {
+interface WebhookMessage {
   readonly contentType: string;
   readonly body: string;
   readonly templateError?: string;

@@ -5,7 +5,7 @@ import { filterParameters, readMatcherArguments } from '../matcher-arguments.ts'
 import { table } from '../table.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
 
-export interface AlertsOptions extends DaemonOptions {
+interface AlertsOptions extends DaemonOptions {
   readonly active: boolean;
   readonly silenced: boolean;
   readonly inhibited: boolean;
@@ -22,7 +22,7 @@ const alertsShape = z.array(
     status: z.object({ state: z.string() }),
   }),
 );
-export type DaemonAlert = z.output<typeof alertsShape>[number];
+type DaemonAlert = z.output<typeof alertsShape>[number];
 
 /** The alerts that fire. As for amtool, those that nothing hides, unless hidden ones are asked for. */
 export async function alerts(edge: Edge, args: readonly string[], options: AlertsOptions): Promise<number> {

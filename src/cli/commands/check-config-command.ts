@@ -5,7 +5,7 @@ import type { Edge } from '../../process-io.ts';
 import { findConfigFile, readConfig, readWarnings } from '../read-config.ts';
 import { jsonText, shownLines } from '../terminal-text.ts';
 
-export interface CheckConfigOptions {
+interface CheckConfigOptions {
   readonly online: boolean;
   /** Whether warnings count. */
   readonly strict: boolean;

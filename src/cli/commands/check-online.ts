@@ -5,7 +5,7 @@ import type { Edge } from '../../process-io.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { withClient } from '../with-client.ts';
 
-export interface OnlineResult {
+interface OnlineResult {
   readonly what: string;
   /** Undefined where it works. */
   readonly failure?: string;

@@ -37,7 +37,7 @@ export function completion(edge: Edge, program: Command, shell: string): number 
   return 0;
 }
 
-export const shellNames = () => [...SHELLS.keys()];
+const shellNames = () => [...SHELLS.keys()];
 
 function placesOf(command: Command, at: string): Place[] {
   const options = command.options.flatMap(({ long, description, required, argChoices = [] }) =>

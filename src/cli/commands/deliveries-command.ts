@@ -6,7 +6,7 @@ import { jsonText, shown, shownTime } from '../terminal-text.ts';
 
 const FAILED = 1;
 
-export interface DeliveriesOptions extends DaemonOptions {
+interface DeliveriesOptions extends DaemonOptions {
   /** Only those in this state. */
   readonly state: string | undefined;
   readonly receiver: string | undefined;

@@ -10,7 +10,7 @@ import { findConfigFile, readConfig } from '../read-config.ts';
 import { jsonText } from '../terminal-text.ts';
 import { printSamples, receiverOf } from './test-receiver-command.ts';
 
-export interface RenderOptions {
+interface RenderOptions {
   readonly configFile?: string | undefined;
   readonly resolved: boolean;
   /** A file with one Liquid template, in place of a receiver. */

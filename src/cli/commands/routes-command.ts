@@ -8,7 +8,7 @@ import type { Edge } from '../../process-io.ts';
 import { findConfigFile, readConfig } from '../read-config.ts';
 import { jsonText } from '../terminal-text.ts';
 
-export interface RoutesOptions {
+interface RoutesOptions {
   readonly configFile: string | undefined;
   readonly json: boolean;
 }

@@ -13,7 +13,7 @@ const STOP_GRACE_MS = 8_000;
 /** The exit code where the service or a receiver did not do its part. */
 const NOT_ALL_DONE = 4;
 
-export interface RunOptions {
+interface RunOptions {
   readonly configFile?: string | undefined;
   readonly once: boolean;
   readonly logLevel: string;

@@ -19,7 +19,7 @@ const MOST = 1000;
 const firingShape = z.array(z.object({ id: z.string() }));
 export const refusedShape = z.array(z.object({ id: z.string(), error: z.string() }));
 
-export interface SignedAct<Answer> {
+interface SignedAct<Answer> {
   readonly path: string;
   /** Why others want to know the author. */
   readonly who: string;

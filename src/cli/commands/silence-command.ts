@@ -14,7 +14,7 @@ import { table } from '../table.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
 import { alertTable, matchingAlerts } from './alerts-command.ts';
 
-export interface SilenceAddOptions extends DaemonOptions {
+interface SilenceAddOptions extends DaemonOptions {
   readonly duration: string;
   readonly start: string | undefined;
   readonly end: string | undefined;
@@ -116,7 +116,7 @@ const silencesShape = z.array(
 );
 type DaemonSilence = z.output<typeof silencesShape>[number];
 
-export interface SilenceListOptions extends DaemonOptions {
+interface SilenceListOptions extends DaemonOptions {
   readonly expired: boolean;
   readonly quiet: boolean;
   readonly json: boolean;

@@ -10,7 +10,7 @@ import { forked, seededRandom } from '../../simulator/world/seeded-random.ts';
 import { createWorld } from '../../simulator/world/world.ts';
 import { untilStopped } from '../until-stopped.ts';
 
-export interface SimulateOptions {
+interface SimulateOptions {
   readonly listen: string;
   readonly region: string;
   readonly token: string;

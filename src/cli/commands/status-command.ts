@@ -7,7 +7,7 @@ import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { table } from '../table.ts';
 import { jsonText, shown } from '../terminal-text.ts';
 
-export interface StatusOptions extends DaemonOptions {
+interface StatusOptions extends DaemonOptions {
   readonly json: boolean;
 }
 

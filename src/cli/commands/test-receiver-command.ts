@@ -12,7 +12,7 @@ import { findConfigFile, readConfig } from '../read-config.ts';
 import { jsonText } from '../terminal-text.ts';
 import { reasonOf } from './check-online.ts';
 
-export interface TestReceiverOptions {
+interface TestReceiverOptions {
   readonly configFile?: string | undefined;
   readonly resolved: boolean;
   /** Prints instead of sending. */

@@ -15,7 +15,7 @@ export interface CaughtMail {
   readonly html: string;
 }
 
-export interface Caught {
+interface Caught {
   readonly mails: CaughtMail[];
   /** Ids of the webhook calls that were accepted. */
   readonly webhooks: string[];
@@ -23,7 +23,7 @@ export interface Caught {
   readonly eventKeys: string[];
 }
 
-export interface Catcher {
+interface Catcher {
   readonly caught: Caught;
   readonly smarthost: string;
   /** Where webhooks go; mails are shown there in a browser. */

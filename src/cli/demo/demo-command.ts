@@ -25,7 +25,7 @@ const PAGE_PORT = 9465;
 const ARRIVAL_MS = 3_000;
 const LONGEST_ARRIVAL_MS = 15_000;
 
-export interface DemoOptions {
+interface DemoOptions {
   readonly for?: string | undefined;
 }
 

@@ -2,7 +2,7 @@ import type { TrueEvent } from '../../simulator/world/truth.ts';
 import { regionName } from '../../text/region-name.ts';
 
 /** What the demo saw, and the simulated service's own truth beside it. */
-export interface DemoFigures {
+interface DemoFigures {
   readonly seconds: number;
   readonly regions: readonly {
     readonly region: string;
@@ -16,7 +16,7 @@ export interface DemoFigures {
   readonly eventKeys: readonly string[];
 }
 
-export interface DemoSummary {
+interface DemoSummary {
   readonly text: string;
   readonly lost: number;
   readonly repeated: number;

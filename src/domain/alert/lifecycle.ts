@@ -22,7 +22,7 @@ export interface Change {
   readonly events: readonly Event[];
 }
 
-export interface Firing {
+interface Firing {
   /** When the state began; counts for a new episode only. */
   readonly startsAtUs: number;
   readonly labels: Labels;

@@ -3,7 +3,7 @@ import type { Labels } from './alert.ts';
 import { hash64 } from './fingerprint.ts';
 
 /** An alert that changed so often within a time fires on until it has been over for the calm. */
-export interface FlappingLimit {
+interface FlappingLimit {
   /** Times that it began to fire or was resolved; 2 or more. */
   readonly changes: number;
   readonly withinMs: number;

@@ -1,7 +1,7 @@
 import type { Alert } from './alert.ts';
 
 /** An alert that began to fire or was resolved. */
-export interface Transition {
+interface Transition {
   readonly alert: Alert;
   readonly state: 'firing' | 'resolved';
 }

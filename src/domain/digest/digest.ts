@@ -29,7 +29,7 @@ export interface OpenAlert {
 }
 
 /** An alert of which a silence kept something from people. */
-export interface SilencedAlert {
+interface SilencedAlert {
   readonly alertname: string;
   readonly labels: Labels;
   /** How often it was over, or fires now, while a silence muted it. */
@@ -85,7 +85,7 @@ export interface Digest {
 /** Items listed of each kind. */
 const DIGEST_LIST = 10;
 
-export interface DigestMaterial {
+interface DigestMaterial {
   readonly name: string;
   readonly fromUs: number;
   readonly toUs: number;

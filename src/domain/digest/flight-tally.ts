@@ -31,7 +31,7 @@ export interface Failures extends Place {
   readonly succeeded: number;
 }
 
-export interface Cause {
+interface Cause {
   /** Empty where the service gave no message. */
   readonly error: string;
   readonly failed: number;
@@ -41,7 +41,7 @@ export interface Cause {
   readonly examples: readonly Place[];
 }
 
-export interface Slow extends Place {
+interface Slow extends Place {
   /** 95 of 100 Flights that succeeded took no longer. */
   readonly p95Us: number;
   /** In the period before; null where too few are known. */

@@ -12,7 +12,7 @@ import type { Mute } from '../muting/muting.ts';
 import type { Suppression } from '../muting/suppression.ts';
 import { type AlertInGroup, type Group, type GroupMember, HAS_LEFT, isNews } from './group.ts';
 
-export interface Muted {
+interface Muted {
   /** Alerts that nothing mutes. */
   readonly open: readonly AlertInGroup[];
   /** Alerts that wait until nothing mutes them. */

@@ -13,12 +13,12 @@ export interface ReceiverPace {
 }
 
 /** What the receiver's configuration allows; absent for no limit. */
-export interface Limits {
+interface Limits {
   readonly maxNotificationsPerHour?: number | undefined;
   readonly foldStormsMs?: number | undefined;
 }
 
-export interface Throttled {
+interface Throttled {
   /** To be stored. */
   readonly pace: ReceiverPace;
   /** When the receiver may be notified again; null for now. */
@@ -61,7 +61,7 @@ function heldBackNotice(heldBack: number, max: number | undefined, foldMs: numbe
 
 const WINDOW_US = 3_600_000_000;
 
-export interface Admission {
+interface Admission {
   /** When the notifications of the last hour were queued; instants that the clock has not reached are not counted. */
   readonly recentUs: readonly number[];
   /** When the next one may be queued; null for now. */

@@ -7,7 +7,7 @@ import { durationWords } from '../../text/duration-words.ts';
 import type { Event } from '../alert/event.ts';
 import type { FlightEnded } from '../alert/fact.ts';
 
-export interface Threshold {
+interface Threshold {
   /** Failures within `windowMs`. */
   readonly threshold: number;
   readonly windowMs: number;

@@ -85,7 +85,7 @@ export interface Words {
   readonly hasOwnDescription?: true;
 }
 
-export interface Topic<Severity extends string = string> {
+interface Topic<Severity extends string = string> {
   /** What within the region the alert is about, e.g. `bird/148890`: part of its identity, so without names. */
   readonly subject: string;
   /** Labels but for `alertname` and `severity`; rules are matched on these and on `alertname`. */
@@ -102,7 +102,7 @@ export interface Context<R extends Rule = Rule> {
 }
 
 /** Of kinds whose rules may ask for several facts before an alert fires. */
-export interface Counting<R extends Rule> {
+interface Counting<R extends Rule> {
   asksForSeveral(rule: R): boolean;
   /** The events that are counted for an alert that does not fire yet. */
   waiting(alert: Alert): readonly Event[];

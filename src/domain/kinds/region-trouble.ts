@@ -14,7 +14,7 @@ interface Memory {
   readonly reason: string;
 }
 
-export interface RegionTrouble<Name extends FactName> {
+interface RegionTrouble<Name extends FactName> {
   /** What a fact says of the trouble. */
   readonly read: (fact: FactOf<Name>) => TroubleState;
   /** One sentence; the region comes in capitals. */
@@ -23,7 +23,7 @@ export interface RegionTrouble<Name extends FactName> {
   readonly over: string;
 }
 
-export interface TroubleState {
+interface TroubleState {
   readonly region: string;
   /** `hidden`: it may last, but cannot be seen; that ends it only before it fires. */
   readonly state: 'lasts' | 'hidden' | 'over';

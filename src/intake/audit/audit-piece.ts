@@ -17,7 +17,7 @@ export interface PartOfWindow extends Window {
 }
 
 /** Where a window is cut into parts. */
-export interface WindowCuts {
+interface WindowCuts {
   readonly window: Window;
   readonly knownGaps: readonly Window[];
   readonly countedUntilUs: number;

@@ -24,7 +24,7 @@ import type { AuditOutcome } from './audit.ts';
 import { type AuditRun, beginAudit } from './audit-run.ts';
 import { gapsAfter, reportedGaps } from './gaps.ts';
 
-export interface AuditRoundOptions {
+interface AuditRoundOptions {
   readonly region: string;
   readonly auditIntervalMs: number;
   readonly retentionMs: number;

@@ -18,7 +18,7 @@ export interface AuditRun {
 }
 
 /** What is to be audited: [fromUs, toUs), though its edges may be moved to quiet instants. */
-export interface AuditTarget {
+interface AuditTarget {
   readonly log: LogStream;
   readonly stream: number;
   readonly span: number;

@@ -9,7 +9,7 @@ import type { Gap, Window } from './audit-piece.ts';
 /** Audits that must find a gap before it is believed. */
 const CONFIRMED_BY = 2;
 
-export interface GapsAfter {
+interface GapsAfter {
   readonly gaps: readonly GapRecord[];
   /** Entries that are now known to be missing and were not before. */
   readonly missing: number;

@@ -8,7 +8,7 @@ import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
 /** How far from where it should be an edge is looked for. */
 const REACH_US = 10 * 60 * 1_000_000;
 
-export interface Edge {
+interface Edge {
   readonly us: number;
   /** False where entries are so dense that every instant has one near it. */
   readonly isQuiet: boolean;

@@ -11,7 +11,7 @@ const LOG_ENTRIES = 50;
 /** Logs that one poll reads though the pace leaves no room for them: many failures at once must not hold up others. */
 const NEEDED_LOGS = 20;
 
-export interface FailureLogOptions {
+interface FailureLogOptions {
   readonly client: ServiceClient;
   /** The Nest a Bird is in now; it may move. */
   readonly nestOf: (birdId: string) => string;
@@ -19,7 +19,7 @@ export interface FailureLogOptions {
   readonly pageSize: () => number;
 }
 
-export interface FailureLog {
+interface FailureLog {
   readonly failure?: FlightLogEntry | undefined;
   readonly endedAt?: Instant | undefined;
 }

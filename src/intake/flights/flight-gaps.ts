@@ -10,7 +10,7 @@ import type { Store } from '../../store/store.ts';
 import type { Commit } from '../commit.ts';
 import { retentionHorizonUs } from '../retention-horizon.ts';
 
-export interface FlightGapsOptions {
+interface FlightGapsOptions {
   readonly region: string;
   readonly retentionMs: number;
   readonly store: Store;
@@ -25,7 +25,7 @@ export interface UnreadWindow {
 }
 
 /** What a poll has tried to read. */
-export interface ReadSpan {
+interface ReadSpan {
   /** The start from which on it tried gaps anew: Infinity where it did not reach the end, 0 where it tried all. */
   readonly fromUs: number;
   readonly serviceNowUs: number;

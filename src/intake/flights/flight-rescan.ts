@@ -9,7 +9,7 @@
 import type { Clock, Random } from '../../time/clock.ts';
 import { retentionHorizonUs } from '../retention-horizon.ts';
 
-export interface FlightRescanOptions {
+interface FlightRescanOptions {
   readonly retentionMs: number;
   readonly clock: Clock;
   readonly random: Random;

@@ -42,7 +42,7 @@ import { OpenFlights } from './open-flights.ts';
 /** Open Flights that started at most this long before the window are reached by widening it. */
 const WIDEN_US = 15 * 60 * 1_000_000;
 
-export interface FlightWatchOptions extends FlightFinderOptions {
+interface FlightWatchOptions extends FlightFinderOptions {
   readonly client: ServiceClient;
   readonly store: Store;
   readonly commit: Commit;

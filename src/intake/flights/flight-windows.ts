@@ -40,7 +40,7 @@ export interface FlightReadingOptions {
 }
 
 /** A window of start dates, both inclusive. Without a beginning it holds also the Flights of which no start is known. */
-export interface FlightWindow {
+interface FlightWindow {
   readonly minStartUs?: number;
   readonly maxStartUs?: number;
   readonly status?: string;

@@ -27,7 +27,7 @@ export interface InventoryReading {
   readonly trouble: NestwatchError | undefined;
 }
 
-export interface InventoryReaderOptions {
+interface InventoryReaderOptions {
   readonly region: string;
   readonly client: Pick<ServiceClient, 'searchNests' | 'searchBirds' | 'health'>;
   readonly clock: Clock;

@@ -17,7 +17,7 @@ import { InventoryReader, type InventoryReading, type SeenBird, seenBird } from 
 import type { MemberBook } from './nest-members.ts';
 import { type NestGlobs, NestSelection } from './nest-selection.ts';
 
-export interface InventoryOptions {
+interface InventoryOptions {
   readonly region: string;
   readonly nests: NestGlobs;
   readonly client: ServiceClient;

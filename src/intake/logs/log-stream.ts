@@ -38,7 +38,7 @@ const PAUSE_US = MOST_OVERLAP_US;
 const HALVE_AGAIN_MS = 3 * 60_000;
 
 /** How the entries of a feed are read, and become events; `birdId` is empty for a feed of one stream. */
-export interface LogSource<T extends LogEntry> {
+interface LogSource<T extends LogEntry> {
   readonly region: string;
   readonly feed: Feed;
   readonly read: (birdId: string, query: PageQuery) => Promise<Answer<Page<T>>>;
@@ -46,7 +46,7 @@ export interface LogSource<T extends LogEntry> {
   readonly birdStatus: (event: Event) => string | undefined;
 }
 
-export interface LogStreamOptions {
+interface LogStreamOptions {
   readonly store: Store;
   readonly commit: Commit;
   readonly clock: Clock;
@@ -61,7 +61,7 @@ export interface LogStreamOptions {
   readonly watchedSinceUs: () => number;
 }
 
-export interface LogPoll {
+interface LogPoll {
   readonly more: boolean;
   /** The events that were new. */
   readonly fresh: readonly Event[];

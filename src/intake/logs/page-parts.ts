@@ -7,7 +7,7 @@ import { NestwatchError } from '../../errors.ts';
 import type { Answer, PageQuery } from '../../service/client.ts';
 import type { Page, Parsed } from '../../service/resources.ts';
 
-export type ReadPage<T> = (query: PageQuery) => Promise<Answer<Page<T>>>;
+type ReadPage<T> = (query: PageQuery) => Promise<Answer<Page<T>>>;
 
 /**
  * A page but the first has to be asked for in a size that the service gives: in another one its number is that of

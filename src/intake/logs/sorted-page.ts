@@ -21,7 +21,7 @@ export interface SortedPage {
 }
 
 /** What is known of the stream of a page. */
-export interface KnownEntries<T> {
+interface KnownEntries<T> {
   /** Whether the entry was committed before. */
   isKnown(entry: T): boolean;
   /** A known entry came again. */

@@ -40,7 +40,7 @@ export interface PageView {
   readonly instantsUs: readonly number[];
 }
 
-export type NextPosition = (position: Position, page: PageView) => Position | 'end';
+type NextPosition = (position: Position, page: PageView) => Position | 'end';
 
 export function startOf(fromUs: number): Position {
   return { fromUs, page: 0, total: null, ordered: true };

@@ -10,7 +10,7 @@ import {
 import type { Column, Columns } from './columns.ts';
 
 /** A poll that succeeded. */
-export interface Lesson {
+interface Lesson {
   /** When it began. */
   readonly beganMs: number;
   readonly nowMs: number;

@@ -44,7 +44,7 @@ export interface ScheduleOptions {
   readonly allowedPerSecond: () => number;
 }
 
-export type Stream =
+type Stream =
   | {
       readonly name: string;
       readonly feed: string;

@@ -35,7 +35,7 @@ const CLASS_STEP = 0.0953;
 /** Parts of `spanMs` into which ages are sorted. */
 const AGE_BANDS = 64;
 
-export interface WaitlistOptions<T> {
+interface WaitlistOptions<T> {
   /** About the longest wait that is expected. */
   readonly spanMs: number;
   /**

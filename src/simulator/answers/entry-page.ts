@@ -11,7 +11,7 @@ export interface PageRequest {
   readonly toUs: number | undefined;
 }
 
-export interface PageOf<T> {
+interface PageOf<T> {
   readonly items: readonly T[];
   readonly totalCount: number;
   readonly page: number;

@@ -11,7 +11,7 @@ export interface Route<Answer> {
   readonly answer: Answer;
 }
 
-export interface Routed<Answer> {
+interface Routed<Answer> {
   readonly route: Route<Answer> | undefined;
   readonly ids: Readonly<Record<string, string>>;
   /** The methods that the path does know, where it knows another one. */

@@ -37,7 +37,7 @@ export interface ScenarioOptions {
   readonly historyMs?: number;
 }
 
-export interface Scenario {
+interface Scenario {
   readonly nests: readonly NestRecord[];
   /** The busiest first. */
   readonly birds: readonly BirdRecord[];

@@ -29,7 +29,7 @@ import {
 } from './story-steps.ts';
 
 /** Who plays which part. */
-export interface Cast {
+interface Cast {
   readonly nests: readonly NestRecord[];
   /** Its Flight fails, and the next one lands. */
   readonly stumbling: BirdRecord;

@@ -10,7 +10,7 @@ import { CONNECTION_LOST, DEACTIVATED, EVENT_ERROR } from './vocabulary.ts';
 const EVENT_ERRORS_TO_DEACTIVATE = 5;
 
 /** An entry as a test wants it. */
-export interface RawEntry {
+interface RawEntry {
   /** Fields as the specification names them; what is left out takes a plain value. */
   readonly fields?: Readonly<Record<string, unknown>>;
   /** Laid over the finished entry: a record key by key (undefined takes a key away), anything else replaces it. */
@@ -20,7 +20,7 @@ export interface RawEntry {
   readonly visibleAtUs?: number;
 }
 
-export interface LostConnection {
+interface LostConnection {
   /** Without one the notification concerns the whole organisation. */
   readonly nestId?: string;
   /** A new connection by default. */
@@ -30,7 +30,7 @@ export interface LostConnection {
   readonly wording: 'old' | 'new';
 }
 
-export interface EventErrorOptions {
+interface EventErrorOptions {
   readonly message?: string;
   readonly eventFailedBy?: 'Subscription' | 'Unsubscription' | 'EventInvocation';
   readonly errorType?: string;

@@ -20,7 +20,7 @@ import {
 import { createdNowUs, type Flight, onceAt, type State, visibleAtUs } from './state.ts';
 import { FAILURES } from './vocabulary.ts';
 
-export interface EndOptions {
+interface EndOptions {
   /** A failed Flight has a plain one by default; '' for none. */
   readonly errorMessages?: string;
   readonly failedStep?: FailedStep;
@@ -29,7 +29,7 @@ export interface EndOptions {
   readonly retriedErrors?: number;
 }
 
-export interface FlightPlan extends EndOptions {
+interface FlightPlan extends EndOptions {
   /** Now by default; an instant before now makes a Flight that has been under way since. */
   readonly startedAtUs?: number;
   /** From the start to the planned end; 10 s where only `endsAs` is given. */

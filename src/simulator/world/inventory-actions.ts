@@ -5,20 +5,20 @@ import { guid } from './identity.ts';
 import type { BirdRecord, BirdStatus, NestRecord, TriggerType, UserRecord } from './simulated-record.ts';
 import type { Bird, Nest, State } from './state.ts';
 
-export interface NewUser {
+interface NewUser {
   readonly firstName?: string;
   readonly lastName?: string;
   readonly email?: string;
   readonly isActive?: boolean;
 }
 
-export interface NewNest {
+interface NewNest {
   readonly name: string;
   /** Ids of Users. */
   readonly members?: readonly string[];
 }
 
-export interface NewBird {
+interface NewBird {
   readonly name: string;
   readonly triggerType: TriggerType;
   readonly status?: BirdStatus;

@@ -106,7 +106,7 @@ export function onceAt(state: State, instantUs: number, action: () => void): voi
 }
 
 /** What an action may say of an entry; the rest is decided here. */
-export interface NewEntry {
+interface NewEntry {
   readonly feed: Entry['feed'];
   readonly nestId: string;
   readonly birdId: string;

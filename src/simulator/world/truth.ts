@@ -25,7 +25,7 @@ export interface TrueEvent {
   readonly goneAtUs: number | undefined;
 }
 
-export interface TrueBird {
+interface TrueBird {
   readonly birdId: string;
   readonly nestId: string;
   readonly name: string;

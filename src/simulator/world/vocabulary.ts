@@ -1,7 +1,7 @@
 /** Words of the trade that the watched service serves (localisation), for names and messages that look real. */
 import type { FailedStep } from './simulated-record.ts';
 
-export interface Failure {
+interface Failure {
   readonly message: string;
   readonly step: FailedStep;
 }

@@ -14,7 +14,7 @@ import type { BirdRecord, EntryRecord, FlightRecord, NestRecord, UserRecord } fr
 import { createState } from './state.ts';
 import { type Truth, truthOf } from './truth.ts';
 
-export interface WorldOptions {
+interface WorldOptions {
   readonly region: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -27,7 +27,7 @@ export interface WorldOptions {
 export type Outage = 'reset' | '503' | 'html';
 
 /** Requests so far. Those that no operation takes count as `unknown`; those without an answer as `reset`. */
-export interface RequestCounts {
+interface RequestCounts {
   readonly total: number;
   readonly byOperation: Readonly<Record<string, number>>;
   readonly byStatus: Readonly<Record<string, number>>;

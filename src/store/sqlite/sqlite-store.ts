@@ -27,7 +27,7 @@ import { SqliteFlights } from './watched/sqlite-flights.ts';
 import { SqliteInventory } from './watched/sqlite-inventory.ts';
 import { SqliteStreams } from './watched/sqlite-streams.ts';
 
-export interface SqliteStoreOptions {
+interface SqliteStoreOptions {
   /** A file, created with its directory where it is missing, or `:memory:` for trials. */
   readonly path: string;
   readonly clock: Clock;

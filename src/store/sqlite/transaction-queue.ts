@@ -30,7 +30,7 @@ interface Job {
   reject(error: unknown): void;
 }
 
-export interface QueueOptions {
+interface QueueOptions {
   readonly connection: Connection;
   readonly clock: Clock;
   /** Resolves when those that are about to queue have done so. */

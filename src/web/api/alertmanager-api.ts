@@ -35,7 +35,7 @@ import {
   gettableSilence,
 } from './alertmanager-json.ts';
 
-export interface AlertmanagerApiOptions {
+interface AlertmanagerApiOptions {
   readonly store: Store;
   readonly status: () => StatusView;
   readonly alerting: AlertingConfig;

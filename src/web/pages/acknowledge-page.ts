@@ -7,7 +7,7 @@ import { alertSheet, signatureForm } from './alert-sheet.ts';
 import { frame, type Html, when } from './page-frame.ts';
 import { silenceWords } from './silence-view.ts';
 
-export interface AcknowledgePage {
+interface AcknowledgePage {
   /** Undefined when it is no longer known. */
   readonly alert: Alert | undefined;
   /** True when the episode that was meant still lasts. */

@@ -29,7 +29,7 @@ ${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}
 </li></ul>`;
 }
 
-export interface SignatureForm {
+interface SignatureForm {
   /** Where it is sent, with which alert it means. */
   readonly action: string;
   readonly author: string;

@@ -49,7 +49,7 @@ const SHOWN_FAULTS = 5;
 /** Enough to put the severest of them first. */
 const READ_ALERTS = 500;
 
-export interface PageViewOptions extends Pick<PageView, 'nowUs' | 'isLive' | 'status' | 'isOpen'> {
+interface PageViewOptions extends Pick<PageView, 'nowUs' | 'isLive' | 'status' | 'isOpen'> {
   readonly alerting: AlertingConfig;
   readonly recurrences: Recurrences;
 }

@@ -7,7 +7,7 @@ import type { Tone } from './page-words.ts';
 
 export type Html = ReturnType<typeof html>;
 
-export interface Frame {
+interface Frame {
   readonly title: string;
   readonly tone: Tone;
   readonly body: Html;

@@ -30,7 +30,7 @@ import {
   type SilenceForm,
 } from './silence-page.ts';
 
-export interface PagesOptions {
+interface PagesOptions {
   readonly config: WebConfig;
   readonly store: Store;
   readonly status: () => StatusView;

@@ -7,7 +7,7 @@ import { type AlertSheet, alertSheet, signatureForm } from './alert-sheet.ts';
 import { frame, type Html } from './page-frame.ts';
 import { MESSAGE_LENGTH } from './page-words.ts';
 
-export interface ResolvePage extends AlertSheet {
+interface ResolvePage extends AlertSheet {
   /** Undefined when it is no longer known. */
   readonly alert: Alert | undefined;
   readonly action: string;

@@ -122,7 +122,7 @@ function durationOf(field: string, text: string): number {
   return ms;
 }
 
-export interface SilencePage {
+interface SilencePage {
   readonly form: SilenceForm;
   /** What has to be changed first; empty for nothing. */
   readonly problem: string;

@@ -23,12 +23,12 @@ export interface Sort {
   flush(input: FlushInput): Flush;
 }
 
-export interface Selection {
+interface Selection {
   readonly staying: readonly AlertInGroup[];
   readonly leaving: readonly GroupMember[];
 }
 
-export interface FlushInput extends FlushOf {
+interface FlushInput extends FlushOf {
   /** How many events of each alert, by its id, were set aside for a summary. */
   readonly setAside: ReadonlyMap<string, number>;
 }

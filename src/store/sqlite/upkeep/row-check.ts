@@ -264,7 +264,7 @@ const AFTERWARDS: readonly string[] = [
 /** The beginning of what a row held that is kept. */
 const MAX_RAW = 4_000;
 
-export interface RowFault extends Fault {
+interface RowFault extends Fault {
   readonly raw: string;
 }
 
