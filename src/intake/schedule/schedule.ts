@@ -253,7 +253,7 @@ export class Schedule {
     else this.#feedOf[row]!.waiting.delete(row);
     this.#states[row] = 'taken';
     this.#lastMs.set(row, nowMs);
-    this.#shares.begin(this.#payers.get(row), this.#values.cost(row));
+    this.#shares.charge(this.#payers.get(row), this.#values.cost(row));
     return { name: this.#names[row]! };
   }
 
@@ -261,8 +261,6 @@ export class Schedule {
   done(name: string, nowMs: number, polled: Polled = {}): void {
     const row = this.#rowOf.get(name);
     if (row === undefined || this.#states[row] !== 'taken') return;
-    const expected = this.#values.cost(row);
-    this.#shares.end(this.#payers.get(row), expected, polled.requests ?? expected);
     this.#learn(row, nowMs, polled);
     const isRead = polled.requests !== undefined && !polled.isPartial;
     if (isRead || polled.isGone) this.#readMs.set(row, this.#lastMs.get(row));
@@ -449,6 +447,7 @@ export class Schedule {
     const { requests, newEntries = 0, complete = false, historyMs } = polled;
     if (requests === undefined) return;
     const before = this.#values.cost(row);
+    this.#shares.charge(this.#payers.get(row), requests - before);
     const beganMs = this.#lastMs.get(row);
     this.#values.learn(row, { beganMs, nowMs, requests, newEntries, complete, historyMs });
     if (!this.#regulars.has(row)) this.#feedOf[row]!.roundCost += this.#values.cost(row) - before;

@@ -309,24 +309,6 @@ describe('a regular stream', () => {
     expect(Math.max(...gapsOf(timesOf(polls, 'notifications')))).toBeLessThanOrEqual(31 * SECOND);
   });
 
-  test('is polled each interval beside Birds whose polls take less than was expected of them', () => {
-    const schedule = scheduleOf({ allowedPerSecond: () => 1 });
-    addBirds(
-      schedule,
-      Array.from({ length: 200 }, (_, at) => `${at}`),
-    );
-    schedule.add({ name: 'notifications', intervalMs: 30 * SECOND, share: 0.25 }, 0);
-    const first = new Set<string>();
-    const polls = serve(schedule, { untilMs: HOUR, perSecond: 1 }, (name) => {
-      const isFirst = name !== 'notifications' && !first.has(name);
-      first.add(name);
-      return isFirst ? { ...QUIET, requests: 3 } : QUIET;
-    });
-    const gaps = gapsOf(timesOf(polls, 'notifications'));
-    expect(gaps.length).toBeGreaterThan(HOUR / (33 * SECOND));
-    expect(Math.max(...gaps)).toBeLessThanOrEqual(33 * SECOND);
-  });
-
   test('removed is never due again', () => {
     const schedule = scheduleOf();
     schedule.add({ name: 'inventory', intervalMs: MINUTE, share: 0.25 }, 0);
