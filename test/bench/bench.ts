@@ -38,6 +38,6 @@ await printMails();
 console.log('\nResident memory after a million entries');
 console.log(`  ${whole(await benchMemory())} MiB`);
 console.log('');
-await printDelay();
+printDelay();
 console.log('\nMemory and processor time of the daemon, in steady state (its service is another process)');
 await printScale({ ...SCALE, hours: 1 });
