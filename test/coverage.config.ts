@@ -24,10 +24,6 @@ const intake = [
   'flights/flight-gaps',
   'schedule/schedule',
   'schedule/columns',
-  'schedule/waitlist',
-  'schedule/poll-value',
-  'schedule/fair-limits',
-  'schedule/recall',
 ].map((name) => `src/intake/${name}.ts`);
 const service = ['pace', 'rate', 'breaker'].map((name) => `src/service/${name}.ts`);
 const delivery = ['outbox', 'retry'].map((name) => `src/delivery/${name}.ts`);

@@ -126,7 +126,6 @@ export class RegionIntake {
     await this.#serviceClock.load();
     await this.inventory.load();
     await this.#audits.load();
-    await this.#streams.load();
     this.#streams.auditNotifications();
     this.#addRegularStreams(once);
     this.#client.onHealthChange((health) => this.#healthChanged(health));

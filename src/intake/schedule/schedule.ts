@@ -6,32 +6,27 @@
  * last poll began, and each has a share of the requests. The others, two for each Bird, are in one of these states:
  *
  *   fresh (never polled in this life) → taken → waiting → taken → …
- *   taken or waiting → timed, its next poll has an instant of its own: more pages, a retry → taken
+ *   taken or waiting → timed, its next poll has an instant of its own: more pages, a retry, a hint → taken
  *
  * A turn goes to the first of these that there is:
  * 1. a regular stream that is due, as long as it stays within its share of the requests;
- * 2. a timed stream whose instant has come; while 3 presses or any is fresh, within a share as well;
- * 3. the stream, fresh or waiting, that has waited longest, if else not every stream could be polled each
- *    `maxIntervalMs`: so of all that is promised this comes first;
- * 4. of the fresh ones and those that waited long enough, the one with the largest expected delay for its cost,
+ * 2. a timed stream whose instant has come; while 3 or 4 press, within a share as well;
+ * 3. a fresh stream;
+ * 4. the stream that was polled longest ago, if else not every stream could be polled each `maxIntervalMs`;
+ * 5. of those that waited long enough, the one with the largest expected delay for its cost,
  *    λ·(now − last)²/(2·cost), which is what makes the mean delay of all entries least;
- * 5. a regular stream that is beyond its share: no other stream wants the turn.
- *
- * λ is what is expected of the stream (`arrival-rate.ts`). A fresh one counts as one of its feed's average and more,
- * for what its first poll teaches, and waits since its entries are news; one that was hinted at counts as if an entry came
- * within a minute. Both compete with the others, so neither many new Birds nor many hints can starve anybody.
+ * 6. a regular stream that is beyond its share: no other stream wants the turn.
  *
  * Long enough is `intervalMs` where the rate allows that for all: then each is polled so often, and no request is
- * spent on more, but for hints. Where it does not, and for hints always, it is `minIntervalMs`: streams in which much
- * happens are polled more often than the aim and quiet ones less, down to each `maxIntervalMs`. Where the rate is too
- * low even for that, the limit is stretched as far as is needed, and `lag` says so.
+ * spent on more, but for hints. Where it does not, it is `minIntervalMs`: streams in which much happens are polled
+ * more often than the aim and quiet ones less, down to each `maxIntervalMs`. Where the rate is too low even for
+ * that, the limit is stretched as far as is needed, and `lag` says so.
  */
 import { type Column, type Columns, createColumns } from './columns.ts';
-import { type FeedLoad, fairLimitsMs } from './fair-limits.ts';
 import { createInstantQueue, type InstantQueue } from './instant-queue.ts';
 import { createPollValues, type PollValues } from './poll-value.ts';
 import { type Account, createShares, type Shares } from './shares.ts';
-import { type Choice, type LeastWait, Waitlist } from './waitlist.ts';
+import { Waitlist } from './waitlist.ts';
 
 export interface ScheduleOptions {
   /** A stream is never polled sooner after its last poll, whatever is hinted. */
@@ -44,15 +39,8 @@ export interface ScheduleOptions {
   readonly allowedPerSecond: () => number;
 }
 
-type Stream =
-  | {
-      readonly name: string;
-      readonly feed: string;
-      /** What an earlier life has seen of it. */
-      readonly seen?: Seen | undefined;
-      /** How long before it was added its entries are news already. */
-      readonly newsMs?: number;
-    }
+export type Stream =
+  | { readonly name: string; readonly feed: string }
   | {
       readonly name: string;
       readonly intervalMs: number;
@@ -61,12 +49,6 @@ type Stream =
       /** It brings no entries of its own: `lag` leaves it out. */
       readonly mayLag?: boolean;
     };
-
-/** Entries that came in a time. */
-export interface Seen {
-  readonly entries: number;
-  readonly coveredMs: number;
-}
 
 /** What a poll was like. */
 export interface Polled {
@@ -79,8 +61,6 @@ export interface Polled {
   readonly newEntries?: number;
   /** It read all that there was, so its new entries show how often some come. */
   readonly complete?: boolean;
-  /** How long a time it covered, if it was the first that anybody made of the stream. */
-  readonly historyMs?: number | undefined;
   /** It failed because what it reads no longer exists, so that no entry of it can be late. */
   readonly isGone?: boolean;
 }
@@ -101,15 +81,6 @@ interface Regular {
   intervalMs: number;
   readonly mayLag: boolean;
   readonly account: Account;
-}
-
-/** The streams of Birds of one feed. */
-interface Feed {
-  readonly name: string;
-  readonly waiting: Waitlist<Row>;
-  streams: number;
-  /** Requests that one poll of each would take. */
-  roundCost: number;
 }
 
 type State = 'fresh' | 'waiting' | 'timed' | 'taken' | 'gone';
@@ -142,11 +113,11 @@ export class Schedule {
   readonly #rowOf = new Map<string, Row>();
   readonly #names: string[] = [];
   readonly #states: State[] = [];
-  /** When the last poll began; before the first, since when entries of a Bird's stream are news. */
+  /** When the last poll began. */
   readonly #lastMs: Column;
   /** When the last poll began that succeeded; before the first, when the stream was added. */
   readonly #readMs: Column;
-  /** When a timed or regular stream is due. */
+  /** When a timed or regular stream is due; since when a fresh one waits. */
   readonly #readyMs: Column;
   readonly #values: PollValues;
   readonly #regulars = new Map<Row, Regular>();
@@ -154,12 +125,14 @@ export class Schedule {
   readonly #hinted = new Set<Row>();
   /** The account that pays for the poll of a taken stream. */
   readonly #payers = new Map<Row, Account>();
+  readonly #fresh: InstantQueue<Row>;
   readonly #timed: InstantQueue<Row>;
-  readonly #feeds = new Map<string, Feed>();
-  /** By the row of a Bird's stream. */
-  readonly #feedOf: Feed[] = [];
+  readonly #waiting: Waitlist<Row>;
   readonly #shares: Shares = createShares();
   readonly #timedAccount: Account;
+  #birdStreams = 0;
+  /** Requests that one poll of each Bird's stream would take. */
+  #roundCost = 0;
 
   constructor(options: ScheduleOptions) {
     this.#minIntervalMs = options.minIntervalMs;
@@ -172,8 +145,10 @@ export class Schedule {
     this.#readMs = this.#columns.add(0);
     this.#readyMs = this.#columns.add(Number.NEGATIVE_INFINITY);
     this.#values = createPollValues(this.#columns);
-    this.#timed = createInstantQueue(
-      (row, atMs) => this.#states[row] === 'timed' && this.#readyMs.get(row) === atMs,
+    this.#fresh = createInstantQueue(this.#isDue('fresh'));
+    this.#timed = createInstantQueue(this.#isDue('timed'));
+    this.#waiting = new Waitlist<Row>(this.#maxIntervalMs, (row) =>
+      this.#states[row] === 'waiting' ? this.#lastMs.get(row) : undefined,
     );
     this.#timedAccount = this.#shares.open(TIMED_SHARE);
   }
@@ -205,28 +180,21 @@ export class Schedule {
       this.#regulars.set(row, { intervalMs, mayLag, account: this.#shares.open(share) });
       return;
     }
-    const feed = this.#feedOfName(stream.feed);
-    this.#feedOf[row] = feed;
     this.#values.add(row, stream.feed);
-    feed.streams += 1;
-    feed.roundCost += this.#values.cost(row);
-    const { seen, newsMs = 0 } = stream;
-    const sinceMs = nowMs - newsMs;
-    this.#lastMs.set(row, sinceMs);
-    if (!seen) {
-      feed.waiting.addFresh(row, sinceMs);
-      return;
-    }
-    this.#values.recall(row, seen.entries, seen.coveredMs, nowMs);
-    feed.waiting.addKnown(row, sinceMs, this.#values.worth(row));
+    this.#birdStreams += 1;
+    this.#roundCost += this.#values.cost(row);
+    this.#readyMs.set(row, nowMs);
+    this.#fresh.add(row, nowMs);
   }
 
   /** Does nothing for a stream that it has not. */
   remove(name: string): void {
     const row = this.#rowOf.get(name);
     if (row === undefined) return;
+    this.#waiting.delete(row);
     this.#rowOf.delete(name);
     this.#names[row] = '';
+    this.#states[row] = 'gone';
     this.#hinted.delete(row);
     this.#payers.delete(row);
     const regular = this.#regulars.get(row);
@@ -234,13 +202,10 @@ export class Schedule {
       this.#regulars.delete(row);
       this.#shares.close(regular.account);
     } else {
-      const feed = this.#feedOf[row]!;
-      feed.waiting.delete(row);
-      feed.streams -= 1;
+      this.#birdStreams -= 1;
       // From zero on, so that what rounding left over does not add up.
-      feed.roundCost = feed.streams === 0 ? 0 : feed.roundCost - this.#values.cost(row);
+      this.#roundCost = this.#birdStreams === 0 ? 0 : this.#roundCost - this.#values.cost(row);
     }
-    this.#states[row] = 'gone';
     this.#columns.removeRow(row);
   }
 
@@ -248,9 +213,9 @@ export class Schedule {
   take(nowMs: number): { readonly name: string } | { readonly waitMs: number } {
     const row = this.#choose(nowMs);
     if (row === undefined) return { waitMs: this.#nextMs() - nowMs };
+    this.#waiting.delete(row);
     const regular = this.#regulars.get(row);
     if (regular) this.#payers.set(row, regular.account);
-    else this.#feedOf[row]!.waiting.delete(row);
     this.#states[row] = 'taken';
     this.#lastMs.set(row, nowMs);
     this.#shares.charge(this.#payers.get(row), this.#values.cost(row));
@@ -269,19 +234,17 @@ export class Schedule {
     const regular = this.#regulars.get(row);
     const { delayMs } = polled;
     const beganMs = this.#lastMs.get(row);
-    if (!regular && delayMs === undefined) {
+    if (!regular && delayMs === undefined && !isHinted) {
       this.#states[row] = 'waiting';
-      const { waiting } = this.#feedOf[row]!;
-      waiting.add(row, beganMs, this.#values.worth(row));
-      if (isHinted) waiting.hint(row, beganMs, this.#values.hintedWorth(row));
+      this.#waiting.add(row, beganMs, this.#values.worth(row));
       return;
     }
-    const ownMs = delayMs === undefined ? beganMs + regular!.intervalMs : nowMs + delayMs;
+    const ownMs = delayMs === undefined ? beganMs + (regular?.intervalMs ?? this.#aimMs) : nowMs + delayMs;
     const hintedMs = isHinted ? beganMs + this.#minIntervalMs : ownMs;
     this.#setTimed(row, ownMs === Number.POSITIVE_INFINITY ? ownMs : Math.min(ownMs, hintedMs));
   }
 
-  /** Something is expected there: poll it earlier, but not before the minimum interval is over. */
+  /** Something is expected there: poll it as soon as the minimum interval allows. */
   hint(name: string, nowMs: number): void {
     const row = this.#rowOf.get(name);
     if (row === undefined || this.#states[row] === 'fresh') return;
@@ -289,13 +252,11 @@ export class Schedule {
       this.#hinted.add(row);
       return;
     }
-    if (this.#states[row] === 'waiting') {
-      this.#feedOf[row]!.waiting.hint(row, this.#lastMs.get(row), this.#values.hintedWorth(row));
-      return;
-    }
     const hintedMs = Math.max(nowMs, this.#lastMs.get(row) + this.#minIntervalMs);
+    if (this.#states[row] === 'waiting') this.#waiting.delete(row);
     // Infinity: it is not polled again, as where each stream is read only once.
-    if (this.#readyMs.get(row) <= hintedMs || this.#readyMs.get(row) === Number.POSITIVE_INFINITY) return;
+    else if (this.#readyMs.get(row) <= hintedMs || this.#readyMs.get(row) === Number.POSITIVE_INFINITY)
+      return;
     this.#setTimed(row, hintedMs);
   }
 
@@ -320,55 +281,27 @@ export class Schedule {
     return this.#neededPerSecond(this.#maxIntervalMs);
   }
 
-  #feedOfName(name: string): Feed {
-    let feed = this.#feeds.get(name);
-    if (!feed) {
-      const waiting = new Waitlist<Row>({
-        spanMs: this.#maxIntervalMs,
-        lastMsOf: (row) =>
-          this.#states[row] === 'waiting' || this.#states[row] === 'fresh'
-            ? this.#lastMs.get(row)
-            : undefined,
-        isFresh: (row) => this.#states[row] === 'fresh',
-        freshWorth: () => this.#values.freshWorth(name),
-      });
-      feed = { name, waiting, streams: 0, roundCost: 0 };
-      this.#feeds.set(name, feed);
-    }
-    return feed;
+  /** Whether an entry of the queue of that state is the stream's current one. */
+  #isDue(state: State): (row: Row, atMs: number) => boolean {
+    return (row: Row, atMs: number) => this.#states[row] === state && this.#readyMs.get(row) === atMs;
   }
 
   /** Requests a second with which every stream is polled so often. */
   #neededPerSecond(intervalMs: number): number {
-    let perMs = 0;
-    for (const { roundCost } of this.#feeds.values()) perMs += roundCost / intervalMs;
+    let perMs = this.#roundCost / intervalMs;
     for (const [row, regular] of this.#regulars) perMs += this.#values.cost(row) / regular.intervalMs;
     return perMs * 1000;
   }
 
-  /** Calls `use` with each feed that has streams, and the longest that one of them is to wait. */
-  #eachLimit(use: (feed: Feed, limitMs: number) => void): void {
-    const feeds = [...this.#feeds.values()].filter(({ streams }) => streams > 0);
-    const allowed = this.#allowedPerSecond();
-    const load = this.#neededPerSecond(this.#maxIntervalMs) / allowed;
-    if (load > 1) {
-      for (const feed of feeds) use(feed, (this.#maxIntervalMs * load) / STRETCHED_USE);
-      return;
-    }
-    const birdsPerMs = (allowed - this.#neededPerSecond(Number.POSITIVE_INFINITY)) / 1000;
-    const loads = feeds.map((feed) => this.#loadOf(feed));
-    const limitsMs = fairLimitsMs(loads, birdsPerMs, this.#maxIntervalMs * LIMIT_MARGIN);
-    for (const [at, feed] of feeds.entries()) use(feed, Math.max(this.#aimMs, limitsMs[at]!));
+  /** The limit that can be kept. */
+  #limitMs(): number {
+    const load = this.#neededPerSecond(this.#maxIntervalMs) / this.#allowedPerSecond();
+    return this.#maxIntervalMs * (load <= 1 ? LIMIT_MARGIN : load / STRETCHED_USE);
   }
 
-  #loadOf({ name, streams, roundCost }: Feed): FeedLoad {
-    return { streams, cost: roundCost / streams, ratePerMs: this.#values.averageRate(name) };
-  }
-
-  /** How long a stream waits at least between two polls: the aim where the rate allows it for all. */
-  #leastWait(): LeastWait {
-    const isAimKept = this.#neededPerSecond(this.#aimMs) <= this.#allowedPerSecond();
-    return { usualMs: isAimKept ? this.#aimMs : this.#leastMs, hintedMs: this.#minIntervalMs };
+  /** How long a stream waits at least between two polls, but for hints: the aim where the rate allows it for all. */
+  #leastWaitMs(): number {
+    return this.#neededPerSecond(this.#aimMs) <= this.#allowedPerSecond() ? this.#aimMs : this.#leastMs;
   }
 
   /** The regular stream that has been due for the longest time; with `withinShare` only one that owes no requests. */
@@ -386,56 +319,29 @@ export class Schedule {
   #choose(nowMs: number): Row | undefined {
     const regular = this.#dueRegular(nowMs, true);
     if (regular !== undefined) return regular;
-    const leastWait = this.#leastWait();
-    const pressing = this.#pressingRow(nowMs, leastWait);
-    const isShared = pressing !== undefined || this.#hasFresh();
+    const pressing = this.#fresh.first()?.item ?? this.#pressingRow(nowMs);
     const next = this.#timed.first();
-    if (next && next.atMs <= nowMs && !(isShared && this.#timedAccount.debt > 0)) {
+    if (next && next.atMs <= nowMs && !(pressing !== undefined && this.#timedAccount.debt > 0)) {
       this.#payers.set(next.item, this.#timedAccount);
       return next.item;
     }
-    return pressing ?? this.#bestRow(nowMs, leastWait) ?? this.#dueRegular(nowMs, false);
+    return pressing ?? this.#waiting.best(nowMs, this.#leastWaitMs()) ?? this.#dueRegular(nowMs, false);
   }
 
-  /**
-   * The stream polled longest ago of a feed where else not every stream could be polled in time; of two feeds, the one
-   * of which that stream has less of its time left.
-   */
-  #pressingRow(nowMs: number, { usualMs }: LeastWait): Row | undefined {
-    let pressing: Row | undefined;
-    let mostPassed = 0;
-    this.#eachLimit(({ waiting, streams }, limitMs) => {
-      const oldest = waiting.oldest();
-      if (!oldest || nowMs < oldest.atMs + usualMs) return;
-      const passed = (nowMs - oldest.atMs) / limitMs;
-      if (passed <= mostPassed || !waiting.isPressing(nowMs, limitMs, streams)) return;
-      pressing = oldest.item;
-      mostPassed = passed;
-    });
-    return pressing;
-  }
-
-  #bestRow(nowMs: number, leastWait: LeastWait): Row | undefined {
-    let best: Choice<Row> | undefined;
-    for (const { waiting } of this.#feeds.values()) {
-      const choice = waiting.best(nowMs, leastWait);
-      if (choice && (!best || choice.value > best.value)) best = choice;
-    }
-    return best?.item;
-  }
-
-  #hasFresh(): boolean {
-    for (const { waiting } of this.#feeds.values()) if (waiting.hasFresh()) return true;
-    return false;
+  /** The stream polled longest ago, where else not every stream could be polled in time. */
+  #pressingRow(nowMs: number): Row | undefined {
+    const oldest = this.#waiting.oldest();
+    if (!oldest || nowMs < oldest.atMs + this.#leastWaitMs()) return undefined;
+    return this.#waiting.pressing(nowMs, this.#limitMs(), this.#birdStreams);
   }
 
   /** The first instant at which one of the streams may be polled that may not be polled now. */
   #nextMs(): number {
-    const leastWait = this.#leastWait();
-    let earliestMs = this.#timed.first()?.atMs ?? Number.POSITIVE_INFINITY;
-    for (const { waiting } of this.#feeds.values()) {
-      earliestMs = Math.min(earliestMs, waiting.nextMs(leastWait));
-    }
+    const oldest = this.#waiting.oldest();
+    let earliestMs = Math.min(
+      this.#timed.first()?.atMs ?? Number.POSITIVE_INFINITY,
+      oldest ? oldest.atMs + this.#leastWaitMs() : Number.POSITIVE_INFINITY,
+    );
     for (const row of this.#regulars.keys()) {
       if (this.#states[row] !== 'taken') earliestMs = Math.min(earliestMs, this.#readyMs.get(row));
     }
@@ -443,14 +349,12 @@ export class Schedule {
   }
 
   /** Takes in what a poll took and brought. */
-  #learn(row: Row, nowMs: number, polled: Polled): void {
-    const { requests, newEntries = 0, complete = false, historyMs } = polled;
+  #learn(row: Row, nowMs: number, { requests, newEntries = 0, complete = false }: Polled): void {
     if (requests === undefined) return;
     const before = this.#values.cost(row);
     this.#shares.charge(this.#payers.get(row), requests - before);
-    const beganMs = this.#lastMs.get(row);
-    this.#values.learn(row, { beganMs, nowMs, requests, newEntries, complete, historyMs });
-    if (!this.#regulars.has(row)) this.#feedOf[row]!.roundCost += this.#values.cost(row) - before;
+    this.#values.learn(row, { beganMs: this.#lastMs.get(row), nowMs, requests, newEntries, complete });
+    if (!this.#regulars.has(row)) this.#roundCost += this.#values.cost(row) - before;
   }
 
   /** From how long ago on a stream's last successful poll is a lag. */
