@@ -42,9 +42,9 @@ interface SignatureForm {
 export function signatureForm({ action, author, comment, why, button }: SignatureForm): Html {
   return html`<form method="post" action="${action}" class="sheet fields">
 <label for="author">Your name</label>
-<input id="author" name="author" value="${author}" required autocomplete="name" maxlength="${MAX_AUTHOR_LENGTH}">
+<input id="author" name="author" value="${plainText(author, MAX_AUTHOR_LENGTH)}" required autocomplete="name" maxlength="${MAX_AUTHOR_LENGTH}">
 <label for="comment">${why} <span class="soft">(may be left out)</span></label>
-<input id="comment" name="comment" value="${comment}" autocomplete="off" maxlength="${MAX_COMMENT_LENGTH}">
+<input id="comment" name="comment" value="${plainText(comment, MAX_COMMENT_LENGTH)}" autocomplete="off" maxlength="${MAX_COMMENT_LENGTH}">
 <div class="buttons"><button class="main">${button}</button></div>
 </form>`;
 }

@@ -2,6 +2,7 @@
 import type { Context } from 'hono';
 import { NestwatchError } from '../../errors.ts';
 import type { Signature } from '../../operator/find-alert.ts';
+import { plainText } from '../../text/plain-text.ts';
 import { refuse } from '../query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
 
@@ -23,13 +24,17 @@ export function checkSignature({ createdBy, comment }: Signature, others: string
   }
 }
 
+/** It may repeat what was typed. */
+const MAX_PROBLEM_LENGTH = 1_000;
+
 /** What a person has to change; empty when it worked. */
 export async function problemOf(act: () => Promise<void>): Promise<string> {
   try {
     await act();
     return '';
   } catch (error) {
-    if (error instanceof NestwatchError && error.code === 'usage') return error.message;
+    if (error instanceof NestwatchError && error.code === 'usage')
+      return plainText(error.message, MAX_PROBLEM_LENGTH);
     throw error;
   }
 }

@@ -5,8 +5,10 @@ import { formatMatcher, type Matcher, parseMatcherLists } from '../../domain/mat
 import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
 import { hidesFromUs, type Recurrences, type Silence } from '../../domain/muting/silence.ts';
 import type { SilenceRequest } from '../../domain/muting/silence-change.ts';
+import { LIMITS } from '../../limits.ts';
 import type { RoutedAlert } from '../../operator/routed-alert.ts';
 import { exactTime } from '../../text/instant-words.ts';
+import { manyLines } from '../../text/plain-text.ts';
 import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
 import { parseInstant } from '../../time/instant.ts';
 import { refuse } from '../query.ts';
@@ -132,8 +134,18 @@ interface SilencePage {
   readonly nowUs: number;
 }
 
+/** What was typed, for its fields: a link may have filled them. */
+function shownForm(form: SilenceForm): SilenceForm {
+  const fields = Object.entries(form).map(([name, text]) => [
+    name,
+    manyLines(text, LIMITS.silence_characters.most),
+  ]);
+  return Object.fromEntries(fields) as SilenceForm;
+}
+
 export function renderSilencePage(page: SilencePage): Html {
-  const { form, problem } = page;
+  const { problem } = page;
+  const form = shownForm(page.form);
   const { title, shown } = preview(page);
   return frame({
     title: 'nestwatch: silence alerts',

@@ -401,3 +401,24 @@ describe('a signed link', () => {
     });
   });
 });
+
+test.each([
+  ['/silence', { matchers: 'a', duration: 'x' }],
+  ['/silence', { matchers: 'bird="x"', duration: '1h', preview: '1' }],
+])(
+  'a form that was sent to %s shows again what was typed, without what steers or turns it',
+  async (path, given) => {
+    const { submit } = await withAlert();
+    const typed = 'Ben \u202enib\u0007 \u009b31m\u0085<b>';
+    const fields = {
+      ...given,
+      author: typed,
+      comment: typed,
+      cron: typed,
+      matchers: `${given.matchers} ${typed}`,
+    };
+    const { body } = await submit(path, fields);
+    expect(body).toContain('Ben nib');
+    expect(body).not.toMatch(/[[\p{Cc}\u202e]--\n]/v);
+  },
+);
