@@ -85,10 +85,14 @@ function notJson(response: HttpResponse, where: string, cause: unknown): Nestwat
   });
 }
 
+/** The last instant of the year 9999. */
+const LATEST_MS = 253_402_300_799_999;
+
 /** The service's clock from the `Date` header (RFC 9110, 6.6.1), in whole seconds; null when unreadable. */
 export function serverTimeUs(response: HttpResponse): number | null {
   const ms = Date.parse(response.headers.date ?? '');
-  return Number.isNaN(ms) ? null : ms * 1000;
+  // Beyond the year 9999 microseconds are no exact numbers any more, and no store can keep them.
+  return ms >= 0 && ms <= LATEST_MS ? ms * 1000 : null;
 }
 
 /** `Retry-After` (RFC 9110, 10.2.3) in seconds or as a date; undefined when absent or garbled. */
