@@ -272,9 +272,12 @@ describe('matchers', () => {
       const where = `seed ${SEED}: ${JSON.stringify(text)}`;
       let verdict: string;
       if ('refusal' in ours) {
-        // Alertmanager reads `)a\\` within `^(?:…)$`, where its ends happen to close what they should not.
+        // Alertmanager reads `)a\\` within `^(?:…)$`, where its ends happen to close what they should not; and the Go
+        // of Debian's takes two groups of one name, which newer ones refuse.
         verdict = their === undefined ? 'refused by both' : 'a bracket that closes none';
-        if (their !== undefined) expect(ours.refusal, where).toMatch(/a group is closed that was not opened/);
+        if (their !== undefined) {
+          expect(ours.refusal, where).toMatch(/unexpected \)|duplicate capture group name/);
+        }
       } else if (their === undefined) {
         verdict =
           newerRule(ours.matchers) ??
