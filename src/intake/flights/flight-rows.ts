@@ -9,6 +9,8 @@ export interface FlightRows {
   readonly quarantined: QuarantinedEntry[];
   serverTimeUs: number | null;
   requests: number;
+  /** Answers that were too large to be received, since the last one that was not. */
+  tooLarge: number;
   /** How many logs were read though the pace left no room for them. */
   neededLogs: number;
   /** Windows in which the list could not be read, however it was asked. */
@@ -28,6 +30,7 @@ export function noRows(givenUp: readonly UnreadWindow[] = []): FlightRows {
     quarantined: [],
     serverTimeUs: null,
     requests: 0,
+    tooLarge: 0,
     neededLogs: 0,
     unread: [],
     givenUp,

@@ -29,6 +29,12 @@ const LEAST_WINDOW_US = 20_000;
 /** Requests for one window of some seconds. */
 const DENSE_REQUESTS = 60;
 
+/**
+ * Answers in a row that are too large, after which what is left of a poll is unread: years are halved to some seconds
+ * in less than thirty steps, so the service does not heed the window.
+ */
+const MOST_TOO_LARGE = 40;
+
 /** What Flights can be asked for by (specification, searchFlights). */
 const STATUSES = ['active', 'succeeded', 'failed', 'cancelled'];
 
@@ -75,6 +81,10 @@ export class FlightWindows {
     const endUs = window.maxStartUs ?? startsUs.reduce((a, b) => Math.max(a, b), this.#options.clock.nowUs());
     // The service keeps nothing for longer than some months, so halving the years before costs a few requests.
     const startUs = window.minStartUs ?? 0;
+    if (rows.tooLarge >= MOST_TOO_LARGE) {
+      rows.unread.push({ fromUs: startUs, toUs: Math.max(startUs, endUs) });
+      return true;
+    }
     if (endUs - startUs < 4 * ANCHOR_MARGIN_US) {
       const span = { fromUs: startUs, toUs: endUs };
       const isRead =
@@ -109,6 +119,7 @@ export class FlightWindows {
     try {
       const answer = await client.searchFlights(nestOf(birdId), birdId, window);
       rows.serverTimeUs = answer.serverTimeUs ?? rows.serverTimeUs;
+      rows.tooLarge = 0;
       const listed = collect(answer.value, rows);
       if (listed.size > this.#cap) this.#cap = Number.POSITIVE_INFINITY;
       // As many, and others among them: the answer about the larger window was cut.
@@ -118,6 +129,7 @@ export class FlightWindows {
       return listed;
     } catch (error) {
       if (!(error instanceof NestwatchError && error.code === 'too_large')) throw error;
+      rows.tooLarge += 1;
       return undefined;
     }
   }
@@ -140,7 +152,7 @@ export class FlightWindows {
     listed: Listed | undefined,
     mostRequests: number,
   ): Promise<boolean> {
-    if (rows.requests >= mostRequests) return false;
+    if (rows.requests >= mostRequests || rows.tooLarge >= MOST_TOO_LARGE) return false;
     if (toUs - fromUs < LEAST_WINDOW_US) return this.#readEachStatus(birdId, window, rows, listed);
     const middleUs = Math.floor((fromUs + toUs) / 2);
     const endUs = middleUs + DENSE_MARGIN_US;

@@ -690,6 +690,19 @@ describe('Flights too dense for an answer', () => {
     expect([gaps(), missing()]).toEqual([[0], 0]);
   });
 
+  test('too large however short the window is are given up after some dozens of requests, until they can be read', async () => {
+    burst('any', 30, 200 * SECOND_US);
+    stage.answers.receivable = -1;
+    const { fresh, requests } = await stage.watch.poll();
+    expect(fresh).toEqual([]);
+    expect(requests).toBeLessThan(100);
+    expect([gaps(), missing()]).toEqual([[1], 1]);
+    stage.answers.receivable = Number.POSITIVE_INFINITY;
+    await stage.pass(3_600);
+    expect(await stage.poll()).toHaveLength(30);
+    expect(gaps()).toEqual([1, 0]);
+  });
+
   test('at one moment are reported as missing where no answer holds them; what follows is reported, and nothing is proven', async () => {
     stage.answers.receivable = 25;
     burst('large', 30, 0);
