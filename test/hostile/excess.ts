@@ -44,6 +44,15 @@ const page = (items: () => string) => (response: HttpResponse) => ({
   body: `{"items":[${items()}],"totalCount":1}`,
 });
 
+/** Made once, for the many times that a list is asked for again. */
+function list(items: () => string): (response: HttpResponse) => HttpResponse {
+  let body: string | undefined;
+  return (response) => {
+    body ??= `[${items()}]`;
+    return { ...response, body };
+  };
+}
+
 function many(item: (at: number) => string, characters: number): string {
   const length = item(0).length + 1;
   return Array.from({ length: Math.floor(characters / length) }, (_, at) => item(at)).join(',');
@@ -78,12 +87,12 @@ export const EXCESSES: Readonly<Partial<Record<LimitName, Excess>>> = {
   flight_items: {
     of: 'answers',
     path: /\/flights\?/,
-    alter: (response) => ({ ...response, body: `[${many(flight, 15 * MIB)}]` }),
+    alter: list(() => many(flight, 15 * MIB)),
   },
   inventory_items: {
     of: 'answers',
     path: BIRDS,
-    alter: (response) => ({ ...response, body: `[${many(bird, 15 * MIB)}]` }),
+    alter: list(() => many(bird, 15 * MIB)),
   },
   item_values: {
     of: 'answers',
@@ -93,7 +102,7 @@ export const EXCESSES: Readonly<Partial<Record<LimitName, Excess>>> = {
   malformed_items: {
     of: 'answers',
     path: BIRDS,
-    alter: (response) => ({ ...response, body: `[${many((at) => `{"at":"${1_000_000 + at}"}`, MIB)}]` }),
+    alter: list(() => many((at) => `{"at":"${1_000_000 + at}"}`, MIB)),
   },
   problem_characters: {
     of: 'answers',
