@@ -62,6 +62,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   web: ['config', 'domain', 'operator', 'store'],
   'web/api': [],
   'web/pages': [],
+  // A page uses the frame of all pages and their words, and no other page.
+  'web/pages/*': ['web/pages/frame', 'web/pages/words'],
+  'web/pages/frame': ['web/pages/words'],
+  'web/pages/words': [],
   operator: ['config', 'domain', 'store'],
 
   channels: ['document', 'domain', 'templates'],

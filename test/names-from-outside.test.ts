@@ -6,7 +6,7 @@ import { createMatcher } from '../src/domain/matchers/matcher.ts';
 import { openQuery } from '../src/simulator/answers/request-query.ts';
 import { compileTemplate, TemplateError } from '../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../src/templates/variables.ts';
-import { eventTitle } from '../src/web/pages/page-words.ts';
+import { eventTitle } from '../src/web/pages/frame/page-words.ts';
 import { problemsOf, REGION } from './config/load.ts';
 
 /** Every object of the language answers to these names: none of them is a name that somebody gave. */

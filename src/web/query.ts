@@ -4,7 +4,7 @@ import { parseInstant } from '../time/instant.ts';
 
 const DEFAULT_LIMIT = 100;
 const MAX_LIMIT = 1_000;
-const MAX_VALUE_LENGTH = 500;
+export const MAX_VALUE_LENGTH = 500;
 
 /** The parameters that were given, each once; a name that is not allowed is an error, as it may be misspelt. */
 export function readQuery<Name extends string>(

@@ -24,7 +24,7 @@ import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
 import { boundConnections, CONNECTION_TIMES } from './connections.ts';
 import { allowedHosts, checkToken, isAllowedHost, mistakeInOrigin, mistakeInReading } from './guard.ts';
-import { STYLE_HASH } from './pages/page-style.ts';
+import { STYLE_HASH } from './pages/frame/page-style.ts';
 import { createPages } from './pages/pages.ts';
 import type { StatusView } from './status-view.ts';
 

@@ -7,7 +7,7 @@ import { html } from 'hono/html';
 import PostalMime from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 import { howMany } from '../../text/counts.ts';
-import { frame } from '../../web/pages/page-frame.ts';
+import { frame } from '../../web/pages/frame/page-frame.ts';
 
 export interface CaughtMail {
   readonly subject: string;

@@ -4,7 +4,8 @@ import type { Alert } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import type { Silence } from '../../domain/muting/silence.ts';
 import { alertSheet, signatureForm } from './alert-sheet.ts';
-import { frame, type Html, when } from './page-frame.ts';
+import type { Page } from './frame/page.ts';
+import { frame, type Html, when } from './frame/page-frame.ts';
 import { silenceWords } from './silence-view.ts';
 
 interface AcknowledgePage {
@@ -24,18 +25,19 @@ interface AcknowledgePage {
   readonly nowUs: number;
 }
 
-export function renderAcknowledgePage(page: AcknowledgePage): Html {
+export function renderAcknowledgePage(at: Page, page: AcknowledgePage): Html {
   const { alert, isOpen, hasHome, problem } = page;
   return frame({
     title: 'nestwatch: acknowledge an alert',
     tone: 'quiet',
+    ...(hasHome && { page: at, section: 'alerts' }),
     body: html`<header class="narrow">
-<p class="brand"><b>nestwatch</b>${hasHome ? html`<span><a href="./">all alerts</a></span>` : ''}</p>
+${hasHome ? '' : html`<p class="brand"><b>nestwatch</b></p>`}
 <h1>${headlineOf(page)}</h1>
 <p class="lead">${leadOf(page)}</p>
 ${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
 </header>
-<main class="narrow">
+<main id="main" class="narrow">
 ${alert ? alertSheet(alert, page) : ''}
 ${isOpen && !page.acknowledgement ? signatureForm({ ...page, why: 'What you are doing about it', button: 'Acknowledge' }) : ''}
 </main>`,

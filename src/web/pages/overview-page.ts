@@ -15,8 +15,8 @@ import { exactTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { regionName } from '../../text/region-name.ts';
 import { type FeedView, type RegionView, stateOf } from '../status-view.ts';
-import type { PageView, ShownAlert } from './overview.ts';
-import { frame, type Html, isoTime, when, where } from './page-frame.ts';
+import type { Page } from './frame/page.ts';
+import { frame, type Html, isoTime, when, where } from './frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
@@ -30,28 +30,31 @@ import {
   REGION_STATES,
   severityTone,
   type Tone,
-} from './page-words.ts';
+} from './frame/page-words.ts';
+import type { PageView, ShownAlert } from './overview.ts';
 import { silenceItem, silenceWords } from './silence-view.ts';
 
 /** A feed that was not read for longer than the slowest regular poll is late. */
 const LATE_US = 300e6;
 
-export function renderPage(view: PageView): Html {
+export function renderPage(page: Page, view: PageView): Html {
   const { status, nowUs } = view;
   const tone = overallTone(view);
   const headline = headlineOf(view);
   return frame({
     title: `${view.firingTotal > 0 ? `(${view.firingTotal}) ` : ''}nestwatch: ${headline}`,
     tone,
+    page,
+    section: 'overview',
     body: html`<header>
-<p class="brand"><b>nestwatch</b><span>${liveness(view)}</span></p>
+<p class="brand"><span>${liveness(view)}</span></p>
 <h1 class="text ${tone}">${headline}</h1>
 <p class="lead">${leadOf(view)}</p>
 ${view.isOpen ? OPEN_NOTICE : ''}
 ${view.deadTotal > 0 ? deadNotice(view.deadTotal) : ''}
 ${view.setAside.length > 0 ? faultNotice(view.setAside) : ''}
 </header>
-<main>
+<main id="main">
 <section>
 <h2>Active alerts <a href="api/v1/alerts?state=firing">as JSON</a></h2>
 ${alertList(view)}

@@ -8,7 +8,7 @@ import { loadMuting } from '../../store/load-muting.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { StatusView } from '../status-view.ts';
-import { severityTone } from './page-words.ts';
+import { severityTone } from './frame/page-words.ts';
 import { type ShownSilence, shownSilences } from './silence-view.ts';
 
 export interface PageView {

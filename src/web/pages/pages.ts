@@ -16,7 +16,8 @@ import { refuse } from '../query.ts';
 import { select } from '../select-alerts.ts';
 import type { StatusView } from '../status-view.ts';
 import { renderAcknowledgePage } from './acknowledge-page.ts';
-import { checkSignature, fieldsOf, problemOf, sentence, signatureOf } from './form.ts';
+import { checkSignature, fieldsOf, problemOf, sentence, signatureOf } from './frame/form.ts';
+import { pageOf } from './frame/page.ts';
 import { readPageView } from './overview.ts';
 import { REFRESH_SECONDS, renderPage } from './overview-page.ts';
 import { renderResolvePage } from './resolve-page.ts';
@@ -67,14 +68,14 @@ function addOverview(
       recurrences,
     });
     if (isLive) c.header('refresh', String(REFRESH_SECONDS));
-    return c.html(renderPage(view));
+    return c.html(renderPage(pageOf(c, clock), view));
   });
 }
 
 function addSilencing(pages: Hono, options: PagesOptions): void {
   const { store, alerting, recurrences, silenceEditor, clock } = options;
 
-  async function show(form: SilenceForm, problem: string) {
+  async function show(c: Context, form: SilenceForm, problem: string) {
     const nowUs = clock.nowUs();
     const routed = await store.transaction(async (tx) =>
       readRoutedAlerts(tx, await loadMuting(tx, alerting, recurrences, nowUs), alerting),
@@ -85,7 +86,13 @@ function addSilencing(pages: Hono, options: PagesOptions): void {
       matchers = readFormMatchers(form.matchers);
       hidden = await select(routed, ({ alert }) => matchesAll(matchers, alert.labels), options);
     });
-    return renderSilencePage({ form, problem: problem || mistake, hidden, recurrences, nowUs });
+    return renderSilencePage(pageOf(c, clock), {
+      form,
+      problem: problem || mistake,
+      hidden,
+      recurrences,
+      nowUs,
+    });
   }
 
   pages.get('/silence', async (c) => {
@@ -98,7 +105,7 @@ function addSilencing(pages: Hono, options: PagesOptions): void {
       readFormMatchers(form.matchers);
       firstHidingUs(form, clock.nowUs(), recurrences);
     });
-    return c.html(await show(form, problem));
+    return c.html(await show(c, form, problem));
   });
 
   pages.post('/silence', async (c) => {
@@ -108,7 +115,7 @@ function addSilencing(pages: Hono, options: PagesOptions): void {
       if (!result.ok) throw refuse(sentence(result.message));
     });
     if (problem === '') return c.redirect('./#silences', 303);
-    return c.html(await show(form, problem), 400);
+    return c.html(await show(c, form, problem), 400);
   });
 
   pages.post('/expire-silence', async (c) => {
@@ -129,7 +136,7 @@ function addAcknowledging(pages: Hono, options: PagesOptions): void {
     const acknowledgement = silences.find(
       (one) => alert !== undefined && one.alertId === id && !isAcknowledgementOver(one, alert),
     );
-    const page = renderAcknowledgePage({
+    const page = renderAcknowledgePage(pageOf(c, clock), {
       ...found,
       author: by.createdBy,
       comment: by.comment,
@@ -160,7 +167,7 @@ function addAcknowledging(pages: Hono, options: PagesOptions): void {
 function addResolving(pages: Hono, { store, alertResolver, clock }: PagesOptions): void {
   async function show(c: Context, by: Signature, problem: string, code: 200 | 400): Promise<Response> {
     const { id, startsAtUs } = ofOverview(c);
-    const page = renderResolvePage({
+    const page = renderResolvePage(pageOf(c, clock), {
       ...(await readAlert(store, id, startsAtUs)),
       author: by.createdBy,
       comment: by.comment,

@@ -4,8 +4,9 @@ import type { Alert } from '../../domain/alert/alert.ts';
 import { isEndedByProbe, isResolvable } from '../../domain/evaluate/resolve-by-hand.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { type AlertSheet, alertSheet, signatureForm } from './alert-sheet.ts';
-import { frame, type Html } from './page-frame.ts';
-import { MESSAGE_LENGTH } from './page-words.ts';
+import type { Page } from './frame/page.ts';
+import { frame, type Html } from './frame/page-frame.ts';
+import { MESSAGE_LENGTH } from './frame/page-words.ts';
 
 interface ResolvePage extends AlertSheet {
   /** Undefined when it is no longer known. */
@@ -17,19 +18,20 @@ interface ResolvePage extends AlertSheet {
   readonly problem: string;
 }
 
-export function renderResolvePage(page: ResolvePage): Html {
+export function renderResolvePage(at: Page, page: ResolvePage): Html {
   const { alert, isOpen, problem } = page;
   const isAsked = isOpen && isProbed(page);
   return frame({
     title: 'nestwatch: resolve an alert',
     tone: 'quiet',
+    page: at,
+    section: 'alerts',
     body: html`<header class="narrow">
-<p class="brand"><b>nestwatch</b><span><a href="./">all alerts</a></span></p>
 <h1>${isAsked ? 'Ask the region again?' : isOpen ? 'Resolve this alert?' : 'This alert is over'}</h1>
 <p class="lead">${leadOf(page)}</p>
 ${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
 </header>
-<main class="narrow">
+<main id="main" class="narrow">
 ${alert ? alertSheet(alert, page) : ''}
 ${isOpen ? signatureForm({ ...page, why: 'How it came to be over', button: isAsked ? 'Ask again' : 'Resolve' }) : ''}
 </main>`,

@@ -13,8 +13,9 @@ import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
 import { parseInstant } from '../../time/instant.ts';
 import { refuse } from '../query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
-import { sentence } from './form.ts';
-import { frame, type Html } from './page-frame.ts';
+import { sentence } from './frame/form.ts';
+import type { Page } from './frame/page.ts';
+import { frame, type Html } from './frame/page-frame.ts';
 import { previewList } from './silence-view.ts';
 
 /** What a person typed, field by field. */
@@ -143,20 +144,21 @@ function shownForm(form: SilenceForm): SilenceForm {
   return Object.fromEntries(fields) as SilenceForm;
 }
 
-export function renderSilencePage(page: SilencePage): Html {
+export function renderSilencePage(at: Page, page: SilencePage): Html {
   const { problem } = page;
   const form = shownForm(page.form);
   const { title, shown } = preview(page);
   return frame({
     title: 'nestwatch: silence alerts',
     tone: 'quiet',
+    page: at,
+    section: 'silences',
     body: html`<header class="narrow">
-<p class="brand"><b>nestwatch</b><span><a href="./">all alerts</a></span></p>
 <h1>Silence alerts</h1>
 <p class="lead">While a silence lasts, nobody is told of the alerts that it matches. What still fires when it ends is told then.</p>
 ${problem ? html`<p class="notice" role="alert" id="problem">${problem}</p>` : ''}
 </header>
-<main class="narrow">
+<main id="main" class="narrow">
 <form method="post" action="silence" class="sheet fields">
 <label for="matchers">Matchers, all of which must fit</label>
 <textarea id="matchers" name="matchers" rows="4" required spellcheck="false" aria-describedby="matchers-help">${form.matchers}</textarea>

@@ -7,8 +7,8 @@ import { howMany } from '../../text/counts.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { regionName } from '../../text/region-name.ts';
 import { formatDuration } from '../../time/duration.ts';
-import { type Html, when } from './page-frame.ts';
-import { alertPlace, alertTitle, MESSAGE_LENGTH, NAME_LENGTH } from './page-words.ts';
+import { type Html, when } from './frame/page-frame.ts';
+import { alertPlace, alertTitle, MESSAGE_LENGTH, NAME_LENGTH } from './frame/page-words.ts';
 
 /** A silence with how many alerts that fire it concerns now. */
 export interface ShownSilence {

@@ -1,10 +1,10 @@
 /** How the page says things: for people who run automations, not for those who run monitors. */
-import type { Labels } from '../../domain/alert/alert.ts';
-import type { Feed } from '../../domain/alert/event.ts';
-import { kindOf } from '../../domain/kinds/kinds.ts';
-import type { DeliveryState } from '../../store/outbox-store.ts';
-import { plainText } from '../../text/plain-text.ts';
-import type { RegionState } from '../status-view.ts';
+import type { Labels } from '../../../domain/alert/alert.ts';
+import type { Feed } from '../../../domain/alert/event.ts';
+import { kindOf } from '../../../domain/kinds/kinds.ts';
+import type { DeliveryState } from '../../../store/outbox-store.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import type { RegionState } from '../../status-view.ts';
 
 /** Longest name and message that are shown, in code points. */
 export const NAME_LENGTH = 80;

@@ -20,6 +20,19 @@ body {
   font: 15px/1.45 system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", "Noto Sans", sans-serif;
   overflow-wrap: anywhere;
 }
+.skip { position: absolute; left: -99rem; }
+.skip:focus { left: .5rem; top: .5rem; z-index: 1; background: var(--sheet); padding: .4rem .8rem; border-radius: .4rem; }
+.heard { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); white-space: nowrap; }
+.top { background: var(--sheet); border-bottom: 1px solid var(--line); }
+.bar { max-width: 74rem; margin: 0 auto; padding: .35rem 1.25rem; display: flex; flex-wrap: wrap; gap: .35rem 1.25rem; align-items: center; justify-content: space-between; }
+.bar ul { display: flex; flex-wrap: wrap; gap: 0 .25rem; margin-left: -.55rem; }
+.bar li { padding: 0; border: 0; }
+.bar li a { display: block; padding: .35rem .55rem; border-radius: .4rem; color: var(--soft); font-size: .875rem; text-decoration: none; }
+.bar li a:hover { color: var(--ink); background: var(--quiet-bg); }
+.bar li a[aria-current] { color: var(--ink); font-weight: 650; box-shadow: inset 0 -2px var(--link); border-radius: .4rem .4rem 0 0; }
+.search { display: flex; gap: .4rem; flex: 0 1 19rem; min-width: 0; }
+.search input { min-width: 0; padding: .25rem .6rem; font-size: .875rem; }
+.search button { flex: none; padding: .25rem .7rem; font-weight: 500; }
 main, header, footer { max-width: 74rem; margin: 0 auto; padding: 0 1.25rem; }
 a { color: var(--link); }
 header { padding-top: 1.5rem; }
@@ -27,6 +40,7 @@ header { padding-top: 1.5rem; }
 .brand b { color: var(--ink); }
 .brand span:last-child { margin-left: auto; }
 h1 { font-size: 1.75rem; line-height: 1.2; margin: 0; font-weight: 650; letter-spacing: -.01em; }
+.headline { display: flex; align-items: baseline; justify-content: space-between; gap: 0 1rem; flex-wrap: wrap; }
 h2 { font-size: 1rem; margin: 2rem 0 .6rem; font-weight: 650; display: flex; align-items: baseline; gap: .75rem; }
 h2 a { font-size: .8125rem; font-weight: 400; margin-left: auto; }
 h3 { font-size: 1rem; margin: 0; font-weight: 650; }
@@ -72,6 +86,35 @@ thead th { font-size: .75rem; padding-top: 0; }
 td { padding: .25rem 0 .25rem .75rem; text-align: right; font-variant-numeric: tabular-nums; }
 thead th + th { text-align: right; padding: 0 0 .25rem .75rem; }
 tbody tr { border-top: 1px solid var(--line); }
+table.data { margin: 0; font-size: .9375rem; }
+.data th, .data td { padding: .55rem .75rem; text-align: left; vertical-align: baseline; }
+.data th:first-child { padding-left: 1rem; } .data td:last-child { padding-right: 1rem; }
+.data tbody th { color: var(--ink); min-width: 11rem; }
+.data thead th { padding: .5rem .75rem .4rem; }
+.data thead th + th { text-align: left; padding: .5rem .75rem .4rem; }
+.data .number, .data thead th + th.number { text-align: right; font-variant-numeric: tabular-nums; }
+.data tbody tr:first-child { border-top: 1px solid var(--line); }
+@media (max-width: 44rem) {
+  .data, .data tbody, .data tbody tr { display: block; }
+  .data thead { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
+  .data tbody tr { padding: .6rem 1rem; }
+  .data tbody tr:first-child { border-top: 0; }
+  .data tbody th, .data td, .data .number { display: block; padding: .1rem 0; text-align: left; }
+  .data tbody th:first-child { padding-left: 0; } .data td:last-child { padding-right: 0; }
+  .data td::before { content: attr(data-title) ": "; color: var(--soft); font-size: .8125rem; }
+  .data td:empty { display: none; }
+}
+.filter { display: grid; gap: .6rem .75rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 9.5rem), 1fr)); margin: 1.25rem 0 1rem; align-items: end; }
+.filter label { display: block; font-size: .75rem; color: var(--soft); margin-bottom: .15rem; }
+.filter input, .filter select { padding: .3rem .5rem; font-size: .875rem; width: 100%; }
+.filter .buttons { margin: 0; }
+.filter .main { padding: .3rem .9rem; }
+.pager { display: flex; gap: .6rem; margin-top: 1rem; }
+dl { margin: 0; display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: .35rem 1.25rem; padding: .9rem 1rem; }
+dt { color: var(--soft); font-size: .875rem; }
+dd { margin: 0; }
+pre { margin: 0; padding: .9rem 1rem; white-space: pre-wrap; font: .8125rem/1.5 ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; }
+@media (max-width: 30rem) { dl { grid-template-columns: minmax(0, 1fr); gap: 0; } dd { margin-bottom: .5rem; } }
 .columns { display: grid; gap: 0 1.5rem; grid-template-columns: 1fr; }
 @media (min-width: 62rem) { .columns { grid-template-columns: 3fr 2fr; } }
 .columns > section { min-width: 0; }
@@ -93,7 +136,7 @@ main.narrow > * + * { margin-top: 1rem; }
 .fields label .soft { font-weight: 400; }
 .fields .small { margin-top: .3rem; }
 .pair { display: grid; gap: 0 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 13rem), 1fr)); }
-input, textarea, button, .button {
+input, textarea, select, button, .button {
   font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--edge); border-radius: .4rem;
 }
 input, textarea { width: 100%; padding: .45rem .6rem; }
@@ -109,7 +152,7 @@ button.main { background: var(--link); border-color: var(--link); color: var(--s
 .matchers { font-weight: 600; }
 details { margin-top: .9rem; }
 summary { cursor: pointer; font-size: .875rem; font-weight: 600; }
-a:focus-visible, button:focus-visible, input:focus-visible, textarea:focus-visible, summary:focus-visible {
+a:focus-visible, button:focus-visible, input:focus-visible, textarea:focus-visible, select:focus-visible, summary:focus-visible {
   outline: 2px solid var(--link); outline-offset: 2px;
 }
 footer { color: var(--soft); font-size: .8125rem; padding-top: 2rem; padding-bottom: 2.5rem; }

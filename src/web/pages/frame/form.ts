@@ -1,10 +1,10 @@
 /** Forms of the pages: what they send, and what a person has to change in it. */
 import type { Context } from 'hono';
-import { NestwatchError } from '../../errors.ts';
-import type { Signature } from '../../operator/find-alert.ts';
-import { plainText } from '../../text/plain-text.ts';
-import { refuse } from '../query.ts';
-import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
+import { NestwatchError } from '../../../errors.ts';
+import type { Signature } from '../../../operator/find-alert.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import { refuse } from '../../query.ts';
+import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../silence-request.ts';
 
 export async function fieldsOf(c: Context): Promise<URLSearchParams> {
   return new URLSearchParams(await c.req.text());

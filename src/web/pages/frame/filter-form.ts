@@ -1,0 +1,59 @@
+/** The form by which people narrow a list down: every list of the pages has it, with the fields that apply to it. */
+import { html } from 'hono/html';
+import { plainText } from '../../../text/plain-text.ts';
+import { MAX_VALUE_LENGTH } from '../../query.ts';
+import type { FilterName } from '../../read-filter.ts';
+import type { Page } from './page.ts';
+import type { Html } from './page-frame.ts';
+
+export interface FilterField {
+  /** The parameter of the address. */
+  readonly name: string;
+  readonly label: string;
+  /** What may be typed; for fields without `choices`. */
+  readonly hint?: string;
+  /** What can be chosen, beside all. */
+  readonly choices?: readonly Choice[];
+}
+
+interface Choice {
+  readonly value: string;
+  readonly text: string;
+}
+
+/** A field that many lists have; `choices` where it can be chosen. */
+export function filterField({ words }: Page, name: FilterName, choices?: readonly Choice[]): FilterField {
+  const { list } = words;
+  const hints: Partial<Readonly<Record<FilterName, string>>> = {
+    nest: list.nestHint,
+    bird: list.birdHint,
+    flight: list.flightHint,
+    text: list.textHint,
+    since: list.sinceHint,
+    until: list.untilHint,
+  };
+  const hint = hints[name];
+  return { name, label: list[name], ...(choices && { choices }), ...(hint !== undefined && { hint }) };
+}
+
+/** `given` is what the address asks for; parameters that are no field of the form end with it. */
+export function filterForm({ words }: Page, fields: readonly FilterField[], given: URLSearchParams): Html {
+  const isFiltered = fields.some(({ name }) => given.get(name));
+  return html`<form class="filter" aria-label="${words.list.filter}">
+${fields.map((field) => html`<div><label for="by-${field.name}">${field.label}</label>${control(field, given, words.list.any)}</div>`)}
+<div class="buttons"><button class="main">${words.list.show}</button>
+${isFiltered ? html`<a class="button" href="?">${words.list.showAll}</a>` : ''}</div>
+</form>`;
+}
+
+function control({ name, hint = '', choices }: FilterField, given: URLSearchParams, any: string): Html {
+  const value = plainText(given.get(name) ?? '', MAX_VALUE_LENGTH);
+  if (!choices) {
+    return html`<input id="by-${name}" name="${name}" value="${value}" placeholder="${hint}" autocomplete="off" spellcheck="false">`;
+  }
+  const options = [{ value: '', text: any }, ...choices];
+  return html`<select id="by-${name}" name="${name}">${options.map(
+    (one) =>
+      html`<option value="${one.value}"${one.value === value ? html` selected` : ''}>${one.text}</option>`,
+  )}</select>`;
+}

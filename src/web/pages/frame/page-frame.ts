@@ -1,0 +1,121 @@
+/** What all pages share: head, navigation and search, and how times and places are shown. */
+import { html, raw } from 'hono/html';
+import { ago, exactTime } from '../../../text/instant-words.ts';
+import { regionName } from '../../../text/region-name.ts';
+import type { Page } from './page.ts';
+import { STYLE } from './page-style.ts';
+import type { Tone } from './page-words.ts';
+
+export type Html = ReturnType<typeof html>;
+
+/** The entries of the navigation, each with where it leads. */
+const SECTIONS = [
+  ['overview', ''],
+  ['alerts', 'alerts'],
+  ['birds', 'birds'],
+  ['nests', 'nests'],
+  ['events', 'events'],
+  ['deliveries', 'deliveries'],
+  ['silences', 'silences'],
+  ['config', 'config'],
+] as const;
+export type Section = (typeof SECTIONS)[number][0];
+
+interface Frame {
+  readonly title: string;
+  readonly tone: Tone;
+  /** A `<header>` with the `<h1>`, and a `<main id="main">`, to which the first link of the page leads. */
+  readonly body: Html;
+  /** Without it there is no navigation: for those who may see this one page alone. */
+  readonly page?: Page;
+  /** The entry of the navigation that the page belongs to. */
+  readonly section?: Section;
+  /** What is searched for, to be searched for again. */
+  readonly searched?: string;
+}
+
+export function frame({ title, tone, body, page, section, searched = '' }: Frame): Html {
+  return html`<!doctype html>
+<html lang="${page?.words.language ?? 'en'}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${title}</title>
+<link rel="icon" href="${icon(tone)}">
+<style>${raw(STYLE)}</style>
+</head>
+<body>
+${page ? navigation(page, section, searched) : ''}
+${body}
+</body>
+</html>
+`;
+}
+
+function navigation({ root, words }: Page, here: Section | undefined, searched: string): Html {
+  const entries = SECTIONS.map(
+    ([section, path]) =>
+      html`<li><a href="${root}${path || (root === '' ? './' : '')}"${section === here ? html` aria-current="page"` : ''}>${words.frame[section]}</a></li>`,
+  );
+  return html`<a class="skip" href="#main">${words.frame.skip}</a>
+<div class="top"><div class="bar">
+<nav aria-label="${words.frame.pages}"><ul>${entries}</ul></nav>
+<form class="search" role="search" action="${root}search">
+<input type="search" name="text" value="${searched}" aria-label="${words.frame.search}" placeholder="${words.frame.searchHint}" autocomplete="off" spellcheck="false">
+<button>${words.frame.search}</button>
+</form>
+</div></div>`;
+}
+
+interface Heading {
+  readonly title: Html | string;
+  readonly tone?: Tone;
+  /** Beneath the title. */
+  readonly lead?: Html | string;
+  /** Where a program finds the same. */
+  readonly json?: string;
+  /** What has to be changed first; empty for nothing. */
+  readonly problem?: string;
+}
+
+/** The head of a page's own content. */
+export function heading({ root, words }: Page, { title, tone, lead, json, problem }: Heading): Html {
+  return html`<header>
+<div class="headline"><h1${tone ? html` class="text ${tone}"` : ''}>${title}</h1>
+${json === undefined ? '' : html`<a class="small" href="${root}${json}">${words.frame.asJson}</a>`}</div>
+${lead ? html`<p class="lead">${lead}</p>` : ''}
+${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
+</header>`;
+}
+
+/** The end of a page that shows times. */
+export function foot({ words }: Page): Html {
+  return html`<footer>${words.frame.allTimes}</footer>`;
+}
+
+/** `EU · Marketing / Translate blog`; names keep the direction of their own script. */
+export function where(region: string, place: string): Html {
+  const name = regionName(region);
+  return html`<span class="soft">${name}${place ? ' ·' : ''}</span> <bdi>${place}</bdi>`;
+}
+
+/** A relative time that shows the exact one when pointed at. */
+export function when(us: number, nowUs: number, words: (us: number, nowUs: number) => string = ago): Html {
+  return html`<time datetime="${isoTime(us)}" title="${exactTime(us)}">${words(us, nowUs)}</time>`;
+}
+
+export const isoTime = (us: number) => new Date(us / 1000).toISOString();
+
+const ICON_COLOURS: Readonly<Record<Tone, string>> = {
+  good: '#2e9e66',
+  warn: '#d9962b',
+  bad: '#d64545',
+  quiet: '#8a949c',
+};
+
+/** A dot in the colour of the whole, so that a tab among many shows it. */
+function icon(tone: Tone): string {
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 16 16"><circle cx="8" cy="8" r="6" fill="${ICON_COLOURS[tone]}"/></svg>`;
+  return `data:image/svg+xml,${encodeURIComponent(svg)}`;
+}

@@ -1,0 +1,89 @@
+import { html } from 'hono/html';
+import { describe, expect, test } from 'vitest';
+import { dataTable } from '../../../../src/web/pages/frame/data-table.ts';
+import { filterField, filterForm } from '../../../../src/web/pages/frame/filter-form.ts';
+import { type Page, rootFrom } from '../../../../src/web/pages/frame/page.ts';
+import { frame } from '../../../../src/web/pages/frame/page-frame.ts';
+import { pager } from '../../../../src/web/pages/frame/pager.ts';
+import { ENGLISH } from '../../../../src/web/pages/words/english.ts';
+import { NOW_US } from '../../sample.ts';
+
+const page = (pathname: string): Page => ({ root: rootFrom(pathname), nowUs: NOW_US, words: ENGLISH });
+const links = (text: string) => [...text.matchAll(/<a[^>]* href="([^"]*)"/g)].map(([, href]) => href!);
+
+describe('addresses', () => {
+  test.each(['/', '/alerts', '/alerts/', '/alerts/FlightFailed/1d9a4c07/eu/bird/148890', '/birds/eu/a%2Fb'])(
+    'of the navigation in %s lead to the same pages, also behind the path of a proxy',
+    (path) => {
+      const text = String(frame({ title: 't', tone: 'quiet', body: html``, page: page(path) }));
+      for (const base of ['http://watch.example.com', 'http://example.com/tools/nestwatch']) {
+        const found = links(text).map((href) => new URL(href, `${base}${path}`).href);
+        expect(found).toContain(`${base}/`);
+        expect(found).toContain(`${base}/alerts`);
+        expect(found).toContain(`${base}/config`);
+      }
+      expect(text).toContain(`action="${page(path).root}search"`);
+    },
+  );
+});
+
+test('whoever may see one page alone has no navigation', () => {
+  const text = String(frame({ title: 't', tone: 'quiet', body: html`<main></main>` }));
+  expect(text).not.toContain('<nav');
+});
+
+test('the present page is marked, and the first link leads to the content', () => {
+  const given = {
+    title: 't',
+    tone: 'quiet',
+    body: html``,
+    page: page('/events'),
+    section: 'events',
+  } as const;
+  const text = String(frame(given));
+  expect(text).toContain('<a href="events" aria-current="page">Events</a>');
+  expect(text.match(/aria-current="page"/g)).toHaveLength(1);
+  expect(links(text)[0]).toBe('#main');
+});
+
+describe('the filter form', () => {
+  const at = page('/alerts');
+  const fields = [filterField(at, 'region', [{ value: 'eu', text: 'EU' }]), filterField(at, 'text')];
+
+  test('keeps what was asked for, and offers to forget it', () => {
+    const text = String(filterForm(at, fields, new URLSearchParams('region=eu&text="><b>&cursor=1')));
+    expect(text).toContain('<option value="eu" selected>EU</option>');
+    expect(text).toContain('value="&quot;&gt;&lt;b&gt;"');
+    expect(text).toContain('<a class="button" href="?">Show all</a>');
+    expect(text).not.toContain('cursor');
+  });
+
+  test('names each of its fields', () => {
+    const text = String(filterForm(at, fields, new URLSearchParams()));
+    const ids = [...text.matchAll(/<(?:input|select) id="([^"]+)"/g)].map(([, id]) => id);
+    expect([...text.matchAll(/<label for="([^"]+)"/g)].map(([, id]) => id)).toEqual(ids);
+    expect(text).not.toContain('Show all');
+  });
+});
+
+describe('the pager', () => {
+  const at = page('/alerts');
+  test('says nothing where there is one page', () => {
+    expect(String(pager(at, new URLSearchParams('region=eu'), undefined))).toBe('');
+  });
+
+  test('keeps the filters, and goes on from where the page ends', () => {
+    const text = String(pager(at, new URLSearchParams('region=eu&cursor=a'), 'b&c'));
+    expect(links(text)).toEqual(['?region=eu', '?region=eu&amp;cursor=b%26c']);
+  });
+});
+
+test('a table names its columns beside each cell, for narrow screens', () => {
+  const columns = [
+    { title: 'Bird', cell: (row: string) => row },
+    { title: 'Flights', cell: () => '3', isNumber: true },
+  ];
+  const text = String(dataTable('Birds', columns, ['<b>']));
+  expect(text).toContain('<th scope="row" role="rowheader">&lt;b&gt;</th>');
+  expect(text).toContain('<td role="cell" data-title="Flights" class="number">3</td>');
+});

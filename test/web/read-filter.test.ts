@@ -1,0 +1,24 @@
+import { expect, test } from 'vitest';
+import { readFilter } from '../../src/web/read-filter.ts';
+
+const NOW_US = Date.UTC(2026, 6, 2, 12) * 1000;
+const read = (given: Parameters<typeof readFilter>[0]) => readFilter(given, ['eu', 'us'], NOW_US);
+
+test.each([
+  ['how long ago', '2h', '2026-07-02T10:00:00Z'],
+  ['a day', '2026-07-01', '2026-07-01T00:00:00Z'],
+  ['a minute', '2026-07-01 13:05', '2026-07-01T13:05:00Z'],
+  ['an RFC 3339 instant', '2026-07-01T13:05:00+02:00', '2026-07-01T11:05:00Z'],
+  ['one whose plus sign was not encoded', '2026-07-01T13:05:00 02:00', '2026-07-01T11:05:00Z'],
+])('since may be %s', (_, given, expected) => {
+  expect(read({ since: given }).sinceUs).toBe(Date.parse(expected) * 1000);
+});
+
+test.each([
+  [{ since: 'yesterday' }, 'since: must be an RFC 3339 instant like 2026-07-02T13:59:34Z'],
+  [{ until: '2026-13-01' }, 'until: must be an RFC 3339 instant like 2026-07-02T13:59:34Z'],
+  [{ since: '1h', until: '2h' }, 'since: must be before until'],
+  [{ region: 'mars' }, 'region: must be one of eu, us'],
+])('%j is refused', (given, message) => {
+  expect(() => read(given)).toThrow(message);
+});
