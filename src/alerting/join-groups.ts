@@ -7,8 +7,8 @@ import { ended } from '../domain/muting/silence-change.ts';
 import type { Suppression } from '../domain/muting/suppression.ts';
 import type { Transaction } from '../store/store.ts';
 import { acknowledgeIncidents } from './incidents.ts';
+import { leaveOldToSummary } from './leave-to-summary.ts';
 import { setAlertAside } from './note-faults.ts';
-import { setOldAside } from './set-aside.ts';
 import { NOTHING, type Step, type Tally } from './step.ts';
 
 /** Alerts joined in one transaction. */
@@ -16,7 +16,7 @@ const BATCH = 200;
 
 /**
  * Puts alerts that changed into the groups of their routes, or wakes the groups that have to notify of their end. Events
- * that were older than `maxAgeUs` when they were observed are set aside for a summary.
+ * that were older than `maxAgeUs` when they were observed are left to a summary.
  */
 export async function joinGroups(
   tx: Transaction,
@@ -65,7 +65,7 @@ async function join(
     }
     changedMembers.push(...result.members);
     const present = new Map([...known, ...result.members].map((member) => [member.groupKey, member]));
-    const old = await setOldAside(tx, { alert, members: present, groups }, root, maxAgeUs, nowUs);
+    const old = await leaveOldToSummary(tx, { alert, members: present, groups }, root, maxAgeUs, nowUs);
     for (const group of old.groups) changedGroups.set(group.key, group);
     changedMembers.push(...old.members);
     suppressions.push(...old.suppressions);

@@ -7,7 +7,7 @@
 import type { Receiver } from '../../channels/receiver.ts';
 import { hash64 } from '../../domain/alert/fingerprint.ts';
 import { type Listed, MAX_ALERTS, type NotifyingFlush } from '../../domain/grouping/flush.ts';
-import { setAsideAfter, summaryOf } from '../../domain/grouping/sorts/catch-up-sort.ts';
+import { leftToSummary, summaryOf } from '../../domain/grouping/sorts/catch-up-sort.ts';
 import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
 import { batchesOf, partsOf } from '../../domain/grouping/split-notification.ts';
 import type { Transaction } from '../../store/store.ts';
@@ -139,7 +139,7 @@ async function* batches(
   to: readonly Destination[],
 ): AsyncGenerator<Draft> {
   if (to.length === 0) return;
-  const runs = what.summary ? await setAsideRuns(tx, what) : [what.listed];
+  const runs = what.summary ? await summedUpRuns(tx, what) : [what.listed];
   const all = runs.flatMap(batchesOf);
   if (all.length === 0) yield { id, what: shortened(what), to, covers: what.listed };
   for (const [index, listed] of all.entries()) {
@@ -155,14 +155,14 @@ function partOf(id: string, index: number, { length }: readonly unknown[]): Pick
 }
 
 /**
- * The events that a summary counts, as they were set aside: of fresh ones between them the groups notified as always.
+ * The events that a summary counts, as they were left to it: of fresh ones between them the groups notified as always.
  * Each list has an alert once, with events that follow one another.
  */
-async function setAsideRuns(tx: Transaction, { listed, group }: NotifyingFlush): Promise<Listed[][]> {
+async function summedUpRuns(tx: Transaction, { listed, group }: NotifyingFlush): Promise<Listed[][]> {
   const runs: Listed[][] = [];
   for (const [index, one] of listed.entries()) {
     const { alert, afterSeq } = one;
-    const ranges = setAsideAfter(await tx.suppressions.ofAlert(alert.id), group.receiver, afterSeq);
+    const ranges = leftToSummary(await tx.suppressions.ofAlert(alert.id), group.receiver, afterSeq);
     for (const [at, range] of ranges.entries()) {
       runs[at] ??= [];
       runs[at].push({ ...one, afterSeq: range.afterSeq, newEvents: range.lastSeq - range.afterSeq });

@@ -14,7 +14,7 @@ export async function settleGroup(
 ): Promise<void> {
   const sort = SORTS[group.sort];
   const isSpent = sort.isSpentOnceNotified && !notified.isPostponed;
-  if (sort.countsSetAside && !notified.isPostponed) {
+  if (sort.sumsUp && !notified.isPostponed) {
     await continueAfterSummary(tx, config.route, group, open, nowUs);
   }
   // Only alerts that are still muted keep a group that is spent.

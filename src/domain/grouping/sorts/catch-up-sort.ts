@@ -2,10 +2,10 @@
  * News that was old when it was read, as after an outage of hours, goes into one summary per receiver rather than into
  * a flood of notifications:
  *
- *   joins its groups ──its oldest new events were old when read──► set aside, member of the receiver's summary
+ *   joins its groups ──its oldest new events were old when read──► left to the receiver's summary
  *                               ──no more of it for a while──► one notification with counts ──► groups go on
  *
- * For the alert's group of sort `route`, what was set aside counts as notified. That group does not notify of the alert
+ * For the alert's group of sort `route`, what was left to the summary counts as notified. That group does not notify of the alert
  * until the summary did (`notifiedState: 'summary'`), unless fresh events come: of those it notifies as always, and of
  * the end of what it had notified as firing before the outage. After the summary it goes on from there with fresh
  * events, the end and repetitions. So no event is in both, and an alert that came and went in the past is only counted.
@@ -35,21 +35,21 @@ export const CATCH_UP: Sort = {
   isTimed: false,
   gathers: true,
   isSpentOnceNotified: false,
-  countsSetAside: true,
+  sumsUp: true,
   routeOf: (group, root) => ({
     ...routeOnce(root, group.receiver),
     groupIntervalMs: GATHERING_INTERVAL_MS,
   }),
   select: selectAll,
-  flush: ({ group, open, setAside, nowUs }) => summarize(group, open, setAside, nowUs),
+  flush: ({ group, open, toSumUp, nowUs }) => summarize(group, open, toSumUp, nowUs),
 };
 
 export function catchUpKey(receiver: string): string {
   return `catching-up:${receiver}`;
 }
 
-/** A member of the alert's own group whose old events are set aside for the summary. */
-export function setAside(member: GroupMember, alert: Alert, { lastSeq }: OldEvents): GroupMember {
+/** A member of the alert's own group whose old events are left to the summary. */
+export function leaveToSummary(member: GroupMember, alert: Alert, { lastSeq }: OldEvents): GroupMember {
   const isAll = lastSeq >= alert.lastSeq;
   const isUntold = member.notifiedState === 'none' || member.notifiedState === 'resolved';
   return {
@@ -87,18 +87,18 @@ export function awaitSummary(
   };
 }
 
-/** How many events of an alert were set aside for a receiver after `afterSeq`, whichever of its groups did it. */
-export function countSetAside(
+/** How many events of an alert were left to a receiver's summary after `afterSeq`, by whichever of its groups. */
+export function countLeftToSummary(
   suppressions: readonly Suppression[],
   receiver: string,
   afterSeq: number,
 ): number {
-  const runs = setAsideAfter(suppressions, receiver, afterSeq);
+  const runs = leftToSummary(suppressions, receiver, afterSeq);
   return runs.reduce((count, run) => count + run.lastSeq - run.afterSeq, 0);
 }
 
 /** Which ones these are, with `afterSeq < seq <= lastSeq`: runs that do not touch, in their order. */
-export function setAsideAfter(
+export function leftToSummary(
   suppressions: readonly Suppression[],
   receiver: string,
   afterSeq: number,
@@ -116,7 +116,7 @@ export function setAsideAfter(
 }
 
 /**
- * The notification that sums up. `counts` are the events set aside by alert; one without any has no part in it.
+ * The notification that sums up. `counts` are the events left to it by alert; one without any has no part in it.
  * What fires comes first, then what has most events. All is listed: how much of it has room is the sender's matter.
  */
 export function summarize(

@@ -14,7 +14,7 @@ export const ESCALATION: Sort = {
   isTimed: true,
   gathers: false,
   isSpentOnceNotified: false,
-  countsSetAside: false,
+  sumsUp: false,
   routeOf(group, root) {
     const { escalation, ...route } = routeAt(root, group.route) ?? root;
     return escalation && routeOnce(route, escalation.receiver);

@@ -11,7 +11,7 @@ export const HELD_BACK: Sort = {
   isTimed: true,
   gathers: true,
   isSpentOnceNotified: true,
-  countsSetAside: false,
+  sumsUp: false,
   routeOf: (group, root) => ({
     ...routeOnce(root, group.receiver),
     groupIntervalMs: GATHERING_INTERVAL_MS,

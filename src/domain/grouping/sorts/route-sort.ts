@@ -7,7 +7,7 @@ export const ROUTE: Sort = {
   isTimed: false,
   gathers: false,
   isSpentOnceNotified: false,
-  countsSetAside: false,
+  sumsUp: false,
   routeOf(group, root) {
     const route = routeAt(root, group.route);
     return route && groupKey(root, route, group.labels) === group.key ? route : undefined;

@@ -13,8 +13,8 @@ export interface Sort {
   readonly gathers: boolean;
   /** True: a group is deleted as soon as it has notified. */
   readonly isSpentOnceNotified: boolean;
-  /** True: `flush` needs to know how many events of each alert were set aside. */
-  readonly countsSetAside: boolean;
+  /** True: `flush` sums up events that were left to it, and needs to know how many of each alert. */
+  readonly sumsUp: boolean;
   /** The route by which a group notifies; undefined where the present configuration has none for it. */
   routeOf(group: Group, root: Route): Route | undefined;
   /** The alerts that a flush decides on, and the members that it deletes. */
@@ -29,8 +29,8 @@ interface Selection {
 }
 
 interface FlushInput extends FlushOf {
-  /** How many events of each alert, by its id, were set aside for a summary. */
-  readonly setAside: ReadonlyMap<string, number>;
+  /** How many events of each alert, by its id, were left to the summary. */
+  readonly toSumUp: ReadonlyMap<string, number>;
 }
 
 /** How often a group that gathers and could not notify is looked at again. */

@@ -12,8 +12,8 @@ import {
   afterSummary,
   awaitSummary,
   catchUpKey,
-  countSetAside,
-  setAside,
+  countLeftToSummary,
+  leaveToSummary,
   summarize,
   wentOn,
 } from '../../../../src/domain/grouping/sorts/catch-up-sort.ts';
@@ -58,7 +58,7 @@ const old = (lastSeq: number, fromMinute = -600, toMinute = -400) => ({
 const flushOf = (group: Group, one: AlertInGroup, nowUs: number) =>
   flush({ group, open: [one], waiting: [], route: ROOT, nowUs });
 
-describe('what is set aside', () => {
+describe('what is left to a summary', () => {
   test.each([
     ['never told, all of it old', { notifiedState: 'none' }, 5, { notifiedSeq: 5, notifiedState: 'summary' }],
     [
@@ -86,13 +86,13 @@ describe('what is set aside', () => {
       { notifiedSeq: 5, notifiedState: 'hidden' },
     ],
     [
-      'set aside before',
+      'left to it before',
       { notifiedState: 'summary', notifiedSeq: 2 },
       5,
       { notifiedSeq: 5, notifiedState: 'summary' },
     ],
   ] as const)('%s', (_, before, lastSeq, after) => {
-    expect(setAside(memberOf(before), alertOf('a', 5), old(lastSeq))).toMatchObject(after);
+    expect(leaveToSummary(memberOf(before), alertOf('a', 5), old(lastSeq))).toMatchObject(after);
   });
 
   test('is no news for its own group, whether it fires or not, until something fresh comes', () => {
@@ -148,7 +148,7 @@ describe('the wait for the summary', () => {
   });
 });
 
-test('events are counted once, whichever groups of the receiver set them aside', () => {
+test('events are counted once, whichever groups of the receiver left them to its summary', () => {
   const range = (afterSeq: number, lastSeq: number, changes: Partial<Suppression> = {}): Suppression => ({
     alertId: 'a',
     afterSeq,
@@ -167,10 +167,10 @@ test('events are counted once, whichever groups of the receiver set them aside',
     range(0, 99, { receiver: 'pager' }),
     range(0, 99, { reason: 'silenced' }),
   ];
-  expect(countSetAside(ranges, 'ops', 0)).toBe(8);
+  expect(countLeftToSummary(ranges, 'ops', 0)).toBe(8);
   // What an earlier summary has told is not counted again.
-  expect(countSetAside(ranges, 'ops', 3)).toBe(5);
-  expect(countSetAside([], 'ops', 0)).toBe(0);
+  expect(countLeftToSummary(ranges, 'ops', 3)).toBe(5);
+  expect(countLeftToSummary([], 'ops', 0)).toBe(0);
 });
 
 describe('the summary', () => {

@@ -1,7 +1,7 @@
-/** Sets old news aside for a summary while an alert joins its groups (`domain/grouping/sorts/catch-up-sort.ts`). */
+/** Leaves old news to a summary while an alert joins its groups (`domain/grouping/sorts/catch-up-sort.ts`). */
 import type { Alert } from '../domain/alert/alert.ts';
 import type { Group, GroupMember } from '../domain/grouping/group.ts';
-import { awaitSummary, catchUpKey, setAside } from '../domain/grouping/sorts/catch-up-sort.ts';
+import { awaitSummary, catchUpKey, leaveToSummary } from '../domain/grouping/sorts/catch-up-sort.ts';
 import type { Suppression } from '../domain/muting/suppression.ts';
 import type { Route } from '../domain/routing/route.ts';
 import type { Transaction } from '../store/store.ts';
@@ -15,20 +15,20 @@ interface JoinedAlert {
 }
 
 /** What is to be written. */
-interface SetAside {
+interface LeftToSummary {
   readonly groups: readonly Group[];
   readonly members: readonly GroupMember[];
   readonly suppressions: readonly Suppression[];
 }
 
-/** Sets aside those of an alert's new events that were old when they were read; the summaries join `groups`. */
-export async function setOldAside(
+/** Leaves those of an alert's new events to summaries that were old when they were read; the summaries join `groups`. */
+export async function leaveOldToSummary(
   tx: Transaction,
   { alert, members, groups }: JoinedAlert,
   root: Route,
   maxAgeUs: number,
   nowUs: number,
-): Promise<SetAside> {
+): Promise<LeftToSummary> {
   const changed = new Map<string, GroupMember>();
   const summaries = new Map<string, Group>();
   const suppressions: Suppression[] = [];
@@ -52,7 +52,7 @@ export async function setOldAside(
       notifiedSeq,
       notifiedState: 'none',
     });
-    changed.set(member.groupKey, setAside(member, alert, old));
+    changed.set(member.groupKey, leaveToSummary(member, alert, old));
     suppressions.push({
       alertId: alert.id,
       afterSeq: member.notifiedSeq,
