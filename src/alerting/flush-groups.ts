@@ -40,28 +40,74 @@ export async function flushGroups(
   const [untilUs, limit] = everyGroup ? [Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER] : [nowUs, BATCH];
   const due = await tx.groups.due(untilUs, limit);
   if (due.length === 0) return NOTHING;
-  const tally: Tally = { queued: 0, happenings: [] };
   const muting = await loadMuting(tx, config, recurrences, nowUs);
   const broken = new Set(await tx.faults.names('group'));
+  const batch: Batch = {
+    due,
+    mostAlerts: everyGroup ? Number.POSITIVE_INFINITY : BATCH_ALERTS,
+    async flush(group, tally) {
+      const alerts = await flushGroup({ tx, config, muting, tally, nowUs }, group);
+      if (broken.has(group.key)) await tx.faults.mend('group', [group.key]);
+      return alerts;
+    },
+  };
+  const { done, tally } = (await flushTogether(tx, batch, nowUs)) ?? (await flushSingly(tx, batch, nowUs));
+  tally.happenings.push(...(await noteFaults(tx, muting.faults(), nowUs)));
+  return { done: everyGroup ? 0 : done, ...tally };
+}
+
+interface Batch {
+  readonly due: readonly Group[];
+  readonly mostAlerts: number;
+  /** Flushes one of them; returns how many alerts it has. */
+  flush(group: Group, tally: Tally): Promise<number>;
+}
+
+interface Flushed {
+  /** Groups that were looked at. */
+  readonly done: number;
+  readonly tally: Tally;
+}
+
+/** All in one savepoint: one for each would cost as much as the flush itself. Undefined where one of them fails. */
+async function flushTogether(tx: Transaction, batch: Batch, nowUs: number): Promise<Flushed | undefined> {
+  const tally: Tally = { queued: 0, happenings: [] };
+  const outcome = await tx.attempt(() => flushEach(batch, nowUs, (group) => batch.flush(group, tally)));
+  return outcome.ok ? { done: outcome.value, tally } : undefined;
+}
+
+/** Each in a savepoint of its own: one that fails is set aside. */
+async function flushSingly(tx: Transaction, batch: Batch, nowUs: number): Promise<Flushed> {
+  const tally: Tally = { queued: 0, happenings: [] };
+  const done = await flushEach(batch, nowUs, async (group) => {
+    const own: Tally = { queued: 0, happenings: [] };
+    const outcome = await tx.attempt(() => batch.flush(group, own));
+    if (!outcome.ok) {
+      tally.happenings.push(...(await setGroupAside(tx, group, outcome.error, nowUs)));
+      return 0;
+    }
+    tally.queued += own.queued;
+    tally.happenings.push(...own.happenings);
+    return outcome.value;
+  });
+  return { done, tally };
+}
+
+/** Flushes the groups in their order until they had enough alerts together; returns how many came to their turn. */
+async function flushEach(
+  { due, mostAlerts }: Batch,
+  nowUs: number,
+  flushOne: (group: Group) => Promise<number>,
+): Promise<number> {
   let done = 0;
   let alerts = 0;
   for (const group of due) {
-    if (alerts >= BATCH_ALERTS && !everyGroup) break;
+    if (alerts >= mostAlerts) break;
     done += 1;
     if (SORTS[group.sort].isTimed && group.nextFlushAtUs > nowUs) continue;
-    const own: Tally = { queued: 0, happenings: [] };
-    const outcome = await tx.attempt(() => flushGroup({ tx, config, muting, tally: own, nowUs }, group));
-    if (!outcome.ok) {
-      tally.happenings.push(...(await setGroupAside(tx, group, outcome.error, nowUs)));
-      continue;
-    }
-    alerts += outcome.value;
-    tally.queued += own.queued;
-    tally.happenings.push(...own.happenings);
-    if (broken.has(group.key)) await tx.faults.mend('group', [group.key]);
+    alerts += await flushOne(group);
   }
-  tally.happenings.push(...(await noteFaults(tx, muting.faults(), nowUs)));
-  return { done: everyGroup ? 0 : done, ...tally };
+  return done;
 }
 
 /** Flushes one group; returns how many alerts it has. */
