@@ -111,11 +111,11 @@ export function createAlerting(options: AlertingOptions): Alerting {
   async function joinAndFlush(tx: Transaction, everyGroup: boolean): Promise<Step> {
     const taken: Step[] = [];
     do taken.push(await joinGroups(tx, config, maxAgeUs, clock.nowUs()));
-    while (taken.at(-1)!.done > 0);
+    while (!taken.at(-1)!.isAll);
     const flushed = await flushGroups(tx, config, recurrences, clock.nowUs(), everyGroup);
     taken.push(flushed);
     return {
-      done: flushed.done,
+      ...flushed,
       queued: taken.reduce((sum, { queued }) => sum + queued, 0),
       happenings: taken.flatMap(({ happenings }) => happenings),
     };

@@ -53,7 +53,7 @@ export async function flushGroups(
   };
   const { done, tally } = (await flushTogether(tx, batch, nowUs)) ?? (await flushSingly(tx, batch, nowUs));
   tally.happenings.push(...(await noteFaults(tx, muting.faults(), nowUs)));
-  return { done: everyGroup ? 0 : done, ...tally };
+  return { done, isAll: everyGroup || (done === due.length && due.length < limit), ...tally };
 }
 
 interface Batch {

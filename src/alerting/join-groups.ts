@@ -26,8 +26,10 @@ export async function joinGroups(
 ): Promise<Step> {
   const alerts = await tx.alerts.changed(BATCH);
   if (alerts.length === 0) return NOTHING;
+  // In a storm more come with every page: the groups that are due are not to wait for a moment without any.
+  const taken = { done: alerts.length, isAll: alerts.length < BATCH };
   const all = await tx.attempt(() => join(tx, alerts, config, maxAgeUs, nowUs));
-  if (all.ok) return all.value;
+  if (all.ok) return { ...taken, ...all.value };
   // One of them fails: it alone is set aside.
   const tally: Tally = { queued: 0, happenings: [] };
   for (const alert of alerts) {
@@ -36,7 +38,7 @@ export async function joinGroups(
     tally.happenings.push(...happenings);
     if (one.ok) tally.queued += one.value.queued;
   }
-  return { done: alerts.length, ...tally };
+  return { ...taken, ...tally };
 }
 
 async function join(
@@ -45,7 +47,7 @@ async function join(
   { route: root, receivers }: Pick<Config, 'route' | 'receivers'>,
   maxAgeUs: number,
   nowUs: number,
-): Promise<Step> {
+): Promise<Tally> {
   const ids = alerts.map((alert) => alert.id);
   const notPending = alerts.filter((alert) => alert.state !== 'pending');
   const members = Map.groupBy(await tx.groups.membersOfAlerts(ids), (member) => member.alertId);
@@ -83,7 +85,7 @@ async function join(
   const queued = await acknowledgeIncidents(tx, receivers, alerts, nowUs);
   await tx.alerts.markRouted(ids);
   const happenings = suppressions.map(({ reason }) => ({ what: 'suppressed' as const, reason, count: 1 }));
-  return { done: alerts.length, queued, happenings };
+  return { queued, happenings };
 }
 
 /** Ends the silences that acknowledged an episode of these alerts which is over. */

@@ -53,7 +53,7 @@ export class StepRunner {
       const done = await store.transaction(step);
       for (const happening of done.happenings) report(happening);
       if (done.queued > 0) queued();
-      if (done.done === 0) return;
+      if (done.done === 0 || done.isAll) return;
     }
   }
 
