@@ -79,7 +79,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'store/sqlite/watched': [],
   'store/sqlite/alerted': ['store/sqlite/watched'],
   'store/sqlite/queued': ['store/sqlite/watched'],
-  'store/sqlite/upkeep': ['store/sqlite/queued'],
+  'store/sqlite/upkeep': ['store/sqlite/queued', 'store/sqlite/watched'],
   observe: ['domain'],
   service: [],
   simulator: ['service/resources'],

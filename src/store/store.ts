@@ -9,6 +9,7 @@
 
 import type { AlertStore } from './alert-store.ts';
 import type { AuditStore } from './audit-store.ts';
+import type { BirdStore } from './bird-store.ts';
 import type { DigestStore } from './digest-store.ts';
 import type { EventStore } from './event-store.ts';
 import type { FaultStore } from './fault-store.ts';
@@ -46,6 +47,7 @@ export interface Transaction {
   readonly events: EventStore;
   readonly flights: FlightStore;
   readonly audits: AuditStore;
+  readonly birds: BirdStore;
   // What is wrong, and who is to hear of it.
   readonly overdue: OverdueStore;
   readonly alerts: AlertStore;

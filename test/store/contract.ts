@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, describe } from 'vitest';
 import { describeAlerts } from './contract/alerts.ts';
 import { describeAudits } from './contract/audits.ts';
+import { describeBirds } from './contract/birds.ts';
 import { describeDigests } from './contract/digests.ts';
 import { describeEvents } from './contract/events.ts';
 import { describeFaults } from './contract/faults.ts';
@@ -34,6 +35,7 @@ export function describeStore(name: string, open: () => Promise<Subject>): void 
     describeEvents(run);
     describeFlights(run);
     describeAudits(run);
+    describeBirds(run);
     describeOverdue(run);
     describeAlerts(run);
     describeGroups(run);

@@ -31,12 +31,25 @@ const WATCHED = `
     region TEXT NOT NULL,
     nest_id TEXT NOT NULL,
     name TEXT NOT NULL,
+    -- The name as it is searched for: letters of any case are one.
+    folded TEXT NOT NULL,
     -- 0 from the reading on that no longer listed it, which was at gone_us.
     present INTEGER NOT NULL,
     gone_us INTEGER NOT NULL,
     PRIMARY KEY (region, nest_id)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX nest_gone ON nest (gone_us) WHERE present = 0;
+
+  -- How many Flights of a Nest ended in an hour, numbered from 1970 on, by how they ended.
+  CREATE TABLE nest_hour (
+    region TEXT NOT NULL,
+    nest_id TEXT NOT NULL,
+    hour INTEGER NOT NULL,
+    succeeded INTEGER NOT NULL,
+    failed INTEGER NOT NULL,
+    PRIMARY KEY (region, nest_id, hour)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX nest_hour_by_age ON nest_hour (hour);
 
   -- The mail addresses of a Nest's active members, a list in JSON.
   CREATE TABLE nest_members (
@@ -52,6 +65,8 @@ const WATCHED = `
     bird_id TEXT NOT NULL,
     nest_id TEXT NOT NULL,
     name TEXT NOT NULL,
+    -- The name as it is searched for: letters of any case are one.
+    folded TEXT NOT NULL,
     status TEXT NOT NULL,
     trigger_type TEXT NOT NULL,
     -- 0 from the reading on that no longer listed it, which was at gone_us.
@@ -60,11 +75,25 @@ const WATCHED = `
     status_since_us INTEGER NOT NULL,
     -- When it is next judged whether it has flown lately enough.
     judge_us INTEGER NOT NULL DEFAULT 0,
+    -- The Flight that started last, as it was last seen; kept here so that a list of Birds need not look for it.
+    last_us INTEGER NOT NULL DEFAULT 0,
+    last_flight TEXT NOT NULL DEFAULT '',
+    last_status TEXT NOT NULL DEFAULT '',
+    -- How the last one ended that failed or succeeded, and when it started.
+    outcome TEXT NOT NULL DEFAULT '',
+    outcome_us INTEGER NOT NULL DEFAULT 0,
+    -- How many alerts about it fire.
+    firing INTEGER NOT NULL DEFAULT 0,
+    -- 3: an alert fires, 2: its last Flight failed, 1: it is switched off, 0: none of that.
+    trouble INTEGER NOT NULL GENERATED ALWAYS AS (
+      CASE WHEN firing > 0 THEN 3 WHEN status = 'suspended' THEN 1 WHEN outcome = 'failed' THEN 2 ELSE 0 END
+    ) VIRTUAL,
     PRIMARY KEY (region, bird_id)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX bird_gone ON bird (gone_us) WHERE present = 0;
   CREATE INDEX bird_of_nest ON bird (region, nest_id);
   CREATE INDEX bird_judged ON bird (judge_us) WHERE present = 1 AND status = 'active';
+  CREATE INDEX bird_by_trouble ON bird (trouble, last_us, region, bird_id) WHERE present = 1;
 
   -- One feed of a region (bird_id empty) or of a Bird, and how far it was read. AUTOINCREMENT: a number is never given
   -- twice.
@@ -138,6 +167,9 @@ const WATCHED = `
   CREATE INDEX flight_open ON flight (stream) WHERE open = 1;
   CREATE INDEX flight_ended ON flight (started_us) WHERE open = 0;
   CREATE INDEX flight_in_air ON flight (started_us, judge_us) WHERE open = 1;
+  CREATE INDEX flight_failed ON flight (stream, started_us) WHERE open = 0 AND status = 'failed';
+  -- People come with nothing but the id of a Flight.
+  CREATE INDEX flight_by_id ON flight (id);
 `;
 
 /** Alerts, the groups that notify of them, and what keeps them from it. */

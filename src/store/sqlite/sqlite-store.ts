@@ -21,7 +21,9 @@ import { createReceiverPace } from './queued/sqlite-receiver-pace.ts';
 import { createTransactionQueue } from './transaction-queue.ts';
 import { FAULT_TABLE, SqliteFaults } from './upkeep/sqlite-faults.ts';
 import { SqliteUpkeep } from './upkeep/sqlite-upkeep.ts';
+import { createBirdStanding } from './watched/bird-standing.ts';
 import { createAudits } from './watched/sqlite-audits.ts';
+import { SqliteBirds } from './watched/sqlite-birds.ts';
 import { SqliteEvents } from './watched/sqlite-events.ts';
 import { SqliteFlights } from './watched/sqlite-flights.ts';
 import { SqliteInventory } from './watched/sqlite-inventory.ts';
@@ -189,15 +191,17 @@ function createRooms(connection: Connection, clock: Clock): Rooms {
   const streams = new SqliteStreams(connection);
   const events = new SqliteEvents(connection, streams);
   const counts = createDeliveryCounts(connection);
+  const standing = createBirdStanding(connection);
   return {
     all: {
       inventory: new SqliteInventory(connection, clock),
       streams,
       events,
-      flights: new SqliteFlights(connection),
+      flights: new SqliteFlights(connection, standing),
       audits: createAudits(connection),
+      birds: new SqliteBirds(connection, events),
       overdue: new SqliteOverdue(connection),
-      alerts: new SqliteAlerts(connection, events),
+      alerts: new SqliteAlerts(connection, events, standing),
       groups: new SqliteGroups(connection),
       silences: createSilences(connection),
       suppressions: createSuppressions(connection, events),

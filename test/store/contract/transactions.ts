@@ -136,7 +136,7 @@ export function describeTransactions(subject: () => Subject, run: Run): void {
     test('in which a statement failed cannot succeed any more', async () => {
       const swallowed = run(async (tx) => {
         await tx.inventory.putNests([nest('1')]);
-        const broken = { ...nest('2'), name: null as unknown as string };
+        const broken = { ...nest('2'), nestId: null as unknown as string };
         await tx.inventory.putNests([broken]).catch(() => {});
         await tx.inventory.putNests([nest('3')]).catch(() => {});
       });

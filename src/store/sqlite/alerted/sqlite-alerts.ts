@@ -4,6 +4,7 @@ import type { Link } from '../../../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
 import type { AlertStore } from '../../alert-store.ts';
 import { type Connection, textList } from '../connection.ts';
+import type { BirdStanding } from '../watched/bird-standing.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
 import { AlertEvents } from './alert-events.ts';
 
@@ -13,6 +14,7 @@ export interface AlertRow {
 
 export class SqliteAlerts implements AlertStore {
   readonly #events: SqliteEvents;
+  readonly #standing: BirdStanding;
   readonly #alertEvents: AlertEvents;
   readonly #find: ReturnType<typeof prepareFinding>;
   readonly #list: ReturnType<typeof prepareListing>;
@@ -20,8 +22,9 @@ export class SqliteAlerts implements AlertStore {
   /** Counts on from the alerts that wait to be routed; where none waits, the order may begin anew. */
   #lastChanged: number;
 
-  constructor(connection: Connection, events: SqliteEvents) {
+  constructor(connection: Connection, events: SqliteEvents, standing: BirdStanding) {
     this.#events = events;
+    this.#standing = standing;
     this.#alertEvents = new AlertEvents(connection, events);
     this.#find = prepareFinding(connection);
     this.#list = prepareListing(connection);
@@ -77,6 +80,7 @@ export class SqliteAlerts implements AlertStore {
       );
       if (alert.state === 'resolved') this.#rememberEpisode(alert);
     }
+    this.#standing.alerted(alerts.map((one) => one.scope));
   }
 
   #rememberEpisode(alert: Alert): void {
@@ -139,9 +143,11 @@ export class SqliteAlerts implements AlertStore {
 
   async delete(alertIds: readonly string[]): Promise<void> {
     const list = textList(alertIds);
+    const scopes = this.#find.scopesOf.all(list).map((row) => row.scope);
     this.#alertEvents.unlink(list);
     this.#write.remove.run(list);
     this.#write.leaveGroups.run(list);
+    this.#standing.alerted(scopes);
   }
 }
 
@@ -153,6 +159,9 @@ function prepareFinding(connection: Connection) {
     ),
     ofEvent: connection.prepare<AlertRow & { seq: number }>(
       'SELECT body, seq FROM alert_event JOIN alert USING (alert) WHERE event = ? ORDER BY id',
+    ),
+    scopesOf: connection.prepare<{ scope: string }>(
+      'SELECT DISTINCT scope FROM alert WHERE id IN (SELECT value FROM json_each(?))',
     ),
     due: connection.prepare<AlertRow>('SELECT body FROM alert WHERE due_us <= ? ORDER BY due_us, id LIMIT ?'),
     changed: connection.prepare<AlertRow>(

@@ -5,6 +5,7 @@
 import type { Connection } from '../connection.ts';
 import type { DeliveryCounts } from '../queued/delivery-counts.ts';
 import type { DeliveryRow } from '../queued/delivery-row.ts';
+import { HOUR_US } from '../watched/nest-tally.ts';
 import { type Pruned, PruneEvents } from './prune-events.ts';
 import { createPruneGone } from './prune-gone.ts';
 
@@ -38,6 +39,7 @@ export class Prune {
       (left: number) => this.#others.silences.run(beforeUs, left),
       (left: number) => this.#pruneSuppressions(beforeUs, left),
       (left: number) => this.#others.episodes.run(beforeUs, left),
+      (left: number) => this.#others.hours.run(Math.floor(beforeUs / HOUR_US), left),
       (left: number) => this.#gone(beforeUs, left),
     ];
     return steps.reduce((done, step) => done + step(limit - done), 0);
@@ -141,6 +143,10 @@ function prepareOthers(connection: Connection) {
     silences: connection.prepare(
       `DELETE FROM silence WHERE id IN (
          SELECT id FROM silence INDEXED BY silence_by_end WHERE ends_us < ? ORDER BY ends_us, id LIMIT ?)`,
+    ),
+    hours: connection.prepare(
+      `DELETE FROM nest_hour WHERE (region, nest_id, hour) IN (
+         SELECT region, nest_id, hour FROM nest_hour INDEXED BY nest_hour_by_age WHERE hour < ? ORDER BY hour LIMIT ?)`,
     ),
     episodes: connection.prepare(
       `DELETE FROM episode WHERE (alert_id, starts_us) IN (

@@ -6,6 +6,7 @@
 import type { Fault } from '../../../domain/alert/fault.ts';
 import { DELIVERY_STATES } from '../../outbox-store.ts';
 import type { Connection, Statement } from '../connection.ts';
+import { firingAlerts } from '../watched/bird-standing.ts';
 
 interface Checked {
   readonly table: string;
@@ -250,9 +251,10 @@ const CHECKED: readonly Checked[] = [
   },
 ];
 
-/** After deliveries were given up: their counts, and whose turn it is in their lanes. */
+/** After alerts went: how many of each Bird fire. After deliveries were given up: their counts, and whose turn it is. */
 const UNSETTLED = "('pending', 'leased', 'retry', 'ambiguous')";
 const AFTERWARDS: readonly string[] = [
+  `UPDATE bird SET firing = ${firingAlerts("bird.region || '/bird/' || bird.bird_id")} WHERE firing > 0`,
   'DELETE FROM delivery_count',
   'INSERT INTO delivery_count (receiver, state, count) SELECT receiver, state, count(*) FROM delivery GROUP BY receiver, state',
   `UPDATE delivery SET turn = 1 WHERE turn = 0 AND state IN ${UNSETTLED} AND NOT EXISTS (

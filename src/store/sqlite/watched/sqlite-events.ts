@@ -4,6 +4,7 @@ import { prepareChunks } from '../chunks.ts';
 import { type Connection, textList } from '../connection.ts';
 import { EventPages } from './event-pages.ts';
 import { type EventRow, eventOf, idOf } from './event-row.ts';
+import { createNestTally } from './nest-tally.ts';
 import type { SqliteStreams } from './sqlite-streams.ts';
 
 /** A UUIDv7 holds its creation's millisecond; an entry's `createdAt` may have been cut to the second. */
@@ -15,6 +16,7 @@ export class SqliteEvents implements EventStore {
   readonly #pages: EventPages;
   readonly #sql: ReturnType<typeof prepareEvents>;
   readonly #insert: ReturnType<typeof prepareChunks>;
+  readonly #tally: ReturnType<typeof createNestTally>;
   /** Numbers of a transaction that was taken back are never used. */
   #lastNumber: number;
   /** What this transaction inserted need not be looked up again. */
@@ -24,6 +26,7 @@ export class SqliteEvents implements EventStore {
     this.#streams = streams;
     this.#pages = new EventPages(connection, streams);
     this.#sql = prepareEvents(connection);
+    this.#tally = createNestTally(connection);
     this.#insert = prepareChunks(
       connection,
       13,
@@ -79,10 +82,12 @@ export class SqliteEvents implements EventStore {
     if (events.length === 0) return [];
     const known = this.#storedBeside(stream, events);
     const fresh = known.length === 0 ? events : withoutRepeats(known, events);
-    if (this.#write(stream, fresh) === fresh.length) return [...fresh];
     // Less than all are written where one call names an event twice: the first of them stands.
-    for (const event of fresh) this.#inserted.delete(event);
-    return withoutRepeats([], fresh);
+    const isEachNew = this.#write(stream, fresh) === fresh.length;
+    const written = isEachNew ? [...fresh] : withoutRepeats([], fresh);
+    if (!isEachNew) for (const event of fresh) this.#inserted.delete(event);
+    this.#tally(written);
+    return written;
   }
 
   /**

@@ -3,6 +3,7 @@ import type { FlightOutcome } from '../../../domain/grouping/notification.ts';
 import type { FlightRecord, FlightStore } from '../../flight-store.ts';
 import { prepareChunks } from '../chunks.ts';
 import type { Connection } from '../connection.ts';
+import type { BirdStanding } from './bird-standing.ts';
 
 interface FlightRow {
   readonly stream: number;
@@ -22,11 +23,13 @@ const OUTCOMES: ReadonlyMap<string, FlightOutcome> = new Map([
 ]);
 
 export class SqliteFlights implements FlightStore {
+  readonly #standing: BirdStanding;
   readonly #sql: ReturnType<typeof prepareFlights>;
   readonly #learned: ReturnType<typeof prepareLearned>;
   readonly #put: ReturnType<typeof prepareChunks>;
 
-  constructor(connection: Connection) {
+  constructor(connection: Connection, standing: BirdStanding) {
+    this.#standing = standing;
     this.#sql = prepareFlights(connection);
     this.#learned = prepareLearned(connection);
     this.#put = prepareChunks(
@@ -67,6 +70,7 @@ export class SqliteFlights implements FlightStore {
       values.push(flight.stream, flight.startedAtUs, flight.flightId, flight.status);
       values.push(flight.open ? 1 : 0, flight.ends, flight.endedAtUs ?? 0);
     });
+    this.#standing.seen(flights);
   }
 
   async latestEnds(stream: number, limit: number): Promise<FlightEnded[]> {

@@ -1,6 +1,7 @@
 import type { Clock } from '../../../time/clock.ts';
 import type { BirdRecord, InventoryStore, NestMembers, NestRecord } from '../../inventory-store.ts';
-import type { Connection } from '../connection.ts';
+import { type Connection, folded } from '../connection.ts';
+import { firingAlerts } from './bird-standing.ts';
 
 interface NestRow {
   readonly region: string;
@@ -54,7 +55,7 @@ export class SqliteInventory implements InventoryStore {
 
   async putNests(nests: readonly NestRecord[]): Promise<void> {
     for (const { region, nestId, name, present } of nests) {
-      this.#nests.put.run(region, nestId, name, present ? 1 : 0, this.#goneUs(present));
+      this.#nests.put.run(region, nestId, name, folded(name), present ? 1 : 0, this.#goneUs(present));
     }
   }
 
@@ -83,6 +84,7 @@ export class SqliteInventory implements InventoryStore {
         bird.birdId,
         bird.nestId,
         bird.name,
+        folded(bird.name),
         bird.status,
         bird.triggerType,
         bird.present ? 1 : 0,
@@ -113,8 +115,8 @@ function prepareNests(connection: Connection) {
   return {
     ofRegion: connection.prepare<NestRow>('SELECT * FROM nest WHERE region = ? ORDER BY nest_id'),
     put: connection.prepare(
-      `INSERT INTO nest (region, nest_id, name, present, gone_us) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET name = excluded.name, present = excluded.present,
+      `INSERT INTO nest (region, nest_id, name, folded, present, gone_us) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET name = excluded.name, folded = excluded.folded, present = excluded.present,
          gone_us = iif(excluded.present OR nest.present, excluded.gone_us, nest.gone_us)`,
     ),
     members: connection.prepare<{ nest_id: string; addresses: string }>(
@@ -131,9 +133,10 @@ function prepareBirds(connection: Connection) {
   return {
     ofRegion: connection.prepare<BirdRow>('SELECT * FROM bird WHERE region = ? ORDER BY bird_id'),
     put: connection.prepare(
-      `INSERT INTO bird (region, bird_id, nest_id, name, status, trigger_type, present, status_since_us, gone_us)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET nest_id = excluded.nest_id, name = excluded.name, status = excluded.status,
+      `INSERT INTO bird (region, bird_id, nest_id, name, folded, status, trigger_type, present, status_since_us,
+         gone_us, firing)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ${firingAlerts("?1 || '/bird/' || ?2")})
+       ON CONFLICT DO UPDATE SET nest_id = excluded.nest_id, name = excluded.name, folded = excluded.folded, status = excluded.status,
          trigger_type = excluded.trigger_type, present = excluded.present,
          status_since_us = excluded.status_since_us,
          gone_us = iif(excluded.present OR bird.present, excluded.gone_us, bird.gone_us),

@@ -1,0 +1,206 @@
+/** Birds in pages, those in trouble first, then those that flew last; and Nests, the worst first. */
+import {
+  type BirdOverview,
+  type BirdQuery,
+  type NestOverview,
+  type NestQuery,
+  STANDINGS,
+} from '../../bird-store.ts';
+import type { Connection, Statement } from '../connection.ts';
+import { HOUR_US } from './nest-tally.ts';
+import { Conditions, formatCursor, parseCursor } from './page-conditions.ts';
+
+interface BirdRow {
+  readonly region: string;
+  readonly bird_id: string;
+  readonly nest_id: string;
+  readonly nest: string | null;
+  readonly name: string;
+  readonly status: string;
+  readonly trigger_type: string;
+  readonly present: number;
+  readonly status_since_us: number;
+  readonly last_us: number;
+  readonly last_flight: string;
+  readonly last_status: string;
+  readonly firing: number;
+  readonly trouble: number;
+}
+
+interface NestRow {
+  readonly region: string;
+  readonly nest_id: string;
+  readonly name: string;
+  readonly folded: string;
+  readonly birds: number;
+  readonly alerting: number;
+  readonly failing: number;
+  readonly off: number;
+  readonly firing: number;
+  readonly succeeded: number;
+  readonly failed: number;
+}
+
+/** Birds that one page looks at: they take some 60 ms. */
+const MAX_LOOKED_AT = 20_000;
+const LATEST = 10;
+const MAX_PAGE = 1000;
+
+const BIRD_KEY = '(bird.trouble, bird.last_us, bird.region, bird.bird_id)';
+const BIRD_ORDER = 'ORDER BY bird.trouble DESC, bird.last_us DESC, bird.region DESC, bird.bird_id DESC';
+const BIRD_PLACE = ['number', 'number', 'string', 'string'] as const;
+const NEST_PLACE = ['number', 'number', 'number', 'string', 'string', 'string'] as const;
+
+const BIRD = `SELECT bird.region, bird.bird_id, bird.nest_id, nest.name AS nest, bird.name, bird.status,
+    bird.trigger_type, bird.present, bird.status_since_us, bird.last_us, bird.last_flight, bird.last_status,
+    bird.firing, bird.trouble
+  FROM bird`;
+const ITS_NEST = 'LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id';
+
+/** Conditions on a Bird and its Nest that lists of Birds and of Flights share. */
+export function addBird(
+  where: Conditions,
+  { nest, bird, name }: Pick<BirdQuery, 'nest' | 'bird' | 'name'>,
+): Conditions {
+  return where
+    .addNamed('bird.nest_id', 'nest.folded', nest)
+    .addNamed('bird.bird_id', 'bird.folded', bird)
+    .addNamed('bird.name', 'bird.folded', name);
+}
+
+export class BirdPages {
+  readonly #connection: Connection;
+  readonly #one: Statement<BirdRow>;
+  readonly #latest: Statement<{ status: string }>;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    this.#one = connection.prepare(`${BIRD} ${ITS_NEST} WHERE bird.region = ? AND bird.bird_id = ?`);
+    this.#latest = connection.prepare(
+      `SELECT status FROM flight WHERE stream = (
+         SELECT stream FROM stream WHERE region = ? AND feed = 'flight' AND bird_id = ?)
+       ORDER BY started_us DESC, id DESC LIMIT ${LATEST}`,
+    );
+  }
+
+  find(region: string, birdId: string): BirdOverview | undefined {
+    const row = this.#one.get(region, birdId);
+    return row && this.#overview(row);
+  }
+
+  page(query: BirdQuery): { birds: BirdOverview[]; next?: string } {
+    const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
+    const walked = new Conditions().add('bird.present = 1');
+    if (query.standing !== undefined) walked.add('bird.trouble = ?', STANDINGS.indexOf(query.standing));
+    if (query.cursor !== undefined) {
+      walked.add(`${BIRD_KEY} < (?, ?, ?, ?)`, ...parseCursor(query.cursor, BIRD_PLACE));
+    }
+    const from = 'FROM bird INDEXED BY bird_by_trouble';
+    const end = this.#connection
+      .prepare<Pick<BirdRow, 'trouble' | 'last_us' | 'region' | 'bird_id'>>(
+        `SELECT trouble, last_us, region, bird_id ${from} ${walked.where} ${BIRD_ORDER} LIMIT 1 OFFSET ?`,
+      )
+      .get(...walked.values, MAX_LOOKED_AT - 1);
+    const where = walked.copy().addOneOf('bird.region', query.regions);
+    if (end) where.add(`${BIRD_KEY} >= (?, ?, ?, ?)`, ...placeOf(end));
+    addBird(where, query);
+    if (query.status !== undefined) where.add('bird.status = ?', query.status);
+    where.addText(query.text, ['bird.folded', 'nest.folded'], ['bird.bird_id', 'bird.nest_id']);
+    const rows = this.#connection
+      .prepare<BirdRow>(`${BIRD} INDEXED BY bird_by_trouble ${ITS_NEST} ${where.where} ${BIRD_ORDER} LIMIT ?`)
+      .all(...where.values, limit + 1);
+    const next = rows.length > limit ? rows[limit - 1] : end;
+    const birds = rows.slice(0, limit).map((row) => this.#overview(row));
+    return next ? { birds, next: formatCursor(placeOf(next)) } : { birds };
+  }
+
+  #overview(row: BirdRow): BirdOverview {
+    return {
+      region: row.region,
+      birdId: row.bird_id,
+      nestId: row.nest_id,
+      nest: row.nest ?? '',
+      name: row.name,
+      status: row.status,
+      triggerType: row.trigger_type,
+      present: row.present === 1,
+      statusSinceUs: row.status_since_us,
+      standing: STANDINGS[row.trouble]!,
+      firing: row.firing,
+      ...(row.last_flight !== '' && {
+        last: { flightId: row.last_flight, startedAtUs: row.last_us, status: row.last_status },
+      }),
+      latest: this.#latest
+        .all(row.region, row.bird_id)
+        .map(({ status }) => status)
+        .reverse(),
+    };
+  }
+
+  nestPage(query: NestQuery): { nests: NestOverview[]; next?: string } {
+    const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
+    const where = new Conditions().add('nest.present = 1').addOneOf('nest.region', query.regions);
+    where.addNamed('nest.nest_id', 'nest.folded', query.nest);
+    where.addNamed('nest.name', 'nest.folded', query.name);
+    where.addText(query.text, ['nest.folded'], ['nest.nest_id']);
+    const after = new Conditions();
+    const order = '-alerting, -failing, -off, folded, region, nest_id';
+    if (query.cursor !== undefined) {
+      after.add(`(${order}) > (?, ?, ?, ?, ?, ?)`, ...parseCursor(query.cursor, NEST_PLACE));
+    }
+    const rows = this.#connection
+      .prepare<NestRow>(
+        `WITH standing AS (
+           SELECT region, nest_id, count(*) AS birds, sum(trouble = 3) AS alerting,
+             sum(outcome = 'failed' AND status <> 'suspended') AS failing, sum(status = 'suspended') AS off,
+             sum(firing) AS firing
+           FROM bird WHERE present = 1 GROUP BY region, nest_id),
+         ended AS (
+           SELECT region, nest_id, sum(succeeded) AS succeeded, sum(failed) AS failed
+           FROM nest_hour INDEXED BY nest_hour_by_age WHERE hour >= ? GROUP BY region, nest_id),
+         each AS (
+           SELECT nest.region, nest.nest_id, nest.name, nest.folded, coalesce(birds, 0) AS birds,
+             coalesce(alerting, 0) AS alerting, coalesce(failing, 0) AS failing, coalesce(off, 0) AS off,
+             coalesce(firing, 0) AS firing, coalesce(succeeded, 0) AS succeeded, coalesce(failed, 0) AS failed
+           FROM nest LEFT JOIN standing ON standing.region = nest.region AND standing.nest_id = nest.nest_id
+             LEFT JOIN ended ON ended.region = nest.region AND ended.nest_id = nest.nest_id
+           ${where.where})
+         SELECT * FROM each ${after.where} ORDER BY ${order} LIMIT ?`,
+      )
+      .all(Math.floor(query.countedSinceUs / HOUR_US), ...where.values, ...after.values, limit + 1);
+    const nests = rows.slice(0, limit).map(nestOf);
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    return last ? { nests, next: formatCursor(nestPlace(last)) } : { nests };
+  }
+}
+
+const placeOf = (row: Pick<BirdRow, 'trouble' | 'last_us' | 'region' | 'bird_id'>) => [
+  row.trouble,
+  row.last_us,
+  row.region,
+  row.bird_id,
+];
+
+const nestPlace = (row: NestRow) => [
+  -row.alerting,
+  -row.failing,
+  -row.off,
+  row.folded,
+  row.region,
+  row.nest_id,
+];
+
+function nestOf(row: NestRow): NestOverview {
+  return {
+    region: row.region,
+    nestId: row.nest_id,
+    nest: row.name,
+    birds: row.birds,
+    alerting: row.alerting,
+    failing: row.failing,
+    off: row.off,
+    firing: row.firing,
+    succeeded: row.succeeded,
+    failed: row.failed,
+  };
+}

@@ -1,0 +1,207 @@
+/**
+ * Flights in pages, in the order of their starts, the latest first. Where few Birds are meant, each one's Flights are
+ * read from its own stream; else all Flights are walked, those in the air beside those that ended, which two indexes
+ * keep apart.
+ */
+import type { FlightOverview, FlightQuery } from '../../bird-store.ts';
+import { type Connection, type Statement, textList } from '../connection.ts';
+import { addBird } from './bird-pages.ts';
+import { Conditions, formatCursor, parseCursor } from './page-conditions.ts';
+
+interface FlightRow {
+  readonly stream: number;
+  readonly started_us: number;
+  readonly id: string;
+  readonly status: string;
+  readonly ended_us: number;
+  readonly region: string;
+  readonly bird_id: string;
+  readonly bird: string | null;
+  readonly nest_id: string | null;
+  readonly nest: string | null;
+  readonly event_id: string | null;
+  readonly message: string | null;
+  readonly step: string | null;
+}
+
+type Place = Pick<FlightRow, 'started_us' | 'stream' | 'id'>;
+
+/** A part of all Flights: an index that is walked, and what holds of the rows in it. */
+interface Source {
+  readonly from: string;
+  readonly where: Conditions;
+}
+
+/** Flights that one page looks at: they take some 50 ms. */
+const MAX_LOOKED_AT = 20_000;
+/** Of more Birds all Flights are walked. */
+const FEW_STREAMS = 50;
+const MAX_PAGE = 1000;
+/** Of a message, what a list shows. */
+const MAX_MESSAGE = 2_000;
+
+const KEY = '(flight.started_us, flight.stream, flight.id)';
+const ORDER = 'ORDER BY flight.started_us DESC, flight.stream DESC, flight.id DESC';
+const PLACE = ['number', 'number', 'string'] as const;
+
+/** The event of a Flight's last end is found by its exact instant and id. */
+const ITS_EVENT = `LEFT JOIN event ON event.stream = flight.stream AND event.occurred_us = flight.ended_us
+  AND event.id = flight.id || '/' || flight.status || iif(flight.ends > 1, '#' || flight.ends, '')`;
+const ITS_PLACE = `JOIN stream ON stream.stream = flight.stream
+  LEFT JOIN bird ON bird.region = stream.region AND bird.bird_id = stream.bird_id
+  LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id`;
+const COLUMNS = `flight.stream, flight.started_us, flight.id, flight.status, flight.ended_us, stream.region,
+  stream.bird_id, bird.name AS bird, bird.nest_id, nest.name AS nest, event.id AS event_id,
+  substr(event.message, 1, ${MAX_MESSAGE}) AS message,
+  iif(json_valid(event.attributes), event.attributes ->> '$.step_id', NULL) AS step`;
+
+export class FlightPages {
+  readonly #connection: Connection;
+  readonly #byId: Statement<FlightRow>;
+  readonly #failures: Statement<FlightRow>;
+
+  constructor(connection: Connection) {
+    this.#connection = connection;
+    const flights = `SELECT ${COLUMNS} FROM flight`;
+    this.#byId = connection.prepare(
+      `${flights} INDEXED BY flight_by_id ${ITS_PLACE} ${ITS_EVENT}
+       WHERE flight.id = ? AND stream.region IN (SELECT value FROM json_each(?)) ${ORDER} LIMIT ?`,
+    );
+    this.#failures = connection.prepare(
+      `${flights} INDEXED BY flight_failed ${ITS_PLACE} ${ITS_EVENT}
+       WHERE flight.stream = (SELECT stream FROM stream WHERE region = ? AND feed = 'flight' AND bird_id = ?)
+         AND flight.open = 0 AND flight.status = 'failed'
+       ORDER BY flight.started_us DESC, flight.id DESC LIMIT ?`,
+    );
+  }
+
+  find(region: string, flightId: string): FlightOverview | undefined {
+    const row = this.#byId.get(flightId.toLowerCase(), textList([region]), 1);
+    return row && overviewOf(row);
+  }
+
+  failures(region: string, birdId: string, limit: number): FlightOverview[] {
+    return this.#failures.all(region, birdId, limit).map(overviewOf);
+  }
+
+  page(query: FlightQuery): { flights: FlightOverview[]; next?: string } {
+    const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
+    const sources = this.#sources(query);
+    const lookedAt = Math.ceil(MAX_LOOKED_AT / Math.max(1, sources.length));
+    let end: Place | undefined;
+    const found = sources.flatMap(({ from, where }) => {
+      const last = this.#lastLookedAt(from, where, lookedAt);
+      if (last && (!end || isLater(last, end))) end = last;
+      return this.#read(
+        from,
+        last ? where.copy().add(`${KEY} >= (?, ?, ?)`, ...placeOf(last)) : where,
+        query,
+        limit,
+      );
+    });
+    const rows = found.filter((row) => !end || !isLater(end, row)).sort((a, b) => (isLater(a, b) ? -1 : 1));
+    const next = rows.length > limit ? rows[limit - 1] : end;
+    const flights = rows.slice(0, limit).map(overviewOf);
+    return next ? { flights, next: formatCursor(placeOf(next)) } : { flights };
+  }
+
+  #sources(query: FlightQuery): Source[] {
+    const within = withinTime(query);
+    if (query.flight !== undefined) {
+      const where = within.add('flight.id = ?', query.flight.toLowerCase());
+      return [{ from: 'flight INDEXED BY flight_by_id', where }];
+    }
+    const streams = this.#streamsOf(query);
+    if (streams !== undefined && streams.length <= FEW_STREAMS) {
+      const isFailed = query.status === 'failed';
+      return streams.map((stream) => ({
+        from: isFailed ? 'flight INDEXED BY flight_failed' : 'flight',
+        where: within.copy().add(`flight.stream = ?${isFailed ? FAILED : ''}`, stream),
+      }));
+    }
+    if (streams) within.add('flight.stream IN (SELECT value FROM json_each(?))', JSON.stringify(streams));
+    return [
+      { from: 'flight INDEXED BY flight_ended', where: within.copy().add('flight.open = 0') },
+      { from: 'flight INDEXED BY flight_in_air', where: within.copy().add('flight.open = 1') },
+    ];
+  }
+
+  /** The streams of the Birds that are meant; undefined for all. */
+  #streamsOf({ regions, nest, bird, name }: FlightQuery): number[] | undefined {
+    if (nest === undefined && bird === undefined && name === undefined) return undefined;
+    const where = addBird(new Conditions().addOneOf('bird.region', regions), { nest, bird, name });
+    return this.#connection
+      .prepare<{ stream: number }>(
+        `SELECT stream.stream FROM bird
+           LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id
+           JOIN stream ON stream.region = bird.region AND stream.feed = 'flight' AND stream.bird_id = bird.bird_id
+         ${where.where}`,
+      )
+      .all(...where.values)
+      .map((row) => row.stream);
+  }
+
+  /** The last Flight that the page may look at in this source; undefined where there are fewer. */
+  #lastLookedAt(from: string, where: Conditions, lookedAt: number): Place | undefined {
+    return this.#connection
+      .prepare<Place>(
+        `SELECT flight.started_us, flight.stream, flight.id FROM ${from} ${where.where} ${ORDER} LIMIT 1 OFFSET ?`,
+      )
+      .get(...where.values, lookedAt - 1);
+  }
+
+  #read(
+    from: string,
+    looked: Conditions,
+    { regions, status, text }: FlightQuery,
+    limit: number,
+  ): FlightRow[] {
+    const where = looked.copy().addOneOf('stream.region', regions);
+    if (status !== undefined) where.add('flight.status = ?', status);
+    where.addText(
+      text,
+      ['lower(event.message)', 'bird.folded', 'nest.folded'],
+      ['flight.id', 'stream.bird_id'],
+    );
+    return this.#connection
+      .prepare<FlightRow>(
+        `SELECT ${COLUMNS} FROM ${from} ${ITS_PLACE} ${ITS_EVENT} ${where.where} ${ORDER} LIMIT ?`,
+      )
+      .all(...where.values, limit + 1);
+  }
+}
+
+const FAILED = " AND flight.open = 0 AND flight.status = 'failed'";
+
+function withinTime({ sinceUs, untilUs, cursor }: FlightQuery): Conditions {
+  const within = new Conditions();
+  if (cursor !== undefined) within.add(`${KEY} < (?, ?, ?)`, ...parseCursor(cursor, PLACE));
+  if (sinceUs !== undefined) within.add('flight.started_us >= ?', sinceUs);
+  if (untilUs !== undefined) within.add('flight.started_us < ?', untilUs);
+  return within;
+}
+
+function isLater(one: Place, other: Place): boolean {
+  if (one.started_us !== other.started_us) return one.started_us > other.started_us;
+  if (one.stream !== other.stream) return one.stream > other.stream;
+  return one.id > other.id;
+}
+
+const placeOf = (row: Place) => [row.started_us, row.stream, row.id];
+
+function overviewOf(row: FlightRow): FlightOverview {
+  return {
+    region: row.region,
+    nestId: row.nest_id ?? '',
+    nest: row.nest ?? '',
+    birdId: row.bird_id,
+    bird: row.bird ?? '',
+    flightId: row.id,
+    startedAtUs: row.started_us,
+    endedAtUs: row.ended_us,
+    status: row.status,
+    eventKey: row.event_id === null ? '' : `${row.region}/flight/${row.event_id}`,
+    message: row.message ?? '',
+    step: row.step === null ? '' : String(row.step),
+  };
+}

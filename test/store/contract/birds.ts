@@ -1,0 +1,334 @@
+import { describe, expect, test } from 'vitest';
+import type { BirdQuery, FlightQuery, NestQuery } from '../../../src/store/bird-store.ts';
+import type { BirdRecord } from '../../../src/store/inventory-store.ts';
+import type { Transaction } from '../../../src/store/store.ts';
+import { alert, event, flight, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
+import type { Run } from './subject.ts';
+
+const HOUR_US = 3600 * SECOND_US;
+const REGIONS = ['eu', 'us'];
+
+function bird(birdId: string, changes: Partial<BirdRecord> = {}): BirdRecord {
+  return {
+    region: 'eu',
+    birdId,
+    nestId: '1',
+    name: `Bird ${birdId}`,
+    status: 'active',
+    triggerType: 'manual',
+    present: true,
+    statusSinceUs: NOW_US,
+    ...changes,
+  };
+}
+
+const nest = (nestId: string, name: string, region = 'eu') => ({ region, nestId, name, present: true });
+
+/** A Flight of a Bird that ended, as a poll commits it: with its event. */
+async function flew(
+  tx: Transaction,
+  birdId: string,
+  flightId: string,
+  status: string,
+  { startedAtUs = NOW_US, region = 'eu', nestId = '1', message = '', ends = 1 } = {},
+): Promise<void> {
+  const { stream } = await tx.streams.open(region, 'flight', birdId);
+  const endedAtUs = startedAtUs + 60 * SECOND_US;
+  const id = `${flightId}/${status}${ends > 1 ? `#${ends}` : ''}`;
+  const attributes = { flight_id: flightId, ...(status === 'failed' && { step_id: 'step 3' }) };
+  const ended = event(id, {
+    ...{ region, feed: 'flight', type: `flight.${status}`, nestId, birdId, message },
+    ...{ occurredAtUs: endedAtUs, attributes },
+  });
+  await tx.events.insert(stream, [ended]);
+  await tx.flights.put([flight(flightId, { stream, startedAtUs, status, open: false, ends, endedAtUs })]);
+}
+
+async function flies(tx: Transaction, birdId: string, flightId: string, startedAtUs = NOW_US): Promise<void> {
+  const { stream } = await tx.streams.open('eu', 'flight', birdId);
+  await tx.flights.put([flight(flightId, { stream, startedAtUs })]);
+}
+
+export function describeBirds(run: Run): void {
+  const page = async (query: Partial<BirdQuery> = {}) =>
+    run((tx) => tx.birds.page({ regions: REGIONS, limit: 100, ...query }));
+  const ids = async (query: Partial<BirdQuery> = {}) => (await page(query)).birds.map((one) => one.birdId);
+  const flightPage = async (query: Partial<FlightQuery> = {}) =>
+    run((tx) => tx.birds.flightPage({ regions: REGIONS, limit: 100, ...query }));
+  const flightIds = async (query: Partial<FlightQuery> = {}) =>
+    (await flightPage(query)).flights.map((one) => one.flightId);
+  const nests = async (query: Partial<NestQuery> = {}) =>
+    run((tx) =>
+      tx.birds.nestPage({ regions: REGIONS, limit: 100, countedSinceUs: NOW_US - HOUR_US, ...query }),
+    );
+
+  describe('birds for people', () => {
+    test('those in trouble come first, then those that flew last', async () => {
+      await run(async (tx) => {
+        const names = ['well', 'failing', 'off', 'alerting', 'later', 'mended'];
+        await tx.inventory.putBirds(names.map((id) => bird(id)));
+        await tx.inventory.putBirds([bird('off', { status: 'suspended' }), bird('gone', { present: false })]);
+        for (const id of ['failing', 'off', 'alerting']) await flew(tx, id, `f-${id}`, 'failed');
+        await flew(tx, 'mended', 'm1', 'failed');
+        await flew(tx, 'mended', 'm2', 'succeeded', { startedAtUs: NOW_US + 5 });
+        // An active or cancelled Flight says nothing of how the Bird does.
+        await flies(tx, 'failing', 'f-next', NOW_US + 9);
+        await flew(tx, 'failing', 'f-stopped', 'cancelled', { startedAtUs: NOW_US + 8 });
+        await flew(tx, 'later', 'l', 'succeeded', { startedAtUs: NOW_US + 7 });
+        await tx.alerts.put([alert('a', { scope: 'eu/bird/alerting' }), alert('b', { scope: 'eu' })]);
+      });
+      expect(await ids()).toEqual(['alerting', 'failing', 'off', 'later', 'mended', 'well']);
+      expect((await page()).birds.map((one) => one.standing)).toEqual([
+        ...['alerting', 'failing', 'off', 'well', 'well', 'well'],
+      ]);
+      expect(await ids({ standing: 'failing' })).toEqual(['failing']);
+      expect(await ids({ status: 'suspended' })).toEqual(['off']);
+    });
+
+    test('an alert counts while it fires, also one that was there before its Bird', async () => {
+      const firing = async () => (await page()).birds.map((one) => one.firing);
+      await run((tx) => tx.alerts.put([alert('a', { scope: 'eu/bird/x/y' })]));
+      await run((tx) => tx.inventory.putBirds([bird('x/y')]));
+      expect(await firing()).toEqual([1]);
+      await run((tx) => tx.alerts.put([alert('b', { scope: 'eu/bird/x/y' })]));
+      expect(await firing()).toEqual([2]);
+      await run((tx) => tx.inventory.putBirds([bird('x/y', { name: 'Another' })]));
+      await run((tx) => tx.alerts.put([alert('a', { scope: 'eu/bird/x/y', state: 'resolved' })]));
+      expect(await firing()).toEqual([1]);
+      await run((tx) => tx.alerts.delete(['b', 'a']));
+      expect(await firing()).toEqual([0]);
+    });
+
+    test('show their place, their last Flight and how the last ten ended', async () => {
+      await run(async (tx) => {
+        await tx.inventory.putNests([nest('1', 'Marketing')]);
+        await tx.inventory.putBirds([bird('7', { name: 'Translate blog' })]);
+        for (let index = 0; index < 12; index += 1) {
+          await flew(tx, '7', `f${index}`, index === 11 ? 'failed' : 'succeeded', {
+            startedAtUs: NOW_US + index,
+          });
+        }
+        // An old one that is met late.
+        await flew(tx, '7', 'old', 'succeeded', { startedAtUs: NOW_US - HOUR_US });
+      });
+      const shown = {
+        ...bird('7', { name: 'Translate blog' }),
+        nest: 'Marketing',
+        standing: 'failing',
+        firing: 0,
+        last: { flightId: 'f11', startedAtUs: NOW_US + 11, status: 'failed' },
+        latest: [...Array(9).fill('succeeded'), 'failed'],
+      };
+      expect(await page()).toEqual({ birds: [shown] });
+      expect(await run((tx) => tx.birds.find('eu', '7'))).toEqual(shown);
+      expect(await run((tx) => tx.birds.find('us', '7'))).toBeUndefined();
+    });
+
+    test('are narrowed down by region, id, and parts of names whatever their case', async () => {
+      await run(async (tx) => {
+        await tx.inventory.putNests([nest('1', 'Übersetzung'), nest('2', 'Sales'), nest('1', 'Sales', 'us')]);
+        await tx.inventory.putBirds([
+          bird('10', { name: 'Blog posts' }),
+          bird('20', { name: '"Quoted" blog', nestId: '2' }),
+          bird('30', { name: 'News', region: 'us' }),
+        ]);
+      });
+      expect(await ids({ regions: ['us'] })).toEqual(['30']);
+      expect(await ids({ regions: [] })).toEqual([]);
+      expect(await ids({ bird: 'BLOG' })).toEqual(['20', '10']);
+      expect(await ids({ bird: '"quoted' })).toEqual(['20']);
+      expect(await ids({ bird: '10' })).toEqual(['10']);
+      expect(await ids({ name: 'posts' })).toEqual(['10']);
+      expect(await ids({ nest: 'übersetz' })).toEqual(['10']);
+      expect(await ids({ nest: 'sales' })).toEqual(['30', '20']);
+      expect(await ids({ nest: '2' })).toEqual(['20']);
+      expect(await ids({ text: 'sales' })).toEqual(['30', '20']);
+      expect(await ids({ text: 'news' })).toEqual(['30']);
+      expect(await ids({ text: 'nothing' })).toEqual([]);
+    });
+
+    test('come in pages that neither repeat nor leave out', async () => {
+      const all = Array.from({ length: 25 }, (_, index) => bird(String(index)));
+      await run((tx) => tx.inventory.putBirds(all));
+      await run((tx) => flew(tx, '3', 'f', 'failed'));
+      const seen: string[] = [];
+      let cursor: string | undefined;
+      do {
+        const { birds, next } = await page({ limit: 10, cursor });
+        seen.push(...birds.map((one) => one.birdId));
+        cursor = next;
+      } while (cursor !== undefined);
+      expect(seen[0]).toBe('3');
+      expect(seen.toSorted()).toEqual(all.map((one) => one.birdId).toSorted());
+      await expect(page({ cursor: 'x' })).rejects.toMatchObject({ code: 'usage' });
+      await expect(page({ cursor: Buffer.from('[1,2,3,4]').toString('base64url') })).rejects.toMatchObject({
+        code: 'usage',
+      });
+    });
+
+    test('may be called anything', async () => {
+      const named = HOSTILE_TEXTS.map((name, index) => bird(`b${index}`, { name }));
+      await run((tx) => tx.inventory.putBirds(named));
+      const { birds } = await page();
+      expect(new Set(birds.map((one) => one.name))).toEqual(new Set(HOSTILE_TEXTS));
+      for (const text of HOSTILE_TEXTS.filter((one) => one.isWellFormed() && one !== '')) {
+        const found = (await page({ name: text })).birds.map((one) => one.name);
+        expect(found, JSON.stringify(text)).toContain(text);
+      }
+    });
+  });
+
+  describe('nests for people', () => {
+    test('the worst come first, with how their Flights ended since an hour', async () => {
+      await run(async (tx) => {
+        await tx.inventory.putNests([
+          nest('1', 'B'),
+          nest('2', 'a'),
+          nest('3', 'Failing'),
+          nest('4', 'Empty', 'us'),
+        ]);
+        await tx.inventory.putNests([{ ...nest('5', 'Gone'), present: false }]);
+        await tx.inventory.putBirds([bird('10'), bird('11', { nestId: '3' }), bird('12', { nestId: '3' })]);
+        await tx.inventory.putBirds([bird('13', { nestId: '2', status: 'suspended' })]);
+        await flew(tx, '10', 'long ago', 'failed', { startedAtUs: NOW_US - 3 * HOUR_US });
+        await flew(tx, '10', 'ok', 'succeeded');
+        await flew(tx, '10', 'stopped', 'cancelled', { startedAtUs: NOW_US + 1 });
+        await flew(tx, '11', 'f', 'failed', { nestId: '3' });
+        await tx.alerts.put([alert('a', { scope: 'eu/bird/11' }), alert('b', { scope: 'eu/bird/11' })]);
+      });
+      const zero = { birds: 1, alerting: 0, failing: 0, off: 0, firing: 0, succeeded: 0, failed: 0 };
+      expect(await nests()).toEqual({
+        nests: [
+          {
+            ...{ region: 'eu', nestId: '3', nest: 'Failing' },
+            ...{ ...zero, birds: 2, alerting: 1, failing: 1, firing: 2, failed: 1 },
+          },
+          { region: 'eu', nestId: '2', nest: 'a', ...zero, off: 1 },
+          { region: 'eu', nestId: '1', nest: 'B', ...zero, succeeded: 1 },
+          { region: 'us', nestId: '4', nest: 'Empty', ...zero, birds: 0 },
+        ],
+      });
+      const names = async (query: Partial<NestQuery>) => (await nests(query)).nests.map((one) => one.nest);
+      expect(await names({ regions: ['us'] })).toEqual(['Empty']);
+      expect(await names({ nest: 'FAIL' })).toEqual(['Failing']);
+      expect(await names({ text: '4' })).toEqual(['Empty']);
+      const first = await nests({ limit: 3 });
+      expect(await names({ limit: 3, cursor: first.next })).toEqual(['Empty']);
+    });
+
+    test('what is past the retention is no longer counted', async () => {
+      await run(async (tx) => {
+        await tx.inventory.putNests([nest('1', 'Marketing')]);
+        await flew(tx, '10', 'old', 'failed', { startedAtUs: NOW_US - 9 * HOUR_US });
+        await flew(tx, '10', 'new', 'failed');
+      });
+      const failed = async () => (await nests({ countedSinceUs: 0 })).nests[0]?.failed;
+      expect(await failed()).toBe(2);
+      await run((tx) => tx.upkeep.prune(NOW_US - HOUR_US, 100));
+      expect(await failed()).toBe(1);
+    });
+
+    test('an event that is read twice counts once', async () => {
+      await run(async (tx) => {
+        await tx.inventory.putNests([nest('1', 'Marketing')]);
+        await flew(tx, '10', 'f', 'failed');
+        await flew(tx, '10', 'f', 'failed');
+      });
+      expect((await nests()).nests[0]).toMatchObject({ failed: 1, succeeded: 0 });
+    });
+  });
+
+  describe('flights for people', () => {
+    test('say where they were, and the error of their last end', async () => {
+      await run(async (tx) => {
+        await tx.inventory.putNests([nest('1', 'Marketing')]);
+        await tx.inventory.putBirds([bird('7', { name: 'Blog' })]);
+        await flew(tx, '7', 'f', 'failed', { message: 'Provider answered 429', ends: 2 });
+        await flies(tx, '7', 'g', NOW_US + 1);
+      });
+      const place = { region: 'eu', nestId: '1', nest: 'Marketing', birdId: '7', bird: 'Blog' };
+      const failed = {
+        ...place,
+        ...{ flightId: 'f', startedAtUs: NOW_US, endedAtUs: NOW_US + 60 * SECOND_US, status: 'failed' },
+        ...{ eventKey: 'eu/flight/f/failed#2', message: 'Provider answered 429', step: 'step 3' },
+      };
+      const active = {
+        ...place,
+        ...{ flightId: 'g', startedAtUs: NOW_US + 1, endedAtUs: 0, status: 'active' },
+        ...{ eventKey: '', message: '', step: '' },
+      };
+      expect(await flightPage()).toEqual({ flights: [active, failed] });
+      expect(await run((tx) => tx.birds.findFlight('eu', 'F'))).toEqual(failed);
+      expect(await run((tx) => tx.birds.findFlight('us', 'f'))).toBeUndefined();
+      expect(await run((tx) => tx.birds.failures('eu', '7', 5))).toEqual([failed]);
+    });
+
+    test('are narrowed down, and come in pages that neither repeat nor leave out', async () => {
+      await run(async (tx) => {
+        await tx.inventory.putNests([nest('1', 'Marketing'), nest('2', 'Sales')]);
+        await tx.inventory.putBirds([bird('7', { name: 'Blog' }), bird('8', { name: 'News', nestId: '2' })]);
+        for (let index = 0; index < 6; index += 1) {
+          const status = index % 3 === 0 ? 'failed' : 'succeeded';
+          await flew(tx, '7', `a${index}`, status, {
+            startedAtUs: NOW_US + index,
+            message: `Error ${index}`,
+          });
+        }
+        await flew(tx, '8', 'b', 'succeeded', { startedAtUs: NOW_US + 2, nestId: '2' });
+        await flies(tx, '8', 'c', NOW_US + 3);
+        await flew(tx, '9', 'd', 'failed', { startedAtUs: NOW_US - 1, region: 'us' });
+      });
+      expect(await flightIds()).toEqual(['a5', 'a4', 'c', 'a3', 'b', 'a2', 'a1', 'a0', 'd']);
+      expect(await flightIds({ status: 'failed' })).toEqual(['a3', 'a0', 'd']);
+      expect(await flightIds({ status: 'failed', bird: 'blog' })).toEqual(['a3', 'a0']);
+      expect(await flightIds({ nest: 'sales' })).toEqual(['c', 'b']);
+      expect(await flightIds({ regions: ['us'] })).toEqual(['d']);
+      expect(await flightIds({ flight: 'B' })).toEqual(['b']);
+      expect(await flightIds({ text: 'error 3' })).toEqual(['a3']);
+      expect(await flightIds({ sinceUs: NOW_US + 1, untilUs: NOW_US + 3 })).toEqual(['b', 'a2', 'a1']);
+      expect(await flightIds({ bird: 'unknown' })).toEqual([]);
+      for (const query of [{}, { bird: '7' }, { status: 'succeeded' }]) {
+        const seen: string[] = [];
+        let cursor: string | undefined;
+        do {
+          const { flights, next } = await flightPage({ ...query, limit: 2, cursor });
+          seen.push(...flights.map((one) => one.flightId));
+          cursor = next;
+        } while (cursor !== undefined);
+        expect(seen).toEqual(await flightIds(query));
+      }
+    });
+
+    test('are counted by how they ended since several instants', async () => {
+      await run(async (tx) => {
+        for (const [index, status] of ['failed', 'succeeded', 'succeeded', 'cancelled'].entries()) {
+          await flew(tx, '7', `f${index}`, status, { startedAtUs: NOW_US - index * HOUR_US });
+        }
+        await flies(tx, '7', 'active');
+      });
+      const none = { succeeded: 0, failed: 0, cancelled: 0 };
+      expect(await run((tx) => tx.birds.countFlights('eu', '7', [NOW_US + 1, NOW_US - HOUR_US, 0]))).toEqual([
+        { sinceUs: NOW_US + 1, ...none },
+        { sinceUs: NOW_US - HOUR_US, succeeded: 1, failed: 1, cancelled: 0 },
+        { sinceUs: 0, succeeded: 2, failed: 1, cancelled: 1 },
+      ]);
+      expect(await run((tx) => tx.birds.countFlights('eu', 'none', [0]))).toEqual([{ sinceUs: 0, ...none }]);
+    });
+
+    test("a Bird's own log is kept apart, the newest first", async () => {
+      const entry = (id: string, type: string, occurredAtUs: number) =>
+        event(id, { feed: 'bird_log', type: `bird_log.${type}`, birdId: '7', occurredAtUs });
+      const [off, saved] = [entry('1', 'Suspended', NOW_US), entry('2', 'Saved', NOW_US + 1)];
+      await run(async (tx) => {
+        const { stream } = await tx.streams.open('eu', 'bird_log', '7');
+        await tx.events.insert(stream, [off, saved]);
+        await flew(tx, '7', 'f', 'failed');
+      });
+      expect(await run((tx) => tx.birds.log('eu', '7', 10))).toEqual([saved, off]);
+      expect(await run((tx) => tx.birds.log('eu', '7', 1))).toEqual([saved]);
+      const types = ['bird_log.Suspended', 'bird_log.Deactivated'];
+      expect(await run((tx) => tx.birds.lastOfTypes('eu', '7', types))).toEqual(off);
+      expect(await run((tx) => tx.birds.lastOfTypes('us', '7', types))).toBeUndefined();
+    });
+  });
+}
