@@ -80,6 +80,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
       clock,
       (happening) => report(happening),
       () => daemon.regions(),
+      () => healthOf(daemon, room.isThere()).ready,
     ),
   });
 
@@ -111,7 +112,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
       alerting: config,
       store,
       status: () => ({ version: VERSION, startedAtUs, regions: daemon.regions() }),
-      metrics: () => metrics.render(),
+      metrics: metrics.render,
       health: () => healthOf(daemon, room.isThere()),
       links,
       newId: randomUUID,
@@ -158,6 +159,7 @@ function metricsOptions({ environment, clock }: Edge, config: Config) {
     operations: OPERATIONS.map((operation) => operation.id),
     receivers: config.receivers,
     rules: config.rules,
+    ...config.metrics,
     processMetrics: true,
   };
 }
@@ -171,13 +173,22 @@ async function readLastFailures(store: Store, { regions }: Config) {
   return found;
 }
 
+const NOTHING_COUNTED = { alerts: [], firing: [], silences: [], setAside: [], deliveries: [] };
+
 /** What a scrape asks of the store and the stages. Where the store does not answer, counts stay what they were. */
-function createCollect(store: Store, clock: Clock, report: Report, regions: Daemon['regions']) {
-  let counts: Omit<Collected, 'cursors'> = { alerts: [], silences: [], setAside: [], deliveries: [] };
+function createCollect(
+  store: Store,
+  clock: Clock,
+  report: Report,
+  regions: Daemon['regions'],
+  isReady: () => boolean,
+) {
+  let counts: Omit<Collected, 'cursors' | 'ready'> = NOTHING_COUNTED;
   return async (): Promise<Collected> => {
     try {
       counts = await store.transaction(async (tx) => ({
         alerts: await tx.alerts.count(),
+        firing: await tx.alerts.countFiring(),
         silences: countSilences(await tx.silences.list(), clock.nowUs()),
         setAside: await tx.faults.count(clock.nowUs()),
         deliveries: await tx.outbox.count(),
@@ -189,7 +200,7 @@ function createCollect(store: Store, clock: Clock, report: Report, regions: Daem
     const cursors = regions().flatMap(({ region, feeds }) =>
       feeds.map(({ feed, cursorUs, verifiedUntilUs }) => ({ region, feed, cursorUs, verifiedUntilUs })),
     );
-    return { ...counts, cursors };
+    return { ...counts, cursors, ready: isReady() };
   };
 }
 

@@ -215,6 +215,46 @@ export const LIMITS = {
     beyond: 'A new one is refused with the reason.',
     counted: true,
   },
+  flight_duration: {
+    most: 366 * 86_400_000,
+    unit: 'milliseconds',
+    of: 'how long a Flight took, in metrics',
+    reason: 'One absurd figure would make the sum of all of them useless.',
+    beyond: 'Its duration counts as unknown.',
+    counted: false,
+  },
+  shown_birds: {
+    most: 20_000,
+    unit: 'items',
+    of: 'Birds with series of their own, the largest `metrics.max_birds`; shared out evenly among the regions',
+    reason: 'Each has 14 series; Prometheus keeps some kB for each of those.',
+    beyond: 'They count in everything else, and in `nestwatch_series_dropped_total`.',
+    counted: false,
+  },
+  shown_nests: {
+    most: 500,
+    unit: 'items',
+    of: 'Nests with series of their own; shared out evenly among the regions',
+    reason: 'Each has 15 series.',
+    beyond: 'They count in everything else, and in `nestwatch_series_dropped_total`.',
+    counted: false,
+  },
+  shown_causes: {
+    most: 50,
+    unit: 'items',
+    of: 'causes of failures with a series of their own in one region',
+    reason: 'They are texts of the service: each failure could bring another.',
+    beyond: 'The rarer ones count as `_other`.',
+    counted: false,
+  },
+  shown_firing: {
+    most: 1_000,
+    unit: 'items',
+    of: 'combinations of name, severity, region and Nest in `nestwatch_alerts_firing`',
+    reason: 'A storm in every Nest would make thousands.',
+    beyond: 'The smaller ones are added up with `_other` as their Nest.',
+    counted: false,
+  },
 } as const satisfies Readonly<Record<string, Limit>>;
 
 export type LimitName = keyof typeof LIMITS;

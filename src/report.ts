@@ -34,6 +34,7 @@ export type Happening =
       readonly what: 'event';
       readonly region: string;
       readonly feed: Feed;
+      readonly key: string;
       readonly type: string;
       readonly delayMs: number;
       readonly historic: boolean;
@@ -46,6 +47,18 @@ export type Happening =
       readonly status: string;
       /** When it ended, or for `active` when it started. */
       readonly atUs: number;
+      /** Of its end; absent for a start. */
+      readonly eventKey?: string;
+      /** Absent where the service does not say when it started. */
+      readonly durationMs?: number;
+      /** Of one that failed, the stable part of its message; empty where there is none. */
+      readonly error?: string;
+    }
+  /** The service notified that a connection is lost: it still tries by itself, or has given up. */
+  | {
+      readonly what: 'connection_lost';
+      readonly region: string;
+      readonly state: 'retrying' | 'given_up';
     }
   | { readonly what: 'duplicates'; readonly region: string; readonly feed: Feed; readonly count: number }
   | {

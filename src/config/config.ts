@@ -6,6 +6,7 @@ import type { Route } from '../domain/routing/route.ts';
 import type { DigestConfig } from './sections/digests-section.ts';
 import type { Forward } from './sections/forward-section.ts';
 import type { HeartbeatConfig } from './sections/heartbeat-section.ts';
+import type { MetricsConfig } from './sections/metrics-section.ts';
 import type { PollConfig } from './sections/poll-section.ts';
 import type { RegionConfig } from './sections/regions-section.ts';
 import type { StoreConfig } from './sections/store-section.ts';
@@ -27,5 +28,6 @@ export interface Config {
   readonly digests: readonly DigestConfig[];
   /** Absent for none. */
   readonly heartbeat?: HeartbeatConfig;
+  readonly metrics: MetricsConfig;
   readonly web: WebConfig;
 }

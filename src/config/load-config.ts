@@ -10,6 +10,7 @@ import { sectionsShape } from './sections/file-shape.ts';
 import { readForward } from './sections/forward-section.ts';
 import { readHeartbeat } from './sections/heartbeat-section.ts';
 import { readInhibitRules } from './sections/inhibit-rules-section.ts';
+import { readMetrics } from './sections/metrics-section.ts';
 import { readPoll } from './sections/poll-section.ts';
 import { readReceivers } from './sections/receivers-section.ts';
 import { readRegions } from './sections/regions-section.ts';
@@ -45,9 +46,11 @@ export function loadConfig(source: ConfigSource): Config {
   const forward = readForward(check);
   const digests = readDigests(check);
   const heartbeat = readHeartbeat(check);
+  const metrics = readMetrics(check);
   const web = readWeb(check);
   const problems = check.problems();
-  if (problems.length > 0 || !poll || !store || !web) throw new ConfigError(source.file, problems);
+  if (problems.length > 0 || !poll || !store || !metrics || !web)
+    throw new ConfigError(source.file, problems);
   return {
     regions,
     store,
@@ -60,6 +63,7 @@ export function loadConfig(source: ConfigSource): Config {
     forward,
     digests,
     ...(heartbeat && { heartbeat }),
+    metrics,
     web,
   };
 }

@@ -5,10 +5,12 @@
  */
 
 import type { Forward } from '../config/sections/forward-section.ts';
+import { signature } from '../domain/alert/error-signature.ts';
 import { type Event, type Feed, NEST_EXCLUDED } from '../domain/alert/event.ts';
 import type { Fact } from '../domain/alert/fact.ts';
 import { eventLabels } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
+import { isDisconnection, isRetrying } from '../domain/kinds/connection-disconnected.ts';
 import { endsAskedFor } from '../domain/kinds/flight-failed.ts';
 import { LIMITS } from '../limits.ts';
 import type { Report } from '../report.ts';
@@ -185,6 +187,7 @@ function reportBatch(batch: Batch, fresh: readonly Event[], quarantined: number,
       what: 'event',
       region,
       feed: event.feed,
+      key: event.key,
       type: event.type,
       delayMs: Math.max(0, (event.observedAtUs - event.occurredAtUs) / 1000),
       historic: historic.has(event.key),
@@ -197,11 +200,29 @@ function reportBatch(batch: Batch, fresh: readonly Event[], quarantined: number,
         birdId: event.birdId,
         status: event.type.slice('flight.'.length),
         atUs: event.occurredAtUs,
+        eventKey: event.key,
+        ...durationOf(event),
+        ...(event.type === 'flight.failed' && { error: signature(event.message) }),
       });
+    }
+    if (isDisconnection(event)) {
+      report({ what: 'connection_lost', region, state: isRetrying(event) ? 'retrying' : 'given_up' });
     }
   }
   if (quarantined > 0) {
     const reason = batch.quarantined?.[0]?.reason ?? '';
     report({ what: 'quarantined', region, feed: stream.feed, count: quarantined, reason });
   }
+}
+
+/** For how long a Flight was in the air, where the service says it and it can be. */
+function durationOf({ attributes, occurredAtUs }: Event): { readonly durationMs?: number } {
+  const { duration_seconds: seconds, started_at_us: startedAtUs } = attributes;
+  const durationMs =
+    typeof seconds === 'number'
+      ? seconds * 1000
+      : typeof startedAtUs === 'number'
+        ? (occurredAtUs - startedAtUs) / 1000
+        : -1;
+  return durationMs >= 0 && durationMs <= LIMITS.flight_duration.most ? { durationMs } : {};
 }

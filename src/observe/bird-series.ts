@@ -1,166 +1,191 @@
 /**
  * The series that each Bird has of its own. They follow the inventory: they exist from the first sight of a Bird on,
- * at 0 where nothing happened yet in this life (of the last failure: in any), and go when it vanishes. A region has room for a bounded number of Birds, so that
- * a scrape stays fast and one large region takes nothing from another; the Birds beyond it count in everything
- * else, and `dropped` hears of each of their series left out.
+ * at 0 where nothing happened yet in this life (of the last failure: in any), and go when it vanishes. A region has
+ * room for a bounded number of Birds, so that a scrape stays fast and one large region takes nothing from another; the
+ * Birds beyond it count in everything else, and `dropped` hears of each of their series left out.
+ *
+ * With ten thousand Birds these are a hundred times as many series as all others. So they are not the metrics
+ * library's, which needs an object and a search for each: what a Bird has stands in one object, and its lines are
+ * written when they are asked for, in parts, between which the process turns to other things.
  */
 
 import type { ObservedBird } from '../report.ts';
 import { plainText } from '../text/plain-text.ts';
+import { BIRD_METRICS } from './metric-catalogue.ts';
 
-type SeriesLabels = Record<string, string>;
+/** Of which Birds series are shown. `failing`: those of which a Flight failed within a day, or that are suspended. */
+export type ShownBirds = 'all' | 'failing' | 'none';
 
-/** One metric with labels, as prom-client's are. */
-interface Series {
-  set(labels: SeriesLabels, value: number): void;
-  remove(labels: SeriesLabels): void;
-}
-interface CounterSeries {
-  inc(labels: SeriesLabels, by: number): void;
-  remove(labels: SeriesLabels): void;
-}
-
-interface BirdMetrics {
-  readonly birdInfo: Series;
-  readonly birdStatus: Series;
-  readonly flights: CounterSeries;
-  readonly flightsActive: Series;
-  readonly flightLastFailure: Series;
-}
-const BIRD_METRICS = ['birdInfo', 'birdStatus', 'flights', 'flightsActive', 'flightLastFailure'] as const;
+export type BirdMetric = keyof typeof BIRD_METRICS;
 
 interface BirdSeriesOptions {
-  readonly metrics: BirdMetrics;
+  readonly shown: ShownBirds;
   readonly birdsPerRegion: number;
   readonly birdStatuses: readonly string[];
-  readonly flightStatuses: readonly string[];
+  readonly endStatuses: readonly string[];
   /** Makes a status that the service invents fit for a label. */
   readonly birdStatusLabel: (status: string) => string;
-  readonly flightStatusLabel: (status: string) => string;
   /** When a Flight of the Bird last failed in an earlier life; 0 for never. */
   readonly lastFailureUs: (region: string, birdId: string) => number;
-  readonly dropped: (metric: keyof BirdMetrics) => void;
+  readonly dropped: (metric: BirdMetric) => void;
 }
 
-interface BirdSeries {
+export interface BirdSeries {
   inventory(region: string, birds: readonly ObservedBird[]): void;
-  flightSeen(place: BirdPlace, status: string, atUs: number): void;
+  flightStarted(place: BirdPlace): void;
+  /** `status` is fit for a label. */
+  flightEnded(place: BirdPlace, status: string, atUs: number): void;
   flightsActive(place: BirdPlace, count: number): void;
+  /** Prometheus' text, or that of OpenMetrics, of all of it, in parts of some 64 KiB. */
+  write(isOpenMetrics: boolean, nowUs: number): Generator<string>;
 }
 
-interface BirdPlace {
+export interface BirdPlace {
   readonly region: string;
   readonly nestId: string;
   readonly birdId: string;
 }
 
-/** What is shown of one Bird, so that it can be taken back. */
-interface Shown {
-  readonly bird: SeriesLabels;
-  readonly flightStatuses: Set<string>;
+interface Bird {
+  readonly nestId: string;
+  /** What all its lines have between their braces. */
+  readonly labels: string;
+  /** What its info has besides; empty before the inventory was read. */
+  info: string;
+  status: string;
+  started: number;
+  readonly ended: Map<string, number>;
+  active: number;
   lastFailureUs: number;
-  info: SeriesLabels | undefined;
-  status: string | undefined;
 }
 
 const MAX_NAME_LENGTH = 120;
+const FAILING_US = 86_400e6;
+const PART_LENGTH = 65_536;
 
 export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
-  const { metrics, birdsPerRegion, birdStatuses, flightStatuses, dropped } = options;
-  const regions = new Map<string, Map<string, Shown>>();
+  const { birdsPerRegion, dropped, birdStatuses, endStatuses } = options;
+  const regions = new Map<string, Map<string, Bird>>();
 
-  function birdsOf(region: string): Map<string, Shown> {
-    const birds = regions.get(region) ?? new Map<string, Shown>();
+  function birdsOf(region: string): Map<string, Bird> {
+    const birds = regions.get(region) ?? new Map<string, Bird>();
     regions.set(region, birds);
     return birds;
   }
 
-  /** The Bird's series, made at its first sight; undefined when its region has no room left. */
-  function show({ region, nestId, birdId }: BirdPlace): Shown | undefined {
+  /** The Bird, made at its first sight; undefined when its region has no room left. */
+  function keep({ region, nestId, birdId }: BirdPlace): Bird | undefined {
     const birds = birdsOf(region);
     const known = birds.get(birdId);
     if (known) return known;
     if (birds.size >= birdsPerRegion) return undefined;
-    const bird = { region, nest_id: nestId, bird_id: birdId };
-    for (const status of flightStatuses) metrics.flights.inc({ ...bird, status }, 0);
-    metrics.flightsActive.set(bird, 0);
-    const lastFailureUs = options.lastFailureUs(region, birdId);
-    metrics.flightLastFailure.set(bird, lastFailureUs / 1e6);
-    const shown: Shown = {
-      bird,
-      flightStatuses: new Set(flightStatuses),
-      lastFailureUs,
-      info: undefined,
-      status: undefined,
+    const made: Bird = {
+      nestId,
+      labels: `region="${escaped(region)}",nest_id="${escaped(nestId)}",bird_id="${escaped(birdId)}"`,
+      info: '',
+      status: '',
+      started: 0,
+      ended: new Map(endStatuses.map((status) => [status, 0])),
+      active: 0,
+      lastFailureUs: options.lastFailureUs(region, birdId),
     };
-    birds.set(birdId, shown);
-    return shown;
+    birds.set(birdId, made);
+    return made;
   }
 
-  function hide(region: string, birdId: string, shown: Shown): void {
-    birdsOf(region).delete(birdId);
-    for (const status of shown.flightStatuses) metrics.flights.remove({ ...shown.bird, status });
-    metrics.flightsActive.remove(shown.bird);
-    metrics.flightLastFailure.remove(shown.bird);
-    if (shown.info) metrics.birdInfo.remove(shown.info);
-    for (const status of statusesOf(shown)) metrics.birdStatus.remove({ ...shown.bird, status });
-  }
-
-  const statusesOf = (shown: Shown) => new Set([...birdStatuses, ...(shown.status ? [shown.status] : [])]);
-
-  function describe(shown: Shown, seen: ObservedBird): void {
-    const info = {
-      ...shown.bird,
-      nest: plainText(seen.nest, MAX_NAME_LENGTH),
-      bird: plainText(seen.bird, MAX_NAME_LENGTH),
-      trigger_type: plainText(seen.triggerType, MAX_NAME_LENGTH),
-    };
-    if (shown.info && !sameLabels(shown.info, info)) metrics.birdInfo.remove(shown.info);
-    metrics.birdInfo.set(info, 1);
-    shown.info = info;
-
-    const status = options.birdStatusLabel(seen.status);
-    if (status === shown.status) return;
-    for (const earlier of statusesOf(shown)) {
-      if (!birdStatuses.includes(earlier)) metrics.birdStatus.remove({ ...shown.bird, status: earlier });
-    }
-    for (const one of birdStatuses) metrics.birdStatus.set({ ...shown.bird, status: one }, 0);
-    metrics.birdStatus.set({ ...shown.bird, status }, 1);
-    shown.status = status;
+  /** The Bird of which something is to be counted; undefined where there is none to show. */
+  function find(place: BirdPlace, metrics: readonly BirdMetric[]): Bird | undefined {
+    if (options.shown === 'none') return undefined;
+    const bird = keep(place);
+    if (!bird) for (const metric of metrics) dropped(metric);
+    return bird;
   }
 
   return {
     inventory(region, listed) {
+      const birds = birdsOf(region);
       const nests = new Map(listed.map((bird) => [bird.birdId, bird.nestId]));
-      for (const [birdId, shown] of [...birdsOf(region)]) {
+      for (const [birdId, { nestId }] of birds) {
         // A Bird that moved to another Nest has other labels: its series begin anew.
-        if (nests.get(birdId) !== shown.bird.nest_id) hide(region, birdId, shown);
+        if (nests.get(birdId) !== nestId) birds.delete(birdId);
       }
       for (const seen of listed) {
-        const shown = show({ region, ...seen });
-        if (shown) describe(shown, seen);
-        else for (const metric of BIRD_METRICS) dropped(metric);
+        const bird = find({ region, ...seen }, ALL_METRICS);
+        if (!bird) continue;
+        bird.info = infoOf(seen);
+        bird.status = options.birdStatusLabel(seen.status);
       }
     },
-    flightSeen(place, status, atUs) {
-      const shown = show(place);
-      if (!shown) return dropped('flights');
-      const label = options.flightStatusLabel(status);
-      shown.flightStatuses.add(label);
-      metrics.flights.inc({ ...shown.bird, status: label }, 1);
-      if (status === 'failed' && atUs > shown.lastFailureUs) {
-        shown.lastFailureUs = atUs;
-        metrics.flightLastFailure.set(shown.bird, atUs / 1e6);
-      }
+    flightStarted(place) {
+      const bird = find(place, ['started', 'flights']);
+      if (bird) bird.started += 1;
+    },
+    flightEnded(place, status, atUs) {
+      const bird = find(place, ['ended', 'flights']);
+      if (!bird) return;
+      bird.ended.set(status, (bird.ended.get(status) ?? 0) + 1);
+      if (status === 'failed') bird.lastFailureUs = Math.max(bird.lastFailureUs, atUs);
     },
     flightsActive(place, count) {
-      const shown = show(place);
-      if (!shown) return dropped('flightsActive');
-      metrics.flightsActive.set(shown.bird, count);
+      const bird = find(place, ['active']);
+      if (bird) bird.active = count;
+    },
+    *write(isOpenMetrics, nowUs) {
+      for (const metric of ALL_METRICS) {
+        const { name, help, type } = BIRD_METRICS[metric];
+        const family = isOpenMetrics && type === 'counter' ? name.replace(/_total$/, '') : name;
+        let part = `# HELP ${family} ${help}\n# TYPE ${family} ${type}\n`;
+        for (const birds of regions.values()) {
+          for (const bird of birds.values()) {
+            if (options.shown === 'failing' && !isFailing(bird, nowUs)) continue;
+            part += WRITERS[metric](`${name}{${bird.labels}`, bird, birdStatuses);
+            if (part.length < PART_LENGTH) continue;
+            yield part;
+            part = '';
+          }
+        }
+        yield part;
+      }
     },
   };
 }
 
-function sameLabels(a: SeriesLabels, b: SeriesLabels): boolean {
-  return Object.entries(b).every(([name, value]) => Object.hasOwn(a, name) && a[name] === value);
+const ALL_METRICS = Object.keys(BIRD_METRICS) as BirdMetric[];
+
+/** The lines of one metric of a Bird: `head` is its name and its labels up to where more may come. */
+type Writer = (head: string, bird: Bird, birdStatuses: readonly string[]) => string;
+
+const WRITERS: Readonly<Record<BirdMetric, Writer>> = {
+  info: (head, { info }) => (info ? `${head},${info}} 1\n` : ''),
+  status(head, { status }, known) {
+    if (!status) return '';
+    let lines = '';
+    for (const one of known) lines += `${head},status="${one}"} ${one === status ? 1 : 0}\n`;
+    return known.includes(status) ? lines : `${lines}${head},status="${escaped(status)}"} 1\n`;
+  },
+  started: (head, { started }) => `${head}} ${started}\n`,
+  ended: (head, { ended }) => endLines(head, ended),
+  flights: (head, { ended, started }) => `${endLines(head, ended)}${head},status="active"} ${started}\n`,
+  active: (head, { active }) => `${head}} ${active}\n`,
+  lastFailure: (head, { lastFailureUs }) => `${head}} ${lastFailureUs / 1e6}\n`,
+};
+
+function endLines(head: string, ended: Bird['ended']): string {
+  let lines = '';
+  for (const [status, count] of ended) lines += `${head},status="${status}"} ${count}\n`;
+  return lines;
+}
+
+function isFailing({ status, lastFailureUs }: Bird, nowUs: number): boolean {
+  return status === 'suspended' || nowUs - lastFailureUs < FAILING_US;
+}
+
+function infoOf({ nest, bird, triggerType }: ObservedBird): string {
+  const word = (text: string) => escaped(plainText(text, MAX_NAME_LENGTH));
+  return `nest="${word(nest)}",bird="${word(bird)}",trigger_type="${word(triggerType)}"`;
+}
+
+/** As Prometheus' text wants the value of a label. */
+function escaped(text: string): string {
+  return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n').replaceAll('"', '\\"');
 }

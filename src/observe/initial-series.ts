@@ -8,7 +8,7 @@ import { COUNTED_LIMITS } from '../limits.ts';
 import type { FailureReason } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Instruments } from './instruments.ts';
-import { METRICS } from './metric-catalogue.ts';
+import { BIRD_METRICS, METRICS } from './metric-catalogue.ts';
 
 const ALERT_STATES: readonly AlertState[] = ['pending', 'firing', 'resolved'];
 
@@ -26,11 +26,10 @@ const STAGES = ['intake', 'alerting', 'delivery', 'web', 'store'];
 /** Metrics that can run out of room. */
 const BOUNDED = [
   'events',
-  'birdInfo',
-  'birdStatus',
-  'flights',
-  'flightsActive',
-  'flightLastFailure',
+  'nestInfo',
+  'nestFlightsEnded',
+  'flightDuration',
+  'alertsFiring',
   'notificationsSuppressed',
 ] as const;
 
@@ -74,9 +73,12 @@ export function foresee(metrics: Instruments, options: Foreseen): void {
   for (const reason of SUPPRESSION_REASONS) metrics.notificationsSuppressed.inc({ reason }, 0);
   for (const stage of STAGES) metrics.troubles.inc({ stage, reason: 'bug' }, 0);
   for (const limit of COUNTED_LIMITS) metrics.limitReached.inc({ limit }, 0);
-  for (const metric of BOUNDED) metrics.seriesDropped.inc({ metric: METRICS[metric].name }, 0);
+  const bounded = [...BOUNDED.map((metric) => METRICS[metric]), ...Object.values(BIRD_METRICS)];
+  for (const { name } of bounded) metrics.seriesDropped.inc({ metric: name }, 0);
   for (const region of options.regions) {
     metrics.regionUp.set({ region }, 0);
+    for (const state of ['retrying', 'given_up']) metrics.connectionsLost.inc({ region, state }, 0);
+    metrics.flightFailures.inc({ labels: { region, error: '_other' }, value: 0 });
     for (const feed of [...FEEDS, 'inventory']) {
       metrics.polls.inc({ region, feed }, 0);
       for (const reason of READ_FAILURES) metrics.pollsFailed.inc({ region, feed, reason }, 0);

@@ -1,4 +1,4 @@
-import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, type Metric, type OpenMetricsContentType, Registry } from 'prom-client';
 import { METRICS } from './metric-catalogue.ts';
 
 type Definition = (typeof METRICS)[keyof typeof METRICS];
@@ -12,8 +12,26 @@ export type Instruments = { readonly [K in keyof typeof METRICS]: InstrumentOf<(
 export function createInstruments(registry: Registry): Instruments {
   const kinds = { counter: Counter, gauge: Gauge, histogram: Histogram };
   const made = Object.entries(METRICS).map(([key, { type, labels, ...rest }]) => {
-    const settings = { ...rest, labelNames: labels, registers: [registry] };
-    return [key, new kinds[type](settings as never)];
+    // A registry of Prometheus' text refuses metrics with exemplars only while they are made.
+    const settings = { ...rest, labelNames: labels, registers: [] };
+    const metric = new kinds[type](settings as never);
+    registry.registerMetric(metric as Metric);
+    return [key, metric];
   });
   return Object.fromEntries(made);
+}
+
+/** The same metrics in a registry that writes them as OpenMetrics, which names a counter without its `_total`. */
+export function openMetricsOf(registry: Registry): Registry<OpenMetricsContentType> {
+  const open = new Registry<OpenMetricsContentType>();
+  open.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
+  for (const { name } of registry.getMetricsAsArray()) {
+    const metric = registry.getSingleMetric(name)!;
+    const shown =
+      metric instanceof Counter
+        ? { name, get: async () => ({ ...(await metric.get()), name: name.replace(/_total$/, '') }) }
+        : metric;
+    open.registerMetric(shown as Metric);
+  }
+  return open;
 }

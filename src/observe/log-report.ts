@@ -50,6 +50,7 @@ export function createLogReport(log: Writers, clock: Clock): Report {
     duplicates() {},
     flight() {},
     flights_active() {},
+    connection_lost() {},
   };
   return (one) => (lines[one.what] as (one: Happening) => void)(one);
 }

@@ -7,13 +7,23 @@ interface Metric {
   readonly labels: readonly string[];
   /** Upper bounds, in the unit of the name. */
   readonly buckets?: readonly number[];
+  /** Whether OpenMetrics shows the key of an event beside its values. */
+  readonly enableExemplars?: true;
 }
 
 const CALL_SECONDS = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30] as const;
 /** From one poll's interval, over the promise of a minute, to a day's outage. */
 const DELAY_SECONDS = [1, 2.5, 5, 10, 15, 30, 45, 60, 120, 300, 900, 3_600, 14_400, 86_400] as const;
+/** Of Flights: from what only starts another, over people's patience, to the work of a night. */
+const FLIGHT_SECONDS = [1, 5, 15, 60, 300, 1_800, 7_200, 28_800] as const;
 
 export const METRICS = {
+  ready: {
+    type: 'gauge',
+    name: 'nestwatch_ready',
+    help: 'Whether every region was read, or is known to be in trouble, and the store has room: as /-/ready answers.',
+    labels: [],
+  },
   buildInfo: {
     type: 'gauge',
     name: 'nestwatch_build_info',
@@ -124,42 +134,52 @@ export const METRICS = {
     help: 'From an event to its being seen; what happened before the watch began is left out.',
     labels: ['region', 'feed'],
     buckets: DELAY_SECONDS,
+    enableExemplars: true,
   },
-  birdInfo: {
+  nestInfo: {
     type: 'gauge',
-    name: 'nestwatch_bird_info',
-    help: 'Names of a Bird and of its Nest; always 1.',
-    labels: ['region', 'nest_id', 'bird_id', 'nest', 'bird', 'trigger_type'],
+    name: 'nestwatch_nest_info',
+    help: 'Name of a Nest with Birds; always 1.',
+    labels: ['region', 'nest_id', 'nest'],
   },
-  birdStatus: {
-    type: 'gauge',
-    name: 'nestwatch_bird_status',
-    help: '1 for the status that the Bird has, 0 for the others.',
-    labels: ['region', 'nest_id', 'bird_id', 'status'],
-  },
-  flights: {
+  nestFlightsEnded: {
     type: 'counter',
-    name: 'nestwatch_flights_total',
-    help: 'Flights of the Bird that were seen to reach the status.',
-    labels: ['region', 'nest_id', 'bird_id', 'status'],
+    name: 'nestwatch_nest_flights_ended_total',
+    help: "Flights of the Nest's Birds that were seen to end, by how; there for every Bird, whatever metrics.birds says.",
+    labels: ['region', 'nest_id', 'status'],
   },
-  flightsActive: {
-    type: 'gauge',
-    name: 'nestwatch_flights_active',
-    help: 'Flights of the Bird that are watched until they end.',
-    labels: ['region', 'nest_id', 'bird_id'],
+  flightDuration: {
+    type: 'histogram',
+    name: 'nestwatch_flight_duration_seconds',
+    help: "How long the Flights of the Nest's Birds took, however they ended.",
+    labels: ['region', 'nest_id'],
+    buckets: FLIGHT_SECONDS,
+    enableExemplars: true,
   },
-  flightLastFailure: {
-    type: 'gauge',
-    name: 'nestwatch_flight_last_failure_timestamp_seconds',
-    help: 'When a Flight of the Bird last failed; 0 for none seen.',
-    labels: ['region', 'nest_id', 'bird_id'],
+  flightFailures: {
+    type: 'counter',
+    name: 'nestwatch_flight_failures_total',
+    help: 'Failed Flights by cause: the message without what differs from one Flight to the next. Beyond the 50 most frequent of a region it is _other, without a message _none.',
+    labels: ['region', 'error'],
+    enableExemplars: true,
+  },
+  connectionsLost: {
+    type: 'counter',
+    name: 'nestwatch_connections_lost_total',
+    help: 'Notifications of a lost connection: retrying while the service still tries by itself, given_up once it must be reconnected.',
+    labels: ['region', 'state'],
   },
   alerts: {
     type: 'gauge',
     name: 'nestwatch_alerts',
     help: 'Alerts by state.',
     labels: ['alertname', 'severity', 'state'],
+  },
+  alertsFiring: {
+    type: 'gauge',
+    name: 'nestwatch_alerts_firing',
+    help: 'Alerts that fire, by region and Nest; only those that are there. Beyond 1,000 combinations, the largest first, nest_id is _other.',
+    labels: ['alertname', 'severity', 'region', 'nest_id'],
   },
   silences: {
     type: 'gauge',
@@ -269,5 +289,51 @@ export const METRICS = {
     name: 'nestwatch_series_dropped_total',
     help: 'Updates that found no room for a series of their own, by metric.',
     labels: ['metric'],
+  },
+} as const satisfies Record<string, Metric>;
+
+/** What each Bird has of its own; `bird-series.ts` keeps and writes it. */
+export const BIRD_METRICS = {
+  info: {
+    type: 'gauge',
+    name: 'nestwatch_bird_info',
+    help: 'Names of a Bird and of its Nest; always 1.',
+    labels: ['region', 'nest_id', 'bird_id', 'nest', 'bird', 'trigger_type'],
+  },
+  status: {
+    type: 'gauge',
+    name: 'nestwatch_bird_status',
+    help: '1 for the status that the Bird has, 0 for the others.',
+    labels: ['region', 'nest_id', 'bird_id', 'status'],
+  },
+  started: {
+    type: 'counter',
+    name: 'nestwatch_flights_started_total',
+    help: 'Flights of the Bird that were seen to start.',
+    labels: ['region', 'nest_id', 'bird_id'],
+  },
+  ended: {
+    type: 'counter',
+    name: 'nestwatch_flights_ended_total',
+    help: 'Flights of the Bird that were seen to end, by how.',
+    labels: ['region', 'nest_id', 'bird_id', 'status'],
+  },
+  flights: {
+    type: 'counter',
+    name: 'nestwatch_flights_total',
+    help: 'Deprecated, because starts (active) and ends of the same Flights must not be added up: use nestwatch_flights_started_total and nestwatch_flights_ended_total.',
+    labels: ['region', 'nest_id', 'bird_id', 'status'],
+  },
+  active: {
+    type: 'gauge',
+    name: 'nestwatch_flights_active',
+    help: 'Flights of the Bird that are watched until they end.',
+    labels: ['region', 'nest_id', 'bird_id'],
+  },
+  lastFailure: {
+    type: 'gauge',
+    name: 'nestwatch_flight_last_failure_timestamp_seconds',
+    help: 'When a Flight of the Bird last failed; 0 for none seen.',
+    labels: ['region', 'nest_id', 'bird_id'],
   },
 } as const satisfies Record<string, Metric>;

@@ -3,11 +3,15 @@ import { EVENT_TYPES } from '../domain/alert/event.ts';
 import { SUPPRESSION_REASONS } from '../domain/muting/suppression.ts';
 import { codeOf } from '../errors.ts';
 import type { Happening } from '../report.ts';
-import { createBirdSeries } from './bird-series.ts';
+import type { BirdSeries } from './bird-series.ts';
+import { createFailureCauses } from './failure-causes.ts';
 import type { Instruments } from './instruments.ts';
+import { createNestSeries } from './nest-series.ts';
 
-const BIRD_STATUSES = ['active', 'unpublished', 'suspended'];
-const FLIGHT_STATUSES = ['succeeded', 'failed', 'cancelled', 'active'];
+/** How Flights are known to end. */
+export const END_STATUSES: readonly string[] = ['succeeded', 'failed', 'cancelled'];
+/** Longer keys of events stand in no exemplar: OpenMetrics takes 128 characters of name and value. */
+const MAX_EXEMPLAR_LENGTH = 110;
 /** New values that one enum of the service may bring before further ones count as `other`. */
 const ROOM_FOR_NEW_VALUES = 20;
 
@@ -23,9 +27,11 @@ type Recorders = {
 
 interface RecordersOptions {
   readonly metrics: Instruments;
-  /** Birds of one region with series of their own. */
-  readonly birdsPerRegion: number;
-  readonly lastFailureUs: (region: string, birdId: string) => number;
+  readonly birds: BirdSeries;
+  /** Nests of one region with series of their own. */
+  readonly nestsPerRegion: number;
+  /** Makes a way to end that the service invents fit for a label. */
+  readonly endStatusLabel: (status: string) => string;
   /** Called for a value that gets no series of its own. */
   readonly drop: (metric: keyof Instruments) => void;
 }
@@ -57,7 +63,12 @@ export function createRecorders(options: RecordersOptions): Recorders {
 
 /** Lets the known values of a label through, and so many more. */
 function guardOf({ drop }: RecordersOptions, metric: keyof Instruments, known: readonly string[]) {
-  return createLabelGuard(known, ROOM_FOR_NEW_VALUES, () => drop(metric));
+  return createLabelGuard(known, () => drop(metric));
+}
+
+/** The key of an event, as OpenMetrics shows it beside a value. */
+function exemplarOf(key: string | undefined): Readonly<Record<string, string>> {
+  return key !== undefined && key.length <= MAX_EXEMPLAR_LENGTH ? { event_key: key } : {};
 }
 
 type IntakeRecorders = Pick<
@@ -71,6 +82,7 @@ type IntakeRecorders = Pick<
   | 'recovered'
   | 'missing'
   | 'region_health'
+  | 'connection_lost'
 >;
 
 function intakeRecorders(options: RecordersOptions): IntakeRecorders {
@@ -95,9 +107,11 @@ function intakeRecorders(options: RecordersOptions): IntakeRecorders {
       if (failure) metrics.pollsFailed.inc({ region, feed, reason: failure });
       else metrics.pollLastSuccess.set({ region, feed }, atUs / 1e6);
     },
-    event({ region, feed, type, historic, delayMs }) {
+    event({ region, feed, key, type, historic, delayMs }) {
       metrics.events.inc({ region, feed, type: typeLabels[feed](type) });
-      if (!historic) metrics.eventDelay.observe({ region, feed }, seconds(delayMs));
+      if (historic) return;
+      const labels = { region, feed };
+      metrics.eventDelay.observe({ labels, value: seconds(delayMs), exemplarLabels: exemplarOf(key) });
     },
     duplicates({ region, feed, count }) {
       metrics.duplicates.inc({ region, feed }, count);
@@ -114,31 +128,39 @@ function intakeRecorders(options: RecordersOptions): IntakeRecorders {
     region_health({ region, health }) {
       metrics.regionUp.set({ region }, health === 'up' ? 1 : 0);
     },
+    connection_lost({ region, state }) {
+      metrics.connectionsLost.inc({ region, state });
+    },
   };
 }
 
 type BirdRecorders = Pick<Recorders, 'flight' | 'flights_active' | 'inventory'>;
 
 function birdRecorders(options: RecordersOptions): BirdRecorders {
-  const birds = createBirdSeries({
-    metrics: options.metrics,
-    birdsPerRegion: options.birdsPerRegion,
-    birdStatuses: BIRD_STATUSES,
-    flightStatuses: FLIGHT_STATUSES,
-    birdStatusLabel: guardOf(options, 'birdStatus', BIRD_STATUSES),
-    flightStatusLabel: guardOf(options, 'flights', FLIGHT_STATUSES),
-    lastFailureUs: options.lastFailureUs,
-    dropped: options.drop,
-  });
+  const { metrics, birds, nestsPerRegion, endStatusLabel, drop } = options;
+  const nests = createNestSeries({ metrics, nestsPerRegion, endStatuses: END_STATUSES, dropped: drop });
+  const causes = createFailureCauses();
   return {
     flight(seen) {
-      birds.flightSeen(seen, seen.status, seen.atUs);
+      if (seen.status === 'active') return birds.flightStarted(seen);
+      const { region, nestId, error, durationMs } = seen;
+      const status = endStatusLabel(seen.status);
+      const exemplar = exemplarOf(seen.eventKey);
+      birds.flightEnded(seen, status, seen.atUs);
+      const took = durationMs === undefined ? undefined : seconds(durationMs);
+      nests.flightEnded({ region, nestId, status, seconds: took, exemplar });
+      if (error === undefined) return;
+      const cause = causes.labelOf(region, error, (gone) =>
+        metrics.flightFailures.remove({ region, error: gone }),
+      );
+      metrics.flightFailures.inc({ labels: { region, error: cause }, value: 1, exemplarLabels: exemplar });
     },
     flights_active(seen) {
       birds.flightsActive(seen, seen.count);
     },
     inventory({ region, birds: listed }) {
       birds.inventory(region, listed);
+      nests.inventory(region, listed);
     },
   };
 }
@@ -178,18 +200,14 @@ function deliveryRecorders(options: RecordersOptions): DeliveryRecorders {
 }
 
 /**
- * Keeps the values of one label few, although the service may send any: the known ones pass, then the first `room`
+ * Keeps the values of one label few, although the service may send any: the known ones pass, then the first 20
  * new ones that look like a word. For the rest `refused` is called and `other` is given.
  */
-function createLabelGuard(
-  known: readonly string[],
-  room: number,
-  refused: () => void,
-): (value: string) => string {
+export function createLabelGuard(known: readonly string[], refused: () => void): (value: string) => string {
   const allowed = new Set(known);
   return (value) => {
     if (allowed.has(value)) return value;
-    if (allowed.size < known.length + room && WORD.test(value)) {
+    if (allowed.size < known.length + ROOM_FOR_NEW_VALUES && WORD.test(value)) {
       allowed.add(value);
       return value;
     }

@@ -3,14 +3,22 @@
  * bound; every series that can be foreseen stands at 0 from the start, so that its first increase is seen as one.
  */
 
-import { collectDefaultMetrics, type Gauge, Registry } from 'prom-client';
+import {
+  collectDefaultMetrics,
+  type Gauge,
+  type OpenMetricsContentType,
+  type PrometheusContentType,
+  Registry,
+} from 'prom-client';
 import type { Feed } from '../domain/alert/event.ts';
 import { FAULT_SORTS, type FaultSort } from '../domain/alert/fault.ts';
+import { LIMITS } from '../limits.ts';
 import type { Happening, Report } from '../report.ts';
+import { createBirdSeries, type ShownBirds } from './bird-series.ts';
 import { type Foreseen, foresee, foreseenAlerts } from './initial-series.ts';
-import { createInstruments, type Instruments } from './instruments.ts';
-import { METRICS } from './metric-catalogue.ts';
-import { createRecorders } from './metric-recorders.ts';
+import { createInstruments, type Instruments, openMetricsOf } from './instruments.ts';
+import { BIRD_METRICS, METRICS } from './metric-catalogue.ts';
+import { createLabelGuard, createRecorders, END_STATUSES } from './metric-recorders.ts';
 
 interface MetricsOptions extends Foreseen {
   /** Asked at each scrape for what only the store and the stages know; when it fails, so does the scrape. */
@@ -21,17 +29,22 @@ interface MetricsOptions extends Foreseen {
   readonly lastFailureUs?: (region: string, birdId: string) => number;
   /** Adds the figures of the process under the names that every Node program gives them. */
   readonly processMetrics: boolean;
+  /** Of which Birds series are shown. */
+  readonly birds?: ShownBirds;
   /** Birds with series of their own, shared out evenly among the regions. */
   readonly maxBirds?: number;
 }
 
 export interface Collected {
+  /** As /-/ready answers. */
+  readonly ready: boolean;
   readonly alerts: readonly {
     readonly alertname: string;
     readonly severity: string;
     readonly state: string;
     readonly count: number;
   }[];
+  readonly firing: readonly FiringCount[];
   /** Each of the states has one. */
   readonly silences: readonly { readonly state: string; readonly count: number }[];
   readonly setAside: readonly { readonly sort: FaultSort; readonly count: number }[];
@@ -49,13 +62,29 @@ export interface Collected {
   }[];
 }
 
-interface Metrics {
-  readonly report: Report;
-  render(): Promise<{ readonly contentType: string; readonly body: string }>;
+/** How many alerts with these labels fire; `nestId` is empty for those of no Nest. */
+export interface FiringCount {
+  readonly alertname: string;
+  readonly severity: string;
+  readonly region: string;
+  readonly nestId: string;
+  readonly count: number;
 }
 
-/** At about ten series a Bird this stays near the 20,000 that are rendered without holding up the polls. */
-const MAX_BIRDS = 2_000;
+/** What a scrape is answered: the text comes in parts, between which the process turns to other things. */
+export interface Scraped {
+  readonly contentType: string;
+  readonly body: Iterable<string> | AsyncIterable<string>;
+}
+
+interface Metrics {
+  readonly report: Report;
+  render(format?: 'text' | 'openmetrics'): Promise<Scraped>;
+}
+
+export const DEFAULT_MAX_BIRDS = 10_000;
+
+const BIRD_STATUSES = ['active', 'unpublished', 'suspended'];
 
 /** Gauges that prom-client names like counters; the same figures stand beside them under a sound name. */
 const MISNAMED = [
@@ -72,13 +101,26 @@ export function createMetrics(options: MetricsOptions): Metrics {
     collectDefaultMetrics({ register: registry });
     for (const name of MISNAMED) registry.removeSingleMetric(name);
   }
+  const openMetrics = openMetricsOf(registry);
   foresee(metrics, options);
 
-  const drop = (metric: keyof Instruments) => metrics.seriesDropped.inc({ metric: METRICS[metric].name });
+  const perRegion = (most: number) => Math.floor(most / Math.max(1, options.regions.length));
+  const dropSeries = (metric: string) => metrics.seriesDropped.inc({ metric });
+  const drop = (metric: keyof Instruments) => dropSeries(METRICS[metric].name);
+  const birds = createBirdSeries({
+    shown: options.birds ?? 'all',
+    birdsPerRegion: perRegion(options.maxBirds ?? DEFAULT_MAX_BIRDS),
+    birdStatuses: BIRD_STATUSES,
+    endStatuses: END_STATUSES,
+    birdStatusLabel: createLabelGuard(BIRD_STATUSES, () => dropSeries(BIRD_METRICS.status.name)),
+    lastFailureUs: options.lastFailureUs ?? (() => 0),
+    dropped: (metric) => dropSeries(BIRD_METRICS[metric].name),
+  });
   const record = createRecorders({
     metrics,
-    birdsPerRegion: Math.floor((options.maxBirds ?? MAX_BIRDS) / Math.max(1, options.regions.length)),
-    lastFailureUs: options.lastFailureUs ?? (() => 0),
+    birds,
+    nestsPerRegion: perRegion(LIMITS.shown_nests.most),
+    endStatusLabel: createLabelGuard(END_STATUSES, () => dropSeries(BIRD_METRICS.ended.name)),
     drop,
   });
 
@@ -94,8 +136,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
 
   return {
     report: (one) => (record[one.what] as (one: Happening) => void)(one),
-    async render() {
-      const { alerts, silences, setAside, deliveries, cursors } = await collect();
+    async render(format = 'text') {
+      const { ready, alerts, firing, silences, setAside, deliveries, cursors } = await collect();
+      metrics.ready.set(ready ? 1 : 0);
+      showFiring(metrics.alertsFiring, firing, () => drop('alertsFiring'));
       showAlerts(alerts.map(({ count, ...labels }) => [labels, count]));
       showSetAside(setAside.map(({ sort, count }) => [{ what: sort }, count]));
       showSilences(silences.map(({ state, count }) => [{ state }, count]));
@@ -107,14 +151,42 @@ export function createMetrics(options: MetricsOptions): Metrics {
         metrics.verified.set({ region, feed }, verifiedUntilUs / 1e6);
       }
       metrics.eventLoopLongest.set(options.longestTurnMs() / 1000);
-      // One after the other: the lines of all at once take ten times the room of the text.
-      const texts: string[] = [];
-      for (const { name } of registry.getMetricsAsArray()) {
-        texts.push(await registry.getSingleMetricAsString(name));
-      }
-      return { contentType: registry.contentType, body: `${texts.join('\n\n')}\n` };
+      const isOpenMetrics = format === 'openmetrics';
+      const shown = isOpenMetrics ? openMetrics : registry;
+      return {
+        contentType: shown.contentType,
+        body: written(shown, birds.write(isOpenMetrics, options.clock.nowUs()), isOpenMetrics),
+      };
     },
   };
+}
+
+/** One metric after the other: the lines of all at once take ten times the room of the text. */
+async function* written(
+  registry: Registry<PrometheusContentType> | Registry<OpenMetricsContentType>,
+  birds: Iterable<string>,
+  isOpenMetrics: boolean,
+): AsyncGenerator<string> {
+  for (const { name } of registry.getMetricsAsArray()) {
+    yield `${await registry.getSingleMetricAsString(name)}\n`;
+  }
+  yield* birds;
+  if (isOpenMetrics) yield '# EOF\n';
+}
+
+/** The most frequent combinations, and the others added up; those that no longer fire are gone. */
+function showFiring(
+  gauge: Instruments['alertsFiring'],
+  firing: readonly FiringCount[],
+  drop: () => void,
+): void {
+  gauge.reset();
+  const sorted = [...firing].sort((a, b) => b.count - a.count);
+  for (const [index, { alertname, severity, region, nestId, count }] of sorted.entries()) {
+    const isShown = index < LIMITS.shown_firing.most;
+    gauge.inc({ alertname, severity, region, nest_id: isShown ? nestId : '_other' }, count);
+    if (!isShown) drop();
+  }
 }
 
 const DELIVERY_STATES = ['pending', 'leased', 'delivered', 'retry', 'ambiguous', 'dead', 'suppressed'];

@@ -51,6 +51,10 @@ export interface AlertStore {
    */
   firingLabels(alertnames: readonly string[] | null): Promise<Labels[]>;
   count(): Promise<{ alertname: string; severity: string; state: string; count: number }[]>;
+  /** How many fire, by what their labels say; empty for a label that is not there. */
+  countFiring(): Promise<
+    { alertname: string; severity: string; region: string; nestId: string; count: number }[]
+  >;
   /** Deletes alerts with their links and their places in groups. Their events and episodes stay. */
   delete(alertIds: readonly string[]): Promise<void>;
   /** The alerts that an event is linked to, with its `seq` in each; deleted alerts are not among them. */

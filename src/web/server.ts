@@ -19,6 +19,7 @@ import type { AlertingConfig } from '../operator/routed-alert.ts';
 import type { Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
+import { answerScrape, type Scrape } from './answer-scrape.ts';
 import { faultJson } from './api/alert-json.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
@@ -35,7 +36,7 @@ export interface WebOptions {
   readonly alerting: AlertingConfig & ExplainConfig;
   readonly store: Store;
   readonly status: () => StatusView;
-  readonly metrics: () => Promise<{ readonly contentType: string; readonly body: string }>;
+  readonly metrics: Scrape;
   readonly health: () => Health;
   readonly links: AcknowledgeLinks;
   /** Gives an unused UUID. */
@@ -122,10 +123,7 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
   addHealth(app, options);
   addToken(app, options);
   addReload(app, options.config);
-  app.get('/metrics', async (c) => {
-    const { contentType, body } = await options.metrics();
-    return c.body(body, 200, { 'content-type': contentType });
-  });
+  app.get('/metrics', (c) => answerScrape(c, options.metrics));
   const recurrences = createRecurrences();
   const parts = {
     ...options,

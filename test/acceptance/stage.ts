@@ -231,6 +231,7 @@ export function stageConfig(
     forward: options.forward ?? [{ matchers: [], receiver: 'lake' }],
     digests: options.digests ?? [],
     ...(options.heartbeat && { heartbeat: options.heartbeat }),
+    metrics: { birds: 'all', maxBirds: 10_000 },
     web: {
       host: '127.0.0.1',
       port: 0,

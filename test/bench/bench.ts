@@ -6,6 +6,7 @@ import { benchForward } from './forward.ts';
 import { benchIngest, benchMemory } from './ingest.ts';
 import { printMails } from './mails.ts';
 import { printScale, SCALE } from './scale.ts';
+import { printScrape } from './scrape.ts';
 import { benchStore } from './store.ts';
 
 const whole = (value: number) => Math.round(value).toLocaleString('en');
@@ -35,6 +36,8 @@ if (isAlertmanagerHere()) await printBesideAlertmanager();
 else console.log('  skipped: there is no prometheus-alertmanager on this machine');
 console.log('\nMails: 10,000 alerts in 200 groups to one SMTP server');
 await printMails();
+console.log('\nA scrape with 10,000 Birds, packed, as OpenMetrics');
+await printScrape();
 console.log('\nResident memory after a million entries');
 console.log(`  ${whole(await benchMemory())} MiB`);
 console.log('');

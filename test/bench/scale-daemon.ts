@@ -14,6 +14,7 @@ import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { sleep } from '../../src/time/clock.ts';
 import { stageConfig } from '../acceptance/stage.ts';
+import { NOTHING, textOf } from '../observe/scraped.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 import { INSTANT_HEADER } from './scale-service.ts';
 
@@ -77,7 +78,7 @@ async function watch(settings: DaemonSettings): Promise<void> {
     rules: config.rules,
     longestTurnMs: () => 0,
     processMetrics: true,
-    collect: async () => ({ alerts: [], silences: [], setAside: [], deliveries: [], cursors: [] }),
+    collect: async () => NOTHING,
   });
   let [requests, events] = [0, 0];
   const troubles: string[] = [];
@@ -144,7 +145,7 @@ async function watch(settings: DaemonSettings): Promise<void> {
   for (let minute = 1; minute <= minutes; minute += 1) {
     await clock.advance(MINUTE_MS);
     // Prometheus comes by.
-    await metrics.render();
+    await textOf(metrics.render());
     mostRss = Math.max(mostRss, process.memoryUsage.rss());
     const isNotable = minute === minutes || minute === Math.floor(minutes / 2);
     if (isNotable || minute % (60 / SAMPLES_PER_HOUR) === 0) sample(minute / 60, isNotable);

@@ -47,6 +47,7 @@ test('one region is a whole configuration: everything else has its default', () 
     timeIntervals: new Map(),
     forward: [],
     digests: [],
+    metrics: { birds: 'all', maxBirds: 10_000 },
     web: {
       host: '127.0.0.1',
       port: 9465,

@@ -4,7 +4,7 @@ import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { KINDS } from '../../src/domain/kinds/kinds.ts';
 import { ERRORS } from '../../src/errors.ts';
 import { LIMITS } from '../../src/limits.ts';
-import { METRICS } from '../../src/observe/metric-catalogue.ts';
+import { BIRD_METRICS, METRICS } from '../../src/observe/metric-catalogue.ts';
 import { sectionOf, withWords } from './example.ts';
 import { keyTable, parameterTable, table } from './key-table.ts';
 import { schemaAt } from './schema.ts';
@@ -100,7 +100,7 @@ function alertTable(): string {
 }
 
 function metricTable(): string {
-  const rows = Object.values(METRICS).map(({ name, labels, help }) => [
+  const rows = [...Object.values(METRICS), ...Object.values(BIRD_METRICS)].map(({ name, labels, help }) => [
     `\`${name}\``,
     labels.map((label) => `\`${label}\``).join(', '),
     help,

@@ -27,6 +27,7 @@ import type { Store } from '../../src/store/store.ts';
 import type { Random } from '../../src/time/clock.ts';
 import { openWeb, type Web } from '../../src/web/server.ts';
 import { baseUrl } from '../acceptance/stage.ts';
+import { NOTHING } from '../observe/scraped.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 import { anAlert, putAlert } from '../web/sample.ts';
 import { type Medium, mistakeIn } from './check-text.ts';
@@ -208,7 +209,7 @@ class HostileWorld {
       receivers: config.receivers,
       rules: config.rules,
       longestTurnMs: () => 0,
-      collect: async () => ({ alerts: [], silences: [], setAside: [], deliveries: [], cursors: [] }),
+      collect: async () => NOTHING,
       processMetrics: false,
     });
     const links = createAcknowledgeLinks(secret('a key'), config.web.externalUrl);
@@ -220,7 +221,7 @@ class HostileWorld {
       alerting: config,
       store: this.#store,
       status: () => ({ version: 'hostile', startedAtUs: 0, regions: this.#life.daemon.regions() }),
-      metrics: () => this.#metrics.render(),
+      metrics: (format) => this.#metrics.render(format),
       health: () => ({ healthy: true, working: true, ready: true, reasons: [] }),
       links,
       newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,

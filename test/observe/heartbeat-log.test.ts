@@ -3,6 +3,7 @@ import { createLog } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import type { Happening } from '../../src/report.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
+import { NOTHING, textOf } from './scraped.ts';
 
 const beat = (outcome: 'sent' | 'failed' | 'silent', reason = ''): Happening => ({
   ...{ what: 'heartbeat', outcome, reason, atUs: TEST_START_US },
@@ -45,11 +46,11 @@ test('the metrics count what was accepted, and when', async () => {
     },
     receivers: [],
     rules: [],
-    collect: async () => ({ alerts: [], silences: [], setAside: [], deliveries: [], cursors: [] }),
+    collect: async () => NOTHING,
     longestTurnMs: () => 0,
     processMetrics: false,
   });
-  const shown = async () => (await metrics.render()).body.match(/^nestwatch_heartbeat_\S+ \S+$/gm);
+  const shown = async () => (await textOf(metrics.render())).match(/^nestwatch_heartbeat_\S+ \S+$/gm);
   expect(await shown()).toEqual([
     'nestwatch_heartbeat_sent_total 0',
     'nestwatch_heartbeat_last_success_timestamp_seconds 0',

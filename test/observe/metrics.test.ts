@@ -1,16 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { NestwatchError } from '../../src/errors.ts';
-import { METRICS } from '../../src/observe/metric-catalogue.ts';
+import { LIMITS } from '../../src/limits.ts';
+import { BIRD_METRICS, METRICS } from '../../src/observe/metric-catalogue.ts';
 import { type Collected, createMetrics } from '../../src/observe/metrics.ts';
 import type { ObservedBird } from '../../src/report.ts';
-import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
-
-const NOTHING: Collected = { alerts: [], silences: [], setAside: [], deliveries: [], cursors: [] };
+import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
+import { NOTHING, textOf } from './scraped.ts';
 
 function world(
   options: {
     maxBirds?: number;
+    birds?: 'all' | 'failing' | 'none';
+    clock?: VirtualClock;
     regions?: string[];
     collect?: () => Promise<Collected>;
     lastFailureUs?: (region: string, birdId: string) => number;
@@ -20,7 +22,7 @@ function world(
     version: '0.1.0',
     revision: 'abc',
     nodeVersion: 'v26',
-    clock: createVirtualClock(),
+    clock: options.clock ?? createVirtualClock(),
     regions: options.regions ?? ['eu', 'us'],
     operations: ['searchNests', 'getFlight'],
     receivers: [
@@ -32,18 +34,19 @@ function world(
     longestTurnMs: () => 1250,
     processMetrics: false,
     ...(options.lastFailureUs && { lastFailureUs: options.lastFailureUs }),
+    ...(options.birds && { birds: options.birds }),
     ...(options.maxBirds !== undefined && { maxBirds: options.maxBirds }),
   });
+  const text = (format?: 'openmetrics') => textOf(metrics.render(format));
   /** The value of one series, written as Prometheus shows it; undefined when there is none. */
   async function value(series: string): Promise<number | undefined> {
-    const line = (await metrics.render()).body.split('\n').find((one) => one.startsWith(`${series} `));
+    const line = (await text()).split('\n').find((one) => one.startsWith(`${series} `));
     return line === undefined ? undefined : Number(line.slice(series.length + 1));
   }
   async function series(name: string): Promise<string[]> {
-    const { body } = await metrics.render();
-    return body.split('\n').filter((line) => line.startsWith(`${name}{`));
+    return (await text()).split('\n').filter((line) => line.startsWith(`${name}{`));
   }
-  return { ...metrics, value, series };
+  return { ...metrics, text, value, series };
 }
 
 function bird(birdId: string, change: Partial<ObservedBird> = {}): ObservedBird {
@@ -115,8 +118,8 @@ describe('before anything has happened', () => {
   });
 
   test('every metric of the catalogue is rendered with its help and type', async () => {
-    const { body } = await world().render();
-    for (const { name, help, type } of Object.values(METRICS)) {
+    const body = await world().text();
+    for (const { name, help, type } of [...Object.values(METRICS), ...Object.values(BIRD_METRICS)]) {
       expect(body).toContain(`# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`);
     }
   });
@@ -149,7 +152,7 @@ describe('reading', () => {
 
   test('the delay of an event is measured only from when the watch began', async () => {
     const { report, value } = world();
-    const event = { what: 'event', region: 'eu', feed: 'flight', type: 'flight.failed' } as const;
+    const event = { what: 'event', region: 'eu', feed: 'flight', key: 'e1', type: 'flight.failed' } as const;
     report({ ...event, delayMs: 3_600_000, historic: true });
     report({ ...event, delayMs: 4_000, historic: false });
     expect(await value('nestwatch_events_total{region="eu",feed="flight",type="flight.failed"}')).toBe(2);
@@ -158,7 +161,14 @@ describe('reading', () => {
 
   test('new types of the service get a series, until there are too many or they are no words', async () => {
     const { report, value, series } = world({ regions: ['eu'] });
-    const event = { what: 'event', region: 'eu', feed: 'notification', delayMs: 0, historic: false } as const;
+    const event = {
+      what: 'event',
+      region: 'eu',
+      feed: 'notification',
+      key: 'e1',
+      delayMs: 0,
+      historic: false,
+    } as const;
     report({ ...event, type: 'notification.UserInvited' });
     report({ ...event, type: 'notification."} 1\nfake_metric 1' });
     for (let index = 0; index < 500; index += 1) report({ ...event, type: `notification.T${index}` });
@@ -209,14 +219,19 @@ describe('Birds', () => {
   });
 
   test('count their Flights, and remember the newest failure whatever the order', async () => {
-    const { report, value } = world();
+    const { report, value, series } = world();
     const flight = { what: 'flight', region: 'eu', nestId: '682', birdId: '1', status: 'failed' } as const;
     report({ ...flight, atUs: 90_000_000 });
     report({ ...flight, atUs: 50_000_000 });
     report({ ...flight, status: 'succeeded', atUs: 95_000_000 });
     report({ what: 'flights_active', region: 'eu', nestId: '682', birdId: '1', count: 3 });
     expect(await value(`nestwatch_flights_total{${LABELS},status="failed"}`)).toBe(2);
+    report({ ...flight, status: 'active', atUs: 96_000_000 });
     expect(await value(`nestwatch_flights_total{${LABELS},status="succeeded"}`)).toBe(1);
+    expect(await value(`nestwatch_flights_total{${LABELS},status="active"}`)).toBe(1);
+    expect(await value(`nestwatch_flights_started_total{${LABELS}}`)).toBe(1);
+    expect(await value(`nestwatch_flights_ended_total{${LABELS},status="failed"}`)).toBe(2);
+    expect(await series('nestwatch_flights_ended_total')).toHaveLength(3);
     expect(await value(`nestwatch_flight_last_failure_timestamp_seconds{${LABELS}}`)).toBe(90);
     expect(await value(`nestwatch_flights_active{${LABELS}}`)).toBe(3);
   });
@@ -243,22 +258,22 @@ describe('Birds', () => {
   });
 
   test('that vanish lose every series, in their own region only', async () => {
-    const { report, render } = world();
+    const { report, text } = world();
     for (const region of ['eu', 'us']) {
       report({ what: 'inventory', region, birds: [bird('1'), bird('2')] });
       report({ what: 'flight', region, nestId: '682', birdId: '1', status: 'paused', atUs: 1 });
     }
     report({ what: 'inventory', region: 'eu', birds: [bird('2')] });
-    const lines = (await render()).body.split('\n').filter((line) => line.includes('bird_id="1"'));
+    const lines = (await text()).split('\n').filter((line) => line.includes('bird_id="1"'));
     expect(lines.filter((line) => line.includes('region="eu"'))).toEqual([]);
-    expect(lines.filter((line) => line.includes('region="us"'))).toHaveLength(11);
+    expect(lines.filter((line) => line.includes('region="us"'))).toHaveLength(16);
   });
 
   test('that move to another Nest begin anew there', async () => {
-    const { report, value, render } = world();
+    const { report, value, text } = world();
     report({ what: 'inventory', region: 'eu', birds: [bird('1')] });
     report({ what: 'inventory', region: 'eu', birds: [bird('1', { nestId: '9' })] });
-    expect((await render()).body).not.toContain('nest_id="682"');
+    expect(await text()).not.toContain('nest_id="682"');
     expect(await value('nestwatch_flights_active{region="eu",nest_id="9",bird_id="1"}')).toBe(0);
   });
 
@@ -284,6 +299,190 @@ describe('Birds', () => {
     expect(line).toContain('nest="a\\\\b",bird="<script>\\" xxx');
     expect(line!.length).toBeLessThan(300);
     expect(line).not.toMatch(/[\u202e\n]/);
+  });
+});
+
+describe('which Birds are shown', () => {
+  const ended = { what: 'flight', region: 'eu', nestId: '682', atUs: TEST_START_US } as const;
+  const shownBirds = async (text: () => Promise<string>) =>
+    [...(await text()).matchAll(/^nestwatch_flights_active\{.*bird_id="(.*?)"/gm)].map(([, id]) => id);
+
+  test('failing: those of which a Flight failed within a day, and suspended ones', async () => {
+    const clock = createVirtualClock();
+    const { report, text, value } = world({ birds: 'failing', clock });
+    report({
+      what: 'inventory',
+      region: 'eu',
+      birds: [bird('1'), bird('2', { status: 'suspended' }), bird('3'), bird('4')],
+    });
+    report({ ...ended, birdId: '3', status: 'failed' });
+    report({ ...ended, birdId: '4', status: 'succeeded' });
+    expect(await shownBirds(text)).toEqual(['2', '3']);
+    await clock.advance(86_400_000);
+    expect(await shownBirds(text)).toEqual(['2']);
+    report({ ...ended, birdId: '3', status: 'failed', atUs: clock.nowUs() });
+    expect(
+      await value('nestwatch_flights_ended_total{region="eu",nest_id="682",bird_id="3",status="failed"}'),
+    ).toBe(2);
+  });
+
+  test('none: no Bird, and no room is missed; Nests still count', async () => {
+    const { report, text, value } = world({ birds: 'none', maxBirds: 2 });
+    report({ what: 'inventory', region: 'eu', birds: [bird('1'), bird('2'), bird('3')] });
+    report({ ...ended, birdId: '3', status: 'failed' });
+    expect(await text()).not.toContain('bird_id');
+    expect(await value('nestwatch_series_dropped_total{metric="nestwatch_bird_info"}')).toBe(0);
+    expect(await value('nestwatch_nest_flights_ended_total{region="eu",nest_id="682",status="failed"}')).toBe(
+      1,
+    );
+  });
+});
+
+describe('Nests', () => {
+  const LABELS = 'region="eu",nest_id="682"';
+  const ended = { what: 'flight', region: 'eu', nestId: '682', birdId: '1', atUs: 1 } as const;
+
+  test('have all their series at 0 from the inventory on', async () => {
+    const { report, value } = world();
+    report({ what: 'inventory', region: 'eu', birds: [bird('1'), bird('2')] });
+    expect(await value(`nestwatch_nest_info{${LABELS},nest="Marketing"}`)).toBe(1);
+    for (const status of ['succeeded', 'failed', 'cancelled']) {
+      expect(await value(`nestwatch_nest_flights_ended_total{${LABELS},status="${status}"}`)).toBe(0);
+    }
+    expect(await value(`nestwatch_flight_duration_seconds_count{${LABELS}}`)).toBe(0);
+  });
+
+  test('count the ends of their Flights, and how long they took where that is known', async () => {
+    const { report, value } = world();
+    report({ ...ended, status: 'failed', durationMs: 61_000, error: 'No' });
+    report({ ...ended, status: 'succeeded', birdId: '2' });
+    report({ ...ended, status: 'active' });
+    expect(await value(`nestwatch_nest_flights_ended_total{${LABELS},status="failed"}`)).toBe(1);
+    expect(await value(`nestwatch_nest_flights_ended_total{${LABELS},status="succeeded"}`)).toBe(1);
+    expect(await value(`nestwatch_flight_duration_seconds_sum{${LABELS}}`)).toBe(61);
+    expect(await value(`nestwatch_flight_duration_seconds_bucket{le="60",${LABELS}}`)).toBe(0);
+    expect(await value(`nestwatch_flight_duration_seconds_bucket{le="300",${LABELS}}`)).toBe(1);
+  });
+
+  test('that are renamed keep their counts, and those that vanish lose every series', async () => {
+    const { report, value, text } = world();
+    report({ what: 'inventory', region: 'eu', birds: [bird('1'), bird('2', { nestId: '9', nest: 'Old' })] });
+    report({ ...ended, status: 'paused' });
+    report({ ...ended, status: 'paused', nestId: '9' });
+    report({ what: 'inventory', region: 'eu', birds: [bird('1', { nest: 'Sales' })] });
+    expect(await text()).not.toMatch(/nest_id="9"|Marketing/);
+    expect(await value(`nestwatch_nest_info{${LABELS},nest="Sales"}`)).toBe(1);
+    expect(await value(`nestwatch_nest_flights_ended_total{${LABELS},status="paused"}`)).toBe(1);
+  });
+
+  test('beyond the limit have no series and are counted', async () => {
+    const { report, series, value } = world({ regions: ['eu'] });
+    const most = LIMITS.shown_nests.most;
+    const birds = Array.from({ length: most + 2 }, (_, id) => bird(String(id), { nestId: String(id) }));
+    report({ what: 'inventory', region: 'eu', birds });
+    report({ ...ended, nestId: String(most), status: 'failed' });
+    expect(await series('nestwatch_nest_info')).toHaveLength(most);
+    expect(await value('nestwatch_series_dropped_total{metric="nestwatch_nest_info"}')).toBe(2);
+    expect(await value('nestwatch_series_dropped_total{metric="nestwatch_nest_flights_ended_total"}')).toBe(
+      3,
+    );
+  });
+});
+
+describe('failures by cause', () => {
+  const failed = {
+    what: 'flight',
+    region: 'eu',
+    nestId: '1',
+    birdId: '1',
+    status: 'failed',
+    atUs: 1,
+  } as const;
+  const label = (error: string) => `nestwatch_flight_failures_total{region="eu",error="${error}"}`;
+
+  test('count each in its region', async () => {
+    const { report, value } = world();
+    expect(await value(label('_other'))).toBe(0);
+    report({ ...failed, error: 'HTTP # from …' });
+    report({ ...failed, error: 'HTTP # from …' });
+    report({ ...failed, error: '' });
+    report({ ...failed, region: 'us', error: 'HTTP # from …' });
+    expect(await value(label('HTTP # from …'))).toBe(2);
+    expect(await value(label('_none'))).toBe(1);
+  });
+
+  test('show the most frequent ones, and count the others as _other', async () => {
+    const { report, value, series } = world({ regions: ['eu'] });
+    const most = LIMITS.shown_causes.most;
+    for (let index = 0; index < most; index += 1) report({ ...failed, error: `cause ${index}` });
+    for (let index = 1; index < most; index += 1) report({ ...failed, error: `cause ${index}` });
+    report({ ...failed, error: 'new' });
+    expect([await value(label('new')), await value(label('_other'))]).toEqual([undefined, 1]);
+    report({ ...failed, error: 'new' });
+    report({ ...failed, error: 'cause 0' });
+    // It was seen more often than the rarest that is shown, which leaves; what comes of that one is other.
+    expect([await value(label('new')), await value(label('cause 0'))]).toEqual([1, undefined]);
+    expect(await value(label('_other'))).toBe(2);
+    for (let index = 0; index < 5_000; index += 1) report({ ...failed, error: `once ${index}` });
+    report({ ...failed, error: '_other' });
+    expect(await value(label('_other'))).toBe(5_003);
+    expect(await series('nestwatch_flight_failures_total')).toHaveLength(most + 1);
+  });
+});
+
+test('lost connections count by whether the service still tries', async () => {
+  const { report, value } = world();
+  report({ what: 'connection_lost', region: 'eu', state: 'given_up' });
+  expect(await value('nestwatch_connections_lost_total{region="eu",state="given_up"}')).toBe(1);
+  expect(await value('nestwatch_connections_lost_total{region="eu",state="retrying"}')).toBe(0);
+});
+
+describe('OpenMetrics', () => {
+  test('shows the keys of events beside what they were counted in, and ends with its mark', async () => {
+    const { report, text } = world();
+    report({ what: 'inventory', region: 'eu', birds: [bird('1')] });
+    const key = 'eu/flight/77/failed';
+    const flight = { region: 'eu', nestId: '682', birdId: '1', status: 'failed', atUs: 1 } as const;
+    report({ what: 'flight', ...flight, durationMs: 2_000, error: 'No', eventKey: key });
+    report({
+      what: 'event',
+      region: 'eu',
+      feed: 'flight',
+      key,
+      type: 'flight.failed',
+      delayMs: 4_000,
+      historic: false,
+    });
+    const body = await text('openmetrics');
+    const exemplars = body.split('\n').filter((line) => line.includes(` # {event_key="${key}"} `));
+    expect(exemplars.map((line) => line.split('{')[0])).toEqual([
+      'nestwatch_event_delay_seconds_bucket',
+      'nestwatch_flight_duration_seconds_bucket',
+      'nestwatch_flight_failures_total',
+    ]);
+    expect(body).toContain('# TYPE nestwatch_flights_ended counter\n');
+    expect(body).toContain(
+      '\nnestwatch_flights_ended_total{region="eu",nest_id="682",bird_id="1",status="failed"} 1\n',
+    );
+    expect(body).toContain('# TYPE nestwatch_events counter\nnestwatch_events_total{');
+    expect(body.endsWith('\n# EOF\n')).toBe(true);
+    expect(body).not.toContain('\n\n');
+    expect(await text()).not.toContain('event_key');
+  });
+
+  test('a key that is too long for it stands nowhere', async () => {
+    const { report, text } = world();
+    const key = 'x'.repeat(300);
+    report({
+      what: 'event',
+      region: 'eu',
+      feed: 'flight',
+      key,
+      type: 'flight.failed',
+      delayMs: 1,
+      historic: false,
+    });
+    expect(await text('openmetrics')).not.toContain('event_key');
   });
 });
 
@@ -356,6 +555,37 @@ describe('what is read at each scrape', () => {
     expect(await value(SERIES)).toBe(0);
   });
 
+  test('what fires by region and Nest, without what no longer fires', async () => {
+    const one = { alertname: 'FlightFailed', severity: 'warning', region: 'eu', nestId: '7', count: 3 };
+    let firing = [one];
+    const { series } = world({ collect: async () => ({ ...NOTHING, firing }) });
+    expect(await series('nestwatch_alerts_firing')).toEqual([
+      'nestwatch_alerts_firing{alertname="FlightFailed",severity="warning",region="eu",nest_id="7"} 3',
+    ]);
+    firing = [];
+    expect(await series('nestwatch_alerts_firing')).toEqual([]);
+  });
+
+  test('of very many combinations the largest, and the others added up', async () => {
+    const most = LIMITS.shown_firing.most;
+    const firing = Array.from({ length: most + 5 }, (_, index) => ({
+      alertname: 'FlightFailed',
+      severity: 'warning',
+      region: 'eu',
+      nestId: String(index),
+      count: index + 1,
+    }));
+    const { series, value } = world({ collect: async () => ({ ...NOTHING, firing }) });
+    expect(await series('nestwatch_alerts_firing')).toHaveLength(most + 1);
+    const other = 'alertname="FlightFailed",severity="warning",region="eu",nest_id="_other"';
+    expect(await value(`nestwatch_alerts_firing{${other}}`)).toBe(1 + 2 + 3 + 4 + 5);
+  });
+
+  test.each([true, false])('ready is %s', async (ready) => {
+    const { value } = world({ collect: async () => ({ ...NOTHING, ready }) });
+    expect(await value('nestwatch_ready')).toBe(ready ? 1 : 0);
+  });
+
   test('silences by state', async () => {
     const silences = [
       { state: 'active', count: 2 },
@@ -370,8 +600,8 @@ describe('what is read at each scrape', () => {
     const deliveries = ['pending', 'leased', 'retry', 'ambiguous', 'dead', 'delivered', 'suppressed'].map(
       (state, index) => ({ receiver: 'ops', state, count: 10 ** index }),
     );
-    const { render, value } = world({ collect: async () => ({ ...NOTHING, deliveries }) });
-    await Promise.all([render(), render()]);
+    const { text, value } = world({ collect: async () => ({ ...NOTHING, deliveries }) });
+    await Promise.all([text(), text()]);
     expect(await value('nestwatch_deliveries_pending{receiver="ops"}')).toBe(1_111);
     expect(await value('nestwatch_deliveries_dead{receiver="ops"}')).toBe(10_000);
     expect(await value('nestwatch_deliveries_dead{receiver="pager"}')).toBe(0);

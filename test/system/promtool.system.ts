@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import { NOTHING, textOf } from '../observe/scraped.ts';
 
 test('promtool has nothing to say about the metrics', async () => {
   const metrics = createMetrics({
@@ -15,11 +16,11 @@ test('promtool has nothing to say about the metrics', async () => {
     receivers: [{ name: 'ops', integrations: [{ kind: 'email' }] }],
     rules: [{ kind: 'FlightFailed', severity: undefined }],
     collect: async () => ({
+      ...NOTHING,
+      firing: [{ alertname: 'FlightFailed', severity: 'critical', region: 'eu', nestId: '1', count: 1 }],
       alerts: [{ alertname: 'FlightFailed', severity: 'critical', state: 'firing', count: 1 }],
       silences: [{ state: 'active', count: 1 }],
-      setAside: [],
       deliveries: [{ receiver: 'ops', state: 'dead', count: 1 }],
-      cursors: [],
     }),
     longestTurnMs: () => 0,
     processMetrics: true,
@@ -29,7 +30,7 @@ test('promtool has nothing to say about the metrics', async () => {
   metrics.report({ what: 'rate_limit', region: 'eu', requestsPerSecond: 5 });
   metrics.report({ what: 'suppressed', reason: 'too_old', count: 1 });
   metrics.report({ what: 'poll', region: 'eu', feed: 'flight', durationMs: 12.5, atUs: 1.5e15 });
-  const { body } = await metrics.render();
+  const body = await textOf(metrics.render());
 
   const { status, stdout, stderr, error } = spawnSync('promtool', ['check', 'metrics'], {
     input: body,

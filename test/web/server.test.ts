@@ -1,4 +1,6 @@
 import { Agent, get } from 'node:http';
+import { gunzipSync } from 'node:zlib';
+import { request } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
 import { secret, secretFrom } from '../../src/secret.ts';
@@ -160,6 +162,47 @@ describe('the door', () => {
     expect(status).toBe(500);
     expect(body).not.toContain('secret');
     expect(reported).toEqual([{ what: 'trouble', stage: 'web', error }]);
+  });
+});
+
+describe('a scrape', () => {
+  const scrape = async (headers: Record<string, string>) => {
+    const { web, close } = await serve({
+      metrics: async (format) => ({ contentType: `text/${format}`, body: ['nestwatch_up 1\n', 'é 2\n'] }),
+    });
+    const { statusCode, headers: answered, body } = await request(`${web.url}/metrics`, { headers });
+    const bytes = Buffer.from(await body.arrayBuffer());
+    await close();
+    return { status: statusCode, answered, bytes };
+  };
+
+  test('is packed for whoever takes gzip, and plain for others', async () => {
+    const packed = await scrape({ 'accept-encoding': 'gzip' });
+    expect(packed.answered).toMatchObject({ 'content-encoding': 'gzip', vary: 'Accept, Accept-Encoding' });
+    expect(gunzipSync(packed.bytes).toString()).toBe('nestwatch_up 1\né 2\n');
+    for (const headers of [{}, { 'accept-encoding': 'gzip;q=0' }, { 'accept-encoding': 'br' }] as const) {
+      const { status, answered, bytes } = await scrape(headers);
+      expect([status, answered['content-encoding'], bytes.toString()]).toEqual([
+        200,
+        undefined,
+        'nestwatch_up 1\né 2\n',
+      ]);
+    }
+  });
+
+  test.each([
+    // As Prometheus 2 and 3 ask.
+    ['application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1', 'openmetrics'],
+    [
+      'application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,text/plain;version=0.0.4;q=0.4',
+      'openmetrics',
+    ],
+    ['text/plain;version=0.0.4;q=0.7,application/openmetrics-text;q=0.5', 'text'],
+    ['text/html,application/xhtml+xml,*/*;q=0.8', 'text'],
+    ['', 'text'],
+  ])('for %s comes as %s', async (accept, format) => {
+    const { answered } = await scrape(accept ? { accept } : {});
+    expect(answered['content-type']).toBe(`text/${format}`);
   });
 });
 

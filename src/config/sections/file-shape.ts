@@ -5,6 +5,7 @@ import { forwardShape } from './forward-section.ts';
 import { globalShape } from './global-section.ts';
 import { heartbeatShape } from './heartbeat-section.ts';
 import { inhibitRuleShape } from './inhibit-rules-section.ts';
+import { metricsShape } from './metrics-section.ts';
 import { pollShape } from './poll-section.ts';
 import { wholeReceiverShape } from './receivers-section.ts';
 import { regionsShape } from './regions-section.ts';
@@ -37,6 +38,7 @@ export const fileShape = z.strictObject({
     .describe(
       'Every matching event once, ungrouped, to a CloudEvents webhook, as for a SIEM or a data lake.',
     ),
+  metrics: metricsShape.optional().describe('What `/metrics` shows.'),
   web: webShape.optional().describe('The page, the API and `/metrics`.'),
   inhibit_rules: z
     .array(inhibitRuleShape)

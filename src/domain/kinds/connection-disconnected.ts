@@ -40,7 +40,7 @@ export const connectionDisconnected = defineKind({
     return {
       subject: `entity/${subjectPart(entity.entity_type)}/${subjectPart(entity.entity_id || entity.entity_name)}`,
       labels: { ...placeLabels(placeOf(event)), ...entity },
-      severity: isRetrying(event.message) ? 'warning' : 'critical',
+      severity: isRetrying(event) ? 'warning' : 'critical',
     };
   },
 
@@ -68,14 +68,15 @@ export const connectionDisconnected = defineKind({
   },
 });
 
-function isRetrying(message: string): boolean {
+/** Whether the service still tries by itself; what its words leave open is taken for the worse. */
+export function isRetrying({ message }: Event): boolean {
   return /retrying/i.test(message) && !/exhausted|all retries exceeded/i.test(message);
 }
 
 function summary(event: Event): string {
   const { entity_name: name, entity_id: id } = entityLabels(event);
   const connection = `Connection ${name || id || 'without a name'} is lost ${whereabouts(placeOf(event))}`;
-  return isRetrying(event.message)
+  return isRetrying(event)
     ? `${connection}: the service is retrying`
     : `${connection}: it must be reconnected`;
 }

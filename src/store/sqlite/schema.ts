@@ -182,6 +182,8 @@ const ALERTED = `
     scope TEXT NOT NULL,
     alertname TEXT NOT NULL,
     severity TEXT NOT NULL,
+    -- Its label; empty for none.
+    nest_id TEXT NOT NULL,
     state TEXT NOT NULL,
     -- 1 for one that is over, and fires on because it flaps.
     flaps_on INTEGER NOT NULL,

@@ -171,6 +171,28 @@ export function describeAlerts(run: Run): void {
     });
   });
 
+  test('those that fire are counted by name, severity, region and Nest', async () => {
+    expect(await run((tx) => tx.alerts.countFiring())).toEqual([]);
+    const inNest = (nest_id: string) => ({ labels: { severity: 'warning', nest_id } });
+    await run((tx) =>
+      tx.alerts.put([
+        alert('a', inNest('7')),
+        alert('b', inNest('7')),
+        alert('c', inNest('8')),
+        alert('d', { ...inNest('7'), state: 'resolved' }),
+        alert('e', { alertname: 'RegionDown', labels: { severity: 'critical' } }),
+      ]),
+    );
+    await run((tx) => tx.alerts.put([alert('c', inNest('9'))]));
+    const { scope } = alert('a');
+    const region = scope.split('/', 1)[0]!;
+    expect(await run((tx) => tx.alerts.countFiring())).toEqual([
+      { alertname: 'FlightFailed', severity: 'warning', region, nestId: '7', count: 2 },
+      { alertname: 'FlightFailed', severity: 'warning', region, nestId: '9', count: 1 },
+      { alertname: 'RegionDown', severity: 'critical', region, nestId: '', count: 1 },
+    ]);
+  });
+
   describe("an alert's events", () => {
     const events = [1, 2, 3, 4].map((number) => event(`e${number}`, { occurredAtUs: NOW_US + number }));
     const link = (alertId: string, seqs: readonly number[]) =>

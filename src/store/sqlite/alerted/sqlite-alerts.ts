@@ -12,6 +12,8 @@ export interface AlertRow {
   readonly body: string;
 }
 
+type FiringRow = Awaited<ReturnType<AlertStore['countFiring']>>[number];
+
 export class SqliteAlerts implements AlertStore {
   readonly #events: SqliteEvents;
   readonly #standing: BirdStanding;
@@ -71,6 +73,7 @@ export class SqliteAlerts implements AlertStore {
         alert.scope,
         alert.alertname,
         alert.labels.severity ?? '',
+        alert.labels.nest_id ?? '',
         alert.state,
         alert.flapping?.held && alert.flapping.isFlapping ? 1 : 0,
         alert.startsAtUs,
@@ -141,6 +144,10 @@ export class SqliteAlerts implements AlertStore {
     return this.#list.count.all().map((row) => ({ ...row }));
   }
 
+  async countFiring() {
+    return this.#list.countFiring.all().map((row) => ({ ...row }));
+  }
+
   async delete(alertIds: readonly string[]): Promise<void> {
     const list = textList(alertIds);
     const scopes = this.#find.scopesOf.all(list).map((row) => row.scope);
@@ -190,16 +197,20 @@ function prepareListing(connection: Connection) {
       `SELECT alertname, severity, state, count(*) AS count FROM alert
        GROUP BY alertname, severity, state ORDER BY alertname, severity, state`,
     ),
+    countFiring: connection.prepare<FiringRow>(
+      `SELECT alertname, severity, region, nest_id AS nestId, count(*) AS count FROM alert WHERE state = 'firing'
+       GROUP BY alertname, severity, region, nest_id ORDER BY alertname, severity, region, nest_id`,
+    ),
   };
 }
 
 function prepareWriting(connection: Connection) {
   return {
     put: connection.prepare(
-      `INSERT INTO alert (id, region, scope, alertname, severity, state, flaps_on, starts_us, due_us, changed, body)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO alert (id, region, scope, alertname, severity, nest_id, state, flaps_on, starts_us, due_us, changed, body)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET region = excluded.region, scope = excluded.scope, alertname = excluded.alertname,
-         severity = excluded.severity, state = excluded.state, flaps_on = excluded.flaps_on,
+         severity = excluded.severity, nest_id = excluded.nest_id, state = excluded.state, flaps_on = excluded.flaps_on,
          starts_us = excluded.starts_us, due_us = excluded.due_us,
          changed = coalesce(changed, excluded.changed), body = excluded.body`,
     ),

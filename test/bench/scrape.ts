@@ -1,0 +1,122 @@
+/**
+ * What a scrape with very many Birds costs: the time that it keeps the process from everything else, in all and in
+ * one turn, and its size on the wire. Over real HTTP, packed, from another process's point of view.
+ */
+import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { createAdaptorServer } from '@hono/node-server';
+import { Hono } from 'hono';
+import { createMetrics } from '../../src/observe/metrics.ts';
+import { OPERATIONS } from '../../src/service/operations.ts';
+import { systemClock } from '../../src/time/clock.ts';
+import { answerScrape } from '../../src/web/answer-scrape.ts';
+import { NOTHING } from '../observe/scraped.ts';
+
+const ROUNDS = 15;
+
+/** Asks from a thread of its own, so that only the answer is measured. */
+const ASKER = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const { request } = require('node:http');
+  parentPort.on('message', () => {
+    request(workerData, { headers: { 'accept-encoding': 'gzip', accept: 'application/openmetrics-text' } }, (answer) => {
+      let bytes = 0;
+      answer.on('data', (chunk) => { bytes += chunk.length; });
+      answer.on('end', () => parentPort.postMessage(bytes));
+    }).end();
+  });`;
+
+interface ScrapeCost {
+  readonly series: number;
+  /** Of the process's main thread, for one scrape; the median. */
+  readonly loopMs: number;
+  readonly longestTurnMs: number;
+  readonly packedBytes: number;
+}
+
+export async function benchScrape(birdsPerRegion: number, regions: readonly string[]): Promise<ScrapeCost> {
+  const metrics = createMetrics({
+    version: 'bench',
+    revision: '',
+    nodeVersion: process.version,
+    clock: systemClock(),
+    regions,
+    operations: OPERATIONS.map(({ id }) => id),
+    receivers: [{ name: 'ops', integrations: [{ kind: 'email' }] }],
+    rules: [],
+    collect: async () => NOTHING,
+    longestTurnMs: () => 0,
+    maxBirds: birdsPerRegion * regions.length,
+    processMetrics: true,
+  });
+  for (const region of regions) fill(metrics, region, birdsPerRegion);
+  const app = new Hono();
+  app.get('/metrics', (c) => answerScrape(c, metrics.render));
+  const server = createAdaptorServer({ fetch: app.fetch });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  const asker = new Worker(ASKER, { eval: true, workerData: `http://127.0.0.1:${port}/metrics` });
+  const ask = () =>
+    new Promise<number>((resolve) => {
+      asker.once('message', resolve);
+      asker.postMessage('');
+    });
+
+  const costs: number[] = [];
+  let packedBytes = 0;
+  const turns = monitorEventLoopDelay({ resolution: 1 });
+  for (let round = 0; round < ROUNDS; round += 1) {
+    // The first rounds have the code compiled, which is done once.
+    if (round === ROUNDS / 3) turns.enable();
+    await sleep(50);
+    const before = performance.eventLoopUtilization();
+    packedBytes = await ask();
+    const { active } = performance.eventLoopUtilization(before);
+    if (round >= ROUNDS / 3) costs.push(active);
+  }
+  turns.disable();
+  await asker.terminate();
+  server.close();
+  const lines = (await Array.fromAsync((await metrics.render()).body)).join('').split('\n');
+  return {
+    series: lines.filter((line) => line && !line.startsWith('#')).length,
+    loopMs: costs.sort((a, b) => a - b)[Math.floor(costs.length / 2)]!,
+    longestTurnMs: turns.max / 1e6,
+    packedBytes,
+  };
+}
+
+function fill(metrics: ReturnType<typeof createMetrics>, region: string, count: number): void {
+  const birds = Array.from({ length: count }, (_, index) => ({
+    // Ids of the service are numbers without an order that one could pack.
+    nestId: String(((index % 100) * 7919) % 10_007),
+    nest: `Nest ${index % 100}`,
+    birdId: String((index * 48_271) % 999_983),
+    bird: `Translate posts of shop ${index}`,
+    status: index % 50 === 0 ? 'suspended' : 'active',
+    triggerType: 'event',
+  }));
+  metrics.report({ what: 'inventory', region, birds });
+  for (const [index, { nestId, birdId }] of birds.entries()) {
+    const place = { region, nestId, birdId };
+    metrics.report({ what: 'flights_active', ...place, count: index % 3 });
+    for (let flight = 0; flight < index % 40; flight += 1) {
+      metrics.report({ what: 'flight', ...place, status: 'active', atUs: 1 });
+      const status = flight % 9 === 0 ? 'failed' : 'succeeded';
+      const atUs = 1_700_000_000_000_000 + index * 7_777_777;
+      metrics.report({ what: 'flight', ...place, status, atUs, durationMs: index });
+    }
+  }
+}
+
+export async function printScrape(): Promise<void> {
+  const { series, loopMs, longestTurnMs, packedBytes } = await benchScrape(5_000, ['eu', 'us']);
+  console.log(
+    `  ${series.toLocaleString('en')} series: ${loopMs.toFixed(0)} ms of the event loop (aim: below 100), ` +
+      `longest turn ${longestTurnMs.toFixed(0)} ms, ${(packedBytes / 1e6).toFixed(2)} MB packed (aim: below 1)`,
+  );
+}
+
+if (import.meta.main) await printScrape();

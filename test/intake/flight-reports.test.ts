@@ -1,0 +1,76 @@
+/** What is reported of Flights that ended and of lost connections, once they are committed. */
+import { expect, test } from 'vitest';
+import type { Event } from '../../src/domain/alert/event.ts';
+import { createCommit } from '../../src/intake/commit.ts';
+import type { Happening } from '../../src/report.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
+
+async function reportsOf(change: Partial<Event>): Promise<Happening[]> {
+  const clock = createVirtualClock();
+  const store = await openSqliteStore({ path: ':memory:', clock });
+  const reports: Happening[] = [];
+  const commit = createCommit({
+    store,
+    rules: [],
+    forward: [],
+    clock,
+    report: (one) => reports.push(one),
+    changed: () => {},
+  });
+  const event: Event = {
+    key: 'eu/flight/77/failed',
+    region: 'eu',
+    feed: 'flight',
+    type: 'flight.failed',
+    occurredAt: '',
+    occurredAtUs: TEST_START_US,
+    observedAtUs: TEST_START_US,
+    nestId: '682',
+    nest: 'Marketing',
+    birdId: '1',
+    bird: 'Translate',
+    message: 'HTTP 503 from https://tms.example.com/jobs/815',
+    attributes: {},
+    ...change,
+  };
+  const { stream } = await store.transaction((tx) => tx.streams.open('eu', event.feed, '1'));
+  await commit({ region: 'eu', stream: { stream, feed: event.feed }, events: [{ event, historic: false }] });
+  await store.close();
+  return reports.filter(({ what }) => what === 'flight' || what === 'connection_lost');
+}
+
+const END = {
+  what: 'flight',
+  region: 'eu',
+  nestId: '682',
+  birdId: '1',
+  status: 'failed',
+  atUs: TEST_START_US,
+  eventKey: 'eu/flight/77/failed',
+};
+
+test.each([
+  ['its own duration', { duration_seconds: 61.5 }, { durationMs: 61_500 }],
+  ['when it started', { started_at_us: TEST_START_US - 2_000_000 }, { durationMs: 2_000 }],
+  ['nothing', {}, {}],
+  ['a duration without end', { duration_seconds: 1e308 }, {}],
+  ['a start after its end', { started_at_us: TEST_START_US + 1 }, {}],
+])('a failed Flight that says %s', async (_, attributes, expected) => {
+  expect(await reportsOf({ attributes })).toEqual([
+    { ...END, error: expect.stringMatching(/^HTTP ?# from https:\/\/tms.example.com\/…$/), ...expected },
+  ]);
+});
+
+test('one that succeeded has no cause', async () => {
+  const type = 'flight.succeeded';
+  expect(await reportsOf({ type })).toEqual([{ ...END, status: 'succeeded' }]);
+});
+
+test.each([
+  ['Connection lost, retrying', 'retrying'],
+  ['All retries exceeded', 'given_up'],
+])('a lost connection: %s', async (message, state) => {
+  const change = { feed: 'notification', type: 'notification.ConnectionDisconnected', message } as const;
+  expect(await reportsOf(change)).toEqual([{ what: 'connection_lost', region: 'eu', state }]);
+});

@@ -1,0 +1,17 @@
+import type { Collected, Scraped } from '../../src/observe/metrics.ts';
+
+/** What a scrape asks for, where there is nothing. */
+export const NOTHING: Collected = {
+  ready: true,
+  alerts: [],
+  firing: [],
+  silences: [],
+  setAside: [],
+  deliveries: [],
+  cursors: [],
+};
+
+/** The whole text of a scrape. */
+export async function textOf(scraped: Promise<Scraped>): Promise<string> {
+  return (await Array.fromAsync((await scraped).body)).join('');
+}
