@@ -7,6 +7,7 @@ import { createDaemon, type Daemon } from './daemon.ts';
 import { HEARTBEAT_TIMEOUT_MS } from './delivery/heartbeat.ts';
 import { countSilences } from './domain/muting/silence.ts';
 import { codeOf } from './errors.ts';
+import { openAuthorizedTransport } from './http/authorized-transport.ts';
 import { createBytesInFlight } from './http/bytes-in-flight.ts';
 import { openTransport } from './http/transport.ts';
 import { LIMITS } from './limits.ts';
@@ -207,7 +208,7 @@ function createCollect(
 /** All ways out of the process: to the regions, the receivers and the watchdog. */
 function openWays(config: Config, clock: Clock, report: Report) {
   const transports = new Map(
-    config.regions.map(({ name, concurrency, timeoutMs }) => [
+    config.regions.map(({ name, concurrency, timeoutMs, tls, proxy }) => [
       name,
       openTransport({
         connections: concurrency,
@@ -216,14 +217,18 @@ function openWays(config: Config, clock: Clock, report: Report) {
         inFlight: createBytesInFlight(LIMITS.bytes_in_flight.most, () =>
           report({ what: 'limit_reached', limit: 'bytes_in_flight', region: name }),
         ),
+        ...(tls && { tls }),
+        ...(proxy && { proxy }),
       }),
     ]),
   );
-  const channels = openChannels({ clock, version: VERSION, openTransport });
-  const watchdog = openTransport({
+  const channels = openChannels({ clock, version: VERSION, openTransport: openAuthorizedTransport });
+  const watchdog = openAuthorizedTransport({
     connections: 1,
     timeoutMs: HEARTBEAT_TIMEOUT_MS,
     maxBodyBytes: MAX_WATCHDOG_BYTES,
+    http: config.heartbeat?.http,
+    nowUs: clock.nowUs,
   });
   return {
     transportOf: (region: string) => transports.get(region)!,

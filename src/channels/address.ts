@@ -1,7 +1,10 @@
 /** The address that an integration posts to: what people may see of it, and whether it can be reached. */
-import { connect } from 'node:net';
-import { connect as connectTls } from 'node:tls';
+import { connect, isIP } from 'node:net';
+import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { NestwatchError } from '../errors.ts';
+import { tlsMaterial } from '../http/connection-pools.ts';
+import type { ConnectionSettings } from '../http/http-settings.ts';
+import { proxyFor } from '../http/proxy-choice.ts';
 import type { Secret } from '../secret.ts';
 import type { Probe } from './channel.ts';
 
@@ -11,18 +14,30 @@ export function hostOf(url: Secret): string {
   return URL.parse(url.reveal())?.host ?? 'no address';
 }
 
-/** Connects, with TLS where the address asks for it, and ends there. One try stands for all addresses of an origin. */
-export function probeAddress(address: Secret): Probe {
-  const url = new URL(address.reveal());
-  return { key: url.origin, run: () => tryConnect(url) };
+/**
+ * Connects, with TLS where the address asks for it, and ends there; where a proxy stands before it, to the proxy. One try
+ * stands for all addresses of an origin that are reached in the same way.
+ */
+export function probeAddress(address: Secret, { tls, proxy }: ConnectionSettings = {}): Probe {
+  const target = new URL(address.reveal());
+  const through = proxy && proxyFor(target, proxy);
+  const url = through === undefined ? target : new URL(through);
+  const material = tls ? tlsMaterial(tls) : {};
+  // The certificate of the configuration is for the target.
+  const { key, ...open } = through === undefined ? material : { ...material, servername: undefined };
+  return {
+    key: [target.origin, url.origin, JSON.stringify(open)].join(' '),
+    run: () => tryConnect(url, key === undefined ? open : { ...open, key }),
+  };
 }
 
-function tryConnect(url: URL): Promise<void> {
+function tryConnect(url: URL, material: ConnectionOptions): Promise<void> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const isTls = url.protocol === 'https:';
   const port = Number(url.port) || (isTls ? 443 : 80);
+  const { servername = isIP(host) ? '' : host, ...own } = material;
   return new Promise((resolve, reject) => {
-    const socket = isTls ? connectTls({ host, port, servername: host }) : connect({ host, port });
+    const socket = isTls ? connectTls({ ...own, host, port, servername }) : connect({ host, port });
     const end = (error?: Error) => {
       socket.destroy();
       if (error) reject(error);

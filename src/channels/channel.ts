@@ -6,7 +6,8 @@ import type * as z from 'zod';
 import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
 import type { GroupNotification, Notification, NotifiedAlert } from '../domain/grouping/notification.ts';
-import type { Transport, TransportOptions } from '../http/transport.ts';
+import type { AuthorizedTransportOptions } from '../http/authorized-transport.ts';
+import type { Transport } from '../http/transport.ts';
 import type { FailureReason } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Integration } from './receiver.ts';
@@ -80,8 +81,8 @@ export interface Probe {
 export interface ChannelOptions {
   readonly clock: Clock;
   readonly version: string;
-  /** Called once by each channel over HTTP for every timeout that its integrations have. */
-  readonly openTransport: (options: TransportOptions) => Transport;
+  /** Called once by each channel over HTTP for all its integrations that have the same timeout and `http_config`. */
+  readonly openTransport: (options: AuthorizedTransportOptions) => Transport;
 }
 
 /** A channel that sends; it is to be closed. */

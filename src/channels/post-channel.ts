@@ -2,6 +2,7 @@
  * Channels to services that take one JSON body at one address, such as Slack and PagerDuty: each says what it posts;
  * how that is sent, shown and tried is the same for all.
  */
+import type { HttpSettings } from '../http/http-settings.ts';
 import type { Secret } from '../secret.ts';
 import { hostOf, probeAddress } from './address.ts';
 import {
@@ -20,6 +21,7 @@ import type { Integration } from './receiver.ts';
 export interface PostIntegration extends Integration {
   readonly url: Secret;
   readonly timeoutMs: number;
+  readonly http?: HttpSettings;
 }
 
 export interface PostRequest {
@@ -55,7 +57,7 @@ export function postChannel<I extends PostIntegration>({
   return {
     ...own,
     destination: ({ url }) => hostOf(url),
-    probe: ({ url }) => probeAddress(url),
+    probe: ({ url, http }) => probeAddress(url, http),
     preview: (integration, notification, externalUrl) =>
       previewOf(request(integration, notification, externalUrl, notification.createdAtUs)),
     open: (options) => openPosts({ request, repeats }, options),
@@ -70,7 +72,7 @@ function openPosts<I extends PostIntegration>(
   const { nowUs } = options.clock;
 
   async function post(
-    { timeoutMs }: I,
+    { timeoutMs, http }: I,
     { url, body, secrets = [], templateError }: PostRequest,
   ): Promise<Outcome> {
     const outcome = await sender.post({
@@ -78,6 +80,7 @@ function openPosts<I extends PostIntegration>(
       contentType: 'application/json',
       body: JSON.stringify(body),
       timeoutMs,
+      http,
       secrets,
     });
     return outcome.kind === 'accepted' && templateError ? { ...outcome, templateError } : outcome;

@@ -1,8 +1,8 @@
 /** What the configuration of channels that post to a known service has in common. */
 import * as z from 'zod';
 import type { Check } from '../document/check.ts';
+import { httpShape } from '../document/http-config.ts';
 import type { Path } from '../document/problem.ts';
-import { refused } from '../document/refused-key.ts';
 import { duration } from '../document/value-shape.ts';
 import { mistakeInUrl } from '../http/web-address.ts';
 
@@ -11,7 +11,7 @@ export function postKeys(sendResolved: boolean) {
   return {
     timeout: duration(100).prefault('10s').describe('Longest wait for the answer to one message.'),
     send_resolved: z.boolean().prefault(sendResolved).describe('Whether the end of an alert is sent.'),
-    http_config: refused('leave it out, a key can stand in the file of the address'),
+    http_config: httpShape.optional(),
   };
 }
 

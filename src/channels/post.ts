@@ -4,6 +4,7 @@
  */
 
 import { type ErrorCode, NestwatchError } from '../errors.ts';
+import type { HttpSettings } from '../http/http-settings.ts';
 import type { HttpResponse, Transport } from '../http/transport.ts';
 import { withoutSecrets } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
@@ -22,6 +23,7 @@ interface Post {
   readonly contentType: string;
   readonly body: string;
   readonly timeoutMs: number;
+  readonly http?: HttpSettings | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   /** Further texts that an answer must not repeat. */
   readonly secrets?: readonly string[];
@@ -35,7 +37,7 @@ interface Sender {
 
 export function openSender(options: ChannelOptions): Sender {
   const { clock, version } = options;
-  const transports = new Map<number, Transport>();
+  const transports = new Map<HttpSettings | undefined, Map<number, Transport>>();
   // Taking an address apart costs as much as the rest of a post.
   const targets = new Map<string, Target>();
 
@@ -49,24 +51,28 @@ export function openSender(options: ChannelOptions): Sender {
     return target;
   }
 
-  function transportOf(timeoutMs: number): Transport {
-    let transport = transports.get(timeoutMs);
+  function transportOf(http: HttpSettings | undefined, timeoutMs: number): Transport {
+    const same = transports.get(http) ?? new Map<number, Transport>();
+    transports.set(http, same);
+    let transport = same.get(timeoutMs);
     if (!transport) {
       transport = options.openTransport({
         connections: CONNECTIONS,
         timeoutMs,
         maxBodyBytes: MAX_ANSWER_BYTES,
+        http,
+        nowUs: clock.nowUs,
       });
-      transports.set(timeoutMs, transport);
+      same.set(timeoutMs, transport);
     }
     return transport;
   }
 
   return {
-    async post({ url, contentType, body, timeoutMs, headers = {}, secrets = [] }) {
+    async post({ url, contentType, body, timeoutMs, http, headers = {}, secrets = [] }) {
       const target = knownTarget(url);
       try {
-        const response = await transportOf(timeoutMs).send({
+        const response = await transportOf(http, timeoutMs).send({
           method: 'POST',
           url: target.url,
           headers: {
@@ -77,7 +83,8 @@ export function openSender(options: ChannelOptions): Sender {
           },
           body,
         });
-        return answered(response, [...target.secrets, ...secrets], clock.nowUs());
+        const sent = [...target.secrets, ...secrets, ...(response.secrets ?? [])];
+        return answered(response, sent, clock.nowUs());
       } catch (error) {
         if (!(error instanceof NestwatchError)) throw error;
         return unanswered(error);
@@ -85,7 +92,8 @@ export function openSender(options: ChannelOptions): Sender {
     },
 
     async close() {
-      await Promise.all([...transports.values()].map((transport) => transport.close()));
+      const all = [...transports.values()].flatMap((same) => [...same.values()]);
+      await Promise.all(all.map((transport) => transport.close()));
       transports.clear();
     },
   };
@@ -155,7 +163,10 @@ function unanswered(error: NestwatchError): Outcome {
     return answered({ status, headers: {}, body: '' }, [], 0);
   }
   const cause = codeOfCause(error.cause);
-  const neverSent = error.code === 'unreachable' ? !BROKEN.has(cause) : cause === 'UND_ERR_CONNECT_TIMEOUT';
+  const neverSent =
+    error.code === 'unreachable'
+      ? !BROKEN.has(cause)
+      : error.code === 'unauthorized' || cause === 'UND_ERR_CONNECT_TIMEOUT';
   const text = plainText(error.message, MAX_ERROR_CODE_POINTS);
   if (neverSent) return { kind: 'failed', reason: error.code, error: text };
   const reason = error.code === 'timeout' ? 'timeout' : 'ambiguous';

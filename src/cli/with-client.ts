@@ -1,3 +1,4 @@
+import type { ConnectionSettings } from '../http/http-settings.ts';
 import { openTransport } from '../http/transport.ts';
 import type { Edge } from '../process-io.ts';
 import { createServiceClient, type ServiceClient, type ServiceRegion } from '../service/client.ts';
@@ -7,10 +8,10 @@ const MAX_BODY_BYTES = 64 * 1024 * 1024;
 /** Asks a region on a command's behalf: the client is there while `work` goes on, and closed whatever comes of it. */
 export async function withClient<Result>(
   edge: Edge,
-  { region, timeoutMs }: { readonly region: ServiceRegion; readonly timeoutMs: number },
+  { region, timeoutMs }: { readonly region: ServiceRegion & ConnectionSettings; readonly timeoutMs: number },
   work: (client: ServiceClient) => Promise<Result>,
 ): Promise<Result> {
-  const transport = openTransport({ connections: 1, timeoutMs, maxBodyBytes: MAX_BODY_BYTES });
+  const transport = openTransport({ ...region, connections: 1, timeoutMs, maxBodyBytes: MAX_BODY_BYTES });
   const client = createServiceClient({
     region,
     transport,

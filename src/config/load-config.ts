@@ -97,7 +97,7 @@ function open({ file, text, environment, readFile }: ConfigSource): Check {
       { ...place, path: '', message: 'the file must be a map that begins with `regions:`' },
     ]);
   }
-  return new Check({ document, file, readFile });
+  return new Check({ document, file, readFile, environment });
 }
 
 function readWhole(file: string, readFile: (path: string) => string): string {

@@ -2,6 +2,7 @@ import { dirname, resolve } from 'node:path';
 import type * as z from 'zod';
 import { type Secret, secret, secretFrom } from '../secret.ts';
 import type { ConfigDocument } from './document.ts';
+import type { Environment } from './expand.ts';
 import { formatPath, type Path, type Problem } from './problem.ts';
 import { keysOf, messageOf, unknownKey } from './shape-message.ts';
 import { whyUnreadable } from './why-unreadable.ts';
@@ -22,6 +23,7 @@ interface CheckOptions {
   /** The file's own path: secret files are found from its folder. */
   readonly file: string;
   readonly readFile: (path: string) => string;
+  readonly environment: Environment;
 }
 
 /**
@@ -32,14 +34,16 @@ export class Check {
   readonly #document: ConfigDocument;
   readonly #file: string;
   readonly #readFile: (path: string) => string;
+  readonly #environment: Environment;
   readonly #problems: Problem[];
   /** Paths that have their problem. */
   readonly #settled = new Set<string>();
 
-  constructor({ document, file, readFile }: CheckOptions) {
+  constructor({ document, file, readFile, environment }: CheckOptions) {
     this.#document = document;
     this.#file = file;
     this.#readFile = readFile;
+    this.#environment = environment;
     this.#problems = [...document.problems];
   }
 
@@ -92,6 +96,11 @@ export class Check {
     return this.#document.isExpanded(path);
   }
 
+  /** A variable of the environment; undefined where it is not set. */
+  variable(name: string): string | undefined {
+    return Object.hasOwn(this.#environment, name) ? this.#environment[name] : undefined;
+  }
+
   problems(): readonly Problem[] {
     return this.#problems;
   }
@@ -114,14 +123,15 @@ export class Check {
       }
       return null;
     }
-    if (name !== undefined) return this.#secretFile(twin, mistake);
+    if (name !== undefined) return this.secretFile(twin, mistake);
     if (typeof text !== 'string' || text === '') return null;
     const wrong = mistake?.(text);
     if (wrong) this.problem(own, wrong);
     return secret(text);
   }
 
-  #secretFile(path: Path, mistake: SecretOptions['mistake']): Secret | null {
+  /** The secret in the file that the value names; null where it is wrong. */
+  secretFile(path: Path, mistake: SecretOptions['mistake']): Secret | null {
     const name = this.raw(path);
     if (typeof name !== 'string' || name === '') return null;
     const target = resolve(dirname(this.#file), name);

@@ -1,9 +1,11 @@
 import { EventEmitter } from 'node:events';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
-import { errors, Pool } from 'undici';
+import { errors } from 'undici';
 import { NestwatchError } from '../errors.ts';
 import type { BytesInFlight } from './bytes-in-flight.ts';
+import { createConnectionPools } from './connection-pools.ts';
+import type { ConnectionSettings } from './http-settings.ts';
 
 /** One HTTP exchange. What goes out is prepared by the caller; what comes back is text, whole, with its status. */
 export interface HttpRequest {
@@ -21,6 +23,8 @@ export interface HttpResponse {
   readonly body: string;
   /** To be called when the body was read, where the transport bounds what it holds. */
   readonly release?: () => void;
+  /** What the transport itself sent and no text may repeat. */
+  readonly secrets?: readonly string[];
 }
 
 /**
@@ -32,7 +36,7 @@ export interface Transport {
   close(): Promise<void>;
 }
 
-export interface TransportOptions {
+export interface TransportOptions extends ConnectionSettings {
   /** Connections to each origin at the most; further requests wait for one. */
   readonly connections: number;
   /** For a whole exchange, from `send` to the last byte: a body that trickles does not live longer. */
@@ -62,28 +66,13 @@ const MAX_CONNECT_MS = 10_000;
  * No encoding is offered, so that bodies come plain; those that do not are unpacked. `close` ends what is still under way with `unreachable`.
  */
 export function openTransport(options: TransportOptions): Transport {
-  const { connections, timeoutMs, maxBodyBytes, inFlight } = options;
-  const pools = new Map<string, Pool>();
+  const { timeoutMs, maxBodyBytes, inFlight } = options;
+  const pools = createConnectionPools({
+    ...options,
+    // Shorter than the whole exchange, so that "never connected" differs from "sent, and no answer".
+    connectTimeoutMs: Math.min(MAX_CONNECT_MS, timeoutMs * 0.8),
+  });
   let isClosed = false;
-
-  function poolOf(origin: string): Pool {
-    let pool = pools.get(origin);
-    if (!pool) {
-      pool = new Pool(origin, {
-        connections,
-        // One request a connection keeps limits, timeouts and failures of requests apart from each other.
-        pipelining: 1,
-        allowH2: false,
-        // Shorter than the whole exchange, so that "never connected" differs from "sent, and no answer".
-        connect: { timeout: Math.min(MAX_CONNECT_MS, timeoutMs * 0.8) },
-        headersTimeout: timeoutMs,
-        bodyTimeout: timeoutMs,
-        maxResponseSize: maxBodyBytes,
-      });
-      pools.set(origin, pool);
-    }
-    return pool;
-  }
 
   return {
     async send({ method, url, headers, body }) {
@@ -97,7 +86,8 @@ export function openTransport(options: TransportOptions): Transport {
       const timer = setTimeout(() => abort.emit('abort'), timeoutMs);
       let status: number | undefined;
       try {
-        const response = await poolOf(target.origin).request({
+        const response = await pools.to(target).request({
+          origin: target.origin,
           method,
           path: target.pathname + target.search,
           headers: encoded(headers),
@@ -124,8 +114,7 @@ export function openTransport(options: TransportOptions): Transport {
 
     async close() {
       isClosed = true;
-      await Promise.all([...pools.values()].map((pool) => pool.destroy()));
-      pools.clear();
+      await pools.destroy();
     },
   };
 }
@@ -187,6 +176,9 @@ async function unpacked(
   }
 }
 
+/** undici's words for a proxy that lets nobody through: of a tunnel, and of plain HTTP. */
+const PROXY_REFUSAL = /^Proxy (?:response|Authentication Required) \((\d+)\)/;
+
 /** Messages name the host alone: paths and queries may hold what must not be printed. */
 function failure(
   error: unknown,
@@ -197,6 +189,14 @@ function failure(
   status: number | undefined,
 ): NestwatchError {
   const options = { cause: error, ...(status !== undefined && { facts: { status } }) };
+  const refusal = error instanceof Error && PROXY_REFUSAL.exec(error.message)?.[1];
+  if (refusal) {
+    return new NestwatchError(
+      'unreachable',
+      `the proxy answered ${refusal} when it was asked for ${host}`,
+      options,
+    );
+  }
   if (
     error instanceof errors.RequestAbortedError ||
     error instanceof errors.HeadersTimeoutError ||

@@ -46,7 +46,7 @@ test('what the other side repeats of a secret stands in no log, page, answer, me
   const hook = await listen((request, response) => {
     posts += 1;
     response.statusCode = 400;
-    response.end(`${SEEN_BEFORE} ${request.url} ${request.headers.authorization}`);
+    response.end(`${SEEN_BEFORE} ${request.url} ${JSON.stringify(request.headers)}`);
   });
   const folder = mkdtempSync(join(tmpdir(), 'canary-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -55,7 +55,15 @@ test('what the other side repeats of a secret stands in no log, page, answer, me
     join(folder, 'nestwatch.yaml'),
     `regions: { eu: { base_url: "${service}/api-rest", token_file: token } }
 route: { receiver: a, group_wait: 0s }
-receivers: [{ name: a, webhook_configs: [{ url: "${hook}/${CANARY}?key=${CANARY}" }] }]
+receivers:
+  - name: a
+    webhook_configs:
+      - url: "${hook}/${CANARY}?key=${CANARY}"
+      - { url: "${hook}/bearer", http_config: { authorization: { credentials_file: token } } }
+      - { url: "${hook}/basic", http_config: { basic_auth: { username: u, password: ${CANARY} } } }
+      - { url: "${hook}/oauth2", http_config: { oauth2: { client_id: c, client_secret: ${CANARY}, token_url: "${hook}/token" } } }
+      - { url: "${hook}/header", http_config: { http_headers: { X-Key: { secrets: [${CANARY}] } } } }
+      - { url: "http://localhost:1/proxy", http_config: { proxy_url: "http://u:${CANARY}@127.0.0.1:1" } }
 store: { url: "sqlite:store.db" }
 web: { listen: "127.0.0.1:0" }
 `,
@@ -73,7 +81,7 @@ web: { listen: "127.0.0.1:0" }
   });
   await expect.poll(() => /"page":"([^"]+)"/.exec(log)?.[1], { timeout: 15_000 }).toBeTruthy();
   const page = /"page":"([^"]+)"/.exec(log)![1]!;
-  await expect.poll(() => posts, { timeout: 25_000 }).toBeGreaterThan(0);
+  await expect.poll(() => posts, { timeout: 25_000 }).toBeGreaterThan(4);
   await expect.poll(() => log.includes('A delivery failed'), { timeout: 15_000 }).toBe(true);
 
   const paths = [

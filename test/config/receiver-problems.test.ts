@@ -143,12 +143,5 @@ describe('receivers', () => {
       webhook('url: http://x, format: json'),
       ['5:48: receivers[0].webhook_configs[0].format: must be one of alertmanager, cloudevents, template'],
     ],
-    [
-      'settings of the HTTP client',
-      webhook('url: http://x, http_config: {}'),
-      [
-        '5:53: receivers[0].webhook_configs[0].http_config: is not supported by this version: leave it out, a key can stand in `url_file` and `secret` signs the message',
-      ],
-    ],
   ]);
 });

@@ -49,7 +49,7 @@ function partOf(name: string, subject: string, example: string): string {
     case 'words':
       return schemaAt(subject).description ?? '';
     case 'keys':
-      return keyTable(subject, CHANNEL_ENTRIES);
+      return keyTable(subject, [...CHANNEL_ENTRIES, ...HTTP_CONFIGS.filter((path) => path !== subject)]);
     case 'example':
       return `\`\`\`yaml\n${sectionOf(example, subject)}\n\`\`\``;
     case 'section':
@@ -76,6 +76,9 @@ function partOf(name: string, subject: string, example: string): string {
 }
 
 const CHANNEL_ENTRIES = CHANNELS.map((channel) => `receivers[].${configsKey(channel)}[]`);
+
+/** Described once, under `global`. */
+const HTTP_CONFIGS = ['global', 'heartbeat', ...CHANNEL_ENTRIES].map((path) => `${path}.http_config`);
 
 function channelPart(key: string, example: string): string {
   const entry = `receivers[].${key}[]`;

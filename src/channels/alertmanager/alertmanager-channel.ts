@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
+import { type HttpReader, httpReader } from '../../document/http-config.ts';
 import type { Path } from '../../document/problem.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
 import { twins } from '../../document/value-shape.ts';
@@ -30,7 +31,10 @@ export const alertmanagerChannel = postChannel<AlertmanagerIntegration>({
   audience: 'programs',
   pace: { inFlight: 4, claimed: 32 },
   shape: alertmanagerShape,
-  reader: (check) => (path) => readAlertmanager(check, path),
+  reader(check) {
+    const http = httpReader(check);
+    return (path) => readAlertmanager(check, path, http);
+  },
   traits: () => ({ needsEveryState: true }),
   request: (integration, notification, externalUrl, nowUs) =>
     notification.kind === 'digest' ? NO_DIGEST : push(integration, notification.alerts, externalUrl, nowUs),
@@ -46,9 +50,14 @@ function push(
   return { url: `${url.reveal()}/api/v2/alerts`, body: pushedAlerts(alerts, externalUrl, nowUs) };
 }
 
-function readAlertmanager(check: Check, path: Path): AlertmanagerIntegration | undefined {
+function readAlertmanager(
+  check: Check,
+  path: Path,
+  readHttp: HttpReader,
+): AlertmanagerIntegration | undefined {
   refuseTemplates(check, path, alertmanagerShape);
   const url = check.secret(path, 'url', { isRequired: true, mistake: mistakeInBaseUrl });
+  const http = readHttp(path);
   const alertmanager = check.read(alertmanagerShape, path);
   refuseCap(check, path, 'an Alertmanager has limits of its own');
   if (!alertmanager || !url) return undefined;
@@ -56,6 +65,7 @@ function readAlertmanager(check: Check, path: Path): AlertmanagerIntegration | u
     kind: 'alertmanager',
     url: secretFrom(() => withoutTrailingSlash(url.reveal())),
     timeoutMs: alertmanager.timeout,
+    ...(http && { http }),
     sendResolved: alertmanager.send_resolved,
   };
 }

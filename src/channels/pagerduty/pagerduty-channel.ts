@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { type Check, isGiven } from '../../document/check.ts';
+import { type HttpReader, httpReader } from '../../document/http-config.ts';
 import type { Path } from '../../document/problem.ts';
 import { readTemplate, template } from '../../document/read-template.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
@@ -64,7 +65,8 @@ export const pagerdutyChannel = postChannel<PagerdutyIntegration>({
   },
   reader(check) {
     const shared = urlAt(check, ['global', 'pagerduty_url']) ?? DEFAULT_URL;
-    return (path) => readPagerduty(check, path, shared);
+    const http = httpReader(check);
+    return (path) => readPagerduty(check, path, http, shared);
   },
   request: pagerdutyRequest,
 });
@@ -86,13 +88,19 @@ export function pagerdutyRequest(
   return { url, body, secrets: [routingKey], templateError: error };
 }
 
-function readPagerduty(check: Check, path: Path, shared: string): PagerdutyIntegration | undefined {
+function readPagerduty(
+  check: Check,
+  path: Path,
+  readHttp: HttpReader,
+  shared: string,
+): PagerdutyIntegration | undefined {
   refuseTemplates(check, path, pagerdutyShape, ['description']);
   // Who gives the key of the older API hears of that alone.
   const hasOldKey = isGiven(check, path, 'service_key');
   const routingKey = check.secret(path, 'routing_key', { isRequired: !hasOldKey });
   const url = urlAt(check, [...path, 'url']) ?? shared;
   const description = readTemplate(check, [...path, 'description'], 'text');
+  const http = readHttp(path);
   const pagerduty = check.read(pagerdutyShape, path);
   refuseCap(check, path, 'PagerDuty folds what belongs together itself');
   if (!pagerduty || !routingKey) return undefined;
@@ -103,6 +111,7 @@ function readPagerduty(check: Check, path: Path, shared: string): PagerdutyInteg
     severity: pagerduty.severity ?? null,
     ...(description && { description }),
     timeoutMs: pagerduty.timeout,
+    ...(http && { http }),
     sendResolved: pagerduty.send_resolved,
   };
 }

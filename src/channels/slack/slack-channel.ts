@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { type Check, isGiven } from '../../document/check.ts';
+import { type HttpReader, httpReader } from '../../document/http-config.ts';
 import type { Path } from '../../document/problem.ts';
 import { readTemplate, template } from '../../document/read-template.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
@@ -79,7 +80,8 @@ export const slackChannel = postChannel<SlackIntegration>({
   globalShape,
   reader(check) {
     const shared = check.secret(['global'], 'slack_api_url', { mistake: mistakeInUrl });
-    return (path) => readSlack(check, path, shared);
+    const http = httpReader(check);
+    return (path) => readSlack(check, path, http, shared);
   },
   request(integration, notification, externalUrl) {
     const { url, title, text } = integration;
@@ -89,7 +91,12 @@ export const slackChannel = postChannel<SlackIntegration>({
   },
 });
 
-function readSlack(check: Check, path: Path, shared: Secret | null): SlackIntegration | undefined {
+function readSlack(
+  check: Check,
+  path: Path,
+  readHttp: HttpReader,
+  shared: Secret | null,
+): SlackIntegration | undefined {
   refuseTemplates(check, path, slackShape, ['title', 'text']);
   const own = check.secret(path, 'api_url', { mistake: mistakeInUrl });
   if (!isGiven(check, path, 'api_url') && !isGiven(check, ['global'], 'slack_api_url')) {
@@ -100,6 +107,7 @@ function readSlack(check: Check, path: Path, shared: Secret | null): SlackIntegr
   }
   const title = readTemplate(check, [...path, 'title'], 'text');
   const text = readTemplate(check, [...path, 'text'], 'slack');
+  const http = readHttp(path);
   const slack = check.read(slackShape, path);
   const url = own ?? shared;
   if (!slack || !url) return undefined;
@@ -113,6 +121,7 @@ function readSlack(check: Check, path: Path, shared: Secret | null): SlackIntegr
     ...(title && { title }),
     ...(text && { text }),
     timeoutMs: slack.timeout,
+    ...(http && { http }),
     sendResolved: slack.send_resolved,
   };
 }

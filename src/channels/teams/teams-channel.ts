@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
+import { type HttpReader, httpReader } from '../../document/http-config.ts';
 import type { Path } from '../../document/problem.ts';
 import { readTemplate, template } from '../../document/read-template.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
@@ -34,7 +35,10 @@ export const teamsChannel = postChannel<TeamsIntegration>({
   audience: 'people',
   pace: { inFlight: 2, claimed: 8 },
   shape: teamsShape,
-  reader: (check) => (path) => readTeams(check, path),
+  reader(check) {
+    const http = httpReader(check);
+    return (path) => readTeams(check, path, http);
+  },
   request({ url, title, text }, notification, externalUrl) {
     const { texts, notes, error } = filled({ title, text }, notification, externalUrl);
     const body = teamsBody(notification, externalUrl, texts, notes);
@@ -42,11 +46,12 @@ export const teamsChannel = postChannel<TeamsIntegration>({
   },
 });
 
-function readTeams(check: Check, path: Path): TeamsIntegration | undefined {
+function readTeams(check: Check, path: Path, readHttp: HttpReader): TeamsIntegration | undefined {
   refuseTemplates(check, path, teamsShape, ['title', 'text']);
   const url = check.secret(path, 'webhook_url', { isRequired: true, mistake: mistakeInUrl });
   const title = readTemplate(check, [...path, 'title'], 'text');
   const text = readTemplate(check, [...path, 'text'], 'text');
+  const http = readHttp(path);
   const teams = check.read(teamsShape, path);
   if (!teams || !url) return undefined;
   return {
@@ -55,6 +60,7 @@ function readTeams(check: Check, path: Path): TeamsIntegration | undefined {
     ...(title && { title }),
     ...(text && { text }),
     timeoutMs: teams.timeout,
+    ...(http && { http }),
     sendResolved: teams.send_resolved,
   };
 }

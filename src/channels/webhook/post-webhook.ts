@@ -4,6 +4,7 @@
  */
 import { Webhook } from 'standardwebhooks';
 import type { Notification } from '../../domain/grouping/notification.ts';
+import type { HttpSettings } from '../../http/http-settings.ts';
 import type { Secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
 import { type ChannelOptions, ONLY_CLOUDEVENTS, type OpenChannel, type Outcome } from '../channel.ts';
@@ -26,6 +27,7 @@ export interface WebhookIntegration extends Integration {
   /** Signs as well, while receivers change over from it to `secret`. */
   readonly previousSecret?: Secret;
   readonly timeoutMs: number;
+  readonly http?: HttpSettings;
   /** Alerts in one message at the most; 0: no limit but our own. */
   readonly maxAlerts: number;
 }
@@ -43,6 +45,7 @@ export function openWebhooks(options: ChannelOptions): OpenChannel<WebhookIntegr
       contentType: message.contentType,
       body: message.body,
       timeoutMs: integration.timeoutMs,
+      http: integration.http,
       headers: {
         'webhook-id': id,
         'webhook-timestamp': String(timestamp),

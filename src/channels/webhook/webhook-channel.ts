@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { type Check, isGiven } from '../../document/check.ts';
+import { type HttpReader, httpReader, httpShape } from '../../document/http-config.ts';
 import type { Path } from '../../document/problem.ts';
 import { readTemplate } from '../../document/read-template.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
@@ -41,7 +42,7 @@ const webhookShape = z
       .describe(
         'Alerts in one message at the most; 0 for no limit of yours. `truncatedAlerts` counts what it leaves out, and `explain` says so.',
       ),
-    http_config: refused('leave it out, a key can stand in `url_file` and `secret` signs the message'),
+    http_config: httpShape.optional(),
     payload: refused('use `format: template` with `template`'),
   })
   .describe(WORDS);
@@ -51,13 +52,16 @@ export const webhookChannel: Channel<WebhookIntegration> = {
   audience: 'programs',
   pace: { inFlight: 8, claimed: 256 },
   shape: webhookShape,
-  reader: (check) => (path) => readWebhook(check, path),
+  reader(check) {
+    const http = httpReader(check);
+    return (path) => readWebhook(check, path, http);
+  },
   traits: ({ format, maxAlerts }) => ({
     takesEvents: format === 'cloudevents',
     ...(maxAlerts > 0 && { maxAlerts }),
   }),
   destination: ({ url }) => hostOf(url),
-  probe: ({ url }) => probeAddress(url),
+  probe: ({ url, http }) => probeAddress(url, http),
   preview(integration, notification, externalUrl) {
     const messages = webhookMessages(integration, notification, externalUrl);
     if (typeof messages === 'string') return { text: messages };
@@ -68,7 +72,7 @@ export const webhookChannel: Channel<WebhookIntegration> = {
   open: openWebhooks,
 };
 
-function readWebhook(check: Check, path: Path): WebhookIntegration | undefined {
+function readWebhook(check: Check, path: Path, readHttp: HttpReader): WebhookIntegration | undefined {
   refuseTemplates(check, path, webhookShape, ['template']);
   const url = check.secret(path, 'url', { isRequired: true, mistake: mistakeInUrl });
   const secret = check.secret(path, 'secret', {});
@@ -77,6 +81,7 @@ function readWebhook(check: Check, path: Path): WebhookIntegration | undefined {
     check.problem([...path, 'secret'], 'is missing: `secret_previous` stands beside the new one');
   }
   const template = readTemplate(check, [...path, 'template'], 'json');
+  const http = readHttp(path);
   const webhook = check.read(webhookShape, path);
   checkFormat(check, path);
   if (!webhook || !url) return undefined;
@@ -88,6 +93,7 @@ function readWebhook(check: Check, path: Path): WebhookIntegration | undefined {
     secret,
     ...(previousSecret && { previousSecret }),
     timeoutMs: webhook.timeout,
+    ...(http && { http }),
     sendResolved: webhook.send_resolved,
     maxAlerts: webhook.max_alerts,
   };

@@ -5,7 +5,7 @@ import { sampleNotification } from '../../channels/sample.ts';
 import { traitsOf } from '../../channels/traits.ts';
 import type { Config } from '../../config/config.ts';
 import { ERRORS, NestwatchError } from '../../errors.ts';
-import { openTransport } from '../../http/transport.ts';
+import { openAuthorizedTransport } from '../../http/authorized-transport.ts';
 import type { Edge } from '../../process-io.ts';
 import { VERSION } from '../../version.ts';
 import { findConfigFile, readConfig } from '../read-config.ts';
@@ -35,7 +35,11 @@ export async function testReceiver(edge: Edge, name: string, options: TestReceiv
   const receiver = receiverOf(config, name);
   if (options.dryRun) return printSamples(edge, config, receiver, options);
   const notification = sampleNotification(name, options.resolved, edge.clock.nowUs());
-  const channels = openChannels({ clock: edge.clock, version: VERSION, openTransport });
+  const channels = openChannels({
+    clock: edge.clock,
+    version: VERSION,
+    openTransport: openAuthorizedTransport,
+  });
   const all: Taken[] = [];
   const say = (integration: Integration, position: number, taken: Pick<Taken, 'outcome' | 'detail'>) => {
     all.push({ integration: integration.kind, to: whereOf(integration), ...taken });

@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import { CHANNELS, configsKey } from '../../channels/registry.ts';
+import { httpShape } from '../../document/http-config.ts';
 import { refused, refusedKeys } from '../../document/refused-key.ts';
 
 const FOR_PEOPLE = CHANNELS.filter(({ audience }) => audience !== 'programs')
@@ -15,7 +16,7 @@ const OF_CHANNELS: z.ZodRawShape = Object.assign({}, ...CHANNELS.map((channel) =
 export const globalShape = z.strictObject({
   ...OF_CHANNELS,
   resolve_timeout: refused('alerts resolve by their rules (`resolve_after`)'),
-  http_config: refused('leave it out'),
+  http_config: httpShape.optional(),
   ...refusedKeys(
     [
       ...['opsgenie_api_url', 'opsgenie_api_key', 'opsgenie_api_key_file', 'wechat_api_url'],

@@ -1,12 +1,15 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
+import { httpShape, readHttp } from '../../document/http-config.ts';
 import { duration, twins } from '../../document/value-shape.ts';
+import type { HttpSettings } from '../../http/http-settings.ts';
 import { mistakeInUrl } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
 
 export const heartbeatShape = z.strictObject({
   ...twins('url', 'Asked with GET while every region is fresh and a receiver works. Required.'),
   interval: duration(1000).prefault('1m').describe('How often it is asked.'),
+  http_config: httpShape.optional(),
 });
 
 /** A call to an outside watchdog, which alarms people when it stays out. */
@@ -14,12 +17,14 @@ export interface HeartbeatConfig {
   /** A secret: who knows it can keep the watchdog quiet. */
   readonly url: Secret;
   readonly intervalMs: number;
+  readonly http?: HttpSettings;
 }
 
 export function readHeartbeat(check: Check): HeartbeatConfig | undefined {
   if (check.raw(['heartbeat']) === undefined) return undefined;
   const isMap = typeof check.raw(['heartbeat']) === 'object';
   const url = isMap ? check.secret(['heartbeat'], 'url', { isRequired: true, mistake: mistakeInUrl }) : null;
+  const http = readHttp(check, ['heartbeat', 'http_config']);
   const heartbeat = check.read(heartbeatShape, ['heartbeat']);
-  return heartbeat && url ? { url, intervalMs: heartbeat.interval } : undefined;
+  return heartbeat && url ? { url, intervalMs: heartbeat.interval, ...(http && { http }) } : undefined;
 }

@@ -1,6 +1,8 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
+import { connectionKeys, readConnection } from '../../document/connection-config.ts';
 import { duration, twins, words } from '../../document/value-shape.ts';
+import type { ConnectionSettings } from '../../http/http-settings.ts';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
 
@@ -17,6 +19,7 @@ const regionShape = z.strictObject({
     .describe('Ceiling of the rate of requests. Below it the rate adapts to what the service allows.'),
   concurrency: z.int().min(1).max(256).prefault(8).describe('Requests under way at once.'),
   timeout: duration(100).prefault('15s').describe('Longest wait for the answer to one request.'),
+  ...connectionKeys,
   nests: z
     .strictObject({
       include: z.array(words).prefault(['*']).describe("Globs on a Nest's name or id."),
@@ -37,7 +40,7 @@ export const regionsShape = z
     "The instances of the service that are watched, by a name of yours: lower-case letters, digits and hyphens. Each is isolated: one region's trouble never delays another.",
   );
 
-export interface RegionConfig {
+export interface RegionConfig extends ConnectionSettings {
   readonly name: string;
   /** Without a trailing slash. */
   readonly baseUrl: string;
@@ -82,6 +85,7 @@ function readRegion(check: Check, name: string): RegionConfig | undefined {
   const baseUrl = check.raw([...path, 'base_url']);
   const mistake = typeof baseUrl === 'string' ? mistakeInBaseUrl(baseUrl) : undefined;
   if (mistake) check.problem([...path, 'base_url'], mistake);
+  const connection = readConnection(check, path);
   const region = check.read(regionShape, path);
   if (!region || !token) return undefined;
   return {
@@ -92,6 +96,7 @@ function readRegion(check: Check, name: string): RegionConfig | undefined {
     concurrency: region.concurrency,
     timeoutMs: region.timeout,
     nests: region.nests,
+    ...connection,
   };
 }
 

@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { makeAuthority, makeCertificate, openFolder, serveProxy, serveTls } from '../../http/servers.ts';
 import { openService, TOKEN } from '../service.ts';
 import { nestwatch, tempFile } from '../test-io.ts';
 
@@ -165,5 +166,30 @@ receivers:
     expect(JSON.parse(stdout)).toEqual([
       { file, what: 'regions.eu', message: expect.stringContaining('401') },
     ]);
+  });
+
+  test('a region behind a proxy and an authority of its own', async () => {
+    const folder = openFolder();
+    onTestFinished(() => folder.close());
+    makeAuthority(folder.path, 'authority');
+    makeCertificate(folder.path, 'authority', 'server');
+    const proxy = await serveProxy();
+    const service = await serveTls(folder.path, 'server', () => ({ status: 200, body: '[]' }));
+    onTestFinished(() => Promise.all([proxy.close(), service.close()]).then(() => {}));
+    const region = (more: string) =>
+      tempFile(
+        'nestwatch.yaml',
+        `regions: { eu: { base_url: "${service.url}/api-rest", token: "${TOKEN}"${more} } }\n`,
+      );
+    const trust = `, tls_config: { ca_file: "${folder.path}/authority.pem" }`;
+    const good = await nestwatch([
+      ...['check-config', '--online'],
+      region(`${trust}, proxy_url: "${proxy.url}"`),
+    ]);
+    expect(good.stdout).toContain('regions.eu: good');
+    expect(proxy.targets).toEqual([`CONNECT localhost:${service.port}`]);
+    const api = await nestwatch(['api', 'searchNests', '--config.file', region(trust)]);
+    expect(api).toMatchObject({ exit: 0, stdout: '[]\n' });
+    expect(await nestwatch(['check-config', '--online', region('')])).toMatchObject({ exit: 4 });
   });
 });

@@ -1,0 +1,158 @@
+/** How connections are made, in the keys of Prometheus and Alertmanager: `tls_config` and the proxy. */
+import { createPrivateKey, X509Certificate } from 'node:crypto';
+import * as z from 'zod';
+import type { ConnectionSettings, ProxySettings, TlsSettings, TlsVersion } from '../http/http-settings.ts';
+import { type Secret, secret } from '../secret.ts';
+import { type Check, isGiven } from './check.ts';
+import type { Path } from './problem.ts';
+import { twins, words } from './value-shape.ts';
+
+const TLS_VERSIONS: ReadonlyMap<string, TlsVersion> = new Map([
+  ['TLS10', 'TLSv1'],
+  ['TLS11', 'TLSv1.1'],
+  ['TLS12', 'TLSv1.2'],
+  ['TLS13', 'TLSv1.3'],
+]);
+
+const tlsVersion = z.enum(['TLS10', 'TLS11', 'TLS12', 'TLS13']).optional();
+
+const tlsShape = z
+  .strictObject({
+    ...twins('ca', 'Certificates in PEM, one of which must have signed that of the other side.'),
+    ...twins('cert', 'Certificate in PEM that is shown to the other side; beside `key`.'),
+    ...twins('key', 'Private key in PEM of `cert`, without a passphrase.'),
+    server_name: words.optional().describe("Name that the certificate must have, in place of the host's."),
+    insecure_skip_verify: z
+      .boolean()
+      .prefault(false)
+      .describe("Whether any certificate is accepted: only inside one's own network."),
+    min_version: tlsVersion.describe('Oldest version of TLS; without it TLS12.'),
+    max_version: tlsVersion.describe('Newest version of TLS.'),
+  })
+  .meta({ id: 'tls_config' });
+
+/** Keys of whatever asks others over HTTP. */
+export const connectionKeys = {
+  ...twins('proxy_url', 'Proxy that requests go through, with its user and password where it has them.'),
+  no_proxy: words
+    .optional()
+    .describe(
+      'Hosts that are asked directly, separated by commas: `example.com`, `.example.com`, `10.0.0.0/8`, `*`. Beside `proxy_url`.',
+    ),
+  proxy_from_environment: z
+    .boolean()
+    .prefault(false)
+    .describe(
+      'Whether `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` of the environment hold, in place of `proxy_url`.',
+    ),
+  tls_config: tlsShape.optional(),
+};
+
+/** What the keys below `path` say. */
+export function readConnection(check: Check, path: Path): ConnectionSettings {
+  const tls = readTls(check, [...path, 'tls_config']);
+  const proxy = readProxy(check, path);
+  return { ...(tls && { tls }), ...(proxy && { proxy }) };
+}
+
+function readTls(check: Check, path: Path): TlsSettings | undefined {
+  if (check.raw(path) === undefined) return undefined;
+  const ca = check.secret(path, 'ca', { mistake: mistakeInCertificate });
+  const cert = check.secret(path, 'cert', { mistake: mistakeInCertificate });
+  const key = check.secret(path, 'key', { mistake: mistakeInKey });
+  for (const [one, other] of [
+    ['cert', 'key'],
+    ['key', 'cert'],
+  ] as const) {
+    if (isGiven(check, path, one) && !isGiven(check, path, other)) {
+      check.problem([...path, other], `is missing: \`${one}\` needs \`${other}\` or \`${other}_file\``);
+    }
+  }
+  if (cert && key && !isKeyOf(cert, key)) {
+    const at = check.raw([...path, 'key']) === undefined ? 'key_file' : 'key';
+    check.problem([...path, at], 'is not the key of the certificate beside it');
+  }
+  const tls = check.read(tlsShape, path);
+  if (!tls) return undefined;
+  const minVersion = TLS_VERSIONS.get(tls.min_version ?? '');
+  const maxVersion = TLS_VERSIONS.get(tls.max_version ?? '');
+  if (minVersion && maxVersion && minVersion > maxVersion) {
+    check.problem([...path, 'max_version'], 'must not be older than `min_version`');
+  }
+  return {
+    ...(ca && { ca }),
+    ...(cert && { cert }),
+    ...(key && { key }),
+    ...(tls.server_name !== undefined && { serverName: tls.server_name }),
+    insecureSkipVerify: tls.insecure_skip_verify,
+    ...(minVersion && { minVersion }),
+    ...(maxVersion && { maxVersion }),
+  };
+}
+
+function mistakeInCertificate(text: string): string | undefined {
+  try {
+    new X509Certificate(text);
+    return undefined;
+  } catch {
+    return 'must be a certificate in PEM (-----BEGIN CERTIFICATE-----)';
+  }
+}
+
+function mistakeInKey(text: string): string | undefined {
+  try {
+    createPrivateKey(text);
+    return undefined;
+  } catch {
+    return 'must be a private key in PEM without a passphrase (-----BEGIN PRIVATE KEY-----)';
+  }
+}
+
+function isKeyOf(cert: Secret, key: Secret): boolean {
+  try {
+    return new X509Certificate(cert.reveal()).checkPrivateKey(createPrivateKey(key.reveal()));
+  } catch {
+    // What is wrong with either is said at its own place.
+    return true;
+  }
+}
+
+function readProxy(check: Check, path: Path): ProxySettings | undefined {
+  const proxy = check.secret(path, 'proxy_url', { mistake: mistakeInProxy });
+  const noProxy = check.raw([...path, 'no_proxy']);
+  const isFromEnvironment = String(check.raw([...path, 'proxy_from_environment'])) === 'true';
+  if (isFromEnvironment && isGiven(check, path, 'proxy_url')) {
+    check.problem([...path, 'proxy_from_environment'], 'must not stand beside `proxy_url`: choose one');
+  }
+  if (noProxy !== undefined && !isGiven(check, path, 'proxy_url')) {
+    const why = isFromEnvironment ? 'the environment has NO_PROXY' : 'there is no `proxy_url`';
+    check.problem([...path, 'no_proxy'], `must not stand here: ${why}`);
+  }
+  if (isFromEnvironment) return environmentProxy(check, path);
+  if (!proxy) return undefined;
+  return { http: proxy, https: proxy, ...(typeof noProxy === 'string' && { noProxy }) };
+}
+
+/** Either case of each name, as Go reads them. */
+function environmentProxy(check: Check, path: Path): ProxySettings {
+  const variable = (name: string) => check.variable(name) || check.variable(name.toLowerCase()) || '';
+  const proxyOf = (name: string): Secret | undefined => {
+    const text = variable(name);
+    if (text === '') return undefined;
+    const url = text.includes('://') ? text : `http://${text}`;
+    const mistake = mistakeInProxy(url);
+    if (mistake) check.problem([...path, 'proxy_from_environment'], `${name} of the environment ${mistake}`);
+    return secret(url);
+  };
+  const http = proxyOf('HTTP_PROXY');
+  const https = proxyOf('HTTPS_PROXY');
+  return { ...(http && { http }), ...(https && { https }), noProxy: variable('NO_PROXY') };
+}
+
+function mistakeInProxy(text: string): string | undefined {
+  const url = URL.parse(text);
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+    return 'must be a proxy for HTTP, as a URL that begins with http:// or https://';
+  }
+  return url.pathname === '/' && url.search === '' ? undefined : 'must end with the host and port';
+}

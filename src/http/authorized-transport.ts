@@ -1,0 +1,126 @@
+/**
+ * A transport that says in each request who asks, as it was configured, and follows redirects where that is allowed.
+ * What stops here: credentials, which go to the origin that they are for and to no other.
+ */
+import { NestwatchError } from '../errors.ts';
+import type { Credentials, HttpSettings } from './http-settings.ts';
+import { createTokenSource, type TokenSource } from './oauth2.ts';
+import {
+  type HttpRequest,
+  type HttpResponse,
+  openTransport,
+  type Transport,
+  type TransportOptions,
+} from './transport.ts';
+
+export interface AuthorizedTransportOptions extends Omit<TransportOptions, 'tls' | 'proxy'> {
+  readonly http?: HttpSettings | undefined;
+  /** By which the life of access tokens is measured, in microseconds. */
+  readonly nowUs: () => number;
+}
+
+/** Of one request, as Go's client and so Alertmanager has it. */
+const MAX_REDIRECTS = 10;
+
+const MAX_TOKEN_BYTES = 1024 * 1024;
+
+/** Throws like `openTransport`, and `unauthorized` where no access token is given: then nothing was sent. */
+export function openAuthorizedTransport(options: AuthorizedTransportOptions): Transport {
+  const { http, nowUs, ...own } = options;
+  if (!http) return openTransport(own);
+  const { credentials, headers, followRedirects } = http;
+  const transport = openTransport({ ...own, ...http });
+  const { tokens, close } = openTokens(credentials, own.timeoutMs, nowUs);
+
+  async function sendOnce(request: HttpRequest, isTrusted: boolean): Promise<HttpResponse> {
+    if (!isTrusted) return transport.send(request);
+    const token = await tokens?.token();
+    const authorization = token === undefined ? authorizationOf(credentials) : `Bearer ${token}`;
+    const further = headers.map(({ name, values }) => [
+      name,
+      values.map(({ text }) => text.reveal()).join(', '),
+    ]);
+    const response = await transport.send({
+      ...request,
+      headers: {
+        ...Object.fromEntries(further),
+        ...request.headers,
+        ...(authorization !== undefined && { authorization }),
+      },
+    });
+    if (response.status === 401 && token !== undefined) tokens?.forget(token);
+    return { ...response, secrets: [...secretsOf(http!), ...(token === undefined ? [] : [token])] };
+  }
+
+  return {
+    async send(request) {
+      const { origin, protocol } = URL.parse(request.url) ?? {};
+      let response = await sendOnce(request, true);
+      for (let hops = 0; followRedirects && isFollowed(response); hops += 1) {
+        const target = URL.parse(response.headers.location ?? '', request.url);
+        const isWorse = protocol === 'https:' && target?.protocol !== 'https:';
+        if (!target || isWorse || hops === MAX_REDIRECTS) return response;
+        response.release?.();
+        // A user and password in the target are the answer's words, and no credentials of ours.
+        target.username = '';
+        target.password = '';
+        response = await sendOnce({ ...request, url: target.href }, target.origin === origin);
+      }
+      return response;
+    },
+    async close() {
+      await Promise.all([transport.close(), close()]);
+    },
+  };
+}
+
+/** Others would make a GET without a body of it (RFC 9110, 15.4): an answer to that would not mean the message. */
+function isFollowed({ status, headers }: HttpResponse): boolean {
+  return (status === 307 || status === 308) && Object.hasOwn(headers, 'location');
+}
+
+function openTokens(
+  credentials: Credentials | undefined,
+  timeoutMs: number,
+  nowUs: () => number,
+): { readonly tokens?: TokenSource; close(): Promise<void> } {
+  if (credentials?.kind !== 'oauth2') return { close: async () => {} };
+  const transport = openTransport({
+    connections: 1,
+    timeoutMs,
+    maxBodyBytes: MAX_TOKEN_BYTES,
+    ...credentials.connection,
+  });
+  const named: Transport = {
+    ...transport,
+    async send(request) {
+      try {
+        return await transport.send(request);
+      } catch (error) {
+        // Whatever became of the exchange, the message itself was not sent.
+        if (!(error instanceof NestwatchError)) throw error;
+        throw new NestwatchError('unreachable', `no access token: ${error.message}`);
+      }
+    },
+  };
+  return { tokens: createTokenSource(credentials, named, nowUs), close: transport.close };
+}
+
+function authorizationOf(credentials: Credentials | undefined): string | undefined {
+  if (credentials?.kind === 'authorization') {
+    const { type, credentials: text } = credentials;
+    return text ? `${type} ${text.reveal()}` : undefined;
+  }
+  if (credentials?.kind !== 'basic') return undefined;
+  const pair = `${credentials.username?.reveal() ?? ''}:${credentials.password?.reveal() ?? ''}`;
+  return `Basic ${Buffer.from(pair).toString('base64')}`;
+}
+
+function secretsOf({ credentials, headers }: HttpSettings): string[] {
+  const given = headers.flatMap(({ values }) => values.filter(({ isSecret }) => isSecret));
+  const texts = given.map(({ text }) => text.reveal());
+  if (credentials?.kind === 'authorization') texts.push(credentials.credentials?.reveal() ?? '');
+  if (credentials?.kind === 'basic') texts.push(credentials.password?.reveal() ?? '');
+  if (credentials?.kind === 'oauth2') texts.push(credentials.clientSecret.reveal());
+  return texts;
+}

@@ -1,0 +1,113 @@
+/**
+ * Connections by the origin that they lead to, direct or through a proxy, with the certificates that are configured.
+ * Files are compared at each request: when one has changed, new connections are made, and the old ones end when what
+ * they carry has ended.
+ */
+import type { ConnectionOptions } from 'node:tls';
+import { type Dispatcher, Pool, ProxyAgent } from 'undici';
+import type { ConnectionSettings, TlsSettings } from './http-settings.ts';
+import { proxyFor } from './proxy-choice.ts';
+
+interface PoolOptions extends ConnectionSettings {
+  readonly connections: number;
+  readonly connectTimeoutMs: number;
+  readonly timeoutMs: number;
+  readonly maxBodyBytes: number;
+}
+
+export interface ConnectionPools {
+  to(target: URL): Dispatcher;
+  destroy(): Promise<void>;
+}
+
+export function createConnectionPools(options: PoolOptions): ConnectionPools {
+  const { tls, proxy } = options;
+  const pools = new Map<string, { readonly made: string; readonly dispatcher: Dispatcher }>();
+  /** What still carries requests with the certificates of before. */
+  const retired = new Set<Dispatcher>();
+
+  function retire(dispatcher: Dispatcher): void {
+    retired.add(dispatcher);
+    dispatcher.close().then(
+      () => retired.delete(dispatcher),
+      () => retired.delete(dispatcher),
+    );
+  }
+
+  return {
+    to(target) {
+      const through = proxy && proxyFor(target, proxy);
+      // Of plain HTTP only a proxy's own connection may need certificates.
+      const trust = tls && (target.protocol === 'https:' || through) ? tlsMaterial(tls) : undefined;
+      const made = trust || through ? JSON.stringify([through, trust]) : '';
+      const known = pools.get(target.origin);
+      if (known?.made === made) return known.dispatcher;
+      if (known) retire(known.dispatcher);
+      const dispatcher = open(target.origin, options, trust, through);
+      pools.set(target.origin, { made, dispatcher });
+      return dispatcher;
+    },
+
+    async destroy() {
+      const all = [...[...pools.values()].map(({ dispatcher }) => dispatcher), ...retired];
+      pools.clear();
+      await Promise.all(all.map((dispatcher) => dispatcher.destroy()));
+    },
+  };
+}
+
+/** What undici passes on to Node's TLS. */
+type TlsMaterial = {
+  -readonly [Key in
+    | 'ca'
+    | 'cert'
+    | 'key'
+    | 'servername'
+    | 'minVersion'
+    | 'maxVersion'
+    | 'rejectUnauthorized']?: NonNullable<ConnectionOptions[Key]>;
+};
+
+function open(
+  origin: string,
+  { connections, connectTimeoutMs, timeoutMs, maxBodyBytes }: PoolOptions,
+  tls: TlsMaterial | undefined,
+  proxy: string | undefined,
+): Dispatcher {
+  const common = {
+    connections,
+    // One request a connection keeps limits, timeouts and failures of requests apart from each other.
+    pipelining: 1,
+    allowH2: false,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    maxResponseSize: maxBodyBytes,
+  };
+  if (proxy === undefined)
+    return new Pool(origin, { ...common, connect: { ...tls, timeout: connectTimeoutMs } });
+  const { cert: _cert, key: _key, servername: _name, ...trust } = tls ?? {};
+  return new ProxyAgent({
+    ...common,
+    uri: proxy,
+    connectTimeout: connectTimeoutMs,
+    requestTls: { ...tls },
+    // The proxy is not who the certificate is for.
+    proxyTls: trust,
+    // Without it, connections to a proxy for plain HTTP would have undici's own bounds.
+    factory: (to, own) => new Pool(to, { ...common, ...own }),
+    clientFactory: (to, own) => new Pool(to, { ...common, ...own }),
+  });
+}
+
+/** What Node's TLS asks for; files are read. */
+export function tlsMaterial(tls: TlsSettings): TlsMaterial {
+  const { ca, cert, key, serverName, insecureSkipVerify, minVersion, maxVersion } = tls;
+  return {
+    ...(ca && { ca: ca.reveal() }),
+    ...(cert && key && { cert: cert.reveal(), key: key.reveal() }),
+    ...(serverName && { servername: serverName }),
+    ...(insecureSkipVerify && { rejectUnauthorized: false }),
+    ...(minVersion && { minVersion }),
+    ...(maxVersion && { maxVersion }),
+  };
+}

@@ -1,0 +1,485 @@
+/** Each form of `http_config`, from the configuration to a server that demands it. */
+import { copyFileSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { inspect } from 'node:util';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import type { Outcome } from '../../src/channels/channel.ts';
+import { channelOf, closeChannels, openChannels } from '../../src/channels/registry.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { openAuthorizedTransport } from '../../src/http/authorized-transport.ts';
+import {
+  type Arrived,
+  makeAuthority,
+  makeCertificate,
+  openFolder,
+  serveHttp,
+  serveProxy,
+  serveTls,
+} from '../http/servers.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+import { delivery, group } from './sample-notifications.ts';
+
+const CANARY = 'cAnArY-41d9';
+
+const folder = openFolder();
+const closing: (() => Promise<unknown>)[] = [];
+const later = <Opened extends { close(): Promise<unknown> }>(opened: Opened): Opened => {
+  closing.push(() => opened.close());
+  return opened;
+};
+const path = (name: string) => join(folder.path, name);
+const write = (name: string, text: string) => {
+  writeFileSync(path(name), text);
+  return path(name);
+};
+
+beforeAll(() => {
+  makeAuthority(folder.path, 'authority');
+  makeAuthority(folder.path, 'stranger');
+  makeCertificate(folder.path, 'authority', 'server');
+  makeCertificate(folder.path, 'authority', 'elsewhere', 'pager.example.com');
+  makeCertificate(folder.path, 'authority', 'nestwatch');
+  makeCertificate(folder.path, 'authority', 'rotated');
+  makeCertificate(folder.path, 'stranger', 'stranger-client');
+  return () => folder.close();
+});
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+interface Given {
+  /** Lines of a map, in YAML's flow style. */
+  readonly own?: string;
+  readonly global?: string;
+  readonly kind?: string;
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** One receiver with one integration that posts to the address, as the daemon would send to it. */
+function receiver(url: string, { own, global, kind = 'webhook', environment = {} }: Given) {
+  const keys: Readonly<Record<string, string>> = {
+    webhook: `url: "${url}/hook"`,
+    slack: `api_url: "${url}/hook"`,
+    msteamsv2: `webhook_url: "${url}/hook"`,
+    pagerduty: `url: "${url}/hook", routing_key: abc`,
+    alertmanager: `url: "${url}"`,
+  };
+  const config = loadConfig({
+    file: path('nestwatch.yaml'),
+    text: `
+regions: { eu: { base_url: https://eu.example.com/api-rest, token: t0 } }
+${global === undefined ? '' : `global: { http_config: ${global} }`}
+route: { receiver: ops }
+receivers:
+  - name: ops
+    ${kind}_configs: [{ ${keys[kind]}, timeout: 5s${own === undefined ? '' : `, http_config: ${own}`} }]
+`,
+    environment,
+    readFile: (file) => readFileSync(file, 'utf8'),
+  });
+  const [integration] = config.receivers[0]!.integrations;
+  const clock = createVirtualClock();
+  const channels = openChannels({ clock, version: '1.2.3', openTransport: openAuthorizedTransport });
+  closing.push(() => closeChannels(channels));
+  const send = (): Promise<Outcome> =>
+    channels[kind]!.send(integration!, delivery(), group(), 'https://watch.example.com');
+  return { config, integration: integration!, clock, send };
+}
+
+/** Takes only who brings this header. */
+const demands =
+  (name: string, value: string, body = 'ok') =>
+  ({ headers }: Arrived) =>
+    headers[name] === value ? { status: 200, body } : { status: 401, body: `no: ${headers[name]}` };
+
+const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
+
+describe('authorization', () => {
+  test.each(['webhook', 'slack', 'msteamsv2', 'pagerduty', 'alertmanager'])(
+    '%s brings a token',
+    async (kind) => {
+      const { url, arrived } = later(await serveHttp(demands('authorization', `Bearer ${CANARY}`)));
+      const own = `{ authorization: { credentials: ${CANARY} } }`;
+      expect(await receiver(url, { kind }).send()).toMatchObject({ kind: 'refused' });
+      expect(await receiver(url, { kind, own }).send()).toEqual({ kind: 'accepted' });
+      expect(await receiver(url, { kind, global: own }).send()).toEqual({ kind: 'accepted' });
+      expect(arrived).toHaveLength(3);
+    },
+  );
+
+  test('a scheme of its own, from a file that is read again', async () => {
+    let expected = 'GenieKey first';
+    const { url } = later(await serveHttp((request) => demands('authorization', expected)(request)));
+    const file = write('token', 'first\n');
+    const { send } = receiver(url, {
+      own: `{ authorization: { type: GenieKey, credentials_file: ${file} } }`,
+    });
+    expect(await send()).toEqual({ kind: 'accepted' });
+    expected = 'GenieKey second';
+    expect(await send()).toMatchObject({ kind: 'refused' });
+    write('token', 'second\n');
+    expect(await send()).toEqual({ kind: 'accepted' });
+  });
+
+  test('basic_auth, with a colon and letters beyond ASCII in the password', async () => {
+    const { url } = later(await serveHttp(demands('authorization', basic('näst:p:äss'))));
+    const file = write('password', 'p:äss');
+    const own = `{ basic_auth: { username: näst, password_file: ${file} } }`;
+    expect(await receiver(url, { own }).send()).toEqual({ kind: 'accepted' });
+  });
+
+  test("an integration's own stands in place of global's, as a whole", async () => {
+    const { url, arrived } = later(await serveHttp(() => ({ status: 200 })));
+    const global = `{ authorization: { credentials: global }, http_headers: { X-All: { values: [a] } } }`;
+    await receiver(url, { global, own: '{ basic_auth: { username: me } }' }).send();
+    await receiver(url, { global, own: '{}' }).send();
+    expect(arrived.map(({ headers }) => [headers.authorization, headers['x-all']])).toEqual([
+      [basic('me:'), undefined],
+      [undefined, undefined],
+    ]);
+  });
+
+  test('headers with values, secrets and files', async () => {
+    const { url, arrived } = later(await serveHttp(() => ({ status: 200 })));
+    const file = write('header', 'from the file\n');
+    const own = `{ http_headers: { X-Tenant: { values: [a, b] }, X-Key: { secrets: [${CANARY}], files: [${file}] } } }`;
+    expect(await receiver(url, { own }).send()).toEqual({ kind: 'accepted' });
+    expect(arrived[0]!.headers).toMatchObject({ 'x-tenant': 'a, b', 'x-key': `${CANARY}, from the file` });
+  });
+});
+
+describe('oauth2', () => {
+  /** Gives tokens t1, t2, … and takes the newest alone; `style` says where it looks for the client. */
+  async function oauth({
+    style = 'header',
+    lives = 3600,
+  }: {
+    style?: 'header' | 'body';
+    lives?: number;
+  } = {}) {
+    let given = 0;
+    let secret = CANARY;
+    const tokens = later(
+      await serveHttp(({ headers, body }) => {
+        const form = new URLSearchParams(body);
+        const isClient =
+          style === 'header'
+            ? headers.authorization === basic(`nest%20watch:${secret}`.replace('%20', '+'))
+            : form.get('client_id') === 'nest watch' && form.get('client_secret') === secret;
+        if (!isClient) return { status: 401, body: `{"error":"invalid_client ${secret}"}` };
+        given += 1;
+        return {
+          status: 200,
+          body: JSON.stringify({ access_token: `t${given}`, token_type: 'bearer', expires_in: lives }),
+        };
+      }),
+    );
+    const service = later(
+      await serveHttp((request) => demands('authorization', `Bearer t${given}`)(request)),
+    );
+    const file = write('client', CANARY);
+    const own = `{ oauth2: { client_id: nest watch, client_secret_file: ${file}, token_url: "${tokens.url}/token", scopes: [a, b], endpoint_params: { audience: pager } } }`;
+    return {
+      tokens,
+      service,
+      own,
+      given: () => given,
+      revoke: () => (given += 1),
+      change: (text: string) => {
+        secret = text;
+      },
+    };
+  }
+
+  test.each(['header', 'body'] as const)('a server that wants the client in its %s', async (style) => {
+    const { tokens, service, own } = await oauth({ style });
+    const { send } = receiver(service.url, { own });
+    expect(await Promise.all([send(), send(), send()])).toEqual(Array(3).fill({ kind: 'accepted' }));
+    expect(await send()).toEqual({ kind: 'accepted' });
+    const form = Object.fromEntries(new URLSearchParams(tokens.arrived.at(-1)!.body));
+    expect(form).toMatchObject({ grant_type: 'client_credentials', scope: 'a b', audience: 'pager' });
+    // One exchange for all of them.
+    expect(tokens.arrived).toHaveLength(style === 'header' ? 1 : 2);
+    expect(tokens.arrived[0]!.body).not.toContain(CANARY);
+  });
+
+  test('a token is renewed before it expires, and after it was refused', async () => {
+    const { service, own, given, revoke } = await oauth({ lives: 60 });
+    const { send, clock } = receiver(service.url, { own });
+    await send();
+    await clock.advance(49_000);
+    await send();
+    expect(given()).toBe(1);
+    await clock.advance(2_000);
+    expect(await send()).toEqual({ kind: 'accepted' });
+    expect(given()).toBe(2);
+    revoke();
+    expect(await send()).toMatchObject({ kind: 'refused', error: expect.stringContaining('401') });
+    expect(await send()).toEqual({ kind: 'accepted' });
+  });
+
+  test('a new secret is used at once', async () => {
+    const { service, own, given, change } = await oauth();
+    const { send } = receiver(service.url, { own });
+    await send();
+    change('another');
+    write('client', 'another');
+    expect(await send()).toEqual({ kind: 'accepted' });
+    expect(given()).toBe(2);
+  });
+
+  test('without a token nothing is posted, and it is tried again; the reason has no secret', async () => {
+    const { service, own, change } = await oauth();
+    change('not ours');
+    const outcome = await receiver(service.url, { own }).send();
+    expect(outcome).toMatchObject({ kind: 'failed', reason: 'unauthorized' });
+    expect(outcome).toMatchObject({ error: expect.stringContaining('invalid_client') });
+    const gone = own.replace(/localhost:\d+/, 'localhost:1');
+    expect(await receiver(service.url, { own: gone }).send()).toMatchObject({
+      kind: 'failed',
+      reason: 'unreachable',
+      error: 'no access token: no answer from localhost:1: ECONNREFUSED',
+    });
+    expect(service.arrived).toEqual([]);
+  });
+
+  test.each([
+    ['no JSON', 200, '<html>'],
+    ['no token', 200, '{}'],
+    ['a token of another type', 200, '{"access_token":"x","token_type":"mac"}'],
+    ['a token that is no header', 200, '{"access_token":"a\\nb","token_type":"bearer"}'],
+    ['a failure', 503, '{"access_token":"x"}'],
+    ['a list', 200, '[]'],
+  ])('an answer with %s is no token', async (_name, status, body) => {
+    const tokens = later(await serveHttp(() => ({ status, body })));
+    const service = later(await serveHttp(() => ({ status: 200 })));
+    const own = `{ oauth2: { client_id: a, client_secret: b, token_url: "${tokens.url}" } }`;
+    expect(await receiver(service.url, { own }).send()).toMatchObject({
+      kind: 'failed',
+      reason: 'unauthorized',
+    });
+    expect(service.arrived).toEqual([]);
+  });
+});
+
+describe('tls_config', () => {
+  const ok = () => ({ status: 200 });
+
+  test('an authority of its own is trusted, and no other', async () => {
+    const { url } = later(await serveTls(folder.path, 'server', ok));
+    const with_ = (name: string) =>
+      receiver(url, { own: `{ tls_config: { ca_file: ${path(name)} } }` }).send();
+    expect(await with_('authority.pem')).toEqual({ kind: 'accepted' });
+    expect(await with_('stranger.pem')).toMatchObject({ kind: 'failed', reason: 'unreachable' });
+    expect(await receiver(url, {}).send()).toMatchObject({ kind: 'failed', reason: 'unreachable' });
+    const own = '{ tls_config: { insecure_skip_verify: true } }';
+    expect(await receiver(url, { own }).send()).toEqual({ kind: 'accepted' });
+  });
+
+  test('the name of the certificate', async () => {
+    const { url } = later(await serveTls(folder.path, 'elsewhere', ok));
+    const own = (more: string) => ({ own: `{ tls_config: { ca_file: ${path('authority.pem')}${more} } }` });
+    expect(await receiver(url, own('')).send()).toMatchObject({
+      kind: 'failed',
+      error: expect.stringContaining('ERR_TLS_CERT_ALTNAME_INVALID'),
+    });
+    expect(await receiver(url, own(', server_name: pager.example.com')).send()).toEqual({ kind: 'accepted' });
+  });
+
+  test('a client certificate, which is read again when it changes', async () => {
+    const { url, arrived } = later(await serveTls(folder.path, 'server', ok, 'authority'));
+    const ca = `ca_file: ${path('authority.pem')}`;
+    const pair = (name: string) => `, cert_file: ${path(`${name}.pem`)}, key_file: ${path(`${name}.key`)}`;
+    const own = (more: string) => ({ own: `{ tls_config: { ${ca}${more} } }` });
+    expect(await receiver(url, own('')).send()).toMatchObject({
+      kind: expect.not.stringMatching('accepted'),
+    });
+    expect(await receiver(url, own(pair('stranger-client'))).send()).toMatchObject({
+      kind: expect.not.stringMatching('accepted'),
+    });
+    expect(arrived).toEqual([]);
+
+    for (const end of ['pem', 'key']) copyFileSync(path(`nestwatch.${end}`), path(`mine.${end}`));
+    const { send } = receiver(url, own(pair('mine')));
+    expect(await send()).toEqual({ kind: 'accepted' });
+    for (const end of ['pem', 'key']) copyFileSync(path(`rotated.${end}`), path(`mine.${end}`));
+    expect(await send()).toEqual({ kind: 'accepted' });
+    expect(arrived.map(({ client }) => client)).toEqual(['nestwatch', 'rotated']);
+
+    // While a file is being replaced it may hold anything: a try fails, and the next one works.
+    write('mine.pem', 'half a certif');
+    expect(await send()).toMatchObject({ kind: 'failed', reason: 'unreachable' });
+    renameSync(path('mine.pem'), path('gone.pem'));
+    copyFileSync(path('rotated.pem'), path('mine.pem'));
+    expect(await send()).toEqual({ kind: 'accepted' });
+  });
+
+  test('versions of TLS', async () => {
+    const { url } = later(await serveTls(folder.path, 'server', ok));
+    const tls = (more: string) => ({ own: `{ tls_config: { ca_file: ${path('authority.pem')}, ${more} } }` });
+    expect(await receiver(url, tls('min_version: TLS13')).send()).toEqual({ kind: 'accepted' });
+    expect(await receiver(url, tls('max_version: TLS11, min_version: TLS10')).send()).toMatchObject({
+      kind: 'failed',
+      reason: 'unreachable',
+    });
+  });
+
+  test('check-config --online tries the way with the same certificates', async () => {
+    const { url } = later(await serveTls(folder.path, 'server', ok));
+    const probe = (own?: string) => {
+      const { integration } = receiver(url, own === undefined ? {} : { own });
+      return channelOf(integration).probe(integration);
+    };
+    await expect(probe().run()).rejects.toThrow();
+    const trusting = probe(`{ tls_config: { ca_file: ${path('authority.pem')} } }`);
+    await trusting.run();
+    expect(trusting.key).not.toBe(probe().key);
+  });
+});
+
+describe('a proxy', () => {
+  test('passes on plain HTTP, and tunnels TLS', async () => {
+    const proxy = later(await serveProxy());
+    const plain = later(await serveHttp(demands('authorization', 'Bearer x')));
+    const tls = later(
+      await serveTls(folder.path, 'server', demands('authorization', 'Bearer x'), 'authority'),
+    );
+    const pair = `cert_file: ${path('nestwatch.pem')}, key_file: ${path('nestwatch.key')}`;
+    const own = `{ proxy_url: "${proxy.url}", authorization: { credentials: x }, tls_config: { ca_file: ${path('authority.pem')}, ${pair} } }`;
+    expect(await receiver(plain.url, { own }).send()).toEqual({ kind: 'accepted' });
+    expect(await receiver(tls.url, { own }).send()).toEqual({ kind: 'accepted' });
+    expect(proxy.targets).toEqual([`POST ${plain.url}/hook`, `CONNECT localhost:${tls.port}`]);
+    expect(tls.arrived[0]!.client).toBe('nestwatch');
+  });
+
+  test('that asks for a user and password', async () => {
+    const proxy = later(await serveProxy(`user:${CANARY}`));
+    const plain = later(await serveHttp(() => ({ status: 200 })));
+    const tls = later(await serveTls(folder.path, 'server', () => ({ status: 200 })));
+    const trust = `tls_config: { ca_file: ${path('authority.pem')} }`;
+    const own = (credentials: string) => ({
+      own: `{ proxy_url: "${proxy.url.replace('//', `//${credentials}`)}", ${trust} }`,
+    });
+    for (const { url } of [plain, tls]) {
+      expect(await receiver(url, own(`user:${CANARY}@`)).send()).toEqual({ kind: 'accepted' });
+      expect(await receiver(url, own('user:wrong@')).send()).toMatchObject({
+        kind: 'failed',
+        reason: 'unreachable',
+        error: expect.stringMatching(/^the proxy answered 407 when it was asked for localhost:\d+$/),
+      });
+    }
+    for (const { arrived } of [plain, tls]) {
+      expect(arrived).toHaveLength(1);
+      expect(arrived[0]!.headers).not.toHaveProperty('proxy-authorization');
+    }
+  });
+
+  test('that is not there', async () => {
+    const { url } = later(await serveHttp(() => ({ status: 200 })));
+    const outcome = await receiver(url, { own: '{ proxy_url: "http://localhost:1" }' }).send();
+    expect(outcome).toMatchObject({ kind: 'failed', reason: 'unreachable' });
+  });
+
+  test('of the environment, but for this machine', async () => {
+    const proxy = later(await serveProxy());
+    const { url } = later(await serveHttp(() => ({ status: 200 })));
+    const own = '{ proxy_from_environment: true }';
+    const environment = { http_proxy: `localhost:${proxy.port}`, NO_PROXY: 'x.example.com' };
+    expect(await receiver(url, { own, environment }).send()).toEqual({ kind: 'accepted' });
+    expect(proxy.targets).toEqual([]);
+    await receiver('http://pager.invalid', { own, environment }).send();
+    await receiver('http://x.example.com.invalid', {
+      own,
+      environment: { ...environment, NO_PROXY: '*' },
+    }).send();
+    expect(proxy.targets).toEqual(['POST http://pager.invalid/hook']);
+  });
+});
+
+describe('redirects', () => {
+  const own = `{ follow_redirects: true, authorization: { credentials: ${CANARY} }, http_headers: { X-Key: { secrets: [${CANARY}] } } }`;
+  const to = (status: number, location: string) => () => ({ status, headers: { location } });
+
+  test('are failures unless they are allowed', async () => {
+    const end = later(await serveHttp(() => ({ status: 200 })));
+    const start = later(await serveHttp(to(307, `${end.url}/there`)));
+    expect(await receiver(start.url, {}).send()).toMatchObject({ kind: 'refused', reason: 'redirected' });
+    expect(end.arrived).toEqual([]);
+  });
+
+  test('keep the message, and leave the credentials behind', async () => {
+    const end = later(await serveHttp(() => ({ status: 200 })));
+    const start = later(await serveHttp(to(308, `${end.url}/there`)));
+    expect(await receiver(start.url, { own }).send()).toEqual({ kind: 'accepted' });
+    expect(start.arrived[0]!.headers).toMatchObject({ authorization: `Bearer ${CANARY}`, 'x-key': CANARY });
+    expect(end.arrived).toMatchObject([{ method: 'POST', url: '/there', body: start.arrived[0]!.body }]);
+    expect(JSON.stringify(end.arrived)).not.toContain(CANARY);
+  });
+
+  test('within an origin keep the credentials', async () => {
+    const server = later(
+      await serveHttp(({ url }) => (url === '/hook' ? to(307, '/there')() : { status: 200 })),
+    );
+    expect(await receiver(server.url, { own }).send()).toEqual({ kind: 'accepted' });
+    expect(server.arrived[1]!.headers.authorization).toBe(`Bearer ${CANARY}`);
+  });
+
+  test.each([301, 302, 303])('%i would lose the message', async (status) => {
+    const end = later(await serveHttp(() => ({ status: 200 })));
+    const start = later(await serveHttp(to(status, end.url)));
+    expect(await receiver(start.url, { own }).send()).toMatchObject({
+      kind: 'refused',
+      reason: 'redirected',
+    });
+    expect(end.arrived).toEqual([]);
+  });
+
+  test('without end are given up', async () => {
+    const server = later(await serveHttp(to(307, '/again')));
+    expect(await receiver(server.url, { own }).send()).toMatchObject({
+      kind: 'refused',
+      reason: 'redirected',
+    });
+    expect(server.arrived).toHaveLength(11);
+  });
+
+  test('from TLS to plain HTTP are not followed', async () => {
+    const end = later(await serveHttp(() => ({ status: 200 })));
+    const start = later(await serveTls(folder.path, 'server', to(307, end.url)));
+    const trusting = own.replace('{ ', `{ tls_config: { ca_file: ${path('authority.pem')} }, `);
+    expect(await receiver(start.url, { own: trusting }).send()).toMatchObject({ kind: 'refused' });
+    expect(end.arrived).toEqual([]);
+  });
+});
+
+describe('secrets', () => {
+  test.each([
+    ['authorization', `{ authorization: { credentials: ${CANARY} } }`],
+    ['basic_auth', `{ basic_auth: { username: u, password: ${CANARY} } }`],
+    ['a header', `{ http_headers: { X-Key: { secrets: [${CANARY}] } } }`],
+  ])('of %s are not repeated from the answer, nor printed', async (_name, own) => {
+    const { url } = later(
+      await serveHttp(({ headers }) => ({ status: 400, body: `bad: ${JSON.stringify(headers)} ${CANARY}` })),
+    );
+    const { send, config } = receiver(url, { own });
+    const outcome = JSON.stringify(await send());
+    expect(outcome).toContain('HTTP 400: bad');
+    expect(outcome).toContain('[secret]');
+    const printed = outcome + JSON.stringify(config) + inspect(config, { depth: 20 });
+    expect(printed).not.toContain(CANARY);
+    expect(printed).not.toContain(Buffer.from(`u:${CANARY}`).toString('base64'));
+  });
+
+  test('of an access token neither', async () => {
+    const tokens = later(
+      await serveHttp(() => ({ status: 200, body: `{"access_token":"${CANARY}","expires_in":99}` })),
+    );
+    const service = later(
+      await serveHttp(({ headers }) => ({ status: 400, body: `bad: ${headers.authorization}` })),
+    );
+    const own = `{ oauth2: { client_id: a, client_secret: b123, token_url: "${tokens.url}" } }`;
+    const outcome = JSON.stringify(await receiver(service.url, { own }).send());
+    expect(outcome).toContain('bad: Bearer [secret]');
+  });
+});

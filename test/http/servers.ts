@@ -1,0 +1,167 @@
+/** Servers that demand something of who asks, for tests: over HTTP, over TLS with certificates of openssl, proxies. */
+import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  createServer as createHttpServer,
+  request as httpRequest,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { type AddressInfo, connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A request as it arrived. */
+export interface Arrived {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  readonly body: string;
+  /** Of the certificate that the client showed. */
+  readonly client: string | undefined;
+}
+
+type Answer = (request: Arrived) => {
+  readonly status: number;
+  readonly body?: string;
+  readonly headers?: Record<string, string>;
+};
+
+export interface TestServer {
+  readonly url: string;
+  readonly port: number;
+  readonly arrived: Arrived[];
+  close(): Promise<void>;
+}
+
+/** A folder of its own, which is gone with `close`. */
+export function openFolder(): { readonly path: string; close(): Promise<void> } {
+  const path = mkdtempSync(join(tmpdir(), 'nestwatch-http-'));
+  return { path, close: async () => rmSync(path, { recursive: true, force: true }) };
+}
+
+export async function serveHttp(answer: Answer): Promise<TestServer> {
+  return listening('http', answer, (listener) => createHttpServer(listener));
+}
+
+/** Over TLS, with `name`.pem and `name`.key of the folder; with `clientCa` only who shows a certificate of it. */
+export async function serveTls(
+  folder: string,
+  name: string,
+  answer: Answer,
+  clientCa?: string,
+): Promise<TestServer> {
+  const file = (end: string) => readFileSync(join(folder, end));
+  return listening('https', answer, (listener) =>
+    createHttpsServer(
+      {
+        cert: file(`${name}.pem`),
+        key: file(`${name}.key`),
+        ...(clientCa && { ca: file(`${clientCa}.pem`), requestCert: true, rejectUnauthorized: true }),
+      },
+      listener,
+    ),
+  );
+}
+
+async function listening(
+  scheme: 'http' | 'https',
+  answer: Answer,
+  create: (listener: (request: IncomingMessage, response: ServerResponse) => void) => Server,
+): Promise<TestServer> {
+  const arrived: Arrived[] = [];
+  const server = create(async (request, response) => {
+    const { method = '', url = '', headers, socket } = request;
+    const body = Buffer.concat(await request.toArray()).toString();
+    const peer =
+      'getPeerCertificate' in socket
+        ? (socket as { getPeerCertificate(): { subject?: { CN?: string } } }).getPeerCertificate()
+        : {};
+    const one: Arrived = { method, url, headers, body, client: peer.subject?.CN };
+    arrived.push(one);
+    const { status, body: text = '', headers: own = {} } = answer(one);
+    response.writeHead(status, own).end(text);
+  });
+  const port = await listen(server);
+  return { url: `${scheme}://localhost:${port}`, port, arrived, close: () => closed(server) };
+}
+
+/** A proxy for HTTP: tunnels what is asked with CONNECT, passes on the rest; asks for `credentials` where they are given. */
+export async function serveProxy(credentials?: string): Promise<TestServer & { readonly targets: string[] }> {
+  const targets: string[] = [];
+  const expected = credentials && `Basic ${Buffer.from(credentials).toString('base64')}`;
+  const isRefused = ({ headers }: IncomingMessage) => expected && headers['proxy-authorization'] !== expected;
+  const server = createHttpServer((request, response) => {
+    if (isRefused(request)) return void response.writeHead(407).end();
+    targets.push(`${request.method} ${request.url}`);
+    const { 'proxy-authorization': _own, ...headers } = request.headers;
+    const passed = httpRequest(request.url!, { method: request.method!, headers }, (answer) => {
+      response.writeHead(answer.statusCode!, answer.headers);
+      answer.pipe(response);
+    });
+    passed.on('error', () => response.writeHead(502).end());
+    request.pipe(passed);
+  });
+  server.on('connect', (request, socket) => {
+    if (isRefused(request)) return void socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n');
+    targets.push(`CONNECT ${request.url}`);
+    const [host, port] = request.url!.split(':');
+    const onward = connect(Number(port), host, () => {
+      socket.write('HTTP/1.1 200 OK\r\n\r\n');
+      onward.pipe(socket).pipe(onward);
+    });
+    onward.on('error', () => socket.destroy());
+    socket.on('error', () => onward.destroy());
+  });
+  const port = await listen(server);
+  return { url: `http://localhost:${port}`, port, arrived: [], targets, close: () => closed(server) };
+}
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, 'localhost');
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
+function closed(server: Server): Promise<void> {
+  server.closeAllConnections();
+  return new Promise((resolve) => server.close(() => resolve()));
+}
+
+/** An authority: `name`.pem and `name`.key in the folder. */
+export function makeAuthority(folder: string, name: string): void {
+  openssl(folder, ['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', `${name}.key`]);
+  openssl(folder, [
+    ...['req', '-x509', '-new', '-key', `${name}.key`, '-out', `${name}.pem`],
+    ...['-days', '2', '-subj', `/CN=${name}`],
+  ]);
+}
+
+/** A certificate of `authority`, for localhost or another host: `name`.pem and `name`.key. */
+export function makeCertificate(folder: string, authority: string, name: string, host = 'localhost'): void {
+  writeFileSync(
+    join(folder, `${name}.ext`),
+    `subjectAltName=DNS:${host}\nbasicConstraints=critical,CA:false\n`,
+  );
+  openssl(folder, ['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', `${name}.key`]);
+  openssl(folder, ['req', '-new', '-key', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`]);
+  openssl(folder, [
+    ...['x509', '-req', '-in', `${name}.csr`, '-out', `${name}.pem`, '-days', '2'],
+    ...[
+      '-CA',
+      `${authority}.pem`,
+      '-CAkey',
+      `${authority}.key`,
+      '-CAcreateserial',
+      '-extfile',
+      `${name}.ext`,
+    ],
+  ]);
+}
+
+function openssl(folder: string, parameters: readonly string[]): void {
+  execFileSync('openssl', [...parameters], { cwd: folder, stdio: 'pipe' });
+}
