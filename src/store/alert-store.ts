@@ -4,8 +4,47 @@
  * that was resolved is kept for the digests, also once its alert is deleted.
  */
 import type { Alert, Labels } from '../domain/alert/alert.ts';
+import type { Episode } from '../domain/digest/digest.ts';
 import type { Link } from '../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../domain/grouping/sorts/catch-up-sort.ts';
+import type { Filter } from './filter.ts';
+
+/** Which alerts `page` gives, as people look for them. */
+export interface AlertQuery extends Filter {
+  /** Without it, those that fire and those that are resolved. */
+  readonly state?: Alert['state'] | undefined;
+  /** Whether somebody has acknowledged the present episode. */
+  readonly isAcknowledged?: boolean | undefined;
+  /** The `cause` of a `Cause`. */
+  readonly cause?: string | undefined;
+  /** `severest`: what fires before what is over, unacknowledged first, then by severity, then the newest first. */
+  readonly order: 'severest' | 'newest';
+  /** What is acknowledged, is so at this instant. */
+  readonly nowUs: number;
+  /** 1 to 1000. */
+  readonly limit: number;
+  /** `next` of an earlier answer. */
+  readonly cursor?: string | undefined;
+}
+
+export type CauseQuery = Omit<AlertQuery, 'order' | 'state' | 'cause'>;
+
+/** Alerts of one kind and severity that fire for one cause. */
+export interface Cause {
+  readonly alertname: string;
+  readonly severity: string;
+  /** What they share: their error, or what was said last without what differs from one time to the next. */
+  readonly cause: string;
+  readonly isAcknowledged: boolean;
+  readonly alerts: number;
+  readonly firstStartsAtUs: number;
+  readonly lastStartsAtUs: number;
+}
+
+export interface CausePage {
+  readonly causes: Cause[];
+  readonly next?: string;
+}
 
 export interface AlertStore {
   /** One alert, in whatever state. */
@@ -45,6 +84,14 @@ export interface AlertStore {
   markRouted(alertIds: readonly string[]): Promise<void>;
   /** Firing and resolved alerts for people and metrics, newest first. */
   list(query: { state?: Alert['state'] | undefined; limit: number }): Promise<Alert[]>;
+  /** Alerts in pages; `next` is absent at the end. Throws `usage` for a cursor that no answer gave. */
+  page(query: AlertQuery): Promise<{ alerts: Alert[]; next?: string }>;
+  /** The causes of the alerts that fire: unacknowledged first, then by severity, then those of the most alerts. */
+  causes(query: CauseQuery): Promise<CausePage>;
+  /** The alert's episodes that are over, the latest first; also once the alert itself is gone. */
+  episodes(alertId: string, limit: number): Promise<Episode[]>;
+  /** Episodes that were over before this instant, the latest first, each with when it was seen to be over. */
+  endedBefore(beforeUs: number, limit: number): Promise<{ episode: Episode; resolvedAtUs: number }[]>;
   /**
    * Labels of the alerts that fire, of all or of those with these names, in no order; without those that fire on only
    * because they flap.

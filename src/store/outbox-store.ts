@@ -91,6 +91,16 @@ export interface FailingIntegration {
   readonly lastError: string;
 }
 
+/** A notification with its deliveries, without what it says. */
+export interface SentNotification {
+  readonly id: string;
+  readonly receiver: string;
+  /** Why the group notified. */
+  readonly reason: string;
+  readonly createdAtUs: number;
+  readonly deliveries: readonly Delivery[];
+}
+
 /** Which deliveries `list` gives; a condition left out is met by all. */
 export interface DeliveryQuery {
   readonly state?: DeliveryState | undefined;
@@ -117,6 +127,8 @@ export interface OutboxStore {
   ): Promise<void>;
   /** The notifications that cover an event, listed or only counted, the oldest first; then those that forward it. */
   notificationsOfEvent(key: string): Promise<{ notification: Notification; deliveries: Delivery[] }[]>;
+  /** The notifications that list an alert, the newest first; also once the alert itself is gone. */
+  notificationsOfAlert(alertId: string, limit: number): Promise<SentNotification[]>;
   /**
    * Claims up to `limit` deliveries of one receiver's integration that are due, the first of each lane only, and
    * records the attempt: they are `leased` and their `attempts` counts this one.

@@ -1,5 +1,6 @@
 /** What every store promises (`src/store/store.ts`), as tests that each of them passes unchanged. */
 import { afterEach, beforeEach, describe } from 'vitest';
+import { describeAlertPages } from './contract/alert-pages.ts';
 import { describeAlerts } from './contract/alerts.ts';
 import { describeAudits } from './contract/audits.ts';
 import { describeBirds } from './contract/birds.ts';
@@ -38,6 +39,7 @@ export function describeStore(name: string, open: () => Promise<Subject>): void 
     describeBirds(run);
     describeOverdue(run);
     describeAlerts(run);
+    describeAlertPages(run);
     describeGroups(run);
     describeSilences(run);
     describeSuppressions(run);

@@ -188,10 +188,21 @@ const ALERTED = `
     -- 1 for one that is over, and fires on because it flaps.
     flaps_on INTEGER NOT NULL,
     starts_us INTEGER NOT NULL,
+    -- When it ended; 0 unless it is resolved.
+    ends_us INTEGER NOT NULL,
     -- When time alone may change it; null for never.
     due_us INTEGER,
     -- Position among the alerts that wait to be routed; null for none.
     changed INTEGER,
+    -- What people look for it by. 0: critical, 1: error, 2: warning, 3: any other severity.
+    rank INTEGER NOT NULL,
+    bird_id TEXT NOT NULL,
+    -- What those that have one cause share.
+    cause TEXT NOT NULL,
+    -- Names and words, each folded, so that letters of any case are one.
+    nest TEXT NOT NULL,
+    bird TEXT NOT NULL,
+    words TEXT NOT NULL,
     body TEXT NOT NULL
   ) STRICT;
   CREATE INDEX alert_scope ON alert (scope);
@@ -366,6 +377,14 @@ const QUEUED = `
     notification INTEGER NOT NULL,
     PRIMARY KEY (event, notification)
   ) STRICT, WITHOUT ROWID;
+
+  -- An alert that a group's notification lists, by the alert's id: what is known of it outlives the alert.
+  CREATE TABLE notified_alert (
+    alert_id TEXT NOT NULL,
+    notification INTEGER NOT NULL,
+    PRIMARY KEY (alert_id, notification)
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX notified_alert_of ON notified_alert (notification);
 
   -- A batch of events that was forwarded to a receiver, by the first of them.
   CREATE TABLE forwarded_batch (

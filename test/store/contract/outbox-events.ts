@@ -36,6 +36,26 @@ export function describeOutboxEvents(run: Run): void {
   const notificationsOf = async (tx: Transaction, index: number) =>
     (await tx.outbox.notificationsOfEvent(key(index))).map(({ notification }) => notification.id);
 
+  describe('the notifications of an alert', () => {
+    test('are those that list it, the newest first, until their deliveries are deleted', async () => {
+      const settled = { state: 'delivered', settledAtUs: NOW_US } as const;
+      await run(async (tx) => {
+        for (const id of ['n1', 'n2']) {
+          await tx.outbox.enqueue(groupNotification(id), [delivery(`${id}-0`, settled)]);
+        }
+        await queue(tx, forwarded('f', 'lake', events));
+      });
+      const notified = (limit: number) => run((tx) => tx.outbox.notificationsOfAlert('a', limit));
+      const [newest, first] = await notified(10);
+      expect(newest).toMatchObject({ id: 'n2', receiver: 'ops', reason: 'first', createdAtUs: NOW_US });
+      expect(first!.deliveries).toMatchObject([{ id: 'n1-0', state: 'delivered' }]);
+      expect(await notified(1)).toEqual([newest]);
+      expect(await run((tx) => tx.outbox.notificationsOfAlert('b', 10))).toEqual([]);
+      await run((tx) => tx.upkeep.prune(NOW_US + 1, 100));
+      expect(await notified(10)).toEqual([]);
+    });
+  });
+
   describe('the notifications of an event', () => {
     test('is found by the range of its alert, listed or not, with its deliveries', async () => {
       await run(async (tx) => {

@@ -2,11 +2,13 @@ import type { Alert, Labels } from '../../../domain/alert/alert.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
 import type { Link } from '../../../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
-import type { AlertStore } from '../../alert-store.ts';
+import type { AlertQuery, AlertStore, CausePage, CauseQuery } from '../../alert-store.ts';
 import { type Connection, textList } from '../connection.ts';
 import type { BirdStanding } from '../watched/bird-standing.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
+import { foundBy } from './alert-columns.ts';
 import { AlertEvents } from './alert-events.ts';
+import { AlertPages } from './alert-pages.ts';
 
 export interface AlertRow {
   readonly body: string;
@@ -18,6 +20,7 @@ export class SqliteAlerts implements AlertStore {
   readonly #events: SqliteEvents;
   readonly #standing: BirdStanding;
   readonly #alertEvents: AlertEvents;
+  readonly #pages: AlertPages;
   readonly #find: ReturnType<typeof prepareFinding>;
   readonly #list: ReturnType<typeof prepareListing>;
   readonly #write: ReturnType<typeof prepareWriting>;
@@ -28,6 +31,7 @@ export class SqliteAlerts implements AlertStore {
     this.#events = events;
     this.#standing = standing;
     this.#alertEvents = new AlertEvents(connection, events);
+    this.#pages = new AlertPages(connection, events);
     this.#find = prepareFinding(connection);
     this.#list = prepareListing(connection);
     this.#write = prepareWriting(connection);
@@ -67,6 +71,7 @@ export class SqliteAlerts implements AlertStore {
   async put(alerts: readonly Alert[]): Promise<void> {
     for (const alert of alerts) {
       this.#lastChanged += 1;
+      const found = foundBy(alert);
       this.#write.put.run(
         alert.id,
         regionOf(alert.scope),
@@ -77,8 +82,15 @@ export class SqliteAlerts implements AlertStore {
         alert.state,
         alert.flapping?.held && alert.flapping.isFlapping ? 1 : 0,
         alert.startsAtUs,
+        alert.endsAtUs,
         alert.dueAtUs,
         this.#lastChanged,
+        found.rank,
+        found.birdId,
+        found.cause,
+        found.nest,
+        found.bird,
+        found.words,
         JSON.stringify(alert),
       );
       if (alert.state === 'resolved') this.#rememberEpisode(alert);
@@ -134,6 +146,25 @@ export class SqliteAlerts implements AlertStore {
       .slice(0, limit);
   }
 
+  async page(query: AlertQuery): Promise<{ alerts: Alert[]; next?: string }> {
+    return this.#pages.page(query);
+  }
+
+  async causes(query: CauseQuery): Promise<CausePage> {
+    return this.#pages.causes(query);
+  }
+
+  async episodes(alertId: string, limit: number): Promise<Episode[]> {
+    return this.#list.episodes.all(alertId, limit).map(({ body }) => JSON.parse(body) as Episode);
+  }
+
+  async endedBefore(beforeUs: number, limit: number) {
+    return this.#list.endedBefore.all(beforeUs, limit).map((row) => ({
+      episode: JSON.parse(row.body) as Episode,
+      resolvedAtUs: row.resolved_us,
+    }));
+  }
+
   async firingLabels(alertnames: readonly string[] | null): Promise<Labels[]> {
     const { firing, firingNamed } = this.#list;
     const rows = alertnames === null ? firing.all() : firingNamed.all(textList(alertnames));
@@ -186,6 +217,13 @@ function prepareListing(connection: Connection) {
     inState: connection.prepare<AlertRow>(
       'SELECT body FROM alert WHERE state = ? ORDER BY starts_us DESC, id LIMIT ?',
     ),
+    episodes: connection.prepare<AlertRow>(
+      'SELECT body FROM episode WHERE alert_id = ? ORDER BY starts_us DESC LIMIT ?',
+    ),
+    endedBefore: connection.prepare<AlertRow & { readonly resolved_us: number }>(
+      `SELECT body, resolved_us FROM episode INDEXED BY episode_by_age
+       WHERE resolved_us < ? ORDER BY resolved_us DESC LIMIT ?`,
+    ),
     firing: connection.prepare<{ labels: string }>(
       `SELECT body ->> '$.labels' AS labels FROM alert WHERE state = 'firing' AND flaps_on = 0`,
     ),
@@ -207,12 +245,15 @@ function prepareListing(connection: Connection) {
 function prepareWriting(connection: Connection) {
   return {
     put: connection.prepare(
-      `INSERT INTO alert (id, region, scope, alertname, severity, nest_id, state, flaps_on, starts_us, due_us, changed, body)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO alert (id, region, scope, alertname, severity, nest_id, state, flaps_on, starts_us, ends_us,
+         due_us, changed, rank, bird_id, cause, nest, bird, words, body)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET region = excluded.region, scope = excluded.scope, alertname = excluded.alertname,
-         severity = excluded.severity, nest_id = excluded.nest_id, state = excluded.state, flaps_on = excluded.flaps_on,
-         starts_us = excluded.starts_us, due_us = excluded.due_us,
-         changed = coalesce(changed, excluded.changed), body = excluded.body`,
+         severity = excluded.severity, nest_id = excluded.nest_id, state = excluded.state,
+         flaps_on = excluded.flaps_on, starts_us = excluded.starts_us, ends_us = excluded.ends_us, due_us = excluded.due_us,
+         changed = coalesce(changed, excluded.changed), rank = excluded.rank,
+         bird_id = excluded.bird_id, cause = excluded.cause, nest = excluded.nest, bird = excluded.bird,
+         words = excluded.words, body = excluded.body`,
     ),
     episode: connection.prepare(
       `INSERT INTO episode (alert_id, starts_us, resolved_us, body) VALUES (?, ?, ?, ?)

@@ -1,10 +1,10 @@
 /**
- * Which notifications cover an event, by numbers alone: a row for each event of a group's notification; for what is
+ * Which notifications list an alert. And which cover an event, by numbers alone: a row for each event of a group's notification; for what is
  * forwarded, where events leave in the order of their numbers, one for each batch.
  */
 import type { Notification } from '../../../domain/grouping/notification.ts';
-import type { Delivery, LinkedSpan } from '../../outbox-store.ts';
-import type { Connection } from '../connection.ts';
+import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
+import { type Connection, textList } from '../connection.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import { type DeliveryRow, deliveryOf } from './delivery-row.ts';
@@ -12,6 +12,14 @@ import { type DeliveryRow, deliveryOf } from './delivery-row.ts';
 interface NotificationRow {
   readonly seq: number;
   readonly body: string;
+}
+
+interface SentRow {
+  readonly seq: number;
+  readonly id: string;
+  readonly receiver: string;
+  readonly reason: string;
+  readonly created_us: number;
 }
 
 export class NotifiedEvents {
@@ -37,6 +45,7 @@ export class NotifiedEvents {
       if (number !== undefined) this.#write.batch.run(number, notification.receiver, seq);
       return;
     }
+    this.#write.alerts.run(seq, textList(notification.alerts.map(({ id }) => id)));
     if (covers) {
       for (const { alertId, afterSeq, lastSeq } of covers) {
         this.#write.span.run(seq, alertId, afterSeq, lastSeq);
@@ -47,6 +56,16 @@ export class NotifiedEvents {
       const number = this.#events.numberOf(event);
       if (number !== undefined) this.#write.one.run(number, seq);
     }
+  }
+
+  ofAlert(alertId: string, limit: number): SentNotification[] {
+    return this.#read.ofAlert.all(alertId, limit).map((row) => ({
+      id: row.id,
+      receiver: row.receiver,
+      reason: row.reason,
+      createdAtUs: row.created_us,
+      deliveries: this.#read.deliveries.all(row.seq).map(deliveryOf),
+    }));
   }
 
   ofEvent(key: string): { notification: Notification; deliveries: Delivery[] }[] {
@@ -77,6 +96,9 @@ function prepareWriting(connection: Connection) {
        SELECT event, ?1 FROM alert_event
        WHERE alert = (SELECT alert FROM alert WHERE id = ?2) AND seq > ?3 AND seq <= ?4`,
     ),
+    alerts: connection.prepare(
+      `INSERT OR IGNORE INTO notified_alert (alert_id, notification) SELECT value, ?1 FROM json_each(?2)`,
+    ),
     batch: connection.prepare(
       'INSERT OR IGNORE INTO forwarded_batch (first_event, receiver, notification) VALUES (?, ?, ?)',
     ),
@@ -88,6 +110,12 @@ function prepareReading(connection: Connection) {
     ofGroups: connection.prepare<NotificationRow>(
       `SELECT seq, body FROM notified_event JOIN notification ON notification.seq = notification
        WHERE event = ? ORDER BY seq`,
+    ),
+    ofAlert: connection.prepare<SentRow>(
+      `SELECT seq, body ->> '$.id' AS id, body ->> '$.receiver' AS receiver, body ->> '$.reason' AS reason,
+         body ->> '$.createdAtUs' AS created_us
+       FROM notified_alert JOIN notification ON notification.seq = notification
+       WHERE alert_id = ? ORDER BY notification DESC LIMIT ?`,
     ),
     batch: connection.prepare<NotificationRow>(
       `SELECT seq, body FROM notification WHERE seq = (

@@ -7,6 +7,7 @@ import type {
   FailingIntegration,
   LinkedSpan,
   OutboxStore,
+  SentNotification,
   Settlement,
 } from '../../outbox-store.ts';
 import type { Connection } from '../connection.ts';
@@ -85,6 +86,10 @@ export class SqliteOutbox implements OutboxStore {
 
   async notificationsOfEvent(key: string) {
     return this.#notified.ofEvent(key);
+  }
+
+  async notificationsOfAlert(alertId: string, limit: number): Promise<SentNotification[]> {
+    return this.#notified.ofAlert(alertId, limit);
   }
 
   async claim(receiver: string, position: number, nowUs: number, limit: number): Promise<ClaimedDelivery[]> {

@@ -60,7 +60,9 @@ export class Prune {
   #pruneDeliveries(beforeUs: number, limit: number): number {
     const settled = this.#deliveries.settled.all(beforeUs, limit);
     for (const { receiver, state } of settled) this.#counts.add(receiver, state, -1);
-    for (const seq of new Set(settled.map((row) => row.notification))) this.#deliveries.notification.run(seq);
+    for (const seq of new Set(settled.map((row) => row.notification))) {
+      if (this.#deliveries.notification.run(seq) > 0) this.#deliveries.theirAlerts.run(seq);
+    }
     return settled.length;
   }
 
@@ -113,6 +115,7 @@ function prepareDeliveries(connection: Connection) {
          WHERE settled_us > 0 AND settled_us < ? ORDER BY settled_us LIMIT ?)
        RETURNING notification, receiver, state`,
     ),
+    theirAlerts: connection.prepare('DELETE FROM notified_alert WHERE notification = ?'),
     notification: connection.prepare(
       `DELETE FROM notification
        WHERE seq = ?1 AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.notification = ?1)`,

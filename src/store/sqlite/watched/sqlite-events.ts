@@ -78,6 +78,11 @@ export class SqliteEvents implements EventStore {
     return this.#firstOf(hinted, region, feed) ?? this.#firstOf(this.#sql.anywhere.all(id), region, feed);
   }
 
+  /** The numbers of the events of the Flights with this id, of whatever region. */
+  numbersOfFlight(flightId: string): number[] {
+    return this.#sql.ofFlight.all(flightId.toLowerCase()).map(({ event }) => event);
+  }
+
   async insert(stream: number, events: readonly Event[]): Promise<Event[]> {
     if (events.length === 0) return [];
     const known = this.#storedBeside(stream, events);
@@ -181,6 +186,13 @@ function prepareEvents(connection: Connection) {
     ),
     anywhere: connection.prepare<Pick<EventRow, 'event' | 'stream'>>(
       'SELECT event, stream FROM event INDEXED BY event_of_stream WHERE id = ?',
+    ),
+    // Its ends, each under the id of the Flight and how it ended.
+    ofFlight: connection.prepare<Pick<EventRow, 'event'>>(
+      `SELECT event FROM flight CROSS JOIN event INDEXED BY event_of_stream USING (stream)
+       WHERE flight.id = ? AND occurred_us >= started_us
+         AND substr(event.id, 1, length(flight.id) + 1) = flight.id || '/'
+       ORDER BY event`,
     ),
     byNumber: connection.prepare<EventRow>('SELECT * FROM event WHERE event = ?'),
   };

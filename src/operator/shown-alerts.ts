@@ -1,0 +1,73 @@
+/** Alerts as people look at them: each with what was said last and what mutes it. */
+import type { Alert } from '../domain/alert/alert.ts';
+import type { Event } from '../domain/alert/event.ts';
+import type { Muting } from '../domain/muting/muting.ts';
+import type { Silence } from '../domain/muting/silence.ts';
+import type { AlertQuery } from '../store/alert-store.ts';
+import type { Transaction } from '../store/store.ts';
+
+export interface ShownAlert {
+  readonly alert: Alert;
+  /** Of its present episode. */
+  readonly lastEvent: Event | undefined;
+  /** The silences that hide it now. */
+  readonly silencedBy: readonly Silence[];
+  /** Whether another alert inhibits it. */
+  readonly isInhibited: boolean;
+}
+
+/** Alerts looked at for one page where only silenced ones, or only others, are asked for. */
+const MAX_LOOKED_AT = 2_000;
+/** Read at once. */
+const STEP = 100;
+
+/**
+ * A page of alerts. `isSilenced` asks for those that a plain silence hides, or does not hide; since only each alert
+ * itself can tell, a page may then hold fewer than `limit`, even none, and have a `next`.
+ */
+export async function readAlerts(
+  tx: Transaction,
+  muting: Muting,
+  query: AlertQuery,
+  isSilenced?: boolean,
+): Promise<{ readonly alerts: ShownAlert[]; readonly next: string | undefined }> {
+  const silences = await tx.silences.list(query.nowUs);
+  if (isSilenced === undefined) {
+    const { alerts, next } = await tx.alerts.page(query);
+    return { alerts: await showAlerts(tx, muting, silences, alerts), next };
+  }
+  const found: ShownAlert[] = [];
+  let cursor = query.cursor;
+  for (let looked = 0; looked < MAX_LOOKED_AT; looked += STEP) {
+    const room = Math.min(STEP, query.limit - found.length);
+    const { alerts, next } = await tx.alerts.page({ ...query, limit: room, cursor });
+    const shown = await showAlerts(tx, muting, silences, alerts);
+    found.push(
+      ...shown.filter((one) => one.silencedBy.some(({ alertId }) => alertId === null) === isSilenced),
+    );
+    cursor = next;
+    if (next === undefined || found.length === query.limit) break;
+    await tx.pause();
+  }
+  return { alerts: found, next: cursor };
+}
+
+export async function showAlerts(
+  tx: Transaction,
+  muting: Muting,
+  silences: readonly Silence[],
+  alerts: readonly Alert[],
+): Promise<ShownAlert[]> {
+  const shown: ShownAlert[] = [];
+  for (const alert of alerts) {
+    const [last] = await tx.alerts.events(alert.id, 0, 1, alert.lastSeq);
+    const { silencedBy, inhibitedBy } = muting.of(alert);
+    shown.push({
+      alert,
+      lastEvent: last?.event,
+      silencedBy: silences.filter(({ id }) => silencedBy.includes(id)),
+      isInhibited: inhibitedBy.length > 0,
+    });
+  }
+  return shown;
+}

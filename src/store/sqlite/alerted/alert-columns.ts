@@ -1,0 +1,42 @@
+/** What is kept of an alert beside its body, for people to find and order it by. */
+import type { Alert } from '../../../domain/alert/alert.ts';
+import { signature } from '../../../domain/alert/error-signature.ts';
+import { firstLines } from '../../../text/plain-text.ts';
+import { folded } from '../connection.ts';
+
+interface FoundBy {
+  readonly rank: number;
+  readonly birdId: string;
+  readonly cause: string;
+  readonly nest: string;
+  readonly bird: string;
+  readonly words: string;
+}
+
+const RANKS = ['critical', 'error', 'warning'];
+
+/** Of all its words together. */
+const MAX_WORDS = 4_000;
+const MAX_CAUSE = 200;
+
+export function foundBy({ alertname, labels, annotations }: Alert): FoundBy {
+  const { severity = '', bird_id: birdId = '', nest = '', bird = '' } = labels;
+  const rank = RANKS.indexOf(severity);
+  const said = [annotations.summary, annotations.description].filter((text) => text !== undefined);
+  const words = [alertname, ...Object.values(labels), ...said].join('\n');
+  return {
+    rank: rank === -1 ? RANKS.length : rank,
+    birdId,
+    cause: causeOf({ labels, annotations }),
+    nest: folded(nest),
+    bird: folded(bird),
+    words: folded(words.slice(0, MAX_WORDS)),
+  };
+}
+
+/** As messages group them: by their error, or else by what was said last. */
+function causeOf({ labels, annotations }: Pick<Alert, 'labels' | 'annotations'>): string {
+  if (labels.error) return labels.error;
+  const [said = ''] = firstLines(annotations.description ?? '', 1, MAX_CAUSE);
+  return said === '' ? (annotations.summary ?? '') : signature(said);
+}

@@ -1,0 +1,133 @@
+/**
+ * Alerts in pages: the severest first of those that nobody has acknowledged, or the newest first. A page begins where
+ * the one before ended, so that what comes and goes meanwhile moves none of the others out of sight.
+ */
+import type { Alert } from '../../../domain/alert/alert.ts';
+import type { AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
+import type { Connection } from '../connection.ts';
+import { Conditions, formatCursor, parseCursor } from '../watched/page-conditions.ts';
+import type { SqliteEvents } from '../watched/sqlite-events.ts';
+
+interface PageRow {
+  readonly body: string;
+  readonly alert: number;
+  readonly place0: number;
+  readonly place1: number;
+  readonly place2: number;
+  readonly place3: number;
+}
+
+interface CauseRow {
+  readonly alertname: string;
+  readonly severity: string;
+  readonly cause: string;
+  readonly acknowledged: number;
+  readonly alerts: number;
+  readonly first_us: number;
+  readonly last_us: number;
+}
+
+const MAX_PAGE = 1000;
+const PLACE = ['number', 'number', 'number', 'number', 'number'] as const;
+
+/** Whether somebody has acknowledged the present episode, at the instant `?`. */
+const ACKNOWLEDGED = `(state = 'firing' AND (id, starts_us) IN (
+  SELECT body ->> '$.alertId', body ->> '$.alertStartsAtUs' FROM silence
+  WHERE ends_us > ? AND json_type(body, '$.alertId') = 'text'))`;
+
+/** Of what is over, only when counts. */
+const ORDERS = {
+  severest: [
+    `state <> 'firing'`,
+    'acknowledged',
+    `CASE WHEN state = 'firing' THEN rank ELSE 0 END`,
+    `CASE WHEN state = 'firing' THEN -starts_us ELSE -ends_us END`,
+  ],
+  newest: ['0', '0', '0', '-starts_us'],
+} as const;
+
+export class AlertPages {
+  readonly #connection: Connection;
+  readonly #events: SqliteEvents;
+
+  constructor(connection: Connection, events: SqliteEvents) {
+    this.#connection = connection;
+    this.#events = events;
+  }
+
+  page(query: AlertQuery): { alerts: Alert[]; next?: string } {
+    const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
+    const where = this.#conditions(query);
+    if (query.cause !== undefined) where.add('cause = ?', query.cause);
+    const after = new Conditions();
+    if (query.cursor !== undefined) {
+      after.add(
+        '(place0, place1, place2, place3, alert) > (?, ?, ?, ?, ?)',
+        ...parseCursor(query.cursor, PLACE),
+      );
+    }
+    const places = ORDERS[query.order].map((sql, index) => `${sql} AS place${index}`).join(', ');
+    const rows = this.#connection
+      .prepare<PageRow>(
+        `WITH known AS (SELECT *, ${ACKNOWLEDGED} AS acknowledged FROM alert),
+         placed AS (SELECT body, alert, ${places} FROM known ${where.where})
+         SELECT * FROM placed ${after.where} ORDER BY place0, place1, place2, place3, alert LIMIT ?`,
+      )
+      .all(query.nowUs, ...where.values, ...after.values, limit + 1);
+    const alerts = rows.slice(0, limit).map((row) => JSON.parse(row.body) as Alert);
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    if (!last) return { alerts };
+    return { alerts, next: formatCursor([last.place0, last.place1, last.place2, last.place3, last.alert]) };
+  }
+
+  /** Those that fire, together by their causes. Their order changes with each alert, so a page is found by counting. */
+  causes(query: CauseQuery): CausePage {
+    const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
+    const where = this.#conditions({ ...query, state: 'firing' });
+    const [skipped] = query.cursor === undefined ? [0] : parseCursor(query.cursor, ['number']);
+    const rows = this.#connection
+      .prepare<CauseRow>(
+        `WITH known AS (SELECT *, ${ACKNOWLEDGED} AS acknowledged FROM alert)
+         SELECT alertname, severity, cause, acknowledged, count(*) AS alerts,
+           min(starts_us) AS first_us, max(starts_us) AS last_us
+         FROM known ${where.where} GROUP BY acknowledged, rank, alertname, severity, cause
+         ORDER BY acknowledged, rank, alerts DESC, last_us DESC, alertname, cause LIMIT ? OFFSET ?`,
+      )
+      .all(query.nowUs, ...where.values, limit + 1, skipped!);
+    const causes = rows.slice(0, limit).map((row) => ({
+      alertname: row.alertname,
+      severity: row.severity,
+      cause: row.cause,
+      isAcknowledged: row.acknowledged === 1,
+      alerts: row.alerts,
+      firstStartsAtUs: row.first_us,
+      lastStartsAtUs: row.last_us,
+    }));
+    const isMore = rows.length > limit;
+    return isMore ? { causes, next: formatCursor([Number(skipped) + limit]) } : { causes };
+  }
+
+  #conditions(query: Omit<AlertQuery, 'order' | 'limit'>): Conditions {
+    const { region, nest, bird, flight, name, severity, text, sinceUs, untilUs, state, isAcknowledged } =
+      query;
+    const where = new Conditions();
+    if (state === undefined) where.add(`state IN ('firing', 'resolved')`);
+    else where.add('state = ?', state);
+    if (region !== undefined) where.add('region = ?', region);
+    where.addNamed('nest_id', 'nest', nest).addNamed('bird_id', 'bird', bird);
+    if (name !== undefined) where.add('lower(alertname) = lower(?)', name);
+    if (severity !== undefined) where.add('severity = ?', severity);
+    where.addNamed('id', 'words', text);
+    if (flight !== undefined) {
+      where.add(
+        'alert IN (SELECT alert_event.alert FROM alert_event WHERE event IN (SELECT value FROM json_each(?)))',
+        JSON.stringify(this.#events.numbersOfFlight(flight)),
+      );
+    }
+    // It was true at some instant of that time.
+    if (sinceUs !== undefined) where.add(`(state = 'firing' OR ends_us >= ?)`, sinceUs);
+    if (untilUs !== undefined) where.add('starts_us < ?', untilUs);
+    if (isAcknowledged !== undefined) where.add('acknowledged = ?', isAcknowledged ? 1 : 0);
+    return where;
+  }
+}
