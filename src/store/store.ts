@@ -31,8 +31,19 @@ export interface Store {
    * remains and the error is passed on. Rejects with `disk_full`, `store_failed` when the commit itself fails.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
+  /** What the store takes, and what it could still take; undefined while that cannot be seen. */
+  space(): StoreSpace | undefined;
   /** Refuses new transactions with `cancelled`, waits for those under way, then lets go of what the store holds. */
   close(): Promise<void>;
+}
+
+/** All in bytes. */
+export interface StoreSpace {
+  readonly used: number;
+  /** What is free for it where it is kept. */
+  readonly free: number;
+  /** How large all of that is; 0 for a store in memory. */
+  readonly whole: number;
 }
 
 export type Attempted<T> =

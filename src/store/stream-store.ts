@@ -17,6 +17,21 @@ export interface StreamRecord {
   readonly prunedUs: number;
 }
 
+/** A feed of a region, or its inventory, and an instant up to which all of its streams were read. */
+export interface FeedRead {
+  readonly feed: Feed | 'inventory';
+  readonly readUs: number;
+}
+
+/** Entries of a feed that were set aside as malformed. */
+export interface QuarantinedFeed {
+  readonly region: string;
+  readonly feed: Feed | 'inventory';
+  readonly count: number;
+  /** When the first of them was. */
+  readonly sinceUs: number;
+}
+
 /** An entry that is not of the shape that the service promises. */
 export interface QuarantinedEntry {
   /** The entry as it came, JSON, capped. */
@@ -36,6 +51,12 @@ export interface StreamStore {
    * is kept and not later, or to where retention has deleted; 0 for neither. Any other cursor stays.
    */
   retreatCursor(stream: number, latestUs: number): Promise<void>;
+  /** Keeps for a later life when the streams of these feeds were last read. */
+  putReads(region: string, reads: readonly FeedRead[]): Promise<void>;
+  /** What was kept so; a feed that was never kept has none. */
+  reads(region: string): Promise<FeedRead[]>;
+  /** How many malformed entries were first met at or after that instant, as far as they are still known. */
+  quarantinedSince(sinceUs: number): Promise<QuarantinedFeed[]>;
   /**
    * Keeps malformed entries; returns how many were not known before (the same raw text of the same stream). Of each
    * stream the newest are known again, and of fewer the text is kept.

@@ -108,6 +108,14 @@ const WATCHED = `
     UNIQUE (region, feed, bird_id)
   ) STRICT;
 
+  -- A feed of a region, or its inventory, and up to when all of its streams were read when that was last kept.
+  CREATE TABLE feed_read (
+    region TEXT NOT NULL,
+    feed TEXT NOT NULL,
+    read_us INTEGER NOT NULL,
+    PRIMARY KEY (region, feed)
+  ) STRICT, WITHOUT ROWID;
+
   -- What the last audits found out about a stream.
   CREATE TABLE audit (
     stream INTEGER PRIMARY KEY,

@@ -1,8 +1,9 @@
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync, realpathSync, statfsSync, statSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
+import { availableMemory } from 'node:process';
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { Attempted, Store, Transaction } from '../store.ts';
+import type { Attempted, Store, StoreSpace, Transaction } from '../store.ts';
 import { SqliteAlerts } from './alerted/sqlite-alerts.ts';
 import { SqliteDigests } from './alerted/sqlite-digests.ts';
 import { SqliteGroups } from './alerted/sqlite-groups.ts';
@@ -52,7 +53,7 @@ export async function openSqliteStore({ path, clock }: SqliteStoreOptions): Prom
       clock.nowUs(),
       isSmall(connection) ? 'all' : 'what is in use',
     );
-    return createStore(connection, clock, path === ':memory:', unlock);
+    return createStore(connection, clock, file, unlock);
   } catch (error) {
     connection?.close();
     unlock();
@@ -63,9 +64,32 @@ export async function openSqliteStore({ path, clock }: SqliteStoreOptions): Prom
 /** Stores up to this size are looked through whole at start, which takes up to a second. */
 const MAX_WHOLE_BYTES = 256 * 1024 * 1024;
 
+const DATABASE_BYTES = 'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size';
+
 function isSmall(connection: Connection): boolean {
-  const sql = 'SELECT page_count * page_size AS bytes FROM pragma_page_count, pragma_page_size';
-  return connection.prepare<{ bytes: number }>(sql).get()!.bytes <= MAX_WHOLE_BYTES;
+  return connection.prepare<{ bytes: number }>(DATABASE_BYTES).get()!.bytes <= MAX_WHOLE_BYTES;
+}
+
+/** The database with what SQLite keeps beside it, and the room on its file system for whoever is not root. */
+function createSpace(connection: Connection, file: string): () => StoreSpace | undefined {
+  const database = connection.prepare<{ bytes: number }>(DATABASE_BYTES);
+  return () => {
+    try {
+      if (file === ':memory:') return { used: database.get()!.bytes, free: availableMemory(), whole: 0 };
+      const sizes = ['', '-wal', '-shm'].map(
+        (suffix) => statSync(`${file}${suffix}`, { throwIfNoEntry: false })?.size ?? 0,
+      );
+      const { bavail, blocks, bsize } = statfsSync(dirname(file));
+      return {
+        used: sizes.reduce((sum, size) => sum + size, 0),
+        free: bavail * bsize,
+        whole: blocks * bsize,
+      };
+    } catch {
+      // Who writes to it hears what is wrong.
+      return undefined;
+    }
+  };
 }
 
 /** The file's own name, so that two ways to name it meet at one lock. */
@@ -81,7 +105,8 @@ function trueName(path: string): string {
   }
 }
 
-function createStore(connection: Connection, clock: Clock, isInMemory: boolean, unlock: () => void): Store {
+function createStore(connection: Connection, clock: Clock, file: string, unlock: () => void): Store {
+  const isInMemory = file === ':memory:';
   // Nothing in memory takes long, and what runs on a virtual clock has no turns of the event loop to wait for.
   const turn = (): Promise<void> =>
     isInMemory ? Promise.resolve() : new Promise((resolve) => setImmediate(resolve));
@@ -121,6 +146,7 @@ function createStore(connection: Connection, clock: Clock, isInMemory: boolean, 
         return run(work);
       }
     },
+    space: createSpace(connection, file),
     close() {
       closed ??= queue.drain().finally(() => {
         try {

@@ -430,3 +430,17 @@ describe('what is durable', () => {
     return parts;
   }
 });
+
+test('says what it takes and what is free', async () => {
+  const store = await open();
+  const before = store.space()!;
+  expect(before.used).toBeGreaterThanOrEqual(statSync(path).size);
+  expect(before.free).toBeGreaterThan(0);
+  expect(before.whole).toBeGreaterThan(before.free);
+  await store.close();
+  await fill(5_000);
+  const again = await open();
+  expect(again.space()!.used).toBeGreaterThan(before.used + 500_000);
+  await again.close();
+  expect((await openSqliteStore({ path: ':memory:', clock })).space()).toMatchObject({ whole: 0 });
+});

@@ -1,5 +1,11 @@
 import type { Feed } from '../../../domain/alert/event.ts';
-import type { QuarantinedEntry, StreamRecord, StreamStore } from '../../stream-store.ts';
+import type {
+  FeedRead,
+  QuarantinedEntry,
+  QuarantinedFeed,
+  StreamRecord,
+  StreamStore,
+} from '../../stream-store.ts';
 import type { Connection } from '../connection.ts';
 import { createQuarantine } from './sqlite-quarantine.ts';
 
@@ -82,6 +88,20 @@ export class SqliteStreams implements StreamStore {
     this.#sql.retreat.run(stream, latestUs);
   }
 
+  async putReads(region: string, reads: readonly FeedRead[]): Promise<void> {
+    for (const { feed, readUs } of reads) this.#sql.putRead.run(region, feed, readUs);
+  }
+
+  async reads(region: string): Promise<FeedRead[]> {
+    return this.#sql.reads.all(region).map(({ feed, read_us: readUs }) => ({ feed, readUs }));
+  }
+
+  async quarantinedSince(sinceUs: number): Promise<QuarantinedFeed[]> {
+    return this.#sql.quarantined
+      .all(sinceUs)
+      .map(({ region, feed, count, since_us }) => ({ region, feed, count, sinceUs: since_us }));
+  }
+
   quarantine(stream: number, entries: readonly QuarantinedEntry[], nowUs: number): Promise<number> {
     return this.#quarantine(stream, entries, nowUs);
   }
@@ -120,6 +140,18 @@ function prepareStreams(connection: Connection) {
           ELSE coalesce((SELECT max(occurred_us) FROM event WHERE stream = ?1 AND occurred_us <= ?2), 0) END
         )
       WHERE stream = ?1 AND cursor_us > ?2`),
+    putRead: connection.prepare(
+      `INSERT INTO feed_read (region, feed, read_us) VALUES (?, ?, ?)
+       ON CONFLICT DO UPDATE SET read_us = excluded.read_us`,
+    ),
+    reads: connection.prepare<{ feed: FeedRead['feed']; read_us: number }>(
+      'SELECT feed, read_us FROM feed_read WHERE region = ? ORDER BY feed',
+    ),
+    quarantined: connection.prepare<Omit<QuarantinedFeed, 'sinceUs'> & { since_us: number }>(
+      `SELECT region, feed, count(*) AS count, min(kept_us) AS since_us
+       FROM quarantine INDEXED BY quarantine_by_age JOIN stream USING (stream)
+       WHERE kept_us >= ? GROUP BY region, feed ORDER BY region, feed`,
+    ),
     advance: connection.prepare('UPDATE stream SET cursor_us = ?2 WHERE stream = ?1 AND cursor_us < ?2'),
   };
 }
