@@ -19,6 +19,7 @@ import { Inventory } from './inventory/inventory.ts';
 import { createMemberBook } from './inventory/nest-members.ts';
 import { LagWatch } from './lag.ts';
 import { Polls } from './polls.ts';
+import { type FeedReads, type FirstPass, ReadProgress } from './read-progress.ts';
 import { type Polled, Schedule } from './schedule/schedule.ts';
 import { createServiceClock, type ServiceClock } from './service-clock.ts';
 import { AUDIT, INVENTORY } from './stream-name.ts';
@@ -57,6 +58,7 @@ export class RegionIntake {
   readonly #polls: Polls;
   readonly #health: HealthWatch;
   readonly #lag: LagWatch;
+  readonly #reads: ReadProgress;
 
   constructor(options: RegionIntakeOptions) {
     this.#options = options;
@@ -89,6 +91,7 @@ export class RegionIntake {
       describe: (name) => this.#streams.describe(name),
       isFailing: (name) => this.#polls.isFailing(name),
     });
+    this.#reads = new ReadProgress(parts);
   }
 
   feeds(): readonly FeedProgress[] {
@@ -98,6 +101,26 @@ export class RegionIntake {
   /** True after the first reading of the inventory, be it that some Nests could not be read. */
   started(): boolean {
     return this.#polls.isInventoryRead();
+  }
+
+  /** How long ago the streams of each feed were read. Takes time for each stream. */
+  reads(): readonly FeedReads[] {
+    return this.#reads.feeds();
+  }
+
+  /** The first reading of all streams in this life, as long as it is under way. */
+  firstPass(): FirstPass | undefined {
+    return this.#reads.firstPass();
+  }
+
+  /** When this life began to read. */
+  beganUs(): number {
+    return this.#reads.beganUs();
+  }
+
+  /** By how much the service's clock is ahead of ours; 0 before that is known. */
+  clockAheadUs(): number {
+    return this.#serviceClock.aheadUs();
   }
 
   /** How late the audits are; 0 while they keep their interval. */
@@ -126,6 +149,7 @@ export class RegionIntake {
     await this.#serviceClock.load();
     await this.inventory.load();
     await this.#audits.load();
+    await this.#reads.load();
     this.#streams.auditNotifications();
     this.#addRegularStreams(once);
     this.#client.onHealthChange((health) => this.#healthChanged(health));
@@ -205,6 +229,7 @@ export class RegionIntake {
       try {
         await this.#health.commit();
         await this.#lag.report();
+        await this.#reads.keep();
       } catch (error) {
         this.#reportTrouble(error);
       }

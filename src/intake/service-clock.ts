@@ -22,6 +22,8 @@ export interface ServiceClock {
   begun(): Promise<void>;
   /** When the watch of this region began. Throws before that is known. */
   watchedSinceUs(): number;
+  /** By how much the service's clock is ahead of ours, as two answers in a row show it; 0 before that is known. */
+  aheadUs(): number;
 }
 
 /**
@@ -43,6 +45,8 @@ export function createServiceClock(
   let sinceUs: number | undefined;
   /** Whether the last answer showed a time before the watch began. */
   let wasBefore = false;
+  /** By how much the service was ahead in the last two answers. */
+  let ahead: readonly number[] = [];
   /** On our clock: when an earlier life, or this one, first wanted to read the region. */
   let firstStartUs: number | undefined;
 
@@ -60,6 +64,7 @@ export function createServiceClock(
     const answer = await call;
     const watchedUs = Math.round((clock.monotonicMs() - beganMs) * 1000);
     const nowUs = answer.serverTimeUs ?? clock.nowUs();
+    if (answer.serverTimeUs !== null) ahead = [...ahead.slice(-1), answer.serverTimeUs - clock.nowUs()];
     if (sinceUs === undefined) {
       sinceUs = await store.transaction((tx) =>
         tx.inventory.regionSince(region, nowUs - watchedInAllUs(watchedUs, nowUs)),
@@ -93,6 +98,10 @@ export function createServiceClock(
       if (sinceUs === undefined) {
         await timed(client.getNotifications({ page: 0, pageSize: 1, ascending: true }));
       }
+    },
+    aheadUs() {
+      const [first = 0, second = 0] = ahead;
+      return Math.abs(first) < Math.abs(second) ? first : second;
     },
     watchedSinceUs() {
       if (sinceUs === undefined) throw new Error(`It is not known yet since when ${region} is watched.`);

@@ -130,3 +130,18 @@ test('a clock that disagrees with the service says nothing of earlier lives', as
   await second.begun();
   expect(second.watchedSinceUs()).toBe(clock.nowUs() - 3 * HOUR_US - 20e6);
 });
+
+test('by how much the service is ahead is what two answers in a row show', async () => {
+  const one = life();
+  await one.load();
+  expect(one.aheadUs()).toBe(0);
+  const ask = () => one.client.getNotifications(NEWEST);
+  await ask();
+  expect(one.aheadUs()).toBe(0);
+  await ask();
+  // Each answer took ten seconds.
+  expect(one.aheadUs()).toBe(-3 * HOUR_US - 10e6);
+  aheadUs = 5e6;
+  await ask();
+  expect(one.aheadUs()).toBe(-5e6);
+});

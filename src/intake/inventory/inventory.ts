@@ -89,6 +89,11 @@ export class Inventory implements Names {
     return [...this.#nests.values()].filter((nest) => nest.present);
   }
 
+  /** How many Nests the configuration leaves out; 0 until the service was asked in this life. */
+  excludedNests(): number {
+    return this.#selection.excluded();
+  }
+
   /** Whether the service has that Nest and the configuration leaves it out; false until it was asked in this life. */
   isExcluded(nestId: string): boolean {
     return this.#selection.excludedName(nestId) !== undefined;

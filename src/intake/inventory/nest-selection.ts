@@ -33,6 +33,11 @@ export class NestSelection {
     return watched;
   }
 
+  /** How many Nests of the service are left out; 0 until it was asked. */
+  excluded(): number {
+    return this.#excluded.size;
+  }
+
   /** The name of a Nest that is excluded; undefined for one that is not, or not known to be. */
   excludedName(nestId: string): string | undefined {
     return this.#excluded.get(nestId);

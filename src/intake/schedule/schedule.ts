@@ -74,6 +74,19 @@ export interface Lag {
   readonly streams: number;
 }
 
+/** How long a stream waits for being read. */
+export interface StreamAge {
+  readonly name: string;
+  /** How long ago its last poll began that succeeded; before the first, since it was added. */
+  readonly ageMs: number;
+  /** No poll of it has succeeded in this life. */
+  readonly isUnread: boolean;
+  /** No poll of it was begun in this life. */
+  readonly isUntried: boolean;
+  /** It is not read often enough. */
+  readonly isLate: boolean;
+}
+
 /** The number of a stream's row. */
 type Row = number;
 
@@ -121,6 +134,8 @@ export class Schedule {
   readonly #readyMs: Column;
   readonly #values: PollValues;
   readonly #regulars = new Map<Row, Regular>();
+  /** Streams of which no poll has succeeded. */
+  readonly #unread = new Set<Row>();
   /** Taken streams that were hinted at meanwhile. */
   readonly #hinted = new Set<Row>();
   /** The account that pays for the poll of a taken stream. */
@@ -174,6 +189,7 @@ export class Schedule {
     this.#names[row] = stream.name;
     this.#states[row] = 'fresh';
     this.#readMs.set(row, nowMs);
+    this.#unread.add(row);
     if ('share' in stream) {
       this.#values.add(row, stream.name);
       const { intervalMs, share, mayLag = false } = stream;
@@ -195,6 +211,7 @@ export class Schedule {
     this.#rowOf.delete(name);
     this.#names[row] = '';
     this.#states[row] = 'gone';
+    this.#unread.delete(row);
     this.#hinted.delete(row);
     this.#payers.delete(row);
     const regular = this.#regulars.get(row);
@@ -228,7 +245,10 @@ export class Schedule {
     if (row === undefined || this.#states[row] !== 'taken') return;
     this.#learn(row, nowMs, polled);
     const isRead = polled.requests !== undefined && !polled.isPartial;
-    if (isRead || polled.isGone) this.#readMs.set(row, this.#lastMs.get(row));
+    if (isRead || polled.isGone) {
+      this.#readMs.set(row, this.#lastMs.get(row));
+      this.#unread.delete(row);
+    }
     this.#payers.delete(row);
     const isHinted = this.#hinted.delete(row);
     const regular = this.#regulars.get(row);
@@ -274,6 +294,18 @@ export class Schedule {
     }
     if (oldest === undefined) return undefined;
     return { name: this.#names[oldest]!, oldestMs: nowMs - this.#readMs.get(oldest), streams };
+  }
+
+  /** How long each stream waits, but for those that may lag. Takes time for each, as `lag` does. */
+  *ages(nowMs: number): Iterable<StreamAge> {
+    for (const row of this.#rowOf.values()) {
+      const lagFromMs = this.#lagFromMs(this.#regulars.get(row));
+      if (lagFromMs === Number.POSITIVE_INFINITY) continue;
+      const ageMs = nowMs - this.#readMs.get(row);
+      const isUntried = this.#lastMs.get(row) === Number.NEGATIVE_INFINITY;
+      const isUnread = this.#unread.has(row);
+      yield { name: this.#names[row]!, ageMs, isUnread, isUntried, isLate: ageMs > lagFromMs };
+    }
   }
 
   /** Requests a second that would keep `maxIntervalMs`. */

@@ -23,7 +23,7 @@ async function open() {
   store = opened;
   let writes = 0;
   const counting: Store = {
-    close: opened.close,
+    ...opened,
     transaction: (work) =>
       opened.transaction((tx) =>
         work(
