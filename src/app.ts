@@ -15,7 +15,6 @@ import { createLog, type Log } from './observe/log.ts';
 import type { LogLevel } from './observe/log-report.ts';
 import { createLoopWatch } from './observe/loop-watch.ts';
 import { type Collected, createMetrics } from './observe/metrics.ts';
-import { createStoreRoom } from './observe/store-health.ts';
 import { createAcknowledgeLinks } from './operator/acknowledge-link.ts';
 import type { Edge } from './process-io.ts';
 import type { Happening, Report } from './report.ts';
@@ -69,7 +68,6 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   // Nobody may be listening when it happens.
   fatal.catch(() => {});
 
-  const room = createStoreRoom(clock);
   const loop = createLoopWatch(clock);
   const lastFailures = await readLastFailures(store, config);
   const metrics = createMetrics({
@@ -79,19 +77,23 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     collect: createCollect(
       store,
       clock,
-      (happening) => report(happening),
-      () => daemon.regions(),
-      () => healthOf(daemon, room.isThere()).ready,
+      (happening) => reportOutside(happening),
+      () => daemon,
     ),
   });
 
   function report(happening: Happening): void {
     metrics.report(happening);
     log.report(happening);
-    room.hear(happening);
     options.listener?.(happening);
     // After an I/O error nothing is known of what is on the disk: the process ends rather than guess.
     if ('error' in happening && codeOf(happening.error) === 'store_failed') die(happening.error);
+  }
+
+  /** What is reported outside of the daemon's stages, which may be a write that was refused. */
+  function reportOutside(happening: Happening): void {
+    report(happening);
+    daemon.hear(happening);
   }
 
   const ways = openWays(config, clock, report);
@@ -114,15 +116,16 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
       store,
       status: () => ({ version: VERSION, startedAtUs, regions: daemon.regions() }),
       metrics: metrics.render,
-      health: () => healthOf(daemon, room.isThere()),
+      health: () => healthOf(daemon),
+      impairments: daemon.health,
       links,
       newId: randomUUID,
       changed: () => daemon.wake(),
       probe: (region) => daemon.probe(region),
       clock,
-      report,
+      report: reportOutside,
     });
-    const pruning = schedule(PRUNE_CRON, () => pruneAll(daemon, report));
+    const pruning = schedule(PRUNE_CRON, () => pruneAll(daemon, reportOutside));
     return {
       daemon,
       log,
@@ -177,14 +180,8 @@ async function readLastFailures(store: Store, { regions }: Config) {
 const NOTHING_COUNTED = { alerts: [], firing: [], silences: [], setAside: [], deliveries: [] };
 
 /** What a scrape asks of the store and the stages. Where the store does not answer, counts stay what they were. */
-function createCollect(
-  store: Store,
-  clock: Clock,
-  report: Report,
-  regions: Daemon['regions'],
-  isReady: () => boolean,
-) {
-  let counts: Omit<Collected, 'cursors' | 'ready'> = NOTHING_COUNTED;
+function createCollect(store: Store, clock: Clock, report: Report, daemonOf: () => Daemon) {
+  let counts: Pick<Collected, keyof typeof NOTHING_COUNTED> = NOTHING_COUNTED;
   return async (): Promise<Collected> => {
     try {
       counts = await store.transaction(async (tx) => ({
@@ -198,10 +195,17 @@ function createCollect(
       // A full disk is just when metrics are looked at.
       report({ what: 'trouble', stage: 'store', error });
     }
-    const cursors = regions().flatMap(({ region, feeds }) =>
-      feeds.map(({ feed, cursorUs, verifiedUntilUs }) => ({ region, feed, cursorUs, verifiedUntilUs })),
-    );
-    return { ...counts, cursors, ready: isReady() };
+    const daemon = daemonOf();
+    const regions = daemon.regions();
+    const { impairments, space } = await daemon.health();
+    return {
+      ...counts,
+      cursors: regions.flatMap(({ region, feeds }) => feeds.map((feed) => ({ region, ...feed }))),
+      reads: regions.flatMap(({ region, reads }) => reads.map((read) => ({ region, ...read }))),
+      impaired: impairments.map(({ reason }) => reason),
+      space,
+      ready: healthOf(daemon).ready,
+    };
   };
 }
 
@@ -250,7 +254,8 @@ async function pruneAll(daemon: Daemon, report: Report): Promise<void> {
 }
 
 /** Ready once every region was read, or is known to be in trouble: one region's trouble is an alert, not unreadiness. */
-function healthOf(daemon: Daemon, hasRoom: boolean): Health {
+function healthOf(daemon: Daemon): Health {
+  const hasRoom = daemon.hasRoom();
   const waiting = daemon.regions().filter(({ started, health }) => !started && health.health === 'up');
   return {
     healthy: true,

@@ -21,12 +21,16 @@ import type { RegionConfig } from './config/sections/regions-section.ts';
 import { createHeartbeat } from './delivery/heartbeat.ts';
 import { createDelivery } from './delivery/outbox.ts';
 import { createRepeating } from './delivery/repeat-alerts.ts';
+import { createHealth, type HealthAnswer } from './health/health.ts';
+import type { Impairment } from './health/impairment.ts';
+import type { RegionSnapshot } from './health/snapshot.ts';
 import type { Transport } from './http/transport.ts';
 import { type Commit, createCommit } from './intake/commit.ts';
 import type { FeedProgress } from './intake/feed-progress.ts';
+import type { FeedReads } from './intake/read-progress.ts';
 import { RegionIntake } from './intake/region.ts';
 import type { AcknowledgeLinks } from './operator/acknowledge-link.ts';
-import type { Report } from './report.ts';
+import type { Happening, Report } from './report.ts';
 import { createServiceClient, type RegionHealth, type ServiceClient } from './service/client.ts';
 import type { Store } from './store/store.ts';
 import type { Clock, Random } from './time/clock.ts';
@@ -62,6 +66,12 @@ export interface Daemon {
   /** Deletes a bounded batch of what is past the retention; resolves to how many rows went. */
   prune(): Promise<number>;
   regions(): readonly RegionProgress[];
+  /** What impairs the watch: the one answer that page, API, command, metrics and heartbeat show. */
+  health(): Promise<HealthAnswer>;
+  /** False while the store takes nothing: the watch stands still, although it may go on by itself. */
+  hasRoom(): boolean;
+  /** Hears of failures to write outside of the stages. */
+  hear(happening: Happening): void;
 }
 
 export interface OnceOutcome {
@@ -84,6 +94,8 @@ export interface RegionProgress {
   /** How late the audits are; 0 while they keep their interval. */
   readonly auditsBehindMs: number;
   readonly feeds: readonly FeedProgress[];
+  /** Of each feed and the inventory, how long ago their streams were read. */
+  readonly reads: readonly FeedReads[];
 }
 
 /** How long a reading that is done once waits for a region that went away. */
@@ -93,7 +105,19 @@ const ONCE_PATIENCE_MS = 10_000;
 const PRUNE_BATCH = 2_000;
 
 export function createDaemon(parts: DaemonParts): Daemon {
-  const { config, store, clock, random, report } = parts;
+  const { config, store, clock, random } = parts;
+  /** Health hears of all that the stages report. */
+  function report(happening: Happening): void {
+    parts.report(happening);
+    health.hear(happening);
+  }
+  const health = createHealth({
+    config,
+    store,
+    regions: () => regions.map(snapshotOf),
+    clock,
+    report,
+  });
   const stage = { store, clock, random, report };
   const { receivers } = config;
   const { externalUrl } = config.web;
@@ -119,7 +143,7 @@ export function createDaemon(parts: DaemonParts): Daemon {
     forward: config.forward,
     changed: alerting.wake,
   });
-  const regions = config.regions.map((region) => createRegion(parts, region, commit));
+  const regions = config.regions.map((region) => createRegion({ ...parts, report }, region, commit));
 
   const progress = () => regions.map(progressOf);
   const digests = createDigests({
@@ -134,7 +158,7 @@ export function createDaemon(parts: DaemonParts): Daemon {
     channels: parts.channels,
     externalUrl,
   });
-  const heartbeat = createHeartbeatOf(parts, progress);
+  const heartbeat = createHeartbeatOf({ ...parts, report }, async () => (await health.read()).impairments);
 
   return {
     async run(signal) {
@@ -145,6 +169,7 @@ export function createDaemon(parts: DaemonParts): Daemon {
         delivery.run(signal),
         repeating.run(signal),
         digests.run(signal),
+        health.run(signal),
         heartbeat?.run(signal),
       ]);
     },
@@ -177,12 +202,16 @@ export function createDaemon(parts: DaemonParts): Daemon {
     },
 
     regions: progress,
+    health: health.read,
+    hasRoom: health.hasRoom,
+    hear: health.hear,
   };
 }
 
-/** One region: the client of its service, and the intake that reads it. No region waits for another. */
+/** One region: its configuration, the client of its service, and the intake that reads it. No region waits for another. */
 interface Region {
   readonly name: string;
+  readonly config: RegionConfig;
   readonly client: ServiceClient;
   readonly intake: RegionIntake;
 }
@@ -203,7 +232,7 @@ function createRegion(parts: DaemonParts, region: RegionConfig, commit: Commit):
     retentionMs: config.store.retentionMs,
     keepsMembers: notifiesMembers(config.receivers),
   });
-  return { name: region.name, client, intake };
+  return { name: region.name, config: region, client, intake };
 }
 
 function progressOf({ name, client, intake }: Region): RegionProgress {
@@ -216,6 +245,21 @@ function progressOf({ name, client, intake }: Region): RegionProgress {
     started: intake.started(),
     auditsBehindMs: intake.auditLagMs(),
     feeds: intake.feeds(),
+    reads: intake.reads(),
+  };
+}
+
+function snapshotOf(region: Region): RegionSnapshot {
+  const { config, intake } = region;
+  const progress = progressOf(region);
+  return {
+    ...progress,
+    excludedNests: intake.inventory.excludedNests(),
+    include: config.nests.include,
+    clockAheadUs: intake.clockAheadUs(),
+    beganUs: intake.beganUs(),
+    firstPass: intake.firstPass(),
+    proofs: polled(progress.feeds),
   };
 }
 
@@ -224,25 +268,12 @@ function verifiedOf({ region, feeds }: RegionProgress) {
 }
 
 /** The heartbeat, where one is configured and there is a way to the watchdog. */
-function createHeartbeatOf(parts: DaemonParts, progress: () => readonly RegionProgress[]) {
-  const { config, watchdog, store, clock, report } = parts;
+function createHeartbeatOf(
+  { config, watchdog, clock, report }: DaemonParts,
+  impairments: () => Promise<readonly Impairment[]>,
+) {
   if (!config.heartbeat || !watchdog) return undefined;
-  return createHeartbeat({
-    store,
-    clock,
-    report,
-    config: config.heartbeat,
-    receivers: config.receivers,
-    freshForMs: freshForMs(config),
-    transport: watchdog,
-    regions: () =>
-      progress().map(({ region, health, started, feeds }) => ({
-        region,
-        isUp: health.health === 'up',
-        started,
-        feeds: polled(feeds),
-      })),
-  });
+  return createHeartbeat({ config: config.heartbeat, impairments, transport: watchdog, clock, report });
 }
 
 /** Reads each stream of a region once; leaves the region where that is in vain. */
@@ -275,9 +306,4 @@ function goneForGood(client: ServiceClient, clock: Clock): AbortSignal {
 /** Feeds without anything to poll prove nothing and miss nothing. */
 function polled(feeds: readonly FeedProgress[]): readonly FeedProgress[] {
   return feeds.filter((one) => one.polled > 0);
-}
-
-/** Twice the longest that a stream may wait for its poll, and the poll itself. */
-function freshForMs({ poll, regions }: Config): number {
-  return 2 * poll.maxIntervalMs + Math.max(...regions.map(({ timeoutMs }) => timeoutMs));
 }

@@ -134,6 +134,16 @@ export type Happening =
       readonly reason: string;
       readonly atUs: number;
     }
+  /** Something began to impair the watch, or does so no longer. */
+  | {
+      readonly what: 'impaired';
+      readonly reason: string;
+      readonly severity: 'critical' | 'warning' | 'info';
+      readonly summary: string;
+      readonly isOver: boolean;
+      readonly region?: string | undefined;
+      readonly receiver?: string | undefined;
+    }
   /** More came from outside than is taken; what happens then stands in the table of limits. */
   | { readonly what: 'limit_reached'; readonly limit: LimitName; readonly region?: string }
   /** Something failed while it was evaluated, and everything else goes on without it. */

@@ -4,6 +4,7 @@ import { EVENT_TYPES, FEEDS } from '../domain/alert/event.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { kindOf } from '../domain/kinds/kinds.ts';
 import { SUPPRESSION_REASONS } from '../domain/muting/suppression.ts';
+import { IMPAIRMENT_REASONS } from '../health/impairment.ts';
 import { COUNTED_LIMITS } from '../limits.ts';
 import type { FailureReason } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
@@ -71,6 +72,7 @@ export function foresee(metrics: Instruments, options: Foreseen): void {
   metrics.reloadSuccessful.set(1);
   metrics.reloadTime.set(clock.nowUs() / 1e6);
   for (const reason of SUPPRESSION_REASONS) metrics.notificationsSuppressed.inc({ reason }, 0);
+  for (const reason of IMPAIRMENT_REASONS) metrics.watchImpaired.set({ reason }, 0);
   for (const stage of STAGES) metrics.troubles.inc({ stage, reason: 'bug' }, 0);
   for (const limit of COUNTED_LIMITS) metrics.limitReached.inc({ limit }, 0);
   const bounded = [...BOUNDED.map((metric) => METRICS[metric]), ...Object.values(BIRD_METRICS)];
@@ -85,6 +87,8 @@ export function foresee(metrics: Instruments, options: Foreseen): void {
       metrics.pollDuration.zero({ region, feed });
       metrics.pollLastSuccess.set({ region, feed }, 0);
       metrics.quarantined.inc({ region, feed }, 0);
+      metrics.streamsOverdue.set({ region, feed }, 0);
+      metrics.oldestRead.set({ region, feed }, 0);
     }
     for (const feed of FEEDS) {
       metrics.cursor.set({ region, feed }, 0);

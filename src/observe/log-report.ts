@@ -167,13 +167,18 @@ function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
   };
 }
 
-type ProcessLines = Pick<Lines, 'config_reload' | 'limit_reached' | 'set_aside' | 'trouble'>;
+type ProcessLines = Pick<Lines, 'config_reload' | 'impaired' | 'limit_reached' | 'set_aside' | 'trouble'>;
 
 function processLines(log: Writers, seldom: Seldom): ProcessLines {
   return {
     config_reload({ success, atUs }) {
       if (success) log.info('The configuration was read', { at: formatInstant(atUs) });
       else log.error('The new configuration has mistakes and changes nothing', {});
+    },
+    impaired({ what, isOver, severity, ...data }) {
+      if (isOver) return log.info('What impaired the watch is over', data);
+      const level = severity === 'critical' ? 'error' : severity === 'warning' ? 'warn' : 'info';
+      log[level]('The watch is impaired', data);
     },
     limit_reached({ what, ...data }) {
       seldom(`limit/${data.limit}/${data.region}`, 'warn', 'A limit was reached', data);

@@ -272,6 +272,36 @@ export const METRICS = {
     help: 'The longest turn of the event loop since the last scrape, to 0.02: for so long nothing else was done.',
     labels: [],
   },
+  watchImpaired: {
+    type: 'gauge',
+    name: 'nestwatch_watch_impaired',
+    help: 'Whether something impairs the watch, by what it is; see /api/v1/health.',
+    labels: ['reason'],
+  },
+  streamsOverdue: {
+    type: 'gauge',
+    name: 'nestwatch_streams_overdue',
+    help: 'Streams that are not read as often as poll.max_interval asks for.',
+    labels: ['region', 'feed'],
+  },
+  oldestRead: {
+    type: 'gauge',
+    name: 'nestwatch_oldest_read_timestamp_seconds',
+    help: 'When the stream of the feed was read that was read longest ago; 0 for never, and where none is polled.',
+    labels: ['region', 'feed'],
+  },
+  storeBytes: {
+    type: 'gauge',
+    name: 'nestwatch_store_bytes',
+    help: 'What the store takes.',
+    labels: [],
+  },
+  storeFreeBytes: {
+    type: 'gauge',
+    name: 'nestwatch_store_free_bytes',
+    help: 'What is free for the store where it is kept.',
+    labels: [],
+  },
   setAside: {
     type: 'gauge',
     name: 'nestwatch_set_aside',

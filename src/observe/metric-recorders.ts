@@ -52,10 +52,11 @@ export function createRecorders(options: RecordersOptions): Recorders {
     limit_reached({ limit }) {
       metrics.limitReached.inc({ limit });
     },
-    // Alerts and cursors are read from their source at each scrape; what is queued shows when it is delivered.
+    // Alerts, cursors and what impairs are read from their source at each scrape; what is queued shows when it is delivered.
     alert() {},
     counts_untrue() {},
     cursor() {},
+    impaired() {},
     notified() {},
     set_aside() {},
   };

@@ -12,6 +12,7 @@ import {
 } from 'prom-client';
 import type { Feed } from '../domain/alert/event.ts';
 import { FAULT_SORTS, type FaultSort } from '../domain/alert/fault.ts';
+import { IMPAIRMENT_REASONS, type ImpairmentReason } from '../health/impairment.ts';
 import { LIMITS } from '../limits.ts';
 import type { Happening, Report } from '../report.ts';
 import { createBirdSeries, type ShownBirds } from './bird-series.ts';
@@ -60,6 +61,17 @@ export interface Collected {
     readonly cursorUs: number;
     readonly verifiedUntilUs: number;
   }[];
+  /** How long ago the streams of each feed, and the inventory, were read. */
+  readonly reads: readonly {
+    readonly region: string;
+    readonly feed: Feed | 'inventory';
+    readonly overdue: number;
+    readonly oldestReadUs: number;
+  }[];
+  /** Why the watch is impaired; a reason may come several times. */
+  readonly impaired: readonly ImpairmentReason[];
+  /** In bytes; undefined while that cannot be seen. */
+  readonly space: { readonly used: number; readonly free: number } | undefined;
 }
 
 /** How many alerts with these labels fire; `nestId` is empty for those of no Nest. */
@@ -130,6 +142,10 @@ export function createMetrics(options: MetricsOptions): Metrics {
     metrics.setAside,
     FAULT_SORTS.map((what) => ({ what })),
   );
+  const showImpaired = createSnapshot(
+    metrics.watchImpaired,
+    IMPAIRMENT_REASONS.map((reason) => ({ reason })),
+  );
   const showPending = createSnapshot(metrics.deliveriesPending);
   const showDeliveries = createSnapshot(metrics.deliveries);
   const showDead = createSnapshot(metrics.deliveriesDead);
@@ -137,7 +153,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
   return {
     report: (one) => (record[one.what] as (one: Happening) => void)(one),
     async render(format = 'text') {
-      const { ready, alerts, firing, silences, setAside, deliveries, cursors } = await collect();
+      const { ready, alerts, firing, silences, setAside, deliveries, cursors, reads, impaired, space } =
+        await collect();
       metrics.ready.set(ready ? 1 : 0);
       showFiring(metrics.alertsFiring, firing, () => drop('alertsFiring'));
       showAlerts(alerts.map(({ count, ...labels }) => [labels, count]));
@@ -149,6 +166,15 @@ export function createMetrics(options: MetricsOptions): Metrics {
       for (const { region, feed, cursorUs, verifiedUntilUs } of cursors) {
         metrics.cursor.set({ region, feed }, cursorUs / 1e6);
         metrics.verified.set({ region, feed }, verifiedUntilUs / 1e6);
+      }
+      for (const { region, feed, overdue, oldestReadUs } of reads) {
+        metrics.streamsOverdue.set({ region, feed }, overdue);
+        metrics.oldestRead.set({ region, feed }, oldestReadUs / 1e6);
+      }
+      showImpaired(impaired.map((reason) => [{ reason }, 1]));
+      if (space) {
+        metrics.storeBytes.set(space.used);
+        metrics.storeFreeBytes.set(space.free);
       }
       metrics.eventLoopLongest.set(options.longestTurnMs() / 1000);
       const isOpenMetrics = format === 'openmetrics';

@@ -10,6 +10,7 @@ import { bodyLimit } from 'hono/body-limit';
 import type { WebConfig } from '../config/sections/web-section.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import { NestwatchError } from '../errors.ts';
+import type { HealthAnswer } from '../health/health.ts';
 import { LIMITS } from '../limits.ts';
 import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';
 import { createSilenceEditor } from '../operator/edit-silences.ts';
@@ -23,6 +24,7 @@ import { answerScrape, type Scrape } from './answer-scrape.ts';
 import { faultJson } from './api/alert-json.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
+import { impairmentJson } from './api/health-json.ts';
 import { boundConnections, CONNECTION_TIMES } from './connections.ts';
 import { allowedHosts, checkToken, isAllowedHost, mistakeInOrigin, mistakeInReading } from './guard.ts';
 import { STYLE_HASH } from './pages/frame/page-style.ts';
@@ -38,6 +40,8 @@ export interface WebOptions {
   readonly status: () => StatusView;
   readonly metrics: Scrape;
   readonly health: () => Health;
+  /** What impairs the watch. */
+  readonly impairments: () => Promise<HealthAnswer>;
   readonly links: AcknowledgeLinks;
   /** Gives an unused UUID. */
   readonly newId: () => string;
@@ -192,25 +196,29 @@ function addHealth(app: Hono, options: WebOptions): void {
     app.get(path, async (c) => {
       const { ready, reasons } = health();
       if (/\bapplication\/json\b/.test(c.req.header('accept') ?? '')) {
-        return c.json({ ...health(), set_aside: await setAside(c, options) }, code(ready));
+        return c.json({ ...health(), ...(await details(c, options)) }, code(ready));
       }
       return c.text(ready ? 'Ready.\n' : lines('Not ready.', reasons), code(ready));
     });
   }
 }
 
-/** What failed and was set aside; with names only for who may read. Nothing while the store does not answer. */
-async function setAside(c: Context, { store, clock, config, report }: WebOptions): Promise<object[]> {
+/** What impairs the watch and what was set aside; with names only for who may read. */
+async function details(c: Context, { store, clock, config, impairments, report }: WebOptions) {
   const token = config.bearerToken;
   const isOpen = !token || checkToken(token, c.req.header('authorization')) === 'granted';
   const nowUs = clock.nowUs();
+  const found = (await impairments()).impairments;
+  const named = isOpen ? found.map(impairmentJson) : [...new Set(found.map(({ reason }) => reason))];
   try {
-    return await store.transaction<object[]>(async ({ faults }) =>
+    const setAside = await store.transaction<object[]>(async ({ faults }) =>
       isOpen ? (await faults.list(nowUs, SHOWN_FAULTS)).map(faultJson) : faults.count(nowUs),
     );
+    return { impairments: named, set_aside: setAside };
   } catch (error) {
+    // Nothing is known of faults while the store does not answer.
     report({ what: 'trouble', stage: 'store', error });
-    return [];
+    return { impairments: named, set_aside: [] };
   }
 }
 
@@ -277,6 +285,7 @@ const ADDRESSES = [
   '/metrics',
   '/-/healthy',
   '/-/ready',
+  '/api/v1/health',
   '/api/v1/status',
   '/api/v1/events',
   '/api/v1/alerts',

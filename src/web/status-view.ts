@@ -23,6 +23,18 @@ export interface RegionView {
   /** How late the audits are; 0 while they keep their interval. */
   readonly auditsBehindMs: number;
   readonly feeds: readonly FeedView[];
+  /** Of each feed and the inventory, how long ago their streams were read. */
+  readonly reads: readonly ReadsView[];
+}
+
+export interface ReadsView {
+  readonly feed: Feed | 'inventory';
+  /** Streams that are polled now. */
+  readonly streams: number;
+  /** Those of them that are not read often enough. */
+  readonly overdue: number;
+  /** When the one was read that was read longest ago; 0 for never. */
+  readonly oldestReadUs: number;
 }
 
 export interface FeedView {

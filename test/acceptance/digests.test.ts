@@ -249,7 +249,7 @@ describe('the heartbeat', () => {
     await withBirds({ heartbeat }, async (stage) => {
       await stage.minutesPass(10);
       expect(stage.beats).toHaveLength(10);
-      expect(outcomes(stage).slice(0, 2)).toEqual(['silent region eu has not been read yet', 'sent']);
+      expect(outcomes(stage).slice(0, 2)).toEqual(['silent first reading of EU under way', 'sent']);
     });
   });
 
@@ -261,7 +261,7 @@ describe('the heartbeat', () => {
       const before = stage.beats.length;
       await stage.minutesPass(10);
       expect(stage.beats).toHaveLength(before);
-      expect(outcomes(stage).at(-1)).toBe('silent region us does not answer');
+      expect(outcomes(stage).at(-1)).toBe('silent US is down');
       stage.worlds.us!.comeUp();
       await stage.minutesPass(10);
       expect(stage.beats.length).toBeGreaterThan(before + 5);

@@ -40,6 +40,8 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
   const api = createApi({
     store: stage.store,
     status: () => ({ version: '', startedAtUs: 0, regions: [] }),
+    impairments: () => stage.daemon().health(),
+    report: () => {},
     alerting: { ...stageConfig(['eu']), ...change },
     recurrences: createRecurrences(),
     clock: stage.clock,

@@ -179,6 +179,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
   function begin(): Life {
     const stop = new AbortController();
     const store: Store = {
+      space: inner.space,
       async transaction(work) {
         if (life.dead) throw new NestwatchError('cancelled', 'this process is dead');
         const result = await inner.transaction((tx) => counted(tx, work));
@@ -277,7 +278,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
   async function happens(type: string, birds: readonly string[], agoUs = 0): Promise<void> {
     const stream = await inner.transaction((tx) => tx.streams.open('eu', 'flight', 'all'));
     const commit = createCommit({
-      store: { transaction: (work) => inner.transaction((tx) => counted(tx, work)), close: async () => {} },
+      store: { ...inner, transaction: (work) => inner.transaction((tx) => counted(tx, work)) },
       rules,
       forward: [],
       clock,
@@ -317,7 +318,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
   await clock.advance(0);
   let ids = 0;
   const silences = createSilenceEditor({
-    store: { transaction: (work) => inner.transaction((tx) => counted(tx, work)), close: async () => {} },
+    store: { ...inner, transaction: (work) => inner.transaction((tx) => counted(tx, work)) },
     clock,
     report: () => {},
     recurrences: createRecurrences(),
@@ -325,7 +326,7 @@ export async function openDesk(options: DeskOptions): Promise<Desk> {
     changed: () => life.alerting.wake(),
   });
   const alertDesk = createAlertResolver({
-    store: { transaction: (work) => inner.transaction((tx) => counted(tx, work)), close: async () => {} },
+    store: { ...inner, transaction: (work) => inner.transaction((tx) => counted(tx, work)) },
     rules,
     clock,
     report: () => {},

@@ -3,6 +3,7 @@ import { CHANNELS, configsKey } from '../../src/channels/registry.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { KINDS } from '../../src/domain/kinds/kinds.ts';
 import { ERRORS } from '../../src/errors.ts';
+import { IMPAIRMENTS } from '../../src/health/impairment.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { BIRD_METRICS, METRICS } from '../../src/observe/metric-catalogue.ts';
 import { sectionOf, withWords } from './example.ts';
@@ -23,7 +24,7 @@ export const GENERATED: readonly Generated[] = [
     content: () => `${JSON.stringify(configJsonSchema(), null, 2)}\n`,
   },
   { file: EXAMPLE, content: (readFile) => withWords(readFile(EXAMPLE)) },
-  ...['config/README.md', 'src/observe/README.md'].map((file) => ({
+  ...['config/README.md', 'src/observe/README.md', 'src/web/README.md'].map((file) => ({
     file,
     content: (readFile: (file: string) => string) => filled(readFile(file), readFile(EXAMPLE)),
   })),
@@ -64,6 +65,8 @@ function partOf(name: string, subject: string, example: string): string {
       return alertTable();
     case 'parameters':
       return parameterTable();
+    case 'impairments':
+      return impairmentTable();
     case 'metrics':
       return metricTable();
     case 'errors':
@@ -100,6 +103,15 @@ function alertTable(): string {
     resolves,
   ]);
   return table(['alertname', 'severity', 'fires when', 'resolves when'], rows);
+}
+
+function impairmentTable(): string {
+  const rows = Object.entries(IMPAIRMENTS).map(([reason, { means, stopsHeartbeat }]) => [
+    `\`${reason}\``,
+    means,
+    stopsHeartbeat,
+  ]);
+  return table(['reason', 'what impairs the watch', 'stops the heartbeat'], rows);
 }
 
 function metricTable(): string {

@@ -223,6 +223,7 @@ class HostileWorld {
       status: () => ({ version: 'hostile', startedAtUs: 0, regions: this.#life.daemon.regions() }),
       metrics: (format) => this.#metrics.render(format),
       health: () => ({ healthy: true, working: true, ready: true, reasons: [] }),
+      impairments: () => this.#life.daemon.health(),
       links,
       newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
       changed: () => this.#life.daemon.wake(),

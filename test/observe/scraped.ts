@@ -9,6 +9,9 @@ export const NOTHING: Collected = {
   setAside: [],
   deliveries: [],
   cursors: [],
+  reads: [],
+  impaired: [],
+  space: undefined,
 };
 
 /** The whole text of a scrape. */

@@ -90,6 +90,7 @@ export function createMortal(base: Clock, aheadUs: () => number, died: () => voi
         );
       }),
     store: (inner) => ({
+      space: inner.space,
       transaction(work) {
         let savesNews = false;
         const watched = (tx: Transaction): Transaction =>

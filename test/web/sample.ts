@@ -3,6 +3,7 @@ import type { Event } from '../../src/domain/alert/event.ts';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
+import type { Impairment } from '../../src/health/impairment.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { WebOptions } from '../../src/web/server.ts';
@@ -155,6 +156,15 @@ export function aStatus(change: Partial<StatusView> = {}): StatusView {
         { feed: 'flight', streams: 12, cursorUs: NOW_US - 3 * MINUTE, openFlights: 3 },
       ] as const
     ).map((feed) => ({ ...feed, lastSuccessUs, verifiedUntilUs: NOW_US - 2 * MINUTE }));
+  const reads = (oldestReadUs: number) =>
+    (
+      [
+        { feed: 'inventory', streams: 1 },
+        { feed: 'notification', streams: 1 },
+        { feed: 'bird_log', streams: 12 },
+        { feed: 'flight', streams: 12 },
+      ] as const
+    ).map((feed) => ({ ...feed, overdue: 0, oldestReadUs }));
   return {
     version: '0.1.0',
     startedAtUs: NOW_US - 26 * 60 * MINUTE,
@@ -168,6 +178,7 @@ export function aStatus(change: Partial<StatusView> = {}): StatusView {
         birds: 12,
         auditsBehindMs: 0,
         feeds: feeds(NOW_US - 3 * SECOND),
+        reads: reads(NOW_US - 40 * SECOND),
       },
       {
         region: 'us',
@@ -178,8 +189,25 @@ export function aStatus(change: Partial<StatusView> = {}): StatusView {
         birds: 7,
         auditsBehindMs: 90_000,
         feeds: feeds(NOW_US - 7 * SECOND),
+        reads: reads(NOW_US - 50 * SECOND),
       },
     ],
+    ...change,
+  };
+}
+
+/** What impairs the watch a little; each part may be another. */
+export function anImpairment(change: Partial<Impairment> = {}): Impairment {
+  return {
+    reason: 'streams_overdue',
+    region: 'eu',
+    feed: 'flight',
+    severity: 'warning',
+    sinceUs: NOW_US - 12 * MINUTE,
+    title: 'EU is behind',
+    summary: 'The Flights of 2 of 12 Birds in EU were not read in time: the oldest reading is 12 min old.',
+    action: 'Raise the rate.',
+    stopsHeartbeat: false,
     ...change,
   };
 }

@@ -40,6 +40,10 @@ export async function serve(options: Partial<WebOptions> = {}) {
     status: () => aStatus(),
     metrics: async () => ({ contentType: 'text/plain; version=0.0.4', body: 'nestwatch_up 1\n' }),
     health: () => ({ healthy: true, working: true, ready: true, reasons: [] }),
+    impairments: async () => ({
+      impairments: [],
+      space: { used: 1_000_000, free: 2_000_000, whole: 3_000_000 },
+    }),
     links: createAcknowledgeLinks(secret('a key'), 'http://watch.example.com/nestwatch'),
     newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
     changed: () => changes.push(clock.nowUs()),

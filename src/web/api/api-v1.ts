@@ -8,10 +8,13 @@ import type { AlertState } from '../../domain/alert/alert.ts';
 import { FEEDS } from '../../domain/alert/event.ts';
 import { eventJson, wireText } from '../../domain/alert/event-json.ts';
 import type { Recurrences } from '../../domain/muting/silence.ts';
+import type { HealthAnswer } from '../../health/health.ts';
+import { countFiring } from '../../operator/count-firing.ts';
 import type { SilenceEditor } from '../../operator/edit-silences.ts';
 import { type ExplainConfig, explain } from '../../operator/explain.ts';
 import type { AlertResolver } from '../../operator/resolve-alerts.ts';
 import type { AlertingConfig } from '../../operator/routed-alert.ts';
+import type { Report } from '../../report.ts';
 import type { EventQuery } from '../../store/event-store.ts';
 import type { BirdRecord } from '../../store/inventory-store.ts';
 import { loadMuting } from '../../store/load-muting.ts';
@@ -24,10 +27,14 @@ import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
 import { type RegionView, type StatusView, stateOf } from '../status-view.ts';
 import { alertJson, deliveryJson, faultJson, instantJson } from './alert-json.ts';
 import { explanationJson } from './explain-json.ts';
+import { healthJson, impairmentJson } from './health-json.ts';
 
 export interface ApiOptions {
   readonly store: Store;
   readonly status: () => StatusView;
+  /** What impairs the watch. */
+  readonly impairments: () => Promise<HealthAnswer>;
+  readonly report: Report;
   readonly alerting: AlertingConfig & ExplainConfig;
   readonly recurrences: Recurrences;
   readonly clock: Clock;
@@ -49,10 +56,29 @@ export function createApi(options: ApiOptions): Hono {
 /** Faults that are listed at the most. */
 const SHOWN_FAULTS = 100;
 
-function addStatus(api: Hono, { store, status, clock }: ApiOptions): void {
+/** Answers also while the store does not, which is when it is asked for. */
+function addHealth(
+  api: Hono,
+  { store, impairments, alerting, recurrences, clock, report }: ApiOptions,
+): void {
+  api.get('/health', async (c) => {
+    readQuery(search(c.req.url), []);
+    const answer = await impairments();
+    const alerts = await store
+      .transaction(async (tx) => countFiring(tx, await loadMuting(tx, alerting, recurrences, clock.nowUs())))
+      .catch((error: unknown) => {
+        report({ what: 'trouble', stage: 'store', error });
+        return null;
+      });
+    return c.json(healthJson(answer, alerts));
+  });
+}
+
+function addStatus(api: Hono, { store, status, impairments, clock }: ApiOptions): void {
   api.get('/status', async (c) => {
     readQuery(search(c.req.url), []);
     const view = status();
+    const answer = await impairments();
     const counts = await store.transaction(async (tx) => ({
       alerts: await tx.alerts.count(),
       deliveries: await tx.outbox.count(),
@@ -61,6 +87,7 @@ function addStatus(api: Hono, { store, status, clock }: ApiOptions): void {
     return c.json({
       version: view.version,
       started_at: formatInstant(view.startedAtUs),
+      impairments: answer.impairments.map(impairmentJson),
       regions: view.regions.map(regionJson),
       alerts: counts.alerts.map(({ alertname, severity, state, count }) => ({
         alertname,
@@ -200,6 +227,7 @@ function addExplain(api: Hono, { store, alerting, recurrences, clock, externalUr
 }
 
 const ROUTES = [
+  addHealth,
   addStatus,
   addEvents,
   addAlerts,
@@ -264,6 +292,12 @@ function regionJson(view: RegionView) {
     nests: view.nests,
     birds: view.birds,
     audits_behind_seconds: view.auditsBehindMs / 1000,
+    reads: view.reads.map(({ feed, streams, overdue, oldestReadUs }) => ({
+      feed,
+      streams,
+      overdue,
+      oldest_read: instantJson(oldestReadUs),
+    })),
     feeds: view.feeds.map((feed) => ({
       feed: feed.feed,
       cursor: instantJson(feed.cursorUs),

@@ -52,6 +52,9 @@ describe('GET /api/v1/status', () => {
       nests: 2,
       birds: 7,
       audits_behind_seconds: 90,
+      reads: expect.arrayContaining([
+        { feed: 'flight', streams: 12, overdue: 0, oldest_read: '2026-07-02T11:59:10.000000Z' },
+      ]),
       feeds: [
         {
           feed: 'notification',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
-import { createStoreRoom } from '../../src/observe/store-health.ts';
+import { createStoreRoom } from '../../src/health/store-room.ts';
 import type { Happening } from '../../src/report.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
@@ -17,12 +17,12 @@ const written: Happening = {
 describe('the room of the store', () => {
   test('is there until a write is refused', () => {
     const room = createStoreRoom(createVirtualClock());
-    expect(room.isThere()).toBe(true);
+    expect(room.refusal(true)).toBeUndefined();
     room.hear(trouble(new NestwatchError('unreachable', 'no answer')));
     room.hear(trouble(new Error('a bug')));
-    expect(room.isThere()).toBe(true);
+    expect(room.refusal(true)).toBeUndefined();
     room.hear(trouble(full));
-    expect(room.isThere()).toBe(false);
+    expect(room.refusal(true)).toBeDefined();
   });
 
   test('is there again when a write was accepted, whatever else is said', () => {
@@ -37,21 +37,31 @@ describe('the room of the store', () => {
       error: full,
     });
     room.hear({ what: 'rate_limit', region: 'eu', requestsPerSecond: 1 });
-    expect(room.isThere()).toBe(false);
+    expect(room.refusal(true)).toBeDefined();
     room.hear(written);
-    expect(room.isThere()).toBe(true);
+    expect(room.refusal(true)).toBeUndefined();
   });
 
-  test('is there again when nobody was refused for ten minutes', async () => {
+  test.each([
+    ['a minute where there is room', true, 60_000],
+    ['ten minutes where that cannot be seen', false, 600_000],
+  ])('is there again when nobody was refused for %s', async (_, hasRoom, quietMs) => {
     const clock = createVirtualClock();
     const room = createStoreRoom(clock);
     room.hear(trouble(full));
-    await clock.advance(599_000);
-    expect(room.isThere()).toBe(false);
+    const sinceUs = clock.nowUs();
+    await clock.advance(quietMs - 1_000);
+    expect(room.refusal(hasRoom)).toEqual({ isFull: true, message: 'no space', sinceUs });
     room.hear(trouble(full));
-    await clock.advance(599_000);
-    expect(room.isThere()).toBe(false);
+    await clock.advance(quietMs - 1_000);
+    expect(room.refusal(hasRoom)).toMatchObject({ sinceUs });
     await clock.advance(1_000);
-    expect(room.isThere()).toBe(true);
+    expect(room.refusal(hasRoom)).toBeUndefined();
+  });
+
+  test('knows a store that fails from one that is full', () => {
+    const room = createStoreRoom(createVirtualClock());
+    room.hear(trouble(new NestwatchError('store_corrupt', 'The store is damaged.')));
+    expect(room.refusal(true)).toMatchObject({ isFull: false, message: 'The store is damaged.' });
   });
 });

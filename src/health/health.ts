@@ -1,0 +1,114 @@
+/**
+ * Gathers what is known of the watch and has it judged, whenever somebody asks and every few seconds besides, so that
+ * each impairment has its beginning, and the log has both its ends.
+ */
+import type { Config } from '../config/config.ts';
+import { findDeadEnds, isAnybodyNotified } from '../config/dead-ends.ts';
+import { formatPath } from '../document/problem.ts';
+import type { Happening, Report } from '../report.ts';
+import type { Store, StoreSpace } from '../store/store.ts';
+import { type Clock, sleep } from '../time/clock.ts';
+import { type Impairment, impairmentKey } from './impairment.ts';
+import { isDiskLow, judgeHealth } from './judge-health.ts';
+import { NOTHING_KEPT, readKept } from './read-kept.ts';
+import type { HealthSnapshot, RegionSnapshot } from './snapshot.ts';
+import { createStoreRoom } from './store-room.ts';
+
+export interface HealthAnswer {
+  /** The gravest first; nothing impairs the watch where there is none. */
+  readonly impairments: readonly Impairment[];
+  /** What the store takes; undefined while that cannot be seen. */
+  readonly space: StoreSpace | undefined;
+}
+
+export interface Health {
+  read(): Promise<HealthAnswer>;
+  /** False while the store takes nothing: the watch stands still, although it may go on by itself. */
+  hasRoom(): boolean;
+  /** Hears what the stages report. */
+  hear(happening: Happening): void;
+  /** Looks every few seconds until `signal` aborts. */
+  run(signal: AbortSignal): Promise<void>;
+}
+
+interface HealthOptions {
+  readonly config: Pick<Config, 'route' | 'receivers' | 'poll'>;
+  readonly store: Store;
+  readonly regions: () => readonly RegionSnapshot[];
+  readonly clock: Clock;
+  readonly report: Report;
+}
+
+const LOOK_EVERY_MS = 15_000;
+
+/** Audits are due at their interval, after a poll; what is late by more turns than that is not proven. */
+const PROOF_TURNS = 3;
+const LEAST_PROOF_MS = 3_600_000;
+
+export function createHealth(options: HealthOptions): Health {
+  const { config, store, regions, clock, report } = options;
+  const room = createStoreRoom(clock);
+  const route = {
+    isAnybodyNotified: isAnybodyNotified(config),
+    routes: findDeadEnds(config).map(({ path, receiver }) => ({ path: formatPath(path), receiver })),
+  };
+  const { auditIntervalMs, maxIntervalMs } = config.poll;
+  const proofMs = Math.max(LEAST_PROOF_MS, PROOF_TURNS * (auditIntervalMs + maxIntervalMs));
+  let kept = NOTHING_KEPT;
+  /** What was found by the last look. */
+  let known = new Map<string, Impairment>();
+
+  function refusal(space: StoreSpace | undefined) {
+    return room.refusal(space !== undefined && !isDiskLow(space));
+  }
+
+  async function snapshot(): Promise<HealthSnapshot> {
+    const nowUs = clock.nowUs();
+    try {
+      kept = await store.transaction((tx) => readKept(tx, config.receivers, nowUs));
+    } catch (error) {
+      // What was known before still is, and the room hears of this.
+      report({ what: 'trouble', stage: 'store', error });
+    }
+    const space = store.space();
+    return { nowUs, regions: regions(), proofMs, route, store: { space, refusal: refusal(space) }, kept };
+  }
+
+  /** What lasts has begun when it was first seen, where it says nothing better itself. */
+  function follow(found: readonly Impairment[]): Impairment[] {
+    const followed = found.map((one) => {
+      const before = known.get(impairmentKey(one));
+      return before ? { ...one, sinceUs: Math.min(before.sinceUs, one.sinceUs) } : one;
+    });
+    const now = new Map(followed.map((one) => [impairmentKey(one), one]));
+    for (const [key, one] of now) if (!known.has(key)) report(happening(one, false));
+    for (const [key, one] of known) if (!now.has(key)) report(happening(one, true));
+    known = now;
+    return followed;
+  }
+
+  async function read(): Promise<HealthAnswer> {
+    const seen = await snapshot();
+    return { impairments: follow(judgeHealth(seen)), space: seen.store.space };
+  }
+
+  return {
+    read,
+    hasRoom: () => refusal(store.space()) === undefined,
+    hear: room.hear,
+    async run(signal) {
+      while (!signal.aborted) {
+        try {
+          await read();
+        } catch (error) {
+          report({ what: 'trouble', stage: 'store', error });
+        }
+        await sleep(clock, LOOK_EVERY_MS, signal);
+      }
+    },
+  };
+}
+
+function happening({ reason, severity, summary, region, receiver }: Impairment, isOver: boolean): Happening {
+  return { what: 'impaired', reason, severity, summary, isOver, region, receiver };
+}

@@ -1,0 +1,110 @@
+/**
+ * Impairments: what keeps the watch from being worth what people take it for. The list of reasons is closed; each is a
+ * value of `nestwatch_watch_impaired{reason}`. "All quiet" is said only where there is none.
+ */
+import type { Feed } from '../domain/alert/event.ts';
+
+interface Meaning {
+  readonly means: string;
+  /** When the outside watchdog is no longer called. */
+  readonly stopsHeartbeat: string;
+}
+
+/** Every reason, as the documentation shows it; the gravest stand first. */
+export const IMPAIRMENTS = {
+  store_failing: {
+    means: 'the store is full, or cannot be read or written: nothing new can be kept or sent',
+    stopsHeartbeat: 'yes',
+  },
+  region_unauthorized: { means: 'a region refuses the token', stopsHeartbeat: 'yes' },
+  region_down: { means: 'a region does not answer', stopsHeartbeat: 'yes' },
+  nobody_notified: {
+    means:
+      'no route leads to a receiver that notifies anybody; or one route does not, and its receiver is not called `null` or `blackhole`',
+    stopsHeartbeat: 'if nobody at all is notified',
+  },
+  no_birds: {
+    means: 'a region was read, and no Bird of it is watched, as after a slip in `nests.include`',
+    stopsHeartbeat: 'yes',
+  },
+  receivers_failing: {
+    means: 'a receiver accepts nothing of what it is sent',
+    stopsHeartbeat: 'if none of the receivers that were tried accepts anything',
+  },
+  deliveries_dead: { means: 'notifications of the last seven days were given up', stopsHeartbeat: 'no' },
+  streams_overdue: {
+    means: 'streams are not read as often as `poll.max_interval` asks for',
+    stopsHeartbeat: 'if half of the streams of a feed are overdue',
+  },
+  feed_unproven: {
+    means: 'it is more than an hour, or three audits, ago that a feed was proven to be complete',
+    stopsHeartbeat: 'no',
+  },
+  faults_set_aside: {
+    means: 'a silence, rule, group, alert or stored row failed and was set aside',
+    stopsHeartbeat: 'no',
+  },
+  quarantine_growing: { means: 'entries of the last hour could not be read', stopsHeartbeat: 'no' },
+  clock_wrong: {
+    means: "this machine's clock and the service's differ by more than a minute",
+    stopsHeartbeat: 'no',
+  },
+  disk_low: {
+    means: 'less than 512 MiB, or on a small disk a tenth, is free where the store is kept',
+    stopsHeartbeat: 'no',
+  },
+  first_pass: {
+    means: 'not every stream was read yet since the start',
+    stopsHeartbeat: 'until Nests and Birds were listed',
+  },
+} as const satisfies Readonly<Record<string, Meaning>>;
+
+export type ImpairmentReason = keyof typeof IMPAIRMENTS;
+
+export const IMPAIRMENT_REASONS = Object.keys(IMPAIRMENTS) as readonly ImpairmentReason[];
+
+/**
+ * - `critical`: what happens may reach nobody until a person acts
+ * - `warning`: the watch works, with a limit
+ * - `info`: it ends by itself
+ */
+export type ImpairmentSeverity = 'critical' | 'warning' | 'info';
+
+/** Whom or what an impairment concerns; all of it absent: nestwatch as a whole. */
+export interface Concern {
+  readonly region?: string;
+  readonly feed?: Feed | 'inventory';
+  readonly receiver?: string;
+  /** A place in the configuration, such as `route.routes[1]`. */
+  readonly path?: string;
+}
+
+export interface Impairment extends Concern {
+  readonly reason: ImpairmentReason;
+  readonly severity: ImpairmentSeverity;
+  /** When it began, as far as that is known; otherwise when it was first seen. */
+  readonly sinceUs: number;
+  /** A few words for a headline, without a full stop. */
+  readonly title: string;
+  /** One sentence. */
+  readonly summary: string;
+  /** What a person can do, in one or two sentences. */
+  readonly action: string;
+  /** Whether the outside watchdog is no longer called. */
+  readonly stopsHeartbeat: boolean;
+}
+
+/** One impairment from another, also of different moments. */
+export function impairmentKey({ reason, region, feed, receiver, path }: Impairment): string {
+  return JSON.stringify([reason, region, feed, receiver, path]);
+}
+
+/** By gravity, then as the reasons are listed. */
+export function byGravity(a: Impairment, b: Impairment): number {
+  return (
+    SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity) ||
+    IMPAIRMENT_REASONS.indexOf(a.reason) - IMPAIRMENT_REASONS.indexOf(b.reason)
+  );
+}
+
+const SEVERITIES: readonly ImpairmentSeverity[] = ['critical', 'warning', 'info'];

@@ -1,0 +1,79 @@
+/** What is known of the watch at one moment: all that the health answer is made from. */
+import type { Feed } from '../domain/alert/event.ts';
+import type { FailingIntegration } from '../store/outbox-store.ts';
+import type { StoreSpace } from '../store/store.ts';
+import type { QuarantinedFeed } from '../store/stream-store.ts';
+
+export interface HealthSnapshot {
+  readonly nowUs: number;
+  readonly regions: readonly RegionSnapshot[];
+  /** A feed should be proven to be complete up to so long ago. */
+  readonly proofMs: number;
+  readonly route: DeadEnds;
+  readonly store: StoreSnapshot;
+  /** What the store knows; of the last time that it answered. */
+  readonly kept: KeptSnapshot;
+}
+
+export interface RegionSnapshot {
+  readonly region: string;
+  readonly health: {
+    readonly health: 'up' | 'down' | 'unauthorized';
+    readonly reason: string;
+    readonly sinceUs: number;
+  };
+  /** The inventory was read in this life. */
+  readonly started: boolean;
+  /** Watched ones. */
+  readonly nests: number;
+  /** Those that the configuration leaves out. */
+  readonly excludedNests: number;
+  readonly birds: number;
+  /** Globs of the Nests that are watched. */
+  readonly include: readonly string[];
+  /** By how much the service's clock is ahead of ours. */
+  readonly clockAheadUs: number;
+  /** When this life of the process began to read it. */
+  readonly beganUs: number;
+  /** As long as the first reading of all streams in this life is under way. */
+  readonly firstPass: { readonly streams: number; readonly read: number } | undefined;
+  readonly reads: readonly {
+    readonly feed: Feed | 'inventory';
+    readonly streams: number;
+    readonly overdue: number;
+    /** 0 for never. */
+    readonly oldestReadUs: number;
+  }[];
+  /** Feeds of which something is polled. */
+  readonly proofs: readonly { readonly feed: Feed; readonly verifiedUntilUs: number }[];
+}
+
+export interface DeadEnds {
+  /** Whether any route leads to somebody. */
+  readonly isAnybodyNotified: boolean;
+  readonly routes: readonly { readonly path: string; readonly receiver: string }[];
+}
+
+export interface StoreSnapshot {
+  readonly space: StoreSpace | undefined;
+  /** Why it takes nothing, and since when; undefined while it does. */
+  readonly refusal: StoreRefusal | undefined;
+}
+
+export interface StoreRefusal {
+  readonly isFull: boolean;
+  readonly message: string;
+  readonly sinceUs: number;
+}
+
+export interface KeptSnapshot {
+  /** Those that are configured. */
+  readonly failing: readonly FailingIntegration[];
+  /** Whether receivers of alerts were tried, and none of them works. */
+  readonly isNobodyReached: boolean;
+  /** Deliveries of the last days that were given up. */
+  readonly dead: readonly { readonly receiver: string; readonly count: number }[];
+  /** Of the last hour. */
+  readonly quarantined: readonly QuarantinedFeed[];
+  readonly faults: { readonly count: number; readonly first: string; readonly sinceUs: number };
+}

@@ -1,0 +1,269 @@
+import { describe, expect, test } from 'vitest';
+import { IMPAIRMENT_REASONS } from '../../src/health/impairment.ts';
+import { isDiskLow, judgeHealth } from '../../src/health/judge-health.ts';
+import { NOTHING_KEPT } from '../../src/health/read-kept.ts';
+import type { HealthSnapshot, RegionSnapshot } from '../../src/health/snapshot.ts';
+import { aRegion, aWell, MINUTE_US, NOW_US } from './well.ts';
+
+const MIB = 1024 ** 2;
+const inRegion = (change: Partial<RegionSnapshot>) => aWell({ regions: [aRegion(change)] });
+const kept = (change: Partial<HealthSnapshot['kept']>) => aWell({ kept: { ...NOTHING_KEPT, ...change } });
+const failing = {
+  receiver: 'pager',
+  integration: 'webhook',
+  position: 0,
+  failures: 3,
+  sinceUs: NOW_US - 5 * MINUTE_US,
+  lastError: 'it answered 503',
+};
+const late = { feed: 'flight', streams: 12, overdue: 2, oldestReadUs: NOW_US - 14 * MINUTE_US } as const;
+
+/** Each reason at least once: what is known, the severity, whether the watchdog is still called, and the sentence. */
+const CASES: readonly [
+  reason: string,
+  snapshot: HealthSnapshot,
+  severity: string,
+  beats: boolean,
+  summary: string,
+][] = [
+  [
+    'store_failing',
+    aWell({ store: { space: undefined, refusal: { isFull: true, message: 'm', sinceUs: NOW_US } } }),
+    'critical',
+    false,
+    'The store has no space left to grow: nothing new can be kept or sent.',
+  ],
+  [
+    'store_failing',
+    aWell({
+      store: { space: undefined, refusal: { isFull: false, message: 'The store x is damaged.', sinceUs: 1 } },
+    }),
+    'critical',
+    false,
+    'The store fails, so nothing new can be kept or sent: The store x is damaged.',
+  ],
+  [
+    'disk_low',
+    aWell({ store: { space: { used: 10 * MIB, free: 90 * MIB, whole: 1000 * MIB }, refusal: undefined } }),
+    'warning',
+    true,
+    'Only 90 MiB are free on the disk of the store, which takes 10 MiB.',
+  ],
+  [
+    'no_birds',
+    inRegion({ birds: 0, nests: 0, include: ['Prdo*'] }),
+    'critical',
+    false,
+    'No Bird is watched in EU: of its 9 Nests none fits nests.include ("Prdo*") and is not excluded.',
+  ],
+  [
+    'no_birds',
+    inRegion({ birds: 0, nests: 3 }),
+    'critical',
+    false,
+    'No Bird is watched in EU: its 3 Nests have no Birds.',
+  ],
+  [
+    'no_birds',
+    inRegion({ birds: 0, nests: 0, excludedNests: 0 }),
+    'critical',
+    false,
+    'No Bird is watched in EU: it lists no Nest.',
+  ],
+  [
+    'first_pass',
+    inRegion({ beganUs: NOW_US - 10 * MINUTE_US, firstPass: { streams: 24, read: 8 } }),
+    'info',
+    true,
+    'The first reading of EU since the start is under way: 8 of 24 streams read, done at about 2 Jul 2026, 12:20 UTC.',
+  ],
+  [
+    'first_pass',
+    inRegion({ started: false, firstPass: { streams: 2, read: 0 } }),
+    'info',
+    false,
+    'The first reading of EU since the start is under way: its Nests and Birds are being listed.',
+  ],
+  [
+    'streams_overdue',
+    inRegion({ reads: [late] }),
+    'warning',
+    true,
+    'The Flights of 2 of 12 Birds in EU were not read in time: the oldest reading is 14 min old.',
+  ],
+  [
+    'streams_overdue',
+    inRegion({ reads: [{ ...late, overdue: 6, oldestReadUs: 0 }] }),
+    'critical',
+    false,
+    'The Flights of 6 of 12 Birds in EU were not read in time: some were never read.',
+  ],
+  [
+    'streams_overdue',
+    inRegion({ reads: [{ ...late, feed: 'inventory', streams: 1, overdue: 1 }] }),
+    'critical',
+    false,
+    'The inventory in EU was not read in time: the oldest reading is 14 min old.',
+  ],
+  [
+    'feed_unproven',
+    inRegion({ proofs: [{ feed: 'bird_log', verifiedUntilUs: NOW_US - 61 * MINUTE_US }] }),
+    'warning',
+    true,
+    'The Bird logs of EU are not proven to be complete since 2 Jul 2026, 10:59 UTC.',
+  ],
+  [
+    'feed_unproven',
+    inRegion({ proofs: [{ feed: 'flight', verifiedUntilUs: 0 }] }),
+    'warning',
+    true,
+    'The Flights of EU are not proven to be complete at all yet.',
+  ],
+  [
+    'feed_unproven',
+    inRegion({ beganUs: NOW_US - 29 * MINUTE_US, proofs: [{ feed: 'flight', verifiedUntilUs: 0 }] }),
+    'info',
+    true,
+    'The Flights of EU are not proven to be complete at all yet.',
+  ],
+  [
+    'region_down',
+    inRegion({ health: { health: 'down', reason: '503 \u202eon getBird', sinceUs: NOW_US - 7e6 } }),
+    'critical',
+    false,
+    'EU does not answer: 503 on getBird.',
+  ],
+  [
+    'region_unauthorized',
+    inRegion({ health: { health: 'unauthorized', reason: 'the token was refused (401)', sinceUs: 1 } }),
+    'critical',
+    false,
+    'EU refuses the token: the token was refused (401).',
+  ],
+  [
+    'nobody_notified',
+    aWell({ route: { isAnybodyNotified: false, routes: [{ path: 'route', receiver: 'default' }] } }),
+    'critical',
+    false,
+    'Nobody is notified of alerts: no route leads to a receiver that could send them to anybody.',
+  ],
+  [
+    'nobody_notified',
+    aWell({ route: { isAnybodyNotified: true, routes: [{ path: 'route.routes[1]', receiver: 'later' }] } }),
+    'warning',
+    true,
+    'Alerts of route.routes[1] go to receiver later, which notifies nobody.',
+  ],
+  [
+    'receivers_failing',
+    kept({ failing: [failing, { ...failing, integration: 'slack', position: 1, sinceUs: NOW_US }] }),
+    'warning',
+    true,
+    'Receiver pager accepts nothing by webhook, 3 tries in a row: it answered 503',
+  ],
+  [
+    'receivers_failing',
+    kept({ failing: [failing], isNobodyReached: true }),
+    'critical',
+    false,
+    'Receiver pager accepts nothing by webhook, 3 tries in a row: it answered 503',
+  ],
+  [
+    'deliveries_dead',
+    kept({ dead: [{ receiver: 'ops', count: 2 }] }),
+    'warning',
+    true,
+    '2 notifications to receiver ops were given up in the last seven days.',
+  ],
+  [
+    'quarantine_growing',
+    kept({ quarantined: [{ region: 'eu', feed: 'bird_log', count: 1, sinceUs: NOW_US - MINUTE_US }] }),
+    'warning',
+    true,
+    '1 entry of EU (bird_log) could not be read in the last hour: nobody hears what they say.',
+  ],
+  [
+    'clock_wrong',
+    inRegion({ clockAheadUs: 61e6 }),
+    'warning',
+    true,
+    "This machine's clock is 61 s behind that of EU.",
+  ],
+  [
+    'clock_wrong',
+    inRegion({ clockAheadUs: -3600e6 }),
+    'warning',
+    true,
+    "This machine's clock is 60 min ahead of that of EU.",
+  ],
+  [
+    'faults_set_aside',
+    kept({ faults: { count: 2, first: 'silence s1: Error: broken', sinceUs: NOW_US - MINUTE_US } }),
+    'warning',
+    true,
+    '2 things failed and were set aside, while all else goes on: silence s1: Error: broken',
+  ],
+];
+
+describe('the health answer', () => {
+  test('is empty where all is well, up to each bound', () => {
+    expect(judgeHealth(aWell())).toEqual([]);
+    const bounds = inRegion({
+      clockAheadUs: -60e6,
+      proofs: [{ feed: 'bird_log', verifiedUntilUs: NOW_US - 60 * MINUTE_US }],
+    });
+    expect(judgeHealth(bounds)).toEqual([]);
+  });
+
+  test.each(CASES)('says %s', (reason, snapshot, severity, beats, summary) => {
+    const found = judgeHealth(snapshot);
+    expect(found).toHaveLength(1);
+    const [one] = found;
+    expect({
+      reason: one!.reason,
+      severity: one!.severity,
+      beats: !one!.stopsHeartbeat,
+      summary: one!.summary,
+    }).toEqual({ reason, severity, beats, summary });
+    expect(one!.action).toMatch(/^[A-Z].*\S$/);
+    expect(one!.title.length).toBeGreaterThan(5);
+    expect(one!.sinceUs).toBeGreaterThan(0);
+  });
+
+  test('has a case for each reason of the closed list', () => {
+    expect(new Set(CASES.map(([reason]) => reason))).toEqual(new Set(IMPAIRMENT_REASONS));
+  });
+
+  test('names the gravest first', () => {
+    const all = judgeHealth({
+      ...aWell(),
+      regions: [
+        aRegion({ firstPass: { streams: 2, read: 1 }, clockAheadUs: 90e6 }),
+        aRegion({ region: 'us', health: { health: 'down', reason: 'no answer', sinceUs: NOW_US } }),
+      ],
+    });
+    expect(all.map(({ reason, region }) => `${region} ${reason}`)).toEqual([
+      'us region_down',
+      'eu clock_wrong',
+      'eu first_pass',
+    ]);
+  });
+
+  test('says of a region that does not answer nothing else', () => {
+    const down = { health: 'down', reason: 'no answer', sinceUs: NOW_US } as const;
+    const found = judgeHealth(
+      inRegion({ health: down, reads: [{ ...late, overdue: 12 }], started: false, birds: 0 }),
+    );
+    expect(found.map(({ reason }) => reason)).toEqual(['region_down']);
+  });
+
+  test.each([
+    ['a large disk', 512 * MIB, 10_000 * MIB, false],
+    ['a large disk', 512 * MIB - 1, 10_000 * MIB, true],
+    ['a small disk', 10 * MIB, 100 * MIB, false],
+    ['a small disk', 10 * MIB - 1, 100 * MIB, true],
+    ['no disk', 1, 0, false],
+  ])('finds %s with %i bytes free of %i low: %s', (_, free, whole, isLow) => {
+    expect(isDiskLow({ used: 1, free, whole })).toBe(isLow);
+  });
+});

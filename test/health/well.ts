@@ -1,0 +1,47 @@
+import { NOTHING_KEPT } from '../../src/health/read-kept.ts';
+import type { HealthSnapshot, RegionSnapshot } from '../../src/health/snapshot.ts';
+import { TEST_START_US } from '../virtual-clock.ts';
+
+export const NOW_US = TEST_START_US;
+export const MINUTE_US = 60e6;
+const GIB = 1024 ** 3;
+
+/** A region with which all is well. */
+export function aRegion(change: Partial<RegionSnapshot> = {}): RegionSnapshot {
+  return {
+    region: 'eu',
+    health: { health: 'up', reason: 'answered', sinceUs: NOW_US - 600 * MINUTE_US },
+    started: true,
+    nests: 3,
+    excludedNests: 9,
+    birds: 12,
+    include: ['Prod*'],
+    clockAheadUs: 2e6,
+    beganUs: NOW_US - 600 * MINUTE_US,
+    firstPass: undefined,
+    reads: [
+      { feed: 'inventory', streams: 1, overdue: 0, oldestReadUs: NOW_US - 4 * MINUTE_US },
+      { feed: 'notification', streams: 1, overdue: 0, oldestReadUs: NOW_US - MINUTE_US },
+      { feed: 'bird_log', streams: 12, overdue: 0, oldestReadUs: NOW_US - 2 * MINUTE_US },
+      { feed: 'flight', streams: 12, overdue: 0, oldestReadUs: NOW_US - 2 * MINUTE_US },
+    ],
+    proofs: [
+      { feed: 'notification', verifiedUntilUs: NOW_US - 12 * MINUTE_US },
+      { feed: 'flight', verifiedUntilUs: NOW_US - 2 * MINUTE_US },
+    ],
+    ...change,
+  };
+}
+
+/** A watch that nothing impairs. */
+export function aWell(change: Partial<HealthSnapshot> = {}): HealthSnapshot {
+  return {
+    nowUs: NOW_US,
+    regions: [aRegion()],
+    proofMs: 3_600_000,
+    route: { isAnybodyNotified: true, routes: [] },
+    store: { space: { used: GIB, free: 20 * GIB, whole: 100 * GIB }, refusal: undefined },
+    kept: NOTHING_KEPT,
+    ...change,
+  };
+}

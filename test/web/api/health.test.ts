@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { NestwatchError } from '../../../src/errors.ts';
+import { secret } from '../../../src/secret.ts';
+import { anAlert, anImpairment, putAlert } from '../sample.ts';
+import { serve } from '../served.ts';
+
+const JSON_ANSWER = { accept: 'application/json' };
+const impaired = { impairments: async () => ({ impairments: [anImpairment()], space: undefined }) };
+
+interface HealthJson {
+  readonly quiet: boolean;
+  readonly impaired: boolean;
+  readonly impairments: readonly object[];
+  readonly alerts: { readonly firing: number; readonly unacknowledged: number } | null;
+}
+
+describe('GET /api/v1/health', () => {
+  test('is quiet when nothing impairs the watch and nothing fires', async () => {
+    const { ask } = await serve();
+    const { status, json } = await ask('/api/v1/health');
+    expect([status, json]).toEqual([
+      200,
+      {
+        quiet: true,
+        impaired: false,
+        impairments: [],
+        alerts: { firing: 0, unacknowledged: 0 },
+        store: { bytes: 1_000_000, free_bytes: 2_000_000 },
+      },
+    ]);
+  });
+
+  test('says what impairs the watch, whom it concerns and what to do', async () => {
+    const { ask } = await serve(impaired);
+    const { json } = await ask<HealthJson>('/api/v1/health');
+    expect(json).toMatchObject({ quiet: false, impaired: true });
+    expect(json.impairments).toEqual([
+      {
+        reason: 'streams_overdue',
+        severity: 'warning',
+        since: '2026-07-02T11:48:00.000000Z',
+        region: 'eu',
+        feed: 'flight',
+        title: 'EU is behind',
+        summary:
+          'The Flights of 2 of 12 Birds in EU were not read in time: the oldest reading is 12 min old.',
+        action: 'Raise the rate.',
+        stops_heartbeat: false,
+      },
+    ]);
+    const status = await ask<HealthJson>('/api/v1/status');
+    expect(status.json.impairments).toEqual(json.impairments);
+    const ready = await ask<HealthJson>('/-/ready', JSON_ANSWER);
+    expect(ready.json.impairments).toEqual(json.impairments);
+  });
+
+  test('is not quiet while something fires that nobody has taken up', async () => {
+    const { ask, post, store } = await serve();
+    await putAlert(store, anAlert({ id: 'a' }));
+    const read = async () => (await ask<HealthJson>('/api/v1/health')).json;
+    expect(await read()).toMatchObject({ quiet: false, alerts: { firing: 1, unacknowledged: 1 } });
+    await post('/api/v1/alerts/acknowledge', { ids: ['a'], author: 'Anna' });
+    expect(await read()).toMatchObject({ quiet: true, alerts: { firing: 1, unacknowledged: 0 } });
+    await putAlert(store, anAlert({ id: 'b', labels: { alertname: 'FlightFailed', region: 'us' } }));
+    expect(await read()).toMatchObject({ quiet: false, alerts: { firing: 2, unacknowledged: 1 } });
+  });
+
+  test('is answered also while the store is not, and then nobody knows whether all is quiet', async () => {
+    const broken = {
+      transaction: () => Promise.reject(new NestwatchError('disk_full', 'no space')),
+      space: () => undefined,
+      close: async () => {},
+    };
+    const { ask } = await serve({ store: broken });
+    expect(await ask('/api/v1/health')).toMatchObject({ status: 200, json: { quiet: false, alerts: null } });
+  });
+
+  test('who has no token hears from /-/ready only by which reasons the watch is impaired', async () => {
+    const config = {
+      ...{ host: '127.0.0.1', port: 0, externalUrl: 'http://watch.example.com', enableLifecycle: false },
+      bearerToken: secret('s3cret'),
+    };
+    const { ask } = await serve({ ...impaired, config });
+    const open = await ask<HealthJson>('/-/ready', JSON_ANSWER);
+    expect(open.json.impairments).toEqual(['streams_overdue']);
+    expect(open.body).not.toContain('Birds');
+    const named = await ask<HealthJson>('/-/ready', { ...JSON_ANSWER, authorization: 'Bearer s3cret' });
+    expect(named.json.impairments).toMatchObject([{ region: 'eu' }]);
+  });
+
+  test('takes no parameters', async () => {
+    const { ask } = await serve();
+    expect((await ask('/api/v1/health?region=eu')).status).toBe(400);
+  });
+});
