@@ -98,6 +98,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   'domain/routing': ['domain/alert', 'domain/matchers'],
   'domain/muting': ['domain/alert', 'domain/kinds', 'domain/matchers', 'domain/routing'],
   'domain/grouping': ['domain/alert', 'domain/digest', 'domain/muting', 'domain/routing'],
+  'domain/statistics': ['domain/alert'],
   'domain/digest': ['domain/alert', 'domain/kinds'],
 };
 

@@ -112,6 +112,8 @@ export interface BirdStore {
   findFlight(region: string, flightId: string): Promise<FlightOverview | undefined>;
   /** Of the Bird's Flights that started since each of these instants; of its last 100,000 Flights. */
   countFlights(region: string, birdId: string, sincesUs: readonly number[]): Promise<FlightCounts[]>;
+  /** The last `limit` Flights of the Bird, the latest first. */
+  latestFlights(region: string, birdId: string, limit: number): Promise<FlightOverview[]>;
   /** The last `limit` Flights of the Bird that failed, the latest first. */
   failures(region: string, birdId: string, limit: number): Promise<FlightOverview[]>;
   /** The Bird's own log, the newest first. */

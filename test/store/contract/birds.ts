@@ -261,6 +261,8 @@ export function describeBirds(run: Run): void {
       expect(await run((tx) => tx.birds.findFlight('eu', 'F'))).toEqual(failed);
       expect(await run((tx) => tx.birds.findFlight('us', 'f'))).toBeUndefined();
       expect(await run((tx) => tx.birds.failures('eu', '7', 5))).toEqual([failed]);
+      expect(await run((tx) => tx.birds.latestFlights('eu', '7', 5))).toEqual([active, failed]);
+      expect(await run((tx) => tx.birds.latestFlights('eu', '7', 1))).toEqual([active]);
     });
 
     test('are narrowed down, and come in pages that neither repeat nor leave out', async () => {

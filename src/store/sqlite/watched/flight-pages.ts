@@ -55,9 +55,12 @@ const COLUMNS = `flight.stream, flight.started_us, flight.id, flight.status, fli
   substr(event.message, 1, ${MAX_MESSAGE}) AS message,
   iif(json_valid(event.attributes), event.attributes ->> '$.step_id', NULL) AS step`;
 
+const FAILED = " AND flight.open = 0 AND flight.status = 'failed'";
+
 export class FlightPages {
   readonly #connection: Connection;
   readonly #byId: Statement<FlightRow>;
+  readonly #latest: Statement<FlightRow>;
   readonly #failures: Statement<FlightRow>;
 
   constructor(connection: Connection) {
@@ -67,17 +70,22 @@ export class FlightPages {
       `${flights} INDEXED BY flight_by_id ${ITS_PLACE} ${ITS_EVENT}
        WHERE flight.id = ? AND stream.region IN (SELECT value FROM json_each(?)) ${ORDER} LIMIT ?`,
     );
+    const ofBird = `flight.stream = (SELECT stream FROM stream WHERE region = ? AND feed = 'flight' AND bird_id = ?)`;
+    const latestFirst = 'ORDER BY flight.started_us DESC, flight.id DESC LIMIT ?';
+    this.#latest = connection.prepare(`${flights} ${ITS_PLACE} ${ITS_EVENT} WHERE ${ofBird} ${latestFirst}`);
     this.#failures = connection.prepare(
       `${flights} INDEXED BY flight_failed ${ITS_PLACE} ${ITS_EVENT}
-       WHERE flight.stream = (SELECT stream FROM stream WHERE region = ? AND feed = 'flight' AND bird_id = ?)
-         AND flight.open = 0 AND flight.status = 'failed'
-       ORDER BY flight.started_us DESC, flight.id DESC LIMIT ?`,
+       WHERE ${ofBird}${FAILED} ${latestFirst}`,
     );
   }
 
   find(region: string, flightId: string): FlightOverview | undefined {
     const row = this.#byId.get(flightId.toLowerCase(), textList([region]), 1);
     return row && overviewOf(row);
+  }
+
+  latest(region: string, birdId: string, limit: number): FlightOverview[] {
+    return this.#latest.all(region, birdId, limit).map(overviewOf);
   }
 
   failures(region: string, birdId: string, limit: number): FlightOverview[] {
@@ -170,8 +178,6 @@ export class FlightPages {
       .all(...where.values, limit + 1);
   }
 }
-
-const FAILED = " AND flight.open = 0 AND flight.status = 'failed'";
 
 function withinTime({ sinceUs, untilUs, cursor }: FlightQuery): Conditions {
   const within = new Conditions();

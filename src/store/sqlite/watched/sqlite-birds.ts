@@ -44,6 +44,10 @@ export class SqliteBirds implements BirdStore {
     return this.#flights.find(region, flightId);
   }
 
+  async latestFlights(region: string, birdId: string, limit: number) {
+    return this.#flights.latest(region, birdId, limit);
+  }
+
   async failures(region: string, birdId: string, limit: number) {
     return this.#flights.failures(region, birdId, limit);
   }

@@ -1,0 +1,95 @@
+/** All that is known of one Bird, for whoever asks by page, API or command. */
+import type { Alert } from '../domain/alert/alert.ts';
+import type { Event } from '../domain/alert/event.ts';
+import { birdScope } from '../domain/alert/fact.ts';
+import {
+  type Cause,
+  causesOf,
+  percentile,
+  type Rhythm,
+  rhythmOf,
+} from '../domain/statistics/flight-statistics.ts';
+import type { BirdOverview, FlightCounts, FlightOverview } from '../store/bird-store.ts';
+import type { Store } from '../store/store.ts';
+
+export interface BirdReport {
+  readonly bird: BirdOverview;
+  /** Its last Flights, the latest first. */
+  readonly flights: readonly FlightOverview[];
+  /** How those ended that started within each of `COUNTED_HOURS`, in their order. */
+  readonly counts: readonly (FlightCounts & { readonly hours: number })[];
+  /** Of those of `flights` that succeeded, how long half of them and 95 of 100 took at the most. */
+  readonly durations: { readonly count: number; readonly p50Us: number; readonly p95Us: number } | undefined;
+  /** Why its last Flights failed, the most frequent cause first; of the last `FAILURES`. */
+  readonly causes: readonly Cause<FlightOverview>[];
+  /** Alerts about it that fire, the latest first, then those that ended lately. */
+  readonly alerts: readonly Alert[];
+  /** The newest entries of its own log, the newest first. */
+  readonly log: readonly Event[];
+  /** When its next Flight is due; only for a Bird that is active and flies to a schedule. */
+  readonly rhythm: Rhythm | undefined;
+  /** Of a Bird that is not active, the entry of its log that says who or what switched it off, where there is one. */
+  readonly switchedOff: Event | undefined;
+}
+
+/** The last day, week and month. */
+const COUNTED_HOURS = [24, 7 * 24, 30 * 24] as const;
+const FLIGHTS = 90;
+const LOG = 20;
+/** Failures whose cause is looked for: their signatures take some 10 ms. */
+export const FAILURES = 50;
+
+const HOUR_US = 3_600_000_000;
+const SWITCHED_OFF = ['bird_log.Suspended', 'bird_log.Deactivated'];
+
+/** Undefined for a Bird that is not known. */
+export async function readBirdReport(
+  store: Store,
+  region: string,
+  birdId: string,
+  nowUs: number,
+): Promise<BirdReport | undefined> {
+  const read = await store.transaction(async (tx) => {
+    const bird = await tx.birds.find(region, birdId);
+    if (!bird) return undefined;
+    const isOff = bird.present && bird.status !== 'active';
+    const flights = await tx.birds.latestFlights(region, birdId, FLIGHTS);
+    const since = COUNTED_HOURS.map((hours) => nowUs - hours * HOUR_US);
+    return {
+      bird,
+      flights,
+      counts: await tx.birds.countFlights(region, birdId, since),
+      failures: await tx.birds.failures(region, birdId, FAILURES),
+      alerts: await tx.alerts.ofScopes([birdScope(region, birdId)]),
+      log: await tx.birds.log(region, birdId, LOG),
+      switchedOff: isOff ? await tx.birds.lastOfTypes(region, birdId, SWITCHED_OFF) : undefined,
+    };
+  });
+  if (!read) return undefined;
+  const { failures, ...report } = read;
+  const isScheduled = read.bird.triggerType === 'scheduled' && read.bird.status === 'active';
+  return {
+    ...report,
+    counts: read.counts.map((one, index) => ({ ...one, hours: COUNTED_HOURS[index]! })),
+    alerts: read.alerts.filter(({ state }) => state !== 'pending').sort(firingFirst),
+    // Outside of the transaction: nothing waits for it.
+    causes: causesOf(failures),
+    durations: durationsOf(read.flights),
+    rhythm: isScheduled ? rhythmOf(read.flights.map((one) => one.startedAtUs)) : undefined,
+  };
+}
+
+/** How long a Flight took; undefined where that is not known. */
+export function durationUs({ startedAtUs, endedAtUs }: FlightOverview): number | undefined {
+  return startedAtUs > 0 && endedAtUs >= startedAtUs ? endedAtUs - startedAtUs : undefined;
+}
+
+function durationsOf(flights: readonly FlightOverview[]): BirdReport['durations'] {
+  const known = flights.flatMap((one) => (one.status === 'succeeded' ? (durationUs(one) ?? []) : []));
+  if (known.length === 0) return undefined;
+  return { count: known.length, p50Us: percentile(known, 0.5)!, p95Us: percentile(known, 0.95)! };
+}
+
+function firingFirst(a: Alert, b: Alert): number {
+  return Number(b.state === 'firing') - Number(a.state === 'firing') || b.startsAtUs - a.startsAtUs;
+}

@@ -1,0 +1,40 @@
+/** All that is known of one Flight, for whoever asks by page, API or command. */
+import type { Alert } from '../domain/alert/alert.ts';
+import type { Event } from '../domain/alert/event.ts';
+import type { Suppression } from '../domain/muting/suppression.ts';
+import type { FlightOverview } from '../store/bird-store.ts';
+import type { Delivery } from '../store/outbox-store.ts';
+import type { Transaction } from '../store/store.ts';
+
+export interface FlightReport {
+  readonly flight: FlightOverview;
+  /** The event of its last end, with the whole of its error; absent while it is active, or no longer kept. */
+  readonly event: Event | undefined;
+  /** The alerts that its end is part of. One that was over long ago is no longer kept. */
+  readonly alerts: readonly Alert[];
+  /** What was sent about it, the oldest first. */
+  readonly deliveries: readonly Delivery[];
+  /** Who was not notified of it, and why. */
+  readonly suppressions: readonly Suppression[];
+}
+
+/** Undefined for a Flight that is not known. */
+export async function readFlightReport(
+  tx: Transaction,
+  region: string,
+  flightId: string,
+): Promise<FlightReport | undefined> {
+  const flight = await tx.birds.findFlight(region, flightId);
+  if (!flight) return undefined;
+  const { eventKey } = flight;
+  if (eventKey === '') return { flight, event: undefined, alerts: [], deliveries: [], suppressions: [] };
+  const linked = await tx.alerts.ofEvent(eventKey);
+  const notifications = await tx.outbox.notificationsOfEvent(eventKey);
+  return {
+    flight,
+    event: await tx.events.find(eventKey),
+    alerts: linked.filter(({ alert, seq }) => seq <= alert.lastSeq).map(({ alert }) => alert),
+    deliveries: notifications.flatMap((one) => one.deliveries),
+    suppressions: await tx.suppressions.ofEvent(eventKey),
+  };
+}
