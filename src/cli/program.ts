@@ -14,6 +14,7 @@ import {
   addTestReceiver,
 } from './config-commands.ts';
 import { addDeliveries, addExplain, addHealthcheck, addStatus } from './daemon-commands.ts';
+import { addBirds, addFlights } from './list-commands.ts';
 import { addApi, addDemo, addRun, addSimulate } from './service-commands.ts';
 import { shownLines } from './terminal-text.ts';
 
@@ -75,6 +76,8 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
   addAlerts(line);
   addSilence(line);
   addRoutes(line);
+  addBirds(line);
+  addFlights(line);
   addDeliveries(line);
   addExplain(line);
   addTestReceiver(line);

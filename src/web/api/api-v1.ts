@@ -16,7 +16,6 @@ import type { AlertResolver } from '../../operator/resolve-alerts.ts';
 import type { AlertingConfig } from '../../operator/routed-alert.ts';
 import type { Report } from '../../report.ts';
 import type { EventQuery } from '../../store/event-store.ts';
-import type { BirdRecord } from '../../store/inventory-store.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import { DELIVERY_STATES, type DeliveryState } from '../../store/outbox-store.ts';
 import type { Store } from '../../store/store.ts';
@@ -26,6 +25,7 @@ import { instant, limit, oneOf, readQuery, refuse } from '../query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
 import { type RegionView, type StatusView, stateOf } from '../status-view.ts';
 import { alertJson, deliveryJson, faultJson, instantJson } from './alert-json.ts';
+import { addBirds, addFlights, addNests } from './birds-api.ts';
 import { explanationJson } from './explain-json.ts';
 import { healthJson, impairmentJson } from './health-json.ts';
 
@@ -168,26 +168,6 @@ function addResolve(api: Hono, { alertResolver }: ApiOptions): void {
   });
 }
 
-function addBirds(api: Hono, options: ApiOptions): void {
-  const { store, status } = options;
-  api.get('/birds', async (c) => {
-    const given = readQuery(search(c.req.url), ['region']);
-    const only = watchedRegion(given.region, options);
-    const regions = only === undefined ? status().regions.map((one) => one.region) : [only];
-    const birds = await store.transaction(async (tx) => {
-      const found: ReturnType<typeof birdJson>[] = [];
-      for (const name of regions) {
-        const nests = new Map((await tx.inventory.nests(name)).map((nest) => [nest.nestId, nest.name]));
-        for (const bird of await tx.inventory.birds(name)) {
-          if (bird.present) found.push(birdJson(bird, nests.get(bird.nestId) ?? ''));
-        }
-      }
-      return found;
-    });
-    return c.json({ birds });
-  });
-}
-
 function addDeliveries(api: Hono, { store }: ApiOptions): void {
   api.get('/deliveries', async (c) => {
     const given = readQuery(search(c.req.url), ['state', 'receiver', 'limit']);
@@ -234,6 +214,8 @@ const ROUTES = [
   addAcknowledge,
   addResolve,
   addBirds,
+  addFlights,
+  addNests,
   addDeliveries,
   addRetry,
   addExplain,
@@ -317,17 +299,4 @@ function countsByReceiver(
     byReceiver.set(receiver, { ...byReceiver.get(receiver), [state]: count });
   }
   return Object.fromEntries(byReceiver);
-}
-
-function birdJson(bird: BirdRecord, nest: string) {
-  return {
-    region: bird.region,
-    nest_id: wireText(bird.nestId),
-    nest: wireText(nest),
-    bird_id: wireText(bird.birdId),
-    bird: wireText(bird.name),
-    status: wireText(bird.status),
-    status_since: instantJson(bird.statusSinceUs),
-    trigger_type: wireText(bird.triggerType),
-  };
 }

@@ -248,6 +248,10 @@ test('GET /api/v1/birds gives the Birds that are there, with their Nests', async
         status: 'active',
         status_since: '2026-07-02T12:00:00.000000Z',
         trigger_type: 'manual',
+        standing: 'well',
+        alerts_firing: 0,
+        last_flight: null,
+        latest: [],
       },
     ],
   });

@@ -1,0 +1,55 @@
+/** The commands that list what the running daemon knows of the service. */
+import {
+  type CommandLine,
+  daemonOptions,
+  daemonOptionsOf,
+  type Given,
+  jsonOption,
+  text,
+} from './command-options.ts';
+
+export function addBirds({ program, edge, finish }: CommandLine): void {
+  const birds = program.command('birds').description('the Birds that are watched, and how each stands');
+  daemonOptions(birds.command('list', { isDefault: true }).description('those in trouble first'))
+    .argument('[filter...]', "words, or nest=, bird=, region=, status=, standing=, e.g. 'nest=Marketing'")
+    .option('--limit <n>', 'default: 100, at most 1000')
+    .addOption(jsonOption())
+    .action(async (filters: string[], given: Given) => {
+      const { birds: list } = await import('./commands/birds-command.ts');
+      finish(await list(edge, filters, { ...daemonOptionsOf(given), limit: text(given.limit) }));
+    });
+  daemonOptions(
+    birds.command('show').description('one Bird: its last Flights, why they failed, its alerts and its log'),
+  )
+    .argument('<id-or-name>')
+    .argument('[filter...]', 'where several Birds have the name: region=, nest=')
+    .addOption(jsonOption())
+    .action(async (bird: string, filters: string[], given: Given) => {
+      const { birdsShow } = await import('./commands/birds-command.ts');
+      finish(await birdsShow(edge, [bird, ...filters], daemonOptionsOf(given)));
+    });
+}
+
+export function addFlights({ program, edge, finish }: CommandLine): void {
+  const flights = program.command('flights').description('the Flights that were seen, and how each ended');
+  daemonOptions(flights.command('list', { isDefault: true }).description('those that started last first'))
+    .argument(
+      '[filter...]',
+      "words, or bird=, nest=, region=, flight=, status=, since=, until=, e.g. 'bird=Translate blog' status=failed since=2h",
+    )
+    .option('--limit <n>', 'default: 100, at most 1000')
+    .addOption(jsonOption())
+    .action(async (filters: string[], given: Given) => {
+      const { flights: list } = await import('./commands/flights-command.ts');
+      finish(await list(edge, filters, { ...daemonOptionsOf(given), limit: text(given.limit) }));
+    });
+  daemonOptions(
+    flights.command('show').description('one Flight: its error, step and alerts, and who was notified'),
+  )
+    .argument('<id>')
+    .addOption(jsonOption())
+    .action(async (id: string, given: Given) => {
+      const { flightsShow } = await import('./commands/flights-command.ts');
+      finish(await flightsShow(edge, id, daemonOptionsOf(given)));
+    });
+}

@@ -1,0 +1,108 @@
+/** Birds, Flights and Nests as the JSON API shows them. */
+import { eventJson, wireText } from '../../domain/alert/event-json.ts';
+import { successRatio } from '../../domain/statistics/flight-statistics.ts';
+import { type BirdReport, durationUs } from '../../operator/bird-report.ts';
+import type { FlightReport } from '../../operator/flight-report.ts';
+import type { BirdOverview, FlightOverview, NestOverview } from '../../store/bird-store.ts';
+import { alertJson, deliveryJson, instantJson } from './alert-json.ts';
+
+export function birdJson(bird: BirdOverview) {
+  return {
+    region: bird.region,
+    nest_id: wireText(bird.nestId),
+    nest: wireText(bird.nest),
+    bird_id: wireText(bird.birdId),
+    bird: wireText(bird.name),
+    status: wireText(bird.status),
+    status_since: instantJson(bird.statusSinceUs),
+    trigger_type: wireText(bird.triggerType),
+    standing: bird.standing,
+    alerts_firing: bird.firing,
+    last_flight: bird.last
+      ? {
+          flight_id: wireText(bird.last.flightId),
+          started_at: instantJson(bird.last.startedAtUs),
+          status: wireText(bird.last.status),
+        }
+      : null,
+    latest: bird.latest.map(wireText),
+  };
+}
+
+export function flightJson(flight: FlightOverview) {
+  const lastedUs = durationUs(flight);
+  return {
+    region: flight.region,
+    nest_id: wireText(flight.nestId),
+    nest: wireText(flight.nest),
+    bird_id: wireText(flight.birdId),
+    bird: wireText(flight.bird),
+    flight_id: wireText(flight.flightId),
+    status: wireText(flight.status),
+    started_at: instantJson(flight.startedAtUs),
+    ended_at: instantJson(flight.endedAtUs),
+    duration_seconds: lastedUs === undefined ? null : lastedUs / 1e6,
+    step_id: flight.step === '' ? null : wireText(flight.step),
+    message: wireText(flight.message),
+    event: flight.eventKey || null,
+  };
+}
+
+export function nestJson(nest: NestOverview) {
+  return {
+    region: nest.region,
+    nest_id: wireText(nest.nestId),
+    nest: wireText(nest.nest),
+    birds: nest.birds,
+    birds_alerting: nest.alerting,
+    birds_failing: nest.failing,
+    birds_off: nest.off,
+    alerts_firing: nest.firing,
+    flights_succeeded: nest.succeeded,
+    flights_failed: nest.failed,
+    success_ratio: successRatio(nest) ?? null,
+  };
+}
+
+export function birdReportJson(report: BirdReport, externalUrl: string) {
+  const { bird, flights, counts, durations, causes, alerts, log, rhythm, switchedOff } = report;
+  return {
+    ...birdJson(bird),
+    present: bird.present,
+    counts: counts.map((one) => ({
+      hours: one.hours,
+      succeeded: one.succeeded,
+      failed: one.failed,
+      cancelled: one.cancelled,
+      success_ratio: successRatio(one) ?? null,
+    })),
+    durations: durations
+      ? { flights: durations.count, p50_seconds: durations.p50Us / 1e6, p95_seconds: durations.p95Us / 1e6 }
+      : null,
+    next_flight: rhythm
+      ? { expected_at: instantJson(rhythm.nextUs), every_seconds: rhythm.everyUs / 1e6 }
+      : null,
+    causes: causes.map(({ error, count, example }) => ({ error, count, example: flightJson(example) })),
+    switched_off: switchedOff ? eventJson(switchedOff) : null,
+    alerts: alerts.map((alert) => alertJson(alert, externalUrl)),
+    flights: flights.map(flightJson),
+    log: log.map(eventJson),
+  };
+}
+
+export function flightReportJson(report: FlightReport, externalUrl: string) {
+  const { flight, event, alerts, deliveries, suppressions } = report;
+  return {
+    ...flightJson(flight),
+    end: event ? eventJson(event) : null,
+    alerts: alerts.map((alert) => alertJson(alert, externalUrl)),
+    deliveries: deliveries.map(deliveryJson),
+    suppressions: suppressions.map((one) => ({
+      alert_id: one.alertId,
+      receiver: one.receiver,
+      reason: one.reason,
+      detail: one.detail,
+      at: instantJson(one.atUs),
+    })),
+  };
+}

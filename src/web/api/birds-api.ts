@@ -1,0 +1,73 @@
+/** Birds, Flights and Nests in the JSON API: in pages, and each by itself with all that is known of it. */
+import type { Hono } from 'hono';
+import { readBirdReport } from '../../operator/bird-report.ts';
+import { readFlightReport } from '../../operator/flight-report.ts';
+import type { Store } from '../../store/store.ts';
+import type { Clock } from '../../time/clock.ts';
+import { readQuery } from '../query.ts';
+import { readBirdQuery, readFlightQuery, readNestQuery } from '../read-standing.ts';
+import type { StatusView } from '../status-view.ts';
+import { birdJson, birdReportJson, flightJson, flightReportJson, nestJson } from './bird-json.ts';
+
+interface BirdsOptions {
+  readonly store: Store;
+  readonly status: () => StatusView;
+  readonly clock: Clock;
+  readonly externalUrl: string;
+}
+
+/** Birds are given by the thousand where nobody says how many. */
+const BIRDS = 1_000;
+const OTHERS = 100;
+
+export function addBirds(api: Hono, options: BirdsOptions): void {
+  const { store, clock, externalUrl } = options;
+  api.get('/birds', async (c) => {
+    const query = readBirdQuery(new URL(c.req.url).searchParams, asked(options, BIRDS));
+    const { birds, next } = await store.transaction((tx) => tx.birds.page(query));
+    return c.json({ birds: birds.map(birdJson), ...(next !== undefined && { next }) });
+  });
+  api.get('/birds/:region/:id', async (c) => {
+    readQuery(new URL(c.req.url).searchParams, []);
+    const { region, id } = c.req.param();
+    const report = isWatched(options, region)
+      ? await readBirdReport(store, region, id, clock.nowUs())
+      : undefined;
+    if (!report) return c.json({ error: 'No such Bird is known; /api/v1/birds lists them.' }, 404);
+    return c.json(birdReportJson(report, externalUrl));
+  });
+}
+
+export function addFlights(api: Hono, options: BirdsOptions): void {
+  const { store, externalUrl } = options;
+  api.get('/flights', async (c) => {
+    const query = readFlightQuery(new URL(c.req.url).searchParams, asked(options, OTHERS));
+    const { flights, next } = await store.transaction((tx) => tx.birds.flightPage(query));
+    return c.json({ flights: flights.map(flightJson), ...(next !== undefined && { next }) });
+  });
+  api.get('/flights/:region/:id', async (c) => {
+    readQuery(new URL(c.req.url).searchParams, []);
+    const { region, id } = c.req.param();
+    const report = isWatched(options, region)
+      ? await store.transaction((tx) => readFlightReport(tx, region, id))
+      : undefined;
+    if (!report) return c.json({ error: 'No such Flight is kept; /api/v1/flights lists them.' }, 404);
+    return c.json(flightReportJson(report, externalUrl));
+  });
+}
+
+export function addNests(api: Hono, options: BirdsOptions): void {
+  api.get('/nests', async (c) => {
+    const query = readNestQuery(new URL(c.req.url).searchParams, asked(options, OTHERS));
+    const { nests, next } = await options.store.transaction((tx) => tx.birds.nestPage(query));
+    return c.json({ nests: nests.map(nestJson), ...(next !== undefined && { next }) });
+  });
+}
+
+function asked({ status, clock }: BirdsOptions, limit: number) {
+  return { regions: status().regions.map((one) => one.region), nowUs: clock.nowUs(), limit };
+}
+
+function isWatched({ status }: BirdsOptions, region: string): boolean {
+  return status().regions.some((one) => one.region === region);
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { NOW_US } from '../web/sample.ts';
+import { putBirds, putFlights } from '../web/sample-birds.ts';
+import { serve } from '../web/served.ts';
+import { nestwatch } from './test-io.ts';
+
+async function daemon() {
+  const served = await serve();
+  await putBirds(served.store);
+  const run = (...args: string[]) => nestwatch([...args, '--url', served.web.url], { clock: served.clock });
+  return { ...served, run };
+}
+
+describe('birds', () => {
+  test('lists those in trouble first, as a table or as the API gives it', async () => {
+    const { run, ask } = await daemon();
+    const { exit, stdout } = await run('birds');
+    expect(exit).toBe(0);
+    expect(stdout).toMatch(/^STANDING +STATUS +REGION +NEST +BIRD +ID +TRIGGER +LAST FLIGHT +ENDED AS\n/);
+    expect(stdout.split('\n')[1]).toMatch(
+      /^alerting +active +eu +Marketing +Translate blog +148890 +event +2026-07-02 11:00:00 UTC +failed$/,
+    );
+    expect(JSON.parse((await run('birds', '--json')).stdout)).toEqual((await ask('/api/v1/birds')).json);
+  });
+
+  test.each([
+    [['nest=marketing'], ['Translate blog', 'Post news']],
+    [['standing=off'], ['Old one']],
+    [['post', 'news'], ['Post news']],
+    [['region=us', 'text=blog'], []],
+  ])('%j', async (args, expected) => {
+    const { run } = await daemon();
+    const { birds } = JSON.parse((await run('birds', ...args, '--json')).stdout);
+    expect(birds.map((one: { bird: string }) => one.bird)).toEqual(expected);
+  });
+
+  test.each([
+    [['colour=red'], 'there is no filter "colour"; there are region, nest, bird'],
+    [['bird=a', 'bird=b'], 'the filter bird is given more than once'],
+    [['words', 'text=b'], '"words" and text= both say what to look for'],
+    [['region=asia'], 'region: must be one of eu, us'],
+    [['--limit', 'many'], 'limit: must be a whole number'],
+  ])('%j is refused', async (args, message) => {
+    const { run } = await daemon();
+    const { exit, stderr } = await run('birds', ...args);
+    expect(exit).toBe(2);
+    expect(stderr).toContain(message);
+  });
+
+  test("from a Bird's name to its last failure's step and message", async () => {
+    const { run } = await daemon();
+    const { exit, stdout } = await run('birds', 'show', 'Translate blog');
+    expect(exit).toBe(0);
+    expect(stdout).toContain('Translate blog in eu / Marketing: alerting');
+    expect(stdout).toContain('last 24 h  4 succeeded, 4 failed (50 % succeeded)');
+    expect(stdout).toContain('durations  half within 4 min, 95 of 100 within 8 min');
+    expect(stdout).toContain('cause      4 × Translation failed: the provider answered # …');
+    expect(stdout).toMatch(
+      /^failed {5}2026-07-02 11:01:00 UTC, step translate: Translation failed: .* \(Flight f0\)$/m,
+    );
+    expect((await run('birds', 'show', '3')).stdout).toMatch(
+      /^off {8}2026-07-02 11:59:00 UTC bird_log.Suspended by anna@example.com$/m,
+    );
+    expect((await run('birds', 'show', 'Post news')).stdout).toMatch(
+      /^next {7}2026-07-02 12:30:00 UTC, about every 1 h$/m,
+    );
+  });
+
+  test('a name that is none, or of several', async () => {
+    const { run } = await daemon();
+    const none = await run('birds', 'show', 'nobody');
+    expect([none.exit, none.stderr]).toEqual([2, expect.stringContaining('no Bird nobody is known')]);
+    const several = await run('birds', 'show', 'o');
+    expect(several.exit).toBe(2);
+    expect(several.stderr).toContain('several Birds fit');
+    expect(several.stderr).toContain('Post news');
+  });
+});
+
+describe('flights', () => {
+  test('lists the latest first, and shows one with its whole error', async () => {
+    const { run } = await daemon();
+    const { stdout } = await run('flights', 'bird=Translate blog', 'status=failed', '--limit', '1');
+    expect(stdout).toMatch(/^STARTED +STATUS +TOOK +REGION +NEST +BIRD +FLIGHT +STEP +MESSAGE\n/);
+    expect(stdout.split('\n')[1]).toMatch(
+      /^2026-07-02 11:00:00 UTC +failed +1 min +eu +Marketing +Translate blog +f0 +translate +Translation failed/,
+    );
+    const one = await run('flights', 'show', 'F0');
+    expect(one.exit).toBe(0);
+    expect(one.stdout).toContain('f0: failed in eu / Marketing / Translate blog');
+    expect(one.stdout).toContain('step       translate');
+    expect(one.stdout).toContain('\n              at Poll (line 12)');
+    expect(one.stdout).toContain('alert      a, firing');
+    expect(one.stdout).toContain('eu/flight/f0/failed; nestwatch explain');
+    expect((await run('flights', 'show', 'none')).stderr).toContain('no Flight none is kept');
+  });
+
+  test('text from the service cannot steer the terminal', async () => {
+    const { run, store } = await daemon();
+    const message = '\u001b[2Jgone\n\u202Eevil';
+    await putFlights(store, { birdId: '2' }, [{ id: 'x', status: 'failed', startedAtUs: NOW_US, message }]);
+    for (const args of [['flights'], ['flights', 'show', 'x'], ['birds', 'show', '2']]) {
+      const { stdout } = await run(...args);
+      expect(stdout).toContain('evil');
+      expect(stdout).not.toContain('\u001b');
+      expect(stdout).not.toContain('\u202e');
+    }
+  });
+});
