@@ -150,20 +150,12 @@ export const LIMITS = {
     beyond: 'It is refused with the reason.',
     counted: false,
   },
-  pattern_characters: {
-    most: 4096,
-    unit: 'characters',
-    of: 'a regular expression',
-    reason:
-      'Nobody writes longer ones, and each instruction costs for each character of what it is matched with.',
-    beyond: 'It is refused with the reason.',
-    counted: false,
-  },
   pattern_instructions: {
     most: 5_000,
     unit: 'instructions',
-    of: 'a regular expression as RE2 compiles it, and of all of one silence or one request together',
-    reason: 'Matching one name takes as long as both are large: 20 ms here at the worst.',
+    of: 'a regular expression as RE2 compiles it, and of all of one silence or one request together; a class of Unicode such as `\\pL` counts as 100, and 8 characters as one at least',
+    reason:
+      'Matching one name takes as long as both are large, 20 ms here at the worst, and large classes take long to compile.',
     beyond: 'It is refused with the reason.',
     counted: false,
   },

@@ -143,16 +143,6 @@ export const EXCESSES: Readonly<Partial<Record<LimitName, Excess>>> = {
       return silence([NOWHERE], { recurrence: { cron, timezone: 'UTC', duration: '1h' } });
     },
   },
-  pattern_characters: {
-    of: 'configuration',
-    // A class is one instruction, however much stands in it.
-    text: () => {
-      const half = Array.from({ length: 25_000 }, (_, at) => String.fromCharCode(0x100 + 2 * at)).join('');
-      const rule = (at: number) => `  - { kind: FlightFailed, match: ['bird=~"${at}[${half}]{0,900}"'] }`;
-      const region = 'regions: { eu: { base_url: "https://x.example", token: x } }';
-      return `${region}\nrules:\n${Array.from({ length: 10 }, (_, at) => rule(at)).join('\n')}`;
-    },
-  },
   pattern_instructions: { of: 'requests', count: 3, request: () => matches('(x?y?z?){0,900}'.repeat(130)) },
   matchers: {
     of: 'requests',

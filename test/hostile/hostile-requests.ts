@@ -105,6 +105,7 @@ const REGEXES = [
   '(?=x)',
   '[z-a]',
   'x{99999}',
+  `(?i)[${'\\pL'.repeat(660)}]`,
 ];
 /** No alert has these, so what stands beside them hides nothing. */
 const NOWHERE = { name: 'region', value: 'nowhere', isRegex: false, isEqual: true };

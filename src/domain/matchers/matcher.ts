@@ -69,9 +69,16 @@ export function createMatcher(name: string, op: MatchOp, value: string): Matcher
     sizeOf({ op, value });
   } catch (error) {
     if (!(error instanceof RegexSyntaxError)) throw error;
-    throw new MatcherSyntaxError(`${error.message} (in ${name}${op}${quote(value)})`);
+    throw new MatcherSyntaxError(`${error.message} (in ${name}${op}${quote(shortened(value))})`);
   }
   return knownMatcher({ name, op, value });
+}
+
+/** Of a value that is refused so much is quoted. */
+const QUOTED_CHARACTERS = 100;
+
+function shortened(value: string): string {
+  return value.length > QUOTED_CHARACTERS ? `${value.slice(0, QUOTED_CHARACTERS).toWellFormed()}…` : value;
 }
 
 /** A matcher that was created before it was kept. Where it is not valid after all, matching throws. */

@@ -7,6 +7,10 @@ import { LIMITS } from '../../limits.ts';
 
 /** Beyond this a pattern is not even compiled: that alone may take seconds. */
 const MAX_ESTIMATE = 30_000;
+/** A class of Unicode, such as `\pL`, is one instruction of up to 650 ranges, which take as long as so many others. */
+const UNICODE_CLASS = 100;
+/** So many characters of a class that lists its own are as much as one instruction. */
+const LISTED_CHARACTERS = 8;
 /** RE2's own bound of a repetition, and of all that are nested in each other. */
 const MAX_REPEAT = 1000;
 /** Instructions that are kept compiled, in each of two generations: more than all silences may have together. */
@@ -22,7 +26,7 @@ export class RegexSyntaxError extends Error {
 
 interface Program {
   readonly matcher: RE2JS;
-  /** In instructions. */
+  /** In instructions, where those with large classes count for more. */
   readonly size: number;
   readonly answers: Map<string, boolean>;
 }
@@ -89,29 +93,43 @@ export function knownRegex(pattern: string): (text: string) => boolean {
   return (text) => PROGRAMS.matches(pattern, text);
 }
 
-/** How many instructions a pattern compiles to. Throws as `compileRegex` does. */
+/** How many instructions a pattern compiles to; large classes count for more. Throws as `compileRegex` does. */
 export function regexSize(pattern: string): number {
   return PROGRAMS.of(pattern).size;
 }
 
 function createProgram(pattern: string): Program {
-  const { pattern_characters: characters, pattern_instructions: instructions } = LIMITS;
-  if (pattern.length > characters.most) {
-    throw new RegexSyntaxError(`longer than ${characters.most} characters`);
-  }
+  const { most } = LIMITS.pattern_instructions;
+  const classes = sizeOfClasses(pattern);
+  if (classes > most || estimate(pattern) > MAX_ESTIMATE) throw new RegexSyntaxError(TOO_LARGE);
   // By itself first: so the message quotes what was written, and `a)|(b` cannot slip out of the anchors.
-  const size = estimate(pattern) > MAX_ESTIMATE ? Number.POSITIVE_INFINITY : compile(pattern).programSize();
-  if (size > instructions.most) throw new RegexSyntaxError('its repetitions make it too large');
+  const size = Math.max(compile(pattern).programSize(), classes);
+  if (size > most) throw new RegexSyntaxError(TOO_LARGE);
   return { matcher: compile(`^(?:${pattern})$`), size, answers: new Map() };
 }
+
+const TOO_LARGE = 'its length, repetitions or classes make it too large';
 
 function compile(pattern: string): RE2JS {
   try {
     return RE2JS.compile(pattern);
   } catch (error) {
-    if (error instanceof RE2JSException) throw new RegexSyntaxError(error.message);
+    if (error instanceof RE2JSException) throw new RegexSyntaxError(beginningOf(error.message));
     throw error;
   }
+}
+
+/** RE2 quotes what it refuses, up to the whole pattern. */
+const MAX_MESSAGE = 200;
+
+function beginningOf(message: string): string {
+  return message.length > MAX_MESSAGE ? `${message.slice(0, MAX_MESSAGE).toWellFormed()}…` : message;
+}
+
+/** The least that the pattern is taken for: it grows with the ranges of its classes, which are no instructions. */
+function sizeOfClasses(pattern: string): number {
+  const unicode = pattern.match(/\\[pP]/g)?.length ?? 0;
+  return UNICODE_CLASS * unicode + Math.ceil(pattern.length / LISTED_CHARACTERS);
 }
 
 /** About as many instructions as the pattern can have at most: every repeated group counts as if it held the others. */

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { createMatcher, createMatchers } from '../../../src/domain/matchers/matcher.ts';
 import { compileRegex, RegexSyntaxError } from '../../../src/domain/matchers/regex.ts';
 
 describe('compileRegex', () => {
@@ -90,15 +91,42 @@ describe('compileRegex', () => {
   });
 
   test.each([
-    ['x'.repeat(5000), 'longer than 4096 characters'],
-    ['(|.){0,1000}', 'its repetitions make it too large'],
-    ['\\pL{1000}'.repeat(200), 'its repetitions make it too large'],
-    ['((((){1000}){1000}){1000}){1000}', 'its repetitions make it too large'],
+    ['x'.repeat(5000), 'make it too large'],
+    ['(|.){0,1000}', 'make it too large'],
+    ['\\pL{1000}'.repeat(200), 'make it too large'],
+    ['((((){1000}){1000}){1000}){1000}', 'make it too large'],
+    // One instruction, of 400 times 650 ranges.
+    [`(?i)[${'\\pL'.repeat(400)}]`, 'make it too large'],
+    [`[^${'\\P{Greek}'.repeat(51)}]`, 'make it too large'],
+    [`[${'ab'.repeat(20_001)}]`, 'make it too large'],
     ['('.repeat(2000), 'error parsing regexp: missing closing )'],
     [`${'('.repeat(1500)}${')'.repeat(1500)}`, 'error parsing regexp: expression nests too deeply'],
   ])('refuses what would take too long', (pattern, message) => {
     expect(() => compileRegex(pattern)).toThrow(RegexSyntaxError);
     expect(() => compileRegex(pattern)).toThrow(message);
+  });
+
+  test('refuses matchers whose classes are too large together', () => {
+    const parts = (count: number) =>
+      Array.from({ length: count }, (_, at) => ({
+        name: 'bird',
+        op: '=~' as const,
+        value: `[${'\\pL'.repeat(10)}${at}]`,
+      }));
+    expect(createMatchers(parts(4))).toHaveLength(4);
+    expect(() => createMatchers(parts(5))).toThrow('too large together');
+  });
+
+  test('takes classes up to the bound', () => {
+    expect(compileRegex(`(?i)[${'\\pL'.repeat(49)}]`)('é')).toBe(true);
+    expect(compileRegex(`[${'ab'.repeat(14_000)}]`)('b')).toBe(true);
+  });
+
+  test('repeats no more of what it refuses than people read', () => {
+    const refused = () => compileRegex(`(${'x'.repeat(4000)}`);
+    expect(refused).toThrow(/^error parsing regexp: missing closing \): `\(x{150,180}…$/);
+    const matcher = () => createMatcher('bird', '=~', `(${'x'.repeat(4000)}`);
+    expect(matcher).toThrow(/… \(in bird=~"\(x{99}…"\)$/);
   });
 
   test.each([
