@@ -134,6 +134,14 @@ export const LIMITS = {
     beyond: 'Further connections are closed at once; one that is silent is closed after half a minute.',
     counted: true,
   },
+  request_head_bytes: {
+    most: 16 * KIB,
+    unit: 'bytes',
+    of: 'the head of a request to nestwatch: its address with the query, and its headers',
+    reason: 'It is held and looked through before anything is known of who asks. Browsers send some kB.',
+    beyond: 'It is refused with 431, and the connection closed.',
+    counted: true,
+  },
   request_bytes: {
     most: 512 * KIB,
     unit: 'bytes',

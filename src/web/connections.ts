@@ -1,9 +1,12 @@
-/** How many connections the daemon's own HTTP takes, so that the watch keeps sockets and files for itself. */
+/** What the daemon's own HTTP takes of connections, so that the watch keeps sockets, files and memory for itself. */
 import type { Server } from 'node:http';
-import { LIMITS } from '../limits.ts';
+import type { Duplex } from 'node:stream';
+import { LIMITS, type LimitName } from '../limits.ts';
 
-/** When the server closes connections by itself. */
-export const CONNECTION_TIMES = {
+/** When the server closes connections by itself, and how much of a request it reads before it knows what is asked. */
+export const CONNECTION_BOUNDS = {
+  // Node refuses what reaches its bound.
+  maxHeaderSize: LIMITS.request_head_bytes.most + 1,
   /** From the connection, or the request before, until the head of a request is there, and until all of it is. */
   headersTimeout: 30_000,
   requestTimeout: 60_000,
@@ -14,10 +17,42 @@ export const CONNECTION_TIMES = {
 /** Where the system does not say how many files a process may open: the usual bound of a login shell. */
 const USUAL_OPEN_FILES = 1024;
 
-/** Bounds what `server` takes; `refused` is called for each connection beyond. */
-export function boundConnections(server: Server, openFiles: number, refused: () => void): void {
+/** How a request is refused that is none, by the parser's or the server's code. */
+const REFUSALS: ReadonlyMap<string, readonly [status: string, sentence: string]> = new Map([
+  [
+    'HPE_HEADER_OVERFLOW',
+    [
+      '431 Request Header Fields Too Large',
+      `The address and the headers of a request have ${LIMITS.request_head_bytes.most} bytes together at the most.`,
+    ],
+  ],
+  ['ERR_HTTP_REQUEST_TIMEOUT', ['408 Request Timeout', 'The request did not come in time.']],
+]);
+
+/** Bounds what `server` takes; `reached` is called for each connection, and each head of a request, beyond. */
+export function boundConnections(
+  server: Server,
+  openFiles: number,
+  reached: (limit: Extract<LimitName, 'web_connections' | 'request_head_bytes'>) => void,
+): void {
   server.maxConnections = mostConnections(openFiles);
-  server.on('drop', refused);
+  server.on('drop', () => reached('web_connections'));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+    if (error.code === 'HPE_HEADER_OVERFLOW') reached('request_head_bytes');
+    refuse(error.code, socket);
+  });
+}
+
+/** Answers what never became a request, and closes its connection. */
+function refuse(code: string | undefined, socket: Duplex): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  const [status, sentence] = REFUSALS.get(code ?? '') ?? ['400 Bad Request', 'This is no request of HTTP.'];
+  const head = `HTTP/1.1 ${status}\r\ncontent-type: text/plain; charset=UTF-8\r\nconnection: close\r\n`;
+  const body = `${sentence}\n`;
+  socket.end(`${head}content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`, () => socket.destroy());
 }
 
 /** A quarter of the files that may be open, and at least one connection. */

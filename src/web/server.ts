@@ -25,7 +25,7 @@ import { faultJson } from './api/alert-json.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
 import { impairmentJson } from './api/health-json.ts';
-import { boundConnections, CONNECTION_TIMES } from './connections.ts';
+import { boundConnections, CONNECTION_BOUNDS } from './connections.ts';
 import { allowedHosts, checkToken, isAllowedHost, mistakeInOrigin, mistakeInReading } from './guard.ts';
 import { STYLE_HASH } from './pages/frame/page-style.ts';
 import { createPages } from './pages/pages.ts';
@@ -93,10 +93,8 @@ export async function openWeb(options: WebOptions): Promise<Web> {
   const { config, clock } = options;
   let isClosing = false;
   const app = createApp(options, () => isClosing);
-  const server = createAdaptorServer({ fetch: app.fetch, serverOptions: CONNECTION_TIMES }) as Server;
-  boundConnections(server, options.openFiles, () =>
-    options.report({ what: 'limit_reached', limit: 'web_connections' }),
-  );
+  const server = createAdaptorServer({ fetch: app.fetch, serverOptions: CONNECTION_BOUNDS }) as Server;
+  boundConnections(server, options.openFiles, (limit) => options.report({ what: 'limit_reached', limit }));
   server.listen(config.port, config.host);
   try {
     await once(server, 'listening');

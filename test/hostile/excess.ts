@@ -129,6 +129,15 @@ export const EXCESSES: Readonly<Partial<Record<LimitName, Excess>>> = {
     path: NOTIFICATIONS,
     alter: eachItem((item) => ({ ...item, id: `${item.id}${'0123456789'.repeat(MIB / 4)}` })),
   },
+  request_head_bytes: {
+    of: 'requests',
+    count: 3,
+    request: () => ({
+      method: 'GET',
+      path: `/api/v2/alerts?${'filter=a&'.repeat(2 * MIB)}`,
+      headers: {},
+    }),
+  },
   request_bytes: {
     of: 'requests',
     count: 1,
@@ -143,7 +152,14 @@ export const EXCESSES: Readonly<Partial<Record<LimitName, Excess>>> = {
       return silence([NOWHERE], { recurrence: { cron, timezone: 'UTC', duration: '1h' } });
     },
   },
-  pattern_instructions: { of: 'requests', count: 3, request: () => matches('(x?y?z?){0,900}'.repeat(130)) },
+  pattern_instructions: {
+    of: 'requests',
+    count: 3,
+    request: () => {
+      const large = Array.from({ length: 90 }, (_, at) => ({ value: `(x?y?z?${at}){0,900}`, isRegex: true }));
+      return silence([...large.map((one) => ({ name: 'bird', ...one })), NOWHERE]);
+    },
+  },
   matchers: {
     of: 'requests',
     count: 60,

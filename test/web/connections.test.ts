@@ -39,3 +39,48 @@ test('connections up to the bound are taken, those beyond are closed and counted
   taken[0]!.destroy();
   await expect.poll(async () => (await ask('/-/healthy').catch(() => undefined))?.status).toBe(200);
 });
+
+/** Sends these bytes; resolves to all that comes back until the connection is closed. */
+async function answerTo(url: string, sent: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  onTestFinished(() => void socket.destroy());
+  socket.end(sent);
+  let answer = '';
+  for await (const chunk of socket.setEncoding('utf8')) answer += chunk;
+  return answer;
+}
+
+test.each([
+  [-1, '200 OK'],
+  [0, '200 OK'],
+  [1, '431 Request Header Fields Too Large'],
+])(
+  'the head of a request has a bound, address and headers together: %i bytes beside it',
+  async (more, status) => {
+    const { web, reported } = await serve();
+    const host = new URL(web.url).host;
+    // The parser counts names and values, and not what stands between them.
+    const padding =
+      LIMITS.request_head_bytes.most + more - '/-/healthy?'.length - 'Host'.length - host.length;
+    for (const [query, header] of [
+      ['x'.repeat(padding), ''],
+      ['', `X: ${'x'.repeat(padding - 1)}\r\n`],
+    ]) {
+      const head = `GET /-/healthy?${query} HTTP/1.1\r\nHost: ${host}\r\n${header}`;
+      const answer = await answerTo(web.url, `${head}\r\n`);
+      expect(answer.split('\r\n')[0]).toBe(`HTTP/1.1 ${status}`);
+      if (more > 0)
+        expect(answer).toContain('\r\n\r\nThe address and the headers of a request have 16384 bytes');
+    }
+    const reached = { what: 'limit_reached', limit: 'request_head_bytes' };
+    expect(reported).toEqual(more <= 0 ? [] : [reached, reached]);
+  },
+);
+
+test('what is no request is answered with a sentence', async () => {
+  const { web } = await serve();
+  expect(await answerTo(web.url, 'hello\r\n\r\n')).toMatch(
+    /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*\r\n\r\nThis is no request of HTTP\.\n$/,
+  );
+});
