@@ -98,7 +98,7 @@ export const LIMITS = {
     of: 'a name that the service gives: of a Nest, Bird, person, entity, step or scope',
     reason: 'It stands in every event, alert, mail and row about what has it.',
     beyond: 'The beginning is kept, with how many characters more there were.',
-    counted: false,
+    counted: true,
   },
   word_characters: {
     most: 200,
@@ -106,7 +106,7 @@ export const LIMITS = {
     of: 'a word of the service: a status, a type, a sort of error',
     reason: 'It becomes part of labels, links and names of types.',
     beyond: 'The beginning is kept, with how many characters more there were.',
-    counted: false,
+    counted: true,
   },
   message_characters: {
     most: 32 * KIB,
@@ -114,7 +114,7 @@ export const LIMITS = {
     of: 'the message of an entry',
     reason: 'Stack traces of the service stay far below it.',
     beyond: 'The beginning is kept, with how many characters more there were.',
-    counted: false,
+    counted: true,
   },
   id_characters: {
     most: 256,
@@ -123,7 +123,7 @@ export const LIMITS = {
     reason: 'Ids become keys, labels and parts of paths.',
     beyond:
       'An entry is kept under the first 200 characters and a hash of all. A Nest, Bird, Flight or User, which is asked for by its id, is malformed.',
-    counted: false,
+    counted: true,
   },
   web_connections: {
     most: 256,

@@ -8,6 +8,7 @@ import type { LimitName } from '../limits.ts';
 import { formatInstant } from '../time/instant.ts';
 import { itemsOf, jsonOf, serverTimeUs } from './answer.ts';
 import type { RegionHealth } from './breaker.ts';
+import type { Cut } from './coerce.ts';
 import { Exchange, type ServiceClientOptions } from './exchange.ts';
 import { type Operation, type OperationId, operationOf } from './operations.ts';
 import {
@@ -105,16 +106,20 @@ export interface ServiceClient {
 }
 
 export function createServiceClient(options: ServiceClientOptions): ServiceClient {
+  const { region, report } = options;
   const exchange = new Exchange(options);
   const { pace } = exchange;
 
   function ask<T>(
     id: OperationId,
     parameters: Readonly<Record<string, string>>,
-    read: (response: HttpResponse, where: string) => Promise<T | undefined>,
+    read: (response: HttpResponse, where: string, cut: Cut) => Promise<T | undefined>,
   ): Promise<Answer<T>> {
     return exchange.send(operationOf(id), parameters, undefined, async (response, where) => {
-      const value = await read(response, where);
+      const reached = new Set<LimitName>();
+      const value = await read(response, where, (limit) => reached.add(limit));
+      // Once for each answer, however many of its texts were cut.
+      for (const limit of reached) report({ what: 'limit_reached', region: region.name, limit });
       if (value !== undefined) return { value, serverTimeUs: serverTimeUs(response) };
       throw new NestwatchError('unexpected_shape', `${where}: the answer is JSON of another shape`, {
         facts: { status: response.status },
@@ -126,10 +131,10 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
   function askOne<T>(
     id: OperationId,
     parameters: Readonly<Record<string, string>>,
-    read: (item: unknown) => Parsed<T>,
+    read: (item: unknown, cut: Cut) => Parsed<T>,
   ): Promise<Answer<Parsed<T>>> {
-    return ask(id, parameters, async (response, where) =>
-      readOne(await itemsOf(response, where, AS_IT_IS), read),
+    return ask(id, parameters, async (response, where, cut) =>
+      readOne(await itemsOf(response, where, AS_IT_IS), (item) => read(item, cut)),
     );
   }
 
@@ -138,53 +143,59 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     id: OperationId,
     parameters: Readonly<Record<string, string>>,
     limit: LimitName,
-    read: (item: unknown) => Parsed<T>,
+    read: (item: unknown, cut: Cut) => Parsed<T>,
   ): Promise<Answer<readonly Parsed<T>[]>> {
-    return ask(id, parameters, async (response, where) =>
-      listIn<Parsed<T>>(await itemsOf(response, where, { limit, read })),
+    return ask(id, parameters, async (response, where, cut) =>
+      listIn<Parsed<T>>(await itemsOf(response, where, { limit, read: (item) => read(item, cut) })),
     );
   }
 
   function askPage<T>(
     id: OperationId,
     parameters: Readonly<Record<string, string>>,
-    read: (item: unknown) => Parsed<T>,
+    read: (item: unknown, cut: Cut) => Parsed<T>,
   ): Promise<Answer<Page<T>>> {
-    return ask(id, parameters, async (response, where) =>
-      pageIn<T>(await itemsOf(response, where, { limit: 'page_items', read })),
+    return ask(id, parameters, async (response, where, cut) =>
+      pageIn<T>(await itemsOf(response, where, { limit: 'page_items', read: (item) => read(item, cut) })),
     );
   }
 
   return {
-    searchNests: () => askList('searchNests', {}, 'inventory_items', readNest),
-    getNest: (nestId) => askOne('getNest', { nestId }, readNest),
+    searchNests: () => askList('searchNests', {}, 'inventory_items', (item, cut) => readNest(item, { cut })),
+    getNest: (nestId) => askOne('getNest', { nestId }, (item, cut) => readNest(item, { cut })),
     searchBirds(nestId, filter = {}) {
       const parameters = { nestId, ...given({ TriggerType: filter.triggerType, Status: filter.status }) };
-      return askList('searchBirds', parameters, 'inventory_items', (item) => readBird(item, { nestId }));
+      return askList('searchBirds', parameters, 'inventory_items', (item, cut) =>
+        readBird(item, { nestId, cut }),
+      );
     },
-    getBird: (nestId, birdId) => askOne('getBird', { nestId, birdId }, (item) => readBird(item, { nestId })),
-    searchUsers: () => askList('searchUsers', {}, 'inventory_items', readUser),
-    getUser: (userId) => askOne('getUser', { userId }, readUser),
+    getBird: (nestId, birdId) =>
+      askOne('getBird', { nestId, birdId }, (item, cut) => readBird(item, { nestId, cut })),
+    searchUsers: () => askList('searchUsers', {}, 'inventory_items', (item, cut) => readUser(item, { cut })),
+    getUser: (userId) => askOne('getUser', { userId }, (item, cut) => readUser(item, { cut })),
     searchFlights(nestId, birdId, filter = {}) {
       const parameters = given({
         MinStartDate: instantText(filter.minStartUs),
         MaxStartDate: instantText(filter.maxStartUs),
         Status: filter.status,
       });
-      return askList('searchFlights', { nestId, birdId, ...parameters }, 'flight_items', (item) =>
-        readFlight(item, { nestId, birdId }),
+      return askList('searchFlights', { nestId, birdId, ...parameters }, 'flight_items', (item, cut) =>
+        readFlight(item, { nestId, birdId, cut }),
       );
     },
     getFlight: (nestId, birdId, flightId) =>
-      askOne('getFlight', { nestId, birdId, flightId }, (item) => readFlight(item, { nestId, birdId })),
-    getNotifications: (query) => askPage('getNotifications', pageParameters(query), readNotification),
+      askOne('getFlight', { nestId, birdId, flightId }, (item, cut) =>
+        readFlight(item, { nestId, birdId, cut }),
+      ),
+    getNotifications: (query) =>
+      askPage('getNotifications', pageParameters(query), (item, cut) => readNotification(item, { cut })),
     getBirdLogs: (nestId, birdId, query) =>
-      askPage('getBirdLogs', { nestId, birdId, ...pageParameters(query) }, (item) =>
-        readBirdLogEntry(item, { nestId, birdId }),
+      askPage('getBirdLogs', { nestId, birdId, ...pageParameters(query) }, (item, cut) =>
+        readBirdLogEntry(item, { nestId, birdId, cut }),
       ),
     getFlightLogs: (nestId, birdId, flightId, query) =>
-      askPage('getFlightLogs', { nestId, birdId, flightId, ...pageParameters(query) }, (item) =>
-        readFlightLogEntry(item, { nestId, flightId }),
+      askPage('getFlightLogs', { nestId, birdId, flightId, ...pageParameters(query) }, (item, cut) =>
+        readFlightLogEntry(item, { nestId, flightId, cut }),
       ),
 
     async call(operationId, parameters, body) {

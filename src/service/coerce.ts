@@ -1,7 +1,10 @@
 /** Reading single values of JSON from outside: each function takes whatever came and never throws. */
 import { createHash } from 'node:crypto';
-import { LIMITS } from '../limits.ts';
+import { LIMITS, type LimitName } from '../limits.ts';
 import { type Instant, parseInstant } from '../time/instant.ts';
+
+/** Hears that a text is longer than this bound, so that only its beginning is kept. */
+export type Cut = (limit: LimitName) => void;
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -29,8 +32,8 @@ function line(item: unknown): string {
 }
 
 /** The service's own words (states, trigger types): compared in lower case, without surrounding space. */
-export function lower(value: unknown): string {
-  return bounded(text(value).trim(), 'word_characters').toLowerCase();
+export function lower(value: unknown, cut?: Cut): string {
+  return bounded(text(value).trim(), 'word_characters', cut).toLowerCase();
 }
 
 /**
@@ -47,10 +50,11 @@ export function id(value: unknown): string {
  * The id of an entry, which nothing is asked for by: of one that is too long the beginning, with a hash that keeps it
  * apart from others that begin so.
  */
-export function entryId(value: unknown): string {
+export function entryId(value: unknown, cut?: Cut): string {
   if (typeof value === 'number') return id(value);
   const whole = idText(value);
   if (whole.length <= LIMITS.id_characters.most) return whole;
+  cut?.('id_characters');
   return `${copied(whole.slice(0, KEPT_OF_LONG_ID))}~${createHash('sha256').update(whole).digest('hex').slice(0, 40)}`;
 }
 
@@ -64,10 +68,12 @@ function idText(value: unknown): string {
 export function bounded(
   value: unknown,
   limit: 'name_characters' | 'word_characters' | 'message_characters',
+  cut?: Cut,
 ): string {
   const whole = text(value);
   const { most } = LIMITS[limit];
   if (whole.length <= most) return whole;
+  cut?.(limit);
   return `${copied(whole.slice(0, most))}… [${whole.length - most} more characters]`;
 }
 

@@ -10,6 +10,7 @@ import type { Instant } from '../time/instant.ts';
 import {
   bool,
   bounded,
+  type Cut,
   entryId,
   id,
   instant,
@@ -139,14 +140,15 @@ export interface Page<T> {
   readonly pageSize: number | null;
 }
 
-/** Ids that the request's path already names, for entries that leave them out. */
+/** What entries are read with: ids that the request's path already names, for those that leave them out, and who hears of cuts. */
 interface Within {
   readonly nestId?: string;
   readonly birdId?: string;
   readonly flightId?: string;
+  readonly cut?: Cut;
 }
 
-export function readUser(value: unknown): Parsed<User> {
+export function readUser(value: unknown, within: Within = {}): Parsed<User> {
   if (!isRecord(value)) return malformed(value, 'not an object');
   const userId = id(value.id);
   if (userId === '') return malformed(value, 'no usable id');
@@ -154,24 +156,24 @@ export function readUser(value: unknown): Parsed<User> {
     ok: true,
     entry: {
       id: userId,
-      firstName: name(value.firstName),
-      lastName: name(value.lastName),
+      firstName: name(value.firstName, within),
+      lastName: name(value.lastName, within),
       email: emailAddress(value.email),
       isActive: bool(value.isActive, false),
     },
   };
 }
 
-export function readNest(value: unknown): Parsed<Nest> {
+export function readNest(value: unknown, within: Within = {}): Parsed<Nest> {
   if (!isRecord(value)) return malformed(value, 'not an object');
   const nestId = id(value.id);
   if (nestId === '') return malformed(value, 'no usable id');
-  const members = Array.isArray(value.members) ? value.members.map(readUser) : [];
+  const members = Array.isArray(value.members) ? value.members.map((member) => readUser(member, within)) : [];
   return {
     ok: true,
     entry: {
       id: nestId,
-      name: name(value.name),
+      name: name(value.name, within),
       members: members.flatMap((member) => (member.ok ? [member.entry] : [])),
     },
   };
@@ -181,15 +183,15 @@ export function readBird(value: unknown, within: Within): Parsed<Bird> {
   if (!isRecord(value)) return malformed(value, 'not an object');
   const birdId = id(value.id);
   if (birdId === '') return malformed(value, 'no usable id');
-  const status = lower(value.status);
+  const status = lower(value.status, within.cut);
   return {
     ok: true,
     entry: {
       id: birdId,
       nestId: id(value.nestId) || (within.nestId ?? ''),
-      name: name(value.name),
+      name: name(value.name, within),
       status,
-      triggerType: lower(value.triggerType),
+      triggerType: lower(value.triggerType, within.cut),
       isPublished: bool(value.isPublished, status !== 'unpublished'),
     },
   };
@@ -205,17 +207,17 @@ export function readFlight(value: unknown, within: Within): Parsed<Flight> {
       id: flightId,
       birdId: id(value.birdId) || (within.birdId ?? ''),
       nestId: id(value.nestId) || (within.nestId ?? ''),
-      status: lower(value.status),
-      errorMessages: message(value.errorMessages),
+      status: lower(value.status, within.cut),
+      errorMessages: message(value.errorMessages, within),
       startedAt: instant(value.startDate),
       durationSeconds: number(value.duration),
     },
   };
 }
 
-const name = (value: unknown) => bounded(value, 'name_characters');
-const word = (value: unknown) => bounded(value, 'word_characters');
-const message = (value: unknown) => bounded(value, 'message_characters');
+const name = (value: unknown, { cut }: Within) => bounded(value, 'name_characters', cut);
+const word = (value: unknown, { cut }: Within) => bounded(value, 'word_characters', cut);
+const message = (value: unknown, { cut }: Within) => bounded(value, 'message_characters', cut);
 
 /** RFC 5321, 4.5.3.1: longer ones are none, and a part of one would be somebody else's. */
 const MAX_EMAIL_LENGTH = 320;
@@ -226,9 +228,12 @@ function emailAddress(value: unknown): string {
 }
 
 /** What every entry of a log or of the notifications must have: by these it is known and put in order. */
-function readStamp(value: unknown): Parsed<{ id: string; createdAt: Instant; fields: Json }> {
+function readStamp(
+  value: unknown,
+  { cut }: Within,
+): Parsed<{ id: string; createdAt: Instant; fields: Json }> {
   if (!isRecord(value)) return malformed(value, 'not an object');
-  const ownId = entryId(value.id);
+  const ownId = entryId(value.id, cut);
   const createdAt = instant(value.createdAt);
   if (createdAt === null) return malformed(value, ownId === '' ? 'no usable id' : 'no readable createdAt');
   if (ownId === '') return { ...malformed(value, 'no usable id'), createdAt };
@@ -236,7 +241,7 @@ function readStamp(value: unknown): Parsed<{ id: string; createdAt: Instant; fie
 }
 
 export function readBirdLogEntry(value: unknown, within: Within): Parsed<BirdLogEntry> {
-  const stamp = readStamp(value);
+  const stamp = readStamp(value, within);
   if (!stamp.ok) return stamp;
   const { id: ownId, createdAt, fields } = stamp.entry;
   return {
@@ -246,17 +251,17 @@ export function readBirdLogEntry(value: unknown, within: Within): Parsed<BirdLog
       createdAt,
       nestId: id(fields.workspaceId) || (within.nestId ?? ''),
       birdId: id(fields.workflowId) || (within.birdId ?? ''),
-      eventType: word(fields.eventType),
-      message: message(fields.message),
-      eventFailedBy: name(fields.eventFailedBy),
-      errorType: errorType(fields.errorType),
-      initiator: name(fields.initiator),
+      eventType: word(fields.eventType, within),
+      message: message(fields.message, within),
+      eventFailedBy: name(fields.eventFailedBy, within),
+      errorType: errorType(fields.errorType, within),
+      initiator: name(fields.initiator, within),
     },
   };
 }
 
 export function readFlightLogEntry(value: unknown, within: Within): Parsed<FlightLogEntry> {
-  const stamp = readStamp(value);
+  const stamp = readStamp(value, within);
   if (!stamp.ok) return stamp;
   const { id: ownId, createdAt, fields } = stamp.entry;
   return {
@@ -266,23 +271,23 @@ export function readFlightLogEntry(value: unknown, within: Within): Parsed<Fligh
       createdAt,
       nestId: id(fields.workspaceId) || (within.nestId ?? ''),
       flightId: id(fields.flowInstanceId).toLowerCase() || (within.flightId ?? '').toLowerCase(),
-      initiator: name(fields.initiator),
-      message: message(fields.message),
-      eventType: number(fields.eventType) ?? word(fields.eventType),
+      initiator: name(fields.initiator, within),
+      message: message(fields.message, within),
+      eventType: number(fields.eventType) ?? word(fields.eventType, within),
       durationSeconds: number(fields.durationInSeconds),
-      eventFailedBy: name(fields.eventFailedBy),
+      eventFailedBy: name(fields.eventFailedBy, within),
       isSkipped: bool(fields.isSkipped, false),
       isRetried: bool(fields.isRetried, false),
-      sdkLogType: word(fields.sdkLogType),
-      stepId: name(fields.stepId),
-      scope: name(fields.scope),
-      errorType: errorType(fields.errorType),
+      sdkLogType: word(fields.sdkLogType, within),
+      stepId: name(fields.stepId, within),
+      scope: name(fields.scope, within),
+      errorType: errorType(fields.errorType, within),
     },
   };
 }
 
-export function readNotification(value: unknown): Parsed<NotificationEntry> {
-  const stamp = readStamp(value);
+export function readNotification(value: unknown, within: Within = {}): Parsed<NotificationEntry> {
+  const stamp = readStamp(value, within);
   if (!stamp.ok) return stamp;
   const { id: ownId, createdAt, fields } = stamp.entry;
   return {
@@ -292,10 +297,10 @@ export function readNotification(value: unknown): Parsed<NotificationEntry> {
       createdAt,
       nestId: id(fields.workspaceId),
       entityId: id(fields.entityId),
-      entityName: name(fields.entityName),
-      entityType: word(fields.entityType),
-      eventType: word(fields.eventType),
-      message: message(fields.message),
+      entityName: name(fields.entityName, within),
+      entityType: word(fields.entityType, within),
+      eventType: word(fields.eventType, within),
+      message: message(fields.message, within),
     },
   };
 }
@@ -327,9 +332,9 @@ export function pageIn<T>(value: unknown): Page<T> | undefined {
   };
 }
 
-function errorType(value: unknown): string {
+function errorType(value: unknown, within: Within): string {
   const index = number(value);
-  return index === null ? word(value) : (ERROR_TYPES[index] ?? String(index));
+  return index === null ? word(value, within) : (ERROR_TYPES[index] ?? String(index));
 }
 
 /** How much of a malformed entry is kept. */

@@ -556,3 +556,25 @@ test.each([
   expect(error).toMatchObject({ code: 'bad_request' });
   expect((error as NestwatchError).facts.problem !== undefined).toBe(isTaken);
 });
+
+test.each([
+  ['name_characters', 'entityName'],
+  ['word_characters', 'eventType'],
+  ['message_characters', 'message'],
+  ['id_characters', 'id'],
+] as const)(
+  'a text is kept up to its limit, and what is cut is counted once an answer: %s',
+  async (limit, field) => {
+    const { most } = LIMITS[limit];
+    for (const length of [most - 1, most, most + 1]) {
+      const entry = { id: 'a', createdAt: AT, [field]: 'x'.repeat(length) };
+      const page = { items: [entry, { ...entry, id: `b${entry.id}` }], totalCount: 2 };
+      const { client, ends, happened } = openRegion(() => json(page));
+      const { value } = await ends(client.getNotifications(QUERY));
+      expect(value.items.map(({ ok }) => ok)).toEqual([true, true]);
+      const reached = happened.filter(({ what }) => what === 'limit_reached');
+      const isBeyond = limit === 'id_characters' ? length >= most : length > most;
+      expect(reached).toEqual(isBeyond ? [{ what: 'limit_reached', region: 'eu', limit }] : []);
+    }
+  },
+);

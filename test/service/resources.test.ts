@@ -335,7 +335,12 @@ describe('pages and lists', () => {
   const item = { id: 'x', createdAt: AT.text };
 
   test('a page carries its items, readable or not, and its numbers', () => {
-    const page = pageIn({ items: [item, {}].map(readNotification), totalCount: '42', page: 0, pageSize: 20 });
+    const page = pageIn({
+      items: [item, {}].map((one) => readNotification(one)),
+      totalCount: '42',
+      page: 0,
+      pageSize: 20,
+    });
     expect(page?.items.map((one) => one.ok)).toEqual([true, false]);
     expect(page).toMatchObject({ totalCount: 42, page: 0, pageSize: 20 });
   });
