@@ -4,7 +4,7 @@ import { type Secret, secret, secretFrom } from '../secret.ts';
 import type { ConfigDocument } from './document.ts';
 import type { Environment } from './expand.ts';
 import { formatPath, type Path, type Problem } from './problem.ts';
-import { keysOf, messageOf, unknownKey } from './shape-message.ts';
+import { keysOf, messageOf, takesNames, unknownKey } from './shape-message.ts';
 import { whyUnreadable } from './why-unreadable.ts';
 
 interface SecretOptions {
@@ -72,9 +72,13 @@ export class Check {
       const converted = withConverted(value, issues);
       if (converted !== undefined) result = shape.safeParse(converted, { error: messageOf });
     }
-    if (result.success) return result.data;
-    for (const issue of result.error.issues) this.#addIssue(shape, path, issue);
-    return undefined;
+    for (const issue of result.error?.issues ?? []) this.#addIssue(shape, path, issue);
+    // Where keys are names of people's own, a shape would leave this one out without a word.
+    for (const at of placesOfKey('__proto__', value)) {
+      if (!takesNames(shape, at.slice(0, -1))) continue;
+      this.keyProblem([...path, ...at], 'cannot be a name here: choose another');
+    }
+    return result.data;
   }
 
   problem(path: Path, message: string): void {
@@ -185,6 +189,17 @@ export class Check {
 /** Editors end files with a newline, and some begin them with a byte order mark: neither belongs to the secret. */
 function trimmed(text: string): string {
   return text.replace(/^\uFEFF/, '').replace(/[\r\n]+$/, '');
+}
+
+/** Where a key stands in a value, however deep. */
+function placesOfKey(key: string, value: unknown): Path[] {
+  if (typeof value !== 'object' || value === null) return [];
+  const own = !Array.isArray(value) && Object.hasOwn(value, key) ? [[key]] : [];
+  const below = Object.entries(value).flatMap(([step, inner]) => {
+    const name = Array.isArray(value) ? Number(step) : step;
+    return placesOfKey(key, inner).map((at) => [name, ...at]);
+  });
+  return [...own, ...below];
 }
 
 /** A copy in which texts stand as the numbers and booleans that the issues ask for; undefined without any. */

@@ -38,7 +38,7 @@ const OLD_MATCHERS = [
 
 /**
  * Refuses the older keys beside `matchers` (or `source_matchers`, with that prefix), each with the matchers that say
- * the same. Values that came from the environment are not quoted.
+ * the same. Values that came from the environment, or are none, are not quoted.
  */
 export function refuseOldMatchers(check: Check, path: Path, prefix: '' | 'source_' | 'target_' = ''): void {
   const key = `${prefix}matchers`;
@@ -48,11 +48,10 @@ export function refuseOldMatchers(check: Check, path: Path, prefix: '' | 'source
     if (map === undefined) continue;
     if (check.raw([...path, key]) === undefined) check.settle([...path, key]);
     if (typeof map !== 'object' || map === null || Array.isArray(map)) continue;
-    const matchers = Object.entries(map).map(([name, value]) =>
-      yamlText(
-        formatMatcher({ name, op, value: check.isExpanded([...at, name]) ? '…' : String(value ?? '') }),
-      ),
-    );
+    const matchers = Object.entries(map).map(([name, value]) => {
+      const isHidden = check.isExpanded([...at, name]) || (typeof value === 'object' && value !== null);
+      return yamlText(formatMatcher({ name, op, value: isHidden ? '…' : String(value ?? '') }));
+    });
     if (matchers.length > 0) {
       check.problem(at, `is not supported: write \`${key}: [${matchers.join(', ')}]\``);
     }

@@ -41,17 +41,26 @@ export function unknownKey(key: string, known: readonly string[]): string {
 
 /** The keys that a shape knows at a path and supports; refused ones are not worth a suggestion. */
 export function keysOf(shape: z.ZodType, path: Path): string[] {
+  const object = shapeAt(shape, path);
+  if (!(object instanceof z.ZodObject)) return [];
+  return Object.entries(object.shape)
+    .filter(([, inner]) => !isRefused(inner as z.ZodType))
+    .map(([key]) => key);
+}
+
+/** Whether keys are names of people's own at a path of a shape. */
+export function takesNames(shape: z.ZodType, path: Path): boolean {
+  return shapeAt(shape, path) instanceof z.ZodRecord;
+}
+
+function shapeAt(shape: z.ZodType, path: Path): unknown {
   const target = path.reduce<unknown>((at, step) => {
     const inner = unwrapped(at);
     if (inner instanceof z.ZodObject) return Object.hasOwn(inner.shape, step) ? inner.shape[step] : undefined;
     if (inner instanceof z.ZodRecord) return inner.valueType;
     return inner instanceof z.ZodArray ? inner.element : undefined;
   }, shape);
-  const object = unwrapped(target);
-  if (!(object instanceof z.ZodObject)) return [];
-  return Object.entries(object.shape)
-    .filter(([, inner]) => !isRefused(inner as z.ZodType))
-    .map(([key]) => key);
+  return unwrapped(target);
 }
 
 function unwrapped(shape: unknown): unknown {

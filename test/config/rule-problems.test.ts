@@ -23,6 +23,22 @@ describe('rules', () => {
       ['2:17: rules[0].kind: unknown kind; did you mean FlightFailed?'],
     ],
     [
+      'a kind that is no word',
+      `${REGION}rules: [{ kind: { toString: 1 } }, { kind: [FlightFailed] }]`,
+      [
+        `2:17: rules[0].kind: unknown kind; the kinds are ${KINDS}`,
+        `2:44: rules[1].kind: unknown kind; the kinds are ${KINDS}`,
+      ],
+    ],
+    [
+      'a name that every object has for itself',
+      `${REGION}rules: [{ kind: FlightFailed, labels: { __proto__: a, b: c }, annotations: { __proto__: a } }]`,
+      [
+        '2:41: rules[0].labels.__proto__: cannot be a name here: choose another',
+        '2:78: rules[0].annotations.__proto__: cannot be a name here: choose another',
+      ],
+    ],
+    [
       'no map',
       `${REGION}rules: [FlightFailed]`,
       ['2:9: rules[0]: must be a map with `kind` and its parameters'],

@@ -178,11 +178,12 @@ function readKind(check: Check, path: Path): Kind | undefined {
     return undefined;
   }
   const name = check.raw([...path, 'kind']);
-  const kind = kindOf(String(name));
+  // Not `String(name)`: a map may say itself what its text is.
+  const kind = typeof name === 'string' ? kindOf(name) : undefined;
   if (kind) return kind;
   const at = [...path, 'kind'];
   const known = `the kinds are ${ALERT_KINDS.join(', ')}`;
-  const meant = nearest(String(name), ALERT_KINDS);
+  const meant = typeof name === 'string' ? nearest(name, ALERT_KINDS) : undefined;
   if (name === undefined) check.problem(at, `is missing: ${known}`);
   else check.problem(at, `unknown kind; ${meant ? `did you mean ${meant}?` : known}`);
   return undefined;
