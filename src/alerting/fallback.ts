@@ -3,7 +3,6 @@ import type { Config } from '../config/config.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
 import { MAX_ALERTS } from '../domain/grouping/flush.ts';
 import type { GroupNotification, NotifiedAlert } from '../domain/grouping/notification.ts';
-import type { Happening } from '../report.ts';
 import type { ClaimedDelivery, Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
 import {
@@ -15,14 +14,16 @@ import {
   takesParts,
 } from './destination.ts';
 import { lendIncident } from './incidents.ts';
-import { NOTHING, type Step } from './step.ts';
+import { setDeliveryAside } from './note-faults.ts';
+import { NOTHING, type Step, type Tally } from './step.ts';
 
 /** Deliveries given to a fallback in one transaction. */
 const BATCH = 50;
 
 /**
  * Gives what a receiver did not accept for too long to its fallback as well, saying so. The original goes on being
- * tried. What a fallback does not accept goes no further.
+ * tried. What a fallback does not accept goes no further. A delivery that cannot be given to one waits a while, and the
+ * others do not wait for it.
  *
  * One flush may make several notifications, for those who hear of ends and those who do not, in parts, or by incident:
  * of all of them together the fallback's programs get each alert and each event once, its people one message
@@ -30,47 +31,72 @@ const BATCH = 50;
  */
 export async function fallBack(
   tx: Transaction,
-  { receivers, route }: Pick<Config, 'receivers' | 'route'>,
+  config: Pick<Config, 'receivers' | 'route'>,
   nowUs: number,
 ): Promise<Step> {
   const due = await tx.outbox.takeFallbacks(nowUs, BATCH);
   if (due.length === 0) return NOTHING;
-  let queued = 0;
-  const happenings: Happening[] = [];
-  const copies = new Map<string, GroupNotification[]>();
-  for (const { delivery, notification } of due) {
-    const fallback = fallbackOf(receivers, route.receiver, delivery);
-    if (!fallback || notification.kind !== 'group') continue;
-    let most = 0;
-    for (const [audience, to] of audiencesOf(fallback)) {
-      const base = baseOf(fallback, audience, notification);
-      const copied = copies.get(base) ?? (await copiesBefore(tx, fallback, base));
-      copies.set(base, copied);
-      const isBrief = audience !== 'programs';
-      const whole = isBrief ? inBrief(notification) : notification;
-      const alerts = withoutCopied(whole.alerts, copied);
-      // Another integration of the same receiver may have failed with it.
-      const isCovered = alerts.length === 0 || (isBrief && isCounted(notification, copied));
-      if (copied.length > 0 && isCovered) continue;
-      const id = copyId(base, copied.length);
-      const copy = copyFor(fallback, delivery, { ...whole, id, alerts });
-      const wanted = to
-        .filter((one) => takes(one, copy))
-        .map((destination) => newDelivery(copy, destination, nowUs));
-      if (wanted.length === 0) continue;
-      await tx.outbox.enqueue(copy, wanted);
-      copied.push(copy);
-      queued += wanted.length;
-      most = Math.max(most, alerts.length);
-      const isOpened = audience === 'incidents' && copy.status === 'firing';
-      if (isOpened) queued += await lendIncident(tx, fallback, copy, nowUs);
+  const failed = new Set(await tx.faults.names('delivery'));
+  const tally: Tally = { queued: 0, happenings: [] };
+  const copies: Copies = new Map();
+  for (const one of due) {
+    const { id } = one.delivery;
+    const given = await tx.attempt(() => fallBackOne(tx, config, one, copies, nowUs));
+    if (!given.ok) {
+      // What it had queued was taken back.
+      copies.clear();
+      tally.happenings.push(...(await setDeliveryAside(tx, id, given.error, nowUs)));
+      continue;
     }
-    if (most === 0) continue;
-    const { groupKey } = notification;
-    const happening = { receiver: fallback.name, groupKey, alerts: most };
-    happenings.push({ what: 'notified', reason: 'fallback', ...happening });
+    if (failed.has(id)) await tx.faults.mend('delivery', [id]);
+    tally.queued += given.value.queued;
+    tally.happenings.push(...given.value.happenings);
   }
-  return { done: due.length, queued, happenings };
+  return { done: due.length, ...tally };
+}
+
+/** What fallbacks got before of a flush, by the base of their ids; read once in a transaction. */
+type Copies = Map<string, GroupNotification[]>;
+
+/** Gives one delivery to its receiver's fallback. */
+async function fallBackOne(
+  tx: Transaction,
+  { receivers, route }: Pick<Config, 'receivers' | 'route'>,
+  { delivery, notification }: ClaimedDelivery,
+  copies: Copies,
+  nowUs: number,
+): Promise<Tally> {
+  const tally: Tally = { queued: 0, happenings: [] };
+  const fallback = fallbackOf(receivers, route.receiver, delivery);
+  if (!fallback || notification.kind !== 'group') return tally;
+  let most = 0;
+  for (const [audience, to] of audiencesOf(fallback)) {
+    const base = baseOf(fallback, audience, notification);
+    const copied = copies.get(base) ?? (await copiesBefore(tx, fallback, base));
+    copies.set(base, copied);
+    const isBrief = audience !== 'programs';
+    const whole = isBrief ? inBrief(notification) : notification;
+    const alerts = withoutCopied(whole.alerts, copied);
+    // Another integration of the same receiver may have failed with it.
+    const isCovered = alerts.length === 0 || (isBrief && isCounted(notification, copied));
+    if (copied.length > 0 && isCovered) continue;
+    const id = copyId(base, copied.length);
+    const copy = copyFor(fallback, delivery, { ...whole, id, alerts });
+    const wanted = to
+      .filter((one) => takes(one, copy))
+      .map((destination) => newDelivery(copy, destination, nowUs));
+    if (wanted.length === 0) continue;
+    await tx.outbox.enqueue(copy, wanted);
+    copied.push(copy);
+    tally.queued += wanted.length;
+    most = Math.max(most, alerts.length);
+    const isOpened = audience === 'incidents' && copy.status === 'firing';
+    if (isOpened) tally.queued += await lendIncident(tx, fallback, copy, nowUs);
+  }
+  const { groupKey } = notification;
+  const happening = { receiver: fallback.name, groupKey, alerts: most };
+  if (most > 0) tally.happenings.push({ what: 'notified', reason: 'fallback', ...happening });
+  return tally;
 }
 
 /**

@@ -1,8 +1,10 @@
 import type { Integration, Receiver } from '../channels/receiver.ts';
 import { hash64 } from '../domain/alert/fingerprint.ts';
+import type { Happening } from '../report.ts';
 import type { Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
 import { destinationsOf, newDelivery, takesEvents } from './destination.ts';
+import { setReceiverAside } from './note-faults.ts';
 import { NOTHING, type Step } from './step.ts';
 
 /** Events in one forwarded batch (CloudEvents batches of up to 100). */
@@ -11,32 +13,58 @@ const BATCH = 100;
 /** Batches queued in one transaction and for each receiver. */
 const BATCHES = 10;
 
-/** Turns events that wait to be forwarded into notifications, each event into one for each receiver. */
+/**
+ * Turns events that wait to be forwarded into notifications, each event into one for each receiver. A receiver for which
+ * that fails waits a while, and the others do not wait for it.
+ */
 export async function forwardEvents(
   tx: Transaction,
   receivers: readonly Receiver[],
   nowUs: number,
 ): Promise<Step> {
+  const waiting = await tx.forwards.receivers();
+  if (waiting.length === 0) return NOTHING;
+  const failed = new Set(await tx.faults.names('receiver'));
+  const again = new Set(await tx.faults.names('receiver', nowUs));
   let done = 0;
   let queued = 0;
-  for (const name of await tx.forwards.receivers()) {
-    const integrations = receivers.find((receiver) => receiver.name === name)?.integrations ?? [];
-    for (let batch = 0; batch < BATCHES; batch += 1) {
-      const events = await tx.forwards.take(name, BATCH);
-      const [first] = events;
-      if (!first) break;
-      done += events.length;
-      // An event is forwarded to a receiver once, so its key makes the id, and makes it the same after a restore.
-      const own = [name, first.key, String(first.occurredAtUs), String(events.length)];
-      const { id, deliveries } = await batchOf(tx, name, own, integrations, nowUs);
-      queued += deliveries.length;
-      await tx.outbox.enqueue(
-        { kind: 'forward', id, receiver: name, createdAtUs: nowUs, events },
-        deliveries,
-      );
+  const happenings: Happening[] = [];
+  for (const name of waiting) {
+    if (failed.has(name) && !again.has(name)) continue;
+    const forwarded = await tx.attempt(() => forwardTo(tx, name, receivers, nowUs));
+    if (!forwarded.ok) {
+      happenings.push(...(await setReceiverAside(tx, name, forwarded.error, nowUs)));
+      continue;
     }
+    if (failed.has(name)) await tx.faults.mend('receiver', [name]);
+    done += forwarded.value.done;
+    queued += forwarded.value.queued;
   }
-  return done === 0 ? NOTHING : { done, queued, happenings: [] };
+  return { done, queued, happenings };
+}
+
+/** Batches for one receiver, as many as one transaction takes. */
+async function forwardTo(
+  tx: Transaction,
+  name: string,
+  receivers: readonly Receiver[],
+  nowUs: number,
+): Promise<{ done: number; queued: number }> {
+  const integrations = receivers.find((receiver) => receiver.name === name)?.integrations ?? [];
+  let done = 0;
+  let queued = 0;
+  for (let batch = 0; batch < BATCHES; batch += 1) {
+    const events = await tx.forwards.take(name, BATCH);
+    const [first] = events;
+    if (!first) break;
+    done += events.length;
+    // An event is forwarded to a receiver once, so its key makes the id, and makes it the same after a restore.
+    const own = [name, first.key, String(first.occurredAtUs), String(events.length)];
+    const { id, deliveries } = await batchOf(tx, name, own, integrations, nowUs);
+    queued += deliveries.length;
+    await tx.outbox.enqueue({ kind: 'forward', id, receiver: name, createdAtUs: nowUs, events }, deliveries);
+  }
+  return { done, queued };
 }
 
 /** The id made of `own`, and what goes out under it. Should an event come once more after all, its batch has the next. */

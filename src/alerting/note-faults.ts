@@ -1,6 +1,6 @@
 /**
- * What fails in alerting is set aside, so that everything else goes on. A group or an alert that failed waits a while,
- * in the store: it is tried again then, and when the process starts.
+ * What fails in alerting is set aside, so that everything else goes on. What is tried again waits a while, in the store:
+ * until then, or until the process starts.
  */
 import { type Fault, faultOf } from '../domain/alert/fault.ts';
 import type { Group } from '../domain/grouping/group.ts';
@@ -46,6 +46,28 @@ export async function setAlertAside(
 ): Promise<Happening[]> {
   await tx.alerts.markRouted([alertId]);
   return noteFaults(tx, [faultOf('alert', alertId, error)], nowUs, nowUs + AGAIN_AFTER_US);
+}
+
+/** Puts off what is forwarded to a receiver. */
+export async function setReceiverAside(
+  tx: Transaction,
+  receiver: string,
+  error: unknown,
+  nowUs: number,
+): Promise<Happening[]> {
+  return noteFaults(tx, [faultOf('receiver', receiver, error)], nowUs, nowUs + AGAIN_AFTER_US);
+}
+
+/** Puts off a delivery that could not be given to its receiver's fallback. */
+export async function setDeliveryAside(
+  tx: Transaction,
+  id: string,
+  error: unknown,
+  nowUs: number,
+): Promise<Happening[]> {
+  const againUs = nowUs + AGAIN_AFTER_US;
+  await tx.outbox.fallBackAt(id, againUs);
+  return noteFaults(tx, [faultOf('delivery', id, error)], nowUs, againUs);
 }
 
 /** Lets the alerts that were set aside long enough ago try again to join their groups. */

@@ -145,6 +145,8 @@ export interface OutboxStore {
   redrive(ids: readonly string[], nowUs: number): Promise<string[]>;
   /** Takes up to `limit` deliveries whose `fallbackAtUs` has come: each is given once. */
   takeFallbacks(nowUs: number, limit: number): Promise<ClaimedDelivery[]>;
+  /** Has a delivery that was taken come once more, at this instant. */
+  fallBackAt(id: string, atUs: number): Promise<void>;
   /** Integrations that accept nothing now, by receiver and position. */
   failingIntegrations(): Promise<FailingIntegration[]>;
   /** At start: what another life of this process left leased becomes ambiguous, due now. Returns how many. */

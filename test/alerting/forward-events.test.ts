@@ -55,3 +55,32 @@ test('an event that stands at the head of several batches at once makes several'
   const rest = Array.from({ length: 99 }, (_, index) => event(`e${index}`));
   expect(await forwards('lake', event('a'), ...rest, event('a'), ...rest, event('a'))).toHaveLength(3);
 });
+
+test('a receiver for which it fails waits a while, and the others do not wait for it', async () => {
+  let isBroken = true;
+  const broken: Receiver = {
+    name: 'archive',
+    get integrations() {
+      if (isBroken) throw new TypeError('no answer');
+      return [cloudevents];
+    },
+  };
+  const pass = (nowUs: number) =>
+    store.transaction(async (tx) => {
+      while ((await forwardEvents(tx, [broken, RECEIVERS[1]!], nowUs)).done > 0);
+      const found = await tx.outbox.list({ limit: 1000 });
+      const set = await tx.faults.list(nowUs, 10);
+      return { receivers: new Set(found.map(({ receiver }) => receiver)), faults: set };
+    });
+  await store.transaction((tx) =>
+    tx.forwards.queue(['archive', 'lake'].map((receiver) => ({ receiver, event: event('a') }))),
+  );
+  const { receivers, faults } = await pass(NOW_US);
+  expect(receivers).toEqual(new Set(['lake']));
+  expect(faults).toMatchObject([{ sort: 'receiver', name: 'archive', reason: 'TypeError: no answer' }]);
+  isBroken = false;
+  expect((await pass(NOW_US + 299e6)).receivers).toEqual(new Set(['lake']));
+  const later = await pass(NOW_US + 300e6);
+  expect(later.receivers).toEqual(new Set(['archive', 'lake']));
+  expect(later.faults).toEqual([]);
+});

@@ -75,6 +75,43 @@ describe('is set aside, named, and tried again after a while and at a start:', (
     expect(await faults()).toEqual([]);
   });
 
+  test('a delivery that cannot be given to a fallback', async () => {
+    let isBroken = true;
+    const [integration] = hook('spare').integrations;
+    const broken = {
+      ...integration!,
+      get sendResolved(): boolean {
+        if (isBroken) throw new TypeError('no answer');
+        return true;
+      },
+    };
+    const route = node('', GROUPED, [node('bird="Bad"', { receiver: 'bad', ...GROUPED })]);
+    desk = await openDesk({
+      route: tree(route),
+      receivers: [
+        hook('ops', { fallback: 'backup' }),
+        hook('bad', { fallback: 'spare' }),
+        hook('backup'),
+        { name: 'spare', integrations: [broken] },
+      ],
+      answer: (receiver) => (receiver === 'ops' || receiver === 'bad' ? 503 : 200),
+    });
+    await desk.fails('Bad', 'Good');
+    await desk.pass(8);
+    expect(desk.lines('backup').filter((line) => line.includes('Good'))).toHaveLength(1);
+    const [fault, ...others] = await faults();
+    expect(others).toEqual([]);
+    expect(fault).toMatchObject({ sort: 'delivery', reason: 'TypeError: no answer' });
+    const [meant] = await desk.store.transaction((tx) => tx.outbox.list({ receiver: 'bad', limit: 1 }));
+    expect(fault!.name).toBe(meant!.id);
+    expect(desk.lines('spare')).toEqual([]);
+
+    isBroken = false;
+    await desk.pass(6);
+    expect(desk.lines('spare').filter((line) => line.includes('Bad'))).toHaveLength(1);
+    expect(await faults()).toEqual([]);
+  });
+
   test('an alert that a rule cannot judge', async () => {
     const rule = { id: 'r', match: [failing(() => true)] };
     desk = await openDesk({

@@ -5,13 +5,25 @@
 
 /**
  * - `alert`: it could not join its groups; tried again after a while.
+ * - `delivery`: it could not be given to its receiver's fallback; tried again after a while.
  * - `group`: it could not be flushed; tried again after a while.
  * - `inhibit_rule`, `silence`: it mutes nothing, so that too much is notified rather than too little.
+ * - `receiver`: what is forwarded to it could not be put together; tried again after a while.
  * - `row`: a record of the store whose content cannot be read; it is kept beside the others.
  * - `rule`: a kind of alert could not judge a fact; other kinds and facts are judged.
  * - `step`: a step of alerting; the other steps go on, and it is tried again after a while.
  */
-export const FAULT_SORTS = ['alert', 'group', 'inhibit_rule', 'row', 'rule', 'silence', 'step'] as const;
+export const FAULT_SORTS = [
+  'alert',
+  'delivery',
+  'group',
+  'inhibit_rule',
+  'receiver',
+  'row',
+  'rule',
+  'silence',
+  'step',
+] as const;
 export type FaultSort = (typeof FAULT_SORTS)[number];
 
 export interface Fault {

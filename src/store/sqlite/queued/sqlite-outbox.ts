@@ -120,6 +120,10 @@ export class SqliteOutbox implements OutboxStore {
     return rows.map((row) => claimedOf({ ...row, fallback_us: null }));
   }
 
+  async fallBackAt(id: string, atUs: number): Promise<void> {
+    this.#write.fallBackAt.run(id, atUs);
+  }
+
   async failingIntegrations(): Promise<FailingIntegration[]> {
     return this.#health.failing();
   }
@@ -168,6 +172,7 @@ function prepareWriting(connection: Connection) {
        WHERE id = ?1 AND state = 'dead' RETURNING receiver, position, lane`,
     ),
     fellBack: connection.prepare('UPDATE delivery SET fallback_us = NULL WHERE seq = ?'),
+    fallBackAt: connection.prepare('UPDATE delivery SET fallback_us = ?2 WHERE id = ?1'),
     recover: connection.prepare<Lane>(
       `UPDATE delivery INDEXED BY delivery_undelivered SET state = 'ambiguous', next_attempt_us = ?
        WHERE state = 'leased' AND state <> 'delivered' RETURNING receiver, position, lane`,
