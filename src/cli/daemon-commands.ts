@@ -14,7 +14,7 @@ export function addStatus({ program, edge, finish }: CommandLine): void {
   daemonOptions(
     program
       .command('status')
-      .description('how the running daemon stands: regions, feeds, alerts, deliveries'),
+      .description('how the running daemon stands; exit 1 while something impairs its watch'),
   )
     .addOption(jsonOption())
     .action(async (options: Given) => {

@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { secret } from '../../src/secret.ts';
-import { aDelivery, anAlert, aStatus, putAlert, putDeliveries } from '../web/sample.ts';
+import { aDelivery, anAlert, anImpairment, aStatus, putAlert, putDeliveries } from '../web/sample.ts';
 import { serve } from '../web/served.ts';
 import { nestwatch, tempFile } from './test-io.ts';
 
@@ -26,11 +26,35 @@ describe('status', () => {
     expect(stdout).toMatch(/^nestwatch 0\.1\.0, started 26 h ago\n/);
     expect(stdout).toMatch(/^REGION +STATE +SINCE +NESTS +BIRDS +REQUESTS\/S/m);
     expect(stdout).toMatch(/^us +up +26 h ago +2 +7 +2\.5$/m);
-    expect(stdout).toMatch(/^REGION +FEED +STREAMS +LAST READ +READ UP TO +COMPLETE TO +ACTIVE FLIGHTS$/m);
-    expect(stdout).toMatch(/^us +notification +1 +7 s ago +90 min ago +2 min ago$/m);
+    expect(stdout).toMatch(
+      /^REGION +FEED +STREAMS +OVERDUE +OLDEST READING +READ UP TO +COMPLETE TO +ACTIVE FLIGHTS$/m,
+    );
+    expect(stdout).toMatch(/^us +notification +1 +0 +50 s ago +90 min ago +2 min ago$/m);
     expect(stdout).toMatch(/^us +flight .* 3$/m);
     expect(stdout).toMatch(/^FlightFailed +critical +1$/m);
     expect(stdout).toMatch(/^ops +1 pending, 1 dead$|^ops +1 dead, 1 pending$/m);
+  });
+
+  test('says first what impairs the watch and what to do, and exits 1', async () => {
+    const impairments = async () => ({ impairments: [anImpairment()], space: undefined });
+    const { web, store, clock } = await serve({ impairments });
+    await putAlert(store, anAlert({ id: 'a' }));
+    const { exit, stdout, stderr } = await nestwatch(['status', '--url', web.url], { clock });
+    expect({ exit, stderr }).toEqual({ exit: 1, stderr: '' });
+    expect(stdout.split('\n').slice(1, 6)).toEqual([
+      '1 active alert that nobody has taken up.',
+      'The watch is impaired:',
+      '  warning streams_overdue, since 12 min ago',
+      '    The Flights of 2 of 12 Birds in EU were not read in time: the oldest reading is 12 min old.',
+      '    Raise the rate.',
+    ]);
+    expect((await nestwatch(['status', '--url', web.url, '--json'], { clock })).exit).toBe(1);
+  });
+
+  test('says that all is quiet when it is, and exits 0', async () => {
+    const { web, clock } = await serve();
+    const { exit, stdout } = await nestwatch(['status', '--url', web.url], { clock });
+    expect([exit, stdout.split('\n')[1]]).toEqual([0, 'All quiet.']);
   });
 
   test('nothing to tell is said in words', async () => {

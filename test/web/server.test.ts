@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
 import { secret, secretFrom } from '../../src/secret.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
+import { anImpairment } from './sample.ts';
 import { serve } from './served.ts';
 
 const CONFIG = {
@@ -260,7 +261,10 @@ describe('what was set aside', () => {
   }
 
   test('is named where readiness is asked for, on the page and in the status', async () => {
-    const { ask } = await withFault();
+    const fault = anImpairment({ reason: 'faults_set_aside', title: 'something was set aside' });
+    const { ask } = await withFault({
+      impairments: async () => ({ impairments: [fault], space: undefined }),
+    });
     const ready = await ask<{ set_aside: unknown[] }>('/-/ready', JSON_ANSWER);
     expect(ready.status).toBe(200);
     expect(ready.json.set_aside).toEqual([{ ...FAULT, since: expect.any(String) }]);

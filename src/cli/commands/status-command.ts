@@ -1,5 +1,6 @@
 import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
+import { howMany } from '../../text/counts.ts';
 import { ago } from '../../text/instant-words.ts';
 import type { Clock } from '../../time/clock.ts';
 import { parseInstant } from '../../time/instant.ts';
@@ -13,9 +14,23 @@ interface StatusOptions extends DaemonOptions {
 
 /** The daemon may be of another version: what is missing shows as a dash, and what is new is passed over. */
 const instant = z.string().nullish();
+const impairmentShape = z.object({
+  reason: z.string(),
+  severity: z.string().default(''),
+  since: instant,
+  summary: z.string().default(''),
+  action: z.string().default(''),
+});
 const statusShape = z.object({
   version: z.string(),
   started_at: instant,
+  health: z
+    .object({
+      quiet: z.boolean(),
+      impairments: z.array(impairmentShape),
+      alerts: z.object({ firing: z.number(), unacknowledged: z.number() }).nullish(),
+    })
+    .nullish(),
   regions: z.array(
     z.object({
       region: z.string(),
@@ -37,6 +52,9 @@ const statusShape = z.object({
           }),
         )
         .default([]),
+      reads: z
+        .array(z.object({ feed: z.string(), overdue: z.number().nullish(), oldest_read: instant }))
+        .default([]),
     }),
   ),
   alerts: z
@@ -46,6 +64,7 @@ const statusShape = z.object({
 });
 type Status = z.output<typeof statusShape>;
 
+/** The health is not known of a daemon of an earlier version: that is no failure of it. */
 export async function status(edge: Edge, options: StatusOptions): Promise<number> {
   const { json, data } = await daemonJson(
     edge,
@@ -54,7 +73,25 @@ export async function status(edge: Edge, options: StatusOptions): Promise<number
     statusShape,
   );
   edge.stdout.write(options.json ? jsonText(json) : statusText(data, edge.clock));
-  return 0;
+  return (data.health?.impairments ?? []).length > 0 ? IMPAIRED : 0;
+}
+
+const IMPAIRED = 1;
+
+function healthText({ health }: Status, since: (text: string | null | undefined) => string): string {
+  if (!health) return '';
+  if (health.quiet) return 'All quiet.\n';
+  const waiting = health.alerts?.unacknowledged ?? 0;
+  const firing = waiting > 0 ? `${howMany(waiting, 'active alert')} that nobody has taken up.\n` : '';
+  if (health.impairments.length === 0) return firing;
+  const items = health.impairments.map((one) =>
+    [
+      `  ${shown(one.severity)} ${shown(one.reason)}, since ${since(one.since)}`,
+      `    ${shown(one.summary)}`,
+      `    ${shown(one.action)}`,
+    ].join('\n'),
+  );
+  return `${firing}The watch is impaired:\n${items.join('\n')}\n`;
 }
 
 function statusText(view: Status, clock: Clock): string {
@@ -73,7 +110,8 @@ function statusText(view: Status, clock: Clock): string {
       shown(one.region),
       shown(feed.feed),
       count(feed.streams),
-      since(feed.last_success),
+      count(one.reads.find((reads) => reads.feed === feed.feed)?.overdue),
+      since(one.reads.find((reads) => reads.feed === feed.feed)?.oldest_read),
       since(feed.cursor),
       since(feed.verified_until),
       feed.feed === 'flight' ? count(feed.open_flights) : '',
@@ -88,10 +126,19 @@ function statusText(view: Status, clock: Clock): string {
       .join(', '),
   ]);
   return [
-    `nestwatch ${shown(view.version)}, started ${since(view.started_at)}\n`,
+    `nestwatch ${shown(view.version)}, started ${since(view.started_at)}\n${healthText(view, since)}`,
     table([['REGION', 'STATE', 'SINCE', 'NESTS', 'BIRDS', 'REQUESTS/S', 'REASON'], ...regions]),
     table([
-      ['REGION', 'FEED', 'STREAMS', 'LAST READ', 'READ UP TO', 'COMPLETE TO', 'ACTIVE FLIGHTS'],
+      [
+        'REGION',
+        'FEED',
+        'STREAMS',
+        'OVERDUE',
+        'OLDEST READING',
+        'READ UP TO',
+        'COMPLETE TO',
+        'ACTIVE FLIGHTS',
+      ],
       ...feeds,
     ]),
     alerts.length > 0 ? table([['ALERT', 'SEVERITY', 'FIRING'], ...alerts]) : 'No active alerts.\n',

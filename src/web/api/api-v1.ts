@@ -8,6 +8,7 @@ import type { AlertState } from '../../domain/alert/alert.ts';
 import { FEEDS } from '../../domain/alert/event.ts';
 import { eventJson, wireText } from '../../domain/alert/event-json.ts';
 import type { Recurrences } from '../../domain/muting/silence.ts';
+import { isStoreFailure } from '../../errors.ts';
 import type { HealthAnswer } from '../../health/health.ts';
 import { countFiring } from '../../operator/count-firing.ts';
 import type { SilenceEditor } from '../../operator/edit-silences.ts';
@@ -18,7 +19,7 @@ import type { Report } from '../../report.ts';
 import type { EventQuery } from '../../store/event-store.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import { DELIVERY_STATES, type DeliveryState } from '../../store/outbox-store.ts';
-import type { Store } from '../../store/store.ts';
+import type { Store, Transaction } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { instant, limit, oneOf, readQuery, refuse } from '../query.ts';
@@ -27,7 +28,7 @@ import { type RegionView, type StatusView, stateOf } from '../status-view.ts';
 import { alertJson, deliveryJson, faultJson, instantJson } from './alert-json.ts';
 import { addBirds, addFlights, addNests } from './birds-api.ts';
 import { explanationJson } from './explain-json.ts';
-import { healthJson, impairmentJson } from './health-json.ts';
+import { healthJson } from './health-json.ts';
 
 export interface ApiOptions {
   readonly store: Store;
@@ -56,30 +57,22 @@ export function createApi(options: ApiOptions): Hono {
 /** Faults that are listed at the most. */
 const SHOWN_FAULTS = 100;
 
-/** Answers also while the store does not, which is when it is asked for. */
-function addHealth(
-  api: Hono,
-  { store, impairments, alerting, recurrences, clock, report }: ApiOptions,
-): void {
+function addHealth(api: Hono, options: ApiOptions): void {
   api.get('/health', async (c) => {
     readQuery(search(c.req.url), []);
-    const answer = await impairments();
-    const alerts = await store
-      .transaction(async (tx) => countFiring(tx, await loadMuting(tx, alerting, recurrences, clock.nowUs())))
-      .catch((error: unknown) => {
-        report({ what: 'trouble', stage: 'store', error });
-        return null;
-      });
-    return c.json(healthJson(answer, alerts));
+    const read = (tx: Transaction) => countWaiting(tx, options);
+    return c.json(healthJson(await options.impairments(), await unlessFailing(options, read)));
   });
 }
 
-function addStatus(api: Hono, { store, status, impairments, clock }: ApiOptions): void {
+function addStatus(api: Hono, options: ApiOptions): void {
+  const { status, impairments, clock } = options;
   api.get('/status', async (c) => {
     readQuery(search(c.req.url), []);
     const view = status();
     const answer = await impairments();
-    const counts = await store.transaction(async (tx) => ({
+    const counts = await unlessFailing(options, async (tx) => ({
+      waiting: await countWaiting(tx, options),
       alerts: await tx.alerts.count(),
       deliveries: await tx.outbox.count(),
       setAside: await tx.faults.list(clock.nowUs(), SHOWN_FAULTS),
@@ -87,18 +80,36 @@ function addStatus(api: Hono, { store, status, impairments, clock }: ApiOptions)
     return c.json({
       version: view.version,
       started_at: formatInstant(view.startedAtUs),
-      impairments: answer.impairments.map(impairmentJson),
+      health: healthJson(answer, counts?.waiting ?? null),
       regions: view.regions.map(regionJson),
-      alerts: counts.alerts.map(({ alertname, severity, state, count }) => ({
+      alerts: (counts?.alerts ?? []).map(({ alertname, severity, state, count }) => ({
         alertname,
         severity,
         state,
         count,
       })),
-      deliveries: countsByReceiver(counts.deliveries),
-      set_aside: counts.setAside.map(faultJson),
+      deliveries: countsByReceiver(counts?.deliveries ?? []),
+      set_aside: (counts?.setAside ?? []).map(faultJson),
     });
   });
+}
+
+async function countWaiting(tx: Transaction, { alerting, recurrences, clock }: ApiOptions) {
+  return countFiring(tx, await loadMuting(tx, alerting, recurrences, clock.nowUs()));
+}
+
+/** Null while the store does not answer, which is just when these answers are asked for. */
+async function unlessFailing<T>(
+  { store, report }: ApiOptions,
+  read: (tx: Transaction) => Promise<T>,
+): Promise<T | null> {
+  try {
+    return await store.transaction(read);
+  } catch (error) {
+    if (!isStoreFailure(error)) throw error;
+    report({ what: 'trouble', stage: 'store', error });
+    return null;
+  }
 }
 
 function addEvents(api: Hono, options: ApiOptions): void {

@@ -7,14 +7,13 @@ import type { Alert } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import { fingerprint } from '../../domain/alert/fingerprint.ts';
 import { isEndedByProbe, isResolvable } from '../../domain/evaluate/resolve-by-hand.ts';
-import type { FaultRecord } from '../../store/fault-store.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { exactTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { regionName } from '../../text/region-name.ts';
-import { type FeedView, type RegionView, stateOf } from '../status-view.ts';
+import { type ReadsView, type RegionView, stateOf } from '../status-view.ts';
 import type { Page } from './frame/page.ts';
 import { frame, type Html, isoTime, when, where } from './frame/page-frame.ts';
 import {
@@ -29,32 +28,30 @@ import {
   placeName,
   REGION_STATES,
   severityTone,
-  type Tone,
 } from './frame/page-words.ts';
+import { headlineOf, healthPanel, toneOf } from './health-panel.ts';
 import type { PageView, ShownAlert } from './overview.ts';
 import { silenceItem, silenceWords } from './silence-view.ts';
 
-/** A feed that was not read for longer than the slowest regular poll is late. */
-const LATE_US = 300e6;
-
 export function renderPage(page: Page, view: PageView): Html {
-  const { status, nowUs } = view;
-  const tone = overallTone(view);
-  const headline = headlineOf(view);
+  const { status, nowUs, impairments, alerts } = view;
+  const standing = { impairments, alerts, severities: waitingSeverities(view) };
+  const tone = toneOf(standing);
+  const headline = headlineOf(standing, page);
+  const waiting = alerts?.unacknowledged ?? 0;
   return frame({
-    title: `${view.firingTotal > 0 ? `(${view.firingTotal}) ` : ''}nestwatch: ${headline}`,
+    title: `${waiting > 0 ? `(${waiting}) ` : ''}nestwatch: ${headline}`,
     tone,
     page,
     section: 'overview',
     body: html`<header>
 <p class="brand"><span>${liveness(view)}</span></p>
 <h1 class="text ${tone}">${headline}</h1>
-<p class="lead">${leadOf(view)}</p>
+<p class="lead">${leadOf(view, page)}</p>
 ${view.isOpen ? OPEN_NOTICE : ''}
-${view.deadTotal > 0 ? deadNotice(view.deadTotal) : ''}
-${view.setAside.length > 0 ? faultNotice(view.setAside) : ''}
 </header>
 <main id="main">
+${healthPanel(page, impairments, view.setAside)}
 <section>
 <h2>Active alerts <a href="api/v1/alerts?state=firing">as JSON</a></h2>
 ${alertList(view)}
@@ -86,55 +83,35 @@ ${list(
   });
 }
 
-function overallTone({ firing, status, deadTotal, setAside, nowUs }: PageView): Tone {
-  const tones = [
-    ...firing.map(({ alert }) => severityTone(alert.labels.severity ?? '')),
-    ...status.regions.map((region) => REGION_STATES[stateOf(region)].tone),
-  ];
-  if (tones.includes('bad')) return 'bad';
-  const isBehind = status.regions.some((region) => isLate(region, nowUs));
-  if (firing.length > 0 || deadTotal > 0 || setAside.length > 0 || isBehind) return 'warn';
-  return tones.includes('quiet') ? 'quiet' : 'good';
+/** Of the shown alerts that nobody has taken up. */
+function waitingSeverities({ firing }: PageView): string[] {
+  return firing
+    .filter(({ silencedBy, isInhibited }) => silencedBy.length === 0 && !isInhibited)
+    .map(({ alert }) => alert.labels.severity ?? '');
 }
 
-/** `All quiet` is said only of what was really read a moment ago. */
-function headlineOf({ firingTotal, setAside, status, nowUs }: PageView): string {
-  const parts = firingTotal > 0 ? [howMany(firingTotal, 'active alert')] : [];
-  for (const region of status.regions) {
-    const name = regionName(region.region);
-    const state = stateOf(region);
-    if (state === 'down') parts.push(`${name} is down`);
-    else if (state === 'unauthorized') parts.push(`${name} refuses the token`);
-    else if (isLate(region, nowUs)) parts.push(`${name} is behind`);
-  }
-  if (setAside.length > 0) parts.push('something was set aside');
-  if (parts.length > 0) return parts.join(', ');
-  return status.regions.some((region) => stateOf(region) === 'starting') ? 'Starting' : 'All quiet';
-}
-
-function isLate(region: RegionView, nowUs: number): boolean {
-  const latestUs = latestSuccess(region);
-  return latestUs > 0 && nowUs - latestUs > LATE_US;
-}
-
-function leadOf({ status, nowUs }: PageView): Html {
+function leadOf({ status, alerts, nowUs }: PageView, { words }: Page): Html {
   const birds = status.regions.reduce((sum, region) => sum + region.birds, 0);
-  const watching = `Watching ${howMany(birds, 'Bird')} in ${howMany(status.regions.length, 'region')}.`;
-  return html`${watching} ${lastCheck(status.regions, nowUs)}`;
+  const known = alerts ? alerts.firing - alerts.unacknowledged : 0;
+  return html`${words.health.watching(birds, status.regions.length)} ${lastCheck(status.regions, nowUs, words)}${
+    known > 0 ? ` ${words.health.acknowledged(known)}` : ''
+  }`;
 }
 
-/** The latest reading of the region that was read longest ago: what is said of all holds until then. */
-function lastCheck(regions: readonly RegionView[], nowUs: number): Html {
-  const unread = regions.filter((region) => latestSuccess(region) === 0);
+/** When the stream was read that was read longest ago: what is said of all holds until then. */
+function lastCheck(regions: readonly RegionView[], nowUs: number, { health }: Page['words']): Html {
+  const unread = regions.filter((region) => oldestReadUs(region) === 0);
   if (regions.length === 0) return html``;
   if (unread.length > 0) {
-    return html`${unread.map((region) => regionName(region.region)).join(', ')} not read yet.`;
+    return html`${health.unread(unread.map((region) => regionName(region.region)).join(', '))}`;
   }
-  return html`Last checked ${when(Math.min(...regions.map(latestSuccess)), nowUs)}.`;
+  return html`${health.allRead} ${when(Math.min(...regions.map(oldestReadUs)), nowUs)}.`;
 }
 
-function latestSuccess({ feeds }: RegionView): number {
-  return Math.max(0, ...feeds.map((feed) => feed.lastSuccessUs));
+/** 0 where something was never read, or there is nothing to read. */
+function oldestReadUs({ reads }: RegionView): number {
+  const polled = reads.filter(({ streams }) => streams > 0);
+  return polled.length === 0 ? 0 : Math.min(...polled.map((one) => one.oldestReadUs));
 }
 
 function liveness({ isLive, nowUs }: PageView): Html {
@@ -148,26 +125,10 @@ export const REFRESH_SECONDS = 10;
 
 const OPEN_NOTICE = html`<p class="notice">Whoever reaches this address can read all and silence: set <code>web.auth</code>, or listen on 127.0.0.1.</p>`;
 
-function deadNotice(total: number): Html {
-  const what = howMany(total, 'notification');
-  return html`<p class="notice">${what} could not be delivered and ${total === 1 ? 'was' : 'were'} given up: <a href="api/v1/deliveries?state=dead">which and why</a>.</p>`;
-}
-
-/** Names what failed, so that a person can take it away. */
-function faultNotice(faults: readonly FaultRecord[]): Html {
-  const items = faults.map(({ sort, name, reason }) => {
-    const what = plainText(`${sort.replace('_', ' ')} ${name}`, NAME_LENGTH);
-    return html`<li><bdi>${what}</bdi>: <bdi>${plainText(reason, MESSAGE_LENGTH)}</bdi></li>`;
-  });
-  return html`<div class="notice"><p>Something fails and was set aside; everything else goes on: <a href="api/v1/status">all of it</a>.</p><ul>${items}</ul></div>`;
-}
-
 function alertList(view: PageView): Html {
-  const { firing, firingTotal, nowUs, status } = view;
-  if (firing.length === 0) {
-    return html`<p class="sheet empty">No active alerts. ${lastCheck(status.regions, nowUs)}</p>`;
-  }
-  const hidden = firingTotal - firing.length;
+  const { firing, alerts, nowUs } = view;
+  if (firing.length === 0) return html`<p class="sheet empty">No active alerts.</p>`;
+  const hidden = (alerts?.firing ?? 0) - firing.length;
   return html`<ul class="sheet">${firing.map((one) => alertItem(one, nowUs))}${
     hidden > 0 ? html`<li class="soft">and ${howMany(hidden, 'more alert')}</li>` : ''
   }</ul>`;
@@ -236,19 +197,25 @@ function regionCard(region: RegionView, nowUs: number): Html {
 ${state === 'starting' || sinceUs === 0 ? '' : html`<span class="small soft">for <time datetime="${isoTime(sinceUs)}" title="since ${exactTime(sinceUs)}">${durationWords((nowUs - sinceUs) / 1000, 'one unit')}</time></span>`}</div>
 ${tone === 'bad' ? html`<p class="text bad">${plainText(reason, MESSAGE_LENGTH)}</p>` : ''}
 <p class="small soft">${size} · up to ${howMany(rate, 'request')} a second</p>
-<table><thead><tr><th scope="col">Feed</th><th scope="col">Streams</th><th scope="col">Last read</th></tr></thead>
-<tbody>${region.feeds.map((feed) => feedRow(feed, nowUs))}</tbody></table>
+<table><thead><tr><th scope="col">Feed</th><th scope="col">Streams</th><th scope="col">Oldest reading</th></tr></thead>
+<tbody>${region.reads.map((reads) => feedRow(region, reads, nowUs))}</tbody></table>
 </div>`;
 }
 
-function feedRow(feed: FeedView, nowUs: number): Html {
-  const tone = nowUs - feed.lastSuccessUs > LATE_US ? 'warn' : '';
+function feedRow(
+  { feeds }: RegionView,
+  { feed, streams, overdue, oldestReadUs }: ReadsView,
+  nowUs: number,
+): Html {
   const read =
-    feed.lastSuccessUs > 0
-      ? html`<span class="text ${tone}">${when(feed.lastSuccessUs, nowUs)}</span>`
-      : html`<span class="soft">${feed.streams > 0 ? 'not yet' : 'nothing to read'}</span>`;
-  const active = feed.openFlights > 0 ? html` · ${feed.openFlights} active` : '';
-  return html`<tr><th scope="row">${FEED_NAMES[feed.feed]}${active}</th><td>${feed.streams}</td><td>${read}</td></tr>`;
+    oldestReadUs > 0
+      ? html`<span class="text ${overdue > 0 ? 'warn' : ''}">${when(oldestReadUs, nowUs)}</span>`
+      : html`<span class="soft">${streams > 0 ? 'not yet' : 'nothing to read'}</span>`;
+  const openFlights = feeds.find((one) => one.feed === feed)?.openFlights ?? 0;
+  const active = openFlights > 0 ? html` · ${openFlights} active` : '';
+  const late = overdue > 0 ? html` <span class="pill warn">${overdue} overdue</span>` : '';
+  const name = feed === 'inventory' ? 'Nests and Birds' : FEED_NAMES[feed];
+  return html`<tr><th scope="row">${name}${active}${late}</th><td>${streams}</td><td>${read}</td></tr>`;
 }
 
 function eventItem(event: Event, nowUs: number): Html {

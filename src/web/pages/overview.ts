@@ -2,6 +2,8 @@
 import type { Alert } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import type { Recurrences, Silence } from '../../domain/muting/silence.ts';
+import type { Impairment } from '../../health/impairment.ts';
+import { countFiring, type FiringCounts } from '../../operator/count-firing.ts';
 import { type AlertingConfig, readRoutedAlerts } from '../../operator/routed-alert.ts';
 import type { FaultRecord } from '../../store/fault-store.ts';
 import { loadMuting } from '../../store/load-muting.ts';
@@ -18,14 +20,15 @@ export interface PageView {
   readonly status: StatusView;
   /** Whether whoever reaches the page may read all and silence. */
   readonly isOpen: boolean;
+  /** What impairs the watch, the gravest first. */
+  readonly impairments: readonly Impairment[];
   /** Firing, the severest first; at most `SHOWN_ALERTS`. */
   readonly firing: readonly ShownAlert[];
-  readonly firingTotal: number;
+  readonly alerts: FiringCounts | undefined;
   /** The latest few. */
   readonly resolved: readonly Alert[];
   readonly events: readonly Event[];
   readonly deliveries: readonly Delivery[];
-  readonly deadTotal: number;
   /** The latest few of what failed and was set aside. */
   readonly setAside: readonly FaultRecord[];
   /** Those that are not over. */
@@ -49,13 +52,13 @@ const SHOWN_FAULTS = 5;
 /** Enough to put the severest of them first. */
 const READ_ALERTS = 500;
 
-interface PageViewOptions extends Pick<PageView, 'nowUs' | 'isLive' | 'status' | 'isOpen'> {
+interface PageViewOptions extends Pick<PageView, 'nowUs' | 'isLive' | 'status' | 'isOpen' | 'impairments'> {
   readonly alerting: AlertingConfig;
   readonly recurrences: Recurrences;
 }
 
 export async function readPageView(store: Store, options: PageViewOptions): Promise<PageView> {
-  const { nowUs, isLive, isOpen, status, alerting, recurrences } = options;
+  const { nowUs, isLive, isOpen, status, impairments, alerting, recurrences } = options;
   return store.transaction(async (tx) => {
     const muting = await loadMuting(tx, alerting, recurrences, nowUs);
     const silences = await tx.silences.list(nowUs);
@@ -72,18 +75,17 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
       });
     }
     const resolved = await tx.alerts.list({ state: 'resolved', limit: READ_ALERTS });
-    const deliveries = await tx.outbox.count();
     return {
       nowUs,
       isLive,
       isOpen,
       status,
+      impairments,
       firing: shown,
-      firingTotal: sum((await tx.alerts.count()).filter((one) => one.state === 'firing')),
+      alerts: await countFiring(tx, muting),
       resolved: resolved.toSorted((a, b) => b.endsAtUs - a.endsAtUs).slice(0, SHOWN_RESOLVED),
       events: (await tx.events.page({ limit: SHOWN_EVENTS })).events,
       deliveries: await tx.outbox.list({ limit: SHOWN_DELIVERIES }),
-      deadTotal: sum(deliveries.filter((one) => one.state === 'dead')),
       setAside: await tx.faults.list(nowUs, SHOWN_FAULTS),
       silences:
         silences.length === 0
@@ -100,6 +102,18 @@ function bySeverity(a: Alert, b: Alert): number {
   return rank(a) - rank(b) || b.startsAtUs - a.startsAtUs;
 }
 
-function sum(counts: readonly { readonly count: number }[]): number {
-  return counts.reduce((total, one) => total + one.count, 0);
+/** What can be shown while the store does not answer. */
+export function storelessView({ nowUs, isLive, isOpen, status, impairments }: PageViewOptions): PageView {
+  return {
+    ...{ nowUs, isLive, isOpen, status, impairments },
+    ...{
+      firing: [],
+      alerts: undefined,
+      resolved: [],
+      events: [],
+      deliveries: [],
+      setAside: [],
+      silences: [],
+    },
+  };
 }

@@ -3,6 +3,8 @@ import { type Context, Hono } from 'hono';
 import { isOpenToAll, type WebConfig } from '../../config/sections/web-section.ts';
 import { type Matcher, matchesAll } from '../../domain/matchers/matcher.ts';
 import { isAcknowledgementOver, type Recurrences } from '../../domain/muting/silence.ts';
+import { isStoreFailure } from '../../errors.ts';
+import type { HealthAnswer } from '../../health/health.ts';
 import type { AcknowledgeLinks } from '../../operator/acknowledge-link.ts';
 import type { SilenceEditor } from '../../operator/edit-silences.ts';
 import type { Signature } from '../../operator/find-alert.ts';
@@ -18,7 +20,7 @@ import type { StatusView } from '../status-view.ts';
 import { renderAcknowledgePage } from './acknowledge-page.ts';
 import { checkSignature, fieldsOf, problemOf, sentence, signatureOf } from './frame/form.ts';
 import { pageOf } from './frame/page.ts';
-import { readPageView } from './overview.ts';
+import { readPageView, storelessView } from './overview.ts';
 import { REFRESH_SECONDS, renderPage } from './overview-page.ts';
 import { renderResolvePage } from './resolve-page.ts';
 import {
@@ -35,6 +37,8 @@ interface PagesOptions {
   readonly config: WebConfig;
   readonly store: Store;
   readonly status: () => StatusView;
+  /** What impairs the watch. */
+  readonly impairments: () => Promise<HealthAnswer>;
   readonly alerting: AlertingConfig;
   readonly recurrences: Recurrences;
   readonly silenceEditor: SilenceEditor;
@@ -55,17 +59,24 @@ export function createPages(options: PagesOptions): Hono {
 
 function addOverview(
   pages: Hono,
-  { store, config, status, alerting, recurrences, clock }: PagesOptions,
+  { store, config, status, impairments, alerting, recurrences, clock, report }: PagesOptions,
 ): void {
   pages.get('/', async (c) => {
     const isLive = c.req.query('paused') === undefined;
-    const view = await readPageView(store, {
+    const asked = {
       nowUs: clock.nowUs(),
       isLive,
       isOpen: isOpenToAll(config),
       status: status(),
+      impairments: (await impairments()).impairments,
       alerting,
       recurrences,
+    };
+    const view = await readPageView(store, asked).catch((error: unknown) => {
+      // A store that fails is just when somebody looks.
+      if (!isStoreFailure(error)) throw error;
+      report({ what: 'trouble', stage: 'store', error });
+      return storelessView(asked);
     });
     if (isLive) c.header('refresh', String(REFRESH_SECONDS));
     return c.html(renderPage(pageOf(c, clock), view));

@@ -48,8 +48,8 @@ describe('GET /api/v1/health', () => {
         stops_heartbeat: false,
       },
     ]);
-    const status = await ask<HealthJson>('/api/v1/status');
-    expect(status.json.impairments).toEqual(json.impairments);
+    const status = await ask<{ health: HealthJson }>('/api/v1/status');
+    expect(status.json.health).toEqual(json);
     const ready = await ask<HealthJson>('/-/ready', JSON_ANSWER);
     expect(ready.json.impairments).toEqual(json.impairments);
   });
@@ -72,7 +72,10 @@ describe('GET /api/v1/health', () => {
       close: async () => {},
     };
     const { ask } = await serve({ store: broken });
-    expect(await ask('/api/v1/health')).toMatchObject({ status: 200, json: { quiet: false, alerts: null } });
+    const unknown = { quiet: false, alerts: null };
+    expect(await ask('/api/v1/health')).toMatchObject({ status: 200, json: unknown });
+    expect(await ask('/api/v1/status')).toMatchObject({ status: 200, json: { health: unknown } });
+    expect(await ask('/')).toMatchObject({ status: 200, body: expect.stringContaining('does not answer') });
   });
 
   test('who has no token hears from /-/ready only by which reasons the watch is impaired', async () => {

@@ -1,12 +1,15 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import { fingerprint } from '../../../src/domain/alert/fingerprint.ts';
+import { NestwatchError } from '../../../src/errors.ts';
+import type { Impairment } from '../../../src/health/impairment.ts';
 import type { RegionView } from '../../../src/web/status-view.ts';
 import { WORDS } from '../../domain/kinds/kind-words.ts';
 import {
   aDelivery,
   anAlert,
   anEvent,
+  anImpairment,
   aStatus,
   NOW_US,
   putAlert,
@@ -37,13 +40,14 @@ describe('when all is quiet', () => {
     const { body } = await (await serve()).ask('/');
     expect(headline(body)).toBe('All quiet');
     const text = read(body);
-    expect(text).toContain('Watching 19 Birds in 2 regions. Last checked 7 s ago.');
-    expect(text).toContain('No active alerts. Last checked 7 s ago.');
+    expect(text).toContain('Watching 19 Birds in 2 regions. The oldest reading was 50 s ago.');
+    expect(text).toContain('No active alerts.');
+    expect(text).not.toContain('impairs');
     expect(text).toContain('No events yet.');
     expect(text).toContain('Nothing was sent yet.');
-    expect(text).toContain('Flights · 3 active 12 3 s ago');
+    expect(text).toContain('Flights · 3 active 12 40 s ago');
     expect(body).toContain(
-      '<time datetime="2026-07-02T11:59:57.000Z" title="2026-07-02 11:59:57 UTC">3 s ago',
+      '<time datetime="2026-07-02T11:59:20.000Z" title="2026-07-02 11:59:20 UTC">40 s ago',
     );
   });
 
@@ -65,38 +69,77 @@ describe('when all is quiet', () => {
 });
 
 describe('the headline', () => {
-  const [eu, us] = aStatus().regions as [RegionView, RegionView];
-  const read = (region: RegionView, lastSuccessUs: number) => ({
-    ...region,
-    feeds: region.feeds.map((feed) => ({ ...feed, lastSuccessUs })),
+  const down = anImpairment({
+    ...{ reason: 'region_down', severity: 'critical', title: 'EU is down', stopsHeartbeat: true },
+    ...{ summary: 'EU does not answer: connect ECONNREFUSED.', action: 'Check the way there.' },
   });
-  const health = (region: RegionView, health: RegionView['health']['health']) => ({
-    ...region,
-    health: { ...region.health, health, reason: 'connect ECONNREFUSED' },
+  const behind = anImpairment();
+  const reading = anImpairment({ severity: 'info', title: 'first reading of US under way' });
+  const impaired = (...impairments: Impairment[]) => ({
+    impairments: async () => ({ impairments, space: undefined }),
   });
+  const iconOf = (body: string) =>
+    /fill="(.*?)"/.exec(decodeURIComponent(/rel="icon" href="(.*?)"/.exec(body)![1]!))![1]!;
+  const [GOOD, WARN, BAD, QUIET] = ['#2e9e66', '#d9962b', '#d64545', '#8a949c'];
 
   test.each([
-    ['a region that was not read yet', [eu, { ...read(us, 0), started: false }], 'Starting'],
-    ['a region that was not read for long', [eu, read(us, NOW_US - 6 * MINUTE)], 'US is behind'],
-    ['a region that is down', [health(eu, 'down'), us], 'EU is down'],
-    ['a token that is refused', [eu, health(us, 'unauthorized')], 'US refuses the token'],
-    ['both', [health(eu, 'down'), health(us, 'down')], 'EU is down, US is down'],
-  ] as const)('names %s', async (_, regions, expected) => {
-    const { ask } = await serve({ status: () => aStatus({ regions }) });
-    expect(headline((await ask('/')).body)).toBe(expected);
+    ['nothing', [], 'All quiet', GOOD],
+    ['what ends by itself', [reading], 'First reading of US under way', QUIET],
+    ['a limit', [behind], 'EU is behind', WARN],
+    ['what is grave, and how much more there is', [down, behind, reading], 'EU is down, 2 more', BAD],
+  ] as const)('names %s, and the icon has its colour', async (_, impairments, expected, colour) => {
+    const { body } = await (await serve(impaired(...impairments))).ask('/');
+    expect(headline(body)).toBe(expected);
+    expect(body).toContain(`<title>nestwatch: ${expected}</title>`);
+    expect(iconOf(body)).toBe(colour);
   });
 
-  test('counts the alerts, also in the title of the tab', async () => {
-    const { ask, store } = await serve({ status: () => aStatus({ regions: [health(eu, 'down')] }) });
+  test('counts the alerts that wait, behind what is grave and before the rest', async () => {
+    const grave = await serve(impaired(down));
+    await putAlert(grave.store, anAlert({ id: 'a' }));
+    const { body } = await grave.ask('/');
+    expect(headline(body)).toBe('EU is down, 1 active alert');
+    expect(body).toContain('<title>(1) nestwatch: EU is down, 1 active alert</title>');
+    const small = await serve(impaired(behind));
+    await putAlert(small.store, anAlert({ id: 'a' }));
+    expect(headline((await small.ask('/')).body)).toBe('1 active alert, EU is behind');
+  });
+
+  test('is quiet of an alert that somebody has taken up', async () => {
+    const { ask, post, store } = await serve();
     await putAlert(store, anAlert({ id: 'a' }));
+    expect(iconOf((await ask('/')).body)).toBe(BAD);
+    await post('/api/v1/alerts/acknowledge', { ids: ['a'], author: 'Anna' });
     const { body } = await ask('/');
-    expect(headline(body)).toBe('1 active alert, EU is down');
-    expect(body).toContain('<title>(1) nestwatch: 1 active alert, EU is down</title>');
+    expect(headline(body)).toBe('All quiet');
+    expect(iconOf(body)).toBe(GOOD);
+    expect(read(body)).toContain('1 alert is taken care of.');
   });
 
-  test('a region that is down says why', async () => {
-    const { ask } = await serve({ status: () => aStatus({ regions: [health(eu, 'down')] }) });
-    expect((await ask('/')).body).toContain('connect ECONNREFUSED');
+  test('stands over a list that says what each is, since when, and what to do', async () => {
+    const { body } = await (await serve(impaired(down, behind))).ask('/');
+    const text = read(body);
+    expect(text).toContain(
+      'EU is down critical since 12 min ago EU does not answer: connect ECONNREFUSED. Check the way there. The heartbeat stays out meanwhile.',
+    );
+    expect(text).toContain('EU is behind warning since 12 min ago The Flights of 2 of 12 Birds');
+  });
+
+  test('says that nothing is known while the store does not answer', async () => {
+    const broken = {
+      transaction: () => Promise.reject(new NestwatchError('store_failed', 'The disk failed.')),
+      ...{ space: () => undefined, close: async () => {} },
+    };
+    const { body } = await (await serve({ store: broken })).ask('/');
+    expect(headline(body)).toBe('The store does not answer');
+    expect(iconOf(body)).toBe(QUIET);
+  });
+
+  test('a region that was not read yet is not called checked', async () => {
+    const [eu, us] = aStatus().regions as [RegionView, RegionView];
+    const unread = { ...us, started: false, reads: us.reads.map((one) => ({ ...one, oldestReadUs: 0 })) };
+    const { ask } = await serve({ status: () => aStatus({ regions: [eu, unread] }) });
+    expect(read((await ask('/')).body)).toContain('US not read yet.');
   });
 });
 
@@ -182,7 +225,7 @@ test('events are named in words, and new types by their own name', async () => {
   expect(text).toContain('bird_log.Archived EU · Nest 682 / Bird 148890 60 s ago by Anna');
 });
 
-test('deliveries say their state in words, and those given up stand on top', async () => {
+test('deliveries say their state in words', async () => {
   const { ask, store } = await serve();
   await putDeliveries(store, [
     aDelivery({ id: '1', state: 'delivered', attempts: 1, settledAtUs: NOW_US - MINUTE }),
@@ -203,7 +246,6 @@ test('deliveries say their state in words, and those given up stand on top', asy
     }),
   ]);
   const text = read((await ask('/')).body);
-  expect(text).toContain('1 notification could not be delivered and was given up: which and why');
   expect(text).toContain('pager by email Given up 3 tries, 0 s ago HTTP 404');
   expect(text).toContain('ops by email Retry in 42 s 3 tries, 2 min ago HTTP 503');
   expect(text).toContain('ops by email Delivered 60 s ago');

@@ -31,6 +31,25 @@ export const ENGLISH = {
     metrics: 'metrics',
   },
 
+  health: {
+    quiet: 'All quiet',
+    unknown: 'The store does not answer',
+    title: 'What impairs the watch',
+    active: (count: number): string => howMany(count, 'active alert'),
+    more: (count: number): string => `${count} more`,
+    critical: 'critical',
+    warning: 'warning',
+    info: 'passing',
+    since: 'since',
+    noHeartbeat: 'The heartbeat stays out meanwhile.',
+    watching: (birds: number, regions: number): string =>
+      `Watching ${howMany(birds, 'Bird')} in ${howMany(regions, 'region')}.`,
+    unread: (regions: string): string => `${regions} not read yet.`,
+    allRead: 'The oldest reading was',
+    acknowledged: (count: number): string =>
+      `${howMany(count, 'alert')} ${count === 1 ? 'is' : 'are'} taken care of.`,
+  },
+
   list: {
     filter: 'Filter',
     show: 'Show',

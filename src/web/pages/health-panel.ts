@@ -1,0 +1,89 @@
+/** How the page says whether all is well: its headline, tone and title, and the list of what impairs the watch. */
+import { html } from 'hono/html';
+import type { Impairment, ImpairmentSeverity } from '../../health/impairment.ts';
+import type { FiringCounts } from '../../operator/count-firing.ts';
+import type { FaultRecord } from '../../store/fault-store.ts';
+import { plainText } from '../../text/plain-text.ts';
+import type { Page } from './frame/page.ts';
+import { type Html, when } from './frame/page-frame.ts';
+import { MESSAGE_LENGTH, NAME_LENGTH, severityTone, type Tone } from './frame/page-words.ts';
+
+export interface Standing {
+  readonly impairments: readonly Impairment[];
+  /** Undefined while the store does not answer. */
+  readonly alerts: FiringCounts | undefined;
+  /** Severities of the alerts that wait for a person. */
+  readonly severities: readonly string[];
+}
+
+const TONES: Readonly<Record<ImpairmentSeverity, Tone>> = { critical: 'bad', warning: 'warn', info: 'quiet' };
+
+/** `All quiet` when, and only when, nothing impairs the watch and nothing fires that nobody has taken up. */
+export function headlineOf({ impairments, alerts }: Standing, { words }: Page): string {
+  const waiting = alerts?.unacknowledged ?? 0;
+  const firing = waiting > 0 ? [words.health.active(waiting)] : [];
+  const [gravest, ...others] = impairments;
+  const isGrave = gravest?.severity === 'critical';
+  const impaired = gravest
+    ? [gravest.title, ...(others.length > 0 ? [words.health.more(others.length)] : [])]
+    : [];
+  const parts = isGrave ? [...impaired, ...firing] : [...firing, ...impaired];
+  if (parts.length === 0) return alerts ? words.health.quiet : words.health.unknown;
+  const text = parts.join(', ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+export function toneOf({ impairments, alerts, severities }: Standing): Tone {
+  const tones = [...impairments.map(({ severity }) => TONES[severity]), ...severities.map(severityTone)];
+  const isWaiting = (alerts?.unacknowledged ?? 0) > 0;
+  if (tones.includes('bad')) return 'bad';
+  if (tones.includes('warn') || isWaiting) return 'warn';
+  return tones.includes('quiet') || !alerts ? 'quiet' : 'good';
+}
+
+/** Nothing where nothing impairs the watch. */
+export function healthPanel(
+  page: Page,
+  impairments: readonly Impairment[],
+  setAside: readonly FaultRecord[],
+): Html {
+  if (impairments.length === 0) return html``;
+  const { root, words } = page;
+  return html`<section id="health">
+<h2>${words.health.title} <a href="${root}api/v1/health">${words.frame.asJson}</a></h2>
+<ul class="sheet">${impairments.map((one) => item(page, one, setAside))}</ul>
+</section>`;
+}
+
+function item(page: Page, one: Impairment, setAside: readonly FaultRecord[]): Html {
+  const { words, nowUs } = page;
+  const tone = TONES[one.severity];
+  const title = one.title.charAt(0).toUpperCase() + one.title.slice(1);
+  return html`<li class="alert ${tone}">
+<div class="row"><div><h3><bdi>${title}</bdi></h3> <span class="pill ${tone}">${words.health[one.severity]}</span></div>
+<span class="small soft">${words.health.since} ${when(one.sinceUs, nowUs, words.time.ago)}</span></div>
+<p><bdi>${one.summary}</bdi></p>
+${one.reason === 'faults_set_aside' ? faults(setAside) : ''}
+<p class="small soft">${one.action}${links(page, one)}</p>
+${one.stopsHeartbeat ? html`<p class="small soft">${words.health.noHeartbeat}</p>` : ''}
+</li>`;
+}
+
+/** What was set aside, so that a person can take it away. */
+function faults(setAside: readonly FaultRecord[]): Html {
+  const items = setAside.map(({ sort, name, reason }) => {
+    const what = plainText(`${sort.replace('_', ' ')} ${name}`, NAME_LENGTH);
+    return html`<li class="small"><bdi>${what}</bdi>: <bdi>${plainText(reason, MESSAGE_LENGTH)}</bdi></li>`;
+  });
+  return html`<ul>${items}</ul>`;
+}
+
+/** Where more is to be seen. */
+function links({ root, words }: Page, { reason, receiver }: Impairment): Html {
+  if (reason !== 'deliveries_dead' && reason !== 'receivers_failing') return html``;
+  const query = new URLSearchParams({
+    ...(reason === 'deliveries_dead' && { state: 'dead' }),
+    ...(receiver !== undefined && { receiver }),
+  });
+  return html` <a href="${root}deliveries?${query.toString()}">${words.frame.deliveries}</a>`;
+}
