@@ -3,10 +3,10 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { schedule } from 'node-cron';
 import { closeChannels, openChannels } from './channels/registry.ts';
 import type { Config } from './config/config.ts';
-import { createDaemon, type Daemon } from './daemon.ts';
+import { createDaemon, type Daemon, type Setup } from './daemon.ts';
 import { HEARTBEAT_TIMEOUT_MS } from './delivery/heartbeat.ts';
 import { countSilences } from './domain/muting/silence.ts';
-import { codeOf } from './errors.ts';
+import { codeOf, NestwatchError } from './errors.ts';
 import { openAuthorizedTransport } from './http/authorized-transport.ts';
 import { createBytesInFlight } from './http/bytes-in-flight.ts';
 import { openTransport } from './http/transport.ts';
@@ -15,17 +15,18 @@ import { createLog, type Log } from './observe/log.ts';
 import type { LogLevel } from './observe/log-report.ts';
 import { createLoopWatch } from './observe/loop-watch.ts';
 import { type Collected, createMetrics } from './observe/metrics.ts';
-import { createAcknowledgeLinks } from './operator/acknowledge-link.ts';
+import { type AcknowledgeLinks, createAcknowledgeLinks } from './operator/acknowledge-link.ts';
 import type { Edge } from './process-io.ts';
+import { createReloading, type ReloadOutcome } from './reload.ts';
 import type { Happening, Report } from './report.ts';
-import { secret } from './secret.ts';
+import { type Secret, secret } from './secret.ts';
 import { OPERATIONS } from './service/operations.ts';
 import { openStore } from './store/open-store.ts';
 import type { Store } from './store/store.ts';
 import type { Clock } from './time/clock.ts';
 import { VERSION } from './version.ts';
 import { openFilesAllowed } from './web/connections.ts';
-import { type Health, openWeb } from './web/server.ts';
+import { type Health, openWeb, type Web } from './web/server.ts';
 
 /** Of the watchdog's answer only the status counts. */
 const MAX_WATCHDOG_BYTES = 1024 * 1024;
@@ -41,6 +42,8 @@ export interface App {
   readonly log: Log;
   /** Address of the page, with the port that it really has. */
   readonly url: string;
+  /** Reads the configuration again, while the daemon runs. It never rejects. */
+  reload(): Promise<ReloadOutcome>;
   /** Rejects when the store can no longer be trusted and the process has to end. */
   readonly fatal: Promise<never>;
   /** Ends what was opened, last opened first. The daemon must have ended before. */
@@ -49,6 +52,10 @@ export interface App {
 
 interface AppOptions {
   readonly config: Config;
+  /** Reads the configuration again; throws `ConfigError` with every mistake. Without it a reload is refused. */
+  readonly readAgain?: () => Config;
+  /** Called when a configuration that was read again is in force. */
+  readonly applied?: (config: Config) => void;
   readonly logLevel: LogLevel;
   readonly logFormat: 'json' | 'pretty';
   /** Hears of everything as well. */
@@ -56,20 +63,20 @@ interface AppOptions {
 }
 
 export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
-  const { config } = options;
+  const { config, readAgain = notAgain } = options;
   const { clock, random } = edge;
   const log = openLog(edge, options);
   const store = await openStore({ url: config.store.url, clock });
   const linkKey = await store.transaction((tx) =>
     tx.upkeep.signingKey('link', randomBytes(32).toString('base64url')),
   );
-  const links = createAcknowledgeLinks(secret(linkKey), config.web.externalUrl);
   const { promise: fatal, reject: die } = Promise.withResolvers<never>();
   // Nobody may be listening when it happens.
   fatal.catch(() => {});
 
   const loop = createLoopWatch(clock);
-  const lastFailures = await readLastFailures(store, config);
+  const lastFailures = new Map<string, ReadonlyMap<string, number>>();
+  await readLastFailures(store, config, lastFailures);
   const metrics = createMetrics({
     ...metricsOptions(edge, config),
     lastFailureUs: (region, birdId) => lastFailures.get(region)?.get(birdId) ?? 0,
@@ -96,32 +103,49 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     daemon.hear(happening);
   }
 
-  const ways = openWays(config, clock, report);
-  const daemon = createDaemon({ config, store, links, clock, random, report, ...ways });
+  const setupOf = (of: Config) => openSetup(of, secret(linkKey), clock, report);
+  const setup = setupOf(config);
+  const daemon = createDaemon({ store, clock, random, report, ...setup });
+  const reloading = createReloading({ config, read: readAgain, apply, clock, report });
   const startedAtUs = clock.nowUs();
   const faults = await store.transaction((tx) => tx.faults.list(startedAtUs, REPORTED_FAULTS));
   for (const { sort, name, reason } of faults) report({ what: 'set_aside', sort, name, reason });
 
+  let web: Web;
+
+  async function apply(next: Config): Promise<void> {
+    await readLastFailures(store, next, lastFailures);
+    const following = setupOf(next);
+    metrics.follow(configuredOf(next));
+    await daemon.follow(following);
+    await metrics.keepRegions(configuredOf(next).regions);
+    web.follow(webOf(following));
+    options.applied?.(next);
+  }
+
   async function closeAll(): Promise<void> {
     loop.stop();
-    await ways.close();
     await store.close();
   }
 
   try {
-    const web = await openWeb({
-      config: config.web,
+    web = await openWeb({
+      ...webOf(setup),
       openFiles: openFilesAllowed(),
-      alerting: config,
       store,
-      status: () => ({ version: VERSION, startedAtUs, regions: daemon.regions() }),
+      status: () => ({
+        version: VERSION,
+        startedAtUs,
+        configuration: reloading.view(),
+        regions: daemon.regions(),
+      }),
       metrics: metrics.render,
       health: () => healthOf(daemon),
       impairments: daemon.health,
-      links,
       newId: randomUUID,
       changed: () => daemon.wake(),
       probe: (region) => daemon.probe(region),
+      reload: reloading.reload,
       clock,
       report: reportOutside,
     });
@@ -130,6 +154,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
       daemon,
       log,
       url: web.url,
+      reload: reloading.reload,
       fatal,
       async close() {
         await pruning.destroy();
@@ -138,6 +163,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
       },
     };
   } catch (error) {
+    await setup.close();
     await closeAll();
     throw error;
   }
@@ -159,22 +185,36 @@ function metricsOptions({ environment, clock }: Edge, config: Config) {
     revision: environment.NESTWATCH_REVISION ?? '',
     nodeVersion: process.version,
     clock,
-    regions: config.regions.map((region) => region.name),
+    ...configuredOf(config),
     operations: OPERATIONS.map((operation) => operation.id),
-    receivers: config.receivers,
-    rules: config.rules,
     ...config.metrics,
     processMetrics: true,
   };
 }
 
+/** What the metrics show of a configuration. */
+function configuredOf({ regions, receivers, rules }: Config) {
+  return { regions: regions.map((region) => region.name), receivers, rules };
+}
+
+/** What the page and the APIs show of a configuration. */
+function webOf({ config, links }: Setup & { readonly links: AcknowledgeLinks }) {
+  return { config: config.web, alerting: config, links };
+}
+
+function notAgain(): never {
+  throw new NestwatchError('usage', 'this configuration was not read from a file');
+}
+
 /** When a Flight of each Bird last failed, by region and the Bird's id: a restart makes nobody forget it. */
-async function readLastFailures(store: Store, { regions }: Config) {
-  const found = new Map<string, ReadonlyMap<string, number>>();
+async function readLastFailures(
+  store: Store,
+  { regions }: Config,
+  found: Map<string, ReadonlyMap<string, number>>,
+): Promise<void> {
   for (const { name } of regions) {
     found.set(name, await store.transaction((tx) => tx.flights.lastFailures(name)));
   }
-  return found;
 }
 
 const NOTHING_COUNTED = { alerts: [], firing: [], silences: [], setAside: [], deliveries: [] };
@@ -209,23 +249,9 @@ function createCollect(store: Store, clock: Clock, report: Report, daemonOf: () 
   };
 }
 
-/** All ways out of the process: to the regions, the receivers and the watchdog. */
-function openWays(config: Config, clock: Clock, report: Report) {
-  const transports = new Map(
-    config.regions.map(({ name, concurrency, timeoutMs, tls, proxy }) => [
-      name,
-      openTransport({
-        connections: concurrency,
-        timeoutMs,
-        maxBodyBytes: LIMITS.answer_bytes.most,
-        inFlight: createBytesInFlight(LIMITS.bytes_in_flight.most, () =>
-          report({ what: 'limit_reached', limit: 'bytes_in_flight', region: name }),
-        ),
-        ...(tls && { tls }),
-        ...(proxy && { proxy }),
-      }),
-    ]),
-  );
+/** A configuration with all ways out of the process: to the regions, the receivers and the watchdog. */
+function openSetup(config: Config, linkKey: Secret, clock: Clock, report: Report) {
+  const regions = new Map(config.regions.map((region) => [region.name, region]));
   const channels = openChannels({ clock, version: VERSION, openTransport: openAuthorizedTransport });
   const watchdog = openAuthorizedTransport({
     connections: 1,
@@ -235,12 +261,25 @@ function openWays(config: Config, clock: Clock, report: Report) {
     nowUs: clock.nowUs,
   });
   return {
-    transportOf: (region: string) => transports.get(region)!,
+    config,
+    transportOf(name: string) {
+      const { concurrency, timeoutMs, tls, proxy } = regions.get(name)!;
+      return openTransport({
+        connections: concurrency,
+        timeoutMs,
+        maxBodyBytes: LIMITS.answer_bytes.most,
+        inFlight: createBytesInFlight(LIMITS.bytes_in_flight.most, () =>
+          report({ what: 'limit_reached', limit: 'bytes_in_flight', region: name }),
+        ),
+        ...(tls && { tls }),
+        ...(proxy && { proxy }),
+      });
+    },
     channels,
     watchdog,
+    links: createAcknowledgeLinks(linkKey, config.web.externalUrl),
     async close(): Promise<void> {
-      const all = [...transports.values(), watchdog];
-      await Promise.all([...all.map((one) => one.close()), closeChannels(channels)]);
+      await Promise.all([watchdog.close(), closeChannels(channels)]);
     },
   };
 }

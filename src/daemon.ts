@@ -10,6 +10,9 @@
  * The store is the only meeting point of the three stages. Each wakes the next when it has committed something;
  * a wake that is lost costs time, never an event, because every stage finds its work in the store. Metrics, log and
  * page look on through `report` and `status`; nothing flows through them.
+ *
+ * So another configuration needs no restart: `follow` ends the stages of the one before and begins those of the new one
+ * on the same store. Regions of which both say the same go on, with all that they have learned.
  */
 
 import { createAlerting } from './alerting/alerting.ts';
@@ -17,35 +20,47 @@ import { createDigests } from './alerting/send-digests.ts';
 import type { OpenChannels } from './channels/channel.ts';
 import { notifiesMembers } from './channels/traits.ts';
 import type { Config } from './config/config.ts';
+import { isSameSetting } from './config/same-setting.ts';
 import type { RegionConfig } from './config/sections/regions-section.ts';
 import { createHeartbeat } from './delivery/heartbeat.ts';
-import { createDelivery } from './delivery/outbox.ts';
+import { createDelivery, createLeaseRecovery, type LeaseRecovery } from './delivery/outbox.ts';
 import { createRepeating } from './delivery/repeat-alerts.ts';
+import { NestwatchError } from './errors.ts';
 import { createHealth, type HealthAnswer } from './health/health.ts';
 import type { Impairment } from './health/impairment.ts';
-import type { RegionSnapshot } from './health/snapshot.ts';
 import type { Transport } from './http/transport.ts';
 import { type Commit, createCommit } from './intake/commit.ts';
-import type { FeedProgress } from './intake/feed-progress.ts';
-import type { FeedReads } from './intake/read-progress.ts';
-import { RegionIntake } from './intake/region.ts';
+import {
+  createWatchedRegion,
+  type RegionProgress,
+  type RegionSetting,
+  type WatchedRegion,
+} from './intake/watched-region.ts';
 import type { AcknowledgeLinks } from './operator/acknowledge-link.ts';
 import type { Happening, Report } from './report.ts';
-import { createServiceClient, type RegionHealth, type ServiceClient } from './service/client.ts';
 import type { Store } from './store/store.ts';
 import type { Clock, Random } from './time/clock.ts';
+import { createTasks, type Task, type Tasks } from './time/tasks.ts';
 
-/** Everything that comes from outside: the edge brings the real ones, a simulation virtual ones. */
-export interface DaemonParts {
+export type { RegionProgress } from './intake/watched-region.ts';
+
+/** A configuration, with the ways out of the process that follow from it. */
+export interface Setup {
   readonly config: Config;
-  readonly store: Store;
-  /** The way to a region's service. */
+  /** Opens the way to a region's service; who watches the region closes it. */
   readonly transportOf: (region: string) => Transport;
   readonly channels: OpenChannels;
   /** The way to the outside watchdog; needed where a heartbeat is configured. */
   readonly watchdog?: Transport;
   /** Signs the links by which alerts are acknowledged from messages; absent for none. */
   readonly links?: AcknowledgeLinks;
+  /** Closes the channels and the way to the watchdog: called when nothing uses them any more. */
+  readonly close?: () => Promise<void>;
+}
+
+/** Everything that comes from outside: the edge brings the real ones, a simulation virtual ones. */
+export interface DaemonParts extends Setup {
+  readonly store: Store;
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
@@ -59,6 +74,11 @@ export interface Daemon {
    * than a moment, is left. Nothing more is begun once `signal` aborts.
    */
   runOnce(signal: AbortSignal): Promise<OnceOutcome>;
+  /**
+   * While it runs: goes on with another configuration. Resolves when that is in force; what is being sent by the one
+   * before may still be under way. To be called one at a time.
+   */
+  follow(setup: Setup): Promise<void>;
   /** Something was written from outside: silences, deliveries put back. */
   wake(): void;
   /** Somebody says that a region which is only probed now and then is mended: it is asked at once. */
@@ -83,227 +103,242 @@ export interface OnceOutcome {
   readonly unaccepted: number;
 }
 
-export interface RegionProgress {
-  readonly region: string;
-  readonly health: RegionHealth;
-  readonly requestsPerSecond: number;
-  readonly nests: number;
-  readonly birds: number;
-  /** True once the inventory was read in this life. */
-  readonly started: boolean;
-  /** How late the audits are; 0 while they keep their interval. */
-  readonly auditsBehindMs: number;
-  readonly feeds: readonly FeedProgress[];
-  /** Of each feed and the inventory, how long ago their streams were read. */
-  readonly reads: readonly FeedReads[];
-}
-
-/** How long a reading that is done once waits for a region that went away. */
-const ONCE_PATIENCE_MS = 10_000;
-
 /** Rows deleted in one transaction, so that pruning never holds the other stages up for long. */
 const PRUNE_BATCH = 2_000;
 
-export function createDaemon(parts: DaemonParts): Daemon {
-  const { config, store, clock, random } = parts;
+export function createDaemon(given: DaemonParts): Daemon {
+  const { store, clock } = given;
   /** Health hears of all that the stages report. */
   function report(happening: Happening): void {
-    parts.report(happening);
+    given.report(happening);
     health.hear(happening);
   }
+  const parts = { ...given, report };
   const health = createHealth({
-    config,
+    config: () => setup.config,
     store,
-    regions: () => regions.map(snapshotOf),
+    regions: () => regions.map((region) => region.snapshot()),
     clock,
     report,
   });
-  const stage = { store, clock, random, report };
-  const { receivers } = config;
-  const { externalUrl } = config.web;
+  /** Leads to the stages in force: a region that goes on when another configuration comes commits and wakes by it. */
+  const inForce: InForce = {
+    commit: (batch) => stages.commit(batch),
+    wakeAlerting: () => stages.alerting.wake(),
+    wakeDelivery: () => stages.delivery.wake(),
+    regions: () => regions,
+    recovery: createLeaseRecovery(store, clock),
+    impairments: async () => (await health.read()).impairments,
+  };
+  let setup: Setup = parts;
+  let regions = setup.config.regions.map((region) => createRegion(parts, setup, region, inForce));
+  let stages = createStages(parts, setup, inForce);
 
-  const delivery = createDelivery({
-    ...stage,
-    receivers,
-    channels: parts.channels,
-    externalUrl,
-    links: parts.links,
-    failed: () => alerting.wake(),
-  });
-  const alerting = createAlerting({
-    ...stage,
-    config,
-    queued: delivery.wake,
-    flightsReadUs: (region, birdId) =>
-      regions.find(({ name }) => name === region)?.intake.flightsReadUs(birdId),
-  });
-  const commit = createCommit({
-    ...stage,
-    rules: config.rules,
-    forward: config.forward,
-    changed: alerting.wake,
-  });
-  const regions = config.regions.map((region) => createRegion({ ...parts, report }, region, commit));
+  let tasks: Tasks | undefined;
+  const reading = new Map<WatchedRegion, Task>();
+  let running: RunningStages;
 
-  const progress = () => regions.map(progressOf);
-  const digests = createDigests({
-    ...stage,
-    config,
-    queued: delivery.wake,
-    regions: () => progress().map(verifiedOf),
-  });
-  const repeating = createRepeating({
-    ...stage,
-    receivers,
-    channels: parts.channels,
-    externalUrl,
-  });
-  const heartbeat = createHeartbeatOf({ ...parts, report }, async () => (await health.read()).impairments);
+  function begin(these: Tasks): void {
+    for (const region of regions) {
+      if (!reading.has(region))
+        reading.set(
+          region,
+          these.begin((signal) => region.run(signal)),
+        );
+    }
+    running = beginStages(stages, these);
+  }
+
+  async function exchange(next: Setup, these: Tasks): Promise<void> {
+    const kept = regions.filter(({ setting }) =>
+      next.config.regions.some((region) => isSameSetting(setting, settingOf(next.config, region))),
+    );
+    const ending = regions.filter((region) => !kept.includes(region));
+    await Promise.all(ending.map((region) => reading.get(region)?.end()));
+    for (const region of ending) reading.delete(region);
+    // Each decision is that of one configuration. What is under way here is a transaction, so it ends soon.
+    await running.deciding.end();
+    const [before, sending] = [setup, running.sending];
+    setup = next;
+    regions = next.config.regions.map(
+      (region) =>
+        kept.find(({ name }) => name === region.name) ??
+        createRegion(
+          parts,
+          next,
+          region,
+          inForce,
+          ending.find(({ name }) => name === region.name),
+        ),
+    );
+    stages = createStages(parts, next, inForce);
+    begin(these);
+    // A receiver that is slow to answer holds up only this.
+    these.begin(async () => {
+      await sending.end();
+      await before.close?.();
+    });
+  }
 
   return {
     async run(signal) {
-      closeOnAbort(regions, signal);
-      await Promise.all([
-        ...regions.map(({ intake }) => intake.run(signal)),
-        alerting.run(signal),
-        delivery.run(signal),
-        repeating.run(signal),
-        digests.run(signal),
-        health.run(signal),
-        heartbeat?.run(signal),
-      ]);
+      tasks = createTasks(signal);
+      begin(tasks);
+      tasks.begin((ended) => health.run(ended));
+      await tasks.done;
+      tasks = undefined;
+      await setup.close?.();
+    },
+
+    async follow(next) {
+      const these = tasks;
+      if (!these) throw new NestwatchError('usage', 'only while the daemon runs can it follow another one');
+      const exchanged = exchange(next, these);
+      these.begin(() => exchanged);
+      await exchanged;
     },
 
     async runOnce(signal) {
-      closeOnAbort(regions, signal);
-      const readings = await Promise.all(regions.map((region) => readOnce(region, clock, signal)));
-      await closeClients(regions);
-      if (!signal.aborted) await alerting.drain();
-      const unaccepted = signal.aborted ? 0 : await delivery.drain();
+      const readings = await Promise.all(regions.map((region) => region.runOnce(signal)));
+      if (!signal.aborted) await stages.alerting.drain();
+      const unaccepted = signal.aborted ? 0 : await stages.delivery.drain();
+      await setup.close?.();
       return {
-        left: readings.flatMap(({ name, isLeft }) => (isLeft ? [name] : [])),
+        left: regions.filter((_, index) => readings[index]!.isLeft).map(({ name }) => name),
         unread: readings.reduce((sum, { unread }) => sum + unread, 0),
         unaccepted,
       };
     },
 
     wake() {
-      alerting.wake();
-      delivery.wake();
+      inForce.wakeAlerting();
+      inForce.wakeDelivery();
     },
 
     probe(region) {
-      regions.find(({ name }) => name === region)?.intake.probe();
+      regions.find(({ name }) => name === region)?.probe();
     },
 
     prune() {
-      const beforeUs = clock.nowUs() - config.store.retentionMs * 1000;
+      const beforeUs = clock.nowUs() - setup.config.store.retentionMs * 1000;
       return store.transaction((tx) => tx.upkeep.prune(beforeUs, PRUNE_BATCH));
     },
 
-    regions: progress,
+    regions: () => regions.map((region) => region.progress()),
     health: health.read,
     hasRoom: health.hasRoom,
     hear: health.hear,
   };
 }
 
-/** One region: its configuration, the client of its service, and the intake that reads it. No region waits for another. */
-interface Region {
-  readonly name: string;
-  readonly config: RegionConfig;
-  readonly client: ServiceClient;
-  readonly intake: RegionIntake;
+/** What a daemon has in force: its parts find each other by it. */
+interface InForce {
+  readonly commit: Commit;
+  readonly wakeAlerting: () => void;
+  readonly wakeDelivery: () => void;
+  readonly regions: () => readonly WatchedRegion[];
+  readonly recovery: LeaseRecovery;
+  readonly impairments: () => Promise<readonly Impairment[]>;
 }
 
-function createRegion(parts: DaemonParts, region: RegionConfig, commit: Commit): Region {
-  const { config, store, clock, random, report } = parts;
-  const transport = parts.transportOf(region.name);
-  const client = createServiceClient({ region, transport, clock, random, report });
-  const intake = new RegionIntake({
+/** The stages of one configuration. They keep nothing but what saves work: their state is the store's. */
+function createStages(parts: DaemonParts, setup: Setup, inForce: InForce) {
+  const { store, clock, random, report } = parts;
+  const { config, channels, links } = setup;
+  const { receivers } = config;
+  const { externalUrl } = config.web;
+  const stage = { store, clock, random, report };
+  const { wakeAlerting, wakeDelivery, recovery } = inForce;
+  return {
+    commit: createCommit({ ...stage, rules: config.rules, forward: config.forward, changed: wakeAlerting }),
+    alerting: createAlerting({
+      ...stage,
+      config,
+      queued: wakeDelivery,
+      flightsReadUs: (region, birdId) =>
+        inForce
+          .regions()
+          .find(({ name }) => name === region)
+          ?.flightsReadUs(birdId),
+    }),
+    digests: createDigests({
+      ...stage,
+      config,
+      queued: wakeDelivery,
+      regions: () => inForce.regions().map((region) => region.verified()),
+    }),
+    delivery: createDelivery({
+      ...stage,
+      receivers,
+      channels,
+      externalUrl,
+      links,
+      recovery,
+      failed: wakeAlerting,
+      leftOver: wakeDelivery,
+    }),
+    repeating: createRepeating({ ...stage, receivers, channels, externalUrl }),
+    heartbeat: createHeartbeatOf(parts, setup, inForce),
+  };
+}
+
+type Stages = ReturnType<typeof createStages>;
+
+interface RunningStages {
+  /** Work within the store. */
+  readonly deciding: Task;
+  /** Work that waits for others. */
+  readonly sending: Task;
+}
+
+function beginStages(stages: Stages, tasks: Tasks): RunningStages {
+  const { alerting, digests, delivery, repeating, heartbeat } = stages;
+  return {
+    deciding: tasks.begin(async (signal) => {
+      await Promise.all([alerting.run(signal), digests.run(signal)]);
+    }),
+    sending: tasks.begin(async (signal) => {
+      await Promise.all([delivery.run(signal), repeating.run(signal), heartbeat?.run(signal)]);
+    }),
+  };
+}
+
+function settingOf(config: Config, region: RegionConfig): RegionSetting {
+  return {
+    region,
+    poll: config.poll,
+    retentionMs: config.store.retentionMs,
+    keepsMembers: notifiesMembers(config.receivers),
+  };
+}
+
+/** A region that replaces another of the same service begins at its rate. */
+function createRegion(
+  { store, clock, random, report }: DaemonParts,
+  { config, transportOf }: Setup,
+  region: RegionConfig,
+  { commit }: InForce,
+  before?: WatchedRegion,
+): WatchedRegion {
+  const isSameService = before?.setting.region.baseUrl === region.baseUrl;
+  return createWatchedRegion({
+    setting: settingOf(config, region),
+    transport: transportOf(region.name),
+    commit,
     store,
     clock,
     random,
     report,
-    region,
-    client,
-    commit,
-    poll: config.poll,
-    retentionMs: config.store.retentionMs,
-    keepsMembers: notifiesMembers(config.receivers),
+    startPerSecond: isSameService ? before.progress().requestsPerSecond : undefined,
   });
-  return { name: region.name, config: region, client, intake };
-}
-
-function progressOf({ name, client, intake }: Region): RegionProgress {
-  return {
-    region: name,
-    health: client.health(),
-    requestsPerSecond: client.rate(),
-    nests: intake.inventory.nests().length,
-    birds: intake.inventory.birds().length,
-    started: intake.started(),
-    auditsBehindMs: intake.auditLagMs(),
-    feeds: intake.feeds(),
-    reads: intake.reads(),
-  };
-}
-
-function snapshotOf(region: Region): RegionSnapshot {
-  const { config, intake } = region;
-  const progress = progressOf(region);
-  return {
-    ...progress,
-    excludedNests: intake.inventory.excludedNests(),
-    include: config.nests.include,
-    clockAheadUs: intake.clockAheadUs(),
-    beganUs: intake.beganUs(),
-    firstPass: intake.firstPass(),
-    proofs: polled(progress.feeds),
-  };
-}
-
-function verifiedOf({ region, feeds }: RegionProgress) {
-  return { region, verifiedUntilUs: Math.min(...polled(feeds).map((feed) => feed.verifiedUntilUs)) };
 }
 
 /** The heartbeat, where one is configured and there is a way to the watchdog. */
 function createHeartbeatOf(
-  { config, watchdog, clock, report }: DaemonParts,
-  impairments: () => Promise<readonly Impairment[]>,
+  { clock, report }: DaemonParts,
+  { config, watchdog }: Setup,
+  { impairments }: InForce,
 ) {
   if (!config.heartbeat || !watchdog) return undefined;
   return createHeartbeat({ config: config.heartbeat, impairments, transport: watchdog, clock, report });
-}
-
-/** Reads each stream of a region once; leaves the region where that is in vain. */
-async function readOnce({ name, client, intake }: Region, clock: Clock, signal: AbortSignal) {
-  const gone = goneForGood(client, clock);
-  await intake.run(AbortSignal.any([signal, gone]), { once: true });
-  return { name, isLeft: gone.aborted, unread: gone.aborted ? 0 : intake.failing() };
-}
-
-function closeOnAbort(regions: readonly Region[], signal: AbortSignal): void {
-  signal.addEventListener('abort', () => closeClients(regions), { once: true });
-}
-
-async function closeClients(regions: readonly Region[]): Promise<void> {
-  await Promise.all(regions.map(({ client }) => client.close()));
-}
-
-/** Aborts when it is in vain to wait for the region. */
-function goneForGood(client: ServiceClient, clock: Clock): AbortSignal {
-  const gone = new AbortController();
-  let cancel = () => {};
-  client.onHealthChange(({ health }) => {
-    cancel();
-    if (health === 'unauthorized') gone.abort();
-    else if (health === 'down') cancel = clock.setTimer(ONCE_PATIENCE_MS, () => gone.abort());
-  });
-  return gone.signal;
-}
-
-/** Feeds without anything to poll prove nothing and miss nothing. */
-function polled(feeds: readonly FeedProgress[]): readonly FeedProgress[] {
-  return feeds.filter((one) => one.polled > 0);
 }

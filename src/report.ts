@@ -153,7 +153,15 @@ export type Happening =
       readonly name: string;
       readonly reason: string;
     }
-  | { readonly what: 'config_reload'; readonly success: boolean; readonly atUs: number }
+  | {
+      readonly what: 'config_reload';
+      readonly success: boolean;
+      readonly atUs: number;
+      /** Why it was refused. */
+      readonly mistakes?: readonly string[];
+      /** Keys that changed and change nothing before a restart. */
+      readonly needsRestart?: readonly string[];
+    }
   | {
       readonly what: 'trouble';
       readonly stage: 'intake' | 'alerting' | 'delivery' | 'web' | 'store';

@@ -8,19 +8,33 @@ export interface Secret {
   reveal(): string;
 }
 
+/** What each secret was wrapped from, so that two can be compared without being revealed. */
+const SOURCES = new WeakMap<object, string>();
+
 /** Wraps a fixed text. */
 export function secret(text: string): Secret {
-  return secretFrom(() => text);
+  return secretFrom(() => text, `text ${text}`);
 }
 
-/** Wraps a text that is read anew at each use, as for a secret file that is rotated. `read` may throw. */
-export function secretFrom(read: () => string): Secret {
-  return Object.freeze({
+/**
+ * Wraps a text that is read anew at each use, as for a secret file that is rotated. `read` may throw. Secrets of one
+ * `source`, such as the path of a file, are the same.
+ */
+export function secretFrom(read: () => string, source?: string): Secret {
+  const wrapped = Object.freeze({
     reveal: read,
     toString: () => '[secret]',
     toJSON: () => '[secret]',
     [inspect.custom]: () => '[secret]',
   });
+  if (source !== undefined) SOURCES.set(wrapped, source);
+  return wrapped;
+}
+
+/** Whether both are secrets that come from the same text or the same file. */
+export function isSameSecret(a: object, b: object): boolean {
+  const source = SOURCES.get(a);
+  return source !== undefined && source === SOURCES.get(b);
 }
 
 /** Shorter ones are no secrets, and would be found in half of all texts. */

@@ -35,10 +35,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'domain',
     'observe',
     'operator',
+    'reload',
     'service',
     'store',
     'web',
   ],
+  reload: ['config', 'document'],
   daemon: [
     'alerting',
     'channels/channel',

@@ -34,6 +34,45 @@ export async function readWarnings(edge: Edge, file: string, config: Config): Pr
   ];
 }
 
+/** A file that is read again when it changes. */
+export interface ConfigFile {
+  /** Throws `ConfigError` with every mistake. */
+  read(): Config;
+  /**
+   * Whether the file holds another text than when it was last read, and has held it for two looks: so one that is being
+   * written is left alone. A file that is gone, as between two links, is not new.
+   */
+  isNew(): boolean;
+}
+
+export function openConfigFile(edge: Edge, file: string): ConfigFile {
+  let lastRead: string | undefined;
+  let lastSeen: string | undefined;
+  return {
+    read() {
+      return loadConfig({
+        file,
+        environment: edge.environment,
+        readFile(path) {
+          const text = readFile(path);
+          if (path === file) lastRead = text;
+          return text;
+        },
+      });
+    },
+    isNew() {
+      try {
+        const seen = readFile(file);
+        const isSettled = seen === lastSeen;
+        lastSeen = seen;
+        return isSettled && seen !== lastRead;
+      } catch {
+        return false;
+      }
+    },
+  };
+}
+
 /** Only where the daemon listens. */
 export function readWebConfig(edge: Edge, file: string): WebConfig {
   return loadWebConfig({ file, environment: edge.environment, readFile });

@@ -1,5 +1,6 @@
 /** The commands that run the daemon, the simulated service, or one operation of a service. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseDuration } from '../time/duration.ts';
 import { type CommandLine, configFileOption } from './command-options.ts';
 
 export function addRun({ program, edge, finish }: CommandLine): void {
@@ -12,7 +13,13 @@ export function addRun({ program, edge, finish }: CommandLine): void {
     .addOption(
       new Option('--log.format <format>', 'default: pretty on a terminal').choices(['json', 'pretty']),
     )
-    .action(async (options: Record<string, string | boolean | undefined>) => {
+    .option(
+      '--config.auto-reload-interval <duration>',
+      'how often the file is looked at, and read again when it changed; 0 for never',
+      durationMs,
+      5_000,
+    )
+    .action(async (options: Record<string, string | number | boolean | undefined>) => {
       const { run } = await import('./commands/run-command.ts');
       finish(
         await run(edge, {
@@ -20,6 +27,7 @@ export function addRun({ program, edge, finish }: CommandLine): void {
           once: options.once === true,
           logLevel: options['log.level'] as string,
           logFormat: options['log.format'] as 'json' | 'pretty' | undefined,
+          lookEveryMs: options['config.autoReloadInterval'] as number,
         }),
       );
     });
@@ -72,6 +80,12 @@ export function addApi({ program, edge, finish }: CommandLine): void {
       const { api } = await import('./commands/api-command.ts');
       finish(await api(edge, command.args));
     });
+}
+
+function durationMs(text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && (ms === 0 || ms >= 1_000)) return ms;
+  throw new InvalidArgumentError('It must be 0 or a duration from 1s on, such as 30s.');
 }
 
 function wholeNumber(text: string): number {

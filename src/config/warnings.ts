@@ -18,12 +18,6 @@ export function findWarnings(check: Check, config: Config): void {
       check.problem(['regions', name, 'base_url'], 'the token goes there unencrypted: use https');
     }
   }
-  if (config.web.enableLifecycle) {
-    check.problem(
-      ['web', 'enable_lifecycle'],
-      'this version reads its configuration only when it starts: restart it after a change',
-    );
-  }
   if (isOpenToAll(config.web)) {
     check.problem(['web', 'listen'], 'whoever reaches this address can read all and silence: set `web.auth`');
   }

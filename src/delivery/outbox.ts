@@ -20,7 +20,7 @@ import type { Pace } from '../channels/channel.ts';
 import { channelOf } from '../channels/registry.ts';
 import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
 import type { Store } from '../store/store.ts';
-import { createBell } from '../time/clock.ts';
+import { type Clock, createBell } from '../time/clock.ts';
 import { type AttemptOptions, attempt } from './attempt.ts';
 import { createLatency } from './latency.ts';
 import { Line, STORE_PAUSE_MS } from './line.ts';
@@ -41,8 +41,25 @@ const LONGEST_WAIT_MS = 60_000;
 
 interface DeliveryOptions extends AttemptOptions {
   readonly store: Store;
+  /** Needed where the process has several outboxes, one after the other. */
+  readonly recovery?: LeaseRecovery;
+  /** Called when it no longer claims, after a commit by which others may claim what it had. */
+  readonly leftOver?: () => void;
   /** Called after a commit that settled a failed try. */
   readonly failed?: () => void;
+}
+
+/** Takes back what earlier lives of the process left leased; does so once, before anything is claimed. */
+export type LeaseRecovery = () => Promise<void>;
+
+/** One for each life of the process: what another stage of the same life has leased is still on its way. */
+export function createLeaseRecovery(store: Store, clock: Clock): LeaseRecovery {
+  let isDone = false;
+  return async () => {
+    if (isDone) return;
+    await store.transaction((tx) => tx.outbox.recoverLeases(clock.nowUs()));
+    isDone = true;
+  };
 }
 
 export function createDelivery(options: DeliveryOptions): Delivery {
@@ -58,13 +75,14 @@ class Outbox implements Delivery {
   readonly #options: DeliveryOptions;
   readonly #bell: ReturnType<typeof createBell>;
   readonly #latency = createLatency();
-  #isRecovered = false;
+  readonly #recovery: LeaseRecovery;
   /** Tries in this life that were not accepted. */
   #failedTries = 0;
 
   constructor(options: DeliveryOptions) {
     this.#options = options;
     this.#bell = createBell(options.clock);
+    this.#recovery = options.recovery ?? createLeaseRecovery(options.store, options.clock);
   }
 
   readonly wake = () => this.#bell.ring();
@@ -94,7 +112,7 @@ class Outbox implements Delivery {
   }
 
   async drain(): Promise<number> {
-    await this.#recover();
+    await this.#recovery();
     const dueUs = this.#options.clock.nowUs();
     const failedBefore = this.#failedTries;
     let isWorking = true;
@@ -110,7 +128,7 @@ class Outbox implements Delivery {
   async #beginDue(begin: (at: Destination) => void): Promise<number> {
     const { store, clock, report } = this.#options;
     try {
-      await this.#recover();
+      await this.#recovery();
       const nowUs = clock.nowUs();
       const { due, nextAtUs } = await store.transaction((tx) => tx.outbox.due(nowUs));
       due.forEach(begin);
@@ -121,22 +139,19 @@ class Outbox implements Delivery {
     }
   }
 
-  async #recover(): Promise<void> {
-    if (this.#isRecovered) return;
-    const { store, clock } = this.#options;
-    await store.transaction((tx) => tx.outbox.recoverLeases(clock.nowUs()));
-    this.#isRecovered = true;
-  }
-
   /** The line of one integration, for what is due at the instant that `dueUs` gives. */
   #lineOf(at: Destination, dueUs: () => number, signal?: AbortSignal): Line {
-    const { receivers, clock, report } = this.#options;
+    const { receivers, clock, report, leftOver } = this.#options;
     const integration = receivers.find(({ name }) => name === at.receiver)?.integrations[at.position];
     return new Line({
       pace: integration ? channelOf(integration).pace : ANY_PACE,
       clock,
       report,
-      turn: (settlements, room) => this.#turn(at, settlements, room, dueUs()),
+      turn: async (settlements, room) => {
+        const claimed = await this.#turn(at, settlements, room, dueUs());
+        if (signal?.aborted && settlements.length > 0) leftOver?.();
+        return claimed;
+      },
       attempt: (claimed) => this.#attempt(claimed),
       signal,
     });

@@ -160,7 +160,7 @@ export class Check {
         last = read() || last;
       } catch {}
       return last;
-    });
+    }, `file ${target}`);
   }
 
   #addIssue(shape: z.ZodType, base: Path, issue: z.core.$ZodIssue): void {

@@ -32,7 +32,8 @@ export interface Health {
 }
 
 interface HealthOptions {
-  readonly config: Pick<Config, 'route' | 'receivers' | 'poll'>;
+  /** The one that is in force. */
+  readonly config: () => Pick<Config, 'route' | 'receivers' | 'poll'>;
   readonly store: Store;
   readonly regions: () => readonly RegionSnapshot[];
   readonly clock: Clock;
@@ -46,14 +47,8 @@ const PROOF_TURNS = 3;
 const LEAST_PROOF_MS = 3_600_000;
 
 export function createHealth(options: HealthOptions): Health {
-  const { config, store, regions, clock, report } = options;
+  const { store, regions, clock, report } = options;
   const room = createStoreRoom(clock);
-  const route = {
-    isAnybodyNotified: isAnybodyNotified(config),
-    routes: findDeadEnds(config).map(({ path, receiver }) => ({ path: formatPath(path), receiver })),
-  };
-  const { auditIntervalMs, maxIntervalMs } = config.poll;
-  const proofMs = Math.max(LEAST_PROOF_MS, PROOF_TURNS * (auditIntervalMs + maxIntervalMs));
   let kept = NOTHING_KEPT;
   /** What was found by the last look. */
   let known = new Map<string, Impairment>();
@@ -64,6 +59,7 @@ export function createHealth(options: HealthOptions): Health {
 
   async function snapshot(): Promise<HealthSnapshot> {
     const nowUs = clock.nowUs();
+    const config = options.config();
     try {
       kept = await store.transaction((tx) => readKept(tx, config.receivers, nowUs));
     } catch (error) {
@@ -71,7 +67,14 @@ export function createHealth(options: HealthOptions): Health {
       report({ what: 'trouble', stage: 'store', error });
     }
     const space = store.space();
-    return { nowUs, regions: regions(), proofMs, route, store: { space, refusal: refusal(space) }, kept };
+    return {
+      nowUs,
+      regions: regions(),
+      proofMs: proofMsOf(config),
+      route: routeOf(config),
+      store: { space, refusal: refusal(space) },
+      kept,
+    };
   }
 
   /** What lasts has begun when it was first seen, where it says nothing better itself. */
@@ -106,6 +109,17 @@ export function createHealth(options: HealthOptions): Health {
         await sleep(clock, LOOK_EVERY_MS, signal);
       }
     },
+  };
+}
+
+function proofMsOf({ poll: { auditIntervalMs, maxIntervalMs } }: Pick<Config, 'poll'>): number {
+  return Math.max(LEAST_PROOF_MS, PROOF_TURNS * (auditIntervalMs + maxIntervalMs));
+}
+
+function routeOf(config: Pick<Config, 'route' | 'receivers'>) {
+  return {
+    isAnybodyNotified: isAnybodyNotified(config),
+    routes: findDeadEnds(config).map(({ path, receiver }) => ({ path: formatPath(path), receiver })),
   };
 }
 

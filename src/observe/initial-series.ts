@@ -65,9 +65,11 @@ export function foreseenAlerts(rules: Foreseen['rules']): AlertLabels[] {
   );
 }
 
-/** A rate limit of 0 would be a statement: it comes with its first report. */
-export function foresee(metrics: Instruments, options: Foreseen): void {
-  const { version, revision, nodeVersion, clock } = options;
+/** What is there from the start, whatever the configuration says. */
+export function foreseeProcess(
+  metrics: Instruments,
+  { version, revision, nodeVersion, clock }: Pick<Foreseen, 'version' | 'revision' | 'nodeVersion' | 'clock'>,
+): void {
   metrics.buildInfo.set({ version, revision, node_version: nodeVersion }, 1);
   metrics.reloadSuccessful.set(1);
   metrics.reloadTime.set(clock.nowUs() / 1e6);
@@ -77,41 +79,41 @@ export function foresee(metrics: Instruments, options: Foreseen): void {
   for (const limit of COUNTED_LIMITS) metrics.limitReached.inc({ limit }, 0);
   const bounded = [...BOUNDED.map((metric) => METRICS[metric]), ...Object.values(BIRD_METRICS)];
   for (const { name } of bounded) metrics.seriesDropped.inc({ metric: name }, 0);
-  for (const region of options.regions) {
-    metrics.regionUp.set({ region }, 0);
-    for (const state of ['retrying', 'given_up']) metrics.connectionsLost.inc({ region, state }, 0);
-    metrics.flightFailures.inc({ labels: { region, error: '_other' }, value: 0 });
-    for (const feed of [...FEEDS, 'inventory']) {
-      metrics.polls.inc({ region, feed }, 0);
-      for (const reason of READ_FAILURES) metrics.pollsFailed.inc({ region, feed, reason }, 0);
-      metrics.pollDuration.zero({ region, feed });
-      metrics.pollLastSuccess.set({ region, feed }, 0);
-      metrics.quarantined.inc({ region, feed }, 0);
-      metrics.streamsOverdue.set({ region, feed }, 0);
-      metrics.oldestRead.set({ region, feed }, 0);
-    }
-    for (const feed of FEEDS) {
-      metrics.cursor.set({ region, feed }, 0);
-      for (const type of EVENT_TYPES[feed]) metrics.events.inc({ region, feed, type }, 0);
-      metrics.duplicates.inc({ region, feed }, 0);
-      metrics.verified.set({ region, feed }, 0);
-      metrics.recovered.inc({ region, feed }, 0);
-      metrics.missing.inc({ region, feed }, 0);
-      metrics.eventDelay.zero({ region, feed });
-    }
-    for (const operation of options.operations) {
-      metrics.requests.inc({ region, operation }, 0);
-      for (const reason of READ_FAILURES) metrics.requestsFailed.inc({ region, operation, reason }, 0);
-      metrics.requestDuration.zero({ region, operation });
-    }
+}
+
+/** A rate limit of 0 would be a statement: it comes with its first report. */
+export function foreseeRegion(metrics: Instruments, region: string, operations: readonly string[]): void {
+  metrics.regionUp.set({ region }, 0);
+  for (const state of ['retrying', 'given_up']) metrics.connectionsLost.inc({ region, state }, 0);
+  metrics.flightFailures.inc({ labels: { region, error: '_other' }, value: 0 });
+  for (const feed of [...FEEDS, 'inventory']) {
+    metrics.polls.inc({ region, feed }, 0);
+    for (const reason of READ_FAILURES) metrics.pollsFailed.inc({ region, feed, reason }, 0);
+    metrics.pollDuration.zero({ region, feed });
+    metrics.pollLastSuccess.set({ region, feed }, 0);
+    metrics.quarantined.inc({ region, feed }, 0);
+    metrics.streamsOverdue.set({ region, feed }, 0);
+    metrics.oldestRead.set({ region, feed }, 0);
   }
-  for (const { name: receiver, integrations } of options.receivers) {
-    for (const integration of new Set(integrations.map(({ kind }) => kind))) {
-      metrics.notifications.inc({ receiver, integration }, 0);
-      for (const reason of SEND_FAILURES)
-        metrics.notificationsFailed.inc({ receiver, integration, reason }, 0);
-      metrics.notificationLatency.zero({ receiver, integration });
-      metrics.templatesFailed.inc({ receiver, integration }, 0);
-    }
+  for (const feed of FEEDS) {
+    metrics.cursor.set({ region, feed }, 0);
+    for (const type of EVENT_TYPES[feed]) metrics.events.inc({ region, feed, type }, 0);
+    metrics.duplicates.inc({ region, feed }, 0);
+    metrics.verified.set({ region, feed }, 0);
+    metrics.recovered.inc({ region, feed }, 0);
+    metrics.missing.inc({ region, feed }, 0);
+    metrics.eventDelay.zero({ region, feed });
   }
+  for (const operation of operations) {
+    metrics.requests.inc({ region, operation }, 0);
+    for (const reason of READ_FAILURES) metrics.requestsFailed.inc({ region, operation, reason }, 0);
+    metrics.requestDuration.zero({ region, operation });
+  }
+}
+
+export function foreseeIntegration(metrics: Instruments, receiver: string, integration: string): void {
+  metrics.notifications.inc({ receiver, integration }, 0);
+  for (const reason of SEND_FAILURES) metrics.notificationsFailed.inc({ receiver, integration, reason }, 0);
+  metrics.notificationLatency.zero({ receiver, integration });
+  metrics.templatesFailed.inc({ receiver, integration }, 0);
 }

@@ -171,9 +171,12 @@ type ProcessLines = Pick<Lines, 'config_reload' | 'impaired' | 'limit_reached' |
 
 function processLines(log: Writers, seldom: Seldom): ProcessLines {
   return {
-    config_reload({ success, atUs }) {
-      if (success) log.info('The configuration was read', { at: formatInstant(atUs) });
-      else log.error('The new configuration has mistakes and changes nothing', {});
+    config_reload({ success, atUs, mistakes = [], needsRestart = [] }) {
+      if (!success) return log.error('The new configuration has mistakes and changes nothing', { mistakes });
+      log.info('The configuration was read', { at: formatInstant(atUs) });
+      if (needsRestart.length > 0) {
+        log.warn('Some of the configuration changes nothing before a restart', { keys: needsRestart });
+      }
     },
     impaired({ what, isOver, severity, ...data }) {
       if (isOver) return log.info('What impaired the watch is over', data);

@@ -16,7 +16,13 @@ import { IMPAIRMENT_REASONS, type ImpairmentReason } from '../health/impairment.
 import { LIMITS } from '../limits.ts';
 import type { Happening, Report } from '../report.ts';
 import { createBirdSeries, type ShownBirds } from './bird-series.ts';
-import { type Foreseen, foresee, foreseenAlerts } from './initial-series.ts';
+import {
+  type Foreseen,
+  foreseeIntegration,
+  foreseenAlerts,
+  foreseeProcess,
+  foreseeRegion,
+} from './initial-series.ts';
 import { createInstruments, type Instruments, openMetricsOf } from './instruments.ts';
 import { BIRD_METRICS, METRICS } from './metric-catalogue.ts';
 import { createLabelGuard, createRecorders, END_STATUSES } from './metric-recorders.ts';
@@ -83,6 +89,9 @@ export interface FiringCount {
   readonly count: number;
 }
 
+/** What another configuration changes. */
+type Configured = Pick<Foreseen, 'regions' | 'receivers' | 'rules'>;
+
 /** What a scrape is answered: the text comes in parts, between which the process turns to other things. */
 export interface Scraped {
   readonly contentType: string;
@@ -91,6 +100,10 @@ export interface Scraped {
 
 interface Metrics {
   readonly report: Report;
+  /** Shows from now on what another configuration has. */
+  follow(configured: Configured): void;
+  /** Takes the series of all other regions away; they must have ended. */
+  keepRegions(these: readonly string[]): Promise<void>;
   render(format?: 'text' | 'openmetrics'): Promise<Scraped>;
 }
 
@@ -114,7 +127,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     for (const name of MISNAMED) registry.removeSingleMetric(name);
   }
   const openMetrics = openMetricsOf(registry);
-  foresee(metrics, options);
+  foreseeProcess(metrics, options);
 
   const perRegion = (most: number) => Math.floor(most / Math.max(1, options.regions.length));
   const dropSeries = (metric: string) => metrics.seriesDropped.inc({ metric });
@@ -136,7 +149,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
     drop,
   });
 
-  const showAlerts = createSnapshot(metrics.alerts, foreseenAlerts(options.rules));
+  const showAlerts = createSnapshot(metrics.alerts);
   const showSilences = createSnapshot(metrics.silences);
   const showSetAside = createSnapshot(
     metrics.setAside,
@@ -150,19 +163,49 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const showDeliveries = createSnapshot(metrics.deliveries);
   const showDead = createSnapshot(metrics.deliveriesDead);
 
+  let receivers: Configured['receivers'] = [];
+  const regions = new Set<string>();
+  const integrations = new Set<string>();
+
+  function follow(configured: Configured): void {
+    receivers = configured.receivers;
+    // Those that are known keep their counts.
+    for (const region of configured.regions) {
+      if (!regions.has(region)) foreseeRegion(metrics, region, options.operations);
+      regions.add(region);
+    }
+    for (const { name, integrations: kinds } of receivers) {
+      for (const { kind } of kinds) {
+        const key = JSON.stringify([name, kind]);
+        if (!integrations.has(key)) foreseeIntegration(metrics, name, kind);
+        integrations.add(key);
+      }
+    }
+    showAlerts.foresee(foreseenAlerts(configured.rules));
+  }
+
+  follow(options);
   return {
     report: (one) => (record[one.what] as (one: Happening) => void)(one),
+    follow,
+    async keepRegions(these) {
+      for (const region of [...regions].filter((one) => !these.includes(one))) {
+        record.inventory({ what: 'inventory', region, birds: [] });
+        await removeSeries(registry, region);
+        regions.delete(region);
+      }
+    },
     async render(format = 'text') {
       const { ready, alerts, firing, silences, setAside, deliveries, cursors, reads, impaired, space } =
         await collect();
       metrics.ready.set(ready ? 1 : 0);
       showFiring(metrics.alertsFiring, firing, () => drop('alertsFiring'));
-      showAlerts(alerts.map(({ count, ...labels }) => [labels, count]));
-      showSetAside(setAside.map(({ sort, count }) => [{ what: sort }, count]));
-      showSilences(silences.map(({ state, count }) => [{ state }, count]));
-      showPending(byReceiver(options.receivers, deliveries, UNSETTLED));
-      showDeliveries(byState(options.receivers, deliveries));
-      showDead(byReceiver(options.receivers, deliveries, DEAD));
+      showAlerts.show(alerts.map(({ count, ...labels }) => [labels, count]));
+      showSetAside.show(setAside.map(({ sort, count }) => [{ what: sort }, count]));
+      showSilences.show(silences.map(({ state, count }) => [{ state }, count]));
+      showPending.show(byReceiver(receivers, deliveries, UNSETTLED));
+      showDeliveries.show(byState(receivers, deliveries));
+      showDead.show(byReceiver(receivers, deliveries, DEAD));
       for (const { region, feed, cursorUs, verifiedUntilUs } of cursors) {
         metrics.cursor.set({ region, feed }, cursorUs / 1e6);
         metrics.verified.set({ region, feed }, verifiedUntilUs / 1e6);
@@ -171,7 +214,7 @@ export function createMetrics(options: MetricsOptions): Metrics {
         metrics.streamsOverdue.set({ region, feed }, overdue);
         metrics.oldestRead.set({ region, feed }, oldestReadUs / 1e6);
       }
-      showImpaired(impaired.map((reason) => [{ reason }, 1]));
+      showImpaired.show(impaired.map((reason) => [{ reason }, 1]));
       if (space) {
         metrics.storeBytes.set(space.used);
         metrics.storeFreeBytes.set(space.free);
@@ -242,14 +285,43 @@ function byState(
   return [...none, ...deliveries].map(({ receiver, state, count }) => [{ receiver, state }, count]);
 }
 
+/** Removes every series of a region. */
+async function removeSeries(registry: Registry, region: string): Promise<void> {
+  for (const { name } of registry.getMetricsAsArray()) {
+    const metric = registry.getSingleMetric(name) as unknown as Series;
+    const { values } = await metric.get();
+    for (const { labels, metricName } of values) {
+      // A histogram has one series for each bucket; what it counted has the labels that were given to it.
+      const isBucket = metricName !== undefined && !metricName.endsWith('_count');
+      if (labels.region === region && !isBucket) metric.remove(labels);
+    }
+  }
+}
+
+/** What prom-client's metrics have in common. */
+interface Series {
+  get(): Promise<{
+    readonly values: readonly {
+      readonly labels: Partial<Record<string, string | number>>;
+      readonly metricName?: string;
+    }[];
+  }>;
+  remove(labels: Partial<Record<string, string | number>>): void;
+}
+
 /** Sets all series of a gauge at once; one that is no longer counted falls to 0 and stays. */
 function createSnapshot<L extends string>(gauge: Gauge<L>, foreseen: readonly Record<L, string>[] = []) {
   const seen = new Map(foreseen.map((labels) => [JSON.stringify(labels), labels]));
-  return (rows: readonly (readonly [Record<L, string>, number])[]) => {
-    for (const labels of seen.values()) gauge.set(labels, 0);
-    for (const [labels, value] of rows) {
-      seen.set(JSON.stringify(labels), labels);
-      gauge.set(labels, value);
-    }
+  return {
+    foresee(more: readonly Record<L, string>[]): void {
+      for (const labels of more) seen.set(JSON.stringify(labels), labels);
+    },
+    show(rows: readonly (readonly [Record<L, string>, number])[]): void {
+      for (const labels of seen.values()) gauge.set(labels, 0);
+      for (const [labels, value] of rows) {
+        seen.set(JSON.stringify(labels), labels);
+        gauge.set(labels, value);
+      }
+    },
   };
 }

@@ -29,7 +29,7 @@ export interface ServiceClientOptions {
   readonly random: Random;
   readonly report: Report;
   /** Requests a second to begin with, where they are known: a client that replaces another goes on at its rate. */
-  readonly startPerSecond?: number;
+  readonly startPerSecond?: number | undefined;
 }
 
 /** Reads an answer with a 2xx status; `where` names the operation and the region, for messages. */

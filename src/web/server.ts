@@ -49,6 +49,8 @@ export interface WebOptions {
   readonly changed: () => void;
   /** Has a region asked at once that is only probed now and then. */
   readonly probe: (region: string) => void;
+  /** Reads the configuration again; it never rejects. */
+  readonly reload: () => Promise<Reloaded>;
   readonly clock: Clock;
   readonly report: Report;
 }
@@ -64,9 +66,18 @@ export interface Health {
   readonly reasons: readonly string[];
 }
 
+interface Reloaded {
+  /** Why it was refused; empty where it is in force. */
+  readonly mistakes: readonly string[];
+  /** Keys that changed and change nothing before a restart. */
+  readonly needsRestart: readonly string[];
+}
+
 export interface Web {
   /** With the port that it really has. */
   readonly url: string;
+  /** Answers from now on as another configuration says; it goes on to listen where it does. */
+  follow(configured: Pick<WebOptions, 'config' | 'alerting' | 'links'>): void;
   /** Takes no more requests and resolves when those under way have ended, or were cut off after a moment. */
   close(): Promise<void>;
 }
@@ -92,8 +103,9 @@ const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
 export async function openWeb(options: WebOptions): Promise<Web> {
   const { config, clock } = options;
   let isClosing = false;
-  const app = createApp(options, () => isClosing);
-  const server = createAdaptorServer({ fetch: app.fetch, serverOptions: CONNECTION_BOUNDS }) as Server;
+  let app = createApp(options, () => isClosing);
+  const fetch: Hono['fetch'] = (...request) => app.fetch(...request);
+  const server = createAdaptorServer({ fetch, serverOptions: CONNECTION_BOUNDS }) as Server;
   boundConnections(server, options.openFiles, (limit) => options.report({ what: 'limit_reached', limit }));
   server.listen(config.port, config.host);
   try {
@@ -106,6 +118,9 @@ export async function openWeb(options: WebOptions): Promise<Web> {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return {
     url: `http://${host}:${port}`,
+    follow(configured) {
+      app = createApp({ ...options, ...configured }, () => isClosing);
+    },
     async close() {
       isClosing = true;
       const closed = once(server, 'close');
@@ -124,7 +139,7 @@ function createApp(options: WebOptions, isClosing: () => boolean): Hono {
   addRefusals(app, options.config);
   addHealth(app, options);
   addToken(app, options);
-  addReload(app, options.config);
+  addReload(app, options);
   app.get('/metrics', (c) => answerScrape(c, options.metrics));
   const recurrences = createRecurrences();
   const parts = {
@@ -233,16 +248,21 @@ function addToken(app: Hono, { config, links, clock }: WebOptions): void {
   });
 }
 
-function addReload(app: Hono, { enableLifecycle }: WebConfig): void {
+/** As Prometheus and Alertmanager answer it: 200, or 500 with what is wrong. */
+function addReload(app: Hono, { config, reload }: WebOptions): void {
   app.get('/-/reload', (c) => {
     c.header('allow', 'POST');
     return refuse(c, 405, 'This is asked for with POST.');
   });
-  app.post('/-/reload', (c) =>
-    enableLifecycle
-      ? refuse(c, 501, RELOAD)
-      : refuse(c, 403, `Not allowed: web.enable_lifecycle is not set. ${RELOAD}`),
-  );
+  app.post('/-/reload', async (c) => {
+    if (!config.enableLifecycle) return refuse(c, 403, NO_LIFECYCLE);
+    const { mistakes, needsRestart } = await reload();
+    if (mistakes.length > 0) {
+      return c.text(lines('The configuration was not read; the one before stays in force.', mistakes), 500);
+    }
+    const waiting = needsRestart.map((key) => `${key} changes only at a restart.`);
+    return c.text(lines('The configuration was read.', waiting));
+  });
 }
 
 /** The requests that change something. */
@@ -254,8 +274,8 @@ const WRITES = [
   /^DELETE \/api\/v2\/silence\/[^/]+$/,
 ];
 
-const RELOAD =
-  'This version reads its configuration only when it starts: restart it after a change; nothing is lost.';
+const NO_LIFECYCLE =
+  'Not allowed: web.enable_lifecycle is not set. SIGHUP reads the configuration again, and so does a change of its file.';
 
 function isWrite(c: Context, method = c.req.method): boolean {
   return WRITES.some((write) => write.test(`${method} ${c.req.path}`));
@@ -311,7 +331,7 @@ function onlyHosts(hosts: ReadonlySet<string>): MiddlewareHandler {
 /** An error in the form that the asker reads: JSON for the APIs, a line of text elsewhere. */
 function refuse(
   c: Context,
-  status: 400 | 401 | 403 | 404 | 405 | 413 | 421 | 500 | 501,
+  status: 400 | 401 | 403 | 404 | 405 | 413 | 421 | 500,
   message: string,
 ): Response {
   if (c.req.path.startsWith('/api/v2/')) return c.json(message, status);

@@ -4,7 +4,20 @@ import type { Feed } from '../domain/alert/event.ts';
 export interface StatusView {
   readonly version: string;
   readonly startedAtUs: number;
+  readonly configuration: ConfigurationView;
   readonly regions: readonly RegionView[];
+}
+
+/** Which configuration is in force. */
+export interface ConfigurationView {
+  /** When it was read. */
+  readonly readAtUs: number;
+  /** When it was last tried to read it again; 0 for never. */
+  readonly triedAtUs: number;
+  /** Why it was refused then, so that an older one is in force; empty where it was not. */
+  readonly mistakes: readonly string[];
+  /** Keys that changed and change nothing before a restart. */
+  readonly needsRestart: readonly string[];
 }
 
 export interface RegionView {

@@ -10,6 +10,7 @@ import { dayAndTime } from '../../src/text/instant-words.ts';
 import { type ApiOptions, createApi } from '../../src/web/api/api-v1.ts';
 import type { ExplanationJson } from '../../src/web/api/explain-json.ts';
 import { OF_DEFAULT } from '../domain/world.ts';
+import { aStatus } from '../web/sample.ts';
 import { openStage, type Stage, type StageOptions, stageConfig } from './stage.ts';
 
 let stage: Stage;
@@ -39,7 +40,7 @@ function fails(world = stage.worlds.eu!, errorMessages = 'The TMS refused the jo
 async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}) {
   const api = createApi({
     store: stage.store,
-    status: () => ({ version: '', startedAtUs: 0, regions: [] }),
+    status: () => aStatus({ regions: [] }),
     impairments: () => stage.daemon().health(),
     report: () => {},
     alerting: { ...stageConfig(['eu']), ...change },

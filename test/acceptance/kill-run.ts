@@ -1,7 +1,8 @@
 /**
  * Kills the real daemon with SIGKILL at random moments under load and starts it again, over real HTTP and a real
  * store file: what must hold afterwards is that nothing is lost and that a repeat carries the id of the first try.
- * By hand: `node test/acceptance/kill-run.ts --kills 50`.
+ * Between two kills it can be made to read its configuration again, good ones and bad ones.
+ * By hand: `node test/acceptance/kill-run.ts --kills 50 [--reloads 200]`.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
@@ -10,6 +11,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createInterface } from 'node:readline';
 import { parseArgs } from 'node:util';
 import { openSimulator } from '../../src/simulator/answers/simulator-server.ts';
 import { pick, seededRandom } from '../../src/simulator/world/seeded-random.ts';
@@ -20,6 +22,12 @@ const MAIN = join(import.meta.dirname, '../../src/main.ts');
 
 export interface KillFigures {
   readonly kills: number;
+  /** Readings of the configuration while the daemon ran. */
+  readonly reloads: number;
+  /** Readings that ended otherwise than the file deserved. */
+  readonly wrongReloads: readonly string[];
+  /** Calls at an address that only a refused configuration has. */
+  readonly callsOfRefused: number;
   readonly events: number;
   readonly lost: readonly string[];
   /** Events that a receiver got more than once under one webhook-id: unavoidable, and recognisable. */
@@ -29,7 +37,14 @@ export interface KillFigures {
   readonly crashes: readonly string[];
 }
 
-export async function killRun({ kills, seed }: { kills: number; seed: number }): Promise<KillFigures> {
+interface KillRunOptions {
+  readonly kills: number;
+  readonly seed: number;
+  /** In all lives together. */
+  readonly reloads?: number;
+}
+
+export async function killRun({ kills, seed, reloads = 0 }: KillRunOptions): Promise<KillFigures> {
   const clock = systemClock();
   const random = seededRandom(seed);
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-kill-'));
@@ -38,48 +53,66 @@ export async function killRun({ kills, seed }: { kills: number; seed: number }):
   const simulator = await openSimulator({ world, host: '127.0.0.1', port: 0 });
   const receiver = await openReceiver(activity);
   const file = join(folder, 'nestwatch.yaml');
-  writeFileSync(
-    file,
-    `
-regions: { eu: { base_url: "${simulator.url}", token: token, requests_per_second: 500 } }
-store: { url: "sqlite:${join(folder, 'store.db')}" }
-poll: { interval: 1s, min_interval: 1s, inventory_interval: 10s, overlap: 10s }
-receivers: [{ name: lake, webhook_configs: [{ url: "${receiver.url}", format: cloudevents }] }]
-route: { receiver: lake }
-forward: [{ receiver: lake }]
-web: { listen: "127.0.0.1:0" }
-`,
-  );
+  const draftOf = (change: Change) =>
+    draft({ folder, service: simulator.url, receiver: receiver.url }, change);
   const crashes: string[] = [];
+  const wrongReloads: string[] = [];
 
-  const start = (): ChildProcess => {
-    const child = spawn(process.execPath, [MAIN, 'run', '--config.file', file, '--log.level', 'error'], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    let said = '';
-    child.stderr!.on('data', (chunk) => {
-      said += String(chunk);
+  const start = async () => {
+    writeFileSync(file, draftOf({}));
+    const options = ['--config.file', file, '--log.format', 'json', '--config.auto-reload-interval', '0'];
+    const child = spawn(process.execPath, [MAIN, 'run', ...options], { stdio: ['ignore', 'ignore', 'pipe'] });
+    const errors: string[] = [];
+    createInterface({ input: child.stderr! }).on('line', (line) => {
+      const { level, message } = lineOf(line);
+      if (level === 'error' && !RELOADED.has(message)) errors.push(line);
+      activity.emit('said', message);
     });
     child.on('exit', (code, signal) => {
-      if (signal !== 'SIGKILL' && code !== 0) crashes.push(said);
+      if (signal !== 'SIGKILL' && code !== 0) crashes.push(errors.join('\n'));
       activity.emit('seen');
+      activity.emit('said', '');
     });
+    await said((message) => message === 'nestwatch has started' || message === '');
     return child;
   };
+
+  /** Resolves to the first message of the daemon's log that fits; several lines come in one turn. */
+  const said = (fits: (message: string) => boolean): Promise<string> =>
+    new Promise((resolve) => {
+      const hear = (message: string) => {
+        if (!fits(message)) return;
+        activity.off('said', hear);
+        resolve(message);
+      };
+      activity.on('said', hear);
+    });
 
   /** Resolves after so many webhook calls have begun; a kill then falls into whatever the daemon does. */
   const calls = async (count: number, child: ChildProcess) => {
     for (let seen = 0; seen < count && child.exitCode === null; seen += 1) await once(activity, 'seen');
   };
 
+  const reload = async (child: ChildProcess) => {
+    const { what, isGood, text } = nextFile(random, draftOf);
+    writeFileSync(file, text);
+    const answer = said((message) => RELOADED.has(message) || message === '');
+    child.kill('SIGHUP');
+    if (RELOADED.get(await answer) !== isGood) wrongReloads.push(what);
+  };
+
   try {
     for (let kill = 0; kill < kills; kill += 1) {
-      const child = start();
+      const child = await start();
+      for (let count = share(reloads, kills, kill); count > 0; count -= 1) {
+        await reload(child);
+        await calls(Math.floor(random() * 3), child);
+      }
       await calls(1 + Math.floor(random() * 12), child);
       child.kill('SIGKILL');
       if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');
     }
-    const last = start();
+    const last = await start();
     world.behaviours.lateShare = 0;
     const truth = world.truth().events.map((event) => event.key);
     while (!truth.every((key) => receiver.idsOf.has(key)) && last.exitCode === null)
@@ -90,6 +123,9 @@ web: { listen: "127.0.0.1:0" }
     const repeated = [...receiver.idsOf].filter(([, ids]) => ids.length > 1);
     return {
       kills,
+      reloads,
+      wrongReloads,
+      callsOfRefused: receiver.paths.get('/refused') ?? 0,
       events: truth.length,
       lost: truth.filter((key) => !receiver.idsOf.has(key)),
       repeatedUnderOneId: repeated.filter(([, ids]) => new Set(ids).size === 1).length,
@@ -100,6 +136,77 @@ web: { listen: "127.0.0.1:0" }
     await Promise.all([simulator.close(), receiver.close()]);
     rmSync(folder, { recursive: true });
   }
+}
+
+/** What the log says of a reading, and whether the configuration is then in force. */
+const RELOADED = new Map([
+  ['The configuration was read', true],
+  ['The new configuration has mistakes and changes nothing', false],
+]);
+
+function lineOf(line: string): { readonly level: string; readonly message: string } {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return { level: 'error', message: line };
+  }
+}
+
+/** Shares the reloads out among the lives. */
+function share(reloads: number, kills: number, kill: number): number {
+  return Math.floor(((kill + 1) * reloads) / kills) - Math.floor((kill * reloads) / kills);
+}
+
+/** What one configuration says otherwise than another. */
+interface Change {
+  readonly interval?: string;
+  readonly concurrency?: number;
+  readonly groupWait?: string;
+  readonly path?: string;
+  readonly store?: string;
+  readonly more?: string;
+}
+
+function draft(
+  at: { readonly folder: string; readonly service: string; readonly receiver: string },
+  { interval = '1s', concurrency = 8, groupWait = '30s', path = '', store = 'store.db', more = '' }: Change,
+): string {
+  return `
+regions: { eu: { base_url: "${at.service}", token: token, requests_per_second: 500, concurrency: ${concurrency} } }
+store: { url: "sqlite:${join(at.folder, store)}" }
+poll: { interval: ${interval}, min_interval: 1s, inventory_interval: 10s, overlap: 10s }
+receivers: [{ name: lake, webhook_configs: [{ url: "${at.receiver}${path}", format: cloudevents }] }]
+route: { receiver: lake, group_wait: ${groupWait} }
+forward: [{ receiver: lake }]
+web: { listen: "127.0.0.1:0" }
+${more}
+`;
+}
+
+/** A file that the daemon is to read next: good, bad, or half good. */
+function nextFile(random: () => number, draftOf: (change: Change) => string) {
+  const good = (what: string, change: Change) => ({ what, isGood: true, text: draftOf(change) });
+  const bad = (what: string, text: string) => ({ what, isGood: false, text });
+  const refused = { path: 'refused' };
+  return pick(random, [
+    good('the same', {}),
+    good('another receiver', { path: `path-${Math.floor(random() * 3)}` }),
+    good('another region', { concurrency: 1 + Math.floor(random() * 8) }),
+    good('another poll', { interval: pick(random, ['1s', '2s', '3s']) }),
+    good('another route', { groupWait: pick(random, ['1s', '10s', '30s']) }),
+    good('more of everything', {
+      more: 'digests: [{ name: daily, cron: "0 8 * * *", receiver: lake }]\nrules: [{ kind: FlightFailed, threshold: 2, window: 5m }]',
+    }),
+    good('a part that needs a restart', { store: 'other.db', path: 'path-0' }),
+    bad('an unknown key', draftOf({ ...refused, more: 'reciever: lake' })),
+    bad(
+      'a receiver that is not there',
+      draftOf({ ...refused, more: 'digests: [{ name: d, cron: "* * * * *", receiver: x }]' }),
+    ),
+    bad('half of a file', draftOf(refused).slice(0, 60 + Math.floor(random() * 250))),
+    bad('no YAML', 'regions: [}'),
+    bad('nothing', ''),
+  ]);
 }
 
 /** About fifty events a second, in every feed, of a service with bad manners. */
@@ -139,6 +246,7 @@ function createLoad(clock: Clock, seed: number): World {
 /** Accepts everything, after a moment in which a kill leaves the sender without its answer. */
 async function openReceiver(activity: EventEmitter) {
   const idsOf = new Map<string, string[]>();
+  const paths = new Map<string, number>();
   const server = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     try {
@@ -148,6 +256,7 @@ async function openReceiver(activity: EventEmitter) {
       return;
     }
     const id = String(request.headers['webhook-id']);
+    paths.set(request.url!, (paths.get(request.url!) ?? 0) + 1);
     for (const event of JSON.parse(Buffer.concat(chunks).toString('utf8')) as {
       id: string;
       type: string;
@@ -162,6 +271,7 @@ async function openReceiver(activity: EventEmitter) {
   await once(server, 'listening');
   return {
     idsOf,
+    paths,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
     close: () =>
       new Promise<void>((resolve) => {
@@ -173,7 +283,12 @@ async function openReceiver(activity: EventEmitter) {
 
 if (import.meta.main) {
   const { values } = parseArgs({
-    options: { kills: { type: 'string', default: '50' }, seed: { type: 'string', default: '1' } },
+    options: {
+      kills: { type: 'string', default: '50' },
+      seed: { type: 'string', default: '1' },
+      reloads: { type: 'string', default: '0' },
+    },
   });
-  console.log(await killRun({ kills: Number(values.kills), seed: Number(values.seed) }));
+  const { kills, seed, reloads } = values;
+  console.log(await killRun({ kills: Number(kills), seed: Number(seed), reloads: Number(reloads) }));
 }

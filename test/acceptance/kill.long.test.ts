@@ -9,3 +9,16 @@ test(`killed at ${kills} random moments under load, the daemon loses nothing and
   expect(figures).toMatchObject({ kills, lost: [], repeatedUnderAnotherId: [], crashes: [] });
   expect(figures.events).toBeGreaterThan(20 * kills);
 });
+
+test('made to read good and bad configurations between two kills, it follows the good ones and loses nothing either', async () => {
+  const reloads = 8 * kills;
+  const figures = await killRun({ kills, seed: 2, reloads });
+  expect(figures).toMatchObject({
+    reloads,
+    wrongReloads: [],
+    callsOfRefused: 0,
+    lost: [],
+    repeatedUnderAnotherId: [],
+    crashes: [],
+  });
+});

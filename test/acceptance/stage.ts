@@ -11,7 +11,7 @@ import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Forward } from '../../src/config/sections/forward-section.ts';
 import type { PollConfig } from '../../src/config/sections/poll-section.ts';
-import { createDaemon, type Daemon } from '../../src/daemon.ts';
+import { createDaemon, type Daemon, type Setup } from '../../src/daemon.ts';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import type { DigestNotification, GroupNotification } from '../../src/domain/grouping/notification.ts';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
@@ -72,6 +72,8 @@ export interface StageOptions {
   readonly seed?: number;
   /** How the webhook receiver answers; 200 by default. May throw as a transport would. */
   readonly answer?: (call: Call) => number;
+  /** Resolves when the webhook receiver answers. */
+  readonly answersLater?: (call: Call) => Promise<void>;
   /** Called with each world before the daemon starts. */
   readonly before?: (world: World) => void;
   /** A file, for stories in which somebody exchanges it between two lives. */
@@ -104,6 +106,8 @@ export interface Stage {
   daemon(): Daemon;
   /** Ends the daemon's life and starts another on the same store; what comes between happens without either. */
   restart(between?: () => Promise<void> | void): Promise<void>;
+  /** The daemon goes on with another configuration. */
+  follows(change: (config: Config) => Config): Promise<void>;
   /** Sets the clock of the daemon alone. */
   ourClockSteps(seconds: number): void;
   /** What the store's retention is from the next life on; 30 days before. */
@@ -279,17 +283,16 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   const receive = async (request: HttpRequest): Promise<HttpResponse> => {
     const id = request.headers['webhook-id'] ?? '';
     const call = { receivedAtUs: clock.nowUs(), id, headers: request.headers, body: request.body ?? '' };
+    await options.answersLater?.(call);
     const status = options.answer?.(call) ?? 200;
     if (status < 300) calls.push(call);
     return { status, headers: {}, body: '' };
   };
 
   let life: { daemon: Daemon; stop: AbortController; ended: Promise<void> };
-  function start(): void {
-    const stop = new AbortController();
-    const daemon = createDaemon({
+  function setup(): Setup {
+    return {
       config,
-      store,
       transportOf(region) {
         const service = simulatorTransport({ [baseUrl(region)]: worlds[region]! });
         return options.between?.(service) ?? service;
@@ -320,6 +323,13 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
         },
         async close() {},
       },
+    };
+  }
+  function start(): void {
+    const stop = new AbortController();
+    const daemon = createDaemon({
+      ...setup(),
+      store,
       clock: ours,
       random: seededRandom(seed + 7),
       report: (happening) => {
@@ -373,6 +383,15 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     },
     drops(region) {
       config = { ...config, regions: config.regions.filter(({ name }) => name !== region) };
+    },
+    async follows(change) {
+      config = change(config);
+      let isFollowed = false;
+      const following = life.daemon.follow(setup()).then(() => {
+        isFollowed = true;
+      });
+      await clock.advanceUntil(() => isFollowed, 60_000);
+      await following;
     },
     async restart(between) {
       await end();

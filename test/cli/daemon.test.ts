@@ -57,6 +57,20 @@ describe('status', () => {
     expect([exit, stdout.split('\n')[1]]).toEqual([0, 'All quiet.']);
   });
 
+  test('shows which configuration is in force where it is not the one of the file', async () => {
+    const inForce = aStatus().configuration;
+    let configuration = { ...inForce, mistakes: ['n.yaml:4:1: receiver: unknown key'] };
+    const { web, clock, ask } = await serve({ status: () => aStatus({ configuration }) });
+    const shown = async () => (await nestwatch(['status', '--url', web.url], { clock })).stdout;
+    expect(await shown()).toContain(
+      'The configuration file has mistakes, so the one that was read 26 h ago stays in force:\n  n.yaml:4:1: receiver: unknown key\n',
+    );
+    expect((await ask('/')).body).toContain('<li><bdi>n.yaml:4:1: receiver: unknown key</bdi></li>');
+    configuration = { ...inForce, mistakes: [], needsRestart: ['store.url', 'web'] } as typeof configuration;
+    expect(await shown()).toContain('Changed, and changes only at a restart: store.url, web\n');
+    expect((await ask('/')).body).toContain('<code>store.url</code> <code>web</code>');
+  });
+
   test('nothing to tell is said in words', async () => {
     const { web, clock } = await serve({ status: () => aStatus({ regions: [] }) });
     const { stdout } = await nestwatch(['status', '--url', web.url], { clock });

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -113,20 +113,27 @@ describe('the process', () => {
     );
   });
 
-  test('SIGHUP leaves the daemon running and says what it does not do; SIGTERM ends it', async () => {
+  test('reads its configuration again at SIGHUP and when the file changes; SIGTERM ends it', async () => {
     const cwd = tempFolder();
-    writeFileSync(
-      join(cwd, 'nestwatch.yaml'),
-      `regions: { eu: { base_url: "http://127.0.0.1:1", token: t } }
+    const file = join(cwd, 'nestwatch.yaml');
+    const configured = (more: string) => `regions: { eu: { base_url: "http://127.0.0.1:1", token: t } }
 store: { url: "sqlite::memory:" }
 web: { listen: 127.0.0.1:0 }
-`,
-    );
-    const child = start(['run'], { cwd });
+${more}
+`;
+    writeFileSync(file, configured(''));
+    const child = start(['run', '--config.auto-reload-interval', '1s'], { cwd });
     const log = readLines(child.stderr!);
     await log.until('nestwatch has started');
     child.kill('SIGHUP');
-    await log.until('SIGHUP changes nothing: restart nestwatch to read its configuration again');
+    await log.until('The configuration was read');
+    writeFileSync(file, configured('receiver: []'));
+    await log.until('nestwatch.yaml:4:1: receiver: ');
+    // As Kubernetes exchanges a mounted configuration: by another link.
+    writeFileSync(join(cwd, 'next.yaml'), configured('poll: { interval: 1m }'));
+    symlinkSync(join(cwd, 'next.yaml'), join(cwd, 'link'));
+    renameSync(join(cwd, 'link'), file);
+    await log.until('The configuration was read');
     child.kill('SIGTERM');
     await log.until('nestwatch has stopped');
     expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);

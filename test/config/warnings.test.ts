@@ -128,11 +128,6 @@ test('a configuration without routes and receivers has none', () => {
   expect(warningsOf(REGION)).toEqual([]);
 });
 
-test('a switch for a reload, which this version does not do', () =>
-  expect(warningsOf(`${REGION}web: { enable_lifecycle: true }`)).toEqual([
-    '2:26: web.enable_lifecycle: this version reads its configuration only when it starts: restart it after a change',
-  ]));
-
 describe('an address that others reach', () => {
   const open = 'whoever reaches this address can read all and silence: set `web.auth`';
 

@@ -29,7 +29,7 @@ import { openWeb, type Web } from '../../src/web/server.ts';
 import { baseUrl } from '../acceptance/stage.ts';
 import { NOTHING } from '../observe/scraped.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
-import { anAlert, putAlert } from '../web/sample.ts';
+import { anAlert, aStatus, putAlert } from '../web/sample.ts';
 import { type Medium, mistakeIn } from './check-text.ts';
 import type { Excess } from './excess.ts';
 import { hostileArguments, runHostile } from './hostile-commands.ts';
@@ -220,7 +220,7 @@ class HostileWorld {
       openFiles: 1024,
       alerting: config,
       store: this.#store,
-      status: () => ({ version: 'hostile', startedAtUs: 0, regions: this.#life.daemon.regions() }),
+      status: () => aStatus({ version: 'hostile', startedAtUs: 0, regions: this.#life.daemon.regions() }),
       metrics: (format) => this.#metrics.render(format),
       health: () => ({ healthy: true, working: true, ready: true, reasons: [] }),
       impairments: () => this.#life.daemon.health(),
@@ -228,6 +228,7 @@ class HostileWorld {
       newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
       changed: () => this.#life.daemon.wake(),
       probe: (region) => this.#life.daemon.probe(region),
+      reload: async () => ({ mistakes: [], needsRestart: [] }),
       // What a request may spend is spent in the time of the machine.
       clock: { ...clock, monotonicMs: () => performance.now() },
       report: (one) => this.#hear(one),

@@ -120,7 +120,7 @@ describe('what becomes a line, and how loud', () => {
     [{ ...DELIVERY, id: 'd', outcome: 'dead' }, 'error', 'A delivery was given up'],
     [{ what: 'config_reload', success: true, atUs: 1 }, 'info', 'The configuration was read'],
     [
-      { what: 'config_reload', success: false, atUs: 1 },
+      { what: 'config_reload', success: false, atUs: 1, mistakes: ['n.yaml:1:1: x: is not a key'] },
       'error',
       'The new configuration has mistakes and changes nothing',
     ],

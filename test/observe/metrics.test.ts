@@ -543,6 +543,44 @@ describe('telling', () => {
   });
 });
 
+describe('another configuration', () => {
+  const more = {
+    regions: ['eu', 'ap'],
+    receivers: [
+      { name: 'ops', integrations: [{ kind: 'email' }, { kind: 'webhook' }] },
+      { name: 'lake', integrations: [{ kind: 'webhook' }] },
+    ],
+    rules: [{ kind: 'FlightFailed', severity: 'urgent' }],
+  };
+
+  test('brings its own series at 0 and leaves what was counted', async () => {
+    const { report, value, follow } = world();
+    const polled = { what: 'poll', region: 'eu', feed: 'flight', durationMs: 5, atUs: 9_000_000 } as const;
+    report(polled);
+    report({ what: 'region_health', region: 'eu', health: 'up', reason: '' });
+    follow(more);
+    expect(await value('nestwatch_region_up{region="eu"}')).toBe(1);
+    expect(await value('nestwatch_polls_total{region="eu",feed="flight"}')).toBe(1);
+    expect(await value('nestwatch_poll_duration_seconds_count{region="eu",feed="flight"}')).toBe(1);
+    expect(await value('nestwatch_region_up{region="ap"}')).toBe(0);
+    expect(await value('nestwatch_deliveries_dead{receiver="lake"}')).toBe(0);
+    expect(await value('nestwatch_notifications_total{receiver="ops",integration="webhook"}')).toBe(0);
+    expect(await value('nestwatch_alerts{alertname="FlightFailed",severity="urgent",state="firing"}')).toBe(
+      0,
+    );
+  });
+
+  test('takes every series of a region away that it has no longer', async () => {
+    const { report, text, keepRegions, value } = world();
+    report({ what: 'inventory', region: 'us', birds: [bird('1')] });
+    report({ what: 'poll', region: 'us', feed: 'flight', durationMs: 5, atUs: 9_000_000 });
+    expect(await text()).toContain('region="us"');
+    await keepRegions(['eu', 'ap']);
+    expect(await text()).not.toContain('region="us"');
+    expect(await value('nestwatch_polls_total{region="eu",feed="flight"}')).toBe(0);
+  });
+});
+
 describe('what is read at each scrape', () => {
   const firing = { alertname: 'FlightFailed', severity: 'critical', state: 'firing' };
   const SERIES = 'nestwatch_alerts{alertname="FlightFailed",severity="critical",state="firing"}';

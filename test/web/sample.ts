@@ -168,6 +168,12 @@ export function aStatus(change: Partial<StatusView> = {}): StatusView {
   return {
     version: '0.1.0',
     startedAtUs: NOW_US - 26 * 60 * MINUTE,
+    configuration: {
+      readAtUs: NOW_US - 26 * 60 * MINUTE,
+      triedAtUs: 0,
+      mistakes: [],
+      needsRestart: [],
+    },
     regions: [
       {
         region: 'eu',

@@ -48,6 +48,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
     newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
     changed: () => changes.push(clock.nowUs()),
     probe: (region) => probes.push(region),
+    reload: async () => ({ mistakes: [], needsRestart: [] }),
     clock,
     report: (one) => reported.push(one),
     ...options,

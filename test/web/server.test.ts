@@ -87,16 +87,32 @@ describe('the door', () => {
     expect([reload.status, reload.headers.allow]).toEqual([405, 'POST']);
   });
 
-  test('a reload is refused, and what to do instead is said', async () => {
-    const restart =
-      'This version reads its configuration only when it starts: restart it after a change; nothing is lost.\n';
+  test('a reload is refused unless it is switched on, and what to do instead is said', async () => {
     const { ask } = await serve();
     expect(await ask('/-/reload', {}, 'POST')).toMatchObject({
       status: 403,
-      body: `Not allowed: web.enable_lifecycle is not set. ${restart}`,
+      body: 'Not allowed: web.enable_lifecycle is not set. SIGHUP reads the configuration again, and so does a change of its file.\n',
     });
-    const enabled = await serve({ config: { ...CONFIG, enableLifecycle: true } });
-    expect(await enabled.ask('/-/reload', {}, 'POST')).toMatchObject({ status: 501, body: restart });
+  });
+
+  test('a reload answers with what came of it', async () => {
+    let outcome = { mistakes: [] as string[], needsRestart: [] as string[] };
+    const enabled = await serve({
+      config: { ...CONFIG, enableLifecycle: true },
+      reload: async () => outcome,
+    });
+    const post = () => enabled.ask('/-/reload', {}, 'POST');
+    expect(await post()).toMatchObject({ status: 200, body: 'The configuration was read.\n' });
+    outcome = { mistakes: [], needsRestart: ['store.url'] };
+    expect((await post()).body).toBe('The configuration was read.\nstore.url changes only at a restart.\n');
+    outcome = {
+      mistakes: ['n.yaml:1:1: regions: is missing', 'n.yaml:2:1: x: is not a key'],
+      needsRestart: [],
+    };
+    expect(await post()).toMatchObject({
+      status: 500,
+      body: 'The configuration was not read; the one before stays in force.\nn.yaml:1:1: regions: is missing\nn.yaml:2:1: x: is not a key\n',
+    });
     const foreign = { origin: 'http://evil.example' };
     expect((await enabled.ask('/-/reload', foreign, 'POST')).status).toBe(403);
   });

@@ -1,11 +1,13 @@
 import { type App, openApp } from '../../app.ts';
+import type { Config } from '../../config/config.ts';
 import type { OnceOutcome, RegionProgress } from '../../daemon.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { LogLevel } from '../../observe/log-report.ts';
 import type { Edge } from '../../process-io.ts';
 import { howMany } from '../../text/counts.ts';
+import { sleep } from '../../time/clock.ts';
 import { VERSION } from '../../version.ts';
-import { findConfigFile, readConfig, readWarnings } from '../read-config.ts';
+import { type ConfigFile, findConfigFile, openConfigFile, readWarnings } from '../read-config.ts';
 
 /** What is under way at a stop may take so long; then the process ends, and the next start goes on from the store. */
 const STOP_GRACE_MS = 8_000;
@@ -18,25 +20,52 @@ interface RunOptions {
   readonly once: boolean;
   readonly logLevel: string;
   readonly logFormat?: 'json' | 'pretty' | undefined;
+  /** How often the file is looked at; 0 for never. */
+  readonly lookEveryMs: number;
 }
 
 /** The daemon. Resolves to the exit code after SIGTERM or SIGINT; a second one ends it at once. */
 export async function run(edge: Edge, options: RunOptions): Promise<number> {
   const file = findConfigFile(edge, options.configFile);
-  const config = readConfig(edge, file);
+  const configFile = openConfigFile(edge, file);
+  const config = configFile.read();
   const app = await openApp(edge, {
     config,
+    readAgain: configFile.read,
+    // Where the file changed again meanwhile, the next reading says what is wrong with it.
+    applied: (next) => void warn(next).catch(() => {}),
     logLevel: options.logLevel as LogLevel,
     logFormat: options.logFormat ?? (edge.stderr.isTTY ? 'pretty' : 'json'),
   });
   const { log } = app;
+  const warn = async (of: Config) => {
+    for (const { path, message } of await readWarnings(edge, file, of)) {
+      log.warn('The configuration is hardly meant so', { path, warning: message });
+    }
+  };
   // Signals are heard before whoever reads the log can send one.
-  const exit = options.once ? readOnce(edge, app) : watch(edge, app);
+  const exit = options.once
+    ? readOnce(edge, app)
+    : watch(edge, app, (signal) => reloadWhenNew(edge, app, configFile, options.lookEveryMs, signal));
   log.info('nestwatch has started', { version: VERSION, page: app.url });
-  for (const { path, message } of await readWarnings(edge, file, config)) {
-    log.warn('The configuration is hardly meant so', { path, warning: message });
-  }
+  await warn(config);
   return exit;
+}
+
+/** Looks at the file again and again, and has it read when it holds something new. */
+async function reloadWhenNew(
+  { clock }: Edge,
+  app: App,
+  file: ConfigFile,
+  everyMs: number,
+  signal: AbortSignal,
+): Promise<void> {
+  if (everyMs === 0) return;
+  for (;;) {
+    await sleep(clock, everyMs, signal);
+    if (signal.aborted) return;
+    if (file.isNew()) await app.reload();
+  }
 }
 
 /** What the signals that end the process ask for. */
@@ -75,13 +104,15 @@ function hearStop(edge: Edge, { log }: App): Stop {
   };
 }
 
-async function watch(edge: Edge, app: App): Promise<number> {
+async function watch(
+  edge: Edge,
+  app: App,
+  lookAtFile: (signal: AbortSignal) => Promise<void>,
+): Promise<number> {
   const { daemon, log, fatal } = app;
   const stop = hearStop(edge, app);
-  // Who asks a daemon to read its configuration again does not mean to end it.
-  const releaseHangUp = edge.onSignal('SIGHUP', () =>
-    log.warn('SIGHUP changes nothing: restart nestwatch to read its configuration again'),
-  );
+  const releaseHangUp = edge.onSignal('SIGHUP', () => void app.reload());
+  void lookAtFile(stop.signal);
   const ended = (async () => {
     try {
       await Promise.race([daemon.run(stop.signal), stop.overdue, fatal]);

@@ -31,6 +31,13 @@ const statusShape = z.object({
       alerts: z.object({ firing: z.number(), unacknowledged: z.number() }).nullish(),
     })
     .nullish(),
+  configuration: z
+    .object({
+      read_at: instant,
+      mistakes: z.array(z.string()).default([]),
+      needs_restart: z.array(z.string()).default([]),
+    })
+    .default({ mistakes: [], needs_restart: [] }),
   regions: z.array(
     z.object({
       region: z.string(),
@@ -126,7 +133,7 @@ function statusText(view: Status, clock: Clock): string {
       .join(', '),
   ]);
   return [
-    `nestwatch ${shown(view.version)}, started ${since(view.started_at)}\n${healthText(view, since)}`,
+    `nestwatch ${shown(view.version)}, started ${since(view.started_at)}\n${healthText(view, since)}${configurationText(view, clock)}`,
     table([['REGION', 'STATE', 'SINCE', 'NESTS', 'BIRDS', 'REQUESTS/S', 'REASON'], ...regions]),
     table([
       [
@@ -144,6 +151,16 @@ function statusText(view: Status, clock: Clock): string {
     alerts.length > 0 ? table([['ALERT', 'SEVERITY', 'FIRING'], ...alerts]) : 'No active alerts.\n',
     deliveries.length > 0 ? table([['RECEIVER', 'DELIVERIES'], ...deliveries]) : 'No deliveries yet.\n',
   ].join('\n');
+}
+
+/** Empty where the configuration in force is that of the file. */
+function configurationText({ configuration }: Status, clock: Clock): string {
+  const { mistakes, needs_restart: keys, read_at: readAt } = configuration;
+  if (mistakes.length > 0) {
+    const places = mistakes.map((one) => `  ${shown(one)}\n`).join('');
+    return `The configuration file has mistakes, so the one that was read ${age(readAt, clock)} stays in force:\n${places}`;
+  }
+  return keys.length > 0 ? `Changed, and changes only at a restart: ${shown(keys.join(', '))}\n` : '';
 }
 
 function count(value: number | null | undefined): string {

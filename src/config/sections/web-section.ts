@@ -26,7 +26,7 @@ export const webShape = z.strictObject({
   enable_lifecycle: z
     .boolean()
     .prefault(false)
-    .describe('Whether `POST /-/reload` may be asked. This version answers that it needs a restart.'),
+    .describe('Whether `POST /-/reload` may be asked, which reads this file again.'),
 });
 
 export interface WebConfig {

@@ -24,7 +24,7 @@ import type { Clock } from '../../time/clock.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { instant, limit, oneOf, readQuery, refuse } from '../query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
-import { type RegionView, type StatusView, stateOf } from '../status-view.ts';
+import { type ConfigurationView, type RegionView, type StatusView, stateOf } from '../status-view.ts';
 import { alertJson, deliveryJson, faultJson, instantJson } from './alert-json.ts';
 import { addBirds, addFlights, addNests } from './birds-api.ts';
 import { explanationJson } from './explain-json.ts';
@@ -80,6 +80,7 @@ function addStatus(api: Hono, options: ApiOptions): void {
     return c.json({
       version: view.version,
       started_at: formatInstant(view.startedAtUs),
+      configuration: configurationJson(view.configuration),
       health: healthJson(answer, counts?.waiting ?? null),
       regions: view.regions.map(regionJson),
       alerts: (counts?.alerts ?? []).map(({ alertname, severity, state, count }) => ({
@@ -273,6 +274,15 @@ function decodeKey(encoded: string): string {
   } catch {
     throw refuse('the key is not encoded as an address is');
   }
+}
+
+function configurationJson({ readAtUs, triedAtUs, mistakes, needsRestart }: ConfigurationView) {
+  return {
+    read_at: formatInstant(readAtUs),
+    tried_at: instantJson(triedAtUs),
+    mistakes: mistakes.map(wireText),
+    needs_restart: needsRestart,
+  };
 }
 
 function regionJson(view: RegionView) {

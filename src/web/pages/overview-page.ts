@@ -13,7 +13,7 @@ import { durationWords } from '../../text/duration-words.ts';
 import { exactTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { regionName } from '../../text/region-name.ts';
-import { type ReadsView, type RegionView, stateOf } from '../status-view.ts';
+import { type ConfigurationView, type ReadsView, type RegionView, stateOf } from '../status-view.ts';
 import type { Page } from './frame/page.ts';
 import { frame, type Html, isoTime, when, where } from './frame/page-frame.ts';
 import {
@@ -49,6 +49,7 @@ export function renderPage(page: Page, view: PageView): Html {
 <h1 class="text ${tone}">${headline}</h1>
 <p class="lead">${leadOf(view, page)}</p>
 ${view.isOpen ? OPEN_NOTICE : ''}
+${configurationNotice(status.configuration, nowUs)}
 </header>
 <main id="main">
 ${healthPanel(page, impairments, view.setAside)}
@@ -124,6 +125,17 @@ function liveness({ isLive, nowUs }: PageView): Html {
 export const REFRESH_SECONDS = 10;
 
 const OPEN_NOTICE = html`<p class="notice">Whoever reaches this address can read all and silence: set <code>web.auth</code>, or listen on 127.0.0.1.</p>`;
+
+/** Says which configuration is in force where it is not the one of the file. */
+function configurationNotice({ mistakes, needsRestart, readAtUs }: ConfigurationView, nowUs: number): Html {
+  if (mistakes.length > 0) {
+    const items = mistakes.map((one) => html`<li><bdi>${plainText(one, MESSAGE_LENGTH)}</bdi></li>`);
+    return html`<div class="notice"><p>The configuration file has mistakes, so the one that was read ${when(readAtUs, nowUs)} stays in force:</p><ul>${items}</ul></div>`;
+  }
+  if (needsRestart.length === 0) return html``;
+  const keys = needsRestart.map((key) => html` <code>${key}</code>`);
+  return html`<p class="notice">Changed in the configuration, and changes only at a restart:${keys}.</p>`;
+}
 
 function alertList(view: PageView): Html {
   const { firing, alerts, nowUs } = view;

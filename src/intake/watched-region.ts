@@ -1,0 +1,151 @@
+/** One region that is watched: the client of its service, and the intake that reads it. No region waits for another. */
+import type { PollConfig } from '../config/sections/poll-section.ts';
+import type { RegionConfig } from '../config/sections/regions-section.ts';
+import type { Transport } from '../http/transport.ts';
+import type { Report } from '../report.ts';
+import { createServiceClient, type RegionHealth } from '../service/client.ts';
+import type { Store } from '../store/store.ts';
+import type { Clock, Random } from '../time/clock.ts';
+import type { Commit } from './commit.ts';
+import type { FeedProgress } from './feed-progress.ts';
+import type { FeedReads } from './read-progress.ts';
+import { RegionIntake } from './region.ts';
+
+/** What the configuration says of how a region is watched. */
+export interface RegionSetting {
+  readonly region: RegionConfig;
+  readonly poll: PollConfig;
+  readonly retentionMs: number;
+  readonly keepsMembers: boolean;
+}
+
+interface WatchedRegionOptions {
+  readonly setting: RegionSetting;
+  /** The region closes it. */
+  readonly transport: Transport;
+  readonly commit: Commit;
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: Report;
+  /** Requests a second to begin with, where they are known. */
+  readonly startPerSecond?: number | undefined;
+}
+
+export interface WatchedRegion {
+  readonly name: string;
+  readonly setting: RegionSetting;
+  /** Polls until `signal` aborts; resolves when what was under way is finished and the way to the service closed. */
+  run(signal: AbortSignal): Promise<void>;
+  /**
+   * Reads each stream once, and leaves the region where that is in vain. Resolves to whether it was left, and how many
+   * streams of a region that was not left could not be read.
+   */
+  runOnce(signal: AbortSignal): Promise<{ readonly isLeft: boolean; readonly unread: number }>;
+  /** Asks the service at once, though it is only probed now and then. */
+  probe(): void;
+  /** When the last successful poll of a Bird's Flights began, in this life; undefined for none. */
+  flightsReadUs(birdId: string): number | undefined;
+  progress(): RegionProgress;
+  /** What its health is judged by. */
+  snapshot(): RegionProgress & {
+    readonly excludedNests: number;
+    readonly include: readonly string[];
+    readonly clockAheadUs: number;
+    readonly beganUs: number;
+    readonly firstPass: ReturnType<RegionIntake['firstPass']>;
+    /** Feeds of which something is polled. */
+    readonly proofs: readonly FeedProgress[];
+  };
+  /** Up to when what was read is known to be complete. */
+  verified(): { readonly region: string; readonly verifiedUntilUs: number };
+}
+
+export interface RegionProgress {
+  readonly region: string;
+  readonly health: RegionHealth;
+  readonly requestsPerSecond: number;
+  readonly nests: number;
+  readonly birds: number;
+  /** True once the inventory was read in this life. */
+  readonly started: boolean;
+  /** How late the audits are; 0 while they keep their interval. */
+  readonly auditsBehindMs: number;
+  readonly feeds: readonly FeedProgress[];
+  /** Of each feed and the inventory, how long ago their streams were read. */
+  readonly reads: readonly FeedReads[];
+}
+
+/** How long a reading that is done once waits for a region that went away. */
+const ONCE_PATIENCE_MS = 10_000;
+
+export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegion {
+  const { setting, transport, clock } = options;
+  const { name } = setting.region;
+  const client = createServiceClient({ ...options, region: setting.region });
+  const intake = new RegionIntake({ ...options, ...setting, client });
+
+  /** Reads until `signal` aborts, where what waits for its turn is given up, or until it is in vain. */
+  async function read(signal: AbortSignal, once: boolean, inVain?: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => client.close(), { once: true });
+    await intake.run(inVain ? AbortSignal.any([signal, inVain]) : signal, { once });
+    await client.close();
+    await transport.close();
+  }
+
+  /** Aborts when it is in vain to wait for the region. */
+  function goneForGood(): AbortSignal {
+    const gone = new AbortController();
+    let cancel = () => {};
+    client.onHealthChange(({ health }) => {
+      cancel();
+      if (health === 'unauthorized') gone.abort();
+      else if (health === 'down') cancel = clock.setTimer(ONCE_PATIENCE_MS, () => gone.abort());
+    });
+    return gone.signal;
+  }
+
+  const progress = () => ({
+    region: name,
+    health: client.health(),
+    requestsPerSecond: client.rate(),
+    nests: intake.inventory.nests().length,
+    birds: intake.inventory.birds().length,
+    started: intake.started(),
+    auditsBehindMs: intake.auditLagMs(),
+    feeds: intake.feeds(),
+    reads: intake.reads(),
+  });
+
+  return {
+    name,
+    setting,
+    run: (signal) => read(signal, false),
+    async runOnce(signal) {
+      const gone = goneForGood();
+      await read(signal, true, gone);
+      return { isLeft: gone.aborted, unread: gone.aborted ? 0 : intake.failing() };
+    },
+    probe: () => intake.probe(),
+    flightsReadUs: (birdId) => intake.flightsReadUs(birdId),
+    progress,
+    snapshot: () => ({
+      ...progress(),
+      excludedNests: intake.inventory.excludedNests(),
+      include: setting.region.nests.include,
+      clockAheadUs: intake.clockAheadUs(),
+      beganUs: intake.beganUs(),
+      firstPass: intake.firstPass(),
+      proofs: polled(intake.feeds()),
+    }),
+    verified: () => ({
+      region: name,
+      verifiedUntilUs: Math.min(...polled(intake.feeds()).map((feed) => feed.verifiedUntilUs)),
+    }),
+  };
+}
+
+/** Feeds without anything to poll prove nothing and miss nothing. */
+function polled(feeds: readonly FeedProgress[]): readonly FeedProgress[] {
+  return feeds.filter((one) => one.polled > 0);
+}

@@ -1,0 +1,102 @@
+/**
+ * Reads the configuration again while the daemon runs. A configuration is read whole before anything follows it: one
+ * with a mistake changes nothing. What is fixed when the process starts stays as it was, and is named.
+ */
+import type { Config } from './config/config.ts';
+import { isSameSetting } from './config/same-setting.ts';
+import { ConfigError, formatProblem } from './document/problem.ts';
+import type { Report } from './report.ts';
+import type { Clock } from './time/clock.ts';
+
+interface ReloadingOptions {
+  /** In force when the process starts. */
+  readonly config: Config;
+  /** Throws `ConfigError` with every mistake. */
+  readonly read: () => Config;
+  /** Puts it in force. Where it rejects, the one before stays in force. */
+  readonly apply: (config: Config) => Promise<void>;
+  readonly clock: Clock;
+  readonly report: Report;
+}
+
+/** What came of reading it again. */
+export interface ReloadOutcome {
+  /** Why it was refused; empty where it is in force. */
+  readonly mistakes: readonly string[];
+  /** Keys that changed and change nothing before a restart. */
+  readonly needsRestart: readonly string[];
+}
+
+export interface ReloadView extends ReloadOutcome {
+  /** When the configuration in force was read. */
+  readonly readAtUs: number;
+  /** When it was last tried to read it again; 0 for never. */
+  readonly triedAtUs: number;
+}
+
+export interface Reloading {
+  /** Resolves when the new configuration is in force or refused. It never rejects. */
+  reload(): Promise<ReloadOutcome>;
+  view(): ReloadView;
+}
+
+/** So many mistakes are kept: whoever wants all asks `check-config`. */
+const MOST_MISTAKES = 50;
+
+export function createReloading({ config, read, apply, clock, report }: ReloadingOptions): Reloading {
+  let view: ReloadView = { readAtUs: clock.nowUs(), triedAtUs: 0, mistakes: [], needsRestart: [] };
+  let ended: Promise<unknown> = Promise.resolve();
+  let next: Promise<ReloadOutcome> | undefined;
+
+  async function reload(): Promise<ReloadOutcome> {
+    const atUs = clock.nowUs();
+    try {
+      const { fitting, needsRestart } = fitted(read(), config);
+      await apply(fitting);
+      view = { readAtUs: atUs, triedAtUs: atUs, mistakes: [], needsRestart };
+    } catch (error) {
+      view = { ...view, triedAtUs: atUs, mistakes: mistakesOf(error).slice(0, MOST_MISTAKES) };
+    }
+    const { mistakes, needsRestart } = view;
+    report({ what: 'config_reload', success: mistakes.length === 0, atUs, mistakes, needsRestart });
+    return { mistakes, needsRestart };
+  }
+
+  return {
+    reload() {
+      // Who asks while one waits for its turn is answered by that: it reads the file later.
+      next ??= ended.then(() => {
+        next = undefined;
+        return reload();
+      });
+      ended = next;
+      return next;
+    },
+    view: () => view,
+  };
+}
+
+/** A configuration with what cannot change as it was when the process started. */
+function fitted(next: Config, { store, web, metrics }: Config): { fitting: Config; needsRestart: string[] } {
+  const isStoreElsewhere = next.store.url !== store.url;
+  const isWebElsewhere = next.web.host !== web.host || next.web.port !== web.port;
+  return {
+    fitting: {
+      ...next,
+      store: { ...next.store, url: store.url },
+      // Its other keys may be written for the new address.
+      web: isWebElsewhere ? web : next.web,
+      metrics,
+    },
+    needsRestart: [
+      ...(isStoreElsewhere ? ['store.url'] : []),
+      ...(isWebElsewhere ? ['web'] : []),
+      ...(isSameSetting(next.metrics, metrics) ? [] : ['metrics']),
+    ],
+  };
+}
+
+function mistakesOf(error: unknown): readonly string[] {
+  if (error instanceof ConfigError) return error.problems.map((one) => formatProblem(error.file, one));
+  return [error instanceof Error ? error.message : String(error)];
+}

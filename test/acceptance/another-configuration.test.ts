@@ -1,0 +1,151 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import type { Config } from '../../src/config/config.ts';
+import { flightFailed } from '../../src/domain/kinds/flight-failed.ts';
+import { createMatcher } from '../../src/domain/matchers/matcher.ts';
+import type { World } from '../../src/simulator/world/world.ts';
+import { openStage, type Stage, type StageOptions } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+const birds: Record<string, string> = {};
+
+function addBird(world: World): void {
+  const nest = world.addNest({ name: 'Marketing' });
+  birds[world.region] = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'scheduled' }).id;
+}
+
+async function curtain(options: StageOptions = {}): Promise<Stage> {
+  stage = await openStage({ before: addBird, ...options });
+  await stage.minutesPass(2);
+  return stage;
+}
+
+function flightFails(region: string): void {
+  stage.worlds[region]!.startFlight(birds[region]!, { endsAs: 'failed', fliesForMs: 1_000 });
+}
+
+const requestsOf = (region: string) =>
+  stage.happenings.filter((one) => one.what === 'request' && one.region === region);
+
+const statuses = () => stage.received().map(({ status, alerts }) => `${status} ${alerts[0]!.labels.region}`);
+
+describe('another configuration', () => {
+  test('of routes keeps what fires, and notifies of its end only once', async () => {
+    await curtain();
+    flightFails('eu');
+    await stage.minutesPass(3);
+    await stage.follows((config) => ({ ...config, route: { ...config.route, groupIntervalMs: 120_000 } }));
+    await stage.minutesPass(10);
+    expect(statuses()).toEqual(['firing eu']);
+    stage.worlds.eu!.startFlight(birds.eu!, { endsAs: 'succeeded', fliesForMs: 1_000 });
+    await stage.minutesPass(5);
+    expect(statuses()).toEqual(['firing eu', 'resolved eu']);
+  });
+
+  test('keeps the timer of a group that waits', async () => {
+    await curtain({ route: { groupWaitMs: 120_000 } });
+    flightFails('eu');
+    await stage.secondsPass(90);
+    expect(statuses()).toEqual([]);
+    for (let reload = 0; reload < 5; reload += 1) await stage.follows((config) => ({ ...config }));
+    await stage.secondsPass(90);
+    expect(statuses()).toEqual(['firing eu']);
+  });
+
+  test('does not read anew a region of which it says the same', async () => {
+    await curtain();
+    const inventories = () => stage.happenings.filter((one) => one.what === 'inventory').length;
+    const before = [inventories(), requestsOf('eu').length];
+    await stage.follows((config) => ({ ...config, rules: [...config.rules] }));
+    await stage.secondsPass(1);
+    expect(inventories()).toBe(before[0]);
+    expect(
+      stage
+        .daemon()
+        .regions()
+        .map(({ started }) => started),
+    ).toEqual([true, true]);
+  });
+
+  test('of one region leaves the other alone', async () => {
+    await curtain();
+    await stage.follows((config) => ({
+      ...config,
+      regions: config.regions.map((one) => (one.name === 'eu' ? { ...one, concurrency: 2 } : one)),
+    }));
+    expect(
+      stage
+        .daemon()
+        .regions()
+        .map(({ started }) => started),
+    ).toEqual([false, true]);
+    await stage.minutesPass(1);
+    expect(
+      stage
+        .daemon()
+        .regions()
+        .map(({ started }) => started),
+    ).toEqual([true, true]);
+  });
+
+  test('without a region ends its alerts and asks it no more; with it again goes on', async () => {
+    await curtain();
+    flightFails('us');
+    await stage.minutesPass(3);
+    expect(statuses()).toEqual(['firing us']);
+    let us: Config['regions'] = [];
+    await stage.follows((config) => {
+      us = config.regions.filter(({ name }) => name === 'us');
+      return { ...config, regions: config.regions.filter(({ name }) => name !== 'us') };
+    });
+    const asked = requestsOf('us').length;
+    stage.worlds.us!.startFlight(birds.us!, { endsAs: 'succeeded', fliesForMs: 1_000 });
+    await stage.minutesPass(5);
+    expect(requestsOf('us')).toHaveLength(asked);
+    expect(statuses()).toEqual(['firing us', 'resolved us']);
+    await stage.follows((config) => ({ ...config, regions: [...config.regions, ...us] }));
+    await stage.minutesPass(5);
+    const truth = Object.values(stage.worlds).flatMap((world) => world.truth().events.map(({ key }) => key));
+    expect(stage.forwarded().toSorted()).toEqual(truth.toSorted());
+  });
+
+  test('of rules counts for what happens from then on', async () => {
+    await curtain();
+    await stage.follows((config) => ({
+      ...config,
+      rules: config.rules.map((rule) =>
+        rule.kind === flightFailed.name ? { ...rule, match: [createMatcher('region', '!=', 'us')] } : rule,
+      ),
+    }));
+    flightFails('us');
+    flightFails('eu');
+    await stage.minutesPass(3);
+    expect(statuses()).toEqual(['firing eu']);
+  });
+
+  test('lets a slow receiver end what it was sent, and others are sent to meanwhile', async () => {
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    let isFirst = true;
+    await curtain({
+      async answersLater(call) {
+        if (call.body.includes('"us"') || !isFirst) return;
+        isFirst = false;
+        await answered;
+      },
+      forward: [],
+    });
+    flightFails('eu');
+    await stage.minutesPass(1);
+    expect(statuses()).toEqual([]);
+    await stage.follows((config) => ({ ...config }));
+    flightFails('us');
+    await stage.minutesPass(2);
+    expect(statuses()).toEqual(['firing us']);
+    answer();
+    await stage.minutesPass(2);
+    expect(statuses()).toEqual(['firing us', 'firing eu']);
+    const ids = stage.received().map(({ id }) => id);
+    expect(new Set(ids).size).toBe(2);
+  });
+});

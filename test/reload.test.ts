@@ -1,0 +1,113 @@
+import { expect, test } from 'vitest';
+import type { Config } from '../src/config/config.ts';
+import { isSameSetting } from '../src/config/same-setting.ts';
+import { ConfigError } from '../src/document/problem.ts';
+import { createReloading } from '../src/reload.ts';
+import type { Happening } from '../src/report.ts';
+import { secret, secretFrom } from '../src/secret.ts';
+import { stageConfig } from './acceptance/stage.ts';
+import { createVirtualClock } from './virtual-clock.ts';
+
+const BASE = stageConfig(['eu']);
+
+function open(read: () => Config, apply: (config: Config) => Promise<void> = async () => {}) {
+  const clock = createVirtualClock();
+  const reported: Happening[] = [];
+  const applied: Config[] = [];
+  const reloading = createReloading({
+    config: BASE,
+    read,
+    async apply(config) {
+      await apply(config);
+      applied.push(config);
+    },
+    clock,
+    report: (one) => reported.push(one),
+  });
+  return { ...reloading, clock, reported, applied };
+}
+
+test('a good configuration is put in force and reported', async () => {
+  const next = { ...BASE, digests: [] };
+  const { reload, view, applied, reported, clock } = open(() => next);
+  await clock.advance(60_000);
+  expect(await reload()).toEqual({ mistakes: [], needsRestart: [] });
+  expect(applied).toEqual([next]);
+  expect(view()).toMatchObject({ readAtUs: clock.nowUs(), triedAtUs: clock.nowUs() });
+  expect(reported).toMatchObject([{ what: 'config_reload', success: true, mistakes: [] }]);
+});
+
+test('one with mistakes changes nothing, and each is named', async () => {
+  let isBad = true;
+  const problem = { line: 4, column: 1, path: 'receiver', message: 'unknown key' };
+  const { reload, view, applied, reported, clock } = open(() => {
+    if (isBad) throw new ConfigError('n.yaml', [problem, { ...problem, line: 9 }]);
+    return BASE;
+  });
+  const before = view().readAtUs;
+  await clock.advance(60_000);
+  const mistakes = ['n.yaml:4:1: receiver: unknown key', 'n.yaml:9:1: receiver: unknown key'];
+  expect(await reload()).toEqual({ mistakes, needsRestart: [] });
+  expect(applied).toEqual([]);
+  expect(view()).toEqual({ readAtUs: before, triedAtUs: clock.nowUs(), mistakes, needsRestart: [] });
+  expect(reported).toMatchObject([{ what: 'config_reload', success: false, mistakes }]);
+  isBad = false;
+  expect((await reload()).mistakes).toEqual([]);
+});
+
+test('what cannot be put in force is refused as well', async () => {
+  const { reload, view } = open(
+    () => BASE,
+    () => Promise.reject(new Error('no more sockets')),
+  );
+  expect((await reload()).mistakes).toEqual(['no more sockets']);
+  expect(view().mistakes).toEqual(['no more sockets']);
+});
+
+test('what is fixed at the start stays as it was and is named', async () => {
+  const { reload, applied } = open(() => ({
+    ...BASE,
+    store: { url: 'sqlite:other.db', retentionMs: 86_400_000 },
+    web: { ...BASE.web, port: 9465, externalUrl: 'http://other.example' },
+  }));
+  expect(await reload()).toEqual({ mistakes: [], needsRestart: ['store.url', 'web'] });
+  expect(applied[0]).toMatchObject({
+    store: { url: BASE.store.url, retentionMs: 86_400_000 },
+    web: BASE.web,
+  });
+});
+
+test('readings take turns, and those that wait are one', async () => {
+  let reads = 0;
+  const { promise: first, resolve: go } = Promise.withResolvers<void>();
+  const { reload } = open(
+    () => {
+      reads += 1;
+      return BASE;
+    },
+    () => first,
+  );
+  const under = reload();
+  await Promise.resolve();
+  await Promise.resolve();
+  expect(reads).toBe(1);
+  const waiting = [reload(), reload(), reload()];
+  go();
+  await Promise.all([under, ...waiting]);
+  expect(reads).toBe(2);
+});
+
+test.each([
+  ['the same texts and numbers', { a: 1, b: ['x', { c: null }] }, { a: 1, b: ['x', { c: null }] }, true],
+  ['another order of keys', { a: 1, b: 2 }, { b: 2, a: 1 }, true],
+  ['another value', { a: 1 }, { a: 2 }, false],
+  ['one key more', { a: 1 }, { a: 1, b: undefined }, false],
+  ['one item more', ['a'], ['a', 'b'], false],
+  ['a secret of the same text', { t: secret('abc') }, { t: secret('abc') }, true],
+  ['a secret of another text', { t: secret('abc') }, { t: secret('abd') }, false],
+  ['a secret of the same file', secretFrom(() => 'a', 'file x'), secretFrom(() => 'b', 'file x'), true],
+  ['a secret that is a text now', secretFrom(() => 'abc', 'file x'), secret('abc'), false],
+  ['what cannot be compared', new Map(), new Map(), false],
+])('two settings: %s', (_what, a, b, same) => {
+  expect(isSameSetting(a, b)).toBe(same);
+});
