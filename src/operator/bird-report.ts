@@ -22,7 +22,7 @@ export interface BirdReport {
   readonly durations: { readonly count: number; readonly p50Us: number; readonly p95Us: number } | undefined;
   /** Why its last Flights failed, the most frequent cause first; of the last `FAILURES`. */
   readonly causes: readonly Cause<FlightOverview>[];
-  /** Alerts about it that fire, the latest first, then those that ended lately. */
+  /** Alerts about it that fire, then those that ended lately; the newest first. */
   readonly alerts: readonly Alert[];
   /** The newest entries of its own log, the newest first. */
   readonly log: readonly Event[];
@@ -91,5 +91,7 @@ function durationsOf(flights: readonly FlightOverview[]): BirdReport['durations'
 }
 
 function firingFirst(a: Alert, b: Alert): number {
-  return Number(b.state === 'firing') - Number(a.state === 'firing') || b.startsAtUs - a.startsAtUs;
+  return Number(b.state === 'firing') - Number(a.state === 'firing') || changedUs(b) - changedUs(a);
 }
+
+const changedUs = ({ state, startsAtUs, endsAtUs }: Alert) => (state === 'firing' ? startsAtUs : endsAtUs);

@@ -300,6 +300,10 @@ function onlyOwnOrigins(externalUrl: string): MiddlewareHandler {
 /** What there is, for a person who took a wrong address. */
 const ADDRESSES = [
   '/',
+  '/birds',
+  '/birds/{region}/{id}',
+  '/flights/{region}/{id}',
+  '/nests',
   '/metrics',
   '/-/healthy',
   '/-/ready',

@@ -18,6 +18,7 @@ import { refuse } from '../query.ts';
 import { select } from '../select-alerts.ts';
 import type { StatusView } from '../status-view.ts';
 import { renderAcknowledgePage } from './acknowledge-page.ts';
+import { addBirdPages } from './birds/bird-routes.ts';
 import { checkSignature, fieldsOf, problemOf, sentence, signatureOf } from './frame/form.ts';
 import { pageOf } from './frame/page.ts';
 import { readPageView, storelessView } from './overview.ts';
@@ -54,6 +55,7 @@ export function createPages(options: PagesOptions): Hono {
   addSilencing(pages, options);
   addAcknowledging(pages, options);
   addResolving(pages, options);
+  addBirdPages(pages, options);
   return pages;
 }
 

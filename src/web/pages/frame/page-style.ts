@@ -1,6 +1,19 @@
 import { createHash } from 'node:crypto';
 
 export const STYLE = `
+.bars { display: block; width: 100%; height: 7rem; padding: .9rem 1rem; }
+.bars .axis { stroke: var(--edge); stroke-width: 1; vector-effect: non-scaling-stroke; }
+.bars rect { fill: var(--quiet); }
+.bars .succeeded { fill: var(--good); } .bars .failed { fill: var(--bad); }
+.bars .cancelled { fill: none; stroke: var(--quiet); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
+.bars .active { fill: var(--link); }
+.bars a:hover rect, .bars a:focus-visible rect { fill: var(--ink); }
+.spark { width: 8rem; height: 1.6rem; vertical-align: middle; margin-right: .6rem; }
+.spark polyline { fill: none; stroke: var(--link); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
+.marks { white-space: nowrap; letter-spacing: .12em; font-size: .8125rem; }
+.marks .succeeded { color: var(--good); } .marks .failed { color: var(--bad); font-weight: 700; }
+main > dl:first-child { margin-top: 1.25rem; }
+.ratio { display: flex; flex-wrap: wrap; gap: .2rem 1.5rem; }
 :root {
   color-scheme: light dark;
   --paper: #f6f7f8; --sheet: #fff; --line: #e3e6e9; --edge: #858e96; --ink: #1b2126; --soft: #5c6770;

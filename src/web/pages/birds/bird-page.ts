@@ -1,0 +1,201 @@
+/** The page of one Bird: how it stands, its last Flights, how long they took and why they failed, its alerts and log. */
+import { html } from 'hono/html';
+import type { Alert } from '../../../domain/alert/alert.ts';
+import type { Event } from '../../../domain/alert/event.ts';
+import { type Cause, successRatio } from '../../../domain/statistics/flight-statistics.ts';
+import { alertPath, eventPath, flightPath } from '../../../http/page-path.ts';
+import { type BirdReport, durationUs } from '../../../operator/bird-report.ts';
+import type { FlightOverview } from '../../../store/bird-store.ts';
+import { exactTime } from '../../../text/instant-words.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import { regionName } from '../../../text/region-name.ts';
+import { type Column, dataTable } from '../frame/data-table.ts';
+import { flightBars, sparkline } from '../frame/flight-chart.ts';
+import type { Page } from '../frame/page.ts';
+import { foot, frame, type Html, heading, when } from '../frame/page-frame.ts';
+import {
+  alertTitle,
+  eventTitle,
+  eventTone,
+  MESSAGE_LENGTH,
+  NAME_LENGTH,
+  severityTone,
+} from '../frame/page-words.ts';
+import {
+  birdTitle,
+  countWords,
+  flightLink,
+  nestLink,
+  percent,
+  standingPill,
+  standingTone,
+  statusWords,
+} from './standing-words.ts';
+
+export function renderBirdPage(page: Page, report: BirdReport): Html {
+  const { words } = page;
+  const { bird } = report;
+  const title = birdTitle(words, bird.name, bird.birdId);
+  const tone = standingTone(bird.standing);
+  return frame({
+    title: `nestwatch: ${title}`,
+    tone,
+    page,
+    section: 'birds',
+    body: html`${heading(page, {
+      title: html`<bdi>${title}</bdi>`,
+      lead: html`${standingPill(page, bird.standing)} ${regionName(bird.region)} · ${nestLink(page, bird)} · <code>${plainText(bird.birdId, NAME_LENGTH)}</code>${bird.present ? '' : html` · ${words.birds.notListed}`}`,
+      json: `api/v1/birds/${encodeURIComponent(bird.region)}/${encodeURIComponent(bird.birdId)}`,
+    })}
+<main id="main">
+${facts(page, report)}
+${alertSection(page, report.alerts)}
+${flightSection(page, report)}
+${causeSection(page, report)}
+${logSection(page, report)}
+</main>
+${foot(page)}`,
+  });
+}
+
+function facts(page: Page, report: BirdReport): Html {
+  const { words, nowUs } = page;
+  const { bird, counts, durations, rhythm, switchedOff } = report;
+  const ago = (us: number) => when(us, nowUs, words.time.ago);
+  const ratios = counts.map(
+    (one) => html`<span>${words.birds.hours(one.hours)}: <b>${percent(successRatio(one)) || '–'}</b>
+<span class="small soft">${words.birds.outOf(one.succeeded + one.failed)}</span></span>`,
+  );
+  const rows: [string, Html | string][] = [
+    [
+      words.birds.status,
+      html`<bdi>${plainText(bird.status, NAME_LENGTH)}</bdi> <span class="small soft">${words.birds.since} ${ago(bird.statusSinceUs)}</span>`,
+    ],
+    ...(switchedOff
+      ? [[words.birds.switchedOff, switchedOffWords(page, switchedOff)] as [string, Html]]
+      : []),
+    [words.birds.trigger, html`<bdi>${plainText(bird.triggerType, NAME_LENGTH)}</bdi>`],
+    ...(rhythm
+      ? [
+          [
+            words.birds.next,
+            html`${ago(rhythm.nextUs)} <span class="small soft">${words.birds.every(words.time.lasting(rhythm.everyUs / 1000))}${rhythm.nextUs < nowUs ? html`. ${words.birds.overdue}` : ''}</span>`,
+          ] as [string, Html],
+        ]
+      : []),
+    [words.birds.successRate, html`<span class="ratio">${ratios}</span>`],
+    ...(durations ? [[words.birds.durations, durationWords(page, report, durations)] as [string, Html]] : []),
+  ];
+  return html`<dl class="sheet">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+}
+
+function switchedOffWords({ root, words, nowUs }: Page, event: Event): Html {
+  const initiator = plainText(String(event.attributes.initiator ?? ''), NAME_LENGTH);
+  const message = plainText(event.message, MESSAGE_LENGTH);
+  return html`<a href="${root}${eventPath(event.key)}">${eventTitle(event.type)}</a>
+${initiator ? html`<bdi>${words.birds.by(initiator)}</bdi>` : ''} <span class="small soft">${when(event.occurredAtUs, nowUs, words.time.ago)}</span>
+${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}`;
+}
+
+function durationWords(
+  { words }: Page,
+  { flights }: BirdReport,
+  { count, p50Us, p95Us }: NonNullable<BirdReport['durations']>,
+): Html {
+  const lasting = (us: number) => words.time.took(us / 1000);
+  const values = flights
+    .flatMap((one) => (one.status === 'succeeded' ? (durationUs(one) ?? []) : []))
+    .reverse();
+  const said = words.birds.sparkline(lasting(Math.min(...values)), lasting(Math.max(...values)));
+  return html`${values.length > 1 ? sparkline(values, said) : ''}${words.birds.p50(lasting(p50Us))}, ${words.birds.p95(lasting(p95Us))}
+<span class="small soft">(${words.birds.ofSucceeded(count)})</span>`;
+}
+
+function flightSection(page: Page, { bird, flights }: BirdReport): Html {
+  const { root, words } = page;
+  const all = `flights?${new URLSearchParams({ region: bird.region, bird: bird.birdId })}`;
+  const title = html`<h2>${words.birds.latest} <a href="${root}api/v1/${all}">${words.frame.asJson}</a></h2>`;
+  if (flights.length === 0) return html`${title}<p class="sheet empty">${words.birds.noFlights}</p>`;
+  const bars = flights.toReversed().map((one) => ({
+    status: one.status,
+    lastedUs: durationUs(one),
+    title: `${statusWords(words, one.status)}, ${one.startedAtUs > 0 ? exactTime(one.startedAtUs) : '?'}${took(page, one) && `, ${took(page, one)}`}`,
+    href: `${root}${flightPath(one.region, one.flightId)}`,
+  }));
+  const said = countWords(
+    words,
+    flights.map((one) => one.status),
+  );
+  const columns: Column<FlightOverview>[] = [
+    { title: words.flight.started, cell: (one) => startedCell(page, one) },
+    { title: words.birds.status, cell: (one) => flightLink(page, one.region, one.flightId, one.status) },
+    { title: words.flight.took, cell: (one) => took(page, one) },
+    { title: words.flight.step, cell: (one) => html`<bdi>${plainText(one.step, NAME_LENGTH)}</bdi>` },
+    { title: words.flight.error, cell: (one) => html`<bdi>${plainText(one.message, MESSAGE_LENGTH)}</bdi>` },
+  ];
+  return html`${title}
+<div class="sheet">${flightBars(bars)}</div>
+<p class="small soft after">${said}. ${words.birds.legend}</p>
+<details><summary>${words.birds.asTable}</summary>${dataTable(words.birds.latest, columns, flights)}</details>`;
+}
+
+function startedCell({ words, nowUs }: Page, { startedAtUs }: FlightOverview): Html | string {
+  return startedAtUs > 0 ? when(startedAtUs, nowUs, words.time.ago) : words.flight.notKnown;
+}
+
+/** Empty where it is not known. */
+function took({ words }: Page, flight: FlightOverview): string {
+  const us = durationUs(flight);
+  return us === undefined ? '' : words.time.took(us / 1000);
+}
+
+function causeSection(page: Page, { causes }: BirdReport): Html | string {
+  if (causes.length === 0) return '';
+  const { words, nowUs } = page;
+  const columns: Column<Cause<FlightOverview>>[] = [
+    {
+      title: words.birds.cause,
+      cell: ({ error }) => html`<bdi>${plainText(error, MESSAGE_LENGTH) || words.birds.noMessage}</bdi>`,
+    },
+    { title: words.birds.times, cell: ({ count }) => String(count), isNumber: true },
+    {
+      title: words.flight.step,
+      cell: ({ example }) => html`<bdi>${plainText(example.step, NAME_LENGTH)}</bdi>`,
+    },
+    {
+      title: words.birds.lastSeen,
+      cell: ({ example }) =>
+        html`<a href="${page.root}${flightPath(example.region, example.flightId)}">${when(example.endedAtUs || example.startedAtUs, nowUs, words.time.ago)}</a>`,
+    },
+  ];
+  return html`<h2>${words.birds.causes}</h2>${dataTable(words.birds.causes, columns, causes)}`;
+}
+
+function alertSection({ root, words, nowUs }: Page, alerts: readonly Alert[]): Html | string {
+  if (alerts.length === 0) return '';
+  const items = alerts.map(({ id, state, labels, annotations, startsAtUs, endsAtUs }) => {
+    const severity = plainText(labels.severity ?? '', NAME_LENGTH);
+    const isFiring = state === 'firing';
+    const summary = plainText(annotations.description || annotations.summary || '', MESSAGE_LENGTH);
+    return html`<li><div class="row"><div><a class="what" href="${root}${alertPath(id)}">${alertTitle(labels.alertname ?? '')}</a>
+<span class="pill ${isFiring ? severityTone(severity) : 'quiet'}">${isFiring ? severity : words.birds.over}</span></div>
+<span class="small soft">${when(isFiring ? startsAtUs : endsAtUs, nowUs, words.time.ago)}</span></div>
+${summary ? html`<p class="message"><bdi>${summary}</bdi></p>` : ''}</li>`;
+  });
+  return html`<h2>${words.birds.alerts}</h2><ul class="sheet">${items}</ul>`;
+}
+
+function logSection({ root, words, nowUs }: Page, { bird, log }: BirdReport): Html {
+  const all = `events?${new URLSearchParams({ region: bird.region, bird: bird.birdId })}`;
+  const title = html`<h2>${words.birds.log} <a href="${root}${all}">${words.birds.allEvents}</a></h2>`;
+  if (log.length === 0) return html`${title}<p class="sheet empty">${words.birds.noLog}</p>`;
+  const items = log.map((event) => {
+    const message = plainText(event.message, MESSAGE_LENGTH);
+    const initiator = plainText(String(event.attributes.initiator ?? ''), NAME_LENGTH);
+    return html`<li><div class="row"><div><a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(event.type)}</a>
+${initiator ? html`<bdi class="soft">${words.birds.by(initiator)}</bdi>` : ''}</div>
+<span class="small soft">${when(event.occurredAtUs, nowUs, words.time.ago)}</span></div>
+${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}</li>`;
+  });
+  return html`${title}<ul class="sheet">${items}</ul>`;
+}

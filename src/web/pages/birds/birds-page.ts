@@ -1,0 +1,134 @@
+/** The list of Birds, and that of Nests: those in trouble first. */
+import { html } from 'hono/html';
+import { successRatio } from '../../../domain/statistics/flight-statistics.ts';
+import { type BirdOverview, type NestOverview, STANDINGS } from '../../../store/bird-store.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import { regionName } from '../../../text/region-name.ts';
+import { type Column, dataTable } from '../frame/data-table.ts';
+import { type FilterField, filterField, filterForm } from '../frame/filter-form.ts';
+import type { Page } from '../frame/page.ts';
+import { foot, frame, type Html, heading, type Section, when } from '../frame/page-frame.ts';
+import { NAME_LENGTH } from '../frame/page-words.ts';
+import { pager } from '../frame/pager.ts';
+import { birdLink, flightLink, flightMarks, nestLink, percent, standingPill } from './standing-words.ts';
+
+export interface ListView<Item> {
+  /** What the address asks for. */
+  readonly given: URLSearchParams;
+  /** Regions that are watched. */
+  readonly regions: readonly string[];
+  readonly items: readonly Item[];
+  readonly next: string | undefined;
+  /** What is wrong with the filters; empty for nothing. */
+  readonly problem: string;
+}
+
+/** What the service calls the statuses of a Bird. */
+const STATUSES = ['active', 'unpublished', 'suspended'];
+
+export function renderBirdsPage(page: Page, view: ListView<BirdOverview>): Html {
+  const { words } = page;
+  const standings = STANDINGS.toReversed().map((value) => ({ value, text: words.birds.standings[value] }));
+  const fields = [
+    regionField(page, view.regions),
+    filterField(page, 'nest'),
+    filterField(page, 'bird'),
+    filterField(page, 'text'),
+    { name: 'standing', label: words.birds.standing, choices: standings },
+    {
+      name: 'status',
+      label: words.birds.status,
+      choices: STATUSES.map((value) => ({ value, text: value })),
+    },
+  ];
+  const columns: Column<BirdOverview>[] = [
+    { title: words.birds.bird, cell: (one) => birdLink(page, one) },
+    { title: words.birds.nest, cell: (one) => place(page, one) },
+    { title: words.birds.standing, cell: (one) => standingCell(page, one) },
+    { title: words.birds.latest, cell: (one) => flightMarks(page, one.latest) },
+    { title: words.birds.last, cell: (one) => lastCell(page, one) },
+  ];
+  return listPage(page, view, {
+    ...{ section: 'birds', title: words.frame.birds, lead: words.birds.lead, json: 'api/v1/birds' },
+    ...{ fields, columns, nothing: words.birds.none },
+  });
+}
+
+export function renderNestsPage(page: Page, view: ListView<NestOverview>): Html {
+  const { words } = page;
+  const count = (title: string, of: (nest: NestOverview) => number, tone = ''): Column<NestOverview> => ({
+    title,
+    isNumber: true,
+    cell: (one) => (of(one) > 0 ? html`<span class="text ${tone}">${of(one)}</span>` : '0'),
+  });
+  const columns: Column<NestOverview>[] = [
+    { title: words.birds.nest, cell: (one) => place(page, one) },
+    count(words.birds.birds, (one) => one.birds),
+    count(words.birds.alerts, (one) => one.firing, 'bad'),
+    count(words.birds.alerting, (one) => one.alerting, 'bad'),
+    count(words.birds.failing, (one) => one.failing, 'bad'),
+    count(words.birds.off, (one) => one.off),
+    count(words.birds.flights, (one) => one.succeeded + one.failed),
+    { title: words.birds.success, isNumber: true, cell: (one) => percent(successRatio(one)) },
+  ];
+  return listPage(page, view, {
+    ...{ section: 'nests', title: words.frame.nests, lead: words.birds.nestsLead, json: 'api/v1/nests' },
+    fields: [regionField(page, view.regions), filterField(page, 'nest')],
+    ...{ columns, nothing: words.birds.noNests },
+  });
+}
+
+interface List<Item> {
+  readonly section: Section;
+  readonly title: string;
+  readonly lead: string;
+  readonly json: string;
+  readonly fields: readonly FilterField[];
+  readonly columns: readonly Column<Item>[];
+  readonly nothing: string;
+}
+
+function listPage<Item>(page: Page, view: ListView<Item>, list: List<Item>): Html {
+  const { given, items, next, problem } = view;
+  const { section, title, lead, json, fields, columns, nothing } = list;
+  return frame({
+    title: `nestwatch: ${title}`,
+    tone: 'quiet',
+    page,
+    section,
+    body: html`${heading(page, { title, lead, json, problem })}
+<main id="main">
+${filterForm(page, fields, given)}
+${items.length > 0 ? dataTable(title, columns, items) : html`<p class="sheet empty">${nothing}</p>`}
+${pager(page, given, next)}
+</main>
+${foot(page)}`,
+  });
+}
+
+function regionField(page: Page, regions: readonly string[]): FilterField {
+  return filterField(
+    page,
+    'region',
+    regions.map((value) => ({ value, text: regionName(value) })),
+  );
+}
+
+function place(page: Page, one: BirdOverview | NestOverview): Html {
+  return html`<span class="soft">${regionName(one.region)} ·</span> ${nestLink(page, one)}`;
+}
+
+function standingCell(page: Page, { standing, status, firing }: BirdOverview): Html {
+  const { words } = page;
+  // `active` goes without saying.
+  const other = status === 'active' || standing === 'off' ? '' : plainText(status, NAME_LENGTH);
+  return html`${standingPill(page, standing)} ${firing > 1 ? html`<span class="small soft">${words.count.alerts(firing)}</span>` : ''}
+${other ? html`<span class="small soft"><bdi>${other}</bdi></span>` : ''}`;
+}
+
+function lastCell(page: Page, { region, last }: BirdOverview): Html | string {
+  if (!last) return '';
+  const { words, nowUs } = page;
+  const at = last.startedAtUs > 0 ? when(last.startedAtUs, nowUs, words.time.ago) : '';
+  return html`${flightLink(page, region, last.flightId, last.status)} <span class="small soft">${at}</span>`;
+}

@@ -1,0 +1,133 @@
+/** The page of one Flight: how it ended, at which step and with which error, and who was notified of that. */
+import { html } from 'hono/html';
+import type { Event } from '../../../domain/alert/event.ts';
+import { alertPath, birdPath, deliveryPath, eventPath } from '../../../http/page-path.ts';
+import { durationUs } from '../../../operator/bird-report.ts';
+import type { FlightReport } from '../../../operator/flight-report.ts';
+import type { Delivery } from '../../../store/outbox-store.ts';
+import { exactTime } from '../../../text/instant-words.ts';
+import { manyLines, plainText } from '../../../text/plain-text.ts';
+import { regionName } from '../../../text/region-name.ts';
+import { type Column, dataTable } from '../frame/data-table.ts';
+import type { Page } from '../frame/page.ts';
+import { foot, frame, type Html, heading, when } from '../frame/page-frame.ts';
+import {
+  alertTitle,
+  DELIVERY_STATES,
+  MESSAGE_LENGTH,
+  NAME_LENGTH,
+  severityTone,
+} from '../frame/page-words.ts';
+import { birdTitle, flightTitle, flightTone, nestLink } from './standing-words.ts';
+
+/** The whole of what an entry may say. */
+const ERROR_LENGTH = 40_000;
+
+export function renderFlightPage(page: Page, report: FlightReport): Html {
+  const { root, words } = page;
+  const { flight, event } = report;
+  const title = flightTitle(words, flight.status);
+  const bird = birdTitle(words, flight.bird, flight.birdId);
+  const tone = flightTone(flight.status);
+  return frame({
+    title: `nestwatch: ${title}, ${bird}`,
+    tone,
+    page,
+    section: 'birds',
+    body: html`${heading(page, {
+      title: html`${title}: <bdi>${bird}</bdi>`,
+      tone,
+      lead: html`${regionName(flight.region)} · ${nestLink(page, flight)} · <a href="${root}${birdPath(flight.region, flight.birdId)}"><bdi>${bird}</bdi></a>`,
+      json: `api/v1/flights/${encodeURIComponent(flight.region)}/${encodeURIComponent(flight.flightId)}`,
+    })}
+<main id="main">
+${facts(page, report)}
+${errorSection(page, report)}
+${alertSection(page, report)}
+${notifiedSection(page, report)}
+${event ? html`<p class="after"><a href="${root}${eventPath(event.key)}">${words.flight.why}</a></p>` : ''}
+</main>
+${foot(page)}`,
+  });
+}
+
+function facts(page: Page, { flight, event }: FlightReport): Html {
+  const { words, nowUs } = page;
+  const { flight: said } = words;
+  const isActive = flight.endedAtUs === 0 && flight.startedAtUs > 0 && flight.status === 'active';
+  const lastedUs = isActive ? nowUs - flight.startedAtUs : durationUs(flight);
+  const at = (us: number) =>
+    us === 0
+      ? said.notKnown
+      : html`${exactTime(us)} <span class="small soft">${when(us, nowUs, words.time.ago)}</span>`;
+  const rows: [string, Html | string][] = [
+    [said.started, at(flight.startedAtUs)],
+    [said.ended, isActive ? '' : at(flight.endedAtUs)],
+    [
+      said.took,
+      lastedUs === undefined
+        ? ''
+        : `${words.time.took(lastedUs / 1000)}${isActive ? `, ${said.underWay}` : ''}`,
+    ],
+    [said.step, attribute(event, 'step_id')],
+    [said.scope, attribute(event, 'scope')],
+    [said.errorType, attribute(event, 'error_type')],
+    [said.flight, html`<code>${plainText(flight.flightId, NAME_LENGTH)}</code>`],
+  ];
+  return html`<dl class="sheet">${rows
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+}
+
+function attribute(event: Event | undefined, name: 'step_id' | 'scope' | 'error_type'): Html | string {
+  const text = plainText(String(event?.attributes[name] ?? ''), NAME_LENGTH);
+  return text && html`<bdi>${text}</bdi>`;
+}
+
+function errorSection({ words }: Page, { flight, event }: FlightReport): Html | string {
+  const text = manyLines(event?.message ?? '', ERROR_LENGTH);
+  if (text) return html`<h2>${words.flight.error}</h2><div class="sheet"><pre><bdi>${text}</bdi></pre></div>`;
+  if (flight.status !== 'failed') return '';
+  return html`<h2>${words.flight.error}</h2><p class="sheet empty">${event ? words.flight.noError : words.flight.noEvent}</p>`;
+}
+
+function alertSection({ root, words }: Page, { flight, alerts }: FlightReport): Html | string {
+  if (flight.status !== 'failed' && alerts.length === 0) return '';
+  const items = alerts.map(({ id, state, labels }) => {
+    const severity = plainText(labels.severity ?? '', NAME_LENGTH);
+    const isFiring = state === 'firing';
+    return html`<li><a class="what" href="${root}${alertPath(id)}">${alertTitle(labels.alertname ?? '')}</a>
+<span class="pill ${isFiring ? severityTone(severity) : 'quiet'}">${isFiring ? severity : words.birds.over}</span></li>`;
+  });
+  return html`<h2>${words.flight.alerts}</h2>
+${items.length > 0 ? html`<ul class="sheet">${items}</ul>` : html`<p class="sheet empty">${words.flight.noAlerts}</p>`}`;
+}
+
+function notifiedSection(page: Page, { flight, deliveries, suppressions }: FlightReport): Html | string {
+  if (flight.status !== 'failed' && deliveries.length + suppressions.length === 0) return '';
+  const { root, words, nowUs } = page;
+  const columns: Column<Delivery>[] = [
+    { title: words.flight.receiver, cell: (one) => plainText(one.receiver, NAME_LENGTH) },
+    {
+      title: words.flight.by,
+      cell: (one) =>
+        html`<a href="${root}${deliveryPath(one.id)}">${plainText(one.integration, NAME_LENGTH)}</a>`,
+    },
+    {
+      title: words.flight.state,
+      cell: ({ state }) =>
+        html`<span class="pill ${DELIVERY_STATES[state].tone}">${DELIVERY_STATES[state].words}</span>`,
+    },
+    {
+      title: words.flight.at,
+      cell: (one) => when(one.settledAtUs || one.createdAtUs, nowUs, words.time.ago),
+    },
+  ];
+  const withheld = suppressions.map(
+    (one) => html`<li><span class="what">${plainText(one.receiver, NAME_LENGTH)}</span>
+<span class="soft"><bdi>${plainText(`${one.reason.replaceAll('_', ' ')} ${one.detail}`, MESSAGE_LENGTH)}</bdi>, ${when(one.atUs, nowUs, words.time.ago)}</span></li>`,
+  );
+  return html`<h2>${words.flight.notified}</h2>
+${deliveries.length > 0 ? dataTable(words.flight.notified, columns, deliveries) : html`<p class="sheet empty">${words.flight.nobody}</p>`}
+${withheld.length > 0 ? html`<h3 class="after">${words.flight.withheld}</h3><ul class="sheet small">${withheld}</ul>` : ''}`;
+}

@@ -1,0 +1,107 @@
+/** How Birds and Flights are named, marked and linked to on all of their pages. */
+import { html } from 'hono/html';
+import { birdPath, flightPath } from '../../../http/page-path.ts';
+import type { BirdOverview, FlightOverview, Standing } from '../../../store/bird-store.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import type { Page } from '../frame/page.ts';
+import type { Html } from '../frame/page-frame.ts';
+import { NAME_LENGTH, type Tone } from '../frame/page-words.ts';
+import type { Words } from '../words/english.ts';
+
+const TONES: Readonly<Record<Standing, Tone>> = {
+  alerting: 'bad',
+  failing: 'bad',
+  off: 'quiet',
+  well: 'good',
+};
+
+export const standingTone = (standing: Standing) => TONES[standing];
+
+export function standingPill({ words }: Page, standing: Standing): Html {
+  return html`<span class="pill ${TONES[standing]}">${words.birds.standings[standing]}</span>`;
+}
+
+/** A Bird's name, or else its id. */
+export function birdTitle(words: Words, name: string, birdId: string): string {
+  return plainText(name, NAME_LENGTH) || `${words.birds.bird} ${plainText(birdId, NAME_LENGTH)}`;
+}
+
+export function birdLink({ root, words }: Page, { region, birdId, name }: BirdOverview): Html {
+  return html`<a href="${root}${birdPath(region, birdId)}"><bdi>${birdTitle(words, name, birdId)}</bdi></a>`;
+}
+
+/** The Birds of a Nest. */
+export function nestPath(region: string, nestId: string): string {
+  return `birds?${new URLSearchParams({ region, nest: nestId })}`;
+}
+
+type NestPlace = Pick<FlightOverview, 'region' | 'nestId' | 'nest'>;
+
+export function nestLink({ root, words }: Page, { region, nestId, nest }: NestPlace): Html {
+  const name = plainText(nest, NAME_LENGTH) || `${words.birds.nest} ${plainText(nestId, NAME_LENGTH)}`;
+  return html`<a href="${root}${nestPath(region, nestId)}"><bdi>${name}</bdi></a>`;
+}
+
+/** `failed`, linked to the Flight; a status that is not known today as it is. */
+export function flightLink(page: Page, region: string, flightId: string, status: string): Html {
+  const tone = flightTone(status);
+  return html`<a class="text ${tone}" href="${page.root}${flightPath(region, flightId)}">${statusWords(page.words, status)}</a>`;
+}
+
+export function statusWords({ flight }: Words, status: string): string {
+  return isKnown(flight.words, status) ? flight.words[status] : plainText(status, NAME_LENGTH) || '?';
+}
+
+export function flightTitle({ flight }: Words, status: string): string {
+  return isKnown(flight.statuses, status)
+    ? flight.statuses[status]
+    : flight.otherStatus(plainText(status, NAME_LENGTH));
+}
+
+function isKnown<Known extends object>(known: Known, status: string): status is string & keyof Known {
+  return Object.hasOwn(known, status);
+}
+
+export function flightTone(status: string): Tone {
+  if (status === 'failed') return 'bad';
+  return status === 'succeeded' ? 'good' : 'quiet';
+}
+
+const MARKS: ReadonlyMap<string, string> = new Map([
+  ['succeeded', '●'],
+  ['failed', '✕'],
+  ['cancelled', '○'],
+  ['active', '…'],
+]);
+
+/** `● ● ✕`, the oldest first; those who hear the page hear counts. */
+export function flightMarks({ words }: Page, statuses: readonly string[]): Html {
+  if (statuses.length === 0) return html`<span class="soft">${words.birds.never}</span>`;
+  const marks = statuses.map((status) => {
+    const kind = MARKS.has(status) ? status : 'other';
+    return html`<span class="${kind}">${MARKS.get(status) ?? '·'}</span>`;
+  });
+  const said = countWords(words, statuses);
+  return html`<span class="marks" role="img" aria-label="${said}" title="${said}">${marks}</span>`;
+}
+
+/** `8 succeeded, 2 failed`. */
+export function countWords({ birds }: Words, statuses: readonly string[]): string {
+  const count = (status: string) => statuses.filter((one) => one === status).length;
+  const known = [
+    [count('succeeded'), birds.succeeded],
+    [count('failed'), birds.failed],
+    [count('cancelled'), birds.cancelled],
+    [count('active'), birds.active],
+  ] as const;
+  const other = known.reduce((left, [number]) => left - number, statuses.length);
+  return [...known, [other, birds.other] as const]
+    .filter(([number]) => number > 0)
+    .map(([number, say]) => say(number))
+    .join(', ');
+}
+
+/** `97.5 %`: never 100 while one failed; empty where none ended. */
+export function percent(ratio: number | undefined): string {
+  return ratio === undefined ? '' : `${Math.floor(ratio * 1000) / 10} %`;
+}

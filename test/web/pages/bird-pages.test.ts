@@ -1,0 +1,214 @@
+import { describe, expect, test } from 'vitest';
+import { groupNotification, HOSTILE_TEXTS } from '../../store/contract/sample-records.ts';
+import { aDelivery, NOW_US } from '../sample.ts';
+import { MINUTE_US, putBirds, putFlights } from '../sample-birds.ts';
+import { serve } from '../served.ts';
+
+async function served() {
+  const all = await serve();
+  await putBirds(all.store);
+  const page = async (path: string) => {
+    const { status, body } = await all.ask(path);
+    return { status, body, text: textOf(body) };
+  };
+  return { ...all, page };
+}
+
+/** What a person reads, in one line. */
+function textOf(html: string): string {
+  return html
+    .replace(/<(style|svg)\b.*?<\/\1>/gs, '')
+    .replace(/<[^>]+>/g, ' ')
+    .replace(/\s+/g, ' ');
+}
+
+/** Where the links of a page lead whose words these are. */
+function linksTo(html: string, words: string): (string | undefined)[] {
+  return [...html.matchAll(/<a [^>]*href="([^"]*)"[^>]*>(.*?)<\/a>/gs)].flatMap(([, href, inside]) =>
+    textOf(inside!).trim() === words ? [href] : [],
+  );
+}
+
+describe('/birds', () => {
+  test('shows those in trouble first, with how their last Flights ended', async () => {
+    const { page } = await served();
+    const { status, text, body } = await page('/birds');
+    expect(status).toBe(200);
+    expect(text).toMatch(/Translate blog .* Alert .* Old one .* Switched off .* Post news .* Well/);
+    expect(body).toContain('aria-label="4 succeeded, 4 failed"');
+    expect(linksTo(body, 'Translate blog')).toEqual(['birds/eu/148890']);
+    expect(linksTo(body, 'Marketing')[0]).toBe('birds?region=eu&amp;nest=682');
+    expect(linksTo(body, 'failed')).toEqual(['flights/eu/f0']);
+  });
+
+  test('is narrowed down by its form, and says what is wrong with it', async () => {
+    const { page } = await served();
+    expect((await page('/birds?nest=sales')).text).not.toContain('Translate blog');
+    expect((await page('/birds?standing=well')).text).not.toContain('Old one');
+    expect((await page('/birds?text=nothing')).text).toContain('No Birds fit.');
+    const wrong = await page('/birds?standing=bad');
+    expect(wrong.status).toBe(400);
+    expect(wrong.text).toContain('must be one of well, off, failing, alerting');
+  });
+
+  test('goes on where a page ends', async () => {
+    const { page, store } = await served();
+    const birds = Array.from({ length: 60 }, (_, index) => ({
+      ...{ region: 'us', birdId: `x${index}`, nestId: '7', name: `Extra ${index}.`, status: 'active' },
+      ...{ triggerType: 'manual', present: true, statusSinceUs: NOW_US },
+    }));
+    await store.transaction((tx) => tx.inventory.putBirds(birds));
+    const first = await page('/birds?region=us');
+    const next = /rel="next" href="(\?[^"]*)"/.exec(first.body)?.[1]?.replaceAll('&amp;', '&');
+    const second = await page(`/birds${next}`);
+    const seen = [...`${first.text}${second.text}`.matchAll(/Extra \d+\./g)].map(([name]) => name);
+    expect(new Set(seen).size).toBe(60);
+    expect(seen).toHaveLength(60);
+  });
+});
+
+describe('/birds/{region}/{id}', () => {
+  test('says how the Bird does', async () => {
+    const { page } = await served();
+    const { status, text, body } = await page('/birds/eu/148890');
+    expect(status).toBe(200);
+    expect(text).toContain('24 h: 50 % of 8 Flights');
+    expect(text).toContain('half within 4 min, 95 of 100 within 8 min');
+    expect(text).toContain('4 succeeded, 4 failed. Each bar is a Flight');
+    expect(text).toContain('Translation failed: the provider answered # … 4 translate');
+    expect(linksTo(body, 'Flight failed')).toEqual(['../../alerts/a']);
+    expect(linksTo(body, 'all events of it')).toEqual(['../../events?region=eu&amp;bird=148890']);
+  });
+
+  test('draws its last Flights as bars, each a link, with the same as a table', async () => {
+    const { page } = await served();
+    const { body } = await page('/birds/eu/148890');
+    const bars = [
+      ...body.matchAll(/href="([^"]*)" tabindex="-1"><title>([^<]*)<\/title><rect class="(\w+)"/g),
+    ];
+    expect(bars.map(([, href]) => href?.split('/').at(-1))).toEqual([
+      'f7',
+      'f6',
+      'f5',
+      'f4',
+      'f3',
+      'f2',
+      'f1',
+      'f0',
+    ]);
+    expect(bars.at(-1)?.slice(2)).toEqual(['failed, 2026-07-02 11:00:00 UTC, 1 min', 'failed']);
+    expect([...body.matchAll(/<th scope="row"[^>]*><time/g)]).toHaveLength(8);
+  });
+
+  test('says when the next Flight is due, and who switched the Bird off', async () => {
+    const { page, clock } = await served();
+    expect((await page('/birds/eu/2')).text).toContain('Next Flight in 30 min about every 60 min');
+    clock.advance(60 * 60_000);
+    expect((await page('/birds/eu/2')).text).toContain('It was due then.');
+    expect((await page('/birds/us/3')).text).toContain('Switched off Bird suspended by anna@example.com');
+    expect((await page('/birds/us/3')).text).toContain('No Flights were seen.');
+  });
+
+  test.each(['/birds/eu/none', '/birds/asia/1', '/birds/eu/', '/birds/eu/%ff'])(
+    '%s is none',
+    async (path) => {
+      const { page } = await served();
+      const { status, text } = await page(path);
+      expect(status).toBe(404);
+      expect(text).toContain('No such Bird is known');
+    },
+  );
+
+  test('is there for any id, and links back from wherever it lies', async () => {
+    const { page, store } = await served();
+    const bird = { region: 'eu', nestId: '1', name: 'x', status: 'active', triggerType: 'manual' };
+    const put = { ...bird, birdId: 'a/b', present: true, statusSinceUs: NOW_US };
+    await store.transaction((tx) => tx.inventory.putBirds([put]));
+    expect(linksTo((await page('/birds/eu/a%2Fb')).body, 'Nests')).toEqual(['../../nests']);
+    // A proxy may have decoded it.
+    expect(linksTo((await page('/birds/eu/a/b')).body, 'Nests')).toEqual(['../../../nests']);
+  });
+});
+
+describe('/flights/{region}/{id}', () => {
+  test('says which step failed with which error, and who was notified', async () => {
+    const { page, store } = await served();
+    await store.transaction(async (tx) => {
+      const event = await tx.events.find('eu/flight/f0/failed');
+      await tx.outbox.enqueue(groupNotification('n', [event!]), [
+        aDelivery({ id: 'd', notificationId: 'n' }),
+      ]);
+    });
+    const { status, text, body } = await page('/flights/eu/f0');
+    expect(status).toBe(200);
+    expect(text).toContain('Flight failed: Translate blog');
+    expect(text).toContain('Took 1 min Step translate');
+    expect(body).toContain('answered 429 &quot;Too Many Requests&quot;\n   at Poll (line 12)');
+    expect(linksTo(body, 'Flight failed')).toEqual(['../../alerts/a']);
+    expect(linksTo(body, 'email')).toEqual(['../../deliveries/d']);
+    expect(linksTo(body, 'Why, or why not: its whole way')).toEqual(['../../events/eu/flight/f0/failed']);
+    expect(linksTo(body, 'Translate blog')).toEqual(['../../birds/eu/148890']);
+  });
+
+  test('says of one that is under way how long it takes so far', async () => {
+    const { page, store } = await served();
+    await putFlights(store, { birdId: '2' }, [
+      { id: 'now', status: 'active', startedAtUs: NOW_US - 5 * MINUTE_US },
+      { id: 'odd', status: 'a new status', startedAtUs: NOW_US - 9 * MINUTE_US },
+    ]);
+    const { text } = await page('/flights/eu/NOW');
+    expect(text).toContain('Flight under way: Post news');
+    expect(text).toContain('Took 5 min, so far');
+    expect(text).not.toContain('Who was notified');
+    expect((await page('/flights/eu/odd')).text).toContain('Flight: a new status: Post news');
+  });
+
+  test('one that is not kept is said to be none', async () => {
+    const { page } = await served();
+    for (const path of ['/flights/eu/none', '/flights/us/f0', '/flights/f0']) {
+      expect((await page(path)).status).toBe(404);
+    }
+    expect((await page('/flights/eu/none')).text).toContain('No such Flight is kept');
+  });
+});
+
+test('/nests shows the worst first', async () => {
+  const { page } = await served();
+  const { text, body } = await page('/nests');
+  expect(text).toMatch(/Marketing 2 1 1 1 0 14 71.4 % .*Sales 1 0 0 0 1 0/);
+  expect(linksTo(body, 'Sales')).toEqual(['birds?region=us&amp;nest=7']);
+  expect((await page('/nests?nest=none')).text).toContain('No Nests fit.');
+  expect((await page('/nests?region=asia')).status).toBe(400);
+});
+
+test('text of the service is only ever text', async () => {
+  const { page, store } = await served();
+  const evil = '<script>alert(1)</script>"><img src=x onerror=alert(1)>\u202e';
+  const texts = [...HOSTILE_TEXTS, evil];
+  await store.transaction(async (tx) => {
+    await tx.inventory.putNests([{ region: 'eu', nestId: evil, name: evil, present: true }]);
+    await tx.inventory.putBirds(
+      texts.map((name, index) => ({
+        ...{ region: 'eu', birdId: index === texts.length - 1 ? evil : `h${index}`, nestId: evil, name },
+        ...{ status: evil, triggerType: evil, present: true, statusSinceUs: NOW_US },
+      })),
+    );
+  });
+  await putFlights(store, { birdId: evil }, [
+    { id: 'evil', status: 'failed', startedAtUs: NOW_US, message: evil },
+    { id: 'odd', status: evil, startedAtUs: NOW_US + 1 },
+  ]);
+  const paths = [
+    '/birds',
+    '/nests',
+    `/birds/eu/${encodeURIComponent(evil)}`,
+    '/flights/eu/evil',
+    '/flights/eu/odd',
+  ];
+  for (const path of paths) {
+    const { status, body } = await page(path);
+    expect([path, status]).toEqual([path, 200]);
+    expect(body).toContain('alert(1)');
+    expect(body).not.toMatch(/<script|<img|\u202e/);
+  }
+});
