@@ -142,6 +142,14 @@ export const LIMITS = {
     beyond: 'It is refused with 431, and the connection closed.',
     counted: true,
   },
+  waiting_passwords: {
+    most: 20,
+    unit: 'items',
+    of: 'the passwords that wait to be compared with their hashes',
+    reason: 'Each takes 16 MB and some 50 ms, one after another; whoever is logged in already does not wait.',
+    beyond: 'The request is refused with 429.',
+    counted: false,
+  },
   request_bytes: {
     most: 512 * KIB,
     unit: 'bytes',

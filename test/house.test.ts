@@ -64,8 +64,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   delivery: ['channels', 'domain', 'store'],
   health: ['channels/traits', 'config', 'document/problem', 'domain', 'store'],
   web: ['config', 'domain', 'health', 'operator', 'store'],
-  'web/api': [],
-  'web/pages': [],
+  'web/access': [],
+  'web/api': ['web/access'],
+  'web/pages': ['web/access'],
   // A page uses the frame of all pages and their words, and no other page.
   'web/pages/*': ['web/pages/frame', 'web/pages/words'],
   'web/pages/frame': ['web/pages/words'],

@@ -113,6 +113,16 @@ export function addSchema({ program, edge, finish }: CommandLine): void {
     });
 }
 
+export function addHashPassword({ program, edge, finish }: CommandLine): void {
+  program
+    .command('hash-password')
+    .description('print the hash of a password for `web.auth.users`; it is asked for, or read from stdin')
+    .action(async () => {
+      const { printPasswordHash } = await import('./commands/hash-password-command.ts');
+      finish(await printPasswordHash(edge));
+    });
+}
+
 export function addCompletion({ program, edge, finish }: CommandLine): void {
   program
     .command('completion')

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
+import { isIP } from 'node:net';
 import * as z from 'zod';
-import { reachable } from '../config/sections/web-section.ts';
+import { reachable, type WebConfig } from '../config/sections/web-section.ts';
 import { codeOf, NestwatchError } from '../errors.ts';
 import { formatHostPort } from '../http/host-port.ts';
+import type { TlsSettings } from '../http/http-settings.ts';
 import { type HttpResponse, openTransport } from '../http/transport.ts';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../http/web-address.ts';
 import type { Edge } from '../process-io.ts';
+import type { Secret } from '../secret.ts';
 import { plainText } from '../text/plain-text.ts';
 import { findConfigFile, readWebConfig } from './read-config.ts';
 
@@ -33,8 +36,13 @@ export async function askDaemon(
   { method, path, body, headers }: DaemonRequest,
   timeoutMs: number,
 ): Promise<HttpResponse> {
-  const { url, token } = addressOf(edge, options);
-  const transport = openTransport({ connections: 1, timeoutMs, maxBodyBytes: MAX_BODY_BYTES });
+  const { url, token, tls } = addressOf(edge, options);
+  const transport = openTransport({
+    connections: 1,
+    timeoutMs,
+    maxBodyBytes: MAX_BODY_BYTES,
+    ...(tls && { tls }),
+  });
   try {
     return await transport.send({
       method,
@@ -103,7 +111,7 @@ function refusalOf(body: string): string {
 }
 
 /** The token of the configuration is for its own daemon only: it does not go to a `--url`. */
-function addressOf(edge: Edge, options: DaemonOptions): { url: string; token: string | undefined } {
+function addressOf(edge: Edge, options: DaemonOptions): Address {
   if (options.url !== undefined) {
     const mistake = mistakeInBaseUrl(options.url);
     if (mistake) throw new NestwatchError('usage', `--url ${mistake}`);
@@ -116,7 +124,29 @@ function addressOf(edge: Edge, options: DaemonOptions): { url: string; token: st
       '`web.listen` has port 0, so only the log says where it listens: give --url',
     );
   }
-  return { url: `http://${formatHostPort(reachable(web))}`, token: web.bearerToken?.reveal() };
+  const address = formatHostPort(reachable(web));
+  const token = tokenFor(web)?.reveal();
+  if (!web.tls) return { url: `http://${address}`, token };
+  // It must show the very certificate of the configuration, which is made out to the name that people use.
+  const serverName = new URL(web.externalUrl).hostname;
+  return {
+    url: `https://${address}`,
+    token,
+    tls: { ca: web.tls.cert, insecureSkipVerify: false, ...(!isIP(serverName) && { serverName }) },
+  };
+}
+
+interface Address {
+  readonly url: string;
+  readonly token: string | undefined;
+  readonly tls?: TlsSettings;
+}
+
+/** The token of the configuration that may do most. */
+function tokenFor({ bearerToken, access }: WebConfig): Secret | undefined {
+  if (bearerToken) return bearerToken;
+  const tokens = access?.tokens ?? [];
+  return tokens.toSorted((a, b) => b.scopes.size - a.scopes.size)[0]?.token;
 }
 
 function tokenOf(file: string | undefined): string | undefined {

@@ -7,6 +7,7 @@ import { addAlerts, addSilence } from './alert-commands.ts';
 import {
   addCheckConfig,
   addCompletion,
+  addHashPassword,
   addInit,
   addRender,
   addRoutes,
@@ -84,6 +85,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
   addRender(line);
   addSchema(line);
   addCompletion(line);
+  addHashPassword(line);
   addInit(line);
   return program;
 }

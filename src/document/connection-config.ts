@@ -1,7 +1,13 @@
 /** How connections are made, in the keys of Prometheus and Alertmanager: `tls_config` and the proxy. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import * as z from 'zod';
-import type { ConnectionSettings, ProxySettings, TlsSettings, TlsVersion } from '../http/http-settings.ts';
+import type {
+  ConnectionSettings,
+  ProxySettings,
+  ServerTls,
+  TlsSettings,
+  TlsVersion,
+} from '../http/http-settings.ts';
 import { type Secret, secret } from '../secret.ts';
 import { type Check, isGiven } from './check.ts';
 import type { Path } from './problem.ts';
@@ -68,10 +74,7 @@ function readTls(check: Check, path: Path): TlsSettings | undefined {
       check.problem([...path, other], `is missing: \`${one}\` needs \`${other}\` or \`${other}_file\``);
     }
   }
-  if (cert && key && !isKeyOf(cert, key)) {
-    const at = check.raw([...path, 'key']) === undefined ? 'key_file' : 'key';
-    check.problem([...path, at], 'is not the key of the certificate beside it');
-  }
+  if (cert && key) checkPair(check, path, cert, key);
   const tls = check.read(tlsShape, path);
   if (!tls) return undefined;
   const minVersion = TLS_VERSIONS.get(tls.min_version ?? '');
@@ -88,6 +91,28 @@ function readTls(check: Check, path: Path): TlsSettings | undefined {
     ...(minVersion && { minVersion }),
     ...(maxVersion && { maxVersion }),
   };
+}
+
+export const serverTlsShape = z.strictObject({
+  ...twins('cert', 'Certificate in PEM, with those between it and its authority. Required.'),
+  ...twins('key', 'Private key in PEM of `cert`, without a passphrase. Required.'),
+  min_version: tlsVersion.describe('Oldest version of TLS; without it TLS12.'),
+});
+
+export function readServerTls(check: Check, path: Path): ServerTls | undefined {
+  if (check.raw(path) === undefined) return undefined;
+  const cert = check.secret(path, 'cert', { isRequired: true, mistake: mistakeInCertificate });
+  const key = check.secret(path, 'key', { isRequired: true, mistake: mistakeInKey });
+  if (cert && key) checkPair(check, path, cert, key);
+  const tls = check.read(serverTlsShape, path);
+  const minVersion = TLS_VERSIONS.get(tls?.min_version ?? '');
+  return tls && cert && key ? { cert, key, ...(minVersion && { minVersion }) } : undefined;
+}
+
+function checkPair(check: Check, path: Path, cert: Secret, key: Secret): void {
+  if (isKeyOf(cert, key)) return;
+  const at = check.raw([...path, 'key']) === undefined ? 'key_file' : 'key';
+  check.problem([...path, at], 'is not the key of the certificate beside it');
 }
 
 function mistakeInCertificate(text: string): string | undefined {

@@ -60,6 +60,7 @@ export function createConnectionPools(options: PoolOptions): ConnectionPools {
 type TlsMaterial = {
   -readonly [Key in
     | 'ca'
+    | 'allowPartialTrustChain'
     | 'cert'
     | 'key'
     | 'servername'
@@ -103,7 +104,8 @@ function open(
 export function tlsMaterial(tls: TlsSettings): TlsMaterial {
   const { ca, cert, key, serverName, insecureSkipVerify, minVersion, maxVersion } = tls;
   return {
-    ...(ca && { ca: ca.reveal() }),
+    // As in Go, a certificate that stands there itself is trusted, not only what it signed.
+    ...(ca && { ca: ca.reveal(), allowPartialTrustChain: true }),
     ...(cert && key && { cert: cert.reveal(), key: key.reveal() }),
     ...(serverName && { servername: serverName }),
     ...(insecureSkipVerify && { rejectUnauthorized: false }),

@@ -21,6 +21,13 @@ export interface TlsSettings {
   readonly maxVersion?: TlsVersion;
 }
 
+/** What a server shows, in PEM; files are read at each use. */
+export interface ServerTls {
+  readonly cert: Secret;
+  readonly key: Secret;
+  readonly minVersion?: TlsVersion;
+}
+
 export type TlsVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3';
 
 /** Addresses are secrets: they may hold the proxy's user and password. */

@@ -167,7 +167,10 @@ function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
   };
 }
 
-type ProcessLines = Pick<Lines, 'config_reload' | 'impaired' | 'limit_reached' | 'set_aside' | 'trouble'>;
+type ProcessLines = Pick<
+  Lines,
+  'config_reload' | 'impaired' | 'limit_reached' | 'set_aside' | 'trouble' | 'write'
+>;
 
 function processLines(log: Writers, seldom: Seldom): ProcessLines {
   return {
@@ -182,6 +185,9 @@ function processLines(log: Writers, seldom: Seldom): ProcessLines {
       if (isOver) return log.info('What impaired the watch is over', data);
       const level = severity === 'critical' ? 'error' : severity === 'warning' ? 'warn' : 'info';
       log[level]('The watch is impaired', data);
+    },
+    write({ what, atUs, ...data }) {
+      log.info('Somebody asked for a change', { ...data, at: formatInstant(atUs) });
     },
     limit_reached({ what, ...data }) {
       seldom(`limit/${data.limit}/${data.region}`, 'warn', 'A limit was reached', data);

@@ -59,6 +59,7 @@ export function createRecorders(options: RecordersOptions): Recorders {
     impaired() {},
     notified() {},
     set_aside() {},
+    write() {},
   };
 }
 

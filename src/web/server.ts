@@ -4,6 +4,7 @@
  */
 import { once } from 'node:events';
 import type { Server } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
 import { createAdaptorServer } from '@hono/node-server';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
@@ -20,13 +21,15 @@ import type { AlertingConfig } from '../operator/routed-alert.ts';
 import type { Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
+import { type Admission, createAdmission } from './access/admission.ts';
+import { allowedHosts, isAllowedHost, mistakeInOrigin, mistakeInReading } from './access/guard.ts';
 import { answerScrape, type Scrape } from './answer-scrape.ts';
 import { faultJson } from './api/alert-json.ts';
 import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
 import { impairmentJson } from './api/health-json.ts';
+import { certificateOf, watchCertificate } from './certificate.ts';
 import { boundConnections, CONNECTION_BOUNDS } from './connections.ts';
-import { allowedHosts, checkToken, isAllowedHost, mistakeInOrigin, mistakeInReading } from './guard.ts';
 import { STYLE_HASH } from './pages/frame/page-style.ts';
 import { createPages } from './pages/pages.ts';
 import type { StatusView } from './status-view.ts';
@@ -104,8 +107,7 @@ export async function openWeb(options: WebOptions): Promise<Web> {
   const { config, clock } = options;
   let isClosing = false;
   let app = createApp(options, () => isClosing);
-  const fetch: Hono['fetch'] = (...request) => app.fetch(...request);
-  const server = createAdaptorServer({ fetch, serverOptions: CONNECTION_BOUNDS }) as Server;
+  const server = createServer((...request) => app.fetch(...request), options);
   boundConnections(server, options.openFiles, (limit) => options.report({ what: 'limit_reached', limit }));
   server.listen(config.port, config.host);
   try {
@@ -117,7 +119,7 @@ export async function openWeb(options: WebOptions): Promise<Web> {
   const port = typeof address === 'object' && address !== null ? address.port : config.port;
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return {
-    url: `http://${host}:${port}`,
+    url: `${config.tls ? 'https' : 'http'}://${host}:${port}`,
     follow(configured) {
       app = createApp({ ...options, ...configured }, () => isClosing);
     },
@@ -133,12 +135,24 @@ export async function openWeb(options: WebOptions): Promise<Web> {
   };
 }
 
-function createApp(options: WebOptions, isClosing: () => boolean): Hono {
+function createServer(fetch: Hono['fetch'], { config: { tls }, report }: WebOptions): Server {
+  if (!tls) return createAdaptorServer({ fetch, serverOptions: CONNECTION_BOUNDS }) as Server;
+  const server = createAdaptorServer({
+    fetch,
+    createServer: createHttpsServer,
+    serverOptions: { ...CONNECTION_BOUNDS, ...certificateOf(tls) },
+  }) as Server;
+  watchCertificate(server, tls, report);
+  return server;
+}
+
+export function createApp(options: WebOptions, isClosing: () => boolean): Hono {
   const app = new Hono();
   addHeaders(app, isClosing);
   addRefusals(app, options.config);
-  addHealth(app, options);
-  addToken(app, options);
+  const admission = createAdmission(options);
+  addHealth(app, options, admission);
+  admission.addDoor(app, refuse);
   addReload(app, options);
   app.get('/metrics', (c) => answerScrape(c, options.metrics));
   const recurrences = createRecurrences();
@@ -196,7 +210,7 @@ function addRefusals(app: Hono, { host, externalUrl }: WebConfig): void {
 }
 
 /** Open to everybody: whoever restarts the process must not need a token for it. */
-function addHealth(app: Hono, options: WebOptions): void {
+function addHealth(app: Hono, options: WebOptions, admission: Admission): void {
   const { health } = options;
   const code = (isGood: boolean) => (isGood ? 200 : 503);
   for (const path of ['/-/healthy', '/healthz']) {
@@ -209,7 +223,7 @@ function addHealth(app: Hono, options: WebOptions): void {
     app.get(path, async (c) => {
       const { ready, reasons } = health();
       if (/\bapplication\/json\b/.test(c.req.header('accept') ?? '')) {
-        return c.json({ ...health(), ...(await details(c, options)) }, code(ready));
+        return c.json({ ...health(), ...(await details(c, options, admission)) }, code(ready));
       }
       return c.text(ready ? 'Ready.\n' : lines('Not ready.', reasons), code(ready));
     });
@@ -217,9 +231,8 @@ function addHealth(app: Hono, options: WebOptions): void {
 }
 
 /** What impairs the watch and what was set aside; with names only for who may read. */
-async function details(c: Context, { store, clock, config, impairments, report }: WebOptions) {
-  const token = config.bearerToken;
-  const isOpen = !token || checkToken(token, c.req.header('authorization')) === 'granted';
+async function details(c: Context, { store, clock, impairments, report }: WebOptions, admission: Admission) {
+  const isOpen = await admission.mayRead(c);
   const nowUs = clock.nowUs();
   const found = (await impairments()).impairments;
   const named = isOpen ? found.map(impairmentJson) : [...new Set(found.map(({ reason }) => reason))];
@@ -233,19 +246,6 @@ async function details(c: Context, { store, clock, config, impairments, report }
     report({ what: 'trouble', stage: 'store', error });
     return { impairments: named, set_aside: [] };
   }
-}
-
-/** Asks for the token, where one is configured; for all that is added after it. */
-function addToken(app: Hono, { config, links, clock }: WebOptions): void {
-  const token = config.bearerToken;
-  if (!token) return;
-  app.use(async (c, next) => {
-    // Who has a signed link may use it without the token, for what it is signed for.
-    if (c.req.path === '/acknowledge' && links.read(c.req.query('link') ?? '', clock.nowUs())) return next();
-    if (checkToken(token, c.req.header('authorization')) === 'granted') return next();
-    c.header('www-authenticate', 'Basic realm="nestwatch", charset="UTF-8", Bearer realm="nestwatch"');
-    return refuse(c, 401, 'A token is needed: as Authorization: Bearer, or as the password of any user.');
-  });
 }
 
 /** As Prometheus and Alertmanager answer it: 200, or 500 with what is wrong. */
@@ -335,7 +335,7 @@ function onlyHosts(hosts: ReadonlySet<string>): MiddlewareHandler {
 /** An error in the form that the asker reads: JSON for the APIs, a line of text elsewhere. */
 function refuse(
   c: Context,
-  status: 400 | 401 | 403 | 404 | 405 | 413 | 421 | 500,
+  status: 400 | 401 | 403 | 404 | 405 | 413 | 421 | 429 | 500,
   message: string,
 ): Response {
   if (c.req.path.startsWith('/api/v2/')) return c.json(message, status);

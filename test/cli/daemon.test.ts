@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { secret } from '../../src/secret.ts';
+import { makeAuthority, makeCertificate, openFolder } from '../http/servers.ts';
 import { aDelivery, anAlert, anImpairment, aStatus, putAlert, putDeliveries } from '../web/sample.ts';
 import { serve } from '../web/served.ts';
 import { nestwatch, tempFile } from './test-io.ts';
@@ -104,6 +107,40 @@ describe('status', () => {
       exit: 4,
       stderr: expect.stringContaining('the daemon asks for its token: give --token-file or --config.file'),
     });
+  });
+
+  test('over TLS it is the very certificate of the configuration, and the token that may do most', async () => {
+    const folder = openFolder();
+    onTestFinished(() => folder.close());
+    makeAuthority(folder.path, 'authority');
+    makeCertificate(folder.path, 'authority', 'own', 'watch.example.com');
+    makeCertificate(folder.path, 'authority', 'other', 'watch.example.com');
+    const read = (name: string) => secret(readFileSync(join(folder.path, name), 'utf8'));
+    const tokens = [
+      { name: 'a', token: secret('only-reads'), scopes: new Set(['read'] as const) },
+      { name: 'b', token: secret('does-more'), scopes: new Set(['read', 'write'] as const) },
+    ];
+    const { web } = await serve({
+      config: {
+        ...WEB,
+        bearerToken: null,
+        access: { tokens, users: new Map() },
+        tls: { cert: read('own.pem'), key: read('own.key') },
+      },
+    });
+    const { port } = new URL(web.url);
+    const file = (name: string) =>
+      tempFile(
+        'n.yaml',
+        `web:
+  listen: "127.0.0.1:${port}"
+  external_url: https://watch.example.com
+  auth: { tokens: [{ token: only-reads, scopes: [read] }, { token: does-more, scopes: [read, write] }] }
+  tls: { cert_file: ${folder.path}/${name}.pem, key_file: ${folder.path}/${name}.key }
+`,
+      );
+    expect(await nestwatch(['status', '--config.file', file('own')])).toMatchObject({ exit: 0 });
+    expect(await nestwatch(['status', '--config.file', file('other')])).toMatchObject({ exit: 4 });
   });
 
   test('the token of the configuration does not go to another address', async () => {

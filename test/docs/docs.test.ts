@@ -112,7 +112,12 @@ describe('documents', () => {
       const regions = example.startsWith('regions:')
         ? ''
         : 'regions: { eu: { base_url: https://x, token: t } }\n';
-      loadConfig({ file: document, text: regions + example, environment: {}, readFile: () => 'secret' });
+      loadConfig({
+        file: document,
+        text: regions + example,
+        environment: {},
+        readFile: () => 'a secret text',
+      });
     }
   });
 

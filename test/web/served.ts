@@ -26,7 +26,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
   /** The regions that somebody had asked at once. */
   const probes: string[] = [];
   let ids = 0;
-  const web = await openWeb({
+  const used: WebOptions = {
     openFiles: 1024,
     config: {
       host: '127.0.0.1',
@@ -52,7 +52,8 @@ export async function serve(options: Partial<WebOptions> = {}) {
     clock,
     report: (one) => reported.push(one),
     ...options,
-  });
+  };
+  const web = await openWeb(used);
   let isClosed = false;
   const close = async () => {
     if (isClosed) return;
@@ -96,5 +97,5 @@ export async function serve(options: Partial<WebOptions> = {}) {
       'POST',
       new URLSearchParams(fields).toString(),
     );
-  return { ask, post, submit, web, store, clock, reported, changes, probes, close };
+  return { ask, post, submit, web, store, clock, reported, changes, probes, close, options: used };
 }

@@ -1,9 +1,12 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
-import { twins, words } from '../../document/value-shape.ts';
+import { readServerTls, serverTlsShape } from '../../document/connection-config.ts';
+import { words } from '../../document/value-shape.ts';
 import { formatHostPort, parseHostPort } from '../../http/host-port.ts';
+import type { ServerTls } from '../../http/http-settings.ts';
 import { isLoopback, mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
+import { type AccessConfig, accessShape, readAccess } from './access-section.ts';
 
 const NOT_AN_ADDRESS = 'must be host:port, such as 127.0.0.1:9465 or [::1]:9465';
 
@@ -15,14 +18,8 @@ export const webShape = z.strictObject({
       'Where the page, the API and `/metrics` are served, as `host:port`. `:port` listens on every address.',
     ),
   external_url: words.optional().describe('How people reach the page: what links in messages begin with.'),
-  auth: z
-    .strictObject(
-      twins(
-        'bearer_token',
-        'Token asked of everybody, as `Authorization: Bearer` or as the password of any user, except by the health checks.',
-      ),
-    )
-    .prefault({}),
+  auth: accessShape.prefault({}),
+  tls: serverTlsShape.optional().describe('Serves HTTPS instead of HTTP.'),
   enable_lifecycle: z
     .boolean()
     .prefault(false)
@@ -35,6 +32,9 @@ export interface WebConfig {
   /** Without a trailing slash; what links in messages begin with. */
   readonly externalUrl: string;
   readonly bearerToken: Secret | null;
+  readonly access?: AccessConfig;
+  /** Absent for plain HTTP. */
+  readonly tls?: ServerTls;
   readonly enableLifecycle: boolean;
 }
 
@@ -43,6 +43,8 @@ const EVERY_ADDRESS = '0.0.0.0';
 
 export function readWeb(check: Check): WebConfig | undefined {
   const bearerToken = check.secret(['web', 'auth'], 'bearer_token', {});
+  const access = readAccess(check);
+  const tls = readServerTls(check, ['web', 'tls']);
   // What a text says is looked at first, so that another mistake does not hide its own.
   const address = check.raw(['web', 'listen']);
   if (typeof address === 'string' && !parseHostPort(address))
@@ -56,15 +58,19 @@ export function readWeb(check: Check): WebConfig | undefined {
   return {
     host: listen.host || EVERY_ADDRESS,
     port: listen.port,
-    externalUrl: withoutTrailingSlash(web.external_url ?? `http://${formatHostPort(reachable(listen))}`),
+    externalUrl: withoutTrailingSlash(
+      web.external_url ?? `${tls ? 'https' : 'http'}://${formatHostPort(reachable(listen))}`,
+    ),
     bearerToken,
+    ...(access && { access }),
+    ...(tls && { tls }),
     enableLifecycle: web.enable_lifecycle,
   };
 }
 
 /** Whether whoever reaches the machine can read all and silence. */
-export function isOpenToAll({ host, bearerToken }: WebConfig): boolean {
-  return !bearerToken && !isLoopback(host.includes(':') ? `[${host}]` : host);
+export function isOpenToAll({ host, bearerToken, access }: WebConfig): boolean {
+  return !bearerToken && !access && !isLoopback(host.includes(':') ? `[${host}]` : host);
 }
 
 /** An address that stands for every one is none that a link could lead to. */

@@ -22,6 +22,7 @@ import type { Report } from '../../report.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
+import { signedBy } from '../access/identify.ts';
 import { refuse } from '../query.ts';
 import { select } from '../select-alerts.ts';
 import { readSilence } from '../silence-request.ts';
@@ -112,7 +113,9 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
   });
 
   api.post('/silences', async (c) => {
-    const result = await silenceEditor.set(readSilence(await bodyOf(c)));
+    const asked = readSilence(await bodyOf(c));
+    const createdBy = signedBy(c.get('identity'), asked.createdBy);
+    const result = await silenceEditor.set({ ...asked, createdBy });
     return result.ok ? c.json({ silenceID: result.id }) : refusal(c, result);
   });
 

@@ -22,6 +22,7 @@ import { DELIVERY_STATES, type DeliveryState } from '../../store/outbox-store.ts
 import type { Store, Transaction } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
 import { formatInstant } from '../../time/instant.ts';
+import { signedBy } from '../access/identify.ts';
 import { instant, limit, oneOf, readQuery, refuse } from '../query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
 import { type ConfigurationView, type RegionView, type StatusView, stateOf } from '../status-view.ts';
@@ -154,7 +155,8 @@ function addAlerts(api: Hono, { store, externalUrl }: ApiOptions): void {
 /** Each by itself: one that has ended meanwhile does not keep the others from it. */
 function addAcknowledge(api: Hono, { silenceEditor }: ApiOptions): void {
   api.post('/alerts/acknowledge', async (c) => {
-    const { ids, author, comment } = readSigned(await c.req.text());
+    const { ids, author: typed, comment } = readSigned(await c.req.text());
+    const author = signedBy(c.get('identity'), typed);
     const acknowledged: { id: string; silence_id: string }[] = [];
     const refused: { id: string; error: string }[] = [];
     for (const id of new Set(ids)) {
@@ -168,7 +170,8 @@ function addAcknowledge(api: Hono, { silenceEditor }: ApiOptions): void {
 
 function addResolve(api: Hono, { alertResolver }: ApiOptions): void {
   api.post('/alerts/resolve', async (c) => {
-    const { ids, author, comment } = readSigned(await c.req.text());
+    const { ids, author: typed, comment } = readSigned(await c.req.text());
+    const author = signedBy(c.get('identity'), typed);
     const resolved: { id: string; ends_at: string }[] = [];
     const refused: { id: string; error: string }[] = [];
     for (const id of new Set(ids)) {

@@ -112,7 +112,7 @@ function addSilencing(pages: Hono, options: PagesOptions): void {
     const given = new URL(c.req.url).searchParams;
     const alertId = given.get('alert');
     const alert = alertId === null ? undefined : await store.transaction((tx) => tx.alerts.find(alertId));
-    const typed = readSilenceForm(given);
+    const typed = readSilenceForm(c, given);
     const form = alert ? { ...typed, matchers: matchersFor(alert.labels) } : typed;
     const problem = await problemOf(async () => {
       readFormMatchers(form.matchers);
@@ -122,7 +122,7 @@ function addSilencing(pages: Hono, options: PagesOptions): void {
   });
 
   pages.post('/silence', async (c) => {
-    const form = readSilenceForm(await fieldsOf(c));
+    const form = readSilenceForm(c, await fieldsOf(c));
     const problem = await problemOf(async () => {
       const result = await silenceEditor.set(requestOf(form, clock.nowUs()));
       if (!result.ok) throw refuse(sentence(result.message));
@@ -162,10 +162,10 @@ function addAcknowledging(pages: Hono, options: PagesOptions): void {
     return c.html(page, code);
   }
 
-  pages.get('/acknowledge', (c) => show(c, UNSIGNED, '', 200));
+  pages.get('/acknowledge', (c) => show(c, signatureOf(c, new URLSearchParams()), '', 200));
 
   pages.post('/acknowledge', async (c) => {
-    const by = signatureOf(await fieldsOf(c));
+    const by = signatureOf(c, await fieldsOf(c));
     const problem = await problemOf(async () => {
       checkSignature(by, 'who takes care of it');
       const { id, startsAtUs } = requested(c, links, clock);
@@ -191,10 +191,10 @@ function addResolving(pages: Hono, { store, alertResolver, clock }: PagesOptions
     return c.html(page, code);
   }
 
-  pages.get('/resolve', (c) => show(c, UNSIGNED, '', 200));
+  pages.get('/resolve', (c) => show(c, signatureOf(c, new URLSearchParams()), '', 200));
 
   pages.post('/resolve', async (c) => {
-    const by = signatureOf(await fieldsOf(c));
+    const by = signatureOf(c, await fieldsOf(c));
     const problem = await problemOf(async () => {
       checkSignature(by, 'who says that it is over');
       const { id, startsAtUs } = ofOverview(c);
@@ -230,8 +230,6 @@ function readAlert(store: Store, id: string, startsAtUs: number | undefined) {
     return { alert, lastEvent: last?.event, isOpen: alert?.state === 'firing' && isMeant };
   });
 }
-
-const UNSIGNED: Signature = { createdBy: '', comment: '' };
 
 /** The alert that the overview names, with the episode that it showed. */
 function ofOverview(c: Context): Requested {

@@ -1,4 +1,5 @@
 /** The page that makes a silence: it shows what would be hidden before it is made. */
+import type { Context } from 'hono';
 import { html } from 'hono/html';
 import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import { formatMatcher, type Matcher, parseMatcherLists } from '../../domain/matchers/matcher.ts';
@@ -11,6 +12,7 @@ import { exactTime } from '../../text/instant-words.ts';
 import { manyLines } from '../../text/plain-text.ts';
 import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
 import { parseInstant } from '../../time/instant.ts';
+import { signedBy } from '../access/identify.ts';
 import { refuse } from '../query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
 import { sentence } from './frame/form.ts';
@@ -34,13 +36,13 @@ export interface SilenceForm {
 const DEFAULT_DURATION = '2h';
 const DEFAULT_WINDOW = '1h';
 
-export function readSilenceForm(given: URLSearchParams): SilenceForm {
+export function readSilenceForm(c: Context, given: URLSearchParams): SilenceForm {
   const text = (name: string, otherwise = '') => (given.get(name) ?? otherwise).trim();
   return {
     matchers: text('matchers'),
     start: text('start'),
     duration: text('duration', DEFAULT_DURATION),
-    author: text('author'),
+    author: signedBy(c.get('identity'), text('author')),
     comment: text('comment'),
     cron: text('cron'),
     timezone: text('timezone', 'UTC'),

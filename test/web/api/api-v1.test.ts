@@ -393,6 +393,7 @@ describe('/api/v1/alerts/resolve', () => {
     expect(changes).toHaveLength(1);
     expect(reported).toEqual([
       { what: 'alert', alertname: 'FlightFailed', region: 'eu', state: 'resolved', alertId: 'a/1' },
+      expect.objectContaining({ what: 'write', action: 'POST /api/v1/alerts/resolve', status: 200 }),
     ]);
   });
 

@@ -3,6 +3,7 @@ import type { Context } from 'hono';
 import { NestwatchError } from '../../../errors.ts';
 import type { Signature } from '../../../operator/find-alert.ts';
 import { plainText } from '../../../text/plain-text.ts';
+import { signedBy } from '../../access/identify.ts';
 import { refuse } from '../../query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../silence-request.ts';
 
@@ -10,10 +11,10 @@ export async function fieldsOf(c: Context): Promise<URLSearchParams> {
   return new URLSearchParams(await c.req.text());
 }
 
-/** As it was typed, but for blanks around it. */
-export function signatureOf(fields: URLSearchParams): Signature {
+/** As it was typed, but for blanks around it, and with the name of who is logged in. */
+export function signatureOf(c: Context, fields: URLSearchParams): Signature {
   const text = (name: string) => (fields.get(name) ?? '').trim();
-  return { createdBy: text('author'), comment: text('comment') };
+  return { createdBy: signedBy(c.get('identity'), text('author')), comment: text('comment') };
 }
 
 /** Throws `usage` with what a person has to change. */

@@ -1,33 +1,8 @@
 /**
- * Who may read, and who may write. With a token set, whoever brings it: as `Authorization: Bearer`, or as the password of any user, so
- * that a browser can ask for it. On loopback also only who asks for this machine by a name of its own: a page from
- * elsewhere that points its own name at 127.0.0.1 is turned away.
+ * Which hosts and origins a request may name. On loopback only who asks for this machine by a name of its own: a page
+ * from elsewhere that points its own name at 127.0.0.1 is turned away.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
-import type { Secret } from '../secret.ts';
-
-type Access = 'granted' | 'denied';
-
-/** Reads the token at each request, so that a rotated file counts at once; throws what reading it throws. */
-export function checkToken(expected: Secret, authorization: string | undefined): Access {
-  const given = authorization === undefined ? undefined : tokenOf(authorization);
-  if (given === undefined) return 'denied';
-  // Digests have one length, so the comparison takes the same time for every guess.
-  return timingSafeEqual(digest(given), digest(expected.reveal())) ? 'granted' : 'denied';
-}
-
-/** The token's bytes: a header arrives as one character a byte, whatever its text was. */
-function tokenOf(authorization: string): Buffer | undefined {
-  const [, scheme = '', rest = ''] = /^(\S+) +(.+)$/.exec(authorization) ?? [];
-  if (/^bearer$/i.test(scheme)) return Buffer.from(rest, 'latin1');
-  if (!/^basic$/i.test(scheme)) return undefined;
-  const pair = Buffer.from(rest, 'base64');
-  const colon = pair.indexOf(':');
-  return colon === -1 ? undefined : pair.subarray(colon + 1);
-}
-
-const digest = (text: string | Buffer) => createHash('sha256').update(text).digest();
 
 /** The hosts that a request may name; undefined when any may, because the address is not on loopback. */
 export function allowedHosts(host: string, externalUrl: string): ReadonlySet<string> | undefined {

@@ -1,0 +1,147 @@
+/** `web.auth`: who may ask the daemon for what. */
+import { BlockList, isIP } from 'node:net';
+import * as z from 'zod';
+import type { Check } from '../../document/check.ts';
+import type { Path } from '../../document/problem.ts';
+import { readList } from '../../document/read-list.ts';
+import { twins, words } from '../../document/value-shape.ts';
+import { mistakeInPasswordHash } from '../../http/password-hash.ts';
+import { LIMITS } from '../../limits.ts';
+import type { Secret } from '../../secret.ts';
+
+/** `metrics`: `/metrics`. `read`: everything else that is read. `write`: whatever changes something. */
+export const SCOPES = ['read', 'metrics', 'write'] as const;
+export type Scope = (typeof SCOPES)[number];
+
+export interface AccessConfig {
+  readonly tokens: readonly {
+    readonly name: string;
+    readonly token: Secret;
+    readonly scopes: ReadonlySet<Scope>;
+  }[];
+  readonly users: ReadonlyMap<string, { readonly hash: Secret; readonly scopes: ReadonlySet<Scope> }>;
+  /** Who stands before the daemon, knows people, and says their names in a header. */
+  readonly proxy?: {
+    /** In lower case. */
+    readonly header: string;
+    readonly isTrusted: (address: string) => boolean;
+    readonly scopes: ReadonlySet<Scope>;
+  };
+}
+
+const scopes = (preset: readonly Scope[] | undefined) => {
+  const list = z.array(z.enum(SCOPES)).min(1, { error: 'must name at least one of read, metrics, write' });
+  return (preset ? list.prefault([...preset]) : list).describe(
+    '`metrics`: `/metrics`. `read`: everything else that is read. `write`: whatever changes something.',
+  );
+};
+
+const tokenShape = z.strictObject({
+  name: words.max(LIMITS.name_characters.most).optional().describe('Who has it, for the log of writes.'),
+  ...twins('token', 'The token. Required.'),
+  scopes: scopes(undefined),
+});
+
+const userShape = z.strictObject({
+  ...twins('password_hash', 'What `nestwatch hash-password` prints for the password. Required.'),
+  scopes: scopes(SCOPES),
+});
+
+const proxyShape = z.strictObject({
+  header: z
+    .string()
+    .regex(/^[A-Za-z0-9-]+$/, { error: 'must be the name of a header, such as X-Forwarded-User' })
+    .prefault('X-Forwarded-User')
+    .describe("Header with the person's name, which the proxy sets and never passes on."),
+  trusted: z
+    .array(words)
+    .min(1, { error: 'must name at least one address' })
+    .describe("The proxy's addresses or ranges (`10.1.0.0/16`): from others the header means nothing."),
+  scopes: scopes(['read', 'write']),
+});
+
+export const accessShape = z.strictObject({
+  ...twins(
+    'bearer_token',
+    'Token for everything, as `Authorization: Bearer` or as the password of any user. With it or any other key here nobody else is answered, but for the health checks.',
+  ),
+  tokens: z.array(tokenShape).prefault([]).describe('Further tokens, each for what its scopes name.'),
+  users: z
+    .record(words, userShape)
+    .prefault({})
+    .describe('People by their names, who come with HTTP Basic; their names stand on what they do.'),
+  proxy: proxyShape
+    .optional()
+    .describe('A proxy that asks people who they are (OIDC, forward auth) and says so in a header.'),
+});
+
+const AT: Path = ['web', 'auth'];
+
+/** Undefined where only `bearer_token` may be asked for. */
+export function readAccess(check: Check): AccessConfig | undefined {
+  const access = check.read(accessShape.prefault({}), AT);
+  const tokens = readList(check, [...AT, 'tokens']).map((path, index) => {
+    const token = check.secret(path, 'token', { isRequired: true, mistake: mistakeInToken });
+    const given = access?.tokens[index];
+    return token && given
+      ? [{ name: given.name ?? `token ${index + 1}`, token, scopes: new Set(given.scopes) }]
+      : [];
+  });
+  const users = readUsers(check, access?.users ?? {});
+  const proxy = access?.proxy && readProxy(check, access.proxy);
+  if (!access) return undefined;
+  if (tokens.length === 0 && users.size === 0 && !proxy) return undefined;
+  return { tokens: tokens.flat(), users, ...(proxy && { proxy }) };
+}
+
+function readUsers(
+  check: Check,
+  users: Readonly<Record<string, { readonly scopes: readonly Scope[] }>>,
+): AccessConfig['users'] {
+  const found = new Map<string, { hash: Secret; scopes: ReadonlySet<Scope> }>();
+  for (const [name, { scopes: given }] of Object.entries(users)) {
+    const path = [...AT, 'users', name];
+    if (name.includes(':')) check.keyProblem(path, 'a name must not hold a colon: HTTP Basic ends it there');
+    const hash = check.secret(path, 'password_hash', { isRequired: true, mistake: mistakeInPasswordHash });
+    if (hash) found.set(name, { hash, scopes: new Set(given) });
+  }
+  return found;
+}
+
+function readProxy(
+  check: Check,
+  { header, trusted, scopes: given }: z.output<typeof proxyShape>,
+): AccessConfig['proxy'] {
+  const list = new BlockList();
+  for (const [index, text] of trusted.entries()) {
+    if (!addRange(list, text)) {
+      check.problem([...AT, 'proxy', 'trusted', index], 'must be an address or a range such as 10.1.0.0/16');
+    }
+  }
+  return {
+    header: header.toLowerCase(),
+    // A socket that takes both families shows IPv4 within IPv6.
+    isTrusted(address) {
+      const bare = address.replace(/^::ffff:(?=\d+\.)/i, '');
+      const family = isIP(bare);
+      return family !== 0 && list.check(bare, family === 4 ? 'ipv4' : 'ipv6');
+    },
+    scopes: new Set(given),
+  };
+}
+
+function addRange(list: BlockList, text: string): boolean {
+  const [network = '', prefix] = text.split('/');
+  const family = isIP(network);
+  if (family === 0) return false;
+  const name = family === 4 ? 'ipv4' : 'ipv6';
+  if (prefix === undefined) list.addAddress(network, name);
+  else if (/^\d{1,3}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128)) {
+    list.addSubnet(network, Number(prefix), name);
+  } else return false;
+  return true;
+}
+
+function mistakeInToken(text: string): string | undefined {
+  return text.length < 8 ? 'must have at least 8 characters' : undefined;
+}

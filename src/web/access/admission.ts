@@ -1,0 +1,111 @@
+/** The doors of the daemon's HTTP that ask who somebody is, and write down what they change. */
+import type { HttpBindings } from '@hono/node-server';
+import type { Context, Hono } from 'hono';
+import type { WebConfig } from '../../config/sections/web-section.ts';
+import type { AcknowledgeLinks } from '../../operator/acknowledge-link.ts';
+import type { Report } from '../../report.ts';
+import { plainText } from '../../text/plain-text.ts';
+import type { Clock } from '../../time/clock.ts';
+import { BEARER_OF_LINK, createIdentifier, type Identity, scopeFor } from './identify.ts';
+
+declare module 'hono' {
+  interface ContextVariableMap {
+    /** Who asks: known behind the door. */
+    identity: Identity;
+  }
+}
+
+interface AdmissionOptions {
+  readonly config: WebConfig;
+  readonly links: AcknowledgeLinks;
+  readonly clock: Clock;
+  readonly report: Report;
+}
+
+type Refuse = (c: Context, status: 401 | 403 | 429, message: string) => Response;
+
+export interface Admission {
+  /** Whether the asker may read, for what is open to everybody with less in it. */
+  mayRead(c: Context): Promise<boolean>;
+  /** Lets in who may do what they ask for; for all that is added to `app` after it. */
+  addDoor(app: Hono, refuse: Refuse): void;
+}
+
+export function createAdmission({ config, links, clock, report }: AdmissionOptions): Admission {
+  const identify = createIdentifier(config);
+
+  const identityOf = (c: Context) =>
+    identify({
+      authorization: c.req.header('authorization'),
+      header: (name) => c.req.header(name),
+      address: addressOf(c),
+    });
+
+  // Who has a signed link may use it without credentials, for what it is signed for.
+  const hasLink = (c: Context) =>
+    c.req.path === '/acknowledge' && Boolean(links.read(c.req.query('link') ?? '', clock.nowUs()));
+
+  return {
+    async mayRead(c) {
+      const identity = await identityOf(c);
+      return typeof identity === 'object' && identity.scopes.has('read');
+    },
+
+    addDoor(app, refuse) {
+      app.use(async (c, next) => {
+        const scope = scopeFor(c.req.method, c.req.path);
+        const found = await identityOf(c);
+        const isKnown = typeof found === 'object' && found.scopes.has(scope);
+        const identity = !isKnown && hasLink(c) ? BEARER_OF_LINK : found;
+        if (identity === 'busy') return refuse(c, 429, 'Too many log in at once: try again in a moment.');
+        if (identity === 'unknown') {
+          c.header('www-authenticate', 'Basic realm="nestwatch", charset="UTF-8", Bearer realm="nestwatch"');
+          return refuse(c, 401, config.access?.users.size ? NEEDED + OR_USER : NEEDED);
+        }
+        if (!identity.scopes.has(scope)) {
+          if (scope === 'write') await note(c, identity, 403);
+          const scopes = [...identity.scopes].join(', ');
+          return refuse(c, 403, `This needs the scope ${scope}; ${identity.name} has ${scopes}.`);
+        }
+        c.set('identity', identity);
+        await next();
+        if (scope === 'write') await note(c, identity, c.res.status);
+        return;
+      });
+    },
+  };
+
+  async function note(c: Context, { name, by }: Identity, status: number): Promise<void> {
+    const asked = await c.req.text().catch(() => '');
+    report({
+      what: 'write',
+      who: name,
+      by,
+      from: addressOf(c),
+      action: plainText(`${c.req.method} ${c.req.path}${queryOf(c)}`, MAX_ACTION),
+      asked: plainText(asked.slice(0, 2 * MAX_ASKED), MAX_ASKED),
+      status,
+      atUs: clock.nowUs(),
+    });
+  }
+}
+
+const NEEDED = 'A token is needed: as Authorization: Bearer, or as the password of any user.';
+const OR_USER = ' People come with their own name and password.';
+
+const MAX_ACTION = 500;
+/** Of the body of a request; a silence with a comment has less. */
+const MAX_ASKED = 2_000;
+
+/** A link is as good as a token for what it is signed for. */
+function queryOf(c: Context): string {
+  const { searchParams } = new URL(c.req.url);
+  if (searchParams.has('link')) searchParams.set('link', 'secret');
+  const text = searchParams.toString();
+  return text && `?${text}`;
+}
+
+function addressOf(c: Context): string {
+  const { incoming } = (c.env ?? {}) as Partial<HttpBindings>;
+  return incoming?.socket.remoteAddress ?? '';
+}

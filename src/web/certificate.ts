@@ -1,0 +1,37 @@
+/** The certificate of the daemon's own HTTPS, whose files may be replaced while it runs. */
+import type { Server } from 'node:http';
+import type { Server as TlsServer } from 'node:tls';
+import type { ServerTls } from '../http/http-settings.ts';
+import type { Report } from '../report.ts';
+
+export interface CertificateOptions {
+  readonly cert: string;
+  readonly key: string;
+  readonly minVersion?: NonNullable<ServerTls['minVersion']>;
+}
+
+/** What a server is opened with; the files are read. */
+export function certificateOf({ cert, key, minVersion }: ServerTls): CertificateOptions {
+  return { cert: cert.reveal(), key: key.reveal(), ...(minVersion && { minVersion }) };
+}
+
+/**
+ * Compares the files at each new connection, before its handshake. While one of the two is replaced they do not belong
+ * together: the certificate of before stays until they do.
+ */
+export function watchCertificate(server: Server, tls: ServerTls, report: Report): void {
+  let used = JSON.stringify(certificateOf(tls));
+  let refused = '';
+  server.prependListener('connection', () => {
+    const options = certificateOf(tls);
+    const found = JSON.stringify(options);
+    if (found === used || found === refused) return;
+    try {
+      (server as unknown as TlsServer).setSecureContext(options);
+      used = found;
+    } catch (error) {
+      refused = found;
+      report({ what: 'trouble', stage: 'web', error });
+    }
+  });
+}

@@ -1,0 +1,88 @@
+import { describe, expect, test } from 'vitest';
+import { load, problemsOf, REGION } from './load.ts';
+
+const HASH = `$$scrypt$$ln=14,r=8,p=1$$${'A'.repeat(22)}$$${'A'.repeat(43)}`;
+
+/** Without their places. */
+const problems = (auth: string) =>
+  problemsOf(`${REGION}web: { auth: ${auth} }\n`).map((line) => line.replace(/^\d+:\d+: web\.auth\./, ''));
+
+describe('web.auth', () => {
+  test.each<[string, string, readonly string[]]>([
+    ['a token without scopes', '{ tokens: [{ token: "12345678" }] }', ['tokens[0].scopes: is missing']],
+    [
+      'no scope at all',
+      '{ tokens: [{ token: "12345678", scopes: [] }] }',
+      ['tokens[0].scopes: must name at least one of read, metrics, write'],
+    ],
+    [
+      'a scope that nobody knows',
+      '{ tokens: [{ token: "12345678", scopes: [admin] }] }',
+      ['tokens[0].scopes[0]: must be one of read, metrics, write'],
+    ],
+    [
+      'a token that is hardly one',
+      '{ tokens: [{ token: abc, scopes: [read] }] }',
+      ['tokens[0].token: must have at least 8 characters'],
+    ],
+    [
+      'no token',
+      '{ tokens: [{ scopes: [read] }] }',
+      ['tokens[0].token: is missing: give `token` or `token_file`'],
+    ],
+    [
+      'a password in place of its hash',
+      '{ users: { anna: { password_hash: hunter2 } } }',
+      ['users.anna.password_hash: must be what `nestwatch hash-password` prints: $scrypt$ln=14,r=8,p=1$…$…'],
+    ],
+    [
+      'a user with a colon',
+      `{ users: { "a:b": { password_hash: "${HASH}" } } }`,
+      ['users["a:b"]: a name must not hold a colon: HTTP Basic ends it there'],
+    ],
+    ['a proxy that everybody may be', '{ proxy: { header: X-User } }', ['proxy.trusted: is missing']],
+    [
+      'addresses that are none',
+      '{ proxy: { trusted: [proxy.example.com, 10.0.0.0/99] } }',
+      [
+        'proxy.trusted[0]: must be an address or a range such as 10.1.0.0/16',
+        'proxy.trusted[1]: must be an address or a range such as 10.1.0.0/16',
+      ],
+    ],
+    [
+      'a header that is none',
+      '{ proxy: { header: "X User", trusted: [127.0.0.1] } }',
+      ['proxy.header: must be the name of a header, such as X-Forwarded-User'],
+    ],
+  ])('%s', (_name, auth, expected) => {
+    expect(problems(auth)).toEqual(expected);
+  });
+
+  test('what is configured is asked for, also beyond loopback', () => {
+    const { web } = load(`${REGION}web:
+  listen: ":9465"
+  auth:
+    tokens: [{ name: grafana, token: "12345678", scopes: [read, metrics] }, { token: "87654321", scopes: [write] }]
+    users: { anna: { password_hash: "${HASH}", scopes: [read] } }
+    proxy: { trusted: [10.1.0.0/16, "fd00::/8"] }
+`);
+    expect(web.access?.tokens).toMatchObject([
+      { name: 'grafana', scopes: new Set(['read', 'metrics']) },
+      { name: 'token 2', scopes: new Set(['write']) },
+    ]);
+    expect([...web.access!.users]).toMatchObject([['anna', { scopes: new Set(['read']) }]]);
+    const trusts = web.access!.proxy!.isTrusted;
+    expect(['10.1.2.3', '::ffff:10.1.2.3', 'fd12::1'].map(trusts)).toEqual([true, true, true]);
+    expect(['10.2.0.1', '::1', '', 'x'].map(trusts)).toEqual([false, false, false, false]);
+    expect(JSON.stringify(web)).not.toMatch(/1234567|8765432|scrypt/);
+  });
+
+  test('TLS needs both of its halves', () => {
+    const tls = (text: string) =>
+      problemsOf(`${REGION}web: { tls: ${text} }\n`).map((line) => line.replace(/^\d+:\d+: /, ''));
+    expect(tls('{ cert: x }')).toEqual([
+      'web.tls.key: is missing: give `key` or `key_file`',
+      'web.tls.cert: must be a certificate in PEM (-----BEGIN CERTIFICATE-----)',
+    ]);
+  });
+});

@@ -1,0 +1,307 @@
+/** Who may do what: every route with every scope, each way to say who one is, and what is written down of it. */
+import { randomBytes } from 'node:crypto';
+import { copyFileSync, readFileSync } from 'node:fs';
+import { request as httpsRequest } from 'node:https';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { AccessConfig, Scope } from '../../src/config/sections/access-section.ts';
+import { hashPassword } from '../../src/http/password-hash.ts';
+import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
+import type { Happening } from '../../src/report.ts';
+import { secret, secretFrom } from '../../src/secret.ts';
+import { createApp } from '../../src/web/server.ts';
+import { makeAuthority, makeCertificate, openFolder } from '../http/servers.ts';
+import { serve } from './served.ts';
+
+const CONFIG = {
+  host: '127.0.0.1',
+  port: 0,
+  externalUrl: 'http://watch.example.com/nestwatch',
+  bearerToken: null,
+  enableLifecycle: true,
+};
+
+const SCOPES: readonly Scope[] = ['read', 'metrics', 'write'];
+const NOBODY: AccessConfig = { tokens: [], users: new Map() };
+
+const token = (text: string, ...scopes: Scope[]) => ({
+  name: text,
+  token: secret(text),
+  scopes: new Set(scopes),
+});
+const bearer = (text: string) => ({ authorization: `Bearer ${text}` });
+const basic = (user: string, password: string) => ({
+  authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+});
+
+/** All routes of the application itself, so that a new one is in the table from its first day. */
+async function routes(): Promise<[method: string, path: string][]> {
+  const { options } = await serve();
+  const app = createApp(options, () => false);
+  const found = app.routes.filter(({ method, path }) => method !== 'ALL' && !path.includes('*'));
+  return found.map(({ method, path }) => [method, path.replaceAll(/:\w+(?:\{[^}]*\})?/g, 'x')]);
+}
+
+const HEALTH = new Set(['/-/healthy', '/healthz', '/-/ready', '/readyz']);
+
+describe('scopes', () => {
+  test('every route asks for its scope, and takes no other', async () => {
+    const all = await routes();
+    expect(all.length).toBeGreaterThan(25);
+    const { ask } = await serve({
+      config: {
+        ...CONFIG,
+        access: { ...NOBODY, tokens: SCOPES.map((scope) => token(`only-${scope}`, scope)) },
+      },
+    });
+    const wrong: string[] = [];
+    const seen = new Set<Scope>();
+    for (const [method, path] of all) {
+      const needed: Scope = method !== 'GET' ? 'write' : path === '/metrics' ? 'metrics' : 'read';
+      const isOpen = HEALTH.has(path);
+      if (!isOpen) seen.add(needed);
+      const statusOf = async (headers: Record<string, string>) =>
+        (
+          await ask(
+            path,
+            { ...headers, 'content-type': 'application/json' },
+            method,
+            method === 'POST' ? '{}' : undefined,
+          )
+        ).status;
+      const bare = await statusOf({});
+      if (isOpen ? bare !== 200 : bare !== 401) wrong.push(`${method} ${path} without a token: ${bare}`);
+      for (const scope of SCOPES) {
+        const status = await statusOf(bearer(`only-${scope}`));
+        const isIn = status !== 401 && status !== 403;
+        if (isIn !== (isOpen || scope === needed)) wrong.push(`${method} ${path} with ${scope}: ${status}`);
+      }
+    }
+    expect(wrong).toEqual([]);
+    expect(seen).toEqual(new Set(SCOPES));
+  });
+
+  test('an address that nobody has needs one as well', async () => {
+    const { ask } = await serve({
+      config: { ...CONFIG, access: { ...NOBODY, tokens: [token('only-metrics', 'metrics')] } },
+    });
+    expect((await ask('/nowhere')).status).toBe(401);
+    expect(await ask('/nowhere', bearer('only-metrics'))).toMatchObject({
+      status: 403,
+      body: 'This needs the scope read; only-metrics has metrics.\n',
+    });
+    expect((await ask('/api/v1/status', bearer('only-metrics'))).json).toEqual({
+      error: 'This needs the scope read; only-metrics has metrics.',
+    });
+  });
+
+  test('bearer_token beside tokens has them all; files are read at each request', async () => {
+    let text = 'first-one';
+    const { ask } = await serve({
+      config: {
+        ...CONFIG,
+        bearerToken: secret('of everything'),
+        access: {
+          ...NOBODY,
+          tokens: [{ name: 'a', token: secretFrom(() => text), scopes: new Set(['read'] as const) }],
+        },
+      },
+    });
+    expect((await ask('/metrics', bearer('of everything'))).status).toBe(200);
+    expect((await ask('/', bearer('first-one'))).status).toBe(200);
+    text = 'second-one';
+    expect((await ask('/', bearer('first-one'))).status).toBe(401);
+    expect((await ask('/', basic('anybody', 'second-one'))).status).toBe(200);
+  });
+});
+
+describe('users', () => {
+  async function guarded() {
+    const users = new Map([
+      ['anna', { hash: secret(await hashPassword('rïght', randomBytes)), scopes: new Set(SCOPES) }],
+      ['ben', { hash: secret(await hashPassword('other', randomBytes)), scopes: new Set<Scope>(['read']) }],
+    ]);
+    return serve({ config: { ...CONFIG, access: { ...NOBODY, users } } });
+  }
+
+  test('come with their own password', async () => {
+    const { ask } = await guarded();
+    expect((await ask('/', basic('anna', 'rïght'))).status).toBe(200);
+    expect((await ask('/', basic('ben', 'other'))).status).toBe(200);
+    for (const [user, password] of [
+      ['anna', 'other'],
+      ['ben', 'rïght'],
+      ['carl', 'rïght'],
+      ['', ''],
+      ['__proto__', 'x'],
+    ]) {
+      expect(await ask('/', basic(user!, password!))).toMatchObject({ status: 401 });
+    }
+    expect((await ask('/', bearer('rïght'))).status).toBe(401);
+    expect((await ask('/')).body).toContain('People come with their own name and password.');
+  });
+
+  test('have their scopes', async () => {
+    const { submit } = await guarded();
+    expect((await submit('/expire-silence', { id: 'x' }, basic('ben', 'other'))).status).toBe(403);
+    expect((await submit('/expire-silence', { id: 'x' }, basic('anna', 'rïght'))).status).toBe(303);
+  });
+
+  test('who guess are made to wait, and who is in is not', async () => {
+    const { ask } = await guarded();
+    expect((await ask('/', basic('anna', 'rïght'))).status).toBe(200);
+    const guesses = Array.from({ length: 40 }, (_, index) => ask('/', basic('anna', `guess ${index}`)));
+    const known = ask('/', basic('anna', 'rïght'));
+    const statuses = (await Promise.all(guesses)).map(({ status }) => status);
+    expect(new Set(statuses)).toEqual(new Set([401, 429]));
+    expect((await known).status).toBe(200);
+  });
+});
+
+describe('a trusted proxy', () => {
+  const behind = (isTrusted: boolean) =>
+    serve({
+      config: {
+        ...CONFIG,
+        access: {
+          ...NOBODY,
+          tokens: [token('a-token-here', 'metrics')],
+          proxy: { header: 'x-forwarded-user', isTrusted: () => isTrusted, scopes: new Set(['read']) },
+        },
+      },
+    });
+
+  test('says who somebody is', async () => {
+    const { ask, submit } = await behind(true);
+    const anna = { 'x-forwarded-user': 'anna' };
+    expect((await ask('/', anna)).status).toBe(200);
+    expect((await submit('/expire-silence', { id: 'x' }, anna)).status).toBe(403);
+    expect((await ask('/')).status).toBe(401);
+    expect((await ask('/', { 'x-forwarded-user': ' ' })).status).toBe(401);
+    expect((await ask('/metrics', bearer('a-token-here'))).status).toBe(200);
+  });
+
+  test('from elsewhere the header means nothing', async () => {
+    const { ask } = await behind(false);
+    expect((await ask('/', { 'x-forwarded-user': 'anna' })).status).toBe(401);
+  });
+});
+
+describe('what is written down', () => {
+  const writes = (reported: readonly Happening[]) => reported.filter(({ what }) => what === 'write');
+
+  test('each write, with who asked for it, from where, and how it ended; no reading', async () => {
+    const users = new Map([
+      ['anna', { hash: secret(await hashPassword('right', randomBytes)), scopes: new Set(SCOPES) }],
+    ]);
+    const { ask, post, submit, reported } = await serve({
+      config: {
+        ...CONFIG,
+        access: { users, tokens: [token('reader-1', 'read'), token('robot-12', 'write')] },
+      },
+    });
+    const silence = (createdBy: string) => ({
+      matchers: [{ name: 'bird', value: 'x', isRegex: false }],
+      endsAt: '2030-01-01T00:00:00Z',
+      createdBy,
+      comment: 'tells why',
+    });
+    await ask('/', basic('anna', 'right'));
+    await post('/api/v2/silences', silence('somebody else'), basic('anna', 'right'));
+    await post('/api/v2/silences', silence('somebody else'), bearer('robot-12'));
+    await post('/api/v2/silences', {}, bearer('robot-12'));
+    await post('/api/v2/silences', silence('me'), bearer('reader-1'));
+    await submit('/resolve?alert=a%2F1', { author: 'Ben' }, basic('anna', 'right'));
+    await post('/api/v2/silences', silence('nobody'), {});
+    const json = { 'content-type': 'application/json', ...bearer('robot-12') };
+    await ask('/api/v2/silences', json, 'POST', '"\u001b[31m\u202e');
+
+    const common = { what: 'write', from: '127.0.0.1' };
+    const asked = expect.stringContaining('"comment":"tells');
+    expect(writes(reported)).toMatchObject([
+      { ...common, who: 'anna', by: 'user', action: 'POST /api/v2/silences', status: 200, asked },
+      { ...common, who: 'robot-12', by: 'token', action: 'POST /api/v2/silences', status: 200, asked },
+      { ...common, who: 'robot-12', by: 'token', status: 400, asked: '{}' },
+      { ...common, who: 'reader-1', by: 'token', status: 403 },
+      { ...common, who: 'anna', by: 'user', action: 'POST /resolve?alert=a%2F1', asked: 'author=Ben' },
+      { ...common, who: 'robot-12', status: 400, asked: expect.not.stringContaining('\u001b') },
+    ]);
+
+    // A person's own name stands on what they do; a token's holder may speak for somebody.
+    const { json: silences } = await ask<{ createdBy: string }[]>('/api/v2/silences', bearer('reader-1'));
+    expect(silences.map(({ createdBy }) => createdBy).sort()).toEqual(['anna', 'somebody else']);
+    const form = await ask('/silence', basic('anna', 'right'));
+    expect(form.body).toContain('name="author" value="anna"');
+  });
+
+  test('where nobody is asked, what was asked for all the same', async () => {
+    const { submit, reported } = await serve();
+    await submit('/expire-silence', { id: 'gone' });
+    expect(writes(reported)).toMatchObject([
+      { who: '', by: 'nobody_asked', action: 'POST /expire-silence', asked: 'id=gone', status: 303 },
+    ]);
+  });
+
+  test('of a signed link no more than that it was one', async () => {
+    const links = createAcknowledgeLinks(secret('a key'), CONFIG.externalUrl);
+    const { submit, reported, clock } = await serve({
+      links,
+      config: { ...CONFIG, bearerToken: secret('s3cret-token') },
+    });
+    const link = new URL(links.urlOf({ id: 'a/1', startsAtUs: 1 }, clock.nowUs())).searchParams.get('link')!;
+    await submit(`/acknowledge?link=${encodeURIComponent(link)}`, { author: 'Ben' });
+    expect(writes(reported)).toMatchObject([
+      { who: '', by: 'link', action: 'POST /acknowledge?link=secret', asked: 'author=Ben' },
+    ]);
+    expect(JSON.stringify(reported)).not.toContain(link);
+  });
+});
+
+describe('TLS', () => {
+  test('is served, and a certificate that was replaced is shown at once', async () => {
+    const folder = openFolder();
+    onTestFinished(() => folder.close());
+    const path = (name: string) => join(folder.path, name);
+    makeAuthority(folder.path, 'authority');
+    for (const name of ['first', 'second']) makeCertificate(folder.path, 'authority', name);
+    const use = (name: string, ...ends: string[]) => {
+      for (const end of ends) copyFileSync(path(`${name}.${end}`), path(`used.${end}`));
+    };
+    use('first', 'pem', 'key');
+    const read = (name: string) => secretFrom(() => readFileSync(path(name), 'utf8'));
+    const { web } = await serve({
+      config: { ...CONFIG, tls: { cert: read('used.pem'), key: read('used.key'), minVersion: 'TLSv1.3' } },
+    });
+    const { port } = new URL(web.url);
+    expect(web.url).toBe(`https://127.0.0.1:${port}`);
+    const ca = readFileSync(path('authority.pem'));
+
+    const body = await new Promise<string>((resolve, reject) => {
+      const asked = httpsRequest(
+        { host: 'localhost', port, path: '/-/healthy', ca, agent: false },
+        async (answer) => resolve(Buffer.concat(await answer.toArray()).toString()),
+      );
+      asked.on('error', reject).end();
+    });
+    expect(body).toBe('Healthy.\n');
+
+    const shown = () =>
+      new Promise<string>((resolve, reject) => {
+        const socket = connectTls(
+          { host: '127.0.0.1', port: Number(port), servername: 'localhost', ca },
+          () => {
+            const { CN } = socket.getPeerCertificate().subject;
+            socket.end(() => resolve(String(CN)));
+          },
+        );
+        socket.on('error', reject);
+      });
+    expect(await shown()).toBe('first');
+    // Between the two copies they do not belong together.
+    use('second', 'pem');
+    expect(await shown()).toBe('first');
+    use('second', 'key');
+    expect(await shown()).toBe('second');
+  });
+});
