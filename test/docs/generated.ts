@@ -6,6 +6,7 @@ import { ERRORS } from '../../src/errors.ts';
 import { IMPAIRMENTS } from '../../src/health/impairment.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { BIRD_METRICS, METRICS } from '../../src/observe/metric-catalogue.ts';
+import { DASHBOARDS, dashboardText } from './dashboards/dashboards.ts';
 import { sectionOf, withWords } from './example.ts';
 import { keyTable, parameterTable, table } from './key-table.ts';
 import { schemaAt } from './schema.ts';
@@ -23,6 +24,7 @@ export const GENERATED: readonly Generated[] = [
     file: 'config/nestwatch.schema.json',
     content: () => `${JSON.stringify(configJsonSchema(), null, 2)}\n`,
   },
+  ...DASHBOARDS.map(({ file, dashboard }) => ({ file, content: () => dashboardText(dashboard) })),
   { file: EXAMPLE, content: (readFile) => withWords(readFile(EXAMPLE)) },
   ...['config/README.md', 'src/observe/README.md', 'src/web/README.md'].map((file) => ({
     file,
