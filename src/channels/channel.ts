@@ -123,7 +123,7 @@ export interface Attempt {
 }
 
 /** Of an alert what a service must hear again. */
-export type RepeatedAlert = Pick<NotifiedAlert, 'labels' | 'annotations' | 'startsAtUs' | 'endsAtUs'>;
+export type RepeatedAlert = Pick<NotifiedAlert, 'id' | 'labels' | 'annotations' | 'startsAtUs' | 'endsAtUs'>;
 
 /** How one try ended, whatever the channel. Texts are for people: cleaned, capped and free of secrets. */
 export type Outcome =

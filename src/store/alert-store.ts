@@ -39,6 +39,8 @@ export interface Cause {
   readonly alerts: number;
   readonly firstStartsAtUs: number;
   readonly lastStartsAtUs: number;
+  /** The five that began last, the latest first. */
+  readonly latest: readonly Alert[];
 }
 
 export interface CausePage {
@@ -90,8 +92,11 @@ export interface AlertStore {
   causes(query: CauseQuery): Promise<CausePage>;
   /** The alert's episodes that are over, the latest first; also once the alert itself is gone. */
   episodes(alertId: string, limit: number): Promise<Episode[]>;
-  /** Episodes that were over before this instant, the latest first, each with when it was seen to be over. */
-  endedBefore(beforeUs: number, limit: number): Promise<{ episode: Episode; resolvedAtUs: number }[]>;
+  /** All episodes that are over, each with when that was seen: the latest first, from behind this one on. */
+  endedBefore(
+    place: { readonly resolvedAtUs: number; readonly alertId: string } | undefined,
+    limit: number,
+  ): Promise<{ episode: Episode; resolvedAtUs: number }[]>;
   /**
    * Labels of the alerts that fire, of all or of those with these names, in no order; without those that fire on only
    * because they flap.

@@ -36,6 +36,12 @@ export function oneOf<Choice extends string>(
   return choice;
 }
 
+/** Undefined where it was not given. */
+export function flag(name: string, value: string | undefined): boolean | undefined {
+  const given = oneOf(name, value, ['true', 'false']);
+  return given === undefined ? undefined : given === 'true';
+}
+
 /** Microseconds of an RFC 3339 instant. */
 export function instant(name: string, value: string | undefined): number | undefined {
   if (value === undefined) return undefined;

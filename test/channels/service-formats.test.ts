@@ -98,7 +98,7 @@ describe('Slack', () => {
       '```\nTranslation failed: the provider answered 429 Too Many Requests\n```',
     ]);
     expect(blocks.flatMap(textsOf).at(-1)).toBe(
-      '<https://watch.example.com/#alert-0123456789abcdef|Open nestwatch>  <https://watch.example.com/silence?alert=FlightFailed/93f7e433/eu/bird/148890|Silence>',
+      '<https://watch.example.com/alerts/FlightFailed/93f7e433/eu/bird/148890|Open nestwatch>  <https://watch.example.com/silence?alert=FlightFailed/93f7e433/eu/bird/148890|Silence>',
     );
   });
 
@@ -191,7 +191,11 @@ describe('Teams', () => {
       'Translation failed: the provider answered 429 Too Many Requests',
     ]);
     expect(content.actions).toMatchObject([
-      { type: 'Action.OpenUrl', title: 'Open nestwatch', url: `${URL}/#alert-0123456789abcdef` },
+      {
+        type: 'Action.OpenUrl',
+        title: 'Open nestwatch',
+        url: `${URL}/alerts/FlightFailed/93f7e433/eu/bird/148890`,
+      },
       { title: 'Silence', url: `${URL}/silence?alert=FlightFailed/93f7e433/eu/bird/148890` },
     ]);
     expect(new Set(content.body.map(({ type }) => type))).toEqual(new Set(['RichTextBlock']));
@@ -255,7 +259,7 @@ describe('PagerDuty', () => {
         },
       },
       links: [
-        { href: `${URL}/#alert-0123456789abcdef`, text: 'Open nestwatch' },
+        { href: `${URL}/alerts/FlightFailed/93f7e433/eu/bird/148890`, text: 'Open nestwatch' },
         { href: `${URL}/silence?alert=FlightFailed/93f7e433/eu/bird/148890`, text: 'Silence' },
       ],
     });
@@ -318,7 +322,7 @@ describe('a push to Alertmanager', () => {
       annotations: alert().annotations,
       startsAt: formatInstant(NOW_US - 4 * MINUTE_US),
       endsAt: formatInstant(NOW_US + ENDS_AFTER_US),
-      generatorURL: `${URL}/`,
+      generatorURL: `${URL}/alerts/FlightFailed/93f7e433/eu/bird/148890`,
     });
     expect(second!.endsAt).toBe(formatInstant(NOW_US - MINUTE_US));
     // Before Alertmanager's own `resolve_timeout`.

@@ -1,5 +1,7 @@
 /** Alerts as Alertmanager's API v2 takes them (`POST /api/v2/alerts`). */
+
 import type { Labels } from '../../domain/alert/alert.ts';
+import { alertPath } from '../../http/page-path.ts';
 import { formatInstant } from '../../time/instant.ts';
 import type { RepeatedAlert } from '../channel.ts';
 
@@ -22,12 +24,12 @@ export function pushedAlerts(
   externalUrl: string,
   nowUs: number,
 ): PushedAlert[] {
-  return alerts.map(({ labels, annotations, startsAtUs, endsAtUs }) => ({
+  return alerts.map(({ id, labels, annotations, startsAtUs, endsAtUs }) => ({
     labels: wellFormed(labels),
     annotations: wellFormed(annotations),
     startsAt: formatInstant(startsAtUs),
     endsAt: formatInstant(endsAtUs === 0 ? nowUs + ENDS_AFTER_US : endsAtUs),
-    generatorURL: `${externalUrl}/`,
+    generatorURL: `${externalUrl}/${alertPath(id)}`,
   }));
 }
 

@@ -2,6 +2,7 @@ import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import { type EventJson, eventJson } from '../../domain/alert/event-json.ts';
 import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { type Summary, summaryTitle } from '../../domain/grouping/summary.ts';
+import { alertPath } from '../../http/page-path.ts';
 import { formatInstant } from '../../time/instant.ts';
 
 /** Alertmanager's webhook body, version 4, with `events`, `events_total` and `events_omitted` added to each alert. */
@@ -85,7 +86,7 @@ function alertJson(alert: NotifiedAlert, externalUrl: string): AlertJson {
     annotations: alert.annotations,
     startsAt: formatInstant(alert.startsAtUs),
     endsAt: alert.endsAtUs === 0 ? NOT_ENDED : formatInstant(alert.endsAtUs),
-    generatorURL: `${externalUrl}/`,
+    generatorURL: `${externalUrl}/${alertPath(alert.id)}`,
     fingerprint: alert.fingerprint,
     events: alert.events.map(eventJson),
     events_total: alert.eventsTotal,

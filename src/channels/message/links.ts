@@ -1,6 +1,7 @@
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { GroupNotification } from '../../domain/grouping/notification.ts';
 import { formatMatcher } from '../../domain/matchers/matcher.ts';
+import { alertPath } from '../../http/page-path.ts';
 import { linkable } from './encode.ts';
 
 export interface Link {
@@ -22,7 +23,7 @@ export function linksOf(
   const only = open.length === 1 ? first : undefined;
   const runbooks = new Set(alerts.map((alert) => alert.annotations.runbook_url ?? ''));
   const links = [
-    { text: 'Open nestwatch', url: `${externalUrl}/${only ? `#alert-${only.fingerprint}` : ''}` },
+    { text: 'Open nestwatch', url: `${externalUrl}/${only ? alertPath(only.id) : ''}` },
     ...(acknowledgeUrl ? [{ text: 'Acknowledge', url: acknowledgeUrl }] : []),
     ...(only ? [{ text: 'Silence', url: silenceUrl(externalUrl, 'alert', only.id) }] : []),
     // A summary's labels are its own, not those of its alerts.

@@ -2,6 +2,7 @@
 
 import type { Alert } from '../../domain/alert/alert.ts';
 import { fingerprint } from '../../domain/alert/fingerprint.ts';
+import { alertPath } from '../../http/page-path.ts';
 import type { FaultRecord } from '../../store/fault-store.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import { plainText } from '../../text/plain-text.ts';
@@ -23,7 +24,7 @@ export function alertJson(alert: Alert, externalUrl: string) {
     annotations: alert.annotations,
     startsAt: alert.startsAtUs === 0 ? null : formatInstant(alert.startsAtUs),
     endsAt: alert.endsAtUs === 0 ? NOT_ENDED : formatInstant(alert.endsAtUs),
-    generatorURL: `${externalUrl}/`,
+    generatorURL: `${externalUrl}/${alertPath(alert.id)}`,
     fingerprint: fingerprint(alert.labels),
     events_total: alert.eventsTotal,
   };

@@ -1,8 +1,10 @@
 /** Alertmanager's API v2 in JSON: the shapes of its openapi.yaml, and what nestwatch adds to them. */
+
 import type { Labels } from '../../domain/alert/alert.ts';
 import { fingerprint } from '../../domain/alert/fingerprint.ts';
 import { matcherJson } from '../../domain/matchers/matcher-json.ts';
 import { type Silence, silenceState } from '../../domain/muting/silence.ts';
+import { alertPath } from '../../http/page-path.ts';
 import type { RoutedAlert } from '../../operator/routed-alert.ts';
 import { formatDuration } from '../../time/duration.ts';
 
@@ -23,7 +25,7 @@ export function gettableAlert(
     startsAt: dateTime(alert.startsAtUs),
     status: { inhibitedBy, mutedBy, silencedBy, state: isSuppressed ? 'suppressed' : 'active' },
     updatedAt: dateTime(alert.updatedAtUs),
-    generatorURL: `${externalUrl}/`,
+    generatorURL: `${externalUrl}/${alertPath(alert.id)}`,
     labels: alert.labels,
     // Ours: the id by which it is acknowledged.
     id: alert.id,

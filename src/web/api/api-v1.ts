@@ -4,50 +4,26 @@
  */
 import { Hono } from 'hono';
 import * as z from 'zod';
-import type { AlertState } from '../../domain/alert/alert.ts';
 import { FEEDS } from '../../domain/alert/event.ts';
 import { eventJson, wireText } from '../../domain/alert/event-json.ts';
-import type { Recurrences } from '../../domain/muting/silence.ts';
 import { isStoreFailure } from '../../errors.ts';
-import type { HealthAnswer } from '../../health/health.ts';
 import { countFiring } from '../../operator/count-firing.ts';
-import type { SilenceEditor } from '../../operator/edit-silences.ts';
-import { type ExplainConfig, explain } from '../../operator/explain.ts';
-import type { AlertResolver } from '../../operator/resolve-alerts.ts';
-import type { AlertingConfig } from '../../operator/routed-alert.ts';
-import type { Report } from '../../report.ts';
+import { explain } from '../../operator/explain.ts';
 import type { EventQuery } from '../../store/event-store.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import { DELIVERY_STATES, type DeliveryState } from '../../store/outbox-store.ts';
-import type { Store, Transaction } from '../../store/store.ts';
-import type { Clock } from '../../time/clock.ts';
+import type { Transaction } from '../../store/store.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { signedBy } from '../access/identify.ts';
 import { instant, limit, oneOf, readQuery, refuse } from '../query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
-import { type ConfigurationView, type RegionView, type StatusView, stateOf } from '../status-view.ts';
-import { alertJson, deliveryJson, faultJson, instantJson } from './alert-json.ts';
+import { type ConfigurationView, type RegionView, stateOf } from '../status-view.ts';
+import { deliveryJson, faultJson, instantJson } from './alert-json.ts';
+import { addAlerts } from './alerts-api.ts';
+import type { ApiOptions } from './api-options.ts';
 import { addBirds, addFlights, addNests } from './birds-api.ts';
 import { explanationJson } from './explain-json.ts';
 import { healthJson } from './health-json.ts';
-
-export interface ApiOptions {
-  readonly store: Store;
-  readonly status: () => StatusView;
-  /** What impairs the watch. */
-  readonly impairments: () => Promise<HealthAnswer>;
-  readonly report: Report;
-  readonly alerting: AlertingConfig & ExplainConfig;
-  readonly recurrences: Recurrences;
-  readonly clock: Clock;
-  readonly externalUrl: string;
-  readonly silenceEditor: SilenceEditor;
-  readonly alertResolver: AlertResolver;
-  /** Called after deliveries were put back. */
-  readonly changed: () => void;
-}
-
-const ALERT_STATES: readonly AlertState[] = ['firing', 'resolved', 'pending'];
 
 export function createApi(options: ApiOptions): Hono {
   const api = new Hono();
@@ -140,15 +116,6 @@ function addEvents(api: Hono, options: ApiOptions): void {
     }
     const { events, next } = await store.transaction((tx) => tx.events.page(query));
     return c.json({ events: events.map(eventJson), ...(next !== undefined && { next }) });
-  });
-}
-
-function addAlerts(api: Hono, { store, externalUrl }: ApiOptions): void {
-  api.get('/alerts', async (c) => {
-    const given = readQuery(search(c.req.url), ['state', 'limit']);
-    const query = { state: oneOf('state', given.state, ALERT_STATES), limit: limit(given.limit) };
-    const alerts = await store.transaction((tx) => tx.alerts.list(query));
-    return c.json({ alerts: alerts.map((alert) => alertJson(alert, externalUrl)) });
   });
 }
 

@@ -3,10 +3,7 @@
  * `plainText`, and `html` escapes whatever is put into it.
  */
 import { html } from 'hono/html';
-import type { Alert } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
-import { fingerprint } from '../../domain/alert/fingerprint.ts';
-import { isEndedByProbe, isResolvable } from '../../domain/evaluate/resolve-by-hand.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
@@ -14,6 +11,7 @@ import { exactTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { regionName } from '../../text/region-name.ts';
 import { type ConfigurationView, type ReadsView, type RegionView, stateOf } from '../status-view.ts';
+import { alertItem } from './alerts/alert-item.ts';
 import type { Page } from './frame/page.ts';
 import { frame, type Html, isoTime, when, where } from './frame/page-frame.ts';
 import {
@@ -27,11 +25,10 @@ import {
   NAME_LENGTH,
   placeName,
   REGION_STATES,
-  severityTone,
 } from './frame/page-words.ts';
 import { headlineOf, healthPanel, toneOf } from './health-panel.ts';
-import type { PageView, ShownAlert } from './overview.ts';
-import { silenceItem, silenceWords } from './silence-view.ts';
+import type { PageView } from './overview.ts';
+import { silenceItem } from './silences/silence-view.ts';
 
 export function renderPage(page: Page, view: PageView): Html {
   const { status, nowUs, impairments, alerts } = view;
@@ -55,7 +52,7 @@ ${configurationNotice(status.configuration, nowUs)}
 ${healthPanel(page, impairments, view.setAside)}
 <section>
 <h2>Active alerts <a href="api/v1/alerts?state=firing">as JSON</a></h2>
-${alertList(view)}
+${alertList(page, view)}
 ${resolvedList(view)}
 </section>
 ${silenceSection(view)}
@@ -137,47 +134,13 @@ function configurationNotice({ mistakes, needsRestart, readAtUs }: Configuration
   return html`<p class="notice">Changed in the configuration, and changes only at a restart:${keys}.</p>`;
 }
 
-function alertList(view: PageView): Html {
-  const { firing, alerts, nowUs } = view;
+function alertList(page: Page, view: PageView): Html {
+  const { firing, alerts } = view;
   if (firing.length === 0) return html`<p class="sheet empty">No active alerts.</p>`;
   const hidden = (alerts?.firing ?? 0) - firing.length;
-  return html`<ul class="sheet">${firing.map((one) => alertItem(one, nowUs))}${
-    hidden > 0 ? html`<li class="soft">and ${howMany(hidden, 'more alert')}</li>` : ''
+  return html`<ul class="sheet">${firing.map((one) => alertItem(page, one))}${
+    hidden > 0 ? html`<li><a href="alerts">and ${howMany(hidden, 'more alert')}</a></li>` : ''
   }</ul>`;
-}
-
-function alertItem({ alert, lastEvent, silencedBy, isInhibited }: ShownAlert, nowUs: number): Html {
-  const { labels, annotations } = alert;
-  const severity = plainText(labels.severity ?? '', NAME_LENGTH);
-  const tone = severityTone(severity);
-  const message = plainText(
-    lastEvent?.message || annotations.description || annotations.summary || '',
-    MESSAGE_LENGTH,
-  );
-  const [silence] = silencedBy;
-  const isAcknowledged = silencedBy.some(({ alertId }) => alertId !== null);
-  const title = `${alertTitle(labels.alertname ?? '')}, ${alertPlace(labels) || labels.region}`;
-  const query = new URLSearchParams({ alert: alert.id }).toString();
-  return html`<li id="alert-${fingerprint(labels)}" class="alert ${silence || isInhibited ? 'quiet' : tone}">
-<div class="row"><div><h3>${alertTitle(labels.alertname ?? '')}</h3> <span class="pill ${tone}">${severity}</span>
-${silence ? html`<span class="pill quiet">${isAcknowledged ? 'Acknowledged' : 'Silenced'}</span>` : ''}${isInhibited ? html`<span class="pill quiet">Inhibited</span>` : ''}</div>
-<span class="small soft">for <time datetime="${isoTime(alert.startsAtUs)}" title="since ${exactTime(alert.startsAtUs)}">${durationWords((nowUs - alert.startsAtUs) / 1000, 'one unit')}</time></span></div>
-<div class="row stack"><div>${where(labels.region ?? '', alertPlace(labels))}</div>
-<span class="small soft">${eventCount(alert, lastEvent, nowUs)}</span></div>
-${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}
-${silence ? html`<p class="small soft"><bdi>${silenceWords(silence)}</bdi></p>` : ''}
-${isInhibited ? html`<p class="small soft">Not told while an alert that explains it is active.</p>` : ''}
-<p class="actions">${isAcknowledged ? '' : html`<a class="button" href="acknowledge?${query}" aria-label="Acknowledge ${title}">Acknowledge</a>`}
-<a class="button" href="silence?${query}" aria-label="Silence ${title}">Silence</a>
-${isResolvable(alert) ? html`<a class="button" href="resolve?${query}&began=${alert.startsAtUs}" aria-label="Resolve ${title}">Resolve</a>` : ''}
-${!isResolvable(alert) && isEndedByProbe(alert) ? html`<a class="button" href="resolve?${query}&began=${alert.startsAtUs}" aria-label="Ask again: ${title}">Ask again</a>` : ''}</p>
-</li>`;
-}
-
-function eventCount({ eventsTotal }: Alert, lastEvent: Event | undefined, nowUs: number): Html {
-  if (eventsTotal === 0) return html``;
-  const last = eventsTotal > 1 && lastEvent ? html`, last ${when(lastEvent.occurredAtUs, nowUs)}` : '';
-  return html`${howMany(eventsTotal, 'event')}${last}`;
 }
 
 function resolvedList({ resolved, nowUs }: PageView): Html {

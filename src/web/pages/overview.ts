@@ -1,17 +1,18 @@
 /** What the page shows, read from the store in one transaction so that its parts fit together. */
 import type { Alert } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
-import type { Recurrences, Silence } from '../../domain/muting/silence.ts';
+import type { Recurrences } from '../../domain/muting/silence.ts';
 import type { Impairment } from '../../health/impairment.ts';
 import { countFiring, type FiringCounts } from '../../operator/count-firing.ts';
 import { type AlertingConfig, readRoutedAlerts } from '../../operator/routed-alert.ts';
+import { type ShownAlert, showAlerts } from '../../operator/shown-alerts.ts';
 import type { FaultRecord } from '../../store/fault-store.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { StatusView } from '../status-view.ts';
 import { severityTone } from './frame/page-words.ts';
-import { type ShownSilence, shownSilences } from './silence-view.ts';
+import { type ShownSilence, shownSilences } from './silences/silence-view.ts';
 
 export interface PageView {
   readonly nowUs: number;
@@ -35,15 +36,6 @@ export interface PageView {
   readonly silences: readonly ShownSilence[];
 }
 
-export interface ShownAlert {
-  readonly alert: Alert;
-  readonly lastEvent: Event | undefined;
-  /** The silences that hide it now. */
-  readonly silencedBy: readonly Silence[];
-  /** Whether another alert inhibits it. */
-  readonly isInhibited: boolean;
-}
-
 const SHOWN_ALERTS = 50;
 const SHOWN_RESOLVED = 5;
 const SHOWN_EVENTS = 20;
@@ -63,17 +55,7 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
     const muting = await loadMuting(tx, alerting, recurrences, nowUs);
     const silences = await tx.silences.list(nowUs);
     const firing = (await tx.alerts.list({ state: 'firing', limit: READ_ALERTS })).toSorted(bySeverity);
-    const shown: ShownAlert[] = [];
-    for (const alert of firing.slice(0, SHOWN_ALERTS)) {
-      const [last] = await tx.alerts.events(alert.id, 0, 1, alert.lastSeq);
-      const { silencedBy, inhibitedBy } = muting.of(alert);
-      shown.push({
-        alert,
-        lastEvent: last?.event,
-        silencedBy: silences.filter(({ id }) => silencedBy.includes(id)),
-        isInhibited: inhibitedBy.length > 0,
-      });
-    }
+    const shown = await showAlerts(tx, muting, silences, firing.slice(0, SHOWN_ALERTS));
     const resolved = await tx.alerts.list({ state: 'resolved', limit: READ_ALERTS });
     return {
       nowUs,

@@ -98,7 +98,7 @@ describe('the body of a mail', () => {
     expect(body).toContain('Bird: Translate blog (148890)');
     expect(body).toContain('Flight: 5f0c9a52-0000-4000-8000-000000000004');
     expect(body).toContain('Started: 2 Jul 2026, 11:41:07 UTC, failed after 14 min');
-    expect(body).toContain(`Open nestwatch: ${URL}/#alert-0123456789abcdef\n`);
+    expect(body).toContain(`Open nestwatch: ${URL}/alerts/FlightFailed/93f7e433/eu/bird/148890\n`);
     expect(body).toContain(`Silence: ${URL}/silence?alert=FlightFailed/93f7e433/eu/bird/148890\n`);
   });
 

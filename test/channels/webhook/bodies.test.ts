@@ -25,7 +25,7 @@ describe('the alertmanager format', () => {
           annotations: one.annotations,
           startsAt: '2026-07-02T11:56:00.000000Z',
           endsAt: '0001-01-01T00:00:00Z',
-          generatorURL: `${URL}/`,
+          generatorURL: `${URL}/alerts/FlightFailed/93f7e433/eu/bird/148890`,
           fingerprint: '0123456789abcdef',
           events: [
             {

@@ -164,6 +164,8 @@ export function describeAlertPages(run: Run): void {
         ['warning', 'its own', 1],
       ]);
       expect(found[1]).toMatchObject({ firstStartsAtUs: NOW_US, lastStartsAtUs: NOW_US + 1 });
+      expect(ids(found[1]!.latest)).toEqual(['b', 'a']);
+      expect(ids(found[0]!.latest)).toEqual(['d']);
       expect(await shown({ cause: 'Request # timed out' })).toEqual(['b', 'a']);
     });
 
@@ -192,8 +194,10 @@ export function describeAlertPages(run: Run): void {
       const found = await run((tx) => tx.alerts.episodes('a', 10));
       expect(found.map((one) => one.startsAtUs)).toEqual(starts);
       expect(await run((tx) => tx.alerts.episodes('a', 1))).toHaveLength(1);
-      const ended = await run((tx) => tx.alerts.endedBefore(NOW_US + 22, 10));
+      const ended = await run((tx) => tx.alerts.endedBefore({ resolvedAtUs: NOW_US + 22, alertId: 'a' }, 10));
       expect(ended.map(({ resolvedAtUs }) => resolvedAtUs)).toEqual([NOW_US + 12, NOW_US + 2]);
+      const all = await run((tx) => tx.alerts.endedBefore(undefined, 10));
+      expect(all.map(({ episode }) => episode.startsAtUs)).toEqual(starts);
     });
   });
 }

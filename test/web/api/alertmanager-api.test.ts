@@ -58,7 +58,7 @@ describe('alerts', () => {
         updatedAt: at(NOW_US - MINUTE),
         endsAt: at(NOW_US + 5 * MINUTE),
         fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
-        generatorURL: 'http://watch.example.com/nestwatch/',
+        generatorURL: 'http://watch.example.com/nestwatch/alerts/a',
         labels: BIRD,
         receivers: [{ name: 'pager' }, { name: 'ops' }],
         status: { state: 'active', silencedBy: [], inhibitedBy: [], mutedBy: [] },

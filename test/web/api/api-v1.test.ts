@@ -202,9 +202,12 @@ describe('GET /api/v1/alerts', () => {
         annotations: { summary: 'Flight of Translate blog failed in Marketing (EU)' },
         startsAt: '2026-07-02T11:48:00.000000Z',
         endsAt: '0001-01-01T00:00:00Z',
-        generatorURL: 'http://watch.example.com/nestwatch/',
+        generatorURL: 'http://watch.example.com/nestwatch/alerts/a',
         fingerprint: expect.stringMatching(/^[0-9a-f]{16}$/),
         events_total: 2,
+        acknowledged: false,
+        silenced: false,
+        inhibited: false,
       },
     ]);
   });
@@ -223,6 +226,56 @@ describe('GET /api/v1/alerts', () => {
       '2026-07-02T11:59:00.000000Z',
     );
     expect((await ask<Alerts>('/api/v1/alerts?state=pending')).json.alerts[0]?.startsAt).toBeNull();
+  });
+});
+
+describe('GET /api/v1/alerts with filters', () => {
+  const ids = ({ json }: { json: Alerts }) => json.alerts.map(({ id }) => id);
+
+  test('narrows down, and goes on page by page', async () => {
+    const { ask, store } = await serve();
+    for (const id of ['a', 'b', 'c']) {
+      const labels = { ...anAlert({ id }).labels, severity: id === 'c' ? 'warning' : 'critical' };
+      await putAlert(store, anAlert({ id, labels }));
+    }
+    expect(ids(await ask('/api/v1/alerts?severity=warning'))).toEqual(['c']);
+    expect(ids(await ask('/api/v1/alerts?nest=market&bird=148890&name=flightfailed'))).toHaveLength(3);
+    const first = await ask<Alerts & { next: string }>('/api/v1/alerts?limit=2');
+    expect(ids(first)).toEqual(['a', 'b']);
+    expect(ids(await ask(`/api/v1/alerts?limit=2&cursor=${first.json.next}`))).toEqual(['c']);
+    expect((await ask('/api/v1/alerts?cursor=x')).status).toBe(400);
+  });
+
+  test('tells who has taken care of one', async () => {
+    const { ask, post, store } = await serve();
+    await putAlert(store, anAlert({ id: 'a' }));
+    await putAlert(store, anAlert({ id: 'b' }));
+    await post('/api/v1/alerts/acknowledge', { ids: ['a'], author: 'Ben' });
+    expect(ids(await ask('/api/v1/alerts?acknowledged=true'))).toEqual(['a']);
+    expect(ids(await ask('/api/v1/alerts?acknowledged=false'))).toEqual(['b']);
+    const [one] = (await ask<Alerts>('/api/v1/alerts?acknowledged=true')).json.alerts;
+    expect(one).toMatchObject({ acknowledged: true, silenced: false });
+  });
+});
+
+describe('GET /api/v1/alerts/{id}', () => {
+  test('gives all that is known of it, by an address with slashes or without', async () => {
+    const { ask, store } = await serve();
+    const id = 'FlightFailed/1d9a/eu/bird/148890';
+    await putAlert(store, anAlert({ id }), [anEvent({ id: 'f1/failed' })]);
+    for (const path of [id, encodeURIComponent(id)]) {
+      expect((await ask(`/api/v1/alerts/${path}`)).json).toMatchObject({
+        id,
+        kept: true,
+        receivers: ['pager', 'ops'],
+        events: [{ seq: 1, key: 'eu/flight/f1/failed' }],
+        episodes: [],
+        notifications: [],
+        generatorURL: `http://watch.example.com/nestwatch/alerts/${id}`,
+      });
+    }
+    expect(await ask('/api/v1/alerts/none')).toMatchObject({ status: 404 });
+    expect(await ask('/api/v1/alerts/100%')).toMatchObject({ status: 400 });
   });
 });
 

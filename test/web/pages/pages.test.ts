@@ -17,19 +17,10 @@ import {
   putEvents,
 } from '../sample.ts';
 import { serve } from '../served.ts';
+import { read } from './read.ts';
 
 const SECOND = 1_000_000;
 const MINUTE = 60 * SECOND;
-
-/** What a person reads: the page without markup, with spaces joined. */
-function read(page: string): string {
-  const body = page.slice(page.indexOf('<body>')).replace(/<[^>]+>/g, ' ');
-  return body
-    .replace(/&quot;/g, '"')
-    .replace(/&amp;/g, '&')
-    .replace(/\s+/g, ' ')
-    .replace(/ ([.,:])/g, '$1');
-}
 
 function headline(page: string): string {
   return /<h1[^>]*>([^<]*)<\/h1>/.exec(page)![1]!;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createMatcher } from '../../../src/domain/matchers/matcher.ts';
 import { createAcknowledgeLinks } from '../../../src/operator/acknowledge-link.ts';
 import { secret } from '../../../src/secret.ts';
-import { matchersFor } from '../../../src/web/pages/silence-page.ts';
+import { matchersFor } from '../../../src/web/pages/silences/silence-page.ts';
 import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { anAlert, anEvent, NOW_US, putAlert } from '../sample.ts';
 import { serve } from '../served.ts';
@@ -69,7 +69,7 @@ describe('the overview', () => {
     await putAlert(store, anAlert({ id: 'down', labels }));
     const text = read((await ask('/')).body);
     expect(text).toContain('critical Inhibited');
-    expect(text).toContain('Not told while an alert that explains it is active.');
+    expect(text).toContain('Nobody is notified while an alert that explains it is active.');
   });
 });
 

@@ -17,17 +17,22 @@ interface PageRow {
   readonly place3: number;
 }
 
-interface CauseRow {
+interface CauseKey {
   readonly alertname: string;
   readonly severity: string;
   readonly cause: string;
   readonly acknowledged: number;
+}
+
+interface CauseRow extends CauseKey {
   readonly alerts: number;
   readonly first_us: number;
   readonly last_us: number;
 }
 
 const MAX_PAGE = 1000;
+/** Of one cause. */
+const LATEST = 5;
 const PLACE = ['number', 'number', 'number', 'number', 'number'] as const;
 
 /** Whether somebody has acknowledged the present episode, at the instant `?`. */
@@ -94,6 +99,7 @@ export class AlertPages {
          ORDER BY acknowledged, rank, alerts DESC, last_us DESC, alertname, cause LIMIT ? OFFSET ?`,
       )
       .all(query.nowUs, ...where.values, limit + 1, skipped!);
+    const latest = this.#latestOf(rows.slice(0, limit), where, query.nowUs);
     const causes = rows.slice(0, limit).map((row) => ({
       alertname: row.alertname,
       severity: row.severity,
@@ -102,9 +108,35 @@ export class AlertPages {
       alerts: row.alerts,
       firstStartsAtUs: row.first_us,
       lastStartsAtUs: row.last_us,
+      latest: latest.get(keyOf(row)) ?? [],
     }));
     const isMore = rows.length > limit;
     return isMore ? { causes, next: formatCursor([Number(skipped) + limit]) } : { causes };
+  }
+
+  /** The latest alerts of each of these causes, by `keyOf`. */
+  #latestOf(causes: readonly CauseRow[], where: Conditions, nowUs: number): Map<string, Alert[]> {
+    const among = where.copy().addOneOf(
+      'cause',
+      causes.map(({ cause }) => cause),
+    );
+    const rows = this.#connection
+      .prepare<CauseKey & { readonly body: string }>(
+        `WITH known AS (SELECT *, ${ACKNOWLEDGED} AS acknowledged FROM alert),
+         numbered AS (
+           SELECT alert, alertname, severity, cause, acknowledged, starts_us, row_number() OVER (
+             PARTITION BY acknowledged, alertname, severity, cause ORDER BY starts_us DESC, alert) AS number
+           FROM known ${among.where})
+         SELECT numbered.alertname, numbered.severity, numbered.cause, numbered.acknowledged, body
+         FROM numbered JOIN alert USING (alert) WHERE number <= ? ORDER BY number`,
+      )
+      .all(nowUs, ...among.values, LATEST);
+    const latest = new Map<string, Alert[]>();
+    for (const row of rows) {
+      const key = keyOf(row);
+      latest.set(key, [...(latest.get(key) ?? []), JSON.parse(row.body) as Alert]);
+    }
+    return latest;
   }
 
   #conditions(query: Omit<AlertQuery, 'order' | 'limit'>): Conditions {
@@ -130,4 +162,8 @@ export class AlertPages {
     if (isAcknowledged !== undefined) where.add('acknowledged = ?', isAcknowledged ? 1 : 0);
     return where;
   }
+}
+
+function keyOf({ alertname, severity, cause, acknowledged }: CauseKey): string {
+  return JSON.stringify([alertname, severity, cause, acknowledged]);
 }

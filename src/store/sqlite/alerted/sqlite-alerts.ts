@@ -158,8 +158,9 @@ export class SqliteAlerts implements AlertStore {
     return this.#list.episodes.all(alertId, limit).map(({ body }) => JSON.parse(body) as Episode);
   }
 
-  async endedBefore(beforeUs: number, limit: number) {
-    return this.#list.endedBefore.all(beforeUs, limit).map((row) => ({
+  async endedBefore(place: Parameters<AlertStore['endedBefore']>[0], limit: number) {
+    const { resolvedAtUs = Number.MAX_SAFE_INTEGER, alertId = '' } = place ?? {};
+    return this.#list.endedBefore.all(resolvedAtUs, alertId, limit).map((row) => ({
       episode: JSON.parse(row.body) as Episode,
       resolvedAtUs: row.resolved_us,
     }));
@@ -222,7 +223,7 @@ function prepareListing(connection: Connection) {
     ),
     endedBefore: connection.prepare<AlertRow & { readonly resolved_us: number }>(
       `SELECT body, resolved_us FROM episode INDEXED BY episode_by_age
-       WHERE resolved_us < ? ORDER BY resolved_us DESC LIMIT ?`,
+       WHERE (resolved_us, alert_id) < (?, ?) ORDER BY resolved_us DESC, alert_id DESC LIMIT ?`,
     ),
     firing: connection.prepare<{ labels: string }>(
       `SELECT body ->> '$.labels' AS labels FROM alert WHERE state = 'firing' AND flaps_on = 0`,

@@ -12,8 +12,10 @@ export interface FilterField {
   readonly label: string;
   /** What may be typed; for fields without `choices`. */
   readonly hint?: string;
-  /** What can be chosen, beside all. */
+  /** What can be chosen, beside what holds where nothing is. */
   readonly choices?: readonly Choice[];
+  /** What holds where nothing is chosen, if that is not all. */
+  readonly any?: string;
 }
 
 interface Choice {
@@ -46,12 +48,12 @@ ${isFiltered ? html`<a class="button" href="?">${words.list.showAll}</a>` : ''}<
 </form>`;
 }
 
-function control({ name, hint = '', choices }: FilterField, given: URLSearchParams, any: string): Html {
+function control({ name, hint = '', choices, any }: FilterField, given: URLSearchParams, all: string): Html {
   const value = plainText(given.get(name) ?? '', MAX_VALUE_LENGTH);
   if (!choices) {
     return html`<input id="by-${name}" name="${name}" value="${value}" placeholder="${hint}" autocomplete="off" spellcheck="false">`;
   }
-  const options = [{ value: '', text: any }, ...choices];
+  const options = [{ value: '', text: any ?? all }, ...choices];
   return html`<select id="by-${name}" name="${name}">${options.map(
     (one) =>
       html`<option value="${one.value}"${one.value === value ? html` selected` : ''}>${one.text}</option>`,

@@ -48,6 +48,9 @@ body {
 .search button { flex: none; padding: .25rem .7rem; font-weight: 500; }
 main, header, footer { max-width: 74rem; margin: 0 auto; padding: 0 1.25rem; }
 a { color: var(--link); }
+a.plain, a.what { color: inherit; text-decoration-color: var(--edge); text-underline-offset: .2em; }
+a.plain:hover, a.what:hover { color: var(--link); }
+a.text.good { color: var(--good); } a.text.bad { color: var(--bad); } a.text.warn { color: var(--warn); }
 header { padding-top: 1.5rem; }
 .brand { margin: 0 0 1rem; color: var(--soft); font-size: .875rem; display: flex; gap: .25rem 1rem; flex-wrap: wrap; }
 .brand b { color: var(--ink); }
@@ -162,6 +165,9 @@ button.main { background: var(--link); border-color: var(--link); color: var(--s
 .buttons { display: flex; flex-wrap: wrap; gap: .6rem; margin-top: 1.1rem; }
 .actions .button, button.small { padding: .15rem .6rem; font-size: .8125rem; font-weight: 500; }
 .actions { display: flex; flex-wrap: wrap; gap: .5rem; margin-top: .5rem; }
+.places { margin-top: .3rem; }
+.places li { padding: .1rem 0; border: 0; }
+.pills { margin-top: 1rem; }
 .matchers { font-weight: 600; }
 details { margin-top: .9rem; }
 summary { cursor: pointer; font-size: .875rem; font-weight: 600; }

@@ -2,6 +2,7 @@
 import type { Labels } from '../../../domain/alert/alert.ts';
 import type { Feed } from '../../../domain/alert/event.ts';
 import { kindOf } from '../../../domain/kinds/kinds.ts';
+import type { Silence } from '../../../domain/muting/silence.ts';
 import type { DeliveryState } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { RegionState } from '../../status-view.ts';
@@ -39,6 +40,13 @@ export function alertPlace(labels: Labels): string {
 
 export function alertTitle(alertname: string): string {
   return kindOf(alertname)?.words.firing ?? plainText(alertname, NAME_LENGTH);
+}
+
+/** Who it is and why, for an alert that it hides. */
+export function silenceWords({ alertId, createdBy, comment }: Silence): string {
+  const what = alertId === null ? 'silenced' : 'acknowledged';
+  const reason = comment ? `: ${comment}` : '';
+  return plainText(`${what} by ${createdBy || 'somebody'}${reason}`, MESSAGE_LENGTH);
 }
 
 const EVENTS: ReadonlyMap<string, string> = new Map([

@@ -3,6 +3,23 @@ import { howMany } from '../../../text/counts.ts';
 import { durationWords } from '../../../text/duration-words.ts';
 import { ago } from '../../../text/instant-words.ts';
 
+const REASONS = new Map([
+  ['first', 'first of its group'],
+  ['new_alerts', 'new alerts'],
+  ['new_events', 'new events'],
+  ['resolved', 'resolved'],
+  ['repeat', 'reminder'],
+]);
+
+const ENDINGS = new Map([
+  ['over', 'it was seen to be over'],
+  ['quiet', 'nothing more was heard of it'],
+  ['superseded', 'it became worse, which another alert says'],
+  ['moved', 'it goes on under other labels'],
+  ['gone', 'what it was about is gone'],
+  ['by_hand', 'somebody resolved it'],
+]);
+
 export const ENGLISH = {
   /** The language as `lang` of a page names it. */
   language: 'en',
@@ -176,6 +193,64 @@ export const ENGLISH = {
     first: 'First page',
     next: 'Next page',
     nothing: 'Nothing fits.',
+    yes: 'yes',
+    no: 'no',
+  },
+
+  alerts: {
+    state: 'State',
+    stateFiring: 'active',
+    stateResolved: 'over',
+    firing: (count: number): string => (count === 0 ? 'None is active.' : `${count} active.`),
+    none: 'No active alerts.',
+    acknowledged: 'Acknowledged',
+    silenced: 'Silenced',
+    inhibited: 'Inhibited',
+    inhibitedWhy: 'Nobody is notified while an alert that explains it is active.',
+    resolved: 'Over',
+    acknowledge: 'Acknowledge',
+    silence: 'Silence',
+    resolve: 'Resolve',
+    askAgain: 'Ask again',
+    forTime: 'for',
+    since: 'since',
+    last: 'last',
+    lasted: (duration: string): string => `lasted ${duration}`,
+    resolvedAt: 'over since',
+    each: (count: number): string => `Show each of the ${count}`,
+  },
+
+  alert: {
+    unknown: 'Nothing is known of this alert',
+    unknownLead: 'Its id is none, or its last episode ended longer ago than the store keeps history.',
+    isFiring: 'Active',
+    isOver: 'Over',
+    isPending: 'Not yet firing',
+    began: 'began',
+    message: 'Message',
+    labels: 'Labels',
+    annotations: 'What it says',
+    events: 'Events',
+    noEvents: 'It has no events of its own.',
+    moreEvents: (count: number): string => `${count} more are not shown.`,
+    letGo: 'It is over and no longer kept itself: this is what its last episode left.',
+    notified: 'Who was notified',
+    nobodyYet: 'Nobody was notified of it.',
+    receivers: (names: string): string => `Its labels lead to ${names}.`,
+    noReceiver: 'Its labels lead to no receiver.',
+    withheld: 'Not notified of',
+    history: 'Earlier episodes',
+    noHistory: 'It has not ended before.',
+    beganColumn: 'Began',
+    lastedColumn: 'Lasted',
+    ending: 'Ended because',
+    eventsOf: 'Events',
+    receiver: 'Receiver',
+    reason: 'Reason',
+    at: 'At',
+    deliveries: 'Deliveries',
+    why: (reason: string): string => REASONS.get(reason) ?? reason,
+    ended: (ending: string): string => ENDINGS.get(ending) ?? '',
   },
 
   count: {

@@ -1,23 +1,23 @@
 /** The page that makes a silence: it shows what would be hidden before it is made. */
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { type Labels, labelOf } from '../../domain/alert/alert.ts';
-import { formatMatcher, type Matcher, parseMatcherLists } from '../../domain/matchers/matcher.ts';
-import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
-import { hidesFromUs, type Recurrences, type Silence } from '../../domain/muting/silence.ts';
-import type { SilenceRequest } from '../../domain/muting/silence-change.ts';
-import { LIMITS } from '../../limits.ts';
-import type { RoutedAlert } from '../../operator/routed-alert.ts';
-import { exactTime } from '../../text/instant-words.ts';
-import { manyLines } from '../../text/plain-text.ts';
-import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
-import { parseInstant } from '../../time/instant.ts';
-import { signedBy } from '../access/identify.ts';
-import { refuse } from '../query.ts';
-import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
-import { sentence } from './frame/form.ts';
-import type { Page } from './frame/page.ts';
-import { frame, type Html } from './frame/page-frame.ts';
+import { type Labels, labelOf } from '../../../domain/alert/alert.ts';
+import { formatMatcher, type Matcher, parseMatcherLists } from '../../../domain/matchers/matcher.ts';
+import { MatcherSyntaxError } from '../../../domain/matchers/matcher-syntax.ts';
+import { hidesFromUs, type Recurrences, type Silence } from '../../../domain/muting/silence.ts';
+import type { SilenceRequest } from '../../../domain/muting/silence-change.ts';
+import { LIMITS } from '../../../limits.ts';
+import type { RoutedAlert } from '../../../operator/routed-alert.ts';
+import { exactTime } from '../../../text/instant-words.ts';
+import { manyLines } from '../../../text/plain-text.ts';
+import { LONGEST_MS, parseDuration } from '../../../time/duration.ts';
+import { parseInstant } from '../../../time/instant.ts';
+import { signedBy } from '../../access/identify.ts';
+import { refuse } from '../../query.ts';
+import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../silence-request.ts';
+import { sentence } from '../frame/form.ts';
+import type { Page } from '../frame/page.ts';
+import { frame, type Html } from '../frame/page-frame.ts';
 import { previewList } from './silence-view.ts';
 
 /** What a person typed, field by field. */

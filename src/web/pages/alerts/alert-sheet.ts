@@ -1,11 +1,11 @@
 /** What the pages that ask before something is done to an alert have in common: the alert, and who does it. */
 import { html } from 'hono/html';
-import type { Alert } from '../../domain/alert/alert.ts';
-import type { Event } from '../../domain/alert/event.ts';
-import { plainText } from '../../text/plain-text.ts';
-import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
-import { type Html, when, where } from './frame/page-frame.ts';
-import { alertPlace, alertTitle, MESSAGE_LENGTH, severityTone } from './frame/page-words.ts';
+import type { Alert } from '../../../domain/alert/alert.ts';
+import type { Event } from '../../../domain/alert/event.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../silence-request.ts';
+import { type Html, when, where } from '../frame/page-frame.ts';
+import { alertPlace, alertTitle, MESSAGE_LENGTH, severityTone } from '../frame/page-words.ts';
 
 export interface AlertSheet {
   /** True when the episode that was meant still lasts. */

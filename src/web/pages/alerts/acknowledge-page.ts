@@ -1,12 +1,12 @@
 /** The page behind the links in messages, and the page's own button: it asks before an alert is acknowledged. */
 import { html } from 'hono/html';
-import type { Alert } from '../../domain/alert/alert.ts';
-import type { Event } from '../../domain/alert/event.ts';
-import type { Silence } from '../../domain/muting/silence.ts';
+import type { Alert } from '../../../domain/alert/alert.ts';
+import type { Event } from '../../../domain/alert/event.ts';
+import type { Silence } from '../../../domain/muting/silence.ts';
+import type { Page } from '../frame/page.ts';
+import { frame, type Html, when } from '../frame/page-frame.ts';
+import { silenceWords } from '../frame/page-words.ts';
 import { alertSheet, signatureForm } from './alert-sheet.ts';
-import type { Page } from './frame/page.ts';
-import { frame, type Html, when } from './frame/page-frame.ts';
-import { silenceWords } from './silence-view.ts';
 
 interface AcknowledgePage {
   /** Undefined when it is no longer known. */

@@ -1,12 +1,12 @@
 /** The page behind the page's own button: it asks before an alert is ended by hand. */
 import { html } from 'hono/html';
-import type { Alert } from '../../domain/alert/alert.ts';
-import { isEndedByProbe, isResolvable } from '../../domain/evaluate/resolve-by-hand.ts';
-import { plainText } from '../../text/plain-text.ts';
+import type { Alert } from '../../../domain/alert/alert.ts';
+import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-by-hand.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import type { Page } from '../frame/page.ts';
+import { frame, type Html } from '../frame/page-frame.ts';
+import { MESSAGE_LENGTH } from '../frame/page-words.ts';
 import { type AlertSheet, alertSheet, signatureForm } from './alert-sheet.ts';
-import type { Page } from './frame/page.ts';
-import { frame, type Html } from './frame/page-frame.ts';
-import { MESSAGE_LENGTH } from './frame/page-words.ts';
 
 interface ResolvePage extends AlertSheet {
   /** Undefined when it is no longer known. */

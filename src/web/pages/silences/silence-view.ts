@@ -1,14 +1,14 @@
 /** Silences as the page and its forms speak of them. */
 import { html } from 'hono/html';
-import { formatMatcher } from '../../domain/matchers/matcher.ts';
-import { type Silence, silenceState } from '../../domain/muting/silence.ts';
-import type { RoutedAlert } from '../../operator/routed-alert.ts';
-import { howMany } from '../../text/counts.ts';
-import { plainText } from '../../text/plain-text.ts';
-import { regionName } from '../../text/region-name.ts';
-import { formatDuration } from '../../time/duration.ts';
-import { type Html, when } from './frame/page-frame.ts';
-import { alertPlace, alertTitle, MESSAGE_LENGTH, NAME_LENGTH } from './frame/page-words.ts';
+import { formatMatcher } from '../../../domain/matchers/matcher.ts';
+import { type Silence, silenceState } from '../../../domain/muting/silence.ts';
+import type { RoutedAlert } from '../../../operator/routed-alert.ts';
+import { howMany } from '../../../text/counts.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import { regionName } from '../../../text/region-name.ts';
+import { formatDuration } from '../../../time/duration.ts';
+import { type Html, when } from '../frame/page-frame.ts';
+import { alertPlace, alertTitle, MESSAGE_LENGTH, NAME_LENGTH, silenceWords } from '../frame/page-words.ts';
 
 /** A silence with how many alerts that fire it concerns now. */
 export interface ShownSilence {
@@ -28,13 +28,6 @@ export function shownSilences(
       silence,
       hides: routed.filter((one) => one.silencedBy.includes(silence.id)).length,
     }));
-}
-
-/** Who it is and why, for an alert that it hides. */
-export function silenceWords({ alertId, createdBy, comment }: Silence): string {
-  const what = alertId === null ? 'silenced' : 'acknowledged';
-  const reason = comment ? `: ${comment}` : '';
-  return plainText(`${what} by ${createdBy || 'somebody'}${reason}`, MESSAGE_LENGTH);
 }
 
 export function silenceItem({ silence, hides }: ShownSilence, nowUs: number): Html {

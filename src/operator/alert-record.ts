@@ -1,0 +1,85 @@
+/** All that is known of one alert: also once it is over, and let go of but for its episodes. */
+import type { Alert } from '../domain/alert/alert.ts';
+import type { Episode } from '../domain/digest/digest.ts';
+import type { Link } from '../domain/evaluate/alert-book.ts';
+import type { Muting } from '../domain/muting/muting.ts';
+import type { Silence } from '../domain/muting/silence.ts';
+import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';
+import { routesFor } from '../domain/routing/route.ts';
+import type { SentNotification } from '../store/outbox-store.ts';
+import type { Transaction } from '../store/store.ts';
+import type { AlertingConfig } from './routed-alert.ts';
+
+export interface AlertRecord {
+  readonly alert: Alert;
+  /** False for one of which only its episodes are known. */
+  readonly isKept: boolean;
+  /** The silences that hide it now. */
+  readonly silencedBy: readonly Silence[];
+  /** Fingerprints of the alerts that inhibit it now. */
+  readonly inhibitedBy: readonly string[];
+  /** Those that it is routed to. */
+  readonly receivers: readonly string[];
+  /** The newest first. */
+  readonly events: readonly Link[];
+  /** Those that are over, the latest first. */
+  readonly episodes: readonly Episode[];
+  /** The newest first. */
+  readonly notifications: readonly SentNotification[];
+  /** What nobody was, and will be, notified of; the latest first. */
+  readonly suppressions: readonly Suppression[];
+}
+
+const SHOWN_EVENTS = 50;
+const SHOWN_EPISODES = 50;
+const SHOWN_NOTIFICATIONS = 30;
+const SHOWN_SUPPRESSIONS = 20;
+
+/** Undefined for one that nothing is known of any more. */
+export async function readAlertRecord(
+  tx: Transaction,
+  id: string,
+  { route }: AlertingConfig,
+  muting: Muting,
+  nowUs: number,
+): Promise<AlertRecord | undefined> {
+  const episodes = await tx.alerts.episodes(id, SHOWN_EPISODES);
+  const [last] = episodes;
+  const kept = await tx.alerts.find(id);
+  const alert = kept ?? (last && alertOfEpisode(last));
+  if (!alert) return undefined;
+  const silences = await tx.silences.list(nowUs);
+  const { silencedBy, inhibitedBy } = muting.of(alert);
+  const suppressions = (await tx.suppressions.ofAlert(id)).filter((one) => !isPutOff(one));
+  return {
+    alert,
+    isKept: kept !== undefined,
+    silencedBy: silences.filter((silence) => silencedBy.includes(silence.id)),
+    inhibitedBy,
+    receivers: [...new Set(routesFor(route, alert.labels).map(({ receiver }) => receiver))],
+    events: await tx.alerts.events(id, 0, SHOWN_EVENTS, alert.lastSeq),
+    episodes,
+    notifications: await tx.outbox.notificationsOfAlert(id, SHOWN_NOTIFICATIONS),
+    suppressions: suppressions.toReversed().slice(0, SHOWN_SUPPRESSIONS),
+  };
+}
+
+/** An alert that is no longer kept, as its last episode left it. */
+export function alertOfEpisode({ alertId, events, ending, ...episode }: Episode): Alert {
+  return {
+    ...episode,
+    id: alertId,
+    scope: '',
+    subject: '',
+    rule: '',
+    firstRule: '',
+    state: 'resolved',
+    annotations: {},
+    ...(ending !== null && { ending }),
+    updatedAtUs: episode.endsAtUs,
+    eventsTotal: events,
+    lastSeq: 0,
+    memory: null,
+    dueAtUs: null,
+  };
+}

@@ -1,0 +1,77 @@
+/** Episodes that are over, as people look for them. They are many and looked for rarely: each is asked whether it fits. */
+import { type Labels, labelOf } from '../domain/alert/alert.ts';
+import type { Episode } from '../domain/digest/digest.ts';
+import { NestwatchError } from '../errors.ts';
+import type { Filter } from '../store/filter.ts';
+import type { Transaction } from '../store/store.ts';
+
+/** Looked at for one page. */
+const MAX_LOOKED_AT = 5_000;
+/** Read at once. */
+const STEP = 200;
+
+/**
+ * The latest first. A page may hold fewer than `limit`, even none, and have a `next`. Throws `usage` for a cursor that
+ * no answer gave.
+ */
+export async function readEnded(
+  tx: Transaction,
+  filter: Omit<Filter, 'flight'>,
+  limit: number,
+  cursor: string | undefined,
+): Promise<{ readonly episodes: Episode[]; readonly next: string | undefined }> {
+  const found: Episode[] = [];
+  const fits = fitting(filter);
+  let place = cursor === undefined ? undefined : parseCursor(cursor);
+  for (let looked = 0; looked < MAX_LOOKED_AT; looked += STEP) {
+    const read = await tx.alerts.endedBefore(place, STEP);
+    for (const { episode, resolvedAtUs } of read) {
+      place = { resolvedAtUs, alertId: episode.alertId };
+      if (fits(episode)) found.push(episode);
+      if (found.length === limit) return { episodes: found, next: formatCursor(place) };
+    }
+    if (read.length < STEP) return { episodes: found, next: undefined };
+    await tx.pause();
+  }
+  return { episodes: found, next: place && formatCursor(place) };
+}
+
+function fitting(filter: Omit<Filter, 'flight'>): (episode: Episode) => boolean {
+  const { region, nest, bird, name, severity, text, sinceUs, untilUs } = filter;
+  const part = text?.toLowerCase();
+  return ({ alertname, labels, startsAtUs, endsAtUs }) =>
+    (region === undefined || labels.region === region) &&
+    isNamed(labels, 'nest', nest) &&
+    isNamed(labels, 'bird', bird) &&
+    (name === undefined || alertname.toLowerCase() === name.toLowerCase()) &&
+    (severity === undefined || labels.severity === severity) &&
+    (part === undefined || Object.values(labels).some((value) => value.toLowerCase().includes(part))) &&
+    (sinceUs === undefined || endsAtUs >= sinceUs) &&
+    (untilUs === undefined || startsAtUs < untilUs);
+}
+
+/** Has it this id, or this in its name. */
+function isNamed(labels: Labels, what: 'nest' | 'bird', value: string | undefined): boolean {
+  if (value === undefined) return true;
+  const name = labelOf(labels, what) ?? '';
+  return labelOf(labels, `${what}_id`) === value || name.toLowerCase().includes(value.toLowerCase());
+}
+
+interface Place {
+  readonly resolvedAtUs: number;
+  readonly alertId: string;
+}
+
+function formatCursor({ resolvedAtUs, alertId }: Place): string {
+  return Buffer.from(JSON.stringify([resolvedAtUs, alertId])).toString('base64url');
+}
+
+function parseCursor(cursor: string): Place {
+  try {
+    const [resolvedAtUs, alertId] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
+    if (typeof resolvedAtUs === 'number' && typeof alertId === 'string') return { resolvedAtUs, alertId };
+  } catch {
+    // Refused below, as any other text that was no cursor.
+  }
+  throw new NestwatchError('usage', 'The cursor is not one that an earlier answer gave.');
+}

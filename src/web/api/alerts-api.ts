@@ -1,0 +1,97 @@
+/** Alerts in the JSON API: as people look for them, and one with all that is known of it. */
+import type { Hono } from 'hono';
+import type { AlertState } from '../../domain/alert/alert.ts';
+import { eventJson } from '../../domain/alert/event-json.ts';
+import { idOfPath } from '../../http/page-path.ts';
+import { type AlertRecord, readAlertRecord } from '../../operator/alert-record.ts';
+import { readAlerts } from '../../operator/shown-alerts.ts';
+import { loadMuting } from '../../store/load-muting.ts';
+import { formatInstant } from '../../time/instant.ts';
+import { flag, limit, oneOf, readQuery, refuse } from '../query.ts';
+import { FILTERS, readFilter } from '../read-filter.ts';
+import { alertJson, deliveryJson } from './alert-json.ts';
+import type { ApiOptions } from './api-options.ts';
+
+const ALERT_STATES: readonly AlertState[] = ['firing', 'resolved', 'pending'];
+
+export function addAlerts(api: Hono, options: ApiOptions): void {
+  const { store, status, alerting, recurrences, clock, externalUrl } = options;
+  api.get('/alerts', async (c) => {
+    const { state, acknowledged, silenced, cause, cursor, ...given } = readQuery(
+      new URL(c.req.url).searchParams,
+      [...FILTERS, 'state', 'acknowledged', 'silenced', 'cause', 'limit', 'cursor'],
+    );
+    const nowUs = clock.nowUs();
+    const regions = status().regions.map(({ region }) => region);
+    const query = {
+      ...readFilter(given, regions, nowUs),
+      state: oneOf('state', state, ALERT_STATES),
+      isAcknowledged: flag('acknowledged', acknowledged),
+      cause,
+      order: 'newest' as const,
+      nowUs,
+      limit: limit(given.limit),
+      cursor,
+    };
+    const isSilenced = flag('silenced', silenced);
+    const { alerts, next } = await store.transaction(async (tx) =>
+      readAlerts(tx, await loadMuting(tx, alerting, recurrences, nowUs), query, isSilenced),
+    );
+    const list = alerts.map(({ alert, silencedBy, isInhibited }) => ({
+      ...alertJson(alert, externalUrl),
+      acknowledged: silencedBy.some(({ alertId }) => alertId !== null),
+      silenced: silencedBy.some(({ alertId }) => alertId === null),
+      inhibited: isInhibited,
+    }));
+    return c.json({ alerts: list, ...(next !== undefined && { next }) });
+  });
+  // An id has slashes of its own, which a client may have encoded or not.
+  api.get('/alerts/*', async (c) => {
+    const { pathname } = new URL(c.req.url);
+    const id = idOfPath(/\/alerts\/(.+)$/.exec(pathname)?.[1] ?? '');
+    if (id === undefined) throw refuse('the id is not encoded as an address is');
+    const nowUs = clock.nowUs();
+    const record = await store.transaction(async (tx) =>
+      readAlertRecord(tx, id, alerting, await loadMuting(tx, alerting, recurrences, nowUs), nowUs),
+    );
+    if (!record) return c.json({ error: `Nothing is known of an alert with the id ${id}.` }, 404);
+    return c.json(recordJson(record, externalUrl));
+  });
+}
+
+function recordJson(record: AlertRecord, externalUrl: string) {
+  return {
+    ...alertJson(record.alert, externalUrl),
+    kept: record.isKept,
+    ending: record.alert.ending ?? null,
+    silenced_by: record.silencedBy.map(({ id, alertId, createdBy, comment }) => ({
+      id,
+      acknowledgement: alertId !== null,
+      author: createdBy,
+      comment,
+    })),
+    inhibited_by: record.inhibitedBy,
+    receivers: record.receivers,
+    events: record.events.map(({ event, seq }) => ({ seq, ...eventJson(event) })),
+    episodes: record.episodes.map((one) => ({
+      startsAt: formatInstant(one.startsAtUs),
+      endsAt: formatInstant(one.endsAtUs),
+      ending: one.ending,
+      events_total: one.events,
+    })),
+    notifications: record.notifications.map((one) => ({
+      id: one.id,
+      receiver: one.receiver,
+      reason: one.reason,
+      created_at: formatInstant(one.createdAtUs),
+      deliveries: one.deliveries.map(deliveryJson),
+    })),
+    suppressions: record.suppressions.map((one) => ({
+      receiver: one.receiver,
+      group_key: one.groupKey,
+      reason: one.reason,
+      detail: one.detail,
+      at: formatInstant(one.atUs),
+    })),
+  };
+}

@@ -1,0 +1,27 @@
+import type { Recurrences } from '../../domain/muting/silence.ts';
+import type { HealthAnswer } from '../../health/health.ts';
+import type { SilenceEditor } from '../../operator/edit-silences.ts';
+import type { ExplainConfig } from '../../operator/explain.ts';
+import type { AlertResolver } from '../../operator/resolve-alerts.ts';
+import type { AlertingConfig } from '../../operator/routed-alert.ts';
+import type { Report } from '../../report.ts';
+import type { Store } from '../../store/store.ts';
+import type { Clock } from '../../time/clock.ts';
+import type { StatusView } from '../status-view.ts';
+
+/** What the JSON API is put together from; each part takes what it needs. */
+export interface ApiOptions {
+  readonly store: Store;
+  readonly status: () => StatusView;
+  /** What impairs the watch. */
+  readonly impairments: () => Promise<HealthAnswer>;
+  readonly report: Report;
+  readonly alerting: AlertingConfig & ExplainConfig;
+  readonly recurrences: Recurrences;
+  readonly clock: Clock;
+  readonly externalUrl: string;
+  readonly silenceEditor: SilenceEditor;
+  readonly alertResolver: AlertResolver;
+  /** Called after deliveries were put back. */
+  readonly changed: () => void;
+}

@@ -1,0 +1,97 @@
+/** An alert in a list: what, where, since when, what was said last, and what can be done about it. */
+import { html } from 'hono/html';
+import type { Alert } from '../../../domain/alert/alert.ts';
+import type { Event } from '../../../domain/alert/event.ts';
+import { fingerprint } from '../../../domain/alert/fingerprint.ts';
+import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-by-hand.ts';
+import { alertPath } from '../../../http/page-path.ts';
+import type { ShownAlert } from '../../../operator/shown-alerts.ts';
+import { exactTime } from '../../../text/instant-words.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import type { Page } from '../frame/page.ts';
+import { type Html, isoTime, when, where } from '../frame/page-frame.ts';
+import {
+  alertPlace,
+  alertTitle,
+  MESSAGE_LENGTH,
+  NAME_LENGTH,
+  severityTone,
+  silenceWords,
+} from '../frame/page-words.ts';
+
+export function alertItem(page: Page, shown: ShownAlert): Html {
+  const { alert, lastEvent, silencedBy, isInhibited } = shown;
+  const { labels, annotations } = alert;
+  const severity = plainText(labels.severity ?? '', NAME_LENGTH);
+  const message = plainText(
+    lastEvent?.message || annotations.description || annotations.summary || '',
+    MESSAGE_LENGTH,
+  );
+  const [silence] = silencedBy;
+  const isOver = alert.state !== 'firing';
+  const tone = isOver ? 'quiet' : severityTone(severity);
+  return html`<li id="alert-${fingerprint(labels)}" class="alert ${silence || isInhibited || isOver ? 'quiet' : tone}">
+<div class="row"><div><h3><a class="plain" href="${page.root}${alertPath(alert.id)}">${alertTitle(labels.alertname ?? '')}</a></h3> <span class="pill ${tone}">${severity}</span>
+${mutePills(page, shown)}</div>
+<span class="small soft">${isOver ? ended(page, alert) : lasting(page, alert.startsAtUs)}</span></div>
+<div class="row stack"><div>${where(labels.region ?? '', alertPlace(labels))}</div>
+<span class="small soft">${eventCount(page, alert, lastEvent)}</span></div>
+${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}
+${silence ? html`<p class="small soft"><bdi>${silenceWords(silence)}</bdi></p>` : ''}
+${isInhibited ? html`<p class="small soft">${page.words.alerts.inhibitedWhy}</p>` : ''}
+${isOver ? '' : html`<p class="actions">${alertActions(page, shown)}</p>`}
+</li>`;
+}
+
+/** Whether it is acknowledged, silenced, inhibited or over. */
+export function mutePills(
+  { words }: Page,
+  { alert, silencedBy, isInhibited }: Omit<ShownAlert, 'lastEvent'>,
+): Html {
+  const isAcknowledged = silencedBy.some(({ alertId }) => alertId !== null);
+  const pills = [
+    ...(alert.state === 'resolved' ? [words.alerts.resolved] : []),
+    ...(silencedBy.length > 0 ? [isAcknowledged ? words.alerts.acknowledged : words.alerts.silenced] : []),
+    ...(isInhibited ? [words.alerts.inhibited] : []),
+  ];
+  return html`${pills.map((text) => html`<span class="pill quiet">${text}</span>`)}`;
+}
+
+/** What can be done about an alert that fires: each leads to a page that asks first. */
+export function alertActions({ root, words }: Page, { alert, silencedBy }: ShownAlert): Html {
+  const { labels, startsAtUs } = alert;
+  const isAcknowledged = silencedBy.some(({ alertId }) => alertId !== null);
+  const title = `${alertTitle(labels.alertname ?? '')}, ${alertPlace(labels) || labels.region}`;
+  const query = new URLSearchParams({ alert: alert.id }).toString();
+  const button = (to: string, what: string, name: string) =>
+    html`<a class="button" href="${root}${to}" aria-label="${name} ${title}">${what}</a>`;
+  const { acknowledge, silence, resolve, askAgain } = words.alerts;
+  return html`${isAcknowledged ? '' : button(`acknowledge?${query}`, acknowledge, acknowledge)}
+${button(`silence?${query}`, silence, silence)}
+${isResolvable(alert) ? button(`resolve?${query}&began=${startsAtUs}`, resolve, resolve) : ''}
+${!isResolvable(alert) && isEndedByProbe(alert) ? button(`resolve?${query}&began=${startsAtUs}`, askAgain, `${askAgain}:`) : ''}`;
+}
+
+/** For how long it has fired. */
+export function lasting({ words, nowUs }: Page, startsAtUs: number): Html {
+  const lasted = words.time.lasting((nowUs - startsAtUs) / 1000);
+  return html`${words.alerts.forTime} <time datetime="${isoTime(startsAtUs)}" title="${words.alerts.since} ${exactTime(startsAtUs)}">${lasted}</time>`;
+}
+
+function ended({ words, nowUs }: Page, { startsAtUs, endsAtUs }: Alert): Html {
+  const lasted = words.time.lasting((endsAtUs - startsAtUs) / 1000);
+  return html`${words.alerts.lasted(lasted)}, ${words.alerts.resolvedAt} ${when(endsAtUs, nowUs, words.time.ago)}`;
+}
+
+function eventCount(
+  { words, nowUs }: Page,
+  { eventsTotal }: Alert,
+  lastEvent: Event | undefined,
+): Html | string {
+  if (eventsTotal === 0) return '';
+  const last =
+    eventsTotal > 1 && lastEvent
+      ? html`, ${words.alerts.last} ${when(lastEvent.occurredAtUs, nowUs, words.time.ago)}`
+      : '';
+  return html`${words.count.events(eventsTotal)}${last}`;
+}

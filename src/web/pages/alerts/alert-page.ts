@@ -1,0 +1,166 @@
+/** The page of one alert: what it says, its events and episodes, who was notified, and what can be done about it. */
+import { html } from 'hono/html';
+import type { Labels } from '../../../domain/alert/alert.ts';
+import { fingerprint } from '../../../domain/alert/fingerprint.ts';
+import { deliveryPath, eventPath } from '../../../http/page-path.ts';
+import type { AlertRecord } from '../../../operator/alert-record.ts';
+import type { SentNotification } from '../../../store/outbox-store.ts';
+import { dayAndTime } from '../../../text/instant-words.ts';
+import { manyLines, plainText } from '../../../text/plain-text.ts';
+import { type Column, dataTable } from '../frame/data-table.ts';
+import type { Page } from '../frame/page.ts';
+import { foot, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import {
+  alertPlace,
+  alertTitle,
+  DELIVERY_STATES,
+  eventTitle,
+  eventTone,
+  MESSAGE_LENGTH,
+  NAME_LENGTH,
+  severityTone,
+  silenceWords,
+} from '../frame/page-words.ts';
+import { alertActions, lasting, mutePills } from './alert-item.ts';
+
+const TEXT_LENGTH = 2_000;
+
+export function renderAlertPage(page: Page, record: AlertRecord): Html {
+  const { words } = page;
+  const { alert, silencedBy } = record;
+  const { labels, annotations } = alert;
+  const shown = { alert, silencedBy, isInhibited: record.inhibitedBy.length > 0, lastEvent: undefined };
+  const title = alertTitle(labels.alertname ?? '');
+  const place = alertPlace(labels);
+  const isFiring = alert.state === 'firing';
+  const tone = isFiring && silencedBy.length === 0 ? severityTone(labels.severity ?? '') : 'quiet';
+  const said = manyLines(record.events[0]?.event.message || annotations.description || '', TEXT_LENGTH);
+  return frame({
+    title: `nestwatch: ${title}${place ? `, ${place}` : ''}`,
+    tone,
+    page,
+    section: 'alerts',
+    body: html`${heading(page, {
+      title: place ? `${title}: ${place}` : title,
+      tone,
+      lead: html`${where(labels.region ?? '', '')} ${standing(page, record)}`,
+      json: `api/v1/alerts/${encodeURIComponent(alert.id)}`,
+    })}
+<main id="main">
+<p class="pills"><span class="pill ${severityTone(labels.severity ?? '')}">${plainText(labels.severity ?? '', NAME_LENGTH)}</span> ${mutePills(page, shown)}</p>
+${silencedBy.map((silence) => html`<p class="small soft"><bdi>${silenceWords(silence)}</bdi></p>`)}
+${shown.isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}
+${isFiring ? html`<p class="actions">${alertActions(page, shown)}</p>` : ''}
+${said ? html`<h2>${words.alert.message}</h2><div class="sheet"><pre><bdi>${said}</bdi></pre></div>` : ''}
+${eventSection(page, record)}
+${notifiedSection(page, record)}
+${namesSection(words.alert.labels, labels)}
+${namesSection(words.alert.annotations, annotations)}
+${episodeSection(page, record)}
+<p class="small soft after"><code>${plainText(alert.id, TEXT_LENGTH)}</code> · ${fingerprint(labels)}</p>
+</main>
+${foot(page)}`,
+  });
+}
+
+/** For an id of which nothing is known. */
+export function renderUnknownAlertPage(page: Page): Html {
+  const { words } = page;
+  return frame({
+    title: `nestwatch: ${words.alert.unknown}`,
+    tone: 'quiet',
+    page,
+    section: 'alerts',
+    body: html`${heading(page, { title: words.alert.unknown, lead: words.alert.unknownLead })}
+<main id="main"><p><a class="button" href="${page.root}alerts">${words.frame.alerts}</a></p></main>`,
+  });
+}
+
+function standing(page: Page, { alert, isKept }: AlertRecord): Html {
+  const { words, nowUs } = page;
+  const { startsAtUs, endsAtUs, state } = alert;
+  if (state === 'firing') return html`${words.alert.isFiring} ${lasting(page, startsAtUs)}.`;
+  if (state === 'pending' && startsAtUs === 0) return html`${words.alert.isPending}.`;
+  const lasted = words.alerts.lasted(words.time.lasting((endsAtUs - startsAtUs) / 1000));
+  const by =
+    plainText(alert.annotations.resolved_by ?? '', MESSAGE_LENGTH) || words.alert.ended(alert.ending ?? '');
+  return html`${words.alert.isOver} ${when(endsAtUs, nowUs, words.time.ago)}, ${lasted}${by ? html`: <bdi>${by}</bdi>` : ''}. ${isKept ? '' : words.alert.letGo}`;
+}
+
+function eventSection({ root, words, nowUs }: Page, { alert, events }: AlertRecord): Html {
+  const items = events.map(({ event }) => {
+    const message = plainText(event.message, MESSAGE_LENGTH);
+    return html`<li><div class="row"><a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(event.type)}</a>
+<span class="small soft">${when(event.occurredAtUs, nowUs, words.time.ago)}</span></div>
+${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}</li>`;
+  });
+  const more = alert.eventsTotal - events.length;
+  return html`<h2>${words.alert.events}</h2>
+${
+  items.length > 0
+    ? html`<ul class="sheet">${items}${more > 0 ? html`<li class="soft">${words.alert.moreEvents(more)}</li>` : ''}</ul>`
+    : html`<p class="sheet empty">${words.alert.noEvents}</p>`
+}`;
+}
+
+function notifiedSection(page: Page, { notifications, receivers, suppressions }: AlertRecord): Html {
+  const { words, nowUs } = page;
+  const names = receivers.map((name) => plainText(name, NAME_LENGTH)).join(', ');
+  const columns: Column<SentNotification>[] = [
+    { title: words.alert.receiver, cell: (one) => plainText(one.receiver, NAME_LENGTH) },
+    { title: words.alert.reason, cell: (one) => plainText(words.alert.why(one.reason), NAME_LENGTH) },
+    { title: words.alert.at, cell: (one) => when(one.createdAtUs, nowUs, words.time.ago) },
+    { title: words.alert.deliveries, cell: (one) => deliveryLinks(page, one) },
+  ];
+  const withheld = suppressions.map(
+    (one) => html`<li><span class="what">${plainText(one.receiver, NAME_LENGTH)}</span>
+<span class="soft"><bdi>${plainText(`${one.reason.replaceAll('_', ' ')} ${one.detail}`, MESSAGE_LENGTH)}</bdi>, ${when(one.atUs, nowUs, words.time.ago)}</span></li>`,
+  );
+  return html`<h2>${words.alert.notified}</h2>
+${
+  notifications.length > 0
+    ? dataTable(words.alert.notified, columns, notifications)
+    : html`<p class="sheet empty">${words.alert.nobodyYet}</p>`
+}
+<p class="small soft after">${names ? words.alert.receivers(names) : words.alert.noReceiver}</p>
+${withheld.length > 0 ? html`<h3 class="after">${words.alert.withheld}</h3><ul class="sheet small">${withheld}</ul>` : ''}`;
+}
+
+function deliveryLinks({ root }: Page, { deliveries }: SentNotification): Html {
+  return html`${deliveries.map(({ id, integration, state }) => {
+    const { words, tone } = DELIVERY_STATES[state];
+    return html`<a href="${root}${deliveryPath(id)}">${plainText(integration, NAME_LENGTH)}</a> <span class="pill ${tone}">${words}</span> `;
+  })}`;
+}
+
+function namesSection(title: string, names: Labels): Html | string {
+  const entries = Object.entries(names);
+  if (entries.length === 0) return '';
+  const rows = entries.map(
+    ([name, value]) =>
+      html`<dt>${plainText(name, NAME_LENGTH)}</dt><dd><bdi>${linked(name, value)}</bdi></dd>`,
+  );
+  return html`<h2>${title}</h2><dl class="sheet">${rows}</dl>`;
+}
+
+/** Only a link to a runbook, which stands in the configuration, is one that may be followed. */
+function linked(name: string, value: string): Html | string {
+  const text = plainText(value, TEXT_LENGTH);
+  const isLink = name === 'runbook_url' && /^https?:\/\//.test(text);
+  return isLink ? html`<a href="${text}" rel="noreferrer">${text}</a>` : text;
+}
+
+function episodeSection({ words }: Page, { alert, episodes }: AlertRecord): Html | string {
+  const earlier = episodes.filter(({ startsAtUs }) => startsAtUs !== alert.startsAtUs);
+  if (earlier.length === 0) return '';
+  const columns: Column<AlertRecord['episodes'][number]>[] = [
+    { title: words.alert.beganColumn, cell: (one) => dayAndTime(one.startsAtUs) },
+    {
+      title: words.alert.lastedColumn,
+      cell: (one) => words.time.lasting((one.endsAtUs - one.startsAtUs) / 1000),
+    },
+    { title: words.alert.ending, cell: (one) => words.alert.ended(one.ending ?? '') },
+    { title: words.alert.eventsOf, cell: (one) => String(one.events), isNumber: true },
+  ];
+  return html`<h2>${words.alert.history}</h2>${dataTable(words.alert.history, columns, earlier)}`;
+}

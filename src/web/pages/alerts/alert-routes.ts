@@ -1,0 +1,168 @@
+/** The pages of alerts, and those that ask before one is acknowledged or resolved. */
+import type { Context, Hono } from 'hono';
+import { isAcknowledgementOver } from '../../../domain/muting/silence.ts';
+import { idOfPath } from '../../../http/page-path.ts';
+import type { AcknowledgeLinks } from '../../../operator/acknowledge-link.ts';
+import { readAlertRecord } from '../../../operator/alert-record.ts';
+import type { Signature } from '../../../operator/find-alert.ts';
+import { loadMuting } from '../../../store/load-muting.ts';
+import type { Store } from '../../../store/store.ts';
+import type { Clock } from '../../../time/clock.ts';
+import { refuse } from '../../query.ts';
+import { checkSignature, fieldsOf, problemOf, sentence, signatureOf } from '../frame/form.ts';
+import { pageOf } from '../frame/page.ts';
+import type { PagesOptions } from '../frame/pages-options.ts';
+import { renderAcknowledgePage } from './acknowledge-page.ts';
+import { renderAlertPage, renderUnknownAlertPage } from './alert-page.ts';
+import { type AlertsView, renderAlertsPage } from './alerts-page.ts';
+import { readAlertsQuery, readEntries } from './alerts-view.ts';
+import { renderResolvePage } from './resolve-page.ts';
+
+export function addAlerts(pages: Hono, options: PagesOptions): void {
+  addList(pages, options);
+  addOne(pages, options);
+  addAcknowledging(pages, options);
+  addResolving(pages, options);
+}
+
+function addList(pages: Hono, options: PagesOptions): void {
+  const { store, status, alerting, recurrences, clock } = options;
+  pages.get('/alerts', async (c) => {
+    const page = pageOf(c, clock);
+    const given = new URL(c.req.url).searchParams;
+    const regions = status().regions.map(({ region }) => region);
+    let entries: Awaited<ReturnType<typeof readEntries>> = { entries: [], next: undefined };
+    const problem = await problemOf(async () => {
+      const query = readAlertsQuery(given, regions, page.nowUs);
+      entries = await store.transaction(async (tx) =>
+        readEntries(tx, await loadMuting(tx, alerting, recurrences, page.nowUs), query),
+      );
+    });
+    const counts = await store.transaction((tx) => tx.alerts.count());
+    const firing = counts.filter(({ state }) => state === 'firing');
+    const firingTotal = firing.reduce((total, { count }) => total + count, 0);
+    const view: AlertsView = { given, regions, ...entries, firingTotal, problem };
+    return c.html(renderAlertsPage(page, view), problem ? 400 : 200);
+  });
+}
+
+function addOne(pages: Hono, { store, alerting, recurrences, clock }: PagesOptions): void {
+  pages.get('/alerts/*', async (c) => {
+    const page = pageOf(c, clock);
+    const { pathname } = new URL(c.req.url);
+    const id = idOfPath(pathname.slice('/alerts/'.length));
+    const record =
+      id === undefined
+        ? undefined
+        : await store.transaction(async (tx) => {
+            const muting = await loadMuting(tx, alerting, recurrences, page.nowUs);
+            return readAlertRecord(tx, id, alerting, muting, page.nowUs);
+          });
+    return record ? c.html(renderAlertPage(page, record)) : c.html(renderUnknownAlertPage(page), 404);
+  });
+}
+
+function addAcknowledging(pages: Hono, options: PagesOptions): void {
+  const { store, silenceEditor, links, clock } = options;
+
+  async function show(c: Context, by: Signature, problem: string, code: 200 | 400): Promise<Response> {
+    const { id, startsAtUs } = requested(c, links, clock);
+    const found = await readAlert(store, id, startsAtUs);
+    const { alert } = found;
+    const silences = await store.transaction((tx) => tx.silences.list(clock.nowUs()));
+    const acknowledgement = silences.find(
+      (one) => alert !== undefined && one.alertId === id && !isAcknowledgementOver(one, alert),
+    );
+    const page = renderAcknowledgePage(pageOf(c, clock), {
+      ...found,
+      author: by.createdBy,
+      comment: by.comment,
+      problem,
+      acknowledgement,
+      action: actionOf('acknowledge', c),
+      hasHome: c.req.query('link') === undefined,
+      nowUs: clock.nowUs(),
+    });
+    return c.html(page, code);
+  }
+
+  pages.get('/acknowledge', (c) => show(c, signatureOf(c, new URLSearchParams()), '', 200));
+
+  pages.post('/acknowledge', async (c) => {
+    const by = signatureOf(c, await fieldsOf(c));
+    const problem = await problemOf(async () => {
+      checkSignature(by, 'who takes care of it');
+      const { id, startsAtUs } = requested(c, links, clock);
+      const result = await silenceEditor.acknowledge(id, by, startsAtUs);
+      if (!result.ok) throw refuse(sentence(result.message));
+    });
+    if (problem === '') return c.redirect(actionOf('acknowledge', c), 303);
+    return show(c, by, problem, 400);
+  });
+}
+
+function addResolving(pages: Hono, { store, alertResolver, clock }: PagesOptions): void {
+  async function show(c: Context, by: Signature, problem: string, code: 200 | 400): Promise<Response> {
+    const { id, startsAtUs } = ofOverview(c);
+    const page = renderResolvePage(pageOf(c, clock), {
+      ...(await readAlert(store, id, startsAtUs)),
+      author: by.createdBy,
+      comment: by.comment,
+      problem,
+      action: actionOf('resolve', c),
+      nowUs: clock.nowUs(),
+    });
+    return c.html(page, code);
+  }
+
+  pages.get('/resolve', (c) => show(c, signatureOf(c, new URLSearchParams()), '', 200));
+
+  pages.post('/resolve', async (c) => {
+    const by = signatureOf(c, await fieldsOf(c));
+    const problem = await problemOf(async () => {
+      checkSignature(by, 'who says that it is over');
+      const { id, startsAtUs } = ofOverview(c);
+      const result = await alertResolver.resolve(id, by, startsAtUs);
+      if (!result.ok) throw refuse(sentence(result.message));
+    });
+    if (problem === '') return c.redirect(actionOf('resolve', c), 303);
+    return show(c, by, problem, 400);
+  });
+}
+
+/** An alert, and the episode of it that is meant; without one, the present episode. */
+interface Requested {
+  readonly id: string;
+  readonly startsAtUs?: number;
+}
+
+/** The alert that a request is about, by a signed link or by its id; a link names the episode as well. */
+function requested(c: Context, links: AcknowledgeLinks, clock: Clock): Requested {
+  const link = c.req.query('link');
+  if (link === undefined) return ofOverview(c);
+  const episode = links.read(link, clock.nowUs());
+  if (!episode) throw refuse('This link is not valid any more: open the page instead.');
+  return episode;
+}
+
+/** An alert with its last event; `isOpen` while the episode that is meant still fires. */
+function readAlert(store: Store, id: string, startsAtUs: number | undefined) {
+  return store.transaction(async (tx) => {
+    const alert = await tx.alerts.find(id);
+    const [last] = await tx.alerts.events(id, 0, 1, alert?.lastSeq);
+    const isMeant = startsAtUs === undefined || alert?.startsAtUs === startsAtUs;
+    return { alert, lastEvent: last?.event, isOpen: alert?.state === 'firing' && isMeant };
+  });
+}
+
+/** The alert that the overview names, with the episode that it showed. */
+function ofOverview(c: Context): Requested {
+  const began = c.req.query('began');
+  const id = c.req.query('alert') ?? '';
+  return began === undefined ? { id } : { id, startsAtUs: Number(began) };
+}
+
+/** The same page, from wherever it is: a relative address that a proxy's path does not break. */
+function actionOf(page: 'acknowledge' | 'resolve', c: Context): string {
+  return `${page}${new URL(c.req.url).search}`;
+}

@@ -1,0 +1,131 @@
+/** The page of all alerts: those that fire by their causes, or each by itself; and those that are over. */
+import { html } from 'hono/html';
+import { fingerprint } from '../../../domain/alert/fingerprint.ts';
+import { ALERT_KINDS } from '../../../domain/kinds/kinds.ts';
+import { alertPath } from '../../../http/page-path.ts';
+import type { ShownAlert } from '../../../operator/shown-alerts.ts';
+import type { Cause } from '../../../store/alert-store.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import { regionName } from '../../../text/region-name.ts';
+import { type FilterField, filterField, filterForm } from '../frame/filter-form.ts';
+import type { Page } from '../frame/page.ts';
+import { foot, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import { alertPlace, alertTitle, MESSAGE_LENGTH, NAME_LENGTH, severityTone } from '../frame/page-words.ts';
+import { pager } from '../frame/pager.ts';
+import { alertItem, mutePills } from './alert-item.ts';
+
+/** One line of the page: a cause with several alerts, or an alert. */
+export type AlertsEntry =
+  | { readonly cause: Cause; readonly latest: readonly Omit<ShownAlert, 'lastEvent'>[] }
+  | { readonly alert: ShownAlert };
+
+export interface AlertsView {
+  /** What the address asks for. */
+  readonly given: URLSearchParams;
+  readonly regions: readonly string[];
+  readonly entries: readonly AlertsEntry[];
+  readonly next: string | undefined;
+  /** All that fire, whatever is asked for. */
+  readonly firingTotal: number;
+  readonly problem: string;
+}
+
+/** Those that a configuration mostly uses. */
+const SEVERITIES = ['critical', 'warning', 'info'];
+
+export function renderAlertsPage(page: Page, view: AlertsView): Html {
+  const { words } = page;
+  const { given, entries, problem, firingTotal } = view;
+  const query = new URLSearchParams(given);
+  query.delete('cursor');
+  if (!query.has('state')) query.set('state', 'firing');
+  const list =
+    entries.length > 0
+      ? html`<ul class="sheet">${entries.map((entry) => entryItem(page, entry, given))}</ul>`
+      : html`<p class="sheet empty">${firingTotal === 0 && ![...given].some(([, value]) => value) ? words.alerts.none : words.list.nothing}</p>`;
+  return frame({
+    title: `nestwatch: ${words.frame.alerts}`,
+    tone: 'quiet',
+    page,
+    section: 'alerts',
+    body: html`${heading(page, {
+      title: words.frame.alerts,
+      lead: words.alerts.firing(firingTotal),
+      json: `api/v1/alerts?${query}`,
+      problem,
+    })}
+<main id="main">
+${filterForm(page, fieldsOf(page, view), given)}
+${problem ? '' : list}
+${pager(page, given, view.next)}
+</main>
+${foot(page)}`,
+  });
+}
+
+function fieldsOf(page: Page, { regions }: AlertsView): FilterField[] {
+  const { words } = page;
+  const yesOrNo = [
+    { value: 'true', text: words.list.yes },
+    { value: 'false', text: words.list.no },
+  ];
+  return [
+    {
+      name: 'state',
+      label: words.alerts.state,
+      any: words.alerts.stateFiring,
+      choices: [{ value: 'resolved', text: words.alerts.stateResolved }],
+    },
+    filterField(
+      page,
+      'region',
+      regions.map((region) => ({ value: region, text: regionName(region) })),
+    ),
+    filterField(
+      page,
+      'severity',
+      SEVERITIES.map((severity) => ({ value: severity, text: severity })),
+    ),
+    filterField(
+      page,
+      'name',
+      ALERT_KINDS.map((name) => ({ value: name, text: alertTitle(name) })),
+    ),
+    { name: 'acknowledged', label: words.alerts.acknowledged, choices: yesOrNo },
+    { name: 'silenced', label: words.alerts.silenced, choices: yesOrNo },
+    ...(['nest', 'bird', 'flight', 'text', 'since', 'until'] as const).map((name) => filterField(page, name)),
+  ];
+}
+
+function entryItem(page: Page, entry: AlertsEntry, given: URLSearchParams): Html {
+  return 'alert' in entry ? alertItem(page, entry.alert) : causeItem(page, entry, given);
+}
+
+function causeItem(
+  page: Page,
+  { cause, latest }: Extract<AlertsEntry, { readonly cause: Cause }>,
+  given: URLSearchParams,
+): Html {
+  const { root, words, nowUs } = page;
+  const severity = plainText(cause.severity, NAME_LENGTH);
+  const tone = severityTone(severity);
+  const query = new URLSearchParams(given);
+  query.delete('cursor');
+  query.set('name', cause.alertname);
+  query.set('severity', cause.severity);
+  query.set('acknowledged', String(cause.isAcknowledged));
+  query.set('cause', cause.cause);
+  const places = latest.map(
+    (one) => html`<li id="alert-${fingerprint(one.alert.labels)}">
+<a href="${root}${alertPath(one.alert.id)}">${where(one.alert.labels.region ?? '', alertPlace(one.alert.labels))}</a>
+${one.silencedBy.some(({ alertId }) => alertId === null) || one.isInhibited ? mutePills(page, one) : ''}</li>`,
+  );
+  return html`<li class="alert ${cause.isAcknowledged ? 'quiet' : tone}">
+<div class="row"><div><h3>${cause.alerts} × ${alertTitle(cause.alertname)}</h3> <span class="pill ${tone}">${severity}</span>
+${cause.isAcknowledged ? html`<span class="pill quiet">${words.alerts.acknowledged}</span>` : ''}</div>
+<span class="small soft">${words.alerts.since} ${when(cause.firstStartsAtUs, nowUs, words.time.ago)}</span></div>
+<p class="message"><bdi>${plainText(cause.cause, MESSAGE_LENGTH)}</bdi></p>
+<ul class="places">${places}</ul>
+<p class="actions"><a class="button" href="?${query}">${words.alerts.each(cause.alerts)}</a></p>
+</li>`;
+}

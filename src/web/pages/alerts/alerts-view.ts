@@ -1,0 +1,81 @@
+/** What the page of all alerts shows, as its address asks for it. */
+import type { Muting } from '../../../domain/muting/muting.ts';
+import { alertOfEpisode } from '../../../operator/alert-record.ts';
+import { readEnded } from '../../../operator/ended-episodes.ts';
+import { readAlerts, showAlerts } from '../../../operator/shown-alerts.ts';
+import type { AlertQuery } from '../../../store/alert-store.ts';
+import type { Transaction } from '../../../store/store.ts';
+import { flag, oneOf, readQuery } from '../../query.ts';
+import { FILTERS, readFilter } from '../../read-filter.ts';
+import type { AlertsEntry } from './alerts-page.ts';
+
+interface AlertsQuery extends AlertQuery {
+  readonly isSilenced: boolean | undefined;
+}
+
+/** Entries of one page: alerts, or causes with some of their alerts. */
+const SHOWN = 50;
+
+/** Throws `usage` for what cannot be meant. */
+export function readAlertsQuery(
+  given: URLSearchParams,
+  regions: readonly string[],
+  nowUs: number,
+): AlertsQuery {
+  const { state, acknowledged, silenced, cause, cursor, ...filter } = readQuery(given, [
+    ...FILTERS,
+    'state',
+    'acknowledged',
+    'silenced',
+    'cause',
+    'cursor',
+  ]);
+  return {
+    ...readFilter(filter, regions, nowUs),
+    state: oneOf('state', state, ['firing', 'resolved']) ?? 'firing',
+    isAcknowledged: flag('acknowledged', acknowledged),
+    isSilenced: flag('silenced', silenced),
+    cause,
+    cursor,
+    order: 'severest',
+    nowUs,
+    limit: SHOWN,
+  };
+}
+
+interface Entries {
+  readonly entries: readonly AlertsEntry[];
+  readonly next: string | undefined;
+}
+
+export async function readEntries(tx: Transaction, muting: Muting, query: AlertsQuery): Promise<Entries> {
+  const { isSilenced, cause, state } = query;
+  if (state === 'firing' && isSilenced === undefined && cause === undefined) {
+    return readCauses(tx, muting, query);
+  }
+  // An alert is let go of soon after its end, which stays. What belongs to a Flight only the alert itself knows.
+  if (state === 'resolved' && query.flight === undefined) return readOver(tx, query);
+  const { alerts, next } = await readAlerts(tx, muting, query, isSilenced);
+  return { entries: alerts.map((alert) => ({ alert })), next };
+}
+
+async function readOver(tx: Transaction, query: AlertsQuery): Promise<Entries> {
+  const { episodes, next } = await readEnded(tx, query, query.limit, query.cursor);
+  const entries = episodes.map((episode) => ({
+    alert: { alert: alertOfEpisode(episode), lastEvent: undefined, silencedBy: [], isInhibited: false },
+  }));
+  return { entries, next };
+}
+
+/** Where a cause has one alert, that stands in its place. */
+async function readCauses(tx: Transaction, muting: Muting, query: AlertsQuery): Promise<Entries> {
+  const silences = await tx.silences.list(query.nowUs);
+  const { causes, next } = await tx.alerts.causes(query);
+  const entries: AlertsEntry[] = [];
+  for (const cause of causes) {
+    const latest = await showAlerts(tx, muting, silences, cause.latest);
+    const [only] = latest;
+    entries.push(cause.alerts === 1 && only ? { alert: only } : { cause, latest });
+  }
+  return { entries, next };
+}

@@ -1,0 +1,72 @@
+import type { Context, Hono } from 'hono';
+import { type Matcher, matchesAll } from '../../../domain/matchers/matcher.ts';
+import { type RoutedAlert, readRoutedAlerts } from '../../../operator/routed-alert.ts';
+import { loadMuting } from '../../../store/load-muting.ts';
+import { refuse } from '../../query.ts';
+import { select } from '../../select-alerts.ts';
+import { fieldsOf, problemOf, sentence } from '../frame/form.ts';
+import { pageOf } from '../frame/page.ts';
+import type { PagesOptions } from '../frame/pages-options.ts';
+import {
+  firstHidingUs,
+  matchersFor,
+  readFormMatchers,
+  readSilenceForm,
+  renderSilencePage,
+  requestOf,
+  type SilenceForm,
+} from './silence-page.ts';
+
+/** The pages that list, make and end silences. */
+export function addSilencing(pages: Hono, options: PagesOptions): void {
+  const { store, alerting, recurrences, silenceEditor, clock } = options;
+
+  async function show(c: Context, form: SilenceForm, problem: string) {
+    const nowUs = clock.nowUs();
+    const routed = await store.transaction(async (tx) =>
+      readRoutedAlerts(tx, await loadMuting(tx, alerting, recurrences, nowUs), alerting),
+    );
+    let matchers: readonly Matcher[] = [];
+    let hidden: readonly RoutedAlert[] = [];
+    const mistake = await problemOf(async () => {
+      matchers = readFormMatchers(form.matchers);
+      hidden = await select(routed, ({ alert }) => matchesAll(matchers, alert.labels), options);
+    });
+    return renderSilencePage(pageOf(c, clock), {
+      form,
+      problem: problem || mistake,
+      hidden,
+      recurrences,
+      nowUs,
+    });
+  }
+
+  pages.get('/silence', async (c) => {
+    const given = new URL(c.req.url).searchParams;
+    const alertId = given.get('alert');
+    const alert = alertId === null ? undefined : await store.transaction((tx) => tx.alerts.find(alertId));
+    const typed = readSilenceForm(c, given);
+    const form = alert ? { ...typed, matchers: matchersFor(alert.labels) } : typed;
+    const problem = await problemOf(async () => {
+      readFormMatchers(form.matchers);
+      firstHidingUs(form, clock.nowUs(), recurrences);
+    });
+    return c.html(await show(c, form, problem));
+  });
+
+  pages.post('/silence', async (c) => {
+    const form = readSilenceForm(c, await fieldsOf(c));
+    const problem = await problemOf(async () => {
+      const result = await silenceEditor.set(requestOf(form, clock.nowUs()));
+      if (!result.ok) throw refuse(sentence(result.message));
+    });
+    if (problem === '') return c.redirect('./#silences', 303);
+    return c.html(await show(c, form, problem), 400);
+  });
+
+  pages.post('/expire-silence', async (c) => {
+    // A silence that is not known any more is over as well.
+    await silenceEditor.expire((await fieldsOf(c)).get('id') ?? '');
+    return c.redirect('./#silences', 303);
+  });
+}

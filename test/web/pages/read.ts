@@ -1,0 +1,10 @@
+/** What a person reads: the page without markup, with spaces joined. */
+export function read(page: string): string {
+  const body = page.slice(page.indexOf('<body>')).replace(/<[^>]+>/g, ' ');
+  return body
+    .replace(/&quot;/g, '"')
+    .replace(/&#39;/g, "'")
+    .replace(/&amp;/g, '&')
+    .replace(/\s+/g, ' ')
+    .replace(/ ([.,:])/g, '$1');
+}
