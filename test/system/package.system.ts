@@ -1,0 +1,51 @@
+/** The npm package, packed and installed in an empty folder as anybody would. */
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'nestwatch-package-'));
+
+function run(command: string, args: readonly string[], cwd = folder) {
+  const { status, stdout, stderr } = spawnSync(command, args, { cwd, encoding: 'utf8', timeout: 110_000 });
+  return { status, stdout, stderr };
+}
+
+beforeAll(() => {
+  const packed = run('npm', ['pack', '--json', '--pack-destination', folder], ROOT);
+  expect(packed.status, packed.stderr).toBe(0);
+  writeFileSync(join(folder, 'package.json'), '{ "private": true }');
+  const installed = run('npm', ['install', './nestwatch-0.1.0.tgz']);
+  expect(installed.status, installed.stderr).toBe(0);
+}, 240_000);
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test('it runs the demo to its good end', () => {
+  const { status, stdout, stderr } = run('npx', ['nestwatch', 'demo', '--for', '10s']);
+  expect(stdout, stderr).toContain('0 lost, 0 repeated, 0 invented');
+  expect(status).toBe(0);
+});
+
+test('it brings the documents and no test, and leaves no build behind', () => {
+  const installed = join(folder, 'node_modules/nestwatch');
+  for (const file of ['README.md', 'LICENSE', 'config/README.md', 'config/prometheus/rules.yml']) {
+    expect(existsSync(join(installed, file)), file).toBe(true);
+  }
+  expect(existsSync(join(installed, 'src'))).toBe(false);
+  expect(existsSync(join(installed, 'test'))).toBe(false);
+  expect(existsSync(join(ROOT, 'dist'))).toBe(false);
+});
+
+test('an older Node is told in one sentence what is missing', () => {
+  const older = "data:text/javascript,Object.defineProperty(process.versions,'node',{value:'20.1.0'})";
+  const program = join(folder, 'node_modules/nestwatch/dist/nestwatch.js');
+  expect(run(process.execPath, ['--import', older, program, 'demo'])).toEqual({
+    status: 2,
+    stdout: '',
+    stderr:
+      'nestwatch needs Node 26 or newer, and this is 20.1.0: install it from https://nodejs.org, or use the image.\n',
+  });
+});
