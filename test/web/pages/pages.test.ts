@@ -111,9 +111,9 @@ describe('the headline', () => {
     const { body } = await (await serve(impaired(down, behind))).ask('/');
     const text = read(body);
     expect(text).toContain(
-      'EU is down critical since 12 min ago EU does not answer: connect ECONNREFUSED. Check the way there. The heartbeat stays out meanwhile.',
+      'EU is down critical for 12 min EU does not answer: connect ECONNREFUSED. Check the way there.',
     );
-    expect(text).toContain('EU is behind warning since 12 min ago The Flights of 2 of 12 Birds');
+    expect(text).toContain('EU is behind warning for 12 min The Flights of 2 of 12 Birds');
   });
 
   test('says that nothing is known while the store does not answer', async () => {

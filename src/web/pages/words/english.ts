@@ -58,8 +58,7 @@ export const ENGLISH = {
     critical: 'critical',
     warning: 'warning',
     info: 'passing',
-    since: 'since',
-    noHeartbeat: 'The heartbeat stays out meanwhile.',
+    lasting: 'for',
     watching: (birds: number, regions: number): string =>
       `Watching ${howMany(birds, 'Bird')} in ${howMany(regions, 'region')}.`,
     unread: (regions: string): string => `${regions} not read yet.`,
