@@ -80,6 +80,8 @@ export interface StageOptions {
   readonly storePath?: string;
   /** While it answers true the store takes nothing. */
   readonly isStoreFull?: () => boolean;
+  /** What the store says of its disk; that of the machine without it. */
+  readonly space?: () => ReturnType<Store['space']>;
   /** Globs of Nests that are not watched. */
   readonly excludedNests?: readonly string[];
   /** Lays something between the daemon and a region's service. */
@@ -272,7 +274,8 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   let aheadUs = 0;
   const ours = { ...clock, nowUs: () => clock.nowUs() + aheadUs };
   const openStore = async () => {
-    const opened = await openSqliteStore({ path: options.storePath ?? ':memory:', clock: ours });
+    const file = await openSqliteStore({ path: options.storePath ?? ':memory:', clock: ours });
+    const opened = { ...file, ...(options.space && { space: options.space }) };
     const { isStoreFull } = options;
     if (!isStoreFull) return opened;
     const full = () => Promise.reject(new NestwatchError('disk_full', 'the store is full'));

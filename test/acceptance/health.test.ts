@@ -1,0 +1,359 @@
+/**
+ * "Is all well?" has one answer. Each impairment is made to happen to the whole daemon, and within a minute, or when it
+ * can first be known, six places say so: the page, `status`, the metrics, the heartbeat, the API with `/-/ready`, and a
+ * mail where there is an alert about it. When it is mended, they all stop.
+ */
+import { afterEach, describe, expect, test } from 'vitest';
+import { IMPAIRMENT_REASONS, type ImpairmentReason } from '../../src/health/impairment.ts';
+import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
+import { createMetrics } from '../../src/observe/metrics.ts';
+import { secret } from '../../src/secret.ts';
+import type { World } from '../../src/simulator/world/world.ts';
+import { nestwatch } from '../cli/test-io.ts';
+import { NOTHING, textOf } from '../observe/scraped.ts';
+import { aStatus } from '../web/sample.ts';
+import { serve } from '../web/served.ts';
+import { openStage, type Stage, type StageOptions } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+const GIB = 1024 ** 3;
+
+interface Story {
+  readonly reason: ImpairmentReason;
+  readonly stage?: StageOptions;
+  /** What happens ten minutes after the start; nothing where the start itself is what happens. */
+  readonly breaks?: (stage: Stage) => Promise<void> | void;
+  /** How many minutes later it is to be known, and then at the most until it is over. */
+  readonly knownMinutes?: number;
+  readonly mends: (stage: Stage) => Promise<unknown> | undefined | void;
+  readonly overMinutes?: number;
+  /** What the headline begins with, as far as it does not change. */
+  readonly headline: RegExp;
+  readonly stopsHeartbeat: boolean;
+  /** The alert that goes out by mail, where there is one, and how many minutes later at the most; 1 without it. */
+  readonly alert?: string;
+  readonly mailedMinutes?: number;
+}
+
+/** What the service answers in the place of its own answer; set by the stories. */
+let instead: (request: HttpRequest) => HttpResponse | undefined = () => undefined;
+let isFull = false;
+let free = 50 * GIB;
+let answers = 200;
+/** The webhook that is refused for good; `next`: the next one. */
+let refused = '';
+/** Whether Bird logs with the message `the hidden one` are counted and not shown. */
+let isHidden = false;
+
+function answer(status: number, body = '{}'): HttpResponse {
+  return { status, headers: { 'content-type': 'application/json' }, body };
+}
+
+const nobody = { receiver: 'nobody', routes: [] };
+const toOps = { receiver: 'ops' };
+const eu = () => stage.worlds.eu!;
+const birdOf = (world: World) => [...world.birds.keys()][0]!;
+
+const STORIES: readonly Story[] = [
+  {
+    reason: 'store_failing',
+    breaks: () => void (isFull = true),
+    mends: () => void (isFull = false),
+    overMinutes: 2,
+    headline: /^The store is full/,
+    stopsHeartbeat: true,
+  },
+  {
+    reason: 'disk_low',
+    breaks: () => void (free = GIB / 4),
+    mends: () => void (free = 50 * GIB),
+    headline: /^Only 256 MiB free for the store/,
+    stopsHeartbeat: false,
+  },
+  {
+    reason: 'no_birds',
+    stage: { excludedNests: ['Prod*'] },
+    mends: () => stage.follows((config) => withNests(config, [])),
+    overMinutes: 6,
+    headline: /^No Bird is watched in EU/,
+    stopsHeartbeat: true,
+  },
+  {
+    reason: 'first_pass',
+    stage: { requestsPerSecond: 0.1 },
+    mends: () => stage.minutesPass(4),
+    headline: /^First reading of EU under way/,
+    stopsHeartbeat: false,
+  },
+  {
+    reason: 'streams_overdue',
+    breaks() {
+      const path = `/birds/${birdOf(eu())}/flights`;
+      instead = ({ url }) => (url.includes(path) ? answer(500) : undefined);
+    },
+    knownMinutes: 6,
+    mends: () => void (instead = () => undefined),
+    overMinutes: 6,
+    headline: /EU is behind/,
+    stopsHeartbeat: false,
+    alert: 'FeedBehind',
+    mailedMinutes: 5,
+  },
+  {
+    reason: 'feed_unproven',
+    breaks() {
+      isHidden = true;
+      // Only a stream with traffic is counted.
+      const saves = () => eu().appendBirdLog(birdOf(eu()), { fields: { eventType: 'Saved' } });
+      eu().every(60_000, saves);
+      eu().appendBirdLog(birdOf(eu()), { fields: { eventType: 'Saved', message: HIDDEN } });
+    },
+    knownMinutes: 75,
+    mends: () => void (isHidden = false),
+    overMinutes: 30,
+    headline: /EU is not proven complete/,
+    stopsHeartbeat: false,
+    alert: 'FeedIncomplete',
+  },
+  {
+    reason: 'region_down',
+    breaks: () => eu().goDown('503'),
+    mends: () => eu().comeUp(),
+    overMinutes: 2,
+    headline: /^EU is down/,
+    stopsHeartbeat: true,
+    alert: 'RegionDown',
+  },
+  {
+    reason: 'region_unauthorized',
+    breaks: () => void (instead = () => answer(401)),
+    mends: () => void (instead = () => undefined),
+    overMinutes: 6,
+    headline: /^EU refuses the token/,
+    stopsHeartbeat: true,
+    alert: 'RegionUnauthorized',
+  },
+  {
+    reason: 'nobody_notified',
+    breaks: () => stage.follows((config) => ({ ...config, route: { ...config.route, ...nobody } })),
+    mends: () => stage.follows((config) => ({ ...config, route: { ...config.route, ...toOps } })),
+    headline: /^Nobody is notified/,
+    stopsHeartbeat: true,
+  },
+  {
+    reason: 'receivers_failing',
+    breaks() {
+      answers = 500;
+      eu().startFlight(birdOf(eu()), { endsAs: 'failed', fliesForMs: 1_000 });
+    },
+    knownMinutes: 2,
+    mends: () => void (answers = 200),
+    overMinutes: 10,
+    headline: /receiver ops accepts nothing/i,
+    // The lake takes events alone, so nobody hears of alerts by a receiver that works.
+    stopsHeartbeat: true,
+    alert: 'DeliveryFailing',
+    mailedMinutes: 15,
+  },
+  {
+    reason: 'deliveries_dead',
+    async breaks() {
+      refused = 'next';
+      eu().startFlight(birdOf(eu()), { endsAs: 'failed', fliesForMs: 1_000 });
+      await stage.minutesPass(15);
+      // The receiver accepts what comes after it.
+      const other = [...eu().birds.keys()][1]!;
+      eu().startFlight(other, { endsAs: 'failed', fliesForMs: 1_000 });
+      await stage.minutesPass(5);
+    },
+    async mends() {
+      refused = '';
+      const dead = await stage.store.transaction((tx) => tx.outbox.list({ state: 'dead', limit: 10 }));
+      await stage.store.transaction((tx) =>
+        tx.outbox.redrive(
+          dead.map(({ id }) => id),
+          stage.clock.nowUs(),
+        ),
+      );
+      stage.daemon().wake();
+    },
+    headline: /notification to ops given up/,
+    stopsHeartbeat: false,
+  },
+  {
+    reason: 'quarantine_growing',
+    breaks: () => void eu().appendBirdLog(birdOf(eu()), { raw: { id: undefined, createdAt: 'yesterday' } }),
+    mends: () => stage.minutesPass(60),
+    headline: /1 entry of EU unreadable/,
+    stopsHeartbeat: false,
+    alert: 'SchemaDrift',
+  },
+  {
+    reason: 'clock_wrong',
+    breaks: () => stage.ourClockSteps(600),
+    mends: () => stage.ourClockSteps(-600),
+    overMinutes: 2,
+    headline: /^The clock is 10 min ahead/,
+    stopsHeartbeat: false,
+  },
+  {
+    reason: 'faults_set_aside',
+    breaks: () => note('silence', 's1'),
+    mends: () => stage.store.transaction((tx) => tx.faults.mend('silence', ['s1'])),
+    headline: /^Something was set aside/,
+    stopsHeartbeat: false,
+  },
+];
+
+const HIDDEN = 'the hidden one';
+
+function withoutHidden(request: HttpRequest, response: HttpResponse): HttpResponse {
+  if (!isHidden || !request.url.includes('/logs?') || !response.body.includes(HIDDEN)) return response;
+  const page = JSON.parse(response.body) as { items: { message?: string }[] };
+  const items = page.items.filter(({ message }) => message !== HIDDEN);
+  return { ...response, body: JSON.stringify({ ...page, items }) };
+}
+
+async function note(sort: 'silence', name: string): Promise<void> {
+  const fault = { sort, name, reason: 'Error: its pattern is broken' };
+  const nowUs = stage.clock.nowUs();
+  await stage.store.transaction((tx) => tx.faults.note([fault], nowUs, nowUs + 3600e6));
+}
+
+function withNests<C extends { readonly regions: readonly { readonly nests: object }[] }>(
+  config: C,
+  exclude: string[],
+): C {
+  const regions = config.regions.map((region) => ({ ...region, nests: { include: ['*'], exclude } }));
+  return { ...config, regions };
+}
+
+async function open(options: StageOptions = {}): Promise<void> {
+  instead = () => undefined;
+  isFull = false;
+  free = 50 * GIB;
+  answers = 200;
+  refused = '';
+  isHidden = false;
+  stage = await openStage({
+    regions: ['eu'],
+    heartbeat: { url: secret('https://hc.example/ping/x'), intervalMs: 30_000 },
+    space: () => ({ used: 3 * 1024 ** 2, free, whole: 100 * GIB }),
+    isStoreFull: () => isFull,
+    answer: ({ id, headers }) => {
+      if (!headers['content-type']?.startsWith('application/json')) return 200;
+      if (refused === 'next') refused = id;
+      return id === refused ? 404 : answers;
+    },
+    between: (service) => ({
+      send: async (request) => instead(request) ?? withoutHidden(request, await service.send(request)),
+      close: () => service.close(),
+    }),
+    before(world) {
+      const { id } = world.addNest({ name: 'Production' });
+      for (const name of ['Publish', 'Translate', 'Review'])
+        world.addBird(id, { name, triggerType: 'event' });
+    },
+    ...options,
+  });
+}
+
+/** What each of the places says now. */
+async function look() {
+  const metrics = createMetrics({
+    ...{ version: '1', revision: '', nodeVersion: '', clock: stage.clock },
+    ...{ regions: ['eu'], operations: [], receivers: [], rules: [] },
+    collect: async () => {
+      const { impairments, space } = await stage.daemon().health();
+      return { ...NOTHING, impaired: impairments.map(({ reason }) => reason), space };
+    },
+    longestTurnMs: () => 0,
+    processMetrics: false,
+  });
+  const { ask, web, close } = await serve({
+    store: stage.store,
+    clock: stage.clock,
+    status: () => aStatus({ regions: stage.daemon().regions() }),
+    impairments: () => stage.daemon().health(),
+  });
+  const { body: page } = await ask('/');
+  const [, headline = ''] = /<h1[^>]*>([^<]*)<\/h1>/.exec(page)!;
+  const [, title = ''] = /<title>([^<]*)<\/title>/.exec(page)!;
+  const health = await ask<{ quiet: boolean; impairments: { reason: string; summary: string }[] }>(
+    '/api/v1/health',
+  );
+  const ready = await ask<{ impairments: { reason: string }[] }>('/-/ready', { accept: 'application/json' });
+  const command = await nestwatch(['status', '--url', web.url], { clock: stage.clock });
+  const scraped = await textOf(metrics.render());
+  const beats = stage.beats.length;
+  await stage.secondsPass(61);
+  await close();
+  const reasons = (found: readonly { reason: string }[]) => found.map(({ reason }) => reason);
+  return {
+    headline,
+    title,
+    page,
+    health: health.json,
+    reasons: reasons(health.json.impairments),
+    readyReasons: reasons(ready.json.impairments),
+    command,
+    metric: (reason: string) =>
+      Number(new RegExp(`^nestwatch_watch_impaired\\{reason="${reason}"\\} (\\d)$`, 'm').exec(scraped)![1]),
+    isBeating: stage.beats.length > beats,
+  };
+}
+
+const mailed = () =>
+  stage.mails.flatMap(({ notification }) => notification.alerts.map(({ labels }) => labels.alertname));
+
+describe('what impairs the watch is said everywhere, and no longer when it is mended:', () => {
+  test.each(STORIES)('$reason', async ({ reason, stage: options, breaks, mends, ...story }) => {
+    await open(options);
+    if (breaks) {
+      await stage.minutesPass(10);
+      const before = await look();
+      expect(before.headline).toBe('All quiet');
+      expect(before.health).toMatchObject({ quiet: true, impairments: [] });
+      expect(before.command).toMatchObject({
+        stderr: '',
+        exit: 0,
+        stdout: expect.stringContaining('All quiet.'),
+      });
+      expect([before.metric(reason), before.isBeating]).toEqual([0, true]);
+      await breaks(stage);
+    }
+    await (breaks ? stage.minutesPass(story.knownMinutes ?? 1) : stage.secondsPass(20));
+
+    const during = await look();
+    expect(during.reasons).toContain(reason);
+    expect(during.readyReasons).toEqual(during.reasons);
+    expect(during.health.quiet).toBe(false);
+    expect(during.headline).toMatch(story.headline);
+    expect(during.title).toContain(during.headline);
+    const { summary } = during.health.impairments.find((one) => one.reason === reason)!;
+    expect(during.page).toContain(summary.slice(0, 30).replace(/['"&<].*/, ''));
+    expect(during.command.exit).toBe(1);
+    expect(during.command.stdout).toContain(` ${reason}, since `);
+    expect(during.metric(reason)).toBe(1);
+    expect(during.isBeating).toBe(!story.stopsHeartbeat);
+    if (story.alert) {
+      await stage.minutesPass(story.mailedMinutes ?? 1);
+      expect(mailed()).toContain(story.alert);
+    }
+
+    await mends(stage);
+    await stage.minutesPass(story.overMinutes ?? 1);
+    const after = await look();
+    expect(after.reasons).not.toContain(reason);
+    expect(after.metric(reason)).toBe(0);
+    expect(after.command.stdout).not.toContain(reason);
+    expect(after.isBeating).toBe(true);
+    expect(after.headline).not.toMatch(story.headline);
+  });
+
+  test('and there is a story for each reason', () => {
+    expect(STORIES.map(({ reason }) => reason).toSorted()).toEqual(IMPAIRMENT_REASONS.toSorted());
+  });
+});
