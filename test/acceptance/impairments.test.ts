@@ -24,10 +24,10 @@ interface Story {
   readonly reason: ImpairmentReason;
   readonly stage?: StageOptions;
   /** What happens ten minutes after the start; nothing where the start itself is what happens. */
-  readonly breaks?: (stage: Stage) => Promise<void> | void;
+  readonly breaks?: (stage: Stage) => unknown;
   /** How many minutes later it is to be known, and then at the most until it is over. */
   readonly knownMinutes?: number;
-  readonly mends: (stage: Stage) => Promise<unknown> | undefined | void;
+  readonly mends: (stage: Stage) => unknown;
   readonly overMinutes?: number;
   /** What the headline begins with, as far as it does not change. */
   readonly headline: RegExp;
@@ -59,16 +59,24 @@ const birdOf = (world: World) => [...world.birds.keys()][0]!;
 const STORIES: readonly Story[] = [
   {
     reason: 'store_failing',
-    breaks: () => void (isFull = true),
-    mends: () => void (isFull = false),
+    breaks: () => {
+      isFull = true;
+    },
+    mends: () => {
+      isFull = false;
+    },
     overMinutes: 2,
     headline: /^The store is full/,
     stopsHeartbeat: true,
   },
   {
     reason: 'disk_low',
-    breaks: () => void (free = GIB / 4),
-    mends: () => void (free = 50 * GIB),
+    breaks: () => {
+      free = GIB / 4;
+    },
+    mends: () => {
+      free = 50 * GIB;
+    },
     headline: /^Only 256 MiB free for the store/,
     stopsHeartbeat: false,
   },
@@ -94,7 +102,9 @@ const STORIES: readonly Story[] = [
       instead = ({ url }) => (url.includes(path) ? answer(500) : undefined);
     },
     knownMinutes: 6,
-    mends: () => void (instead = () => undefined),
+    mends: () => {
+      instead = () => undefined;
+    },
     overMinutes: 6,
     headline: /EU is behind/,
     stopsHeartbeat: false,
@@ -111,7 +121,9 @@ const STORIES: readonly Story[] = [
       eu().appendBirdLog(birdOf(eu()), { fields: { eventType: 'Saved', message: HIDDEN } });
     },
     knownMinutes: 75,
-    mends: () => void (isHidden = false),
+    mends: () => {
+      isHidden = false;
+    },
     overMinutes: 30,
     headline: /EU is not proven complete/,
     stopsHeartbeat: false,
@@ -128,8 +140,12 @@ const STORIES: readonly Story[] = [
   },
   {
     reason: 'region_unauthorized',
-    breaks: () => void (instead = () => answer(401)),
-    mends: () => void (instead = () => undefined),
+    breaks: () => {
+      instead = () => answer(401);
+    },
+    mends: () => {
+      instead = () => undefined;
+    },
     overMinutes: 6,
     headline: /^EU refuses the token/,
     stopsHeartbeat: true,
@@ -149,7 +165,9 @@ const STORIES: readonly Story[] = [
       eu().startFlight(birdOf(eu()), { endsAs: 'failed', fliesForMs: 1_000 });
     },
     knownMinutes: 2,
-    mends: () => void (answers = 200),
+    mends: () => {
+      answers = 200;
+    },
     overMinutes: 10,
     headline: /receiver ops accepts nothing/i,
     // The lake takes events alone, so nobody hears of alerts by a receiver that works.
