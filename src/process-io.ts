@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import type { Clock, Random } from './time/clock.ts';
 
-export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP';
+export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGUSR2';
 
 /** All that a command may touch of its process: `main.ts` gives the real one, tests give their own. */
 export interface Edge {

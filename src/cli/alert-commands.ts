@@ -69,7 +69,9 @@ export function addSilence(line: CommandLine): void {
   addSilenceAdd(silence, line);
   addSilenceAcknowledge(silence, line);
   addSilenceList(silence, line);
+  addSilenceUpdate(silence, line);
   addSilenceExpire(silence, line);
+  addSilenceExchange(silence, line);
 }
 
 function addSilenceAdd(command: Command, { edge, finish }: CommandLine): void {
@@ -122,15 +124,58 @@ function addSilenceAcknowledge(command: Command, { edge, finish }: CommandLine):
 }
 
 function addSilenceList(command: Command, { edge, finish }: CommandLine): void {
-  daemonOptions(command.command('list').description('the silences that are not over'))
+  daemonOptions(command.command('list').alias('query').description('the silences that are not over'))
     .argument('[matcher...]', 'only those that have these matchers')
     .option('--expired', 'those that are over instead')
+    .option('--created-by <name>', 'only those of this author')
+    .option('--id <id...>', 'only these')
     .option('-q, --quiet', 'only the ids')
     .addOption(jsonOption())
-    .action(async (matchers: string[], given: Given) => {
+    .action(async (matchers: string[], given: Given, own: Command) => {
       const { silenceList } = await import('./commands/silence-command.ts');
-      const options = { expired: given.expired === true, quiet: given.quiet === true };
+      const options = {
+        expired: given.expired === true,
+        quiet: given.quiet === true,
+        createdBy: text(given.createdBy),
+        ids: own.opts<{ id?: string[] }>().id ?? [],
+      };
       finish(await silenceList(edge, matchers, { ...daemonOptionsOf(given), ...options }));
+    });
+}
+
+function addSilenceUpdate(command: Command, { edge, finish }: CommandLine): void {
+  daemonOptions(command.command('update').description('change silences, and print their ids'))
+    .argument('<id...>')
+    .option('-d, --duration <duration>', 'for how long from its start on')
+    .option('--start <instant>', 'RFC 3339')
+    .option('--end <instant>', 'RFC 3339; in place of --duration')
+    .option('-c, --comment <text>', 'why')
+    .addOption(jsonOption())
+    .action(async (ids: string[], given: Given) => {
+      const { silenceUpdate } = await import('./commands/silence-exchange.ts');
+      const { duration, start, end, comment } = given;
+      const change = { duration: text(duration), start: text(start), end: text(end), comment: text(comment) };
+      finish(await silenceUpdate(edge, ids, { ...daemonOptionsOf(given), ...change }));
+    });
+}
+
+function addSilenceExchange(command: Command, { edge, finish }: CommandLine): void {
+  daemonOptions(
+    command.command('export').description('print the silences that are not over as JSON, to be imported'),
+  ).action(async (given: Given) => {
+    const { silenceExport } = await import('./commands/silence-exchange.ts');
+    finish(await silenceExport(edge, daemonOptionsOf(given)));
+  });
+  daemonOptions(
+    command
+      .command('import')
+      .description('add silences from JSON, as `silence export` or `amtool silence query -o json` print it'),
+  )
+    .argument('[file]', 'default: the standard input')
+    .addOption(jsonOption())
+    .action(async (file: string | undefined, given: Given) => {
+      const { silenceImport } = await import('./commands/silence-exchange.ts');
+      finish(await silenceImport(edge, file, daemonOptionsOf(given)));
     });
 }
 

@@ -31,6 +31,20 @@ export function addRoutes({ program, edge, finish }: CommandLine): void {
     });
 }
 
+export function addConfig({ program, edge, finish }: CommandLine): void {
+  program
+    .command('config')
+    .description('the configuration as it counts')
+    .command('show', { isDefault: true })
+    .description('print it with all defaults, and without its secrets')
+    .addOption(configFileOption())
+    .addOption(jsonOption())
+    .action(async (given: Given) => {
+      const { configShow } = await import('./upkeep/config-command.ts');
+      finish(configShow(edge, daemonOptionsOf(given)));
+    });
+}
+
 export function addCheckConfig({ program, edge, finish }: CommandLine): void {
   program
     .command('check-config')

@@ -7,6 +7,7 @@ import { addAlerts, addSilence } from './alert-commands.ts';
 import {
   addCheckConfig,
   addCompletion,
+  addConfig,
   addHashPassword,
   addInit,
   addRender,
@@ -16,7 +17,8 @@ import {
 } from './config-commands.ts';
 import { addDeliveries, addExplain, addHealthcheck, addStatus } from './daemon-commands.ts';
 import { addBirds, addFlights } from './list-commands.ts';
-import { addApi, addDemo, addRun, addSimulate } from './service-commands.ts';
+import { addApi, addDemo, addRun, addSimulate, addVersion } from './service-commands.ts';
+import { addStore } from './store-commands.ts';
 import { shownLines } from './terminal-text.ts';
 
 const FAILED = 1;
@@ -72,6 +74,8 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
   addSimulate(line);
   addApi(line);
   addCheckConfig(line);
+  addConfig(line);
+  addStore(line);
   addStatus(line);
   addHealthcheck(line);
   addAlerts(line);
@@ -87,6 +91,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
   addCompletion(line);
   addHashPassword(line);
   addInit(line);
+  addVersion(line);
   return program;
 }
 

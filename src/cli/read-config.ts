@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { Config } from '../config/config.ts';
 import { loadConfig, loadWarnings, loadWebConfig } from '../config/load-config.ts';
 import type { WebConfig } from '../config/sections/web-section.ts';
+import { ConfigDocument } from '../document/document.ts';
 import type { Problem } from '../document/problem.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Edge } from '../process-io.ts';
@@ -23,6 +24,11 @@ export function findConfigFile(edge: Edge, given?: string): string {
 /** Throws `ConfigError` with every mistake. */
 export function readConfig(edge: Edge, file: string): Config {
   return loadConfig({ file, environment: edge.environment, readFile });
+}
+
+/** The file's values, expanded, as they stand in it. */
+export function readDocument(edge: Edge, file: string): unknown {
+  return new ConfigDocument(readFile(file), edge.environment).value;
 }
 
 /** What is hardly meant in a configuration that was read from this file, and what others may read of its store. */

@@ -1,7 +1,9 @@
 /** The commands that run the daemon, the simulated service, or one operation of a service. */
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../time/duration.ts';
-import { type CommandLine, configFileOption } from './command-options.ts';
+import { VERSION, versionText } from '../version.ts';
+import { type CommandLine, configFileOption, type Given, jsonOption } from './command-options.ts';
+import { jsonText } from './terminal-text.ts';
 
 export function addRun({ program, edge, finish }: CommandLine): void {
   program
@@ -79,6 +81,20 @@ export function addApi({ program, edge, finish }: CommandLine): void {
     .action(async (_operation: string | undefined, _options: object, command: Command) => {
       const { api } = await import('./commands/api-command.ts');
       finish(await api(edge, command.args));
+    });
+}
+
+export function addVersion({ program, edge, finish }: CommandLine): void {
+  program
+    .command('version')
+    .description('which nestwatch this is, and on which Node it runs')
+    .addOption(jsonOption())
+    .action(({ json }: Given) => {
+      const revision = edge.environment.NESTWATCH_REVISION ?? '';
+      const platform = `${process.platform}-${process.arch}`;
+      const all = { version: VERSION, revision, node: process.version, platform };
+      edge.stdout.write(json === true ? jsonText(all) : `${versionText(edge.environment)}\n`);
+      finish(0);
     });
 }
 

@@ -11,6 +11,9 @@ import { redact } from './redact.ts';
 
 export interface Log extends Readonly<Record<LogLevel, LogLine>> {
   readonly report: Report;
+  /** The least level that is written, and another from now on. */
+  readonly level: () => LogLevel;
+  readonly setLevel: (level: LogLevel) => void;
 }
 
 export interface LogOptions {
@@ -48,7 +51,14 @@ export function createLog({ level, format, colour = false, stream, clock }: LogO
       logger[at](data === undefined ? {} : fields(data), sentence);
     };
   const lines = { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
-  return { ...lines, report: createLogReport(lines, clock) };
+  return {
+    ...lines,
+    report: createLogReport(lines, clock),
+    level: () => logger.level as LogLevel,
+    setLevel(next) {
+      logger.level = next;
+    },
+  };
 }
 
 /** The fields of a line, named in snake_case as everywhere outside. */

@@ -18,6 +18,13 @@ export async function exposedFiles(url: string): Promise<readonly string[]> {
 
 /** Opens the store that the configuration's `store.url` names. */
 export async function openStore({ url, clock }: StoreOptions): Promise<Store> {
+  const path = storePath(url);
+  const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');
+  return openSqliteStore({ path, clock });
+}
+
+/** The file of a store's address. Throws `config_invalid` for what is none. */
+export function storePath(url: string): string {
   const [, scheme = '', path = ''] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
   if (scheme === 'postgres' || scheme === 'postgresql') {
     throw new NestwatchError(
@@ -28,6 +35,5 @@ export async function openStore({ url, clock }: StoreOptions): Promise<Store> {
   if (scheme !== 'sqlite' || path === '') {
     throw new NestwatchError('config_invalid', 'store.url must look like sqlite:data/nestwatch.db.');
   }
-  const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');
-  return openSqliteStore({ path, clock });
+  return path;
 }

@@ -560,3 +560,74 @@ describe('explain', () => {
     });
   });
 });
+
+describe('silences that are there', () => {
+  test('query is another name of list, and picks by author and id', async () => {
+    const { run } = await daemon();
+    const first = (await run('silence', 'add', 'bird=a', '-c', 'x', '-a', 'ann')).stdout.trim();
+    const second = (await run('silence', 'add', 'bird=b', '-c', 'x', '-a', 'ben')).stdout.trim();
+    expect((await run('silence', 'query', '-q', '--created-by', 'ann')).stdout).toBe(`${first}\n`);
+    expect((await run('silence', 'query', '-q', '--id', second)).stdout).toBe(`${second}\n`);
+    expect(JSON.parse((await run('silence', 'query', '--id', second, '--json')).stdout)).toMatchObject([
+      { id: second },
+    ]);
+  });
+
+  test('update changes what is named and leaves the rest', async () => {
+    const { run, silences } = await daemon();
+    const id = (await run('silence', 'add', 'bird=a', '-d', '1h', '-c', 'why')).stdout.trim();
+    const [before] = await silences();
+    expect(await run('silence', 'update', id, '-d', '3h')).toEqual({
+      exit: 0,
+      stdout: `${id}\n`,
+      stderr: '',
+    });
+    const [after] = await silences();
+    expect(after).toMatchObject({ id, comment: 'why', createdBy: 'ben' });
+    expect(after!.endsAtUs - before!.endsAtUs).toBe(120 * MINUTE);
+    await run('silence', 'update', id, '-c', 'another reason');
+    expect(await silences()).toMatchObject([{ id, comment: 'another reason', endsAtUs: after!.endsAtUs }]);
+    expect(await run('silence', 'update', id)).toMatchObject({
+      exit: 2,
+      stderr: expect.stringContaining('say what changes: --duration, --start, --end or --comment'),
+    });
+    expect(await run('silence', 'update', 'none', '-d', '1h')).toMatchObject({ exit: 2, stdout: '' });
+  });
+
+  test('export and import carry them to another daemon', async () => {
+    const { run } = await daemon();
+    await run('silence', 'add', 'bird=~"a.*"', 'nest!=x', '-c', 'why', '-a', 'ann');
+    await run('silence', 'add', 'bird=b', '--cron', '0 2 * * 6', '--window', '2h', '-d', '9d', '-c', 'w');
+    await run('silence', 'acknowledge', 'FlightFailed');
+    const exported = (await run('silence', 'export')).stdout;
+    expect(JSON.parse(exported)).toHaveLength(2);
+    const other = await daemon();
+    const imported = await other.run('silence', 'import', tempFile('s.json', exported));
+    expect(imported).toMatchObject({ exit: 0, stderr: '' });
+    const listed = async (of: typeof other.run) =>
+      JSON.parse((await of('silence', 'export')).stdout).map(({ id: _id, ...rest }: { id: string }) => rest);
+    expect(await listed(other.run)).toEqual(await listed(run));
+  });
+
+  test.each([
+    ['no JSON', 'x', 's.json must hold a JSON list of silences'],
+    ['another list', '[{"id":"1"}]', 'it is another one at 0.matchers'],
+  ])('import refuses %s', async (_what, text, message) => {
+    const { run } = await daemon();
+    const { exit, stderr } = await run('silence', 'import', tempFile('s.json', text));
+    expect(exit).toBe(2);
+    expect(stderr).toContain(message);
+  });
+
+  test('import says which one was refused, and which were taken before it', async () => {
+    const { run, silences } = await daemon();
+    await run('silence', 'add', 'bird=a', '-c', 'why');
+    const [good] = JSON.parse((await run('silence', 'export')).stdout);
+    const bad = { ...good, endsAt: '2020-01-01T00:00:00Z' };
+    const { exit, stderr } = await run('silence', 'import', tempFile('s.json', JSON.stringify([good, bad])));
+    const [, second] = await silences();
+    expect(exit).toBe(2);
+    expect(stderr).toMatch(/^nestwatch: silence 2: .*; those before it were: /);
+    expect(stderr).toContain(second!.id.slice(0, 8) || 'never');
+  });
+});

@@ -2,6 +2,7 @@ import { type App, openApp } from '../../app.ts';
 import type { Config } from '../../config/config.ts';
 import type { OnceOutcome, RegionProgress } from '../../daemon.ts';
 import { NestwatchError } from '../../errors.ts';
+import type { Log } from '../../observe/log.ts';
 import type { LogLevel } from '../../observe/log-report.ts';
 import type { Edge } from '../../process-io.ts';
 import { howMany } from '../../text/counts.ts';
@@ -110,8 +111,10 @@ async function watch(
   lookAtFile: (signal: AbortSignal) => Promise<void>,
 ): Promise<number> {
   const { daemon, log, fatal } = app;
+  const level = log.level();
   const stop = hearStop(edge, app);
   const releaseHangUp = edge.onSignal('SIGHUP', () => void app.reload());
+  const releaseLevel = edge.onSignal('SIGUSR2', () => toggleDebug(log, level));
   void lookAtFile(stop.signal);
   const ended = (async () => {
     try {
@@ -128,7 +131,14 @@ async function watch(
   const exit = await Promise.race([ended, stop.killed]);
   stop.release();
   releaseHangUp();
+  releaseLevel();
   return exit;
+}
+
+/** Logs everything from now on, or at `level` again where it does. */
+function toggleDebug(log: Log, level: LogLevel): void {
+  log.setLevel(log.level() === 'debug' ? level : 'debug');
+  log.warn('The level of the log has changed', { to: log.level() });
 }
 
 async function readOnce(edge: Edge, app: App): Promise<number> {

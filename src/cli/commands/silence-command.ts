@@ -118,6 +118,9 @@ type DaemonSilence = z.output<typeof silencesShape>[number];
 
 interface SilenceListOptions extends DaemonOptions {
   readonly expired: boolean;
+  /** Only those of this author, or with these ids. */
+  readonly createdBy?: string | undefined;
+  readonly ids?: readonly string[];
   readonly quiet: boolean;
   readonly json: boolean;
 }
@@ -137,9 +140,18 @@ export async function silenceList(
     { method: 'GET', path: `/api/v2/silences?${query}` },
     silencesShape,
   );
-  const text = options.quiet ? data.map(({ id }) => `${shown(id)}\n`).join('') : silenceTable(data);
-  edge.stdout.write(options.json ? jsonText(json) : text);
+  const isMeant = isMeantBy(options);
+  const list = data.filter(isMeant);
+  const text = options.quiet ? list.map(({ id }) => `${shown(id)}\n`).join('') : silenceTable(list);
+  edge.stdout.write(
+    options.json ? jsonText((json as unknown[]).filter((_, at) => isMeant(data[at]!))) : text,
+  );
   return 0;
+}
+
+function isMeantBy({ createdBy, ids = [] }: SilenceListOptions) {
+  return (one: DaemonSilence) =>
+    (createdBy === undefined || one.createdBy === createdBy) && (ids.length === 0 || ids.includes(one.id));
 }
 
 /** Ends silences now. Those before one that fails are ended. */

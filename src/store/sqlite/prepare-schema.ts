@@ -22,22 +22,7 @@ const UNRELEASED_ID = 0x6e657374;
  */
 export function prepareSchema(connection: Connection, path: string): void {
   refuseOldSqlite(connection);
-  const version = pragma(connection, 'user_version');
-  const applicationId = pragma(connection, 'application_id');
-  if (applicationId === UNRELEASED_ID) {
-    throw new NestwatchError(
-      'config_invalid',
-      `The store ${path} is of a version before 0.1.0, which this one cannot read: ` +
-        'move the file away, so that a new store begins, or name another file in store.url.',
-    );
-  }
-  const isOurs = applicationId === APPLICATION_ID;
-  if (!isOurs && !isEmpty(connection)) {
-    throw new NestwatchError('config_invalid', `The database ${path} belongs to another program.`);
-  }
-  if (version > SCHEMA_VERSION) {
-    throw new NestwatchError('store_newer', `The store ${path} was written by a newer nestwatch.`);
-  }
+  const { version, isOurs } = refuseForeign(connection, path);
   configure(connection);
   if (isOurs && path !== ':memory:' && statSync(path).size <= MAX_CHECK_BYTES) check(connection, path);
   if (version === SCHEMA_VERSION) return;
@@ -48,6 +33,35 @@ export function prepareSchema(connection: Connection, path: string): void {
     PRAGMA user_version = ${SCHEMA_VERSION};
     COMMIT;
   `);
+}
+
+/** What a statement is prepared by. */
+interface Readable {
+  prepare(sql: string): { get(): unknown };
+}
+
+/**
+ * Throws `store_newer` for a store of a later version, and `config_invalid` for a database that is not ours or of a
+ * version before the first one.
+ */
+export function refuseForeign(db: Readable, path: string): { version: number; isOurs: boolean } {
+  const version = pragma(db, 'user_version');
+  const applicationId = pragma(db, 'application_id');
+  if (applicationId === UNRELEASED_ID) {
+    throw new NestwatchError(
+      'config_invalid',
+      `The store ${path} is of a version before 0.1.0, which this one cannot read: ` +
+        'move the file away, so that a new store begins, or name another file in store.url.',
+    );
+  }
+  const isOurs = applicationId === APPLICATION_ID;
+  if (!isOurs && !isEmpty(db)) {
+    throw new NestwatchError('config_invalid', `The database ${path} belongs to another program.`);
+  }
+  if (version > SCHEMA_VERSION) {
+    throw new NestwatchError('store_newer', `The store ${path} was written by a newer nestwatch.`);
+  }
+  return { version, isOurs };
 }
 
 /**
@@ -82,12 +96,12 @@ function refuseOldSqlite(connection: Connection): void {
   }
 }
 
-function isEmpty(connection: Connection): boolean {
-  return connection.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
+function isEmpty(db: Readable): boolean {
+  return db.prepare('SELECT 1 FROM sqlite_schema LIMIT 1').get() === undefined;
 }
 
-function pragma(connection: Connection, name: 'user_version' | 'application_id'): number {
-  return connection.prepare<Record<string, number>>(`PRAGMA ${name}`).get()![name]!;
+function pragma(db: Readable, name: 'user_version' | 'application_id'): number {
+  return (db.prepare(`SELECT ${name} AS value FROM pragma_${name}`).get() as { value: number }).value;
 }
 
 function check(connection: Connection, path: string): void {

@@ -1,0 +1,153 @@
+/** Silences that are there already: changed, or carried from one Alertmanager or nestwatch to another as JSON. */
+import { readFileSync } from 'node:fs';
+import { text as textOf } from 'node:stream/consumers';
+import * as z from 'zod';
+import { whyUnreadable } from '../../document/why-unreadable.ts';
+import { NestwatchError } from '../../errors.ts';
+import type { Edge } from '../../process-io.ts';
+import { LONGEST_MS, parseDuration } from '../../time/duration.ts';
+import { formatInstant, parseInstant } from '../../time/instant.ts';
+import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
+import { jsonText, shown } from '../terminal-text.ts';
+
+/** What is posted of a silence; fields that only another program knows are left out. */
+const carriedShape = z.object({
+  id: z.string().optional(),
+  matchers: z
+    .array(
+      z.object({
+        name: z.string(),
+        value: z.string(),
+        isRegex: z.boolean(),
+        isEqual: z.boolean().default(true),
+      }),
+    )
+    .min(1),
+  startsAt: z.string(),
+  endsAt: z.string(),
+  createdBy: z.string(),
+  comment: z.string(),
+  recurrence: z.object({ cron: z.string(), timezone: z.string(), duration: z.string() }).optional(),
+  /** Of an acknowledgement, which lasts as long as its alert and can only be made by acknowledging. */
+  alertId: z.string().optional(),
+});
+type Carried = z.output<typeof carriedShape>;
+
+const postedShape = z.object({ silenceID: z.string() });
+
+interface UpdateOptions extends DaemonOptions {
+  readonly duration: string | undefined;
+  readonly start: string | undefined;
+  readonly end: string | undefined;
+  readonly comment: string | undefined;
+  readonly json: boolean;
+}
+
+/** Changes silences as amtool does, and prints their ids. One that has begun with another start gets a new id. */
+export async function silenceUpdate(
+  edge: Edge,
+  ids: readonly string[],
+  options: UpdateOptions,
+): Promise<number> {
+  const { start, end, duration, comment } = options;
+  if (start === undefined && end === undefined && duration === undefined && comment === undefined) {
+    throw wrong('say what changes: --duration, --start, --end or --comment');
+  }
+  const updated: string[] = [];
+  for (const id of ids) {
+    const path = `/api/v2/silence/${encodeURIComponent(id)}`;
+    const { data } = await daemonJson(edge, options, { method: 'GET', path }, carriedShape);
+    const startsAt = start === undefined ? data.startsAt : formatInstant(instantOf('--start', start));
+    const body = {
+      ...data,
+      startsAt,
+      endsAt: endOf(startsAt, data, options),
+      comment: comment ?? data.comment,
+    };
+    updated.push(await post(edge, options, body));
+  }
+  edge.stdout.write(options.json ? jsonText({ updated }) : updated.map((id) => `${shown(id)}\n`).join(''));
+  return 0;
+}
+
+function endOf(startsAt: string, { endsAt }: Carried, { duration, end }: UpdateOptions): string {
+  if (end !== undefined) return formatInstant(instantOf('--end', end));
+  if (duration === undefined) return endsAt;
+  const ms = parseDuration(duration);
+  if (ms === undefined || ms <= 0 || ms > LONGEST_MS) {
+    throw wrong(`--duration must be a duration such as 2h, not ${duration}`);
+  }
+  return formatInstant(instantOf('--start', startsAt) + ms * 1000);
+}
+
+/** Writes those that are not over as JSON that `import` and `amtool silence import` read. */
+export async function silenceExport(edge: Edge, options: DaemonOptions): Promise<number> {
+  const path = '/api/v2/silences?active=true&pending=true&expired=false';
+  const { data } = await daemonJson(edge, options, { method: 'GET', path }, z.array(carriedShape));
+  // An acknowledgement belongs to one alert of this daemon.
+  edge.stdout.write(jsonText(data.filter(({ alertId }) => alertId === undefined)));
+  return 0;
+}
+
+/** Posts silences of a file, or of the standard input, each as a new one; prints their ids. */
+export async function silenceImport(
+  edge: Edge,
+  file: string | undefined,
+  options: DaemonOptions & { readonly json: boolean },
+): Promise<number> {
+  const source = file === undefined || file === '-' ? undefined : file;
+  const list = readSilences(
+    source === undefined ? await textOf(edge.stdin) : readText(source),
+    source ?? 'stdin',
+  );
+  const imported: string[] = [];
+  for (const [at, { id: _other, ...body }] of list.entries()) {
+    try {
+      imported.push(await post(edge, options, body));
+    } catch (error) {
+      if (!(error instanceof NestwatchError)) throw error;
+      const done =
+        imported.length === 0 ? 'none was imported' : `those before it were: ${imported.join(', ')}`;
+      throw new NestwatchError(error.code, `silence ${at + 1}: ${error.message}; ${done}`, { cause: error });
+    }
+  }
+  edge.stdout.write(options.json ? jsonText({ imported }) : imported.map((id) => `${shown(id)}\n`).join(''));
+  return 0;
+}
+
+function readSilences(text: string, source: string): readonly Carried[] {
+  try {
+    return z.array(carriedShape).parse(JSON.parse(text));
+  } catch (cause) {
+    const place = cause instanceof z.ZodError ? ` at ${cause.issues[0]!.path.join('.')}` : '';
+    throw new NestwatchError(
+      'usage',
+      `${source} must hold a JSON list of silences, as \`silence export\` or \`amtool silence query -o json\` write it${place && `; it is another one${place}`}`,
+      { cause },
+    );
+  }
+}
+
+function readText(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new NestwatchError('usage', `${file} ${whyUnreadable(error)}`, { cause: error });
+  }
+}
+
+async function post(edge: Edge, options: DaemonOptions, body: Carried): Promise<string> {
+  const { alertId: _own, ...silence } = body;
+  const request = { method: 'POST', path: '/api/v2/silences', body: silence } as const;
+  return (await daemonJson(edge, options, request, postedShape)).data.silenceID;
+}
+
+function instantOf(option: string, text: string): number {
+  const instant = parseInstant(text);
+  if (instant) return instant.us;
+  throw wrong(`${option} must be an RFC 3339 instant like 2026-07-02T13:59:34Z`);
+}
+
+function wrong(message: string): NestwatchError {
+  return new NestwatchError('usage', message);
+}

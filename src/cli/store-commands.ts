@@ -1,0 +1,45 @@
+/** The commands about the store's file. */
+import {
+  type CommandLine,
+  configFileOption,
+  daemonOptionsOf,
+  type Given,
+  jsonOption,
+  text,
+} from './command-options.ts';
+
+export function addStore({ program, edge, finish }: CommandLine): void {
+  const store = program.command('store').description('back up, check and copy the store');
+  store
+    .command('backup')
+    .description('write a copy of this moment to a new file, also while the daemon runs')
+    .argument('<file>')
+    .addOption(configFileOption())
+    .addOption(jsonOption())
+    .action(async (file: string, given: Given) => {
+      const { storeBackup } = await import('./upkeep/store-command.ts');
+      finish(storeBackup(edge, file, daemonOptionsOf(given)));
+    });
+  store
+    .command('check')
+    .description('read all of the store, or of a backup; exit 1 when it is damaged')
+    .argument('[file]', 'default: that of store.url')
+    .addOption(configFileOption())
+    .addOption(jsonOption())
+    .action(async (file: string | undefined, given: Given) => {
+      const { storeCheck } = await import('./upkeep/store-command.ts');
+      finish(storeCheck(edge, file, daemonOptionsOf(given)));
+    });
+  store
+    .command('copy')
+    .description('copy the store to another address while no daemon uses it, also to restore a backup')
+    .argument('<url>', 'e.g. sqlite:/var/lib/nestwatch/nestwatch.db; nothing may be there')
+    .option('--from <url>', 'default: store.url')
+    .addOption(configFileOption())
+    .addOption(jsonOption())
+    .action(async (url: string, given: Given) => {
+      const { storeCopy } = await import('./upkeep/store-command.ts');
+      const from = text(given.from);
+      finish(storeCopy(edge, url, { ...daemonOptionsOf(given), ...(from !== undefined && { from }) }));
+    });
+}

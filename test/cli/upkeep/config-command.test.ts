@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
+import { effectiveConfig } from '../../../src/config/effective.ts';
+import { configJsonSchema } from '../../../src/config/json-schema.ts';
+import { nestwatch, tempFile } from '../test-io.ts';
+
+const CANARY = 'cAnArY-11';
+
+async function show(text: string, ...more: string[]) {
+  const file = tempFile('n.yaml', text);
+  return nestwatch(['config', 'show', '--config.file', file, ...more], {
+    environment: { TOKEN: CANARY, HOST: 'eu.example' },
+  });
+}
+
+const REGION = 'regions: { eu: { base_url: "https://${HOST}/api-rest", token: "${TOKEN}" } }\n';
+
+describe('config show', () => {
+  test('prints every default, what references became, and no secret', async () => {
+    const { exit, stdout, stderr } = await show(`${REGION}web: { enable_lifecycle: true }\n`);
+    expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+    expect(parse(stdout)).toMatchObject({
+      regions: {
+        eu: { base_url: 'https://eu.example/api-rest', token: '<secret>', concurrency: 8, timeout: '15s' },
+      },
+      store: { url: 'sqlite:data/nestwatch.db', retention: '30d' },
+      poll: { interval: '30s', page_size: 100 },
+      web: { listen: '127.0.0.1:9465', enable_lifecycle: true },
+    });
+    expect(stdout).not.toContain(CANARY);
+    expect(JSON.parse((await show(REGION, '--json')).stdout).poll.interval).toBe('30s');
+  });
+
+  test('what it prints is a configuration again, but for the secrets', async () => {
+    const { stdout } = await show(REGION);
+    const again = await show(stdout);
+    expect([again.exit, again.stdout]).toEqual([0, stdout]);
+  });
+
+  test('names mistakes instead', async () => {
+    expect(await show(`${REGION}reciever: x\n`)).toMatchObject({ exit: 2, stdout: '' });
+  });
+});
+
+interface Schema {
+  readonly [key: string]: unknown;
+}
+
+/** A value for each key of the schema, with the canary for whatever may be kept in a file of its own. */
+function everything(schema: Schema, definitions: Schema, depth = 0): unknown {
+  const { $ref, anyOf, allOf, properties, additionalProperties, items, type } = schema as Record<string, any>;
+  if (depth > 12) return undefined;
+  const inner = (one: Schema) => everything(one, definitions, depth + 1);
+  if ($ref) return inner(definitions[$ref.replace('#/definitions/', '')] as Schema);
+  const choices = [...(anyOf ?? []), ...(allOf ?? [])] as Schema[];
+  if (choices.length > 0 && !properties)
+    return choices.map(inner).find((one) => typeof one === 'object') ?? 'x';
+  if (properties) {
+    const entries = Object.entries(properties as Record<string, Schema>).map(([key, one]) => [
+      key,
+      `${key}_file` in properties ? CANARY : inner(one),
+    ]);
+    return Object.fromEntries(entries);
+  }
+  if (typeof additionalProperties === 'object') return { some: inner(additionalProperties) };
+  if (items) return [inner(items)];
+  return type === 'string' ? 'x' : 1;
+}
+
+test('no key that may stand in a file of its own is printed, whichever it is', () => {
+  const schema = configJsonSchema() as Schema;
+  const all = everything(schema, (schema.definitions ?? {}) as Schema);
+  expect(JSON.stringify(all).split(CANARY).length).toBeGreaterThan(20);
+  expect(JSON.stringify(effectiveConfig(all))).not.toContain(CANARY);
+});
+
+test('headers that are secret, and the password of an address, are not printed', () => {
+  const headers = { 'X-Key': { secrets: [CANARY], values: ['seen'] } };
+  const config = {
+    receivers: [{ name: 'a', webhook_configs: [{ http_config: { http_headers: headers } }] }],
+    web: { external_url: `https://u:${CANARY}@watch.example/x` },
+  };
+  const text = JSON.stringify(effectiveConfig(config));
+  expect(text).not.toContain(CANARY);
+  expect(text).toContain('seen');
+  expect(text).toContain('https://<secret>@watch.example/x');
+});
+
+test('version says which nestwatch and Node this is', async () => {
+  const { stdout } = await nestwatch(['version']);
+  expect(stdout).toBe((await nestwatch(['--version'])).stdout);
+  expect(JSON.parse((await nestwatch(['version', '--json'])).stdout)).toMatchObject({
+    version: '0.1.0',
+    node: process.version,
+  });
+});
