@@ -152,7 +152,7 @@ function addSilenceUpdate(command: Command, { edge, finish }: CommandLine): void
     .option('-c, --comment <text>', 'why')
     .addOption(jsonOption())
     .action(async (ids: string[], given: Given) => {
-      const { silenceUpdate } = await import('./commands/silence-exchange.ts');
+      const { silenceUpdate } = await import('./upkeep/silence-exchange.ts');
       const { duration, start, end, comment } = given;
       const change = { duration: text(duration), start: text(start), end: text(end), comment: text(comment) };
       finish(await silenceUpdate(edge, ids, { ...daemonOptionsOf(given), ...change }));
@@ -163,7 +163,7 @@ function addSilenceExchange(command: Command, { edge, finish }: CommandLine): vo
   daemonOptions(
     command.command('export').description('print the silences that are not over as JSON, to be imported'),
   ).action(async (given: Given) => {
-    const { silenceExport } = await import('./commands/silence-exchange.ts');
+    const { silenceExport } = await import('./upkeep/silence-exchange.ts');
     finish(await silenceExport(edge, daemonOptionsOf(given)));
   });
   daemonOptions(
@@ -174,7 +174,7 @@ function addSilenceExchange(command: Command, { edge, finish }: CommandLine): vo
     .argument('[file]', 'default: the standard input')
     .addOption(jsonOption())
     .action(async (file: string | undefined, given: Given) => {
-      const { silenceImport } = await import('./commands/silence-exchange.ts');
+      const { silenceImport } = await import('./upkeep/silence-exchange.ts');
       finish(await silenceImport(edge, file, daemonOptionsOf(given)));
     });
 }

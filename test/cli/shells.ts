@@ -36,7 +36,7 @@ export async function complete(shell: string, words: readonly string[]): Promise
 /** What is completed, the words before it with its beginning, and what it may be. */
 export const COMPLETIONS: [string, string[], string[]][] = [
   ['a command', ['si'], ['simulate', 'silence']],
-  ['a command below it', ['silence', 'e'], ['expire']],
+  ['a command below it', ['silence', 'e'], ['expire', 'export']],
   ['an option', ['run', '--log.'], ['--log.level', '--log.format']],
   ['an option behind others', ['silence', 'add', 'bird=x', '--dry'], ['--dry-run']],
   ['a value', ['run', '--log.level', 'w'], ['warn']],
