@@ -1,12 +1,20 @@
+# For the same image every time, name Node's by its digest: --build-arg NODE_IMAGE=node:26-slim@sha256:…
+ARG NODE_IMAGE=node:26-slim
+
 # The first stage brings the production packages; nothing is compiled.
-FROM node:26-slim AS packages
+FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The image has its own Node: the runtime that npm scripts use in a checkout (an optional package) stays out.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts && mkdir -p -m 700 /state/data /cache
 
-FROM node:26-slim
+FROM ${NODE_IMAGE}
 ARG REVISION=unknown
+LABEL org.opencontainers.image.title="nestwatch" \
+  org.opencontainers.image.description="Monitoring and alerting for Birds and Flights: every failure seen once, told soon, with its reason" \
+  org.opencontainers.image.licenses="MIT" \
+  org.opencontainers.image.version="0.1.0" \
+  org.opencontainers.image.revision=$REVISION
 ENV NODE_ENV=production NESTWATCH_REVISION=$REVISION NODE_COMPILE_CACHE=/app/cache
 # The signal that opens Node's debugger is not even listened for.
 ENV NODE_OPTIONS=--disable-sigusr1
@@ -30,5 +38,8 @@ RUN ["node", "/app/src/main.ts", "demo", "--for", "1s"]
 EXPOSE 9465
 HEALTHCHECK --interval=30s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "/app/src/main.ts", "healthcheck", "--config.file", "/etc/nestwatch/nestwatch.yaml"]
+# Node itself is process 1: it listens for this signal and ends what is under way, and has no children to look after,
+# so that no init is needed.
+STOPSIGNAL SIGTERM
 ENTRYPOINT ["node", "/app/src/main.ts"]
 CMD ["run", "--config.file", "/etc/nestwatch/nestwatch.yaml"]

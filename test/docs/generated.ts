@@ -1,4 +1,5 @@
 /** The files, and the parts of files, that say what the code says already: `npm run docs` writes them. */
+import { parse, stringify } from 'yaml';
 import { CHANNELS, configsKey } from '../../src/channels/registry.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
 import { KINDS } from '../../src/domain/kinds/kinds.ts';
@@ -25,12 +26,28 @@ export const GENERATED: readonly Generated[] = [
     content: () => `${JSON.stringify(configJsonSchema(), null, 2)}\n`,
   },
   ...DASHBOARDS.map(({ file, dashboard }) => ({ file, content: () => dashboardText(dashboard) })),
+  {
+    file: 'config/kubernetes/monitoring/prometheus-rule.yaml',
+    content: (readFile) => prometheusRule(readFile('config/prometheus/rules.yml')),
+  },
   { file: EXAMPLE, content: (readFile) => withWords(readFile(EXAMPLE)) },
   ...['config/README.md', 'src/observe/README.md', 'src/web/README.md'].map((file) => ({
     file,
     content: (readFile: (file: string) => string) => filled(readFile(file), readFile(EXAMPLE)),
   })),
 ];
+
+/** The rules as the Prometheus operator takes them. */
+function prometheusRule(rules: string): string {
+  const { groups } = parse(rules) as { groups: unknown };
+  const rule = {
+    apiVersion: 'monitoring.coreos.com/v1',
+    kind: 'PrometheusRule',
+    metadata: { name: 'nestwatch' },
+    spec: { groups },
+  };
+  return `# Written from config/prometheus/rules.yml by \`npm run docs\`.\n${stringify(rule)}`;
+}
 
 /** A part of a document that is generated: `<!-- keys: poll -->` … `<!-- /keys -->`. */
 export const BLOCK = /<!-- (\w+)(?:: (\S+))? -->\n(?:[\s\S]*?\n)??<!-- \/\1 -->/g;
