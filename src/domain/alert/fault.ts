@@ -48,10 +48,14 @@ export class FaultBox {
     try {
       return work();
     } catch (error) {
-      const fault = faultOf(sort, name, error);
-      this.#faults.set(`${sort} ${fault.name}`, fault);
+      this.note(sort, name, error);
       return otherwise;
     }
+  }
+
+  note(sort: FaultSort, name: string, error: unknown): void {
+    const fault = faultOf(sort, name, error);
+    this.#faults.set(`${sort} ${fault.name}`, fault);
   }
 
   /** Each once. */

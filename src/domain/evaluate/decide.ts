@@ -7,6 +7,7 @@ import { type Change, resolve } from '../alert/lifecycle.ts';
 import { freeId, type Rule } from '../alert/rule.ts';
 import { type Kind, subjectPart } from '../kinds/kind.ts';
 import { type AlertKind, kindOf } from '../kinds/kinds.ts';
+import { isMemoryOf } from '../kinds/memory.ts';
 import { type AlertBook, type Decision, openBook } from './alert-book.ts';
 import { kindsConcerned, presentRule, ruleFor, ruleOf } from './choose-rule.ts';
 import { applyFlapping, asKindSees, flappingTick, trueSinceUs } from './flapping.ts';
@@ -32,6 +33,7 @@ export function decide(
   const book = openBook(known);
   const judging = { book, rules, nowUs };
   const faults = new FaultBox();
+  forgetUnreadable(known, book, faults);
   for (const fact of inOrder(facts)) {
     const scope = scopeOf(fact);
     for (const kind of kindsConcerned(fact)) {
@@ -55,7 +57,9 @@ export function decide(
 export function tick(due: readonly Alert[], rules: readonly Rule[], nowUs: number): Decision {
   const book = openBook(due);
   const faults = new FaultBox();
-  for (const alert of due) {
+  forgetUnreadable(due, book, faults);
+  for (const { id } of due) {
+    const alert = book.get(id)!;
     const kind = kindOf(alert.alertname);
     if (!kind || alert.dueAtUs === null || alert.dueAtUs > nowUs) continue;
     const act = () => {
@@ -66,6 +70,20 @@ export function tick(due: readonly Alert[], rules: readonly Rule[], nowUs: numbe
     faults.guard('rule', judgedName(alert), act, undefined);
   }
   return withFaults(book.decision(), faults);
+}
+
+/** Has alerts remember nothing whose memory is not that of their kind, and says so. */
+function forgetUnreadable(alerts: readonly Alert[], book: AlertBook, faults: FaultBox): void {
+  for (const alert of alerts) {
+    const kind = kindOf(alert.alertname);
+    if (!kind || alert.memory === null || isMemoryOf(kind.remembers, alert.memory)) continue;
+    faults.note(
+      'rule',
+      judgedName(alert),
+      `what ${alert.id} remembered cannot be read: it is judged without`,
+    );
+    book.apply({ alert: { ...alert, memory: null }, events: [] });
+  }
 }
 
 function withFaults(decision: Decision, box: FaultBox): Decision {

@@ -62,6 +62,7 @@ export const birdDeactivated = defineKind({
   severities: ['warning', 'critical'],
   labels: PLACE_LABELS,
   isResolvableByHand: () => true,
+  remembers: { seenUs: 'number', occurredUs: 'number', wasInactive: 'flag' },
 
   raisedBy: ['event', 'bird_status'],
   observes: ['event', 'bird_status', 'bird_vanished'],
@@ -93,7 +94,7 @@ export const birdDeactivated = defineKind({
     const { nowUs } = context;
     if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs, 'gone');
     if (alert.state !== 'firing') return undefined;
-    const memory = alert.memory as Memory;
+    const memory = memoryOf(alert);
     if (fact.fact === 'bird_status') {
       if (fact.status !== 'active') {
         if (memory.wasInactive) return undefined;
@@ -169,8 +170,13 @@ function leftActive(
   );
 }
 
+/** Of an alert that fires; where nothing is known, that the Bird was seen inactive when it was last heard of. */
+function memoryOf({ memory, startsAtUs, updatedAtUs }: Alert): Memory {
+  return (memory as Memory | null) ?? { seenUs: updatedAtUs, occurredUs: startsAtUs, wasInactive: true };
+}
+
 function newest(alert: Alert, fact: Memory): Memory {
-  const memory = alert.state === 'firing' ? (alert.memory as Memory) : fact;
+  const memory = alert.state === 'firing' ? memoryOf(alert) : fact;
   return {
     seenUs: Math.max(memory.seenUs, fact.seenUs),
     occurredUs: Math.max(memory.occurredUs, fact.occurredUs),

@@ -59,6 +59,7 @@ export const birdStale = defineKind({
   labels: PLACE_LABELS,
   supersededBy: 'BirdDeactivated',
   isResolvableByHand: () => false,
+  remembers: { sinceUs: 'number', limitMs: 'number' },
 
   raisedBy: ['bird_idle'],
   observes: ['bird_vanished', 'bird_status', 'flight_started'],
@@ -99,14 +100,14 @@ export const birdStale = defineKind({
   observe(alert, fact, { nowUs }) {
     const memory = alert.memory as Memory | null;
     if (fact.fact === 'bird_vanished') return clear(alert, fact.readAtUs, 'the Bird is gone', nowUs, 'gone');
-    if (alert.state !== 'firing' || memory === null) return undefined;
+    if (alert.state !== 'firing') return undefined;
     if (fact.fact === 'bird_status') {
       if (fact.status === 'active') return undefined;
       return resolve(alert, fact.readAtUs, 'the Bird is no longer active', nowUs, 'superseded');
     }
-    if (fact.startedAtUs <= memory.sinceUs) return undefined;
+    if (fact.startedAtUs <= (memory?.sinceUs ?? alert.startsAtUs)) return undefined;
     // One that comes to light late may itself be too long ago.
-    if (fact.startedAtUs + memory.limitMs * 1000 <= nowUs) {
+    if (memory && fact.startedAtUs + memory.limitMs * 1000 <= nowUs) {
       return remember(alert, { ...memory, sinceUs: fact.startedAtUs }, null, nowUs);
     }
     return resolve(alert, fact.startedAtUs, `a Flight started on ${dayAndTime(fact.startedAtUs)}`, nowUs);

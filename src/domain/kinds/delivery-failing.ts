@@ -32,6 +32,7 @@ export const deliveryFailing = defineKind({
   labels: ['integration', 'receiver', 'region'],
   isOfNoRegion: true,
   isResolvableByHand: () => false,
+  remembers: { receiver: 'text', integration: 'text', sinceUs: 'number', reason: 'text' },
 
   raisedBy: ['delivery_health'],
   observes: ['delivery_health'],

@@ -26,6 +26,7 @@ export const feedIncomplete = defineKind({
   labels: ['feed', 'region'],
   impairsWatch: true,
   isResolvableByHand: () => false,
+  remembers: { missing: 'number' },
 
   raisedBy: ['feed_gap'],
   observes: ['feed_gap'],

@@ -116,6 +116,7 @@ export const flightFailed = defineKind({
       ratio !== undefined || Math.max(threshold, consecutive) > 1,
     waiting: ({ memory }) => (memory as Memory | null)?.waiting ?? [],
   },
+  remembers: { waiting: 'events', failedStartUs: 'number', ends: 'ends' },
 
   raisedBy: ['event'],
   observes: ['event', 'bird_vanished'],

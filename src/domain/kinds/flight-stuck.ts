@@ -59,6 +59,7 @@ export const flightStuck = defineKind({
   severities: ['warning'],
   labels: [...PLACE_LABELS, 'flight_id'],
   isResolvableByHand: () => false,
+  remembers: { startedAtUs: 'number' },
 
   raisedBy: ['flight_in_air'],
   observes: ['flight_gone', 'event', 'bird_vanished'],

@@ -4,6 +4,7 @@ import type { FactName, FactOf } from '../alert/fact.ts';
 import type { Change } from '../alert/lifecycle.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
 import type { Rule } from '../alert/rule.ts';
+import type { Remembered } from './memory.ts';
 
 /**
  * One kind of alert, and all that nestwatch knows of it: what people read, what rules may say, which facts concern
@@ -48,6 +49,11 @@ export interface Kind<
   readonly supersededBy?: string;
   /** Whether somebody may say that it is over: not where it is measured again and again, and would soon fire again. */
   isResolvableByHand(alert: Pick<Alert, 'subject'>): boolean;
+  /**
+   * What its alerts remember; absent for nothing. An alert that remembers something else is taken as one that remembers
+   * nothing, also while it fires.
+   */
+  readonly remembers?: Remembered;
   /** Absent where one fact is always enough. */
   readonly counting?: Counting<RuleOf<P>>;
 

@@ -53,6 +53,7 @@ export function regionTrouble<Name extends FactName>({ read, summary, over }: Re
     labels: ['region'],
     impairsWatch: true,
     isResolvableByHand: () => false,
+    remembers: { sinceUs: 'number', reason: 'text' },
 
     topic(fact) {
       const { state, region } = read(fact);

@@ -34,6 +34,7 @@ export const schemaDrift = defineKind({
   labels: ['feed', 'region'],
   impairsWatch: true,
   isResolvableByHand: (alert) => !isOfInventory(alert),
+  remembers: { count: 'number', seenUs: 'number' },
 
   raisedBy: ['schema_drift'],
   observes: ['schema_drift'],
@@ -43,7 +44,8 @@ export const schemaDrift = defineKind({
   },
 
   raise(alert, fact, { rule, labels, nowUs }) {
-    const before = alert.state === 'firing' ? (alert.memory as Memory) : { count: 0, seenUs: 0 };
+    const known = alert.state === 'firing' ? (alert.memory as Memory | null) : null;
+    const before = known ?? { count: 0, seenUs: 0 };
     const memory: Memory = {
       count: fact.feed === 'inventory' ? fact.count : before.count + fact.count,
       seenUs: Math.max(before.seenUs, fact.atUs),

@@ -1,10 +1,21 @@
-import { expect, test } from 'vitest';
-import type { Fact } from '../../../src/domain/alert/fact.ts';
+import { describe, expect, test } from 'vitest';
+import { type Fact, scopeOf } from '../../../src/domain/alert/fact.ts';
 import { rulesConcerning } from '../../../src/domain/evaluate/choose-rule.ts';
+import { decide, tick } from '../../../src/domain/evaluate/decide.ts';
 import { ALERT_KINDS, type AlertKind, KINDS, kindOf } from '../../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
-import { birdStatus, connectionLost, rule } from '../world.ts';
-import { RAISING_FACTS } from './raising-facts.ts';
+import {
+  birdStatus,
+  birdVanished,
+  connectionLost,
+  flight,
+  flightStarted,
+  minute,
+  regionHealth,
+  rule,
+  watch,
+} from '../world.ts';
+import { FIRES_AT, RAISING_FACTS } from './raising-facts.ts';
 
 const EVERY_LABEL = new Set([...KINDS.flatMap(({ labels }) => labels), 'alertname', 'severity', 'team']);
 
@@ -31,4 +42,54 @@ test.each(KINDS)('the severities of $name are those that its topics have', (kind
 
 test.each(KINDS)('what takes over from $name is a kind', ({ supersededBy = 'FlightFailed' }) => {
   expect(ALERT_KINDS).toContain(supersededBy);
+});
+
+describe('an alert whose memory is not that of its kind', () => {
+  const GARBAGE = [5, 'text', true, [], {}, { waiting: [null], errorsUs: 1 }, { sinceUs: '1', reason: {} }];
+  const rules = ALERT_KINDS.map((kind) => rule(kind));
+  /** What concerns most kinds without raising them. */
+  const others: readonly Fact[] = [
+    birdStatus('active', 600),
+    birdStatus('suspended', 600),
+    birdVanished(600),
+    flightStarted(600),
+    flight('succeeded', { started: 599, at: 600 }),
+    regionHealth('up', 600),
+  ];
+
+  test.each(ALERT_KINDS)('is judged on as one that remembers nothing, and named once: %s', (kind) => {
+    const story = watch();
+    story.tell(FIRES_AT, ...RAISING_FACTS[kind]);
+    const [fired] = story.alerts().filter(({ alertname }) => alertname === kind);
+    for (const state of ['firing', 'pending', 'resolved'] as const) {
+      for (const memory of GARBAGE) {
+        const alert = { ...fired!, state, memory, dueAtUs: minute(600) };
+        const decided = [...RAISING_FACTS[kind], ...others].map((fact) => {
+          const known = scopeOf(fact) === alert.scope ? [alert] : [];
+          return known.length > 0 ? decide([fact], known, rules, minute(601)) : undefined;
+        });
+        for (const decision of [...decided, tick([alert], rules, minute(601))]) {
+          if (!decision) continue;
+          expect(decision.faults).toEqual([
+            { sort: 'rule', name: expect.stringContaining(kind), reason: expect.stringContaining('without') },
+          ]);
+          const known = decision.alerts.find(({ id }) => id === alert.id)!;
+          expect(known.memory).not.toEqual(memory);
+          // What is kept of it is sound.
+          expect(tick([{ ...known, dueAtUs: 0 }], rules, minute(602)).faults).toBeUndefined();
+        }
+      }
+    }
+  });
+
+  test.each([
+    ['BirdDeactivated', birdStatus('active', 700), 700],
+    ['BirdStale', flightStarted(700), 700],
+  ] as const)('while it fires it still ends: %s', (kind, fact, at) => {
+    const story = watch();
+    story.tell(FIRES_AT, ...RAISING_FACTS[kind]);
+    const alert = { ...story.the(kind), memory: 'nothing' };
+    const [ended] = decide([fact], [alert], rules, minute(at)).alerts;
+    expect(ended).toMatchObject({ state: 'resolved', endsAtUs: minute(at) });
+  });
 });

@@ -1,0 +1,56 @@
+/**
+ * What alerts remember from one fact to the next (`Alert.memory`). Each kind says of what fields that is; what was
+ * changed in the store, or written by another version, is not taken for it.
+ */
+
+const FIELDS = {
+  number: (value: unknown) => typeof value === 'number',
+  text: (value: unknown) => typeof value === 'string',
+  flag: (value: unknown) => typeof value === 'boolean',
+  numbers: (value: unknown) => isList(value, (one) => typeof one === 'number'),
+  /** Events that wait. */
+  events: (value: unknown) =>
+    isList(
+      value,
+      (one) =>
+        has(one, 'key', 'string') &&
+        has(one, 'message', 'string') &&
+        has(one, 'occurredAtUs', 'number') &&
+        has(one, 'observedAtUs', 'number') &&
+        has(one, 'attributes', 'object'),
+    ),
+  /** How Flights ended; may be absent. */
+  ends: (value: unknown) =>
+    value === undefined ||
+    isList(
+      value,
+      (one) => has(one, 'key', 'string') && has(one, 'atUs', 'number') && has(one, 'failed', 'boolean'),
+    ),
+};
+
+/** The fields of what a kind remembers. */
+export type Remembered = Readonly<Record<string, keyof typeof FIELDS>>;
+
+/** Whether `memory` has the fields of what a kind remembers; for a kind that remembers nothing, never. */
+export function isMemoryOf(remembered: Remembered | undefined, memory: unknown): boolean {
+  if (remembered === undefined || !isObject(memory)) return false;
+  return Object.entries(remembered).every(([name, field]) => FIELDS[field](own(memory, name)));
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isList(value: unknown, fits: (one: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(fits);
+}
+
+function has(value: unknown, name: string, type: 'string' | 'number' | 'boolean' | 'object'): boolean {
+  if (!isObject(value)) return false;
+  const field = own(value, name);
+  return type === 'object' ? isObject(field) : typeof field === type;
+}
+
+function own(value: object, name: string): unknown {
+  return Object.hasOwn(value, name) ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
+}
