@@ -94,7 +94,9 @@ export function createOverdue(options: OverdueOptions): Overdue {
     const judged: JudgedBird[] = [];
     for (const bird of birds) {
       const { place, lastStartUs } = bird;
-      const sinceUs = Math.max(lastStartUs, bird.statusSinceUs);
+      // One that was active when it was first seen may have been so ever since its last Flight.
+      const sinceUs =
+        bird.hasFirstStatus && lastStartUs > 0 ? lastStartUs : Math.max(lastStartUs, bird.statusSinceUs);
       const rule = ruleFor(birdStale, placeLabels(place), rules);
       const usualMs = rule && rule.expectEveryMs === undefined ? await usualGapMs(tx, bird, nowUs) : null;
       const limitMs = rule ? staleAfterMs(rule, usualMs) : null;

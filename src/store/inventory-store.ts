@@ -26,6 +26,8 @@ export interface BirdRecord {
   readonly present: boolean;
   /** When the status was last seen to change, by our clock; the first reading counts. */
   readonly statusSinceUs: number;
+  /** True while the status is that of the first reading: the Bird may have had it for long before. */
+  readonly hasFirstStatus?: boolean;
 }
 
 /** Mail addresses of the active members of a Nest. */

@@ -18,6 +18,8 @@ export interface BirdToJudge {
   readonly place: Place;
   readonly triggerType: string;
   readonly statusSinceUs: number;
+  /** It was active when it was first seen, and may have been for long before. */
+  readonly hasFirstStatus: boolean;
   /** The stream of its Flights; undefined before the first poll. */
   readonly stream: number | undefined;
   /** When the latest of them started; 0 for none. */

@@ -1,16 +1,23 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import type { Rule } from '../../src/domain/alert/rule.ts';
+import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { World } from '../../src/simulator/world/world.ts';
+import { rule } from '../domain/world.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
 afterEach(() => stage.close());
 
 /** One region with one Bird in Production; what happened before the first start is up to `history`. */
-async function oneBird(history: (world: World, birdId: string) => void = () => {}) {
+async function oneBird(
+  history: (world: World, birdId: string) => void = () => {},
+  rules: readonly Rule[] = [],
+) {
   let birdId = '';
   let nestId = '';
   stage = await openStage({
     regions: ['eu'],
+    rules,
     before(world) {
       nestId = world.addNest({ name: 'Production' }).id;
       birdId = world.addBird(nestId, { name: 'Publish', triggerType: 'event' }).id;
@@ -27,6 +34,31 @@ const received = () =>
     .flatMap(({ alerts }) =>
       alerts.map(({ labels, status }) => `${labels.alertname} ${status} ${labels.severity}`),
     );
+
+test('a Bird that had stopped before nestwatch first saw it is late by its last Flight', async () => {
+  const match = parseMatchers('bird="Publish"');
+  const expected = rule('BirdStale', { match, expectEveryMs: 60 * 60_000 });
+  const { world, birdId } = await oneBird(
+    (past, id) =>
+      past.at(past.nowUs() - 40 * 60_000_000, () => {
+        past.startFlight(id, { endsAs: 'succeeded', fliesForMs: 60_000 });
+      }),
+    [expected],
+  );
+  await stage.minutesPass(18);
+  expect(received()).toEqual([]);
+  await stage.minutesPass(4);
+  expect(received()).toEqual(['BirdStale firing warning']);
+  // One that is switched on counts anew.
+  world.suspend(birdId);
+  await stage.minutesPass(10);
+  world.activate(birdId);
+  await stage.minutesPass(50);
+  expect(received().filter((one) => one.startsWith('BirdStale'))).toEqual([
+    'BirdStale firing warning',
+    'BirdStale resolved warning',
+  ]);
+});
 
 describe('a Bird whose trigger fails', () => {
   test('is told before the service deactivates it, then its deactivation, then that it is active again', async () => {

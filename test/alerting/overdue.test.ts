@@ -4,6 +4,7 @@ import type { Rule } from '../../src/domain/alert/rule.ts';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { FlightRecord } from '../../src/store/flight-store.ts';
+import type { BirdRecord } from '../../src/store/inventory-store.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { rule } from '../domain/world.ts';
@@ -50,6 +51,7 @@ const firing = async () =>
 async function world(
   birds: Readonly<Record<string, readonly Partial<FlightRecord>[]>>,
   triggerType = 'scheduled',
+  status: Partial<BirdRecord> = {},
 ) {
   await store.transaction(async (tx) => {
     await tx.inventory.putNests([{ region: 'eu', nestId: '1', name: 'Docs', present: true }]);
@@ -57,7 +59,8 @@ async function world(
       const { stream } = await tx.streams.open('eu', 'flight', name);
       const ids = { region: 'eu', nestId: '1', birdId: name, name };
       const statusSinceUs = clock.nowUs() - 30 * DAY_US;
-      await tx.inventory.putBirds([{ ...ids, status: 'active', triggerType, present: true, statusSinceUs }]);
+      const active = { status: 'active', triggerType, present: true, statusSinceUs, ...status };
+      await tx.inventory.putBirds([{ ...ids, ...active }]);
       const records = flights.map((flight, index) => ({
         ...{ stream, flightId: `${name}-${index}`, startedAtUs: 0, status: 'active', open: true, ends: 0 },
         ...flight,
@@ -179,6 +182,26 @@ describe('a look', () => {
     expect(await firing()).toEqual([]);
     await look(begin(rule('BirdStale', { expectEveryMs: 60 * MINUTE_MS })));
     expect(await firing()).toEqual(['BirdStale manual']);
+  });
+
+  test.each([
+    ['was active when it was first seen, by its last Flight', { hasFirstStatus: true }, ['BirdStale late']],
+    ['became active, by that', {}, []],
+  ])('judges a Bird that %s', async (_, status, expected) => {
+    const statusSinceUs = ago(10);
+    await world({ late: [landed(40, 5)] }, 'manual', { statusSinceUs, ...status });
+    await look(begin(rule('BirdStale', { expectEveryMs: 30 * MINUTE_MS })));
+    expect(await firing()).toEqual(expected);
+  });
+
+  test('judges a Bird without Flights by when it was first seen', async () => {
+    await world({ late: [] }, 'manual', { statusSinceUs: ago(10), hasFirstStatus: true });
+    const step = begin(rule('BirdStale', { expectEveryMs: 30 * MINUTE_MS }));
+    await look(step);
+    expect(await firing()).toEqual([]);
+    await clock.advance(21 * MINUTE_MS);
+    await look(step);
+    expect(await firing()).toEqual(['BirdStale late']);
   });
 
   test('goes through many in small steps', async () => {

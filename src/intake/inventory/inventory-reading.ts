@@ -13,7 +13,7 @@ import type { Clock } from '../../time/clock.ts';
 import type { MemberBook } from './nest-members.ts';
 import type { NestSelection } from './nest-selection.ts';
 
-export type SeenBird = Omit<BirdRecord, 'statusSinceUs'>;
+export type SeenBird = Omit<BirdRecord, 'statusSinceUs' | 'hasFirstStatus'>;
 
 export interface InventoryReading {
   readonly beganMs: number;

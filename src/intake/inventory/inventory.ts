@@ -225,6 +225,7 @@ export class Inventory implements Names {
     this.#missedOnce.delete(seen.birdId);
     const sameStatus = before?.present === true && before.status === seen.status;
     const statusSinceUs = sameStatus ? before.statusSinceUs : readAtUs;
+    const hasFirstStatus = sameStatus ? before.hasFirstStatus === true : before === undefined;
     const { region, birdId, nestId, name, status, triggerType } = seen;
     // Written out: what is added to a copy takes V8 twice the room, and there may be tens of thousands.
     const bird: BirdRecord = {
@@ -236,6 +237,7 @@ export class Inventory implements Names {
       triggerType,
       present: true,
       statusSinceUs,
+      hasFirstStatus,
     };
     const isSame =
       sameStatus && before.name === name && before.nestId === nestId && before.triggerType === triggerType;

@@ -73,6 +73,8 @@ const WATCHED = `
     present INTEGER NOT NULL,
     gone_us INTEGER NOT NULL,
     status_since_us INTEGER NOT NULL,
+    -- 1 while the status is that of the first reading.
+    first_status INTEGER NOT NULL,
     -- When it is next judged whether it has flown lately enough.
     judge_us INTEGER NOT NULL DEFAULT 0,
     -- The Flight that started last, as it was last seen; kept here so that a list of Birds need not look for it.

@@ -14,6 +14,7 @@ export function describeInventory(run: Run): void {
       triggerType: 'scheduled',
       present: true,
       statusSinceUs: NOW_US,
+      hasFirstStatus: true,
     };
 
     test('remembers since when a region is watched', async () => {
@@ -58,7 +59,8 @@ export function describeInventory(run: Run): void {
       const other = { ...bird, region: 'us' };
       await run((tx) => tx.inventory.putBirds([bird, other]));
       const moved = { ...bird, nestId: '7', name: 'Renamed', status: 'a new status', triggerType: 'manual' };
-      const gone = { ...moved, present: false, statusSinceUs: NOW_US + 1 };
+      const { hasFirstStatus: _, ...seen } = moved;
+      const gone = { ...seen, present: false, statusSinceUs: NOW_US + 1 };
       await run((tx) => tx.inventory.putBirds([moved, gone]));
       expect(await run((tx) => tx.inventory.birds('eu'))).toEqual([gone]);
       expect(await run((tx) => tx.inventory.birds('us'))).toEqual([other]);

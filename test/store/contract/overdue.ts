@@ -83,7 +83,7 @@ export function describeOverdue(run: Run): void {
           bird('1'),
           bird('2', { status: 'suspended' }),
           bird('3', { present: false }),
-          bird('4', { triggerType: 'event' }),
+          bird('4', { triggerType: 'event', hasFirstStatus: true }),
         ]);
         const stream = await openFlightsOf(tx, '1');
         await tx.streams.advanceCursor(stream, NOW_US - MINUTE_US);
@@ -94,6 +94,7 @@ export function describeOverdue(run: Run): void {
           place: { region: 'eu', nestId: '682', nest: 'Marketing', birdId: '1', bird: 'Bird 1' },
           triggerType: 'scheduled',
           statusSinceUs: NOW_US,
+          hasFirstStatus: false,
           stream: expect.any(Number),
           lastStartUs: NOW_US - MINUTE_US,
         },

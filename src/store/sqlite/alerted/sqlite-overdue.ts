@@ -21,6 +21,7 @@ interface PlaceRow {
 interface BirdRow extends PlaceRow {
   readonly trigger_type: string;
   readonly status_since_us: number;
+  readonly first_status: number;
   readonly stream: number | null;
   readonly cursor_us: number | null;
 }
@@ -58,6 +59,7 @@ export class SqliteOverdue implements OverdueStore {
       place: placeOf(row),
       triggerType: row.trigger_type,
       statusSinceUs: row.status_since_us,
+      hasFirstStatus: row.first_status === 1,
       stream: row.stream ?? undefined,
       lastStartUs: row.cursor_us ?? 0,
     }));
@@ -112,7 +114,7 @@ function prepareBirds(connection: Connection) {
   return {
     due: connection.prepare<BirdRow>(
       `SELECT bird.region, bird.bird_id, bird.nest_id, bird.name AS bird, nest.name AS nest, bird.trigger_type,
-         bird.status_since_us, stream.stream, stream.cursor_us
+         bird.status_since_us, bird.first_status, stream.stream, stream.cursor_us
        FROM bird INDEXED BY bird_judged
          LEFT JOIN stream
            ON stream.region = bird.region AND stream.feed = 'flight' AND stream.bird_id = bird.bird_id

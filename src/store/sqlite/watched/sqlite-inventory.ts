@@ -15,6 +15,7 @@ interface BirdRow extends NestRow {
   readonly status: string;
   readonly trigger_type: string;
   readonly status_since_us: number;
+  readonly first_status: number;
 }
 
 export class SqliteInventory implements InventoryStore {
@@ -89,6 +90,7 @@ export class SqliteInventory implements InventoryStore {
         bird.triggerType,
         bird.present ? 1 : 0,
         bird.statusSinceUs,
+        bird.hasFirstStatus ? 1 : 0,
         this.#goneUs(bird.present),
       );
     }
@@ -134,11 +136,11 @@ function prepareBirds(connection: Connection) {
     ofRegion: connection.prepare<BirdRow>('SELECT * FROM bird WHERE region = ? ORDER BY bird_id'),
     put: connection.prepare(
       `INSERT INTO bird (region, bird_id, nest_id, name, folded, status, trigger_type, present, status_since_us,
-         gone_us, firing)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ${firingAlerts("?1 || '/bird/' || ?2")})
+         first_status, gone_us, firing)
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ${firingAlerts("?1 || '/bird/' || ?2")})
        ON CONFLICT DO UPDATE SET nest_id = excluded.nest_id, name = excluded.name, folded = excluded.folded, status = excluded.status,
          trigger_type = excluded.trigger_type, present = excluded.present,
-         status_since_us = excluded.status_since_us,
+         status_since_us = excluded.status_since_us, first_status = excluded.first_status,
          gone_us = iif(excluded.present OR bird.present, excluded.gone_us, bird.gone_us),
          judge_us = iif(bird.status = excluded.status, judge_us, 0)`,
     ),
@@ -159,5 +161,6 @@ function birdOf(row: BirdRow): BirdRecord {
     triggerType: row.trigger_type,
     present: row.present === 1,
     statusSinceUs: row.status_since_us,
+    ...(row.first_status === 1 && { hasFirstStatus: true }),
   };
 }
