@@ -1,9 +1,13 @@
 /**
  * The service's own clock, as its answers show it. What the service wrote is compared with that clock alone: ours may
  * be wrong by hours, and be set at any moment. So also "since when is this region watched" is an instant on it, fixed
- * by the first answer that the region ever gave: when the first life began that wanted to read it, whether or not it was
- * answered. A later life knows it before it asks for anything. Only where answers show a time before that instant, the
- * clock was ahead then, and it is put right: what happens would else be history.
+ * by the first answers that the region ever gave: when the first life began that wanted to read it, whether or not it
+ * was answered. A later life knows it before it asks for anything.
+ *
+ * One answer may show a wrong time. Where the first one differs from our clock, a second one has to agree with it. Where
+ * answers show a time before the instant that was fixed, the service's clock was ahead then: what happens would be
+ * history. Where the instant is before nestwatch was first started, and both clocks agree now, it was behind: all history
+ * would be news. Both are put right; the latter only in the life that fixed it.
  */
 
 import type { Answer, ServiceClient } from '../service/client.ts';
@@ -16,7 +20,7 @@ export interface ServiceClock {
   /** Takes over from an earlier life when the watch of this region began. To be called before anything is asked. */
   load(): Promise<void>;
   /**
-   * Resolves once it is known when the watch began, before which no stream may be read. As long as no answer has shown
+   * Resolves once it is known when the watch began, before which no stream may be read. As long as no answers have shown
    * the time it asks for the least there is. Throws what the service or the store threw.
    */
   begun(): Promise<void>;
@@ -35,6 +39,9 @@ const MOST_UNANSWERED_US = 72 * 3_600_000_000;
 /** A clock of ours that differs by more from the service's was or is wrong. */
 const MOST_SKEW_US = 300_000_000;
 
+/** Of a clock that shows another time in each answer, the last of so many is taken. */
+const MOST_ANSWERS = 5;
+
 export function createServiceClock(
   region: string,
   client: ServiceClient,
@@ -43,6 +50,9 @@ export function createServiceClock(
 ): ServiceClock {
   const beganMs = clock.monotonicMs();
   let sinceUs: number | undefined;
+  /** When the watch began, as the last of the first answers said, and how many those are. */
+  let lastSaidUs: number | undefined;
+  let answers = 0;
   /** Whether the last answer showed a time before the watch began. */
   let wasBefore = false;
   /** By how much the service was ahead in the last two answers. */
@@ -65,16 +75,25 @@ export function createServiceClock(
     const watchedUs = Math.round((clock.monotonicMs() - beganMs) * 1000);
     const nowUs = answer.serverTimeUs ?? clock.nowUs();
     if (answer.serverTimeUs !== null) ahead = [...ahead.slice(-1), answer.serverTimeUs - clock.nowUs()];
+    const isAsOurs = Math.abs(clock.nowUs() - nowUs) <= MOST_SKEW_US;
     if (sinceUs === undefined) {
-      sinceUs = await store.transaction((tx) =>
-        tx.inventory.regionSince(region, nowUs - watchedInAllUs(watchedUs, nowUs)),
-      );
+      const saidUs = nowUs - watchedInAllUs(watchedUs, nowUs);
+      const isRepeated = lastSaidUs !== undefined && Math.abs(saidUs - lastSaidUs) <= MOST_SKEW_US;
+      lastSaidUs = saidUs;
+      answers += 1;
+      if (!isAsOurs && !isRepeated && answers < MOST_ANSWERS) return answer;
+      sinceUs = await store.transaction((tx) => tx.inventory.regionSince(region, saidUs));
+    }
+    const startUs = firstStartUs;
+    if (startUs !== undefined && isAsOurs && startUs <= nowUs && sinceUs < startUs - MOST_SKEW_US) {
+      sinceUs = startUs;
+      await store.transaction((tx) => tx.inventory.began(region, startUs));
     }
     const isBefore = answer.serverTimeUs !== null && nowUs < sinceUs;
     // One answer may show a wrong time: a second one in a row has to agree.
     if (isBefore && wasBefore) {
       sinceUs = nowUs - watchedUs;
-      await store.transaction((tx) => tx.inventory.beganEarlier(region, nowUs - watchedUs));
+      await store.transaction((tx) => tx.inventory.began(region, nowUs - watchedUs));
     }
     wasBefore = isBefore;
     return answer;
@@ -95,7 +114,7 @@ export function createServiceClock(
       });
     },
     async begun() {
-      if (sinceUs === undefined) {
+      while (sinceUs === undefined) {
         await timed(client.getNotifications({ page: 0, pageSize: 1, ascending: true }));
       }
     },

@@ -44,8 +44,8 @@ export interface InventoryStore {
   firstStart(region: string, nowUs: number): Promise<number>;
   /** When this region was first watched; undefined where `regionSince` was never called for it. */
   knownSince(region: string): Promise<number | undefined>;
-  /** The service's clock was ahead when the watch of this region began: it began at `sinceUs`. Never moves it forward. */
-  beganEarlier(region: string, sinceUs: number): Promise<void>;
+  /** The service's clock was wrong when the watch of this region began: it began at `sinceUs`. */
+  began(region: string, sinceUs: number): Promise<void>;
   nests(region: string): Promise<NestRecord[]>;
   putNests(nests: readonly NestRecord[]): Promise<void>;
   /** Whom to notify as a member of a Nest; kept only where a receiver wants it. */

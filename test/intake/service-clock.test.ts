@@ -47,14 +47,16 @@ test('what asks first finds out by the least question, and a later life knows it
   const sinceUs = TEST_START_US - 3 * HOUR_US - 10e6;
   expect(first.watchedSinceUs()).toBe(sinceUs);
   await first.begun();
-  expect(asked).toEqual([{ page: 0, pageSize: 1, ascending: true }]);
+  // The clocks differ, so that a second answer has to agree with the first.
+  const least = { page: 0, pageSize: 1, ascending: true };
+  expect(asked).toEqual([least, least]);
 
   await clock.advance(72 * 3_600_000);
   const later = life();
   await later.load();
   await later.begun();
   expect(later.watchedSinceUs()).toBe(sinceUs);
-  expect(asked).toHaveLength(1);
+  expect(asked).toHaveLength(2);
 });
 
 const NEWEST: PageQuery = { page: 0, pageSize: 100, ascending: true };
@@ -128,7 +130,8 @@ test('a clock that disagrees with the service says nothing of earlier lives', as
   const second = life();
   await second.load();
   await second.begun();
-  expect(second.watchedSinceUs()).toBe(clock.nowUs() - 3 * HOUR_US - 20e6);
+  // Two answers of ten seconds, and the first of them showed the time at which it was begun.
+  expect(second.watchedSinceUs()).toBe(clock.nowUs() - 3 * HOUR_US - 30e6);
 });
 
 test('by how much the service is ahead is what two answers in a row show', async () => {
@@ -144,4 +147,49 @@ test('by how much the service is ahead is what two answers in a row show', async
   aheadUs = 5e6;
   await ask();
   expect(one.aheadUs()).toBe(-5e6);
+});
+
+const DECADES_US = 30 * 365 * 24 * HOUR_US;
+
+test('one answer with a time long ago, the first of all, makes no news of history', async () => {
+  const first = life();
+  await first.load();
+  aheadUs = -DECADES_US;
+  await first.client.getNotifications(NEWEST);
+  expect(() => first.watchedSinceUs()).toThrow('not known yet');
+  aheadUs = 0;
+  await first.begun();
+  expect(first.watchedSinceUs()).toBe(TEST_START_US - 10e6);
+});
+
+test('so it is where the first minutes show such times, as soon as both clocks agree', async () => {
+  const first = life();
+  await first.load();
+  aheadUs = -DECADES_US;
+  await first.begun();
+  expect(first.watchedSinceUs()).toBe(TEST_START_US - DECADES_US - 10e6);
+  await clock.advance(60_000);
+  aheadUs = 0;
+  await first.client.getNotifications(NEWEST);
+  expect(first.watchedSinceUs()).toBe(TEST_START_US);
+  const later = life();
+  await later.load();
+  expect(later.watchedSinceUs()).toBe(TEST_START_US);
+});
+
+test('a clock that shows another time in each answer is believed at last', async () => {
+  const first = life();
+  await first.load();
+  const getNotifications = first.client.getNotifications;
+  let known = 0;
+  for (let count = 1; known === 0; count += 1) {
+    aheadUs = -count * DECADES_US * (count % 2);
+    if (aheadUs === 0) aheadUs = count * HOUR_US;
+    await getNotifications(NEWEST);
+    try {
+      first.watchedSinceUs();
+      known = count;
+    } catch {}
+  }
+  expect(known).toBe(5);
 });

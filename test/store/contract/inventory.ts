@@ -23,10 +23,10 @@ export function describeInventory(run: Run): void {
       expect(await run((tx) => tx.inventory.regionSince('eu', NOW_US + 5))).toBe(NOW_US);
       expect(await run((tx) => tx.inventory.regionSince('us', NOW_US + 5))).toBe(NOW_US + 5);
       expect(await run((tx) => tx.inventory.knownSince('eu'))).toBe(NOW_US);
-      await run((tx) => tx.inventory.beganEarlier('eu', NOW_US + 1));
-      expect(await run((tx) => tx.inventory.knownSince('eu'))).toBe(NOW_US);
-      await run((tx) => tx.inventory.beganEarlier('eu', NOW_US - 1));
-      expect(await run((tx) => tx.inventory.knownSince('eu'))).toBe(NOW_US - 1);
+      for (const sinceUs of [NOW_US + 1, NOW_US - 1]) {
+        await run((tx) => tx.inventory.began('eu', sinceUs));
+        expect(await run((tx) => tx.inventory.knownSince('eu'))).toBe(sinceUs);
+      }
       expect(await run((tx) => tx.inventory.knownSince('us'))).toBe(NOW_US + 5);
       expect(await run((tx) => tx.inventory.firstStart('eu', NOW_US + 7))).toBe(NOW_US + 7);
       expect(await run((tx) => tx.inventory.firstStart('eu', NOW_US + 9))).toBe(NOW_US + 7);

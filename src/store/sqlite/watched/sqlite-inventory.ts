@@ -46,8 +46,8 @@ export class SqliteInventory implements InventoryStore {
     return this.#regions.since.get(region)?.since_us;
   }
 
-  async beganEarlier(region: string, sinceUs: number): Promise<void> {
-    this.#regions.lower.run(region, sinceUs);
+  async began(region: string, sinceUs: number): Promise<void> {
+    this.#regions.began.run(region, sinceUs);
   }
 
   async nests(region: string): Promise<NestRecord[]> {
@@ -104,7 +104,7 @@ export class SqliteInventory implements InventoryStore {
 function prepareRegions(connection: Connection) {
   return {
     since: connection.prepare<{ since_us: number }>('SELECT since_us FROM region WHERE region = ?'),
-    lower: connection.prepare('UPDATE region SET since_us = ?2 WHERE region = ?1 AND since_us > ?2'),
+    began: connection.prepare('UPDATE region SET since_us = ?2 WHERE region = ?1'),
     watch: connection.prepare('INSERT INTO region (region, since_us) VALUES (?, ?)'),
     firstStart: connection.prepare<{ first_us: number }>(
       'SELECT first_us FROM region_start WHERE region = ?',

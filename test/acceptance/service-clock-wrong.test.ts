@@ -1,4 +1,4 @@
-/** A service whose clock, and all that it writes by it, is ahead for a while: news come as ever once it is right again. */
+/** A service whose clock is wrong for a while, with all that it writes by it: news come as ever once it is right again. */
 import { afterEach, expect, test } from 'vitest';
 import type { HttpResponse, Transport } from '../../src/http/transport.ts';
 import { formatInstant, parseInstant } from '../../src/time/instant.ts';
@@ -81,4 +81,35 @@ test.each(AHEAD)('%s ahead once, later', async (_, us) => {
     expect(verifiedUntilUs).toBeLessThanOrEqual(stage.clock.nowUs());
     expect(cursorUs).toBeLessThanOrEqual(stage.clock.nowUs());
   }
+});
+
+test('forty years behind in the very first answer: history is no news', async () => {
+  let birdId = '';
+  let answers = 0;
+  aheadUs = 0;
+  const wrongAtFirst = ({ headers, ...rest }: HttpResponse): HttpResponse => {
+    answers += 1;
+    const date = new Date(Date.parse(headers.date!) - 40 * 365 * 86_400_000).toUTCString();
+    return { ...rest, headers: answers === 1 ? { ...headers, date } : headers };
+  };
+  stage = await openStage({
+    regions: ['eu'],
+    between: (service) => ({
+      send: async (request) => wrongAtFirst(await service.send(request)),
+      close: () => service.close(),
+    }),
+    before(world) {
+      const nestId = world.addNest({ name: 'Production' }).id;
+      birdId = world.addBird(nestId, { name: 'Publish', triggerType: 'event' }).id;
+      world.at(world.nowUs() - 30 * 60e6, () => {
+        world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
+      });
+    },
+  });
+  await stage.minutesPass(3);
+  expect(stage.received()).toEqual([]);
+  stage.worlds.eu!.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
+  await stage.minutesPass(2);
+  const names = stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname));
+  expect(names).toEqual(['FlightFailed']);
 });
