@@ -21,7 +21,8 @@ export async function checkConfig(
   options: CheckConfigOptions,
 ): Promise<number> {
   const print = (line: string) => edge.stdout.write(`${shownLines(line)}\n`);
-  const problems: object[] = [];
+  /** Mistakes and warnings have a `line`, what was tried online has `works`. */
+  const found: object[] = [];
   let exit = 0;
   let isWarned = false;
   for (const file of files.length > 0 ? files : [findConfigFile(edge)]) {
@@ -29,7 +30,7 @@ export async function checkConfig(
     if (result instanceof ConfigError) {
       exit = ERRORS.config_invalid.exit;
       for (const problem of result.problems) {
-        if (options.json) problems.push({ file, ...problem });
+        if (options.json) found.push({ file, ...problem });
         else print(formatProblem(file, problem));
       }
       continue;
@@ -37,18 +38,18 @@ export async function checkConfig(
     if (!options.json) print(`${file}: good: ${summary(result)}`);
     for (const warning of await readWarnings(edge, file, result)) {
       isWarned = true;
-      if (options.json) problems.push({ file, ...warning, level: 'warning' });
+      if (options.json) found.push({ file, ...warning, level: 'warning' });
       else print(formatProblem(file, { ...warning, message: `warning: ${warning.message}` }));
     }
     if (!options.online) continue;
     const { checkOnline } = await import('./check-online.ts');
     for await (const { what, failure } of checkOnline(edge, result)) {
       if (failure !== undefined) exit ||= ERRORS.unreachable.exit;
-      if (!options.json) print(`${file}: ${what}: ${failure ?? 'good'}`);
-      else if (failure !== undefined) problems.push({ file, what, message: failure });
+      if (options.json) found.push({ file, what, works: failure === undefined, message: failure ?? 'good' });
+      else print(`${file}: ${what}: ${failure ?? 'good'}`);
     }
   }
-  if (options.json) edge.stdout.write(jsonText(problems));
+  if (options.json) edge.stdout.write(jsonText(found));
   return exit || (options.strict && isWarned ? WARNED : 0);
 }
 

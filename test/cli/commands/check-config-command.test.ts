@@ -159,12 +159,18 @@ receivers:
     expect(stdout).not.toMatch(/wr0ng|refus3d|\/key/);
   });
 
-  test('--json prints only what does not work', async () => {
-    const { file } = await setUp({ token: 'refus3d' });
+  test('--json prints what was tried, and whether it works', async () => {
+    const { file, smtpPort } = await setUp({ token: 'refus3d' });
     const { exit, stdout } = await nestwatch(['check-config', '--online', '--json', file]);
     expect(exit).toBe(4);
+    const tried = (what: string) => ({ file, what, works: true, message: 'good' });
     expect(JSON.parse(stdout)).toEqual([
-      { file, what: 'regions.eu', message: expect.stringContaining('401') },
+      { file, what: 'regions.eu', works: false, message: expect.stringContaining('401') },
+      tried(`receiver ops, mail server 127.0.0.1:${smtpPort}`),
+      tried('receiver ops, webhook 3'),
+      tried('receiver ops, slack 4'),
+      tried(`receiver lake, mail server 127.0.0.1:${smtpPort}`),
+      tried('receiver lake, webhook 2'),
     ]);
   });
 
