@@ -175,6 +175,15 @@ export const LIMITS = {
     beyond: 'It is refused with the reason.',
     counted: false,
   },
+  template_ms: {
+    most: 200,
+    unit: 'milliseconds',
+    of: 'the time to fill in one template of the configuration',
+    reason: 'Nothing else is done meanwhile. One that shows 1,000 alerts takes some 50 ms.',
+    beyond:
+      'The built-in text is sent in its place, and says so. A template that is tried when it is read is refused.',
+    counted: false,
+  },
   matchers: {
     most: 100,
     unit: 'items',

@@ -4,6 +4,7 @@
  * is escaped for where it goes, and there is no filter that turns this off: text from outside stays text.
  */
 import { type FilterImplOptions, Liquid, type Template as Node } from 'liquidjs';
+import { LIMITS } from '../limits.ts';
 import { systemClock } from '../time/clock.ts';
 import { findGoSyntax } from './go-syntax.ts';
 
@@ -27,9 +28,8 @@ export class TemplateError extends Error {
 /** Characters of a template, and of what it makes. */
 export const MAX_TEMPLATE_LENGTH = 100_000;
 export const MAX_OUTPUT_LENGTH = 500_000;
-const RENDER_MS = 500;
 /** liquidjs counts characters and items that filters and loops create. */
-const MEMORY = 10_000_000;
+const MEMORY = 2_000_000;
 
 /** Tags that read other templates: there are none. */
 const NO_TAGS = ['include', 'render', 'layout', 'block'];
@@ -70,7 +70,7 @@ function createEngine(use: TemplateUse): Liquid {
     timezoneOffset: 0,
     locale: 'en',
     parseLimit: MAX_TEMPLATE_LENGTH,
-    renderLimit: RENDER_MS,
+    renderLimit: LIMITS.template_ms.most,
     memoryLimit: MEMORY,
     ...(escaping && { outputEscape: escaping }),
   });

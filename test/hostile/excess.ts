@@ -160,6 +160,14 @@ export const EXCESSES: Readonly<Partial<Record<LimitName, Excess>>> = {
       return silence([...large.map((one) => ({ name: 'bird', ...one })), NOWHERE]);
     },
   },
+  template_ms: {
+    of: 'configuration',
+    text: () => {
+      const loops = '{% for a in (1..1000) %}{% for b in (1..1000) %}{{ a }}{% endfor %}{% endfor %}';
+      const region = 'regions: { eu: { base_url: "https://x.example", token: x } }';
+      return `${region}\nrules: [{ kind: FlightFailed, annotations: { a: "${loops}" } }]`;
+    },
+  },
   matchers: {
     of: 'requests',
     count: 60,
