@@ -79,7 +79,8 @@ export function createReloading({ config, read, apply, clock, report }: Reloadin
 /** A configuration with what cannot change as it was when the process started. */
 function fitted(next: Config, { store, web, metrics }: Config): { fitting: Config; needsRestart: string[] } {
   const isStoreElsewhere = next.store.url !== store.url;
-  const isWebElsewhere = next.web.host !== web.host || next.web.port !== web.port;
+  const isEncryptedElse = (next.web.tls === undefined) !== (web.tls === undefined);
+  const isWebElsewhere = next.web.host !== web.host || next.web.port !== web.port || isEncryptedElse;
   return {
     fitting: {
       ...next,

@@ -19,11 +19,11 @@ export function certificateOf({ cert, key, minVersion }: ServerTls): Certificate
  * Compares the files at each new connection, before its handshake. While one of the two is replaced they do not belong
  * together: the certificate of before stays until they do.
  */
-export function watchCertificate(server: Server, tls: ServerTls, report: Report): void {
-  let used = JSON.stringify(certificateOf(tls));
+export function watchCertificate(server: Server, tls: () => ServerTls, report: Report): void {
+  let used = JSON.stringify(certificateOf(tls()));
   let refused = '';
   server.prependListener('connection', () => {
-    const options = certificateOf(tls);
+    const options = certificateOf(tls());
     const found = JSON.stringify(options);
     if (found === used || found === refused) return;
     try {

@@ -12,6 +12,7 @@ import type { WebConfig } from '../config/sections/web-section.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import { NestwatchError } from '../errors.ts';
 import type { HealthAnswer } from '../health/health.ts';
+import type { ServerTls } from '../http/http-settings.ts';
 import { LIMITS } from '../limits.ts';
 import type { AcknowledgeLinks } from '../operator/acknowledge-link.ts';
 import { createSilenceEditor } from '../operator/edit-silences.ts';
@@ -107,7 +108,12 @@ export async function openWeb(options: WebOptions): Promise<Web> {
   const { config, clock } = options;
   let isClosing = false;
   let app = createApp(options, () => isClosing);
-  const server = createServer((...request) => app.fetch(...request), options);
+  let { tls } = config;
+  const server = createServer(
+    (...request) => app.fetch(...request),
+    () => tls,
+    options.report,
+  );
   boundConnections(server, options.openFiles, (limit) => options.report({ what: 'limit_reached', limit }));
   server.listen(config.port, config.host);
   try {
@@ -121,6 +127,7 @@ export async function openWeb(options: WebOptions): Promise<Web> {
   return {
     url: `${config.tls ? 'https' : 'http'}://${host}:${port}`,
     follow(configured) {
+      tls = configured.config.tls ?? tls;
       app = createApp({ ...options, ...configured }, () => isClosing);
     },
     async close() {
@@ -135,14 +142,16 @@ export async function openWeb(options: WebOptions): Promise<Web> {
   };
 }
 
-function createServer(fetch: Hono['fetch'], { config: { tls }, report }: WebOptions): Server {
-  if (!tls) return createAdaptorServer({ fetch, serverOptions: CONNECTION_BOUNDS }) as Server;
+/** Whether it is HTTPS is decided once; `tls` gives the present certificate. */
+function createServer(fetch: Hono['fetch'], tls: () => ServerTls | undefined, report: Report): Server {
+  const first = tls();
+  if (!first) return createAdaptorServer({ fetch, serverOptions: CONNECTION_BOUNDS }) as Server;
   const server = createAdaptorServer({
     fetch,
     createServer: createHttpsServer,
-    serverOptions: { ...CONNECTION_BOUNDS, ...certificateOf(tls) },
+    serverOptions: { ...CONNECTION_BOUNDS, ...certificateOf(first) },
   }) as Server;
-  watchCertificate(server, tls, report);
+  watchCertificate(server, () => tls() ?? first, report);
   return server;
 }
 
