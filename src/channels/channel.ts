@@ -120,6 +120,8 @@ export interface Attempt {
   readonly position: number;
   /** Of several recipients those who are still to be reached; absent for all. */
   readonly remaining?: readonly string[];
+  /** How the service called the last message of the same group that it accepted; absent for none. */
+  readonly reference?: string;
 }
 
 /** Of an alert what a service must hear again. */
@@ -133,6 +135,8 @@ export type Outcome =
       readonly refused?: string;
       /** Why a template of the integration could not be used as it is: the built-in text stands in its place, or gaps do. */
       readonly templateError?: string;
+      /** How the service calls the message, by which later news of the same group can change it. */
+      readonly reference?: string;
     }
   /** Certainly not accepted, and the same message may be accepted later. */
   | {

@@ -37,6 +37,8 @@ interface PostChannel<I extends PostIntegration>
   extends Omit<Channel<I>, 'destination' | 'preview' | 'probe' | 'open'> {
   /** What is posted where, or why nothing is. */
   request(integration: I, notification: Readable, externalUrl: string, nowUs: number): PostRequest | string;
+  /** Judges the body of an answer of 2xx, of a service that says no in it. */
+  judge?(body: string): Outcome;
   /** Of a service where an alert ends by itself unless it is sent again. */
   readonly repeats?: {
     readonly everyMs: number;
@@ -51,6 +53,7 @@ interface PostChannel<I extends PostIntegration>
 
 export function postChannel<I extends PostIntegration>({
   request,
+  judge,
   repeats,
   ...own
 }: PostChannel<I>): Channel<I> {
@@ -60,12 +63,20 @@ export function postChannel<I extends PostIntegration>({
     probe: ({ url, http }) => probeAddress(url, http),
     preview: (integration, notification, externalUrl) =>
       previewOf(request(integration, notification, externalUrl, notification.createdAtUs)),
-    open: (options) => openPosts({ request, repeats }, options),
+    open: (options) => openPosts({ request, judge, repeats }, options),
   };
 }
 
 function openPosts<I extends PostIntegration>(
-  { request, repeats }: { request: PostChannel<I>['request']; repeats: PostChannel<I>['repeats'] },
+  {
+    request,
+    judge,
+    repeats,
+  }: {
+    readonly request: PostChannel<I>['request'];
+    readonly judge: PostChannel<I>['judge'];
+    readonly repeats: PostChannel<I>['repeats'];
+  },
   options: ChannelOptions,
 ): OpenChannel<I> {
   const sender = openSender(options);
@@ -82,6 +93,7 @@ function openPosts<I extends PostIntegration>(
       timeoutMs,
       http,
       secrets,
+      judge,
     });
     return outcome.kind === 'accepted' && templateError ? { ...outcome, templateError } : outcome;
   }

@@ -27,6 +27,8 @@ interface Post {
   readonly headers?: Readonly<Record<string, string>>;
   /** Further texts that an answer must not repeat. */
   readonly secrets?: readonly string[];
+  /** Judges the body of an answer of 2xx, of a service that says no in it. */
+  readonly judge?: ((body: string) => Outcome) | undefined;
 }
 
 interface Sender {
@@ -69,7 +71,7 @@ export function openSender(options: ChannelOptions): Sender {
   }
 
   return {
-    async post({ url, contentType, body, timeoutMs, http, headers = {}, secrets = [] }) {
+    async post({ url, contentType, body, timeoutMs, http, headers = {}, secrets = [], judge }) {
       const target = knownTarget(url);
       try {
         const response = await transportOf(http, timeoutMs).send({
@@ -84,7 +86,7 @@ export function openSender(options: ChannelOptions): Sender {
           body,
         });
         const sent = [...target.secrets, ...secrets, ...(response.secrets ?? [])];
-        return answered(response, sent, clock.nowUs());
+        return answered(response, sent, clock.nowUs(), judge);
       } catch (error) {
         if (!(error instanceof NestwatchError)) throw error;
         return unanswered(error);
@@ -130,9 +132,19 @@ function decoded(part: string): string {
 }
 
 /** 2xx accepts; 408, 425, 429 and 5xx may pass; every other answer refuses. */
-function answered(response: HttpResponse, secrets: readonly string[], nowUs: number): Outcome {
+function answered(
+  response: HttpResponse,
+  secrets: readonly string[],
+  nowUs: number,
+  judge: Post['judge'] = () => ({ kind: 'accepted' }),
+): Outcome {
   const { status } = response;
-  if (status >= 200 && status < 300) return { kind: 'accepted' };
+  if (status >= 200 && status < 300) {
+    const outcome = judge(response.body);
+    if (!('error' in outcome)) return outcome;
+    const said = withoutSecrets(outcome.error.slice(0, 4_096), secrets);
+    return { ...outcome, error: plainText(said, MAX_ERROR_CODE_POINTS) };
+  }
   const words = /html/i.test(response.headers['content-type'] ?? '')
     ? ''
     : withoutSecrets(response.body.slice(0, 4_096), secrets);

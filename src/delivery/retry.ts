@@ -43,7 +43,11 @@ export function judge(delivery: Delivery, outcome: Outcome, nowUs: number, rando
     case 'accepted': {
       const notes = [refusedBy && `refused for ${refusedBy}`, outcome.templateError];
       const settlement = final('delivered', notes.filter(Boolean).join('; '));
-      return { settlement, ...(refusedBy && { reason: 'rejected' }) };
+      const { reference } = outcome;
+      return {
+        settlement: { ...settlement, ...(reference && { reference }) },
+        ...(refusedBy && { reason: 'rejected' }),
+      };
     }
     case 'nothing':
       return { settlement: final('suppressed', outcome.why) };

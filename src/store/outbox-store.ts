@@ -56,6 +56,8 @@ export interface Delivery {
   readonly fallbackAtUs?: number;
   /** Of several recipients those who are still to be reached, since the others have accepted it; absent for all. */
   readonly remaining?: readonly string[];
+  /** Of a claimed one: how the service called the last message of its lane that it accepted; absent for none. */
+  readonly reference?: string;
 }
 
 /** A claimed delivery with what it carries. */
@@ -77,6 +79,8 @@ export interface Settlement {
   readonly failed?: boolean;
   /** Who is still to be reached after it; absent for those before it. */
   readonly remaining?: readonly string[];
+  /** How the service calls the message that it has accepted. */
+  readonly reference?: string;
 }
 
 /** An integration that has accepted nothing since its tries began to fail. */

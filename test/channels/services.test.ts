@@ -55,7 +55,7 @@ function service(answer: Partial<HttpResponse> | NestwatchError = {}) {
       async send(request) {
         requests.push(request);
         if (answer instanceof NestwatchError) throw answer;
-        return { status: 200, headers: {}, body: '', ...answer };
+        return { status: 200, headers: {}, body: 'ok', ...answer };
       },
       close: async () => {},
     }),
@@ -87,7 +87,7 @@ describe('each service', () => {
   // What each of them answers: Slack `ok` or a word, Teams 202, PagerDuty 202, 400 or 429, Alertmanager 200 or 400.
   test.each<[number, string, string, string | undefined]>([
     [200, 'ok', 'accepted', undefined],
-    [202, '{"status":"success"}', 'accepted', undefined],
+    [202, '{"success":true}', 'accepted', undefined],
     [400, 'invalid_blocks', 'refused', 'rejected'],
     [403, 'action_prohibited', 'refused', 'rejected'],
     [404, 'no_service', 'refused', 'rejected'],
@@ -103,6 +103,16 @@ describe('each service', () => {
         ...(reason && { reason, error: expect.stringContaining(`HTTP ${status}`) }),
       });
     }
+  });
+
+  test('that says no with 200 is a failure where it does so', async () => {
+    const answer = { body: '{"ok":false,"error":"channel_is_archived"}' };
+    expect(await service(answer).send(SLACK)).toEqual({
+      kind: 'refused',
+      reason: 'rejected',
+      error: 'Slack says: channel_is_archived',
+    });
+    expect(await service(answer).send(TEAMS)).toEqual({ kind: 'accepted' });
   });
 
   test('is asked to wait as it says', async () => {

@@ -56,7 +56,7 @@ describe('integrations that post', () => {
       'Slack without an address',
       receiver('slack_configs', '{ channel: "#ops" }'),
       [
-        '7:9: receivers[0].slack_configs[0].api_url: is missing: set it or `global.slack_api_url` to an incoming webhook',
+        '7:9: receivers[0].slack_configs[0].api_url: is missing: set it or `global.slack_api_url` to an incoming webhook, or `app_token`',
       ],
     ],
     [
@@ -69,7 +69,7 @@ describe('integrations that post', () => {
       receiver('slack_configs', '{ api_url: https://x, color: red, app_token: t }'),
       [
         '7:38: receivers[0].slack_configs[0].color: is not supported by this version: leave it out, the message is built in; `title` and `text` change it',
-        '7:54: receivers[0].slack_configs[0].app_token: is not supported by this version: use `api_url` with an incoming webhook',
+        '7:54: receivers[0].slack_configs[0].app_token: must not stand beside `api_url`: choose one',
       ],
     ],
     [

@@ -274,7 +274,7 @@ class HostileWorld {
       openTransport: () => ({
         send: async ({ url, body = '' }) => {
           this.#meter.apart(() => this.#checkMessage(new URL(url).pathname.split('/')[1]!, body));
-          return { status: 200, headers: {}, body: '' };
+          return { status: 200, headers: {}, body: 'ok' };
         },
         close: async () => {},
       }),

@@ -16,7 +16,7 @@ export const SLACK_LIMITS = { blocks: 50, header: 150, section: 3_000, text: 40_
 const MAX_BYTES = 60_000;
 const FALLBACK_UNITS = 1_000;
 
-interface SlackBody {
+export interface SlackBody {
   readonly channel?: string;
   readonly username?: string;
   readonly icon_emoji?: string;

@@ -7,17 +7,24 @@ import { refuseTemplates } from '../../document/refuse-templates.ts';
 import { refusedKeys } from '../../document/refused-key.ts';
 import { twins, words } from '../../document/value-shape.ts';
 import { mistakeInUrl } from '../../http/web-address.ts';
-import type { Secret } from '../../secret.ts';
+import { type Secret, secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
+import type { Channel } from '../channel.ts';
+import type { Readable } from '../message/digest-view.ts';
 import { filled } from '../message/filled.ts';
+import { openSender } from '../post.ts';
 import { type PostIntegration, postChannel } from '../post-channel.ts';
-import { postKeys } from '../post-config.ts';
+import { postKeys, urlAt } from '../post-config.ts';
+import { judgeWebhook } from './slack-answer.ts';
+import { type SlackApp, sendAsApp } from './slack-app.ts';
 import { slackBody } from './slack-body.ts';
 
 export interface SlackIntegration extends PostIntegration {
   readonly kind: 'slack';
-  /** An incoming webhook. */
+  /** An incoming webhook, or with `app` the method that posts. */
   readonly url: Secret;
+  /** Absent for an incoming webhook. */
+  readonly app?: SlackApp;
   /** Empty for what the webhook itself says; so are the next three. */
   readonly channel: string;
   readonly username: string;
@@ -26,6 +33,9 @@ export interface SlackIntegration extends PostIntegration {
   readonly title?: Template;
   readonly text?: Template;
 }
+
+const POST_METHOD = 'chat.postMessage';
+const DEFAULT_APP_URL = `https://slack.com/api/${POST_METHOD}`;
 
 const slackShape = z
   .strictObject({
@@ -41,10 +51,17 @@ const slackShape = z
     title: template('of the headline'),
     text: template('of the text (mrkdwn)'),
     ...postKeys(false),
-    ...refusedKeys(
-      ['app_token', 'app_token_file', 'app_url', 'update_message'],
-      'use `api_url` with an incoming webhook',
+    ...twins(
+      'app_token',
+      "A Slack app's token (`xoxb-…`, scope `chat:write`), in place of `api_url`; `channel` says where it posts.",
     ),
+    app_url: words.optional().describe('In place of `slack_app_url`.'),
+    update_message: z
+      .boolean()
+      .prefault(false)
+      .describe(
+        'With `app_token`: whether a group has one message, which later news changes; each news stands in its thread as well.',
+      ),
     ...refusedKeys(
       [
         ...['color', 'pretext', 'title_link', 'fallback', 'fields', 'actions', 'short_fields', 'footer'],
@@ -61,17 +78,17 @@ const slackShape = z
       'leave it out, the message is built in; `title` and `text` change it',
     ),
   })
-  .describe('Blocks, for an incoming webhook.');
+  .describe('Blocks, for an incoming webhook or a Slack app.');
 
 const globalShape = {
   ...twins('slack_api_url', 'Incoming webhook of every `slack_configs` that has none itself.'),
-  ...refusedKeys(
-    ['slack_app_token', 'slack_app_token_file', 'slack_app_url'],
-    'use `slack_api_url` with an incoming webhook',
-  ),
+  ...twins('slack_app_token', 'Token of every `slack_configs` that has neither `app_token` nor `api_url`.'),
+  slack_app_url: words
+    .optional()
+    .meta({ preset: DEFAULT_APP_URL, description: 'The method that posts; a proxy may stand in its place.' }),
 };
 
-export const slackChannel = postChannel<SlackIntegration>({
+const webhooks = postChannel<SlackIntegration>({
   kind: 'slack',
   audience: 'people',
   // Slack takes about one message a second.
@@ -79,41 +96,84 @@ export const slackChannel = postChannel<SlackIntegration>({
   shape: slackShape,
   globalShape,
   reader(check) {
-    const shared = check.secret(['global'], 'slack_api_url', { mistake: mistakeInUrl });
-    const http = httpReader(check);
-    return (path) => readSlack(check, path, http, shared);
+    const shared = readShared(check);
+    return (path) => readSlack(check, path, shared);
   },
+  judge: judgeWebhook,
   request(integration, notification, externalUrl) {
-    const { url, title, text } = integration;
-    const { texts, notes, error } = filled({ title, text }, notification, externalUrl);
-    const body = slackBody(notification, externalUrl, integration, texts, notes);
-    return { url: url.reveal(), body, templateError: error };
+    const { body, templateError } = messageOf(integration, notification, externalUrl);
+    return { url: integration.url.reveal(), body, templateError };
   },
 });
 
-function readSlack(
-  check: Check,
-  path: Path,
-  readHttp: HttpReader,
-  shared: Secret | null,
-): SlackIntegration | undefined {
-  refuseTemplates(check, path, slackShape, ['title', 'text']);
-  const own = check.secret(path, 'api_url', { mistake: mistakeInUrl });
-  if (!isGiven(check, path, 'api_url') && !isGiven(check, ['global'], 'slack_api_url')) {
-    check.problem(
-      [...path, 'api_url'],
-      'is missing: set it or `global.slack_api_url` to an incoming webhook',
-    );
+export const slackChannel: Channel<SlackIntegration> = {
+  ...webhooks,
+  open(options) {
+    const own = webhooks.open(options);
+    const sender = openSender(options);
+    return {
+      ...own,
+      async send(integration, attempt, notification, externalUrl) {
+        if (!integration.app || notification.kind === 'forward') {
+          return own.send(integration, attempt, notification, externalUrl);
+        }
+        const { body, templateError } = messageOf(integration, notification, externalUrl);
+        const outcome = await sendAsApp(
+          sender,
+          { ...integration, app: integration.app },
+          attempt,
+          notification,
+          body,
+        );
+        return outcome.kind === 'accepted' && templateError ? { ...outcome, templateError } : outcome;
+      },
+      async close() {
+        await Promise.all([own.close(), sender.close()]);
+      },
+    };
+  },
+};
+
+function messageOf(integration: SlackIntegration, notification: Readable, externalUrl: string) {
+  const { title, text } = integration;
+  const { texts, notes, error } = filled({ title, text }, notification, externalUrl);
+  return { body: slackBody(notification, externalUrl, integration, texts, notes), templateError: error };
+}
+
+interface Shared {
+  readonly apiUrl: Secret | null;
+  readonly appToken: Secret | null;
+  readonly appUrl: string;
+  readonly http: HttpReader;
+}
+
+function readShared(check: Check): Shared {
+  const apiUrl = check.secret(['global'], 'slack_api_url', { mistake: mistakeInUrl });
+  const appToken = check.secret(['global'], 'slack_app_token', {});
+  if (isGiven(check, ['global'], 'slack_api_url') && isGiven(check, ['global'], 'slack_app_token')) {
+    check.problem(['global', 'slack_app_token'], 'must not stand beside `slack_api_url`: choose one');
   }
+  const appUrl = urlAt(check, ['global', 'slack_app_url']) ?? DEFAULT_APP_URL;
+  return { apiUrl, appToken, appUrl, http: httpReader(check) };
+}
+
+function readSlack(check: Check, path: Path, shared: Shared): SlackIntegration | undefined {
+  refuseTemplates(check, path, slackShape, ['title', 'text']);
+  const way = readWay(check, path, shared);
   const title = readTemplate(check, [...path, 'title'], 'text');
   const text = readTemplate(check, [...path, 'text'], 'slack');
-  const http = readHttp(path);
+  const http = shared.http(path);
   const slack = check.read(slackShape, path);
-  const url = own ?? shared;
-  if (!slack || !url) return undefined;
+  if (!slack || !way) return undefined;
+  if (way.app && http?.credentials) {
+    check.problem(
+      [...path, 'app_token'],
+      'is what Slack is asked with: take the credentials out of `http_config`',
+    );
+  }
   return {
     kind: 'slack',
-    url,
+    ...way,
     channel: slack.channel ?? '',
     username: slack.username ?? '',
     iconEmoji: slack.icon_emoji ?? '',
@@ -124,4 +184,58 @@ function readSlack(
     ...(http && { http }),
     sendResolved: slack.send_resolved,
   };
+}
+
+/** An incoming webhook or an app, its own before that of `global`. */
+function readWay(
+  check: Check,
+  path: Path,
+  shared: Shared,
+): Pick<SlackIntegration, 'url' | 'app'> | undefined {
+  const apiUrl = check.secret(path, 'api_url', { mistake: mistakeInUrl });
+  const appToken = check.secret(path, 'app_token', {});
+  const hasUrl = isGiven(check, path, 'api_url');
+  const hasToken = isGiven(check, path, 'app_token');
+  if (hasUrl && hasToken) {
+    check.problem([...path, 'app_token'], 'must not stand beside `api_url`: choose one');
+    return undefined;
+  }
+  const isApp = hasToken || (!hasUrl && isGiven(check, ['global'], 'slack_app_token'));
+  if (isApp) return readApp(check, path, appToken ?? shared.appToken, shared.appUrl);
+  for (const key of ['update_message', 'app_url']) {
+    const value = check.raw([...path, key]);
+    if (value !== undefined && value !== false) {
+      check.problem(
+        [...path, key],
+        'needs `app_token`: an incoming webhook cannot change what it has posted',
+      );
+    }
+  }
+  if (!hasUrl && !isGiven(check, ['global'], 'slack_api_url')) {
+    check.problem(
+      [...path, 'api_url'],
+      'is missing: set it or `global.slack_api_url` to an incoming webhook, or `app_token`',
+    );
+  }
+  const url = apiUrl ?? shared.apiUrl;
+  return url ? { url } : undefined;
+}
+
+function readApp(
+  check: Check,
+  path: Path,
+  token: Secret | null,
+  sharedUrl: string,
+): Pick<SlackIntegration, 'url' | 'app'> | undefined {
+  if (check.raw([...path, 'channel']) === undefined) {
+    check.problem([...path, 'channel'], 'is missing: say which channel the app posts to');
+  }
+  const url = urlAt(check, [...path, 'app_url']) ?? sharedUrl;
+  const updatesMessage = String(check.raw([...path, 'update_message'])) === 'true';
+  if (updatesMessage && !url.endsWith(`/${POST_METHOD}`)) {
+    check.problem([...path, 'update_message'], `needs an address that ends in /${POST_METHOD}`);
+  }
+  if (!token) return undefined;
+  const updateUrl = url.replace(/[^/]*$/, 'chat.update');
+  return { url: secret(url), app: { token, updateUrl: secret(updateUrl), updatesMessage } };
 }

@@ -350,6 +350,8 @@ const QUEUED = `
     refused_by TEXT NOT NULL DEFAULT '',
     -- Who of several recipients is still to be reached, a list in JSON; empty for all.
     remaining TEXT NOT NULL DEFAULT '',
+    -- How the service that has accepted it calls the message; empty where it does not say.
+    reference TEXT NOT NULL DEFAULT '',
     -- When it is given to its receiver's fallback; null for never, and once that is done.
     fallback_us INTEGER
   ) STRICT;
@@ -357,6 +359,7 @@ const QUEUED = `
     WHERE turn = 1 AND state IN ('pending', 'retry', 'ambiguous');
   CREATE INDEX delivery_lane ON delivery (receiver, position, lane, turn)
     WHERE lane <> '' AND state IN ('pending', 'leased', 'retry', 'ambiguous');
+  CREATE INDEX delivery_reference ON delivery (receiver, position, lane, seq) WHERE reference <> '';
   CREATE INDEX delivery_undelivered ON delivery (state) WHERE state <> 'delivered';
   CREATE INDEX delivery_settled ON delivery (settled_us) WHERE settled_us > 0;
   CREATE INDEX delivery_notification ON delivery (notification);

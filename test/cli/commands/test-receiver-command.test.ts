@@ -22,7 +22,8 @@ async function setUp(status = 200, password = '') {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     posts.push({ path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString() });
-    response.writeHead(request.url === '/pagerduty' ? 202 : status).end('said no to key-canary');
+    const words = status === 200 && request.url?.startsWith('/slack') ? 'ok' : 'said no to key-canary';
+    response.writeHead(request.url === '/pagerduty' ? 202 : status).end(words);
   });
   http.listen(0, '127.0.0.1');
   const smtp = new SMTPServer({

@@ -286,6 +286,56 @@ export function describeOutbox(run: Run): void {
     });
   });
 
+  describe('how a service calls a message', () => {
+    test('is known to those that come later in its lane, to this integration alone', async () => {
+      const inLane = (id: string, changes: Partial<Delivery> = {}) => delivery(id, { lane: 'l', ...changes });
+      await enqueue(
+        inLane('a'),
+        inLane('b'),
+        inLane('c'),
+        delivery('elsewhere', { lane: 'm' }),
+        delivery('laneless'),
+        inLane('mail', { position: 1 }),
+      );
+      const claimed = async (position = 0) =>
+        (await run((tx) => tx.outbox.claim('ops', position, NOW_US, 10))).map(({ delivery: one }) => [
+          one.id,
+          one.reference,
+        ]);
+      const accept = (id: string, reference?: string) =>
+        run((tx) =>
+          tx.outbox.settle(
+            [
+              {
+                id,
+                state: 'delivered',
+                nextAttemptAtUs: NOW_US,
+                lastError: '',
+                ...(reference && { reference }),
+              },
+            ],
+            NOW_US,
+          ),
+        );
+      expect(await claimed()).toEqual([
+        ['a', undefined],
+        ['elsewhere', undefined],
+        ['laneless', undefined],
+      ]);
+      await accept('a', 'C1/1.1');
+      await accept('elsewhere', 'C1/9.9');
+      await accept('laneless', 'C1/8.8');
+      await enqueue(delivery('laneless too'));
+      expect(await claimed()).toEqual([
+        ['b', 'C1/1.1'],
+        ['laneless too', undefined],
+      ]);
+      await accept('b', 'C1/2.2');
+      expect(await claimed()).toEqual([['c', 'C1/2.2']]);
+      expect(await claimed(1)).toEqual([['mail', undefined]]);
+    });
+  });
+
   describe('a lane', () => {
     const inLane = (id: string, changes: Partial<Delivery> = {}) => delivery(id, { lane: 'l', ...changes });
 

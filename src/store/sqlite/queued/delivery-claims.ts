@@ -38,9 +38,16 @@ export class DeliveryClaims {
     for (const { state } of rows) this.#counts.move(receiver, state, 'leased');
     const texts = this.#claiming.bodies.all(JSON.stringify(rows.map(({ notification }) => notification)));
     const bodyOf = new Map(texts.map(({ seq, body }) => [seq, body]));
-    return rows.map((row) =>
-      claimedOf({ ...row, state: 'leased', attempts: row.attempts + 1, body: bodyOf.get(row.notification)! }),
-    );
+    return rows.map((row) => {
+      const body = bodyOf.get(row.notification)!;
+      const { delivery, notification } = claimedOf({
+        ...row,
+        state: 'leased',
+        attempts: row.attempts + 1,
+        body,
+      });
+      return { delivery: { ...delivery, ...(row.earlier && { reference: row.earlier }) }, notification };
+    });
   }
 
   due(nowUs: number): { due: Destination[]; nextAtUs?: number } {
@@ -69,8 +76,14 @@ export class DeliveryClaims {
 
 function prepareClaiming(connection: Connection) {
   return {
-    due: connection.prepare<DeliveryRow & { readonly notification: number; readonly bytes: number }>(
-      `SELECT delivery.*, octet_length(body) AS bytes
+    due: connection.prepare<
+      DeliveryRow & { readonly notification: number; readonly bytes: number; readonly earlier: string | null }
+    >(
+      `SELECT delivery.*, octet_length(body) AS bytes,
+         (SELECT before.reference FROM delivery AS before
+          WHERE before.receiver = delivery.receiver AND before.position = delivery.position
+            AND before.lane = delivery.lane AND before.lane <> '' AND before.reference <> ''
+          ORDER BY before.seq DESC LIMIT 1) AS earlier
        FROM delivery JOIN notification ON notification.seq = notification
        WHERE receiver = ? AND position = ? AND next_attempt_us <= ? AND ${CLAIMABLE}
        ORDER BY next_attempt_us, delivery.seq LIMIT ?`,

@@ -34,8 +34,8 @@ export class DeliverySettlements {
   settle(settlements: readonly Settlement[], nowUs: number): void {
     let delivered: string[] = [];
     for (const settlement of settlements) {
-      const { id, state, lastError, failed } = settlement;
-      if (state === 'delivered' && lastError === '' && !failed) {
+      const { id, state, lastError, failed, reference } = settlement;
+      if (state === 'delivered' && lastError === '' && !failed && !reference) {
         delivered.push(id);
         continue;
       }
@@ -48,7 +48,7 @@ export class DeliverySettlements {
 
   #settleOne(settlement: Settlement, nowUs: number): void {
     const { id, state, nextAttemptAtUs, lastError, failed = false, remaining } = settlement;
-    const { refusals = 0, refusedBy = '' } = settlement;
+    const { refusals = 0, refusedBy = '', reference = '' } = settlement;
     const settledUs = state === 'retry' || state === 'ambiguous' ? 0 : nowUs;
     const [row] = this.#sql.before.all(textList([id]));
     if (!row) return;
@@ -65,6 +65,7 @@ export class DeliverySettlements {
       left,
       refusals,
       refusedBy,
+      reference,
     );
     this.#counts.move(row.receiver, row.state, state);
     this.#lanes.giveTurn(row);
@@ -104,7 +105,7 @@ function prepareSettling(connection: Connection) {
          END,
          lane = iif(?8 IS NULL, lane, ''),
          remaining = CASE WHEN ?2 IN ('delivered', 'suppressed') THEN '' ELSE coalesce(?8, remaining) END,
-         refusals = ?9, refused_by = ?10
+         refusals = ?9, refused_by = ?10, reference = ?11
        WHERE seq = ?1`,
     ),
     deliver: connection.prepare(
