@@ -3,6 +3,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { schedule } from 'node-cron';
 import { closeChannels, openChannels } from './channels/registry.ts';
 import type { Config } from './config/config.ts';
+import { createServiceLinks } from './config/service-links.ts';
 import { createDaemon, type Daemon, type Setup } from './daemon.ts';
 import { HEARTBEAT_TIMEOUT_MS } from './delivery/heartbeat.ts';
 import { countSilences } from './domain/muting/silence.ts';
@@ -199,7 +200,7 @@ function configuredOf({ regions, receivers, rules }: Config) {
 
 /** What the page and the APIs show of a configuration. */
 function webOf({ config, links }: Setup & { readonly links: AcknowledgeLinks }) {
-  return { config: config.web, alerting: config, links };
+  return { config: config.web, alerting: config, links, serviceLinks: createServiceLinks(config.regions) };
 }
 
 function notAgain(): never {

@@ -125,6 +125,14 @@ export const LIMITS = {
       'An entry is kept under the first 200 characters and a hash of all. A Nest, Bird, Flight or User, which is asked for by its id, is malformed.',
     counted: true,
   },
+  link_characters: {
+    most: 2_000,
+    unit: 'characters',
+    of: "an address in the service's own application, as `links` of a region make it",
+    reason: 'Longer ones are not followed by every mail program and browser.',
+    beyond: 'There is no link.',
+    counted: false,
+  },
   web_connections: {
     most: 256,
     unit: 'connections',

@@ -40,7 +40,7 @@ import { StepRunner } from './step-runner.ts';
 interface AlertingOptions {
   readonly store: Store;
   readonly config: Pick<Config, 'route' | 'receivers' | 'rules' | 'inhibitRules' | 'timeIntervals'> & {
-    readonly regions: readonly Pick<RegionConfig, 'name'>[];
+    readonly regions: readonly Pick<RegionConfig, 'name' | 'links'>[];
     readonly poll: Pick<Config['poll'], 'maxAlertAgeMs'>;
   };
   readonly clock: Clock;

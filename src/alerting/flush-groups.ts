@@ -11,6 +11,7 @@
  *
  * A group that fails in one of them leaves nothing behind and is set aside for a while; the others are flushed.
  */
+import { createServiceLinks } from '../config/service-links.ts';
 import type { Group } from '../domain/grouping/group.ts';
 import { SORTS } from '../domain/grouping/sorts/sorts.ts';
 import type { Recurrences } from '../domain/muting/silence.ts';
@@ -41,12 +42,13 @@ export async function flushGroups(
   const due = await tx.groups.due(untilUs, limit);
   if (due.length === 0) return NOTHING;
   const muting = await loadMuting(tx, config, recurrences, nowUs);
+  const serviceLinks = createServiceLinks(config.regions);
   const broken = new Set(await tx.faults.names('group'));
   const batch: Batch = {
     due,
     mostAlerts: everyGroup ? Number.POSITIVE_INFINITY : BATCH_ALERTS,
     async flush(group, tally) {
-      const alerts = await flushGroup({ tx, config, muting, tally, nowUs }, group);
+      const alerts = await flushGroup({ tx, config, muting, serviceLinks, tally, nowUs }, group);
       if (broken.has(group.key)) await tx.faults.mend('group', [group.key]);
       return alerts;
     },

@@ -9,7 +9,7 @@ import { systemClock } from '../time/clock.ts';
 import { findGoSyntax } from './go-syntax.ts';
 
 /** Where the result goes: it decides how values are escaped. */
-export type TemplateUse = 'text' | 'html' | 'slack' | 'json';
+export type TemplateUse = 'text' | 'html' | 'slack' | 'json' | 'address';
 
 export interface Template {
   readonly use: TemplateUse;
@@ -39,6 +39,7 @@ const ESCAPES: Readonly<Record<TemplateUse, ((value: unknown) => string) | undef
   html: (value) => replaced(value, /[&<>"']/g, HTML),
   slack: (value) => replaced(value, /[&<>]/g, HTML),
   json: (value) => JSON.stringify(textOf(value)).slice(1, -1),
+  address: (value) => encodeURIComponent(textOf(value).toWellFormed()),
 };
 
 const HTML: ReadonlyMap<string, string> = new Map([

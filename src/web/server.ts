@@ -9,6 +9,7 @@ import { createAdaptorServer } from '@hono/node-server';
 import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { WebConfig } from '../config/sections/web-section.ts';
+import type { ServiceLinks } from '../config/service-links.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import { NestwatchError } from '../errors.ts';
 import type { HealthAnswer } from '../health/health.ts';
@@ -47,6 +48,7 @@ export interface WebOptions {
   /** What impairs the watch. */
   readonly impairments: () => Promise<HealthAnswer>;
   readonly links: AcknowledgeLinks;
+  readonly serviceLinks: ServiceLinks;
   /** Gives an unused UUID. */
   readonly newId: () => string;
   /** Called after something was written that the stages have to look at: silences, deliveries put back. */
@@ -81,7 +83,7 @@ export interface Web {
   /** With the port that it really has. */
   readonly url: string;
   /** Answers from now on as another configuration says; it goes on to listen where it does. */
-  follow(configured: Pick<WebOptions, 'config' | 'alerting' | 'links'>): void;
+  follow(configured: Pick<WebOptions, 'config' | 'alerting' | 'links' | 'serviceLinks'>): void;
   /** Takes no more requests and resolves when those under way have ended, or were cut off after a moment. */
   close(): Promise<void>;
 }

@@ -48,6 +48,7 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
     recurrences: createRecurrences(),
     clock: stage.clock,
     externalUrl: 'http://nestwatch.example',
+    serviceLinks: () => ({}),
     silenceEditor: createSilenceEditor({
       store: stage.store,
       clock: stage.clock,

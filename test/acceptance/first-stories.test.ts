@@ -1,4 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
+import { mailView } from '../../src/channels/message/message-view.ts';
+import type { GroupNotification } from '../../src/domain/grouping/notification.ts';
+import { compileTemplate } from '../../src/templates/liquid.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 let stage: Stage;
@@ -49,6 +52,41 @@ describe('a Flight fails', () => {
     await secondsPass(3600 * 5);
     expect(received()).toHaveLength(2);
   });
+});
+
+test('a message leads to the Flight in the application of the service, where its address is configured', async () => {
+  let birdId = '';
+  const { worlds, minutesPass, received, mails, follows } = await curtain({
+    before(world) {
+      const nest = world.addNest({ name: 'Marketing' });
+      const bird = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'scheduled' });
+      if (world.region === 'eu') birdId = bird.id;
+    },
+  });
+  await follows((config) => ({
+    ...config,
+    regions: config.regions.map((region) => ({
+      ...region,
+      links: {
+        bird: compileTemplate('https://app.example.com/{{ bird_id }}', 'address', { bird_id: '1' }),
+        flight: compileTemplate('https://app.example.com/flights/{{ flight_id }}', 'address', {
+          flight_id: '1',
+        }),
+      },
+    })),
+  }));
+  await minutesPass(2);
+  const flight = worlds.eu!.startFlight(birdId, { endsAs: 'failed', fliesForMs: 20_000 });
+  await minutesPass(2);
+  const address = `https://app.example.com/flights/${flight.id.toLowerCase()}`;
+  expect(received()[0]!.alerts[0]!.annotations).toMatchObject({
+    flight_url: address,
+    bird_url: `https://app.example.com/${birdId}`,
+  });
+  expect(mails).toHaveLength(1);
+  const { notification } = mails[0]!;
+  const { links } = mailView(notification as GroupNotification, 'http://nestwatch.example');
+  expect(links).toContainEqual({ text: 'Flight in the service', url: address });
 });
 
 test('on a first start history is forwarded whole and raises no alert', async () => {

@@ -11,6 +11,7 @@ import { mailMessage } from '../../src/channels/email/mail-message.ts';
 import { closeChannels, openChannels } from '../../src/channels/registry.ts';
 import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
+import { createServiceLinks } from '../../src/config/service-links.ts';
 import { createDaemon, type Daemon } from '../../src/daemon.ts';
 import type { Transport } from '../../src/http/transport.ts';
 import { createLog, type Log } from '../../src/observe/log.ts';
@@ -225,6 +226,7 @@ class HostileWorld {
       health: () => ({ healthy: true, working: true, ready: true, reasons: [] }),
       impairments: () => this.#life.daemon.health(),
       links,
+      serviceLinks: createServiceLinks(config.regions),
       newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
       changed: () => this.#life.daemon.wake(),
       probe: (region) => this.#life.daemon.probe(region),

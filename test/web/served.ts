@@ -1,5 +1,6 @@
 import { request } from 'node:http';
 import { onTestFinished } from 'vitest';
+import { createServiceLinks } from '../../src/config/service-links.ts';
 import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
@@ -45,6 +46,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
       space: { used: 1_000_000, free: 2_000_000, whole: 3_000_000 },
     }),
     links: createAcknowledgeLinks(secret('a key'), 'http://watch.example.com/nestwatch'),
+    serviceLinks: createServiceLinks([]),
     newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
     changed: () => changes.push(clock.nowUs()),
     probe: (region) => probes.push(region),

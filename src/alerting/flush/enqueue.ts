@@ -1,5 +1,6 @@
 /** Turns the messages about a flush into notifications and their deliveries, in the outbox. */
 import type { Receiver } from '../../channels/receiver.ts';
+import type { ServiceLinks } from '../../config/service-links.ts';
 import type { Event } from '../../domain/alert/event.ts';
 import { type Listed, type NotifyingFlush, notificationOf } from '../../domain/grouping/flush.ts';
 import { MAX_EVENTS, type NotifiedAlert } from '../../domain/grouping/notification.ts';
@@ -27,7 +28,7 @@ interface Enqueued {
  * flushed group, for which this one may stand in. What reaches nobody is given to the fallback at once (`fallback.ts`).
  */
 export async function enqueueMessages(
-  { tx, nowUs }: FlushContext,
+  { tx, nowUs, serviceLinks }: FlushContext,
   flushed: NotifyingFlush,
   receiver: Receiver | undefined,
   owner: string,
@@ -39,7 +40,8 @@ export async function enqueueMessages(
   for await (const draft of draftMessages(tx, flushed, receiver, owner, nowUs)) {
     if (draft.to.length === 0 || draft.what.listed.length === 0) continue;
     const isFallenBackFrom = receiver.fallback !== undefined || draft.suppressed !== undefined;
-    await enqueue(tx, draft, receiver, notices, { flushId: flushIdOf(flushed), isFallenBackFrom }, nowUs);
+    const message = { flushId: flushIdOf(flushed), isFallenBackFrom, serviceLinks };
+    await enqueue(tx, draft, receiver, notices, message, nowUs);
     if (draft.suppressed === undefined) queued += draft.to.length;
     else suppressed += draft.to.length;
     if (draft.part) await tx.pause();
@@ -47,12 +49,18 @@ export async function enqueueMessages(
   return { queued, suppressed };
 }
 
+interface Message {
+  readonly flushId: string;
+  readonly isFallenBackFrom: boolean;
+  readonly serviceLinks: ServiceLinks;
+}
+
 async function enqueue(
   tx: Transaction,
   draft: Draft,
   receiver: Receiver,
   notices: readonly string[],
-  { flushId, isFallenBackFrom }: { readonly flushId: string; readonly isFallenBackFrom: boolean },
+  { flushId, isFallenBackFrom, serviceLinks }: Message,
   nowUs: number,
 ): Promise<void> {
   const { id, what, part, addresses, suppressed } = draft;
@@ -61,7 +69,7 @@ async function enqueue(
   const notification = {
     ...plain,
     flushId,
-    alerts: await withHistory(tx, plain.alerts),
+    alerts: (await withHistory(tx, plain.alerts)).map((one) => withAddresses(one, serviceLinks)),
     ...(said.length > 0 && { notices: said }),
     ...(what.summary && { summary: what.summary }),
     ...(part && { part }),
@@ -120,4 +128,18 @@ async function withHistory(
     return alerts;
   const history = await tx.flights.lastOutcomes(region, birdId, LAST_FLIGHTS);
   return history.length === 0 ? alerts : alerts.map((alert) => ({ ...alert, history }));
+}
+
+/** The alert with where it is found in the service's own application; an annotation of its rule stays. */
+function withAddresses(alert: NotifiedAlert, serviceLinks: ServiceLinks): NotifiedAlert {
+  const flightId = alert.events[0]?.attributes.flight_id ?? alert.labels.flight_id ?? '';
+  const { nest, bird, flight } = serviceLinks({ ...alert.labels, flight_id: String(flightId) });
+  const addresses = {
+    ...(nest !== undefined && { nest_url: nest }),
+    ...(bird !== undefined && { bird_url: bird }),
+    ...(flight !== undefined && { flight_url: flight }),
+  };
+  return Object.keys(addresses).length === 0
+    ? alert
+    : { ...alert, annotations: { ...addresses, ...alert.annotations } };
 }

@@ -1,4 +1,6 @@
 import type { Config } from '../../config/config.ts';
+import type { RegionConfig } from '../../config/sections/regions-section.ts';
+import type { ServiceLinks } from '../../config/service-links.ts';
 import type { AlertInGroup, Group } from '../../domain/grouping/group.ts';
 import type { Muting } from '../../domain/muting/muting.ts';
 import type { Route } from '../../domain/routing/route.ts';
@@ -6,13 +8,15 @@ import type { MutingConfig } from '../../store/load-muting.ts';
 import type { Transaction } from '../../store/store.ts';
 import type { Tally } from '../step.ts';
 
-export type FlushConfig = MutingConfig & Pick<Config, 'route' | 'receivers'>;
+export type FlushConfig = MutingConfig &
+  Pick<Config, 'route' | 'receivers'> & { readonly regions: readonly Pick<RegionConfig, 'name' | 'links'>[] };
 
 /** What all stages of a flush are given. */
 export interface FlushContext {
   readonly tx: Transaction;
   readonly config: FlushConfig;
   readonly muting: Muting;
+  readonly serviceLinks: ServiceLinks;
   /** What the stages have queued, and what there is to report of it. */
   readonly tally: Tally;
   readonly nowUs: number;

@@ -1,4 +1,4 @@
-import type { Labels } from '../../domain/alert/alert.ts';
+import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import type { GroupNotification } from '../../domain/grouping/notification.ts';
 import { formatMatcher } from '../../domain/matchers/matcher.ts';
 import { alertPath } from '../../http/page-path.ts';
@@ -8,6 +8,14 @@ export interface Link {
   readonly text: string;
   readonly url: string;
 }
+
+/** Annotations that lead to the service's own application. */
+export const ADDRESSES = ['flight_url', 'bird_url', 'nest_url'] as const;
+const ADDRESS_WORDS = {
+  flight_url: 'Flight in the service',
+  bird_url: 'Bird in the service',
+  nest_url: 'Nest in the service',
+} as const;
 
 const MAX_RUNBOOKS = 3;
 /** More of an alert's id or of matchers make an address that nobody follows. */
@@ -30,12 +38,22 @@ export function linksOf(
     ...(open.length > 1 && !summary && Object.keys(groupLabels).length > 0
       ? [{ text: 'Silence all of these', url: silenceUrl(externalUrl, 'matchers', matchersOf(groupLabels)) }]
       : []),
+    ...(alerts.length === 1 ? serviceLinks(alerts[0]!.annotations) : []),
     ...[...runbooks].slice(0, MAX_RUNBOOKS).map((url) => ({ text: 'Runbook', url })),
   ];
   return links.flatMap(({ text, url }) => {
     const href = linkable(url);
     return href ? [{ text, url: href }] : [];
   });
+}
+
+/** The nearest thing that the alert is about: who follows it finds the others from there. */
+function serviceLinks(annotations: Labels): Link[] {
+  const [nearest] = ADDRESSES.flatMap((name) => {
+    const url = labelOf(annotations, name);
+    return url === undefined ? [] : [{ text: ADDRESS_WORDS[name], url }];
+  });
+  return nearest ? [nearest] : [];
 }
 
 /** The page that makes a silence, filled in: it shows what would be hidden, and asks. */

@@ -27,7 +27,7 @@ import {
 import { MAX_EVENTS } from './fitting.ts';
 import { type FlightHistory, flightHistory } from './flight-history.ts';
 import { leadOf } from './lead.ts';
-import { type Link, linksOf } from './links.ts';
+import { ADDRESSES, type Link, linksOf } from './links.ts';
 import type { Section } from './section.ts';
 import { asPeopleCount } from './superseded.ts';
 
@@ -69,7 +69,14 @@ const MESSAGE_LINES = 8;
 const NOTICE_CODE_POINTS = 500;
 /** Reasons for a notification that bring nothing of another kind than the one before. */
 const GOES_ON = new Set<FlushReason>(['new_events', 'repeat']);
-const OWN_ANNOTATIONS = new Set(['summary', 'description', 'runbook_url', 'resolved_by', 'flapping']);
+const OWN_ANNOTATIONS = new Set([
+  'summary',
+  'description',
+  'runbook_url',
+  'resolved_by',
+  'flapping',
+  ...ADDRESSES,
+]);
 const OWN_LABELS = new Set([
   ...['alertname', 'severity', 'region', 'nest', 'nest_id', 'bird', 'bird_id', 'flight_id', 'type'],
   ...['entity_type', 'entity_id', 'entity_name', 'error'],

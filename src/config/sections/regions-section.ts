@@ -5,6 +5,7 @@ import { duration, twins, words } from '../../document/value-shape.ts';
 import type { ConnectionSettings } from '../../http/http-settings.ts';
 import { mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
+import { linksShape, type RegionLinks, readLinks } from './region-links.ts';
 
 const REGION_NAME = /^[a-z0-9-]+$/;
 
@@ -32,6 +33,7 @@ const regionShape = z.strictObject({
     .describe(
       'Which Nests are watched. Notifications about other Nests are kept and forwarded, and raise no alert.',
     ),
+  links: linksShape,
 });
 
 export const regionsShape = z
@@ -51,6 +53,8 @@ export interface RegionConfig extends ConnectionSettings {
   readonly timeoutMs: number;
   /** Globs on a Nest's name or id. */
   readonly nests: { readonly include: readonly string[]; readonly exclude: readonly string[] };
+  /** Addresses in the service's own application. */
+  readonly links?: RegionLinks;
 }
 
 export function readRegions(check: Check): RegionConfig[] {
@@ -86,6 +90,7 @@ function readRegion(check: Check, name: string): RegionConfig | undefined {
   const mistake = typeof baseUrl === 'string' ? mistakeInBaseUrl(baseUrl) : undefined;
   if (mistake) check.problem([...path, 'base_url'], mistake);
   const connection = readConnection(check, path);
+  const links = readLinks(check, [...path, 'links']);
   const region = check.read(regionShape, path);
   if (!region || !token) return undefined;
   return {
@@ -96,6 +101,7 @@ function readRegion(check: Check, name: string): RegionConfig | undefined {
     concurrency: region.concurrency,
     timeoutMs: region.timeout,
     nests: region.nests,
+    ...(Object.keys(links).length > 0 && { links }),
     ...connection,
   };
 }

@@ -1,3 +1,4 @@
+import type { ServiceLinks } from '../../config/service-links.ts';
 import type { Recurrences } from '../../domain/muting/silence.ts';
 import type { HealthAnswer } from '../../health/health.ts';
 import type { SilenceEditor } from '../../operator/edit-silences.ts';
@@ -20,6 +21,7 @@ export interface ApiOptions {
   readonly recurrences: Recurrences;
   readonly clock: Clock;
   readonly externalUrl: string;
+  readonly serviceLinks: ServiceLinks;
   readonly silenceEditor: SilenceEditor;
   readonly alertResolver: AlertResolver;
   /** Called after deliveries were put back. */

@@ -1,12 +1,14 @@
 /** Birds, Flights and Nests as the JSON API shows them. */
+import type { ServiceLinks } from '../../config/service-links.ts';
 import { eventJson, wireText } from '../../domain/alert/event-json.ts';
 import { successRatio } from '../../domain/statistics/flight-statistics.ts';
 import { type BirdReport, durationUs } from '../../operator/bird-report.ts';
 import type { FlightReport } from '../../operator/flight-report.ts';
 import type { BirdOverview, FlightOverview, NestOverview } from '../../store/bird-store.ts';
+import { birdPlace, flightPlace, nestPlace } from '../service-place.ts';
 import { alertJson, deliveryJson, instantJson } from './alert-json.ts';
 
-export function birdJson(bird: BirdOverview) {
+export function birdJson(bird: BirdOverview, serviceLinks: ServiceLinks) {
   return {
     region: bird.region,
     nest_id: wireText(bird.nestId),
@@ -26,10 +28,11 @@ export function birdJson(bird: BirdOverview) {
         }
       : null,
     latest: bird.latest.map(wireText),
+    links: serviceLinks(birdPlace(bird)),
   };
 }
 
-export function flightJson(flight: FlightOverview) {
+export function flightJson(flight: FlightOverview, serviceLinks: ServiceLinks) {
   const lastedUs = durationUs(flight);
   return {
     region: flight.region,
@@ -45,10 +48,11 @@ export function flightJson(flight: FlightOverview) {
     step_id: flight.step === '' ? null : wireText(flight.step),
     message: wireText(flight.message),
     event: flight.eventKey || null,
+    links: serviceLinks(flightPlace(flight)),
   };
 }
 
-export function nestJson(nest: NestOverview) {
+export function nestJson(nest: NestOverview, serviceLinks: ServiceLinks) {
   return {
     region: nest.region,
     nest_id: wireText(nest.nestId),
@@ -61,13 +65,14 @@ export function nestJson(nest: NestOverview) {
     flights_succeeded: nest.succeeded,
     flights_failed: nest.failed,
     success_ratio: successRatio(nest) ?? null,
+    links: serviceLinks(nestPlace(nest)),
   };
 }
 
-export function birdReportJson(report: BirdReport, externalUrl: string) {
+export function birdReportJson(report: BirdReport, externalUrl: string, serviceLinks: ServiceLinks) {
   const { bird, flights, counts, durations, causes, alerts, log, rhythm, switchedOff } = report;
   return {
-    ...birdJson(bird),
+    ...birdJson(bird, serviceLinks),
     present: bird.present,
     counts: counts.map((one) => ({
       hours: one.hours,
@@ -82,18 +87,22 @@ export function birdReportJson(report: BirdReport, externalUrl: string) {
     next_flight: rhythm
       ? { expected_at: instantJson(rhythm.nextUs), every_seconds: rhythm.everyUs / 1e6 }
       : null,
-    causes: causes.map(({ error, count, example }) => ({ error, count, example: flightJson(example) })),
+    causes: causes.map(({ error, count, example }) => ({
+      error,
+      count,
+      example: flightJson(example, serviceLinks),
+    })),
     switched_off: switchedOff ? eventJson(switchedOff) : null,
     alerts: alerts.map((alert) => alertJson(alert, externalUrl)),
-    flights: flights.map(flightJson),
+    flights: flights.map((flight) => flightJson(flight, serviceLinks)),
     log: log.map(eventJson),
   };
 }
 
-export function flightReportJson(report: FlightReport, externalUrl: string) {
+export function flightReportJson(report: FlightReport, externalUrl: string, serviceLinks: ServiceLinks) {
   const { flight, event, alerts, deliveries, suppressions } = report;
   return {
-    ...flightJson(flight),
+    ...flightJson(flight, serviceLinks),
     end: event ? eventJson(event) : null,
     alerts: alerts.map((alert) => alertJson(alert, externalUrl)),
     deliveries: deliveries.map(deliveryJson),

@@ -1,5 +1,6 @@
 /** Birds, Flights and Nests in the JSON API: in pages, and each by itself with all that is known of it. */
 import type { Hono } from 'hono';
+import type { ServiceLinks } from '../../config/service-links.ts';
 import { readBirdReport } from '../../operator/bird-report.ts';
 import { readFlightReport } from '../../operator/flight-report.ts';
 import type { Store } from '../../store/store.ts';
@@ -14,6 +15,7 @@ interface BirdsOptions {
   readonly status: () => StatusView;
   readonly clock: Clock;
   readonly externalUrl: string;
+  readonly serviceLinks: ServiceLinks;
 }
 
 /** Birds are given by the thousand where nobody says how many. */
@@ -21,11 +23,14 @@ const BIRDS = 1_000;
 const OTHERS = 100;
 
 export function addBirds(api: Hono, options: BirdsOptions): void {
-  const { store, clock, externalUrl } = options;
+  const { store, clock, externalUrl, serviceLinks } = options;
   api.get('/birds', async (c) => {
     const query = readBirdQuery(new URL(c.req.url).searchParams, asked(options, BIRDS));
     const { birds, next } = await store.transaction((tx) => tx.birds.page(query));
-    return c.json({ birds: birds.map(birdJson), ...(next !== undefined && { next }) });
+    return c.json({
+      birds: birds.map((bird) => birdJson(bird, serviceLinks)),
+      ...(next !== undefined && { next }),
+    });
   });
   api.get('/birds/:region/:id', async (c) => {
     readQuery(new URL(c.req.url).searchParams, []);
@@ -34,16 +39,19 @@ export function addBirds(api: Hono, options: BirdsOptions): void {
       ? await readBirdReport(store, region, id, clock.nowUs())
       : undefined;
     if (!report) return c.json({ error: 'No such Bird is known; /api/v1/birds lists them.' }, 404);
-    return c.json(birdReportJson(report, externalUrl));
+    return c.json(birdReportJson(report, externalUrl, serviceLinks));
   });
 }
 
 export function addFlights(api: Hono, options: BirdsOptions): void {
-  const { store, externalUrl } = options;
+  const { store, externalUrl, serviceLinks } = options;
   api.get('/flights', async (c) => {
     const query = readFlightQuery(new URL(c.req.url).searchParams, asked(options, OTHERS));
     const { flights, next } = await store.transaction((tx) => tx.birds.flightPage(query));
-    return c.json({ flights: flights.map(flightJson), ...(next !== undefined && { next }) });
+    return c.json({
+      flights: flights.map((flight) => flightJson(flight, serviceLinks)),
+      ...(next !== undefined && { next }),
+    });
   });
   api.get('/flights/:region/:id', async (c) => {
     readQuery(new URL(c.req.url).searchParams, []);
@@ -52,7 +60,7 @@ export function addFlights(api: Hono, options: BirdsOptions): void {
       ? await store.transaction((tx) => readFlightReport(tx, region, id))
       : undefined;
     if (!report) return c.json({ error: 'No such Flight is kept; /api/v1/flights lists them.' }, 404);
-    return c.json(flightReportJson(report, externalUrl));
+    return c.json(flightReportJson(report, externalUrl, serviceLinks));
   });
 }
 
@@ -60,7 +68,10 @@ export function addNests(api: Hono, options: BirdsOptions): void {
   api.get('/nests', async (c) => {
     const query = readNestQuery(new URL(c.req.url).searchParams, asked(options, OTHERS));
     const { nests, next } = await options.store.transaction((tx) => tx.birds.nestPage(query));
-    return c.json({ nests: nests.map(nestJson), ...(next !== undefined && { next }) });
+    return c.json({
+      nests: nests.map((nest) => nestJson(nest, options.serviceLinks)),
+      ...(next !== undefined && { next }),
+    });
   });
 }
 

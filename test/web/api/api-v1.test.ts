@@ -305,6 +305,7 @@ test('GET /api/v1/birds gives the Birds that are there, with their Nests', async
         alerts_firing: 0,
         last_flight: null,
         latest: [],
+        links: {},
       },
     ],
   });

@@ -110,10 +110,12 @@ test('GET /api/v1/nests gives the worst first', async () => {
         ...{ region: 'eu', nest_id: '682', nest: 'Marketing', birds: 2, ...zero },
         ...{ birds_alerting: 1, birds_failing: 1, alerts_firing: 1 },
         ...{ flights_succeeded: 10, flights_failed: 4, success_ratio: 10 / 14 },
+        links: {},
       },
       {
         ...{ region: 'us', nest_id: '7', nest: 'Sales', birds: 1, ...zero, birds_off: 1 },
         ...{ flights_succeeded: 0, flights_failed: 0, success_ratio: null },
+        links: {},
       },
     ],
   });

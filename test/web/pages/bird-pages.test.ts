@@ -181,6 +181,26 @@ test('/nests shows the worst first', async () => {
   expect((await page('/nests?region=asia')).status).toBe(400);
 });
 
+test('pages and API lead to the application of the service, where its addresses are configured', async () => {
+  const { ask, store } = await serve({
+    serviceLinks: ({ bird_id, flight_id }) => ({
+      ...(bird_id && { bird: `https://app.example.com/b?id=${bird_id}&x` }),
+      ...(flight_id && { flight: `https://app.example.com/f/${flight_id}` }),
+    }),
+  });
+  await putBirds(store);
+  const body = async (path: string) => (await ask(path)).body;
+  expect(linksTo(await body('/birds/eu/2'), 'Open in the service')).toEqual([
+    'https://app.example.com/b?id=2&amp;x',
+  ]);
+  expect(linksTo(await body('/flights/eu/f0'), 'Open in the service')).toEqual([
+    'https://app.example.com/f/f0',
+  ]);
+  expect((await ask('/api/v1/birds/eu/2')).json).toMatchObject({
+    links: { bird: 'https://app.example.com/b?id=2&x' },
+  });
+});
+
 test('text of the service is only ever text', async () => {
   const { page, store } = await served();
   const evil = '<script>alert(1)</script>"><img src=x onerror=alert(1)>\u202e';

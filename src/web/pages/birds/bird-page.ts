@@ -25,6 +25,7 @@ import {
   birdTitle,
   countWords,
   flightLink,
+  inService,
   nestLink,
   percent,
   standingPill,
@@ -32,7 +33,8 @@ import {
   statusWords,
 } from './standing-words.ts';
 
-export function renderBirdPage(page: Page, report: BirdReport): Html {
+/** `address`: of the Bird in the service's own application. */
+export function renderBirdPage(page: Page, report: BirdReport, address: string | undefined): Html {
   const { words } = page;
   const { bird } = report;
   const title = birdTitle(words, bird.name, bird.birdId);
@@ -44,7 +46,7 @@ export function renderBirdPage(page: Page, report: BirdReport): Html {
     section: 'birds',
     body: html`${heading(page, {
       title: html`<bdi>${title}</bdi>`,
-      lead: html`${standingPill(page, bird.standing)} ${regionName(bird.region)} · ${nestLink(page, bird)} · <code>${plainText(bird.birdId, NAME_LENGTH)}</code>${bird.present ? '' : html` · ${words.birds.notListed}`}`,
+      lead: html`${standingPill(page, bird.standing)} ${regionName(bird.region)} · ${nestLink(page, bird)} · <code>${plainText(bird.birdId, NAME_LENGTH)}</code>${bird.present ? '' : html` · ${words.birds.notListed}`}${inService(page, address)}`,
       json: `api/v1/birds/${encodeURIComponent(bird.region)}/${encodeURIComponent(bird.birdId)}`,
     })}
 <main id="main">

@@ -2,12 +2,14 @@
 
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
+import type { ServiceLinks } from '../../../config/service-links.ts';
 import { idOfPath } from '../../../http/page-path.ts';
 import { readBirdReport } from '../../../operator/bird-report.ts';
 import { readFlightReport } from '../../../operator/flight-report.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { readBirdQuery, readNestQuery } from '../../read-standing.ts';
+import { birdPlace, flightPlace } from '../../service-place.ts';
 import type { StatusView } from '../../status-view.ts';
 import { problemOf } from '../frame/form.ts';
 import { type Page, pageOf } from '../frame/page.ts';
@@ -20,12 +22,13 @@ interface Options {
   readonly store: Store;
   readonly status: () => StatusView;
   readonly clock: Clock;
+  readonly serviceLinks: ServiceLinks;
 }
 
 const LISTED = 50;
 
 export function addBirdPages(pages: Hono, options: Options): void {
-  const { store, status, clock } = options;
+  const { store, status, clock, serviceLinks } = options;
   const regionsOf = () => status().regions.map(({ region }) => region);
 
   async function list<Item>(
@@ -72,7 +75,7 @@ export function addBirdPages(pages: Hono, options: Options): void {
     const page = pageOf(c, clock);
     const thing = thingOf(c, 'birds', regionsOf());
     const report = thing && (await readBirdReport(store, thing.region, thing.id, page.nowUs));
-    if (report) return c.html(renderBirdPage(page, report));
+    if (report) return c.html(renderBirdPage(page, report, serviceLinks(birdPlace(report.bird)).bird));
     return c.html(unknown(page, page.words.birds.unknown, page.words.birds.unknownLead), 404);
   });
 
@@ -80,7 +83,8 @@ export function addBirdPages(pages: Hono, options: Options): void {
     const page = pageOf(c, clock);
     const thing = thingOf(c, 'flights', regionsOf());
     const report = thing && (await store.transaction((tx) => readFlightReport(tx, thing.region, thing.id)));
-    if (report) return c.html(renderFlightPage(page, report));
+    if (report)
+      return c.html(renderFlightPage(page, report, serviceLinks(flightPlace(report.flight)).flight));
     return c.html(unknown(page, page.words.flight.unknown, page.words.flight.unknownLead), 404);
   });
 }

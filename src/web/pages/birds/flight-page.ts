@@ -18,12 +18,13 @@ import {
   NAME_LENGTH,
   severityTone,
 } from '../frame/page-words.ts';
-import { birdTitle, flightTitle, flightTone, nestLink } from './standing-words.ts';
+import { birdTitle, flightTitle, flightTone, inService, nestLink } from './standing-words.ts';
 
 /** The whole of what an entry may say. */
 const ERROR_LENGTH = 40_000;
 
-export function renderFlightPage(page: Page, report: FlightReport): Html {
+/** `address`: of the Flight in the service's own application. */
+export function renderFlightPage(page: Page, report: FlightReport, address: string | undefined): Html {
   const { root, words } = page;
   const { flight, event } = report;
   const title = flightTitle(words, flight.status);
@@ -37,7 +38,7 @@ export function renderFlightPage(page: Page, report: FlightReport): Html {
     body: html`${heading(page, {
       title: html`${title}: <bdi>${bird}</bdi>`,
       tone,
-      lead: html`${regionName(flight.region)} · ${nestLink(page, flight)} · <a href="${root}${birdPath(flight.region, flight.birdId)}"><bdi>${bird}</bdi></a>`,
+      lead: html`${regionName(flight.region)} · ${nestLink(page, flight)} · <a href="${root}${birdPath(flight.region, flight.birdId)}"><bdi>${bird}</bdi></a>${inService(page, address)}`,
       json: `api/v1/flights/${encodeURIComponent(flight.region)}/${encodeURIComponent(flight.flightId)}`,
     })}
 <main id="main">

@@ -42,6 +42,13 @@ export function nestLink({ root, words }: Page, { region, nestId, nest }: NestPl
   return html`<a href="${root}${nestPath(region, nestId)}"><bdi>${name}</bdi></a>`;
 }
 
+/** A link to the service's own application, where its address is known. */
+export function inService({ words }: Page, address: string | undefined): Html | string {
+  return address === undefined
+    ? ''
+    : html` · <a href="${address}" rel="noreferrer">${words.birds.inService}</a>`;
+}
+
 /** `failed`, linked to the Flight; a status that is not known today as it is. */
 export function flightLink(page: Page, region: string, flightId: string, status: string): Html {
   const tone = flightTone(status);

@@ -1,4 +1,5 @@
 import type { WebConfig } from '../../../config/sections/web-section.ts';
+import type { ServiceLinks } from '../../../config/service-links.ts';
 import type { Recurrences } from '../../../domain/muting/silence.ts';
 import type { HealthAnswer } from '../../../health/health.ts';
 import type { AcknowledgeLinks } from '../../../operator/acknowledge-link.ts';
@@ -23,6 +24,7 @@ export interface PagesOptions {
   readonly silenceEditor: SilenceEditor;
   readonly alertResolver: AlertResolver;
   readonly links: AcknowledgeLinks;
+  readonly serviceLinks: ServiceLinks;
   readonly clock: Clock;
   readonly report: Report;
 }

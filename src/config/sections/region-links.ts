@@ -1,0 +1,98 @@
+/** `links` of a region: where its Nests, Birds and Flights are found in the service's own application. */
+import * as z from 'zod';
+import type { Check } from '../../document/check.ts';
+import type { Path } from '../../document/problem.ts';
+import { words } from '../../document/value-shape.ts';
+import { mistakeInUrl } from '../../http/web-address.ts';
+import { LIMITS } from '../../limits.ts';
+import { compileTemplate, type Template, TemplateError } from '../../templates/liquid.ts';
+
+/** What is linked to. */
+export const LINKED = ['nest', 'bird', 'flight'] as const;
+export type Linked = (typeof LINKED)[number];
+export type RegionLinks = Readonly<Partial<Record<Linked, Template>>>;
+
+/** What a template may use, as it stands in the labels of alerts; each is encoded for an address. */
+export interface LinkedPlace {
+  readonly region: string;
+  readonly nest_id: string;
+  readonly nest: string;
+  readonly bird_id: string;
+  readonly bird: string;
+  readonly flight_id: string;
+}
+
+const SAMPLE: LinkedPlace = {
+  region: 'eu',
+  nest_id: '682',
+  nest: 'Marketing',
+  bird_id: '148890',
+  bird: 'Translate blog',
+  flight_id: '01890a5d-ac96-774b-bcce-b302099a8057',
+};
+/** Every value is another one: the host of an address may not depend on it. */
+const OTHER: LinkedPlace = {
+  region: 'x',
+  nest_id: 'x',
+  nest: 'x.y:1@z/',
+  bird_id: 'x',
+  bird: 'x.y:1@z/',
+  flight_id: 'x',
+};
+
+const VARIABLES: Readonly<Record<Linked, readonly (keyof LinkedPlace)[]>> = {
+  nest: ['region', 'nest_id', 'nest'],
+  bird: ['region', 'nest_id', 'nest', 'bird_id', 'bird'],
+  flight: ['region', 'nest_id', 'nest', 'bird_id', 'bird', 'flight_id'],
+};
+
+const link = (of: Linked) =>
+  words
+    .optional()
+    .describe(
+      `Address of a ${of === 'nest' ? 'Nest' : of === 'bird' ? 'Bird' : 'Flight'}, a Liquid template with ${VARIABLES[of].map((name) => `\`${name}\``).join(', ')}.`,
+    );
+
+export const linksShape = z
+  .strictObject({ nest: link('nest'), bird: link('bird'), flight: link('flight') })
+  .optional()
+  .describe(
+    "Addresses in the service's own application, to which mails, webhooks and pages lead: `https://app.example.com/nests/{{ nest_id }}/birds/{{ bird_id }}`. Without one there is no such link.",
+  );
+
+export function readLinks(check: Check, path: Path): RegionLinks {
+  const links = LINKED.flatMap((of): [Linked, Template][] => {
+    const at = [...path, of];
+    const text = check.raw(at);
+    if (typeof text !== 'string' || text === '') return [];
+    try {
+      const variables = (place: LinkedPlace) => only(place, VARIABLES[of]);
+      const template = compileTemplate(text, 'address', variables(SAMPLE));
+      const mistake = mistakeIn(template, variables);
+      if (mistake) check.problem(at, mistake);
+      return [[of, template]];
+    } catch (error) {
+      if (!(error instanceof TemplateError)) throw error;
+      check.problem(at, check.isExpanded(at) ? 'is not a Liquid template that works' : error.message);
+      return [];
+    }
+  });
+  return Object.fromEntries(links);
+}
+
+function mistakeIn(template: Template, variables: (place: LinkedPlace) => object): string | undefined {
+  const address = template.render(variables(SAMPLE)).trim();
+  const mistake = mistakeInUrl(address);
+  if (mistake) return `${mistake}, when it is filled in`;
+  if (address.length > LIMITS.link_characters.most) {
+    return `makes an address of more than ${LIMITS.link_characters.most} characters`;
+  }
+  const other = URL.parse(template.render(variables(OTHER)).trim());
+  return other?.origin === new URL(address).origin ? undefined : 'must name its host without any variable';
+}
+
+function only(place: LinkedPlace, names: readonly (keyof LinkedPlace)[]): object {
+  return Object.fromEntries(
+    Object.entries(place).filter(([name]) => names.includes(name as keyof LinkedPlace)),
+  );
+}

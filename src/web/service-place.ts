@@ -1,0 +1,16 @@
+/** Of a Bird, a Flight or a Nest, what its address in the service's own application may be made from. */
+import type { BirdOverview, FlightOverview, NestOverview } from '../store/bird-store.ts';
+
+type Nest = Pick<NestOverview, 'region' | 'nestId' | 'nest'>;
+
+export function nestPlace({ region, nestId, nest }: Nest) {
+  return { region, nest_id: nestId, nest };
+}
+
+export function birdPlace(bird: BirdOverview) {
+  return { ...nestPlace(bird), bird_id: bird.birdId, bird: bird.name };
+}
+
+export function flightPlace(flight: FlightOverview) {
+  return { ...nestPlace(flight), bird_id: flight.birdId, bird: flight.bird, flight_id: flight.flightId };
+}
