@@ -3,16 +3,15 @@
  * no two have the same instant and id, so whoever reads a page twice inserts nothing twice.
  */
 import type { Event, Feed } from '../domain/alert/event.ts';
+import type { Filter } from './filter.ts';
 
-/** Which events `page` gives; a condition left out is met by all. */
-export interface EventQuery {
-  readonly region?: string | undefined;
+/**
+ * Which events `page` gives; a condition left out is met by all. `name` and `severity` are of an alert that the event
+ * is part of. `text` is looked for in what it says, its names, attributes and id; letters beyond ASCII in their own case.
+ */
+export interface EventQuery extends Filter {
   readonly feed?: Feed | undefined;
   readonly type?: string | undefined;
-  /** Occurred at or after. */
-  readonly sinceUs?: number | undefined;
-  /** Occurred before. */
-  readonly untilUs?: number | undefined;
   /** 1 to 1000. */
   readonly limit: number;
   /** `next` of an earlier answer. */
@@ -35,4 +34,6 @@ export interface EventStore {
   page(query: EventQuery): Promise<{ events: Event[]; next?: string }>;
   /** One event by its key. */
   find(key: string): Promise<Event | undefined>;
+  /** The events with this short id, mostly one; none for a text that is no short id. */
+  withShortId(text: string): Promise<Event[]>;
 }

@@ -122,7 +122,7 @@ describe('an event that was told', () => {
     expect(seen).toEqual((await explain(key)).seen);
     expect(await explain('eu/flight/none/failed')).toEqual({
       status: 404,
-      error: 'No event with the key eu/flight/none/failed is kept.',
+      error: 'Nothing is kept under eu/flight/none/failed, no event, alert, Bird, Flight or delivery.',
     });
   });
 

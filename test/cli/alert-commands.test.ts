@@ -556,7 +556,7 @@ describe('explain', () => {
     expect(await run('explain', 'eu/flight/x')).toEqual({
       exit: 2,
       stdout: '',
-      stderr: 'nestwatch: No event with the key eu/flight/x is kept.\nSee `nestwatch --help`.\n',
+      stderr: 'nestwatch: Nothing is kept under eu/flight/x, no event, alert, Bird, Flight or delivery.\nSee `nestwatch --help`.\n',
     });
   });
 });

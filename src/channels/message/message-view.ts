@@ -5,6 +5,7 @@
 
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
+import { shortId } from '../../domain/alert/short-id.ts';
 import type { FlushReason, GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { summaryTitle } from '../../domain/grouping/summary.ts';
 import { howMany } from '../../text/counts.ts';
@@ -190,6 +191,7 @@ function detailsOf(alert: NotifiedAlert): [string, string][] {
     ['Flight', newest?.attributes.flight_id ?? labels.flight_id],
     [verb.charAt(0).toUpperCase() + verb.slice(1), times],
     ['Step', newest && stepOf(newest).replace(/^step /, '')],
+    ['Event', newest && shortId(newest)],
     ['Severity', labels.severity],
     ['Labels', others.map(([name, value]) => `${name}=${value}`).join(', ')],
     ...Object.entries(annotations)

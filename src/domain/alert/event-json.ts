@@ -1,9 +1,12 @@
 import { formatInstant } from '../../time/instant.ts';
 import type { Event } from './event.ts';
+import { shortId } from './short-id.ts';
 
 /** An event as everybody outside sees it: in webhooks, CloudEvents' `data` and the API. The names are fixed. */
 export interface EventJson {
   readonly key: string;
+  /** For people to type; finds the event as the key does. */
+  readonly short_id: string;
   readonly type: string;
   readonly region: string;
   readonly feed: string;
@@ -21,6 +24,7 @@ export interface EventJson {
 export function eventJson(event: Event): EventJson {
   return {
     key: event.key,
+    short_id: shortId(event),
     type: wireText(event.type),
     region: event.region,
     feed: event.feed,

@@ -4,18 +4,18 @@
  */
 import { Hono } from 'hono';
 import * as z from 'zod';
-import { FEEDS } from '../../domain/alert/event.ts';
 import { eventJson, wireText } from '../../domain/alert/event-json.ts';
 import { isStoreFailure } from '../../errors.ts';
 import { countFiring } from '../../operator/count-firing.ts';
 import { explain } from '../../operator/explain.ts';
-import type { EventQuery } from '../../store/event-store.ts';
+import { findReference, newestEventOf } from '../../operator/find-reference.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import { DELIVERY_STATES, type DeliveryState } from '../../store/outbox-store.ts';
 import type { Transaction } from '../../store/store.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { signedBy } from '../access/identify.ts';
-import { instant, limit, oneOf, readQuery, refuse } from '../query.ts';
+import { limit, oneOf, readQuery, refuse } from '../query.ts';
+import { readEventQuery } from '../read-events.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
 import { type ConfigurationView, type RegionView, stateOf } from '../status-view.ts';
 import { deliveryJson, faultJson, instantJson } from './alert-json.ts';
@@ -90,30 +90,10 @@ async function unlessFailing<T>(
   }
 }
 
-function addEvents(api: Hono, options: ApiOptions): void {
-  const { store } = options;
+function addEvents(api: Hono, { store, status, clock }: ApiOptions): void {
   api.get('/events', async (c) => {
-    const given = readQuery(search(c.req.url), [
-      'region',
-      'feed',
-      'type',
-      'since',
-      'until',
-      'limit',
-      'cursor',
-    ]);
-    const query: EventQuery = {
-      region: watchedRegion(given.region, options),
-      feed: oneOf('feed', given.feed, FEEDS),
-      type: given.type,
-      sinceUs: instant('since', given.since),
-      untilUs: instant('until', given.until),
-      limit: limit(given.limit),
-      cursor: given.cursor,
-    };
-    if (query.sinceUs !== undefined && query.untilUs !== undefined && query.sinceUs >= query.untilUs) {
-      throw refuse('since: must be before until');
-    }
+    const regions = status().regions.map(({ region }) => region);
+    const query = readEventQuery(search(c.req.url), regions, clock.nowUs());
     const { events, next } = await store.transaction((tx) => tx.events.page(query));
     return c.json({ events: events.map(eventJson), ...(next !== undefined && { next }) });
   });
@@ -172,18 +152,34 @@ function addRetry(api: Hono, { store, clock, changed }: ApiOptions): void {
   });
 }
 
-/** A key has slashes of its own, which a client may have encoded or not. */
-function addExplain(api: Hono, { store, alerting, recurrences, clock, externalUrl }: ApiOptions): void {
+/**
+ * A key has slashes of its own, which a client may have encoded or not. In its place may stand a short id, the id of an
+ * alert, a Bird, a Flight or a delivery, or a link to a page: then the newest event of that is explained.
+ */
+function addExplain(
+  api: Hono,
+  { store, status, alerting, recurrences, clock, externalUrl }: ApiOptions,
+): void {
   api.get('/events/*', async (c) => {
     const { pathname } = new URL(c.req.url);
     const encoded = /\/events\/(.+)\/explain$/.exec(pathname)?.[1];
     if (encoded === undefined) return c.notFound();
-    const key = decodeKey(encoded);
+    const text = decodeKey(encoded);
     const nowUs = clock.nowUs();
-    const explanation = await store.transaction(async (tx) =>
-      explain(tx, key, alerting, await loadMuting(tx, alerting, recurrences, nowUs), nowUs),
-    );
-    if (!explanation) return c.json({ error: `No event with the key ${key} is kept.` }, 404);
+    const regions = status().regions.map(({ region }) => region);
+    const { meant, explanation } = await store.transaction(async (tx) => {
+      const meant = await findReference(tx, text, regions);
+      const key = meant && (await newestEventOf(tx, meant));
+      if (key === undefined) return { meant, explanation: undefined };
+      const muting = await loadMuting(tx, alerting, recurrences, nowUs);
+      return { meant, explanation: await explain(tx, key, alerting, muting, nowUs) };
+    });
+    if (!explanation) {
+      const error = meant
+        ? `No event of this ${meant.kind} is kept: ${text}.`
+        : `Nothing is kept under ${text}, no event, alert, Bird, Flight or delivery.`;
+      return c.json({ error }, 404);
+    }
     return c.json(explanationJson(explanation, alerting.rules, externalUrl));
   });
 }
@@ -205,15 +201,6 @@ const ROUTES = [
 
 function search(url: string): URLSearchParams {
   return new URL(url).searchParams;
-}
-
-/** A region that is not watched is more often a misspelling than a question about the past. */
-function watchedRegion(value: string | undefined, { status }: ApiOptions): string | undefined {
-  return oneOf(
-    'region',
-    value,
-    status().regions.map((one) => one.region),
-  );
 }
 
 const idsShape = z.object({ ids: z.array(z.string().max(500)).min(1).max(1_000) });

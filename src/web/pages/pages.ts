@@ -4,6 +4,7 @@ import { isOpenToAll } from '../../config/sections/web-section.ts';
 import { isStoreFailure } from '../../errors.ts';
 import { addAlerts } from './alerts/alert-routes.ts';
 import { addBirdPages } from './birds/bird-routes.ts';
+import { addEvents } from './events/event-routes.ts';
 import { pageOf } from './frame/page.ts';
 import type { PagesOptions } from './frame/pages-options.ts';
 import { readPageView, storelessView } from './overview.ts';
@@ -14,6 +15,7 @@ export function createPages(options: PagesOptions): Hono {
   const pages = new Hono();
   addOverview(pages, options);
   addAlerts(pages, options);
+  addEvents(pages, options);
   addSilencing(pages, options);
   addBirdPages(pages, options);
   return pages;

@@ -30,6 +30,7 @@ describe('the alertmanager format', () => {
           events: [
             {
               key: 'eu/flight/5f0c9a52-0000-4000-8000-000000000004/failed',
+              short_id: expect.stringMatching(/^\w{6}-\w{3}$/),
               type: 'flight.failed',
               region: 'eu',
               feed: 'flight',

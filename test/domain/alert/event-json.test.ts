@@ -27,6 +27,7 @@ const EVENT: Event = {
 test('an event has its fixed names, every digit of its instant, and nothing that only nestwatch reads', () => {
   expect(eventJson(EVENT)).toEqual({
     key: 'eu/flight/f-1/failed',
+    short_id: expect.stringMatching(/^\w{6}-\w{3}$/),
     type: 'flight.failed',
     region: 'eu',
     feed: 'flight',

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
+import { shortId } from '../../../src/domain/alert/short-id.ts';
 import type { EventQuery } from '../../../src/store/event-store.ts';
-import { event, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
+import { alert, event, flight, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeEvents(run: Run): void {
@@ -233,6 +234,80 @@ export function describeEvents(run: Run): void {
       expect(first.events).toEqual([]);
       const second = await run((tx) => tx.events.page({ ...rare, cursor: first.next }));
       expect([ids(second.events), second.next]).toEqual([['rare'], undefined]);
+    });
+
+    test('narrows down to a Bird, a Nest, a Flight, an alert, and to words', async () => {
+      const named = { nestId: '682', birdId: '7', nest: 'Marketing', bird: 'Blog' };
+      await run(async (tx) => {
+        await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
+        const bird = { region: 'eu', nestId: '682', triggerType: '', present: true, status: 'active' };
+        await tx.inventory.putBirds([
+          { ...bird, birdId: '7', name: 'Translate Blog', statusSinceUs: NOW_US },
+          { ...bird, birdId: '8', name: 'Sync', nestId: '683', statusSinceUs: NOW_US },
+        ]);
+        const { stream: flights } = await tx.streams.open('eu', 'flight', '7');
+        const { stream: log } = await tx.streams.open('eu', 'bird_log', '7');
+        const { stream: other } = await tx.streams.open('eu', 'bird_log', '8');
+        const failed = event('f1/failed', {
+          feed: 'flight',
+          occurredAtUs: NOW_US + 3,
+          message: 'QUOTA 100%',
+          ...named,
+        });
+        await tx.flights.put([flight('f1', { stream: flights })]);
+        await tx.events.insert(flights, [failed]);
+        await tx.events.insert(log, [event('b1', { feed: 'bird_log', occurredAtUs: NOW_US + 2, ...named })]);
+        await tx.events.insert(other, [
+          event('b2', { feed: 'bird_log', occurredAtUs: NOW_US + 1, attributes: { entity_name: 'Phrase' } }),
+        ]);
+        await tx.alerts.put([alert('a', { labels: { severity: 'warning' } })]);
+        await tx.alerts.linkEvents([{ alertId: 'a', seq: 1, event: failed }]);
+      });
+      const each: [Partial<EventQuery>, string[]][] = [
+        [{}, ['f1/failed', 'b1', 'b2']],
+        [{ bird: '7' }, ['f1/failed', 'b1']],
+        [{ bird: 'BLOG' }, ['f1/failed', 'b1']],
+        [{ bird: 'blog', feed: 'bird_log' }, ['b1']],
+        [{ bird: 'nobody' }, []],
+        [{ nest: 'market' }, ['f1/failed', 'b1']],
+        [{ nest: '683' }, ['b2']],
+        [{ flight: 'F1' }, ['f1/failed']],
+        [{ flight: 'f' }, []],
+        [{ text: 'quota 100%' }, ['f1/failed']],
+        [{ text: 'phrase' }, ['b2']],
+        [{ text: '%' }, ['f1/failed']],
+        [{ name: 'flightfailed' }, ['f1/failed']],
+        [{ severity: 'warning' }, ['f1/failed']],
+        [{ severity: 'critical' }, []],
+        [{ bird: '7', sinceUs: NOW_US + 3 }, ['f1/failed']],
+        [{ bird: '7', untilUs: NOW_US + 3 }, ['b1']],
+      ];
+      for (const [query, expected] of each) {
+        const { events } = await run((tx) => tx.events.page({ limit: 10, ...query }));
+        expect(
+          events.map(({ key }) => key.split('/').slice(2).join('/')),
+          JSON.stringify(query),
+        ).toEqual(expected);
+      }
+      const first = await run((tx) => tx.events.page({ bird: '7', limit: 1 }));
+      const second = await run((tx) => tx.events.page({ bird: '7', limit: 1, cursor: first.next }));
+      expect(second.events.map(({ key }) => key)).toEqual(['eu/bird_log/b1']);
+      expect(second.next).toBeUndefined();
+    });
+
+    test('are found by their short ids', async () => {
+      const kept = Array.from({ length: 20 }, (_, index) =>
+        event(`e${index}`, { occurredAtUs: NOW_US + index }),
+      );
+      await run(async (tx) => {
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        await tx.events.insert(stream, kept);
+      });
+      const found = await run((tx) => tx.events.withShortId(shortId(kept[7]!).toUpperCase()));
+      expect(found).toEqual([kept[7]]);
+      const gone = { key: 'eu/notification/gone', occurredAtUs: NOW_US };
+      expect(await run((tx) => tx.events.withShortId(shortId(gone)))).toEqual([]);
+      expect(await run((tx) => tx.events.withShortId('none'))).toEqual([]);
     });
 
     test('refuses a cursor that it never gave', async () => {

@@ -111,6 +111,7 @@ describe('GET /api/v1/events', () => {
       events: [
         {
           key: 'eu/flight/a/failed',
+          short_id: expect.stringMatching(/^\w{6}-\w{3}$/),
           type: 'flight.failed',
           region: 'eu',
           feed: 'flight',
@@ -154,7 +155,7 @@ describe('bad parameters are a 400 that says what', () => {
   test.each([
     [
       '/api/v1/events?regoin=eu',
-      'there is no parameter "regoin"; there are: region, feed, type, since, until, limit, cursor',
+      'there is no parameter "regoin"; there are: region, nest, bird, flight, name, severity, text, since, until, feed, type, limit, cursor',
     ],
     ['/api/v1/status?foo=1', 'there is no parameter "foo"; it takes none'],
     ['/api/v1/events?region=EU', 'region: must be one of eu, us'],

@@ -1,4 +1,5 @@
 import type { Event } from '../../../domain/alert/event.ts';
+import { readShortId, SHORT_ID_ERA, shortId } from '../../../domain/alert/short-id.ts';
 import type { EventQuery, EventStore } from '../../event-store.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, textList } from '../connection.ts';
@@ -9,6 +10,9 @@ import type { SqliteStreams } from './sqlite-streams.ts';
 
 /** A UUIDv7 holds its creation's millisecond; an entry's `createdAt` may have been cut to the second. */
 const HINT_MARGIN_US = 1_000_000;
+
+/** The year 2255: no instant that is kept lies beyond. */
+const LAST_SECOND = 9_000_000_000;
 
 /** Events as rows with numbers, by which other tables refer to them. */
 export class SqliteEvents implements EventStore {
@@ -24,7 +28,7 @@ export class SqliteEvents implements EventStore {
 
   constructor(connection: Connection, streams: SqliteStreams) {
     this.#streams = streams;
-    this.#pages = new EventPages(connection, streams);
+    this.#pages = new EventPages(connection, streams, (flightId) => this.numbersOfFlight(flightId));
     this.#sql = prepareEvents(connection);
     this.#tally = createNestTally(connection);
     this.#insert = prepareChunks(
@@ -148,6 +152,18 @@ export class SqliteEvents implements EventStore {
     return number === undefined ? undefined : this.fromRow(this.#sql.byNumber.get(number)!);
   }
 
+  async withShortId(text: string): Promise<Event[]> {
+    const wanted = readShortId(text);
+    if (!wanted) return [];
+    const found: Event[] = [];
+    for (let second = wanted.second; second < LAST_SECOND; second += SHORT_ID_ERA) {
+      const rows = this.#sql.within.all(second * 1e6, (second + 1) * 1e6);
+      const events = rows.map((row) => this.fromRow(row));
+      found.push(...events.filter((event) => shortId(event) === wanted.text));
+    }
+    return found;
+  }
+
   /** The number of the first of these rows whose stream is of this region and feed. */
   #firstOf(
     rows: readonly Pick<EventRow, 'event' | 'stream'>[],
@@ -193,6 +209,9 @@ function prepareEvents(connection: Connection) {
        WHERE flight.id = ? AND occurred_us >= started_us
          AND substr(event.id, 1, length(flight.id) + 1) = flight.id || '/'
        ORDER BY event`,
+    ),
+    within: connection.prepare<EventRow>(
+      'SELECT * FROM event INDEXED BY event_by_age WHERE occurred_us >= ? AND occurred_us < ? LIMIT 10000',
     ),
     byNumber: connection.prepare<EventRow>('SELECT * FROM event WHERE event = ?'),
   };

@@ -165,6 +165,10 @@ button.main { background: var(--link); border-color: var(--link); color: var(--s
 .buttons { display: flex; flex-wrap: wrap; gap: .6rem; margin-top: 1.1rem; }
 .actions .button, button.small { padding: .15rem .6rem; font-size: .8125rem; font-weight: 500; }
 .actions { display: flex; flex-wrap: wrap; gap: .5rem; margin-top: .5rem; }
+ol { list-style: none; margin: 0; padding: 0; }
+.way li { display: grid; grid-template-columns: 6.5rem minmax(0, 1fr); gap: 0 1rem; }
+.way b { font-weight: 600; font-size: .875rem; color: var(--soft); }
+@media (max-width: 30rem) { .way li { grid-template-columns: minmax(0, 1fr); } }
 .places { margin-top: .3rem; }
 .places li { padding: .1rem 0; border: 0; }
 .pills { margin-top: 1rem; }

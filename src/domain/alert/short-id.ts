@@ -1,0 +1,46 @@
+/**
+ * The short id of an event, for paper and telephone: `7hq2m9-x4t`. It follows from the event alone, so every message,
+ * page and line of the log says the same, whichever store the event is in. Six letters are the second in which it
+ * occurred (they begin anew after 34 years), three are of the hash of its key: in a store, two events hardly ever share
+ * one.
+ */
+import { createHash } from 'node:crypto';
+import type { Event } from './event.ts';
+
+/** Crockford's: without `i`, `l`, `o` and `u`, which are misread. */
+const LETTERS = '0123456789abcdefghjkmnpqrstvwxyz';
+const SECOND_LETTERS = 6;
+const HASH_LETTERS = 3;
+
+/** Seconds until the first part begins anew. */
+export const SHORT_ID_ERA = 2 ** (5 * SECOND_LETTERS);
+
+export function shortId({ key, occurredAtUs }: Pick<Event, 'key' | 'occurredAtUs'>): string {
+  const second = Math.floor(occurredAtUs / 1e6);
+  const within = ((second % SHORT_ID_ERA) + SHORT_ID_ERA) % SHORT_ID_ERA;
+  const hash = createHash('sha256').update(key.toWellFormed()).digest().readUInt16BE() >> 1;
+  return `${letters(within, SECOND_LETTERS)}-${letters(hash, HASH_LETTERS)}`;
+}
+
+export interface ShortId {
+  /** As `shortId` writes it. */
+  readonly text: string;
+  /** The second within its era. */
+  readonly second: number;
+}
+
+/** Reads one as people type it, in letters of any case and with what is mistaken for another; undefined for no short id. */
+export function readShortId(typed: string): ShortId | undefined {
+  const text = typed.trim().toLowerCase().replaceAll('o', '0').replaceAll(/[il]/g, '1');
+  const [, first, last] = /^([0-9a-hjkmnp-tv-z]{6})-?([0-9a-hjkmnp-tv-z]{3})$/.exec(text) ?? [];
+  if (first === undefined || last === undefined) return undefined;
+  const second = [...first].reduce((sum, letter) => sum * 32 + LETTERS.indexOf(letter), 0);
+  return { text: `${first}-${last}`, second };
+}
+
+function letters(value: number, length: number): string {
+  let text = '';
+  for (let rest = value; text.length < length; rest = Math.floor(rest / 32))
+    text = LETTERS[rest % 32]! + text;
+  return text;
+}

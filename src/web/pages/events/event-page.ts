@@ -1,0 +1,138 @@
+/** The page of one event: what it says, and its way from the service to people, or why it went no further. */
+import { html } from 'hono/html';
+import { shortId } from '../../../domain/alert/short-id.ts';
+import { alertPath, birdPath, deliveryPath, flightPath } from '../../../http/page-path.ts';
+import type { Explanation } from '../../../operator/explain.ts';
+import type { Delivery } from '../../../store/outbox-store.ts';
+import { exactTime } from '../../../text/instant-words.ts';
+import { manyLines, plainText } from '../../../text/plain-text.ts';
+import type { Page } from '../frame/page.ts';
+import { foot, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import {
+  alertPlace,
+  alertTitle,
+  DELIVERY_STATES,
+  eventTitle,
+  eventTone,
+  MESSAGE_LENGTH,
+  NAME_LENGTH,
+  placeName,
+} from '../frame/page-words.ts';
+
+const TEXT_LENGTH = 10_000;
+
+export function renderEventPage(page: Page, explanation: Explanation): Html {
+  const { words } = page;
+  const { event } = explanation;
+  const place = placeName(event);
+  const title = eventTitle(event.type);
+  const message = manyLines(event.message, TEXT_LENGTH);
+  return frame({
+    title: `nestwatch: ${title}${place ? `, ${place}` : ''}`,
+    tone: eventTone(event.type),
+    page,
+    section: 'events',
+    body: html`${heading(page, {
+      title: place ? `${title}: ${place}` : title,
+      tone: eventTone(event.type),
+      lead: html`${where(event.region, '')} ${exactTime(event.occurredAtUs)}, ${when(event.occurredAtUs, page.nowUs, words.time.ago)} · ${words.event.shortId} <code>${shortId(event)}</code>`,
+      json: `api/v1/events/${encodeURIComponent(event.key)}/explain`,
+    })}
+<main id="main">
+${message ? html`<h2>${words.alert.message}</h2><div class="sheet"><pre><bdi>${message}</bdi></pre></div>` : ''}
+<h2>${words.event.way}</h2>
+<ol class="sheet way">${stepsOf(page, explanation).map(([name, step]) => html`<li><b>${name}</b> <div>${step}</div></li>`)}</ol>
+${detailSection(page, explanation)}
+</main>
+${foot(page)}`,
+  });
+}
+
+/** For a key, a short id or another id of which no event is kept. */
+export function renderUnknownEventPage(page: Page): Html {
+  const { words } = page;
+  return frame({
+    title: `nestwatch: ${words.event.unknown}`,
+    tone: 'quiet',
+    page,
+    section: 'events',
+    body: html`${heading(page, { title: words.event.unknown, lead: words.event.unknownLead })}
+<main id="main"><p><a class="button" href="${page.root}events">${words.frame.events}</a></p></main>`,
+  });
+}
+
+type Step = readonly [name: string, step: Html | string];
+
+function stepsOf(page: Page, explanation: Explanation): Step[] {
+  const { root, words, nowUs } = page;
+  const { event, rules, alerts, noAlert, waiting, notifications, suppressions, forwards } = explanation;
+  const way = words.event;
+  const delayMs = Math.max(0, event.observedAtUs - event.occurredAtUs) / 1000;
+  const receiver = (name: string) => html`<bdi>${plainText(name, NAME_LENGTH)}</bdi>`;
+  return [
+    [
+      way.seen,
+      `${way.seenAt(exactTime(event.observedAtUs), words.time.exact(delayMs))}${explanation.isHistoric ? ` ${way.historic}` : ''}`,
+    ],
+    ...rules.map(
+      ({ kind, rule }): Step => [
+        way.rule,
+        `${alertTitle(kind)}: ${rule === null ? way.noRule : way.ruleNumber(rule + 1)}`,
+      ],
+    ),
+    ...alerts.map(
+      ({ alert, seq }): Step => [
+        way.alert,
+        html`<a href="${root}${alertPath(alert.id)}">${alertTitle(alert.alertname)}</a> ${where(alert.labels.region ?? '', alertPlace(alert.labels))}, ${way.seq(seq)}`,
+      ],
+    ),
+    ...(noAlert === null ? [] : [[way.noAlert, plainText(noAlert, MESSAGE_LENGTH)] as Step]),
+    ...waiting.map(
+      (one): Step => [
+        one.muted ? way.notNow : way.waiting,
+        html`${receiver(one.receiver)}: ${one.muted ? html`<bdi>${plainText(one.muted, MESSAGE_LENGTH)}</bdi>` : html`${way.next} ${when(one.nextFlushAtUs, nowUs, words.time.ago)}${one.unlessAcknowledged ? `, ${way.unlessAcknowledged}` : ''}`}`,
+      ],
+    ),
+    ...notifications.map(
+      ({ notification, isListed, deliveries }): Step => [
+        way.notified,
+        html`${receiver(notification.receiver)}, ${words.alert.why(notification.reason)}, ${when(notification.createdAtUs, nowUs, words.time.ago)}${isListed ? '' : `, ${way.counted}`} ${deliveryLinks(page, deliveries)}`,
+      ],
+    ),
+    ...suppressions.map(
+      (one): Step => [
+        one.isNotifiedLater ? way.putOff : way.never,
+        html`${receiver(one.receiver)}: <bdi>${plainText(`${one.reason.replaceAll('_', ' ')} ${one.detail}`, MESSAGE_LENGTH)}</bdi>, ${when(one.atUs, nowUs, words.time.ago)}`,
+      ],
+    ),
+    ...forwards.map(
+      (one): Step => [
+        way.forwarded,
+        html`${receiver(one.receiver)} ${one.deliveries.length > 0 ? deliveryLinks(page, one.deliveries) : one.isWaiting ? way.waits : way.notSent}`,
+      ],
+    ),
+  ];
+}
+
+function deliveryLinks({ root }: Page, deliveries: readonly Delivery[]): Html {
+  return html`${deliveries.map(({ id, integration, state, lastError }) => {
+    const { words, tone } = DELIVERY_STATES[state];
+    const error = plainText(lastError, MESSAGE_LENGTH);
+    return html`<a href="${root}${deliveryPath(id)}">${plainText(integration, NAME_LENGTH)}</a> <span class="pill ${tone}">${words}</span> ${error ? html`<bdi class="soft">${error}</bdi> ` : ''}`;
+  })}`;
+}
+
+function detailSection({ root, words }: Page, { event }: Explanation): Html {
+  const { region, birdId, attributes } = event;
+  const flightId = String(attributes.flight_id ?? '');
+  const shown = Object.entries(attributes).filter(([name]) => name !== 'started_at_us');
+  const row = (name: string, value: Html | string) =>
+    html`<dt>${plainText(name, NAME_LENGTH)}</dt><dd><bdi>${value}</bdi></dd>`;
+  return html`<h2>${words.event.details}</h2><dl class="sheet">
+${row(words.event.key, html`<code>${plainText(event.key, TEXT_LENGTH)}</code>`)}
+${row(words.event.type, plainText(event.type, NAME_LENGTH))}
+${birdId ? row(words.list.bird, html`<a href="${root}${birdPath(region, birdId)}">${plainText(event.bird || birdId, NAME_LENGTH)}</a>`) : ''}
+${flightId ? row(words.list.flight, html`<a href="${root}${flightPath(region, flightId)}">${plainText(flightId, NAME_LENGTH)}</a>`) : ''}
+${shown.map(([name, value]) => (name === 'flight_id' ? '' : row(name, plainText(String(value), MESSAGE_LENGTH))))}
+</dl>`;
+}

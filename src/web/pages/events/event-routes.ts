@@ -1,0 +1,45 @@
+/** The timeline of events, and each with its explanation. */
+import type { Hono } from 'hono';
+import { idOfPath } from '../../../http/page-path.ts';
+import { type Explanation, explain } from '../../../operator/explain.ts';
+import { findReference, newestEventOf } from '../../../operator/find-reference.ts';
+import type { EventStore } from '../../../store/event-store.ts';
+import { loadMuting } from '../../../store/load-muting.ts';
+import { readEventQuery } from '../../read-events.ts';
+import { problemOf } from '../frame/form.ts';
+import { pageOf } from '../frame/page.ts';
+import type { PagesOptions } from '../frame/pages-options.ts';
+import { renderEventPage, renderUnknownEventPage } from './event-page.ts';
+import { renderEventsPage } from './events-page.ts';
+
+export function addEvents(pages: Hono, options: PagesOptions): void {
+  const { store, status, alerting, recurrences, clock } = options;
+  const regionsOf = () => status().regions.map(({ region }) => region);
+
+  pages.get('/events', async (c) => {
+    const page = pageOf(c, clock);
+    const given = new URL(c.req.url).searchParams;
+    const regions = regionsOf();
+    let found: Awaited<ReturnType<EventStore['page']>> = { events: [] };
+    const problem = await problemOf(async () => {
+      const query = readEventQuery(given, regions, page.nowUs);
+      found = await store.transaction((tx) => tx.events.page(query));
+    });
+    const view = { given, regions, events: found.events, next: found.next, problem };
+    return c.html(renderEventsPage(page, view), problem ? 400 : 200);
+  });
+
+  pages.get('/events/*', async (c) => {
+    const page = pageOf(c, clock);
+    const id = idOfPath(new URL(c.req.url).pathname.slice('/events/'.length)) ?? '';
+    const explanation = await store.transaction(async (tx): Promise<Explanation | undefined> => {
+      const meant = await findReference(tx, id, regionsOf());
+      const key = meant && (await newestEventOf(tx, meant));
+      if (key === undefined) return undefined;
+      return explain(tx, key, alerting, await loadMuting(tx, alerting, recurrences, page.nowUs), page.nowUs);
+    });
+    return explanation
+      ? c.html(renderEventPage(page, explanation))
+      : c.html(renderUnknownEventPage(page), 404);
+  });
+}

@@ -1,0 +1,90 @@
+/** The timeline of events, the newest first. */
+import { html } from 'hono/html';
+import { EVENT_TYPES, type Event, FEEDS } from '../../../domain/alert/event.ts';
+import { shortId } from '../../../domain/alert/short-id.ts';
+import { eventPath } from '../../../http/page-path.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import { regionName } from '../../../text/region-name.ts';
+import { type FilterField, filterField, filterForm } from '../frame/filter-form.ts';
+import type { Page } from '../frame/page.ts';
+import { foot, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import {
+  eventTitle,
+  eventTone,
+  FEED_NAMES,
+  MESSAGE_LENGTH,
+  NAME_LENGTH,
+  placeName,
+} from '../frame/page-words.ts';
+import { pager } from '../frame/pager.ts';
+
+export interface EventsView {
+  readonly given: URLSearchParams;
+  readonly regions: readonly string[];
+  readonly events: readonly Event[];
+  readonly next: string | undefined;
+  readonly problem: string;
+}
+
+export function renderEventsPage(page: Page, { given, regions, events, next, problem }: EventsView): Html {
+  const { words } = page;
+  const query = new URLSearchParams(given);
+  query.delete('cursor');
+  const nothing = next === undefined ? words.list.nothing : words.events.lookFurther;
+  return frame({
+    title: `nestwatch: ${words.frame.events}`,
+    tone: 'quiet',
+    page,
+    section: 'events',
+    body: html`${heading(page, {
+      title: words.frame.events,
+      lead: words.events.lead,
+      json: `api/v1/events?${query}`,
+      problem,
+    })}
+<main id="main">
+${filterForm(page, fieldsOf(page, regions), given)}
+${
+  problem
+    ? ''
+    : events.length > 0
+      ? html`<ul class="sheet">${events.map((event) => eventItem(page, event))}</ul>`
+      : html`<p class="sheet empty">${nothing}</p>`
+}
+${pager(page, given, next)}
+</main>
+${foot(page)}`,
+  });
+}
+
+function fieldsOf(page: Page, regions: readonly string[]): FilterField[] {
+  const { words } = page;
+  const types = FEEDS.flatMap((feed) => EVENT_TYPES[feed]);
+  return [
+    filterField(
+      page,
+      'region',
+      regions.map((region) => ({ value: region, text: regionName(region) })),
+    ),
+    {
+      name: 'feed',
+      label: words.events.feed,
+      choices: FEEDS.map((feed) => ({ value: feed, text: FEED_NAMES[feed] })),
+    },
+    {
+      name: 'type',
+      label: words.events.type,
+      choices: types.map((type) => ({ value: type, text: `${eventTitle(type)} (${type.split('.')[0]})` })),
+    },
+    ...(['nest', 'bird', 'flight', 'text', 'since', 'until'] as const).map((name) => filterField(page, name)),
+  ];
+}
+
+export function eventItem({ root, words, nowUs }: Page, event: Event): Html {
+  const entity = event.birdId ? '' : plainText(String(event.attributes.entity_name ?? ''), NAME_LENGTH);
+  const place = [placeName(event), entity].filter(Boolean).join(' / ');
+  const message = plainText(event.message, MESSAGE_LENGTH);
+  return html`<li><div class="row"><div><a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(event.type)}</a> ${where(event.region, place)}</div>
+<span class="small soft"><code>${shortId(event)}</code> · ${when(event.occurredAtUs, nowUs, words.time.ago)}</span></div>
+${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}</li>`;
+}
