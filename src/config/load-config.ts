@@ -5,6 +5,7 @@ import type { Environment } from '../document/expand.ts';
 import { ConfigError, type Problem } from '../document/problem.ts';
 import { whyUnreadable } from '../document/why-unreadable.ts';
 import type { Config } from './config.ts';
+import { findReachWarnings } from './reach-warnings.ts';
 import { readDigests } from './sections/digests-section.ts';
 import { sectionsShape } from './sections/file-shape.ts';
 import { readForward } from './sections/forward-section.ts';
@@ -72,6 +73,7 @@ export function loadConfig(source: ConfigSource): Config {
 export function loadWarnings(source: ConfigSource, config: Config): readonly Problem[] {
   const check = open(source);
   findWarnings(check, config);
+  findReachWarnings(check, config);
   return new ConfigError(source.file, check.problems()).problems;
 }
 

@@ -33,7 +33,7 @@ export interface Health {
 
 interface HealthOptions {
   /** The one that is in force. */
-  readonly config: () => Pick<Config, 'route' | 'receivers' | 'poll'>;
+  readonly config: () => Pick<Config, 'route' | 'receivers' | 'forward' | 'poll'>;
   readonly store: Store;
   readonly regions: () => readonly RegionSnapshot[];
   readonly clock: Clock;
@@ -116,9 +116,10 @@ function proofMsOf({ poll: { auditIntervalMs, maxIntervalMs } }: Pick<Config, 'p
   return Math.max(LEAST_PROOF_MS, PROOF_TURNS * (auditIntervalMs + maxIntervalMs));
 }
 
-function routeOf(config: Pick<Config, 'route' | 'receivers'>) {
+function routeOf(config: Pick<Config, 'route' | 'receivers' | 'forward'>) {
   return {
     isAnybodyNotified: isAnybodyNotified(config),
+    isForwarded: config.forward.length > 0,
     routes: findDeadEnds(config).map(({ path, receiver }) => ({ path: formatPath(path), receiver })),
   };
 }

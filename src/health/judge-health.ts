@@ -70,8 +70,8 @@ function judgeStore({ space, refusal }: StoreSnapshot, nowUs: number): Impairmen
   ];
 }
 
-function judgeRoutes({ isAnybodyNotified, routes }: DeadEnds, nowUs: number): Impairment[] {
-  if (!isAnybodyNotified) {
+function judgeRoutes({ isAnybodyNotified, isForwarded, routes }: DeadEnds, nowUs: number): Impairment[] {
+  if (!isAnybodyNotified && !isForwarded) {
     return [
       {
         reason: 'nobody_notified',

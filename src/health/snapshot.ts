@@ -51,6 +51,8 @@ export interface RegionSnapshot {
 export interface DeadEnds {
   /** Whether any route leads to somebody. */
   readonly isAnybodyNotified: boolean;
+  /** Whether events go to somebody, who may have no use for alerts. */
+  readonly isForwarded: boolean;
   readonly routes: readonly { readonly path: string; readonly receiver: string }[];
 }
 

@@ -51,7 +51,6 @@ function answer(status: number, body = '{}'): HttpResponse {
   return { status, headers: { 'content-type': 'application/json' }, body };
 }
 
-const nobody = { receiver: 'nobody', routes: [] };
 const toOps = { receiver: 'ops' };
 const eu = () => stage.worlds.eu!;
 const birdOf = (world: World) => [...world.birds.keys()][0]!;
@@ -153,7 +152,8 @@ const STORIES: readonly Story[] = [
   },
   {
     reason: 'nobody_notified',
-    breaks: () => stage.follows((config) => ({ ...config, route: { ...config.route, ...nobody } })),
+    breaks: () =>
+      stage.follows((config) => ({ ...config, forward: [], route: { ...config.route, receiver: 'nobody' } })),
     mends: () => stage.follows((config) => ({ ...config, route: { ...config.route, ...toOps } })),
     headline: /^Nobody is notified/,
     stopsHeartbeat: true,

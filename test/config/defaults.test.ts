@@ -52,6 +52,7 @@ test('one region is a whole configuration: everything else has its default', () 
       host: '127.0.0.1',
       port: 9465,
       externalUrl: 'http://127.0.0.1:9465',
+      hasDefaultUrl: true,
       bearerToken: null,
       enableLifecycle: false,
     },

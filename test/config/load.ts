@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Config } from '../../src/config/config.ts';
-import { loadConfig } from '../../src/config/load-config.ts';
+import { loadConfig, loadWarnings } from '../../src/config/load-config.ts';
 import { ConfigError } from '../../src/document/problem.ts';
 
 export interface Surroundings {
@@ -51,4 +51,18 @@ export function testProblems(cases: readonly Case[]): void {
       expect(problemsOf(text, surroundings)).toEqual(problems);
     });
   }
+}
+
+/** Whom a configuration does not reach: nearly every small one is warned of that. */
+const OF_REACH = /own addresses end|nobody is notified of alerts|notifies nobody|link nowhere/;
+
+/**
+ * Every warning as `line:column: path: what`: those of whom it does not reach, or all others, so that a test can name
+ * only what it is about.
+ */
+export function warningsOf(text: string, about: 'reach' | 'all else' = 'all else'): string[] {
+  const source = { file: 'n.yaml', text, environment: {}, readFile: () => '' };
+  return loadWarnings(source, loadConfig(source))
+    .map(({ line, column, path, message }) => `${line}:${column}: ${path}: ${message}`)
+    .filter((warning) => OF_REACH.test(warning) === (about === 'reach'));
 }

@@ -1,14 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { loadConfig, loadWarnings } from '../../src/config/load-config.ts';
-import { REGION } from './load.ts';
-
-/** Every warning as `line:column: path: what`. */
-function warningsOf(text: string): string[] {
-  const source = { file: 'n.yaml', text, environment: {}, readFile: () => '' };
-  return loadWarnings(source, loadConfig(source)).map(
-    ({ line, column, path, message }) => `${line}:${column}: ${path}: ${message}`,
-  );
-}
+import { REGION, warningsOf } from './load.ts';
 
 const regionAt = (url: string) => `regions: { eu: { base_url: "${url}", token: t0 } }`;
 

@@ -142,17 +142,34 @@ const CASES: readonly [
   ],
   [
     'nobody_notified',
-    aWell({ route: { isAnybodyNotified: false, routes: [{ path: 'route', receiver: 'default' }] } }),
+    aWell({
+      route: { isAnybodyNotified: false, isForwarded: false, routes: [{ path: 'route', receiver: 'a' }] },
+    }),
     'critical',
     false,
     'Nobody is notified of alerts: no route leads to a receiver that could send them to anybody.',
   ],
   [
     'nobody_notified',
-    aWell({ route: { isAnybodyNotified: true, routes: [{ path: 'route.routes[1]', receiver: 'later' }] } }),
+    aWell({
+      route: {
+        isAnybodyNotified: true,
+        isForwarded: false,
+        routes: [{ path: 'route.routes[1]', receiver: 'later' }],
+      },
+    }),
     'warning',
     true,
     'Alerts of route.routes[1] go to receiver later, which notifies nobody.',
+  ],
+  [
+    'nobody_notified',
+    aWell({
+      route: { isAnybodyNotified: false, isForwarded: true, routes: [{ path: 'route', receiver: 'a' }] },
+    }),
+    'warning',
+    true,
+    'Alerts of route go to receiver a, which notifies nobody.',
   ],
   [
     'receivers_failing',

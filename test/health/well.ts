@@ -39,7 +39,7 @@ export function aWell(change: Partial<HealthSnapshot> = {}): HealthSnapshot {
     nowUs: NOW_US,
     regions: [aRegion()],
     proofMs: 3_600_000,
-    route: { isAnybodyNotified: true, routes: [] },
+    route: { isAnybodyNotified: true, isForwarded: false, routes: [] },
     store: { space: { used: GIB, free: 20 * GIB, whole: 100 * GIB }, refusal: undefined },
     kept: NOTHING_KEPT,
     ...change,

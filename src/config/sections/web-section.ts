@@ -31,6 +31,8 @@ export interface WebConfig {
   readonly port: number;
   /** Without a trailing slash; what links in messages begin with. */
   readonly externalUrl: string;
+  /** True where nobody said how people reach the page: then no message for people links to it. */
+  readonly hasDefaultUrl?: boolean;
   readonly bearerToken: Secret | null;
   readonly access?: AccessConfig;
   /** Absent for plain HTTP. */
@@ -61,6 +63,7 @@ export function readWeb(check: Check): WebConfig | undefined {
     externalUrl: withoutTrailingSlash(
       web.external_url ?? `${tls ? 'https' : 'http'}://${formatHostPort(reachable(listen))}`,
     ),
+    ...(web.external_url === undefined && { hasDefaultUrl: true }),
     bearerToken,
     ...(access && { access }),
     ...(tls && { tls }),

@@ -7,26 +7,29 @@ import { makeAuthority, makeCertificate, openFolder, serveProxy, serveTls } from
 import { openService, TOKEN } from '../service.ts';
 import { nestwatch, tempFile } from '../test-io.ts';
 
-const REGION = 'regions: { eu: { base_url: https://x, token: t } }\n';
+const REGION = 'regions: { eu: { base_url: https://x/api-rest, token: t } }\n';
+const WAYS = 'webhook_configs: [{ url: https://x }]';
+/** Somebody is notified. */
+const HOOK = `receivers: [{ name: default, ${WAYS} }]\n`;
 
 describe('check-config', () => {
   test('says of a good file what is in it', async () => {
-    const file = tempFile('n.yaml', REGION);
+    const file = tempFile('n.yaml', REGION + HOOK);
     expect(await nestwatch(['check-config', file])).toEqual({
       exit: 0,
-      stdout: `${file}: good: regions eu; receivers none (alerts are seen only on the page)\n`,
+      stdout: `${file}: good: regions eu; receivers default\n`,
       stderr: '',
     });
   });
 
   test('names every mistake of every file, and exits 2', async () => {
     const bad = tempFile('bad.yaml', `${REGION}rulez: []\npoll: { page_size: 0 }`);
-    const good = tempFile('good.yaml', REGION);
+    const good = tempFile('good.yaml', REGION + HOOK);
     expect(await nestwatch(['check-config', bad, good, '/no/such.yaml'])).toEqual({
       exit: 2,
       stdout: `${bad}:2:1: rulez: unknown key; did you mean \`rules\`?
 ${bad}:3:20: poll.page_size: must be at least 1
-${good}: good: regions eu; receivers none (alerts are seen only on the page)
+${good}: good: regions eu; receivers default
 /no/such.yaml:1:1: the file does not exist
 `,
       stderr: '',
@@ -40,13 +43,18 @@ ${good}: good: regions eu; receivers none (alerts are seen only on the page)
     expect(JSON.parse(stdout)).toEqual([
       { file: bad, line: 2, column: 1, path: 'rulez', message: 'unknown key; did you mean `rules`?' },
     ]);
-    expect((await nestwatch(['check-config', '--json', tempFile('good.yaml', REGION)])).stdout).toBe('[]\n');
+    expect((await nestwatch(['check-config', '--json', tempFile('good.yaml', REGION + HOOK)])).stdout).toBe(
+      '[]\n',
+    );
   });
 
   test('warnings are told, and with --strict they exit 3', async () => {
-    const file = tempFile('n.yaml', `${REGION}route: { receiver: a }\nreceivers: [{ name: a }, { name: b }]`);
-    const good = `${file}: good: regions eu; receivers none (alerts are seen only on the page)\n`;
-    const line = `${file}:3:34: receivers[1].name: warning: nothing leads to this receiver: name it in a route\n`;
+    const file = tempFile(
+      'n.yaml',
+      `${REGION}route: { receiver: a }\nreceivers: [{ name: a, ${WAYS} }, { name: b, ${WAYS} }]`,
+    );
+    const good = `${file}: good: regions eu; receivers a, b\n`;
+    const line = `${file}:3:73: receivers[1].name: warning: nothing leads to this receiver: name it in a route\n`;
     expect(await nestwatch(['check-config', file])).toMatchObject({ exit: 0, stdout: good + line });
     expect(await nestwatch(['check-config', '--strict', file])).toMatchObject({
       exit: 3,
@@ -59,12 +67,12 @@ ${good}: good: regions eu; receivers none (alerts are seen only on the page)
     ]);
     const bad = tempFile('bad.yaml', 'rulez: []');
     expect((await nestwatch(['check-config', '--strict', file, bad])).exit).toBe(2);
-    const quiet = tempFile('quiet.yaml', REGION);
+    const quiet = tempFile('quiet.yaml', REGION + HOOK);
     expect((await nestwatch(['check-config', '--strict', quiet])).exit).toBe(0);
   });
 
   test('takes the file by --config.file as other commands do', async () => {
-    const file = tempFile('n.yaml', REGION);
+    const file = tempFile('n.yaml', REGION + HOOK);
     const bad = tempFile('bad.yaml', 'regions: {}');
     const { exit, stdout } = await nestwatch(['check-config', '--config.file', file]);
     expect([exit, stdout.startsWith(`${file}: good`)]).toEqual([0, true]);
@@ -72,7 +80,7 @@ ${good}: good: regions eu; receivers none (alerts are seen only on the page)
   });
 
   test('without a file it takes the one that $NESTWATCH_CONFIG names', async () => {
-    const file = tempFile('n.yaml', REGION);
+    const file = tempFile('n.yaml', REGION + HOOK);
     const { exit, stdout } = await nestwatch(['check-config'], { environment: { NESTWATCH_CONFIG: file } });
     expect([exit, stdout.startsWith(`${file}: good`)]).toEqual([0, true]);
   });
@@ -108,6 +116,7 @@ describe('check-config --online', () => {
     const file = tempFile(
       'n.yaml',
       `regions: { eu: { base_url: "${url}", token: '${token}' } }
+web: { external_url: https://x }
 global: { smtp_smarthost: "127.0.0.1:${port(smtp.server)}", smtp_from: n@example.com, smtp_require_tls: false, smtp_auth_username: me, smtp_auth_password: ${password} }
 route: { receiver: ops, routes: [{ receiver: lake, matchers: [bird=b] }] }
 receivers:

@@ -1,0 +1,43 @@
+/** Warns of what a configuration reaches nobody with: alerts, messages, and the service itself. */
+import { traitsOf } from '../channels/traits.ts';
+import type { Check } from '../document/check.ts';
+import type { Config } from './config.ts';
+import { findDeadEnds, isAnybodyNotified } from './dead-ends.ts';
+
+/** Adds to `check` what the daemon runs with all the same, and says as long as it does. */
+export function findReachWarnings(check: Check, config: Config): void {
+  for (const { name, baseUrl } of config.regions) {
+    if (new URL(baseUrl).pathname.endsWith('/api-rest')) continue;
+    check.problem(['regions', name, 'base_url'], "the service's own addresses end in `/api-rest`");
+  }
+  findNobodyNotified(check, config);
+  if (config.web.hasDefaultUrl && notifiesPeople(config)) {
+    check.problem(
+      ['web', 'external_url'],
+      'is not set, so that messages link nowhere: set it to the address at which people reach the page',
+    );
+  }
+}
+
+/** Who only forwards events may have meant that nobody is notified of alerts; each route says so nevertheless. */
+function findNobodyNotified(check: Check, config: Config): void {
+  if (!isAnybodyNotified(config) && config.forward.length === 0) {
+    check.problem(
+      ['route'],
+      'nobody is notified of alerts: no route leads to a receiver that notifies anybody',
+    );
+    return;
+  }
+  for (const { path, receiver } of findDeadEnds(config)) {
+    check.problem(
+      [...path, 'receiver'],
+      `receiver ${JSON.stringify(receiver)} notifies nobody; if that is meant, call it null or blackhole`,
+    );
+  }
+}
+
+function notifiesPeople({ receivers }: Config): boolean {
+  return receivers.some(({ integrations }) =>
+    integrations.some((one) => traitsOf(one).audience !== 'programs'),
+  );
+}
