@@ -26,6 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'templates',
   ],
   'cli/commands': ['daemon'],
+  'cli/upkeep': ['cli/commands'],
   'cli/demo': ['web/pages'],
   app: [
     'channels',

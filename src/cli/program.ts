@@ -18,7 +18,7 @@ import {
 import { addDeliveries, addExplain, addHealthcheck, addStatus } from './daemon-commands.ts';
 import { addBirds, addFlights } from './list-commands.ts';
 import { addApi, addDemo, addRun, addSimulate, addVersion } from './service-commands.ts';
-import { addStore } from './store-commands.ts';
+import { addDoctor, addStore } from './store-commands.ts';
 import { shownLines } from './terminal-text.ts';
 
 const FAILED = 1;
@@ -76,6 +76,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
   addCheckConfig(line);
   addConfig(line);
   addStore(line);
+  addDoctor(line);
   addStatus(line);
   addHealthcheck(line);
   addAlerts(line);

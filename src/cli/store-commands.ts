@@ -1,4 +1,4 @@
-/** The commands about the store's file. */
+/** The commands by which an operator keeps what nestwatch needs: its store, and what it is connected to. */
 import {
   type CommandLine,
   configFileOption,
@@ -41,5 +41,18 @@ export function addStore({ program, edge, finish }: CommandLine): void {
       const { storeCopy } = await import('./upkeep/store-command.ts');
       const from = text(given.from);
       finish(storeCopy(edge, url, { ...daemonOptionsOf(given), ...(from !== undefined && { from }) }));
+    });
+}
+
+export function addDoctor({ program, edge, finish }: CommandLine): void {
+  program
+    .command('doctor')
+    .description('try all that the configuration names: what was found, what is assumed, what to set')
+    .option('--watch <duration>', 'how long entries are waited for that become visible late', '20s')
+    .addOption(configFileOption())
+    .addOption(jsonOption())
+    .action(async (given: Given) => {
+      const { doctor } = await import('./upkeep/doctor-command.ts');
+      finish(await doctor(edge, { ...daemonOptionsOf(given), watch: String(given.watch) }));
     });
 }

@@ -13,7 +13,7 @@ async function show(text: string, ...more: string[]) {
   });
 }
 
-const REGION = 'regions: { eu: { base_url: "https://${HOST}/api-rest", token: "${TOKEN}" } }\n';
+const REGION = `regions: { eu: { base_url: "https://\${HOST}/api-rest", token: "\${TOKEN}" } }\n`;
 
 describe('config show', () => {
   test('prints every default, what references became, and no secret', async () => {
@@ -43,20 +43,27 @@ describe('config show', () => {
 });
 
 interface Schema {
-  readonly [key: string]: unknown;
+  readonly $ref?: string;
+  readonly anyOf?: readonly Schema[];
+  readonly allOf?: readonly Schema[];
+  readonly properties?: Readonly<Record<string, Schema>>;
+  readonly additionalProperties?: Schema | boolean;
+  readonly items?: Schema;
+  readonly type?: string;
+  readonly definitions?: Readonly<Record<string, Schema>>;
 }
 
 /** A value for each key of the schema, with the canary for whatever may be kept in a file of its own. */
-function everything(schema: Schema, definitions: Schema, depth = 0): unknown {
-  const { $ref, anyOf, allOf, properties, additionalProperties, items, type } = schema as Record<string, any>;
+function everything(schema: Schema, definitions: Schema['definitions'], depth = 0): unknown {
+  const { $ref, anyOf = [], allOf = [], properties, additionalProperties, items, type } = schema;
   if (depth > 12) return undefined;
   const inner = (one: Schema) => everything(one, definitions, depth + 1);
-  if ($ref) return inner(definitions[$ref.replace('#/definitions/', '')] as Schema);
-  const choices = [...(anyOf ?? []), ...(allOf ?? [])] as Schema[];
+  if ($ref) return inner(definitions![$ref.replace('#/definitions/', '')]!);
+  const choices = [...anyOf, ...allOf];
   if (choices.length > 0 && !properties)
     return choices.map(inner).find((one) => typeof one === 'object') ?? 'x';
   if (properties) {
-    const entries = Object.entries(properties as Record<string, Schema>).map(([key, one]) => [
+    const entries = Object.entries(properties).map(([key, one]) => [
       key,
       `${key}_file` in properties ? CANARY : inner(one),
     ]);
@@ -69,7 +76,7 @@ function everything(schema: Schema, definitions: Schema, depth = 0): unknown {
 
 test('no key that may stand in a file of its own is printed, whichever it is', () => {
   const schema = configJsonSchema() as Schema;
-  const all = everything(schema, (schema.definitions ?? {}) as Schema);
+  const all = everything(schema, schema.definitions);
   expect(JSON.stringify(all).split(CANARY).length).toBeGreaterThan(20);
   expect(JSON.stringify(effectiveConfig(all))).not.toContain(CANARY);
 });

@@ -1,0 +1,105 @@
+/** Tries everything that a configuration names, and says what it found, what nestwatch takes for granted, what to set. */
+import { existsSync } from 'node:fs';
+import { codeOf, NestwatchError } from '../../errors.ts';
+import type { Edge } from '../../process-io.ts';
+import { exposedFiles, storePath } from '../../store/open-store.ts';
+import { checkStoreFile } from '../../store/sqlite/upkeep/store-file.ts';
+import { parseDuration } from '../../time/duration.ts';
+import { checkOnline } from '../commands/check-online.ts';
+import { findConfigFile, readConfig } from '../read-config.ts';
+import { jsonText, shownLines } from '../terminal-text.ts';
+import { examineRegion, type Finding } from './examine-region.ts';
+
+interface DoctorOptions {
+  readonly configFile: string | undefined;
+  readonly json: boolean;
+  /** How long late entries are waited for. */
+  readonly watch: string;
+}
+
+/** A region or a receiver cannot be used as it is configured. */
+const TEST_FAILED = 4;
+const FAILED = 1;
+
+const MARKS = { good: 'ok', note: 'note', bad: 'BAD', unknown: '?' } as const;
+
+/** Exits 4 where a region or receiver fails, 1 where the store does. */
+export async function doctor(edge: Edge, options: DoctorOptions): Promise<number> {
+  const watchMs = parseDuration(options.watch);
+  if (watchMs === undefined) {
+    throw new NestwatchError('usage', `--watch must be a duration such as 20s, not ${options.watch}`);
+  }
+  const config = readConfig(edge, findConfigFile(edge, options.configFile));
+  const all: (Finding & { readonly of: string })[] = [];
+  const tell = (of: string, one: Finding) => {
+    if (!options.json) {
+      if (all.at(-1)?.of !== of) edge.stdout.write(`${shownLines(of)}\n`);
+      edge.stdout.write(linesOf(one));
+    }
+    all.push({ of, ...one });
+  };
+  for (const region of config.regions) {
+    for await (const one of examineRegion(edge, { region, poll: config.poll, watchMs })) {
+      tell(`region ${region.name}`, one);
+    }
+  }
+  for (const one of await examineStore(config.store.url)) tell('store', one);
+  for await (const { what, failure } of checkOnline(edge, { ...config, regions: [] })) {
+    const found = failure ?? 'it can be reached';
+    const assumed = 'what it does not accept is tried again for 72 h';
+    tell('receivers', { about: what, state: failure ? 'bad' : 'good', found, assumed, advice: '' });
+  }
+  if (options.json) edge.stdout.write(jsonText({ findings: all }));
+  const failing = all.filter(({ state }) => state === 'bad');
+  if (failing.some(({ of }) => of !== 'store')) return TEST_FAILED;
+  return failing.length > 0 ? FAILED : 0;
+}
+
+function linesOf({ state, about, found, assumed, advice }: Finding): string {
+  const rest = [...(assumed ? [`assumed: ${assumed}`] : []), ...(advice ? [`do: ${advice}`] : [])];
+  const first = `  ${MARKS[state].padEnd(4)}  ${shownLines(`${about}: ${found}`)}\n`;
+  return first + rest.map((line) => `        ${shownLines(line)}\n`).join('');
+}
+
+async function examineStore(url: string): Promise<readonly Finding[]> {
+  const path = storePath(url);
+  const assumed = 'each commit is on the disk before anything is sent';
+  if (path === ':memory:') {
+    const advice = 'Set store.url: sqlite:FILE for anything but trials.';
+    return [
+      { about: 'file', state: 'note', found: 'it is in memory and ends with the process', assumed, advice },
+    ];
+  }
+  if (!existsSync(path)) {
+    return [
+      { about: 'file', state: 'good', found: `${path} is not there yet and is made`, assumed, advice: '' },
+    ];
+  }
+  const exposed = await exposedFiles(url);
+  const [warning] = exposed;
+  return [
+    damageOf(path, assumed),
+    warning === undefined
+      ? { about: 'rights', state: 'good', found: 'only its user reads it', assumed: '', advice: '' }
+      : { about: 'rights', state: 'note', found: warning, assumed: '', advice: '' },
+  ];
+}
+
+function damageOf(path: string, assumed: string): Finding {
+  try {
+    const { damages, events } = checkStoreFile(path);
+    if (damages.length === 0) {
+      return {
+        about: 'file',
+        state: 'good',
+        found: `${path} is whole, with ${events} events`,
+        assumed,
+        advice: '',
+      };
+    }
+    return { about: 'file', state: 'bad', found: damages[0]!, assumed, advice: 'Restore a backup.' };
+  } catch (error) {
+    if (codeOf(error) === 'bug') throw error;
+    return { about: 'file', state: 'bad', found: (error as Error).message, assumed, advice: '' };
+  }
+}

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest';
+import { openService, TOKEN } from '../service.ts';
+import { nestwatch, tempFile } from '../test-io.ts';
+
+async function doctor(receiver: string, { token = TOKEN, more = [] as string[] } = {}) {
+  const { url } = await openService();
+  const file = tempFile(
+    'n.yaml',
+    `regions: { eu: { base_url: "${url}", token: '${token}' } }
+store: { url: "sqlite::memory:" }
+receivers: [{ name: ops, webhook_configs: [{ url: "${receiver}" }] }]
+route: { receiver: ops }
+`,
+  );
+  return nestwatch(['doctor', '--watch', '1s', '--config.file', file, ...more]);
+}
+
+test('says of each region, the store and the receivers what was found, assumed and is to be done', async () => {
+  const { url } = await openService();
+  const { exit, stdout, stderr } = await doctor(url);
+  expect({ exit, stderr }).toEqual({ exit: 0, stderr: '' });
+  expect(stdout).toMatch(
+    /^region eu\n {2}ok {4}token: it reads 1 Nest; 2 Birds in the first 1\n {8}assumed: the token reads every Nest that is watched\n/,
+  );
+  expect(stdout).toMatch(
+    /\nstore\n {2}note {2}file: it is in memory and ends with the process\n.*\n {8}do: Set store\.url: sqlite:FILE/,
+  );
+  expect(stdout).toMatch(/\nreceivers\n {2}ok {4}receiver ops, webhook 1: it can be reached\n/);
+  expect(stdout).not.toContain(TOKEN);
+});
+
+test('exits 4 where a region or receiver cannot be used, and --json says the same', async () => {
+  const unreached = await doctor('http://127.0.0.1:1/x');
+  expect(unreached.exit).toBe(4);
+  expect(unreached.stdout).toContain('  BAD   receiver ops, webhook 1: ');
+  const refused = await doctor('http://127.0.0.1:1/x', { token: 'another', more: ['--json'] });
+  expect(refused.exit).toBe(4);
+  const { findings } = JSON.parse(refused.stdout);
+  expect(findings[0]).toMatchObject({ of: 'region eu', about: 'token', state: 'bad' });
+  expect(findings.at(-1)).toMatchObject({ of: 'receivers', state: 'bad' });
+});
+
+test('a duration that is none is wrong usage', async () => {
+  expect(
+    await nestwatch(['doctor', '--watch', 'long', '--config.file', tempFile('n.yaml', '')]),
+  ).toMatchObject({
+    exit: 2,
+    stderr: expect.stringContaining('--watch must be a duration such as 20s, not long'),
+  });
+});

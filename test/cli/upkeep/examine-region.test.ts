@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest';
+import { examineService, type Finding } from '../../../src/cli/upkeep/examine-region.ts';
+import { secret } from '../../../src/secret.ts';
+import { createServiceClient } from '../../../src/service/client.ts';
+import { simulatorTransport } from '../../../src/simulator/answers/simulator-transport.ts';
+import type { Behaviours } from '../../../src/simulator/world/behaviours.ts';
+import { seededRandom } from '../../../src/simulator/world/seeded-random.ts';
+import { createWorld, type World } from '../../../src/simulator/world/world.ts';
+import { baseUrl, stageConfig } from '../../acceptance/stage.ts';
+import { createVirtualClock } from '../../virtual-clock.ts';
+
+interface Case {
+  readonly behaviours?: Partial<Behaviours>;
+  readonly token?: string;
+  readonly requestsPerSecond?: number;
+  readonly aheadMs?: number;
+  /** What happens while new entries are waited for. */
+  readonly meanwhile?: (world: World) => void;
+}
+
+/** Examines a simulated region with some history; resolves to what was found, by what it is about. */
+async function examined({
+  behaviours = {},
+  token = 'token',
+  requestsPerSecond = 50,
+  aheadMs = 0,
+  meanwhile,
+}: Case) {
+  const clock = createVirtualClock();
+  const world = createWorld({ region: 'eu', clock, random: seededRandom(5), token: 'token', behaviours });
+  const nest = world.addNest({ name: 'Marketing' });
+  const bird = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'event' });
+  world.addBird(nest.id, { name: 'Sync', triggerType: 'manual' });
+  const beganUs = world.nowUs();
+  for (let index = 0; index < 60; index += 1) {
+    const atUs = beganUs + index * 30_000_000 + 345_678;
+    world.at(atUs, () =>
+      world.appendNotification({ fields: { eventType: 'Announcement', entityType: 'Plan' } }),
+    );
+    if (index % 4 > 0) continue;
+    const endsAs = index % 8 === 0 ? 'failed' : 'succeeded';
+    world.at(atUs, () => world.startFlight(bird.id, { endsAs, fliesForMs: 5_000 }));
+  }
+  await clock.advance(60 * 30_000 + 60_000);
+  const [region] = stageConfig(['eu'], { requestsPerSecond }).regions;
+  let refused = 0;
+  const client = createServiceClient({
+    region: { ...region!, token: secret(token) },
+    transport: simulatorTransport({ [baseUrl('eu')]: world }),
+    clock,
+    random: seededRandom(6),
+    startPerSecond: requestsPerSecond,
+    report(happening) {
+      if (happening.what === 'request' && happening.failure === 'rate_limited') refused += 1;
+    },
+  });
+  meanwhile?.(world);
+  const ours = { ...clock, nowUs: () => clock.nowUs() - aheadMs * 1000 };
+  const found = new Map<string, Finding>();
+  let isDone = false;
+  const options = { region: region!, poll: stageConfig(['eu']).poll, watchMs: 20_000 };
+  const working = (async () => {
+    for await (const one of examineService(client, ours, options, () => refused)) found.set(one.about, one);
+  })().finally(() => {
+    isDone = true;
+  });
+  await clock.advanceUntil(() => isDone, 600_000);
+  await working;
+  return (about: string) => found.get(about) ?? { state: 'absent', found: '', advice: '' };
+}
+
+describe('of a service that behaves well', () => {
+  test('everything is good', async () => {
+    const of = await examined({});
+    expect(of('token')).toMatchObject({ state: 'good', found: 'it reads 1 Nest; 2 Birds in the first 1' });
+    expect(of('clock')).toMatchObject({ state: 'good' });
+    expect(of('page_size')).toMatchObject({ state: 'good', found: 'pages of 1000 are given' });
+    expect(of('precision').found).toBe('instants are shown to the microsecond (notifications)');
+    expect(of('bounds').found).toBe('both bounds are inclusive, compared to the microsecond');
+    expect(of('order')).toMatchObject({ state: 'good' });
+    expect(of('total_count')).toMatchObject({
+      state: 'good',
+      found: 'totalCount is true (60 of the notifications)',
+    });
+    expect(of('flights').found).toMatch(/^15 Flights of Bird \d+, newest first, none cut off$/);
+    expect(of('filters')).toMatchObject({ state: 'good' });
+    expect(of('visible_delay')).toMatchObject({ state: 'unknown', found: 'no new entry within 20 s' });
+    expect(of('rate')).toMatchObject({ state: 'good', found: '100 requests in a row, none refused' });
+  });
+});
+
+describe('each switch of the service is found', () => {
+  test.each([
+    ['inclusive', 'microsecond'],
+    ['inclusive', 'millisecond'],
+    ['inclusive', 'second'],
+    ['exclusive', 'microsecond'],
+    ['exclusive', 'millisecond'],
+    ['exclusive', 'second'],
+  ] as const)('bounds %s, compared to the %s', async (bounds, comparedPrecision) => {
+    const of = await examined({ behaviours: { bounds, comparedPrecision } });
+    expect(of('bounds').found).toBe(`both bounds are ${bounds}, compared to the ${comparedPrecision}`);
+  });
+
+  test.each(['millisecond', 'second'] as const)(
+    'instants shown to the %s hide what bounds are',
+    async (shown) => {
+      const of = await examined({ behaviours: { shownPrecision: shown } });
+      expect(of('precision').found).toBe(`instants are shown to the ${shown} (notifications)`);
+      expect(of('bounds').state).toBe('unknown');
+    },
+  );
+
+  test.each([
+    ['clamp', 'clamped'],
+    ['refuse', 'refused'],
+  ] as const)('pages that are too large: %s', async (overMaxPageSize, words) => {
+    const of = await examined({ behaviours: { maxPageSize: 37, overMaxPageSize } });
+    expect(of('page_size')).toMatchObject({
+      state: 'note',
+      found: `pages of up to 37 are given, larger ones are ${words}`,
+      advice: 'Set poll.page_size: 37.',
+    });
+    expect(of('bounds').state).toBe('good');
+  });
+
+  test('a count that is cut off', async () => {
+    const of = await examined({ behaviours: { totalCountCap: 40 } });
+    expect(of('total_count')).toMatchObject({
+      state: 'note',
+      found: 'totalCount is untrue: it says 40 and shows 60',
+    });
+    const inPages = await examined({ behaviours: { totalCountCap: 40, maxPageSize: 20 } });
+    expect(inPages('total_count').found).toBe(
+      'totalCount is untrue: it says 40, and there are more behind them',
+    );
+  });
+
+  test('a count that lags', async () => {
+    const of = await examined({ behaviours: { totalCountStaleMs: 600_000 } });
+    expect(of('total_count').found).toMatch(/^totalCount is untrue: it says 4\d and shows 60$/);
+  });
+
+  test.each([
+    ['oldest_first', 'oldest first'],
+    ['by_id', 'in no order of time'],
+  ] as const)('Flights %s', async (flightsOrder, words) => {
+    const of = await examined({ behaviours: { flightsOrder } });
+    expect(of('flights').found).toContain(`, ${words}, none cut off`);
+  });
+
+  test('a list of Flights that is cut off', async () => {
+    const of = await examined({ behaviours: { flightsCap: 5 } });
+    expect(of('flights')).toMatchObject({ state: 'note', found: expect.stringContaining('cut off after 5') });
+  });
+
+  test('a limit of requests', async () => {
+    const of = await examined({ behaviours: { requestsPerSecond: 4 } });
+    expect(of('rate')).toMatchObject({
+      state: 'note',
+      advice: expect.stringMatching(/^Set requests_per_second: /),
+    });
+    expect(of('rate').found).toMatch(/^\d+ refusals? \(429\) among 100 requests; then /);
+  });
+
+  test('entries that become visible late', async () => {
+    const of = await examined({
+      behaviours: { lateShare: 1, lateMinMs: 6_000, lateMaxMs: 7_000 },
+      meanwhile: (world) => world.appendNotification({ fields: { eventType: 'Announcement' } }),
+    });
+    expect(of('visible_delay')).toMatchObject({ state: 'good' });
+    expect(of('visible_delay').found).toMatch(/^1 new entry within 20 s, seen after [67] s at the latest$/);
+  });
+});
+
+describe('what keeps nestwatch from watching', () => {
+  test('a token that is refused', async () => {
+    const of = await examined({ token: 'another' });
+    expect(of('token')).toMatchObject({
+      state: 'bad',
+      advice: 'The token was refused (401): create a new one and replace it.',
+    });
+    expect(of('rate').state).toBe('absent');
+  });
+
+  test.each([
+    [90_900, 'note', "the service's clock is 90 s ahead of this one"],
+    [-90_000, 'note', "the service's clock is 90 s behind this one"],
+    [3_601_000, 'bad', "the service's clock is 60 min ahead of this one"],
+  ])('clocks that differ by %i ms', async (aheadMs, state, found) => {
+    const of = await examined({ aheadMs });
+    expect(of('clock')).toMatchObject({ state, found });
+  });
+});
