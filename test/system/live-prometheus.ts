@@ -42,7 +42,7 @@ function said(child: ChildProcess, pattern: RegExp): Promise<string> {
   return promise;
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
   const address = server.address();
@@ -60,6 +60,8 @@ interface Sample {
 interface LivePrometheus {
   /** What an instant query answers; rejects with Prometheus' own words for a query that it cannot read. */
   query(expression: string): Promise<readonly Sample[]>;
+  /** The labels of the exemplars that the last ten minutes brought to these series. */
+  exemplars(expression: string): Promise<readonly Readonly<Record<string, string>>[]>;
   /** Names of the alerts of the rules that fire now, each once. */
   firing(): Promise<readonly string[]>;
   stop(): Promise<void>;
@@ -112,6 +114,14 @@ scrape_configs: [{ job_name: nestwatch, static_configs: [{ targets: ["${new URL(
   }
   return {
     query,
+    async exemplars(expression) {
+      const now = Date.now() / 1000;
+      const asked = new URLSearchParams({ query: expression, start: `${now - 600}`, end: `${now}` });
+      const found = await ask<{ exemplars: { labels: Record<string, string> }[] }[]>(
+        `query_exemplars?${asked}`,
+      );
+      return found.flatMap(({ exemplars }) => exemplars.map(({ labels }) => labels));
+    },
     async firing() {
       const { alerts } = await ask<{ alerts: { state: string; labels: { alertname: string } }[] }>('alerts');
       const names = alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels.alertname);

@@ -44,6 +44,9 @@ test('it is scraped, in both regions, with the keys of events', async () => {
   expect(await prometheus.query('nestwatch_region_up == 1')).toHaveLength(2);
   expect(await prometheus.query('nestwatch_ready == 1')).toHaveLength(1);
   expect((await prometheus.query('sum(nestwatch_flight_failures_total)'))[0]!.value).toBeGreaterThan(0);
+  const [exemplar] = await prometheus.exemplars('nestwatch_flight_failures_total');
+  const key = encodeURIComponent(exemplar!.event_key!);
+  expect((await fetch(`${demo.page}api/v1/events/${key}/explain`)).status).toBe(200);
 });
 
 test('the rules about what happens in the demo fire, and no other', { timeout: 300_000 }, async () => {
