@@ -220,8 +220,8 @@ const ALERTED = `
   CREATE INDEX alert_due ON alert (due_us) WHERE due_us IS NOT NULL;
   CREATE INDEX alert_changed ON alert (changed) WHERE changed IS NOT NULL;
   CREATE INDEX alert_state ON alert (state, starts_us);
-  -- Alerts that may inhibit others are asked for at every flush, by their name.
-  CREATE INDEX alert_firing ON alert (alertname) WHERE state = 'firing';
+  -- Alerts that may inhibit others are asked for at every flush, by their name; metrics count by all of it.
+  CREATE INDEX alert_firing ON alert (alertname, severity, region, nest_id) WHERE state = 'firing';
 
   -- An event of an alert: the seq-th of that alert.
   CREATE TABLE alert_event (
