@@ -5,6 +5,7 @@
 import type { HttpResponse } from '../../src/http/transport.ts';
 import type { LimitName } from '../../src/limits.ts';
 import type { HostileRequest } from './hostile-requests.ts';
+import { mistakeWithLargeAnswers } from './large-answers.ts';
 
 export type Excess =
   /** What the region `eu` answers where its path fits. */
@@ -20,9 +21,17 @@ export type Excess =
       readonly request: (at: number) => HostileRequest;
       /** With long names, in the store before. */
       readonly alerts?: number;
+      /** So many alerts that are no longer there are acknowledged. */
+      readonly acknowledged?: number;
+      /** Of an answer that lists all that is within the bound. */
+      readonly mostBytes?: number;
     }
   /** A configuration that somebody wants to be read. */
-  | { readonly of: 'configuration'; readonly text: () => string };
+  | { readonly of: 'configuration'; readonly text: () => string }
+  /** Connections that somebody opens, and says nothing. */
+  | { readonly of: 'connections'; readonly count: number }
+  /** What no world has; tells what is wrong. */
+  | { readonly of: 'sockets'; readonly mistake: () => Promise<string | undefined> };
 
 const MIB = 2 ** 20;
 const NOTIFICATIONS = /\/notifications\?/;
@@ -83,6 +92,7 @@ const matches = (value: string) => silence([{ name: 'bird', value, isRegex: true
 
 export const EXCESSES: Readonly<Partial<Record<LimitName, Excess>>> = {
   answer_bytes: { of: 'answers', path: NOTIFICATIONS, alter: page(() => '"x",'.repeat(75 * MIB)) },
+  bytes_in_flight: { of: 'sockets', mistake: mistakeWithLargeAnswers },
   page_items: { of: 'answers', path: NOTIFICATIONS, alter: page(() => `{}${',{}'.repeat(5 * MIB)}`) },
   flight_items: {
     of: 'answers',
@@ -129,6 +139,7 @@ export const EXCESSES: Readonly<Partial<Record<LimitName, Excess>>> = {
     path: NOTIFICATIONS,
     alter: eachItem((item) => ({ ...item, id: `${item.id}${'0123456789'.repeat(MIB / 4)}` })),
   },
+  web_connections: { of: 'connections', count: 400 },
   request_head_bytes: {
     of: 'requests',
     count: 3,
@@ -193,6 +204,22 @@ export const EXCESSES: Readonly<Partial<Record<LimitName, Excess>>> = {
     of: 'requests',
     count: 1_100,
     request: (at) => silence([{ name: 'bird', value: `${at}`, isRegex: false }, NOWHERE]),
+  },
+  acknowledgements: {
+    of: 'requests',
+    alerts: 20,
+    acknowledged: 9_990,
+    mostBytes: 8 * MIB,
+    count: 1,
+    request: () =>
+      post(
+        '/api/v1/alerts/acknowledge',
+        JSON.stringify({
+          ids: Array.from({ length: 20 }, (_, at) => `long-${at}`),
+          author: 'x',
+          comment: 'x',
+        }),
+      ),
   },
   silences_instructions: {
     of: 'requests',

@@ -4,6 +4,7 @@
  * the honest Birds are notified in time, no turn of the loop is long, and nothing that leaves is anything but text.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import type { OpenChannels } from '../../src/channels/channel.ts';
@@ -13,6 +14,7 @@ import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createServiceLinks } from '../../src/config/service-links.ts';
 import { createDaemon, type Daemon } from '../../src/daemon.ts';
+import { knownMatcher } from '../../src/domain/matchers/matcher.ts';
 import type { Transport } from '../../src/http/transport.ts';
 import { createLog, type Log } from '../../src/observe/log.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
@@ -44,7 +46,7 @@ export interface RunOptions {
   /** Also what takes seconds: texts of megabytes, pages of millions of items, a file as store, a second life. */
   readonly isLarge: boolean;
   /** In place of all else that is hostile: what goes beyond this bound. */
-  readonly excess?: Excess;
+  readonly excess?: Exclude<Excess, { of: 'sockets' }>;
   /** Shown every happening, for a person who looks for a cause. */
   readonly watch?: (happening: Happening) => void;
 }
@@ -67,11 +69,15 @@ const STOP_WITHIN_MS = 8_000;
 const LONGEST_ANSWER_MS = 3_000;
 const MOST_MESSAGE_BYTES = 2 ** 20;
 const LATENT_MS = 20_000;
+/** Of the machine's time: what was refused of many connections is closed by then. */
+const SETTLED_MS = 2_000;
 const FLIGHT_MS = 3_000;
 const STEP_MS = 1_000;
 /** By then every stream of the region has met it. */
 const EXCESS_MS = 150_000;
 const MOST_SILENCES = 1_050;
+const MOST_ACKNOWLEDGEMENTS = 10_000;
+const MOST_CONNECTIONS = 300;
 const MOST_STORED_BYTES = 48 * 2 ** 20;
 const PAGES = ['/', '/metrics', '/api/v1/events', '/api/v2/alerts', '/api/v2/silences', '/api/v1/birds'];
 
@@ -218,7 +224,7 @@ class HostileWorld {
     this.#start();
     this.#web = await openWeb({
       config: config.web,
-      openFiles: 1024,
+      openFiles: 4096,
       alerting: config,
       store: this.#store,
       status: () => aStatus({ version: 'hostile', startedAtUs: 0, regions: this.#life.daemon.regions() }),
@@ -301,6 +307,11 @@ class HostileWorld {
     };
   }
 
+  get #mostBytes(): number {
+    const { excess } = this.#options;
+    return excess?.of === 'requests' ? (excess.mostBytes ?? MOST_MESSAGE_BYTES) : MOST_MESSAGE_BYTES;
+  }
+
   #checkMessage(way: string, body: string): void {
     const medium = way === 'slack' || way === 'teams' ? way : 'json';
     this.#checkText('json', `a message to ${way}`, body);
@@ -309,7 +320,7 @@ class HostileWorld {
   }
 
   #checkText(medium: Medium, what: string, text: string): void {
-    if (Buffer.byteLength(text) > MOST_MESSAGE_BYTES)
+    if (Buffer.byteLength(text) > this.#mostBytes)
       this.#find(`${what} is too large: ${text.length} characters`);
     const mistake = mistakeIn(medium, text);
     if (mistake) this.#find(`${what}: ${mistake}`);
@@ -377,12 +388,14 @@ class HostileWorld {
     for (let count = 0; count < 3; count += 1) await this.#ask(hostileRequest(this.#random, this.#web.url));
   }
 
-  async #exceed(excess: Excess): Promise<void> {
+  async #exceed(excess: NonNullable<RunOptions['excess']>): Promise<void> {
     if (excess.of === 'answers') return this.#pass(EXCESS_MS).then(() => {});
     if (excess.of === 'configuration') {
       const text = this.#meter.apart(excess.text);
       return this.#load(text);
     }
+    if (excess.of === 'connections') return this.#connect(excess.count);
+    await this.#acknowledgeMany(excess.acknowledged ?? 0);
     for (let at = 0; at < (excess.alerts ?? 0); at += 1) {
       const labels = { ...anAlert({ id: '' }).labels, region: 'us', bird: `${at} `.padEnd(400, 'x') };
       await this.#meter.apart(() =>
@@ -393,6 +406,36 @@ class HostileWorld {
       const asked = this.#meter.apart(() => excess.request(at));
       await this.#ask(asked);
     }
+  }
+
+  /** As if they had been acknowledged one after the other. */
+  async #acknowledgeMany(count: number): Promise<void> {
+    const nowUs = this.#clock.nowUs();
+    const silences = Array.from({ length: count }, (_, at) => ({
+      id: `acknowledged-${at}`,
+      matchers: [knownMatcher({ name: 'bird', op: '=', value: `gone ${at}` })],
+      startsAtUs: nowUs,
+      endsAtUs: nowUs + 86_400_000_000,
+      updatedAtUs: nowUs,
+      createdBy: 'x',
+      comment: 'x',
+      recurrence: null,
+      alertId: `gone-${at}`,
+      alertStartsAtUs: nowUs,
+    }));
+    await this.#meter.apart(() => this.#store.transaction((tx) => tx.silences.put(silences)));
+  }
+
+  /** Opens connections and says nothing; looks how many of them are kept. */
+  async #connect(count: number): Promise<void> {
+    const { hostname, port } = new URL(this.#web.url);
+    const sockets = Array.from({ length: count }, () => connect(Number(port), hostname));
+    for (const socket of sockets) socket.on('error', () => {}).resume();
+    await new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
+    const open = sockets.filter((socket) => socket.readyState === 'open').length;
+    for (const socket of sockets) socket.destroy();
+    if (open > MOST_CONNECTIONS) this.#find(`${open} connections were open at once`);
+    this.#measure('connections were opened');
   }
 
   async #configure(): Promise<void> {
@@ -452,7 +495,10 @@ class HostileWorld {
 
   async #looksStored(): Promise<void> {
     const silences = await this.#store.transaction((tx) => tx.silences.list());
-    if (silences.length > MOST_SILENCES) this.#find(`${silences.length} silences are stored`);
+    const plain = silences.filter(({ alertId }) => alertId === null).length;
+    if (plain > MOST_SILENCES) this.#find(`${plain} silences are stored`);
+    const acknowledged = silences.length - plain;
+    if (acknowledged > MOST_ACKNOWLEDGEMENTS) this.#find(`${acknowledged} acknowledgements are stored`);
     if (!this.#file) return;
     const bytes = ['', '-wal'].reduce(
       (sum, end) => sum + (statSync(`${this.#file}${end}`, { throwIfNoEntry: false })?.size ?? 0),

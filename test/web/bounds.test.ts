@@ -54,6 +54,18 @@ describe('silences', () => {
     expect((await post(silence(nowUs, 'now there is room'))).status).toBe(200);
   });
 
+  test('are shown on the page up to fifty, and counted beyond', async () => {
+    for (const [count, more] of [
+      [50, false],
+      [51, true],
+    ] as const) {
+      const { ask } = await withSilences(count, (at) => `x${at}`);
+      const { body } = await ask('/');
+      expect(new Set(body.match(/bird=~&quot;x\d+&quot;/g)).size).toBe(50);
+      expect(body.includes('and 1 more')).toBe(more);
+    }
+  });
+
   test('that are over make room for newer ones', async () => {
     const { post, store, nowUs } = await withSilences(most + 5, (at) => `x${at}`, -DAY_US);
     expect((await post(silence(nowUs, 'new'))).status).toBe(200);

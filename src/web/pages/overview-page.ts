@@ -154,11 +154,13 @@ function resolvedList({ resolved, nowUs }: PageView): Html {
   return html`<h2>Resolved lately</h2><ul class="sheet small">${items}</ul>`;
 }
 
-function silenceSection({ silences, nowUs }: PageView): Html {
+function silenceSection({ silences, silencesTotal, nowUs }: PageView): Html {
   const link = html`<a href="silence">new silence</a>`;
   if (silences.length === 0) return html`<p class="small soft after">No silences. ${link}</p>`;
+  const more = silencesTotal - silences.length;
   return html`<section id="silences"><h2>Silences ${link}</h2>
-<ul class="sheet">${silences.map((one) => silenceItem(one, nowUs))}</ul></section>`;
+<ul class="sheet">${silences.map((one) => silenceItem(one, nowUs))}</ul>
+${more > 0 ? html`<p class="small soft after">and ${more} more: <a href="api/v2/silences">all of them</a></p>` : ''}</section>`;
 }
 
 function regionCard(region: RegionView, nowUs: number): Html {

@@ -32,8 +32,9 @@ export interface PageView {
   readonly deliveries: readonly Delivery[];
   /** The latest few of what failed and was set aside. */
   readonly setAside: readonly FaultRecord[];
-  /** Those that are not over. */
+  /** Of those that are not over at most `SHOWN_SILENCES`, and how many there are. */
   readonly silences: readonly ShownSilence[];
+  readonly silencesTotal: number;
 }
 
 const SHOWN_ALERTS = 50;
@@ -41,6 +42,7 @@ const SHOWN_RESOLVED = 5;
 const SHOWN_EVENTS = 20;
 const SHOWN_DELIVERIES = 10;
 const SHOWN_FAULTS = 5;
+const SHOWN_SILENCES = 50;
 /** Enough to put the severest of them first. */
 const READ_ALERTS = 500;
 
@@ -72,7 +74,12 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
       silences:
         silences.length === 0
           ? []
-          : shownSilences(silences, await readRoutedAlerts(tx, muting, alerting), nowUs),
+          : shownSilences(
+              silences.slice(0, SHOWN_SILENCES),
+              await readRoutedAlerts(tx, muting, alerting),
+              nowUs,
+            ),
+      silencesTotal: silences.length,
     };
   });
 }
@@ -96,6 +103,7 @@ export function storelessView({ nowUs, isLive, isOpen, status, impairments }: Pa
       deliveries: [],
       setAside: [],
       silences: [],
+      silencesTotal: 0,
     },
   };
 }

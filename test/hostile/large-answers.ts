@@ -1,0 +1,72 @@
+/** A region that gives eight large answers at once, over real sockets: what of them is held in memory is measured. */
+import { once } from 'node:events';
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createBytesInFlight } from '../../src/http/bytes-in-flight.ts';
+import { openTransport } from '../../src/http/transport.ts';
+import { LIMITS } from '../../src/limits.ts';
+import { secret } from '../../src/secret.ts';
+import { createServiceClient } from '../../src/service/client.ts';
+import { systemClock } from '../../src/time/clock.ts';
+
+const MIB = 2 ** 20;
+const AT_ONCE = 8;
+const ANSWER_BYTES = 15 * MIB;
+/** Of answers that are received; one of them stands there twice while its parts are put together. */
+const MOST_HELD_BYTES = 90 * MIB;
+const LOOK_EVERY_MS = 1;
+
+/** What is wrong; undefined for nothing. */
+export async function mistakeWithLargeAnswers(): Promise<string | undefined> {
+  const server = createServer((_, response) => void answer(response)).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const clock = systemClock();
+  const transport = openTransport({
+    connections: AT_ONCE,
+    timeoutMs: 60_000,
+    maxBodyBytes: LIMITS.answer_bytes.most,
+    inFlight: createBytesInFlight(LIMITS.bytes_in_flight.most, () => {}),
+  });
+  const client = createServiceClient({
+    region: {
+      name: 'eu',
+      baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      token: secret('token'),
+      requestsPerSecond: 1_000,
+      concurrency: AT_ONCE,
+    },
+    transport,
+    clock,
+    random: () => 0.5,
+    report: () => {},
+    startPerSecond: 1_000,
+  });
+  const before = process.memoryUsage().arrayBuffers;
+  let most = 0;
+  const looking = setInterval(() => {
+    most = Math.max(most, process.memoryUsage().arrayBuffers - before);
+  }, LOOK_EVERY_MS);
+  const query = { page: 0, pageSize: 100, ascending: true };
+  const asked = Array.from({ length: AT_ONCE }, (_, bird) => client.getBirdLogs('1', String(bird), query));
+  const answers = await Promise.allSettled(asked);
+  clearInterval(looking);
+  await client.close();
+  await transport.close();
+  server.closeAllConnections();
+  server.close();
+  const failed = answers.find(({ status }) => status === 'rejected');
+  if (failed) return `an answer came to nothing: ${String((failed as PromiseRejectedResult).reason)}`;
+  if (most > MOST_HELD_BYTES) return `${Math.round(most / MIB)} MiB of answers were held at once`;
+  return undefined;
+}
+
+/** A page without entries, and much that nobody asked for. Sends from one buffer, so that it holds nothing itself. */
+async function answer(response: ServerResponse): Promise<void> {
+  response.writeHead(200, { 'content-type': 'application/json' });
+  response.write('{"items":[],"totalCount":0,"more":"');
+  const part = Buffer.alloc(64 * 1024, 'x');
+  for (let sent = 0; sent < ANSWER_BYTES; sent += part.length) {
+    if (!response.write(part)) await once(response, 'drain');
+  }
+  response.end('"}');
+}
