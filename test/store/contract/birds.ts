@@ -263,6 +263,11 @@ export function describeBirds(run: Run): void {
       expect(await run((tx) => tx.birds.failures('eu', '7', 5))).toEqual([failed]);
       expect(await run((tx) => tx.birds.latestFlights('eu', '7', 5))).toEqual([active, failed]);
       expect(await run((tx) => tx.birds.latestFlights('eu', '7', 1))).toEqual([active]);
+      await run((tx) => flew(tx, '7', 'f', 'failed', { message: 'At first', startedAtUs: NOW_US - 1 }));
+      const messageOf = async (key: string) => (await run((tx) => tx.events.find(key)))?.message;
+      expect(await messageOf('eu/flight/f/failed#2')).toBe('Provider answered 429');
+      expect(await messageOf('eu/flight/f/failed')).toBe('At first');
+      expect(await messageOf('us/flight/f/failed')).toBeUndefined();
     });
 
     test('are narrowed down, and come in pages that neither repeat nor leave out', async () => {

@@ -34,6 +34,8 @@ interface Source {
 
 /** Flights that one page looks at: they take some 50 ms. */
 const MAX_LOOKED_AT = 20_000;
+/** And where a text is looked for in what the events of their ends say. */
+const MAX_READ = 4_000;
 /** Of more Birds all Flights are walked. */
 const FEW_STREAMS = 50;
 const MAX_PAGE = 1000;
@@ -95,7 +97,8 @@ export class FlightPages {
   page(query: FlightQuery): { flights: FlightOverview[]; next?: string } {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const sources = this.#sources(query);
-    const lookedAt = Math.ceil(MAX_LOOKED_AT / Math.max(1, sources.length));
+    const mostLookedAt = query.text === undefined ? MAX_LOOKED_AT : MAX_READ;
+    const lookedAt = Math.ceil(mostLookedAt / Math.max(1, sources.length));
     let end: Place | undefined;
     const found = sources.flatMap(({ from, where }) => {
       const last = this.#lastLookedAt(from, where, lookedAt);

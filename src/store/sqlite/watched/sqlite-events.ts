@@ -75,6 +75,11 @@ export class SqliteEvents implements EventStore {
     if (!kind) return undefined;
     const { region, feed } = kind;
     const id = key.slice(region.length + feed.length + 2);
+    const ofFlight =
+      feed === 'flight'
+        ? this.#firstOf(this.#sql.endOfFlight.all(id.split('/', 1)[0]!, id), region, feed)
+        : undefined;
+    if (ofFlight !== undefined) return ofFlight;
     // The hint saves walking over all ids; an id that promises nothing, or wrongly, is found all the same.
     const hintUs = uuidInstantUs(id);
     const hinted =
@@ -199,6 +204,12 @@ function prepareEvents(connection: Connection) {
     ),
     near: connection.prepare<Pick<EventRow, 'event' | 'stream'>>(
       'SELECT event, stream FROM event INDEXED BY event_by_age WHERE occurred_us BETWEEN ? AND ? AND id = ?',
+    ),
+    // Its stream is known by the Flight: of that one alone the index is walked.
+    endOfFlight: connection.prepare<Pick<EventRow, 'event' | 'stream'>>(
+      `SELECT event.event, event.stream FROM flight INDEXED BY flight_by_id
+         JOIN event INDEXED BY event_of_stream ON event.stream = flight.stream AND event.id = ?2
+       WHERE flight.id = ?1`,
     ),
     anywhere: connection.prepare<Pick<EventRow, 'event' | 'stream'>>(
       'SELECT event, stream FROM event INDEXED BY event_of_stream WHERE id = ?',
