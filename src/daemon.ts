@@ -246,7 +246,7 @@ function createStages(parts: DaemonParts, setup: Setup, inForce: InForce) {
   const { store, clock, random, report } = parts;
   const { config, channels, links } = setup;
   const { receivers } = config;
-  const { externalUrl } = config.web;
+  const { externalUrl, hasDefaultUrl } = config.web;
   const stage = { store, clock, random, report };
   const { wakeAlerting, wakeDelivery, recovery } = inForce;
   return {
@@ -272,6 +272,7 @@ function createStages(parts: DaemonParts, setup: Setup, inForce: InForce) {
       receivers,
       channels,
       externalUrl,
+      hasDefaultUrl,
       links,
       recovery,
       failed: wakeAlerting,

@@ -19,3 +19,14 @@ export function notifiesMembers(receivers: readonly Receiver[]): boolean {
     integrations.some((one) => traitsOf(one).nestMembers !== undefined),
   );
 }
+
+interface PageAddress {
+  readonly externalUrl: string;
+  /** True where nobody said how people reach the page. */
+  readonly hasDefaultUrl?: boolean | undefined;
+}
+
+/** What links of a message begin with; empty for people who may not be able to reach the page. */
+export function linksFrom(integration: Integration, { externalUrl, hasDefaultUrl }: PageAddress): string {
+  return hasDefaultUrl && traitsOf(integration).audience !== 'programs' ? '' : externalUrl;
+}

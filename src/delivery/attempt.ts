@@ -1,6 +1,7 @@
 /** One try of one delivery: it is sent, what came of it is judged, and everybody who looks on hears of that. */
 import type { OpenChannels, Outcome } from '../channels/channel.ts';
 import type { Integration, Receiver } from '../channels/receiver.ts';
+import { linksFrom } from '../channels/traits.ts';
 import type { Notification, NotifiedAlert } from '../domain/grouping/notification.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Report } from '../report.ts';
@@ -16,6 +17,8 @@ export interface AttemptOptions {
   readonly random: Random;
   readonly report: Report;
   readonly externalUrl: string;
+  /** True where nobody said how people reach the page: then their messages link nowhere. */
+  readonly hasDefaultUrl?: boolean | undefined;
   /** Without it, messages have no link to acknowledge. */
   readonly links?: AcknowledgeLinks | undefined;
 }
@@ -42,10 +45,8 @@ export async function attempt(
   return verdict.settlement;
 }
 
-async function send(
-  { delivery, notification }: ClaimedDelivery,
-  { receivers, channels, links, externalUrl, report }: AttemptOptions,
-): Promise<Outcome> {
+async function send({ delivery, notification }: ClaimedDelivery, options: AttemptOptions): Promise<Outcome> {
+  const { receivers, channels, report } = options;
   const receiver = receivers.find(({ name }) => name === delivery.receiver);
   const integration = integrationOf(receiver, delivery);
   if (!integration) {
@@ -55,8 +56,10 @@ async function send(
     };
   }
   try {
+    const links = options.hasDefaultUrl ? undefined : options.links;
     const message = withAcknowledgeUrl(notification, links);
-    return await channels[integration.kind]!.send(integration, delivery, message, externalUrl);
+    const address = linksFrom(integration, options);
+    return await channels[integration.kind]!.send(integration, delivery, message, address);
   } catch (error) {
     if (error instanceof NestwatchError) {
       return { kind: 'failed', reason: error.code, error: error.message };

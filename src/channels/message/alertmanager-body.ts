@@ -86,7 +86,7 @@ function alertJson(alert: NotifiedAlert, externalUrl: string): AlertJson {
     annotations: alert.annotations,
     startsAt: formatInstant(alert.startsAtUs),
     endsAt: alert.endsAtUs === 0 ? NOT_ENDED : formatInstant(alert.endsAtUs),
-    generatorURL: `${externalUrl}/${alertPath(alert.id)}`,
+    generatorURL: externalUrl === '' ? '' : `${externalUrl}/${alertPath(alert.id)}`,
     fingerprint: alert.fingerprint,
     events: alert.events.map(eventJson),
     events_total: alert.eventsTotal,

@@ -11,6 +11,7 @@ import { regionName } from '../../text/region-name.ts';
 import type { Tone } from './alert-clusters.ts';
 import { NAME_CODE_POINTS, placeOf } from './alert-subject.ts';
 import { stateWords } from './alert-words.ts';
+import { footerOf, linkableOf } from './links.ts';
 import { type MailView, mailView } from './message-view.ts';
 import type { Row, Section } from './section.ts';
 
@@ -47,8 +48,8 @@ export function digestView({ digest, receiver }: DigestNotification, externalUrl
     eventsTitle: '',
     notices: [],
     sections: sectionsOf(digest).filter(({ rows }) => rows.length > 0),
-    links: [{ text: 'Open nestwatch', url: `${externalUrl}/` }],
-    footer: `Sent by nestwatch to receiver ${plainText(receiver, NAME_CODE_POINTS)}.`,
+    links: linkableOf([{ text: 'Open nestwatch', url: `${externalUrl}/` }]),
+    footer: footerOf(receiver, externalUrl),
   };
 }
 

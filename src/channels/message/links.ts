@@ -2,6 +2,8 @@ import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import type { GroupNotification } from '../../domain/grouping/notification.ts';
 import { formatMatcher } from '../../domain/matchers/matcher.ts';
 import { alertPath } from '../../http/page-path.ts';
+import { plainText } from '../../text/plain-text.ts';
+import { NAME_CODE_POINTS } from './alert-subject.ts';
 import { linkable } from './encode.ts';
 
 export interface Link {
@@ -41,10 +43,21 @@ export function linksOf(
     ...(alerts.length === 1 ? serviceLinks(alerts[0]!.annotations) : []),
     ...[...runbooks].slice(0, MAX_RUNBOOKS).map((url) => ({ text: 'Runbook', url })),
   ];
+  return linkableOf(links);
+}
+
+/** Those that a message may link to. */
+export function linkableOf(links: readonly Link[]): Link[] {
   return links.flatMap(({ text, url }) => {
     const href = linkable(url);
     return href ? [{ text, url: href }] : [];
   });
+}
+
+/** Who sent it to whom; and why nothing in it leads to the page, where that is so. */
+export function footerOf(receiver: string, externalUrl: string): string {
+  const sent = `Sent by nestwatch to receiver ${plainText(receiver, NAME_CODE_POINTS)}.`;
+  return externalUrl === '' ? `${sent} It cannot link to its page until web.external_url is set.` : sent;
 }
 
 /** The nearest thing that the alert is about: who follows it finds the others from there. */

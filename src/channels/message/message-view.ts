@@ -28,7 +28,7 @@ import {
 import { MAX_EVENTS } from './fitting.ts';
 import { type FlightHistory, flightHistory } from './flight-history.ts';
 import { leadOf } from './lead.ts';
-import { ADDRESSES, type Link, linksOf } from './links.ts';
+import { ADDRESSES, footerOf, type Link, linksOf } from './links.ts';
 import type { Section } from './section.ts';
 import { asPeopleCount } from './superseded.ts';
 
@@ -128,7 +128,7 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
     eventsTitle: isUpdate ? 'New since the last message' : 'Before that',
     notices: (notification.notices ?? []).map((one) => plainText(one, NOTICE_CODE_POINTS)),
     links: linksOf(counted, externalUrl),
-    footer: `Sent by nestwatch to receiver ${plainText(notification.receiver, NAME_CODE_POINTS)}.`,
+    footer: footerOf(notification.receiver, externalUrl),
   };
 }
 

@@ -27,7 +27,8 @@ interface PagerdutyEvent {
   readonly event_action: 'trigger' | 'resolve';
   readonly dedup_key: string;
   readonly client: 'nestwatch';
-  readonly client_url: string;
+  /** The page, where people can reach it. */
+  readonly client_url?: string;
   readonly payload: {
     readonly summary: string;
     readonly source: string;
@@ -92,7 +93,7 @@ export function pagerdutyEvent(
     event_action: notification.status === 'resolved' ? 'resolve' : 'trigger',
     dedup_key: dedupKeyOf(notification),
     client: 'nestwatch',
-    client_url: externalUrl,
+    ...(externalUrl !== '' && { client_url: externalUrl }),
     payload: {
       summary: within(summary, PAGERDUTY_LIMITS.summary),
       source: within(URL.parse(externalUrl)?.host || 'nestwatch', PAGERDUTY_LIMITS.source),

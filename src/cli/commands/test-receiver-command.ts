@@ -2,7 +2,7 @@ import type { Outcome } from '../../channels/channel.ts';
 import type { Integration, Receiver } from '../../channels/receiver.ts';
 import { channelOf, closeChannels, openChannels } from '../../channels/registry.ts';
 import { sampleNotification } from '../../channels/sample.ts';
-import { traitsOf } from '../../channels/traits.ts';
+import { linksFrom, traitsOf } from '../../channels/traits.ts';
 import type { Config } from '../../config/config.ts';
 import { ERRORS, NestwatchError } from '../../errors.ts';
 import { openAuthorizedTransport } from '../../http/authorized-transport.ts';
@@ -53,7 +53,12 @@ export async function testReceiver(edge: Edge, name: string, options: TestReceiv
       }
       const attempt = { id: `${notification.id}-${position}`, receiver: name, position };
       const channel = channels[integration.kind]!;
-      const outcome = await channel.send(integration, attempt, notification, config.web.externalUrl);
+      const outcome = await channel.send(
+        integration,
+        attempt,
+        notification,
+        linksFrom(integration, config.web),
+      );
       say(integration, position, takenAs(outcome));
     }
   } finally {
@@ -76,7 +81,7 @@ export function printSamples(
     const { text, templateError } = channelOf(integration).preview(
       integration,
       notification,
-      config.web.externalUrl,
+      linksFrom(integration, config.web),
     );
     return { integration, position, text, templateError };
   });

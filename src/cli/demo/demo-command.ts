@@ -163,7 +163,7 @@ receivers:
   - name: lake
     webhook_configs: [{ url: "${catcherUrl}/events", format: cloudevents }]
 forward: [{ receiver: lake }]
-web: { listen: "127.0.0.1:${port}" }
+web: { listen: "127.0.0.1:${port}"${port === 0 ? '' : `, external_url: "http://127.0.0.1:${port}"`} }
 `;
 }
 

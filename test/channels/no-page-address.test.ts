@@ -1,0 +1,77 @@
+/** A page that listens on 127.0.0.1 by default is none that a reader of a message can reach. */
+import { describe, expect, test } from 'vitest';
+import { digestView } from '../../src/channels/message/digest-view.ts';
+import { CHANNELS } from '../../src/channels/registry.ts';
+import { linksFrom } from '../../src/channels/traits.ts';
+import { digestBody } from '../../src/channels/webhook/digest-json.ts';
+import { load, REGION } from '../config/load.ts';
+import { digestNotification } from './digest-samples.ts';
+import { alert, failedFlight, group, storm } from './sample-notifications.ts';
+
+const RECEIVERS = `receivers:
+  - name: default
+    email_configs: [{ to: a@b.c, from: n@b.c, smarthost: "m.x:25" }]
+    webhook_configs: [{ url: "https://x" }]
+    slack_configs: [{ api_url: "https://x" }]
+    msteamsv2_configs: [{ webhook_url: "https://x" }]
+    pagerduty_configs: [{ routing_key: k }]
+    alertmanager_configs: [{ url: "https://x" }]
+`;
+const SAMPLES = [
+  group({ alerts: [alert({ events: [failedFlight(1)] })] }),
+  group({ alerts: [alert(), alert({ id: 'b' })], firingTotal: 2 }),
+  storm(),
+];
+
+/** What each channel sends of all samples, by its kind. */
+function sent(web: string): Map<string, string> {
+  const config = load(`${REGION}${web}${RECEIVERS}`);
+  return new Map(
+    config.receivers[0]!.integrations.map((integration) => {
+      const channel = CHANNELS.find(({ kind }) => kind === integration.kind)!;
+      const address = linksFrom(integration, config.web);
+      return [
+        integration.kind,
+        SAMPLES.map((one) => channel.preview(integration, one, address).text).join('\n'),
+      ];
+    }),
+  );
+}
+
+describe('without web.external_url', () => {
+  test.each(['email', 'slack', 'msteamsv2', 'pagerduty'])('%s links nowhere', (kind) => {
+    const text = sent('').get(kind)!;
+    expect(text).not.toMatch(/127\.0\.0\.1|localhost|"\/alerts|Open nestwatch|Silence/);
+    expect(text.length).toBeGreaterThan(200);
+  });
+
+  test('a mail says why, as text and as HTML', () => {
+    const mail = sent('').get('email')!;
+    expect(mail).toContain(
+      'Sent by nestwatch to receiver ops. It cannot link to its page until web.external_url is set.',
+    );
+  });
+
+  test('a digest links nowhere either, and says so', () => {
+    const { links, footer } = digestView(digestNotification(), '');
+    expect(links).toEqual([]);
+    expect(footer).toContain('web.external_url');
+    expect(digestView(digestNotification(), 'https://watch.example.com').footer).not.toContain(
+      'external_url',
+    );
+  });
+
+  test('programs get the address of this machine, where they may well be', () => {
+    const bodies = sent('');
+    expect(bodies.get('webhook')).toContain('http://127.0.0.1:9465');
+    expect(bodies.get('alertmanager')).toContain('http://127.0.0.1:9465/alerts');
+    expect(JSON.stringify(digestBody(digestNotification(), 'http://127.0.0.1:9465'))).toContain('9465');
+  });
+});
+
+test('with web.external_url all link to the page, also on this machine', () => {
+  for (const [kind, text] of sent('web: { external_url: "http://127.0.0.1:9465" }\n')) {
+    expect([kind, text.includes('http://127.0.0.1:9465')]).toEqual([kind, true]);
+    expect(text).not.toContain('until web.external_url');
+  }
+});
