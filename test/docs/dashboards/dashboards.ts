@@ -40,6 +40,15 @@ function failedPart(metric: string, labels: string, by: string, range: string): 
   return `${ended('status="failed"')} / (${ended('status=~"succeeded|failed"')} > 0)`;
 }
 
+/**
+ * By how much a counter rose within the time that is shown. One that begins in it, as that of a cause that was never
+ * seen before, counts whole, which `increase` cannot know.
+ */
+function newlySeen(metric: string): string {
+  const series = `${metric}{${R}}`;
+  return `(${series} unless ${series} offset $__range) > 0 or increase(${series}[$__range]) > 0`;
+}
+
 const NESTS = 'nestwatch_nest_flights_ended_total';
 const BIRDS = 'nestwatch_flights_ended_total';
 
@@ -75,7 +84,7 @@ const OVERVIEW: Dashboard = {
     ),
     table(
       'Failures by cause',
-      `topk(15, sum by (region, error) (increase(nestwatch_flight_failures_total{${R}}[$__range])) > 0)`,
+      `topk(15, sum by (region, error) (${newlySeen('nestwatch_flight_failures_total')}))`,
     ),
     table(
       'Birds that fail most',
