@@ -291,7 +291,7 @@ describe('the house', () => {
     expect(inherited).toEqual([
       // Names of the code's own: steps that were checked just before, keys of a closed set, columns of a statement.
       'config/sections/rules-section.ts: own[parameter.key] = parameterShape(parameter).describe(parameter.description);',
-      'delivery/attempt.ts: return await channels[integration.kind]!.send(integration, delivery, message, externalUrl);',
+      'delivery/attempt.ts: return await channels[integration.kind]!.send(integration, delivery, message, address);',
       'delivery/repeat-alerts.ts: const repeats = channels[integration.kind]?.repeats;',
       'document/check.ts: return (value as Record<string | number, unknown>)[step];',
       'simulator/answers/faults.ts: }[retryAfter];',
