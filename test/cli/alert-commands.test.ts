@@ -556,7 +556,8 @@ describe('explain', () => {
     expect(await run('explain', 'eu/flight/x')).toEqual({
       exit: 2,
       stdout: '',
-      stderr: 'nestwatch: Nothing is kept under eu/flight/x, no event, alert, Bird, Flight or delivery.\nSee `nestwatch --help`.\n',
+      stderr:
+        'nestwatch: Nothing is kept under eu/flight/x, no event, alert, Bird, Flight or delivery.\nSee `nestwatch --help`.\n',
     });
   });
 });
