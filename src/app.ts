@@ -5,6 +5,7 @@ import { closeChannels, openChannels } from './channels/registry.ts';
 import type { Config } from './config/config.ts';
 import { createServiceLinks } from './config/service-links.ts';
 import { createDaemon, type Daemon, type Setup } from './daemon.ts';
+import { createDeliveryMessages } from './delivery/delivery-message.ts';
 import { HEARTBEAT_TIMEOUT_MS } from './delivery/heartbeat.ts';
 import { countSilences } from './domain/muting/silence.ts';
 import { codeOf, NestwatchError } from './errors.ts';
@@ -200,7 +201,9 @@ function configuredOf({ regions, receivers, rules }: Config) {
 
 /** What the page and the APIs show of a configuration. */
 function webOf({ config, links }: Setup & { readonly links: AcknowledgeLinks }) {
-  return { config: config.web, alerting: config, links, serviceLinks: createServiceLinks(config.regions) };
+  const { receivers, web } = config;
+  const messages = createDeliveryMessages(receivers, web.externalUrl, randomUUID);
+  return { config: web, alerting: config, links, serviceLinks: createServiceLinks(config.regions), messages };
 }
 
 function notAgain(): never {

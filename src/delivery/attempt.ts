@@ -73,7 +73,7 @@ async function send({ delivery, notification }: ClaimedDelivery, options: Attemp
  * The integration that a delivery was queued for. After a reload another kind may stand at its position (an email
  * added before a webhook moves it); then the receiver's first of the same kind has it.
  */
-function integrationOf(
+export function integrationOf(
   receiver: Receiver | undefined,
   { position, integration: kind }: ClaimedDelivery['delivery'],
 ): Integration | undefined {

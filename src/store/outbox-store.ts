@@ -10,6 +10,7 @@
  * A claim is written before anything is sent: after a crash every attempt that was under way is known, as ambiguous.
  */
 import type { Notification } from '../domain/grouping/notification.ts';
+import type { Filter } from './filter.ts';
 
 /** Only pending, retry and ambiguous deliveries are claimed. */
 export const DELIVERY_STATES = [
@@ -105,11 +106,17 @@ export interface SentNotification {
   readonly deliveries: readonly Delivery[];
 }
 
-/** Which deliveries `list` gives; a condition left out is met by all. */
-export interface DeliveryQuery {
+/**
+ * Which deliveries `page` and `list` give; a condition left out is met by all. Those of `Filter` are for `page` alone:
+ * where, name and severity are of an alert that was notified of and is still kept, `text` is looked for in its id, its
+ * receiver and its last error, `sinceUs` and `untilUs` are of when it was queued.
+ */
+export interface DeliveryQuery extends Filter {
   readonly state?: DeliveryState | undefined;
   readonly receiver?: string | undefined;
   readonly limit: number;
+  /** `next` of an earlier answer of `page`. */
+  readonly cursor?: string | undefined;
 }
 
 /** Events of an alert, those with `afterSeq < seq <= lastSeq`. */
@@ -157,6 +164,11 @@ export interface OutboxStore {
   recoverLeases(nowUs: number): Promise<number>;
   /** Deliveries, newest first. */
   list(query: DeliveryQuery): Promise<Delivery[]>;
+  /**
+   * The same in pages; `next` is absent at the end. A page may hold fewer than `limit`, even none, and have a `next`.
+   * Throws `usage` for a cursor that no answer gave.
+   */
+  page(query: DeliveryQuery): Promise<{ deliveries: Delivery[]; next?: string }>;
   find(id: string): Promise<ClaimedDelivery | undefined>;
   count(): Promise<{ receiver: string; state: DeliveryState; count: number }[]>;
 }

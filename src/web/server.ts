@@ -32,6 +32,7 @@ import { createApi } from './api/api-v1.ts';
 import { impairmentJson } from './api/health-json.ts';
 import { certificateOf, watchCertificate } from './certificate.ts';
 import { boundConnections, CONNECTION_BOUNDS } from './connections.ts';
+import type { DeliveryMessages } from './delivery-messages.ts';
 import { STYLE_HASH } from './pages/frame/page-style.ts';
 import { createPages } from './pages/pages.ts';
 import type { StatusView } from './status-view.ts';
@@ -49,6 +50,7 @@ export interface WebOptions {
   readonly impairments: () => Promise<HealthAnswer>;
   readonly links: AcknowledgeLinks;
   readonly serviceLinks: ServiceLinks;
+  readonly messages: DeliveryMessages;
   /** Gives an unused UUID. */
   readonly newId: () => string;
   /** Called after something was written that the stages have to look at: silences, deliveries put back. */
@@ -83,7 +85,7 @@ export interface Web {
   /** With the port that it really has. */
   readonly url: string;
   /** Answers from now on as another configuration says; it goes on to listen where it does. */
-  follow(configured: Pick<WebOptions, 'config' | 'alerting' | 'links' | 'serviceLinks'>): void;
+  follow(configured: Pick<WebOptions, 'config' | 'alerting' | 'links' | 'serviceLinks' | 'messages'>): void;
   /** Takes no more requests and resolves when those under way have ended, or were cut off after a moment. */
   close(): Promise<void>;
 }
@@ -279,7 +281,7 @@ function addReload(app: Hono, { config, reload }: WebOptions): void {
 /** The requests that change something. */
 const WRITES = [
   /^POST \/-\/reload$/,
-  /^POST \/(silence|expire-silence|acknowledge|resolve)$/,
+  /^POST \/(silence|expire-silence|acknowledge|resolve|deliveries\/(retry|test))$/,
   /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve))$/,
   /^POST \/api\/v2\/silences$/,
   /^DELETE \/api\/v2\/silence\/[^/]+$/,

@@ -74,6 +74,7 @@ async function measure(store: Store): Promise<Measured[]> {
     impairments: async () => ({ impairments: [], space: { used: 1, free: 2, whole: 3 } }),
     reload: async () => ({ mistakes: [], needsRestart: [] }),
     serviceLinks: () => ({}),
+    messages: { messageOf: () => undefined, testsOf: () => [] },
     newId: () => '',
     changed: () => {},
     probe: () => {},

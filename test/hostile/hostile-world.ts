@@ -14,6 +14,7 @@ import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { createServiceLinks } from '../../src/config/service-links.ts';
 import { createDaemon, type Daemon } from '../../src/daemon.ts';
+import { createDeliveryMessages } from '../../src/delivery/delivery-message.ts';
 import { knownMatcher } from '../../src/domain/matchers/matcher.ts';
 import type { Transport } from '../../src/http/transport.ts';
 import { createLog, type Log } from '../../src/observe/log.ts';
@@ -233,6 +234,11 @@ class HostileWorld {
       impairments: () => this.#life.daemon.health(),
       links,
       serviceLinks: createServiceLinks(config.regions),
+      messages: createDeliveryMessages(
+        config.receivers,
+        config.web.externalUrl,
+        () => `test-${String(++ids)}`,
+      ),
       newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
       changed: () => this.#life.daemon.wake(),
       probe: (region) => this.#life.daemon.probe(region),

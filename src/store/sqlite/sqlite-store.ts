@@ -234,7 +234,7 @@ function createRooms(connection: Connection, clock: Clock): Rooms {
       digests: new SqliteDigests(connection),
       forwards: createForward(connection),
       receivers: createReceiverPace(connection),
-      outbox: new SqliteOutbox(connection, new NotifiedEvents(connection, events, counts), counts),
+      outbox: new SqliteOutbox(connection, events, new NotifiedEvents(connection, events, counts), counts),
       faults: new SqliteFaults(connection),
       upkeep: new SqliteUpkeep(connection, counts),
     },

@@ -8,6 +8,7 @@ import type { AlertingConfig } from '../../operator/routed-alert.ts';
 import type { Report } from '../../report.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
+import type { DeliveryMessages } from '../delivery-messages.ts';
 import type { StatusView } from '../status-view.ts';
 
 /** What the JSON API is put together from; each part takes what it needs. */
@@ -19,6 +20,7 @@ export interface ApiOptions {
   readonly report: Report;
   readonly alerting: AlertingConfig & ExplainConfig;
   readonly recurrences: Recurrences;
+  readonly messages: DeliveryMessages;
   readonly clock: Clock;
   readonly externalUrl: string;
   readonly serviceLinks: ServiceLinks;

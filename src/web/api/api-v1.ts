@@ -4,17 +4,20 @@
  */
 import { Hono } from 'hono';
 import * as z from 'zod';
+import type { Event } from '../../domain/alert/event.ts';
 import { eventJson, wireText } from '../../domain/alert/event-json.ts';
+import type { Notification } from '../../domain/grouping/notification.ts';
 import { isStoreFailure } from '../../errors.ts';
 import { countFiring } from '../../operator/count-firing.ts';
 import { explain } from '../../operator/explain.ts';
 import { findReference, newestEventOf } from '../../operator/find-reference.ts';
 import { loadMuting } from '../../store/load-muting.ts';
-import { DELIVERY_STATES, type DeliveryState } from '../../store/outbox-store.ts';
+import type { DeliveryState } from '../../store/outbox-store.ts';
 import type { Transaction } from '../../store/store.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { signedBy } from '../access/identify.ts';
-import { limit, oneOf, readQuery, refuse } from '../query.ts';
+import { readQuery, refuse } from '../query.ts';
+import { readDeliveryQuery } from '../read-deliveries.ts';
 import { readEventQuery } from '../read-events.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
 import { type ConfigurationView, type RegionView, stateOf } from '../status-view.ts';
@@ -130,17 +133,35 @@ function addResolve(api: Hono, { alertResolver }: ApiOptions): void {
   });
 }
 
-function addDeliveries(api: Hono, { store }: ApiOptions): void {
+function addDeliveries(api: Hono, { store, status, messages, clock }: ApiOptions): void {
   api.get('/deliveries', async (c) => {
-    const given = readQuery(search(c.req.url), ['state', 'receiver', 'limit']);
-    const query = {
-      state: oneOf('state', given.state, DELIVERY_STATES),
-      receiver: given.receiver,
-      limit: limit(given.limit),
-    };
-    const deliveries = await store.transaction((tx) => tx.outbox.list(query));
-    return c.json({ deliveries: deliveries.map(deliveryJson) });
+    const regions = status().regions.map(({ region }) => region);
+    const query = readDeliveryQuery(search(c.req.url), regions, clock.nowUs());
+    const { deliveries, next } = await store.transaction((tx) => tx.outbox.page(query));
+    return c.json({ deliveries: deliveries.map(deliveryJson), ...(next !== undefined && { next }) });
   });
+  api.get('/deliveries/:id', async (c) => {
+    readQuery(search(c.req.url), []);
+    const id = c.req.param('id');
+    const found = await store.transaction((tx) => tx.outbox.find(id));
+    if (!found) return c.json({ error: `No delivery with the id ${id} is kept.` }, 404);
+    const { delivery, notification } = found;
+    return c.json({
+      ...deliveryJson(delivery),
+      refused_by: delivery.refusedBy ?? '',
+      remaining: delivery.remaining ?? null,
+      kind: notification.kind,
+      alerts: notification.kind === 'group' ? notification.alerts.map((alert) => alert.id) : [],
+      events: eventsOf(notification).map(({ key }) => key),
+      message: messages.messageOf(found) ?? null,
+    });
+  });
+}
+
+/** Those that it lists. */
+function eventsOf(notification: Notification): readonly Event[] {
+  if (notification.kind === 'forward') return notification.events;
+  return notification.kind === 'group' ? notification.alerts.flatMap(({ events }) => events) : [];
 }
 
 function addRetry(api: Hono, { store, clock, changed }: ApiOptions): void {

@@ -4,6 +4,7 @@ import { isOpenToAll } from '../../config/sections/web-section.ts';
 import { isStoreFailure } from '../../errors.ts';
 import { addAlerts } from './alerts/alert-routes.ts';
 import { addBirdPages } from './birds/bird-routes.ts';
+import { addDeliveries } from './deliveries/delivery-routes.ts';
 import { addEvents } from './events/event-routes.ts';
 import { pageOf } from './frame/page.ts';
 import type { PagesOptions } from './frame/pages-options.ts';
@@ -16,6 +17,7 @@ export function createPages(options: PagesOptions): Hono {
   addOverview(pages, options);
   addAlerts(pages, options);
   addEvents(pages, options);
+  addDeliveries(pages, options);
   addSilencing(pages, options);
   addBirdPages(pages, options);
   return pages;

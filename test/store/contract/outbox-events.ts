@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import type { Notification } from '../../../src/domain/grouping/notification.ts';
-import type { LinkedSpan } from '../../../src/store/outbox-store.ts';
+import type { DeliveryQuery, LinkedSpan } from '../../../src/store/outbox-store.ts';
 import type { Transaction } from '../../../src/store/store.ts';
-import { alert, delivery, event, groupNotification, NOW_US } from './sample-records.ts';
+import { alert, delivery, event, flight, groupNotification, NOW_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeOutboxEvents(run: Run): void {
@@ -53,6 +53,52 @@ export function describeOutboxEvents(run: Run): void {
       expect(await run((tx) => tx.outbox.notificationsOfAlert('b', 10))).toEqual([]);
       await run((tx) => tx.upkeep.prune(NOW_US + 1, 100));
       expect(await notified(10)).toEqual([]);
+    });
+  });
+
+  describe('pages of deliveries', () => {
+    test('narrow down to a receiver, an alert, a Flight, words and a time, and go on', async () => {
+      const bird = { region: 'eu', nest_id: '682', nest: 'Marketing', bird_id: '7', bird: 'Blog' };
+      const failed = event('f1/failed', { feed: 'flight' });
+      await run(async (tx) => {
+        const { stream } = await tx.streams.open('eu', 'flight', '7');
+        await tx.flights.put([flight('f1', { stream })]);
+        await tx.events.insert(stream, [failed]);
+        await tx.alerts.put([alert('a', { labels: { ...bird, severity: 'critical' } })]);
+        await tx.outbox.enqueue(groupNotification('n1', [failed]), [
+          delivery('1', { createdAtUs: NOW_US, lastError: 'HTTP 503 Busy' }),
+        ]);
+        await tx.outbox.enqueue(forwarded('n2', 'lake', []), [
+          delivery('2', { receiver: 'lake', createdAtUs: NOW_US + 5, state: 'dead', settledAtUs: NOW_US }),
+        ]);
+      });
+      const page = (query: Partial<DeliveryQuery>) => run((tx) => tx.outbox.page({ limit: 10, ...query }));
+      const each: [Partial<DeliveryQuery>, string[]][] = [
+        [{}, ['2', '1']],
+        [{ receiver: 'lake' }, ['2']],
+        [{ state: 'dead' }, ['2']],
+        [{ state: 'delivered' }, []],
+        [{ nest: 'market' }, ['1']],
+        [{ bird: '7', region: 'eu', severity: 'critical' }, ['1']],
+        [{ bird: '8' }, []],
+        [{ name: 'flightfailed' }, ['1']],
+        [{ flight: 'F1' }, ['1']],
+        [{ text: 'http 503 busy' }, ['1']],
+        [{ sinceUs: NOW_US + 5 }, ['2']],
+        [{ untilUs: NOW_US + 5 }, ['1']],
+      ];
+      for (const [query, expected] of each) {
+        const { deliveries } = await page(query);
+        expect(
+          deliveries.map(({ id }) => id),
+          JSON.stringify(query),
+        ).toEqual(expected);
+      }
+      const first = await page({ limit: 1 });
+      const second = await page({ limit: 1, cursor: first.next });
+      expect(second.deliveries.map(({ id }) => id)).toEqual(['1']);
+      expect(second.next).toBeUndefined();
+      await expect(page({ cursor: 'x' })).rejects.toMatchObject({ code: 'usage' });
     });
   });
 

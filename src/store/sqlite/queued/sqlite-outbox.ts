@@ -11,9 +11,11 @@ import type {
   Settlement,
 } from '../../outbox-store.ts';
 import type { Connection } from '../connection.ts';
+import type { SqliteEvents } from '../watched/sqlite-events.ts';
 import { DeliveryClaims } from './delivery-claims.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import { DeliveryLanes, type Lane } from './delivery-lanes.ts';
+import { DeliveryPages } from './delivery-pages.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from './delivery-row.ts';
 import { DeliverySettlements } from './delivery-settlements.ts';
 import { createIntegrationHealth, type IntegrationHealth } from './integration-health.ts';
@@ -24,6 +26,7 @@ export class SqliteOutbox implements OutboxStore {
   readonly #notified: NotifiedEvents;
   readonly #counts: DeliveryCounts;
   readonly #lanes: DeliveryLanes;
+  readonly #pages: DeliveryPages;
   readonly #claims: DeliveryClaims;
   readonly #settlements: DeliverySettlements;
   readonly #health: IntegrationHealth;
@@ -32,7 +35,13 @@ export class SqliteOutbox implements OutboxStore {
   /** Numbers of a transaction that was taken back are never used. */
   #lastNotification: number;
 
-  constructor(connection: Connection, notified: NotifiedEvents, counts: DeliveryCounts) {
+  constructor(
+    connection: Connection,
+    events: SqliteEvents,
+    notified: NotifiedEvents,
+    counts: DeliveryCounts,
+  ) {
+    this.#pages = new DeliveryPages(connection, events);
     this.#notified = notified;
     this.#counts = counts;
     this.#lanes = new DeliveryLanes(connection);
@@ -146,6 +155,10 @@ export class SqliteOutbox implements OutboxStore {
     if (state === undefined) return this.#list.newest.all(receiver, limit);
     const { newestDelivered, newestInState } = this.#list;
     return (state === 'delivered' ? newestDelivered : newestInState).all(receiver, limit, state);
+  }
+
+  async page(query: DeliveryQuery): Promise<{ deliveries: Delivery[]; next?: string }> {
+    return this.#pages.page(query);
   }
 
   async find(id: string): Promise<ClaimedDelivery | undefined> {

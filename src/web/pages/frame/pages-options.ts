@@ -10,6 +10,7 @@ import type { AlertingConfig } from '../../../operator/routed-alert.ts';
 import type { Report } from '../../../report.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Clock } from '../../../time/clock.ts';
+import type { DeliveryMessages } from '../../delivery-messages.ts';
 import type { StatusView } from '../../status-view.ts';
 
 /** What the pages are put together from; each takes what it needs. */
@@ -25,6 +26,9 @@ export interface PagesOptions {
   readonly alertResolver: AlertResolver;
   readonly links: AcknowledgeLinks;
   readonly serviceLinks: ServiceLinks;
+  readonly messages: DeliveryMessages;
+  /** Called after deliveries were queued, or put back. */
+  readonly changed: () => void;
   readonly clock: Clock;
   readonly report: Report;
 }

@@ -256,6 +256,36 @@ export const ENGLISH = {
     type: 'Type',
   },
 
+  deliveries: {
+    lead: 'What was sent or is to be sent, the newest first.',
+    none: 'Nothing was sent that fits.',
+    state: 'State',
+    by: 'By',
+    queued: 'Queued',
+    tries: 'Tries',
+    error: 'Last error',
+    test: 'Try a receiver',
+    testHelp: 'A sample notification is queued for each of its integrations. It says that it is a test.',
+    sendTest: 'Send a test',
+  },
+
+  delivery: {
+    title: (receiver: string, integration: string): string => `Delivery to ${receiver} by ${integration}`,
+    unknown: 'No such delivery is kept',
+    unknownLead: 'Deliveries are kept for `store.retention` after they ended.',
+    settled: 'Ended',
+    nextTry: 'Next try',
+    refusedBy: 'Refused for good by',
+    remaining: 'Still to be reached',
+    id: 'Id',
+    retry: 'Send it again',
+    message: 'Message',
+    asNow: 'As the configuration of now has it sent, without secrets.',
+    noMessage: 'Its message cannot be shown here: it is no news of alerts, or its integration is gone.',
+    about: 'What it is about',
+    digest: (name: string, from: string, to: string): string => `The digest ${name} of ${from} to ${to}.`,
+  },
+
   alert: {
     unknown: 'Nothing is known of this alert',
     unknownLead: 'Its id is none, or its last episode ended longer ago than the store keeps history.',

@@ -1,0 +1,73 @@
+/** What a delivery says, for people to read; and deliveries that only try a receiver. */
+import type { Receiver } from '../channels/receiver.ts';
+import { channelOf } from '../channels/registry.ts';
+import { sampleNotification } from '../channels/sample.ts';
+import type { GroupNotification } from '../domain/grouping/notification.ts';
+import type { ClaimedDelivery, Delivery } from '../store/outbox-store.ts';
+import { integrationOf } from './attempt.ts';
+
+/** What the page shows of deliveries, and how it tries a receiver; `newId` gives an unused id. */
+export function createDeliveryMessages(
+  receivers: readonly Receiver[],
+  externalUrl: string,
+  newId: () => string,
+) {
+  return {
+    messageOf: (claimed: ClaimedDelivery) => messageOf(claimed, receivers, externalUrl),
+    testsOf(name: string, nowUs: number) {
+      const receiver = receivers.find((one) => one.name === name);
+      return receiver ? testDeliveries(receiver, { nowUs, newId }) : [];
+    },
+  };
+}
+
+/**
+ * The message as it is sent, without secrets: it follows from the notification and the configuration of now. Undefined
+ * for what is no news of a group, and for an integration that is no longer configured.
+ */
+function messageOf(
+  { delivery, notification }: ClaimedDelivery,
+  receivers: readonly Receiver[],
+  externalUrl: string,
+): string | undefined {
+  const receiver = receivers.find(({ name }) => name === delivery.receiver);
+  const integration = integrationOf(receiver, delivery);
+  if (!integration || notification.kind !== 'group') return undefined;
+  return channelOf(integration).preview(integration, notification, externalUrl).text;
+}
+
+interface TestOptions {
+  readonly nowUs: number;
+  /** Gives an unused id. */
+  readonly newId: () => string;
+}
+
+/** A sample notification for each integration of a receiver; an incident that it opens is ended by a second one. */
+function testDeliveries(
+  { name, integrations }: Receiver,
+  { nowUs, newId }: TestOptions,
+): { notification: GroupNotification; deliveries: Delivery[] }[] {
+  return [false, true].flatMap((isResolved) => {
+    const notification = sampleNotification(name, isResolved, nowUs);
+    const deliveries = integrations.flatMap((integration, position) =>
+      isResolved && channelOf(integration).audience !== 'incidents'
+        ? []
+        : [{ integration: integration.kind, position, ...queuedAt(nowUs) }].map((one) => ({
+            ...one,
+            id: newId(),
+            notificationId: notification.id,
+            receiver: name,
+            // What ends an incident comes after what opens it.
+            lane: notification.groupKey,
+          })),
+    );
+    return deliveries.length > 0 ? [{ notification, deliveries }] : [];
+  });
+}
+
+function queuedAt(nowUs: number) {
+  return {
+    ...{ state: 'pending' as const, attempts: 0, settledAtUs: 0, lastError: '' },
+    ...{ createdAtUs: nowUs, nextAttemptAtUs: nowUs },
+  };
+}

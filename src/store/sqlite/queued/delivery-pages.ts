@@ -1,0 +1,76 @@
+/**
+ * Deliveries in pages, the newest first. Where few of many are asked for, a page looks at so many only: `next` then says
+ * where to go on.
+ */
+import type { Delivery, DeliveryQuery } from '../../outbox-store.ts';
+import type { Connection } from '../connection.ts';
+import { Conditions, formatCursor, parseCursor } from '../watched/page-conditions.ts';
+import type { SqliteEvents } from '../watched/sqlite-events.ts';
+import { type DeliveryRow, deliveryOf } from './delivery-row.ts';
+
+const MAX_PAGE = 1000;
+const MAX_LOOKED_AT = 20_000;
+
+export class DeliveryPages {
+  readonly #connection: Connection;
+  readonly #events: SqliteEvents;
+
+  constructor(connection: Connection, events: SqliteEvents) {
+    this.#connection = connection;
+    this.#events = events;
+  }
+
+  page(query: DeliveryQuery): { deliveries: Delivery[]; next?: string } {
+    const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
+    const where = new Conditions();
+    if (query.cursor !== undefined) where.add('seq < ?', ...parseCursor(query.cursor, ['number']));
+    // What was given up or waits is little, and has an index; all else is walked over.
+    const isFew = query.state !== undefined && query.state !== 'delivered';
+    if (query.state !== undefined) where.add('state = ?', query.state);
+    if (isFew) where.add(`state <> 'delivered'`);
+    const from = `FROM delivery ${isFew ? 'INDEXED BY delivery_undelivered' : 'NOT INDEXED'}`;
+    const last = this.#connection
+      .prepare<{ seq: number }>(`SELECT seq ${from} ${where.where} ORDER BY seq DESC LIMIT 1 OFFSET ?`)
+      .get(...where.values, MAX_LOOKED_AT - 1);
+    if (last) where.add('seq >= ?', last.seq);
+    this.#addContent(where, query);
+    const rows = this.#connection
+      .prepare<DeliveryRow>(`SELECT * ${from} ${where.where} ORDER BY seq DESC LIMIT ?`)
+      .all(...where.values, limit + 1);
+    const end = rows.length > limit ? rows[limit - 1] : last;
+    const deliveries = rows.slice(0, limit).map(deliveryOf);
+    return end ? { deliveries, next: formatCursor([end.seq]) } : { deliveries };
+  }
+
+  #addContent(where: Conditions, query: DeliveryQuery): void {
+    const { receiver, text, sinceUs, untilUs, region, nest, bird, flight, name, severity } = query;
+    if (receiver !== undefined) where.add('receiver = ?', receiver);
+    if (sinceUs !== undefined) where.add('created_us >= ?', sinceUs);
+    if (untilUs !== undefined) where.add('created_us < ?', untilUs);
+    if (text !== undefined) {
+      where.add(
+        `instr(lower(id || char(10) || receiver || char(10) || integration || char(10) || last_error), lower(?)) > 0`,
+        text,
+      );
+    }
+    const alert = new Conditions();
+    if (region !== undefined) alert.add('alert.region = ?', region);
+    alert.addNamed('alert.nest_id', 'alert.nest', nest).addNamed('alert.bird_id', 'alert.bird', bird);
+    if (name !== undefined) alert.add('lower(alertname) = lower(?)', name);
+    if (severity !== undefined) alert.add('severity = ?', severity);
+    if (alert.where !== '') {
+      where.add(
+        `notification IN (SELECT notified_alert.notification FROM alert
+           JOIN notified_alert ON notified_alert.alert_id = alert.id ${alert.where})`,
+        ...alert.values,
+      );
+    }
+    if (flight !== undefined) {
+      where.add(
+        `notification IN (SELECT notified_event.notification FROM notified_event
+           WHERE event IN (SELECT value FROM json_each(?)))`,
+        JSON.stringify(this.#events.numbersOfFlight(flight)),
+      );
+    }
+  }
+}

@@ -1,0 +1,112 @@
+/** What was sent, to whom and how that ended, the newest first; and a test of a receiver. */
+import { html } from 'hono/html';
+import { deliveryPath } from '../../../http/page-path.ts';
+import { type Delivery, DELIVERY_STATES as STATES } from '../../../store/outbox-store.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import { regionName } from '../../../text/region-name.ts';
+import { type Column, dataTable } from '../frame/data-table.ts';
+import { type FilterField, filterField, filterForm } from '../frame/filter-form.ts';
+import type { Page } from '../frame/page.ts';
+import { foot, frame, type Html, heading, when } from '../frame/page-frame.ts';
+import { DELIVERY_STATES, MESSAGE_LENGTH, NAME_LENGTH } from '../frame/page-words.ts';
+import { pager } from '../frame/pager.ts';
+
+export interface DeliveriesView {
+  readonly given: URLSearchParams;
+  readonly regions: readonly string[];
+  readonly receivers: readonly string[];
+  readonly deliveries: readonly Delivery[];
+  readonly next: string | undefined;
+  readonly problem: string;
+}
+
+export function renderDeliveriesPage(page: Page, view: DeliveriesView): Html {
+  const { words } = page;
+  const { given, deliveries, next, problem } = view;
+  const query = new URLSearchParams(given);
+  query.delete('cursor');
+  return frame({
+    title: `nestwatch: ${words.frame.deliveries}`,
+    tone: 'quiet',
+    page,
+    section: 'deliveries',
+    body: html`${heading(page, {
+      title: words.frame.deliveries,
+      lead: words.deliveries.lead,
+      json: `api/v1/deliveries?${query}`,
+      problem,
+    })}
+<main id="main">
+${filterForm(page, fieldsOf(page, view), given)}
+${
+  problem
+    ? ''
+    : deliveries.length > 0
+      ? dataTable(words.frame.deliveries, columnsOf(page), deliveries)
+      : html`<p class="sheet empty">${words.deliveries.none}</p>`
+}
+${pager(page, given, next)}
+${testForm(page, view.receivers)}
+</main>
+${foot(page)}`,
+  });
+}
+
+function columnsOf({ root, words, nowUs }: Page): Column<Delivery>[] {
+  return [
+    {
+      title: words.alert.receiver,
+      cell: ({ id, receiver }) =>
+        html`<a href="${root}${deliveryPath(id)}">${plainText(receiver, NAME_LENGTH)}</a>`,
+    },
+    { title: words.deliveries.by, cell: ({ integration }) => plainText(integration, NAME_LENGTH) },
+    { title: words.deliveries.state, cell: ({ state }) => statePill(state) },
+    {
+      title: words.deliveries.queued,
+      cell: ({ createdAtUs }) => when(createdAtUs, nowUs, words.time.ago),
+    },
+    { title: words.deliveries.tries, cell: ({ attempts }) => String(attempts), isNumber: true },
+    {
+      title: words.deliveries.error,
+      cell: ({ lastError }) => (lastError ? html`<bdi>${plainText(lastError, MESSAGE_LENGTH)}</bdi>` : ''),
+    },
+  ];
+}
+
+export function statePill(state: Delivery['state']): Html {
+  const { words, tone } = DELIVERY_STATES[state];
+  return html`<span class="pill ${tone}">${words}</span>`;
+}
+
+function fieldsOf(page: Page, { regions, receivers }: DeliveriesView): FilterField[] {
+  const { words } = page;
+  return [
+    {
+      name: 'state',
+      label: words.deliveries.state,
+      choices: STATES.map((state) => ({ value: state, text: DELIVERY_STATES[state].words })),
+    },
+    {
+      name: 'receiver',
+      label: words.alert.receiver,
+      choices: receivers.map((name) => ({ value: name, text: plainText(name, NAME_LENGTH) })),
+    },
+    filterField(
+      page,
+      'region',
+      regions.map((region) => ({ value: region, text: regionName(region) })),
+    ),
+    ...(['nest', 'bird', 'flight', 'text', 'since', 'until'] as const).map((name) => filterField(page, name)),
+  ];
+}
+
+function testForm({ root, words }: Page, receivers: readonly string[]): Html | string {
+  if (receivers.length === 0) return '';
+  return html`<h2 id="test">${words.deliveries.test}</h2>
+<form method="post" action="${root}deliveries/test" class="sheet fields">
+<label for="test-receiver">${words.alert.receiver}</label>
+<select id="test-receiver" name="receiver">${receivers.map((name) => html`<option value="${name}">${plainText(name, NAME_LENGTH)}</option>`)}</select>
+<p class="small soft">${words.deliveries.testHelp}</p>
+<div class="buttons"><button>${words.deliveries.sendTest}</button></div>
+</form>`;
+}

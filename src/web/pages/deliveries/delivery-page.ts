@@ -1,0 +1,99 @@
+/** One delivery: what it says, to whom, how each of its tries ended as far as that is kept, and trying it again. */
+import { html } from 'hono/html';
+import type { Notification } from '../../../domain/grouping/notification.ts';
+import { alertPath, eventPath } from '../../../http/page-path.ts';
+import type { ClaimedDelivery } from '../../../store/outbox-store.ts';
+import { exactTime } from '../../../text/instant-words.ts';
+import { manyLines, plainText } from '../../../text/plain-text.ts';
+import type { Page } from '../frame/page.ts';
+import { foot, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import {
+  alertPlace,
+  alertTitle,
+  DELIVERY_STATES,
+  eventTitle,
+  MESSAGE_LENGTH,
+  NAME_LENGTH,
+  placeName,
+} from '../frame/page-words.ts';
+import { statePill } from './deliveries-page.ts';
+
+const TEXT_LENGTH = 40_000;
+const SHOWN = 50;
+
+interface DeliveryView extends ClaimedDelivery {
+  /** As it is sent; undefined where it cannot be shown. */
+  readonly message: string | undefined;
+}
+
+export function renderDeliveryPage(page: Page, { delivery, notification, message }: DeliveryView): Html {
+  const { root, words, nowUs } = page;
+  const { id, receiver, integration, state, attempts, createdAtUs, settledAtUs, lastError } = delivery;
+  const title = words.delivery.title(plainText(receiver, NAME_LENGTH), integration);
+  const tone = DELIVERY_STATES[state].tone;
+  const text = message === undefined ? '' : manyLines(message, TEXT_LENGTH);
+  const isWaiting = settledAtUs === 0 && attempts > 0;
+  const row = (name: string, value: Html | string) => html`<dt>${name}</dt><dd>${value}</dd>`;
+  return frame({
+    title: `nestwatch: ${title}`,
+    tone,
+    page,
+    section: 'deliveries',
+    body: html`${heading(page, { title, json: `api/v1/deliveries/${encodeURIComponent(id)}` })}
+<main id="main">
+<dl class="sheet after">
+${row(words.deliveries.state, statePill(state))}
+${row(words.deliveries.queued, html`${exactTime(createdAtUs)}, ${when(createdAtUs, nowUs, words.time.ago)}`)}
+${settledAtUs > 0 ? row(words.delivery.settled, html`${exactTime(settledAtUs)}, ${when(settledAtUs, nowUs, words.time.ago)}`) : ''}
+${isWaiting ? row(words.delivery.nextTry, when(delivery.nextAttemptAtUs, nowUs, words.time.ago)) : ''}
+${row(words.deliveries.tries, String(attempts))}
+${lastError ? row(words.deliveries.error, html`<bdi>${plainText(lastError, MESSAGE_LENGTH)}</bdi>`) : ''}
+${delivery.refusedBy ? row(words.delivery.refusedBy, html`<bdi>${plainText(delivery.refusedBy, MESSAGE_LENGTH)}</bdi>`) : ''}
+${delivery.remaining ? row(words.delivery.remaining, html`<bdi>${plainText(delivery.remaining.join(', '), MESSAGE_LENGTH)}</bdi>`) : ''}
+${row(words.delivery.id, html`<code>${plainText(id, NAME_LENGTH)}</code>`)}
+</dl>
+${
+  state === 'dead'
+    ? html`<form method="post" action="${root}deliveries/retry" class="actions"><input type="hidden" name="id" value="${id}"><button>${words.delivery.retry}</button></form>`
+    : ''
+}
+<h2>${words.delivery.message}</h2>
+${text ? html`<p class="small soft">${words.delivery.asNow}</p><div class="sheet"><pre><bdi>${text}</bdi></pre></div>` : html`<p class="sheet empty">${words.delivery.noMessage}</p>`}
+<h2>${words.delivery.about}</h2>
+${aboutList(page, notification)}
+</main>
+${foot(page)}`,
+  });
+}
+
+export function renderUnknownDeliveryPage(page: Page): Html {
+  const { words } = page;
+  return frame({
+    title: `nestwatch: ${words.delivery.unknown}`,
+    tone: 'quiet',
+    page,
+    section: 'deliveries',
+    body: html`${heading(page, { title: words.delivery.unknown, lead: words.delivery.unknownLead })}
+<main id="main"><p><a class="button" href="${page.root}deliveries">${words.frame.deliveries}</a></p></main>`,
+  });
+}
+
+/** The alerts or events that it notifies of. */
+function aboutList({ root, words }: Page, notification: Notification): Html {
+  if (notification.kind === 'digest') {
+    const { name, fromUs, toUs } = notification.digest;
+    return html`<p class="sheet empty">${words.delivery.digest(plainText(name, NAME_LENGTH), exactTime(fromUs), exactTime(toUs))}</p>`;
+  }
+  const items =
+    notification.kind === 'forward'
+      ? notification.events.map(
+          (event) =>
+            html`<li><a class="what" href="${root}${eventPath(event.key)}">${eventTitle(event.type)}</a> ${where(event.region, placeName(event))}</li>`,
+        )
+      : notification.alerts.map(
+          ({ id, status, labels }) =>
+            html`<li><a class="what" href="${root}${alertPath(id)}">${alertTitle(labels.alertname ?? '')}</a> ${where(labels.region ?? '', alertPlace(labels))} <span class="pill quiet">${status === 'firing' ? words.alert.isFiring : words.alert.isOver}</span></li>`,
+        );
+  const more = items.length - SHOWN;
+  return html`<ul class="sheet">${items.slice(0, SHOWN)}${more > 0 ? html`<li class="soft">${words.alert.moreEvents(more)}</li>` : ''}</ul>`;
+}

@@ -1,0 +1,105 @@
+import { describe, expect, test } from 'vitest';
+import { createDeliveryMessages } from '../../../src/delivery/delivery-message.ts';
+import { load, REGION } from '../../config/load.ts';
+import { groupNotification } from '../../store/contract/sample-records.ts';
+import { aDelivery, anAlertingConfig, NOW_US, putDeliveries } from '../sample.ts';
+import { serve } from '../served.ts';
+import { read } from './read.ts';
+
+const links = (body: string) => [...body.matchAll(/ href="([^"]+)"/g)].map(([, href]) => href!);
+
+const CONFIG = load(`${REGION}global: { smtp_smarthost: "mail.example.com:587", smtp_from: "n@example.com" }
+route: { receiver: ops }
+receivers:
+  - name: ops
+    email_configs: [{ to: ops@example.com }]
+    webhook_configs: [{ url: "https://hook.example.com/secret" }]
+  - name: pager
+    pagerduty_configs: [{ routing_key: k0 }]
+  - name: nobody
+`);
+
+let ids = 0;
+const configured = () => ({
+  alerting: anAlertingConfig({ receivers: CONFIG.receivers }),
+  messages: createDeliveryMessages(CONFIG.receivers, 'http://watch.example.com', () => `test-${++ids}`),
+});
+
+describe('the page of deliveries', () => {
+  test('lists them with how each ended, and narrows down', async () => {
+    const { ask, store } = await serve(configured());
+    await putDeliveries(store, [
+      aDelivery({ id: 'd-1', state: 'delivered', attempts: 1, settledAtUs: NOW_US }),
+      aDelivery({ id: 'd-2', receiver: 'pager', state: 'dead', attempts: 9, lastError: 'HTTP 404' }),
+    ]);
+    const { body } = await ask('/deliveries');
+    expect(read(body)).toContain('pager email Given up 2 min ago 9 HTTP 404');
+    expect(links(body).filter((href) => href.startsWith('deliveries/'))).toEqual([
+      'deliveries/d-2',
+      'deliveries/d-1',
+    ]);
+    expect(links((await ask('/deliveries?state=delivered')).body)).not.toContain('deliveries/d-2');
+    expect(links((await ask('/deliveries?text=http+404')).body)).not.toContain('deliveries/d-1');
+    expect((await ask('/deliveries?state=lost')).status).toBe(400);
+    expect(body).not.toContain('<option value="nobody">');
+  });
+
+  test('a test is queued for each integration, and an incident that it opens is ended', async () => {
+    const { submit, store, changes } = await serve(configured());
+    const queued = () => store.transaction((tx) => tx.outbox.list({ limit: 10 }));
+    const { status, headers } = await submit('/deliveries/test', { receiver: 'ops' });
+    expect([status, headers.location]).toEqual([303, '../deliveries?receiver=ops']);
+    expect((await queued()).map(({ integration }) => integration).sort()).toEqual(['email', 'webhook']);
+    expect(changes).toHaveLength(1);
+    await submit('/deliveries/test', { receiver: 'pager' });
+    const [end, begin] = await queued();
+    const found = await store.transaction((tx) => tx.outbox.find(end!.id));
+    expect(found?.notification).toMatchObject({ status: 'resolved', receiver: 'pager' });
+    expect([begin!.integration, begin!.lane === end!.lane]).toEqual(['pagerduty', true]);
+    for (const receiver of ['nobody', 'constructor', '']) {
+      expect((await submit('/deliveries/test', { receiver })).status).toBe(400);
+    }
+  });
+
+  test('nobody else can have a test sent', async () => {
+    const { submit } = await serve(configured());
+    const foreign = { origin: 'https://evil.example.com' };
+    expect((await submit('/deliveries/test', { receiver: 'ops' }, foreign)).status).toBe(403);
+    expect((await submit('/deliveries/retry', { id: 'd' }, foreign)).status).toBe(403);
+  });
+});
+
+describe('the page of a delivery', () => {
+  test('shows the message as it is sent, what it is about, and how it ended', async () => {
+    const { ask, store } = await serve(configured());
+    const one = aDelivery({ id: 'd-1', state: 'retry', attempts: 2, lastError: '<b>503</b>' });
+    await store.transaction((tx) => tx.outbox.enqueue(groupNotification('n'), [one]));
+    const { body } = await ask('/deliveries/d-1');
+    const text = read(body);
+    expect(text).toContain('Delivery to ops by email');
+    expect(text).toContain('Tries 2');
+    expect(body).toContain('<bdi>&lt;b&gt;503&lt;/b&gt;</bdi>');
+    expect(body).toMatch(/<pre><bdi>[^<]*Subject: \[nestwatch\]/);
+    expect(links(body)).toContain('../alerts/a');
+    const { json } = await ask('/api/v1/deliveries/d-1');
+    expect(json).toMatchObject({ id: 'd-1', kind: 'group', alerts: ['a'], message: expect.any(String) });
+  });
+
+  test('sends again what was given up', async () => {
+    const { ask, submit, store, changes } = await serve(configured());
+    await putDeliveries(store, [aDelivery({ id: 'd-1', state: 'dead', settledAtUs: NOW_US })]);
+    expect((await ask('/deliveries/d-1')).body).toContain('Send it again');
+    const { status, headers } = await submit('/deliveries/retry', { id: 'd-1' });
+    expect([status, headers.location]).toEqual([303, 'd-1']);
+    expect(changes).toHaveLength(1);
+    const { body } = await ask('/deliveries/d-1');
+    expect(body).not.toContain('Send it again');
+    expect(read(body)).toContain('Waiting');
+  });
+
+  test('an unknown one is not found', async () => {
+    const { ask } = await serve();
+    expect((await ask('/deliveries/none')).status).toBe(404);
+    expect((await ask('/api/v1/deliveries/none')).status).toBe(404);
+  });
+});
