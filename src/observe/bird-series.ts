@@ -54,7 +54,8 @@ interface Bird {
   info: string;
   status: string;
   started: number;
-  readonly ended: Map<string, number>;
+  /** By the position of the status in `statuses`; absent for one that none of its Flights had. */
+  readonly ended: number[];
   active: number;
   lastFailureUs: number;
 }
@@ -65,6 +66,8 @@ const PART_LENGTH = 65_536;
 
 export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
   const { birdsPerRegion, dropped, birdStatuses, endStatuses } = options;
+  /** How Flights end: the known ways, and those that were seen besides. */
+  const statuses = [...endStatuses];
   const regions = new Map<string, Map<string, Bird>>();
 
   function birdsOf(region: string): Map<string, Bird> {
@@ -85,7 +88,7 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
       info: '',
       status: '',
       started: 0,
-      ended: new Map(endStatuses.map((status) => [status, 0])),
+      ended: endStatuses.map(() => 0),
       active: 0,
       lastFailureUs: options.lastFailureUs(region, birdId),
     };
@@ -123,7 +126,9 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
     flightEnded(place, status, atUs) {
       const bird = find(place, ['ended', 'flights']);
       if (!bird) return;
-      bird.ended.set(status, (bird.ended.get(status) ?? 0) + 1);
+      if (!statuses.includes(status)) statuses.push(status);
+      const at = statuses.indexOf(status);
+      bird.ended[at] = (bird.ended[at] ?? 0) + 1;
       if (status === 'failed') bird.lastFailureUs = Math.max(bird.lastFailureUs, atUs);
     },
     flightsActive(place, count) {
@@ -131,6 +136,7 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
       if (bird) bird.active = count;
     },
     *write(isOpenMetrics, nowUs) {
+      const known = { birdStatuses, endStatuses: statuses };
       for (const metric of ALL_METRICS) {
         const { name, help, type } = BIRD_METRICS[metric];
         const family = isOpenMetrics && type === 'counter' ? name.replace(/_total$/, '') : name;
@@ -138,7 +144,7 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
         for (const birds of regions.values()) {
           for (const bird of birds.values()) {
             if (options.shown === 'failing' && !isFailing(bird, nowUs)) continue;
-            part += WRITERS[metric](`${name}{${bird.labels}`, bird, birdStatuses);
+            part += WRITERS[metric](`${name}{${bird.labels}`, bird, known);
             if (part.length < PART_LENGTH) continue;
             yield part;
             part = '';
@@ -153,26 +159,35 @@ export function createBirdSeries(options: BirdSeriesOptions): BirdSeries {
 const ALL_METRICS = Object.keys(BIRD_METRICS) as BirdMetric[];
 
 /** The lines of one metric of a Bird: `head` is its name and its labels up to where more may come. */
-type Writer = (head: string, bird: Bird, birdStatuses: readonly string[]) => string;
+type Writer = (head: string, bird: Bird, known: Known) => string;
+
+interface Known {
+  readonly birdStatuses: readonly string[];
+  readonly endStatuses: readonly string[];
+}
 
 const WRITERS: Readonly<Record<BirdMetric, Writer>> = {
   info: (head, { info }) => (info ? `${head},${info}} 1\n` : ''),
-  status(head, { status }, known) {
+  status(head, { status }, { birdStatuses: known }) {
     if (!status) return '';
     let lines = '';
     for (const one of known) lines += `${head},status="${one}"} ${one === status ? 1 : 0}\n`;
     return known.includes(status) ? lines : `${lines}${head},status="${escaped(status)}"} 1\n`;
   },
   started: (head, { started }) => `${head}} ${started}\n`,
-  ended: (head, { ended }) => endLines(head, ended),
-  flights: (head, { ended, started }) => `${endLines(head, ended)}${head},status="active"} ${started}\n`,
+  ended: (head, { ended }, { endStatuses }) => endLines(head, ended, endStatuses),
+  flights: (head, { ended, started }, { endStatuses }) =>
+    `${endLines(head, ended, endStatuses)}${head},status="active"} ${started}\n`,
   active: (head, { active }) => `${head}} ${active}\n`,
   lastFailure: (head, { lastFailureUs }) => `${head}} ${lastFailureUs / 1e6}\n`,
 };
 
-function endLines(head: string, ended: Bird['ended']): string {
+function endLines(head: string, ended: readonly number[], endStatuses: readonly string[]): string {
   let lines = '';
-  for (const [status, count] of ended) lines += `${head},status="${status}"} ${count}\n`;
+  for (const [at, status] of endStatuses.entries()) {
+    const count = ended[at];
+    if (count !== undefined) lines += `${head},status="${status}"} ${count}\n`;
+  }
   return lines;
 }
 
