@@ -15,10 +15,12 @@ const ANSWER_BYTES = 15 * MIB;
 /** Of answers that are received; one of them stands there twice while its parts are put together. */
 const MOST_HELD_BYTES = 90 * MIB;
 const LOOK_EVERY_MS = 1;
+const LONGEST_WAIT_MS = 5_000;
 
 /** What is wrong; undefined for nothing. */
 export async function mistakeWithLargeAnswers(): Promise<string | undefined> {
-  const server = createServer((_, response) => void answer(response)).listen(0, '127.0.0.1');
+  const mayEnd = whenAllAre(AT_ONCE);
+  const server = createServer((_, response) => void answer(response, mayEnd)).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const clock = systemClock();
   const transport = openTransport({
@@ -60,13 +62,29 @@ export async function mistakeWithLargeAnswers(): Promise<string | undefined> {
   return undefined;
 }
 
-/** A page without entries, and much that nobody asked for. Sends from one buffer, so that it holds nothing itself. */
-async function answer(response: ServerResponse): Promise<void> {
+/** Resolves to each of so many when the last one asks, or when that takes too long, as where they wait for each other. */
+function whenAllAre(count: number): () => Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let left = count;
+  return () => {
+    left -= 1;
+    if (left === 0) resolve();
+    setTimeout(resolve, LONGEST_WAIT_MS).unref();
+    return promise;
+  };
+}
+
+/**
+ * A page without entries, and much that nobody asked for. Sends from one buffer, so that it holds nothing itself, and
+ * ends when the others are as far.
+ */
+async function answer(response: ServerResponse, mayEnd: () => Promise<void>): Promise<void> {
   response.writeHead(200, { 'content-type': 'application/json' });
   response.write('{"items":[],"totalCount":0,"more":"');
   const part = Buffer.alloc(64 * 1024, 'x');
   for (let sent = 0; sent < ANSWER_BYTES; sent += part.length) {
     if (!response.write(part)) await once(response, 'drain');
   }
+  await mayEnd();
   response.end('"}');
 }
