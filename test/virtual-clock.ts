@@ -8,6 +8,8 @@ export interface VirtualClock extends Clock {
   advanceUntil(done: () => boolean, limitMs?: number): Promise<void>;
   /** Steps the wall clock alone, as NTP or a person would; timers and durations do not notice. */
   stepWall(ms: number): void;
+  /** Lets time pass in which nothing runs, as for a process that was stopped; timers that came due ring afterwards. */
+  stall(ms: number): void;
   /** Timers that wait. */
   pending(): number;
 }
@@ -99,6 +101,9 @@ export function createVirtualClock(startUs: number = TEST_START_US, settle = tur
       if (!(await runUntil(nowMs + limitMs, done))) {
         throw new Error(`not done after ${limitMs} ms of virtual time`);
       }
+    },
+    stall(ms) {
+      nowMs += ms;
     },
     stepWall(ms) {
       wallOffsetMs += ms;

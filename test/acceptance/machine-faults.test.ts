@@ -1,0 +1,108 @@
+/** What a machine does to a process: its clock is set, it stands still, its store comes back from an old copy. */
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { openStage, type Stage, type StageOptions } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+const HOUR_S = 3_600;
+
+/** A Bird whose Flights fail when a story says so. */
+async function opened(options: StageOptions = {}) {
+  let birdId = '';
+  stage = await openStage({
+    regions: ['eu'],
+    route: { groupBy: ['alertname', 'bird'] },
+    ...options,
+    before(world) {
+      const nestId = world.addNest({ name: 'Production' }).id;
+      birdId = world.addBird(nestId, { name: 'Publish', triggerType: 'event' }).id;
+    },
+  });
+  const world = stage.worlds.eu!;
+  const fails = () => void world.startFlight(birdId, { endsAs: 'failed', fliesForMs: 1_000 });
+  await stage.minutesPass(2);
+  return { world, fails };
+}
+
+/** Every event reached the lake; without `mayRepeat` under one id each. */
+function expectNothingLost({ mayRepeat = false } = {}): void {
+  const ids = new Map<string, Set<string>>();
+  for (const call of stage.calls) {
+    if (!call.headers['content-type']?.startsWith('application/cloudevents-batch+json')) continue;
+    for (const { id } of JSON.parse(call.body) as { id: string }[]) {
+      ids.set(id, (ids.get(id) ?? new Set()).add(call.id));
+    }
+  }
+  const truth = stage.worlds.eu!.truth().events.map(({ key }) => key);
+  expect(truth.filter((key) => !ids.has(key))).toEqual([]);
+  if (!mayRepeat) expect([...ids].filter(([, own]) => own.size > 1)).toEqual([]);
+}
+
+/** How many failures the receiver of alerts was notified of. */
+const failuresNotified = () =>
+  new Set(
+    stage
+      .received()
+      .flatMap(({ alerts }) => alerts)
+      .flatMap(({ events }) => events.filter(({ type }) => type === 'flight.failed'))
+      .map(({ key }) => key),
+  ).size;
+
+test.each([
+  ['ahead by an hour', HOUR_S],
+  ['back by an hour', -HOUR_S],
+])('our clock is set %s: what fails before, then and after is notified of in time', async (_, seconds) => {
+  const { fails } = await opened();
+  fails();
+  await stage.minutesPass(3);
+  expect(failuresNotified()).toBe(1);
+  stage.ourClockSteps(seconds);
+  fails();
+  await stage.minutesPass(3);
+  expect(failuresNotified()).toBe(2);
+  stage.ourClockSteps(-seconds);
+  fails();
+  await stage.minutesPass(3);
+  expect(failuresNotified()).toBe(3);
+  expectNothingLost();
+});
+
+test('the process stands still for ten minutes: what failed meanwhile is notified of soon after', async () => {
+  const { world, fails } = await opened();
+  for (const minute of [1, 5, 9]) world.at(world.nowUs() + minute * 60e6, fails);
+  stage.clock.stall(10 * 60_000);
+  await stage.minutesPass(3);
+  expect(failuresNotified()).toBe(3);
+  expectNothingLost();
+  const names = stage.received().flatMap(({ alerts }) => alerts.map(({ labels }) => labels.alertname));
+  expect(new Set(names)).toEqual(new Set(['FlightFailed']));
+});
+
+test('the store is that of an hour ago: nothing is lost, and each failure stays one event', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-backup-'));
+  const storePath = join(folder, 'store.db');
+  try {
+    const { fails } = await opened({ storePath });
+    fails();
+    await stage.minutesPass(3);
+    await stage.restart(() => copyFileSync(storePath, join(folder, 'backup.db')));
+    for (let flights = 0; flights < 6; flights += 1) {
+      fails();
+      await stage.minutesPass(10);
+    }
+    expect(failuresNotified()).toBe(7);
+    await stage.restart(() => copyFileSync(join(folder, 'backup.db'), storePath));
+    fails();
+    await stage.minutesPass(5);
+    // A failure that is told once more is the same event; read at once, it may come in another batch.
+    expect(failuresNotified()).toBe(8);
+    expectNothingLost({ mayRepeat: true });
+  } finally {
+    await stage.close();
+    rmSync(folder, { recursive: true });
+  }
+});
