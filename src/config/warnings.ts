@@ -8,6 +8,7 @@ import { isLoopback } from '../http/web-address.ts';
 import type { Config } from './config.ts';
 import { findIdleRules } from './idle-rules.ts';
 import { findLabelSlips } from './label-warnings.ts';
+import { findOldForms } from './old-forms.ts';
 import { isOpenToAll } from './sections/web-section.ts';
 
 /** Adds to `check` what a valid configuration says and hardly means; the daemon runs with it all the same. */
@@ -47,6 +48,7 @@ export function findWarnings(check: Check, config: Config): void {
   findUnreachable(check, ['route'], config.route);
   findLabelSlips(check, config);
   findIdleRules(check, config);
+  findOldForms(check);
 }
 
 /** Whether only members of Nests are notified. */

@@ -1,6 +1,8 @@
-import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
+import * as z from 'zod';
+import { createMatchers, formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
 import type { Check } from './check.ts';
 import type { Path } from './problem.ts';
+import { words } from './value-shape.ts';
 
 /** The paths of a list's items; a problem where there is no list. */
 export function readList(check: Check, path: Path): Path[] {
@@ -36,26 +38,51 @@ const OLD_MATCHERS = [
   ['match_re', '=~'],
 ] as const;
 
-/**
- * Refuses the older keys beside `matchers` (or `source_matchers`, with that prefix), each with the matchers that say
- * the same. Values that came from the environment, or are none, are not quoted.
- */
-export function refuseOldMatchers(check: Check, path: Path, prefix: '' | 'source_' | 'target_' = ''): void {
-  const key = `${prefix}matchers`;
-  for (const [old, op] of OLD_MATCHERS) {
+type Prefix = '' | 'source_' | 'target_';
+
+/** The shapes of the older keys beside `matchers`, or `source_matchers` with that prefix. */
+export function oldMatcherKeys<P extends Prefix>(prefix: P) {
+  const map = () => z.record(words, z.union([z.string(), z.number(), z.boolean()])).optional();
+  return {
+    [`${prefix}match`]: map().describe(`Older form of \`${prefix}matchers\`: names and their values.`),
+    [`${prefix}match_re`]: map().describe(`The same with regular expressions.`),
+  } as Record<`${P}match` | `${P}match_re`, ReturnType<typeof map>>;
+}
+
+/** The matchers of the list and of the older keys beside it. */
+export function readAllMatchers(check: Check, path: Path, prefix: Prefix = ''): Matcher[] {
+  const older = oldMatchers(check, path, prefix).flatMap(({ at, matchers }) =>
+    matchers.flatMap(({ name, op, value }) => {
+      try {
+        return createMatchers([{ name, op, value }]);
+      } catch (error) {
+        const isShown = error instanceof Error && !check.isExpanded([...at, name]);
+        check.problem([...at, name], isShown ? error.message : 'is not a regular expression');
+        return [];
+      }
+    }),
+  );
+  return [...older, ...readMatchers(check, [...path, `${prefix}matchers`])];
+}
+
+/** Adds a problem for each of the older keys, with what to write instead. Values from the environment are not quoted. */
+export function nameNewMatchers(check: Check, path: Path, prefix: Prefix = ''): void {
+  for (const { at, matchers } of oldMatchers(check, path, prefix)) {
+    const texts = matchers.map(({ name, op, value }) =>
+      yamlText(formatMatcher({ name, op, value: check.isExpanded([...at, name]) ? '…' : value })),
+    );
+    check.problem(at, `is an older form: write \`${prefix}matchers: [${texts.join(', ')}]\``);
+  }
+}
+
+function oldMatchers(check: Check, path: Path, prefix: Prefix) {
+  return OLD_MATCHERS.flatMap(([old, op]) => {
     const at = [...path, `${prefix}${old}`];
     const map = check.raw(at);
-    if (map === undefined) continue;
-    if (check.raw([...path, key]) === undefined) check.settle([...path, key]);
-    if (typeof map !== 'object' || map === null || Array.isArray(map)) continue;
-    const matchers = Object.entries(map).map(([name, value]) => {
-      const isHidden = check.isExpanded([...at, name]) || (typeof value === 'object' && value !== null);
-      return yamlText(formatMatcher({ name, op, value: isHidden ? '…' : String(value ?? '') }));
-    });
-    if (matchers.length > 0) {
-      check.problem(at, `is not supported: write \`${key}: [${matchers.join(', ')}]\``);
-    }
-  }
+    if (typeof map !== 'object' || map === null || Array.isArray(map)) return [];
+    const matchers = Object.entries(map).map(([name, value]) => ({ name, op, value: String(value ?? '') }));
+    return [{ at, matchers }];
+  });
 }
 
 /** In single quotes, as YAML reads it back. */

@@ -20,15 +20,12 @@ export function refusedKeys<Key extends string>(keys: readonly Key[], instead: s
   >;
 }
 
-/** A key of Alertmanager's older form of matchers. */
-export function writeMatchers(key: string, example: string) {
-  return z
-    .never({ error: `is not supported: write \`${key}: [${example}]\`` })
-    .optional()
-    .describe(`${REFUSED}write \`${key}\`.`);
+/** A key of Alertmanager's that is taken so that its files load, and says nothing here: no document names it. */
+export function withoutEffect<Shape extends z.ZodType>(shape: Shape, instead: string) {
+  return shape.optional().describe(`${REFUSED}${instead}.`);
 }
 
-/** Whether a shape, or its JSON Schema, is that of a refused key. */
+/** Whether a shape, or its JSON Schema, is that of a key that says nothing here. */
 export function isRefused({ description }: { readonly description?: string | undefined }): boolean {
   return description?.startsWith(REFUSED) ?? false;
 }

@@ -85,3 +85,8 @@ export function isTimezone(name: string): boolean {
     return false;
   }
 }
+
+/** The name of the machine's own time zone. */
+export function localTimezone(): string {
+  return new Intl.DateTimeFormat('en').resolvedOptions().timeZone;
+}

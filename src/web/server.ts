@@ -283,7 +283,7 @@ const WRITES = [
   /^POST \/-\/reload$/,
   /^POST \/(silence|expire-silence|acknowledge|resolve|deliveries\/(retry|test))$/,
   /^POST \/api\/v1\/(deliveries\/retry|alerts\/(acknowledge|resolve))$/,
-  /^POST \/api\/v2\/silences$/,
+  /^POST \/api\/v2\/(alerts|silences)$/,
   /^DELETE \/api\/v2\/silence\/[^/]+$/,
 ];
 

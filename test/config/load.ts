@@ -60,8 +60,12 @@ const OF_REACH = /own addresses end|nobody is notified of alerts|notifies nobody
  * Every warning as `line:column: path: what`: those of whom it does not reach, or all others, so that a test can name
  * only what it is about.
  */
-export function warningsOf(text: string, about: 'reach' | 'all else' = 'all else'): string[] {
-  const source = { file: 'n.yaml', text, environment: {}, readFile: () => '' };
+export function warningsOf(
+  text: string,
+  about: 'reach' | 'all else' = 'all else',
+  environment: Surroundings['environment'] = {},
+): string[] {
+  const source = { file: 'n.yaml', text, environment, readFile: () => '' };
   return loadWarnings(source, loadConfig(source))
     .map(({ line, column, path, message }) => `${line}:${column}: ${path}: ${message}`)
     .filter((warning) => OF_REACH.test(warning) === (about === 'reach'));

@@ -67,14 +67,14 @@ describe('the file', () => {
       'an unknown section unlike any other',
       `${REGION}zzz: 1`,
       [
-        '2:1: zzz: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, web, inhibit_rules, time_intervals, mute_time_intervals, digests, heartbeat',
+        '2:1: zzz: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, metrics, web, inhibit_rules, time_intervals, mute_time_intervals, digests, heartbeat',
       ],
     ],
     [
       'an unknown key without a value',
       `${REGION}zzweb:`,
       [
-        '2:1: zzweb: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, web, inhibit_rules, time_intervals, mute_time_intervals, digests, heartbeat',
+        '2:1: zzweb: unknown key; known here: regions, store, poll, rules, global, route, receivers, forward, metrics, web, inhibit_rules, time_intervals, mute_time_intervals, digests, heartbeat',
       ],
     ],
     ['a key that stands twice', `${REGION}web: {}\nweb: {}`, ['3:1: web: the key stands here twice']],
@@ -96,7 +96,6 @@ describe('the file', () => {
       `${REGION}tracing: { x: 1 }\ntemplates: [x]\nevent_recorder: { x: 1 }`,
       [
         '2:10: tracing: is not supported by this version: leave it out',
-        '3:12: templates: is not supported by this version: write Liquid in `title`, `text`, `html` or `headers` of a receiver',
         '4:17: event_recorder: is not supported by this version: use `forward`: it tells every event once',
       ],
     ],

@@ -47,26 +47,19 @@ describe('routes', () => {
       ],
     ],
     [
-      'what Alertmanager has given up',
-      below(`match: { a: "it's", 'b c': 1 }, match_re: { a: 'b|c' }`),
+      "Alertmanager's older matchers that are wrong",
+      below("match: [a], match_re: { a: '(', b: '${B}' }"),
       [
-        `6:16: route.routes[0].match: is not supported: write \`matchers: ['a="it''s"', '"b c"="1"']\``,
-        `6:51: route.routes[0].match_re: is not supported: write \`matchers: ['a=~"b|c"']\``,
+        '6:16: route.routes[0].match: must be a map of keys and values',
+        '6:36: route.routes[0].match_re.a: error parsing regexp: missing closing ): `(` (in a=~"(")',
+        '6:44: route.routes[0].match_re.b: is not a regular expression',
       ],
+      { environment: { B: '(s3cret' } },
     ],
     [
-      'what Alertmanager has given up, without anything in it',
-      below('match: {}, match_re: [a]'),
-      [
-        `6:16: route.routes[0].match: is not supported: write \`matchers: ['name="value"']\``,
-        `6:30: route.routes[0].match_re: is not supported: write \`matchers: ['name=~"regex"']\``,
-      ],
-    ],
-    [
-      'what Alertmanager has given up, with a value from the environment',
-      below("match: { a: '${A}' }"),
-      [`6:16: route.routes[0].match: is not supported: write \`matchers: ['a="…"']\``],
-      { environment: { A: 's3cret' } },
+      "Alertmanager's older matchers at the root",
+      `${REGION}route: { receiver: a, match: { a: b } }\nreceivers: [{ name: a }]`,
+      ['2:23: route.match: the root takes every alert: move this to a route below `routes`'],
     ],
     [
       'labels of a route, as the newest Alertmanager has them',
@@ -124,7 +117,7 @@ describe('routes', () => {
       'mistakes at two levels at once',
       below('slack: 1, routes: [{ receiver: x }]'),
       [
-        '6:9: route.routes[0].slack: unknown key; known here: receiver, matchers, continue, group_by, group_wait, group_interval, repeat_interval, repeat_backoff, escalate_to, escalate_after, routes, mute_time_intervals, active_time_intervals',
+        '6:9: route.routes[0].slack: unknown key; known here: receiver, matchers, continue, group_by, group_wait, group_interval, repeat_interval, repeat_backoff, escalate_to, escalate_after, routes, match, match_re, mute_time_intervals, active_time_intervals',
         '6:40: route.routes[0].routes[0].receiver: no receiver has the name "x"; there is ops',
       ],
     ],

@@ -1,5 +1,5 @@
 import * as z from 'zod';
-import { isRefused, refused } from '../../document/refused-key.ts';
+import { isRefused, refused, withoutEffect } from '../../document/refused-key.ts';
 import { digestShape } from './digests-section.ts';
 import { forwardShape } from './forward-section.ts';
 import { globalShape } from './global-section.ts';
@@ -63,7 +63,10 @@ export const fileShape = z.strictObject({
   heartbeat: heartbeatShape
     .optional()
     .describe('A call to a watchdog outside, which alarms people when it stays out.'),
-  templates: refused('write Liquid in `title`, `text`, `html` or `headers` of a receiver'),
+  templates: withoutEffect(
+    z.array(z.string()),
+    'write Liquid in `title`, `text`, `html` or `headers` of a receiver',
+  ),
   tracing: refused('leave it out'),
   event_recorder: refused('use `forward`: it tells every event once'),
 });

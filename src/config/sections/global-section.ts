@@ -1,7 +1,8 @@
 import * as z from 'zod';
 import { CHANNELS, configsKey } from '../../channels/registry.ts';
 import { httpShape } from '../../document/http-config.ts';
-import { refused, refusedKeys } from '../../document/refused-key.ts';
+import { refusedKeys, withoutEffect } from '../../document/refused-key.ts';
+import { duration } from '../../document/value-shape.ts';
 
 const FOR_PEOPLE = CHANNELS.filter(({ audience }) => audience !== 'programs')
   .map((channel) => `\`${configsKey(channel)}\``)
@@ -15,7 +16,7 @@ const OF_CHANNELS: z.ZodRawShape = Object.assign({}, ...CHANNELS.map((channel) =
 /** What the integrations of a channel share. */
 export const globalShape = z.strictObject({
   ...OF_CHANNELS,
-  resolve_timeout: refused('alerts resolve by their rules (`resolve_after`)'),
+  resolve_timeout: withoutEffect(duration(), 'alerts resolve by their rules (`resolve_after`)'),
   http_config: httpShape.optional(),
   ...refusedKeys(
     [

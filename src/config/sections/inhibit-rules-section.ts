@@ -1,30 +1,46 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
-import { readList, readMatchers, refuseOldMatchers } from '../../document/read-list.ts';
-import { writeMatchers } from '../../document/refused-key.ts';
+import type { Path } from '../../document/problem.ts';
+import { oldMatcherKeys, readAllMatchers, readList } from '../../document/read-list.ts';
 import { labelName, matcherList, words } from '../../document/value-shape.ts';
+import type { Matcher } from '../../domain/matchers/matcher.ts';
 import { BUILT_IN_INHIBITIONS, type InhibitRule } from '../../domain/muting/inhibit.ts';
 
 export const inhibitRuleShape = z.strictObject({
   name: words.optional().describe('A name for people.'),
-  source_matchers: matcherList.min(1).describe('While an alert fires that fits these …'),
-  target_matchers: matcherList.min(1).describe('… no message is sent about those that fit these.'),
+  source_matchers: matcherList.prefault([]).describe('While an alert fires that fits these … Required.'),
+  target_matchers: matcherList
+    .prefault([])
+    .describe('… no message is sent about those that fit these. Required.'),
   equal: z.array(labelName).prefault([]).describe('Labels that must have the same values in both.'),
-  source_match: writeMatchers('source_matchers', '\'name="value"\''),
-  source_match_re: writeMatchers('source_matchers', '\'name=~"regex"\''),
-  target_match: writeMatchers('target_matchers', '\'name="value"\''),
-  target_match_re: writeMatchers('target_matchers', '\'name=~"regex"\''),
+  ...oldMatcherKeys('source_'),
+  ...oldMatcherKeys('target_'),
 });
 
 /** The rules of the file, then those that are built in. */
 export function readInhibitRules(check: Check): InhibitRule[] {
   const configured = readList(check, ['inhibit_rules']).flatMap((path) => {
-    const sourceMatchers = readMatchers(check, [...path, 'source_matchers']);
-    const targetMatchers = readMatchers(check, [...path, 'target_matchers']);
-    refuseOldMatchers(check, path, 'source_');
-    refuseOldMatchers(check, path, 'target_');
+    const sourceMatchers = readRequired(check, path, 'source_');
+    const targetMatchers = readRequired(check, path, 'target_');
     const rule = check.read(inhibitRuleShape, path);
     return rule ? [{ sourceMatchers, targetMatchers, equal: rule.equal }] : [];
   });
   return [...configured, ...BUILT_IN_INHIBITIONS];
+}
+
+/** A rule without them would hide everything, or hide for everything: hardly meant. */
+function readRequired(check: Check, path: Path, prefix: 'source_' | 'target_'): Matcher[] {
+  const isThere = ['matchers', 'match', 'match_re'].some((key) => {
+    const value = check.raw([...path, `${prefix}${key}`]);
+    return typeof value === 'object' && value !== null ? Object.keys(value).length > 0 : value !== undefined;
+  });
+  const at = [...path, `${prefix}matchers`];
+  if (!isThere && isMap(check.raw(path))) {
+    check.problem(at, check.raw(at) === undefined ? 'is missing' : 'must not be empty');
+  }
+  return readAllMatchers(check, path, prefix);
+}
+
+function isMap(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -2,8 +2,8 @@ import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
 import { checkReceiver, receiverNames } from '../../document/known-receiver.ts';
 import type { Path } from '../../document/problem.ts';
-import { readList, readMatchers, refuseOldMatchers } from '../../document/read-list.ts';
-import { refused, writeMatchers } from '../../document/refused-key.ts';
+import { oldMatcherKeys, readAllMatchers, readList } from '../../document/read-list.ts';
+import { refused } from '../../document/refused-key.ts';
 import { duration, durationOrNever, groupLabel, matcherList, words } from '../../document/value-shape.ts';
 import { formatMatcher, type Matcher } from '../../domain/matchers/matcher.ts';
 import type { Route } from '../../domain/routing/route.ts';
@@ -82,8 +82,7 @@ const routeShape = z.strictObject({
     ),
   routes: z.array(z.unknown()).prefault([]).describe(CHILDREN),
   labels: refused('leave it out; `labels` of a rule add some to its alerts'),
-  match: writeMatchers('matchers', '\'name="value"\''),
-  match_re: writeMatchers('matchers', '\'name=~"regex"\''),
+  ...oldMatcherKeys(''),
   mute_time_intervals: z
     .array(words)
     .prefault([])
@@ -114,7 +113,14 @@ export function readRoute(check: Check): Route {
     }
     return { ...root, ...ROUTE_DEFAULTS, routes: [] };
   }
-  for (const key of ['matchers', 'continue', 'mute_time_intervals', 'active_time_intervals']) {
+  for (const key of [
+    'matchers',
+    'match',
+    'match_re',
+    'continue',
+    'mute_time_intervals',
+    'active_time_intervals',
+  ]) {
     if (isSet(check.raw(['route', key]))) {
       check.keyProblem(['route', key], 'the root takes every alert: move this to a route below `routes`');
     }
@@ -144,8 +150,7 @@ function readNode(
   checkEscalation(check, path, names);
   checkTimeIntervalNames(check, [...path, 'mute_time_intervals']);
   checkTimeIntervalNames(check, [...path, 'active_time_intervals']);
-  const matchers = readMatchers(check, [...path, 'matchers']);
-  refuseOldMatchers(check, path);
+  const matchers = readAllMatchers(check, path);
   const node = check.read(routeShape, path);
   const repeatBackoff = node?.repeat_backoff ?? inherited.repeatBackoff;
   const escalation = escalationOf(node?.escalate_after, node?.escalate_to, inherited.escalation);

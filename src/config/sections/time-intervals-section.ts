@@ -10,7 +10,7 @@ import {
   type TimeInterval,
   type TimeIntervals,
 } from '../../domain/muting/time-interval.ts';
-import { isTimezone } from '../../time/instant.ts';
+import { isTimezone, localTimezone } from '../../time/instant.ts';
 
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
 const MONTHS = [
@@ -58,6 +58,9 @@ const dayOfMonth = spans({
   },
 });
 
+/** Alertmanager's name for the time zone of the machine. */
+const LOCAL = 'Local';
+
 const NOT_A_TIME = 'must be a time such as "06:00", up to "24:00"';
 const TIME = /^(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)$/;
 const timeOfDay = z
@@ -76,18 +79,26 @@ const timesShape = z
   })
   .transform(({ start_time, end_time }): Span => ({ from: minuteOf(start_time), to: minuteOf(end_time) }));
 
-const onceOrMore = <Shape extends z.ZodType>(shape: Shape) => z.array(shape).min(1).optional();
+/** An empty list restricts nothing, as in Alertmanager. */
+const several = <Shape extends z.ZodType>(shape: Shape) =>
+  z
+    .array(shape)
+    .transform((list) => (list.length > 0 ? list : undefined))
+    .optional();
 
 const timeIntervalShape = z.strictObject({
-  times: onceOrMore(timesShape).describe('Times of the day, in the clocks of `location`.'),
-  weekdays: onceOrMore(weekday).describe('Such as `monday:friday`.'),
-  days_of_month: onceOrMore(dayOfMonth).describe('Such as `1:5`, or `-1` for the last.'),
-  months: onceOrMore(month).describe('Such as `may:august` or `12`.'),
-  years: onceOrMore(year).describe('Such as `2026:2028`.'),
+  times: several(timesShape).describe('Times of the day, in the clocks of `location`.'),
+  weekdays: several(weekday).describe('Such as `monday:friday`.'),
+  days_of_month: several(dayOfMonth).describe('Such as `1:5`, or `-1` for the last.'),
+  months: several(month).describe('Such as `may:august` or `12`.'),
+  years: several(year).describe('Such as `2026:2028`.'),
   location: words
-    .refine(isTimezone, { error: 'is not a time zone such as Europe/Amsterdam or UTC' })
+    .refine((name) => name === LOCAL || isTimezone(name), {
+      error: 'is not a time zone such as Europe/Amsterdam or UTC',
+    })
+    .transform((name) => (name === LOCAL ? localTimezone() : name))
     .prefault('UTC')
-    .describe('Time zone, such as Europe/Amsterdam.'),
+    .describe("Time zone, such as Europe/Amsterdam; `Local` for this machine's."),
 });
 
 export const namedTimeIntervalShape = z.strictObject({
@@ -96,7 +107,6 @@ export const namedTimeIntervalShape = z.strictObject({
   ),
   time_intervals: z
     .array(timeIntervalShape)
-    .min(1)
     .describe(
       'An instant that lies in one of these is in the interval. It lies there when it fits all that is given.',
     ),

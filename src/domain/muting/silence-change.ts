@@ -151,12 +151,17 @@ export function ended(silence: Silence, nowUs: number): Silence[] {
 function mistakeOf(wanted: Silence, { recurrences, nowUs }: ChangeContext): string | undefined {
   const { matchers, startsAtUs, endsAtUs, recurrence } = wanted;
   if (matchers.length === 0) return 'at least one matcher required';
-  if (matchers.every((matcher) => matcher.matches({}))) {
+  if (matchers.every(isMetByNothing)) {
     return 'at least one matcher must not match the empty string';
   }
   if (startsAtUs >= endsAtUs) return 'start time must be before end time';
   if (endsAtUs < nowUs) return "end time can't be in the past";
   return recurrence === null ? undefined : recurrences.problem(recurrence);
+}
+
+/** Whether a matcher asks for an empty label. As in Alertmanager, one that excludes a value counts as asking for more. */
+function isMetByNothing(matcher: Matcher): boolean {
+  return (matcher.op === '=' || matcher.op === '=~') && matcher.matches({});
 }
 
 /** True for a silence that acknowledges nothing. */

@@ -82,6 +82,8 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
     return c.json(alerts.toSorted((a, b) => compare(a.fingerprint, b.fingerprint)));
   });
 
+  api.post('/alerts', (c) => c.json(NO_ALERTS_TAKEN, 400));
+
   api.get('/alerts/groups', async (c) => {
     const search = new URL(c.req.url).searchParams;
     const isWanted = readAlertFilter(search);
@@ -134,6 +136,9 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
   return api;
 }
 
+const NO_ALERTS_TAKEN =
+  'nestwatch takes no alerts: they come from the service that it watches; send yours to an Alertmanager';
+
 function refusal(c: Context, { problem, message }: Extract<SilenceChange, { ok: false }>): Response {
   return c.json(message, problem === 'not_found' ? 404 : 400);
 }
@@ -167,11 +172,15 @@ function readReceiver(search: URLSearchParams): (name: string) => boolean {
   }
 }
 
-/** True where it is not given, as all of Alertmanager's flags are. */
+/** What go-openapi, by which Alertmanager reads its flags, takes for true; all else is false. */
+const TRUE: ReadonlySet<string> = new Set([
+  ...['true', '1', 'yes', 'ok', 'y', 'on', 'selected', 'checked', 't', 'enabled'],
+]);
+
+/** True where it is not given, as all of Alertmanager's flags are; of several the last counts. */
 function readFlag(search: URLSearchParams, name: string): boolean {
-  const value = search.get(name) ?? 'true';
-  if (value !== 'true' && value !== 'false') throw refuse(`${name}: must be true or false`);
-  return value === 'true';
+  const value = search.getAll(name).at(-1) || 'true';
+  return TRUE.has(value.toLowerCase());
 }
 
 /** Every alert that fires has been processed, so `unprocessed` says nothing of any. */

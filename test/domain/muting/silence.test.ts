@@ -198,11 +198,17 @@ describe('changing silences', () => {
     expect(gone.ok && gone.write).toMatchObject([{ id: 's' }, { id: 'new', recurrence: null }]);
   });
 
+  test('that only excludes is taken, as in Alertmanager', () => {
+    for (const text of ['b!="c"', 'b!~"c.*"', 'a=~".*",b!="c"']) {
+      expect(setSilence([], request({ matchers: parseMatchers(text) }), at(15)).ok).toBe(true);
+    }
+  });
+
   test.each([
     ['no matchers', { matchers: [] }, 'at least one matcher required'],
     [
       'matchers that fit everything',
-      { matchers: parseMatchers('a=~".*",b!="c"') },
+      { matchers: parseMatchers('a=~".*",b=""') },
       'at least one matcher must not match the empty string',
     ],
     ['an end before the start', { endsAtUs: minute(9) }, 'start time must be before end time'],

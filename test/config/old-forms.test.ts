@@ -1,0 +1,76 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
+import { describe, expect, test } from 'vitest';
+import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
+import { routesFor } from '../../src/domain/routing/route.ts';
+import { load, REGION, warningsOf } from './load.ts';
+
+const OLD = `${REGION}global: { resolve_timeout: 5m }
+route:
+  receiver: a
+  routes:
+    - match: { severity: critical, tier: 1 }
+      receiver: a
+      routes: [{ match_re: { nest: 'Prod|Stage' }, matchers: [bird!="x"], receiver: b }]
+receivers: [{ name: a }, { name: b }]
+inhibit_rules:
+  - { source_match: { alertname: A }, target_match_re: { alertname: 'B.*' }, target_matchers: [region="eu"], equal: [nest] }
+templates: [/etc/alertmanager/*.tmpl]
+`;
+
+describe("Alertmanager's older forms", () => {
+  test('mean what they mean there', () => {
+    const { route, inhibitRules } = load(OLD);
+    const receivers = (labels: Record<string, string>) =>
+      routesFor(route, labels).map(({ receiver, path }) => [receiver, path]);
+    const critical = { severity: 'critical', tier: '1' };
+    expect(receivers({ ...critical, nest: 'Prod' })).toEqual([['b', '0.0.0']]);
+    expect(receivers({ ...critical, nest: 'Production' })).toEqual([['a', '0.0']]);
+    expect(receivers({ ...critical, nest: 'Prod', bird: 'x' })).toEqual([['a', '0.0']]);
+    expect(receivers({ severity: 'critical' })).toEqual([['a', '0']]);
+    // The key of the group is the same as with the matchers of today.
+    const today = load(
+      OLD.replace('match: { severity: critical, tier: 1 }', `matchers: ['severity="critical"', 'tier="1"']`),
+    );
+    expect(route.routes[0]!.key).toBe(today.route.routes[0]!.key);
+    const [rule, ...builtIn] = inhibitRules;
+    expect(builtIn).toEqual(BUILT_IN_INHIBITIONS);
+    expect(rule!.sourceMatchers.map(({ name, op, value }) => [name, op, value])).toEqual([
+      ['alertname', '=', 'A'],
+    ]);
+    expect(rule!.targetMatchers.map(({ name, op, value }) => [name, op, value])).toEqual([
+      ['alertname', '=~', 'B.*'],
+      ['region', '=', 'eu'],
+    ]);
+  });
+
+  test('are warned of, with what to write', () => {
+    expect(warningsOf(OLD).map((line) => line.replace(/^\d+:\d+: /, ''))).toEqual(
+      expect.arrayContaining([
+        'global.resolve_timeout: has no effect: alerts resolve by their rules (`resolve_after`), so leave it out',
+        'route.routes[0].match: is an older form: write `matchers: [\'severity="critical"\', \'tier="1"\']`',
+        'route.routes[0].routes[0].match_re: is an older form: write `matchers: [\'nest=~"Prod|Stage"\']`',
+        'inhibit_rules[0].source_match: is an older form: write `source_matchers: [\'alertname="A"\']`',
+        'inhibit_rules[0].target_match_re: is an older form: write `target_matchers: [\'alertname=~"B.*"\']`',
+        'templates: these files are not read: write Liquid in `title`, `text`, `html` or `headers` of a receiver',
+      ]),
+    );
+  });
+
+  test('with a value from the environment are not quoted', () => {
+    const text = `${REGION}route: { receiver: a, routes: [{ match: { x: '\${SECRET}' }, receiver: b }] }\nreceivers: [{ name: a }, { name: b }]`;
+    const warnings = warningsOf(text, 'all else', { SECRET: 's3cret' }).join('\n');
+    expect(warnings).toContain('write `matchers: [\'x="…"\']`');
+    expect(warnings).not.toContain('s3cret');
+  });
+
+  test('a time interval of the machine, and lists that restrict nothing', () => {
+    const { timeIntervals } = load(`${REGION}time_intervals:
+  - { name: here, time_intervals: [{ location: Local, times: [], weekdays: [] }] }
+  - { name: never, time_intervals: [] }
+`);
+    const [here] = timeIntervals.get('here')!;
+    expect(here!.spec.location).toBe(new Intl.DateTimeFormat('en').resolvedOptions().timeZone);
+    expect(here!.contains(1_700_000_000_000_000)).toBe(true);
+    expect(timeIntervals.get('never')).toEqual([]);
+  });
+});
