@@ -26,7 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'templates',
   ],
   'cli/commands': ['daemon'],
-  'cli/upkeep': ['cli/commands'],
+  'cli/upkeep': ['cli/commands', 'intake/backfill'],
   'cli/demo': ['web/pages'],
   app: [
     'channels',

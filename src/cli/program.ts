@@ -18,7 +18,7 @@ import {
 import { addDeliveries, addExplain, addHealthcheck, addStatus } from './daemon-commands.ts';
 import { addBirds, addFlights } from './list-commands.ts';
 import { addApi, addDemo, addRun, addSimulate, addVersion } from './service-commands.ts';
-import { addDoctor, addStore } from './store-commands.ts';
+import { addBackfill, addDoctor, addStore } from './store-commands.ts';
 import { shownLines } from './terminal-text.ts';
 
 const FAILED = 1;
@@ -77,6 +77,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
   addConfig(line);
   addStore(line);
   addDoctor(line);
+  addBackfill(line);
   addStatus(line);
   addHealthcheck(line);
   addAlerts(line);

@@ -56,3 +56,21 @@ export function addDoctor({ program, edge, finish }: CommandLine): void {
       finish(await doctor(edge, { ...daemonOptionsOf(given), watch: String(given.watch) }));
     });
 }
+
+export function addBackfill({ program, edge, finish }: CommandLine): void {
+  program
+    .command('backfill')
+    .description('read history into the store while no daemon uses it; it sends nothing without --notify')
+    .requiredOption('--from <instant>', 'RFC 3339')
+    .option('--to <instant>', 'RFC 3339; default: now')
+    .option('--region <name>', 'default: all')
+    .option('--notify', 'raise alerts and forward events, which the daemon sends once it runs')
+    .addOption(configFileOption())
+    .addOption(jsonOption())
+    .action(async (given: Given) => {
+      const { backfillCommand } = await import('./upkeep/backfill-command.ts');
+      const { from, to, region, notify } = given;
+      const window = { from: String(from), to: text(to), region: text(region), notify: notify === true };
+      finish(await backfillCommand(edge, { ...daemonOptionsOf(given), ...window }));
+    });
+}

@@ -50,7 +50,8 @@ export type Commit = (batch: Batch) => Promise<readonly Event[]>;
 
 interface CommitOptions {
   readonly store: Store;
-  readonly rules: readonly Rule[];
+  /** By what facts are judged; undefined where events are only kept, and alerts stay as they are. */
+  readonly rules: readonly Rule[] | undefined;
   readonly forward: readonly Forward[];
   readonly clock: Clock;
   readonly report: Report;
@@ -58,8 +59,10 @@ interface CommitOptions {
   readonly changed: () => void;
 }
 
+const UNDECIDED = { written: 0, happenings: [] };
+
 export function createCommit({ store, rules, forward, clock, report, changed }: CommitOptions): Commit {
-  const askedEnds = endsAskedFor(rules);
+  const askedEnds = rules ? endsAskedFor(rules) : 0;
   return async (batch) => {
     const nowUs = clock.nowUs();
     const malformed = fewMalformed(batch, report);
@@ -80,7 +83,7 @@ export function createCommit({ store, rules, forward, clock, report, changed }: 
         // The inventory is read whole each time: what is malformed there lasts as long as it is listed.
         ...driftOf(batch, isInventory ? (batch.quarantined?.length ?? 0) : quarantined, nowUs),
       ];
-      const { written, happenings } = await applyFacts(tx, facts, rules, nowUs);
+      const { written, happenings } = rules ? await applyFacts(tx, facts, rules, nowUs) : UNDECIDED;
       const queued = await queueForward(tx, fresh, forward);
       if (batch.stream && batch.cursorUs) await tx.streams.advanceCursor(batch.stream.stream, batch.cursorUs);
       return { fresh, quarantined, happenings, touched: written > 0 || queued };

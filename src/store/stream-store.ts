@@ -23,6 +23,12 @@ export interface FeedRead {
   readonly readUs: number;
 }
 
+/** A stretch of time of which a stream was read back, from its beginning on. */
+export interface BackfilledSpan {
+  readonly fromUs: number;
+  readonly untilUs: number;
+}
+
 /** Entries of a feed that were set aside as malformed. */
 export interface QuarantinedFeed {
   readonly region: string;
@@ -55,6 +61,10 @@ export interface StreamStore {
   putReads(region: string, reads: readonly FeedRead[]): Promise<void>;
   /** What was kept so; a feed that was never kept has none. */
   reads(region: string): Promise<FeedRead[]>;
+  /** Keeps how far a backfill of the stream has come. */
+  putBackfilled(stream: number, span: BackfilledSpan): Promise<void>;
+  /** What was kept so last. */
+  backfilled(stream: number): Promise<BackfilledSpan | undefined>;
   /** How many malformed entries were first met at or after that instant, as far as they are still known. */
   quarantinedSince(sinceUs: number): Promise<QuarantinedFeed[]>;
   /**

@@ -58,7 +58,7 @@ export function createTestEdge({
 function createHurriedClock(): Clock {
   let nowMs = 0;
   return {
-    nowUs: () => TEST_START_US + nowMs * 1000,
+    nowUs: () => TEST_START_US + Math.round(nowMs * 1000),
     monotonicMs: () => nowMs,
     setTimer(ms, wake) {
       const immediate = setImmediate(() => {

@@ -333,7 +333,7 @@ async function examineRate(
   const { requestsPerSecond } = region;
   const assumed = `up to ${requestsPerSecond} requests a second (requests_per_second), fewer as soon as it is refused`;
   const before = refused();
-  const requests = Math.min(100, Math.max(5, Math.round(requestsPerSecond * 3)));
+  const requests = Math.min(100, Math.max(10, Math.round(requestsPerSecond * 8)));
   const tries = Array.from({ length: requests }, () =>
     client.searchNests().then(
       () => true,

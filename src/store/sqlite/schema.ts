@@ -118,6 +118,13 @@ const WATCHED = `
     PRIMARY KEY (region, feed)
   ) STRICT, WITHOUT ROWID;
 
+  -- How far a backfill of a stream has come.
+  CREATE TABLE backfill (
+    stream INTEGER PRIMARY KEY,
+    from_us INTEGER NOT NULL,
+    until_us INTEGER NOT NULL
+  ) STRICT;
+
   -- What the last audits found out about a stream.
   CREATE TABLE audit (
     stream INTEGER PRIMARY KEY,

@@ -31,6 +31,16 @@ export function describeStreams(run: Run): void {
       ]);
     });
 
+    test('remember how far they were read back', async () => {
+      const { stream } = await run((tx) => tx.streams.open('eu', 'flight', '7'));
+      const other = await run((tx) => tx.streams.open('eu', 'flight', '8'));
+      expect(await run((tx) => tx.streams.backfilled(stream))).toBeUndefined();
+      await run((tx) => tx.streams.putBackfilled(stream, { fromUs: 5, untilUs: 7 }));
+      await run((tx) => tx.streams.putBackfilled(stream, { fromUs: 5, untilUs: NOW_US }));
+      expect(await run((tx) => tx.streams.backfilled(stream))).toEqual({ fromUs: 5, untilUs: NOW_US });
+      expect(await run((tx) => tx.streams.backfilled(other.stream))).toBeUndefined();
+    });
+
     test('move their cursor forward only', async () => {
       const { stream } = await run((tx) => tx.streams.open('eu', 'notification', ''));
       const cursorUs = async () => (await run((tx) => tx.streams.open('eu', 'notification', ''))).cursorUs;

@@ -1,5 +1,6 @@
 import type { Feed } from '../../../domain/alert/event.ts';
 import type {
+  BackfilledSpan,
   FeedRead,
   QuarantinedEntry,
   QuarantinedFeed,
@@ -96,6 +97,15 @@ export class SqliteStreams implements StreamStore {
     return this.#sql.reads.all(region).map(({ feed, read_us: readUs }) => ({ feed, readUs }));
   }
 
+  async putBackfilled(stream: number, { fromUs, untilUs }: BackfilledSpan): Promise<void> {
+    this.#sql.putBackfilled.run(stream, fromUs, untilUs);
+  }
+
+  async backfilled(stream: number): Promise<BackfilledSpan | undefined> {
+    const row = this.#sql.backfilled.get(stream);
+    return row && { fromUs: row.from_us, untilUs: row.until_us };
+  }
+
   async quarantinedSince(sinceUs: number): Promise<QuarantinedFeed[]> {
     return this.#sql.quarantined
       .all(sinceUs)
@@ -130,6 +140,12 @@ function prepareStreams(connection: Connection) {
     one: connection.prepare<StreamRow>('SELECT * FROM stream WHERE region = ? AND feed = ? AND bird_id = ?'),
     create: connection.prepare<StreamRow>(
       'INSERT INTO stream (region, feed, bird_id, cursor_us) VALUES (?, ?, ?, 0) RETURNING *',
+    ),
+    putBackfilled: connection.prepare(`
+      INSERT INTO backfill (stream, from_us, until_us) VALUES (?, ?, ?)
+      ON CONFLICT (stream) DO UPDATE SET from_us = excluded.from_us, until_us = excluded.until_us`),
+    backfilled: connection.prepare<{ from_us: number; until_us: number }>(
+      'SELECT from_us, until_us FROM backfill WHERE stream = ?',
     ),
     retreat: connection.prepare(`
       UPDATE stream SET

@@ -1,0 +1,156 @@
+import type { Config } from '../../config/config.ts';
+import { NestwatchError } from '../../errors.ts';
+import { openTransport } from '../../http/transport.ts';
+import { type BackfillProgress, backfill } from '../../intake/backfill.ts';
+import { LIMITS } from '../../limits.ts';
+import type { Edge } from '../../process-io.ts';
+import { createServiceClient } from '../../service/client.ts';
+import { openStore } from '../../store/open-store.ts';
+import type { Store } from '../../store/store.ts';
+import { howMany } from '../../text/counts.ts';
+import { formatInstant, parseInstant } from '../../time/instant.ts';
+import { findConfigFile, readConfig } from '../read-config.ts';
+import { jsonText, shown } from '../terminal-text.ts';
+
+interface BackfillCommand {
+  readonly configFile: string | undefined;
+  readonly from: string;
+  readonly to: string | undefined;
+  readonly region: string | undefined;
+  readonly notify: boolean;
+  readonly json: boolean;
+}
+
+interface Outcome {
+  readonly region: string;
+  readonly events: number;
+  readonly unread: number;
+}
+
+/** Reads history into the store while no daemon uses it. Broken off, the same command goes on where it stood. */
+export async function backfillCommand(edge: Edge, options: BackfillCommand): Promise<number> {
+  const config = readConfig(edge, findConfigFile(edge, options.configFile));
+  const fromUs = instantOf('--from', options.from);
+  const nowUs = edge.clock.nowUs();
+  const toUs = options.to === undefined ? nowUs : instantOf('--to', options.to);
+  if (fromUs >= toUs) throw wrong('--from must be before --to');
+  if (toUs > nowUs) throw wrong('--to must not be in the future');
+  if (fromUs < nowUs - config.store.retentionMs * 1000) {
+    const oldest = formatInstant(nowUs - config.store.retentionMs * 1000);
+    throw wrong(`--from is before ${oldest}, and store.retention would delete what is older: raise it first`);
+  }
+  const names = config.regions.map(({ name }) => name);
+  if (options.region !== undefined && !names.includes(options.region)) {
+    throw wrong(`there is no region ${options.region}; there is ${names.join(', ')}`);
+  }
+  const regions = config.regions.filter(
+    ({ name }) => options.region === undefined || name === options.region,
+  );
+  const stop = new AbortController();
+  const heard = (['SIGINT', 'SIGTERM'] as const).map((name) => edge.onSignal(name, () => stop.abort()));
+  const store = await openStore({ url: config.store.url, clock: edge.clock });
+  const outcomes: Outcome[] = [];
+  try {
+    for (const region of regions) {
+      const part = { region, fromUs, toUs, notify: options.notify };
+      outcomes.push(await backfillRegion(edge, config, store, part, stop.signal));
+      if (stop.signal.aborted) {
+        throw new NestwatchError('cancelled', 'not all was read; the same command goes on from here');
+      }
+    }
+  } finally {
+    for (const release of heard) release();
+    await store.close();
+  }
+  edge.stdout.write(options.json ? jsonText({ regions: outcomes }) : outcomes.map(sentenceOf).join(''));
+  return 0;
+}
+
+async function backfillRegion(
+  edge: Edge,
+  config: Config,
+  store: Store,
+  part: {
+    readonly region: Config['regions'][number];
+    readonly fromUs: number;
+    readonly toUs: number;
+    readonly notify: boolean;
+  },
+  signal: AbortSignal,
+): Promise<Outcome> {
+  const { region, notify } = part;
+  const { clock, random } = edge;
+  const report = () => {};
+  const { concurrency: connections, timeoutMs } = region;
+  const maxBodyBytes = LIMITS.answer_bytes.most;
+  const transport = openTransport({ ...region, connections, timeoutMs, maxBodyBytes });
+  const client = createServiceClient({ region, transport, clock, random, report });
+  const show = createBar(edge, region.name);
+  let [events, unread] = [0, 0];
+  try {
+    const reading = backfill(
+      {
+        ...part,
+        notify: notify ? config : undefined,
+        poll: config.poll,
+        retentionMs: config.store.retentionMs,
+        client,
+        store,
+        clock,
+        random,
+        report,
+      },
+      signal,
+    );
+    for await (const progress of reading) {
+      events += progress.fresh;
+      unread += progress.unread;
+      show(progress, events);
+    }
+  } finally {
+    show(undefined, events);
+    await client.close();
+    await transport.close();
+  }
+  return { region: region.name, events, unread };
+}
+
+const BAR = 24;
+
+/** Draws over itself on a terminal; elsewhere a line for each tenth. Undefined ends it. */
+function createBar({ stderr }: Edge, region: string) {
+  let tenth = -1;
+  return (progress: BackfillProgress | undefined, events: number): void => {
+    if (!progress) {
+      if (stderr.isTTY) stderr.write('\r\u001b[K');
+      return;
+    }
+    const { done, streams, share, feed, bird } = progress;
+    const all = share === 1 ? done / streams : (done + share) / streams;
+    const percent = `${Math.floor(all * 100)} %`.padStart(5);
+    const words = `${percent}  ${region}  ${howMany(events, 'new event')}`;
+    if (stderr.isTTY) {
+      const full = Math.round(all * BAR);
+      const what = `${feed}${bird ? ` of ${shown(bird).slice(0, 30)}` : ''}`;
+      stderr.write(`\r\u001b[K[${'#'.repeat(full)}${' '.repeat(BAR - full)}] ${words}, ${what}`);
+    } else if (Math.floor(all * 10) > tenth) {
+      tenth = Math.floor(all * 10);
+      stderr.write(`${words}\n`);
+    }
+  };
+}
+
+function sentenceOf({ region, events, unread }: Outcome): string {
+  const gaps = unread > 0 ? `; ${howMany(unread, 'stretch', 'stretches')} of Flights could not be read` : '';
+  return `${region}: ${howMany(events, 'new event')}${gaps}\n`;
+}
+
+function instantOf(option: string, text: string): number {
+  const instant = parseInstant(text);
+  if (instant) return instant.us;
+  throw wrong(`${option} must be an RFC 3339 instant like 2026-07-02T13:59:34Z`);
+}
+
+function wrong(message: string): NestwatchError {
+  return new NestwatchError('usage', message);
+}

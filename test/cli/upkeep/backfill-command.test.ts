@@ -1,0 +1,71 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { openSqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
+import { createVirtualClock } from '../../virtual-clock.ts';
+import { openService, TOKEN } from '../service.ts';
+import { nestwatch } from '../test-io.ts';
+
+async function configured() {
+  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const { world, url, event, nest } = await openService();
+  const file = join(folder, 'n.yaml');
+  const path = join(folder, 's.db');
+  writeFileSync(
+    file,
+    `regions: { eu: { base_url: "${url}", token: '${TOKEN}' } }\nstore: { url: "sqlite:${path}" }\nweb: { listen: "127.0.0.1:0" }\n`,
+  );
+  const hoursAgo = (hours: number) => new Date(world.nowUs() / 1000 - hours * 3_600_000).toISOString();
+  const atUs = world.nowUs() - 9 * 3_600_000_000;
+  world.startFlight(event.id, { startedAtUs: atUs, endsAs: 'failed', fliesForMs: 5_000 });
+  const run = (...args: string[]) => nestwatch([...args, '--config.file', file]);
+  /** As a daemon has read them. */
+  const know = async () => {
+    const store = await openSqliteStore({ path, clock: createVirtualClock() });
+    const seen = { region: 'eu', nestId: nest.id, present: true };
+    const bird = { status: 'active', statusSinceUs: atUs, triggerType: 'event' };
+    await store.transaction(async (tx) => {
+      await tx.inventory.putNests([{ ...seen, name: 'Marketing' }]);
+      await tx.inventory.putBirds([{ ...seen, ...bird, birdId: event.id, name: 'Sync pages' }]);
+    });
+    await store.close();
+  };
+  return { run, hoursAgo, path, know };
+}
+
+test('reads history of what the daemon knows, and says how much was new', async () => {
+  const { run, hoursAgo, know } = await configured();
+  expect(await run('backfill', '--from', hoursAgo(20))).toMatchObject({
+    exit: 2,
+    stderr: expect.stringContaining('no Nest of region eu is known yet: run the daemon first'),
+  });
+  await know();
+  const { exit, stdout, stderr } = await run('backfill', '--from', hoursAgo(20));
+  expect([exit, stdout]).toEqual([0, 'eu: 1 new event\n']);
+  expect(stderr).toMatch(/100 % {2}eu {2}1 new event\n$/);
+  const again = await run('backfill', '--from', hoursAgo(21), '--json');
+  expect(JSON.parse(again.stdout)).toEqual({ regions: [{ region: 'eu', events: 0, unread: 0 }] });
+});
+
+test('while a daemon uses the store, it is refused', async () => {
+  const { run, hoursAgo, path } = await configured();
+  const store = await openSqliteStore({ path, clock: createVirtualClock() });
+  onTestFinished(() => store.close());
+  const { exit, stderr } = await run('backfill', '--from', hoursAgo(20));
+  expect(exit).toBe(1);
+  expect(stderr).toContain('Another nestwatch uses the store');
+});
+
+test.each([
+  [['--from', 'yesterday'], '--from must be an RFC 3339 instant like 2026-07-02T13:59:34Z'],
+  [['--from', '2026-07-02T00:00:00Z', '--to', '2026-07-01T00:00:00Z'], '--from must be before --to'],
+  [['--from', '2026-07-02T00:00:00Z', '--to', '2036-07-01T00:00:00Z'], '--to must not be in the future'],
+  [['--from', '2026-05-01T00:00:00Z'], '--from is before 2026-06-02T12:00:00.000000Z, and store.retention'],
+  [['--from', '2026-07-02T00:00:00Z', '--region', 'us'], 'there is no region us; there is eu'],
+])('%j is wrong usage', async (args, message) => {
+  const { run } = await configured();
+  const { exit, stderr } = await run('backfill', ...args);
+  expect([exit, stderr]).toEqual([2, expect.stringContaining(message)]);
+});
