@@ -147,6 +147,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
       newId: randomUUID,
       changed: () => daemon.wake(),
       probe: (region) => daemon.probe(region),
+      flightLog: (place) => daemon.flightLog(place),
       reload: reloading.reload,
       clock,
       report: reportOutside,

@@ -83,6 +83,8 @@ export interface Daemon {
   wake(): void;
   /** Somebody says that a region which is only probed now and then is mended: it is asked at once. */
   probe(region: string): void;
+  /** Asks the service for the log of a Flight, where the watch leaves room for that. */
+  readonly flightLog: WatchedRegion['flightLog'];
   /** Deletes a bounded batch of what is past the retention; resolves to how many rows went. */
   prune(): Promise<number>;
   regions(): readonly RegionProgress[];
@@ -217,6 +219,11 @@ export function createDaemon(given: DaemonParts): Daemon {
 
     probe(region) {
       regions.find(({ name }) => name === region)?.probe();
+    },
+
+    async flightLog(place) {
+      const region = regions.find(({ name }) => name === place.region);
+      return region?.flightLog(place) ?? { refused: 'The region is not watched.' };
     },
 
     prune() {

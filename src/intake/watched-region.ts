@@ -1,6 +1,7 @@
 /** One region that is watched: the client of its service, and the intake that reads it. No region waits for another. */
 import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
+import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
 import type { Transport } from '../http/transport.ts';
 import type { Report } from '../report.ts';
 import { createServiceClient, type RegionHealth } from '../service/client.ts';
@@ -8,6 +9,7 @@ import type { Store } from '../store/store.ts';
 import type { Clock, Random } from '../time/clock.ts';
 import type { Commit } from './commit.ts';
 import type { FeedProgress } from './feed-progress.ts';
+import { createFlightLogReading } from './flights/flight-log-reading.ts';
 import type { FeedReads } from './read-progress.ts';
 import { RegionIntake } from './region.ts';
 
@@ -44,6 +46,8 @@ export interface WatchedRegion {
   runOnce(signal: AbortSignal): Promise<{ readonly isLeft: boolean; readonly unread: number }>;
   /** Asks the service at once, though it is only probed now and then. */
   probe(): void;
+  /** Asks the service for the log of a Flight, where the watch leaves room for that. */
+  flightLog(place: FlightPlace): Promise<FlightLog>;
   /** When the last successful poll of a Bird's Flights began, in this life; undefined for none. */
   flightsReadUs(birdId: string): number | undefined;
   progress(): RegionProgress;
@@ -127,6 +131,7 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
       return { isLeft: gone.aborted, unread: gone.aborted ? 0 : intake.failing() };
     },
     probe: () => intake.probe(),
+    flightLog: createFlightLogReading(client, setting.poll.pageSize, clock),
     flightsReadUs: (birdId) => intake.flightsReadUs(birdId),
     progress,
     snapshot: () => ({

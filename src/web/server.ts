@@ -10,6 +10,7 @@ import { type Context, Hono, type MiddlewareHandler } from 'hono';
 import { bodyLimit } from 'hono/body-limit';
 import type { WebConfig } from '../config/sections/web-section.ts';
 import type { ServiceLinks } from '../config/service-links.ts';
+import type { FlightLog, FlightPlace } from '../domain/alert/flight-step.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import { NestwatchError } from '../errors.ts';
 import type { HealthAnswer } from '../health/health.ts';
@@ -57,6 +58,8 @@ export interface WebOptions {
   readonly changed: () => void;
   /** Has a region asked at once that is only probed now and then. */
   readonly probe: (region: string) => void;
+  /** Asks the service for the log of a Flight. */
+  readonly flightLog: (place: FlightPlace) => Promise<FlightLog>;
   /** Reads the configuration again; it never rejects. */
   readonly reload: () => Promise<Reloaded>;
   readonly clock: Clock;

@@ -73,6 +73,7 @@ async function measure(store: Store): Promise<Measured[]> {
     health: () => ({ healthy: true, working: true, ready: true, reasons: [] }),
     impairments: async () => ({ impairments: [], space: { used: 1, free: 2, whole: 3 } }),
     reload: async () => ({ mistakes: [], needsRestart: [] }),
+    flightLog: async () => ({ refused: '' }),
     serviceLinks: () => ({}),
     messages: { messageOf: () => undefined, testsOf: () => [] },
     newId: () => '',

@@ -25,14 +25,29 @@ const PAGES = [
   '/silence',
   '/acknowledge',
   '/resolve',
+  '/birds',
+  '/birds/',
+  '/birds/eu/',
+  '/flights/',
+  '/flights/eu/',
+  '/nests',
   '/metrics',
   '/-/healthy',
   '/-/ready',
   '/style.css',
 ];
-const APIS = ['/status', '/events', '/alerts', '/birds', '/deliveries', '/health', '/events/'].map(
-  (path) => `/api/v1${path}`,
-);
+const APIS = [
+  '/status',
+  '/events',
+  '/alerts',
+  '/birds',
+  '/birds/eu/',
+  '/flights',
+  '/nests',
+  '/deliveries',
+  '/health',
+  '/events/',
+].map((path) => `/api/v1${path}`);
 const ALERTMANAGER = ['/status', '/receivers', '/alerts', '/alerts/groups', '/silences', '/silence/'].map(
   (path) => `/api/v2${path}`,
 );

@@ -233,6 +233,7 @@ class HostileWorld {
       health: () => ({ healthy: true, working: true, ready: true, reasons: [] }),
       impairments: () => this.#life.daemon.health(),
       links,
+      flightLog: (place) => this.#life.daemon.flightLog(place),
       serviceLinks: createServiceLinks(config.regions),
       messages: createDeliveryMessages(
         config.receivers,

@@ -46,6 +46,7 @@ export async function serve(options: Partial<WebOptions> = {}) {
       space: { used: 1_000_000, free: 2_000_000, whole: 3_000_000 },
     }),
     links: createAcknowledgeLinks(secret('a key'), 'http://watch.example.com/nestwatch'),
+    flightLog: async () => ({ refused: 'The region is not up.' }),
     serviceLinks: createServiceLinks([]),
     newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
     changed: () => changes.push(clock.nowUs()),

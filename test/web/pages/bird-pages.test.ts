@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import type { FlightPlace } from '../../../src/domain/alert/flight-step.ts';
 import { groupNotification, HOSTILE_TEXTS } from '../../store/contract/sample-records.ts';
 import { aDelivery, NOW_US } from '../sample.ts';
 import { MINUTE_US, putBirds, putFlights } from '../sample-birds.ts';
@@ -161,6 +162,37 @@ describe('/flights/{region}/{id}', () => {
     expect(text).toContain('Took 5 min, so far');
     expect(text).not.toContain('Who was notified');
     expect((await page('/flights/eu/odd')).text).toContain('Flight: a new status: Post news');
+  });
+
+  test('reads its log from the service only when a person asks for it', async () => {
+    const asked: FlightPlace[] = [];
+    const step = { atUs: NOW_US, level: '', step: 'translate', scope: 'Translate', wentOn: null } as const;
+    const { ask, store } = await serve({
+      async flightLog(place) {
+        asked.push(place);
+        if (asked.length > 1) return { refused: 'The watch needs all requests.' };
+        const steps = [
+          { ...step, sort: 'start', message: 'The Flight took off' },
+          { ...step, sort: 'error', message: 'Too many <b>requests', wentOn: 'retried' },
+          { ...step, sort: 'error', message: 'Too many requests' },
+        ] as const;
+        return { steps, more: 3 };
+      },
+    });
+    await putBirds(store);
+    const { body } = await ask('/flights/eu/f0');
+    expect(asked).toEqual([]);
+    expect(linksTo(body, 'Read it from the service')).toEqual(['?log#log']);
+    const read = textOf((await ask('/flights/eu/f0?log')).body);
+    expect(asked).toMatchObject([{ region: 'eu', nestId: '682', birdId: '148890', flightId: 'f0' }]);
+    expect(read).toContain('12:00:00 UTC Take-off translate The Flight took off');
+    expect(read).toContain('Error tried again translate Too many &lt;b&gt;requests');
+    expect(read).toContain('3 older entries are not shown.');
+    expect(textOf((await ask('/flights/eu/f0?log')).body)).toContain(
+      'The watch needs all requests. Ask again',
+    );
+    await ask('/flights/eu/none?log');
+    expect(asked).toHaveLength(2);
   });
 
   test('one that is not kept is said to be none', async () => {

@@ -3,6 +3,7 @@
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { ServiceLinks } from '../../../config/service-links.ts';
+import type { FlightLog, FlightPlace } from '../../../domain/alert/flight-step.ts';
 import { idOfPath } from '../../../http/page-path.ts';
 import { readBirdReport } from '../../../operator/bird-report.ts';
 import { readFlightReport } from '../../../operator/flight-report.ts';
@@ -23,6 +24,7 @@ interface Options {
   readonly status: () => StatusView;
   readonly clock: Clock;
   readonly serviceLinks: ServiceLinks;
+  readonly flightLog: (place: FlightPlace) => Promise<FlightLog>;
 }
 
 const LISTED = 50;
@@ -83,8 +85,12 @@ export function addBirdPages(pages: Hono, options: Options): void {
     const page = pageOf(c, clock);
     const thing = thingOf(c, 'flights', regionsOf());
     const report = thing && (await store.transaction((tx) => readFlightReport(tx, thing.region, thing.id)));
+    const isAsked = report !== undefined && c.req.query('log') !== undefined;
+    const log = isAsked ? await options.flightLog(report.flight) : undefined;
     if (report)
-      return c.html(renderFlightPage(page, report, serviceLinks(flightPlace(report.flight)).flight));
+      return c.html(
+        renderFlightPage(page, report, { address: serviceLinks(flightPlace(report.flight)).flight, log }),
+      );
     return c.html(unknown(page, page.words.flight.unknown, page.words.flight.unknownLead), 404);
   });
 }

@@ -1,6 +1,7 @@
 /** The page of one Flight: how it ended, at which step and with which error, and who was notified of that. */
 import { html } from 'hono/html';
 import type { Event } from '../../../domain/alert/event.ts';
+import type { FlightLog, FlightStep } from '../../../domain/alert/flight-step.ts';
 import { alertPath, birdPath, deliveryPath, eventPath } from '../../../http/page-path.ts';
 import { durationUs } from '../../../operator/bird-report.ts';
 import type { FlightReport } from '../../../operator/flight-report.ts';
@@ -22,9 +23,17 @@ import { birdTitle, flightTitle, flightTone, inService, nestLink } from './stand
 
 /** The whole of what an entry may say. */
 const ERROR_LENGTH = 40_000;
+/** Of each of a hundred entries of a log. */
+const STEP_LENGTH = 1_000;
 
-/** `address`: of the Flight in the service's own application. */
-export function renderFlightPage(page: Page, report: FlightReport, address: string | undefined): Html {
+interface Beside {
+  /** Of the Flight in the service's own application. */
+  readonly address: string | undefined;
+  /** Its log, where somebody asks for it. */
+  readonly log: FlightLog | undefined;
+}
+
+export function renderFlightPage(page: Page, report: FlightReport, beside: Beside): Html {
   const { root, words } = page;
   const { flight, event } = report;
   const title = flightTitle(words, flight.status);
@@ -38,12 +47,13 @@ export function renderFlightPage(page: Page, report: FlightReport, address: stri
     body: html`${heading(page, {
       title: html`${title}: <bdi>${bird}</bdi>`,
       tone,
-      lead: html`${regionName(flight.region)} · ${nestLink(page, flight)} · <a href="${root}${birdPath(flight.region, flight.birdId)}"><bdi>${bird}</bdi></a>${inService(page, address)}`,
+      lead: html`${regionName(flight.region)} · ${nestLink(page, flight)} · <a href="${root}${birdPath(flight.region, flight.birdId)}"><bdi>${bird}</bdi></a>${inService(page, beside.address)}`,
       json: `api/v1/flights/${encodeURIComponent(flight.region)}/${encodeURIComponent(flight.flightId)}`,
     })}
 <main id="main">
 ${facts(page, report)}
 ${errorSection(page, report)}
+${logSection(page, beside.log)}
 ${alertSection(page, report)}
 ${notifiedSection(page, report)}
 ${event ? html`<p class="after"><a href="${root}${eventPath(event.key)}">${words.flight.why}</a></p>` : ''}
@@ -90,6 +100,35 @@ function errorSection({ words }: Page, { flight, event }: FlightReport): Html | 
   if (text) return html`<h2>${words.flight.error}</h2><div class="sheet"><pre><bdi>${text}</bdi></pre></div>`;
   if (flight.status !== 'failed') return '';
   return html`<h2>${words.flight.error}</h2><p class="sheet empty">${event ? words.flight.noError : words.flight.noEvent}</p>`;
+}
+
+/** The log is read from the service only when it is asked for. */
+function logSection(page: Page, log: FlightLog | undefined): Html {
+  const { words } = page;
+  const title = html`<h2 id="log">${words.flight.log}</h2>`;
+  if (!log) return html`${title}<p><a class="button" href="?log#log">${words.flight.readLog}</a></p>`;
+  if ('refused' in log) {
+    return html`${title}<p class="sheet empty"><bdi>${plainText(log.refused, MESSAGE_LENGTH)}</bdi></p>
+<p class="after"><a class="button" href="?log#log">${words.flight.readAgain}</a></p>`;
+  }
+  if (log.steps.length === 0) return html`${title}<p class="sheet empty">${words.flight.noLog}</p>`;
+  const columns: Column<FlightStep>[] = [
+    { title: words.flight.at, cell: ({ atUs }) => exactTime(atUs) },
+    { title: words.flight.entry, cell: (step) => stepTitle(page, step) },
+    { title: words.flight.step, cell: ({ step }) => html`<bdi>${plainText(step, NAME_LENGTH)}</bdi>` },
+    {
+      title: words.flight.message,
+      cell: ({ message }) => html`<bdi>${plainText(message, STEP_LENGTH)}</bdi>`,
+    },
+  ];
+  return html`${title}${dataTable(words.flight.log, columns, log.steps)}
+${log.more > 0 ? html`<p class="small soft after">${words.flight.olderEntries(log.more)}</p>` : ''}`;
+}
+
+function stepTitle({ words }: Page, { sort, level, wentOn }: FlightStep): Html {
+  const isFailure = sort === 'error' && wentOn === null;
+  const text = sort === 'log' && level ? plainText(level, NAME_LENGTH) : words.flight.entries[sort];
+  return html`<span class="text ${isFailure ? 'bad' : ''}"><bdi>${text}</bdi></span> ${wentOn ? html`<span class="small soft">${words.flight[wentOn]}</span>` : ''}`;
 }
 
 function alertSection({ root, words }: Page, { flight, alerts }: FlightReport): Html | string {

@@ -1,5 +1,6 @@
 import type { WebConfig } from '../../../config/sections/web-section.ts';
 import type { ServiceLinks } from '../../../config/service-links.ts';
+import type { FlightLog, FlightPlace } from '../../../domain/alert/flight-step.ts';
 import type { Recurrences } from '../../../domain/muting/silence.ts';
 import type { HealthAnswer } from '../../../health/health.ts';
 import type { AcknowledgeLinks } from '../../../operator/acknowledge-link.ts';
@@ -29,6 +30,7 @@ export interface PagesOptions {
   readonly messages: DeliveryMessages;
   /** Called after deliveries were queued, or put back. */
   readonly changed: () => void;
+  readonly flightLog: (place: FlightPlace) => Promise<FlightLog>;
   readonly clock: Clock;
   readonly report: Report;
 }

@@ -1,0 +1,72 @@
+/**
+ * Reads the log of one Flight for a person. The watch comes first: the service is asked by one request at a time, and
+ * only while the region is up and the pace has room for what can also be left out.
+ */
+import type { FlightLog, FlightPlace, FlightStep } from '../../domain/alert/flight-step.ts';
+import { NestwatchError } from '../../errors.ts';
+import type { ServiceClient } from '../../service/client.ts';
+import type { FlightLogEntry } from '../../service/resources.ts';
+import type { Clock } from '../../time/clock.ts';
+
+/** The failure stands at the end of a log, which is what is read. */
+const STEPS = 100;
+/** A person waits no longer; the request itself goes on to its end. */
+const PATIENCE_MS = 10_000;
+
+const SORTS: ReadonlyMap<number | string, FlightStep['sort']> = new Map([
+  [1, 'start'],
+  [2, 'end'],
+  [3, 'stopped'],
+  [4, 'log'],
+  [5, 'error'],
+]);
+
+/** `pageSize`: no larger page is asked for. */
+export function createFlightLogReading(
+  client: ServiceClient,
+  pageSize: number,
+  clock: Clock,
+): (place: FlightPlace) => Promise<FlightLog> {
+  let isReading = false;
+
+  async function read({ nestId, birdId, flightId }: FlightPlace): Promise<FlightLog> {
+    const query = { page: 0, pageSize: Math.min(STEPS, pageSize), ascending: false };
+    try {
+      const { value } = await client.getFlightLogs(nestId, birdId, flightId, query);
+      const entries = value.items.flatMap((item) => (item.ok ? [item.entry] : []));
+      const steps = entries.sort((a, b) => a.createdAt.us - b.createdAt.us).map(stepOf);
+      return { steps, more: Math.max(0, (value.totalCount ?? 0) - value.items.length) };
+    } catch (error) {
+      if (!(error instanceof NestwatchError)) throw error;
+      return { refused: `The service did not answer: ${error.message}` };
+    }
+  }
+
+  return async (place) => {
+    if (client.health().health !== 'up') return { refused: 'The region is not up.' };
+    if (isReading || !client.slack()) {
+      return { refused: 'The watch needs all requests that the service allows: try again in a moment.' };
+    }
+    isReading = true;
+    const reading = read(place).finally(() => {
+      isReading = false;
+    });
+    const { promise: late, resolve } = Promise.withResolvers<FlightLog>();
+    const cancel = clock.setTimer(PATIENCE_MS, () =>
+      resolve({ refused: 'The service has not answered yet.' }),
+    );
+    return Promise.race([reading, late]).finally(cancel);
+  };
+}
+
+function stepOf(entry: FlightLogEntry): FlightStep {
+  return {
+    atUs: entry.createdAt.us,
+    sort: SORTS.get(entry.eventType) ?? 'other',
+    level: entry.sdkLogType,
+    step: entry.stepId,
+    scope: entry.scope,
+    message: entry.message,
+    wentOn: entry.isSkipped ? 'skipped' : entry.isRetried ? 'retried' : null,
+  };
+}

@@ -1,0 +1,49 @@
+import { afterEach, expect, test } from 'vitest';
+import { openStage, type Stage } from './stage.ts';
+
+let stage: Stage;
+afterEach(() => stage.close());
+
+/** A Flight of the Bird `Translate blog` that fails after 20 s at the step `translate`. */
+async function failedFlight() {
+  let place = { region: 'eu', nestId: '', birdId: '' };
+  stage = await openStage({
+    regions: ['eu'],
+    before(world) {
+      const nest = world.addNest({ name: 'Marketing' });
+      const bird = world.addBird(nest.id, { name: 'Translate blog', triggerType: 'manual' });
+      place = { region: 'eu', nestId: nest.id, birdId: bird.id };
+    },
+  });
+  await stage.minutesPass(2);
+  const { id } = stage.worlds.eu!.startFlight(place.birdId, { endsAs: 'failed', fliesForMs: 20_000 });
+  await stage.minutesPass(2);
+  return { ...place, flightId: id.toLowerCase() };
+}
+
+test('a person may read the log of a Flight, step by step, the oldest first', async () => {
+  const log = await asks(await failedFlight());
+  if ('refused' in log) throw new Error(log.refused);
+  expect(log.steps.map(({ sort }) => sort)).toEqual(['start', 'log', 'log', 'log', 'error', 'stopped']);
+  expect(log.steps[1]).toMatchObject({ level: 'Information', step: '1', scope: 'Get entry', wentOn: null });
+  expect(log.steps.map(({ atUs }) => atUs)).toEqual(log.steps.map(({ atUs }) => atUs).toSorted());
+  expect(log.more).toBe(0);
+});
+
+test('the log is not asked for beside another one, nor of a region that is not watched', async () => {
+  const place = await failedFlight();
+  const both = await Promise.all([asks(place), asks(place)]);
+  expect(both.map((one) => 'refused' in one)).toEqual([false, true]);
+  expect('refused' in (await asks(place))).toBe(false);
+  expect(await asks({ ...place, region: 'asia' })).toEqual({ refused: 'The region is not watched.' });
+  expect(await asks({ ...place, flightId: 'none' })).toMatchObject({
+    refused: expect.stringContaining('The service did not answer'),
+  });
+});
+
+/** Asks as a person does; time passes until the answer is there. */
+async function asks(place: { region: string; nestId: string; birdId: string; flightId: string }) {
+  const answer = stage.daemon().flightLog(place);
+  await stage.secondsPass(5);
+  return answer;
+}
