@@ -19,6 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'delivery',
     'document',
     'domain',
+    'intake/inventory',
     'observe',
     'service',
     'simulator',

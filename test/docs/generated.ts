@@ -2,11 +2,13 @@
 import { parse, stringify } from 'yaml';
 import { CHANNELS, configsKey } from '../../src/channels/registry.ts';
 import { configJsonSchema } from '../../src/config/json-schema.ts';
+import { readEveryMs } from '../../src/config/reading-interval.ts';
 import { KINDS } from '../../src/domain/kinds/kinds.ts';
 import { ERRORS } from '../../src/errors.ts';
 import { IMPAIRMENTS } from '../../src/health/impairment.ts';
 import { LIMITS } from '../../src/limits.ts';
 import { BIRD_METRICS, METRICS } from '../../src/observe/metric-catalogue.ts';
+import { durationWords } from '../../src/text/duration-words.ts';
 import { DASHBOARDS, dashboardText } from './dashboards/dashboards.ts';
 import { sectionOf, withWords } from './example.ts';
 import { keyTable, parameterTable, table } from './key-table.ts';
@@ -86,6 +88,8 @@ function partOf(name: string, subject: string, example: string): string {
       return parameterTable();
     case 'impairments':
       return impairmentTable();
+    case 'delays':
+      return delayTable();
     case 'metrics':
       return metricTable();
     case 'errors':
@@ -131,6 +135,16 @@ function impairmentTable(): string {
     stopsHeartbeat,
   ]);
   return table(['reason', 'what impairs the watch', 'stops the heartbeat'], rows);
+}
+
+/** How often each of so many Birds is read, at least as rarely as `poll.interval` aims at. */
+function delayTable(): string {
+  const rates = [1, 2, 5, 10, 20, 50];
+  const rows = [10, 50, 150, 500, 1_000, 5_000, 10_000].map((birds) => [
+    birds.toLocaleString('en'),
+    ...rates.map((rate) => durationWords(Math.max(30_000, readEveryMs(birds, rate)), 'rounded')),
+  ]);
+  return table(['Birds', ...rates.map((rate) => `${rate}/s`)], rows);
 }
 
 function metricTable(): string {

@@ -43,10 +43,15 @@ export async function checkConfig(
     }
     if (!options.online) continue;
     const { checkOnline } = await import('./check-online.ts');
-    for await (const { what, failure } of checkOnline(edge, result)) {
+    for await (const { what, failure, note, warning } of checkOnline(edge, result)) {
       if (failure !== undefined) exit ||= ERRORS.unreachable.exit;
-      if (options.json) found.push({ file, what, works: failure === undefined, message: failure ?? 'good' });
-      else print(`${file}: ${what}: ${failure ?? 'good'}`);
+      if (warning !== undefined) isWarned = true;
+      const message = failure ?? ['good', ...(note === undefined ? [] : [note])].join(': ');
+      if (options.json) found.push({ file, what, works: failure === undefined, message });
+      else print(`${file}: ${what}: ${message}`);
+      if (warning === undefined) continue;
+      if (options.json) found.push({ file, what, message: warning, level: 'warning' });
+      else print(`${file}: ${what}: warning: ${warning}`);
     }
   }
   if (options.json) edge.stdout.write(jsonText(found));

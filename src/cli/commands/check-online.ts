@@ -3,30 +3,40 @@ import type { Config } from '../../config/config.ts';
 import { ERRORS, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { plainText } from '../../text/plain-text.ts';
+import { inspectRegion } from '../inspect-region.ts';
 import { withClient } from '../with-client.ts';
 
 interface OnlineResult {
   readonly what: string;
   /** Undefined where it works. */
   readonly failure?: string;
+  /** What was found; absent where there is nothing to tell. */
+  readonly note?: string;
+  /** What works and is hardly meant. */
+  readonly warning?: string;
 }
 
 const MAX_REASON_CODE_POINTS = 300;
 
-/** Tries each token, mail server and other receiver's address once, and says so of all that use it. Nothing is sent. */
+/**
+ * Tries each token, mail server and other receiver's address once, and says so of all that use it; of a region also what
+ * would be watched. Nothing is sent.
+ */
 export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<OnlineResult> {
   for (const region of config.regions) {
-    const tryToken = () =>
-      withClient(edge, { region, timeoutMs: region.timeoutMs }, (client) => client.searchNests());
-    yield { what: `regions.${region.name}`, ...(await outcome(tryToken)) };
+    const inspect = () =>
+      withClient(edge, { region, timeoutMs: region.timeoutMs }, (client) =>
+        inspectRegion(client, region, config.poll),
+      );
+    yield { what: `regions.${region.name}`, ...(await outcome(inspect)) };
   }
-  const outcomes = new Map<string, Promise<{ failure?: string }>>();
+  const outcomes = new Map<string, Promise<Tried>>();
   const listed = new Set<string>();
   for (const { name, integrations } of config.receivers) {
     for (const [index, integration] of integrations.entries()) {
       const probe = channelOf(integration).probe(integration);
       const what = `receiver ${name}, ${probe.server ?? `${integration.kind} ${index + 1}`}`;
-      const tried = outcomes.get(probe.key) ?? outcome(probe.run);
+      const tried = outcomes.get(probe.key) ?? outcome(() => probe.run().then(() => ({})));
       outcomes.set(probe.key, tried);
       // Several addresses of one receiver mostly go by one mail server.
       const line = `${what} ${probe.key}`;
@@ -37,10 +47,11 @@ export async function* checkOnline(edge: Edge, config: Config): AsyncGenerator<O
   }
 }
 
-async function outcome(check: () => Promise<unknown>): Promise<{ failure?: string }> {
+type Tried = Omit<OnlineResult, 'what'>;
+
+async function outcome(check: () => Promise<Omit<Tried, 'failure'>>): Promise<Tried> {
   try {
-    await check();
-    return {};
+    return await check();
   } catch (error) {
     if (error instanceof NestwatchError) return { failure: `${error.message}. ${ERRORS[error.code].help}` };
     return { failure: reasonOf(error) };

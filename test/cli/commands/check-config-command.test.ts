@@ -139,7 +139,7 @@ receivers:
     const { file, world, mails, posts, smtpPort, connections } = await setUp();
     const { exit, stdout } = await nestwatch(['check-config', '--online', file]);
     expect(stdout.split('\n').slice(1)).toEqual([
-      `${file}: regions.eu: good`,
+      `${file}: regions.eu: good: 2 Birds in 1 Nest, each is read about every 30 s`,
       `${file}: receiver ops, mail server 127.0.0.1:${smtpPort}: good`,
       `${file}: receiver ops, webhook 3: good`,
       `${file}: receiver ops, slack 4: good`,
@@ -148,7 +148,7 @@ receivers:
       '',
     ]);
     expect(exit).toBe(0);
-    expect(world.requests().byOperation).toEqual({ searchNests: 1 });
+    expect(world.requests().byOperation).toEqual({ searchNests: 1, searchBirds: 1 });
     expect([mails, posts]).toEqual([[], []]);
     // One for each address: 127.0.0.1 and localhost.
     expect(connections).toEqual({ smtp: 1, hook: 2 });

@@ -1,0 +1,55 @@
+/** What a region's service would have nestwatch watch, and how often that can be read: asked before it is watched. */
+
+import { readEveryMs } from '../config/reading-interval.ts';
+import type { PollConfig } from '../config/sections/poll-section.ts';
+import type { RegionConfig } from '../config/sections/regions-section.ts';
+import { NestSelection } from '../intake/inventory/nest-selection.ts';
+import type { ServiceClient } from '../service/client.ts';
+import { howMany } from '../text/counts.ts';
+import { durationWords } from '../text/duration-words.ts';
+import { plainText } from '../text/plain-text.ts';
+
+interface Inspected {
+  /** What is watched, and how often it is read. */
+  readonly note: string;
+  /** What is hardly meant; absent for nothing. */
+  readonly warning?: string;
+}
+
+/** The Birds of further Nests are taken to be as many as those of these. */
+const COUNTED_NESTS = 50;
+
+const MAX_GLOBS_LENGTH = 200;
+
+/** Throws what the service threw. */
+export async function inspectRegion(
+  client: Pick<ServiceClient, 'searchNests' | 'searchBirds'>,
+  { nests, requestsPerSecond }: Pick<RegionConfig, 'nests' | 'requestsPerSecond'>,
+  poll: Pick<PollConfig, 'intervalMs' | 'maxIntervalMs'>,
+): Promise<Inspected> {
+  const listed = (await client.searchNests()).value.flatMap((one) => (one.ok ? [one.entry] : []));
+  const watched = new NestSelection(nests).select(listed);
+  if (watched.length === 0)
+    return { note: 'no Nest is watched', warning: whyNone(listed.length, nests.include) };
+  const counted = watched.slice(0, COUNTED_NESTS);
+  let birds = 0;
+  for (const { id } of counted) birds += (await client.searchBirds(id)).value.length;
+  const isEstimated = counted.length < watched.length;
+  const all = Math.round((birds * watched.length) / counted.length);
+  const size = `${isEstimated ? 'about ' : ''}${howMany(all, 'Bird')} in ${howMany(watched.length, 'Nest')}`;
+  if (all === 0) return { note: size, warning: 'its Nests have no Birds: nothing is watched' };
+  const everyMs = Math.max(poll.intervalMs, readEveryMs(all, requestsPerSecond));
+  const often = `each is read about every ${durationWords(everyMs, 'one unit')}`;
+  if (everyMs <= poll.maxIntervalMs) return { note: `${size}, ${often}` };
+  const wanted = Math.ceil(readEveryMs(all, 1) / poll.maxIntervalMs);
+  return {
+    note: size,
+    warning: `${often} at ${howMany(requestsPerSecond, 'request')} a second, and poll.max_interval asks for ${durationWords(poll.maxIntervalMs, 'exact')}: watch fewer Nests, raise it, or allow ${howMany(wanted, 'request')} a second if the service takes them`,
+  };
+}
+
+function whyNone(listed: number, include: readonly string[]): string {
+  if (listed === 0) return 'it lists no Nest: is this the token of an organisation admin?';
+  const globs = plainText(include.map((glob) => JSON.stringify(glob)).join(', '), MAX_GLOBS_LENGTH);
+  return `of its ${howMany(listed, 'Nest')} none fits nests.include (${globs}) and is not excluded: nothing is watched`;
+}
