@@ -1,5 +1,5 @@
 /** `GET /metrics`: Prometheus' text, or OpenMetrics where it is asked for, packed for whoever takes it packed. */
-import { Readable } from 'node:stream';
+import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { Context } from 'hono';
 import { accepts } from 'hono/accepts';
@@ -15,7 +15,12 @@ const GZIP_LEVEL = 4;
 
 const OPENMETRICS = 'application/openmetrics-text';
 
-export async function answerScrape(c: Context, scrape: Scrape): Promise<Response> {
+/** `failed` hears of what fails once the text has begun. */
+export async function answerScrape(
+  c: Context,
+  scrape: Scrape,
+  failed: (error: unknown) => void,
+): Promise<Response> {
   const type = accepts(c, { header: 'Accept', supports: [OPENMETRICS, 'text/plain'], default: 'text/plain' });
   const packing = accepts(c, {
     header: 'Accept-Encoding',
@@ -23,12 +28,26 @@ export async function answerScrape(c: Context, scrape: Scrape): Promise<Response
     default: 'identity',
   });
   const { contentType, body } = await scrape(type === OPENMETRICS ? 'openmetrics' : 'text');
-  const text = Readable.from(body, { objectMode: false });
+  const text = Readable.from(heard(body, failed), { objectMode: false });
   const isPacked = packing === 'gzip';
-  const sent = isPacked ? text.pipe(createGzip({ level: GZIP_LEVEL })) : text;
+  // What ends early or fails ends both; whoever asked then sees a connection that was cut.
+  const sent = isPacked ? pipeline(text, createGzip({ level: GZIP_LEVEL }), () => {}) : text;
   return c.body(Readable.toWeb(sent) as ReadableStream<Uint8Array>, 200, {
     'content-type': contentType,
     vary: 'Accept, Accept-Encoding',
     ...(isPacked && { 'content-encoding': 'gzip' }),
   });
+}
+
+/** Keeps the words of a failure from the library that serves it, which prints them. */
+async function* heard(
+  body: Iterable<string> | AsyncIterable<string>,
+  failed: (error: unknown) => void,
+): AsyncGenerator<string> {
+  try {
+    yield* body;
+  } catch (error) {
+    failed(error);
+    throw new Error('A scrape failed half way and was cut off.');
+  }
 }

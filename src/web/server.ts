@@ -170,7 +170,9 @@ export function createApp(options: WebOptions, isClosing: () => boolean): Hono {
   addHealth(app, options, admission);
   admission.addDoor(app, refuse);
   addReload(app, options);
-  app.get('/metrics', (c) => answerScrape(c, options.metrics));
+  app.get('/metrics', (c) =>
+    answerScrape(c, options.metrics, (error) => options.report({ what: 'trouble', stage: 'web', error })),
+  );
   const recurrences = createRecurrences();
   const parts = {
     ...options,

@@ -52,7 +52,7 @@ export async function benchScrape(birdsPerRegion: number, regions: readonly stri
   });
   for (const region of regions) fill(metrics, region, birdsPerRegion);
   const app = new Hono();
-  app.get('/metrics', (c) => answerScrape(c, metrics.render));
+  app.get('/metrics', (c) => answerScrape(c, metrics.render, () => {}));
   const server = createAdaptorServer({ fetch: app.fetch });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const address = server.address();

@@ -207,6 +207,52 @@ describe('a scrape', () => {
     }
   });
 
+  test.each(['gzip', 'identity'])(
+    'that fails half way is cut off, and nothing else is (%s)',
+    async (packing) => {
+      const error = new Error('half way');
+      const { web, ask, reported } = await serve({
+        metrics: async () => ({
+          contentType: 'text/plain',
+          body: (function* () {
+            yield 'nestwatch_up 1\n'.repeat(100_000);
+            throw error;
+          })(),
+        }),
+      });
+      const headers = { 'accept-encoding': packing };
+      const { body } = await request(`${web.url}/metrics`, { headers });
+      await expect(body.arrayBuffer()).rejects.toThrow();
+      expect(reported).toEqual([{ what: 'trouble', stage: 'web', error }]);
+      expect((await ask('/-/healthy')).status).toBe(200);
+    },
+  );
+
+  test('asked for by HEAD has no body, and one that is given up is not read to its end', async () => {
+    let ended = 0;
+    const { web, close } = await serve({
+      metrics: async () => ({
+        contentType: 'text/plain',
+        body: (function* () {
+          try {
+            for (let part = 0; part < 1_000; part += 1) yield 'nestwatch_up 1\n'.repeat(10_000);
+            ended += 1_000;
+          } finally {
+            ended += 1;
+          }
+        })(),
+      }),
+    });
+    const head = await request(`${web.url}/metrics`, { method: 'HEAD' });
+    expect([head.statusCode, await head.body.text()]).toEqual([200, '']);
+    const given = await request(`${web.url}/metrics`, { headers: { 'accept-encoding': 'gzip' } });
+    given.body.on('error', () => {});
+    given.body.destroy();
+    await expect.poll(() => ended).toBeGreaterThan(0);
+    await close();
+    expect(ended).toBeLessThan(1_000);
+  });
+
   test.each([
     // As Prometheus 2 and 3 ask.
     ['application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1', 'openmetrics'],
