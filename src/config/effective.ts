@@ -23,6 +23,18 @@ interface Schema {
   readonly definitions?: Readonly<Record<string, Schema>>;
 }
 
+/** What was written in the file that a configuration was read from. */
+const FILES = new WeakMap<object, unknown>();
+
+export function rememberFile(config: object, value: unknown): void {
+  FILES.set(config, value);
+}
+
+/** The same for a configuration that was read; undefined for one that came from no file. */
+export function effectiveOf(config: object): unknown {
+  return FILES.has(config) ? effectiveConfig(FILES.get(config)) : undefined;
+}
+
 /** `value` is the file as it was parsed and expanded; it must have been found right. */
 export function effectiveConfig(value: unknown): unknown {
   const root = configJsonSchema() as Schema;

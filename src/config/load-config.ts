@@ -5,6 +5,7 @@ import type { Environment } from '../document/expand.ts';
 import { ConfigError, type Problem } from '../document/problem.ts';
 import { whyUnreadable } from '../document/why-unreadable.ts';
 import type { Config } from './config.ts';
+import { rememberFile } from './effective.ts';
 import { findReachWarnings } from './reach-warnings.ts';
 import { readDigests } from './sections/digests-section.ts';
 import { sectionsShape } from './sections/file-shape.ts';
@@ -52,7 +53,7 @@ export function loadConfig(source: ConfigSource): Config {
   const problems = check.problems();
   if (problems.length > 0 || !poll || !store || !metrics || !web)
     throw new ConfigError(source.file, problems);
-  return {
+  const config: Config = {
     regions,
     store,
     poll,
@@ -67,6 +68,8 @@ export function loadConfig(source: ConfigSource): Config {
     metrics,
     web,
   };
+  rememberFile(config, check.raw([]));
+  return config;
 }
 
 /** What is right and yet hardly meant, in a configuration that `loadConfig` took. */

@@ -4,12 +4,14 @@ import { isOpenToAll } from '../../config/sections/web-section.ts';
 import { isStoreFailure } from '../../errors.ts';
 import { addAlerts } from './alerts/alert-routes.ts';
 import { addBirdPages } from './birds/bird-routes.ts';
+import { addConfig } from './config/config-routes.ts';
 import { addDeliveries } from './deliveries/delivery-routes.ts';
 import { addEvents } from './events/event-routes.ts';
 import { pageOf } from './frame/page.ts';
 import type { PagesOptions } from './frame/pages-options.ts';
 import { readPageView, storelessView } from './overview.ts';
 import { REFRESH_SECONDS, renderPage } from './overview-page.ts';
+import { addSearch } from './search/search-routes.ts';
 import { addSilencing } from './silences/silence-routes.ts';
 
 export function createPages(options: PagesOptions): Hono {
@@ -19,6 +21,8 @@ export function createPages(options: PagesOptions): Hono {
   addEvents(pages, options);
   addDeliveries(pages, options);
   addSilencing(pages, options);
+  addConfig(pages, options);
+  addSearch(pages, options);
   addBirdPages(pages, options);
   return pages;
 }

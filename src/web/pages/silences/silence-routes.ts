@@ -16,6 +16,13 @@ import {
   requestOf,
   type SilenceForm,
 } from './silence-page.ts';
+import { shownSilences } from './silence-view.ts';
+import { chosenMatchers, renderSilencesPage } from './silences-page.ts';
+
+/** Silences that are over. */
+const LISTED = 50;
+/** To choose from. */
+const LISTED_NESTS = 500;
 
 /** The pages that list, make and end silences. */
 export function addSilencing(pages: Hono, options: PagesOptions): void {
@@ -41,12 +48,36 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
     });
   }
 
+  pages.get('/silences', async (c) => {
+    const page = pageOf(c, clock);
+    const { nowUs } = page;
+    const regions = options.status().regions.map(({ region }) => region);
+    const view = await store.transaction(async (tx) => {
+      const all = await tx.silences.list();
+      const muting = await loadMuting(tx, alerting, recurrences, nowUs);
+      const nests: string[] = [];
+      for (const region of regions) {
+        const present = (await tx.inventory.nests(region)).filter((nest) => nest.present);
+        nests.push(...present.map(({ name }) => name));
+      }
+      const expired = all.filter(({ endsAtUs }) => endsAtUs <= nowUs).toReversed();
+      return {
+        silences: shownSilences(all, await readRoutedAlerts(tx, muting, alerting), nowUs),
+        expired: expired.slice(0, LISTED),
+        regions,
+        nests: [...new Set(nests)].sort().slice(0, LISTED_NESTS),
+      };
+    });
+    return c.html(renderSilencesPage(page, view));
+  });
+
   pages.get('/silence', async (c) => {
     const given = new URL(c.req.url).searchParams;
     const alertId = given.get('alert');
     const alert = alertId === null ? undefined : await store.transaction((tx) => tx.alerts.find(alertId));
     const typed = readSilenceForm(c, given);
-    const form = alert ? { ...typed, matchers: matchersFor(alert.labels) } : typed;
+    const chosen = alert ? matchersFor(alert.labels) : chosenMatchers(given);
+    const form = chosen === '' ? typed : { ...typed, matchers: chosen };
     const problem = await problemOf(async () => {
       readFormMatchers(form.matchers);
       firstHidingUs(form, clock.nowUs(), recurrences);

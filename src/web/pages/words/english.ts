@@ -304,6 +304,33 @@ export const ENGLISH = {
     digest: (name: string, from: string, to: string): string => `The digest ${name} of ${from} to ${to}.`,
   },
 
+  silences: {
+    lead: 'While a silence lasts, nobody is notified of the alerts that it matches.',
+    now: 'In force, or to come',
+    none: 'There is none.',
+    make: 'Silence alerts',
+    what: 'What',
+    birdHint: 'its whole name',
+    look: 'See what that hides',
+    byMatchers: 'By matchers',
+    over: 'Over',
+    matchers: 'Matchers',
+    why: 'Who and why',
+    ended: 'Ended',
+  },
+
+  search: {
+    title: (text: string): string => `Found for “${text}”`,
+    help: 'A name, an id of any sort, the short id in a message, or words of an error.',
+    nothing: 'Nothing is found. Older messages are searched on the page of events.',
+    flights: 'Flights',
+    all: 'all of them',
+  },
+
+  config: {
+    lead: 'What is in force, with defaults filled in and without secrets.',
+  },
+
   alert: {
     unknown: 'Nothing is known of this alert',
     unknownLead: 'Its id is none, or its last episode ended longer ago than the store keeps history.',

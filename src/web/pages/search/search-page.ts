@@ -1,0 +1,91 @@
+/** What is found for the words of the search box, sort by sort. */
+import { html } from 'hono/html';
+import type { Alert } from '../../../domain/alert/alert.ts';
+import type { Event } from '../../../domain/alert/event.ts';
+import { alertPath, birdPath, eventPath, flightPath } from '../../../http/page-path.ts';
+import type { BirdOverview, FlightOverview } from '../../../store/bird-store.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import type { Page } from '../frame/page.ts';
+import { foot, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import {
+  alertPlace,
+  alertTitle,
+  eventTitle,
+  eventTone,
+  MESSAGE_LENGTH,
+  placeName,
+} from '../frame/page-words.ts';
+
+export interface Found {
+  readonly alerts: readonly Alert[];
+  readonly birds: readonly BirdOverview[];
+  readonly flights: readonly FlightOverview[];
+  readonly events: readonly Event[];
+}
+
+export function renderSearchPage(page: Page, text: string, found: Found): Html {
+  const { root, words, nowUs } = page;
+  const shown = plainText(text, MESSAGE_LENGTH);
+  const query = new URLSearchParams({ text });
+  const sections = [
+    section(
+      page,
+      words.frame.alerts,
+      `alerts?${query}`,
+      found.alerts.map(
+        ({ id, labels, startsAtUs }) =>
+          html`<a class="what" href="${root}${alertPath(id)}">${alertTitle(labels.alertname ?? '')}</a> ${where(labels.region ?? '', alertPlace(labels))} <span class="small soft">${when(startsAtUs, nowUs, words.time.ago)}</span>`,
+      ),
+    ),
+    section(
+      page,
+      words.frame.birds,
+      `birds?${query}`,
+      found.birds.map((bird) => {
+        const name = placeName({ ...bird, bird: bird.name });
+        return html`<a class="what" href="${root}${birdPath(bird.region, bird.birdId)}">${where(bird.region, name)}</a>`;
+      }),
+    ),
+    section(
+      page,
+      words.search.flights,
+      undefined,
+      found.flights.map(
+        (flight) =>
+          html`<a class="what" href="${root}${flightPath(flight.region, flight.flightId)}">${plainText(flight.flightId, MESSAGE_LENGTH)}</a> ${where(flight.region, placeName(flight))}
+<p class="message"><bdi>${plainText(flight.message, MESSAGE_LENGTH)}</bdi></p>`,
+      ),
+    ),
+    section(
+      page,
+      words.frame.events,
+      `events?${query}`,
+      found.events.map(
+        (event) =>
+          html`<a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(event.type)}</a> ${where(event.region, placeName(event))} <span class="small soft">${when(event.occurredAtUs, nowUs, words.time.ago)}</span>
+<p class="message"><bdi>${plainText(event.message, MESSAGE_LENGTH)}</bdi></p>`,
+      ),
+    ),
+  ];
+  const isNothing = Object.values(found).every((list) => list.length === 0);
+  return frame({
+    title: `nestwatch: ${words.frame.search}`,
+    tone: 'quiet',
+    page,
+    searched: shown,
+    body: html`${heading(page, { title: shown === '' ? words.frame.search : words.search.title(shown), lead: shown === '' ? words.search.help : '' })}
+<main id="main">${isNothing && shown !== '' ? html`<p class="sheet empty after">${words.search.nothing}</p>` : sections}</main>
+${foot(page)}`,
+  });
+}
+
+function section(
+  { root, words }: Page,
+  title: string,
+  all: string | undefined,
+  items: readonly Html[],
+): Html | string {
+  if (items.length === 0) return '';
+  const link = all === undefined ? '' : html`<a href="${root}${all}">${words.search.all}</a>`;
+  return html`<section><h2>${title} ${link}</h2><ul class="sheet">${items.map((item) => html`<li>${item}</li>`)}</ul></section>`;
+}

@@ -1,0 +1,50 @@
+/** The search box of every page: an id or a link leads to its page at once, words to lists of what has them. */
+import type { Hono } from 'hono';
+import { alertPath, birdPath, deliveryPath, eventPath, flightPath } from '../../../http/page-path.ts';
+import { findReference, type Reference } from '../../../operator/find-reference.ts';
+import { MAX_VALUE_LENGTH } from '../../query.ts';
+import { pageOf } from '../frame/page.ts';
+import type { PagesOptions } from '../frame/pages-options.ts';
+import { type Found, renderSearchPage } from './search-page.ts';
+
+/** Of each sort. */
+const LISTED = 10;
+
+export function addSearch(pages: Hono, { store, status, clock }: PagesOptions): void {
+  pages.get('/search', async (c) => {
+    const page = pageOf(c, clock);
+    const text = (c.req.query('text') ?? '').trim().slice(0, MAX_VALUE_LENGTH);
+    if (text === '') return c.html(renderSearchPage(page, text, NOTHING));
+    const regions = status().regions.map(({ region }) => region);
+    const { nowUs } = page;
+    const meant = await store.transaction((tx) => findReference(tx, text, regions));
+    if (meant) return c.redirect(pathOf(meant), 303);
+    // Each by itself, so that other work has its turn in between.
+    const { alerts } = await store.transaction((tx) =>
+      tx.alerts.page({ text, order: 'severest', nowUs, limit: LISTED }),
+    );
+    const { birds } = await store.transaction((tx) => tx.birds.page({ regions, text, limit: LISTED }));
+    const { flights } = await store.transaction((tx) =>
+      tx.birds.flightPage({ regions, text, limit: LISTED }),
+    );
+    const { events } = await store.transaction((tx) => tx.events.page({ text, limit: LISTED }));
+    return c.html(renderSearchPage(page, text, { alerts, birds, flights, events }));
+  });
+}
+
+const NOTHING: Found = { alerts: [], birds: [], flights: [], events: [] };
+
+function pathOf(meant: Reference): string {
+  switch (meant.kind) {
+    case 'event':
+      return eventPath(meant.key);
+    case 'alert':
+      return alertPath(meant.id);
+    case 'delivery':
+      return deliveryPath(meant.id);
+    case 'flight':
+      return flightPath(meant.region, meant.id);
+    default:
+      return birdPath(meant.region, meant.id);
+  }
+}

@@ -1,0 +1,106 @@
+/** All silences, and the beginning of a new one by choices, for those who do not know matchers. */
+import { html } from 'hono/html';
+import { ALERT_KINDS } from '../../../domain/kinds/kinds.ts';
+import { formatMatcher } from '../../../domain/matchers/matcher.ts';
+import type { Silence } from '../../../domain/muting/silence.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import { regionName } from '../../../text/region-name.ts';
+import { type Column, dataTable } from '../frame/data-table.ts';
+import type { Page } from '../frame/page.ts';
+import { foot, frame, type Html, heading, when } from '../frame/page-frame.ts';
+import { alertTitle, MESSAGE_LENGTH, NAME_LENGTH, silenceWords } from '../frame/page-words.ts';
+import { type ShownSilence, silenceItem } from './silence-view.ts';
+
+export interface SilencesView {
+  readonly silences: readonly ShownSilence[];
+  /** The latest of those that are over. */
+  readonly expired: readonly Silence[];
+  readonly regions: readonly string[];
+  /** Names of Nests, to choose from. */
+  readonly nests: readonly string[];
+}
+
+export function renderSilencesPage(page: Page, view: SilencesView): Html {
+  const { words, nowUs } = page;
+  const { silences, expired } = view;
+  return frame({
+    title: `nestwatch: ${words.frame.silences}`,
+    tone: 'quiet',
+    page,
+    section: 'silences',
+    body: html`${heading(page, { title: words.frame.silences, lead: words.silences.lead, json: 'api/v2/silences' })}
+<main id="main">
+<h2>${words.silences.now}</h2>
+${
+  silences.length > 0
+    ? html`<ul class="sheet" id="silences">${silences.map((one) => silenceItem(one, nowUs))}</ul>`
+    : html`<p class="sheet empty">${words.silences.none}</p>`
+}
+<h2>${words.silences.make}</h2>
+${choiceForm(page, view)}
+${expired.length > 0 ? html`<h2>${words.silences.over}</h2>${dataTable(words.silences.over, columnsOf(page), expired)}` : ''}
+</main>
+${foot(page)}`,
+  });
+}
+
+/** Leads to the page that shows the matchers that the choices make, and what they hide. */
+function choiceForm({ root, words }: Page, { regions, nests }: SilencesView): Html {
+  const select = (
+    name: string,
+    label: string,
+    choices: readonly (readonly [value: string, text: string])[],
+  ) =>
+    html`<div><label for="choose-${name}">${label}</label>
+<select id="choose-${name}" name="${name}"><option value="">${words.list.any}</option>${choices.map(([value, text]) => html`<option value="${value}">${text}</option>`)}</select></div>`;
+  return html`<form action="${root}silence" class="sheet fields">
+<div class="pair">
+${select(
+  'alertname',
+  words.silences.what,
+  ALERT_KINDS.map((name) => [name, alertTitle(name)]),
+)}
+${select(
+  'severity',
+  words.list.severity,
+  ['critical', 'warning', 'info'].map((one) => [one, one]),
+)}
+${select(
+  'region',
+  words.list.region,
+  regions.map((one) => [one, regionName(one)]),
+)}
+${select(
+  'nest',
+  words.list.nest,
+  nests.map((one) => [one, plainText(one, NAME_LENGTH)]),
+)}
+<div><label for="choose-bird">${words.list.bird}</label>
+<input id="choose-bird" name="bird" autocomplete="off" placeholder="${words.silences.birdHint}"></div>
+</div>
+<div class="buttons"><button class="main">${words.silences.look}</button> <a class="button" href="${root}silence">${words.silences.byMatchers}</a></div>
+</form>`;
+}
+
+function columnsOf({ words, nowUs }: Page): Column<Silence>[] {
+  return [
+    {
+      title: words.silences.matchers,
+      cell: ({ matchers }) =>
+        html`<bdi>${plainText(matchers.map(formatMatcher).join(', '), MESSAGE_LENGTH)}</bdi>`,
+    },
+    { title: words.silences.why, cell: (one) => html`<bdi>${silenceWords(one)}</bdi>` },
+    { title: words.silences.ended, cell: ({ endsAtUs }) => when(endsAtUs, nowUs, words.time.ago) },
+  ];
+}
+
+/** The labels that can be chosen. */
+const CHOSEN = ['alertname', 'severity', 'region', 'nest', 'bird'];
+
+/** The matchers that the choices of the form make, one in each line; empty where none was made. */
+export function chosenMatchers(given: URLSearchParams): string {
+  return CHOSEN.flatMap((name) => {
+    const value = given.get(name)?.trim();
+    return value ? [formatMatcher({ name, op: '=', value })] : [];
+  }).join('\n');
+}

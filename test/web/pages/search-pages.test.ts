@@ -1,0 +1,162 @@
+import { describe, expect, test } from 'vitest';
+import { shortId } from '../../../src/domain/alert/short-id.ts';
+import { alertPath, eventPath } from '../../../src/http/page-path.ts';
+import { load, REGION } from '../../config/load.ts';
+import { aDelivery, anAlert, anEvent, NOW_US, putAlert, putDeliveries, putEvents } from '../sample.ts';
+import { serve } from '../served.ts';
+import { read } from './read.ts';
+
+const links = (body: string) => [...body.matchAll(/ href="([^"]+)"/g)].map(([, href]) => href!);
+
+async function filled() {
+  const served = await serve();
+  const event = anEvent({ id: 'f1/failed', message: 'The quota of DeepL is used up' });
+  const bird = { region: 'eu', nestId: '682', triggerType: '', present: true, status: 'active' };
+  await served.store.transaction(async (tx) => {
+    await tx.inventory.putNests([{ region: 'eu', nestId: '682', name: 'Marketing', present: true }]);
+    await tx.inventory.putBirds([
+      { ...bird, birdId: '148890', name: 'Translate blog', statusSinceUs: NOW_US },
+    ]);
+  });
+  await putAlert(served.store, anAlert({ id: 'FlightFailed/x' }), [event]);
+  await putDeliveries(served.store, [aDelivery({ id: 'd-1' })]);
+  return { ...served, event };
+}
+
+describe('the search', () => {
+  test('leads to what an id is of, whatever it is', async () => {
+    const { ask, event } = await filled();
+    const each = [
+      [shortId(event), eventPath(event.key)],
+      [event.key, eventPath(event.key)],
+      [`https://watch.example.com/${eventPath(event.key)}`, eventPath(event.key)],
+      ['FlightFailed/x', alertPath('FlightFailed/x')],
+      ['d-1', 'deliveries/d-1'],
+      ['148890', 'birds/eu/148890'],
+    ] as const;
+    for (const [text, path] of each) {
+      const { status, headers } = await ask(`/search?${new URLSearchParams({ text })}`);
+      expect([status, headers.location], text).toEqual([303, path]);
+    }
+  });
+
+  test('lists what has the words, sort by sort', async () => {
+    const { ask, event } = await filled();
+    const quota = await ask('/search?text=QUOTA+of');
+    expect(links(quota.body)).toContain(eventPath(event.key));
+    expect(links(quota.body)).toContain('events?text=QUOTA+of');
+    const bird = await ask('/search?text=translate');
+    expect(links(bird.body)).toContain('birds/eu/148890');
+    expect(links(bird.body)).toContain('alerts/FlightFailed/x');
+  });
+
+  test('says when nothing is found, and shows what was typed as text', async () => {
+    const { ask } = await filled();
+    const { status, body } = await ask(`/search?text=${encodeURIComponent('<b>"\u202enone')}`);
+    expect(status).toBe(200);
+    expect(read(body)).toContain('Nothing is found.');
+    expect(body).not.toContain('<b>"');
+    expect(body).not.toContain('\u202e');
+    expect((await ask('/search')).status).toBe(200);
+  });
+});
+
+describe('the page of silences', () => {
+  test('lists those in force and those that are over', async () => {
+    const { ask, submit, store, clock } = await serve();
+    await putAlert(store, anAlert({ id: 'a' }));
+    const fields = { matchers: 'nest="Marketing"', duration: '1h', author: 'Ben', comment: 'TMS is down' };
+    await submit('/silence', fields);
+    const text = read((await ask('/silences')).body);
+    expect(text).toContain('nest="Marketing" Hides 1 alert');
+    await clock.advance(2 * 3_600_000);
+    const over = read((await ask('/silences')).body);
+    expect(over).toContain('There is none.');
+    expect(over).toContain('silenced by Ben: TMS is down 60 min ago');
+  });
+
+  test('choices become the matchers that are shown with what they hide', async () => {
+    const { ask, store } = await serve();
+    await putAlert(store, anAlert({ id: 'a' }));
+    const form = (await ask('/silences')).body;
+    for (const name of ['alertname', 'severity', 'region', 'nest', 'bird']) {
+      expect(form).toContain(`name="${name}"`);
+    }
+    const { body } = await ask(
+      '/silence?alertname=FlightFailed&severity=&region=eu&nest=&bird=Translate+%22blog',
+    );
+    expect(body).toContain(
+      'alertname=&quot;FlightFailed&quot;\nregion=&quot;eu&quot;\nbird=&quot;Translate \\&quot;blog&quot;</textarea>',
+    );
+    const chosen = await ask('/silence?alertname=FlightFailed&severity=&region=eu&nest=Marketing&bird=');
+    expect(read(chosen.body)).toContain('What it hides now Flight failed EU · Marketing / Translate blog');
+  });
+});
+
+describe('the page of the configuration', () => {
+  test('shows what counts with its defaults, and no secret', async () => {
+    const config = load(`${REGION}receivers:
+  - name: default
+    webhook_configs: [{ url: "https://hook.example.com/s3cret" }]
+web: { external_url: "https://watch.example.com" }
+`);
+    const { ask } = await serve({ alerting: config });
+    const { body } = await ask('/config');
+    expect(body).toContain('base_url: https://eu.example.com/api-rest');
+    expect(body).toContain('min_interval: 10s');
+    expect(body).toContain('token: &lt;secret&gt;');
+    expect(body).not.toContain('t0');
+    expect(body).not.toContain('s3cret');
+  });
+});
+
+test('every page of the navigation is there', async () => {
+  const { ask } = await serve();
+  const all = links((await ask('/')).body).filter((href) => /^[a-z]+$/.test(href));
+  expect(all).toEqual(expect.arrayContaining(['alerts', 'events', 'deliveries', 'silences', 'config']));
+  for (const path of all) expect((await ask(`/${path}`)).status, path).toBe(200);
+});
+
+test('pages name all their fields, have one main, and close what they open', async () => {
+  const { ask, store } = await serve();
+  await putEvents(store, [anEvent({ id: 'f1/failed' })]);
+  await putAlert(store, anAlert({ id: 'a' }));
+  for (const path of [
+    '/alerts',
+    '/alerts/a',
+    '/events',
+    '/events/eu/flight/f1/failed',
+    '/deliveries',
+    '/silences',
+    '/config',
+    '/search',
+  ]) {
+    const { body } = await ask(path);
+    expect(body.match(/<main id="main"/g), path).toHaveLength(1);
+    expect(body.match(/<h1/g), path).toHaveLength(1);
+    const labelled = new Set([...body.matchAll(/<label for="([^"]+)"/g)].map(([, id]) => id));
+    for (const [field, id] of body.matchAll(/<(?:input|select|textarea)[^>]*?(?: id="([^"]+)")?[^>]*>/g)) {
+      const isNamed =
+        /type="hidden"|aria-label=/.test(field) || labelled.has(/ id="([^"]+)"/.exec(field)?.[1] ?? id);
+      expect(isNamed, `${path} ${field}`).toBe(true);
+    }
+    for (const tag of [
+      'main',
+      'section',
+      'ul',
+      'ol',
+      'dl',
+      'form',
+      'table',
+      'p',
+      'div',
+      'pre',
+      'li',
+      'span',
+      'a',
+    ]) {
+      const opened = body.match(new RegExp(`<${tag}[\\s>]`, 'g'))?.length ?? 0;
+      expect(body.match(new RegExp(`</${tag}>`, 'g'))?.length ?? 0, `${path} ${tag}`).toBe(opened);
+    }
+  }
+});
