@@ -3,17 +3,13 @@ import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
 import { nameNewMatchers, readList } from '../document/read-list.ts';
 
+const LIQUID = 'write Liquid in `title`, `text`, `html` or `headers` of a receiver';
+
 export function findOldForms(check: Check): void {
-  if (check.raw(['global', 'resolve_timeout']) !== undefined) {
-    const what = 'has no effect: alerts resolve by their rules (`resolve_after`), so leave it out';
-    check.problem(['global', 'resolve_timeout'], what);
-  }
-  const templates = check.raw(['templates']);
-  if (Array.isArray(templates) && templates.length > 0) {
-    const what =
-      'these files are not read: write Liquid in `title`, `text`, `html` or `headers` of a receiver';
-    check.problem(['templates'], what);
-  }
+  warnOf(check, ['global', 'resolve_timeout'], 'alerts resolve by their rules (`resolve_after`)');
+  warnOf(check, ['templates'], LIQUID);
+  warnOf(check, ['tracing'], 'leave it out');
+  for (const path of readList(check, ['receivers'])) warnOf(check, [...path, 'labels'], 'leave it out');
   findInRoute(check, ['route']);
   for (const path of readList(check, ['inhibit_rules'])) {
     nameNewMatchers(check, path, 'source_');
@@ -21,7 +17,15 @@ export function findOldForms(check: Check): void {
   }
 }
 
+/** Of a key that is taken so that Alertmanager's files load. One that holds nothing says nothing there either. */
+function warnOf(check: Check, path: Path, instead: string): void {
+  const value = check.raw(path);
+  const isEmpty = typeof value === 'object' && value !== null && Object.keys(value).length === 0;
+  if (value !== undefined && !isEmpty) check.problem(path, `has no effect here: ${instead}`);
+}
+
 function findInRoute(check: Check, path: Path): void {
+  warnOf(check, [...path, 'labels'], '`labels` of a rule add some to its alerts');
   nameNewMatchers(check, path);
   for (const child of readList(check, [...path, 'routes'])) findInRoute(check, child);
 }

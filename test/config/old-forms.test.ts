@@ -7,14 +7,16 @@ import { load, REGION, warningsOf } from './load.ts';
 const OLD = `${REGION}global: { resolve_timeout: 5m }
 route:
   receiver: a
+  labels: { team: x }
   routes:
     - match: { severity: critical, tier: 1 }
       receiver: a
       routes: [{ match_re: { nest: 'Prod|Stage' }, matchers: [bird!="x"], receiver: b }]
-receivers: [{ name: a }, { name: b }]
+receivers: [{ name: a, labels: { team: x } }, { name: b, labels: {} }]
 inhibit_rules:
   - { source_match: { alertname: A }, target_match_re: { alertname: 'B.*' }, target_matchers: [region="eu"], equal: [nest] }
 templates: [/etc/alertmanager/*.tmpl]
+tracing: { endpoint: x }
 `;
 
 describe("Alertmanager's older forms", () => {
@@ -46,12 +48,15 @@ describe("Alertmanager's older forms", () => {
   test('are warned of, with what to write', () => {
     expect(warningsOf(OLD).map((line) => line.replace(/^\d+:\d+: /, ''))).toEqual(
       expect.arrayContaining([
-        'global.resolve_timeout: has no effect: alerts resolve by their rules (`resolve_after`), so leave it out',
+        'global.resolve_timeout: has no effect here: alerts resolve by their rules (`resolve_after`)',
         'route.routes[0].match: is an older form: write `matchers: [\'severity="critical"\', \'tier="1"\']`',
         'route.routes[0].routes[0].match_re: is an older form: write `matchers: [\'nest=~"Prod|Stage"\']`',
         'inhibit_rules[0].source_match: is an older form: write `source_matchers: [\'alertname="A"\']`',
         'inhibit_rules[0].target_match_re: is an older form: write `target_matchers: [\'alertname=~"B.*"\']`',
-        'templates: these files are not read: write Liquid in `title`, `text`, `html` or `headers` of a receiver',
+        'templates: has no effect here: write Liquid in `title`, `text`, `html` or `headers` of a receiver',
+        'tracing: has no effect here: leave it out',
+        'receivers[0].labels: has no effect here: leave it out',
+        'route.labels: has no effect here: `labels` of a rule add some to its alerts',
       ]),
     );
   });

@@ -62,13 +62,6 @@ describe('routes', () => {
       ['2:23: route.match: the root takes every alert: move this to a route below `routes`'],
     ],
     [
-      'labels of a route, as the newest Alertmanager has them',
-      below('labels: { a: b }'),
-      [
-        '6:17: route.routes[0].labels: is not supported by this version: leave it out; `labels` of a rule add some to its alerts',
-      ],
-    ],
-    [
       'an interval of nothing',
       below('repeat_interval: 0s'),
       ['6:26: route.routes[0].repeat_interval: must be at least 10ms'],

@@ -6,6 +6,7 @@ import { readTemplate, template } from '../../document/read-template.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
 import { refusedKeys } from '../../document/refused-key.ts';
 import { twins, words } from '../../document/value-shape.ts';
+import type { HttpSettings } from '../../http/http-settings.ts';
 import { mistakeInUrl } from '../../http/web-address.ts';
 import { type Secret, secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
@@ -150,19 +151,24 @@ interface Shared {
 function readShared(check: Check): Shared {
   const apiUrl = check.secret(['global'], 'slack_api_url', { mistake: mistakeInUrl });
   const appToken = check.secret(['global'], 'slack_app_token', {});
-  if (isGiven(check, ['global'], 'slack_api_url') && isGiven(check, ['global'], 'slack_app_token')) {
+  const appUrl = urlAt(check, ['global', 'slack_app_url']) ?? DEFAULT_APP_URL;
+  // Before there were apps, a method of theirs stood in the place of a webhook: that says the same twice.
+  const isTwoWays =
+    isGiven(check, ['global'], 'slack_api_url') &&
+    isGiven(check, ['global'], 'slack_app_token') &&
+    check.raw(['global', 'slack_api_url']) !== appUrl;
+  if (isTwoWays) {
     check.problem(['global', 'slack_app_token'], 'must not stand beside `slack_api_url`: choose one');
   }
-  const appUrl = urlAt(check, ['global', 'slack_app_url']) ?? DEFAULT_APP_URL;
   return { apiUrl, appToken, appUrl, http: httpReader(check) };
 }
 
 function readSlack(check: Check, path: Path, shared: Shared): SlackIntegration | undefined {
   refuseTemplates(check, path, slackShape, ['title', 'text']);
-  const way = readWay(check, path, shared);
   const title = readTemplate(check, [...path, 'title'], 'text');
   const text = readTemplate(check, [...path, 'text'], 'slack');
   const http = shared.http(path);
+  const way = readWay(check, path, shared, http);
   const slack = check.read(slackShape, path);
   if (!slack || !way) return undefined;
   if (way.app && http?.credentials) {
@@ -191,6 +197,7 @@ function readWay(
   check: Check,
   path: Path,
   shared: Shared,
+  http: HttpSettings | undefined,
 ): Pick<SlackIntegration, 'url' | 'app'> | undefined {
   const apiUrl = check.secret(path, 'api_url', { mistake: mistakeInUrl });
   const appToken = check.secret(path, 'app_token', {});
@@ -201,6 +208,8 @@ function readWay(
     return undefined;
   }
   const isApp = hasToken || (!hasUrl && isGiven(check, ['global'], 'slack_app_token'));
+  // Credentials of its own stand in the place of `global`'s token: such a method is posted to like a webhook.
+  if (isApp && !hasToken && http?.credentials) return { url: secret(shared.appUrl) };
   if (isApp) return readApp(check, path, appToken ?? shared.appToken, shared.appUrl);
   for (const key of ['update_message', 'app_url']) {
     const value = check.raw([...path, key]);

@@ -67,7 +67,7 @@ export const fileShape = z.strictObject({
     z.array(z.string()),
     'write Liquid in `title`, `text`, `html` or `headers` of a receiver',
   ),
-  tracing: refused('leave it out'),
+  tracing: withoutEffect(z.record(z.string(), z.unknown()), 'leave it out'),
   event_recorder: refused('use `forward`: it tells every event once'),
 });
 

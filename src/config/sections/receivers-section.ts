@@ -8,7 +8,7 @@ import { checkReceiver, receiverNames } from '../../document/known-receiver.ts';
 import type { Path } from '../../document/problem.ts';
 import { readList } from '../../document/read-list.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
-import { refused, refusedKeys } from '../../document/refused-key.ts';
+import { refused, refusedKeys, withoutEffect } from '../../document/refused-key.ts';
 import { duration, words } from '../../document/value-shape.ts';
 import { globalShape, NO_INTEGRATION } from './global-section.ts';
 
@@ -42,7 +42,7 @@ const receiverShape = z.strictObject({
       'Makes one message of many in a storm. Once 3 were sent within twice this time, all that follows comes together each time it has passed, until the storm is over. Not beside PagerDuty or Alertmanager.',
     ),
   ...configsOf(() => z.unknown()),
-  labels: refused('leave it out'),
+  labels: withoutEffect(z.record(words, z.string()), 'leave it out'),
   msteams_configs: refused('use `msteamsv2_configs`: Teams has ended the connectors that these go to'),
   ...refusedKeys(
     [

@@ -3,7 +3,7 @@ import type { Check } from '../../document/check.ts';
 import { checkReceiver, receiverNames } from '../../document/known-receiver.ts';
 import type { Path } from '../../document/problem.ts';
 import { oldMatcherKeys, readAllMatchers, readList } from '../../document/read-list.ts';
-import { refused } from '../../document/refused-key.ts';
+import { withoutEffect } from '../../document/refused-key.ts';
 import { duration, durationOrNever, groupLabel, matcherList, words } from '../../document/value-shape.ts';
 import { formatMatcher, type Matcher } from '../../domain/matchers/matcher.ts';
 import type { Route } from '../../domain/routing/route.ts';
@@ -81,7 +81,10 @@ const routeShape = z.strictObject({
       'How long after the first notification `escalate_to` is notified. `never` ends what a route inherits.',
     ),
   routes: z.array(z.unknown()).prefault([]).describe(CHILDREN),
-  labels: refused('leave it out; `labels` of a rule add some to its alerts'),
+  labels: withoutEffect(
+    z.record(words, z.string()),
+    'leave it out; `labels` of a rule add some to its alerts',
+  ),
   ...oldMatcherKeys(''),
   mute_time_intervals: z
     .array(words)

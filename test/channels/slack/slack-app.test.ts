@@ -305,4 +305,16 @@ receivers: [{ name: a, slack_configs: [{ api_url: "https://x" }, { channel: c }]
 `);
     expect(receivers[0]!.integrations.map((one) => 'app' in one)).toEqual([false, true]);
   });
+
+  test("a method of Slack's in the place of a webhook, with credentials of its own, is the older form of an app", () => {
+    const url = 'https://slack.com/api/chat.postMessage';
+    const { receivers } = load(`${REGION}global: { slack_app_token: a, slack_api_url: "${url}" }
+route: { receiver: a }
+receivers: [{ name: a, slack_configs: [{ channel: c }, { channel: c, http_config: { authorization: { credentials: b } } }] }]
+`);
+    const [app, older] = receivers[0]!.integrations;
+    expect('app' in app!).toBe(true);
+    expect('app' in older!).toBe(false);
+    expect((older as unknown as { url: { reveal(): string } }).url.reveal()).toBe(url);
+  });
 });
