@@ -346,8 +346,17 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   }
   async function end(): Promise<void> {
     life.stop.abort();
+    let isOver = false;
+    const ended = life.ended.finally(() => {
+      isOver = true;
+    });
     await clock.advance(0);
-    await life.ended;
+    // Requests under way are waited for, and their answers take time.
+    for (let tries = 0; !isOver; tries += 1) {
+      await someTurns();
+      if (!isOver && tries >= MOST_TRIES) await clock.advance(1_000);
+    }
+    await ended;
   }
 
   start();
@@ -410,6 +419,9 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     },
   };
 }
+
+/** A life that did not end after so many times of some turns waits for time to pass. */
+const MOST_TRIES = 10;
 
 async function someTurns(): Promise<void> {
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
