@@ -24,6 +24,11 @@ const intake = [
   'flights/flight-gaps',
   'schedule/schedule',
   'schedule/columns',
+  'schedule/waitlist',
+  'schedule/poll-value',
+  'schedule/bird-turns',
+  'schedule/fair-limits',
+  'schedule/recall',
 ].map((name) => `src/intake/${name}.ts`);
 const service = ['pace', 'rate', 'breaker'].map((name) => `src/service/${name}.ts`);
 const delivery = ['outbox', 'retry'].map((name) => `src/delivery/${name}.ts`);

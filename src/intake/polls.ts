@@ -108,9 +108,9 @@ export class Polls {
     let polled: Polled = once ? { delayMs: Number.POSITIVE_INFINITY } : {};
     try {
       const reading = await this.#read(poll, signal);
-      const { soon, fresh, requests } = reading;
+      const { soon, fresh, requests, historyMs } = reading;
       const complete = soon !== 0;
-      polled = { delayMs: soon ?? polled.delayMs, requests, newEntries: fresh.length, complete };
+      polled = { delayMs: soon ?? polled.delayMs, requests, newEntries: fresh.length, complete, historyMs };
       await this.#succeeded(poll, reading);
     } catch (error) {
       const failures = this.#countFailure(poll, error);

@@ -150,6 +150,7 @@ export class RegionIntake {
     await this.inventory.load();
     await this.#audits.load();
     await this.#reads.load();
+    await this.#streams.load();
     this.#streams.auditNotifications();
     this.#addRegularStreams(once);
     this.#client.onHealthChange((health) => this.#healthChanged(health));

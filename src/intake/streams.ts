@@ -5,6 +5,7 @@
 
 import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { Event, Feed } from '../domain/alert/event.ts';
+import type { Store } from '../store/store.ts';
 import { plainText } from '../text/plain-text.ts';
 import type { Clock } from '../time/clock.ts';
 import type { AuditRound } from './audit/audit-round.ts';
@@ -13,10 +14,13 @@ import type { Feeds } from './feeds.ts';
 import type { FlightWatch } from './flights/flight-watch.ts';
 import type { Inventory } from './inventory/inventory.ts';
 import type { LogStream } from './logs/log-stream.ts';
-import type { Schedule } from './schedule/schedule.ts';
+import { recallSeen } from './schedule/recall.ts';
+import type { Schedule, Seen } from './schedule/schedule.ts';
 import { flightsName, logName, NOTIFICATIONS } from './stream-name.ts';
 
-export interface StreamsOptions {
+interface StreamsOptions {
+  readonly region: string;
+  readonly store: Store;
   readonly poll: PollConfig;
   readonly feeds: Feeds;
   readonly inventory: Inventory;
@@ -30,12 +34,15 @@ export interface Reading {
   readonly soon: number | undefined;
   readonly fresh: readonly Event[];
   readonly requests: number;
+  /** How long a time the first poll of a stream covered, where that is known. */
+  readonly historyMs?: number | undefined;
 }
 
 /** The part of the requests that the inventory may use, and notifications as well, while Birds wait. */
 export const REGULAR_SHARE = 1 / 4;
 
 export class Streams {
+  readonly #options: StreamsOptions;
   readonly #poll: PollConfig;
   readonly #feeds: Feeds;
   readonly #inventory: Inventory;
@@ -46,8 +53,14 @@ export class Streams {
   readonly #logs: Map<string, LogStream>;
   readonly #flights = new Map<string, FlightWatch>();
   readonly #flightsVerifiedUntil = createVerifiedUntil();
+  /** What earlier lives have seen of streams that were not taken up yet in this one. */
+  #seen: Map<string, Seen> = new Map();
+  /** When the Birds of the inventory were taken up last; undefined before there were any. */
+  #followedMs: number | undefined;
 
-  constructor({ poll, feeds, inventory, schedule, audits, clock }: StreamsOptions) {
+  constructor(options: StreamsOptions) {
+    const { poll, feeds, inventory, schedule, audits, clock } = options;
+    this.#options = options;
     this.#poll = poll;
     this.#feeds = feeds;
     this.#inventory = inventory;
@@ -56,6 +69,12 @@ export class Streams {
     this.#clock = clock;
     this.#notifications = feeds.createNotifications();
     this.#logs = new Map([[NOTIFICATIONS, this.#notifications]]);
+  }
+
+  /** Loads how often entries came in earlier lives. */
+  async load(): Promise<void> {
+    const { region, store, poll } = this.#options;
+    this.#seen = await recallSeen(store, region, poll.initialLookbackMs);
   }
 
   /**
@@ -74,6 +93,7 @@ export class Streams {
       this.#followLog(log, birdId);
       this.#followFlightsOf(flights, birdId);
     }
+    if (this.#inventory.birds().length > 0) this.#followedMs = this.#clock.monotonicMs();
     const gone = [...this.#logs.keys(), ...this.#flights.keys()].filter((name) => !wanted.has(name));
     for (const name of gone) this.#drop(name);
     return gone;
@@ -88,7 +108,7 @@ export class Streams {
     const name = flightsName(birdId);
     if (!this.#flights.has(name)) return;
     this.#flights.get(name)!.mayRest(true);
-    this.#schedule.add({ name, feed: 'flight' }, this.#clock.monotonicMs());
+    this.#schedulePolls(name, 'flight');
   }
 
   /** Polls the Flights of a Bird no further if it starts none and none is in the air. */
@@ -144,14 +164,22 @@ export class Streams {
       this.#logs.set(name, log);
       this.#audits.add(name, 'bird_log', birdId, log);
     }
-    this.#schedule.add({ name, feed: 'bird_log' }, this.#clock.monotonicMs());
+    this.#schedulePolls(name, 'bird_log');
   }
 
   /** Polls the Flights of a Bird, unless it is unpublished and so starts none. */
   #followFlightsOf(name: string, birdId: string): void {
     if (!this.#flights.has(name)) this.#flights.set(name, this.#feeds.createFlightWatch(birdId));
     if (this.#mayRest(name, birdId)) this.#schedule.remove(name);
-    else this.#schedule.add({ name, feed: 'flight' }, this.#clock.monotonicMs());
+    else this.#schedulePolls(name, 'flight');
+  }
+
+  #schedulePolls(name: string, feed: Feed): void {
+    const nowMs = this.#clock.monotonicMs();
+    // A Bird that was not there before came since the inventory was read last.
+    const newsMs = this.#followedMs === undefined ? 0 : nowMs - this.#followedMs;
+    this.#schedule.add({ name, feed, seen: this.#seen.get(name), newsMs }, nowMs);
+    this.#seen.delete(name);
   }
 
   #drop(name: string): void {

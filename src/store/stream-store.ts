@@ -48,6 +48,8 @@ export interface QuarantinedEntry {
 
 export interface StreamStore {
   list(region: string): Promise<StreamRecord[]>;
+  /** How many events each stream of the region has that occurred at this instant or later. */
+  countEvents(region: string, sinceUs: number): Promise<(StreamRecord & { readonly events: number })[]>;
   /** Finds or creates the stream. */
   open(region: string, feed: Feed | 'inventory', birdId: string): Promise<StreamRecord>;
   /** Moves the cursor forward; a smaller value changes nothing. */

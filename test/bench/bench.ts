@@ -44,6 +44,6 @@ await printPages(PAGES);
 console.log('\nResident memory after a million entries');
 console.log(`  ${whole(await benchMemory())} MiB`);
 console.log('');
-printDelay();
+await printDelay();
 console.log('\nMemory and processor time of the daemon, in steady state (its service is another process)');
 await printScale({ ...SCALE, hours: 1 });

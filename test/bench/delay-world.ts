@@ -1,184 +1,149 @@
-/**
- * A world for policies of polling: streams in which entries come by chance, and one request after the other at a
- * fixed rate. What is measured is how long entries waited to be seen.
- */
-import { createInstantQueue } from '../../src/intake/schedule/instant-queue.ts';
-import { Schedule } from '../../src/intake/schedule/schedule.ts';
-import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
+/** A world for policies of polling: streams in which entries come by chance. */
+import { exponentialMs, forked, seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import type { Random } from '../../src/time/clock.ts';
 
-/** How entries are spread: over all streams alike, by Zipf's law with exponent 1.1, or the latter and in bursts. */
-export type Shape = 'equal' | 'skewed' | 'bursty';
+/**
+ * How entries come: to all Birds alike; by Zipf's law with exponent 1.1; so and in bursts of 10 minutes; so, from Birds of
+ * which most sleep for a day or more at a time; or so, in the office hours of three places, from a Monday at 8:55 on.
+ */
+export const SHAPES = ['equal', 'skewed', 'bursty', 'waking', 'weekday'] as const;
+export type Shape = (typeof SHAPES)[number];
 
 export interface DelayWorld {
+  readonly feeds: readonly string[];
   /** Entries an hour of each stream, on the average. */
   readonly perHour: readonly number[];
+  /** Entries an hour of each stream just then; to be asked in the order of time. */
+  presentPerHour(nowMs: number): number[];
   /** How many entries came to a stream since it was asked last, each told by its instant. */
   collect(stream: number, nowMs: number, tell: (atMs: number) => void): number;
 }
 
-const HOUR_MS = 3_600_000;
+export interface DelayWorldOptions {
+  readonly shape: Shape;
+  readonly birds: number;
+  /** In the one feed or in two, of which the second has so much less. */
+  readonly feeds?: Readonly<Record<string, number>>;
+  /** Flights of a Bird, on the average. */
+  readonly meanPerHour: number;
+  readonly seed?: number;
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
 const ZIPF = 1.1;
-/** Bursts: on the average 10 minutes in 2 hours, in which all entries come. */
-const BURST = { onMs: HOUR_MS / 6, offMs: (11 * HOUR_MS) / 6 };
 
-export function createDelayWorld(shape: Shape, streams: number, meanPerHour: number, seed = 1): DelayWorld {
+/** What a first reading finds is as old at the most. */
+export const HISTORY_MS = HOUR_MS;
+
+/** A time in which a stream's rate is the same: so many times its average. */
+interface Phase {
+  readonly factor: number;
+  readonly untilMs: number;
+}
+
+type Phases = (random: Random, stream: number) => (fromMs: number) => Phase;
+
+/** Times with entries and times without, of these lengths on the average. */
+function inTurns(onMs: number, offMs: number): Phases {
+  return (random) => {
+    let isOn = random() >= onMs / (onMs + offMs);
+    return (fromMs) => {
+      isOn = !isOn;
+      return {
+        factor: isOn ? (onMs + offMs) / onMs : 0,
+        untilMs: fromMs + exponentialMs(random, isOn ? onMs : offMs),
+      };
+    };
+  };
+}
+
+const OFFICE = { fromMs: 9 * HOUR_MS, toMs: 17 * HOUR_MS, shareOutside: 0.05 };
+const ZONES_MS = [0, HOUR_MS, 6 * HOUR_MS];
+
+/** An hour has five minutes less at the beginning, so that a first reading just before 9 sees the night. */
+const inOfficeHours: Phases = (_, stream) => (fromMs) => {
+  const localMs = fromMs + 9 * HOUR_MS - 5 * MINUTE_MS - ZONES_MS[stream % ZONES_MS.length]! + 7 * DAY_MS;
+  const day = Math.floor(localMs / DAY_MS) % 7;
+  const ofDayMs = localMs % DAY_MS;
+  const week = (7 * 24) / (5 * 8);
+  const outside = { factor: OFFICE.shareOutside * week };
+  if (day >= 5) return { ...outside, untilMs: fromMs + DAY_MS - ofDayMs };
+  if (ofDayMs < OFFICE.fromMs) return { ...outside, untilMs: fromMs + OFFICE.fromMs - ofDayMs };
+  if (ofDayMs >= OFFICE.toMs) return { ...outside, untilMs: fromMs + DAY_MS - ofDayMs };
+  return { factor: week * (1 - OFFICE.shareOutside), untilMs: fromMs + OFFICE.toMs - ofDayMs };
+};
+
+const always: Phases = () => () => ({ factor: 1, untilMs: Number.POSITIVE_INFINITY });
+
+const PHASES: Readonly<Record<Shape, Phases>> = {
+  equal: always,
+  skewed: always,
+  bursty: inTurns(10 * MINUTE_MS, 110 * MINUTE_MS),
+  waking: inTurns(2 * HOUR_MS, 30 * HOUR_MS),
+  weekday: inOfficeHours,
+};
+
+export function createDelayWorld({
+  shape,
+  birds,
+  feeds = { flight: 1 },
+  meanPerHour,
+  seed = 1,
+}: DelayWorldOptions): DelayWorld {
   const random = seededRandom(seed);
-  const exponential = (meanMs: number) => -Math.log(1 - random()) * meanMs;
-  const weights = Array.from({ length: streams }, (_, rank) => (shape === 'equal' ? 1 : (rank + 1) ** -ZIPF));
+  const weights = Array.from({ length: birds }, (_, rank) => (shape === 'equal' ? 1 : (rank + 1) ** -ZIPF));
   const total = weights.reduce((sum, weight) => sum + weight, 0);
-  const perHour = weights.map((weight) => (weight / total) * streams * meanPerHour);
-  const arrivals = perHour.map((rate) => (shape === 'bursty' ? inBursts(rate) : steadily(rate)));
-  const nextMs = arrivals.map((next) => next());
+  const streams = Object.entries(feeds).flatMap(([feed, part]) =>
+    weights.map((weight) => ({ feed, perHour: (weight / total) * birds * meanPerHour * part })),
+  );
+  const lives = streams.map(({ perHour }, stream) =>
+    createLife(perHour, PHASES[shape], stream, seededRandom(Math.floor(random() * 2 ** 31))),
+  );
+  return {
+    feeds: streams.map(({ feed }) => feed),
+    perHour: streams.map(({ perHour }) => perHour),
+    presentPerHour: (nowMs) => lives.map((life) => life.presentPerHour(nowMs)),
+    collect: (stream, nowMs, tell) => lives[stream]!.collect(nowMs, tell),
+  };
+}
 
-  function steadily(rate: number): () => number {
-    let atMs = 0;
-    return () => {
-      atMs += exponential(HOUR_MS / rate);
-      return atMs;
-    };
-  }
+/** The entries of one stream. */
+function createLife(perHour: number, phasesOf: Phases, stream: number, random: Random) {
+  const next = phasesOf(forked(random), stream);
+  const phases: Phase[] = [next(-HISTORY_MS)];
+  const phaseAt = (place: number): Phase => {
+    while (place >= phases.length) phases.push(next(phases.at(-1)!.untilMs));
+    return phases[place]!;
+  };
+  let [place, seenPlace] = [0, 0];
+  let nextMs = after(-HISTORY_MS);
 
-  function inBursts(rate: number): () => number {
-    const meanMs = (HOUR_MS / rate) * (BURST.onMs / (BURST.onMs + BURST.offMs));
-    let fromMs = exponential(BURST.offMs);
-    let endMs = fromMs + exponential(BURST.onMs);
-    return () => {
-      fromMs += exponential(meanMs);
-      while (fromMs > endMs) {
-        fromMs = endMs + exponential(BURST.offMs);
-        endMs = fromMs + exponential(BURST.onMs);
-        fromMs += exponential(meanMs);
-      }
-      return fromMs;
-    };
+  /** The first entry after that instant. */
+  function after(fromMs: number): number {
+    let atMs = fromMs;
+    for (;;) {
+      const { factor, untilMs } = phaseAt(place);
+      atMs += factor > 0 ? exponentialMs(random, HOUR_MS / (perHour * factor)) : Number.POSITIVE_INFINITY;
+      if (atMs <= untilMs) return atMs;
+      atMs = untilMs;
+      place += 1;
+    }
   }
 
   return {
-    perHour,
-    collect(stream, nowMs, tell) {
+    presentPerHour(nowMs: number): number {
+      while (phaseAt(seenPlace).untilMs <= nowMs) seenPlace += 1;
+      return perHour * phaseAt(seenPlace).factor;
+    },
+    collect(nowMs: number, tell: (atMs: number) => void): number {
       let count = 0;
-      while (nextMs[stream]! <= nowMs) {
-        tell(nextMs[stream]!);
-        nextMs[stream] = arrivals[stream]!();
+      for (; nextMs <= nowMs; nextMs = after(nextMs)) {
+        tell(nextMs);
         count += 1;
       }
       return count;
     },
   };
-}
-
-/** Which stream to poll next; undefined leaves the turn unused. */
-export interface Policy {
-  next(nowMs: number): number | undefined;
-  polled(stream: number, nowMs: number, news: number): void;
-}
-
-export function uniformPolicy(streams: number): Policy {
-  let turn = 0;
-  return { next: () => turn++ % streams, polled() {} };
-}
-
-/** Knows the rates, and polls each stream in proportion to its own. */
-export function proportionalPolicy({ perHour }: DelayWorld): Policy {
-  const random = seededRandom(2);
-  const queue = createInstantQueue<{ stream: number; pass: number }>((item, atMs) => item.pass === atMs);
-  for (const [stream, rate] of perHour.entries()) {
-    const item = { stream, pass: random() / rate };
-    queue.add(item, item.pass);
-  }
-  return {
-    next() {
-      const { item } = queue.first()!;
-      item.pass += 1 / perHour[item.stream]!;
-      queue.add(item, item.pass);
-      return item.stream;
-    },
-    polled() {},
-  };
-}
-
-export interface Limits {
-  readonly minIntervalMs: number;
-  readonly intervalMs: number;
-  readonly maxIntervalMs: number;
-}
-
-/** What nestwatch does; it learns the rates. */
-export function schedulePolicy(streams: number, requestsPerSecond: number, limits: Limits): Policy {
-  const schedule = new Schedule({ ...limits, allowedPerSecond: () => requestsPerSecond });
-  for (let stream = 0; stream < streams; stream += 1) schedule.add({ name: `${stream}`, feed: 'flight' }, 0);
-  return {
-    next(nowMs) {
-      const turn = schedule.take(nowMs);
-      return 'name' in turn ? Number(turn.name) : undefined;
-    },
-    polled: (stream, nowMs, news) =>
-      schedule.done(`${stream}`, nowMs, { requests: 1, newEntries: news, complete: true }),
-  };
-}
-
-export interface Delays {
-  readonly entries: number;
-  readonly meanMs: number;
-  readonly p50Ms: number;
-  readonly p99Ms: number;
-  /** The longest time between two polls of a stream. */
-  readonly longestGapMs: number;
-  readonly shortestGapMs: number;
-  /** The part of the requests that were used. */
-  readonly used: number;
-}
-
-export interface Run {
-  readonly requestsPerSecond: number;
-  /** Time for what is learned to settle; nothing is measured in it. */
-  readonly warmUpHours: number;
-  readonly hours: number;
-}
-
-export function measureDelays(world: DelayWorld, policy: Policy, run: Run): Delays {
-  const turnMs = 1000 / run.requestsPerSecond;
-  const fromMs = run.warmUpHours * HOUR_MS;
-  const turns = Math.floor(((run.warmUpHours + run.hours) * HOUR_MS) / turnMs);
-  const lastMs = new Float64Array(world.perHour.length).fill(Number.NaN);
-  const delays: number[] = [];
-  let [longestGapMs, shortestGapMs, used, measured] = [0, Number.POSITIVE_INFINITY, 0, 0];
-  for (let turn = 0; turn < turns; turn += 1) {
-    const nowMs = turn * turnMs;
-    const stream = policy.next(nowMs);
-    if (nowMs >= fromMs) measured += 1;
-    if (stream === undefined) continue;
-    const news = world.collect(stream, nowMs, (atMs) => {
-      if (atMs >= fromMs) delays.push(nowMs - atMs);
-    });
-    policy.polled(stream, nowMs, news);
-    if (nowMs >= fromMs) {
-      used += 1;
-      const gapMs = nowMs - lastMs[stream]!;
-      if (gapMs > longestGapMs) longestGapMs = gapMs;
-      if (gapMs < shortestGapMs) shortestGapMs = gapMs;
-    }
-    lastMs[stream] = nowMs;
-  }
-  const sorted = Float64Array.from(delays).sort();
-  const quantile = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))]!;
-  return {
-    entries: sorted.length,
-    meanMs: sorted.reduce((sum, delay) => sum + delay, 0) / sorted.length,
-    p50Ms: quantile(0.5),
-    p99Ms: quantile(0.99),
-    longestGapMs,
-    shortestGapMs,
-    used: used / measured,
-  };
-}
-
-/**
- * The square-root law: the least mean delay that any fixed intervals reach at a rate of requests, when the rates of
- * the streams are known and entries come independently. Intervals are then in proportion to 1/√λ.
- */
-export function squareRootBoundMs({ perHour }: DelayWorld, requestsPerSecond: number): number {
-  const roots = perHour.reduce((sum, rate) => sum + Math.sqrt(rate), 0);
-  const rates = perHour.reduce((sum, rate) => sum + rate, 0);
-  return (roots * roots * 1000) / (2 * requestsPerSecond * rates);
 }

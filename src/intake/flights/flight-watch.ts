@@ -62,6 +62,8 @@ interface Polled {
   readonly more: boolean;
   readonly fresh: readonly Event[];
   readonly requests: number;
+  /** How long a time was read, where there was no cursor to begin at. */
+  readonly historyMs: number | undefined;
 }
 
 /** What one poll has read, and how far back it looked. */
@@ -197,6 +199,7 @@ export class FlightWatch {
     const triedUs = poll.scope.wholeFromUs === undefined ? poll.scope.fromUs : 0;
     const fromUs = more ? Number.POSITIVE_INFINITY : triedUs;
     const unread = gaps.after(this.#birdId, { fromUs, serviceNowUs, unread: rows.unread });
+    const historyMs = this.#cursorUs === 0 ? (serviceNowUs - poll.fromUs) / 1000 : undefined;
     const unreadUs = unread[0]?.fromUs;
     const checkedUs = more ? 0 : this.#rescan.verifiedAfter(poll.scope, serviceNowUs, unreadUs);
     const fresh = await this.#commit(poll, found, reachedUs, unread, checkedUs);
@@ -211,7 +214,7 @@ export class FlightWatch {
     if (recovered > 0) report({ what: 'recovered', region, feed: 'flight', count: recovered });
     if (found.duplicates > 0) report({ what: 'duplicates', region, feed: 'flight', count: found.duplicates });
     await gaps.report();
-    return { again: found.awaiting.length > 0, more, fresh, requests: rows.requests };
+    return { again: found.awaiting.length > 0, more, fresh, requests: rows.requests, historyMs };
   }
 
   /** Resolves to the stream's number; loads what the store knows from an earlier life. */

@@ -66,12 +66,13 @@ interface LogPoll {
   /** The events that were new. */
   readonly fresh: readonly Event[];
   readonly requests: number;
+  /** How long a time the sweep covered, where it had no cursor to begin at. */
+  readonly historyMs?: number | undefined;
 }
 
 export interface LogStream {
   /**
-   * Reads some pages. The first poll creates the stream's row. `more` says that the sweep goes on at the next poll.
-   * Throws what the service or the store threw.
+   * Reads some pages. The first poll creates the stream's row. Throws what the service or the store threw.
    */
   poll(signal: AbortSignal): Promise<LogPoll>;
   /** The newest `createdAt` committed; 0 before the first. */
@@ -248,9 +249,11 @@ class PagedStream<T extends LogEntry> implements LogStream {
       if (duplicates > 0) report({ what: 'duplicates', region, feed, count: duplicates });
     }
     // At least one page was read.
-    this.#sweptFromUs = sweep!.fromUs;
-    this.#sweptAtUs = sweep!.atUs;
-    return { more: false, fresh, requests: count };
+    const { fromUs: sweptFromUs, atUs, cursorUs } = sweep!;
+    this.#sweptFromUs = sweptFromUs;
+    this.#sweptAtUs = atUs;
+    const historyMs = cursorUs === 0 ? (atUs - sweptFromUs) / 1000 : undefined;
+    return { more: false, fresh, requests: count, historyMs };
   }
 
   /**

@@ -6,27 +6,31 @@
  * last poll began, and each has a share of the requests. The others, two for each Bird, are in one of these states:
  *
  *   fresh (never polled in this life) → taken → waiting → taken → …
- *   taken or waiting → timed, its next poll has an instant of its own: more pages, a retry, a hint → taken
+ *   taken or waiting → timed, its next poll has an instant of its own: more pages, a retry → taken
  *
  * A turn goes to the first of these that there is:
  * 1. a regular stream that is due, as long as it stays within its share of the requests;
- * 2. a timed stream whose instant has come; while 3 or 4 press, within a share as well;
- * 3. a fresh stream;
- * 4. the stream that was polled longest ago, if else not every stream could be polled each `maxIntervalMs`;
- * 5. of those that waited long enough, the one with the largest expected delay for its cost,
+ * 2. a timed stream whose instant has come; while 3 presses or any is fresh, within a share as well;
+ * 3. the stream, fresh or waiting, that has waited longest, if else not every stream could be polled each
+ *    `maxIntervalMs`: so of all that is promised this comes first;
+ * 4. of the fresh ones and those that waited long enough, the one with the largest expected delay for its cost,
  *    λ·(now − last)²/(2·cost), which is what makes the mean delay of all entries least;
- * 6. a regular stream that is beyond its share: no other stream wants the turn.
+ * 5. a regular stream that is beyond its share: no other stream wants the turn.
+ *
+ * λ is what is expected of the stream (`arrival-rate.ts`). A fresh one counts as one of its feed's average and more,
+ * for what its first poll teaches, and waits since its entries are news; one that was hinted at counts as if an entry came
+ * within a minute. Both compete with the others, so neither many new Birds nor many hints can starve anybody.
  *
  * Long enough is `intervalMs` where the rate allows that for all: then each is polled so often, and no request is
- * spent on more, but for hints. Where it does not, it is `minIntervalMs`: streams in which much happens are polled
- * more often than the aim and quiet ones less, down to each `maxIntervalMs`. Where the rate is too low even for
- * that, the limit is stretched as far as is needed, and `lag` says so.
+ * spent on more, but for hints. Where it does not, and for hints always, it is `minIntervalMs`: streams in which much
+ * happens are polled more often than the aim and quiet ones less, down to each `maxIntervalMs`. Where the rate is too
+ * low even for that, the limit is stretched as far as is needed, and `lag` says so.
  */
+import { BirdTurns, type Row } from './bird-turns.ts';
 import { type Column, type Columns, createColumns } from './columns.ts';
 import { createInstantQueue, type InstantQueue } from './instant-queue.ts';
 import { createPollValues, type PollValues } from './poll-value.ts';
 import { type Account, createShares, type Shares } from './shares.ts';
-import { Waitlist } from './waitlist.ts';
 
 export interface ScheduleOptions {
   /** A stream is never polled sooner after its last poll, whatever is hinted. */
@@ -39,8 +43,15 @@ export interface ScheduleOptions {
   readonly allowedPerSecond: () => number;
 }
 
-export type Stream =
-  | { readonly name: string; readonly feed: string }
+type Stream =
+  | {
+      readonly name: string;
+      readonly feed: string;
+      /** What an earlier life has seen of it. */
+      readonly seen?: Seen | undefined;
+      /** How long before it was added its entries are news already. */
+      readonly newsMs?: number;
+    }
   | {
       readonly name: string;
       readonly intervalMs: number;
@@ -49,6 +60,12 @@ export type Stream =
       /** It brings no entries of its own: `lag` leaves it out. */
       readonly mayLag?: boolean;
     };
+
+/** Entries that came in a time. */
+export interface Seen {
+  readonly entries: number;
+  readonly coveredMs: number;
+}
 
 /** What a poll was like. */
 export interface Polled {
@@ -61,6 +78,8 @@ export interface Polled {
   readonly newEntries?: number;
   /** It read all that there was, so its new entries show how often some come. */
   readonly complete?: boolean;
+  /** How long a time it covered, if it was the first that anybody made of the stream. */
+  readonly historyMs?: number | undefined;
   /** It failed because what it reads no longer exists, so that no entry of it can be late. */
   readonly isGone?: boolean;
 }
@@ -87,28 +106,24 @@ export interface StreamAge {
   readonly isLate: boolean;
 }
 
-/** The number of a stream's row. */
-type Row = number;
-
 interface Regular {
   intervalMs: number;
   readonly mayLag: boolean;
   readonly account: Account;
 }
 
+/** Whose turn it is. */
+interface Turn {
+  readonly row: Row;
+  /** Whose share its requests are taken from; undefined for nobody's. */
+  readonly payer: Account | undefined;
+}
+
 type State = 'fresh' | 'waiting' | 'timed' | 'taken' | 'gone';
+const WAITING: ReadonlySet<State> = new Set(['fresh', 'waiting']);
 
 /** The part of the requests that timed streams get while other streams must be polled to keep their limit. */
 const TIMED_SHARE = 1 / 4;
-
-/** No stream is made to wait longer than that part of the limit: where the aim is the limit there must be room. */
-const LONGEST_WAIT = 0.9;
-
-/** Polls begin so much before their limit, since turns and answers take time as well. */
-const LIMIT_MARGIN = 0.95;
-
-/** The part of the rate that keeping a stretched limit may use: the rest goes to where new entries are expected. */
-const STRETCHED_USE = 0.8;
 
 /** A stream lags from that multiple of the limit on: turns come unevenly. */
 const LAG_FROM = 1.1;
@@ -119,18 +134,15 @@ const REGULAR_LAG_FROM = 2;
 export class Schedule {
   readonly #minIntervalMs: number;
   readonly #maxIntervalMs: number;
-  readonly #allowedPerSecond: () => number;
-  readonly #aimMs: number;
-  readonly #leastMs: number;
   readonly #columns: Columns = createColumns();
   readonly #rowOf = new Map<string, Row>();
   readonly #names: string[] = [];
   readonly #states: State[] = [];
-  /** When the last poll began. */
+  /** When the last poll began; before the first, since when entries of a Bird's stream are news. */
   readonly #lastMs: Column;
   /** When the last poll began that succeeded; before the first, when the stream was added. */
   readonly #readMs: Column;
-  /** When a timed or regular stream is due; since when a fresh one waits. */
+  /** When a timed or regular stream is due. */
   readonly #readyMs: Column;
   readonly #values: PollValues;
   readonly #regulars = new Map<Row, Regular>();
@@ -140,32 +152,29 @@ export class Schedule {
   readonly #hinted = new Set<Row>();
   /** The account that pays for the poll of a taken stream. */
   readonly #payers = new Map<Row, Account>();
-  readonly #fresh: InstantQueue<Row>;
   readonly #timed: InstantQueue<Row>;
-  readonly #waiting: Waitlist<Row>;
+  readonly #birds: BirdTurns;
   readonly #shares: Shares = createShares();
   readonly #timedAccount: Account;
-  #birdStreams = 0;
-  /** Requests that one poll of each Bird's stream would take. */
-  #roundCost = 0;
 
   constructor(options: ScheduleOptions) {
     this.#minIntervalMs = options.minIntervalMs;
     this.#maxIntervalMs = options.maxIntervalMs;
-    this.#allowedPerSecond = options.allowedPerSecond;
-    const longestWaitMs = LONGEST_WAIT * options.maxIntervalMs;
-    this.#aimMs = Math.min(options.intervalMs, longestWaitMs);
-    this.#leastMs = Math.min(this.#minIntervalMs, longestWaitMs);
     this.#lastMs = this.#columns.add(Number.NEGATIVE_INFINITY);
     this.#readMs = this.#columns.add(0);
     this.#readyMs = this.#columns.add(Number.NEGATIVE_INFINITY);
     this.#values = createPollValues(this.#columns);
-    this.#fresh = createInstantQueue(this.#isDue('fresh'));
-    this.#timed = createInstantQueue(this.#isDue('timed'));
-    this.#waiting = new Waitlist<Row>(this.#maxIntervalMs, (row) =>
-      this.#states[row] === 'waiting' ? this.#lastMs.get(row) : undefined,
+    this.#timed = createInstantQueue(
+      (row, atMs) => this.#states[row] === 'timed' && this.#readyMs.get(row) === atMs,
     );
     this.#timedAccount = this.#shares.open(TIMED_SHARE);
+    this.#birds = new BirdTurns({
+      ...options,
+      values: this.#values,
+      lastMsOf: (row) => (WAITING.has(this.#states[row]!) ? this.#lastMs.get(row) : undefined),
+      isFresh: (row) => this.#states[row] === 'fresh',
+      regularPerSecond: () => this.#regularPerSecond(),
+    });
   }
 
   get size(): number {
@@ -197,20 +206,18 @@ export class Schedule {
       return;
     }
     this.#values.add(row, stream.feed);
-    this.#birdStreams += 1;
-    this.#roundCost += this.#values.cost(row);
-    this.#readyMs.set(row, nowMs);
-    this.#fresh.add(row, nowMs);
+    const { feed, seen, newsMs = 0 } = stream;
+    this.#lastMs.set(row, nowMs - newsMs);
+    if (seen) this.#values.recall(row, seen.entries, seen.coveredMs, nowMs);
+    this.#birds.add(row, feed, nowMs - newsMs, seen !== undefined);
   }
 
   /** Does nothing for a stream that it has not. */
   remove(name: string): void {
     const row = this.#rowOf.get(name);
     if (row === undefined) return;
-    this.#waiting.delete(row);
     this.#rowOf.delete(name);
     this.#names[row] = '';
-    this.#states[row] = 'gone';
     this.#unread.delete(row);
     this.#hinted.delete(row);
     this.#payers.delete(row);
@@ -219,23 +226,22 @@ export class Schedule {
       this.#regulars.delete(row);
       this.#shares.close(regular.account);
     } else {
-      this.#birdStreams -= 1;
-      // From zero on, so that what rounding left over does not add up.
-      this.#roundCost = this.#birdStreams === 0 ? 0 : this.#roundCost - this.#values.cost(row);
+      this.#birds.remove(row);
     }
+    this.#states[row] = 'gone';
     this.#columns.removeRow(row);
   }
 
   /** Takes the stream to poll now, or returns how long nothing is to be polled (Infinity: until something is added). */
   take(nowMs: number): { readonly name: string } | { readonly waitMs: number } {
-    const row = this.#choose(nowMs);
-    if (row === undefined) return { waitMs: this.#nextMs() - nowMs };
-    this.#waiting.delete(row);
-    const regular = this.#regulars.get(row);
-    if (regular) this.#payers.set(row, regular.account);
+    const turn = this.#choose(nowMs);
+    if (turn === undefined) return { waitMs: this.#nextMs() - nowMs };
+    const { row, payer } = turn;
+    if (payer) this.#payers.set(row, payer);
+    if (!this.#regulars.has(row)) this.#birds.take(row);
     this.#states[row] = 'taken';
     this.#lastMs.set(row, nowMs);
-    this.#shares.charge(this.#payers.get(row), this.#values.cost(row));
+    this.#shares.begin(payer, this.#values.cost(row));
     return { name: this.#names[row]! };
   }
 
@@ -243,6 +249,8 @@ export class Schedule {
   done(name: string, nowMs: number, polled: Polled = {}): void {
     const row = this.#rowOf.get(name);
     if (row === undefined || this.#states[row] !== 'taken') return;
+    const expected = this.#values.cost(row);
+    this.#shares.end(this.#payers.get(row), expected, polled.requests ?? expected);
     this.#learn(row, nowMs, polled);
     const isRead = polled.requests !== undefined && !polled.isPartial;
     if (isRead || polled.isGone) {
@@ -254,17 +262,18 @@ export class Schedule {
     const regular = this.#regulars.get(row);
     const { delayMs } = polled;
     const beganMs = this.#lastMs.get(row);
-    if (!regular && delayMs === undefined && !isHinted) {
+    if (!regular && delayMs === undefined) {
       this.#states[row] = 'waiting';
-      this.#waiting.add(row, beganMs, this.#values.worth(row));
+      this.#birds.wait(row, beganMs);
+      if (isHinted) this.#birds.hint(row, beganMs);
       return;
     }
-    const ownMs = delayMs === undefined ? beganMs + (regular?.intervalMs ?? this.#aimMs) : nowMs + delayMs;
+    const ownMs = delayMs === undefined ? beganMs + regular!.intervalMs : nowMs + delayMs;
     const hintedMs = isHinted ? beganMs + this.#minIntervalMs : ownMs;
     this.#setTimed(row, ownMs === Number.POSITIVE_INFINITY ? ownMs : Math.min(ownMs, hintedMs));
   }
 
-  /** Something is expected there: poll it as soon as the minimum interval allows. */
+  /** Something is expected there: poll it earlier, but not before the minimum interval is over. */
   hint(name: string, nowMs: number): void {
     const row = this.#rowOf.get(name);
     if (row === undefined || this.#states[row] === 'fresh') return;
@@ -272,11 +281,13 @@ export class Schedule {
       this.#hinted.add(row);
       return;
     }
-    const hintedMs = Math.max(nowMs, this.#lastMs.get(row) + this.#minIntervalMs);
-    if (this.#states[row] === 'waiting') this.#waiting.delete(row);
-    // Infinity: it is not polled again, as where each stream is read only once.
-    else if (this.#readyMs.get(row) <= hintedMs || this.#readyMs.get(row) === Number.POSITIVE_INFINITY)
+    if (this.#states[row] === 'waiting') {
+      this.#birds.hint(row, this.#lastMs.get(row));
       return;
+    }
+    const hintedMs = Math.max(nowMs, this.#lastMs.get(row) + this.#minIntervalMs);
+    // Infinity: it is not polled again, as where each stream is read only once.
+    if (this.#readyMs.get(row) <= hintedMs || this.#readyMs.get(row) === Number.POSITIVE_INFINITY) return;
     this.#setTimed(row, hintedMs);
   }
 
@@ -302,7 +313,7 @@ export class Schedule {
       const lagFromMs = this.#lagFromMs(this.#regulars.get(row));
       if (lagFromMs === Number.POSITIVE_INFINITY) continue;
       const ageMs = nowMs - this.#readMs.get(row);
-      const isUntried = this.#lastMs.get(row) === Number.NEGATIVE_INFINITY;
+      const isUntried = this.#states[row] === 'fresh';
       const isUnread = this.#unread.has(row);
       yield { name: this.#names[row]!, ageMs, isUnread, isUntried, isLate: ageMs > lagFromMs };
     }
@@ -310,30 +321,14 @@ export class Schedule {
 
   /** Requests a second that would keep `maxIntervalMs`. */
   neededPerSecond(): number {
-    return this.#neededPerSecond(this.#maxIntervalMs);
+    return (this.#birds.roundCost() * 1000) / this.#maxIntervalMs + this.#regularPerSecond();
   }
 
-  /** Whether an entry of the queue of that state is the stream's current one. */
-  #isDue(state: State): (row: Row, atMs: number) => boolean {
-    return (row: Row, atMs: number) => this.#states[row] === state && this.#readyMs.get(row) === atMs;
-  }
-
-  /** Requests a second with which every stream is polled so often. */
-  #neededPerSecond(intervalMs: number): number {
-    let perMs = this.#roundCost / intervalMs;
-    for (const [row, regular] of this.#regulars) perMs += this.#values.cost(row) / regular.intervalMs;
+  /** Requests a second that regular streams need to keep their intervals. */
+  #regularPerSecond(): number {
+    let perMs = 0;
+    for (const [row, { intervalMs }] of this.#regulars) perMs += this.#values.cost(row) / intervalMs;
     return perMs * 1000;
-  }
-
-  /** The limit that can be kept. */
-  #limitMs(): number {
-    const load = this.#neededPerSecond(this.#maxIntervalMs) / this.#allowedPerSecond();
-    return this.#maxIntervalMs * (load <= 1 ? LIMIT_MARGIN : load / STRETCHED_USE);
-  }
-
-  /** How long a stream waits at least between two polls, but for hints: the aim where the rate allows it for all. */
-  #leastWaitMs(): number {
-    return this.#neededPerSecond(this.#aimMs) <= this.#allowedPerSecond() ? this.#aimMs : this.#leastMs;
   }
 
   /** The regular stream that has been due for the longest time; with `withinShare` only one that owes no requests. */
@@ -348,32 +343,22 @@ export class Schedule {
   }
 
   /** Chooses the stream whose turn it is, by the order above, and who pays for its poll. */
-  #choose(nowMs: number): Row | undefined {
+  #choose(nowMs: number): Turn | undefined {
     const regular = this.#dueRegular(nowMs, true);
-    if (regular !== undefined) return regular;
-    const pressing = this.#fresh.first()?.item ?? this.#pressingRow(nowMs);
+    if (regular !== undefined) return { row: regular, payer: this.#regulars.get(regular)!.account };
+    const pressing = this.#birds.pressing(nowMs);
+    const isShared = pressing !== undefined || this.#birds.hasFresh();
     const next = this.#timed.first();
-    if (next && next.atMs <= nowMs && !(pressing !== undefined && this.#timedAccount.debt > 0)) {
-      this.#payers.set(next.item, this.#timedAccount);
-      return next.item;
+    if (next && next.atMs <= nowMs && !(isShared && this.#timedAccount.debt > 0)) {
+      return { row: next.item, payer: this.#timedAccount };
     }
-    return pressing ?? this.#waiting.best(nowMs, this.#leastWaitMs()) ?? this.#dueRegular(nowMs, false);
-  }
-
-  /** The stream polled longest ago, where else not every stream could be polled in time. */
-  #pressingRow(nowMs: number): Row | undefined {
-    const oldest = this.#waiting.oldest();
-    if (!oldest || nowMs < oldest.atMs + this.#leastWaitMs()) return undefined;
-    return this.#waiting.pressing(nowMs, this.#limitMs(), this.#birdStreams);
+    const row = pressing ?? this.#birds.best(nowMs) ?? this.#dueRegular(nowMs, false);
+    return row === undefined ? undefined : { row, payer: this.#regulars.get(row)?.account };
   }
 
   /** The first instant at which one of the streams may be polled that may not be polled now. */
   #nextMs(): number {
-    const oldest = this.#waiting.oldest();
-    let earliestMs = Math.min(
-      this.#timed.first()?.atMs ?? Number.POSITIVE_INFINITY,
-      oldest ? oldest.atMs + this.#leastWaitMs() : Number.POSITIVE_INFINITY,
-    );
+    let earliestMs = Math.min(this.#timed.first()?.atMs ?? Number.POSITIVE_INFINITY, this.#birds.nextMs());
     for (const row of this.#regulars.keys()) {
       if (this.#states[row] !== 'taken') earliestMs = Math.min(earliestMs, this.#readyMs.get(row));
     }
@@ -381,12 +366,13 @@ export class Schedule {
   }
 
   /** Takes in what a poll took and brought. */
-  #learn(row: Row, nowMs: number, { requests, newEntries = 0, complete = false }: Polled): void {
+  #learn(row: Row, nowMs: number, polled: Polled): void {
+    const { requests, newEntries = 0, complete = false, historyMs } = polled;
     if (requests === undefined) return;
     const before = this.#values.cost(row);
-    this.#shares.charge(this.#payers.get(row), requests - before);
-    this.#values.learn(row, { beganMs: this.#lastMs.get(row), nowMs, requests, newEntries, complete });
-    if (!this.#regulars.has(row)) this.#roundCost += this.#values.cost(row) - before;
+    const beganMs = this.#lastMs.get(row);
+    this.#values.learn(row, { beganMs, nowMs, requests, newEntries, complete, historyMs });
+    if (!this.#regulars.has(row)) this.#birds.costChanged(row, this.#values.cost(row) - before);
   }
 
   /** From how long ago on a stream's last successful poll is a lag. */

@@ -12,8 +12,15 @@ export interface Account {
 export interface Shares {
   open(share: number): Account;
   close(account: Account): void;
-  /** Counts requests. `payer` is undefined for those of no account; `requests` is negative where too many were counted. */
-  charge(payer: Account | undefined, requests: number): void;
+  /** A poll begins, and is expected to take so many requests. `payer` is undefined for one of no account. */
+  begin(payer: Account | undefined, expected: number): void;
+  /** It took so many. Only now they pay off the debts of others: a payment could not be taken back from who owes nothing. */
+  end(payer: Account | undefined, expected: number, requests: number): void;
+}
+
+/** What others have to use before these requests are no more than the account's share. */
+function owed({ share }: Account, requests: number): number {
+  return (requests * (1 - share)) / share;
 }
 
 export function createShares(): Shares {
@@ -27,9 +34,12 @@ export function createShares(): Shares {
     close(account) {
       accounts.delete(account);
     },
-    charge(payer, requests) {
+    begin(payer, expected) {
+      if (payer && accounts.has(payer)) payer.debt += owed(payer, expected);
+    },
+    end(payer, expected, requests) {
       for (const account of accounts) {
-        const change = account === payer ? (requests * (1 - account.share)) / account.share : -requests;
+        const change = account === payer ? owed(payer, requests - expected) : -requests;
         account.debt = Math.max(0, account.debt + change);
       }
     },

@@ -1,17 +1,32 @@
 /**
  * The streams that wait for their next poll, in two orders at once: by the time since the last one, and by the
- * expected delay that a poll would end, λ·(now − last)²/(2·cost).
+ * expected delay that a poll would end, λ·(now − last)²/(2·cost). Those that were never polled wait since they were
+ * added.
  *
  * The second order changes with time for all streams at once. But where two streams have the same λ/cost, the one
  * that waits longer is always ahead: so streams of about the same λ/cost form a class, first come first served, and
  * only the first of each class is compared. Classes are a tenth apart in √(λ/cost): intervals are within 5 % of the
  * best ones, which costs the mean delay next to nothing, and a choice takes the same time among any number of streams.
+ * Fresh streams of which nothing is known are a class of their own: what they are worth changes with their feed.
  */
 import { createInstantQueue, type InstantQueue, type QueueEntry } from './instant-queue.ts';
 
 interface Class<T> {
-  readonly weight: number;
+  /** The square root of what a poll is worth. */
+  readonly weight: () => number;
   readonly queue: InstantQueue<T>;
+}
+
+/** An item that may have the turn, and the square root of the expected delay that its poll would end. */
+export interface Choice<T> {
+  readonly item: T;
+  readonly value: number;
+}
+
+/** How long an item waits at least: one that waits as usual, and one that was hinted at. */
+export interface LeastWait {
+  readonly usualMs: number;
+  readonly hintedMs: number;
 }
 
 /** ln 1.1 */
@@ -20,30 +35,63 @@ const CLASS_STEP = 0.0953;
 /** Parts of `spanMs` into which ages are sorted. */
 const AGE_BANDS = 64;
 
-/**
- * `spanMs`: about the longest wait that is expected. `lastMsOf` returns when the last poll of a waiting item began,
- * which must not change while it waits, and undefined for an item that does not wait.
- */
+interface WaitlistOptions<T> {
+  /** About the longest wait that is expected. */
+  readonly spanMs: number;
+  /**
+   * When the last poll of a waiting item began, which must not change while it waits; undefined for an item that does
+   * not wait.
+   */
+  readonly lastMsOf: (item: T) => number | undefined;
+  /** Whether a waiting item was not polled in this life. */
+  readonly isFresh: (item: T) => boolean;
+  /** What the first poll of an item is worth of which nothing is known: λ/(2·cost). */
+  readonly freshWorth: () => number;
+}
+
 export class Waitlist<T> {
   readonly #lastMsOf: (item: T) => number | undefined;
   readonly #isCurrent = (item: T, atMs: number) => this.#lastMsOf(item) === atMs;
+  readonly #isFresh: (item: T, atMs: number) => boolean;
   readonly #bandMs: number;
   readonly #byAge: InstantQueue<T>;
-  readonly #classes = new Map<number, Class<T>>();
+  readonly #usual = new Map<number, Class<T>>();
+  readonly #hinted = new Map<number, Class<T>>();
+  readonly #known = new Map<number, Class<T>>();
+  readonly #fresh: Class<T>;
   /** How many wait whose last poll began in a band of time. */
   readonly #bands = new Map<number, number>();
 
-  constructor(spanMs: number, lastMsOf: (item: T) => number | undefined) {
+  constructor({ spanMs, lastMsOf, isFresh, freshWorth }: WaitlistOptions<T>) {
     this.#lastMsOf = lastMsOf;
+    // It may have been polled at the instant at which it was added.
+    this.#isFresh = (item, atMs) => isFresh(item) && lastMsOf(item) === atMs;
     this.#bandMs = spanMs / AGE_BANDS;
     this.#byAge = createInstantQueue(this.#isCurrent);
+    this.#fresh = { weight: () => Math.sqrt(freshWorth()), queue: createInstantQueue(this.#isFresh) };
   }
 
   /** `worth` is λ/(2·cost): expected entries per millisecond and request. */
   add(item: T, lastMs: number, worth: number): void {
-    this.#count(this.#bandOf(lastMs), 1);
-    this.#byAge.add(item, lastMs);
-    this.#classOf(worth).queue.add(item, lastMs);
+    this.#enter(item, lastMs);
+    this.#classOf(this.#usual, worth, this.#isCurrent).queue.add(item, lastMs);
+  }
+
+  /** Adds one that was not polled in this life, but of which something is known. */
+  addKnown(item: T, sinceMs: number, worth: number): void {
+    this.#enter(item, sinceMs);
+    this.#classOf(this.#known, worth, this.#isFresh).queue.add(item, sinceMs);
+  }
+
+  /** Adds one of which nothing is known. */
+  addFresh(item: T, sinceMs: number): void {
+    this.#enter(item, sinceMs);
+    this.#fresh.queue.add(item, sinceMs);
+  }
+
+  /** An item that waits was hinted at, and is worth more from now on. */
+  hint(item: T, lastMs: number, worth: number): void {
+    this.#classOf(this.#hinted, worth, this.#isCurrent).queue.add(item, lastMs);
   }
 
   /** Takes an item out. To be called before its `lastMsOf` becomes undefined; does nothing for one that does not wait. */
@@ -58,36 +106,58 @@ export class Waitlist<T> {
   }
 
   /**
-   * The oldest one, when it has to be polled now in order that each of `total` streams is polled every `limitMs`.
+   * Whether the oldest one has to be polled now in order that each of `total` streams is polled every `limitMs`.
    * Streams that were polled in a bunch are so taken apart in good time, instead of all being late together.
    */
-  pressing(nowMs: number, limitMs: number, total: number): T | undefined {
+  isPressing(nowMs: number, limitMs: number, total: number): boolean {
     const first = this.#byAge.first();
-    if (!first) return undefined;
-    if (nowMs - first.atMs >= limitMs) return first.item;
+    if (!first) return false;
+    if (nowMs - first.atMs >= limitMs) return true;
     // Served one by one over `limitMs`, the k-th oldest has its turn after (k − 1)/total of it. A band counts as
     // young as its end, so this may come a band late.
     let older = 0;
     for (let end = this.#bandOf(first.atMs) + 1; end * this.#bandMs <= nowMs; end += 1) {
       older += this.#bands.get(end - 1) ?? 0;
-      if ((older - 1) / total > 1 - (nowMs - end * this.#bandMs) / limitMs) return first.item;
+      if ((older - 1) / total > 1 - (nowMs - end * this.#bandMs) / limitMs) return true;
     }
-    return undefined;
+    return false;
   }
 
-  /** The item with the largest expected delay for its cost, among the first of each class that wait for `leastMs`. */
-  best(nowMs: number, leastMs: number): T | undefined {
-    let best: T | undefined;
-    let most = Number.NEGATIVE_INFINITY;
-    for (const { weight, queue } of this.#classes.values()) {
+  /** Whether one waits that was not polled in this life. */
+  hasFresh(): boolean {
+    if (this.#fresh.queue.first()) return true;
+    for (const { queue } of this.#known.values()) if (queue.first()) return true;
+    return false;
+  }
+
+  /** The item with the largest expected delay for its cost, among the first of each class that wait long enough. */
+  best(nowMs: number, { usualMs, hintedMs }: LeastWait): Choice<T> | undefined {
+    let best: Choice<T> | undefined;
+    const choose = ({ weight, queue }: Class<T>, leastMs: number) => {
       const first = queue.first();
-      if (!first || nowMs < first.atMs + leastMs) continue;
-      const value = weight * (nowMs - first.atMs);
-      if (value <= most) continue;
-      most = value;
-      best = first.item;
-    }
+      if (!first || nowMs < first.atMs + leastMs) return;
+      const value = weight() * (nowMs - first.atMs);
+      if (!best || value > best.value) best = { item: first.item, value };
+    };
+    choose(this.#fresh, 0);
+    for (const known of this.#known.values()) choose(known, 0);
+    for (const usual of this.#usual.values()) choose(usual, usualMs);
+    for (const hinted of this.#hinted.values()) choose(hinted, hintedMs);
     return best;
+  }
+
+  /** When the first of those that do not wait long enough yet will; Infinity for none. */
+  nextMs({ usualMs, hintedMs }: LeastWait): number {
+    let earliestMs = (this.#byAge.first()?.atMs ?? Number.POSITIVE_INFINITY) + usualMs;
+    for (const { queue } of this.#hinted.values()) {
+      earliestMs = Math.min(earliestMs, (queue.first()?.atMs ?? Number.POSITIVE_INFINITY) + hintedMs);
+    }
+    return earliestMs;
+  }
+
+  #enter(item: T, lastMs: number): void {
+    this.#count(this.#bandOf(lastMs), 1);
+    this.#byAge.add(item, lastMs);
   }
 
   #bandOf(atMs: number): number {
@@ -101,12 +171,13 @@ export class Waitlist<T> {
     else this.#bands.set(band, members);
   }
 
-  #classOf(worth: number): Class<T> {
+  #classOf(classes: Map<number, Class<T>>, worth: number, isCurrent: (item: T, atMs: number) => boolean) {
     const step = Math.round(Math.log(worth) / 2 / CLASS_STEP);
-    let found = this.#classes.get(step);
+    let found = classes.get(step);
     if (!found) {
-      found = { weight: Math.exp(step * CLASS_STEP), queue: createInstantQueue(this.#isCurrent) };
-      this.#classes.set(step, found);
+      const weight = Math.exp(step * CLASS_STEP);
+      found = { weight: () => weight, queue: createInstantQueue(isCurrent) };
+      classes.set(step, found);
     }
     return found;
   }

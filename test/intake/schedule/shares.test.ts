@@ -1,38 +1,61 @@
 import { expect, test } from 'vitest';
 import { createShares } from '../../../src/intake/schedule/shares.ts';
 
+type Shares = ReturnType<typeof createShares>;
+
+function use(shares: Shares, payer: Parameters<Shares['begin']>[0], requests: number): void {
+  shares.begin(payer, requests);
+  shares.end(payer, requests, requests);
+}
+
 test('who used a quarter of the requests for its share of a quarter owes nothing', () => {
   const shares = createShares();
   const quarter = shares.open(0.25);
-  shares.charge(quarter, 5);
+  use(shares, quarter, 5);
   expect(quarter.debt).toBe(15);
-  shares.charge(undefined, 15);
+  use(shares, undefined, 15);
   expect(quarter.debt).toBe(0);
+});
+
+test('a poll that is under way is owed as it is expected, and afterwards as it was', () => {
+  const shares = createShares();
+  const quarter = shares.open(0.25);
+  shares.begin(quarter, 5);
+  expect(quarter.debt).toBe(15);
+  shares.end(quarter, 5, 3);
+  expect(quarter.debt).toBe(9);
 });
 
 test('nobody saves up what it did not use', () => {
   const shares = createShares();
   const half = shares.open(0.5);
-  shares.charge(undefined, 1_000);
-  shares.charge(half, 1);
+  use(shares, undefined, 1_000);
+  use(shares, half, 1);
   expect(half.debt).toBe(1);
 });
 
-test('requests of one share pay off another, and what was counted too high is taken back', () => {
+test('who owes nothing owes nothing after others took less than was expected of them', () => {
+  const shares = createShares();
+  const half = shares.open(0.5);
+  shares.begin(undefined, 3);
+  shares.end(undefined, 3, 1);
+  expect(half.debt).toBe(0);
+});
+
+test('requests of one share pay off another, by as many as there were', () => {
   const shares = createShares();
   const half = shares.open(0.5);
   const tenth = shares.open(0.1);
-  shares.charge(tenth, 3);
-  shares.charge(half, 7);
+  use(shares, tenth, 3);
+  shares.begin(half, 9);
+  shares.end(half, 9, 7);
   expect([half.debt, tenth.debt]).toEqual([7, 20]);
-  shares.charge(half, -2);
-  expect([half.debt, tenth.debt]).toEqual([5, 22]);
 });
 
 test('a share that was closed owes nothing more to anybody', () => {
   const shares = createShares();
   const half = shares.open(0.5);
   shares.close(half);
-  shares.charge(half, 10);
+  use(shares, half, 10);
   expect(half.debt).toBe(0);
 });

@@ -41,6 +41,20 @@ export function describeStreams(run: Run): void {
       expect(await run((tx) => tx.streams.backfilled(other.stream))).toBeUndefined();
     });
 
+    test('know how many events occurred in each from an instant on', async () => {
+      const open = (region: string, birdId: string) => run((tx) => tx.streams.open(region, 'flight', birdId));
+      const [one, none, us] = [await open('eu', '1'), await open('eu', '2'), await open('us', '1')];
+      const came = (id: string, occurredAtUs: number) => ({ ...event(id), occurredAtUs });
+      await run((tx) =>
+        tx.events.insert(one.stream, [came('a', NOW_US - 1), came('b', NOW_US), came('c', NOW_US + 1)]),
+      );
+      await run((tx) => tx.events.insert(us.stream, [came('d', NOW_US)]));
+      expect(await run((tx) => tx.streams.countEvents('eu', NOW_US))).toEqual([
+        { ...one, events: 2 },
+        { ...none, events: 0 },
+      ]);
+    });
+
     test('move their cursor forward only', async () => {
       const { stream } = await run((tx) => tx.streams.open('eu', 'notification', ''));
       const cursorUs = async () => (await run((tx) => tx.streams.open('eu', 'notification', ''))).cursorUs;

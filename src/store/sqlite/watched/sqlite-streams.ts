@@ -73,6 +73,10 @@ export class SqliteStreams implements StreamStore {
     return this.#sql.ofRegion.all(region).map(recordOf);
   }
 
+  async countEvents(region: string, sinceUs: number) {
+    return this.#sql.counts.all(region, sinceUs).map((row) => ({ ...recordOf(row), events: row.events }));
+  }
+
   async open(region: string, feed: Feed | 'inventory', birdId: string): Promise<StreamRecord> {
     const known = this.#sql.one.get(region, feed, birdId);
     if (known) return recordOf(known);
@@ -137,6 +141,10 @@ function prepareStreams(connection: Connection) {
   return {
     all: connection.prepare<StreamRow>('SELECT * FROM stream'),
     ofRegion: connection.prepare<StreamRow>('SELECT * FROM stream WHERE region = ? ORDER BY stream'),
+    counts: connection.prepare<StreamRow & { readonly events: number }>(
+      `SELECT *, (SELECT count(*) FROM event WHERE event.stream = stream.stream AND occurred_us >= ?2) AS events
+       FROM stream WHERE region = ?1 ORDER BY stream`,
+    ),
     one: connection.prepare<StreamRow>('SELECT * FROM stream WHERE region = ? AND feed = ? AND bird_id = ?'),
     create: connection.prepare<StreamRow>(
       'INSERT INTO stream (region, feed, bird_id, cursor_us) VALUES (?, ?, ?, 0) RETURNING *',

@@ -1,0 +1,34 @@
+/**
+ * What earlier lives have seen come in each stream of a region, counted from the events in the store. So a restart
+ * begins with the rates that were learned, and nothing has to be written for that.
+ */
+import type { Store } from '../../store/store.ts';
+import { flightsName, logName } from '../stream-name.ts';
+import { MEMORY_MS } from './arrival-rate.ts';
+import type { Seen } from './schedule.ts';
+
+/** By the names of the streams; empty for a region that was never watched. `lookbackMs` is what its first reading read. */
+export async function recallSeen(
+  store: Store,
+  region: string,
+  lookbackMs: number,
+): Promise<Map<string, Seen>> {
+  return store.transaction(async (tx) => {
+    const seen = new Map<string, Seen>();
+    const watchedSinceUs = await tx.inventory.knownSince(region);
+    const newestUs = (await tx.streams.list(region)).reduce((us, { cursorUs }) => Math.max(us, cursorUs), 0);
+    // Back from the newest entry: how long nobody watched since says nothing of how often entries come.
+    if (watchedSinceUs === undefined || newestUs === 0) return seen;
+    const watchedMs = (newestUs - watchedSinceUs) / 1000 + lookbackMs;
+    const coveredMs = Math.min(MEMORY_MS.hours, watchedMs);
+    if (coveredMs <= 0) return seen;
+    for (const { feed, birdId, events } of await tx.streams.countEvents(
+      region,
+      newestUs - coveredMs * 1000,
+    )) {
+      const name = feed === 'flight' ? flightsName(birdId) : logName(birdId);
+      if (birdId !== '') seen.set(name, { entries: events, coveredMs });
+    }
+    return seen;
+  });
+}

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { runDelayDaemon } from './delay-daemon.ts';
+
+const OPTIONS = { birds: 40, flightsPerHour: 480, failureShare: 0.3, minutes: 10, requestsPerSecond: 1.2 };
+
+test('the daemon beside a uniform reader comes to the same figures each time, and they are its own', async () => {
+  const figures = async () => {
+    const outcome = await runDelayDaemon(OPTIONS);
+    const windows = [
+      [0, 300],
+      [0, 600],
+    ] as const;
+    return windows.map(([fromS, toS]) => ({
+      ours: outcome.ours(fromS, toS),
+      uniform: outcome.uniform(fromS, toS),
+    }));
+  };
+  const first = await figures();
+  expect(await figures()).toEqual(first);
+  for (const { ours, uniform } of first) {
+    expect(ours.entries).toBe(uniform.entries);
+    expect(ours.meanS).not.toBe(uniform.meanS);
+    expect(ours.meanS).toBeLessThan(0.9 * uniform.meanS);
+  }
+});

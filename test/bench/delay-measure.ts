@@ -1,0 +1,101 @@
+/**
+ * How long entries of a world wait to be seen by a policy, with one request after the other at a fixed rate from a cold
+ * start on, and how long they would have to.
+ */
+import type { Policy } from './delay-policies.ts';
+import type { DelayWorld } from './delay-world.ts';
+
+export interface Delays {
+  readonly entries: number;
+  readonly meanMs: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  /** The longest time between two polls of a stream. */
+  readonly longestGapMs: number;
+  readonly shortestGapMs: number;
+  /** The part of the requests that were used. */
+  readonly used: number;
+}
+
+export interface Run {
+  readonly requestsPerSecond: number;
+  /** Entries that came between these instants are measured. */
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** Delays of entries and gaps between polls, gathered over one or several runs. */
+export class Measured {
+  readonly #delaysMs: number[] = [];
+  #longestGapMs = 0;
+  #shortestGapMs = Number.POSITIVE_INFINITY;
+  #used = 0;
+  #turns = 0;
+
+  /** Lets a policy poll a world from a cold start on, until every entry that is measured was seen. */
+  add(world: DelayWorld, policy: Policy, { requestsPerSecond, fromMs, toMs }: Run): this {
+    const turnMs = 1000 / requestsPerSecond;
+    const streams = world.perHour.length;
+    const lastMs = new Float64Array(streams);
+    const isLeft = new Set(world.perHour.keys());
+    for (let nowMs = 0; nowMs < toMs || isLeft.size > 0; nowMs += turnMs) {
+      const stream = policy.next(nowMs);
+      const isMeasured = nowMs >= fromMs && nowMs < toMs;
+      if (isMeasured) this.#turns += 1;
+      if (stream === undefined) continue;
+      const news = world.collect(stream, nowMs, (atMs) => {
+        if (atMs >= fromMs && atMs < toMs) this.#delaysMs.push(nowMs - atMs);
+      });
+      policy.polled(stream, nowMs, news);
+      if (nowMs >= toMs) isLeft.delete(stream);
+      if (isMeasured) {
+        this.#used += 1;
+        const gapMs = nowMs - lastMs[stream]!;
+        this.#longestGapMs = Math.max(this.#longestGapMs, gapMs);
+        if (lastMs[stream]! > 0) this.#shortestGapMs = Math.min(this.#shortestGapMs, gapMs);
+      }
+      lastMs[stream] = nowMs;
+    }
+    return this;
+  }
+
+  delays(): Delays {
+    const sorted = Float64Array.from(this.#delaysMs).sort();
+    const quantile = (part: number) => sorted[Math.min(sorted.length - 1, Math.floor(part * sorted.length))]!;
+    return {
+      entries: sorted.length,
+      meanMs: sorted.reduce((sum, delay) => sum + delay, 0) / sorted.length,
+      p50Ms: quantile(0.5),
+      p99Ms: quantile(0.99),
+      longestGapMs: this.#longestGapMs,
+      shortestGapMs: this.#shortestGapMs,
+      used: this.#used / this.#turns,
+    };
+  }
+}
+
+/**
+ * The square-root law: the least mean delay that any fixed intervals reach at a rate of requests, when the rates of
+ * the streams are known and entries come independently. Intervals are then in proportion to 1/√λ, as far as limits
+ * allow it: none is shorter or longer than those.
+ */
+export function squareRootBoundMs(
+  perHour: readonly number[],
+  requestsPerSecond: number,
+  { leastMs, mostMs }: { leastMs: number; mostMs: number } = {
+    leastMs: 0,
+    mostMs: Number.POSITIVE_INFINITY,
+  },
+): number {
+  const intervalMs = (scale: number, rate: number) =>
+    Math.min(mostMs, Math.max(leastMs, rate > 0 ? scale / Math.sqrt(rate) : mostMs));
+  let [low, high] = [1e-3, 1e12];
+  for (let step = 0; step < 100; step += 1) {
+    const scale = Math.sqrt(low * high);
+    const used = perHour.reduce((sum, rate) => sum + 1000 / intervalMs(scale, rate), 0);
+    if (used > requestsPerSecond) low = scale;
+    else high = scale;
+  }
+  const rates = perHour.reduce((sum, rate) => sum + rate, 0);
+  return perHour.reduce((sum, rate) => sum + (rate * intervalMs(high, rate)) / 2, 0) / rates;
+}

@@ -1,0 +1,68 @@
+/** What may be polled next, as policies that spend the same requests: uniform, in proportion to the rates, and ours. */
+import { createInstantQueue } from '../../src/intake/schedule/instant-queue.ts';
+import { Schedule } from '../../src/intake/schedule/schedule.ts';
+import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import { type DelayWorld, HISTORY_MS } from './delay-world.ts';
+
+/** Which stream to poll next; undefined leaves the turn unused. */
+export interface Policy {
+  next(nowMs: number): number | undefined;
+  polled(stream: number, nowMs: number, news: number): void;
+}
+
+/** Every stream in turn, but none sooner than an interval after its last poll. */
+export function uniformPolicy(streams: number, intervalMs = 0): Policy {
+  const lastMs = new Float64Array(streams).fill(Number.NEGATIVE_INFINITY);
+  let turn = 0;
+  return {
+    next(nowMs) {
+      const stream = turn % streams;
+      if (nowMs < lastMs[stream]! + intervalMs) return undefined;
+      lastMs[stream] = nowMs;
+      turn += 1;
+      return stream;
+    },
+    polled() {},
+  };
+}
+
+/** Knows the rates, and polls each stream in proportion to its own. */
+export function proportionalPolicy({ perHour }: DelayWorld): Policy {
+  const random = seededRandom(2);
+  const queue = createInstantQueue<{ stream: number; pass: number }>((item, atMs) => item.pass === atMs);
+  for (const [stream, rate] of perHour.entries()) {
+    const item = { stream, pass: random() / rate };
+    queue.add(item, item.pass);
+  }
+  return {
+    next() {
+      const { item } = queue.first()!;
+      item.pass += 1 / perHour[item.stream]!;
+      queue.add(item, item.pass);
+      return item.stream;
+    },
+    polled() {},
+  };
+}
+
+export interface Limits {
+  readonly minIntervalMs: number;
+  readonly intervalMs: number;
+  readonly maxIntervalMs: number;
+}
+
+/** What nestwatch does; it learns the rates. */
+export function schedulePolicy({ feeds }: DelayWorld, requestsPerSecond: number, limits: Limits): Policy {
+  const schedule = new Schedule({ ...limits, allowedPerSecond: () => requestsPerSecond });
+  for (const [stream, feed] of feeds.entries()) schedule.add({ name: `${stream}`, feed }, 0);
+  return {
+    next(nowMs) {
+      const turn = schedule.take(nowMs);
+      return 'name' in turn ? Number(turn.name) : undefined;
+    },
+    polled(stream, nowMs, news) {
+      const historyMs = HISTORY_MS + nowMs;
+      schedule.done(`${stream}`, nowMs, { requests: 1, newEntries: news, complete: true, historyMs });
+    },
+  };
+}

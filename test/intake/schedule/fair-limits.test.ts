@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { fairLimitsMs } from '../../../src/intake/schedule/fair-limits.ts';
+
+const MINUTE = 60_000;
+const feed = (streams: number, ratePerMs: number, cost = 1) => ({ streams, cost, ratePerMs });
+
+test('one feed may wait 1.5 times as long as if all of it were polled in turn, whatever comes in it', () => {
+  for (const rate of [1e-9, 1e-3]) {
+    expect(fairLimitsMs([feed(100, rate)], 0.001, 60 * MINUTE)[0]).toBeCloseTo(150_000, 6);
+  }
+  expect(fairLimitsMs([feed(100, 1e-6, 2)], 0.001, 60 * MINUTE)[0]).toBeCloseTo(300_000, 6);
+});
+
+test('a feed in which a quarter comes may wait twice as long, and both together take what there is', () => {
+  const [busy, quiet] = fairLimitsMs([feed(100, 4e-6), feed(100, 1e-6)], 0.004, 60 * MINUTE);
+  expect(quiet! / busy!).toBeCloseTo(2, 9);
+  expect((1.5 * 100) / busy! + (1.5 * 100) / quiet!).toBeCloseTo(0.004, 9);
+});
+
+test('what the longest wait takes of a feed in which next to nothing comes is left to no other', () => {
+  const [busy, quiet] = fairLimitsMs([feed(150, 1e-3), feed(150, 1e-9)], 0.0019, 5 * MINUTE);
+  expect(quiet).toBe(5 * MINUTE);
+  expect(busy).toBeCloseTo((1.5 * 150) / (0.0019 - 150 / (5 * MINUTE)), 3);
+});
+
+test('nobody may wait longer than the longest wait, be there one feed or none', () => {
+  expect(fairLimitsMs([feed(150, 1e-3)], 0.0006, 5 * MINUTE)).toEqual([5 * MINUTE]);
+  expect(fairLimitsMs([], 0.001, MINUTE)).toEqual([]);
+});
