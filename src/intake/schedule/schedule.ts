@@ -15,7 +15,7 @@
  *    `maxIntervalMs`: so of all that is promised this comes first;
  * 4. of the fresh ones and those that waited long enough, the one with the largest expected delay for its cost,
  *    λ·(now − last)²/(2·cost), which is what makes the mean delay of all entries least;
- * 5. a regular stream that is beyond its share: no other stream wants the turn.
+ * 5. a regular stream that is beyond its share: no other stream wants the turn, so it costs it nothing.
  *
  * λ is what is expected of the stream (`arrival-rate.ts`). A fresh one counts as one of its feed's average and more,
  * for what its first poll teaches, and waits since its entries are news; one that was hinted at counts as if an entry came
@@ -342,7 +342,7 @@ export class Schedule {
     return first;
   }
 
-  /** Chooses the stream whose turn it is, by the order above, and who pays for its poll. */
+  /** Chooses the stream whose turn it is, by the order above, and who pays for its poll: nobody where none is held back. */
   #choose(nowMs: number): Turn | undefined {
     const regular = this.#dueRegular(nowMs, true);
     if (regular !== undefined) return { row: regular, payer: this.#regulars.get(regular)!.account };
@@ -350,10 +350,10 @@ export class Schedule {
     const isShared = pressing !== undefined || this.#birds.hasFresh();
     const next = this.#timed.first();
     if (next && next.atMs <= nowMs && !(isShared && this.#timedAccount.debt > 0)) {
-      return { row: next.item, payer: this.#timedAccount };
+      return { row: next.item, payer: isShared ? this.#timedAccount : undefined };
     }
     const row = pressing ?? this.#birds.best(nowMs) ?? this.#dueRegular(nowMs, false);
-    return row === undefined ? undefined : { row, payer: this.#regulars.get(row)?.account };
+    return row === undefined ? undefined : { row, payer: undefined };
   }
 
   /** The first instant at which one of the streams may be polled that may not be polled now. */

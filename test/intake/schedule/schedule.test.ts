@@ -298,6 +298,21 @@ describe('a regular stream', () => {
     expect(timesOf(polls, 'inventory')).toHaveLength(60);
   });
 
+  test('owes nothing for what nobody else wanted, once others want their turns', () => {
+    const schedule = scheduleOf({ allowedPerSecond: () => 1 });
+    schedule.add({ name: 'notifications', intervalMs: 30 * SECOND, share: 0.25 }, 0);
+    serve(schedule, { untilMs: 4 * HOUR, perSecond: 1 });
+    addBirds(
+      schedule,
+      Array.from({ length: 1_000 }, (_, at) => `${at}`),
+      4 * HOUR,
+    );
+    const polls = serve(schedule, { fromMs: 4 * HOUR, untilMs: 5 * HOUR, perSecond: 1 });
+    expect(Math.max(...gapsOf([4 * HOUR, ...timesOf(polls, 'notifications')]))).toBeLessThanOrEqual(
+      31 * SECOND,
+    );
+  });
+
   test('is still polled each interval while Birds want more than the rate allows', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
     addBirds(
