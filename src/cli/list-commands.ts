@@ -47,9 +47,10 @@ export function addFlights({ program, edge, finish }: CommandLine): void {
     flights.command('show').description('one Flight: its error, step and alerts, and who was notified'),
   )
     .argument('<id>')
+    .option('--log', 'with its log, which is read from the service')
     .addOption(jsonOption())
     .action(async (id: string, given: Given) => {
       const { flightsShow } = await import('./commands/flights-command.ts');
-      finish(await flightsShow(edge, id, daemonOptionsOf(given)));
+      finish(await flightsShow(edge, id, { ...daemonOptionsOf(given), log: given.log === true }));
     });
 }

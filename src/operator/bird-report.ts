@@ -16,7 +16,7 @@ export interface BirdReport {
   readonly bird: BirdOverview;
   /** Its last Flights, the latest first. */
   readonly flights: readonly FlightOverview[];
-  /** How those ended that started within each of `COUNTED_HOURS`, in their order. */
+  /** How many ended so within each of `COUNTED_HOURS`, in their order. */
   readonly counts: readonly (FlightCounts & { readonly hours: number })[];
   /** Of those of `flights` that succeeded, how long half of them and 95 of 100 took at the most. */
   readonly durations: { readonly count: number; readonly p50Us: number; readonly p95Us: number } | undefined;

@@ -93,7 +93,7 @@ export interface NestOverview {
   readonly failed: number;
 }
 
-/** How many Flights of a Bird ended so, of those that started within a time. */
+/** How many Flights of a Bird ended so since an instant. */
 export interface FlightCounts {
   readonly sinceUs: number;
   readonly succeeded: number;
@@ -110,7 +110,7 @@ export interface BirdStore {
   /** Flights, in the order of their starts, the latest first. */
   flightPage(query: FlightQuery): Promise<{ flights: FlightOverview[]; next?: string }>;
   findFlight(region: string, flightId: string): Promise<FlightOverview | undefined>;
-  /** Of the Bird's Flights that started since each of these instants; of its last 100,000 Flights. */
+  /** Since each of these instants; of the Bird's last 100,000 Flights, and none that started before the first instant. */
   countFlights(region: string, birdId: string, sincesUs: readonly number[]): Promise<FlightCounts[]>;
   /** The last `limit` Flights of the Bird, the latest first. */
   latestFlights(region: string, birdId: string, limit: number): Promise<FlightOverview[]>;

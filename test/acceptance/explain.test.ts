@@ -49,6 +49,7 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
     clock: stage.clock,
     externalUrl: 'http://nestwatch.example',
     serviceLinks: () => ({}),
+    flightLog: async () => ({ refused: '' }),
     messages: { messageOf: () => undefined, testsOf: () => [] },
     silenceEditor: createSilenceEditor({
       store: stage.store,

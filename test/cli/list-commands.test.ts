@@ -92,6 +92,10 @@ describe('flights', () => {
     expect(one.stdout).toContain('\n              at Poll (line 12)');
     expect(one.stdout).toContain('alert      a, firing');
     expect(one.stdout).toContain('eu/flight/f0/failed; nestwatch explain');
+    expect(one.stdout).not.toMatch(/^log/m);
+    expect((await run('flights', 'show', 'f0', '--log')).stdout).toMatch(
+      /^log {8}2 older entries are not shown\nlog {8}2026-07-02 12:00:00 UTC error, step translate: Quota ?$/m,
+    );
     expect((await run('flights', 'show', 'none')).stderr).toContain('no Flight none is kept');
   });
 

@@ -46,7 +46,20 @@ export async function serve(options: Partial<WebOptions> = {}) {
       space: { used: 1_000_000, free: 2_000_000, whole: 3_000_000 },
     }),
     links: createAcknowledgeLinks(secret('a key'), 'http://watch.example.com/nestwatch'),
-    flightLog: async () => ({ refused: 'The region is not up.' }),
+    flightLog: async () => ({
+      steps: [
+        {
+          atUs: clock.nowUs(),
+          sort: 'error',
+          level: '',
+          step: 'translate',
+          scope: '',
+          message: 'Quota\u001b',
+          wentOn: null,
+        },
+      ],
+      more: 2,
+    }),
     serviceLinks: createServiceLinks([]),
     newId: () => `00000000-0000-4000-8000-${String(++ids).padStart(12, '0')}`,
     changed: () => changes.push(clock.nowUs()),

@@ -35,6 +35,24 @@ const reportShape = flightShape.extend({
   alerts: z.array(z.object({ id: z.string(), state: z.string() })),
   deliveries: z.array(deliveryShape),
   suppressions: z.array(z.object({ receiver: z.string(), reason: z.string(), detail: z.string() })),
+  log: z
+    .object({
+      refused: z.string().optional(),
+      older: z.number().default(0),
+      entries: z
+        .array(
+          z.object({
+            at: z.string().nullable(),
+            type: z.string(),
+            level: z.string().nullable(),
+            step_id: z.string().nullable(),
+            message: z.string(),
+            went_on: z.string().nullable(),
+          }),
+        )
+        .default([]),
+    })
+    .optional(),
 });
 
 /** Flights, those that started last first. */
@@ -51,12 +69,12 @@ export async function flights(edge: Edge, args: readonly string[], options: List
 export async function flightsShow(
   edge: Edge,
   id: string,
-  options: DaemonOptions & { readonly json: boolean },
+  options: DaemonOptions & { readonly json: boolean; readonly log: boolean },
 ): Promise<number> {
   const found = await list(edge, [`flight=${id}`], { ...options, limit: undefined });
   const [flight] = found.data.flights;
   if (!flight) throw new NestwatchError('usage', `no Flight ${shown(id)} is kept`);
-  const path = `/api/v1/flights/${encodeURIComponent(flight.region)}/${encodeURIComponent(flight.flight_id)}`;
+  const path = `/api/v1/flights/${encodeURIComponent(flight.region)}/${encodeURIComponent(flight.flight_id)}${options.log ? '?log=true' : ''}`;
   const { json, data } = await daemonJson(edge, options, { method: 'GET', path }, reportShape);
   edge.stdout.write(options.json ? jsonText(json) : `${linesOf(data).join('\n')}\n`);
   return 0;
@@ -108,6 +126,20 @@ function linesOf(data: z.output<typeof reportShape>): string[] {
     ...data.suppressions.map(
       (one) => `not sent   to ${shown(one.receiver)}: ${one.reason} ${shown(one.detail)}`,
     ),
+    ...logLines(data.log),
     ...(data.end ? [`event      ${shown(data.end.key)}; nestwatch explain says its whole way`] : []),
+  ];
+}
+
+function logLines(log: z.output<typeof reportShape>['log']): string[] {
+  if (!log) return [];
+  if (log.refused !== undefined) return [`log        ${shown(log.refused)}`];
+  return [
+    ...(log.older > 0 ? [`log        ${log.older} older entries are not shown`] : []),
+    ...log.entries.map((one) => {
+      const step = one.step_id === null ? '' : `, step ${shown(one.step_id)}`;
+      const wentOn = one.went_on === null ? '' : `, ${shown(one.went_on)}`;
+      return `log        ${shownTime(one.at)} ${shown(one.level ?? one.type)}${step}${wentOn}: ${shown(one.message)}`;
+    }),
   ];
 }

@@ -1,4 +1,5 @@
 import type { ServiceLinks } from '../../config/service-links.ts';
+import type { FlightLog, FlightPlace } from '../../domain/alert/flight-step.ts';
 import type { Recurrences } from '../../domain/muting/silence.ts';
 import type { HealthAnswer } from '../../health/health.ts';
 import type { SilenceEditor } from '../../operator/edit-silences.ts';
@@ -24,6 +25,7 @@ export interface ApiOptions {
   readonly clock: Clock;
   readonly externalUrl: string;
   readonly serviceLinks: ServiceLinks;
+  readonly flightLog: (place: FlightPlace) => Promise<FlightLog>;
   readonly silenceEditor: SilenceEditor;
   readonly alertResolver: AlertResolver;
   /** Called after deliveries were put back. */

@@ -1,6 +1,7 @@
 /** Birds, Flights and Nests as the JSON API shows them. */
 import type { ServiceLinks } from '../../config/service-links.ts';
 import { eventJson, wireText } from '../../domain/alert/event-json.ts';
+import type { FlightLog } from '../../domain/alert/flight-step.ts';
 import { successRatio } from '../../domain/statistics/flight-statistics.ts';
 import { type BirdReport, durationUs } from '../../operator/bird-report.ts';
 import type { FlightReport } from '../../operator/flight-report.ts';
@@ -113,5 +114,21 @@ export function flightReportJson(report: FlightReport, externalUrl: string, serv
       detail: one.detail,
       at: instantJson(one.atUs),
     })),
+  };
+}
+
+export function flightLogJson(log: FlightLog) {
+  if ('refused' in log) return { refused: wireText(log.refused) };
+  return {
+    entries: log.steps.map((step) => ({
+      at: instantJson(step.atUs),
+      type: step.sort,
+      level: wireText(step.level) || null,
+      step_id: wireText(step.step) || null,
+      scope: wireText(step.scope) || null,
+      message: wireText(step.message),
+      went_on: step.wentOn,
+    })),
+    older: log.more,
   };
 }

@@ -1,14 +1,22 @@
 /** Birds, Flights and Nests in the JSON API: in pages, and each by itself with all that is known of it. */
 import type { Hono } from 'hono';
 import type { ServiceLinks } from '../../config/service-links.ts';
+import type { FlightLog, FlightPlace } from '../../domain/alert/flight-step.ts';
 import { readBirdReport } from '../../operator/bird-report.ts';
 import { readFlightReport } from '../../operator/flight-report.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
-import { readQuery } from '../query.ts';
+import { oneOf, readQuery } from '../query.ts';
 import { readBirdQuery, readFlightQuery, readNestQuery } from '../read-standing.ts';
 import type { StatusView } from '../status-view.ts';
-import { birdJson, birdReportJson, flightJson, flightReportJson, nestJson } from './bird-json.ts';
+import {
+  birdJson,
+  birdReportJson,
+  flightJson,
+  flightLogJson,
+  flightReportJson,
+  nestJson,
+} from './bird-json.ts';
 
 interface BirdsOptions {
   readonly store: Store;
@@ -16,6 +24,7 @@ interface BirdsOptions {
   readonly clock: Clock;
   readonly externalUrl: string;
   readonly serviceLinks: ServiceLinks;
+  readonly flightLog: (place: FlightPlace) => Promise<FlightLog>;
 }
 
 /** Birds are given by the thousand where nobody says how many. */
@@ -44,7 +53,7 @@ export function addBirds(api: Hono, options: BirdsOptions): void {
 }
 
 export function addFlights(api: Hono, options: BirdsOptions): void {
-  const { store, externalUrl, serviceLinks } = options;
+  const { store, externalUrl, serviceLinks, flightLog } = options;
   api.get('/flights', async (c) => {
     const query = readFlightQuery(new URL(c.req.url).searchParams, asked(options, OTHERS));
     const { flights, next } = await store.transaction((tx) => tx.birds.flightPage(query));
@@ -54,13 +63,15 @@ export function addFlights(api: Hono, options: BirdsOptions): void {
     });
   });
   api.get('/flights/:region/:id', async (c) => {
-    readQuery(new URL(c.req.url).searchParams, []);
+    const given = readQuery(new URL(c.req.url).searchParams, ['log']);
+    const isLogAsked = oneOf('log', given.log, ['true', 'false']) === 'true';
     const { region, id } = c.req.param();
     const report = isWatched(options, region)
       ? await store.transaction((tx) => readFlightReport(tx, region, id))
       : undefined;
     if (!report) return c.json({ error: 'No such Flight is kept; /api/v1/flights lists them.' }, 404);
-    return c.json(flightReportJson(report, externalUrl, serviceLinks));
+    const log = isLogAsked ? flightLogJson(await flightLog(report.flight)) : undefined;
+    return c.json({ ...flightReportJson(report, externalUrl, serviceLinks), ...(log && { log }) });
   });
 }
 

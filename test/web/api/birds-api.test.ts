@@ -129,6 +129,7 @@ test.each([
   ['/api/v1/birds/eu/none', 404, 'No such Bird is known'],
   ['/api/v1/birds/asia/148890', 404, 'No such Bird is known'],
   ['/api/v1/birds/eu/148890?x=1', 400, 'there is no parameter "x"'],
+  ['/api/v1/flights/eu/f0?log=maybe', 400, 'log: must be one of true, false'],
   ['/api/v1/flights?since=yesterday', 400, 'since: must be'],
   ['/api/v1/flights?limit=0', 400, 'limit: must be a whole number'],
   ['/api/v1/flights/eu/none', 404, 'No such Flight is kept'],

@@ -79,13 +79,13 @@ function prepareBird(connection: Connection) {
     counts: connection.prepare<{ since_us: number; succeeded: number; failed: number; cancelled: number }>(
       `WITH since AS (SELECT value AS since_us, key FROM json_each(?)),
        ended AS (
-         SELECT started_us, status FROM flight
+         SELECT max(started_us, ended_us) AS us, status FROM flight
          WHERE stream = ${streamOf('flight')} AND started_us >= ? AND open = 0
          ORDER BY started_us DESC LIMIT ${MAX_COUNTED})
        SELECT since_us, count(*) FILTER (WHERE status = 'succeeded') AS succeeded,
          count(*) FILTER (WHERE status = 'failed') AS failed,
          count(*) FILTER (WHERE status = 'cancelled') AS cancelled
-       FROM since LEFT JOIN ended ON started_us >= since_us GROUP BY key ORDER BY key`,
+       FROM since LEFT JOIN ended ON us >= since_us GROUP BY key ORDER BY key`,
     ),
     log: connection.prepare<EventRow>(
       `SELECT * FROM event WHERE stream = ${streamOf('bird_log')}

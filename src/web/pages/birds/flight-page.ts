@@ -11,7 +11,7 @@ import { manyLines, plainText } from '../../../text/plain-text.ts';
 import { regionName } from '../../../text/region-name.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import type { Page } from '../frame/page.ts';
-import { foot, frame, type Html, heading, when } from '../frame/page-frame.ts';
+import { foot, frame, type Html, heading, isoTime, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
   DELIVERY_STATES,
@@ -113,7 +113,10 @@ function logSection(page: Page, log: FlightLog | undefined): Html {
   }
   if (log.steps.length === 0) return html`${title}<p class="sheet empty">${words.flight.noLog}</p>`;
   const columns: Column<FlightStep>[] = [
-    { title: words.flight.at, cell: ({ atUs }) => exactTime(atUs) },
+    {
+      title: words.flight.at,
+      cell: ({ atUs }) => html`<time datetime="${isoTime(atUs)}">${exactTime(atUs)}</time>`,
+    },
     { title: words.flight.entry, cell: (step) => stepTitle(page, step) },
     { title: words.flight.step, cell: ({ step }) => html`<bdi>${plainText(step, NAME_LENGTH)}</bdi>` },
     {
@@ -128,7 +131,7 @@ ${log.more > 0 ? html`<p class="small soft after">${words.flight.olderEntries(lo
 function stepTitle({ words }: Page, { sort, level, wentOn }: FlightStep): Html {
   const isFailure = sort === 'error' && wentOn === null;
   const text = sort === 'log' && level ? plainText(level, NAME_LENGTH) : words.flight.entries[sort];
-  return html`<span class="text ${isFailure ? 'bad' : ''}"><bdi>${text}</bdi></span> ${wentOn ? html`<span class="small soft">${words.flight[wentOn]}</span>` : ''}`;
+  return html`<span class="whole text ${isFailure ? 'bad' : ''}"><bdi>${text}</bdi></span> ${wentOn ? html`<span class="small soft">${words.flight[wentOn]}</span>` : ''}`;
 }
 
 function alertSection({ root, words }: Page, { flight, alerts }: FlightReport): Html | string {

@@ -12,6 +12,8 @@ export const STYLE = `
 .spark polyline { fill: none; stroke: var(--link); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
 .marks { white-space: nowrap; letter-spacing: .12em; font-size: .8125rem; }
 .marks .succeeded { color: var(--good); } .marks .failed { color: var(--bad); font-weight: 700; }
+thead th { overflow-wrap: normal; }
+.whole { white-space: nowrap; }
 main > dl:first-child { margin-top: 1.25rem; }
 .ratio { display: flex; flex-wrap: wrap; gap: .2rem 1.5rem; }
 :root {
