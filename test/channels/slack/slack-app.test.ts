@@ -214,6 +214,19 @@ describe('a Slack app', () => {
   });
 });
 
+test('the token goes to no other origin', async () => {
+  const elsewhere = await serveHttp(() => ({ status: 200, body: '{"ok":true}' }));
+  const moved = await serveHttp(() => ({ status: 307, headers: { location: `${elsewhere.url}/x` } }));
+  onTestFinished(() => Promise.all([elsewhere.close(), moved.close()]).then(() => {}));
+  const url = `${moved.url}/api/chat.postMessage`;
+  expect(await sending(url, ', http_config: { follow_redirects: true }')()).toMatchObject({
+    kind: 'accepted',
+  });
+  expect(moved.arrived[0]!.headers.authorization).toBe(`Bearer ${TOKEN}`);
+  expect(elsewhere.arrived).toHaveLength(1);
+  expect(JSON.stringify(elsewhere.arrived)).not.toContain(TOKEN);
+});
+
 describe('what Slack answers with 200', () => {
   test.each<[string, Partial<Outcome>]>([
     ['ok', { kind: 'accepted' }],
