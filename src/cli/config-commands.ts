@@ -142,9 +142,11 @@ export function addCompletion({ program, edge, finish }: CommandLine): void {
     .command('completion')
     .description('print a script by which a shell completes the command line')
     .argument('<shell>', 'bash, zsh or fish')
-    .action(async (shell: string) => {
-      const { completion } = await import('./commands/completion-command.ts');
-      finish(completion(edge, program, shell));
+    .argument('[what]', 'what a script asks for: `completion names regions`')
+    .action(async (shell: string, what: string | undefined) => {
+      const { completion, completionNames } = await import('./commands/completion-command.ts');
+      const asks = shell === 'names' && what !== undefined;
+      finish(asks ? completionNames(edge, what) : completion(edge, program, shell));
     });
 }
 

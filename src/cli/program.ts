@@ -16,6 +16,7 @@ import {
   addTestReceiver,
 } from './config-commands.ts';
 import { addDeliveries, addExplain, addHealthcheck, addStatus } from './daemon-commands.ts';
+import { addExamples } from './examples.ts';
 import { addBirds, addFlights } from './list-commands.ts';
 import { addApi, addDemo, addRun, addSimulate, addVersion } from './service-commands.ts';
 import { addBackfill, addDoctor, addStore } from './store-commands.ts';
@@ -94,6 +95,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
   addHashPassword(line);
   addInit(line);
   addVersion(line);
+  addExamples(program);
   return program;
 }
 

@@ -1,5 +1,7 @@
 /** What real shells make of the scripts that `nestwatch completion` prints. */
 import { spawnSync } from 'node:child_process';
+import { chmodSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { expect } from 'vitest';
 import { nestwatch, tempFile } from './test-io.ts';
 
@@ -22,11 +24,25 @@ _nestwatch`,
 complete -C ${JSON.stringify(words.join(' '))} | string split -f 1 \\t`,
 };
 
+const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
+
+const CONFIG = `
+regions:
+  eu-west: { base_url: "http://127.0.0.1:1", token: t }
+  eu-north: { base_url: "http://127.0.0.1:1", token: t }
+receivers: [{ name: pager }, { name: ops }, { name: "two words $(false)" }]
+route: { receiver: ops }
+`;
+
 export async function complete(shell: string, words: readonly string[]): Promise<string[]> {
   const { exit, stdout } = await nestwatch(['completion', shell]);
   expect(exit).toBe(0);
   const file = tempFile(`completion.${shell}`, stdout);
-  const asked = spawnSync(shell, ['-c', ASK[shell]!(file, ['nestwatch', ...words])], { encoding: 'utf8' });
+  const bin = dirname(tempFile('nestwatch', `#!/bin/sh\nexec "${process.execPath}" "${MAIN}" "$@"\n`));
+  chmodSync(join(bin, 'nestwatch'), 0o755);
+  const env = { PATH: `${bin}:${process.env.PATH}`, NESTWATCH_CONFIG: tempFile('n.yaml', CONFIG) };
+  const script = ASK[shell]!(file, ['nestwatch', ...words]);
+  const asked = spawnSync(shell, ['-c', script], { encoding: 'utf8', env: { ...process.env, ...env } });
   expect(asked.stderr).toBe('');
   const current = words.at(-1)!;
   // zsh and fish narrow down themselves where somebody types.
@@ -42,5 +58,9 @@ export const COMPLETIONS: [string, string[], string[]][] = [
   ['a value', ['run', '--log.level', 'w'], ['warn']],
   ['an operation', ['api', 'fly'], ['flyBird']],
   ['a shell', ['completion', 'z'], ['zsh']],
+  ['the name of an alert', ['silence', 'add', 'FlightF'], ['FlightFailed']],
+  ['a region of the configuration', ['backfill', '--region', 'eu'], ['eu-west', 'eu-north']],
+  ['a receiver of the configuration', ['test-receiver', 'pag'], ['pager']],
+  ['a receiver after an option', ['deliveries', 'list', '--receiver', 'o'], ['ops']],
   ['nothing that is no word of that place', ['status', '--once'], []],
 ];

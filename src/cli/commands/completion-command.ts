@@ -1,16 +1,62 @@
 /** Scripts by which a shell completes the command line: they hold its words as they are when they are printed. */
 import type { Command } from 'commander';
+import type { Config } from '../../config/config.ts';
+import { ALERT_KINDS } from '../../domain/kinds/kinds.ts';
 import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { OPERATIONS } from '../../service/operations.ts';
+import { findConfigFile, readConfig } from '../read-config.ts';
 
 /** What can be written at one place of the command line. */
 interface Place {
   /** The commands before it, such as `silence add`; empty for the first word. */
   readonly at: string;
   readonly words: readonly Word[];
-  /** Options that take a value: one of these, or else whatever a file is named. */
-  readonly values: readonly { readonly option: string; readonly choices: readonly string[] }[];
+  /** Options that take a value: one of these, a name of the configuration, or else whatever a file is named. */
+  readonly values: readonly {
+    readonly option: string;
+    readonly choices: readonly string[];
+    readonly names: Names | undefined;
+  }[];
+  /** Which names of the configuration may stand there. */
+  readonly names: Names | undefined;
+}
+
+/** What a script asks nestwatch for when somebody types. */
+export type Names = 'regions' | 'receivers';
+
+const NAMES_OF_OPTIONS: ReadonlyMap<string, Names> = new Map([
+  ['--region', 'regions'],
+  ['--receiver', 'receivers'],
+]);
+const NAMES_OF_COMMANDS: ReadonlyMap<string, Names> = new Map([
+  ['test-receiver', 'receivers'],
+  ['render', 'receivers'],
+]);
+
+/** Commands whose matchers may begin with the name of an alert. */
+const MATCHING: ReadonlySet<string> = new Set([
+  'alerts',
+  'alerts list',
+  'alerts resolve',
+  'silence add',
+  'silence acknowledge',
+]);
+
+const NAMES: ReadonlyMap<string, (config: Config) => readonly string[]> = new Map([
+  ['regions', (config) => config.regions.map(({ name }) => name)],
+  ['receivers', (config) => config.receivers.map(({ name }) => name)],
+]);
+
+/** Prints names of the configuration, one a line, that a shell can take as they are; none while it has mistakes. */
+export function completionNames(edge: Edge, what: string): number {
+  try {
+    const names = NAMES.get(what)?.(readConfig(edge, findConfigFile(edge))) ?? [];
+    for (const name of names.filter((one) => /^[\w.-]+$/.test(one))) edge.stdout.write(`${name}\n`);
+  } catch (error) {
+    if (!(error instanceof NestwatchError)) throw error;
+  }
+  return 0;
 }
 
 interface Word {
@@ -41,7 +87,17 @@ const shellNames = () => [...SHELLS.keys()];
 
 function placesOf(command: Command, at: string): Place[] {
   const options = command.options.flatMap(({ long, description, required, argChoices = [] }) =>
-    long ? [{ option: long, help: description, takesValue: required, choices: argChoices }] : [],
+    long
+      ? [
+          {
+            option: long,
+            help: description,
+            takesValue: required,
+            choices: argChoices,
+            names: NAMES_OF_OPTIONS.get(long),
+          },
+        ]
+      : [],
   );
   const own: Place = {
     at,
@@ -49,8 +105,10 @@ function placesOf(command: Command, at: string): Place[] {
       ...command.commands.map((one) => ({ word: one.name(), help: one.description() })),
       ...(at === 'api' ? apiWords() : []),
       ...(at === 'completion' ? shellNames().map((word) => ({ word, help: 'the shell' })) : []),
+      ...(MATCHING.has(at) ? ALERT_KINDS.map((name) => ({ word: name, help: 'an alert' })) : []),
       ...options.map(({ option, help }) => ({ word: option, help })),
     ],
+    names: NAMES_OF_COMMANDS.get(at),
     values: options.filter(({ takesValue }) => takesValue),
   };
   const below = command.commands.flatMap((one) => placesOf(one, at ? `${at} ${one.name()}` : one.name()));
@@ -67,10 +125,17 @@ const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 /** Patterns of a shell's `case`, or `switch`, for all commands. */
 const commandsOf = (places: readonly Place[]) => places.flatMap(({ at }) => (at ? [quoted(at)] : []));
 
+/** What a shell runs for names: nothing of it is shown where it fails. */
+const asked = (names: Names | undefined) =>
+  names ? `$(nestwatch completion names ${names} 2>/dev/null)` : '';
+
 /** Branches of a `case`: after which words which values may stand; none for the name of a file. */
 function valueBranches(places: readonly Place[], branch: (choices: string) => string): string {
   const all = places.flatMap(({ at, values }) =>
-    values.map(({ option, choices }) => ({ after: quoted(`${at} ${option}`), choices: choices.join(' ') })),
+    values.map(({ option, choices, names }) => ({
+      after: quoted(`${at} ${option}`),
+      choices: names ? asked(names) : choices.join(' '),
+    })),
   );
   const byChoices = Map.groupBy(all, ({ choices }) => choices);
   return [...byChoices]
@@ -80,7 +145,8 @@ function valueBranches(places: readonly Place[], branch: (choices: string) => st
 
 function bash(places: readonly Place[]): string {
   const words = places.map(
-    (one) => `      ${quoted(one.at)}) words=${quoted(one.words.map(({ word }) => word).join(' '))} ;;`,
+    ({ at, words: all, names }) =>
+      `      ${quoted(at)}) words=${quoted(all.map(({ word }) => word).join(' '))}${names ? `" ${asked(names)}"` : ''} ;;`,
   );
   return `# Put into ~/.bashrc: source <(nestwatch completion bash)
 _nestwatch() {
@@ -93,7 +159,7 @@ _nestwatch() {
     esac
   done
   case "$at $before" in
-${valueBranches(places, (choices) => `words=${quoted(choices)}`)}
+${valueBranches(places, (choices) => `words="${choices}"`)}
     *) case "$at" in
 ${words.join('\n')}
     esac ;;
@@ -106,8 +172,8 @@ complete -o default -F _nestwatch nestwatch
 
 function zsh(places: readonly Place[]): string {
   const words = places.map(
-    ({ at, words: all }) =>
-      `      ${quoted(at)}) found=(${all.map(({ word, help }) => quoted(`${word}:${help}`)).join(' ')}) ;;`,
+    ({ at, words: all, names }) =>
+      `      ${quoted(at)}) found=(${all.map(({ word, help }) => quoted(`${word}:${help}`)).join(' ')} ${asked(names)}) ;;`,
   );
   return `#compdef nestwatch
 # Put into ~/.zshrc, after compinit: source <(nestwatch completion zsh)
@@ -132,15 +198,18 @@ compdef _nestwatch nestwatch
 }
 
 function fish(places: readonly Place[]): string {
-  const lines = places.flatMap(({ at, words, values }) => {
+  const lines = places.flatMap(({ at, words, values, names }) => {
     const when = `complete -c nestwatch -n '__nestwatch_at "${at}"'`;
-    return words.map(({ word, help }) => {
+    const named = names ? [`${when} -f -a '(${fishAsked(names)})'`] : [];
+    const known = words.map(({ word, help }) => {
       const said = ` -d ${fishQuoted(help)}`;
       if (!word.startsWith('--')) return `${when} -f -a ${word}${said}`;
       const value = values.find(({ option }) => option === word);
-      const takes = value && (value.choices.length > 0 ? ` -x -a '${value.choices.join(' ')}'` : ' -r');
+      const choices = value?.names ? `(${fishAsked(value.names)})` : (value?.choices.join(' ') ?? '');
+      const takes = value && (choices ? ` -x -a '${choices}'` : ' -r');
       return `${when} -l ${word.slice(2)}${takes ?? ''}${said}`;
     });
+    return [...known, ...named];
   });
   return `# Put into ~/.config/fish/config.fish: nestwatch completion fish | source
 function __nestwatch_at
@@ -156,6 +225,8 @@ end
 ${lines.join('\n')}
 `;
 }
+
+const fishAsked = (names: Names) => `nestwatch completion names ${names} 2>/dev/null`;
 
 /** In fish a backslash stands before a quote, and before itself. */
 const fishQuoted = (text: string) => `'${text.replaceAll(/[\\']/g, '\\$&')}'`;
