@@ -66,6 +66,8 @@ export class ReadProgress {
     const ages = this.#ages();
     this.#look(ages);
     const byFeed = Map.groupBy(ages, ({ name }) => feedOf(name));
+    // A stream may come onto the schedule only when others were read.
+    const none = (feed: FeedReads['feed']) => (this.#isFirstPassOver ? 0 : (this.#before.get(feed) ?? 0));
     return FEEDS_AND_INVENTORY.map((feed) => {
       const own = byFeed.get(feed) ?? [];
       const oldestUs = own.reduce((least, age) => Math.min(least, this.#readUs(feed, age)), Infinity);
@@ -73,7 +75,7 @@ export class ReadProgress {
         feed,
         streams: own.length,
         overdue: own.filter(({ isLate }) => isLate).length,
-        oldestReadUs: own.length === 0 ? 0 : oldestUs,
+        oldestReadUs: own.length === 0 ? none(feed) : oldestUs,
       };
     });
   }

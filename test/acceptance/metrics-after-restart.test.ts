@@ -28,3 +28,36 @@ test('up to when each feed is verified does not fall to 0', async () => {
     expect(us).toBeGreaterThan(before[index]![1] - 6 * 3_600e6);
   }
 });
+
+test('when the worst stream of each feed was read does not fall to 0, and nothing is called quiet before all is read', async () => {
+  stage = await openStage({
+    regions: ['eu'],
+    before(world) {
+      const { id } = world.addNest({ name: 'Production' });
+      for (const name of ['Publish', 'Translate']) world.addBird(id, { name, triggerType: 'event' });
+    },
+  });
+  const oldest = () =>
+    stage
+      .daemon()
+      .regions()[0]!
+      .reads.map(({ oldestReadUs }) => oldestReadUs);
+  const reasons = async () => (await stage.daemon().health()).impairments.map(({ reason }) => reason);
+  expect(oldest()).toEqual([0, 0, 0, 0]);
+  expect(await reasons()).toEqual(['first_pass']);
+  await stage.minutesPass(30);
+  expect(await reasons()).toEqual([]);
+  const before = oldest();
+  stage.worlds.eu!.behaviours.latencyMs = 10_000;
+  await stage.restart(() => stage.clock.advance(3_600_000));
+  expect(await reasons()).toContain('first_pass');
+  for (const [index, us] of oldest().entries()) {
+    // What was kept half a minute before the end may be of the reading before the last.
+    expect(us).toBeGreaterThanOrEqual(before[index]! - 301e6);
+    expect(us).toBeLessThanOrEqual(before[index]!);
+  }
+  stage.worlds.eu!.behaviours.latencyMs = 0;
+  await stage.minutesPass(3);
+  expect(await reasons()).toEqual([]);
+  for (const us of oldest()) expect(us).toBeGreaterThan(stage.clock.nowUs() - 300e6);
+});
