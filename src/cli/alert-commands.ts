@@ -14,6 +14,7 @@ export function addAlerts(line: CommandLine): void {
     .command('alerts')
     .description('list alerts as amtool does; resolve them by hand');
   addAlertsList(alerts, line);
+  addAlertsShow(alerts, line);
   addAlertsResolve(alerts, line);
 }
 
@@ -43,6 +44,20 @@ function addAlertsList(command: Command, { edge, finish }: CommandLine): void {
     });
 }
 
+function addAlertsShow(command: Command, { edge, finish }: CommandLine): void {
+  daemonOptions(
+    command
+      .command('show')
+      .description('one alert: its labels, events and episodes, and who was notified; also once it is over'),
+  )
+    .argument('<id>', 'as messages, pages and the API name it')
+    .addOption(jsonOption())
+    .action(async (id: string, given: Given) => {
+      const { alertsShow } = await import('./commands/alerts-show-command.ts');
+      finish(await alertsShow(edge, id, daemonOptionsOf(given)));
+    });
+}
+
 function addAlertsResolve(command: Command, { edge, finish }: CommandLine): void {
   daemonOptions(
     command
@@ -56,7 +71,7 @@ function addAlertsResolve(command: Command, { edge, finish }: CommandLine): void
     .option('-a, --author <name>', 'who says so; default: $USER')
     .addOption(jsonOption())
     .action(async (matchers: string[], given: Given) => {
-      const { resolve } = await import('./commands/resolve-command.ts');
+      const { resolve } = await import('./commands/signed-alerts.ts');
       const options = { author: text(given.author), comment: text(given.comment) };
       finish(await resolve(edge, matchers, { ...daemonOptionsOf(given), ...options }));
     });
@@ -117,7 +132,7 @@ function addSilenceAcknowledge(command: Command, { edge, finish }: CommandLine):
     .option('-a, --author <name>', 'who takes care of it; default: $USER')
     .addOption(jsonOption())
     .action(async (matchers: string[], given: Given) => {
-      const { acknowledge } = await import('./commands/acknowledge-command.ts');
+      const { acknowledge } = await import('./commands/signed-alerts.ts');
       const options = { author: text(given.author), comment: text(given.comment) };
       finish(await acknowledge(edge, matchers, { ...daemonOptionsOf(given), ...options }));
     });

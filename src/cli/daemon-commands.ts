@@ -39,21 +39,32 @@ export function addHealthcheck({ program, edge, finish }: CommandLine): void {
 export function addDeliveries({ program, edge, finish }: CommandLine): void {
   const deliveries = program.command('deliveries').description('what was sent, to whom, when, and why not');
   daemonOptions(deliveries.command('list', { isDefault: true }).description('the newest first'))
+    .argument('[filter...]', 'words, or nest=, bird=, region=, flight=, severity=, since=, until=')
     .option('--dead', 'those that were given up')
     .option('--state <state>', 'pending, leased, delivered, retry, ambiguous, dead or suppressed')
     .option('--receiver <name>', 'only those to this receiver')
     .option('--limit <n>', 'default: 100, at most 1000')
     .addOption(jsonOption())
-    .action(async (given: Given) => {
+    .action(async (filters: string[], given: Given) => {
       const { deliveries: list } = await import('./commands/deliveries-command.ts');
       finish(
         await list(edge, {
           ...daemonOptionsOf(given),
+          filters,
           state: given.dead === true ? 'dead' : text(given.state),
           receiver: text(given.receiver),
           limit: text(given.limit),
         }),
       );
+    });
+  daemonOptions(
+    deliveries.command('show').description('one delivery: how it stands, and its message as it is sent'),
+  )
+    .argument('<id>')
+    .addOption(jsonOption())
+    .action(async (id: string, given: Given) => {
+      const { deliveriesShow } = await import('./commands/deliveries-command.ts');
+      finish(await deliveriesShow(edge, id, daemonOptionsOf(given)));
     });
   daemonOptions(deliveries.command('retry').description('send again what was given up'))
     .argument('<id...>')
@@ -70,7 +81,10 @@ export function addExplain({ program, edge, finish }: CommandLine): void {
       .command('explain')
       .description("an event's way: seen, rule, alert, group, each delivery, or why there was none"),
   )
-    .argument('<event-key>', 'e.g. eu/flight/01890a5d-…/failed')
+    .argument(
+      '<id>',
+      'the key or short id of an event, the id of an alert, Bird, Flight or delivery, or a link to a page',
+    )
     .addOption(jsonOption())
     .action(async (key: string, given: Given) => {
       const { explain } = await import('./commands/explain-command.ts');

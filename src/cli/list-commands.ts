@@ -54,3 +54,19 @@ export function addFlights({ program, edge, finish }: CommandLine): void {
       finish(await flightsShow(edge, id, { ...daemonOptionsOf(given), log: given.log === true }));
     });
 }
+
+export function addEvents({ program, edge, finish }: CommandLine): void {
+  daemonOptions(
+    program.command('events').description('what the service was seen to say or do, the newest first'),
+  )
+    .argument(
+      '[filter...]',
+      'words, or bird=, nest=, region=, flight=, feed=, type=, severity=, since=, until=, e.g. bird=148890 since=2h',
+    )
+    .option('--limit <n>', 'default: 100, at most 1000')
+    .addOption(jsonOption())
+    .action(async (filters: string[], given: Given) => {
+      const { events } = await import('./commands/events-command.ts');
+      finish(await events(edge, filters, { ...daemonOptionsOf(given), limit: text(given.limit) }));
+    });
+}

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { shortId } from '../../src/domain/alert/short-id.ts';
 import { newGroup } from '../../src/domain/grouping/group.ts';
 import { secret } from '../../src/secret.ts';
 import { alert, group } from '../channels/sample-notifications.ts';
@@ -630,5 +631,52 @@ describe('silences that are there', () => {
     expect(exit).toBe(2);
     expect(stderr).toMatch(/^nestwatch: silence 2: .*; those before it were: /);
     expect(stderr).toContain(second!.id.slice(0, 8) || 'never');
+  });
+});
+
+describe('events, alerts and deliveries', () => {
+  const event = anEvent({ id: 'f1/failed', message: 'The quota\u202e is used up' });
+
+  test('events are listed with the short id that explain takes', async () => {
+    const { run, store } = await daemon();
+    await putAlert(store, anAlert({ id: 'FlightFailed/x' }), [event, anEvent({ id: 'f2/failed' })]);
+    const { exit, stdout } = await run('events', 'quota', 'since=1h');
+    expect([exit, stdout.split('\n').length]).toEqual([0, 3]);
+    expect(stdout).toContain(`${shortId(event)}  flight.failed`);
+    expect(stdout).not.toContain('\u202e');
+    expect((await run('events', 'bird=nobody')).stdout).toBe('No events.\n');
+    expect((await run('events', 'colour=red')).exit).toBe(2);
+    expect((await run('events', 'region=mars')).stderr).toContain('region: must be one of');
+    for (const id of [shortId(event), 'FlightFailed/x', `http://x/events/${event.key}`]) {
+      expect((await run('explain', id)).stdout, id).toContain(': flight.failed in eu / Marketing');
+    }
+  });
+
+  test('an alert is shown with its events, also by JSON', async () => {
+    const { run, store } = await daemon();
+    await putAlert(store, anAlert({ id: 'FlightFailed/x' }), [event]);
+    const { exit, stdout } = await run('alerts', 'show', 'FlightFailed/x');
+    expect(exit).toBe(0);
+    expect(stdout).toContain('FlightFailed/x: firing since 2026-07-02 11:48:00 UTC');
+    expect(stdout).toContain('routed     to pager, ops');
+    expect(stdout).toContain(shortId(event));
+    expect(JSON.parse((await run('alerts', 'show', 'FlightFailed/x', '--json')).stdout).events).toHaveLength(
+      1,
+    );
+    expect((await run('alerts', 'show', 'none')).stderr).toContain('Nothing is known of an alert');
+  });
+
+  test('a delivery is shown with what it is about', async () => {
+    const { run, store } = await daemon();
+    await putDeliveries(store, [
+      aDelivery({ id: 'd-1', lastError: 'HTTP 503', state: 'retry', attempts: 2 }),
+    ]);
+    const { exit, stdout } = await run('deliveries', 'show', 'd-1');
+    expect(exit).toBe(0);
+    expect(stdout).toContain('d-1: retry to ops by email');
+    expect(stdout).toContain('tries      2: HTTP 503');
+    expect((await run('deliveries', 'http', '503')).stdout).toContain('d-1');
+    expect((await run('deliveries', 'http', '404')).stdout).toBe('No deliveries.\n');
+    expect((await run('deliveries', 'show', 'none')).exit).toBe(2);
   });
 });

@@ -1,12 +1,17 @@
 import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
+import { filterArguments } from '../list-filters.ts';
 import { table } from '../table.ts';
-import { jsonText, shown, shownTime } from '../terminal-text.ts';
+import { jsonText, shown, shownLines, shownTime } from '../terminal-text.ts';
 
 const FAILED = 1;
 
+const FILTERS = ['region', 'nest', 'bird', 'flight', 'name', 'severity', 'text', 'since', 'until'];
+
 interface DeliveriesOptions extends DaemonOptions {
+  /** `nest=…` and the like, or words. */
+  readonly filters: readonly string[];
   /** Only those in this state. */
   readonly state: string | undefined;
   readonly receiver: string | undefined;
@@ -28,7 +33,7 @@ export const deliveryShape = z.object({
 
 /** What was sent or is to be sent, the newest first. */
 export async function deliveries(edge: Edge, options: DeliveriesOptions): Promise<number> {
-  const query = new URLSearchParams();
+  const query = filterArguments(options.filters, FILTERS);
   for (const name of ['state', 'receiver', 'limit'] as const) {
     const value = options[name];
     if (value !== undefined) query.set(name, value);
@@ -52,6 +57,37 @@ export async function deliveries(edge: Edge, options: DeliveriesOptions): Promis
   const head = ['ID', 'RECEIVER', 'BY', 'STATE', 'TRIES', 'CREATED', 'SETTLED OR NEXT', 'LAST ERROR'];
   const text = rows.length === 0 ? 'No deliveries.\n' : table([head, ...rows]);
   edge.stdout.write(options.json ? jsonText(json) : text);
+  return 0;
+}
+
+const shownShape = deliveryShape.extend({
+  kind: z.string(),
+  alerts: z.array(z.string()),
+  events: z.array(z.string()),
+  refused_by: z.string(),
+  message: z.string().nullable(),
+});
+
+/** One delivery: how it stands, what it is about, and its message as it is sent. */
+export async function deliveriesShow(
+  edge: Edge,
+  id: string,
+  options: DaemonOptions & { readonly json: boolean },
+): Promise<number> {
+  const path = `/api/v1/deliveries/${encodeURIComponent(id)}`;
+  const { json, data } = await daemonJson(edge, options, { method: 'GET', path }, shownShape);
+  const settled = data.settled_at ? `ended ${shownTime(data.settled_at)}` : '';
+  const next = data.next_attempt_at ? `next try ${shownTime(data.next_attempt_at)}` : '';
+  const lines = [
+    `${shown(data.id)}: ${data.state} to ${shown(data.receiver)} by ${shown(data.integration)}`,
+    `queued     ${shownTime(data.created_at)}, ${settled || next}`,
+    `tries      ${data.attempts}${data.last_error ? `: ${shown(data.last_error)}` : ''}`,
+    ...(data.refused_by ? [`refused    ${shown(data.refused_by)}`] : []),
+    ...data.alerts.map((one) => `alert      ${shown(one)}`),
+    ...data.events.map((one) => `event      ${shown(one)}`),
+    ...(data.message === null ? [] : ['', shownLines(data.message).trimEnd()]),
+  ];
+  edge.stdout.write(options.json ? jsonText(json) : `${lines.join('\n')}\n`);
   return 0;
 }
 

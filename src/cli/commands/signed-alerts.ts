@@ -6,7 +6,7 @@ import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { filterParameters, readMatcherArguments } from '../matcher-arguments.ts';
 import { jsonText, shown } from '../terminal-text.ts';
 
-export interface SignedOptions extends DaemonOptions {
+interface SignedOptions extends DaemonOptions {
   readonly author: string | undefined;
   readonly comment: string | undefined;
   readonly json: boolean;
@@ -17,7 +17,7 @@ const FAILED = 1;
 const MOST = 1000;
 
 const firingShape = z.array(z.object({ id: z.string() }));
-export const refusedShape = z.array(z.object({ id: z.string(), error: z.string() }));
+const refusedShape = z.array(z.object({ id: z.string(), error: z.string() }));
 
 interface SignedAct<Answer> {
   readonly path: string;
@@ -28,8 +28,38 @@ interface SignedAct<Answer> {
   readonly done: (answer: Answer) => readonly string[];
 }
 
+const acknowledgedShape = z.object({
+  acknowledged: z.array(z.object({ id: z.string(), silence_id: z.string() })),
+  refused: refusedShape,
+});
+
+/** Acknowledges the alerts that match and fire: each is silenced until it is resolved. Prints the silences' ids. */
+export function acknowledge(edge: Edge, args: readonly string[], options: SignedOptions): Promise<number> {
+  return actOnFiring(edge, args, options, {
+    path: '/api/v1/alerts/acknowledge',
+    who: 'takes care of it',
+    shape: acknowledgedShape,
+    done: ({ acknowledged }) => acknowledged.map((one) => one.silence_id),
+  });
+}
+
+const resolvedShape = z.object({
+  resolved: z.array(z.object({ id: z.string(), ends_at: z.string() })),
+  refused: refusedShape,
+});
+
+/** Ends the alerts that match and fire, which somebody knows to be over. Prints their ids. */
+export function resolve(edge: Edge, args: readonly string[], options: SignedOptions): Promise<number> {
+  return actOnFiring(edge, args, options, {
+    path: '/api/v1/alerts/resolve',
+    who: 'says that it is over',
+    shape: resolvedShape,
+    done: ({ resolved }) => resolved.map(({ id }) => id),
+  });
+}
+
 /** Exits 1 where no alert matches, or it was refused for one of them. */
-export async function actOnFiring<Answer extends { readonly refused: z.output<typeof refusedShape> }>(
+async function actOnFiring<Answer extends { readonly refused: z.output<typeof refusedShape> }>(
   edge: Edge,
   args: readonly string[],
   options: SignedOptions,

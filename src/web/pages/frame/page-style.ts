@@ -122,7 +122,7 @@ table.data { margin: 0; font-size: .9375rem; }
   .data td::before { content: attr(data-title) ": "; color: var(--soft); font-size: .8125rem; }
   .data td:empty { display: none; }
 }
-.filter { display: grid; gap: .6rem .75rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 9.5rem), 1fr)); margin: 1.25rem 0 1rem; align-items: end; }
+.filter { display: grid; gap: .6rem .75rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 8.25rem), 1fr)); margin: 1.25rem 0 1rem; align-items: end; }
 .filter label { display: block; font-size: .75rem; color: var(--soft); margin-bottom: .15rem; }
 .filter input, .filter select { padding: .3rem .5rem; font-size: .875rem; width: 100%; }
 .filter .buttons { margin: 0; }

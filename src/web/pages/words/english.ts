@@ -27,7 +27,7 @@ export const ENGLISH = {
   time: {
     ago,
     lasting: (ms: number): string => durationWords(ms, 'one unit'),
-    exact: (ms: number): string => durationWords(ms, 'exact'),
+    exact: (ms: number): string => durationWords(Math.round(ms), 'exact'),
     took: (ms: number): string => durationWords(ms, 'rounded'),
   },
 
