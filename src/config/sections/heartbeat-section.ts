@@ -7,7 +7,7 @@ import { mistakeInUrl } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
 
 export const heartbeatShape = z.strictObject({
-  ...twins('url', 'Asked with GET while every region is fresh and a receiver works. Required.'),
+  ...twins('url', 'Asked with GET unless something impairs the watch gravely. Required.'),
   interval: duration(1000).prefault('1m').describe('How often it is asked.'),
   http_config: httpShape.optional(),
 });
