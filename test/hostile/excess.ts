@@ -4,6 +4,14 @@
  */
 import type { HttpResponse } from '../../src/http/transport.ts';
 import type { LimitName } from '../../src/limits.ts';
+import {
+  longLinks,
+  manyBirdsShown,
+  manyCauses,
+  manyFiring,
+  manyNests,
+  manyPasswords,
+} from './beside-worlds.ts';
 import type { HostileRequest } from './hostile-requests.ts';
 import { mistakeWithLargeAnswers } from './large-answers.ts';
 
@@ -30,8 +38,8 @@ export type Excess =
   | { readonly of: 'configuration'; readonly text: () => string }
   /** Connections that somebody opens, and says nothing. */
   | { readonly of: 'connections'; readonly count: number }
-  /** What no world has; tells what is wrong. */
-  | { readonly of: 'sockets'; readonly mistake: () => Promise<string | undefined> };
+  /** What no world meets; tells what is wrong. */
+  | { readonly of: 'beside'; readonly mistake: () => Promise<string | undefined> };
 
 const MIB = 2 ** 20;
 const NOTIFICATIONS = /\/notifications\?/;
@@ -92,7 +100,7 @@ const matches = (value: string) => silence([{ name: 'bird', value, isRegex: true
 
 export const EXCESSES: Readonly<Partial<Record<LimitName, Excess>>> = {
   answer_bytes: { of: 'answers', path: NOTIFICATIONS, alter: page(() => '"x",'.repeat(75 * MIB)) },
-  bytes_in_flight: { of: 'sockets', mistake: mistakeWithLargeAnswers },
+  bytes_in_flight: { of: 'beside', mistake: mistakeWithLargeAnswers },
   page_items: { of: 'answers', path: NOTIFICATIONS, alter: page(() => `{}${',{}'.repeat(5 * MIB)}`) },
   flight_items: {
     of: 'answers',
@@ -139,6 +147,17 @@ export const EXCESSES: Readonly<Partial<Record<LimitName, Excess>>> = {
     path: NOTIFICATIONS,
     alter: eachItem((item) => ({ ...item, id: `${item.id}${'0123456789'.repeat(MIB / 4)}` })),
   },
+  link_characters: { of: 'beside', mistake: longLinks },
+  waiting_passwords: { of: 'beside', mistake: manyPasswords },
+  flight_duration: {
+    of: 'answers',
+    path: /\/flights\?/,
+    alter: eachItem((item) => ({ ...item, duration: 1e9 })),
+  },
+  shown_birds: { of: 'beside', mistake: manyBirdsShown },
+  shown_nests: { of: 'beside', mistake: manyNests },
+  shown_causes: { of: 'beside', mistake: manyCauses },
+  shown_firing: { of: 'beside', mistake: manyFiring },
   web_connections: { of: 'connections', count: 400 },
   request_head_bytes: {
     of: 'requests',

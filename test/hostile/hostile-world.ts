@@ -47,7 +47,7 @@ export interface RunOptions {
   /** Also what takes seconds: texts of megabytes, pages of millions of items, a file as store, a second life. */
   readonly isLarge: boolean;
   /** In place of all else that is hostile: what goes beyond this bound. */
-  readonly excess?: Exclude<Excess, { of: 'sockets' }>;
+  readonly excess?: Exclude<Excess, { of: 'beside' }>;
   /** Shown every happening, for a person who looks for a cause. */
   readonly watch?: (happening: Happening) => void;
 }
@@ -79,6 +79,7 @@ const EXCESS_MS = 150_000;
 const MOST_SILENCES = 1_050;
 const MOST_ACKNOWLEDGEMENTS = 10_000;
 const MOST_CONNECTIONS = 300;
+const MOST_FLIGHT_SECONDS = 5e8;
 const MOST_STORED_BYTES = 48 * 2 ** 20;
 const PAGES = ['/', '/metrics', '/api/v1/events', '/api/v2/alerts', '/api/v2/silences', '/api/v1/birds'];
 
@@ -515,7 +516,9 @@ class HostileWorld {
   }
 
   async #read(path: string): Promise<void> {
-    const { status } = await this.#ask({ method: 'GET', path, headers: {} });
+    const { status, body } = await this.#ask({ method: 'GET', path, headers: {} });
+    for (const [, seconds] of body.matchAll(/^nestwatch_flight_duration_seconds_sum\{.*\} (\S+)$/gm))
+      if (Number(seconds) > MOST_FLIGHT_SECONDS) this.#find(`Flights took ${seconds} s in all`);
     if (status !== 200) this.#find(`${path} was answered with ${status}`);
   }
 

@@ -1,0 +1,104 @@
+/** Bounds that no hostile world meets in its short time: what is beyond each is given to the part that keeps it. */
+import { loadConfig } from '../../src/config/load-config.ts';
+import { ConfigError } from '../../src/document/problem.ts';
+import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
+import { createMetrics } from '../../src/observe/metrics.ts';
+import type { Happening } from '../../src/report.ts';
+import { createPasswordCheck } from '../../src/web/access/password-check.ts';
+import { NOTHING, textOf } from '../observe/scraped.ts';
+import { createVirtualClock } from '../virtual-clock.ts';
+
+const MANY = 5_000;
+const MOST_SERIES = 1_200;
+
+/** What a scrape has of one metric, after these happenings and with these alerts. */
+async function mistakeInSeries(
+  metric: string,
+  happenings: readonly Happening[],
+  firing: (typeof NOTHING)['firing'] = [],
+): Promise<string | undefined> {
+  const metrics = createMetrics({
+    version: '',
+    revision: '',
+    nodeVersion: '',
+    clock: createVirtualClock(),
+    regions: ['eu'],
+    operations: [],
+    receivers: [],
+    rules: ALERT_KINDS.map(defaultRule),
+    collect: async () => ({ ...NOTHING, firing }),
+    longestTurnMs: () => 0,
+    processMetrics: false,
+  });
+  for (const happening of happenings) metrics.report(happening);
+  const lines = (await textOf(metrics.render())).split('\n').filter((line) => line.startsWith(metric));
+  return lines.length > MOST_SERIES ? `${metric} has ${lines.length} series` : undefined;
+}
+
+const numbers = Array.from({ length: MANY }, (_, at) => at);
+const ended = (nestId: string, error: string): Happening => ({
+  what: 'flight',
+  region: 'eu',
+  nestId,
+  birdId: '1',
+  status: 'failed',
+  atUs: 1,
+  eventKey: 'eu/flight/1/failed',
+  durationMs: 1,
+  error,
+});
+
+export const manyNests = () =>
+  mistakeInSeries(
+    'nestwatch_flight_duration_seconds_count',
+    numbers.map((at) => ended(`n${at}`, '')),
+  );
+
+export const manyCauses = () =>
+  mistakeInSeries(
+    'nestwatch_flight_failures_total',
+    numbers.map((at) => ended('1', `cause ${at}`)),
+  );
+
+export const manyFiring = () =>
+  mistakeInSeries(
+    'nestwatch_alerts_firing',
+    [],
+    numbers.map((at) => ({
+      alertname: 'FlightFailed',
+      severity: 'x',
+      region: 'eu',
+      nestId: `n${at}`,
+      count: 1,
+    })),
+  );
+
+/** Of a configuration that has to be refused. */
+function mistakeInTaking(text: string): string | undefined {
+  try {
+    loadConfig({ file: 'n.yaml', text, environment: {}, readFile: () => '' });
+    return `it is taken: ${text.slice(0, 200)}`;
+  } catch (error) {
+    if (error instanceof ConfigError) return undefined;
+    throw error;
+  }
+}
+
+const region = (more: string) => `regions: { eu: { base_url: "https://x.example", token: x${more} } }`;
+
+export const manyBirdsShown = async () => mistakeInTaking(`${region('')}\nmetrics: { max_birds: 50000 }`);
+
+export const longLinks = async () =>
+  mistakeInTaking(region(`, links: { nest: "https://x.example/${'x'.repeat(5_000)}/{{ nest_id }}" }`));
+
+const PASSWORDS = 100;
+
+export async function manyPasswords(): Promise<string | undefined> {
+  const { check } = createPasswordCheck();
+  const hash = `$scrypt$ln=14,r=8,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`;
+  const answers = await Promise.allSettled(
+    Array.from({ length: PASSWORDS }, (_, at) => check('ann', `guess ${at}`, hash)),
+  );
+  const busy = answers.filter((one) => one.status === 'fulfilled' && one.value === 'busy').length;
+  return busy === 0 ? `${PASSWORDS} passwords waited to be compared` : undefined;
+}
