@@ -7,15 +7,8 @@ import type { Outcome } from '../../src/channels/channel.ts';
 import { channelOf, closeChannels, openChannels } from '../../src/channels/registry.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { openAuthorizedTransport } from '../../src/http/authorized-transport.ts';
-import {
-  type Arrived,
-  makeAuthority,
-  makeCertificate,
-  openFolder,
-  serveHttp,
-  serveProxy,
-  serveTls,
-} from '../http/servers.ts';
+import { makeAuthority, makeCertificate } from '../http/certificates.ts';
+import { type Arrived, openFolder, serveHttp, serveProxy, serveTls } from '../http/servers.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { delivery, group } from './sample-notifications.ts';
 

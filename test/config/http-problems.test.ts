@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { makeAuthority, openFolder } from '../http/servers.ts';
+import { makeAuthority } from '../http/certificates.ts';
+import { openFolder } from '../http/servers.ts';
 import { load, problemsOf, REGION, type Surroundings } from './load.ts';
 
 const AT = 'receivers[0].webhook_configs[0].http_config';

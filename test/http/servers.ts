@@ -1,7 +1,6 @@
-/** Servers that demand something of who asks, for tests: over HTTP, over TLS with certificates of openssl, proxies. */
-import { execFileSync } from 'node:child_process';
+/** Servers that demand something of who asks, for tests: over HTTP, over TLS, proxies. */
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import {
   createServer as createHttpServer,
   request as httpRequest,
@@ -129,39 +128,4 @@ async function listen(server: Server): Promise<number> {
 function closed(server: Server): Promise<void> {
   server.closeAllConnections();
   return new Promise((resolve) => server.close(() => resolve()));
-}
-
-/** An authority: `name`.pem and `name`.key in the folder. */
-export function makeAuthority(folder: string, name: string): void {
-  openssl(folder, ['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', `${name}.key`]);
-  openssl(folder, [
-    ...['req', '-x509', '-new', '-key', `${name}.key`, '-out', `${name}.pem`],
-    ...['-days', '2', '-subj', `/CN=${name}`],
-  ]);
-}
-
-/** A certificate of `authority`, for localhost or another host: `name`.pem and `name`.key. */
-export function makeCertificate(folder: string, authority: string, name: string, host = 'localhost'): void {
-  writeFileSync(
-    join(folder, `${name}.ext`),
-    `subjectAltName=DNS:${host}\nbasicConstraints=critical,CA:false\n`,
-  );
-  openssl(folder, ['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', `${name}.key`]);
-  openssl(folder, ['req', '-new', '-key', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`]);
-  openssl(folder, [
-    ...['x509', '-req', '-in', `${name}.csr`, '-out', `${name}.pem`, '-days', '2'],
-    ...[
-      '-CA',
-      `${authority}.pem`,
-      '-CAkey',
-      `${authority}.key`,
-      '-CAcreateserial',
-      '-extfile',
-      `${name}.ext`,
-    ],
-  ]);
-}
-
-function openssl(folder: string, parameters: readonly string[]): void {
-  execFileSync('openssl', [...parameters], { cwd: folder, stdio: 'pipe' });
 }

@@ -3,7 +3,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { makeAuthority, makeCertificate, openFolder, serveProxy, serveTls } from '../../http/servers.ts';
+import { makeAuthority, makeCertificate } from '../../http/certificates.ts';
+import { openFolder, serveProxy, serveTls } from '../../http/servers.ts';
 import { openService, TOKEN } from '../service.ts';
 import { nestwatch, tempFile } from '../test-io.ts';
 
