@@ -159,32 +159,51 @@ function overdue({ region, reads }: RegionSnapshot, { nowUs }: Bounds): Impairme
 }
 
 /** What was not read once is not proven either: the first pass says so. */
-function unproven(
-  { region, beganUs, proofs, firstPass: pass }: RegionSnapshot,
-  bounds: Bounds,
-): Impairment[] {
-  if (pass) return [];
+function unproven(snapshot: RegionSnapshot, bounds: Bounds): Impairment[] {
+  if (snapshot.firstPass) return [];
   const { nowUs, proofMs } = bounds;
+  const late = snapshot.proofs.filter(({ verifiedUntilUs }) => nowUs - verifiedUntilUs > proofMs * 1000);
   // Audits begin when all is read, and take a while.
-  const isEarly = nowUs - beganUs < EARLY_US;
-  return proofs
-    .filter(({ verifiedUntilUs }) => nowUs - verifiedUntilUs > proofMs * 1000)
-    .map(({ feed, verifiedUntilUs }) => {
-      const name = regionName(region);
-      const since = verifiedUntilUs > 0 ? `since ${dayAndTime(verifiedUntilUs)}` : 'at all yet';
-      return {
-        reason: 'feed_unproven',
-        region,
-        feed,
-        severity: isEarly ? 'info' : 'warning',
-        sinceUs: verifiedUntilUs || nowUs,
-        title: `${name} is not proven complete${isEarly ? ' yet' : ''}`,
-        summary: `${FEED_WORDS[feed]} of ${name} are not proven to be complete ${since}.`,
-        action:
-          'Audits catch up where requests allow it; an alert FeedIncomplete says where entries are missing.',
-        stopsHeartbeat: false,
-      } satisfies Impairment;
-    });
+  const isEarly = nowUs - snapshot.beganUs < EARLY_US;
+  return isEarly
+    ? beingProven(snapshot, late)
+    : late.map((proof) => notProven(snapshot.region, proof, nowUs));
+}
+
+type Proof = RegionSnapshot['proofs'][number];
+
+function beingProven({ region, beganUs }: RegionSnapshot, late: readonly Proof[]): Impairment[] {
+  if (late.length === 0) return [];
+  const name = regionName(region);
+  return [
+    {
+      reason: 'feed_unproven',
+      region,
+      severity: 'info',
+      sinceUs: beganUs,
+      title: `${name} is being proven complete`,
+      summary: `All of ${name} was read since the start, and is still being proven to be complete.`,
+      action: 'Wait: audits count what is kept against what the service has.',
+      stopsHeartbeat: false,
+    },
+  ];
+}
+
+function notProven(region: string, { feed, verifiedUntilUs }: Proof, nowUs: number): Impairment {
+  const name = regionName(region);
+  const since = verifiedUntilUs > 0 ? `since ${dayAndTime(verifiedUntilUs)}` : 'at all yet';
+  return {
+    reason: 'feed_unproven',
+    region,
+    feed,
+    severity: 'warning',
+    sinceUs: verifiedUntilUs || nowUs,
+    title: `${name} is not proven complete`,
+    summary: `${FEED_WORDS[feed]} of ${name} are not proven to be complete ${since}.`,
+    action:
+      'Audits catch up where requests allow it; an alert FeedIncomplete says where entries are missing.',
+    stopsHeartbeat: false,
+  };
 }
 
 function wrongClock({ region, clockAheadUs }: RegionSnapshot, { nowUs }: Bounds): Impairment[] {

@@ -124,7 +124,7 @@ const CASES: readonly [
     inRegion({ beganUs: NOW_US - 29 * MINUTE_US, proofs: [{ feed: 'flight', verifiedUntilUs: 0 }] }),
     'info',
     true,
-    'The Flights of EU are not proven to be complete at all yet.',
+    'All of EU was read since the start, and is still being proven to be complete.',
   ],
   [
     'region_down',

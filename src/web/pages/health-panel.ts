@@ -23,7 +23,9 @@ const TONES: Readonly<Record<ImpairmentSeverity, Tone>> = { critical: 'bad', war
 export function headlineOf({ impairments, alerts }: Standing, { words }: Page): string {
   const waiting = alerts?.unacknowledged ?? 0;
   const firing = waiting > 0 ? [words.health.active(waiting)] : [];
-  const [gravest, ...others] = impairments;
+  // What ends by itself is said where nothing else is to be said.
+  const [gravest, ...others] =
+    waiting > 0 ? impairments.filter(({ severity }) => severity !== 'info') : impairments;
   const isGrave = gravest?.severity === 'critical';
   const impaired = gravest
     ? [gravest.title, ...(others.length > 0 ? [words.health.more(others.length)] : [])]

@@ -91,6 +91,9 @@ describe('the headline', () => {
     const { body } = await grave.ask('/');
     expect(headline(body)).toBe('EU is down, 1 active alert');
     expect(body).toContain('<title>(1) nestwatch: EU is down, 1 active alert</title>');
+    const passing = await serve(impaired(reading));
+    await putAlert(passing.store, anAlert({ id: 'a' }));
+    expect(headline((await passing.ask('/')).body)).toBe('1 active alert');
     const small = await serve(impaired(behind));
     await putAlert(small.store, anAlert({ id: 'a' }));
     expect(headline((await small.ask('/')).body)).toBe('1 active alert, EU is behind');
