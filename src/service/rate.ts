@@ -11,7 +11,8 @@
  *
  * rising → holding on a refusal, a latency out of its band, or on reaching the remembered level; holding → holding,
  * lower, on a refusal or a latency; holding → rising on `restart`. The level grows only while requests wait for it:
- * a level that is not used proves nothing.
+ * a level that is not used proves nothing. A refusal of which the level is probably not the cause
+ * (`refusal-cause.ts`) changes nothing but what the service asks for: nothing leaves before its Retry-After is over.
  *
  * Many refusals in a short time cut the level far down, and a limit that fell looks no other than a fault that passes.
  * So the level that was borne before is remembered, and once answers are clean again the level returns to it quickly,
@@ -20,6 +21,8 @@
  * Requests are spaced by a token bucket of half a second of the level. Time here is monotonic milliseconds.
  */
 import type { Random } from '../time/clock.ts';
+import { LatencyBand } from './latency-band.ts';
+import { RefusalCause } from './refusal-cause.ts';
 
 /** Requests a second after an outage. */
 const GENTLE_LEVEL = 2;
@@ -36,6 +39,9 @@ const SOON_MS = 10_000;
 const CUTS_IN_ROW = 3;
 /** The level that is aimed at again stays this far below the refused one. */
 const BELOW_REFUSED = 0.97;
+/** A refusal makes no cut when it is less probable that the level was its cause, and no longer pause is asked for. */
+const BY_CHANCE = 0.5;
+const LONGEST_CASUAL_PAUSE_MS = 5_000;
 /** From a cut to the level before it, while saturated: longer where the service's pauses are, or its requests few. */
 const PLATEAU_MS = 60_000;
 const PLATEAU_PER_PAUSE = 20;
@@ -58,9 +64,7 @@ const LONGEST_OWN_PAUSE_MS = 60_000;
 
 const BUCKET_SECONDS = 0.5;
 
-/** Answers that the band needs, and how far above its deviations it ends. */
-const LATENCY_SAMPLES = 20;
-const LATENCY_FLOOR_MS = 100;
+/** Latency cuts no more often than that. */
 const LATENCY_CUT_EVERY_MS = 5_000;
 
 interface RateOptions {
@@ -69,26 +73,6 @@ interface RateOptions {
   readonly startPerSecond: number;
   readonly random: Random;
   readonly nowMs: number;
-}
-
-/** The band in which the latency of a region's answers lies: RFC 6298's estimator, with more patience. */
-class LatencyBand {
-  #samples = 0;
-  /** Follows the last few answers. */
-  #recentMs = 0;
-  #meanMs = 0;
-  #deviationMs = 0;
-
-  /** Adds the latency of an answer. Returns whether the last few together lie above the band. */
-  isLeftBy(latencyMs: number): boolean {
-    this.#samples += 1;
-    this.#recentMs += (latencyMs - this.#recentMs) * Math.max(1 / 4, 1 / this.#samples);
-    const bandMs = this.#meanMs + 4 * this.#deviationMs + LATENCY_FLOOR_MS;
-    const gain = Math.max(1 / 64, 1 / this.#samples);
-    this.#deviationMs += (Math.abs(latencyMs - this.#meanMs) - this.#deviationMs) * gain;
-    this.#meanMs += (latencyMs - this.#meanMs) * gain;
-    return this.#samples > LATENCY_SAMPLES && this.#recentMs > bandMs;
-  }
 }
 
 export class Rate {
@@ -111,6 +95,9 @@ export class Rate {
   /** A request had to wait for a token since the last one left: the level is what holds it back. */
   #isAwaited = false;
   #refusalsInRow = 0;
+  readonly #cause: RefusalCause;
+  /** The highest level that was cut since a refusal was last found to have another cause. */
+  #cutFrom = 0;
   /** The level that was borne before the last refusals. */
   #borne = 0;
   /** Since the last refusal, or the end of an outage. */
@@ -123,6 +110,7 @@ export class Rate {
   constructor({ ceiling, startPerSecond, random, nowMs: startMs }: RateOptions) {
     this.#ceiling = ceiling;
     this.#random = random;
+    this.#cause = new RefusalCause(ceiling);
     this.#level = Math.min(startPerSecond, ceiling);
     this.#filledAtMs = startMs;
     this.#pausedUntilMs = startMs;
@@ -172,6 +160,7 @@ export class Rate {
   /** The service answered a request without asking to slow down. */
   answered(latencyMs: number, nowMs: number): void {
     this.#refusalsInRow = 0;
+    this.#cause.accepted(this.#level);
     this.#cleanRequests += 1;
     if (this.#phase === 'holding' && this.#isClean(nowMs) && this.#borne * BELOW_REFUSED > this.#target) {
       this.#hold(this.#level, this.#borne * BELOW_REFUSED);
@@ -187,31 +176,23 @@ export class Rate {
   }
 
   /**
-   * The service asked to slow down. Refusals of requests that left before the last cut teach nothing new but a longer
-   * wait. Returns whether this request left after it.
+   * The service asked to slow down: a pause of what it asks for, and a cut where the level is the likely cause. Refusals
+   * of requests that left before the last cut teach nothing new but a longer wait. Returns whether this one left after it.
    */
   refused(sentAtMs: number, retryAfterMs: number | undefined, nowMs: number): boolean {
     const isNew = sentAtMs > this.#cutAtMs;
+    const isByChance = isNew && this.#isByChance(retryAfterMs ?? 0);
+    if (isNew) this.#refusalsInRow += 1;
+    if (isByChance) {
+      this.#endure(retryAfterMs ?? 0, nowMs);
+      return true;
+    }
     if (isNew) this.#rememberBorne(nowMs);
     this.#beginClean(nowMs, retryAfterMs ?? 0);
-    if (isNew) this.#refusalsInRow += 1;
-    const ownMs = Math.min(LONGEST_OWN_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (this.#refusalsInRow - 1));
-    const pauseMs = Math.max(ownMs, retryAfterMs ?? 0) * (1 + this.#random() / 10);
-    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs);
-    // The pause fills no bucket.
-    this.#tokens = 0;
-    this.#filledAtMs = Math.max(this.#filledAtMs, this.#pausedUntilMs);
+    const pauseMs = this.#pause(Math.max(ownPauseMs(this.#refusalsInRow), retryAfterMs ?? 0), nowMs);
     if (!isNew) return false;
     this.#cutAtMs = nowMs;
-    if (this.#refusalsInRow <= CUTS_IN_ROW) {
-      this.#plateauMs = Math.max(
-        PLATEAU_MS,
-        PLATEAU_PER_PAUSE * pauseMs,
-        (PLATEAU_REQUESTS * 1000) / this.#level,
-      );
-      if (this.#phase === 'rising') this.#cut(CUT.rising, LEAST_LEVEL, (1 + CUT.rising) / 2);
-      else this.#cut(this.#sinceCutMs < SOON_MS ? CUT.soon : CUT.late, LEAST_LEVEL, BELOW_REFUSED);
-    }
+    if (this.#refusalsInRow <= CUTS_IN_ROW) this.#cutForRefusal(pauseMs);
     return true;
   }
 
@@ -222,6 +203,46 @@ export class Rate {
     if (this.#phase === 'holding') this.#target = Math.max(this.#target, this.#level);
     this.#phase = 'rising';
     this.#level = Math.min(GENTLE_LEVEL, this.#level);
+  }
+
+  /** Nothing leaves for so long, and a little more; the pause fills no bucket. Returns its length. */
+  #pause(leastMs: number, nowMs: number): number {
+    const pauseMs = leastMs * (1 + this.#random() / 10);
+    this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs);
+    this.#tokens = 0;
+    this.#filledAtMs = Math.max(this.#filledAtMs, this.#pausedUntilMs);
+    this.#cause.paused((this.#level * pauseMs) / 1000);
+    return pauseMs;
+  }
+
+  /** Whether a request was refused for other reasons than the level. Who asks for a long pause knows of a quota. */
+  #isByChance(retryAfterMs: number): boolean {
+    const byLevel = this.#cause.refused(this.#level);
+    return byLevel < BY_CHANCE && retryAfterMs <= LONGEST_CASUAL_PAUSE_MS;
+  }
+
+  /** A refusal that has nothing to do with the level: only the service, or several in a row, ask for a pause. */
+  #endure(retryAfterMs: number, nowMs: number): void {
+    const ownMs = this.#refusalsInRow === 1 ? 0 : ownPauseMs(this.#refusalsInRow - 1);
+    const pauseMs = Math.max(ownMs, retryAfterMs);
+    if (pauseMs > 0) this.#pause(pauseMs, nowMs);
+    // The cuts of late may have been for nothing: back to where they began, or up, as far as no limit is likely below.
+    this.#borne = Math.max(
+      this.#borne,
+      Math.min(Math.max(this.#cutFrom, 2 * this.#level), this.#cause.likelyLimit()),
+    );
+    this.#cutFrom = 0;
+  }
+
+  #cutForRefusal(pauseMs: number): void {
+    this.#cutFrom = Math.max(this.#cutFrom, this.#level);
+    this.#plateauMs = Math.max(
+      PLATEAU_MS,
+      PLATEAU_PER_PAUSE * pauseMs,
+      (PLATEAU_REQUESTS * 1000) / this.#level,
+    );
+    if (this.#phase === 'rising') this.#cut(CUT.rising, LEAST_LEVEL, (1 + CUT.rising) / 2);
+    else this.#cut(this.#sinceCutMs < SOON_MS ? CUT.soon : CUT.late, LEAST_LEVEL, BELOW_REFUSED);
   }
 
   #bucket() {
@@ -284,4 +305,9 @@ export class Rate {
     this.#cleanRequests = 0;
     this.#cleanAfterMs = Math.max(CLEAN_MS, CLEAN_PER_PAUSE * pauseMs);
   }
+}
+
+/** How long nothing leaves after so many refusals in a row, where the service asks for no longer pause. */
+function ownPauseMs(refusalsInRow: number): number {
+  return Math.min(LONGEST_OWN_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (refusalsInRow - 1));
 }

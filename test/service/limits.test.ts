@@ -1,20 +1,8 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { sleep } from '../../src/time/clock.ts';
+import { bucketLimit, keepAsking as refusedNowAndThen } from '../bench/refusals.ts';
 import { openRegion, type Reply } from './region.ts';
-
-/** A service that allows so many requests a second, in buckets of one second; it is not known. */
-function createLimit(perSecond: number, sinceMs = 0) {
-  let tokens = perSecond;
-  let filledAtMs = sinceMs;
-  return (nowMs: number): boolean => {
-    tokens = Math.min(perSecond, tokens + ((nowMs - filledAtMs) / 1000) * perSecond);
-    filledAtMs = nowMs;
-    if (tokens < 1) return false;
-    tokens -= 1;
-    return true;
-  };
-}
 
 /** Eight who ask without a pause, until the function that is returned ends it. */
 function keepAsking({ client, clock }: ReturnType<typeof openRegion>): () => Promise<void> {
@@ -32,7 +20,7 @@ function keepAsking({ client, clock }: ReturnType<typeof openRegion>): () => Pro
 }
 
 async function watch(perSecond: number, minutes: number, headers: Record<string, string>) {
-  const admits = createLimit(perSecond);
+  const admits = bucketLimit(perSecond);
   let counting = false;
   let accepted = 0;
   let refused = 0;
@@ -76,6 +64,31 @@ test('other limits are found as well', async () => {
     expect(refusedShare).toBeLessThan(0.02);
     expect(used).toBeGreaterThan(0.85);
   }
+});
+
+test.each([
+  [0.01, 0.6],
+  [0.1, 0.5],
+])(
+  'where a part of %f is refused by chance, most of the ceiling is used all the same',
+  async (shed, least) => {
+    for (const seed of [1, 2]) {
+      const minutes = await refusedNowAndThen({ ceiling: 10, shed, seed }, 15);
+      const accepted = minutes.slice(5).reduce((sum, minute) => sum + minute.accepted, 0);
+      expect(accepted / (10 * 60 * 10 * (1 - shed))).toBeGreaterThan(least);
+    }
+  },
+);
+
+test('a limit is kept beside refusals by chance', async () => {
+  const limits = [{ fromMinute: 0, admits: bucketLimit(4) }];
+  const minutes = (await refusedNowAndThen({ ceiling: 10, limits, shed: 0.01 }, 30)).slice(10);
+  const [accepted, refused] = [
+    minutes.reduce((sum, minute) => sum + minute.accepted, 0),
+    minutes.reduce((sum, minute) => sum + minute.refused, 0),
+  ];
+  expect(refused / (accepted + refused)).toBeLessThan(0.04);
+  expect(accepted / (4 * 60 * 20)).toBeGreaterThan(0.7);
 });
 
 /** Seconds of clean answers after which the rate is at 80 % of its ceiling again, once these faults have passed. */
@@ -142,7 +155,7 @@ test('after bursts of 429 among other faults the rate is back within a minute', 
 });
 
 test('a limit that has fallen is found within two minutes, with few requests refused meanwhile', async () => {
-  let admits = createLimit(50);
+  let admits = bucketLimit(50);
   let accepted = 0;
   let refused = 0;
   const region = openRegion(
@@ -160,7 +173,7 @@ test('a limit that has fallen is found within two minutes, with few requests ref
   const { clock } = region;
   const leave = keepAsking(region);
   await clock.advance(600_000);
-  admits = createLimit(3, clock.monotonicMs());
+  admits = bucketLimit(3, clock.monotonicMs());
   refused = 0;
   await clock.advance(120_000);
   expect(refused).toBeLessThan(60);

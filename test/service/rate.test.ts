@@ -1,10 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import { Rate } from '../../src/service/rate.ts';
 
+/** Who asks for so long a pause knows of a quota: that is no chance. */
+const QUOTA_MS = 6_000;
+
 /** A rate on a clock that only these steps move. */
 function start({ ceiling = 50, startPerSecond = 2, chance = 0 } = {}) {
   let nowMs = 1000;
   const rate = new Rate({ ceiling, startPerSecond, random: () => chance, nowMs });
+  let refusals = 0;
+  const refuse = (retryAfterMs?: number, sentAtMs = nowMs) => {
+    refusals += 1;
+    return rate.refused(sentAtMs, retryAfterMs, nowMs);
+  };
   return {
     rate,
     now: () => nowMs,
@@ -27,7 +35,26 @@ function start({ ceiling = 50, startPerSecond = 2, chance = 0 } = {}) {
       nowMs = endMs;
       return sent;
     },
-    refused: (retryAfterMs?: number, sentAtMs = nowMs) => rate.refused(sentAtMs, retryAfterMs, nowMs),
+    /** The same at a service that refuses what is beyond so many a second. */
+    beyond(perSecond: number, ms: number): void {
+      const endMs = nowMs + ms;
+      let [tokens, filledAtMs] = [perSecond, nowMs];
+      for (;;) {
+        const waitMs = rate.waitMs(nowMs);
+        if (nowMs + waitMs > endMs) break;
+        nowMs += waitMs;
+        if (waitMs > 0) continue;
+        rate.take(nowMs);
+        tokens = Math.min(perSecond, tokens + ((nowMs - filledAtMs) * perSecond) / 1000);
+        filledAtMs = nowMs;
+        if (tokens >= 1) rate.answered(50, nowMs);
+        else refuse();
+        tokens = Math.max(0, tokens - 1);
+      }
+      nowMs = endMs;
+    },
+    refusals: () => refusals,
+    refused: refuse,
   };
 }
 
@@ -125,17 +152,17 @@ describe('a refusal', () => {
     const { rate, saturated, refused, passes } = start();
     saturated(4000);
     const first = rate.level();
-    refused();
+    refused(QUOTA_MS);
     expect(rate.level()).toBeCloseTo(first * 0.5);
-    passes(1000);
+    passes(QUOTA_MS);
     saturated(3000);
     const second = rate.level();
-    refused();
+    refused(QUOTA_MS);
     expect(rate.level()).toBeCloseTo(second * 0.7);
-    passes(1000);
+    passes(QUOTA_MS);
     saturated(40_000);
     const third = rate.level();
-    refused();
+    refused(QUOTA_MS);
     expect(rate.level()).toBeCloseTo(third * 0.85);
   });
 
@@ -164,7 +191,7 @@ describe('a refusal', () => {
   test('never brings the level to a standstill, and it recovers from there', () => {
     const { rate, refused, passes, now, saturated } = start();
     for (let time = 0; time < 50; time += 1) {
-      refused();
+      refused(QUOTA_MS);
       passes(61_000);
       rate.answered(50, now());
     }
@@ -186,8 +213,8 @@ describe('while holding', () => {
   function heldAt10() {
     const one = start({ startPerSecond: 10, ceiling: 10 });
     one.saturated(1000);
-    one.refused();
-    one.passes(1000);
+    one.refused(QUOTA_MS);
+    one.passes(QUOTA_MS);
     return one;
   }
 
@@ -230,8 +257,8 @@ describe('while holding', () => {
 
   test('where few requests are allowed the next probe is later, so that few of them are refused', () => {
     const { rate, saturated, refused, passes } = start({ startPerSecond: 0.5 });
-    refused();
-    passes(1000);
+    refused(QUOTA_MS);
+    passes(QUOTA_MS);
     saturated(120_000);
     expect(rate.level()).toBeLessThan(0.375);
     saturated(180_000);
@@ -301,18 +328,10 @@ describe('the level that was borne before many refusals', () => {
   });
 
   test('is trusted by half with each return that is refused', () => {
-    const { rate, saturated, refused, passes } = refusedAt20(8);
-    const reached: number[] = [];
-    for (let time = 0; time < 4; time += 1) {
-      saturated(11_000);
-      refused();
-      passes(1000);
-    }
-    for (let second = 0; second < 60; second += 1) {
-      saturated(1000);
-      reached.push(rate.level());
-    }
-    expect(reached.at(-1)).toBeLessThan(5);
+    const { rate, beyond, refusals } = refusedAt20(8);
+    beyond(4, 120_000);
+    expect(refusals()).toBeLessThan(20);
+    expect(rate.level()).toBeLessThan(5);
   });
 
   test('is remembered over an outage, also where nothing was refused before it', () => {
@@ -321,12 +340,12 @@ describe('the level that was borne before many refusals', () => {
     rate.restart(now());
     saturated(1000);
     for (let time = 0; time < 4; time += 1) {
-      refused();
-      passes(1000);
+      refused(QUOTA_MS);
+      passes(QUOTA_MS);
       saturated(1000);
     }
     expect(rate.level()).toBeLessThan(2);
-    saturated(40_000);
+    saturated(70_000);
     expect(rate.level()).toBeGreaterThan(16);
   });
 });
