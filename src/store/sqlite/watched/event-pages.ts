@@ -14,9 +14,9 @@ import type { SqliteStreams } from './sqlite-streams.ts';
 type Place = Pick<EventRow, 'occurred_us' | 'stream' | 'event'>;
 
 const MAX_EVENTS = 1000;
-/** Rows of the index that one page looks at, and rows that it reads to look into them: either takes some 60 ms. */
+/** Rows of the index that one page looks at, and rows that it reads to look into them: either takes some 60 ms at most. */
 const MAX_LOOKED_AT = 50_000;
-const MAX_LOOKED_INTO = 10_000;
+const MAX_LOOKED_INTO = 5_000;
 /** Streams that are read one by one. */
 const FEW_STREAMS = 60;
 
