@@ -17,6 +17,7 @@ import { HealthWatch } from './health-watch.ts';
 import { createHints } from './hints.ts';
 import { Inventory } from './inventory/inventory.ts';
 import { createMemberBook } from './inventory/nest-members.ts';
+import { KeptRate } from './kept-rate.ts';
 import { LagWatch } from './lag.ts';
 import { Polls } from './polls.ts';
 import { type FeedReads, type FirstPass, ReadProgress } from './read-progress.ts';
@@ -59,6 +60,7 @@ export class RegionIntake {
   readonly #health: HealthWatch;
   readonly #lag: LagWatch;
   readonly #reads: ReadProgress;
+  readonly #rate: KeptRate;
 
   constructor(options: RegionIntakeOptions) {
     this.#options = options;
@@ -92,6 +94,7 @@ export class RegionIntake {
       isFailing: (name) => this.#polls.isFailing(name),
     });
     this.#reads = new ReadProgress(parts);
+    this.#rate = new KeptRate(parts);
   }
 
   feeds(): readonly FeedProgress[] {
@@ -151,6 +154,7 @@ export class RegionIntake {
     await this.#audits.load();
     await this.#reads.load();
     await this.#streams.load();
+    await this.#rate.load();
     this.#streams.auditNotifications();
     this.#addRegularStreams(once);
     this.#client.onHealthChange((health) => this.#healthChanged(health));
@@ -231,6 +235,7 @@ export class RegionIntake {
         await this.#health.commit();
         await this.#lag.report();
         await this.#reads.keep();
+        await this.#rate.keep();
       } catch (error) {
         this.#reportTrouble(error);
       }

@@ -97,6 +97,10 @@ export interface ServiceClient {
   onHealthChange(listener: (health: RegionHealth) => void): void;
   /** Requests a second now allowed. */
   rate(): number;
+  /** What the region bears as far as is known, for `rememberRate` in a later life. */
+  bearableRate(): number;
+  /** An earlier life has learned a rate, so long ago. To be called before the first request. */
+  rememberRate(perSecond: number, ageMs: number): void;
   /** How long nothing leaves because the service asked for a pause; 0 for none. */
   pausedMs(): number;
   /** Whether there is room for requests that can also be left out. */
@@ -214,6 +218,8 @@ export function createServiceClient(options: ServiceClientOptions): ServiceClien
     health: () => pace.health(),
     onHealthChange: (listener) => pace.onHealthChange(listener),
     rate: () => pace.rate(),
+    bearableRate: () => pace.bearableRate(),
+    rememberRate: (perSecond, ageMs) => pace.rememberRate(perSecond, ageMs),
     pausedMs: () => pace.pausedMs(),
     slack: () => pace.slack(),
     close: () => exchange.close(),

@@ -137,6 +137,17 @@ export class Pace {
     return this.#rate.level();
   }
 
+  /** What the region bears as far as is known. */
+  bearableRate(): number {
+    return this.#rate.bearable();
+  }
+
+  /** An earlier life has learned a rate, so long ago. To be called before the first request. */
+  rememberRate(perSecond: number, ageMs: number): void {
+    this.#rate.remember(perSecond, ageMs);
+    this.#reportRate();
+  }
+
   /** How long nothing leaves because the service asked for a pause; 0 for none. */
   pausedMs(): number {
     return this.#rate.pausedMs(this.#clock.monotonicMs());

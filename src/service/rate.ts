@@ -29,6 +29,8 @@ const GENTLE_LEVEL = 2;
 const DOUBLING_MS = 2_000;
 /** Never slower than one request in twenty seconds: with fewer nothing is learned. */
 const LEAST_LEVEL = 0.05;
+/** A level that an earlier life bore so long ago is trusted to 1/e. */
+const TRUSTED_MS = 3_600_000;
 /** Latency alone never brings the level below this. */
 const LEAST_LEVEL_FOR_LATENCY = 1;
 
@@ -203,6 +205,26 @@ export class Rate {
     if (this.#phase === 'holding') this.#target = Math.max(this.#target, this.#level);
     this.#phase = 'rising';
     this.#level = Math.min(GENTLE_LEVEL, this.#level);
+  }
+
+  /** The level that is aimed at, or where none is, the one that was reached. */
+  bearable(): number {
+    return this.#target < Number.POSITIVE_INFINITY ? Math.max(this.#level, this.#target) : this.#level;
+  }
+
+  /**
+   * An earlier life bore this level, so long ago: begin near it, the less the longer that is, and rise to it before
+   * anything beyond it is tried. To be called before the first request.
+   */
+  remember(level: number, ageMs: number): void {
+    const borne = Math.max(LEAST_LEVEL, Math.min(level, this.#ceiling));
+    const near = borne * CUT.late;
+    const gentle = Math.min(this.#level, near);
+    this.#level = Math.max(this.#level, gentle + (near - gentle) * Math.exp(-ageMs / TRUSTED_MS));
+    if (level < this.#ceiling) {
+      this.#level = Math.min(this.#level, near);
+      this.#target = borne;
+    }
   }
 
   /** Nothing leaves for so long, and a little more; the pause fills no bucket. Returns its length. */

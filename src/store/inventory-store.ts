@@ -37,6 +37,12 @@ export interface NestMembers {
   readonly addresses: readonly string[];
 }
 
+/** The requests a second that a region was seen to bear, and when. */
+export interface RateRecord {
+  readonly perSecond: number;
+  readonly keptUs: number;
+}
+
 export interface InventoryStore {
   /** When this region was first watched by this store: `nowUs` at the first call, the same instant after. */
   regionSince(region: string, nowUs: number): Promise<number>;
@@ -46,6 +52,10 @@ export interface InventoryStore {
   knownSince(region: string): Promise<number | undefined>;
   /** The service's clock was wrong when the watch of this region began: it began at `sinceUs`. */
   began(region: string, sinceUs: number): Promise<void>;
+  /** Keeps for a later life what the region bears. */
+  putRate(region: string, rate: RateRecord): Promise<void>;
+  /** What was kept so; undefined for a region of which nothing was kept. */
+  rate(region: string): Promise<RateRecord | undefined>;
   nests(region: string): Promise<NestRecord[]>;
   putNests(nests: readonly NestRecord[]): Promise<void>;
   /** Whom to notify as a member of a Nest; kept only where a receiver wants it. */

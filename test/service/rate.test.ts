@@ -375,6 +375,50 @@ describe('latency', () => {
   });
 });
 
+describe('a level that an earlier life bore', () => {
+  function remembering(level: number, ageMs: number, options = {}) {
+    const one = start(options);
+    one.rate.remember(level, ageMs);
+    return one;
+  }
+
+  test('is begun near, the less the longer ago it was, and never below the level of a first start', () => {
+    const hoursAgo = [0, 1, 24].map((hours) => levelOf(remembering(20, hours * 3_600_000).rate));
+    expect(hoursAgo).toEqual([17, 7.52, 2]);
+  });
+
+  test('is risen to before anything beyond it is tried', () => {
+    const { rate, saturated } = remembering(20, 86_400_000);
+    saturated(10_000);
+    expect(rate.level()).toBeGreaterThan(16.5);
+    saturated(50_000);
+    expect(rate.level()).toBeLessThanOrEqual(20.5);
+    saturated(300_000);
+    expect(rate.level()).toBeGreaterThan(21);
+  });
+
+  test('is refused no more often than in the life before', () => {
+    const cold = start({ ceiling: 20 });
+    cold.beyond(4, 60_000);
+    const warm = remembering(cold.rate.bearable(), 10_000, { ceiling: 20 });
+    warm.beyond(4, 60_000);
+    expect(cold.refusals()).toBeGreaterThan(1);
+    expect(warm.refusals()).toBeLessThan(cold.refusals());
+    expect(warm.rate.bearable() / 4).toBeGreaterThan(0.9);
+    expect(warm.rate.bearable() / 4).toBeLessThan(1.1);
+  });
+
+  test('beyond the ceiling, or next to nothing, is no reason to leave what is allowed', () => {
+    const high = remembering(500, 0, { ceiling: 10 });
+    high.saturated(20_000);
+    expect(high.rate.level()).toBe(10);
+    const low = remembering(0, 0);
+    expect(low.rate.level()).toBeGreaterThanOrEqual(0.04);
+    low.saturated(3_600_000);
+    expect(low.rate.level()).toBeGreaterThan(1);
+  });
+});
+
 describe('after an outage', () => {
   test('the level begins at 2 and rises to just below the level that was refused', () => {
     const { rate, saturated, refused, passes, now } = start({ startPerSecond: 40 });

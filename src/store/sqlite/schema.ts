@@ -26,6 +26,13 @@ const WATCHED = `
     first_us INTEGER NOT NULL
   ) STRICT, WITHOUT ROWID;
 
+  -- The requests a second that a region was seen to bear, for the next life.
+  CREATE TABLE region_rate (
+    region TEXT PRIMARY KEY,
+    per_second REAL NOT NULL,
+    kept_us INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+
   -- A Nest as it was last listed.
   CREATE TABLE nest (
     region TEXT NOT NULL,

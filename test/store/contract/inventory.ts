@@ -32,6 +32,14 @@ export function describeInventory(run: Run): void {
       expect(await run((tx) => tx.inventory.firstStart('eu', NOW_US + 9))).toBe(NOW_US + 7);
     });
 
+    test('keeps what each region bears', async () => {
+      expect(await run((tx) => tx.inventory.rate('eu'))).toBeUndefined();
+      await run((tx) => tx.inventory.putRate('eu', { perSecond: 4.25, keptUs: NOW_US }));
+      await run((tx) => tx.inventory.putRate('us', { perSecond: 50, keptUs: NOW_US }));
+      await run((tx) => tx.inventory.putRate('eu', { perSecond: 3.5, keptUs: NOW_US + 1 }));
+      expect(await run((tx) => tx.inventory.rate('eu'))).toEqual({ perSecond: 3.5, keptUs: NOW_US + 1 });
+    });
+
     test('keeps the members of each Nest', async () => {
       const sales = { region: 'eu', nestId: '1', addresses: ['a@example.com', 'b@example.com'] };
       const docs = { region: 'eu', nestId: '2', addresses: [] };

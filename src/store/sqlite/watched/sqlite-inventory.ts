@@ -1,5 +1,11 @@
 import type { Clock } from '../../../time/clock.ts';
-import type { BirdRecord, InventoryStore, NestMembers, NestRecord } from '../../inventory-store.ts';
+import type {
+  BirdRecord,
+  InventoryStore,
+  NestMembers,
+  NestRecord,
+  RateRecord,
+} from '../../inventory-store.ts';
 import { type Connection, folded } from '../connection.ts';
 import { firingAlerts } from './bird-standing.ts';
 
@@ -48,6 +54,15 @@ export class SqliteInventory implements InventoryStore {
 
   async began(region: string, sinceUs: number): Promise<void> {
     this.#regions.began.run(region, sinceUs);
+  }
+
+  async putRate(region: string, { perSecond, keptUs }: RateRecord): Promise<void> {
+    this.#regions.putRate.run(region, perSecond, keptUs);
+  }
+
+  async rate(region: string): Promise<RateRecord | undefined> {
+    const row = this.#regions.rate.get(region);
+    return row && { perSecond: row.per_second, keptUs: row.kept_us };
   }
 
   async nests(region: string): Promise<NestRecord[]> {
@@ -110,6 +125,13 @@ function prepareRegions(connection: Connection) {
       'SELECT first_us FROM region_start WHERE region = ?',
     ),
     start: connection.prepare('INSERT OR IGNORE INTO region_start (region, first_us) VALUES (?, ?)'),
+    rate: connection.prepare<{ per_second: number; kept_us: number }>(
+      'SELECT per_second, kept_us FROM region_rate WHERE region = ?',
+    ),
+    putRate: connection.prepare(
+      `INSERT INTO region_rate (region, per_second, kept_us) VALUES (?, ?, ?)
+       ON CONFLICT DO UPDATE SET per_second = excluded.per_second, kept_us = excluded.kept_us`,
+    ),
   };
 }
 

@@ -1,0 +1,45 @@
+/**
+ * The rate of requests that a region bears, kept for a later life: that one begins near it, and neither asks for seconds
+ * with next to nothing nor rises beyond what was refused before.
+ */
+import type { ServiceClient } from '../service/client.ts';
+import type { Store } from '../store/store.ts';
+import type { Clock } from '../time/clock.ts';
+
+interface KeptRateOptions {
+  readonly region: string;
+  readonly client: Pick<ServiceClient, 'bearableRate' | 'rememberRate'>;
+  readonly store: Store;
+  readonly clock: Clock;
+}
+
+/** It is written again when it has changed by this part, or after so long. */
+const CHANGED = 0.05;
+const KEPT_FOR_MS = 600_000;
+
+export class KeptRate {
+  readonly #options: KeptRateOptions;
+  #kept = { perSecond: 0, atMs: Number.NEGATIVE_INFINITY };
+
+  constructor(options: KeptRateOptions) {
+    this.#options = options;
+  }
+
+  /** Begins with what an earlier life has kept. To be called before anything is asked for. */
+  async load(): Promise<void> {
+    const { region, client, store, clock } = this.#options;
+    const kept = await store.transaction((tx) => tx.inventory.rate(region));
+    if (kept) client.rememberRate(kept.perSecond, Math.max(0, (clock.nowUs() - kept.keptUs) / 1000));
+  }
+
+  /** Keeps the rate for a later life; to be called every half minute or so. Throws what the store threw. */
+  async keep(): Promise<void> {
+    const { region, client, store, clock } = this.#options;
+    const perSecond = client.bearableRate();
+    const nowMs = clock.monotonicMs();
+    const isChanged = Math.abs(perSecond - this.#kept.perSecond) > CHANGED * this.#kept.perSecond;
+    if (!isChanged && nowMs - this.#kept.atMs < KEPT_FOR_MS) return;
+    await store.transaction((tx) => tx.inventory.putRate(region, { perSecond, keptUs: clock.nowUs() }));
+    this.#kept = { perSecond, atMs: nowMs };
+  }
+}
