@@ -4,7 +4,8 @@ import { nestwatch } from './test-io.ts';
 /** The commands below these words, with those words; a command alone where there are none. */
 async function commandsBelow(words: readonly string[]): Promise<readonly (readonly string[])[]> {
   const { stdout } = await nestwatch([...words, '--help']);
-  const listed = stdout.split('\nCommands:\n')[1] ?? '';
+  // Where the list ends, examples begin.
+  const listed = stdout.split('\nCommands:\n')[1]?.split('\n\n')[0] ?? '';
   const names = [...listed.matchAll(/^ {2}([a-z][a-z-]*)(?:\|[a-z]+)?(?: .*)?$/gm)].map(([, name]) => name!);
   const own = names.filter((name) => name !== 'help');
   if (own.length === 0) return [words];
