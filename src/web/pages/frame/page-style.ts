@@ -157,7 +157,7 @@ main.narrow > * + * { margin-top: 1rem; }
 input, textarea, select, button, .button {
   font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--edge); border-radius: .4rem;
 }
-input, textarea { width: 100%; padding: .45rem .6rem; }
+input, textarea, select { width: 100%; padding: .45rem .6rem; }
 textarea, code, #cron { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; font-size: .875rem; }
 textarea { resize: vertical; }
 ::placeholder { color: var(--soft); opacity: 1; }
