@@ -41,9 +41,10 @@ const SOON_MS = 10_000;
 const CUTS_IN_ROW = 3;
 /** The level that is aimed at again stays this far below the refused one. */
 const BELOW_REFUSED = 0.97;
-/** A refusal makes no cut when it is less probable that the level was its cause, and no longer pause is asked for. */
+/** A refusal makes no cut when it is less probable that the level was its cause, and no pause is asked for. */
 const BY_CHANCE = 0.5;
-const LONGEST_CASUAL_PAUSE_MS = 5_000;
+/** After so many the level is cut all the same: at a level that never changes a limit looks like chance. */
+const MOST_BY_CHANCE = 20;
 /** From a cut to the level before it, while saturated: longer where the service's pauses are, or its requests few. */
 const PLATEAU_MS = 60_000;
 const PLATEAU_PER_PAUSE = 20;
@@ -98,6 +99,8 @@ export class Rate {
   #isAwaited = false;
   #refusalsInRow = 0;
   readonly #cause: RefusalCause;
+  /** Refusals in a row that were taken for chance. */
+  #byChance = 0;
   /** The highest level that was cut since a refusal was last found to have another cause. */
   #cutFrom = 0;
   /** The level that was borne before the last refusals. */
@@ -237,10 +240,17 @@ export class Rate {
     return pauseMs;
   }
 
-  /** Whether a request was refused for other reasons than the level. Who asks for a long pause knows of a quota. */
+  /**
+   * Whether a request was refused for other reasons than the level. Who asks for a pause has a limit in mind, and what a
+   * limit saves up in each pause would hide it.
+   */
   #isByChance(retryAfterMs: number): boolean {
     const byLevel = this.#cause.refused(this.#level);
-    return byLevel < BY_CHANCE && retryAfterMs <= LONGEST_CASUAL_PAUSE_MS;
+    const isLikely = byLevel < BY_CHANCE && retryAfterMs === 0;
+    this.#byChance = isLikely ? this.#byChance + 1 : 0;
+    if (this.#byChance <= MOST_BY_CHANCE) return isLikely;
+    this.#byChance = 0;
+    return false;
   }
 
   /** A refusal that has nothing to do with the level: only the service, or several in a row, ask for a pause. */

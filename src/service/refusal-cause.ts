@@ -16,7 +16,7 @@ const LIMIT_STEP = 1.02;
 const NO_LIMIT = 0.5;
 /** What may be refused at any level, and how probable each is before anything is known. */
 const SHARES = [0, 0.01, 0.03, 0.1, 0.3];
-const SHARE_PRIORS = [0.8, 0.05, 0.05, 0.05, 0.05];
+const SHARE_PRIORS = [0.96, 0.01, 0.01, 0.01, 0.01];
 /** How probable it is that from one request to the next the limit changes, and as probable that the part does. */
 const CHANGE = 5e-4;
 
