@@ -15,7 +15,7 @@ const FOUND_IN: Readonly<Record<string, number>> = {
   retry_after_ignored: 1,
   polls_in_vain: 1,
   settled_before_sending: 1,
-  lease_ignored: 1,
+  lease_ignored: 3,
   new_id_for_each_try: 1,
   told_is_forgotten: 1,
   no_audit: 8,
