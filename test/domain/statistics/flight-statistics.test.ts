@@ -50,7 +50,7 @@ test('failures are told apart by their cause, not by what differs each time', ()
     { message: 'The file "b.docx" is too large', id: 'd' },
   ];
   expect(causesOf(failures)).toEqual([
-    { error: 'Provider answered # after #s', count: 2, example: failures[1] },
+    { error: 'Provider answered # after # s', count: 2, example: failures[1] },
     { error: '', count: 1, example: failures[0] },
     { error: 'The file … is too large', count: 1, example: failures[3] },
   ]);
