@@ -99,7 +99,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     if ('error' in happening && codeOf(happening.error) === 'store_failed') die(happening.error);
   }
 
-  /** What is reported outside of the daemon's stages, which may be a write that was refused. */
+  /** What is reported outside of the daemon's stages: a write or a configuration that was refused. */
   function reportOutside(happening: Happening): void {
     report(happening);
     daemon.hear(happening);
@@ -108,7 +108,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const setupOf = (of: Config) => openSetup(of, secret(linkKey), clock, report);
   const setup = setupOf(config);
   const daemon = createDaemon({ store, clock, random, report, ...setup });
-  const reloading = createReloading({ config, read: readAgain, apply, clock, report });
+  const reloading = createReloading({ config, read: readAgain, apply, clock, report: reportOutside });
   const startedAtUs = clock.nowUs();
   const faults = await store.transaction((tx) => tx.faults.list(startedAtUs, REPORTED_FAULTS));
   for (const { sort, name, reason } of faults) report({ what: 'set_aside', sort, name, reason });

@@ -92,7 +92,7 @@ export interface Daemon {
   health(): Promise<HealthAnswer>;
   /** False while the store takes nothing: the watch stands still, although it may go on by itself. */
   hasRoom(): boolean;
-  /** Hears of failures to write outside of the stages. */
+  /** Hears what is reported outside of the stages. */
   hear(happening: Happening): void;
 }
 

@@ -11,7 +11,7 @@ import { type Clock, sleep } from '../time/clock.ts';
 import { type Impairment, impairmentKey } from './impairment.ts';
 import { isDiskLow, judgeHealth } from './judge-health.ts';
 import { NOTHING_KEPT, readKept } from './read-kept.ts';
-import type { HealthSnapshot, RegionSnapshot } from './snapshot.ts';
+import type { HealthSnapshot, RefusedConfig, RegionSnapshot } from './snapshot.ts';
 import { createStoreRoom } from './store-room.ts';
 
 export interface HealthAnswer {
@@ -25,7 +25,7 @@ export interface Health {
   read(): Promise<HealthAnswer>;
   /** False while the store takes nothing: the watch stands still, although it may go on by itself. */
   hasRoom(): boolean;
-  /** Hears what the stages report. */
+  /** Hears what is reported. */
   hear(happening: Happening): void;
   /** Looks every few seconds until `signal` aborts. */
   run(signal: AbortSignal): Promise<void>;
@@ -50,6 +50,7 @@ export function createHealth(options: HealthOptions): Health {
   const { store, regions, clock, report } = options;
   const room = createStoreRoom(clock);
   let kept = NOTHING_KEPT;
+  let refusedConfig: RefusedConfig | undefined;
   /** What was found by the last look. */
   let known = new Map<string, Impairment>();
 
@@ -73,6 +74,7 @@ export function createHealth(options: HealthOptions): Health {
       proofMs: proofMsOf(config),
       route: routeOf(config),
       store: { space, refusal: refusal(space) },
+      refusedConfig,
       kept,
     };
   }
@@ -90,6 +92,13 @@ export function createHealth(options: HealthOptions): Health {
     return followed;
   }
 
+  function hear(happening: Happening): void {
+    room.hear(happening);
+    if (happening.what !== 'config_reload') return;
+    const { success, mistakes = [], atUs } = happening;
+    refusedConfig = success ? undefined : { mistakes, sinceUs: refusedConfig?.sinceUs ?? atUs };
+  }
+
   async function read(): Promise<HealthAnswer> {
     const seen = await snapshot();
     return { impairments: follow(judgeHealth(seen)), space: seen.store.space };
@@ -98,7 +107,7 @@ export function createHealth(options: HealthOptions): Health {
   return {
     read,
     hasRoom: () => refusal(store.space()) === undefined,
-    hear: room.hear,
+    hear,
     async run(signal) {
       while (!signal.aborted) {
         try {

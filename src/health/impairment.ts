@@ -44,6 +44,10 @@ export const IMPAIRMENTS = {
     means: 'a silence, rule, group, alert or stored row failed and was set aside',
     stopsHeartbeat: 'no',
   },
+  config_refused: {
+    means: 'the file of the configuration has mistakes, and the one that was read before is in force',
+    stopsHeartbeat: 'no',
+  },
   quarantine_growing: { means: 'entries of the last hour could not be read', stopsHeartbeat: 'no' },
   clock_wrong: {
     means: "this machine's clock and the service's differ by more than a minute",

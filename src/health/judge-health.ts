@@ -6,7 +6,7 @@ import { howMany } from '../text/counts.ts';
 import { plainText } from '../text/plain-text.ts';
 import { byGravity, type Impairment } from './impairment.ts';
 import { judgeRegion } from './judge-region.ts';
-import type { DeadEnds, HealthSnapshot, KeptSnapshot, StoreSnapshot } from './snapshot.ts';
+import type { DeadEnds, HealthSnapshot, KeptSnapshot, RefusedConfig, StoreSnapshot } from './snapshot.ts';
 
 const MIB = 1024 * 1024;
 
@@ -18,11 +18,12 @@ const MAX_TEXT_LENGTH = 300;
 
 /** What impairs the watch, the gravest first; empty where nothing does. */
 export function judgeHealth(snapshot: HealthSnapshot): Impairment[] {
-  const { nowUs, regions, route, store, kept } = snapshot;
+  const { nowUs, regions, route, store, kept, refusedConfig } = snapshot;
   return [
     ...regions.flatMap((region) => judgeRegion(region, snapshot)),
     ...judgeStore(store, nowUs),
     ...judgeRoutes(route, nowUs),
+    ...judgeConfig(refusedConfig),
     ...judgeDeliveries(kept, nowUs),
     ...judgeEntries(kept),
   ].toSorted(byGravity);
@@ -100,6 +101,24 @@ function judgeRoutes({ isAnybodyNotified, isForwarded, routes }: DeadEnds, nowUs
       stopsHeartbeat: false,
     };
   });
+}
+
+function judgeConfig(refused: RefusedConfig | undefined): Impairment[] {
+  if (!refused) return [];
+  const { mistakes, sinceUs } = refused;
+  const [first = ''] = mistakes;
+  const all = mistakes.length === 1 ? 'a mistake' : `${howMany(mistakes.length, 'mistake')}, the first`;
+  return [
+    {
+      reason: 'config_refused',
+      severity: 'warning',
+      sinceUs,
+      title: 'the new configuration is not in force',
+      summary: `The file of the configuration has ${all} at ${plainText(first, MAX_TEXT_LENGTH)}`,
+      action: 'What was read before is in force. See all mistakes with: nestwatch check-config',
+      stopsHeartbeat: false,
+    },
+  ];
 }
 
 function judgeDeliveries({ failing, isNobodyReached, dead }: KeptSnapshot, nowUs: number): Impairment[] {

@@ -11,6 +11,8 @@ export interface HealthSnapshot {
   readonly proofMs: number;
   readonly route: DeadEnds;
   readonly store: StoreSnapshot;
+  /** Why the configuration that is in the file is not in force; undefined where it is. */
+  readonly refusedConfig: RefusedConfig | undefined;
   /** What the store knows; of the last time that it answered. */
   readonly kept: KeptSnapshot;
 }
@@ -65,6 +67,11 @@ export interface StoreSnapshot {
 export interface StoreRefusal {
   readonly isFull: boolean;
   readonly message: string;
+  readonly sinceUs: number;
+}
+
+export interface RefusedConfig {
+  readonly mistakes: readonly string[];
   readonly sinceUs: number;
 }
 

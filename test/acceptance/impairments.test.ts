@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { IMPAIRMENT_REASONS, type ImpairmentReason } from '../../src/health/impairment.ts';
 import type { HttpRequest, HttpResponse } from '../../src/http/transport.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
+import type { Happening } from '../../src/report.ts';
 import { secret } from '../../src/secret.ts';
 import type { World } from '../../src/simulator/world/world.ts';
 import { nestwatch } from '../cli/test-io.ts';
@@ -217,6 +218,13 @@ const STORIES: readonly Story[] = [
     stopsHeartbeat: false,
   },
   {
+    reason: 'config_refused',
+    breaks: () => stage.daemon().hear(reload(['nestwatch.yaml:3:1: rout: unknown key'])),
+    mends: () => stage.daemon().hear(reload([])),
+    headline: /^The new configuration is not in force/,
+    stopsHeartbeat: false,
+  },
+  {
     reason: 'faults_set_aside',
     breaks: () => note('silence', 's1'),
     mends: () => stage.store.transaction((tx) => tx.faults.mend('silence', ['s1'])),
@@ -232,6 +240,12 @@ function withoutHidden(request: HttpRequest, response: HttpResponse): HttpRespon
   const page = JSON.parse(response.body) as { items: { message?: string }[] };
   const items = page.items.filter(({ message }) => message !== HIDDEN);
   return { ...response, body: JSON.stringify({ ...page, items }) };
+}
+
+/** What is reported when the file of the configuration was read again. */
+function reload(mistakes: readonly string[]): Happening {
+  const success = mistakes.length === 0;
+  return { what: 'config_reload', success, atUs: stage.clock.nowUs(), mistakes, needsRestart: [] };
 }
 
 async function note(sort: 'silence', name: string): Promise<void> {

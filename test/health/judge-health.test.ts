@@ -50,6 +50,20 @@ const CASES: readonly [
     'Only 90 MiB are free on the disk of the store, which takes 10 MiB.',
   ],
   [
+    'config_refused',
+    aWell({ refusedConfig: { mistakes: ['n.yaml:3:1: rout: unknown key'], sinceUs: NOW_US } }),
+    'warning',
+    true,
+    'The file of the configuration has a mistake at n.yaml:3:1: rout: unknown key',
+  ],
+  [
+    'config_refused',
+    aWell({ refusedConfig: { mistakes: ['n.yaml:3:1: a: b', 'n.yaml:4:1: c: d'], sinceUs: NOW_US } }),
+    'warning',
+    true,
+    'The file of the configuration has 2 mistakes, the first at n.yaml:3:1: a: b',
+  ],
+  [
     'no_birds',
     inRegion({ birds: 0, nests: 0, include: ['Prdo*'] }),
     'critical',

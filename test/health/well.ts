@@ -41,6 +41,7 @@ export function aWell(change: Partial<HealthSnapshot> = {}): HealthSnapshot {
     proofMs: 3_600_000,
     route: { isAnybodyNotified: true, isForwarded: false, routes: [] },
     store: { space: { used: GIB, free: 20 * GIB, whole: 100 * GIB }, refusal: undefined },
+    refusedConfig: undefined,
     kept: NOTHING_KEPT,
     ...change,
   };
