@@ -358,6 +358,8 @@ const QUEUED = `
     settled_us INTEGER NOT NULL,
     -- For people.
     last_error TEXT NOT NULL,
+    -- How many of its tries ended with the process: nobody knows what came of them.
+    cut_off INTEGER NOT NULL DEFAULT 0,
     -- How many of its last tries in a row were refused.
     refusals INTEGER NOT NULL DEFAULT 0,
     -- Who of several recipients refused it for good, each with the receiver's words; for people.

@@ -479,6 +479,20 @@ export function describeOutbox(run: Run): void {
       expect(await taken(NOW_US + 1)).toEqual(['b']);
     });
 
+    test('is not given at once what failed twice and was cut off once', async () => {
+      await enqueue(withFallback('a'));
+      await claim({ limit: 1 });
+      await run((tx) => tx.outbox.recoverLeases(NOW_US));
+      for (let tries = 0; tries < 2; tries += 1) {
+        await claim({ limit: 1 });
+        await fails('a');
+      }
+      expect(await taken(NOW_US + 1)).toEqual([]);
+      await claim({ limit: 1 });
+      await fails('a');
+      expect(await taken(NOW_US + 1)).toEqual(['a']);
+    });
+
     test('is not given what was accepted, suppressed, or only put back untried', async () => {
       await enqueue(withFallback('a'), withFallback('b'), withFallback('c'));
       for (let tries = 0; tries < 4; tries += 1) {

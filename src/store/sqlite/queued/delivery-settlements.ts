@@ -95,12 +95,13 @@ function prepareSettling(connection: Connection) {
       `SELECT seq, receiver, position, lane, integration, state, remaining FROM delivery
        WHERE id IN (SELECT value FROM json_each(?))`,
     ),
-    // A fallback is due at once after the third failure, or when the delivery is given up before its time has come.
+    // A fallback is due at once after the third failure, of which a try that was cut off is none, or when the delivery
+    // is given up before its time has come.
     settle: connection.prepare(
       `UPDATE delivery SET state = ?2, next_attempt_us = ?3, last_error = ?4, settled_us = ?5,
          fallback_us = CASE
            WHEN ?2 IN ('delivered', 'suppressed') THEN NULL
-           WHEN ?6 AND (?2 = 'dead' OR attempts >= ${FALLBACK_FAILURES}) THEN min(fallback_us, ?7)
+           WHEN ?6 AND (?2 = 'dead' OR attempts - cut_off >= ${FALLBACK_FAILURES}) THEN min(fallback_us, ?7)
            ELSE fallback_us
          END,
          lane = iif(?8 IS NULL, lane, ''),

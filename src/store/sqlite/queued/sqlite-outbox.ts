@@ -180,14 +180,14 @@ function prepareWriting(connection: Connection) {
        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     revive: connection.prepare<Lane>(
-      `UPDATE delivery SET state = 'pending', attempts = 0, created_us = ?2, next_attempt_us = ?2, settled_us = 0,
+      `UPDATE delivery SET state = 'pending', attempts = 0, cut_off = 0, created_us = ?2, next_attempt_us = ?2, settled_us = 0,
          last_error = '', refusals = 0, refused_by = ''
        WHERE id = ?1 AND state = 'dead' RETURNING receiver, position, lane`,
     ),
     fellBack: connection.prepare('UPDATE delivery SET fallback_us = NULL WHERE seq = ?'),
     fallBackAt: connection.prepare('UPDATE delivery SET fallback_us = ?2 WHERE id = ?1'),
     recover: connection.prepare<Lane>(
-      `UPDATE delivery INDEXED BY delivery_undelivered SET state = 'ambiguous', next_attempt_us = ?
+      `UPDATE delivery INDEXED BY delivery_undelivered SET state = 'ambiguous', next_attempt_us = ?, cut_off = cut_off + 1
        WHERE state = 'leased' AND state <> 'delivered' RETURNING receiver, position, lane`,
     ),
   };
