@@ -95,6 +95,8 @@ export async function killRun({ kills, seed, reloads = 0 }: KillRunOptions): Pro
 
   const reload = async (child: ChildProcess) => {
     const { what, isGood, text } = nextFile(random, draftOf);
+    // It will not answer; why it ended stands among the crashes.
+    if (child.exitCode !== null) return void wrongReloads.push(`${what}, of a process that had ended`);
     writeFileSync(file, text);
     const answer = said((message) => RELOADED.has(message) || message === '');
     child.kill('SIGHUP');

@@ -33,15 +33,18 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
   const app = await openApp(edge, {
     config,
     readAgain: configFile.read,
-    // Where the file changed again meanwhile, the next reading says what is wrong with it.
-    applied: (next) => void warn(next).catch(() => {}),
+    applied: (next) => void warn(next),
     logLevel: options.logLevel as LogLevel,
     logFormat: options.logFormat ?? (edge.stderr.isTTY ? 'pretty' : 'json'),
   });
   const { log } = app;
   const warn = async (of: Config) => {
-    for (const { path, message } of await readWarnings(edge, file, of)) {
-      log.warn('The configuration is hardly meant so', { path, warning: message });
+    try {
+      for (const { path, message } of await readWarnings(edge, file, of)) {
+        log.warn('The configuration is hardly meant so', { path, warning: message });
+      }
+    } catch {
+      // The file changed meanwhile: the next reading says what is wrong with it.
     }
   };
   // Signals are heard before whoever reads the log can send one.

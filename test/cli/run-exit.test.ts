@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
@@ -68,6 +69,26 @@ test('run --once exits 4 when a region refuses the token', async () => {
     'nestwatch: region eu could not be read (searchNests of eu: the service answered 401); the log says why\n',
   );
   expect(stderr()).not.toContain('5xx');
+});
+
+test('run goes on where its file is broken as soon as it was read', async () => {
+  const text = `regions: { eu: { base_url: "http://127.0.0.1:1", token: t } }
+store: { url: "sqlite::memory:" }
+web: { listen: 127.0.0.1:0 }
+`;
+  const file = tempFile('n.yaml', text);
+  const { edge, stderr, signal } = createTestEdge({ clock: createFastClock() });
+  const { stderr: stream } = edge;
+  const write = stream.write.bind(stream) as (chunk: unknown) => boolean;
+  stream.write = (chunk: unknown) => {
+    if (String(chunk).includes('nestwatch has started')) writeFileSync(file, text.slice(0, 40));
+    return write(chunk);
+  };
+  const exit = runCommandLine(edge, ['run', '--config.file', file]);
+  while (!stderr().includes('The new configuration has mistakes'))
+    await new Promise((resolve) => setImmediate(resolve));
+  signal('SIGTERM');
+  expect([await exit, stderr()]).toEqual([0, expect.stringContaining('nestwatch has stopped')]);
 });
 
 test.each([1, 2])(
