@@ -7,11 +7,11 @@ import type { ShownAlert } from '../../../operator/shown-alerts.ts';
 import type { Cause } from '../../../store/alert-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { regionName } from '../../../text/region-name.ts';
-import { type FilterField, filterField, filterForm } from '../frame/filter-form.ts';
+import { type FilterField, filterField } from '../frame/filter-form.ts';
+import { listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
-import { foot, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import { type Html, when, where } from '../frame/page-frame.ts';
 import { alertPlace, alertTitle, MESSAGE_LENGTH, NAME_LENGTH, severityTone } from '../frame/page-words.ts';
-import { pager } from '../frame/pager.ts';
 import { alertItem, mutePills } from './alert-item.ts';
 
 /** One line of the page: a cause with several alerts, or an alert. */
@@ -43,23 +43,10 @@ export function renderAlertsPage(page: Page, view: AlertsView): Html {
     entries.length > 0
       ? html`<ul class="sheet">${entries.map((entry) => entryItem(page, entry, given))}</ul>`
       : html`<p class="sheet empty">${firingTotal === 0 && ![...given].some(([, value]) => value) ? words.alerts.none : words.list.nothing}</p>`;
-  return frame({
-    title: `nestwatch: ${words.frame.alerts}`,
-    tone: 'quiet',
-    page,
-    section: 'alerts',
-    body: html`${heading(page, {
-      title: words.frame.alerts,
-      lead: words.alerts.firing(firingTotal),
-      json: `api/v1/alerts?${query}`,
-      problem,
-    })}
-<main id="main">
-${filterForm(page, fieldsOf(page, view), given)}
-${problem ? '' : list}
-${pager(page, given, view.next)}
-</main>
-${foot(page)}`,
+  return listPage(page, {
+    ...{ section: 'alerts', title: words.frame.alerts, lead: words.alerts.firing(firingTotal) },
+    json: `api/v1/alerts?${query}`,
+    ...{ given, problem, list, next: view.next, fields: fieldsOf(page, view) },
   });
 }
 

@@ -5,11 +5,11 @@ import { type BirdOverview, type NestOverview, STANDINGS } from '../../../store/
 import { plainText } from '../../../text/plain-text.ts';
 import { regionName } from '../../../text/region-name.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
-import { type FilterField, filterField, filterForm } from '../frame/filter-form.ts';
+import { type FilterField, filterField } from '../frame/filter-form.ts';
+import { listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
-import { foot, frame, type Html, heading, type Section, when } from '../frame/page-frame.ts';
+import { type Html, when } from '../frame/page-frame.ts';
 import { NAME_LENGTH } from '../frame/page-words.ts';
-import { pager } from '../frame/pager.ts';
 import { birdLink, flightLink, flightMarks, nestLink, percent, standingPill } from './standing-words.ts';
 
 export interface ListView<Item> {
@@ -48,9 +48,9 @@ export function renderBirdsPage(page: Page, view: ListView<BirdOverview>): Html 
     { title: words.birds.latest, cell: (one) => flightMarks(page, one.latest) },
     { title: words.birds.last, cell: (one) => lastCell(page, one) },
   ];
-  return listPage(page, view, {
-    ...{ section: 'birds', title: words.frame.birds, lead: words.birds.lead, json: 'api/v1/birds' },
-    ...{ fields, columns, nothing: words.birds.none },
+  return listPage(page, {
+    ...{ section: 'birds', lead: words.birds.lead, json: 'api/v1/birds', fields },
+    ...table(view, words.frame.birds, columns, words.birds.none),
   });
 }
 
@@ -71,39 +71,23 @@ export function renderNestsPage(page: Page, view: ListView<NestOverview>): Html 
     count(words.birds.flights, (one) => one.succeeded + one.failed),
     { title: words.birds.success, isNumber: true, cell: (one) => percent(successRatio(one)) },
   ];
-  return listPage(page, view, {
-    ...{ section: 'nests', title: words.frame.nests, lead: words.birds.nestsLead, json: 'api/v1/nests' },
+  return listPage(page, {
+    ...{ section: 'nests', lead: words.birds.nestsLead, json: 'api/v1/nests' },
     fields: [regionField(page, view.regions), filterField(page, 'nest')],
-    ...{ columns, nothing: words.birds.noNests },
+    ...table(view, words.frame.nests, columns, words.birds.noNests),
   });
 }
 
-interface List<Item> {
-  readonly section: Section;
-  readonly title: string;
-  readonly lead: string;
-  readonly json: string;
-  readonly fields: readonly FilterField[];
-  readonly columns: readonly Column<Item>[];
-  readonly nothing: string;
-}
-
-function listPage<Item>(page: Page, view: ListView<Item>, list: List<Item>): Html {
-  const { given, items, next, problem } = view;
-  const { section, title, lead, json, fields, columns, nothing } = list;
-  return frame({
-    title: `nestwatch: ${title}`,
-    tone: 'quiet',
-    page,
-    section,
-    body: html`${heading(page, { title, lead, json, problem })}
-<main id="main">
-${filterForm(page, fields, given)}
-${items.length > 0 ? dataTable(title, columns, items) : html`<p class="sheet empty">${nothing}</p>`}
-${pager(page, given, next)}
-</main>
-${foot(page)}`,
-  });
+/** The part of a page that its items make. */
+function table<Item>(
+  { given, items, next, problem }: ListView<Item>,
+  title: string,
+  columns: readonly Column<Item>[],
+  nothing: string,
+) {
+  const list =
+    items.length > 0 ? dataTable(title, columns, items) : html`<p class="sheet empty">${nothing}</p>`;
+  return { title, given, next, problem, list };
 }
 
 function regionField(page: Page, regions: readonly string[]): FilterField {

@@ -5,11 +5,11 @@ import { type Delivery, DELIVERY_STATES as STATES } from '../../../store/outbox-
 import { plainText } from '../../../text/plain-text.ts';
 import { regionName } from '../../../text/region-name.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
-import { type FilterField, filterField, filterForm } from '../frame/filter-form.ts';
+import { type FilterField, filterField } from '../frame/filter-form.ts';
+import { listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
-import { foot, frame, type Html, heading, when } from '../frame/page-frame.ts';
+import { type Html, when } from '../frame/page-frame.ts';
 import { DELIVERY_STATES, MESSAGE_LENGTH, NAME_LENGTH } from '../frame/page-words.ts';
-import { pager } from '../frame/pager.ts';
 
 export interface DeliveriesView {
   readonly given: URLSearchParams;
@@ -25,30 +25,15 @@ export function renderDeliveriesPage(page: Page, view: DeliveriesView): Html {
   const { given, deliveries, next, problem } = view;
   const query = new URLSearchParams(given);
   query.delete('cursor');
-  return frame({
-    title: `nestwatch: ${words.frame.deliveries}`,
-    tone: 'quiet',
-    page,
-    section: 'deliveries',
-    body: html`${heading(page, {
-      title: words.frame.deliveries,
-      lead: words.deliveries.lead,
-      json: `api/v1/deliveries?${query}`,
-      problem,
-    })}
-<main id="main">
-${filterForm(page, fieldsOf(page, view), given)}
-${
-  problem
-    ? ''
-    : deliveries.length > 0
-      ? dataTable(words.frame.deliveries, columnsOf(page), deliveries)
-      : html`<p class="sheet empty">${words.deliveries.none}</p>`
-}
-${pager(page, given, next)}
-${testForm(page, view.receivers)}
-</main>
-${foot(page)}`,
+  return listPage(page, {
+    ...{ section: 'deliveries', title: words.frame.deliveries, lead: words.deliveries.lead },
+    json: `api/v1/deliveries?${query}`,
+    ...{ given, problem, next, fields: fieldsOf(page, view) },
+    list:
+      deliveries.length > 0
+        ? dataTable(words.frame.deliveries, columnsOf(page), deliveries)
+        : html`<p class="sheet empty">${words.deliveries.none}</p>`,
+    below: testForm(page, view.receivers),
   });
 }
 

@@ -5,9 +5,10 @@ import { shortId } from '../../../domain/alert/short-id.ts';
 import { eventPath } from '../../../http/page-path.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { regionName } from '../../../text/region-name.ts';
-import { type FilterField, filterField, filterForm } from '../frame/filter-form.ts';
+import { type FilterField, filterField } from '../frame/filter-form.ts';
+import { listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
-import { foot, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import { type Html, when, where } from '../frame/page-frame.ts';
 import {
   eventTitle,
   eventTone,
@@ -16,7 +17,6 @@ import {
   NAME_LENGTH,
   placeName,
 } from '../frame/page-words.ts';
-import { pager } from '../frame/pager.ts';
 
 export interface EventsView {
   readonly given: URLSearchParams;
@@ -31,29 +31,14 @@ export function renderEventsPage(page: Page, { given, regions, events, next, pro
   const query = new URLSearchParams(given);
   query.delete('cursor');
   const nothing = next === undefined ? words.list.nothing : words.events.lookFurther;
-  return frame({
-    title: `nestwatch: ${words.frame.events}`,
-    tone: 'quiet',
-    page,
-    section: 'events',
-    body: html`${heading(page, {
-      title: words.frame.events,
-      lead: words.events.lead,
-      json: `api/v1/events?${query}`,
-      problem,
-    })}
-<main id="main">
-${filterForm(page, fieldsOf(page, regions), given)}
-${
-  problem
-    ? ''
-    : events.length > 0
-      ? html`<ul class="sheet">${events.map((event) => eventItem(page, event))}</ul>`
-      : html`<p class="sheet empty">${nothing}</p>`
-}
-${pager(page, given, next)}
-</main>
-${foot(page)}`,
+  return listPage(page, {
+    ...{ section: 'events', title: words.frame.events, lead: words.events.lead },
+    json: `api/v1/events?${query}`,
+    ...{ given, problem, next, fields: fieldsOf(page, regions) },
+    list:
+      events.length > 0
+        ? html`<ul class="sheet">${events.map((event) => eventItem(page, event))}</ul>`
+        : html`<p class="sheet empty">${nothing}</p>`,
   });
 }
 
