@@ -1,7 +1,9 @@
 #!/usr/bin/env node
 /** The process's edge: its arguments, streams and signals, the real clock and chance, and its exit code. */
 import { keepCompiled } from './compile-cache.ts';
+import { holdSignals } from './held-signals.ts';
 
+const signals = holdSignals(process);
 // By default Node opens its debugger at this signal, on a port where every user of the machine could run code here.
 process.on('SIGUSR1', () => {});
 
@@ -30,10 +32,7 @@ const exit = await runCommandLine(
     stdin: process.stdin,
     stdout: process.stdout,
     stderr: process.stderr,
-    onSignal(name, listener) {
-      process.on(name, listener);
-      return () => process.off(name, listener);
-    },
+    ...signals,
   },
   process.argv.slice(2),
 );

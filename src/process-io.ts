@@ -13,6 +13,11 @@ export interface Edge {
   readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   /** Messages. */
   readonly stderr: Writable & { readonly isTTY?: boolean };
-  /** Calls `listener` each time the signal comes; the returned function stops that. */
+  /**
+   * Calls `listener` each time the signal comes, and soon where it came before anybody heard it; the returned function
+   * stops that.
+   */
   onSignal(name: SignalName, listener: () => void): () => void;
+  /** The command will hear no other signals than these: the others end the process as they do by default. */
+  holdOnly(names: readonly SignalName[]): void;
 }

@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { ConfigError } from '../document/problem.ts';
 import { ERRORS, NestwatchError } from '../errors.ts';
-import type { Edge } from '../process-io.ts';
+import type { Edge, SignalName } from '../process-io.ts';
 import { versionText } from '../version.ts';
 import { addAlerts, addSilence } from './alert-commands.ts';
 import {
@@ -24,6 +24,13 @@ import { shownLines } from './terminal-text.ts';
 
 const FAILED = 1;
 const WRONG_USAGE = 2;
+/** What commands hear that go on until they are stopped; the others end at every signal. */
+const HEARD: ReadonlyMap<string, readonly SignalName[]> = new Map([
+  ['run', ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2']],
+  ['demo', ['SIGINT', 'SIGTERM']],
+  ['simulate', ['SIGINT', 'SIGTERM']],
+  ['backfill', ['SIGINT', 'SIGTERM']],
+]);
 /** Where the terminal does not say how wide it is. */
 const HELP_WIDTH = 100;
 
@@ -63,7 +70,8 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
       getErrHelpWidth: () => edge.stdout.columns ?? HELP_WIDTH,
       getOutHasColors: () => hasColors(edge),
       getErrHasColors: () => false,
-    });
+    })
+    .hook('preAction', (_, command) => edge.holdOnly(HEARD.get(command.name()) ?? []));
   program.addHelpText(
     'after',
     '\nExit codes: 0 done, 1 failed while running, 2 wrong usage or configuration, 3 warnings under --strict, 4 a delivery or an upstream test failed.',

@@ -1,6 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -55,6 +56,33 @@ function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   return folder;
+}
+
+const QUIET = `regions: { eu: { base_url: "http://127.0.0.1:1", token: t } }
+store: { url: "sqlite::memory:" }
+web: { listen: 127.0.0.1:0 }
+`;
+
+/**
+ * A command that waits to read its configuration. `configure` lets it go on; the file is an ordinary one from then on.
+ */
+async function startBeforeConfig(args: readonly string[]) {
+  const cwd = tempFolder();
+  const file = join(cwd, 'nestwatch.yaml');
+  execFileSync('mkfifo', [file]);
+  const child = start([...args, '--config.file', file], { cwd });
+  // Opens when the command does.
+  const pipe = await open(file, 'w');
+  onTestFinished(() => pipe.close());
+  return {
+    child,
+    async configure() {
+      writeFileSync(join(cwd, 'ordinary'), QUIET);
+      renameSync(join(cwd, 'ordinary'), file);
+      await pipe.writeFile(QUIET);
+      await pipe.close();
+    },
+  };
 }
 
 describe('the process', () => {
@@ -122,10 +150,7 @@ describe('the process', () => {
   test('reads its configuration again at SIGHUP and when the file changes; SIGTERM ends it', async () => {
     const cwd = tempFolder();
     const file = join(cwd, 'nestwatch.yaml');
-    const configured = (more: string) => `regions: { eu: { base_url: "http://127.0.0.1:1", token: t } }
-store: { url: "sqlite::memory:" }
-web: { listen: 127.0.0.1:0 }
-${more}
+    const configured = (more: string) => `${QUIET}${more}
 `;
     writeFileSync(file, configured(''));
     const child = start(['run', '--config.auto-reload-interval', '1s'], { cwd });
@@ -143,6 +168,34 @@ ${more}
     child.kill('SIGTERM');
     await log.until('nestwatch has stopped');
     expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
+  });
+
+  test.each([
+    ['SIGHUP', 'The configuration was read'],
+    ['SIGUSR2', 'The level of the log has changed'],
+  ] as const)('%s before it has started is followed afterwards', async (signal, line) => {
+    const { child, configure } = await startBeforeConfig(['run']);
+    child.kill(signal);
+    await configure();
+    await readLines(child.stderr!).until(line);
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+  });
+
+  test.each(['SIGTERM', 'SIGINT'] as const)('%s before it has started ends it in order', async (signal) => {
+    const { child, configure } = await startBeforeConfig(['run']);
+    child.kill(signal);
+    await configure();
+    const log = readLines(child.stderr!);
+    await log.until('nestwatch is stopping');
+    await log.until('nestwatch has stopped');
+    expect(child.exitCode ?? (await once(child, 'exit'))[0]).toBe(0);
+  });
+
+  test('a command that goes on for nobody ends at a signal at once', async () => {
+    const { child } = await startBeforeConfig(['backfill', '--from', '2026-01-01T00:00:00Z']);
+    child.kill('SIGHUP');
+    expect(await once(child, 'exit')).toEqual([null, 'SIGHUP']);
   });
 
   test.each(['SIGTERM', 'SIGINT'] as const)('%s ends simulate with exit 0', async (signal) => {

@@ -46,6 +46,7 @@ export function createTestEdge({
         signals.on(name, listener);
         return () => signals.off(name, listener);
       },
+      holdOnly() {},
     },
     stdout: stdout.text,
     stderr: stderr.text,

@@ -72,6 +72,7 @@ export async function runHostile(clock: Clock, args: readonly string[]): Promise
     stdout: sink(),
     stderr: sink(),
     onSignal: () => () => {},
+    holdOnly: () => {},
   };
   const exit = await runCommandLine(edge, args);
   return { exit, output };

@@ -114,10 +114,9 @@ async function watch(
   lookAtFile: (signal: AbortSignal) => Promise<void>,
 ): Promise<number> {
   const { daemon, log, fatal } = app;
-  const level = log.level();
   const stop = hearStop(edge, app);
   const releaseHangUp = edge.onSignal('SIGHUP', () => void app.reload());
-  const releaseLevel = edge.onSignal('SIGUSR2', () => toggleDebug(log, level));
+  const releaseLevel = hearLevel(edge, log);
   void lookAtFile(stop.signal);
   const ended = (async () => {
     try {
@@ -138,15 +137,22 @@ async function watch(
   return exit;
 }
 
-/** Logs everything from now on, or at `level` again where it does. */
-function toggleDebug(log: Log, level: LogLevel): void {
-  log.setLevel(log.level() === 'debug' ? level : 'debug');
-  log.warn('The level of the log has changed', { to: log.level() });
+/** At each signal, everything is logged from then on, or at the first level again where it is. Returns what ends that. */
+function hearLevel(edge: Edge, log: Log): () => void {
+  const level = log.level();
+  return edge.onSignal('SIGUSR2', () => {
+    log.setLevel(log.level() === 'debug' ? level : 'debug');
+    log.warn('The level of the log has changed', { to: log.level() });
+  });
 }
 
 async function readOnce(edge: Edge, app: App): Promise<number> {
-  const { daemon, fatal } = app;
+  const { daemon, log, fatal } = app;
   const stop = hearStop(edge, app);
+  const releaseHangUp = edge.onSignal('SIGHUP', () => {
+    log.info('SIGHUP is ignored: a run with --once reads its configuration once');
+  });
+  const releaseLevel = hearLevel(edge, log);
   const ended = (async () => {
     try {
       return await Promise.race([daemon.runOnce(stop.signal), stop.overdue, fatal]);
@@ -166,6 +172,8 @@ async function readOnce(edge: Edge, app: App): Promise<number> {
     return NOT_ALL_DONE;
   } finally {
     stop.release();
+    releaseHangUp();
+    releaseLevel();
   }
 }
 

@@ -1,0 +1,92 @@
+import { EventEmitter } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { holdSignals } from '../src/held-signals.ts';
+
+/** A process of which it is seen what ended it. */
+class FakeProcess extends EventEmitter {
+  readonly pid = 7;
+  readonly ended: (string | number)[] = [];
+  readonly #defaults = ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'];
+
+  kill(pid: number, name: string): void {
+    if (!this.emit(name) && this.#defaults.includes(name)) this.ended.push(`${pid} ${name}`);
+  }
+
+  exit(code: number): void {
+    this.ended.push(code);
+  }
+}
+
+function open() {
+  const process = new FakeProcess();
+  const heard: string[] = [];
+  const { onSignal, holdOnly } = holdSignals(process);
+  const hear = (name: 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGUSR2') => onSignal(name, () => heard.push(name));
+  return { process, heard, hear, holdOnly, signal: (name: string) => process.kill(7, name) };
+}
+
+describe('signals that come before a command hears them', () => {
+  test.each(['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2'] as const)(
+    '%s is heard afterwards, once',
+    async (name) => {
+      const { process, heard, hear, signal } = open();
+      signal(name);
+      hear(name);
+      expect(heard).toEqual([]);
+      await Promise.resolve();
+      expect(heard).toEqual([name]);
+      signal(name);
+      expect([heard, process.ended]).toEqual([[name, name], []]);
+    },
+  );
+
+  test('one is kept for the next where who heard it stopped before it was told', async () => {
+    const { heard, hear, signal } = open();
+    signal('SIGHUP');
+    hear('SIGHUP')();
+    await Promise.resolve();
+    expect(heard).toEqual([]);
+    hear('SIGHUP');
+    await Promise.resolve();
+    expect(heard).toEqual(['SIGHUP']);
+  });
+
+  test('nobody hears after having stopped, and the process lives on', () => {
+    const { process, heard, hear, signal } = open();
+    hear('SIGHUP')();
+    signal('SIGHUP');
+    signal('SIGHUP');
+    expect([heard, process.ended]).toEqual([[], []]);
+  });
+
+  test('the second that asks for the end ends the process where nobody hears it', () => {
+    const { process, signal } = open();
+    signal('SIGTERM');
+    expect(process.ended).toEqual([]);
+    signal('SIGINT');
+    expect(process.ended).toEqual([1]);
+  });
+
+  test('who hears decides of the second one', () => {
+    const { process, heard, hear, signal } = open();
+    const stop = hear('SIGTERM');
+    signal('SIGTERM');
+    signal('SIGTERM');
+    expect([heard, process.ended]).toEqual([['SIGTERM', 'SIGTERM'], []]);
+    stop();
+    signal('SIGTERM');
+    expect(process.ended).toEqual([1]);
+  });
+
+  test('what a command will not hear does what it does by default, also where it came already', () => {
+    const { process, heard, hear, holdOnly, signal } = open();
+    signal('SIGHUP');
+    holdOnly(['SIGINT', 'SIGTERM']);
+    expect(process.ended).toEqual(['7 SIGHUP']);
+    signal('SIGUSR2');
+    expect(process.ended).toEqual(['7 SIGHUP', '7 SIGUSR2']);
+    hear('SIGTERM');
+    signal('SIGTERM');
+    expect([heard, process.ended.length]).toEqual([['SIGTERM'], 2]);
+  });
+});
