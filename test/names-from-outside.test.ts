@@ -7,6 +7,7 @@ import { openQuery } from '../src/simulator/answers/request-query.ts';
 import { compileTemplate, TemplateError } from '../src/templates/liquid.ts';
 import { SAMPLE_VARIABLES } from '../src/templates/variables.ts';
 import { eventTitle } from '../src/web/pages/frame/page-words.ts';
+import { ENGLISH } from '../src/web/pages/words/english.ts';
 import { problemsOf, REGION } from './config/load.ts';
 
 /** Every object of the language answers to these names: none of them is a name that somebody gave. */
@@ -55,7 +56,7 @@ describe.each(INHERITED)('%s is a name like any other', (name) => {
   });
 
   test('of a type of event on the page', () => {
-    expect(eventTitle(name)).toBe(name);
+    expect(eventTitle(ENGLISH, name)).toBe(name);
   });
 
   test('of a flag in a query of the simulated service', () => {

@@ -8,6 +8,7 @@ import PostalMime from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 import { howMany } from '../../text/counts.ts';
 import { frame } from '../../web/pages/frame/page-frame.ts';
+import { ENGLISH } from '../../web/pages/words/english.ts';
 
 export interface CaughtMail {
   readonly subject: string;
@@ -88,6 +89,7 @@ export async function openCatcher(onMail: (mail: CaughtMail) => void): Promise<C
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
 function mailPage(mails: readonly CaughtMail[], path: string): string {
+  const page = { root: '', nowUs: 0, words: ENGLISH };
   const mail = mails[Number(path.slice(1)) - 1];
   if (mail) return mail.html;
   const rows = mails.map(
@@ -101,7 +103,7 @@ function mailPage(mails: readonly CaughtMail[], path: string): string {
   const body = html`<header><h1>Mails of the demo</h1>
 <p class="lead">What the receiver “ops” was sent, the newest first. Reload to see new ones.</p></header>
 <main><h2>${howMany(mails.length, 'mail')}</h2>${list}</main>`;
-  return String(frame({ title: 'Mails of the demo', tone: 'quiet', body }));
+  return String(frame({ title: 'Mails of the demo', tone: 'quiet', body, page, hasNavigation: false }));
 }
 
 const firstLine = (text: string) => text.trim().split('\n', 1)[0] ?? '';

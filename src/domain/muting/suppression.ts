@@ -17,6 +17,10 @@ export const SUPPRESSION_REASONS = [
 ] as const;
 export type SuppressionReason = (typeof SUPPRESSION_REASONS)[number];
 
+export function isSuppressionReason(text: string): text is SuppressionReason {
+  return SUPPRESSION_REASONS.some((reason) => reason === text);
+}
+
 /** What a group will never notify of one of its alerts. */
 export interface Suppression {
   readonly alertId: string;

@@ -4,34 +4,34 @@
  */
 import { html } from 'hono/html';
 import type { Event } from '../../domain/alert/event.ts';
+import { alertPath, deliveryPath, eventPath } from '../../http/page-path.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
-import { howMany } from '../../text/counts.ts';
-import { durationWords } from '../../text/duration-words.ts';
-import { exactTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
-import { regionName } from '../../text/region-name.ts';
 import { type ConfigurationView, type ReadsView, type RegionView, stateOf } from '../status-view.ts';
 import { alertItem } from './alerts/alert-item.ts';
 import type { Page } from './frame/page.ts';
-import { frame, type Html, isoTime, when, where } from './frame/page-frame.ts';
+import { exactly, foot, frame, type Html, isoTime, marked, timed, when, where } from './frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
-  DELIVERY_STATES,
+  DELIVERY_TONES,
   eventTitle,
   eventTone,
-  FEED_NAMES,
   MESSAGE_LENGTH,
   NAME_LENGTH,
   placeName,
-  REGION_STATES,
+  REGION_TONES,
+  regionWord,
 } from './frame/page-words.ts';
 import { headlineOf, healthPanel, toneOf } from './health-panel.ts';
 import type { PageView } from './overview.ts';
 import { silenceItem } from './silences/silence-view.ts';
 
 export function renderPage(page: Page, view: PageView): Html {
+  const words = page.words.overview;
   const { status, nowUs, impairments, alerts } = view;
+  const lasting = page.words.time.lasting((nowUs - status.startedAtUs) / 1000);
+  const running = page.words.frame.running(status.version, lasting);
   const standing = { impairments, alerts, severities: waitingSeverities(view) };
   const tone = toneOf(standing);
   const headline = headlineOf(standing, page);
@@ -42,43 +42,47 @@ export function renderPage(page: Page, view: PageView): Html {
     page,
     section: 'overview',
     body: html`<header>
-<p class="brand"><span>${liveness(view)}</span></p>
+<p class="brand"><span>${liveness(page, view)}</span></p>
 <h1 class="text ${tone}">${headline}</h1>
-<p class="lead">${leadOf(view, page)}</p>
-${view.isOpen ? OPEN_NOTICE : ''}
-${configurationNotice(status.configuration, nowUs)}
+<p class="lead">${leadOf(page, view)}</p>
+${view.isOpen ? html`<p class="notice">${marked(words.open)}</p>` : ''}
+${configurationNotice(page, status.configuration)}
 </header>
 <main id="main">
 ${healthPanel(page, impairments, view.setAside)}
 <section>
-<h2>Active alerts <a href="api/v1/alerts?state=firing">as JSON</a></h2>
+<h2>${words.alerts} ${asJson(page, 'alerts?state=firing')}</h2>
 ${alertList(page, view)}
-${resolvedList(view)}
+${resolvedList(page, view)}
 </section>
-${silenceSection(view)}
+${silenceSection(page, view)}
 <section>
-<h2>Regions <a href="api/v1/status">as JSON</a></h2>
-<div class="regions">${status.regions.map((region) => regionCard(region, nowUs))}</div>
+<h2>${words.regions} ${asJson(page, 'status')}</h2>
+<div class="regions">${status.regions.map((region) => regionCard(page, region))}</div>
 </section>
 <div class="columns">
 <section>
-<h2>Latest events <a href="api/v1/events">as JSON</a></h2>
+<h2>${words.events} ${asJson(page, 'events')}</h2>
 ${list(
-  view.events.map((event) => eventItem(event, nowUs)),
-  'No events yet. Every Flight that ends, every Bird log and every notification appears here.',
+  view.events.map((event) => eventItem(page, event)),
+  words.noEvents,
 )}
 </section>
 <section>
-<h2>Latest deliveries <a href="api/v1/deliveries">as JSON</a></h2>
+<h2>${words.deliveries} ${asJson(page, 'deliveries')}</h2>
 ${list(
-  view.deliveries.map((delivery) => deliveryItem(delivery, nowUs)),
-  'Nothing was sent yet.',
+  view.deliveries.map((delivery) => deliveryItem(page, delivery)),
+  words.noDeliveries,
 )}
 </section>
 </div>
 </main>
-<footer>nestwatch ${status.version}, running for ${durationWords((nowUs - status.startedAtUs) / 1000, 'one unit')} · <a href="metrics">metrics</a> · all times in UTC</footer>`,
+${foot(page, html`${running} · <a href="metrics">${page.words.frame.metrics}</a> · `)}`,
   });
+}
+
+function asJson({ words }: Page, path: string): Html {
+  return html`<a href="api/v1/${path}">${words.frame.asJson}</a>`;
 }
 
 /** Of the shown alerts that nobody has taken up. */
@@ -88,22 +92,24 @@ function waitingSeverities({ firing }: PageView): string[] {
     .map(({ alert }) => alert.labels.severity ?? '');
 }
 
-function leadOf({ status, alerts, nowUs }: PageView, { words }: Page): Html {
+function leadOf(page: Page, { status, alerts }: PageView): Html {
+  const { health } = page.words;
   const birds = status.regions.reduce((sum, region) => sum + region.birds, 0);
   const known = alerts ? alerts.firing - alerts.unacknowledged : 0;
-  return html`${words.health.watching(birds, status.regions.length)} ${lastCheck(status.regions, nowUs, words)}${
-    known > 0 ? ` ${words.health.acknowledged(known)}` : ''
+  return html`${health.watching(birds, status.regions.length)} ${lastCheck(page, status.regions)}${
+    known > 0 ? ` ${health.acknowledged(known)}` : ''
   }`;
 }
 
 /** When the stream was read that was read longest ago: what is said of all holds until then. */
-function lastCheck(regions: readonly RegionView[], nowUs: number, { health }: Page['words']): Html {
+function lastCheck(page: Page, regions: readonly RegionView[]): Html {
+  const { words } = page;
   const unread = regions.filter((region) => oldestReadUs(region) === 0);
   if (regions.length === 0) return html``;
   if (unread.length > 0) {
-    return html`${health.unread(unread.map((region) => regionName(region.region)).join(', '))}`;
+    return html`${words.health.unread(unread.map((region) => regionWord(words, region.region)).join(', '))}`;
   }
-  return html`${health.allRead} ${when(Math.min(...regions.map(oldestReadUs)), nowUs)}.`;
+  return html`${words.health.allRead} ${when(page, Math.min(...regions.map(oldestReadUs)))}.`;
 }
 
 /** 0 where something was never read, or there is nothing to read. */
@@ -112,109 +118,117 @@ function oldestReadUs({ reads }: RegionView): number {
   return polled.length === 0 ? 0 : Math.min(...polled.map((one) => one.oldestReadUs));
 }
 
-function liveness({ isLive, nowUs }: PageView): Html {
-  const at = html`<time datetime="${isoTime(nowUs)}">${exactTime(nowUs)}</time>`;
+function liveness(page: Page, { isLive, nowUs }: PageView): Html {
+  const words = page.words.overview;
+  const at = html`<time datetime="${isoTime(nowUs)}">${exactly(page, nowUs)}</time>`;
   return isLive
-    ? html`${at} · updates every ${REFRESH_SECONDS} s · <a href="?paused">pause</a>`
-    : html`${at} · paused · <a href="./">resume</a>`;
+    ? html`${at} · ${words.live(REFRESH_SECONDS)} · <a href="?paused">${words.pause}</a>`
+    : html`${at} · ${words.paused} · <a href="./">${words.resume}</a>`;
 }
 /** How often the browser asks again. */
 export const REFRESH_SECONDS = 10;
 
-const OPEN_NOTICE = html`<p class="notice">Whoever reaches this address can read all and silence: set <code>web.auth</code>, or listen on 127.0.0.1.</p>`;
-
 /** Says which configuration is in force where it is not the one of the file. */
-function configurationNotice({ mistakes, needsRestart, readAtUs }: ConfigurationView, nowUs: number): Html {
+function configurationNotice(page: Page, configuration: ConfigurationView): Html {
+  const { mistakes, needsRestart, readAtUs } = configuration;
+  const words = page.words.overview;
   if (mistakes.length > 0) {
     const items = mistakes.map((one) => html`<li><bdi>${plainText(one, MESSAGE_LENGTH)}</bdi></li>`);
-    return html`<div class="notice"><p>The configuration file has mistakes, so the one that was read ${when(readAtUs, nowUs)} stays in force:</p><ul>${items}</ul></div>`;
+    const { before, after } = words.mistakes;
+    return html`<div class="notice"><p>${before} ${when(page, readAtUs)} ${after}</p><ul>${items}</ul></div>`;
   }
   if (needsRestart.length === 0) return html``;
   const keys = needsRestart.map((key) => html` <code>${key}</code>`);
-  return html`<p class="notice">Changed in the configuration, and changes only at a restart:${keys}.</p>`;
+  return html`<p class="notice">${words.needsRestart}${keys}.</p>`;
 }
 
 function alertList(page: Page, view: PageView): Html {
   const { firing, alerts } = view;
-  if (firing.length === 0) return html`<p class="sheet empty">No active alerts.</p>`;
+  const words = page.words.overview;
+  if (firing.length === 0) return html`<p class="sheet empty">${words.noAlerts}</p>`;
   const hidden = (alerts?.firing ?? 0) - firing.length;
   return html`<ul class="sheet">${firing.map((one) => alertItem(page, one))}${
-    hidden > 0 ? html`<li><a href="alerts">and ${howMany(hidden, 'more alert')}</a></li>` : ''
+    hidden > 0 ? html`<li><a href="alerts">${words.moreAlerts(hidden)}</a></li>` : ''
   }</ul>`;
 }
 
-function resolvedList({ resolved, nowUs }: PageView): Html {
+function resolvedList(page: Page, { resolved }: PageView): Html {
   if (resolved.length === 0) return html``;
+  const { words } = page;
   const items = resolved.map(
-    ({ labels, endsAtUs, startsAtUs }) => html`<li><div class="row stack">
-<div><span class="what">${alertTitle(labels.alertname ?? '')}</span> ${where(labels.region ?? '', alertPlace(labels))}</div>
-<span class="small soft">lasted ${durationWords((endsAtUs - startsAtUs) / 1000, 'one unit')}, resolved ${when(endsAtUs, nowUs)}</span>
+    ({ id, labels, endsAtUs, startsAtUs }) => html`<li><div class="row stack">
+<div><a class="what" href="${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a> ${where(page, labels.region ?? '', alertPlace(labels))}</div>
+<span class="small soft">${words.alerts.lasted(words.time.lasting((endsAtUs - startsAtUs) / 1000))}, ${words.overview.resolvedAt} ${when(page, endsAtUs)}</span>
 </div></li>`,
   );
-  return html`<h2>Resolved lately</h2><ul class="sheet small">${items}</ul>`;
+  return html`<h2>${words.overview.resolved}</h2><ul class="sheet small">${items}</ul>`;
 }
 
-function silenceSection({ silences, silencesTotal, nowUs }: PageView): Html {
-  const link = html`<a href="silence">new silence</a>`;
-  if (silences.length === 0) return html`<p class="small soft after">No silences. ${link}</p>`;
+function silenceSection(page: Page, { silences, silencesTotal }: PageView): Html {
+  const words = page.words.overview;
+  const link = html`<a href="silence">${words.newSilence}</a>`;
+  if (silences.length === 0) return html`<p class="small soft after">${words.noSilences} ${link}</p>`;
   const more = silencesTotal - silences.length;
-  return html`<section id="silences"><h2>Silences ${link}</h2>
-<ul class="sheet">${silences.map((one) => silenceItem(one, nowUs))}</ul>
-${more > 0 ? html`<p class="small soft after">and ${more} more: <a href="api/v2/silences">all of them</a></p>` : ''}</section>`;
+  return html`<section id="silences"><h2>${page.words.frame.silences} ${link}</h2>
+<ul class="sheet">${silences.map((one) => silenceItem(page, one))}</ul>
+${more > 0 ? html`<p class="small soft after">${words.more(more)} <a href="silences">${words.allSilences}</a></p>` : ''}</section>`;
 }
 
-function regionCard(region: RegionView, nowUs: number): Html {
+function regionCard(page: Page, region: RegionView): Html {
+  const { words, nowUs } = page;
+  const { overview } = words;
   const state = stateOf(region);
-  const { words, tone } = REGION_STATES[state];
+  const tone = REGION_TONES[state];
   const { reason, sinceUs } = region.health;
-  const size = `${howMany(region.birds, 'Bird')} in ${howMany(region.nests, 'Nest')}`;
   const rate = Math.round(region.requestsPerSecond * 10) / 10;
+  const lasting = words.time.lasting((nowUs - sinceUs) / 1000);
   return html`<div class="sheet region">
-<div class="row"><div><h3>${regionName(region.region)}</h3> <span class="pill ${tone}">${words}</span></div>
-${state === 'starting' || sinceUs === 0 ? '' : html`<span class="small soft">for <time datetime="${isoTime(sinceUs)}" title="since ${exactTime(sinceUs)}">${durationWords((nowUs - sinceUs) / 1000, 'one unit')}</time></span>`}</div>
+<div class="row"><div><h3>${regionWord(words, region.region)}</h3> <span class="pill ${tone}">${words.regionStates[state]}</span></div>
+${state === 'starting' || sinceUs === 0 ? '' : html`<span class="small soft">${overview.lasting} ${timed(page, sinceUs, lasting, overview.since)}</span>`}</div>
 ${tone === 'bad' ? html`<p class="text bad">${plainText(reason, MESSAGE_LENGTH)}</p>` : ''}
-<p class="small soft">${size} · up to ${howMany(rate, 'request')} a second</p>
-<table><thead><tr><th scope="col">Feed</th><th scope="col">Streams</th><th scope="col">Oldest reading</th></tr></thead>
-<tbody>${region.reads.map((reads) => feedRow(region, reads, nowUs))}</tbody></table>
+<p class="small soft">${overview.size(region.birds, region.nests)} · ${overview.rate(rate)}</p>
+<table><thead><tr><th scope="col">${overview.feed}</th><th scope="col">${overview.streams}</th><th scope="col">${overview.oldestReading}</th></tr></thead>
+<tbody>${region.reads.map((reads) => feedRow(page, region, reads))}</tbody></table>
 </div>`;
 }
 
 function feedRow(
+  page: Page,
   { feeds }: RegionView,
   { feed, streams, overdue, oldestReadUs }: ReadsView,
-  nowUs: number,
 ): Html {
+  const words = page.words.overview;
   const read =
     oldestReadUs > 0
-      ? html`<span class="text ${overdue > 0 ? 'warn' : ''}">${when(oldestReadUs, nowUs)}</span>`
-      : html`<span class="soft">${streams > 0 ? 'not yet' : 'nothing to read'}</span>`;
+      ? html`<span class="text ${overdue > 0 ? 'warn' : ''}">${when(page, oldestReadUs)}</span>`
+      : html`<span class="soft">${streams > 0 ? words.notYet : words.nothingToRead}</span>`;
   const openFlights = feeds.find((one) => one.feed === feed)?.openFlights ?? 0;
-  const active = openFlights > 0 ? html` · ${openFlights} active` : '';
-  const late = overdue > 0 ? html` <span class="pill warn">${overdue} overdue</span>` : '';
-  const name = feed === 'inventory' ? 'Nests and Birds' : FEED_NAMES[feed];
-  return html`<tr><th scope="row">${name}${active}${late}</th><td>${streams}</td><td>${read}</td></tr>`;
+  const active = openFlights > 0 ? html` · ${words.activeFlights(openFlights)}` : '';
+  const late = overdue > 0 ? html` <span class="pill warn">${words.overdue(overdue)}</span>` : '';
+  return html`<tr><th scope="row">${page.words.feeds[feed]}${active}${late}</th><td>${streams}</td><td>${read}</td></tr>`;
 }
 
-function eventItem(event: Event, nowUs: number): Html {
+function eventItem(page: Page, event: Event): Html {
   const tone = eventTone(event.type);
   const entity = event.birdId ? '' : plainText(String(event.attributes.entity_name ?? ''), NAME_LENGTH);
   const place = [placeName(event), entity].filter(Boolean).join(' / ');
   const message = plainText(event.message, MESSAGE_LENGTH);
-  return html`<li><div class="row"><div><span class="what text ${tone}">${eventTitle(event.type)}</span> ${where(event.region, place)}</div>
-<span class="small soft">${when(event.occurredAtUs, nowUs)}</span></div>
+  return html`<li><div class="row"><div><a class="what text ${tone}" href="${eventPath(event.key)}">${eventTitle(page.words, event.type)}</a> ${where(page, event.region, place)}</div>
+<span class="small soft">${when(page, event.occurredAtUs)}</span></div>
 ${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}</li>`;
 }
 
-function deliveryItem(delivery: Delivery, nowUs: number): Html {
-  const { words, tone } = DELIVERY_STATES[delivery.state];
-  const { attempts, lastError, settledAtUs, createdAtUs, nextAttemptAtUs } = delivery;
-  const isWaiting = delivery.state === 'retry' || delivery.state === 'ambiguous';
+function deliveryItem(page: Page, delivery: Delivery): Html {
+  const { words, nowUs } = page;
+  const { attempts, lastError, settledAtUs, createdAtUs, nextAttemptAtUs, state } = delivery;
+  const isWaiting = state === 'retry' || state === 'ambiguous';
+  const isDue = nextAttemptAtUs <= nowUs;
   const next = isWaiting
-    ? ` ${nextAttemptAtUs > nowUs ? `in ${durationWords((nextAttemptAtUs - nowUs) / 1000, 'one unit')}` : 'now'}`
+    ? ` ${isDue ? words.overview.now : words.time.within((nextAttemptAtUs - nowUs) / 1000)}`
     : '';
-  return html`<li><div class="row"><div><span class="what">${plainText(delivery.receiver, NAME_LENGTH)} <span class="soft">by ${delivery.integration}</span></span>
-<span class="pill ${tone}">${words}${next}</span></div>
-<span class="small soft">${attempts > 1 ? `${howMany(attempts, 'try', 'tries')}, ` : ''}${when(settledAtUs || createdAtUs, nowUs)}</span></div>
+  return html`<li><div class="row"><div><a class="what" href="${deliveryPath(delivery.id)}">${plainText(delivery.receiver, NAME_LENGTH)}</a> <span class="soft">${words.overview.by} ${delivery.integration}</span>
+<span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}${next}</span></div>
+<span class="small soft">${attempts > 1 ? `${words.overview.tries(attempts)}, ` : ''}${when(page, settledAtUs || createdAtUs)}</span></div>
 ${lastError ? html`<p class="message"><bdi>${plainText(lastError, MESSAGE_LENGTH)}</bdi></p>` : ''}</li>`;
 }
 

@@ -284,5 +284,5 @@ test('text from outside is escaped, cleaned and cut wherever it stands', async (
   expect(body).not.toContain('<script');
   expect(body).toContain('&lt;script&gt;');
   for (const control of ['\u202e', '\u0000']) expect(body).not.toContain(control);
-  expect(body).not.toContain('y'.repeat(301));
+  expect(read(body)).not.toContain('y'.repeat(301));
 });

@@ -22,38 +22,42 @@ interface AcknowledgePage {
   readonly author: string;
   readonly comment: string;
   readonly problem: string;
-  readonly nowUs: number;
 }
 
 export function renderAcknowledgePage(at: Page, page: AcknowledgePage): Html {
   const { alert, isOpen, hasHome, problem } = page;
+  const { acknowledge } = at.words;
   return frame({
-    title: 'nestwatch: acknowledge an alert',
+    title: `nestwatch: ${acknowledge.title}`,
     tone: 'quiet',
-    ...(hasHome && { page: at, section: 'alerts' }),
+    page: at,
+    hasNavigation: hasHome,
+    section: 'alerts',
     body: html`<header class="narrow">
 ${hasHome ? '' : html`<p class="brand"><b>nestwatch</b></p>`}
-<h1>${headlineOf(page)}</h1>
-<p class="lead">${leadOf(page)}</p>
+<h1>${headlineOf(at, page)}</h1>
+<p class="lead">${leadOf(at, page)}</p>
 ${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
 </header>
 <main id="main" class="narrow">
-${alert ? alertSheet(alert, page) : ''}
-${isOpen && !page.acknowledgement ? signatureForm({ ...page, why: 'What you are doing about it', button: 'Acknowledge' }) : ''}
+${alert ? alertSheet(at, alert, page) : ''}
+${isOpen && !page.acknowledgement ? signatureForm(at, { ...page, why: acknowledge.why, button: acknowledge.button }) : ''}
 </main>`,
   });
 }
 
-function headlineOf({ alert, isOpen, acknowledgement }: AcknowledgePage): string {
-  if (!alert) return 'This alert is over';
-  if (!isOpen) return 'There is nothing to acknowledge any more';
-  return acknowledgement ? 'Acknowledged' : 'Acknowledge this alert?';
+function headlineOf({ words }: Page, { alert, isOpen, acknowledgement }: AcknowledgePage): string {
+  const { acknowledge } = words;
+  if (!alert) return acknowledge.over;
+  if (!isOpen) return acknowledge.nothing;
+  return acknowledgement ? acknowledge.done : acknowledge.question;
 }
 
-function leadOf({ alert, isOpen, acknowledgement, nowUs }: AcknowledgePage): Html {
-  if (!alert || !isOpen) return html`It was resolved since the message was sent.`;
+function leadOf(at: Page, { alert, isOpen, acknowledgement }: AcknowledgePage): Html {
+  const { words } = at;
+  if (!alert || !isOpen) return html`${words.acknowledge.wasResolved}`;
   if (acknowledgement) {
-    return html`<bdi>${silenceWords(acknowledgement)}</bdi>, ${when(acknowledgement.startsAtUs, nowUs)}. Its end will be told.`;
+    return html`<bdi>${silenceWords(words, acknowledgement)}</bdi>, ${when(at, acknowledgement.startsAtUs)}. ${words.acknowledge.endIsSent}`;
   }
-  return html`Nobody is reminded of it or told of new events in it until it is resolved. Its end is told, and so is the next time.`;
+  return html`${words.acknowledge.lead}`;
 }

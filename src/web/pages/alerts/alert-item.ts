@@ -6,23 +6,23 @@ import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import { isEndedByProbe, isResolvable } from '../../../domain/evaluate/resolve-by-hand.ts';
 import { alertPath } from '../../../http/page-path.ts';
 import type { ShownAlert } from '../../../operator/shown-alerts.ts';
-import { exactTime } from '../../../text/instant-words.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { Page } from '../frame/page.ts';
-import { type Html, isoTime, when, where } from '../frame/page-frame.ts';
+import { exactly, type Html, isoTime, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
   MESSAGE_LENGTH,
-  NAME_LENGTH,
   severityTone,
+  severityWord,
   silenceWords,
 } from '../frame/page-words.ts';
 
 export function alertItem(page: Page, shown: ShownAlert): Html {
   const { alert, lastEvent, silencedBy, isInhibited } = shown;
+  const { words } = page;
   const { labels, annotations } = alert;
-  const severity = plainText(labels.severity ?? '', NAME_LENGTH);
+  const severity = labels.severity ?? '';
   const message = plainText(
     lastEvent?.message || annotations.description || annotations.summary || '',
     MESSAGE_LENGTH,
@@ -31,14 +31,14 @@ export function alertItem(page: Page, shown: ShownAlert): Html {
   const isOver = alert.state !== 'firing';
   const tone = isOver ? 'quiet' : severityTone(severity);
   return html`<li id="alert-${fingerprint(labels)}" class="alert ${silence || isInhibited || isOver ? 'quiet' : tone}">
-<div class="row"><div><h3><a class="plain" href="${page.root}${alertPath(alert.id)}">${alertTitle(labels.alertname ?? '')}</a></h3> <span class="pill ${tone}">${severity}</span>
+<div class="row"><div><h3><a class="plain" href="${page.root}${alertPath(alert.id)}">${alertTitle(words, labels.alertname ?? '')}</a></h3> <span class="pill ${tone}">${severityWord(words, severity)}</span>
 ${mutePills(page, shown)}</div>
 <span class="small soft">${isOver ? ended(page, alert) : lasting(page, alert.startsAtUs)}</span></div>
-<div class="row stack"><div>${where(labels.region ?? '', alertPlace(labels))}</div>
+<div class="row stack"><div>${where(page, labels.region ?? '', alertPlace(labels))}</div>
 <span class="small soft">${eventCount(page, alert, lastEvent)}</span></div>
 ${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}
-${silence ? html`<p class="small soft"><bdi>${silenceWords(silence)}</bdi></p>` : ''}
-${isInhibited ? html`<p class="small soft">${page.words.alerts.inhibitedWhy}</p>` : ''}
+${silence ? html`<p class="small soft"><bdi>${silenceWords(words, silence)}</bdi></p>` : ''}
+${isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}
 ${isOver ? '' : html`<p class="actions">${alertActions(page, shown)}</p>`}
 </li>`;
 }
@@ -61,7 +61,7 @@ export function mutePills(
 export function alertActions({ root, words }: Page, { alert, silencedBy }: ShownAlert): Html {
   const { labels, startsAtUs } = alert;
   const isAcknowledged = silencedBy.some(({ alertId }) => alertId !== null);
-  const title = `${alertTitle(labels.alertname ?? '')}, ${alertPlace(labels) || labels.region}`;
+  const title = `${alertTitle(words, labels.alertname ?? '')}, ${alertPlace(labels) || labels.region}`;
   const query = new URLSearchParams({ alert: alert.id }).toString();
   const button = (to: string, what: string, name: string) =>
     html`<a class="button" href="${root}${to}" aria-label="${name} ${title}">${what}</a>`;
@@ -73,25 +73,22 @@ ${!isResolvable(alert) && isEndedByProbe(alert) ? button(`resolve?${query}&began
 }
 
 /** For how long it has fired. */
-export function lasting({ words, nowUs }: Page, startsAtUs: number): Html {
+export function lasting(page: Page, startsAtUs: number): Html {
+  const { words, nowUs } = page;
   const lasted = words.time.lasting((nowUs - startsAtUs) / 1000);
-  return html`${words.alerts.forTime} <time datetime="${isoTime(startsAtUs)}" title="${words.alerts.since} ${exactTime(startsAtUs)}">${lasted}</time>`;
+  return html`${words.alerts.forTime} <time datetime="${isoTime(startsAtUs)}" title="${words.alerts.since} ${exactly(page, startsAtUs)}">${lasted}</time>`;
 }
 
-function ended({ words, nowUs }: Page, { startsAtUs, endsAtUs }: Alert): Html {
+function ended(page: Page, { startsAtUs, endsAtUs }: Alert): Html {
+  const { words } = page;
   const lasted = words.time.lasting((endsAtUs - startsAtUs) / 1000);
-  return html`${words.alerts.lasted(lasted)}, ${words.alerts.resolvedAt} ${when(endsAtUs, nowUs, words.time.ago)}`;
+  return html`${words.alerts.lasted(lasted)}, ${words.alerts.resolvedAt} ${when(page, endsAtUs)}`;
 }
 
-function eventCount(
-  { words, nowUs }: Page,
-  { eventsTotal }: Alert,
-  lastEvent: Event | undefined,
-): Html | string {
+function eventCount(page: Page, { eventsTotal }: Alert, lastEvent: Event | undefined): Html | string {
+  const { words } = page;
   if (eventsTotal === 0) return '';
   const last =
-    eventsTotal > 1 && lastEvent
-      ? html`, ${words.alerts.last} ${when(lastEvent.occurredAtUs, nowUs, words.time.ago)}`
-      : '';
+    eventsTotal > 1 && lastEvent ? html`, ${words.alerts.last} ${when(page, lastEvent.occurredAtUs)}` : '';
   return html`${words.count.events(eventsTotal)}${last}`;
 }

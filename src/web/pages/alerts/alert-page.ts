@@ -13,13 +13,15 @@ import { foot, frame, type Html, heading, when, where } from '../frame/page-fram
 import {
   alertPlace,
   alertTitle,
-  DELIVERY_STATES,
+  DELIVERY_TONES,
   eventTitle,
   eventTone,
   MESSAGE_LENGTH,
   NAME_LENGTH,
   severityTone,
+  severityWord,
   silenceWords,
+  suppressionWords,
 } from '../frame/page-words.ts';
 import { alertActions, lasting, mutePills } from './alert-item.ts';
 
@@ -30,7 +32,7 @@ export function renderAlertPage(page: Page, record: AlertRecord): Html {
   const { alert, silencedBy } = record;
   const { labels, annotations } = alert;
   const shown = { alert, silencedBy, isInhibited: record.inhibitedBy.length > 0, lastEvent: undefined };
-  const title = alertTitle(labels.alertname ?? '');
+  const title = alertTitle(words, labels.alertname ?? '');
   const place = alertPlace(labels);
   const isFiring = alert.state === 'firing';
   const tone = isFiring && silencedBy.length === 0 ? severityTone(labels.severity ?? '') : 'quiet';
@@ -43,12 +45,12 @@ export function renderAlertPage(page: Page, record: AlertRecord): Html {
     body: html`${heading(page, {
       title: place ? `${title}: ${place}` : title,
       tone,
-      lead: html`${where(labels.region ?? '', '')} ${standing(page, record)}`,
+      lead: html`${where(page, labels.region ?? '', '')} ${standing(page, record)}`,
       json: `api/v1/alerts/${encodeURIComponent(alert.id)}`,
     })}
 <main id="main">
-<p class="pills"><span class="pill ${severityTone(labels.severity ?? '')}">${plainText(labels.severity ?? '', NAME_LENGTH)}</span> ${mutePills(page, shown)}</p>
-${silencedBy.map((silence) => html`<p class="small soft"><bdi>${silenceWords(silence)}</bdi></p>`)}
+<p class="pills"><span class="pill ${severityTone(labels.severity ?? '')}">${severityWord(words, labels.severity ?? '')}</span> ${mutePills(page, shown)}</p>
+${silencedBy.map((silence) => html`<p class="small soft"><bdi>${silenceWords(words, silence)}</bdi></p>`)}
 ${shown.isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}
 ${isFiring ? html`<p class="actions">${alertActions(page, shown)}</p>` : ''}
 ${said ? html`<h2>${words.alert.message}</h2><div class="sheet"><pre><bdi>${said}</bdi></pre></div>` : ''}
@@ -77,21 +79,22 @@ export function renderUnknownAlertPage(page: Page): Html {
 }
 
 function standing(page: Page, { alert, isKept }: AlertRecord): Html {
-  const { words, nowUs } = page;
+  const { words } = page;
   const { startsAtUs, endsAtUs, state } = alert;
   if (state === 'firing') return html`${words.alert.isFiring} ${lasting(page, startsAtUs)}.`;
   if (state === 'pending' && startsAtUs === 0) return html`${words.alert.isPending}.`;
   const lasted = words.alerts.lasted(words.time.lasting((endsAtUs - startsAtUs) / 1000));
   const by =
     plainText(alert.annotations.resolved_by ?? '', MESSAGE_LENGTH) || words.alert.ended(alert.ending ?? '');
-  return html`${words.alert.isOver} ${when(endsAtUs, nowUs, words.time.ago)}, ${lasted}${by ? html`: <bdi>${by}</bdi>` : ''}. ${isKept ? '' : words.alert.letGo}`;
+  return html`${words.alert.isOver} ${when(page, endsAtUs)}, ${lasted}${by ? html`: <bdi>${by}</bdi>` : ''}. ${isKept ? '' : words.alert.letGo}`;
 }
 
-function eventSection({ root, words, nowUs }: Page, { alert, events }: AlertRecord): Html {
+function eventSection(page: Page, { alert, events }: AlertRecord): Html {
+  const { root, words } = page;
   const items = events.map(({ event }) => {
     const message = plainText(event.message, MESSAGE_LENGTH);
-    return html`<li><div class="row"><a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(event.type)}</a>
-<span class="small soft">${when(event.occurredAtUs, nowUs, words.time.ago)}</span></div>
+    return html`<li><div class="row"><a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a>
+<span class="small soft">${when(page, event.occurredAtUs)}</span></div>
 ${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}</li>`;
   });
   const more = alert.eventsTotal - events.length;
@@ -104,17 +107,17 @@ ${
 }
 
 function notifiedSection(page: Page, { notifications, receivers, suppressions }: AlertRecord): Html {
-  const { words, nowUs } = page;
+  const { words } = page;
   const names = receivers.map((name) => plainText(name, NAME_LENGTH)).join(', ');
   const columns: Column<SentNotification>[] = [
     { title: words.alert.receiver, cell: (one) => plainText(one.receiver, NAME_LENGTH) },
     { title: words.alert.reason, cell: (one) => plainText(words.alert.why(one.reason), NAME_LENGTH) },
-    { title: words.alert.at, cell: (one) => when(one.createdAtUs, nowUs, words.time.ago) },
+    { title: words.alert.at, cell: (one) => when(page, one.createdAtUs) },
     { title: words.alert.deliveries, cell: (one) => deliveryLinks(page, one) },
   ];
   const withheld = suppressions.map(
     (one) => html`<li><span class="what">${plainText(one.receiver, NAME_LENGTH)}</span>
-<span class="soft"><bdi>${plainText(`${one.reason.replaceAll('_', ' ')} ${one.detail}`, MESSAGE_LENGTH)}</bdi>, ${when(one.atUs, nowUs, words.time.ago)}</span></li>`,
+<span class="soft"><bdi>${suppressionWords(words, one.reason, one.detail)}</bdi>, ${when(page, one.atUs)}</span></li>`,
   );
   return html`<h2>${words.alert.notified}</h2>
 ${
@@ -126,10 +129,9 @@ ${
 ${withheld.length > 0 ? html`<h3 class="after">${words.alert.withheld}</h3><ul class="sheet small">${withheld}</ul>` : ''}`;
 }
 
-function deliveryLinks({ root }: Page, { deliveries }: SentNotification): Html {
+function deliveryLinks({ root, words }: Page, { deliveries }: SentNotification): Html {
   return html`${deliveries.map(({ id, integration, state }) => {
-    const { words, tone } = DELIVERY_STATES[state];
-    return html`<a href="${root}${deliveryPath(id)}">${plainText(integration, NAME_LENGTH)}</a> <span class="pill ${tone}">${words}</span> `;
+    return html`<a href="${root}${deliveryPath(id)}">${plainText(integration, NAME_LENGTH)}</a> <span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}</span> `;
   })}`;
 }
 

@@ -81,7 +81,6 @@ function addAcknowledging(pages: Hono, options: PagesOptions): void {
       acknowledgement,
       action: actionOf('acknowledge', c),
       hasHome: c.req.query('link') === undefined,
-      nowUs: clock.nowUs(),
     });
     return c.html(page, code);
   }
@@ -91,7 +90,7 @@ function addAcknowledging(pages: Hono, options: PagesOptions): void {
   pages.post('/acknowledge', async (c) => {
     const by = signatureOf(c, await fieldsOf(c));
     const problem = await problemOf(async () => {
-      checkSignature(by, 'who takes care of it');
+      checkSignature(pageOf(c, clock).words, by);
       const { id, startsAtUs } = requested(c, links, clock);
       const result = await silenceEditor.acknowledge(id, by, startsAtUs);
       if (!result.ok) throw refuse(sentence(result.message));
@@ -110,7 +109,6 @@ function addResolving(pages: Hono, { store, alertResolver, clock }: PagesOptions
       comment: by.comment,
       problem,
       action: actionOf('resolve', c),
-      nowUs: clock.nowUs(),
     });
     return c.html(page, code);
   }
@@ -120,7 +118,7 @@ function addResolving(pages: Hono, { store, alertResolver, clock }: PagesOptions
   pages.post('/resolve', async (c) => {
     const by = signatureOf(c, await fieldsOf(c));
     const problem = await problemOf(async () => {
-      checkSignature(by, 'who says that it is over');
+      checkSignature(pageOf(c, clock).words, by);
       const { id, startsAtUs } = ofOverview(c);
       const result = await alertResolver.resolve(id, by, startsAtUs);
       if (!result.ok) throw refuse(sentence(result.message));
@@ -141,7 +139,7 @@ function requested(c: Context, links: AcknowledgeLinks, clock: Clock): Requested
   const link = c.req.query('link');
   if (link === undefined) return ofOverview(c);
   const episode = links.read(link, clock.nowUs());
-  if (!episode) throw refuse('This link is not valid any more: open the page instead.');
+  if (!episode) throw refuse(pageOf(c, clock).words.mistakes.oldLink);
   return episode;
 }
 

@@ -4,27 +4,29 @@ import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../silence-request.ts';
+import type { Page } from '../frame/page.ts';
 import { type Html, when, where } from '../frame/page-frame.ts';
-import { alertPlace, alertTitle, MESSAGE_LENGTH, severityTone } from '../frame/page-words.ts';
+import { alertPlace, alertTitle, MESSAGE_LENGTH, severityTone, severityWord } from '../frame/page-words.ts';
 
 export interface AlertSheet {
   /** True when the episode that was meant still lasts. */
   readonly isOpen: boolean;
   readonly lastEvent: Event | undefined;
-  readonly nowUs: number;
 }
 
 export function alertSheet(
+  page: Page,
   { labels, annotations, startsAtUs }: Alert,
-  { lastEvent, isOpen, nowUs }: AlertSheet,
+  { lastEvent, isOpen }: AlertSheet,
 ): Html {
-  const severity = plainText(labels.severity ?? '', MESSAGE_LENGTH);
+  const { words } = page;
+  const severity = labels.severity ?? '';
   const tone = isOpen ? severityTone(severity) : 'quiet';
   const message = plainText(lastEvent?.message || annotations.summary || '', MESSAGE_LENGTH);
   return html`<ul class="sheet"><li class="alert ${tone}">
-<div class="row"><div><h2 class="inline">${alertTitle(labels.alertname ?? '')}</h2> <span class="pill ${tone}">${isOpen ? severity : 'resolved'}</span></div>
-<span class="small soft">began ${when(startsAtUs, nowUs)}</span></div>
-<div>${where(labels.region ?? '', alertPlace(labels))}</div>
+<div class="row"><div><h2 class="inline">${alertTitle(words, labels.alertname ?? '')}</h2> <span class="pill ${tone}">${isOpen ? severityWord(words, severity) : words.alerts.resolved}</span></div>
+<span class="small soft">${words.alert.began} ${when(page, startsAtUs)}</span></div>
+<div>${where(page, labels.region ?? '', alertPlace(labels))}</div>
 ${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}
 </li></ul>`;
 }
@@ -39,11 +41,12 @@ interface SignatureForm {
   readonly button: string;
 }
 
-export function signatureForm({ action, author, comment, why, button }: SignatureForm): Html {
+export function signatureForm({ words }: Page, form: SignatureForm): Html {
+  const { action, author, comment, why, button } = form;
   return html`<form method="post" action="${action}" class="sheet fields">
-<label for="author">Your name</label>
+<label for="author">${words.signature.name}</label>
 <input id="author" name="author" value="${plainText(author, MAX_AUTHOR_LENGTH)}" required autocomplete="name" maxlength="${MAX_AUTHOR_LENGTH}">
-<label for="comment">${why} <span class="soft">(may be left out)</span></label>
+<label for="comment">${why} <span class="soft">${words.signature.optional}</span></label>
 <input id="comment" name="comment" value="${plainText(comment, MAX_COMMENT_LENGTH)}" autocomplete="off" maxlength="${MAX_COMMENT_LENGTH}">
 <div class="buttons"><button class="main">${button}</button></div>
 </form>`;

@@ -6,12 +6,18 @@ import { alertPath } from '../../../http/page-path.ts';
 import type { ShownAlert } from '../../../operator/shown-alerts.ts';
 import type { Cause } from '../../../store/alert-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import { regionName } from '../../../text/region-name.ts';
 import { type FilterField, filterField } from '../frame/filter-form.ts';
 import { listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, when, where } from '../frame/page-frame.ts';
-import { alertPlace, alertTitle, MESSAGE_LENGTH, NAME_LENGTH, severityTone } from '../frame/page-words.ts';
+import {
+  alertPlace,
+  alertTitle,
+  MESSAGE_LENGTH,
+  regionWord,
+  severityTone,
+  severityWord,
+} from '../frame/page-words.ts';
 import { alertItem, mutePills } from './alert-item.ts';
 
 /** One line of the page: a cause with several alerts, or an alert. */
@@ -66,17 +72,17 @@ function fieldsOf(page: Page, { regions }: AlertsView): FilterField[] {
     filterField(
       page,
       'region',
-      regions.map((region) => ({ value: region, text: regionName(region) })),
+      regions.map((region) => ({ value: region, text: regionWord(words, region) })),
     ),
     filterField(
       page,
       'severity',
-      SEVERITIES.map((severity) => ({ value: severity, text: severity })),
+      SEVERITIES.map((severity) => ({ value: severity, text: severityWord(words, severity) })),
     ),
     filterField(
       page,
       'name',
-      ALERT_KINDS.map((name) => ({ value: name, text: alertTitle(name) })),
+      ALERT_KINDS.map((name) => ({ value: name, text: alertTitle(words, name) })),
     ),
     { name: 'acknowledged', label: words.alerts.acknowledged, choices: yesOrNo },
     { name: 'silenced', label: words.alerts.silenced, choices: yesOrNo },
@@ -93,9 +99,9 @@ function causeItem(
   { cause, latest }: Extract<AlertsEntry, { readonly cause: Cause }>,
   given: URLSearchParams,
 ): Html {
-  const { root, words, nowUs } = page;
-  const severity = plainText(cause.severity, NAME_LENGTH);
-  const tone = severityTone(severity);
+  const { root, words } = page;
+  const severity = severityWord(words, cause.severity);
+  const tone = severityTone(cause.severity);
   const query = new URLSearchParams(given);
   query.delete('cursor');
   query.set('name', cause.alertname);
@@ -104,13 +110,13 @@ function causeItem(
   query.set('cause', cause.cause);
   const places = latest.map(
     (one) => html`<li id="alert-${fingerprint(one.alert.labels)}">
-<a href="${root}${alertPath(one.alert.id)}">${where(one.alert.labels.region ?? '', alertPlace(one.alert.labels))}</a>
+<a href="${root}${alertPath(one.alert.id)}">${where(page, one.alert.labels.region ?? '', alertPlace(one.alert.labels))}</a>
 ${one.silencedBy.some(({ alertId }) => alertId === null) || one.isInhibited ? mutePills(page, one) : ''}</li>`,
   );
   return html`<li class="alert ${cause.isAcknowledged ? 'quiet' : tone}">
-<div class="row"><div><h3>${cause.alerts} × ${alertTitle(cause.alertname)}</h3> <span class="pill ${tone}">${severity}</span>
+<div class="row"><div><h3>${cause.alerts} × ${alertTitle(words, cause.alertname)}</h3> <span class="pill ${tone}">${severity}</span>
 ${cause.isAcknowledged ? html`<span class="pill quiet">${words.alerts.acknowledged}</span>` : ''}</div>
-<span class="small soft">${words.alerts.since} ${when(cause.firstStartsAtUs, nowUs, words.time.ago)}</span></div>
+<span class="small soft">${words.alerts.since} ${when(page, cause.firstStartsAtUs)}</span></div>
 <p class="message"><bdi>${plainText(cause.cause, MESSAGE_LENGTH)}</bdi></p>
 <ul class="places">${places}</ul>
 <p class="actions"><a class="button" href="?${query}">${words.alerts.each(cause.alerts)}</a></p>

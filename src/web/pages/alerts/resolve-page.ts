@@ -20,20 +20,21 @@ interface ResolvePage extends AlertSheet {
 
 export function renderResolvePage(at: Page, page: ResolvePage): Html {
   const { alert, isOpen, problem } = page;
+  const { resolve } = at.words;
   const isAsked = isOpen && isProbed(page);
   return frame({
-    title: 'nestwatch: resolve an alert',
+    title: `nestwatch: ${resolve.title}`,
     tone: 'quiet',
     page: at,
     section: 'alerts',
     body: html`<header class="narrow">
-<h1>${isAsked ? 'Ask the region again?' : isOpen ? 'Resolve this alert?' : 'This alert is over'}</h1>
-<p class="lead">${leadOf(page)}</p>
+<h1>${isAsked ? resolve.askAgain : isOpen ? resolve.question : resolve.over}</h1>
+<p class="lead">${leadOf(at, page)}</p>
 ${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
 </header>
 <main id="main" class="narrow">
-${alert ? alertSheet(alert, page) : ''}
-${isOpen ? signatureForm({ ...page, why: 'How it came to be over', button: isAsked ? 'Ask again' : 'Resolve' }) : ''}
+${alert ? alertSheet(at, alert, page) : ''}
+${isOpen ? signatureForm(at, { ...page, why: resolve.why, button: isAsked ? resolve.askButton : resolve.button }) : ''}
 </main>`,
   });
 }
@@ -42,14 +43,10 @@ function isProbed({ alert }: ResolvePage): boolean {
   return alert !== undefined && isEndedByProbe(alert) && !isResolvable(alert);
 }
 
-function leadOf(page: ResolvePage): Html {
+function leadOf({ words }: Page, page: ResolvePage): Html {
+  const { resolve } = words;
   const { alert, isOpen } = page;
-  if (isOpen && isProbed(page)) {
-    return html`The region is asked at once instead of with the next probe. The alert ends once it answers as it should.`;
-  }
-  if (isOpen) {
-    return html`Say so when it is over, and the service does not tell: its end is told at once, with your name. The next time it fires anew.`;
-  }
+  if (isOpen) return html`${isProbed(page) ? resolve.askLead : resolve.lead}`;
   const by = plainText(alert?.annotations.resolved_by ?? '', MESSAGE_LENGTH);
-  return by ? html`It ended: <bdi>${by}</bdi>.` : html`It was resolved.`;
+  return by ? html`${resolve.ended} <bdi>${by}</bdi>.` : html`${resolve.resolved}`;
 }

@@ -6,22 +6,23 @@ import { type Cause, successRatio } from '../../../domain/statistics/flight-stat
 import { alertPath, eventPath, flightPath } from '../../../http/page-path.ts';
 import { type BirdReport, durationUs } from '../../../operator/bird-report.ts';
 import type { FlightOverview } from '../../../store/bird-store.ts';
-import { exactTime } from '../../../text/instant-words.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import { regionName } from '../../../text/region-name.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import { flightBars, sparkline } from '../frame/flight-chart.ts';
 import type { Page } from '../frame/page.ts';
-import { foot, frame, type Html, heading, when } from '../frame/page-frame.ts';
+import { exactly, foot, frame, type Html, heading, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
   eventTitle,
   eventTone,
   MESSAGE_LENGTH,
   NAME_LENGTH,
+  regionWord,
   severityTone,
+  severityWord,
 } from '../frame/page-words.ts';
 import {
+  birdStatus,
   birdTitle,
   countWords,
   flightLink,
@@ -46,7 +47,7 @@ export function renderBirdPage(page: Page, report: BirdReport, address: string |
     section: 'birds',
     body: html`${heading(page, {
       title: html`<bdi>${title}</bdi>`,
-      lead: html`${standingPill(page, bird.standing)} ${regionName(bird.region)} · ${nestLink(page, bird)} · <code>${plainText(bird.birdId, NAME_LENGTH)}</code>${bird.present ? '' : html` · ${words.birds.notListed}`}${inService(page, address)}`,
+      lead: html`${standingPill(page, bird.standing)} ${regionWord(words, bird.region)} · ${nestLink(page, bird)} · <code>${plainText(bird.birdId, NAME_LENGTH)}</code>${bird.present ? '' : html` · ${words.birds.notListed}`}${inService(page, address)}`,
       json: `api/v1/birds/${encodeURIComponent(bird.region)}/${encodeURIComponent(bird.birdId)}`,
     })}
 <main id="main">
@@ -63,7 +64,7 @@ ${foot(page)}`,
 function facts(page: Page, report: BirdReport): Html {
   const { words, nowUs } = page;
   const { bird, counts, durations, rhythm, switchedOff } = report;
-  const ago = (us: number) => when(us, nowUs, words.time.ago);
+  const ago = (us: number) => when(page, us);
   const ratios = counts.map(
     (one) => html`<span>${words.birds.hours(one.hours)}: <b>${percent(successRatio(one)) || '–'}</b>
 <span class="small soft">${words.birds.outOf(one.succeeded + one.failed)}</span></span>`,
@@ -71,7 +72,7 @@ function facts(page: Page, report: BirdReport): Html {
   const rows: [string, Html | string][] = [
     [
       words.birds.status,
-      html`<bdi>${plainText(bird.status, NAME_LENGTH)}</bdi> <span class="small soft">${words.birds.since} ${ago(bird.statusSinceUs)}</span>`,
+      html`<bdi>${birdStatus(words, bird.status)}</bdi> <span class="small soft">${words.birds.since} ${ago(bird.statusSinceUs)}</span>`,
     ],
     ...(switchedOff
       ? [[words.birds.switchedOff, switchedOffWords(page, switchedOff)] as [string, Html]]
@@ -91,11 +92,12 @@ function facts(page: Page, report: BirdReport): Html {
   return html`<dl class="sheet">${rows.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
 
-function switchedOffWords({ root, words, nowUs }: Page, event: Event): Html {
+function switchedOffWords(page: Page, event: Event): Html {
+  const { root, words } = page;
   const initiator = plainText(String(event.attributes.initiator ?? ''), NAME_LENGTH);
   const message = plainText(event.message, MESSAGE_LENGTH);
-  return html`<a href="${root}${eventPath(event.key)}">${eventTitle(event.type)}</a>
-${initiator ? html`<bdi>${words.birds.by(initiator)}</bdi>` : ''} <span class="small soft">${when(event.occurredAtUs, nowUs, words.time.ago)}</span>
+  return html`<a href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a>
+${initiator ? html`<bdi>${words.birds.by(initiator)}</bdi>` : ''} <span class="small soft">${when(page, event.occurredAtUs)}</span>
 ${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}`;
 }
 
@@ -121,7 +123,7 @@ function flightSection(page: Page, { bird, flights }: BirdReport): Html {
   const bars = flights.toReversed().map((one) => ({
     status: one.status,
     lastedUs: durationUs(one),
-    title: `${statusWords(words, one.status)}, ${one.startedAtUs > 0 ? exactTime(one.startedAtUs) : '?'}${took(page, one) && `, ${took(page, one)}`}`,
+    title: `${statusWords(words, one.status)}, ${one.startedAtUs > 0 ? exactly(page, one.startedAtUs) : '?'}${took(page, one) && `, ${took(page, one)}`}`,
     href: `${root}${flightPath(one.region, one.flightId)}`,
   }));
   const said = countWords(
@@ -141,8 +143,9 @@ function flightSection(page: Page, { bird, flights }: BirdReport): Html {
 <details><summary>${words.birds.asTable}</summary>${dataTable(words.birds.latest, columns, flights)}</details>`;
 }
 
-function startedCell({ words, nowUs }: Page, { startedAtUs }: FlightOverview): Html | string {
-  return startedAtUs > 0 ? when(startedAtUs, nowUs, words.time.ago) : words.flight.notKnown;
+function startedCell(page: Page, { startedAtUs }: FlightOverview): Html | string {
+  const { words } = page;
+  return startedAtUs > 0 ? when(page, startedAtUs) : words.flight.notKnown;
 }
 
 /** Empty where it is not known. */
@@ -153,7 +156,7 @@ function took({ words }: Page, flight: FlightOverview): string {
 
 function causeSection(page: Page, { causes }: BirdReport): Html | string {
   if (causes.length === 0) return '';
-  const { words, nowUs } = page;
+  const { words } = page;
   const columns: Column<Cause<FlightOverview>>[] = [
     {
       title: words.birds.cause,
@@ -167,36 +170,38 @@ function causeSection(page: Page, { causes }: BirdReport): Html | string {
     {
       title: words.birds.lastSeen,
       cell: ({ example }) =>
-        html`<a href="${page.root}${flightPath(example.region, example.flightId)}">${when(example.endedAtUs || example.startedAtUs, nowUs, words.time.ago)}</a>`,
+        html`<a href="${page.root}${flightPath(example.region, example.flightId)}">${when(page, example.endedAtUs || example.startedAtUs)}</a>`,
     },
   ];
   return html`<h2>${words.birds.causes}</h2>${dataTable(words.birds.causes, columns, causes)}`;
 }
 
-function alertSection({ root, words, nowUs }: Page, alerts: readonly Alert[]): Html | string {
+function alertSection(page: Page, alerts: readonly Alert[]): Html | string {
+  const { root, words } = page;
   if (alerts.length === 0) return '';
   const items = alerts.map(({ id, state, labels, annotations, startsAtUs, endsAtUs }) => {
-    const severity = plainText(labels.severity ?? '', NAME_LENGTH);
+    const severity = labels.severity ?? '';
     const isFiring = state === 'firing';
     const summary = plainText(annotations.description || annotations.summary || '', MESSAGE_LENGTH);
-    return html`<li><div class="row"><div><a class="what" href="${root}${alertPath(id)}">${alertTitle(labels.alertname ?? '')}</a>
-<span class="pill ${isFiring ? severityTone(severity) : 'quiet'}">${isFiring ? severity : words.birds.over}</span></div>
-<span class="small soft">${when(isFiring ? startsAtUs : endsAtUs, nowUs, words.time.ago)}</span></div>
+    return html`<li><div class="row"><div><a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a>
+<span class="pill ${isFiring ? severityTone(severity) : 'quiet'}">${isFiring ? severityWord(words, severity) : words.birds.over}</span></div>
+<span class="small soft">${when(page, isFiring ? startsAtUs : endsAtUs)}</span></div>
 ${summary ? html`<p class="message"><bdi>${summary}</bdi></p>` : ''}</li>`;
   });
   return html`<h2>${words.birds.alerts}</h2><ul class="sheet">${items}</ul>`;
 }
 
-function logSection({ root, words, nowUs }: Page, { bird, log }: BirdReport): Html {
+function logSection(page: Page, { bird, log }: BirdReport): Html {
+  const { root, words } = page;
   const all = `events?${new URLSearchParams({ region: bird.region, bird: bird.birdId })}`;
   const title = html`<h2>${words.birds.log} <a href="${root}${all}">${words.birds.allEvents}</a></h2>`;
   if (log.length === 0) return html`${title}<p class="sheet empty">${words.birds.noLog}</p>`;
   const items = log.map((event) => {
     const message = plainText(event.message, MESSAGE_LENGTH);
     const initiator = plainText(String(event.attributes.initiator ?? ''), NAME_LENGTH);
-    return html`<li><div class="row"><div><a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(event.type)}</a>
+    return html`<li><div class="row"><div><a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a>
 ${initiator ? html`<bdi class="soft">${words.birds.by(initiator)}</bdi>` : ''}</div>
-<span class="small soft">${when(event.occurredAtUs, nowUs, words.time.ago)}</span></div>
+<span class="small soft">${when(page, event.occurredAtUs)}</span></div>
 ${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}</li>`;
   });
   return html`${title}<ul class="sheet">${items}</ul>`;

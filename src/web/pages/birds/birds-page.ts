@@ -2,15 +2,21 @@
 import { html } from 'hono/html';
 import { successRatio } from '../../../domain/statistics/flight-statistics.ts';
 import { type BirdOverview, type NestOverview, STANDINGS } from '../../../store/bird-store.ts';
-import { plainText } from '../../../text/plain-text.ts';
-import { regionName } from '../../../text/region-name.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import { type FilterField, filterField } from '../frame/filter-form.ts';
 import { listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, when } from '../frame/page-frame.ts';
-import { NAME_LENGTH } from '../frame/page-words.ts';
-import { birdLink, flightLink, flightMarks, nestLink, percent, standingPill } from './standing-words.ts';
+import { regionWord } from '../frame/page-words.ts';
+import {
+  birdLink,
+  birdStatus,
+  flightLink,
+  flightMarks,
+  nestLink,
+  percent,
+  standingPill,
+} from './standing-words.ts';
 
 export interface ListView<Item> {
   /** What the address asks for. */
@@ -38,7 +44,7 @@ export function renderBirdsPage(page: Page, view: ListView<BirdOverview>): Html 
     {
       name: 'status',
       label: words.birds.status,
-      choices: STATUSES.map((value) => ({ value, text: value })),
+      choices: STATUSES.map((value) => ({ value, text: birdStatus(words, value) })),
     },
   ];
   const columns: Column<BirdOverview>[] = [
@@ -94,25 +100,24 @@ function regionField(page: Page, regions: readonly string[]): FilterField {
   return filterField(
     page,
     'region',
-    regions.map((value) => ({ value, text: regionName(value) })),
+    regions.map((value) => ({ value, text: regionWord(page.words, value) })),
   );
 }
 
 function place(page: Page, one: BirdOverview | NestOverview): Html {
-  return html`<span class="soft">${regionName(one.region)} ·</span> ${nestLink(page, one)}`;
+  return html`<span class="soft">${regionWord(page.words, one.region)} ·</span> ${nestLink(page, one)}`;
 }
 
 function standingCell(page: Page, { standing, status, firing }: BirdOverview): Html {
   const { words } = page;
   // `active` goes without saying.
-  const other = status === 'active' || standing === 'off' ? '' : plainText(status, NAME_LENGTH);
+  const other = status === 'active' || standing === 'off' ? '' : birdStatus(words, status);
   return html`${standingPill(page, standing)} ${firing > 1 ? html`<span class="small soft">${words.count.alerts(firing)}</span>` : ''}
 ${other ? html`<span class="small soft"><bdi>${other}</bdi></span>` : ''}`;
 }
 
 function lastCell(page: Page, { region, last }: BirdOverview): Html | string {
   if (!last) return '';
-  const { words, nowUs } = page;
-  const at = last.startedAtUs > 0 ? when(last.startedAtUs, nowUs, words.time.ago) : '';
+  const at = last.startedAtUs > 0 ? when(page, last.startedAtUs) : '';
   return html`${flightLink(page, region, last.flightId, last.status)} <span class="small soft">${at}</span>`;
 }

@@ -6,18 +6,19 @@ import { alertPath, birdPath, deliveryPath, eventPath } from '../../../http/page
 import { durationUs } from '../../../operator/bird-report.ts';
 import type { FlightReport } from '../../../operator/flight-report.ts';
 import type { Delivery } from '../../../store/outbox-store.ts';
-import { exactTime } from '../../../text/instant-words.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
-import { regionName } from '../../../text/region-name.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import type { Page } from '../frame/page.ts';
-import { foot, frame, type Html, heading, isoTime, when } from '../frame/page-frame.ts';
+import { exactly, foot, frame, type Html, heading, isoTime, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
-  DELIVERY_STATES,
+  DELIVERY_TONES,
   MESSAGE_LENGTH,
   NAME_LENGTH,
+  regionWord,
   severityTone,
+  severityWord,
+  suppressionWords,
 } from '../frame/page-words.ts';
 import { birdTitle, flightTitle, flightTone, inService, nestLink } from './standing-words.ts';
 
@@ -47,7 +48,7 @@ export function renderFlightPage(page: Page, report: FlightReport, beside: Besid
     body: html`${heading(page, {
       title: html`${title}: <bdi>${bird}</bdi>`,
       tone,
-      lead: html`${regionName(flight.region)} · ${nestLink(page, flight)} · <a href="${root}${birdPath(flight.region, flight.birdId)}"><bdi>${bird}</bdi></a>${inService(page, beside.address)}`,
+      lead: html`${regionWord(words, flight.region)} · ${nestLink(page, flight)} · <a href="${root}${birdPath(flight.region, flight.birdId)}"><bdi>${bird}</bdi></a>${inService(page, beside.address)}`,
       json: `api/v1/flights/${encodeURIComponent(flight.region)}/${encodeURIComponent(flight.flightId)}`,
     })}
 <main id="main">
@@ -68,9 +69,7 @@ function facts(page: Page, { flight, event }: FlightReport): Html {
   const isActive = flight.endedAtUs === 0 && flight.startedAtUs > 0 && flight.status === 'active';
   const lastedUs = isActive ? nowUs - flight.startedAtUs : durationUs(flight);
   const at = (us: number) =>
-    us === 0
-      ? said.notKnown
-      : html`${exactTime(us)} <span class="small soft">${when(us, nowUs, words.time.ago)}</span>`;
+    us === 0 ? said.notKnown : html`${exactly(page, us)} <span class="small soft">${when(page, us)}</span>`;
   const rows: [string, Html | string][] = [
     [said.started, at(flight.startedAtUs)],
     [said.ended, isActive ? '' : at(flight.endedAtUs)],
@@ -115,7 +114,7 @@ function logSection(page: Page, log: FlightLog | undefined): Html {
   const columns: Column<FlightStep>[] = [
     {
       title: words.flight.at,
-      cell: ({ atUs }) => html`<time datetime="${isoTime(atUs)}">${exactTime(atUs)}</time>`,
+      cell: ({ atUs }) => html`<time datetime="${isoTime(atUs)}">${exactly(page, atUs)}</time>`,
     },
     { title: words.flight.entry, cell: (step) => stepTitle(page, step) },
     { title: words.flight.step, cell: ({ step }) => html`<bdi>${plainText(step, NAME_LENGTH)}</bdi>` },
@@ -137,10 +136,10 @@ function stepTitle({ words }: Page, { sort, level, wentOn }: FlightStep): Html {
 function alertSection({ root, words }: Page, { flight, alerts }: FlightReport): Html | string {
   if (flight.status !== 'failed' && alerts.length === 0) return '';
   const items = alerts.map(({ id, state, labels }) => {
-    const severity = plainText(labels.severity ?? '', NAME_LENGTH);
+    const severity = labels.severity ?? '';
     const isFiring = state === 'firing';
-    return html`<li><a class="what" href="${root}${alertPath(id)}">${alertTitle(labels.alertname ?? '')}</a>
-<span class="pill ${isFiring ? severityTone(severity) : 'quiet'}">${isFiring ? severity : words.birds.over}</span></li>`;
+    return html`<li><a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a>
+<span class="pill ${isFiring ? severityTone(severity) : 'quiet'}">${isFiring ? severityWord(words, severity) : words.birds.over}</span></li>`;
   });
   return html`<h2>${words.flight.alerts}</h2>
 ${items.length > 0 ? html`<ul class="sheet">${items}</ul>` : html`<p class="sheet empty">${words.flight.noAlerts}</p>`}`;
@@ -148,7 +147,7 @@ ${items.length > 0 ? html`<ul class="sheet">${items}</ul>` : html`<p class="shee
 
 function notifiedSection(page: Page, { flight, deliveries, suppressions }: FlightReport): Html | string {
   if (flight.status !== 'failed' && deliveries.length + suppressions.length === 0) return '';
-  const { root, words, nowUs } = page;
+  const { root, words } = page;
   const columns: Column<Delivery>[] = [
     { title: words.flight.receiver, cell: (one) => plainText(one.receiver, NAME_LENGTH) },
     {
@@ -159,16 +158,16 @@ function notifiedSection(page: Page, { flight, deliveries, suppressions }: Fligh
     {
       title: words.flight.state,
       cell: ({ state }) =>
-        html`<span class="pill ${DELIVERY_STATES[state].tone}">${DELIVERY_STATES[state].words}</span>`,
+        html`<span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}</span>`,
     },
     {
       title: words.flight.at,
-      cell: (one) => when(one.settledAtUs || one.createdAtUs, nowUs, words.time.ago),
+      cell: (one) => when(page, one.settledAtUs || one.createdAtUs),
     },
   ];
   const withheld = suppressions.map(
     (one) => html`<li><span class="what">${plainText(one.receiver, NAME_LENGTH)}</span>
-<span class="soft"><bdi>${plainText(`${one.reason.replaceAll('_', ' ')} ${one.detail}`, MESSAGE_LENGTH)}</bdi>, ${when(one.atUs, nowUs, words.time.ago)}</span></li>`,
+<span class="soft"><bdi>${suppressionWords(words, one.reason, one.detail)}</bdi>, ${when(page, one.atUs)}</span></li>`,
   );
   return html`<h2>${words.flight.notified}</h2>
 ${deliveries.length > 0 ? dataTable(words.flight.notified, columns, deliveries) : html`<p class="sheet empty">${words.flight.nobody}</p>`}

@@ -5,7 +5,7 @@ import type { BirdOverview, FlightOverview, Standing } from '../../../store/bird
 import { plainText } from '../../../text/plain-text.ts';
 import type { Page } from '../frame/page.ts';
 import type { Html } from '../frame/page-frame.ts';
-import { NAME_LENGTH, type Tone } from '../frame/page-words.ts';
+import { isKnown, NAME_LENGTH, type Tone } from '../frame/page-words.ts';
 import type { Words } from '../words/english.ts';
 
 const TONES: Readonly<Record<Standing, Tone>> = {
@@ -59,14 +59,15 @@ export function statusWords({ flight }: Words, status: string): string {
   return isKnown(flight.words, status) ? flight.words[status] : plainText(status, NAME_LENGTH) || '?';
 }
 
+/** What the service says of a Bird. */
+export function birdStatus({ birdStatuses }: Words, status: string): string {
+  return isKnown(birdStatuses, status) ? birdStatuses[status] : plainText(status, NAME_LENGTH);
+}
+
 export function flightTitle({ flight }: Words, status: string): string {
   return isKnown(flight.statuses, status)
     ? flight.statuses[status]
     : flight.otherStatus(plainText(status, NAME_LENGTH));
-}
-
-function isKnown<Known extends object>(known: Known, status: string): status is string & keyof Known {
-  return Object.hasOwn(known, status);
 }
 
 export function flightTone(status: string): Tone {

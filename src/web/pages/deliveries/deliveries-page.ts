@@ -1,15 +1,14 @@
 /** What was sent, to whom and how that ended, the newest first; and a test of a receiver. */
 import { html } from 'hono/html';
 import { deliveryPath } from '../../../http/page-path.ts';
-import { type Delivery, DELIVERY_STATES as STATES } from '../../../store/outbox-store.ts';
+import { DELIVERY_STATES, type Delivery } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import { regionName } from '../../../text/region-name.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import { type FilterField, filterField } from '../frame/filter-form.ts';
 import { listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
 import { type Html, when } from '../frame/page-frame.ts';
-import { DELIVERY_STATES, MESSAGE_LENGTH, NAME_LENGTH } from '../frame/page-words.ts';
+import { DELIVERY_TONES, MESSAGE_LENGTH, NAME_LENGTH, regionWord } from '../frame/page-words.ts';
 
 export interface DeliveriesView {
   readonly given: URLSearchParams;
@@ -37,7 +36,8 @@ export function renderDeliveriesPage(page: Page, view: DeliveriesView): Html {
   });
 }
 
-function columnsOf({ root, words, nowUs }: Page): Column<Delivery>[] {
+function columnsOf(page: Page): Column<Delivery>[] {
+  const { root, words } = page;
   return [
     {
       title: words.alert.receiver,
@@ -45,10 +45,10 @@ function columnsOf({ root, words, nowUs }: Page): Column<Delivery>[] {
         html`<a href="${root}${deliveryPath(id)}">${plainText(receiver, NAME_LENGTH)}</a>`,
     },
     { title: words.deliveries.by, cell: ({ integration }) => plainText(integration, NAME_LENGTH) },
-    { title: words.deliveries.state, cell: ({ state }) => statePill(state) },
+    { title: words.deliveries.state, cell: ({ state }) => statePill(page, state) },
     {
       title: words.deliveries.queued,
-      cell: ({ createdAtUs }) => when(createdAtUs, nowUs, words.time.ago),
+      cell: ({ createdAtUs }) => when(page, createdAtUs),
     },
     { title: words.deliveries.tries, cell: ({ attempts }) => String(attempts), isNumber: true },
     {
@@ -58,9 +58,8 @@ function columnsOf({ root, words, nowUs }: Page): Column<Delivery>[] {
   ];
 }
 
-export function statePill(state: Delivery['state']): Html {
-  const { words, tone } = DELIVERY_STATES[state];
-  return html`<span class="pill ${tone}">${words}</span>`;
+export function statePill({ words }: Page, state: Delivery['state']): Html {
+  return html`<span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}</span>`;
 }
 
 function fieldsOf(page: Page, { regions, receivers }: DeliveriesView): FilterField[] {
@@ -69,7 +68,7 @@ function fieldsOf(page: Page, { regions, receivers }: DeliveriesView): FilterFie
     {
       name: 'state',
       label: words.deliveries.state,
-      choices: STATES.map((state) => ({ value: state, text: DELIVERY_STATES[state].words })),
+      choices: DELIVERY_STATES.map((state) => ({ value: state, text: words.deliveryStates[state] })),
     },
     {
       name: 'receiver',
@@ -79,7 +78,7 @@ function fieldsOf(page: Page, { regions, receivers }: DeliveriesView): FilterFie
     filterField(
       page,
       'region',
-      regions.map((region) => ({ value: region, text: regionName(region) })),
+      regions.map((region) => ({ value: region, text: regionWord(words, region) })),
     ),
     ...(['nest', 'bird', 'flight', 'text', 'since', 'until'] as const).map((name) => filterField(page, name)),
   ];

@@ -3,14 +3,13 @@ import { html } from 'hono/html';
 import type { Notification } from '../../../domain/grouping/notification.ts';
 import { alertPath, eventPath } from '../../../http/page-path.ts';
 import type { ClaimedDelivery } from '../../../store/outbox-store.ts';
-import { exactTime } from '../../../text/instant-words.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
 import type { Page } from '../frame/page.ts';
-import { foot, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import { exactly, foot, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
-  DELIVERY_STATES,
+  DELIVERY_TONES,
   eventTitle,
   MESSAGE_LENGTH,
   NAME_LENGTH,
@@ -27,10 +26,10 @@ interface DeliveryView extends ClaimedDelivery {
 }
 
 export function renderDeliveryPage(page: Page, { delivery, notification, message }: DeliveryView): Html {
-  const { root, words, nowUs } = page;
+  const { root, words } = page;
   const { id, receiver, integration, state, attempts, createdAtUs, settledAtUs, lastError } = delivery;
   const title = words.delivery.title(plainText(receiver, NAME_LENGTH), integration);
-  const tone = DELIVERY_STATES[state].tone;
+  const tone = DELIVERY_TONES[state];
   const text = message === undefined ? '' : manyLines(message, TEXT_LENGTH);
   const isWaiting = settledAtUs === 0 && attempts > 0;
   const row = (name: string, value: Html | string) => html`<dt>${name}</dt><dd>${value}</dd>`;
@@ -42,10 +41,10 @@ export function renderDeliveryPage(page: Page, { delivery, notification, message
     body: html`${heading(page, { title, json: `api/v1/deliveries/${encodeURIComponent(id)}` })}
 <main id="main">
 <dl class="sheet after">
-${row(words.deliveries.state, statePill(state))}
-${row(words.deliveries.queued, html`${exactTime(createdAtUs)}, ${when(createdAtUs, nowUs, words.time.ago)}`)}
-${settledAtUs > 0 ? row(words.delivery.settled, html`${exactTime(settledAtUs)}, ${when(settledAtUs, nowUs, words.time.ago)}`) : ''}
-${isWaiting ? row(words.delivery.nextTry, when(delivery.nextAttemptAtUs, nowUs, words.time.ago)) : ''}
+${row(words.deliveries.state, statePill(page, state))}
+${row(words.deliveries.queued, html`${exactly(page, createdAtUs)}, ${when(page, createdAtUs)}`)}
+${settledAtUs > 0 ? row(words.delivery.settled, html`${exactly(page, settledAtUs)}, ${when(page, settledAtUs)}`) : ''}
+${isWaiting ? row(words.delivery.nextTry, when(page, delivery.nextAttemptAtUs)) : ''}
 ${row(words.deliveries.tries, String(attempts))}
 ${lastError ? row(words.deliveries.error, html`<bdi>${plainText(lastError, MESSAGE_LENGTH)}</bdi>`) : ''}
 ${delivery.refusedBy ? row(words.delivery.refusedBy, html`<bdi>${plainText(delivery.refusedBy, MESSAGE_LENGTH)}</bdi>`) : ''}
@@ -79,20 +78,21 @@ export function renderUnknownDeliveryPage(page: Page): Html {
 }
 
 /** The alerts or events that it notifies of. */
-function aboutList({ root, words }: Page, notification: Notification): Html {
+function aboutList(page: Page, notification: Notification): Html {
+  const { root, words } = page;
   if (notification.kind === 'digest') {
     const { name, fromUs, toUs } = notification.digest;
-    return html`<p class="sheet empty">${words.delivery.digest(plainText(name, NAME_LENGTH), exactTime(fromUs), exactTime(toUs))}</p>`;
+    return html`<p class="sheet empty">${words.delivery.digest(plainText(name, NAME_LENGTH), exactly(page, fromUs), exactly(page, toUs))}</p>`;
   }
   const items =
     notification.kind === 'forward'
       ? notification.events.map(
           (event) =>
-            html`<li><a class="what" href="${root}${eventPath(event.key)}">${eventTitle(event.type)}</a> ${where(event.region, placeName(event))}</li>`,
+            html`<li><a class="what" href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a> ${where(page, event.region, placeName(event))}</li>`,
         )
       : notification.alerts.map(
           ({ id, status, labels }) =>
-            html`<li><a class="what" href="${root}${alertPath(id)}">${alertTitle(labels.alertname ?? '')}</a> ${where(labels.region ?? '', alertPlace(labels))} <span class="pill quiet">${status === 'firing' ? words.alert.isFiring : words.alert.isOver}</span></li>`,
+            html`<li><a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a> ${where(page, labels.region ?? '', alertPlace(labels))} <span class="pill quiet">${status === 'firing' ? words.alert.isFiring : words.alert.isOver}</span></li>`,
         );
   const more = items.length - SHOWN;
   return html`<ul class="sheet">${items.slice(0, SHOWN)}${more > 0 ? html`<li class="soft">${words.alert.moreEvents(more)}</li>` : ''}</ul>`;

@@ -48,7 +48,7 @@ export function addDeliveries(pages: Hono, options: PagesOptions): void {
   pages.post('/deliveries/test', async (c) => {
     const name = (await fieldsOf(c)).get('receiver') ?? '';
     const tests = messages.testsOf(name, clock.nowUs());
-    if (tests.length === 0) throw refuse('There is no receiver of this name that notifies anybody.');
+    if (tests.length === 0) throw refuse(pageOf(c, clock).words.mistakes.noReceiver);
     await store.transaction(async (tx) => {
       for (const { notification, deliveries } of tests) await tx.outbox.enqueue(notification, deliveries, []);
     });

@@ -4,19 +4,19 @@ import { shortId } from '../../../domain/alert/short-id.ts';
 import { alertPath, birdPath, deliveryPath, flightPath } from '../../../http/page-path.ts';
 import type { Explanation } from '../../../operator/explain.ts';
 import type { Delivery } from '../../../store/outbox-store.ts';
-import { exactTime } from '../../../text/instant-words.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
 import type { Page } from '../frame/page.ts';
-import { foot, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import { exactly, foot, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
-  DELIVERY_STATES,
+  DELIVERY_TONES,
   eventTitle,
   eventTone,
   MESSAGE_LENGTH,
   NAME_LENGTH,
   placeName,
+  suppressionWords,
 } from '../frame/page-words.ts';
 
 const TEXT_LENGTH = 10_000;
@@ -25,7 +25,7 @@ export function renderEventPage(page: Page, explanation: Explanation): Html {
   const { words } = page;
   const { event } = explanation;
   const place = placeName(event);
-  const title = eventTitle(event.type);
+  const title = eventTitle(words, event.type);
   const message = manyLines(event.message, TEXT_LENGTH);
   return frame({
     title: `nestwatch: ${title}${place ? `, ${place}` : ''}`,
@@ -35,7 +35,7 @@ export function renderEventPage(page: Page, explanation: Explanation): Html {
     body: html`${heading(page, {
       title: place ? `${title}: ${place}` : title,
       tone: eventTone(event.type),
-      lead: html`${where(event.region, '')} ${exactTime(event.occurredAtUs)}, ${when(event.occurredAtUs, page.nowUs, words.time.ago)} · ${words.event.shortId} <code>${shortId(event)}</code>`,
+      lead: html`${where(page, event.region, '')} ${exactly(page, event.occurredAtUs)}, ${when(page, event.occurredAtUs)} · ${words.event.shortId} <code>${shortId(event)}</code>`,
       json: `api/v1/events/${encodeURIComponent(event.key)}/explain`,
     })}
 <main id="main">
@@ -64,7 +64,7 @@ export function renderUnknownEventPage(page: Page): Html {
 type Step = readonly [name: string, step: Html | string];
 
 function stepsOf(page: Page, explanation: Explanation): Step[] {
-  const { root, words, nowUs } = page;
+  const { root, words } = page;
   const { event, rules, alerts, noAlert, waiting, notifications, suppressions, forwards } = explanation;
   const way = words.event;
   const delayMs = Math.max(0, event.observedAtUs - event.occurredAtUs) / 1000;
@@ -72,37 +72,37 @@ function stepsOf(page: Page, explanation: Explanation): Step[] {
   return [
     [
       way.seen,
-      `${way.seenAt(exactTime(event.observedAtUs), words.time.exact(delayMs))}${explanation.isHistoric ? ` ${way.historic}` : ''}`,
+      `${way.seenAt(exactly(page, event.observedAtUs), words.time.exact(delayMs))}${explanation.isHistoric ? ` ${way.historic}` : ''}`,
     ],
     ...rules.map(
       ({ kind, rule }): Step => [
         way.rule,
-        `${alertTitle(kind)}: ${rule === null ? way.noRule : way.ruleNumber(rule + 1)}`,
+        `${alertTitle(words, kind)}: ${rule === null ? way.noRule : way.ruleNumber(rule + 1)}`,
       ],
     ),
     ...alerts.map(
       ({ alert, seq }): Step => [
         way.alert,
-        html`<a href="${root}${alertPath(alert.id)}">${alertTitle(alert.alertname)}</a> ${where(alert.labels.region ?? '', alertPlace(alert.labels))}, ${way.seq(seq)}`,
+        html`<a href="${root}${alertPath(alert.id)}">${alertTitle(words, alert.alertname)}</a> ${where(page, alert.labels.region ?? '', alertPlace(alert.labels))}, ${way.seq(seq)}`,
       ],
     ),
     ...(noAlert === null ? [] : [[way.noAlert, plainText(noAlert, MESSAGE_LENGTH)] as Step]),
     ...waiting.map(
       (one): Step => [
         one.muted ? way.notNow : way.waiting,
-        html`${receiver(one.receiver)}: ${one.muted ? html`<bdi>${plainText(one.muted, MESSAGE_LENGTH)}</bdi>` : html`${way.next} ${when(one.nextFlushAtUs, nowUs, words.time.ago)}${one.unlessAcknowledged ? `, ${way.unlessAcknowledged}` : ''}`}`,
+        html`${receiver(one.receiver)}: ${one.muted ? html`<bdi>${plainText(one.muted, MESSAGE_LENGTH)}</bdi>` : html`${way.next} ${when(page, one.nextFlushAtUs)}${one.unlessAcknowledged ? `, ${way.unlessAcknowledged}` : ''}`}`,
       ],
     ),
     ...notifications.map(
       ({ notification, isListed, deliveries }): Step => [
         way.notified,
-        html`${receiver(notification.receiver)}, ${words.alert.why(notification.reason)}, ${when(notification.createdAtUs, nowUs, words.time.ago)}${isListed ? '' : `, ${way.counted}`} ${deliveryLinks(page, deliveries)}`,
+        html`${receiver(notification.receiver)}, ${words.alert.why(notification.reason)}, ${when(page, notification.createdAtUs)}${isListed ? '' : `, ${way.counted}`} ${deliveryLinks(page, deliveries)}`,
       ],
     ),
     ...suppressions.map(
       (one): Step => [
         one.isNotifiedLater ? way.putOff : way.never,
-        html`${receiver(one.receiver)}: <bdi>${plainText(`${one.reason.replaceAll('_', ' ')} ${one.detail}`, MESSAGE_LENGTH)}</bdi>, ${when(one.atUs, nowUs, words.time.ago)}`,
+        html`${receiver(one.receiver)}: <bdi>${suppressionWords(words, one.reason, one.detail)}</bdi>, ${when(page, one.atUs)}`,
       ],
     ),
     ...forwards.map(
@@ -114,11 +114,10 @@ function stepsOf(page: Page, explanation: Explanation): Step[] {
   ];
 }
 
-function deliveryLinks({ root }: Page, deliveries: readonly Delivery[]): Html {
+function deliveryLinks({ root, words }: Page, deliveries: readonly Delivery[]): Html {
   return html`${deliveries.map(({ id, integration, state, lastError }) => {
-    const { words, tone } = DELIVERY_STATES[state];
     const error = plainText(lastError, MESSAGE_LENGTH);
-    return html`<a href="${root}${deliveryPath(id)}">${plainText(integration, NAME_LENGTH)}</a> <span class="pill ${tone}">${words}</span> ${error ? html`<bdi class="soft">${error}</bdi> ` : ''}`;
+    return html`<a href="${root}${deliveryPath(id)}">${plainText(integration, NAME_LENGTH)}</a> <span class="pill ${DELIVERY_TONES[state]}">${words.deliveryStates[state]}</span> ${error ? html`<bdi class="soft">${error}</bdi> ` : ''}`;
   })}`;
 }
 

@@ -4,7 +4,6 @@ import { EVENT_TYPES, type Event, FEEDS } from '../../../domain/alert/event.ts';
 import { shortId } from '../../../domain/alert/short-id.ts';
 import { eventPath } from '../../../http/page-path.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import { regionName } from '../../../text/region-name.ts';
 import { type FilterField, filterField } from '../frame/filter-form.ts';
 import { listPage } from '../frame/list-page.ts';
 import type { Page } from '../frame/page.ts';
@@ -12,10 +11,10 @@ import { type Html, when, where } from '../frame/page-frame.ts';
 import {
   eventTitle,
   eventTone,
-  FEED_NAMES,
   MESSAGE_LENGTH,
   NAME_LENGTH,
   placeName,
+  regionWord,
 } from '../frame/page-words.ts';
 
 export interface EventsView {
@@ -49,27 +48,31 @@ function fieldsOf(page: Page, regions: readonly string[]): FilterField[] {
     filterField(
       page,
       'region',
-      regions.map((region) => ({ value: region, text: regionName(region) })),
+      regions.map((region) => ({ value: region, text: regionWord(words, region) })),
     ),
     {
       name: 'feed',
       label: words.events.feed,
-      choices: FEEDS.map((feed) => ({ value: feed, text: FEED_NAMES[feed] })),
+      choices: FEEDS.map((feed) => ({ value: feed, text: words.feeds[feed] })),
     },
     {
       name: 'type',
       label: words.events.type,
-      choices: types.map((type) => ({ value: type, text: `${eventTitle(type)} (${type.split('.')[0]})` })),
+      choices: types.map((type) => ({
+        value: type,
+        text: `${eventTitle(words, type)} (${type.split('.')[0]})`,
+      })),
     },
     ...(['nest', 'bird', 'flight', 'text', 'since', 'until'] as const).map((name) => filterField(page, name)),
   ];
 }
 
-export function eventItem({ root, words, nowUs }: Page, event: Event): Html {
+export function eventItem(page: Page, event: Event): Html {
+  const { root, words } = page;
   const entity = event.birdId ? '' : plainText(String(event.attributes.entity_name ?? ''), NAME_LENGTH);
   const place = [placeName(event), entity].filter(Boolean).join(' / ');
   const message = plainText(event.message, MESSAGE_LENGTH);
-  return html`<li><div class="row"><div><a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(event.type)}</a> ${where(event.region, place)}</div>
-<span class="small soft"><code>${shortId(event)}</code> · ${when(event.occurredAtUs, nowUs, words.time.ago)}</span></div>
+  return html`<li><div class="row"><div><a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a> ${where(page, event.region, place)}</div>
+<span class="small soft"><code>${shortId(event)}</code> · ${when(page, event.occurredAtUs)}</span></div>
 ${message ? html`<p class="message"><bdi>${message}</bdi></p>` : ''}</li>`;
 }

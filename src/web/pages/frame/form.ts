@@ -6,6 +6,7 @@ import { plainText } from '../../../text/plain-text.ts';
 import { signedBy } from '../../access/identify.ts';
 import { refuse } from '../../query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../silence-request.ts';
+import type { Words } from '../words/english.ts';
 
 export async function fieldsOf(c: Context): Promise<URLSearchParams> {
   return new URLSearchParams(await c.req.text());
@@ -18,10 +19,10 @@ export function signatureOf(c: Context, fields: URLSearchParams): Signature {
 }
 
 /** Throws `usage` with what a person has to change. */
-export function checkSignature({ createdBy, comment }: Signature, others: string): void {
-  if (createdBy === '') throw refuse(`Your name is missing: others see ${others}.`);
+export function checkSignature({ mistakes }: Words, { createdBy, comment }: Signature): void {
+  if (createdBy === '') throw refuse(mistakes.noName);
   if (createdBy.length > MAX_AUTHOR_LENGTH || comment.length > MAX_COMMENT_LENGTH) {
-    throw refuse('Your name or the comment is too long.');
+    throw refuse(mistakes.tooLong);
   }
 }
 

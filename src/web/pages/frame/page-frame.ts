@@ -1,10 +1,9 @@
 /** What all pages share: head, navigation and search, and how times and places are shown. */
 import { html, raw } from 'hono/html';
-import { ago, exactTime } from '../../../text/instant-words.ts';
-import { regionName } from '../../../text/region-name.ts';
+import { exactTime } from '../../../text/instant-words.ts';
 import type { Page } from './page.ts';
 import { STYLE } from './page-style.ts';
-import type { Tone } from './page-words.ts';
+import { regionWord, type Tone } from './page-words.ts';
 
 export type Html = ReturnType<typeof html>;
 
@@ -26,17 +25,19 @@ interface Frame {
   readonly tone: Tone;
   /** A `<header>` with the `<h1>`, and a `<main id="main">`, to which the first link of the page leads. */
   readonly body: Html;
-  /** Without it there is no navigation: for those who may see this one page alone. */
-  readonly page?: Page;
+  readonly page: Page;
+  /** False for those who may see this one page alone: there is no navigation. */
+  readonly hasNavigation?: boolean;
   /** The entry of the navigation that the page belongs to. */
   readonly section?: Section;
   /** What is searched for, to be searched for again. */
   readonly searched?: string;
 }
 
-export function frame({ title, tone, body, page, section, searched = '' }: Frame): Html {
+export function frame(given: Frame): Html {
+  const { title, tone, body, page, hasNavigation = true, section, searched = '' } = given;
   return html`<!doctype html>
-<html lang="${page?.words.language ?? 'en'}">
+<html lang="${page.words.language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -46,14 +47,15 @@ export function frame({ title, tone, body, page, section, searched = '' }: Frame
 <style>${raw(STYLE)}</style>
 </head>
 <body>
-${page ? navigation(page, section, searched) : ''}
+${hasNavigation ? navigation(page, section, searched) : ''}
 ${body}
 </body>
 </html>
 `;
 }
 
-function navigation({ root, words }: Page, here: Section | undefined, searched: string): Html {
+function navigation(page: Page, here: Section | undefined, searched: string): Html {
+  const { root, words } = page;
   const entries = SECTIONS.map(
     ([section, path]) =>
       html`<li><a href="${root}${path || (root === '' ? './' : '')}"${section === here ? html` aria-current="page"` : ''}>${words.frame[section]}</a></li>`,
@@ -89,20 +91,36 @@ ${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
 </header>`;
 }
 
-/** The end of a page that shows times. */
-export function foot({ words }: Page): Html {
-  return html`<footer>${words.frame.allTimes}</footer>`;
+/** The end of a page that shows times; `before` stands in front of what it says of them. */
+export function foot({ words }: Page, before: Html | string = ''): Html {
+  return html`<footer>${before}${words.frame.allTimes}</footer>`;
 }
 
 /** `EU · Marketing / Translate blog`; names keep the direction of their own script. */
-export function where(region: string, place: string): Html {
-  const name = regionName(region);
+export function where({ words }: Page, region: string, place: string): Html {
+  const name = regionWord(words, region);
   return html`<span class="soft">${name}${place ? ' ·' : ''}</span> <bdi>${place}</bdi>`;
 }
 
 /** A relative time that shows the exact one when pointed at. */
-export function when(us: number, nowUs: number, words: (us: number, nowUs: number) => string = ago): Html {
-  return html`<time datetime="${isoTime(us)}" title="${exactTime(us)}">${words(us, nowUs)}</time>`;
+export function when(page: Page, us: number): Html {
+  return timed(page, us, page.words.time.ago(us, page.nowUs));
+}
+
+/** Words for an instant, which show it when pointed at; `before` it stands there. */
+export function timed(page: Page, us: number, words: string, before = (instant: string) => instant): Html {
+  return html`<time datetime="${isoTime(us)}" title="${before(exactly(page, us))}">${words}</time>`;
+}
+
+/** An instant to the second, in words that may stand where no markup can. */
+export function exactly(_page: Page, us: number): string {
+  return exactTime(us);
+}
+
+/** A sentence of the catalogue, whose `code` is marked by backticks. */
+export function marked(sentence: string): Html {
+  const parts = sentence.split('`');
+  return html`${parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }
 
 export const isoTime = (us: number) => new Date(us / 1000).toISOString();

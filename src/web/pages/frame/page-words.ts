@@ -1,11 +1,11 @@
 /** How the page says things: for people who run automations, not for those who run monitors. */
 import type { Labels } from '../../../domain/alert/alert.ts';
-import type { Feed } from '../../../domain/alert/event.ts';
-import { kindOf } from '../../../domain/kinds/kinds.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import type { DeliveryState } from '../../../store/outbox-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
+import { regionName } from '../../../text/region-name.ts';
 import type { RegionState } from '../../status-view.ts';
+import type { Words } from '../words/english.ts';
 
 /** Longest name and message that are shown, in code points. */
 export const NAME_LENGTH = 80;
@@ -38,35 +38,39 @@ export function alertPlace(labels: Labels): string {
   return [place, entity].filter(Boolean).join(' / ');
 }
 
-export function alertTitle(alertname: string): string {
-  return kindOf(alertname)?.words.firing ?? plainText(alertname, NAME_LENGTH);
+export function alertTitle({ kind }: Words, alertname: string): string {
+  return kind(alertname) ?? plainText(alertname, NAME_LENGTH);
+}
+
+/** A severity of a configuration's own stays as it is. */
+export function severityWord({ severities }: Words, severity: string): string {
+  return isKnown(severities, severity) ? severities[severity] : plainText(severity, NAME_LENGTH);
+}
+
+/** Whether there is a word for what the service or a configuration says. */
+export function isKnown<Known extends object>(known: Known, name: string): name is string & keyof Known {
+  return Object.hasOwn(known, name);
+}
+
+/** A region as people say it. */
+export function regionWord({ frame }: Words, region: string): string {
+  return region === 'all' ? frame.allRegions : regionName(region);
 }
 
 /** Who it is and why, for an alert that it hides. */
-export function silenceWords({ alertId, createdBy, comment }: Silence): string {
-  const what = alertId === null ? 'silenced' : 'acknowledged';
-  const reason = comment ? `: ${comment}` : '';
-  return plainText(`${what} by ${createdBy || 'somebody'}${reason}`, MESSAGE_LENGTH);
+export function silenceWords({ silences, frame }: Words, { alertId, createdBy, comment }: Silence): string {
+  const by = createdBy || frame.somebody;
+  const what = alertId === null ? silences.whatSilenced(by) : silences.whatAcknowledged(by);
+  return plainText(comment ? `${what}: ${comment}` : what, MESSAGE_LENGTH);
 }
 
-const EVENTS: ReadonlyMap<string, string> = new Map([
-  ['flight.failed', 'Flight failed'],
-  ['flight.succeeded', 'Flight succeeded'],
-  ['flight.cancelled', 'Flight cancelled'],
-  ['bird_log.Published', 'Bird published'],
-  ['bird_log.Saved', 'Bird saved'],
-  ['bird_log.Discarded', 'Changes discarded'],
-  ['bird_log.Suspended', 'Bird suspended'],
-  ['bird_log.Activated', 'Bird activated'],
-  ['bird_log.Deactivated', 'Bird deactivated'],
-  ['bird_log.EventError', 'Trigger error'],
-  ['notification.ConnectionDisconnected', 'Connection lost'],
-  ['notification.FlowDeactivated', 'Bird deactivated'],
-  ['notification.FlowSuspended', 'Bird suspended'],
-]);
+/** Why nobody was notified. */
+export function suppressionWords({ suppression }: Words, reason: string, detail: string): string {
+  return plainText(`${suppression(reason)} ${detail}`, MESSAGE_LENGTH);
+}
 
-export function eventTitle(type: string): string {
-  return EVENTS.get(type) ?? plainText(type, NAME_LENGTH);
+export function eventTitle({ eventType }: Words, type: string): string {
+  return eventType(type) ?? plainText(type, NAME_LENGTH);
 }
 
 export type Tone = 'good' | 'warn' | 'bad' | 'quiet';
@@ -84,27 +88,19 @@ export function severityTone(severity: string): Tone {
   return severity === 'warning' ? 'warn' : 'quiet';
 }
 
-export const FEED_NAMES: Readonly<Record<Feed, string>> = {
-  notification: 'Notifications',
-  bird_log: 'Bird logs',
-  flight: 'Flights',
+export const REGION_TONES: Readonly<Record<RegionState, Tone>> = {
+  starting: 'quiet',
+  up: 'good',
+  down: 'bad',
+  unauthorized: 'bad',
 };
 
-export const REGION_STATES: Readonly<Record<RegionState, { readonly words: string; readonly tone: Tone }>> = {
-  starting: { words: 'Starting', tone: 'quiet' },
-  up: { words: 'Up', tone: 'good' },
-  down: { words: 'Down', tone: 'bad' },
-  unauthorized: { words: 'Token refused', tone: 'bad' },
-};
-
-export const DELIVERY_STATES: Readonly<
-  Record<DeliveryState, { readonly words: string; readonly tone: Tone }>
-> = {
-  pending: { words: 'Waiting', tone: 'quiet' },
-  leased: { words: 'Being sent', tone: 'quiet' },
-  delivered: { words: 'Delivered', tone: 'good' },
-  retry: { words: 'Retry', tone: 'warn' },
-  ambiguous: { words: 'Unclear, retry', tone: 'warn' },
-  dead: { words: 'Given up', tone: 'bad' },
-  suppressed: { words: 'Not needed', tone: 'quiet' },
+export const DELIVERY_TONES: Readonly<Record<DeliveryState, Tone>> = {
+  pending: 'quiet',
+  leased: 'quiet',
+  delivered: 'good',
+  retry: 'warn',
+  ambiguous: 'warn',
+  dead: 'bad',
+  suppressed: 'quiet',
 };

@@ -24,7 +24,7 @@ export interface Found {
 }
 
 export function renderSearchPage(page: Page, text: string, found: Found): Html {
-  const { root, words, nowUs } = page;
+  const { root, words } = page;
   const shown = plainText(text, MESSAGE_LENGTH);
   const query = new URLSearchParams({ text });
   const sections = [
@@ -34,7 +34,7 @@ export function renderSearchPage(page: Page, text: string, found: Found): Html {
       `alerts?${query}`,
       found.alerts.map(
         ({ id, labels, startsAtUs }) =>
-          html`<a class="what" href="${root}${alertPath(id)}">${alertTitle(labels.alertname ?? '')}</a> ${where(labels.region ?? '', alertPlace(labels))} <span class="small soft">${when(startsAtUs, nowUs, words.time.ago)}</span>`,
+          html`<a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a> ${where(page, labels.region ?? '', alertPlace(labels))} <span class="small soft">${when(page, startsAtUs)}</span>`,
       ),
     ),
     section(
@@ -43,7 +43,7 @@ export function renderSearchPage(page: Page, text: string, found: Found): Html {
       `birds?${query}`,
       found.birds.map((bird) => {
         const name = placeName({ ...bird, bird: bird.name });
-        return html`<a class="what" href="${root}${birdPath(bird.region, bird.birdId)}">${where(bird.region, name)}</a>`;
+        return html`<a class="what" href="${root}${birdPath(bird.region, bird.birdId)}">${where(page, bird.region, name)}</a>`;
       }),
     ),
     section(
@@ -52,7 +52,7 @@ export function renderSearchPage(page: Page, text: string, found: Found): Html {
       undefined,
       found.flights.map(
         (flight) =>
-          html`<a class="what" href="${root}${flightPath(flight.region, flight.flightId)}">${plainText(flight.flightId, MESSAGE_LENGTH)}</a> ${where(flight.region, placeName(flight))}
+          html`<a class="what" href="${root}${flightPath(flight.region, flight.flightId)}">${plainText(flight.flightId, MESSAGE_LENGTH)}</a> ${where(page, flight.region, placeName(flight))}
 <p class="message"><bdi>${plainText(flight.message, MESSAGE_LENGTH)}</bdi></p>`,
       ),
     ),
@@ -62,7 +62,7 @@ export function renderSearchPage(page: Page, text: string, found: Found): Html {
       `events?${query}`,
       found.events.map(
         (event) =>
-          html`<a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(event.type)}</a> ${where(event.region, placeName(event))} <span class="small soft">${when(event.occurredAtUs, nowUs, words.time.ago)}</span>
+          html`<a class="what text ${eventTone(event.type)}" href="${root}${eventPath(event.key)}">${eventTitle(words, event.type)}</a> ${where(page, event.region, placeName(event))} <span class="small soft">${when(page, event.occurredAtUs)}</span>
 <p class="message"><bdi>${plainText(event.message, MESSAGE_LENGTH)}</bdi></p>`,
       ),
     ),

@@ -29,22 +29,22 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
   const { store, alerting, recurrences, silenceEditor, clock } = options;
 
   async function show(c: Context, form: SilenceForm, problem: string) {
-    const nowUs = clock.nowUs();
+    const page = pageOf(c, clock);
+    const { nowUs } = page;
     const routed = await store.transaction(async (tx) =>
       readRoutedAlerts(tx, await loadMuting(tx, alerting, recurrences, nowUs), alerting),
     );
     let matchers: readonly Matcher[] = [];
     let hidden: readonly RoutedAlert[] = [];
     const mistake = await problemOf(async () => {
-      matchers = readFormMatchers(form.matchers);
+      matchers = readFormMatchers(page.words, form.matchers);
       hidden = await select(routed, ({ alert }) => matchesAll(matchers, alert.labels), options);
     });
-    return renderSilencePage(pageOf(c, clock), {
+    return renderSilencePage(page, {
       form,
       problem: problem || mistake,
       hidden,
       recurrences,
-      nowUs,
     });
   }
 
@@ -72,6 +72,7 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
   });
 
   pages.get('/silence', async (c) => {
+    const page = pageOf(c, clock);
     const given = new URL(c.req.url).searchParams;
     const alertId = given.get('alert');
     const alert = alertId === null ? undefined : await store.transaction((tx) => tx.alerts.find(alertId));
@@ -79,16 +80,17 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
     const chosen = alert ? matchersFor(alert.labels) : chosenMatchers(given);
     const form = chosen === '' ? typed : { ...typed, matchers: chosen };
     const problem = await problemOf(async () => {
-      readFormMatchers(form.matchers);
-      firstHidingUs(form, clock.nowUs(), recurrences);
+      readFormMatchers(page.words, form.matchers);
+      firstHidingUs(page.words, form, page.nowUs, recurrences);
     });
     return c.html(await show(c, form, problem));
   });
 
   pages.post('/silence', async (c) => {
+    const page = pageOf(c, clock);
     const form = readSilenceForm(c, await fieldsOf(c));
     const problem = await problemOf(async () => {
-      const result = await silenceEditor.set(requestOf(form, clock.nowUs()));
+      const result = await silenceEditor.set(requestOf(page.words, form, page.nowUs));
       if (!result.ok) throw refuse(sentence(result.message));
     });
     if (problem === '') return c.redirect('./#silences', 303);

@@ -3,12 +3,19 @@ import { html } from 'hono/html';
 import { formatMatcher } from '../../../domain/matchers/matcher.ts';
 import { type Silence, silenceState } from '../../../domain/muting/silence.ts';
 import type { RoutedAlert } from '../../../operator/routed-alert.ts';
-import { howMany } from '../../../text/counts.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import { regionName } from '../../../text/region-name.ts';
 import { formatDuration } from '../../../time/duration.ts';
+import type { Page } from '../frame/page.ts';
 import { type Html, when } from '../frame/page-frame.ts';
-import { alertPlace, alertTitle, MESSAGE_LENGTH, NAME_LENGTH, silenceWords } from '../frame/page-words.ts';
+import {
+  alertPlace,
+  alertTitle,
+  MESSAGE_LENGTH,
+  NAME_LENGTH,
+  regionWord,
+  silenceWords,
+} from '../frame/page-words.ts';
+import type { Words } from '../words/english.ts';
 
 /** A silence with how many alerts that fire it concerns now. */
 export interface ShownSilence {
@@ -30,49 +37,52 @@ export function shownSilences(
     }));
 }
 
-export function silenceItem({ silence, hides }: ShownSilence, nowUs: number): Html {
+export function silenceItem(page: Page, { silence, hides }: ShownSilence): Html {
+  const { root, words, nowUs } = page;
+  const { silences } = words;
   const { id, startsAtUs, endsAtUs, recurrence, alertId } = silence;
   const isPending = silenceState(silence, nowUs) === 'pending';
-  const title = matcherText(silence);
-  const ends =
+  const title = matcherText(words, silence);
+  const ends = html`${silences.ends} ${when(page, endsAtUs)}`;
+  const lasts =
     alertId !== null
-      ? html`until it is resolved`
+      ? silences.untilResolved
       : isPending
-        ? html`begins ${when(startsAtUs, nowUs)}, ends ${when(endsAtUs, nowUs)}`
-        : html`ends ${when(endsAtUs, nowUs)}`;
+        ? html`${silences.begins} ${when(page, startsAtUs)}, ${ends}`
+        : ends;
   const windows = recurrence
     ? plainText(
-        `for ${formatDuration(recurrence.durationMs)} at each ${recurrence.cron} (${recurrence.timezone})`,
+        silences.recurring(formatDuration(recurrence.durationMs), recurrence.cron, recurrence.timezone),
         NAME_LENGTH,
       )
     : '';
-  return html`<li><div class="row"><div><span class="what matchers"><bdi>${title}</bdi></span>
-${isPending ? html`<span class="pill quiet">Not yet</span>` : ''}
-${hides > 0 ? html`<span class="pill warn">Hides ${howMany(hides, 'alert')}</span>` : ''}</div>
-<form method="post" action="expire-silence"><input type="hidden" name="id" value="${id}">
-<button class="small" aria-label="End the silence ${title}">End now</button></form></div>
-<p class="small soft"><bdi>${silenceWords(silence)}</bdi> · ${ends}${windows ? ` · ${windows}` : ''}</p></li>`;
+  return html`<li id="silence-${id}"><div class="row"><div><span class="what matchers"><bdi>${title}</bdi></span>
+${isPending ? html`<span class="pill quiet">${silences.notYet}</span>` : ''}
+${hides > 0 ? html`<span class="pill warn">${silences.hides(hides)}</span>` : ''}</div>
+<form method="post" action="${root}expire-silence"><input type="hidden" name="id" value="${id}">
+<button class="small" aria-label="${silences.endThat(title)}">${silences.end}</button></form></div>
+<p class="small soft"><bdi>${silenceWords(words, silence)}</bdi> · ${lasts}${windows ? ` · ${windows}` : ''}</p></li>`;
 }
 
-function matcherText({ matchers, alertId }: Silence): string {
+function matcherText(words: Words, { matchers, alertId }: Silence): string {
   // An acknowledgement names every label of its alert: its name and place say it shorter.
   const labels = Object.fromEntries(matchers.map(({ name, value }) => [name, value]));
   return alertId === null
     ? plainText(matchers.map(formatMatcher).join(', '), MESSAGE_LENGTH)
-    : [alertTitle(labels.alertname ?? ''), alertPlace(labels)].filter(Boolean).join(' · ');
+    : [alertTitle(words, labels.alertname ?? ''), alertPlace(labels)].filter(Boolean).join(' · ');
 }
 
 const SHOWN_PREVIEW = 20;
 
 /** The alerts that fire and would be hidden. */
-export function previewList(hidden: readonly RoutedAlert[]): Html {
+export function previewList({ words }: Page, hidden: readonly RoutedAlert[]): Html {
   if (hidden.length === 0) {
-    return html`<p class="sheet empty">No alert that is active now. Those that come while it lasts are hidden.</p>`;
+    return html`<p class="sheet empty">${words.silences.hidesNothing}</p>`;
   }
   const items = hidden.slice(0, SHOWN_PREVIEW).map(
-    ({ alert: { labels } }) => html`<li><span class="what">${alertTitle(labels.alertname ?? '')}</span>
-<span class="soft"><bdi>${[regionName(labels.region ?? ''), alertPlace(labels)].filter(Boolean).join(' · ')}</bdi></span></li>`,
+    ({ alert: { labels } }) => html`<li><span class="what">${alertTitle(words, labels.alertname ?? '')}</span>
+<span class="soft"><bdi>${[regionWord(words, labels.region ?? ''), alertPlace(labels)].filter(Boolean).join(' · ')}</bdi></span></li>`,
   );
   const more = hidden.length - items.length;
-  return html`<ul class="sheet">${items}${more > 0 ? html`<li class="soft">and ${howMany(more, 'more alert')}</li>` : ''}</ul>`;
+  return html`<ul class="sheet">${items}${more > 0 ? html`<li class="soft">${words.silences.moreAlerts(more)}</li>` : ''}</ul>`;
 }

@@ -4,11 +4,17 @@ import { ALERT_KINDS } from '../../../domain/kinds/kinds.ts';
 import { formatMatcher } from '../../../domain/matchers/matcher.ts';
 import type { Silence } from '../../../domain/muting/silence.ts';
 import { plainText } from '../../../text/plain-text.ts';
-import { regionName } from '../../../text/region-name.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import type { Page } from '../frame/page.ts';
 import { foot, frame, type Html, heading, when } from '../frame/page-frame.ts';
-import { alertTitle, MESSAGE_LENGTH, NAME_LENGTH, silenceWords } from '../frame/page-words.ts';
+import {
+  alertTitle,
+  MESSAGE_LENGTH,
+  NAME_LENGTH,
+  regionWord,
+  severityWord,
+  silenceWords,
+} from '../frame/page-words.ts';
 import { type ShownSilence, silenceItem } from './silence-view.ts';
 
 export interface SilencesView {
@@ -21,7 +27,7 @@ export interface SilencesView {
 }
 
 export function renderSilencesPage(page: Page, view: SilencesView): Html {
-  const { words, nowUs } = page;
+  const { words } = page;
   const { silences, expired } = view;
   return frame({
     title: `nestwatch: ${words.frame.silences}`,
@@ -33,7 +39,7 @@ export function renderSilencesPage(page: Page, view: SilencesView): Html {
 <h2>${words.silences.now}</h2>
 ${
   silences.length > 0
-    ? html`<ul class="sheet" id="silences">${silences.map((one) => silenceItem(one, nowUs))}</ul>`
+    ? html`<ul class="sheet" id="silences">${silences.map((one) => silenceItem(page, one))}</ul>`
     : html`<p class="sheet empty">${words.silences.none}</p>`
 }
 <h2>${words.silences.make}</h2>
@@ -58,17 +64,17 @@ function choiceForm({ root, words }: Page, { regions, nests }: SilencesView): Ht
 ${select(
   'alertname',
   words.silences.what,
-  ALERT_KINDS.map((name) => [name, alertTitle(name)]),
+  ALERT_KINDS.map((name) => [name, alertTitle(words, name)]),
 )}
 ${select(
   'severity',
   words.list.severity,
-  ['critical', 'warning', 'info'].map((one) => [one, one]),
+  ['critical', 'warning', 'info'].map((one) => [one, severityWord(words, one)]),
 )}
 ${select(
   'region',
   words.list.region,
-  regions.map((one) => [one, regionName(one)]),
+  regions.map((one) => [one, regionWord(words, one)]),
 )}
 ${select(
   'nest',
@@ -82,15 +88,16 @@ ${select(
 </form>`;
 }
 
-function columnsOf({ words, nowUs }: Page): Column<Silence>[] {
+function columnsOf(page: Page): Column<Silence>[] {
+  const { words } = page;
   return [
     {
       title: words.silences.matchers,
       cell: ({ matchers }) =>
         html`<bdi>${plainText(matchers.map(formatMatcher).join(', '), MESSAGE_LENGTH)}</bdi>`,
     },
-    { title: words.silences.why, cell: (one) => html`<bdi>${silenceWords(one)}</bdi>` },
-    { title: words.silences.ended, cell: ({ endsAtUs }) => when(endsAtUs, nowUs, words.time.ago) },
+    { title: words.silences.why, cell: (one) => html`<bdi>${silenceWords(words, one)}</bdi>` },
+    { title: words.silences.ended, cell: ({ endsAtUs }) => when(page, endsAtUs) },
   ];
 }
 

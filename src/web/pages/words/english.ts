@@ -1,4 +1,6 @@
 /** The words of the pages in English. A language is one file: what has the same shape can stand in its place. */
+import { kindOf } from '../../../domain/kinds/kinds.ts';
+import { isSuppressionReason, type SuppressionReason } from '../../../domain/muting/suppression.ts';
 import { howMany } from '../../../text/counts.ts';
 import { durationWords } from '../../../text/duration-words.ts';
 import { ago } from '../../../text/instant-words.ts';
@@ -20,6 +22,32 @@ const ENDINGS = new Map([
   ['by_hand', 'somebody resolved it'],
 ]);
 
+const EVENT_TYPES: ReadonlyMap<string, string> = new Map([
+  ['flight.failed', 'Flight failed'],
+  ['flight.succeeded', 'Flight succeeded'],
+  ['flight.cancelled', 'Flight cancelled'],
+  ['bird_log.Published', 'Bird published'],
+  ['bird_log.Saved', 'Bird saved'],
+  ['bird_log.Discarded', 'Changes discarded'],
+  ['bird_log.Suspended', 'Bird suspended'],
+  ['bird_log.Activated', 'Bird activated'],
+  ['bird_log.Deactivated', 'Bird deactivated'],
+  ['bird_log.EventError', 'Trigger error'],
+  ['notification.ConnectionDisconnected', 'Connection lost'],
+  ['notification.FlowDeactivated', 'Bird deactivated'],
+  ['notification.FlowSuspended', 'Bird suspended'],
+]);
+
+const SUPPRESSIONS: Readonly<Record<SuppressionReason, string>> = {
+  silenced: 'silenced',
+  inhibited: 'inhibited',
+  time_interval: 'muted by a time interval',
+  receiver_cap: 'held back by the cap of the receiver',
+  too_old: 'counted in a summary',
+  no_integration: 'no integration takes it',
+  at_delivery: 'left out at its delivery',
+};
+
 export const ENGLISH = {
   /** The language as `lang` of a page names it. */
   language: 'en',
@@ -29,6 +57,8 @@ export const ENGLISH = {
     lasting: (ms: number): string => durationWords(ms, 'one unit'),
     exact: (ms: number): string => durationWords(Math.round(ms), 'exact'),
     took: (ms: number): string => durationWords(ms, 'rounded'),
+    /** How long from now on. */
+    within: (ms: number): string => `in ${durationWords(ms, 'one unit')}`,
   },
 
   frame: {
@@ -47,6 +77,76 @@ export const ENGLISH = {
     asJson: 'as JSON',
     allTimes: 'All times in UTC',
     metrics: 'metrics',
+    running: (version: string, duration: string): string => `nestwatch ${version}, running for ${duration}`,
+    allRegions: 'all regions',
+    somebody: 'somebody',
+  },
+
+  overview: {
+    live: (seconds: number): string => `updates every ${seconds} s`,
+    pause: 'pause',
+    paused: 'paused',
+    resume: 'resume',
+    open: 'Whoever reaches this address can read all and silence: set `web.auth`, or listen on 127.0.0.1.',
+    mistakes: {
+      before: 'The configuration file has mistakes, so the one that was read',
+      after: 'stays in force:',
+    },
+    needsRestart: 'Changed in the configuration, and changes only at a restart:',
+    alerts: 'Active alerts',
+    noAlerts: 'No active alerts.',
+    moreAlerts: (count: number): string => `and ${howMany(count, 'more alert')}`,
+    resolved: 'Resolved lately',
+    resolvedAt: 'resolved',
+    noSilences: 'No silences.',
+    newSilence: 'new silence',
+    more: (count: number): string => `and ${count} more:`,
+    allSilences: 'all of them',
+    regions: 'Regions',
+    size: (birds: number, nests: number): string => `${howMany(birds, 'Bird')} in ${howMany(nests, 'Nest')}`,
+    rate: (requests: number): string => `up to ${howMany(requests, 'request')} a second`,
+    lasting: 'for',
+    since: (instant: string): string => `since ${instant}`,
+    feed: 'Feed',
+    streams: 'Streams',
+    oldestReading: 'Oldest reading',
+    notYet: 'not yet',
+    nothingToRead: 'nothing to read',
+    activeFlights: (count: number): string => `${count} active`,
+    overdue: (count: number): string => `${count} overdue`,
+    events: 'Latest events',
+    noEvents: 'No events yet. Every Flight that ends, every Bird log and every notification appears here.',
+    deliveries: 'Latest deliveries',
+    noDeliveries: 'Nothing was sent yet.',
+    by: 'by',
+    now: 'now',
+    tries: (count: number): string => howMany(count, 'try', 'tries'),
+  },
+
+  /** What alerts say that they are about; a kind that is not known today says its own name. */
+  kind: (alertname: string): string | undefined => kindOf(alertname)?.words.firing,
+  /** What happened, by the type of an event. */
+  eventType: (type: string): string | undefined => EVENT_TYPES.get(type),
+  suppression: (reason: string): string =>
+    isSuppressionReason(reason) ? SUPPRESSIONS[reason] : reason.replaceAll('_', ' '),
+
+  feeds: {
+    notification: 'Notifications',
+    bird_log: 'Bird logs',
+    flight: 'Flights',
+    inventory: 'Nests and Birds',
+  },
+  severities: { critical: 'critical', warning: 'warning', info: 'info' },
+  birdStatuses: { active: 'active', unpublished: 'unpublished', suspended: 'suspended' },
+  regionStates: { starting: 'Starting', up: 'Up', down: 'Down', unauthorized: 'Token refused' },
+  deliveryStates: {
+    pending: 'Waiting',
+    leased: 'Being sent',
+    delivered: 'Delivered',
+    retry: 'Retry',
+    ambiguous: 'Unclear, retry',
+    dead: 'Given up',
+    suppressed: 'Not needed',
   },
 
   health: {
@@ -317,6 +417,90 @@ export const ENGLISH = {
     matchers: 'Matchers',
     why: 'Who and why',
     ended: 'Ended',
+    whatSilenced: (by: string): string => `silenced by ${by}`,
+    whatAcknowledged: (by: string): string => `acknowledged by ${by}`,
+    untilResolved: 'until it is resolved',
+    begins: 'begins',
+    ends: 'ends',
+    recurring: (duration: string, cron: string, zone: string): string =>
+      `for ${duration} at each ${cron} (${zone})`,
+    notYet: 'Not yet',
+    hides: (count: number): string => `Hides ${howMany(count, 'alert')}`,
+    end: 'End now',
+    endThat: (what: string): string => `End the silence ${what}`,
+    hidesNothing: 'No alert that is active now. Those that come while it lasts are hidden.',
+    moreAlerts: (count: number): string => `and ${howMany(count, 'more alert')}`,
+  },
+
+  silence: {
+    title: 'Silence alerts',
+    lead: 'While a silence lasts, nobody is notified of the alerts that it matches. Of what still fires when it ends, people are notified then.',
+    matchers: 'Matchers, all of which must fit',
+    matchersHelp: 'One in each line: `nest="Marketing"`, `severity!="critical"`, `bird=~"Translate.*"`.',
+    duration: 'For how long',
+    start: (zone: string): string => `Start (${zone})`,
+    startHint: 'now',
+    name: 'Your name',
+    reason: 'Reason',
+    times: 'Only at certain times',
+    cron: 'Begins at (cron)',
+    window: 'Each time for',
+    zone: 'Time zone',
+    make: 'Silence',
+    show: 'Show what it hides',
+    preview: 'What it hides',
+    previewNow: 'What it hides now',
+    previewFrom: (instant: string): string => `What it would hide from ${instant} on`,
+    correct: 'Correct what is typed to see that.',
+    nameOne: 'Name what it matches to see that.',
+    tooShort: 'Nothing: it ends before it hides anything. Let it last longer.',
+  },
+
+  /** What is wrong with what a person typed. */
+  mistakes: {
+    noName: 'Your name is missing: others see who did this.',
+    tooLong: 'Your name or the comment is too long.',
+    noReason: 'Reason: say why, others will wonder.',
+    noMatcher: 'Matchers: name at least one, such as bird="Translate blog".',
+    matchers: (problem: string): string => `Matchers: ${problem}.`,
+    start: 'Start: write it as 2026-07-02 13:59:34 (UTC), or leave it empty for now.',
+    duration: 'For how long: write a duration such as 30m, 2h or 3d.',
+    window: 'Each time for: write a duration such as 30m, 2h or 3d.',
+    oldLink: 'This link is not valid any more: open the page instead.',
+    noReceiver: 'There is no receiver of this name that notifies anybody.',
+  },
+
+  signature: {
+    name: 'Your name',
+    optional: '(may be left out)',
+  },
+
+  acknowledge: {
+    title: 'Acknowledge an alert',
+    question: 'Acknowledge this alert?',
+    over: 'This alert is over',
+    nothing: 'There is nothing to acknowledge any more',
+    done: 'Acknowledged',
+    wasResolved: 'It was resolved since the message was sent.',
+    endIsSent: 'People will be notified of its end.',
+    lead: 'Nobody is reminded of it or notified of new events in it until it is resolved. People are notified of its end, and of the next time.',
+    why: 'What you are doing about it',
+    button: 'Acknowledge',
+  },
+
+  resolve: {
+    title: 'Resolve an alert',
+    question: 'Resolve this alert?',
+    askAgain: 'Ask the region again?',
+    over: 'This alert is over',
+    askLead:
+      'The region is asked at once instead of with the next probe. The alert ends once it answers as it should.',
+    lead: 'Say so when it is over and the service does not: people are notified of its end at once, with your name. The next time it fires anew.',
+    ended: 'It ended:',
+    resolved: 'It was resolved.',
+    why: 'How it came to be over',
+    button: 'Resolve',
+    askButton: 'Ask again',
   },
 
   search: {

@@ -28,7 +28,9 @@ describe('addresses', () => {
 });
 
 test('whoever may see one page alone has no navigation', () => {
-  const text = String(frame({ title: 't', tone: 'quiet', body: html`<main></main>` }));
+  const text = String(
+    frame({ title: 't', tone: 'quiet', body: html`<main></main>`, page: page('/'), hasNavigation: false }),
+  );
   expect(text).not.toContain('<nav');
 });
 
