@@ -47,7 +47,7 @@ export function renderAlertsPage(page: Page, view: AlertsView): Html {
   if (!query.has('state')) query.set('state', 'firing');
   const list =
     entries.length > 0
-      ? html`<ul class="sheet">${entries.map((entry) => entryItem(page, entry, given))}</ul>`
+      ? html`<h2 class="heard">${words.frame.alerts}</h2><ul class="sheet">${entries.map((entry) => entryItem(page, entry, given))}</ul>`
       : html`<p class="sheet empty">${firingTotal === 0 && ![...given].some(([, value]) => value) ? words.alerts.none : words.list.nothing}</p>`;
   return listPage(page, {
     ...{ section: 'alerts', title: words.frame.alerts, lead: words.alerts.firing(firingTotal) },

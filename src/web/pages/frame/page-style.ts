@@ -19,7 +19,7 @@ main > dl:first-child { margin-top: 1.25rem; }
 :root {
   color-scheme: light dark;
   --paper: #f6f7f8; --sheet: #fff; --line: #e3e6e9; --edge: #858e96; --ink: #1b2126; --soft: #5c6770;
-  --good: #1a7f4b; --warn: #96600a; --bad: #c02b2b; --quiet: #66717a;
+  --good: #177544; --warn: #8a5808; --bad: #c02b2b; --quiet: #5a646d;
   --good-bg: #e4f4eb; --warn-bg: #fbf0d9; --bad-bg: #fce8e7; --quiet-bg: #eceff1; --link: #1f5fa8;
 }
 @media (prefers-color-scheme: dark) {
