@@ -10,7 +10,7 @@ import { loadConfig } from '../../src/config/load-config.ts';
 import { openSimulator } from '../../src/simulator/answers/simulator-server.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld } from '../../src/simulator/world/world.ts';
-import { systemClock } from '../../src/time/clock.ts';
+import { type Clock, systemClock } from '../../src/time/clock.ts';
 import { createTestEdge } from '../cli/test-io.ts';
 
 /** What the webhook saw of an alert: `firing Translate blog`. */
@@ -18,8 +18,20 @@ export type Told = string;
 
 const BIRDS = ['Translate blog', 'Post news', 'Sort mail'] as const;
 
-export async function openLiveDaemon({ store = 'sqlite::memory:' } = {}) {
-  const clock = systemClock();
+interface LiveOptions {
+  readonly clock?: Clock;
+  readonly store?: string;
+  /** Routes before the others, and receivers beside them, as the configuration has them: a line each. */
+  readonly routes?: readonly string[];
+  readonly receivers?: (hookUrl: string) => readonly string[];
+}
+
+export async function openLiveDaemon({
+  clock = systemClock(),
+  store = 'sqlite::memory:',
+  routes = [],
+  receivers = () => [],
+}: LiveOptions = {}) {
   const world = createWorld({ region: 'eu', clock, random: seededRandom(1), token: 'token' });
   const nest = world.addNest({ name: 'Marketing' });
   const birds = new Map(
@@ -30,6 +42,10 @@ export async function openLiveDaemon({ store = 'sqlite::memory:' } = {}) {
   const hook = createServer(async (request, response) => {
     let body = '';
     for await (const chunk of request) body += chunk;
+    if (request.url === '/refused') {
+      response.writeHead(400).end('no such channel');
+      return;
+    }
     for (const alert of JSON.parse(body).alerts) told.push(`${alert.status} ${alert.labels.bird}`);
     response.end();
   }).listen(0, '127.0.0.1');
@@ -47,10 +63,15 @@ route:
   group_wait: 0s
   group_interval: 1s
   routes:
-    - matchers: ['severity="nothing"', 'nest=~"Prod.*"']
+${routes.map((route) => `    - ${route}\n`).join('')}    - matchers: ['severity="nothing"', 'nest=~"Prod.*"']
       receiver: pager
       continue: true
-receivers: [{ name: ops, webhook_configs: [{ url: "${hookUrl}" }] }, { name: pager }]
+receivers:
+  - { name: ops, webhook_configs: [{ url: "${hookUrl}" }] }
+  - { name: pager }
+${receivers(hookUrl)
+  .map((receiver) => `  - ${receiver}\n`)
+  .join('')}
 web: { listen: "127.0.0.1:0" }`,
     environment: {},
     readFile: () => '',

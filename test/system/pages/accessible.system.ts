@@ -1,0 +1,88 @@
+/** Every page by axe's rules, in each look: no finding, and nothing that has to be scrolled sideways. */
+import axe from 'axe-core';
+import type { Browser, BrowserContext } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { LOOKS, openBrowser } from './open-browser.ts';
+import { crawl, openPagesDaemon } from './pages-daemon.ts';
+
+/** WCAG 2.2 at level AA, and what axe calls good practice. */
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+let daemon: Awaited<ReturnType<typeof openPagesDaemon>>;
+let browser: Browser;
+let addresses: ReadonlyMap<string, string>;
+
+beforeAll(async () => {
+  daemon = await openPagesDaemon();
+  browser = await openBrowser();
+  addresses = await crawl(daemon.url);
+});
+
+afterAll(async () => {
+  await browser.close();
+  await daemon.close();
+});
+
+test('every sort of page can be reached by links from the overview', () => {
+  const rooms = new Set([...addresses.keys()].map((form) => form.replace(/\?.*/, '')));
+  expect([...rooms].sort()).toEqual(
+    expect.arrayContaining([
+      '',
+      'acknowledge',
+      'alerts',
+      'alerts/{}/{}/{}/{}',
+      'birds',
+      'birds/{}/{}',
+      'config',
+      'deliveries',
+      'deliveries/{}',
+      'events',
+      'events/{}/{}/{}/{}',
+      'flights/{}/{}',
+      'nests',
+      'resolve',
+      'silence',
+      'silences',
+    ]),
+  );
+});
+
+describe.each(LOOKS)('$name', ({ options }) => {
+  let context: BrowserContext;
+
+  beforeAll(async () => {
+    // Axe is run in the page, which the page's own policy rightly forbids.
+    context = await browser.newContext({ ...options, bypassCSP: true, locale: 'en-GB' });
+  });
+
+  afterAll(() => context.close());
+
+  test('every page', async () => {
+    const all = [
+      ...addresses.values(),
+      ...['search?text=Translate', 'search?text=nothing', 'alerts/unknown', 'alerts?since=yesterday'].map(
+        (path) => new URL(path, daemon.url).href,
+      ),
+    ];
+    const page = await context.newPage();
+    const findings: string[] = [];
+    for (const address of all) {
+      await page.goto(address);
+      await page.evaluate(axe.source);
+      const { violations } = await page.evaluate(
+        (values) =>
+          (globalThis as unknown as { axe: typeof axe }).axe.run({ runOnly: { type: 'tag', values } }),
+        RULES,
+      );
+      const path = address.slice(daemon.url.length);
+      for (const { id, help, nodes } of violations) {
+        findings.push(`${path}: ${id}, ${help}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
+      }
+      const over = await page
+        .locator('html')
+        .evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth);
+      if (over > 0) findings.push(`${path}: it is ${over} px wider than the window`);
+    }
+    expect(findings).toEqual([]);
+  });
+});

@@ -1,0 +1,55 @@
+/** How a person uses a page: with a mouse, or with nothing but a keyboard. */
+import type { Locator, Page } from 'playwright-core';
+
+export interface Hands {
+  press(what: Locator): Promise<void>;
+  write(where: Locator, text: string): Promise<void>;
+  choose(where: Locator, option: string): Promise<void>;
+}
+
+export const mouse: Hands = {
+  press: (what) => what.click(),
+  write: (where, text) => where.fill(text),
+  async choose(where, option) {
+    await where.selectOption({ label: option });
+  },
+};
+
+/** No page has as many stops. */
+const MOST_STOPS = 400;
+
+/** Goes on from where the focus is, as Tab does; throws where that never comes to it, or does not show it. */
+async function reach(page: Page, what: Locator): Promise<void> {
+  await what.waitFor();
+  for (let stops = 0; stops < MOST_STOPS; stops += 1) {
+    if (await what.evaluate((element) => element === element.ownerDocument.activeElement)) {
+      if (await hasFocusRing(what)) return;
+      throw new Error(`The focus cannot be seen on ${what}.`);
+    }
+    await page.keyboard.press('Tab');
+  }
+  throw new Error(`Tab never comes to ${what}.`);
+}
+
+function hasFocusRing(what: Locator): Promise<boolean> {
+  return what.evaluate((element) => {
+    const { outlineStyle, outlineWidth } = element.ownerDocument.defaultView!.getComputedStyle(element);
+    return outlineStyle !== 'none' && Number.parseFloat(outlineWidth) > 0;
+  });
+}
+
+export const keyboard: Hands = {
+  async press(what) {
+    await reach(what.page(), what);
+    await what.page().keyboard.press('Enter');
+  },
+  async write(where, text) {
+    await reach(where.page(), where);
+    await where.page().keyboard.press('ControlOrMeta+a');
+    await where.page().keyboard.type(text);
+  },
+  async choose(where, option) {
+    await reach(where.page(), where);
+    await where.page().keyboard.type(option);
+  },
+};

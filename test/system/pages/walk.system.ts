@@ -1,0 +1,141 @@
+/**
+ * What people do on the pages, in a real browser: with a mouse and with a keyboard alone, with scripts and without.
+ * Each thing is begun from the overview, and found to be done by the API.
+ */
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { until } from '../live-daemon.ts';
+import { keyboard, mouse } from './hands.ts';
+import { openBrowser } from './open-browser.ts';
+import { openPagesDaemon } from './pages-daemon.ts';
+
+let browser: Browser;
+
+beforeAll(async () => {
+  browser = await openBrowser();
+});
+
+afterAll(() => browser.close());
+
+describe.each([
+  { by: 'a mouse, with scripts', hands: mouse, javaScriptEnabled: true },
+  { by: 'a mouse, without scripts', hands: mouse, javaScriptEnabled: false },
+  { by: 'a keyboard, with scripts', hands: keyboard, javaScriptEnabled: true },
+  { by: 'a keyboard, without scripts', hands: keyboard, javaScriptEnabled: false },
+])('by $by', ({ hands, javaScriptEnabled }) => {
+  let daemon: Awaited<ReturnType<typeof openPagesDaemon>>;
+  let context: BrowserContext;
+  let page: Page;
+
+  beforeAll(async () => {
+    daemon = await openPagesDaemon();
+    context = await browser.newContext({ javaScriptEnabled, locale: 'en-GB' });
+    page = await context.newPage();
+  });
+
+  afterAll(async () => {
+    await context.close();
+    await daemon.close();
+  });
+
+  beforeEach(async () => {
+    // Without its refresh, which starts the way of Tab anew where there is no script.
+    await page.goto(new URL('?paused', daemon.url).href);
+  });
+
+  const link = (name: string | RegExp) => page.getByRole('link', { name }).first();
+  const button = (name: string) => page.getByRole('button', { name, exact: true });
+  const main = () => page.getByRole('main');
+
+  test('from the name of a Bird to the message of its last failure, in two steps', async () => {
+    await hands.write(page.getByRole('searchbox'), 'Translate blog');
+    await hands.press(button('Search'));
+    await hands.press(main().getByRole('link', { name: 'Translate blog' }).first());
+    expect(await main().textContent()).toContain('The TMS refused the job');
+  });
+
+  test('alerts are narrowed down, and all of them shown again', async () => {
+    await hands.press(link('Alerts'));
+    await hands.write(page.getByLabel('Bird', { exact: true }), 'Sort');
+    await hands.press(button('Show'));
+    expect(await main().textContent()).not.toContain('Translate blog');
+    expect(await main().textContent()).toContain('Sort mail');
+    await hands.press(link('Show all'));
+    expect(await main().textContent()).toContain('Translate blog');
+  });
+
+  test('an alert is acknowledged', async () => {
+    await hands.press(link(/^Acknowledge Flight failed, .*Translate blog/));
+    await hands.write(page.getByLabel('Your name'), 'Ada');
+    await hands.write(page.getByLabel('What you are doing about it'), 'I ask the TMS');
+    await hands.press(button('Acknowledge'));
+    await page.getByRole('heading', { name: 'Acknowledged', exact: true }).waitFor();
+    const { alerts } = await daemon.ask('api/v1/alerts?acknowledged=true');
+    expect(alerts.map(({ labels }: { labels: { bird: string } }) => labels.bird)).toEqual(['Translate blog']);
+  });
+
+  test('a silence is tried out, made and ended', async () => {
+    await hands.press(link('new silence'));
+    await hands.write(page.getByLabel(/^Matchers/), 'bird="Sort mail"');
+    await hands.press(button('Show what it hides'));
+    await page.getByRole('heading', { name: 'What it hides now' }).waitFor();
+    expect(await main().textContent()).toContain('Sort mail');
+    await hands.write(page.getByLabel('Your name'), 'Ada');
+    await hands.write(page.getByLabel('Reason'), 'New mail server');
+    await hands.press(button('Silence'));
+    await main().getByText('New mail server').first().waitFor();
+    expect((await daemon.ask('api/v1/alerts?silenced=true')).alerts).toHaveLength(1);
+    await hands.press(page.getByRole('button', { name: /^End.*Sort mail/ }));
+    await until(
+      async () => (await daemon.ask('api/v1/alerts?silenced=true')).alerts.length === 0,
+      'the silence is over',
+    );
+  });
+
+  test('a delivery that was given up is tried again', async () => {
+    await hands.press(link('Deliveries'));
+    await hands.choose(page.getByLabel('State', { exact: true }), 'Given up');
+    await hands.press(button('Show'));
+    await hands.press(main().getByRole('link', { name: 'refused' }).first());
+    await hands.press(button('Send it again'));
+    await button('Send it again').waitFor({ state: 'detached' });
+    await until(
+      async () => (await daemon.ask('api/v1/deliveries?state=dead')).deliveries.length === 0,
+      'it is tried again',
+    );
+  });
+
+  test('a test is sent to a receiver', async () => {
+    await hands.press(link('Deliveries'));
+    await hands.choose(page.locator('#test-receiver'), 'ops');
+    const sent = daemon.told.length;
+    await hands.press(button('Send a test'));
+    await page.waitForURL(/receiver=ops/);
+    await until(() => daemon.told.length > sent, 'the receiver has it');
+  });
+
+  test('an alert is resolved by hand', async () => {
+    await hands.press(link(/^Resolve Flight failed, .*Translate blog/));
+    await hands.write(page.getByLabel('Your name'), 'Ada');
+    await hands.press(button('Resolve'));
+    await until(
+      async () =>
+        (await daemon.ask('api/v1/alerts?state=resolved')).alerts.some(
+          ({ labels }: { labels: { bird: string } }) => labels.bird === 'Translate blog',
+        ),
+      'it is resolved',
+    );
+  });
+
+  test('the first stop of Tab leads past the navigation', async () => {
+    await page.keyboard.press('Tab');
+    const skip = page.getByRole('link', { name: 'Skip to the content' });
+    expect(await skip.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true);
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Tab');
+    const isInMain = await main().evaluate((element) =>
+      element.contains(element.ownerDocument.activeElement),
+    );
+    expect(isInMain).toBe(true);
+  });
+});
