@@ -3,6 +3,9 @@
  * value of `nestwatch_watch_impaired{reason}`. "All quiet" is said only where there is none.
  */
 import type { Feed } from '../domain/alert/event.ts';
+import { dayAndTime } from '../text/instant-words.ts';
+import { type Finding, type Said, sayFinding } from './finding.ts';
+import { ENGLISH_FINDINGS } from './finding-words.ts';
 
 interface Meaning {
   readonly means: string;
@@ -83,19 +86,20 @@ export interface Concern {
   readonly path?: string;
 }
 
-export interface Impairment extends Concern {
+export interface Impairment extends Concern, Said {
   readonly reason: ImpairmentReason;
   readonly severity: ImpairmentSeverity;
   /** When it began, as far as that is known; otherwise when it was first seen. */
   readonly sinceUs: number;
-  /** A few words for a headline, without a full stop. */
-  readonly title: string;
-  /** One sentence. */
-  readonly summary: string;
-  /** What a person can do, in one or two sentences. */
-  readonly action: string;
+  /** What was found; `title`, `summary` and `action` say it in English. */
+  readonly finding: Finding;
   /** Whether the outside watchdog is no longer called. */
   readonly stopsHeartbeat: boolean;
+}
+
+/** An impairment with what is said of it. */
+export function impairment(finding: Finding, rest: Omit<Impairment, keyof Said | 'finding'>): Impairment {
+  return { ...rest, finding, ...sayFinding(ENGLISH_FINDINGS, finding, dayAndTime) };
 }
 
 /** One impairment from another, also of different moments. */

@@ -1,10 +1,6 @@
 /** What impairs the watch of one region. A region that does not answer explains all else that is late in it. */
-import { howMany } from '../text/counts.ts';
-import { durationWords } from '../text/duration-words.ts';
-import { dayAndTime } from '../text/instant-words.ts';
 import { plainText } from '../text/plain-text.ts';
-import { regionName } from '../text/region-name.ts';
-import type { Impairment } from './impairment.ts';
+import { type Impairment, impairment } from './impairment.ts';
 import type { RegionSnapshot } from './snapshot.ts';
 
 interface Bounds {
@@ -25,13 +21,6 @@ const MAX_REASON_LENGTH = 300;
 const MAX_GLOBS = 5;
 const MAX_GLOB_LENGTH = 80;
 
-const FEED_WORDS = {
-  inventory: 'The inventory',
-  notification: 'The notifications',
-  bird_log: 'The Bird logs',
-  flight: 'The Flights',
-} as const;
-
 /** Those of a region, in no order. */
 export function judgeRegion(region: RegionSnapshot, bounds: Bounds): Impairment[] {
   if (region.health.health !== 'up') return [unreachable(region, bounds)];
@@ -45,34 +34,13 @@ export function judgeRegion(region: RegionSnapshot, bounds: Bounds): Impairment[
 }
 
 function unreachable({ region, health }: RegionSnapshot, { nowUs }: Bounds): Impairment {
-  const name = regionName(region);
-  const reason = plainText(health.reason, MAX_REASON_LENGTH);
-  const common = {
-    region,
-    severity: 'critical',
-    sinceUs: health.sinceUs || nowUs,
-    stopsHeartbeat: true,
-  } as const;
-  return health.health === 'down'
-    ? {
-        ...common,
-        reason: 'region_down',
-        title: `${name} is down`,
-        summary: `${name} does not answer: ${reason}${ended(reason)}`,
-        action: `Check regions.${region}.base_url and the way there. It is probed until it answers, and all that was missed is read then.`,
-      }
-    : {
-        ...common,
-        reason: 'region_unauthorized',
-        title: `${name} refuses the token`,
-        summary: `${name} refuses the token: ${reason}${ended(reason)}`,
-        action: `Make a new API token as an organisation admin, and put it in the place of regions.${region}.token. All that was missed is read then.`,
-      };
-}
-
-/** The full stop of a sentence that may have brought its own. */
-function ended(text: string): string {
-  return /[.!?…]$/.test(text) ? '' : '.';
+  const reason = health.health === 'down' ? 'region_down' : 'region_unauthorized';
+  const facts = { region, said: plainText(health.reason, MAX_REASON_LENGTH) };
+  const sinceUs = health.sinceUs || nowUs;
+  return impairment(
+    { sort: reason, facts },
+    { reason, region, severity: 'critical', sinceUs, stopsHeartbeat: true },
+  );
 }
 
 function firstPass(
@@ -80,58 +48,32 @@ function firstPass(
   { nowUs }: Bounds,
 ): Impairment[] {
   if (!pass) return [];
-  const name = regionName(region);
-  const isCounted = started && pass.streams > 0;
-  const left = pass.streams - pass.read;
-  const leftUs = pass.read > 0 ? ((nowUs - beganUs) / pass.read) * left : 0;
-  const until = leftUs > 60e6 ? `, done at about ${dayAndTime(nowUs + leftUs)}` : '';
-  const progress = isCounted
-    ? `${pass.read} of ${howMany(pass.streams, 'stream')} read${until}`
-    : 'its Nests and Birds are being listed';
+  const { streams, read } = pass;
+  const leftUs = read > 0 ? ((nowUs - beganUs) / read) * (streams - read) : 0;
+  const untilUs = leftUs > 60e6 ? nowUs + leftUs : undefined;
+  const progress = started && streams > 0 ? { read, streams, untilUs } : undefined;
   return [
-    {
-      reason: 'first_pass',
-      region,
-      severity: 'info',
-      sinceUs: beganUs,
-      title: `first reading of ${name} under way`,
-      summary: `The first reading of ${name} since the start is under way: ${progress}.`,
-      action: 'Wait: until then something may have happened that was not seen yet.',
+    impairment(
+      { sort: 'first_pass', facts: { region, progress } },
       // A large region takes an hour, for which nobody should be woken; one that is never listed is no watch.
-      stopsHeartbeat: !started,
-    },
+      { reason: 'first_pass', region, severity: 'info', sinceUs: beganUs, stopsHeartbeat: !started },
+    ),
   ];
 }
 
 function noBirds(snapshot: RegionSnapshot, { nowUs }: Bounds): Impairment[] {
   const { region, started, birds, nests, excludedNests, include } = snapshot;
   if (!started || birds > 0) return [];
-  const name = regionName(region);
   const globs = include
     .slice(0, MAX_GLOBS)
     .map((glob) => JSON.stringify(plainText(glob, MAX_GLOB_LENGTH)))
     .join(', ');
-  const [why, action] =
-    nests > 0
-      ? [`its ${howMany(nests, 'Nest')} have no Birds`, 'If it should have some, check whose token it is.']
-      : excludedNests > 0
-        ? [
-            `of its ${howMany(excludedNests, 'Nest')} none fits nests.include (${globs}) and is not excluded`,
-            `Correct regions.${region}.nests: globs fit a Nest's name or id, and case counts.`,
-          ]
-        : ['it lists no Nest', 'Check whose token it is: it must be of an organisation admin.'];
+  const path = `regions.${region}.nests`;
   return [
-    {
-      reason: 'no_birds',
-      region,
-      path: `regions.${region}.nests`,
-      severity: 'critical',
-      sinceUs: nowUs,
-      title: `no Bird is watched in ${name}`,
-      summary: `No Bird is watched in ${name}: ${why}.`,
-      action,
-      stopsHeartbeat: true,
-    },
+    impairment(
+      { sort: 'no_birds', facts: { region, nests, excludedNests, globs } },
+      { reason: 'no_birds', region, path, severity: 'critical', sinceUs: nowUs, stopsHeartbeat: true },
+    ),
   ];
 }
 
@@ -139,22 +81,19 @@ function overdue({ region, reads }: RegionSnapshot, { nowUs }: Bounds): Impairme
   return reads
     .filter((one) => one.overdue > 0)
     .map(({ feed, streams, overdue: late, oldestReadUs }) => {
-      const name = regionName(region);
-      const worst = oldestReadUs > 0 ? durationWords((nowUs - oldestReadUs) / 1000, 'one unit') : undefined;
-      const which = streams === 1 ? FEED_WORDS[feed] : `${FEED_WORDS[feed]} of ${late} of ${streams} Birds`;
-      const age = worst ? `the oldest reading is ${worst} old` : 'some were never read';
       const isWhole = late >= streams * MOST_OF_A_FEED;
-      return {
-        reason: 'streams_overdue',
-        region,
-        feed,
-        severity: isWhole ? 'critical' : 'warning',
-        sinceUs: oldestReadUs || nowUs,
-        title: `${name} is behind`,
-        summary: `${which} in ${name} ${streams === 1 && feed === 'inventory' ? 'was' : 'were'} not read in time: ${age}.`,
-        action: `If its reading fails, the log says why. Otherwise raise regions.${region}.requests_per_second as far as the service allows, watch fewer Nests, or raise poll.max_interval.`,
-        stopsHeartbeat: isWhole,
-      } satisfies Impairment;
+      const oldestMs = oldestReadUs > 0 ? (nowUs - oldestReadUs) / 1000 : undefined;
+      return impairment(
+        { sort: 'overdue', facts: { region, feed, streams, late, oldestMs } },
+        {
+          reason: 'streams_overdue',
+          region,
+          feed,
+          severity: isWhole ? 'critical' : 'warning',
+          sinceUs: oldestReadUs || nowUs,
+          stopsHeartbeat: isWhole,
+        },
+      );
     });
 }
 
@@ -174,53 +113,20 @@ type Proof = RegionSnapshot['proofs'][number];
 
 function beingProven({ region, beganUs }: RegionSnapshot, late: readonly Proof[]): Impairment[] {
   if (late.length === 0) return [];
-  const name = regionName(region);
-  return [
-    {
-      reason: 'feed_unproven',
-      region,
-      severity: 'info',
-      sinceUs: beganUs,
-      title: `${name} is being proven complete`,
-      summary: `All of ${name} was read since the start, and is still being proven to be complete.`,
-      action: 'Wait: audits count what is kept against what the service has.',
-      stopsHeartbeat: false,
-    },
-  ];
+  const rest = { region, severity: 'info', sinceUs: beganUs, stopsHeartbeat: false } as const;
+  return [impairment({ sort: 'being_proven', facts: { region } }, { reason: 'feed_unproven', ...rest })];
 }
 
 function notProven(region: string, { feed, verifiedUntilUs }: Proof, nowUs: number): Impairment {
-  const name = regionName(region);
-  const since = verifiedUntilUs > 0 ? `since ${dayAndTime(verifiedUntilUs)}` : 'at all yet';
-  return {
-    reason: 'feed_unproven',
-    region,
-    feed,
-    severity: 'warning',
-    sinceUs: verifiedUntilUs || nowUs,
-    title: `${name} is not proven complete`,
-    summary: `${FEED_WORDS[feed]} of ${name} are not proven to be complete ${since}.`,
-    action:
-      'Audits catch up where requests allow it; an alert FeedIncomplete says where entries are missing.',
-    stopsHeartbeat: false,
-  };
+  const facts = { region, feed, sinceUs: verifiedUntilUs || undefined };
+  const sinceUs = verifiedUntilUs || nowUs;
+  const rest = { region, feed, severity: 'warning', sinceUs, stopsHeartbeat: false } as const;
+  return impairment({ sort: 'not_proven', facts }, { reason: 'feed_unproven', ...rest });
 }
 
 function wrongClock({ region, clockAheadUs }: RegionSnapshot, { nowUs }: Bounds): Impairment[] {
   if (Math.abs(clockAheadUs) <= MOST_SKEW_US) return [];
-  const name = regionName(region);
-  const by = durationWords(Math.abs(clockAheadUs) / 1000, 'one unit');
-  const side = clockAheadUs > 0 ? 'behind' : 'ahead of';
-  return [
-    {
-      reason: 'clock_wrong',
-      region,
-      severity: 'warning',
-      sinceUs: nowUs,
-      title: `the clock is ${by} ${side === 'behind' ? 'behind' : 'ahead'}`,
-      summary: `This machine's clock is ${by} ${side} that of ${name}.`,
-      action: "Set this machine's clock, best by NTP: ages, silences and digests go by it.",
-      stopsHeartbeat: false,
-    },
-  ];
+  const facts = { region, byMs: Math.abs(clockAheadUs) / 1000, isBehind: clockAheadUs > 0 };
+  const rest = { region, severity: 'warning', sinceUs: nowUs, stopsHeartbeat: false } as const;
+  return [impairment({ sort: 'clock_wrong', facts }, { reason: 'clock_wrong', ...rest })];
 }

@@ -50,7 +50,7 @@ describe('status', () => {
       'The watch is impaired:',
       '  warning streams_overdue, since 12 min ago',
       '    The Flights of 2 of 12 Birds in EU were not read in time: the oldest reading is 12 min old.',
-      '    Raise the rate.',
+      `    ${anImpairment().action}`,
     ]);
     expect((await nestwatch(['status', '--url', web.url, '--json'], { clock })).exit).toBe(1);
   });

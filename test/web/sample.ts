@@ -3,7 +3,8 @@ import type { Event } from '../../src/domain/alert/event.ts';
 import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createMatcher } from '../../src/domain/matchers/matcher.ts';
 import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
-import type { Impairment } from '../../src/health/impairment.ts';
+import type { Said } from '../../src/health/finding.ts';
+import { type Impairment, impairment } from '../../src/health/impairment.ts';
 import type { Delivery } from '../../src/store/outbox-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { WebOptions } from '../../src/web/server.ts';
@@ -203,17 +204,16 @@ export function aStatus(change: Partial<StatusView> = {}): StatusView {
 }
 
 /** What impairs the watch a little; each part may be another. */
-export function anImpairment(change: Partial<Impairment> = {}): Impairment {
-  return {
+export function anImpairment(change: Partial<Omit<Impairment, keyof Said>> = {}): Impairment {
+  const facts = { region: 'eu', feed: 'flight', streams: 12, late: 2, oldestMs: 12 * 60_000 } as const;
+  const { finding = { sort: 'overdue', facts }, ...rest } = change;
+  return impairment(finding, {
     reason: 'streams_overdue',
     region: 'eu',
     feed: 'flight',
     severity: 'warning',
     sinceUs: NOW_US - 12 * MINUTE,
-    title: 'EU is behind',
-    summary: 'The Flights of 2 of 12 Birds in EU were not read in time: the oldest reading is 12 min old.',
-    action: 'Raise the rate.',
     stopsHeartbeat: false,
-    ...change,
-  };
+    ...rest,
+  });
 }

@@ -323,7 +323,10 @@ describe('what was set aside', () => {
   }
 
   test('is named where readiness is asked for, on the page and in the status', async () => {
-    const fault = anImpairment({ reason: 'faults_set_aside', title: 'something was set aside' });
+    const fault = anImpairment({
+      reason: 'faults_set_aside',
+      finding: { sort: 'set_aside', facts: { count: 1, first: 'a rule' } },
+    });
     const { ask } = await withFault({
       impairments: async () => ({ impairments: [fault], space: undefined }),
     });

@@ -1,5 +1,6 @@
 /** How the page says whether all is well: its headline, tone and title, and the list of what impairs the watch. */
 import { html } from 'hono/html';
+import { type Said, sayFinding } from '../../health/finding.ts';
 import type { Impairment, ImpairmentSeverity } from '../../health/impairment.ts';
 import type { FiringCounts } from '../../operator/count-firing.ts';
 import type { FaultRecord } from '../../store/fault-store.ts';
@@ -19,7 +20,8 @@ export interface Standing {
 const TONES: Readonly<Record<ImpairmentSeverity, Tone>> = { critical: 'bad', warning: 'warn', info: 'quiet' };
 
 /** `All quiet` when, and only when, nothing impairs the watch and nothing fires that nobody has taken up. */
-export function headlineOf({ impairments, alerts }: Standing, { words }: Page): string {
+export function headlineOf({ impairments, alerts }: Standing, page: Page): string {
+  const { words } = page;
   const waiting = alerts?.unacknowledged ?? 0;
   const firing = waiting > 0 ? [words.health.active(waiting)] : [];
   // What ends by itself is said where nothing else is to be said.
@@ -27,7 +29,7 @@ export function headlineOf({ impairments, alerts }: Standing, { words }: Page): 
     waiting > 0 ? impairments.filter(({ severity }) => severity !== 'info') : impairments;
   const isGrave = gravest?.severity === 'critical';
   const impaired = gravest
-    ? [gravest.title, ...(others.length > 0 ? [words.health.more(others.length)] : [])]
+    ? [said(page, gravest).title, ...(others.length > 0 ? [words.health.more(others.length)] : [])]
     : [];
   const parts = isGrave ? [...impaired, ...firing] : [...firing, ...impaired];
   if (parts.length === 0) return alerts ? words.health.quiet : words.health.unknown;
@@ -41,6 +43,11 @@ export function toneOf({ impairments, alerts, severities }: Standing): Tone {
   if (tones.includes('bad')) return 'bad';
   if (tones.includes('warn') || isWaiting) return 'warn';
   return tones.includes('quiet') || !alerts ? 'quiet' : 'good';
+}
+
+/** In the language of the page. */
+function said(page: Page, { finding }: Impairment): Said {
+  return sayFinding(page.words.findings, finding, (us) => exactly(page, us));
 }
 
 /** Nothing where nothing impairs the watch. */
@@ -60,13 +67,14 @@ export function healthPanel(
 function item(page: Page, one: Impairment, setAside: readonly FaultRecord[]): Html {
   const { words, nowUs } = page;
   const tone = TONES[one.severity];
-  const title = one.title.charAt(0).toUpperCase() + one.title.slice(1);
+  const { title: text, summary, action } = said(page, one);
+  const title = text.charAt(0).toUpperCase() + text.slice(1);
   return html`<li class="alert ${tone}">
 <div class="row"><div><h3><bdi>${title}</bdi></h3> <span class="pill ${tone}">${words.health[one.severity]}</span></div>
 <span class="small soft">${words.health.lasting} <time datetime="${isoTime(one.sinceUs)}" title="${exactly(page, one.sinceUs)}">${words.time.lasting((nowUs - one.sinceUs) / 1000)}</time></span></div>
-<p><bdi>${one.summary}</bdi></p>
+<p><bdi>${summary}</bdi></p>
 ${one.reason === 'faults_set_aside' ? faults(setAside) : ''}
-<p class="small soft">${one.action}${links(page, one)}</p>
+<p class="small soft">${action}${links(page, one)}</p>
 </li>`;
 }
 

@@ -61,11 +61,14 @@ describe('when all is quiet', () => {
 
 describe('the headline', () => {
   const down = anImpairment({
-    ...{ reason: 'region_down', severity: 'critical', title: 'EU is down', stopsHeartbeat: true },
-    ...{ summary: 'EU does not answer: connect ECONNREFUSED.', action: 'Check the way there.' },
+    ...{ reason: 'region_down', severity: 'critical', stopsHeartbeat: true },
+    finding: { sort: 'region_down', facts: { region: 'eu', said: 'connect ECONNREFUSED' } },
   });
   const behind = anImpairment();
-  const reading = anImpairment({ severity: 'info', title: 'first reading of US under way' });
+  const reading = anImpairment({
+    severity: 'info',
+    finding: { sort: 'first_pass', facts: { region: 'us', progress: undefined } },
+  });
   const impaired = (...impairments: Impairment[]) => ({
     impairments: async () => ({ impairments, space: undefined }),
   });
@@ -114,7 +117,7 @@ describe('the headline', () => {
     const { body } = await (await serve(impaired(down, behind))).ask('/');
     const text = read(body);
     expect(text).toContain(
-      'EU is down critical for 12 min EU does not answer: connect ECONNREFUSED. Check the way there.',
+      'EU is down critical for 12 min EU does not answer: connect ECONNREFUSED. Check regions.eu.base_url and the way there.',
     );
     expect(text).toContain('EU is behind warning for 12 min The Flights of 2 of 12 Birds');
   });

@@ -1,6 +1,7 @@
 /** The words of the pages in English. A language is one file: what has the same shape can stand in its place. */
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import { isSuppressionReason, type SuppressionReason } from '../../../domain/muting/suppression.ts';
+import { ENGLISH_FINDINGS } from '../../../health/finding-words.ts';
 import { howMany } from '../../../text/counts.ts';
 import { durationWords } from '../../../text/duration-words.ts';
 import { ago } from '../../../text/instant-words.ts';
@@ -148,6 +149,8 @@ export const ENGLISH = {
     dead: 'Given up',
     suppressed: 'Not needed',
   },
+
+  findings: ENGLISH_FINDINGS,
 
   health: {
     quiet: 'All quiet',
