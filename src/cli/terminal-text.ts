@@ -4,11 +4,17 @@ import { parseInstant } from '../time/instant.ts';
 
 const MAX_CELL = 120;
 /** Thousands of mistakes in one configuration are still all said. */
+const MAX_SENTENCE = 1_000;
 const MAX_LINES = 1_000_000;
 
 /** Text from the daemon may quote what a service said: nothing in it may steer the terminal. */
 export function shown(text: string): string {
   return plainText(text, MAX_CELL);
+}
+
+/** A sentence or two, whole. */
+export function shownSentence(text: string): string {
+  return plainText(text, MAX_SENTENCE);
 }
 
 /** `2026-07-02 13:59:34 UTC`; a dash for none. */

@@ -6,7 +6,7 @@ import type { Clock } from '../../time/clock.ts';
 import { parseInstant } from '../../time/instant.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
 import { table } from '../table.ts';
-import { jsonText, shown } from '../terminal-text.ts';
+import { jsonText, shown, shownSentence } from '../terminal-text.ts';
 
 interface StatusOptions extends DaemonOptions {
   readonly json: boolean;
@@ -94,8 +94,8 @@ function healthText({ health }: Status, since: (text: string | null | undefined)
   const items = health.impairments.map((one) =>
     [
       `  ${shown(one.severity)} ${shown(one.reason)}, since ${since(one.since)}`,
-      `    ${shown(one.summary)}`,
-      `    ${shown(one.action)}`,
+      `    ${shownSentence(one.summary)}`,
+      `    ${shownSentence(one.action)}`,
     ].join('\n'),
   );
   return `${firing}The watch is impaired:\n${items.join('\n')}\n`;
