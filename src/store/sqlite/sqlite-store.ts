@@ -70,12 +70,21 @@ function isSmall(connection: Connection): boolean {
   return connection.prepare<{ bytes: number }>(DATABASE_BYTES).get()!.bytes <= MAX_WHOLE_BYTES;
 }
 
+/** The system reads several files to say what memory there is: that is not asked at each look. */
+const MEMORY_KNOWN_MS = 600_000;
+
 /** The database with what SQLite keeps beside it, and the room on its file system for whoever is not root. */
-function createSpace(connection: Connection, file: string): () => StoreSpace | undefined {
+function createSpace(connection: Connection, file: string, clock: Clock): () => StoreSpace | undefined {
   const database = connection.prepare<{ bytes: number }>(DATABASE_BYTES);
+  let memory = { free: 0, lookedAtMs: Number.NEGATIVE_INFINITY };
+  function freeMemory(): number {
+    const nowMs = clock.monotonicMs();
+    if (nowMs - memory.lookedAtMs >= MEMORY_KNOWN_MS) memory = { free: availableMemory(), lookedAtMs: nowMs };
+    return memory.free;
+  }
   return () => {
     try {
-      if (file === ':memory:') return { used: database.get()!.bytes, free: availableMemory(), whole: 0 };
+      if (file === ':memory:') return { used: database.get()!.bytes, free: freeMemory(), whole: 0 };
       const sizes = ['', '-wal', '-shm'].map(
         (suffix) => statSync(`${file}${suffix}`, { throwIfNoEntry: false })?.size ?? 0,
       );
@@ -146,7 +155,7 @@ function createStore(connection: Connection, clock: Clock, file: string, unlock:
         return run(work);
       }
     },
-    space: createSpace(connection, file),
+    space: createSpace(connection, file, clock),
     close() {
       closed ??= queue.drain().finally(() => {
         try {
