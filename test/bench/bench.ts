@@ -9,6 +9,7 @@ import { PAGES, printPages } from './pages.ts';
 import { printRefusals } from './refusals.ts';
 import { printScale, SCALE } from './scale.ts';
 import { printScrape } from './scrape.ts';
+import { printStart, START } from './start.ts';
 import { benchStore } from './store.ts';
 
 const whole = (value: number) => Math.round(value).toLocaleString('en');
@@ -42,6 +43,8 @@ console.log('\nA scrape with 10,000 Birds, packed, as OpenMetrics');
 await printScrape();
 console.log('\nPages and API over 10,000 Birds, 2 million events and 1,000 alerts');
 await printPages(PAGES);
+console.log('\nStart: over 2,000 Birds and 2 million events, and with little to do');
+await printStart(START);
 console.log('\nResident memory after a million entries');
 console.log(`  ${whole(await benchMemory())} MiB`);
 console.log('');
