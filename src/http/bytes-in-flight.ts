@@ -3,8 +3,8 @@
  * Beyond the bound only the answer that came first goes on, so that all of them end; small answers never wait.
  */
 export interface BytesInFlight {
-  /** The answer takes so many bytes more. Resolves when there is room for them. */
-  take(answer: object, bytes: number): Promise<void>;
+  /** The answer takes so many bytes more. Resolves when there is room for them; undefined where there is at once. */
+  take(answer: object, bytes: number): Promise<void> | undefined;
   /** The answer was read, or came to nothing. */
   release(answer: object): void;
 }
@@ -22,12 +22,12 @@ export function createBytesInFlight(most: number, waits: () => void): BytesInFli
     total <= most || held.get(answer)! <= SMALL_BYTES || held.keys().next().value === answer;
 
   return {
-    async take(answer, bytes) {
+    take(answer, bytes) {
       held.set(answer, (held.get(answer) ?? 0) + bytes);
       total += bytes;
-      if (mayGoOn(answer)) return;
+      if (mayGoOn(answer)) return undefined;
       waits();
-      await new Promise<void>((resolve) => waiting.push({ answer, resolve }));
+      return new Promise<void>((resolve) => waiting.push({ answer, resolve }));
     },
     release(answer) {
       total -= held.get(answer) ?? 0;

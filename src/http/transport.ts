@@ -1,10 +1,11 @@
-import { EventEmitter } from 'node:events';
+import type { IncomingHttpHeaders } from 'node:http';
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress } from 'node:zlib';
 import { errors } from 'undici';
 import { NestwatchError } from '../errors.ts';
 import type { BytesInFlight } from './bytes-in-flight.ts';
 import { createConnectionPools } from './connection-pools.ts';
+import { Exchange } from './http-exchange.ts';
 import type { ConnectionSettings } from './http-settings.ts';
 
 /** One HTTP exchange. What goes out is prepared by the caller; what comes back is text, whole, with its status. */
@@ -81,34 +82,28 @@ export function openTransport(options: TransportOptions): Transport {
       if (target?.protocol !== 'http:' && target?.protocol !== 'https:') {
         throw new NestwatchError('unreachable', 'the address is not an http or https URL');
       }
-      // An emitter and a plain timer cost a fraction of what `AbortSignal.timeout` does.
-      const abort = new EventEmitter();
-      const timer = setTimeout(() => abort.emit('abort'), timeoutMs);
-      let status: number | undefined;
+      const exchange = new Exchange(inFlight);
       try {
-        const response = await pools.to(target).request({
+        const request = {
           origin: target.origin,
           method,
           path: target.pathname + target.search,
           headers: encoded(headers),
           body: body ?? null,
-          signal: abort,
-        });
-        status = response.statusCode;
-        const found = joined(response.headers);
+        };
+        const answer = await exchange.through(pools.to(target), request, timeoutMs);
+        const { status, bytes } = answer;
+        const found = joined(answer.headers);
         const encoding = found['content-encoding'];
-        const bytes = await received(response.body, abort, inFlight);
-        const release = inFlight && (() => inFlight.release(abort));
         const read =
           encoding === undefined
-            ? { headers: found, body: new TextDecoder().decode(bytes) }
+            ? { headers: found, body: textOf(bytes) }
             : await unpacked(bytes, encoding, found, maxBodyBytes);
+        const release = inFlight && (() => inFlight.release(exchange));
         return { status, ...read, ...(release && { release }) };
       } catch (error) {
-        inFlight?.release(abort);
-        throw failure(error, target.host, timeoutMs, maxBodyBytes, status);
-      } finally {
-        clearTimeout(timer);
+        inFlight?.release(exchange);
+        throw failure(error, target.host, timeoutMs, maxBodyBytes, exchange.status);
       }
     },
 
@@ -119,39 +114,29 @@ export function openTransport(options: TransportOptions): Transport {
   };
 }
 
-/** The bytes of a body. While there is no room for more, none are received. */
-async function received(
-  body: AsyncIterable<Buffer>,
-  answer: EventEmitter,
-  inFlight: BytesInFlight | undefined,
-): Promise<Buffer> {
-  const aborted = new Promise<never>((_, reject) => {
-    answer.once('abort', () => reject(new errors.RequestAbortedError()));
-  });
-  // It may come when nobody waits for it any more.
-  aborted.catch(() => {});
-  const chunks: Buffer[] = [];
-  for await (const chunk of body) {
-    chunks.push(chunk);
-    if (inFlight) await Promise.race([inFlight.take(answer, chunk.length), aborted]);
-  }
-  return Buffer.concat(chunks);
+/**
+ * Names and values by turns. undici writes values as Latin-1; text beyond ASCII goes out as the bytes of its UTF-8.
+ */
+function encoded(headers: Readonly<Record<string, string>>): string[] {
+  return Object.entries(headers).flatMap(([name, value]) => [name, isAscii(value) ? value : utf8(value)]);
 }
 
-/** undici writes header values as Latin-1; text beyond ASCII goes out as the bytes of its UTF-8. */
-function encoded(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(headers).map(([name, value]) => [name, Buffer.from(value, 'utf8').toString('latin1')]),
-  );
-}
+const isAscii = (text: string) => !/[^\0-\x7f]/.test(text);
 
-function joined(headers: Readonly<Record<string, string | string[] | undefined>>): Record<string, string> {
+const utf8 = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
+
+function joined(headers: IncomingHttpHeaders): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, typeof value === 'string' ? value : value.join(', ')]],
     ),
   );
 }
+
+const decoder = new TextDecoder();
+
+/** Most answers to what is posted are empty, and for those a decoder costs as much as for a page. */
+const textOf = (bytes: Uint8Array) => (bytes.length === 0 ? '' : decoder.decode(bytes));
 
 /**
  * A body with its headers, without `content-encoding` where that was undone. What cannot be unpacked stays as it came:
@@ -163,16 +148,15 @@ async function unpacked(
   headers: Readonly<Record<string, string>>,
   maxBodyBytes: number,
 ): Promise<Pick<HttpResponse, 'headers' | 'body'>> {
-  const text = new TextDecoder();
   const decode = DECODERS.get(encoding.trim().toLowerCase());
   try {
-    if (!decode) return { headers, body: text.decode(bytes) };
+    if (!decode) return { headers, body: textOf(bytes) };
     const plain = await decode(bytes, { maxOutputLength: maxBodyBytes });
     const { 'content-encoding': _undone, ...others } = headers;
-    return { headers: others, body: text.decode(plain) };
+    return { headers: others, body: textOf(plain) };
   } catch (error) {
     if (error instanceof RangeError) throw new errors.ResponseExceededMaxSizeError();
-    return { headers, body: text.decode(bytes) };
+    return { headers, body: textOf(bytes) };
   }
 }
 

@@ -4,9 +4,9 @@ import { createBytesInFlight } from '../../src/http/bytes-in-flight.ts';
 const MIB = 1024 * 1024;
 
 /** Whether it has ended once all promise jobs have run. */
-async function hasEnded(promise: Promise<void>): Promise<boolean> {
+async function hasEnded(promise: Promise<void> | undefined): Promise<boolean> {
   let ended = false;
-  promise.then(() => {
+  void Promise.resolve(promise).then(() => {
     ended = true;
   });
   await new Promise((resolve) => setImmediate(resolve));
