@@ -34,7 +34,9 @@ export function readMatchers(text: string): MatcherText[] {
  */
 export function readMatcher(text: string): MatcherText[] {
   const one = attempt(() => [readClassicMatcher(text)]);
-  return one.ok ? one.value : readMatchers(text);
+  const matchers = one.ok ? one.value : readMatchers(text);
+  if (matchers.length === 0) throw new MatcherSyntaxError('there is no matcher');
+  return matchers;
 }
 
 type Attempt = { ok: true; value: MatcherText[] } | { ok: false; error: unknown };
@@ -121,22 +123,49 @@ const SIMPLE_ESCAPES: ReadonlyMap<string, string> = new Map([
   ['"', '"'],
 ]);
 
-const ESCAPE =
-  /\\(?:([abfnrtv\\"])|x([0-9a-fA-F]{2})|([0-7]{3})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[\s\S]?)/gu;
+/** A run of escapes, and one of them. */
+const ESCAPES =
+  /(?:\\(?:[abfnrtv\\"]|x[0-9a-fA-F]{2}|[0-7]{3}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}))+|\\[\s\S]?/gu;
+const ESCAPE = /\\(?:([abfnrtv\\"])|x([0-9a-fA-F]{2})|([0-7]{3})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))/gu;
 
 /** Undoes a Go string literal. */
 function unquote(body: string, text: string, at: number): string {
   if (body.includes('\n')) throw new MatcherSyntaxError(`a line break within quotes ${place(text, at)}`);
-  return body.replace(ESCAPE, (written, simple, hex, octal, short, long) => {
-    if (simple) return SIMPLE_ESCAPES.get(simple)!;
-    const codePoint = hex ? Number.parseInt(hex, 16) : Number.parseInt(octal ?? '', 8);
-    // `\xff` and `\377` are bytes in Go: alone they are no UTF-8 beyond ASCII.
-    if (codePoint < 128) return String.fromCharCode(codePoint);
-    const full = Number.parseInt(short ?? long ?? '', 16);
-    const isCharacter = full <= 0x10ffff && (full < 0xd800 || full > 0xdfff);
-    if (isCharacter) return String.fromCodePoint(full);
-    throw new MatcherSyntaxError(`the escape ${written} is unknown ${place(text, at)}`);
+  return body.replace(ESCAPES, (written) => {
+    const bytes = bytesOf(written);
+    const known = bytes && asText(bytes);
+    if (known === undefined) {
+      throw new MatcherSyntaxError(`the escape ${written} is unknown ${place(text, at)}`);
+    }
+    return known;
   });
+}
+
+/** In UTF-8: `\xf0` and `\360` are single bytes of it. Undefined for what is no escape. */
+function bytesOf(written: string): Buffer | undefined {
+  const parts: Buffer[] = [];
+  for (const [, simple, hex, octal, short, long] of written.matchAll(ESCAPE)) {
+    if (simple) parts.push(Buffer.from(SIMPLE_ESCAPES.get(simple)!));
+    else if (hex ?? octal) {
+      const byte = hex ? Number.parseInt(hex, 16) : Number.parseInt(octal!, 8);
+      if (byte > 255) return undefined;
+      parts.push(Buffer.of(byte));
+    } else {
+      const full = Number.parseInt(short ?? long!, 16);
+      if (full > 0x10ffff || (full >= 0xd800 && full <= 0xdfff)) return undefined;
+      parts.push(Buffer.from(String.fromCodePoint(full)));
+    }
+  }
+  return parts.length === 0 ? undefined : Buffer.concat(parts);
+}
+
+/** Undefined for bytes that are no UTF-8. */
+function asText(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Of a text without blanks around it. */

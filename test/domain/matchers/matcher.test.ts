@@ -44,6 +44,7 @@ describe('parseMatchers', () => {
     ['"label with spaces"="x"', ['label with spaces = x']],
     ['{"a=b"=~"c"}', ['a=b =~ c']],
     ['"a"="\\u00e9\\x41\\101\\U0001F426\\t"', ['a = éAA🐦\t']],
+    ['"a b"="\\xf0\\x9f\\x90\\xa6 \\303\\251\\ufeff"', ['a b = 🐦 é\ufeff']],
     ['a=🐦', ['a = 🐦']],
   ])('reads %s', (text, matchers) => {
     expect(read(text)).toEqual(matchers);
@@ -75,6 +76,10 @@ describe('parseMatchers', () => {
     ["'a b'=c", "' needs quotes around it (at character 1 of 'a b'=c)"],
     ['"a b"="\\q"', 'the escape \\q is unknown (at character 7 of "a b"="\\q")'],
     ['"a b"="\\xff"', 'the escape \\xff is unknown (at character 7 of "a b"="\\xff")'],
+    [
+      '"a b"="\\x41\\xf0\\x9f"',
+      'the escape \\x41\\xf0\\x9f is unknown (at character 7 of "a b"="\\x41\\xf0\\x9f")',
+    ],
     ['"a b"="\\ud800"', 'the escape \\ud800 is unknown (at character 7 of "a b"="\\ud800")'],
     ['""="x"', 'a label name is empty'],
     ['a=~"("', 'error parsing regexp: missing closing ): `(` (in a=~"(")'],
@@ -135,13 +140,14 @@ describe('parseMatcher', () => {
     expect(parseMatcher(text).map(({ name, op, value }) => `${name} ${op} ${value}`)).toEqual(expected);
   });
 
-  test.each(['a="b",c="d"', '{a="b",c="d"}', '{a=b}', '"a b"="c"', ''])('reads %s as any text', (text) => {
+  test.each(['a="b",c="d"', '{a="b",c="d"}', '{a=b}', '"a b"="c"'])('reads %s as any text', (text) => {
     expect(parseMatcher(text).map(formatMatcher)).toEqual(parseMatchers(text).map(formatMatcher));
   });
 
   test('refuses what is no matcher either way', () => {
     expect(() => parseMatcher('a="b" c="d"')).toThrow(MatcherSyntaxError);
     expect(() => parseMatcher('nest=~(a,b')).toThrow('missing closing )');
+    for (const nothing of ['', '{}', ' ']) expect(() => parseMatcher(nothing)).toThrow('there is no matcher');
   });
 });
 
