@@ -4,6 +4,7 @@ export function mistakeInUrl(text: string): string | undefined {
   if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     return 'must be a URL that begins with http:// or https://';
   }
+  if (/\{\{|\}\}/.test(text)) return 'must not hold `{{` or `}}`: an address takes no template';
   return url.username || url.password ? 'must not hold a user name or password' : undefined;
 }
 

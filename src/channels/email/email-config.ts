@@ -62,11 +62,15 @@ export const emailShape = z
   .describe('Mails with text and HTML, in one thread for each group, under 30 kB a part.');
 
 export const emailGlobalShape = {
-  smtp_smarthost: words.optional().describe('Mail server, as `host:port`.'),
+  smtp_smarthost: z.string().optional().describe('Mail server, as `host:port`; `:25` is on this machine.'),
   smtp_from: words.optional().describe('Sender of every mail.'),
-  smtp_hello: words.optional().describe("Name given in EHLO. Without it, the machine's own."),
-  smtp_auth_username: words.optional().describe('User name for the mail server.'),
+  smtp_hello: z.string().optional().describe("Name given in EHLO. Without it, the machine's own."),
+  smtp_auth_username: z.string().optional().describe('User name for the mail server; empty for none.'),
   ...twins('smtp_auth_password', 'Password for the mail server.'),
+  smtp_auth_password: z
+    .string()
+    .optional()
+    .describe('Password for the mail server; empty without a user name.'),
   smtp_require_tls: z.boolean().prefault(true).describe('Whether mails are sent only over STARTTLS.'),
   smtp_tls_config: tlsShape.optional(),
   ...refusedKeys(
@@ -122,7 +126,7 @@ function readEmail(check: Check, path: Path, shared: MailDefaults): EmailIntegra
   const extras = readMailExtras(check, path);
   const email = check.read(emailShape, path);
 
-  const has = (key: string) => isGiven(check, path, key) || isGiven(check, ['global'], `smtp_${key}`);
+  const has = (key: string) => isSaid(check, path, key) || isSaid(check, ['global'], `smtp_${key}`);
   if (!has('smarthost')) {
     check.problem([...path, 'smarthost'], 'is missing: set `global.smtp_smarthost` to the mail server');
   }
@@ -144,7 +148,7 @@ function readEmail(check: Check, path: Path, shared: MailDefaults): EmailIntegra
   }
 
   const from = email?.from ?? shared.from;
-  const server = parseHostPort(email?.smarthost ?? shared.smarthost ?? '');
+  const server = serverOf(email?.smarthost ?? shared.smarthost ?? '');
   if (!email || !from || !server) return undefined;
   return {
     kind: 'email',
@@ -162,11 +166,22 @@ function readEmail(check: Check, path: Path, shared: MailDefaults): EmailIntegra
   };
 }
 
+/** Without a host it is this machine's own. */
+function serverOf(text: string): EmailIntegration['smarthost'] | undefined {
+  const server = parseHostPort(text);
+  return server && { ...server, host: server.host || 'localhost' };
+}
+
+/** Given, and not empty: what is empty in `global` says nothing, as in Alertmanager. */
+function isSaid(check: Check, path: Path, key: string): boolean {
+  return isGiven(check, path, key) && check.raw([...path, key]) !== '';
+}
+
 function checkSmarthost(check: Check, path: Path): void {
   const text = check.raw(path);
   if (typeof text !== 'string' || text === '') return;
   const server = parseHostPort(text);
-  if (!server?.host || server.port === 0) {
+  if (!server || server.port === 0) {
     check.problem(path, 'must be host:port, such as mail.example.com:587');
   }
 }

@@ -84,8 +84,16 @@ function checkFallback(check: Check, path: Path): void {
   checkReceiver(check, [...path, 'fallback'], name, receiverNames(check));
 }
 
+/** Alertmanager gives each receiver its name as a label, which none of its own may contradict. */
+function checkLabels(check: Check, path: Path): void {
+  const label = check.raw([...path, 'labels', 'name']);
+  if (label === undefined || label === check.raw([...path, 'name'])) return;
+  check.problem([...path, 'labels', 'name'], "must be the receiver's own name: leave it out");
+}
+
 function readReceiver(check: Check, path: Path, readers: Readers): Receiver | undefined {
   checkFallback(check, path);
+  checkLabels(check, path);
   const receiver = check.read(receiverShape, path);
   const integrations = readers
     .flatMap(([key, read]) => readList(check, [...path, key]).map((one) => read(one)))
