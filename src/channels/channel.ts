@@ -161,4 +161,4 @@ export type Outcome =
 export const ONLY_CLOUDEVENTS = 'single events are forwarded to webhooks with format cloudevents only';
 
 /** Why an integration that only knows alerts does not take a digest. */
-export const NO_DIGEST = 'a digest is no alert: it goes to mails, Slack, Teams and webhooks only';
+export const NO_DIGEST = 'a digest is no alert: it goes to mails, chats and webhooks only';

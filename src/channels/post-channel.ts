@@ -28,6 +28,8 @@ export interface PostRequest {
   /** A secret. */
   readonly url: string;
   readonly body: unknown;
+  /** Beside those of every post. */
+  readonly headers?: Readonly<Record<string, string>>;
   /** Further texts of it that no answer and no preview may repeat. */
   readonly secrets?: readonly string[];
   readonly templateError?: string | undefined;
@@ -84,7 +86,7 @@ function openPosts<I extends PostIntegration>(
 
   async function post(
     { timeoutMs, http }: I,
-    { url, body, secrets = [], templateError }: PostRequest,
+    { url, body, headers, secrets = [], templateError }: PostRequest,
   ): Promise<Outcome> {
     const outcome = await sender.post({
       url,
@@ -92,6 +94,7 @@ function openPosts<I extends PostIntegration>(
       body: JSON.stringify(body),
       timeoutMs,
       http,
+      ...(headers && { headers }),
       secrets,
       judge,
     });

@@ -1,10 +1,12 @@
 /** What the configuration of channels that post to a known service has in common. */
 import * as z from 'zod';
-import type { Check } from '../document/check.ts';
+import { type Check, isGiven } from '../document/check.ts';
 import { httpShape } from '../document/http-config.ts';
 import type { Path } from '../document/problem.ts';
 import { duration } from '../document/value-shape.ts';
+import type { HttpSettings } from '../http/http-settings.ts';
 import { mistakeInUrl } from '../http/web-address.ts';
+import type { Secret } from '../secret.ts';
 
 /** Keys of every such integration; `sendResolved` where nothing is said. */
 export function postKeys(sendResolved: boolean) {
@@ -34,4 +36,45 @@ export function refuseCap(check: Check, path: Path, why: string): void {
     if (check.raw(at) === undefined) continue;
     check.problem(at, `is not for a receiver with ${String(path.at(-2))}: leave it out, ${why}`);
   }
+}
+
+/**
+ * Reads a secret that an integration has itself, or else shares with all of its kind: the one of `global`. There is a
+ * problem where neither is given.
+ */
+export function sharedSecret(
+  check: Check,
+  key: string,
+  globalKey: string,
+  mistake?: (text: string) => string | undefined,
+): (path: Path) => Secret | undefined {
+  const options = mistake ? { mistake } : {};
+  const shared = check.secret(['global'], globalKey, options);
+  return (path) => {
+    const own = check.secret(path, key, options);
+    if (isGiven(check, path, key)) return own ?? undefined;
+    if (!isGiven(check, ['global'], globalKey)) {
+      check.problem([...path, key], `is missing: set it or \`global.${globalKey}\``);
+    }
+    return shared ?? undefined;
+  };
+}
+
+/** Of a service that is asked with a key of its own: credentials of `http_config` would take its place. */
+export function refuseCredentials(
+  check: Check,
+  path: Path,
+  key: string,
+  http: HttpSettings | undefined,
+): void {
+  if (!http?.credentials) return;
+  check.problem(
+    [...path, key],
+    'is what the service is asked with: take the credentials out of `http_config`',
+  );
+}
+
+/** The address with a path below it, whether or not it ends with a slash. */
+export function below(url: string, path: string): string {
+  return `${url.replace(/\/+$/, '')}/${path}`;
 }

@@ -1,6 +1,14 @@
 import { alertmanagerChannel } from './alertmanager/alertmanager-channel.ts';
 import type { Channel, ChannelOptions, OpenChannels } from './channel.ts';
+import { discordChannel } from './chat/discord-channel.ts';
+import { mattermostChannel } from './chat/mattermost-channel.ts';
+import { pushoverChannel } from './chat/pushover-channel.ts';
+import { rocketchatChannel } from './chat/rocketchat-channel.ts';
+import { telegramChannel } from './chat/telegram-channel.ts';
+import { webexChannel } from './chat/webex-channel.ts';
 import { emailChannel } from './email/email-channel.ts';
+import { opsgenieChannel } from './incident/opsgenie-channel.ts';
+import { victoropsChannel } from './incident/victorops-channel.ts';
 import { pagerdutyChannel } from './pagerduty/pagerduty-channel.ts';
 import type { Integration } from './receiver.ts';
 import { slackChannel } from './slack/slack-channel.ts';
@@ -18,6 +26,14 @@ export const CHANNELS: readonly Channel[] = [
   teamsChannel,
   pagerdutyChannel,
   alertmanagerChannel,
+  discordChannel,
+  mattermostChannel,
+  rocketchatChannel,
+  telegramChannel,
+  webexChannel,
+  pushoverChannel,
+  opsgenieChannel,
+  victoropsChannel,
 ];
 
 const BY_KIND = new Map(CHANNELS.map((channel) => [channel.kind, channel]));

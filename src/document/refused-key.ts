@@ -25,7 +25,24 @@ export function withoutEffect<Shape extends z.ZodType>(shape: Shape, instead: st
   return shape.optional().describe(`${REFUSED}${instead}.`);
 }
 
+/** The same of several keys, whatever stands there. */
+export function keysWithoutEffect<Key extends string>(keys: readonly Key[], instead: string) {
+  return Object.fromEntries(keys.map((key) => [key, withoutEffect(z.unknown(), instead)])) as Record<
+    Key,
+    z.ZodOptional<z.ZodUnknown>
+  >;
+}
+
+/** What to do instead of a key that says nothing here; undefined of one that does. */
+export function insteadOf({
+  description,
+}: {
+  readonly description?: string | undefined;
+}): string | undefined {
+  return description?.startsWith(REFUSED) ? description.slice(REFUSED.length, -1) : undefined;
+}
+
 /** Whether a shape, or its JSON Schema, is that of a key that says nothing here. */
-export function isRefused({ description }: { readonly description?: string | undefined }): boolean {
-  return description?.startsWith(REFUSED) ?? false;
+export function isRefused(shape: { readonly description?: string | undefined }): boolean {
+  return insteadOf(shape) !== undefined;
 }

@@ -68,6 +68,28 @@ describe("Alertmanager's older forms", () => {
     expect(warnings).not.toContain('s3cret');
   });
 
+  test('keys about looks alone are read, and named', () => {
+    const text = `${REGION}global: { smtp_auth_username: '', smtp_auth_password: '', smtp_hello: '', smtp_smarthost: ':25', smtp_from: a@b.c }
+route: { receiver: a }
+receivers:
+  - name: a
+    email_configs: [{ to: x@y.z }]
+    slack_configs: [{ api_url: https://x, color: '{{ .Status }}', fields: [], image_url: }]
+    pagerduty_configs: [{ routing_key: k, details: { a: b } }]
+    telegram_configs: [{ bot_token: '1:a', chat_id: 1, parse_mode: HTML }]`;
+    expect(warningsOf(text)).toEqual([
+      '7:50: receivers[0].slack_configs[0].color: has no effect here: leave it out, the message is built in; `title` and `text` change it',
+      '8:52: receivers[0].pagerduty_configs[0].details: has no effect here: leave it out, it is filled in',
+      '9:68: receivers[0].telegram_configs[0].parse_mode: has no effect here: leave it out, the message is built in',
+    ]);
+    // What is empty in `global` says nothing.
+    expect(load(text).receivers[0]!.integrations[0]).toMatchObject({
+      smarthost: { host: 'localhost', port: 25 },
+      username: '',
+      hello: '',
+    });
+  });
+
   test('a time interval of the machine, and lists that restrict nothing', () => {
     const { timeIntervals } = load(`${REGION}time_intervals:
   - { name: here, time_intervals: [{ location: Local, times: [], weekdays: [] }] }

@@ -3,7 +3,7 @@ import { describe } from 'vitest';
 import { REGION, testProblems } from './load.ts';
 
 const NO_INTEGRATION =
-  'is not supported by this version: use `email_configs`, `slack_configs`, `msteamsv2_configs`, `pagerduty_configs` or `webhook_configs` with `format: template`';
+  'is not supported by this version: use `webhook_configs` with `format: template`, or another channel';
 const MAIL = 'global: { smtp_smarthost: "m.example.com:25", smtp_from: n@example.com }\n';
 
 describe('receivers', () => {
@@ -54,8 +54,8 @@ describe('receivers', () => {
     ],
     [
       'a setting of such an integration',
-      `${REGION}global: { webex_api_url: x, resolve_timeout: 5m }`,
-      [`2:26: global.webex_api_url: ${NO_INTEGRATION}`],
+      `${REGION}global: { wechat_api_url: x, resolve_timeout: 5m }`,
+      [`2:27: global.wechat_api_url: ${NO_INTEGRATION}`],
     ],
     [
       'no mail server',

@@ -4,16 +4,17 @@ import { type HttpReader, httpReader } from '../../document/http-config.ts';
 import type { Path } from '../../document/problem.ts';
 import { readTemplate, template } from '../../document/read-template.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
-import { refusedKeys } from '../../document/refused-key.ts';
+import { keysWithoutEffect, refusedKeys } from '../../document/refused-key.ts';
 import { twins, words } from '../../document/value-shape.ts';
 import { type Secret, secret } from '../../secret.ts';
 import type { Template } from '../../templates/liquid.ts';
 import { NO_DIGEST } from '../channel.ts';
 import type { Readable } from '../message/digest-view.ts';
 import { filled } from '../message/filled.ts';
+import type { IncidentSeverity } from '../message/service-incident.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
 import { postKeys, refuseCap, urlAt } from '../post-config.ts';
-import { type PagerdutySeverity, pagerdutyChange, pagerdutyEvent } from './pagerduty-event.ts';
+import { pagerdutyChange, pagerdutyEvent } from './pagerduty-event.ts';
 
 const DEFAULT_URL = 'https://events.pagerduty.com/v2/enqueue';
 
@@ -21,7 +22,7 @@ export interface PagerdutyIntegration extends PostIntegration {
   readonly kind: 'pagerduty';
   readonly routingKey: Secret;
   /** In place of what the alerts say; null for theirs. */
-  readonly severity: PagerdutySeverity | null;
+  readonly severity: IncidentSeverity | null;
   readonly description?: Template;
 }
 
@@ -46,7 +47,7 @@ const pagerdutyShape = z
       ['service_key', 'service_key_file'],
       'use `routing_key` with an integration of Events API v2',
     ),
-    ...refusedKeys(
+    ...keysWithoutEffect(
       ['client', 'client_url', 'details', 'images', 'links', 'source', 'component', 'group', 'class'],
       'leave it out, it is filled in',
     ),

@@ -1,9 +1,7 @@
 /**
  * An event for PagerDuty's Events API v2 (https://developer.pagerduty.com/docs/events-api-v2/trigger-events/). A group
- * is one incident: its `dedup_key` is made of the group's key as Alertmanager makes it, so that a team which changes
- * over keeps its incidents apart in the same way.
+ * is one incident, whose `dedup_key` is the incident's key.
  */
-import { createHash } from 'node:crypto';
 import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { messageOf } from '../message/alert-clusters.ts';
@@ -12,6 +10,7 @@ import { stateWords } from '../message/alert-words.ts';
 import { listWithin, within } from '../message/bounded.ts';
 import { isFlight } from '../message/event-line.ts';
 import { mailView } from '../message/message-view.ts';
+import { type IncidentSeverity, incidentKey, incidentSeverity } from '../message/service-incident.ts';
 
 export const PAGERDUTY_LIMITS = { summary: 1_024, source: 255, bytes: 512_000 } as const;
 /** Of the listed alerts: much less than the limit of an event, and enough to read. */
@@ -19,8 +18,6 @@ const ALERTS_BYTES = 60_000;
 const LISTED_ALERTS = 100;
 const MESSAGE_CODE_POINTS = 500;
 const FLIGHT_CODE_POINTS = 100;
-
-export type PagerdutySeverity = 'critical' | 'error' | 'warning' | 'info';
 
 interface PagerdutyEvent {
   readonly routing_key: string;
@@ -32,7 +29,7 @@ interface PagerdutyEvent {
   readonly payload: {
     readonly summary: string;
     readonly source: string;
-    readonly severity: PagerdutySeverity;
+    readonly severity: IncidentSeverity;
     readonly timestamp: string;
     readonly component?: string;
     readonly group?: string;
@@ -59,18 +56,14 @@ export function pagerdutyChange(
   return {
     routing_key: routingKey,
     event_action: acknowledged ? 'acknowledge' : 'resolve',
-    dedup_key: dedupKeyOf(notification),
+    dedup_key: incidentKey(notification),
   };
-}
-
-function dedupKeyOf({ groupKey }: GroupNotification): string {
-  return createHash('sha256').update(groupKey).digest('hex');
 }
 
 interface PagerdutyStyle {
   readonly routingKey: string;
   /** In place of the alerts' own. */
-  readonly severity: PagerdutySeverity | null;
+  readonly severity: IncidentSeverity | null;
 }
 
 export function pagerdutyEvent(
@@ -91,13 +84,13 @@ export function pagerdutyEvent(
   return {
     routing_key: routingKey,
     event_action: notification.status === 'resolved' ? 'resolve' : 'trigger',
-    dedup_key: dedupKeyOf(notification),
+    dedup_key: incidentKey(notification),
     client: 'nestwatch',
     ...(externalUrl !== '' && { client_url: externalUrl }),
     payload: {
       summary: within(summary, PAGERDUTY_LIMITS.summary),
       source: within(URL.parse(externalUrl)?.host || 'nestwatch', PAGERDUTY_LIMITS.source),
-      severity: severity ?? severityOf(alerts),
+      severity: severity ?? incidentSeverity(alerts),
       timestamp: new Date(notification.createdAtUs / 1000).toISOString(),
       ...(component && { component }),
       ...(group && { group }),
@@ -121,23 +114,4 @@ function lineOf(alert: NotifiedAlert): string {
   const flightId = alert.events.find(isFlight)?.attributes.flight_id;
   const flight = flightId ? ` · Flight ${plainText(String(flightId), FLIGHT_CODE_POINTS)}` : '';
   return `${head}${message ? `: ${message}` : ''}${flight}`;
-}
-
-const RANKS: readonly PagerdutySeverity[] = ['info', 'warning', 'error', 'critical'];
-const SEVERITIES: ReadonlyMap<string, PagerdutySeverity> = new Map([
-  ['critical', 'critical'],
-  ['page', 'critical'],
-  ['error', 'error'],
-  ['warning', 'warning'],
-  ['info', 'info'],
-  ['none', 'info'],
-]);
-
-/** The worst of the open alerts; names that PagerDuty does not know are errors, as in Alertmanager. */
-function severityOf(alerts: readonly NotifiedAlert[]): PagerdutySeverity {
-  const open = alerts.filter(({ status }) => status === 'firing');
-  const ranks = (open.length > 0 ? open : alerts).map(({ labels }) =>
-    RANKS.indexOf(SEVERITIES.get((labels.severity ?? '').toLowerCase()) ?? 'error'),
-  );
-  return RANKS[Math.max(...ranks)] ?? 'error';
 }

@@ -4,7 +4,7 @@ import { type HttpReader, httpReader } from '../../document/http-config.ts';
 import type { Path } from '../../document/problem.ts';
 import { readTemplate, template } from '../../document/read-template.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
-import { refusedKeys } from '../../document/refused-key.ts';
+import { keysWithoutEffect } from '../../document/refused-key.ts';
 import { twins, words } from '../../document/value-shape.ts';
 import type { HttpSettings } from '../../http/http-settings.ts';
 import { mistakeInUrl } from '../../http/web-address.ts';
@@ -63,7 +63,7 @@ const slackShape = z
       .describe(
         'With `app_token`: whether a group has one message, which later news changes; each news stands in its thread as well.',
       ),
-    ...refusedKeys(
+    ...keysWithoutEffect(
       [
         ...['color', 'pretext', 'title_link', 'fallback', 'fields', 'actions', 'short_fields', 'footer'],
         ...[

@@ -14,7 +14,7 @@ export const digestShape = z.strictObject({
     'When it is sent: minute, hour, day of month, month, day of week, such as `"0 8 * * 1-5"`.',
   ),
   timezone: words.prefault('UTC').describe('Time zone of `cron`, such as Europe/Amsterdam.'),
-  receiver: words.describe('A receiver with mails, Slack, Teams or webhooks.'),
+  receiver: words.describe('A receiver with mails, chats or webhooks.'),
   skip_empty: z.boolean().prefault(false).describe('Whether nothing is sent when nothing happened.'),
 });
 

@@ -1,15 +1,11 @@
 import * as z from 'zod';
-import { CHANNELS, configsKey } from '../../channels/registry.ts';
+import { CHANNELS } from '../../channels/registry.ts';
 import { httpShape } from '../../document/http-config.ts';
 import { refusedKeys, withoutEffect } from '../../document/refused-key.ts';
 import { duration } from '../../document/value-shape.ts';
 
-const FOR_PEOPLE = CHANNELS.filter(({ audience }) => audience !== 'programs')
-  .map((channel) => `\`${configsKey(channel)}\``)
-  .join(', ');
-
 /** What to use in place of a service that nestwatch has no channel to. */
-export const NO_INTEGRATION = `use ${FOR_PEOPLE} or \`webhook_configs\` with \`format: template\``;
+export const NO_INTEGRATION = 'use `webhook_configs` with `format: template`, or another channel';
 
 const OF_CHANNELS: z.ZodRawShape = Object.assign({}, ...CHANNELS.map((channel) => channel.globalShape));
 

@@ -1,0 +1,126 @@
+/**
+ * Channels to chats that take a headline and one text: each says where its messages go and how its body is laid out;
+ * what is said, and how its entries are read, is the same for all.
+ */
+import * as z from 'zod';
+import type { Check } from '../../document/check.ts';
+import { httpReader } from '../../document/http-config.ts';
+import type { Path } from '../../document/problem.ts';
+import { readTemplate, template } from '../../document/read-template.ts';
+import { refuseTemplates } from '../../document/refuse-templates.ts';
+import { keysWithoutEffect } from '../../document/refused-key.ts';
+import type { HttpSettings } from '../../http/http-settings.ts';
+import type { Secret } from '../../secret.ts';
+import type { Template } from '../../templates/liquid.ts';
+import type { Channel, Outcome } from '../channel.ts';
+import { type ChatLimits, type ChatMessage, chatMessage } from '../message/chat-message.ts';
+import { filled } from '../message/filled.ts';
+import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
+import { postKeys } from '../post-config.ts';
+
+export interface ChatIntegration extends PostIntegration {
+  /** What the service is asked with, in the service's own order. */
+  readonly keys: readonly Secret[];
+  /** What else its entry says, by key. */
+  readonly entry: object;
+  readonly title?: Template;
+  readonly text?: Template;
+}
+
+type Way = Pick<ChatIntegration, 'url' | 'keys'>;
+
+interface ChatService<Keys extends z.ZodRawShape> {
+  readonly kind: string;
+  readonly about: string;
+  readonly limits: ChatLimits;
+  /** The key that holds a template of the headline, where the service shows one. */
+  readonly titleKey?: 'title';
+  /** The key that holds a template of the text, as Alertmanager names it. */
+  readonly textKey: 'text' | 'message';
+  /** Whether the end of an alert is sent where nothing is said, as in Alertmanager. */
+  readonly sendResolved: boolean;
+  /** Keys with secrets in them, which `ways` reads. */
+  readonly secretKeys: z.ZodRawShape;
+  readonly keys: Keys;
+  /** Keys of Alertmanager's that are only about looks. */
+  readonly looks?: readonly string[];
+  readonly globalShape?: z.ZodRawShape;
+  /** Reads what `global` says, then entry by entry where its messages go; what is wrong reads as undefined. */
+  ways(check: Check): (path: Path, http: HttpSettings | undefined) => Way | undefined;
+  /** What is posted; without an address of its own, to the integration's. */
+  request(
+    way: Way,
+    message: ChatMessage,
+    entry: z.output<z.ZodObject<Keys>>,
+  ): Omit<PostRequest, 'url' | 'templateError'> & { readonly url?: string };
+  judge?(body: string): Outcome;
+}
+
+export function chatChannel<Keys extends z.ZodRawShape>(
+  service: ChatService<Keys>,
+): Channel<ChatIntegration> {
+  const { kind, titleKey, textKey } = service;
+  const entryShape = z.object(service.keys);
+  const shape: z.ZodObject = z
+    .strictObject({
+      ...service.secretKeys,
+      ...(titleKey && { [titleKey]: template('of the headline') }),
+      [textKey]: template('of the text, which is shown as it is'),
+      ...service.keys,
+      ...postKeys(service.sendResolved),
+      ...keysWithoutEffect(service.looks ?? [], 'leave it out, the message is built in'),
+    })
+    .describe(service.about);
+
+  function readEntry(check: Check, path: Path, http: HttpSettings | undefined, way: Way | undefined) {
+    refuseTemplates(check, path, shape, [...(titleKey ? [titleKey] : []), textKey]);
+    const title = titleKey && readTemplate(check, [...path, titleKey], 'text');
+    const text = readTemplate(check, [...path, textKey], 'text');
+    const entry = check.read(shape, path) as (object & SharedKeys) | undefined;
+    if (!entry || !way) return undefined;
+    const { timeout: timeoutMs, send_resolved: sendResolved } = entry;
+    return {
+      kind,
+      ...way,
+      entry: chosen(entry, Object.keys(service.keys)),
+      ...(title && { title }),
+      ...(text && { text }),
+      timeoutMs,
+      ...(http && { http }),
+      sendResolved,
+    };
+  }
+
+  return postChannel<ChatIntegration>({
+    kind,
+    audience: 'people',
+    pace: { inFlight: 2, claimed: 8 },
+    shape,
+    ...(service.globalShape && { globalShape: service.globalShape }),
+    ...(service.judge && { judge: service.judge }),
+    reader(check) {
+      const ways = service.ways(check);
+      const readHttp = httpReader(check);
+      return (path) => {
+        const http = readHttp(path);
+        return readEntry(check, path, http, ways(path, http));
+      };
+    },
+    request(integration, notification, externalUrl) {
+      const { title, text } = integration;
+      const { texts, notes, error } = filled({ title, text }, notification, externalUrl);
+      const message = chatMessage(notification, externalUrl, texts, notes, service.limits);
+      const wanted = service.request(integration, message, integration.entry as z.output<typeof entryShape>);
+      return { url: integration.url.reveal(), ...wanted, templateError: error };
+    },
+  });
+}
+
+interface SharedKeys {
+  readonly timeout: number;
+  readonly send_resolved: boolean;
+}
+
+function chosen(entry: object, keys: readonly string[]): object {
+  return Object.fromEntries(Object.entries(entry).filter(([key]) => keys.includes(key)));
+}

@@ -1,0 +1,52 @@
+/** Discord: an embed for a channel's webhook. Limits: https://discord.com/developers/docs/resources/message. */
+import { twins, words } from '../../document/value-shape.ts';
+import { mistakeInUrl } from '../../http/web-address.ts';
+import type { Tone } from '../message/alert-clusters.ts';
+import { chatMarkdown } from '../message/chat-message.ts';
+import { chatChannel } from './chat-channel.ts';
+
+const COLOURS: Readonly<Record<Tone, number>> = {
+  critical: 0xd92d20,
+  warning: 0xf79009,
+  resolved: 0x12b76a,
+  neutral: 0x667085,
+};
+
+export const discordChannel = chatChannel({
+  kind: 'discord',
+  about:
+    'An embed under 4096 characters, for the webhook of a Discord channel. Nothing in it mentions anybody.',
+  limits: { title: 256, text: 4_000 },
+  titleKey: 'title',
+  textKey: 'message',
+  sendResolved: true,
+  secretKeys: twins('webhook_url', "A channel's webhook, from its settings under Integrations. Required."),
+  keys: {
+    content: words
+      .max(2_000)
+      .optional()
+      .describe('A text of your own above the message, which may mention people: `<@&1234567890>`.'),
+    username: words.max(80).optional().describe("In place of the webhook's own name."),
+    avatar_url: words.optional().describe("Address of an image, in place of the webhook's own."),
+  },
+  ways: (check) => (path) => {
+    const url = check.secret(path, 'webhook_url', { isRequired: true, mistake: mistakeInUrl });
+    return url ? { url, keys: [] } : undefined;
+  },
+  request: (_, message, { content, username, avatar_url }) => ({
+    body: {
+      ...(content && { content }),
+      ...(username && { username }),
+      ...(avatar_url && { avatar_url }),
+      // Of the text above alone: an embed mentions nobody.
+      allowed_mentions: { parse: content ? ['everyone', 'roles', 'users'] : [] },
+      embeds: [
+        {
+          title: message.title.replaceAll('[', '(').replaceAll(']', ')'),
+          description: chatMarkdown(message),
+          color: COLOURS[message.tone],
+        },
+      ],
+    },
+  }),
+});

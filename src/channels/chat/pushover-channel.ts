@@ -1,0 +1,68 @@
+/** Pushover: a message to the devices of a user or group (https://pushover.net/api). */
+import * as z from 'zod';
+import { duration, twins, words } from '../../document/value-shape.ts';
+import { secret } from '../../secret.ts';
+import { urlAt } from '../post-config.ts';
+import { chatChannel } from './chat-channel.ts';
+
+const DEFAULT_URL = 'https://api.pushover.net/1/messages.json';
+const MAX_URL = 512;
+
+export const pushoverChannel = chatChannel({
+  kind: 'pushover',
+  about: 'A message under 1024 characters to the devices of a Pushover user or group.',
+  limits: { title: 250, text: 1_000 },
+  titleKey: 'title',
+  textKey: 'message',
+  sendResolved: true,
+  secretKeys: {
+    ...twins('token', 'Token of the application. Required.'),
+    ...twins('user_key', 'Key of the user or group. Required.'),
+  },
+  keys: {
+    api_url: words
+      .optional()
+      .meta({ preset: DEFAULT_URL, description: 'Where messages go; a proxy may stand in its place.' }),
+    priority: z
+      .int()
+      .min(-2)
+      .max(2)
+      .prefault(2)
+      .describe(
+        'Of a message about what fires; 2 rings until somebody confirms it. What is over comes with 0, or what is less.',
+      ),
+    retry: duration(30_000).prefault('1m').describe('With a priority of 2: how often it rings.'),
+    expire: duration(0, 10_800_000).prefault('1h').describe('With a priority of 2: until when it rings.'),
+    ttl: duration().prefault('0s').describe('When a message is deleted by itself; 0s for never.'),
+    device: words.optional().describe('One device, in place of all.'),
+    sound: words.optional().describe("In place of the user's own sound."),
+  },
+  looks: ['url', 'url_title', 'html', 'monospace'],
+  ways: (check) => (path) => {
+    const keys = ['token', 'user_key'].map((key) => check.secret(path, key, { isRequired: true }));
+    const url = urlAt(check, [...path, 'api_url']) ?? DEFAULT_URL;
+    const given = keys.filter((key) => key !== null);
+    return given.length === 2 ? { url: secret(url), keys: given } : undefined;
+  },
+  request({ keys }, { title, text, links, isOver }, { priority, retry, expire, ttl, device, sound }) {
+    const [token = '', user = ''] = keys.map((key) => key.reveal());
+    const page = links.find(({ url }) => url.length <= MAX_URL);
+    const urgency = isOver ? Math.min(priority, 0) : priority;
+    return {
+      secrets: [token, user],
+      body: {
+        token,
+        user,
+        title,
+        // A message must say something.
+        message: text || title,
+        priority: urgency,
+        ...(urgency === 2 && { retry: retry / 1_000, expire: expire / 1_000 }),
+        ...(ttl > 0 && { ttl: Math.ceil(ttl / 1_000) }),
+        ...(page && { url: page.url, url_title: page.text }),
+        ...(device && { device }),
+        ...(sound && { sound }),
+      },
+    };
+  },
+});

@@ -1,0 +1,86 @@
+/** Rocket.Chat: an attachment by its REST API (https://developer.rocket.chat/apidocs/post-message). */
+import { twins, words } from '../../document/value-shape.ts';
+import { secret } from '../../secret.ts';
+import type { Outcome } from '../channel.ts';
+import type { Tone } from '../message/alert-clusters.ts';
+import { chatMarkdown } from '../message/chat-message.ts';
+import { below, refuseCredentials, sharedSecret, urlAt } from '../post-config.ts';
+import { chatChannel } from './chat-channel.ts';
+
+const DEFAULT_URL = 'https://open.rocket.chat/';
+
+const COLOURS: Readonly<Record<Tone, string>> = {
+  critical: '#d92d20',
+  warning: '#f79009',
+  resolved: '#12b76a',
+  neutral: '#667085',
+};
+
+export const rocketchatChannel = chatChannel({
+  kind: 'rocketchat',
+  about: 'An attachment by the REST API of Rocket.Chat. Nothing in it mentions anybody.',
+  limits: { title: 1_024, text: 4_500 },
+  titleKey: 'title',
+  textKey: 'text',
+  sendResolved: false,
+  secretKeys: {
+    ...twins('token', 'An access token of a user, in place of `rocketchat_token`.'),
+    ...twins('token_id', 'The id of that user, in place of `rocketchat_token_id`.'),
+  },
+  keys: {
+    api_url: words.optional().describe('In place of `rocketchat_api_url`.'),
+    channel: words.optional().describe('The channel, such as `#ops`, or a user, such as `@anna`. Required.'),
+    emoji: words.optional().describe("Such as `:bell:`, in place of the user's own image."),
+    icon_url: words.optional().describe("Address of an image, in place of the user's own."),
+  },
+  looks: ['color', 'title_link', 'fields', 'short_fields', 'image_url', 'thumb_url', 'link_names', 'actions'],
+  globalShape: {
+    rocketchat_api_url: words.optional().meta({ preset: DEFAULT_URL, description: 'Where Rocket.Chat is.' }),
+    ...twins('rocketchat_token', 'Token of every `rocketchat_configs` that has none itself.'),
+    ...twins('rocketchat_token_id', 'User of every `rocketchat_configs` that names none itself.'),
+  },
+  ways(check) {
+    const shared = urlAt(check, ['global', 'rocketchat_api_url']) ?? DEFAULT_URL;
+    const token = sharedSecret(check, 'token', 'rocketchat_token');
+    const user = sharedSecret(check, 'token_id', 'rocketchat_token_id');
+    return (path, http) => {
+      const url = urlAt(check, [...path, 'api_url']) ?? shared;
+      const keys = [token(path), user(path)].filter((one) => one !== undefined);
+      refuseCredentials(check, path, 'token', http);
+      if (check.raw([...path, 'channel']) === undefined) {
+        check.problem([...path, 'channel'], 'is missing: say which channel or user it is for');
+      }
+      return keys.length === 2 ? { url: secret(below(url, 'api/v1/chat.postMessage')), keys } : undefined;
+    };
+  },
+  request({ keys }, message, { channel, emoji, icon_url }) {
+    const [token = '', user = ''] = keys.map((key) => key.reveal());
+    return {
+      headers: { 'x-auth-token': token, 'x-user-id': user },
+      secrets: [token, user],
+      body: {
+        channel,
+        ...(emoji && { emoji }),
+        ...(icon_url && { avatar: icon_url }),
+        attachments: [{ title: message.title, text: chatMarkdown(message), color: COLOURS[message.tone] }],
+      },
+    };
+  },
+  judge: judgeAnswer,
+});
+
+/** It says no with a status of 200, too: `{"success": false, "error": "…"}`. */
+function judgeAnswer(body: string): Outcome {
+  const { success, error } = asAnswer(body);
+  if (success === true) return { kind: 'accepted' };
+  const said = typeof error === 'string' ? error : body;
+  return { kind: 'refused', reason: 'rejected', error: `Rocket.Chat says: ${said}` };
+}
+
+function asAnswer(body: string): { readonly success?: unknown; readonly error?: unknown } {
+  try {
+    return Object(JSON.parse(body));
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,195 @@
+/** Opsgenie: an alert for each group, by its Alert API (https://docs.opsgenie.com/docs/alert-api). */
+import * as z from 'zod';
+import type { Check } from '../../document/check.ts';
+import { type HttpReader, httpReader } from '../../document/http-config.ts';
+import type { Path } from '../../document/problem.ts';
+import { readTemplate, template } from '../../document/read-template.ts';
+import { refuseTemplates } from '../../document/refuse-templates.ts';
+import { keysWithoutEffect } from '../../document/refused-key.ts';
+import { twins, words } from '../../document/value-shape.ts';
+import { type Secret, secret } from '../../secret.ts';
+import type { Template } from '../../templates/liquid.ts';
+import { plainText } from '../../text/plain-text.ts';
+import { NO_DIGEST } from '../channel.ts';
+import { commonLabels } from '../message/alert-subject.ts';
+import { chatMessage } from '../message/chat-message.ts';
+import type { Readable } from '../message/digest-view.ts';
+import { filled } from '../message/filled.ts';
+import { incidentAction, incidentKey } from '../message/service-incident.ts';
+import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
+import { below, postKeys, refuseCap, refuseCredentials, sharedSecret, urlAt } from '../post-config.ts';
+
+const DEFAULT_URL = 'https://api.opsgenie.com/';
+const LIMITS = { title: 130, text: 10_000 };
+/** Of one value among the details, which may have 8000 characters together. */
+const DETAIL_CODE_POINTS = 300;
+const MAX_DETAILS = 20;
+
+const responderShape = z
+  .strictObject({
+    id: words.optional().describe('By its id,'),
+    name: words.optional().describe('or by the name of a team, escalation or schedule,'),
+    username: words.optional().describe('or by the name of a user.'),
+    type: z.enum(['team', 'teams', 'user', 'escalation', 'schedule']).describe('What it is.'),
+  })
+  .refine(({ id, name, username }) => id ?? name ?? username, {
+    error: 'must have an `id`, a `name` or a `username`',
+  });
+type Responder = z.output<typeof responderShape>;
+
+const opsgenieShape = z
+  .strictObject({
+    ...twins('api_key', 'The key of an API integration, in place of `opsgenie_api_key`.'),
+    api_url: words.optional().describe('In place of `opsgenie_api_url`.'),
+    message: template("of the alert's headline"),
+    description: template("of the alert's text"),
+    source: words.prefault('nestwatch').describe('What the alert is said to come from.'),
+    responders: z.array(responderShape).prefault([]).describe('Who is called.'),
+    tags: words.optional().describe('Tags of the alert, with commas between them.'),
+    note: words.optional().describe('A note on the alert.'),
+    priority: z
+      .enum(['P1', 'P2', 'P3', 'P4', 'P5'])
+      .optional()
+      .describe("In place of the integration's own."),
+    entity: words.optional().describe('What the alert is about, for rules of Opsgenie.'),
+    actions: words
+      .optional()
+      .describe('Actions that people may start from the alert, with commas between them.'),
+    details: z
+      .record(words, z.string())
+      .prefault({})
+      .describe('Further details, beside the labels that all alerts of the group have in common.'),
+    ...postKeys(true),
+    ...keysWithoutEffect(['update_alerts'], 'leave it out, later news are counted on the alert'),
+  })
+  .describe(
+    'An alert of Opsgenie for each group: acknowledged when all that fires in it is acknowledged here, closed when all of it is resolved.',
+  );
+
+export interface OpsgenieIntegration extends PostIntegration {
+  readonly kind: 'opsgenie';
+  readonly apiKey: Secret;
+  readonly message?: Template;
+  readonly description?: Template;
+  readonly source: string;
+  readonly responders: readonly Responder[];
+  readonly tags: readonly string[];
+  readonly actions: readonly string[];
+  readonly note?: string;
+  readonly priority?: string;
+  readonly entity?: string;
+  readonly details: Readonly<Record<string, string>>;
+}
+
+export const opsgenieChannel = postChannel<OpsgenieIntegration>({
+  kind: 'opsgenie',
+  audience: 'incidents',
+  pace: { inFlight: 4, claimed: 16 },
+  shape: opsgenieShape,
+  globalShape: {
+    opsgenie_api_url: words.optional().meta({
+      preset: DEFAULT_URL,
+      description: 'Where Opsgenie is; in Europe https://api.eu.opsgenie.com/.',
+    }),
+    ...twins('opsgenie_api_key', 'Key of every `opsgenie_configs` that has none itself.'),
+  },
+  reader(check) {
+    const shared = urlAt(check, ['global', 'opsgenie_api_url']) ?? DEFAULT_URL;
+    const apiKey = sharedSecret(check, 'api_key', 'opsgenie_api_key');
+    const readHttp = httpReader(check);
+    return (path) => readOpsgenie(check, path, { shared, apiKey, readHttp });
+  },
+  request: opsgenieRequest,
+});
+
+export function opsgenieRequest(
+  integration: OpsgenieIntegration,
+  notification: Readable,
+  externalUrl: string,
+): PostRequest | string {
+  if (notification.kind === 'digest') return NO_DIGEST;
+  const { source, responders, tags, actions, note, priority, entity, details } = integration;
+  const key = integration.apiKey.reveal();
+  const asked = { headers: { authorization: `GenieKey ${key}` }, secrets: [key] };
+  const alias = incidentKey(notification);
+  const alerts = below(integration.url.reveal(), 'v2/alerts');
+  const action = incidentAction(notification);
+  if (action !== 'trigger') {
+    const verb = action === 'resolve' ? 'close' : 'acknowledge';
+    return { ...asked, url: `${alerts}/${alias}/${verb}?identifierType=alias`, body: { source } };
+  }
+  const { message, description } = integration;
+  const { texts, notes, error } = filled({ title: message, text: description }, notification, externalUrl);
+  const said = chatMessage(notification, externalUrl, texts, notes, LIMITS);
+  const links = said.links.map(({ text, url }) => `${text}: ${url}`);
+  const labels = Object.entries(commonLabels(notification.alerts)).slice(0, MAX_DETAILS);
+  return {
+    ...asked,
+    url: alerts,
+    body: {
+      alias,
+      message: said.title,
+      description: [said.text, ...links].filter((line) => line !== '').join('\n'),
+      source,
+      details: {
+        ...Object.fromEntries(labels.map(([name, value]) => [name, plainText(value, DETAIL_CODE_POINTS)])),
+        ...details,
+      },
+      ...(responders.length > 0 && { responders: responders.flatMap(oneByOne) }),
+      ...(tags.length > 0 && { tags }),
+      ...(actions.length > 0 && { actions }),
+      ...(note && { note }),
+      ...(priority && { priority }),
+      ...(entity && { entity }),
+    },
+    templateError: error,
+  };
+}
+
+/** `teams` names several, with commas between them. */
+function oneByOne(responder: Responder): Responder[] {
+  if (responder.type !== 'teams') return [responder];
+  return listOf(responder.name).map((name) => ({ name, type: 'team' }));
+}
+
+function listOf(text: string | undefined): string[] {
+  return (text ?? '').split(',').flatMap((one) => one.trim() || []);
+}
+
+interface Shared {
+  readonly shared: string;
+  readonly apiKey: (path: Path) => Secret | undefined;
+  readonly readHttp: HttpReader;
+}
+
+function readOpsgenie(check: Check, path: Path, given: Shared): OpsgenieIntegration | undefined {
+  refuseTemplates(check, path, opsgenieShape, ['message', 'description']);
+  const url = urlAt(check, [...path, 'api_url']) ?? given.shared;
+  const apiKey = given.apiKey(path);
+  const message = readTemplate(check, [...path, 'message'], 'text');
+  const description = readTemplate(check, [...path, 'description'], 'text');
+  const http = given.readHttp(path);
+  const opsgenie = check.read(opsgenieShape, path);
+  refuseCap(check, path, 'Opsgenie folds what belongs together itself');
+  refuseCredentials(check, path, 'api_key', http);
+  if (!opsgenie || !apiKey) return undefined;
+  const { source, responders, note, priority, entity, details } = opsgenie;
+  return {
+    kind: 'opsgenie',
+    url: secret(url),
+    apiKey,
+    ...(message && { message }),
+    ...(description && { description }),
+    source,
+    responders,
+    tags: listOf(opsgenie.tags),
+    actions: listOf(opsgenie.actions),
+    ...(note && { note }),
+    ...(priority && { priority }),
+    ...(entity && { entity }),
+    details,
+    timeoutMs: opsgenie.timeout,
+    ...(http && { http }),
+    sendResolved: opsgenie.send_resolved,
+  };
+}

@@ -1,0 +1,145 @@
+/**
+ * VictorOps, today Splunk On-Call: an incident for each group, by its REST endpoint
+ * (https://help.splunk.com/en/splunk-on-call, REST endpoint integration).
+ */
+import * as z from 'zod';
+import type { Check } from '../../document/check.ts';
+import { type HttpReader, httpReader } from '../../document/http-config.ts';
+import type { Path } from '../../document/problem.ts';
+import { readTemplate, template } from '../../document/read-template.ts';
+import { refuseTemplates } from '../../document/refuse-templates.ts';
+import { twins, words } from '../../document/value-shape.ts';
+import { type Secret, secret } from '../../secret.ts';
+import type { Template } from '../../templates/liquid.ts';
+import { NO_DIGEST } from '../channel.ts';
+import { chatMessage } from '../message/chat-message.ts';
+import type { Readable } from '../message/digest-view.ts';
+import { filled } from '../message/filled.ts';
+import { incidentAction, incidentKey } from '../message/service-incident.ts';
+import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
+import { below, postKeys, refuseCap, sharedSecret, urlAt } from '../post-config.ts';
+
+const DEFAULT_URL = 'https://alert.victorops.com/integrations/generic/20131114/alert/';
+const LIMITS = { title: 250, text: 15_000 };
+
+/** What a message says of its incident; own fields must not stand in their place. */
+const OWN_FIELDS: readonly string[] = [
+  ...['message_type', 'entity_id', 'entity_display_name', 'state_message', 'monitoring_tool'],
+  ...['routing_key', 'entity_state'],
+];
+
+const victoropsShape = z
+  .strictObject({
+    ...twins('api_key', 'The key of the REST endpoint, in place of `victorops_api_key`.'),
+    api_url: words.optional().describe('In place of `victorops_api_url`.'),
+    routing_key: words.describe('Which team is called.'),
+    message_type: z
+      .enum(['CRITICAL', 'WARNING', 'INFO'])
+      .prefault('CRITICAL')
+      .describe('What an alert that fires is; only CRITICAL calls somebody.'),
+    entity_display_name: template("of the incident's headline"),
+    state_message: template("of the incident's text"),
+    monitoring_tool: words.prefault('nestwatch').describe('What the incident is said to come from.'),
+    custom_fields: z
+      .record(
+        words.refine((name) => !OWN_FIELDS.includes(name), { error: 'is a field of the message itself' }),
+        z.string(),
+      )
+      .prefault({})
+      .describe('Further fields, by name.'),
+    ...postKeys(true),
+  })
+  .describe(
+    'An incident of VictorOps (Splunk On-Call) for each group: acknowledged when all that fires in it is acknowledged here, over when all of it is resolved.',
+  );
+
+export interface VictoropsIntegration extends PostIntegration {
+  readonly kind: 'victorops';
+  readonly apiKey: Secret;
+  readonly routingKey: string;
+  readonly messageType: string;
+  readonly name?: Template;
+  readonly state?: Template;
+  readonly monitoringTool: string;
+  readonly customFields: Readonly<Record<string, string>>;
+}
+
+export const victoropsChannel = postChannel<VictoropsIntegration>({
+  kind: 'victorops',
+  audience: 'incidents',
+  pace: { inFlight: 4, claimed: 16 },
+  shape: victoropsShape,
+  globalShape: {
+    victorops_api_url: words
+      .optional()
+      .meta({ preset: DEFAULT_URL, description: "Where VictorOps' REST endpoint is." }),
+    ...twins('victorops_api_key', 'Key of every `victorops_configs` that has none itself.'),
+  },
+  reader(check) {
+    const shared = urlAt(check, ['global', 'victorops_api_url']) ?? DEFAULT_URL;
+    const apiKey = sharedSecret(check, 'api_key', 'victorops_api_key');
+    const readHttp = httpReader(check);
+    return (path) => readVictorops(check, path, { shared, apiKey, readHttp });
+  },
+  request: victoropsRequest,
+});
+
+export function victoropsRequest(
+  integration: VictoropsIntegration,
+  notification: Readable,
+  externalUrl: string,
+): PostRequest | string {
+  if (notification.kind === 'digest') return NO_DIGEST;
+  const { monitoringTool, customFields, messageType, name, state } = integration;
+  const key = integration.apiKey.reveal();
+  const target = `${encodeURIComponent(key)}/${encodeURIComponent(integration.routingKey)}`;
+  const { texts, notes, error } = filled({ title: name, text: state }, notification, externalUrl);
+  const said = chatMessage(notification, externalUrl, texts, notes, LIMITS);
+  const links = said.links.map(({ text, url }) => `${text}: ${url}`);
+  const types = { trigger: messageType, acknowledge: 'ACKNOWLEDGEMENT', resolve: 'RECOVERY' };
+  return {
+    url: below(integration.url.reveal(), target),
+    secrets: [key],
+    body: {
+      ...customFields,
+      message_type: types[incidentAction(notification)],
+      entity_id: incidentKey(notification),
+      entity_display_name: said.title,
+      state_message: [said.text, ...links].filter((line) => line !== '').join('\n'),
+      monitoring_tool: monitoringTool,
+    },
+    templateError: error,
+  };
+}
+
+interface Shared {
+  readonly shared: string;
+  readonly apiKey: (path: Path) => Secret | undefined;
+  readonly readHttp: HttpReader;
+}
+
+function readVictorops(check: Check, path: Path, given: Shared): VictoropsIntegration | undefined {
+  refuseTemplates(check, path, victoropsShape, ['entity_display_name', 'state_message']);
+  const url = urlAt(check, [...path, 'api_url']) ?? given.shared;
+  const apiKey = given.apiKey(path);
+  const name = readTemplate(check, [...path, 'entity_display_name'], 'text');
+  const state = readTemplate(check, [...path, 'state_message'], 'text');
+  const http = given.readHttp(path);
+  const victorops = check.read(victoropsShape, path);
+  refuseCap(check, path, 'VictorOps folds what belongs together itself');
+  if (!victorops || !apiKey) return undefined;
+  return {
+    kind: 'victorops',
+    url: secret(url),
+    apiKey,
+    routingKey: victorops.routing_key,
+    messageType: victorops.message_type,
+    ...(name && { name }),
+    ...(state && { state }),
+    monitoringTool: victorops.monitoring_tool,
+    customFields: victorops.custom_fields,
+    timeoutMs: victorops.timeout,
+    ...(http && { http }),
+    sendResolved: victorops.send_resolved,
+  };
+}

@@ -1,0 +1,159 @@
+/**
+ * What a chat shows of a notification: a headline and one text in lines, for services that have no form of their own for
+ * alerts. The texts are clean and cut to the service's limits; nothing in them mentions anybody or becomes a link.
+ */
+import { manyLines, plainText } from '../../text/plain-text.ts';
+import type { Cluster, Tone } from './alert-clusters.ts';
+import { within } from './bounded.ts';
+import { type Readable, viewOf } from './digest-view.ts';
+import { eventWords } from './event-line.ts';
+import { MAX_CLUSTERS, MAX_EVENTS } from './fitting.ts';
+import { historyLine } from './flight-history.ts';
+import type { Link } from './links.ts';
+import type { MailView } from './message-view.ts';
+import { sectionText } from './section.ts';
+
+export interface ChatMessage {
+  readonly tone: Tone;
+  readonly isOver: boolean;
+  readonly title: string;
+  /** Empty where the headline says it all. */
+  readonly text: string;
+  /** Where people go from the message, the page first. */
+  readonly links: readonly Link[];
+}
+
+/** In UTF-16 units, which no service counts fewer of. */
+export interface ChatLimits {
+  readonly title: number;
+  /** The text and the links together. */
+  readonly text: number;
+}
+
+/** Texts that stand in the place of the built-in ones. */
+interface ChatTexts {
+  readonly title?: string;
+  readonly text?: string;
+}
+
+/** Of the room for the text, so much may be links. */
+const LINKS_SHARE = 1 / 3;
+/** What a link takes beside its name and address. */
+const LINK_MARKUP = 10;
+
+export function chatMessage(
+  notification: Readable,
+  externalUrl: string,
+  texts: ChatTexts,
+  notes: readonly string[],
+  limits: ChatLimits,
+): ChatMessage {
+  const view = viewOf(notification, externalUrl);
+  const links = linksWithin(view.links, limits.text * LINKS_SHARE);
+  const room = limits.text - links.reduce((sum, link) => sum + sizeOf(link), 0);
+  const own = texts.text === undefined ? undefined : manyLines(texts.text, room);
+  const lines = [
+    ...(own === undefined ? [view.context] : []),
+    ...view.notices,
+    ...notes,
+    ...(own === undefined ? contentOf(view) : own.split('\n')),
+  ];
+  return {
+    tone: view.tone,
+    isOver: notification.kind === 'group' && notification.status === 'resolved',
+    title: within(
+      harmless(plainText(texts.title || '', limits.title) || plainText(view.headline, limits.title)),
+      limits.title,
+    ),
+    text: linesWithin(lines.map(harmless), room),
+    links,
+  };
+}
+
+/** Marks of mentions, links and the ends of blocks of code, each with its like, which is none. */
+const LIKES: ReadonlyMap<string, string> = new Map([
+  ['@', '＠'],
+  ['<', '‹'],
+  ['>', '›'],
+  ['`', 'ˋ'],
+  ['://', ':⁄⁄'],
+]);
+
+/** As long as it was. */
+function harmless(text: string): string {
+  return text.toWellFormed().replace(/[@<>`]|:\/\//g, (mark) => LIKES.get(mark)!);
+}
+
+function contentOf(view: MailView): string[] {
+  const events = view.events.slice(0, MAX_EVENTS).map((line) => `• ${eventWords(line)}`);
+  const eventsMore = view.eventsMore + Math.max(0, view.events.length - MAX_EVENTS);
+  const clusters = view.clusters.slice(0, MAX_CLUSTERS);
+  const rest = view.clusters.slice(MAX_CLUSTERS);
+  const alertsMore = view.alertsMore + rest.reduce((sum, { alerts }) => sum + alerts, 0);
+  return [
+    ...view.lead,
+    ...view.message,
+    ...(view.history ? [historyLine(view.history)] : []),
+    ...(view.sections ?? []).flatMap((section) => sectionText(section).trimEnd().split('\n')),
+    ...view.details.map(([name, value]) => `${name}: ${value}`),
+    ...clusters.flatMap(clusterLines),
+    ...(alertsMore > 0 ? [`… and ${alertsMore} more alerts`] : []),
+    ...(events.length > 0 ? [`${view.eventsTitle}:`, ...events] : []),
+    ...(eventsMore > 0 ? [`… and ${eventsMore} more events`] : []),
+  ];
+}
+
+function clusterLines({ title, places, placesMore, cause, context, lines, linesMore }: Cluster): string[] {
+  const where = places.join(', ') + (placesMore > 0 ? ` and ${placesMore} more` : '');
+  return [
+    `${title}: ${where}`,
+    cause,
+    context,
+    ...lines.map((line) => `• ${eventWords(line)}`),
+    linesMore > 0 ? `… and ${linesMore} more` : '',
+  ].filter((line) => line !== '');
+}
+
+/** As many of the first lines as have room, and how many more there are. */
+function linesWithin(lines: readonly string[], maxUnits: number): string {
+  const all = lines.filter((line) => line.trim() !== '');
+  const whole = all.join('\n');
+  if (whole.length <= maxUnits) return whole;
+  const restOf = (count: number) => `… and ${count} more lines; the page has all of it`;
+  const room = maxUnits - restOf(all.length).length - 1;
+  const kept: string[] = [];
+  let units = 0;
+  for (const line of all) {
+    if (units + line.length + 1 > room) break;
+    kept.push(line);
+    units += line.length + 1;
+  }
+  if (kept.length === 0) return within(all[0] ?? '', maxUnits);
+  return [...kept, restOf(all.length - kept.length)].join('\n');
+}
+
+function linksWithin(links: readonly Link[], maxUnits: number): Link[] {
+  const kept: Link[] = [];
+  let units = 0;
+  for (const link of links) {
+    units += sizeOf(link);
+    if (units > maxUnits) break;
+    kept.push(link);
+  }
+  return kept;
+}
+
+/** Brackets in an address are written as four more characters. */
+function sizeOf({ text, url }: Link): number {
+  return text.length + markdownUrl(url).length + LINK_MARKUP;
+}
+
+/** The text as a block of code, where Markdown means nothing, and the links below it. */
+export function chatMarkdown({ text, links }: Pick<ChatMessage, 'text' | 'links'>): string {
+  const row = links.map((link) => `[${link.text}](${markdownUrl(link.url)})`).join(' · ');
+  return [...(text === '' ? [] : [`\`\`\`\n${text}\n\`\`\``]), ...(row === '' ? [] : [row])].join('\n');
+}
+
+function markdownUrl(url: string): string {
+  return url.replaceAll('(', '%28').replaceAll(')', '%29');
+}
