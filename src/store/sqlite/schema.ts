@@ -191,7 +191,8 @@ const WATCHED = `
   CREATE INDEX flight_open ON flight (stream) WHERE open = 1;
   CREATE INDEX flight_ended ON flight (started_us) WHERE open = 0;
   CREATE INDEX flight_in_air ON flight (started_us, judge_us) WHERE open = 1;
-  CREATE INDEX flight_failed ON flight (stream, started_us) WHERE open = 0 AND status = 'failed';
+  -- With their ends: when each Bird failed last is asked at every start.
+  CREATE INDEX flight_failed ON flight (stream, started_us, ended_us) WHERE open = 0 AND status = 'failed';
   -- People come with nothing but the id of a Flight.
   CREATE INDEX flight_by_id ON flight (id);
 `;
