@@ -12,6 +12,8 @@ const UNITS = [
   [SECOND_MS, 's'],
 ] as const;
 
+export type Unit = (typeof UNITS)[number][1];
+
 /**
  * How much of a duration is said:
  *
@@ -24,22 +26,30 @@ export type Precision = 'two units' | 'one unit' | 'rounded' | 'exact';
 
 /** A duration for people; one below 0 is said as 0. */
 export function durationWords(durationMs: number, precision: Precision): string {
+  if (precision === 'two units') return twoUnits(Math.max(0, durationMs));
+  const { count, unit } = durationParts(durationMs, precision);
+  return precision === 'one unit' ? inUnit(count, unit) : `${count} ${unit}`;
+}
+
+/** How much of which unit is said of a duration, for languages that say it otherwise. */
+export function durationParts(
+  durationMs: number,
+  precision: Exclude<Precision, 'two units'>,
+): { readonly count: number; readonly unit: Unit } {
   const ms = Math.max(0, durationMs);
   switch (precision) {
-    case 'two units':
-      return twoUnits(ms);
     case 'one unit': {
       const [size, unit] = largestUnit((unitMs) => ms >= 2 * unitMs);
-      return inUnit(Math.floor(ms / size), unit);
+      return { count: Math.floor(ms / size), unit };
     }
     case 'rounded': {
       const [size, unit] = largestUnit((unitMs) => ms >= (unitMs === DAY_MS ? 3 : 1) * unitMs);
       const count = ms / size;
-      return `${count < 10 && unit !== 's' ? Math.round(count * 10) / 10 : Math.round(count)} ${unit}`;
+      return { count: count < 10 && unit !== 's' ? Math.round(count * 10) / 10 : Math.round(count), unit };
     }
     case 'exact': {
       const [size, unit] = largestUnit((unitMs) => ms >= unitMs && ms % unitMs === 0);
-      return `${ms / size} ${unit}`;
+      return { count: ms / size, unit };
     }
   }
 }

@@ -89,7 +89,7 @@ export async function openCatcher(onMail: (mail: CaughtMail) => void): Promise<C
 const CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox";
 
 function mailPage(mails: readonly CaughtMail[], path: string): string {
-  const page = { root: '', nowUs: 0, words: ENGLISH };
+  const page = { root: '', nowUs: 0, words: ENGLISH, zone: 'UTC', languages: new Map(), query: '' };
   const mail = mails[Number(path.slice(1)) - 1];
   if (mail) return mail.html;
   const rows = mails.map(

@@ -6,7 +6,7 @@ import type { FiringCounts } from '../../operator/count-firing.ts';
 import type { FaultRecord } from '../../store/fault-store.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Page } from './frame/page.ts';
-import { exactly, type Html, isoTime } from './frame/page-frame.ts';
+import { exactly, type Html, timed } from './frame/page-frame.ts';
 import { MESSAGE_LENGTH, NAME_LENGTH, severityTone, type Tone } from './frame/page-words.ts';
 
 export interface Standing {
@@ -71,7 +71,7 @@ function item(page: Page, one: Impairment, setAside: readonly FaultRecord[]): Ht
   const title = text.charAt(0).toUpperCase() + text.slice(1);
   return html`<li class="alert ${tone}">
 <div class="row"><div><h3><bdi>${title}</bdi></h3> <span class="pill ${tone}">${words.health[one.severity]}</span></div>
-<span class="small soft">${words.health.lasting} <time datetime="${isoTime(one.sinceUs)}" title="${exactly(page, one.sinceUs)}">${words.time.lasting((nowUs - one.sinceUs) / 1000)}</time></span></div>
+<span class="small soft">${words.health.lasting} ${timed(page, one.sinceUs, words.time.lasting((nowUs - one.sinceUs) / 1000))}</span></div>
 <p><bdi>${summary}</bdi></p>
 ${one.reason === 'faults_set_aside' ? faults(setAside) : ''}
 <p class="small soft">${action}${links(page, one)}</p>

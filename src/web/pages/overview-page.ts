@@ -10,7 +10,7 @@ import { plainText } from '../../text/plain-text.ts';
 import { type ConfigurationView, type ReadsView, type RegionView, stateOf } from '../status-view.ts';
 import { alertItem } from './alerts/alert-item.ts';
 import type { Page } from './frame/page.ts';
-import { exactly, foot, frame, type Html, isoTime, marked, timed, when, where } from './frame/page-frame.ts';
+import { at, frame, type Html, marked, timed, when, where } from './frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
@@ -41,6 +41,7 @@ export function renderPage(page: Page, view: PageView): Html {
     tone,
     page,
     section: 'overview',
+    footing: html`${running} · <a href="metrics">${page.words.frame.metrics}</a> · `,
     body: html`<header>
 <p class="brand"><span>${liveness(page, view)}</span></p>
 <h1 class="text ${tone}">${headline}</h1>
@@ -76,8 +77,7 @@ ${list(
 )}
 </section>
 </div>
-</main>
-${foot(page, html`${running} · <a href="metrics">${page.words.frame.metrics}</a> · `)}`,
+</main>`,
   });
 }
 
@@ -120,10 +120,10 @@ function oldestReadUs({ reads }: RegionView): number {
 
 function liveness(page: Page, { isLive, nowUs }: PageView): Html {
   const words = page.words.overview;
-  const at = html`<time datetime="${isoTime(nowUs)}">${exactly(page, nowUs)}</time>`;
+  const now = at(page, nowUs);
   return isLive
-    ? html`${at} · ${words.live(REFRESH_SECONDS)} · <a href="?paused">${words.pause}</a>`
-    : html`${at} · ${words.paused} · <a href="./">${words.resume}</a>`;
+    ? html`${now} · ${words.live(REFRESH_SECONDS)} · <a href="?paused">${words.pause}</a>`
+    : html`${now} · ${words.paused} · <a href="./">${words.resume}</a>`;
 }
 /** How often the browser asks again. */
 export const REFRESH_SECONDS = 10;
@@ -184,7 +184,7 @@ function regionCard(page: Page, region: RegionView): Html {
   const lasting = words.time.lasting((nowUs - sinceUs) / 1000);
   return html`<div class="sheet region">
 <div class="row"><div><h3>${regionWord(words, region.region)}</h3> <span class="pill ${tone}">${words.regionStates[state]}</span></div>
-${state === 'starting' || sinceUs === 0 ? '' : html`<span class="small soft">${overview.lasting} ${timed(page, sinceUs, lasting, overview.since)}</span>`}</div>
+${state === 'starting' || sinceUs === 0 ? '' : html`<span class="small soft">${overview.lasting} ${timed(page, sinceUs, lasting)}</span>`}</div>
 ${tone === 'bad' ? html`<p class="text bad">${plainText(reason, MESSAGE_LENGTH)}</p>` : ''}
 <p class="small soft">${overview.size(region.birds, region.nests)} · ${overview.rate(rate)}</p>
 <table><thead><tr><th scope="col">${overview.feed}</th><th scope="col">${overview.streams}</th><th scope="col">${overview.oldestReading}</th></tr></thead>

@@ -13,9 +13,11 @@ import { readPageView, storelessView } from './overview.ts';
 import { REFRESH_SECONDS, renderPage } from './overview-page.ts';
 import { addSearch } from './search/search-routes.ts';
 import { addSilencing } from './silences/silence-routes.ts';
+import { addLanguages, LANGUAGES } from './words/languages.ts';
 
-export function createPages(options: PagesOptions): Hono {
+export function createPages(options: PagesOptions, languages = LANGUAGES): Hono {
   const pages = new Hono();
+  addLanguages(pages, languages);
   addOverview(pages, options);
   addAlerts(pages, options);
   addEvents(pages, options);

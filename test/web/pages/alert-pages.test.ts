@@ -192,7 +192,7 @@ describe('the page of an alert', () => {
     await putAlert(store, anAlert({ id }));
     const text = read((await ask(`/alerts/${id}`)).body);
     expect(text).toContain('Earlier episodes');
-    expect(text).toContain('2 Jul 2026, 11:00 UTC 5 min somebody resolved it');
+    expect(text).toContain('2026-07-02 11:00:00 UTC 5 min somebody resolved it');
   });
 
   test.each(['/alerts/nothing', '/alerts/100%'])('%s is not found, with a way back', async (path) => {

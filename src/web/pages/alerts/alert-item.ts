@@ -8,11 +8,12 @@ import { alertPath } from '../../../http/page-path.ts';
 import type { ShownAlert } from '../../../operator/shown-alerts.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { Page } from '../frame/page.ts';
-import { exactly, type Html, isoTime, when, where } from '../frame/page-frame.ts';
+import { type Html, timed, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
   MESSAGE_LENGTH,
+  regionWord,
   severityTone,
   severityWord,
   silenceWords,
@@ -61,7 +62,7 @@ export function mutePills(
 export function alertActions({ root, words }: Page, { alert, silencedBy }: ShownAlert): Html {
   const { labels, startsAtUs } = alert;
   const isAcknowledged = silencedBy.some(({ alertId }) => alertId !== null);
-  const title = `${alertTitle(words, labels.alertname ?? '')}, ${alertPlace(labels) || labels.region}`;
+  const title = `${alertTitle(words, labels.alertname ?? '')}, ${alertPlace(labels) || regionWord(words, labels.region ?? '')}`;
   const query = new URLSearchParams({ alert: alert.id }).toString();
   const button = (to: string, what: string, name: string) =>
     html`<a class="button" href="${root}${to}" aria-label="${name} ${title}">${what}</a>`;
@@ -76,7 +77,7 @@ ${!isResolvable(alert) && isEndedByProbe(alert) ? button(`resolve?${query}&began
 export function lasting(page: Page, startsAtUs: number): Html {
   const { words, nowUs } = page;
   const lasted = words.time.lasting((nowUs - startsAtUs) / 1000);
-  return html`${words.alerts.forTime} <time datetime="${isoTime(startsAtUs)}" title="${words.alerts.since} ${exactly(page, startsAtUs)}">${lasted}</time>`;
+  return html`${words.alerts.forTime} ${timed(page, startsAtUs, lasted)}`;
 }
 
 function ended(page: Page, { startsAtUs, endsAtUs }: Alert): Html {

@@ -5,11 +5,10 @@ import { fingerprint } from '../../../domain/alert/fingerprint.ts';
 import { deliveryPath, eventPath } from '../../../http/page-path.ts';
 import type { AlertRecord } from '../../../operator/alert-record.ts';
 import type { SentNotification } from '../../../store/outbox-store.ts';
-import { dayAndTime } from '../../../text/instant-words.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import type { Page } from '../frame/page.ts';
-import { foot, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import { at, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
@@ -59,9 +58,8 @@ ${notifiedSection(page, record)}
 ${namesSection(words.alert.labels, labels)}
 ${namesSection(words.alert.annotations, annotations)}
 ${episodeSection(page, record)}
-<p class="small soft after"><code>${plainText(alert.id, TEXT_LENGTH)}</code> · ${fingerprint(labels)}</p>
-</main>
-${foot(page)}`,
+<p class="small soft after"><code>${plainText(alert.id, TEXT_LENGTH)}</code> · <code>${fingerprint(labels)}</code></p>
+</main>`,
   });
 }
 
@@ -140,7 +138,7 @@ function namesSection(title: string, names: Labels): Html | string {
   if (entries.length === 0) return '';
   const rows = entries.map(
     ([name, value]) =>
-      html`<dt>${plainText(name, NAME_LENGTH)}</dt><dd><bdi>${linked(name, value)}</bdi></dd>`,
+      html`<dt><code>${plainText(name, NAME_LENGTH)}</code></dt><dd><bdi>${linked(name, value)}</bdi></dd>`,
   );
   return html`<h2>${title}</h2><dl class="sheet">${rows}</dl>`;
 }
@@ -152,11 +150,12 @@ function linked(name: string, value: string): Html | string {
   return isLink ? html`<a href="${text}" rel="noreferrer">${text}</a>` : text;
 }
 
-function episodeSection({ words }: Page, { alert, episodes }: AlertRecord): Html | string {
+function episodeSection(page: Page, { alert, episodes }: AlertRecord): Html | string {
+  const { words } = page;
   const earlier = episodes.filter(({ startsAtUs }) => startsAtUs !== alert.startsAtUs);
   if (earlier.length === 0) return '';
   const columns: Column<AlertRecord['episodes'][number]>[] = [
-    { title: words.alert.beganColumn, cell: (one) => dayAndTime(one.startsAtUs) },
+    { title: words.alert.beganColumn, cell: (one) => at(page, one.startsAtUs) },
     {
       title: words.alert.lastedColumn,
       cell: (one) => words.time.lasting((one.endsAtUs - one.startsAtUs) / 1000),

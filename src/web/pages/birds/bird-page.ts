@@ -10,7 +10,7 @@ import { plainText } from '../../../text/plain-text.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import { flightBars, sparkline } from '../frame/flight-chart.ts';
 import type { Page } from '../frame/page.ts';
-import { exactly, foot, frame, type Html, heading, when } from '../frame/page-frame.ts';
+import { exactly, frame, type Html, heading, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
   eventTitle,
@@ -56,8 +56,7 @@ ${alertSection(page, report.alerts)}
 ${flightSection(page, report)}
 ${causeSection(page, report)}
 ${logSection(page, report)}
-</main>
-${foot(page)}`,
+</main>`,
   });
 }
 
@@ -66,7 +65,7 @@ function facts(page: Page, report: BirdReport): Html {
   const { bird, counts, durations, rhythm, switchedOff } = report;
   const ago = (us: number) => when(page, us);
   const ratios = counts.map(
-    (one) => html`<span>${words.birds.hours(one.hours)}: <b>${percent(successRatio(one)) || '–'}</b>
+    (one) => html`<span>${words.birds.hours(one.hours)}: <b>${percent(words, successRatio(one)) || '–'}</b>
 <span class="small soft">${words.birds.outOf(one.succeeded + one.failed)}</span></span>`,
   );
   const rows: [string, Html | string][] = [

@@ -75,7 +75,7 @@ export function renderNestsPage(page: Page, view: ListView<NestOverview>): Html 
     count(words.birds.failing, (one) => one.failing, 'bad'),
     count(words.birds.off, (one) => one.off),
     count(words.birds.flights, (one) => one.succeeded + one.failed),
-    { title: words.birds.success, isNumber: true, cell: (one) => percent(successRatio(one)) },
+    { title: words.birds.success, isNumber: true, cell: (one) => percent(words, successRatio(one)) },
   ];
   return listPage(page, {
     ...{ section: 'nests', lead: words.birds.nestsLead, json: 'api/v1/nests' },

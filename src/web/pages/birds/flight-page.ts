@@ -9,7 +9,7 @@ import type { Delivery } from '../../../store/outbox-store.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import type { Page } from '../frame/page.ts';
-import { exactly, foot, frame, type Html, heading, isoTime, when } from '../frame/page-frame.ts';
+import { at, frame, type Html, heading, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
   DELIVERY_TONES,
@@ -58,8 +58,7 @@ ${logSection(page, beside.log)}
 ${alertSection(page, report)}
 ${notifiedSection(page, report)}
 ${event ? html`<p class="after"><a href="${root}${eventPath(event.key)}">${words.flight.why}</a></p>` : ''}
-</main>
-${foot(page)}`,
+</main>`,
   });
 }
 
@@ -68,11 +67,11 @@ function facts(page: Page, { flight, event }: FlightReport): Html {
   const { flight: said } = words;
   const isActive = flight.endedAtUs === 0 && flight.startedAtUs > 0 && flight.status === 'active';
   const lastedUs = isActive ? nowUs - flight.startedAtUs : durationUs(flight);
-  const at = (us: number) =>
-    us === 0 ? said.notKnown : html`${exactly(page, us)} <span class="small soft">${when(page, us)}</span>`;
+  const moment = (us: number) =>
+    us === 0 ? said.notKnown : html`${at(page, us)} <span class="small soft">${when(page, us)}</span>`;
   const rows: [string, Html | string][] = [
-    [said.started, at(flight.startedAtUs)],
-    [said.ended, isActive ? '' : at(flight.endedAtUs)],
+    [said.started, moment(flight.startedAtUs)],
+    [said.ended, isActive ? '' : moment(flight.endedAtUs)],
     [
       said.took,
       lastedUs === undefined
@@ -114,7 +113,7 @@ function logSection(page: Page, log: FlightLog | undefined): Html {
   const columns: Column<FlightStep>[] = [
     {
       title: words.flight.at,
-      cell: ({ atUs }) => html`<time datetime="${isoTime(atUs)}">${exactly(page, atUs)}</time>`,
+      cell: ({ atUs }) => at(page, atUs),
     },
     { title: words.flight.entry, cell: (step) => stepTitle(page, step) },
     { title: words.flight.step, cell: ({ step }) => html`<bdi>${plainText(step, NAME_LENGTH)}</bdi>` },

@@ -109,7 +109,7 @@ export function countWords({ birds }: Words, statuses: readonly string[]): strin
     .join(', ');
 }
 
-/** `97.5 %`: never 100 while one failed; empty where none ended. */
-export function percent(ratio: number | undefined): string {
-  return ratio === undefined ? '' : `${Math.floor(ratio * 1000) / 10} %`;
+/** `97.5 %`; empty where none ended. */
+export function percent({ time }: Words, ratio: number | undefined): string {
+  return ratio === undefined ? '' : time.percent(ratio);
 }

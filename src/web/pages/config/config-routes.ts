@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import { effectiveOf } from '../../../config/effective.ts';
 import { manyLines } from '../../../text/plain-text.ts';
 import { pageOf } from '../frame/page.ts';
-import { foot, frame, heading } from '../frame/page-frame.ts';
+import { frame, heading } from '../frame/page-frame.ts';
 import type { PagesOptions } from '../frame/pages-options.ts';
 
 /** Beyond it, `nestwatch config show` has the whole. */
@@ -23,8 +23,7 @@ export function addConfig(pages: Hono, { alerting, clock }: PagesOptions): void 
         page,
         section: 'config',
         body: html`${heading(page, { title: words.frame.config, lead: words.config.lead })}
-<main id="main"><div class="sheet after"><pre>${manyLines(text, TEXT_LENGTH)}</pre></div></main>
-${foot(page)}`,
+<main id="main"><div class="sheet after"><pre>${manyLines(text, TEXT_LENGTH)}</pre></div></main>`,
       }),
     );
   });

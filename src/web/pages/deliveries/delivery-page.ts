@@ -5,7 +5,7 @@ import { alertPath, eventPath } from '../../../http/page-path.ts';
 import type { ClaimedDelivery } from '../../../store/outbox-store.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
 import type { Page } from '../frame/page.ts';
-import { exactly, foot, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import { at, exactly, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
@@ -42,8 +42,8 @@ export function renderDeliveryPage(page: Page, { delivery, notification, message
 <main id="main">
 <dl class="sheet after">
 ${row(words.deliveries.state, statePill(page, state))}
-${row(words.deliveries.queued, html`${exactly(page, createdAtUs)}, ${when(page, createdAtUs)}`)}
-${settledAtUs > 0 ? row(words.delivery.settled, html`${exactly(page, settledAtUs)}, ${when(page, settledAtUs)}`) : ''}
+${row(words.deliveries.queued, html`${at(page, createdAtUs)}, ${when(page, createdAtUs)}`)}
+${settledAtUs > 0 ? row(words.delivery.settled, html`${at(page, settledAtUs)}, ${when(page, settledAtUs)}`) : ''}
 ${isWaiting ? row(words.delivery.nextTry, when(page, delivery.nextAttemptAtUs)) : ''}
 ${row(words.deliveries.tries, String(attempts))}
 ${lastError ? row(words.deliveries.error, html`<bdi>${plainText(lastError, MESSAGE_LENGTH)}</bdi>`) : ''}
@@ -60,8 +60,7 @@ ${
 ${text ? html`<p class="small soft">${words.delivery.asNow}</p><div class="sheet"><pre><bdi>${text}</bdi></pre></div>` : html`<p class="sheet empty">${words.delivery.noMessage}</p>`}
 <h2>${words.delivery.about}</h2>
 ${aboutList(page, notification)}
-</main>
-${foot(page)}`,
+</main>`,
   });
 }
 

@@ -6,7 +6,7 @@ import type { Explanation } from '../../../operator/explain.ts';
 import type { Delivery } from '../../../store/outbox-store.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
 import type { Page } from '../frame/page.ts';
-import { exactly, foot, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import { at, exactly, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
@@ -35,7 +35,7 @@ export function renderEventPage(page: Page, explanation: Explanation): Html {
     body: html`${heading(page, {
       title: place ? `${title}: ${place}` : title,
       tone: eventTone(event.type),
-      lead: html`${where(page, event.region, '')} ${exactly(page, event.occurredAtUs)}, ${when(page, event.occurredAtUs)} · ${words.event.shortId} <code>${shortId(event)}</code>`,
+      lead: html`${where(page, event.region, '')} ${at(page, event.occurredAtUs)}, ${when(page, event.occurredAtUs)} · ${words.event.shortId} <code>${shortId(event)}</code>`,
       json: `api/v1/events/${encodeURIComponent(event.key)}/explain`,
     })}
 <main id="main">
@@ -43,8 +43,7 @@ ${message ? html`<h2>${words.alert.message}</h2><div class="sheet"><pre><bdi>${m
 <h2>${words.event.way}</h2>
 <ol class="sheet way">${stepsOf(page, explanation).map(([name, step]) => html`<li><b>${name}</b> <div>${step}</div></li>`)}</ol>
 ${detailSection(page, explanation)}
-</main>
-${foot(page)}`,
+</main>`,
   });
 }
 
@@ -86,7 +85,9 @@ function stepsOf(page: Page, explanation: Explanation): Step[] {
         html`<a href="${root}${alertPath(alert.id)}">${alertTitle(words, alert.alertname)}</a> ${where(page, alert.labels.region ?? '', alertPlace(alert.labels))}, ${way.seq(seq)}`,
       ],
     ),
-    ...(noAlert === null ? [] : [[way.noAlert, plainText(noAlert, MESSAGE_LENGTH)] as Step]),
+    ...(noAlert === null
+      ? []
+      : [[way.noAlert, html`<bdi lang="en">${plainText(noAlert, MESSAGE_LENGTH)}</bdi>`] as Step]),
     ...waiting.map(
       (one): Step => [
         one.muted ? way.notNow : way.waiting,
@@ -125,13 +126,15 @@ function detailSection({ root, words }: Page, { event }: Explanation): Html {
   const { region, birdId, attributes } = event;
   const flightId = String(attributes.flight_id ?? '');
   const shown = Object.entries(attributes).filter(([name]) => name !== 'started_at_us');
-  const row = (name: string, value: Html | string) =>
-    html`<dt>${plainText(name, NAME_LENGTH)}</dt><dd><bdi>${value}</bdi></dd>`;
+  const row = (name: Html | string, value: Html | string) =>
+    html`<dt>${name}</dt><dd><bdi>${value}</bdi></dd>`;
+  const attribute = (name: string, value: unknown) =>
+    row(html`<code>${plainText(name, NAME_LENGTH)}</code>`, plainText(String(value), MESSAGE_LENGTH));
   return html`<h2>${words.event.details}</h2><dl class="sheet">
 ${row(words.event.key, html`<code>${plainText(event.key, TEXT_LENGTH)}</code>`)}
 ${row(words.event.type, plainText(event.type, NAME_LENGTH))}
 ${birdId ? row(words.list.bird, html`<a href="${root}${birdPath(region, birdId)}">${plainText(event.bird || birdId, NAME_LENGTH)}</a>`) : ''}
 ${flightId ? row(words.list.flight, html`<a href="${root}${flightPath(region, flightId)}">${plainText(flightId, NAME_LENGTH)}</a>`) : ''}
-${shown.map(([name, value]) => (name === 'flight_id' ? '' : row(name, plainText(String(value), MESSAGE_LENGTH))))}
+${shown.map(([name, value]) => (name === 'flight_id' ? '' : attribute(name, value)))}
 </dl>`;
 }

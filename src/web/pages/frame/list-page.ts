@@ -2,7 +2,7 @@
 import { html } from 'hono/html';
 import { type FilterField, filterForm } from './filter-form.ts';
 import type { Page } from './page.ts';
-import { foot, frame, type Html, heading, type Section } from './page-frame.ts';
+import { frame, type Html, heading, type Section } from './page-frame.ts';
 import { pager } from './pager.ts';
 
 interface ListPage {
@@ -36,7 +36,6 @@ ${filterForm(page, fields, given.given)}
 ${problem ? '' : list}
 ${pager(page, given.given, next)}
 ${below ?? ''}
-</main>
-${foot(page)}`,
+</main>`,
   });
 }

@@ -1,6 +1,5 @@
 /** What all pages share: head, navigation and search, and how times and places are shown. */
 import { html, raw } from 'hono/html';
-import { exactTime } from '../../../text/instant-words.ts';
 import type { Page } from './page.ts';
 import { STYLE } from './page-style.ts';
 import { regionWord, type Tone } from './page-words.ts';
@@ -30,12 +29,14 @@ interface Frame {
   readonly hasNavigation?: boolean;
   /** The entry of the navigation that the page belongs to. */
   readonly section?: Section;
+  /** Stands at the end of the page, before what every page says there. */
+  readonly footing?: Html;
   /** What is searched for, to be searched for again. */
   readonly searched?: string;
 }
 
 export function frame(given: Frame): Html {
-  const { title, tone, body, page, hasNavigation = true, section, searched = '' } = given;
+  const { title, tone, body, page, hasNavigation = true, section, searched = '', footing = '' } = given;
   return html`<!doctype html>
 <html lang="${page.words.language}">
 <head>
@@ -49,6 +50,7 @@ export function frame(given: Frame): Html {
 <body>
 ${hasNavigation ? navigation(page, section, searched) : ''}
 ${body}
+${foot(page, footing)}
 </body>
 </html>
 `;
@@ -91,9 +93,15 @@ ${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
 </header>`;
 }
 
-/** The end of a page that shows times; `before` stands in front of what it says of them. */
-export function foot({ words }: Page, before: Html | string = ''): Html {
-  return html`<footer>${before}${words.frame.allTimes}</footer>`;
+/** The end of a page: in which zone its times are, and the other languages that it could be in. */
+function foot({ words, zone, languages, query }: Page, footing: Html | string): Html {
+  const others = [...languages.values()].filter(({ language }) => language !== words.language);
+  const links = others.map(({ language, name }) => {
+    const chosen = new URLSearchParams(query);
+    chosen.set('lang', language);
+    return html` · <a href="?${chosen}" lang="${language}" hreflang="${language}">${name}</a>`;
+  });
+  return html`<footer>${footing}${words.frame.times(zone)}${links}</footer>`;
 }
 
 /** `EU · Marketing / Translate blog`; names keep the direction of their own script. */
@@ -107,14 +115,20 @@ export function when(page: Page, us: number): Html {
   return timed(page, us, page.words.time.ago(us, page.nowUs));
 }
 
-/** Words for an instant, which show it when pointed at; `before` it stands there. */
-export function timed(page: Page, us: number, words: string, before = (instant: string) => instant): Html {
-  return html`<time datetime="${isoTime(us)}" title="${before(exactly(page, us))}">${words}</time>`;
+/** Words that stand for an instant, which show it in UTC when pointed at. */
+export function timed({ words }: Page, us: number, shown: string): Html {
+  const title = words.time.instant(us, 'UTC');
+  return html`<time datetime="${isoTime(us)}" title="${title}">${shown}</time>`;
 }
 
-/** An instant to the second, in words that may stand where no markup can. */
-export function exactly(_page: Page, us: number): string {
-  return exactTime(us);
+/** An instant in the reader's zone, which shows it in UTC when pointed at. */
+export function at(page: Page, us: number): Html {
+  return timed(page, us, exactly(page, us));
+}
+
+/** An instant in the reader's zone, where no markup can stand. */
+export function exactly({ words, zone }: Page, us: number): string {
+  return words.time.instant(us, zone);
 }
 
 /** A sentence of the catalogue, whose `code` is marked by backticks. */
@@ -123,7 +137,7 @@ export function marked(sentence: string): Html {
   return html`${parts.map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))}`;
 }
 
-export const isoTime = (us: number) => new Date(us / 1000).toISOString();
+const isoTime = (us: number) => new Date(us / 1000).toISOString();
 
 const ICON_COLOURS: Readonly<Record<Tone, string>> = {
   good: '#2e9e66',

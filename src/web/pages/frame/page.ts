@@ -1,7 +1,8 @@
 /** What every page knows of the request that it answers. */
 import type { Context } from 'hono';
 import type { Clock } from '../../../time/clock.ts';
-import { ENGLISH, type Words } from '../words/english.ts';
+import type { Words } from '../words/english.ts';
+import type { Languages } from '../words/languages.ts';
 
 export interface Page {
   /**
@@ -11,10 +12,24 @@ export interface Page {
   readonly root: string;
   readonly nowUs: number;
   readonly words: Words;
+  /** The time zone of the reader, as far as it is known; otherwise UTC. */
+  readonly zone: string;
+  /** All languages that the page could be in. */
+  readonly languages: Languages;
+  /** What the address asks for. */
+  readonly query: string;
 }
 
 export function pageOf(c: Context, clock: Clock): Page {
-  return { root: rootFrom(new URL(c.req.url).pathname), nowUs: clock.nowUs(), words: ENGLISH };
+  const { pathname, search } = new URL(c.req.url);
+  return {
+    root: rootFrom(pathname),
+    nowUs: clock.nowUs(),
+    words: c.get('words'),
+    languages: c.get('languages'),
+    zone: 'UTC',
+    query: search,
+  };
 }
 
 /** `../` for each folder that the path lies in. */

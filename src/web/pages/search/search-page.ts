@@ -6,7 +6,7 @@ import { alertPath, birdPath, eventPath, flightPath } from '../../../http/page-p
 import type { BirdOverview, FlightOverview } from '../../../store/bird-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { Page } from '../frame/page.ts';
-import { foot, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import { frame, type Html, heading, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
@@ -74,8 +74,7 @@ export function renderSearchPage(page: Page, text: string, found: Found): Html {
     page,
     searched: shown,
     body: html`${heading(page, { title: shown === '' ? words.frame.search : words.search.title(shown), lead: shown === '' ? words.search.help : '' })}
-<main id="main">${isNothing && shown !== '' ? html`<p class="sheet empty after">${words.search.nothing}</p>` : sections}</main>
-${foot(page)}`,
+<main id="main">${isNothing && shown !== '' ? html`<p class="sheet empty after">${words.search.nothing}</p>` : sections}</main>`,
   });
 }
 

@@ -6,7 +6,7 @@ import type { Silence } from '../../../domain/muting/silence.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import type { Page } from '../frame/page.ts';
-import { foot, frame, type Html, heading, when } from '../frame/page-frame.ts';
+import { frame, type Html, heading, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
   MESSAGE_LENGTH,
@@ -45,8 +45,7 @@ ${
 <h2>${words.silences.make}</h2>
 ${choiceForm(page, view)}
 ${expired.length > 0 ? html`<h2>${words.silences.over}</h2>${dataTable(words.silences.over, columnsOf(page), expired)}` : ''}
-</main>
-${foot(page)}`,
+</main>`,
   });
 }
 

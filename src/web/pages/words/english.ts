@@ -4,7 +4,8 @@ import { isSuppressionReason, type SuppressionReason } from '../../../domain/mut
 import { ENGLISH_FINDINGS } from '../../../health/finding-words.ts';
 import { howMany } from '../../../text/counts.ts';
 import { durationWords } from '../../../text/duration-words.ts';
-import { ago } from '../../../text/instant-words.ts';
+import { ago, exactTime } from '../../../text/instant-words.ts';
+import { exactZoneTime } from '../../../text/zone-time.ts';
 
 const REASONS = new Map([
   ['first', 'first of its group'],
@@ -52,6 +53,8 @@ const SUPPRESSIONS: Readonly<Record<SuppressionReason, string>> = {
 export const ENGLISH = {
   /** The language as `lang` of a page names it. */
   language: 'en',
+  /** The language in its own words. */
+  name: 'English',
 
   time: {
     ago,
@@ -60,6 +63,10 @@ export const ENGLISH = {
     took: (ms: number): string => durationWords(ms, 'rounded'),
     /** How long from now on. */
     within: (ms: number): string => `in ${durationWords(ms, 'one unit')}`,
+    /** An instant to the second, with its zone. */
+    instant: (us: number, zone: string): string => (zone === 'UTC' ? exactTime(us) : exactZoneTime(us, zone)),
+    /** Never 100 while one failed. */
+    percent: (ratio: number): string => `${Math.floor(ratio * 1000) / 10} %`,
   },
 
   frame: {
@@ -74,9 +81,10 @@ export const ENGLISH = {
     silences: 'Silences',
     config: 'Configuration',
     search: 'Search',
+    languages: 'Language',
     searchHint: 'Bird, Flight, id, message',
     asJson: 'as JSON',
-    allTimes: 'All times in UTC',
+    times: (zone: string): string => `Times in ${zone}`,
     metrics: 'metrics',
     running: (version: string, duration: string): string => `nestwatch ${version}, running for ${duration}`,
     allRegions: 'all regions',
@@ -107,7 +115,6 @@ export const ENGLISH = {
     size: (birds: number, nests: number): string => `${howMany(birds, 'Bird')} in ${howMany(nests, 'Nest')}`,
     rate: (requests: number): string => `up to ${howMany(requests, 'request')} a second`,
     lasting: 'for',
-    since: (instant: string): string => `since ${instant}`,
     feed: 'Feed',
     streams: 'Streams',
     oldestReading: 'Oldest reading',

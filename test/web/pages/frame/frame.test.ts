@@ -6,9 +6,17 @@ import { type Page, rootFrom } from '../../../../src/web/pages/frame/page.ts';
 import { frame } from '../../../../src/web/pages/frame/page-frame.ts';
 import { pager } from '../../../../src/web/pages/frame/pager.ts';
 import { ENGLISH } from '../../../../src/web/pages/words/english.ts';
+import { LANGUAGES } from '../../../../src/web/pages/words/languages.ts';
 import { NOW_US } from '../../sample.ts';
 
-const page = (pathname: string): Page => ({ root: rootFrom(pathname), nowUs: NOW_US, words: ENGLISH });
+const page = (pathname: string): Page => ({
+  root: rootFrom(pathname),
+  nowUs: NOW_US,
+  words: ENGLISH,
+  zone: 'UTC',
+  languages: LANGUAGES,
+  query: '',
+});
 const links = (text: string) => [...text.matchAll(/<a[^>]* href="([^"]*)"/g)].map(([, href]) => href!);
 
 describe('addresses', () => {
