@@ -100,6 +100,8 @@ function catchingUpJson({ fromUs, toUs, ...counts }: Summary): CatchingUpJson {
 
 /** The pairs that all sets share. */
 function common([first, ...others]: readonly Labels[]): Labels {
+  // Most groups are of one alert.
+  if (first && others.length === 0) return first;
   return Object.fromEntries(
     Object.entries(first ?? {}).filter(([name, value]) =>
       others.every((labels) => labelOf(labels, name) === value),

@@ -4,7 +4,7 @@
  * occurred (they begin anew after 34 years), three are of the hash of its key: in a store, two events hardly ever share
  * one.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Event } from './event.ts';
 
 /** Crockford's: without `i`, `l`, `o` and `u`, which are misread. */
@@ -18,8 +18,8 @@ export const SHORT_ID_ERA = 2 ** (5 * SECOND_LETTERS);
 export function shortId({ key, occurredAtUs }: Pick<Event, 'key' | 'occurredAtUs'>): string {
   const second = Math.floor(occurredAtUs / 1e6);
   const within = ((second % SHORT_ID_ERA) + SHORT_ID_ERA) % SHORT_ID_ERA;
-  const hash = createHash('sha256').update(key.toWellFormed()).digest().readUInt16BE() >> 1;
-  return `${letters(within, SECOND_LETTERS)}-${letters(hash, HASH_LETTERS)}`;
+  const first = Number.parseInt(hash('sha256', key.toWellFormed()).slice(0, 4), 16) >> 1;
+  return `${letters(within, SECOND_LETTERS)}-${letters(first, HASH_LETTERS)}`;
 }
 
 export interface ShortId {
