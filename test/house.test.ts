@@ -29,6 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   'cli/commands': ['daemon'],
   'cli/upkeep': ['cli/commands', 'intake/backfill'],
+  'cli/guided': ['cli/commands'],
   'cli/demo': ['web/pages'],
   app: [
     'channels',

@@ -155,7 +155,13 @@ export function addInit({ program, edge, finish }: CommandLine): void {
     .command('init')
     .description('write an annotated first configuration to ./nestwatch.yaml; it never overwrites one')
     .option('--stdout', 'print it instead')
-    .action(async (options: { stdout?: boolean }) => {
+    .option('--guided', 'ask for a region, a token and a receiver, try each, and write what works')
+    .action(async (options: { stdout?: boolean; guided?: boolean }) => {
+      if (options.guided) {
+        const { guidedInit } = await import('./guided/guided-init.ts');
+        finish(await guidedInit(edge));
+        return;
+      }
       const { init } = await import('./commands/init-command.ts');
       finish(await init(edge, { stdout: options.stdout === true }));
     });

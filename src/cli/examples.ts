@@ -52,7 +52,7 @@ const EXAMPLES: ReadonlyMap<string, readonly string[]> = new Map([
   ['schema', ['schema > nestwatch.schema.json']],
   ['completion', ['completion bash > /etc/bash_completion.d/nestwatch']],
   ['hash-password', ['hash-password < password.txt']],
-  ['init', ['init', 'init --stdout']],
+  ['init', ['init', 'init --guided', 'init --stdout']],
   ['version', ['version --json']],
 ]);
 

@@ -50,7 +50,7 @@ regions:
 
 web:
   listen: 127.0.0.1:9465                # the page, /metrics and the API
-# external_url: https://nestwatch.example.com   # how people reach the page; without it messages link nowhere
+  # external_url: https://nestwatch.example.com   # how people reach the page; without it messages link nowhere
 `;
 
 /** Throws `usage` where a file of that name exists: it is never overwritten. */

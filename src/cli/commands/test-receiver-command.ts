@@ -20,6 +20,8 @@ interface TestReceiverOptions {
   readonly json: boolean;
 }
 
+type Sent = Pick<Taken, 'outcome' | 'detail'>;
+
 /** How one integration took its sample. */
 interface Taken {
   readonly integration: string;
@@ -34,19 +36,32 @@ export async function testReceiver(edge: Edge, name: string, options: TestReceiv
   const config = readConfig(edge, findConfigFile(edge, options.configFile));
   const receiver = receiverOf(config, name);
   if (options.dryRun) return printSamples(edge, config, receiver, options);
-  const notification = sampleNotification(name, options.resolved, edge.clock.nowUs());
+  const all: Taken[] = [];
+  await sendSamples(edge, config, receiver, options.resolved, (integration, position, taken) => {
+    all.push({ integration: integration.kind, to: whereOf(integration), ...taken });
+    if (!options.json) edge.stdout.write(`${labelOf(integration, position)}: ${sentWords(taken)}\n`);
+  });
+  if (options.json) edge.stdout.write(jsonText(all));
+  const isFine = all.every(({ outcome }) => outcome === 'accepted' || outcome === 'left_out');
+  return isFine ? 0 : ERRORS.rejected.exit;
+}
+
+/** Sends a sample through every integration of a receiver, one after another. */
+export async function sendSamples(
+  edge: Edge,
+  config: Config,
+  { name, integrations }: Receiver,
+  isResolved: boolean,
+  say: (integration: Integration, position: number, taken: Sent) => void,
+): Promise<void> {
+  const notification = sampleNotification(name, isResolved, edge.clock.nowUs());
   const channels = openChannels({
     clock: edge.clock,
     version: VERSION,
     openTransport: openAuthorizedTransport,
   });
-  const all: Taken[] = [];
-  const say = (integration: Integration, position: number, taken: Pick<Taken, 'outcome' | 'detail'>) => {
-    all.push({ integration: integration.kind, to: whereOf(integration), ...taken });
-    if (!options.json) edge.stdout.write(`${labelOf(integration, position)}: ${wordsOf(taken)}\n`);
-  };
   try {
-    for (const [position, integration] of receiver.integrations.entries()) {
+    for (const [position, integration] of integrations.entries()) {
       if (traitsOf(integration).nestMembers?.beside.length === 0) {
         say(integration, position, await triedForMembers(integration));
         continue;
@@ -64,9 +79,6 @@ export async function testReceiver(edge: Edge, name: string, options: TestReceiv
   } finally {
     await closeChannels(channels);
   }
-  if (options.json) edge.stdout.write(jsonText(all));
-  const isFine = all.every(({ outcome }) => outcome === 'accepted' || outcome === 'left_out');
-  return isFine ? 0 : ERRORS.rejected.exit;
 }
 
 /** Prints what each integration would be sent, with its address; a template that fails exits 2. */
@@ -117,7 +129,7 @@ export function receiverOf({ receivers }: Config, name: string): Receiver {
 }
 
 /** A sample belongs to no Nest, so it has no members: what can be tried is the way to the server. */
-async function triedForMembers(integration: Integration): Promise<Pick<Taken, 'outcome' | 'detail'>> {
+async function triedForMembers(integration: Integration): Promise<Sent> {
   try {
     await channelOf(integration).probe(integration).run();
     return { outcome: 'left_out', detail: MEMBERS_ALONE };
@@ -161,7 +173,7 @@ const WORDS: Readonly<Record<Taken['outcome'], string>> = {
   left_out: 'not sent',
 };
 
-function wordsOf({ outcome, detail }: Pick<Taken, 'outcome' | 'detail'>): string {
+export function sentWords({ outcome, detail }: Sent): string {
   const separator = outcome === 'accepted' ? '; ' : ': ';
   return detail === '' ? WORDS[outcome] : `${WORDS[outcome]}${separator}${detail}`;
 }

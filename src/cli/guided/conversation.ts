@@ -1,0 +1,102 @@
+import { createInterface, type Interface } from 'node:readline';
+import { Writable } from 'node:stream';
+import { NestwatchError } from '../../errors.ts';
+import type { Edge } from '../../process-io.ts';
+import { shownLines } from '../terminal-text.ts';
+
+/** Questions to the person at the terminal, one after another. Each throws `usage` where the input ends. */
+export class Conversation {
+  readonly #stderr: Edge['stderr'];
+  readonly #input: Interface;
+  readonly #lines: AsyncIterator<string>;
+  #isUnseen = false;
+  #isClosed = false;
+
+  /** Throws `usage` where nobody sits at a terminal. */
+  constructor({ stdin, stderr }: Edge) {
+    if (!stdin.isTTY) {
+      throw new NestwatchError(
+        'usage',
+        'it asks questions: run it in a terminal, or `nestwatch init` for a file to fill in',
+      );
+    }
+    this.#stderr = stderr;
+    const output = new Writable({
+      write: (chunk, _encoding, done) => {
+        if (!this.#isUnseen) stderr.write(chunk);
+        done();
+      },
+    });
+    this.#input = createInterface({ input: stdin, output, terminal: true });
+    this.#input.on('SIGINT', () => this.#input.close());
+    this.#input.on('close', () => {
+      this.#isClosed = true;
+    });
+    this.#lines = this.#input[Symbol.asyncIterator]();
+  }
+
+  say(text: string): void {
+    this.#stderr.write(`${shownLines(text)}\n`);
+  }
+
+  /** What is typed, without blanks around it, or else `otherwise`, which the question names; never empty. */
+  async ask(question: string, otherwise = ''): Promise<string> {
+    for (;;) {
+      const answer = await this.#next(`${question}${otherwise && ` [${otherwise}]`}: `);
+      if (answer || otherwise) return answer || otherwise;
+    }
+  }
+
+  /** May be empty. */
+  async askIfAny(question: string): Promise<string> {
+    return this.#next(`${question} [none]: `);
+  }
+
+  /** Nothing of what is typed is shown; never empty. */
+  async askUnseen(question: string): Promise<string> {
+    for (;;) {
+      this.#isUnseen = true;
+      this.#stderr.write(`${question}: `);
+      const answer = await this.#next('').finally(() => {
+        this.#isUnseen = false;
+        this.#stderr.write('\n');
+      });
+      if (answer) return answer;
+    }
+  }
+
+  async confirm(question: string, otherwise: boolean): Promise<boolean> {
+    for (;;) {
+      const answer = (await this.#next(`${question} [${otherwise ? 'Y/n' : 'y/N'}]: `)).toLowerCase();
+      if (answer === '') return otherwise;
+      if (['y', 'yes', 'n', 'no'].includes(answer)) return answer.startsWith('y');
+    }
+  }
+
+  /** One of several, by its number; the first where nothing is typed. */
+  async choose<T extends string>(question: string, choices: ReadonlyMap<T, string>): Promise<T> {
+    const names = [...choices.keys()];
+    this.say([question, ...names.map((name, at) => `  ${at + 1}  ${choices.get(name)}`)].join('\n'));
+    for (;;) {
+      const answer = await this.#next('Which one [1]: ');
+      const chosen = names[Number(answer || '1') - 1];
+      if (chosen !== undefined) return chosen;
+    }
+  }
+
+  close(): void {
+    this.#input.close();
+  }
+
+  async #next(prompt: string): Promise<string> {
+    // Lines that were typed ahead are answers, also where the input has ended since.
+    if (!this.#isClosed) {
+      this.#input.setPrompt(prompt);
+      this.#input.prompt();
+    }
+    const { value, done } = await this.#lines.next();
+    if (!done) return value.trim();
+    this.#stderr.write('\n');
+    throw new NestwatchError('usage', 'it was broken off, and no configuration is written');
+  }
+}

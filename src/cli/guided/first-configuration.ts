@@ -1,0 +1,91 @@
+/** The configuration that the answers make. Each value is quoted as JSON, which YAML reads as it is. */
+
+export interface RegionAnswers {
+  readonly name: string;
+  readonly baseUrl: string;
+  /** Of the file that holds it. */
+  readonly tokenFile: string;
+}
+
+export type ReceiverAnswers =
+  | { readonly kind: 'nobody' }
+  | {
+      readonly kind: 'email';
+      readonly to: string;
+      readonly smarthost: string;
+      readonly from: string;
+      /** Absent where the server asks for none. */
+      readonly login?: { readonly user: string; readonly passwordFile: string };
+    }
+  | { readonly kind: 'slack' | 'msteams' | 'webhook'; readonly urlFile: string };
+
+export interface Answers {
+  readonly regions: readonly RegionAnswers[];
+  readonly receiver: ReceiverAnswers;
+  /** Empty where people reach the page only on this machine. */
+  readonly externalUrl: string;
+}
+
+/** The receiver that is notified of everything. */
+export const RECEIVER = 'ops';
+
+export function firstConfiguration({ regions, receiver, externalUrl }: Answers): string {
+  return `# nestwatch's configuration. Check it with: nestwatch check-config nestwatch.yaml --online
+# Every setting: config/README.md. A file named in …_file holds a secret, and is found from this folder.
+
+# The instances of the service that are watched.
+regions:
+${regions.map(regionLines).join('')}
+${receiver.kind === 'nobody' ? NOBODY : receiverLines(receiver)}
+web:
+  listen: 127.0.0.1:9465                # the page, /metrics and the API
+${externalUrl ? `  external_url: ${quoted(externalUrl)}   # how people reach the page: messages link to it` : '  # external_url: https://nestwatch.example.com   # how people reach the page; without it messages link nowhere'}
+`;
+}
+
+const quoted = (text: string) => JSON.stringify(text);
+
+function regionLines({ name, baseUrl, tokenFile }: RegionAnswers): string {
+  return `  ${quoted(name)}:
+    base_url: ${quoted(baseUrl)}
+    token_file: ${quoted(tokenFile)}
+`;
+}
+
+const NOBODY = `# Nobody is notified: alerts are seen on the page and in /metrics alone.
+route: { receiver: ${RECEIVER} }
+receivers:
+  - name: ${RECEIVER}
+`;
+
+function receiverLines(receiver: Exclude<ReceiverAnswers, { kind: 'nobody' }>): string {
+  const route = `# Who is notified of what. The names and their meaning are Alertmanager's.
+route:
+  receiver: ${RECEIVER}
+  group_by: [alertname, region, nest]   # one message for each of their values
+
+receivers:
+  - name: ${RECEIVER}
+`;
+  if (receiver.kind !== 'email') {
+    const key = receiver.kind === 'slack' ? 'api_url' : receiver.kind === 'msteams' ? 'webhook_url' : 'url';
+    return `${route}    ${receiver.kind}_configs:
+      - ${key}_file: ${quoted(receiver.urlFile)}
+        send_resolved: true
+`;
+  }
+  const { to, smarthost, from, login } = receiver;
+  const credentials = login
+    ? `  smtp_auth_username: ${quoted(login.user)}
+  smtp_auth_password_file: ${quoted(login.passwordFile)}
+`
+    : '';
+  return `global:
+  smtp_smarthost: ${quoted(smarthost)}
+  smtp_from: ${quoted(from)}
+${credentials}
+${route}    email_configs:
+      - to: ${quoted(to)}
+        send_resolved: true
+`;
+}

@@ -1,0 +1,206 @@
+/**
+ * Asks for a region, a token and a receiver, tries each at once, and writes a configuration with them. Nothing is
+ * written before the last answer, and no file that exists is written over.
+ */
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import type { Config } from '../../config/config.ts';
+import { loadConfig } from '../../config/load-config.ts';
+import { ConfigError, formatProblem } from '../../document/problem.ts';
+import { NestwatchError } from '../../errors.ts';
+import type { Edge } from '../../process-io.ts';
+import { checkOnline } from '../commands/check-online.ts';
+import { sendSamples, sentWords } from '../commands/test-receiver-command.ts';
+import { Conversation } from './conversation.ts';
+import {
+  type Answers,
+  firstConfiguration,
+  RECEIVER,
+  type ReceiverAnswers,
+  type RegionAnswers,
+} from './first-configuration.ts';
+
+const FILE = 'nestwatch.yaml';
+/** Where the secrets lie: one file each. */
+const FOLDER = 'nestwatch-secrets';
+
+/** Where the service answers in the regions that it has. */
+const ADDRESSES: ReadonlyMap<string, string> = new Map([
+  ['eu', 'https://eu-1.blackbird.io/api-rest'],
+  ['us', 'https://us-2.blackbird.io/api-rest'],
+]);
+
+const WAYS: ReadonlyMap<ReceiverAnswers['kind'], string> = new Map([
+  ['email', 'mail'],
+  ['slack', 'Slack, by an incoming webhook'],
+  ['msteams', 'Microsoft Teams, by a workflow'],
+  ['webhook', 'a webhook of your own'],
+  ['nobody', 'nobody for now: the page and the metrics alone'],
+]);
+
+/**
+ * Writes into `folder`. Throws `usage` where a configuration exists there, nobody sits at a terminal, or the questions
+ * are broken off.
+ */
+export async function guidedInit(edge: Edge, folder = '.'): Promise<number> {
+  if (existsSync(join(folder, FILE)))
+    throw new NestwatchError('usage', `${FILE} exists already and stays as it is`);
+  const talk = new Conversation(edge);
+  try {
+    const guide = new Guide(edge, talk, folder);
+    const regions = await guide.askRegions();
+    const receiver = await guide.askReceiver(regions);
+    talk.say('How do people reach the page of nestwatch? Messages link to it.');
+    const externalUrl = await guide.askExternalUrl({ regions, receiver, externalUrl: '' });
+    await guide.write({ regions, receiver, externalUrl });
+  } finally {
+    talk.close();
+  }
+  return 0;
+}
+
+class Guide {
+  readonly #edge: Edge;
+  readonly #talk: Conversation;
+  readonly #folder: string;
+  /** What will lie in the files of secrets, by their path. */
+  readonly #secrets = new Map<string, string>();
+
+  constructor(edge: Edge, talk: Conversation, folder: string) {
+    this.#edge = edge;
+    this.#talk = talk;
+    this.#folder = folder;
+  }
+
+  async askRegions(): Promise<readonly RegionAnswers[]> {
+    const regions: RegionAnswers[] = [];
+    this.#talk.say('Which instance of the service is watched?');
+    do {
+      regions.push(await this.#askRegion(regions.map(({ name }) => name)));
+    } while (await this.#talk.confirm('Another region?', false));
+    return regions;
+  }
+
+  async #askRegion(taken: readonly string[]): Promise<RegionAnswers> {
+    for (;;) {
+      const left = [...ADDRESSES.keys()].find((name) => !taken.includes(name));
+      const name = await this.#talk.ask('Its name', left);
+      if (taken.includes(name)) {
+        this.#talk.say('There is a region of that name already.');
+        continue;
+      }
+      const baseUrl = await this.#talk.ask('Its address', ADDRESSES.get(name));
+      const token = await this.#talk.askUnseen('API token of an organisation admin');
+      const region = { name, baseUrl, tokenFile: this.#keep(`${name}-token`, token) };
+      const config = this.#load({ regions: [region], receiver: { kind: 'nobody' }, externalUrl: '' });
+      if (config && (await this.#isReached(config))) return region;
+      if (config && !(await this.#talk.confirm('Try again?', true))) return region;
+    }
+  }
+
+  async #isReached(config: Config): Promise<boolean> {
+    let isReached = true;
+    for await (const { failure, note, warning } of checkOnline(this.#edge, { ...config, receivers: [] })) {
+      if (failure !== undefined) isReached = false;
+      this.#talk.say(failure ?? `It answers: ${note ?? 'good'}.`);
+      if (warning !== undefined) this.#talk.say(`But ${warning}.`);
+    }
+    return isReached;
+  }
+
+  async askReceiver(regions: readonly RegionAnswers[]): Promise<ReceiverAnswers> {
+    for (;;) {
+      const kind = await this.#talk.choose('Who is notified?', WAYS);
+      const receiver = await this.#askWay(kind);
+      if (receiver.kind === 'nobody') return receiver;
+      const config = this.#load({ regions, receiver, externalUrl: '' });
+      if (config && (!(await this.#talk.confirm('Send a test now?', true)) || (await this.#isSent(config))))
+        return receiver;
+      if (config && !(await this.#talk.confirm('Try again?', true))) return receiver;
+    }
+  }
+
+  async #askWay(kind: ReceiverAnswers['kind']): Promise<ReceiverAnswers> {
+    if (kind === 'nobody') return { kind };
+    if (kind !== 'email') {
+      return { kind, urlFile: this.#keep(`${kind}-url`, await this.#talk.askUnseen('Its address (URL)')) };
+    }
+    const to = await this.#talk.ask('To whom');
+    const smarthost = await this.#talk.ask('Mail server, as host:port');
+    const from = await this.#talk.ask('From', to.includes('@') ? `nestwatch@${to.split('@').at(-1)}` : '');
+    const user = await this.#talk.askIfAny('User of the mail server');
+    if (user === '') return { kind, to, smarthost, from };
+    const password = await this.#talk.askUnseen('Password');
+    return {
+      ...{ kind, to, smarthost, from },
+      login: { user, passwordFile: this.#keep('smtp-password', password) },
+    };
+  }
+
+  async #isSent(config: Config): Promise<boolean> {
+    const receiver = config.receivers.find(({ name }) => name === RECEIVER)!;
+    let isFine = true;
+    await sendSamples(this.#edge, config, receiver, false, (_integration, _position, taken) => {
+      if (taken.outcome !== 'accepted') isFine = false;
+      this.#talk.say(`The test was ${sentWords(taken)}.`);
+    });
+    return isFine;
+  }
+
+  async askExternalUrl(answers: Answers): Promise<string> {
+    for (;;) {
+      const externalUrl = await this.#talk.askIfAny('Its address, such as https://nestwatch.example.com');
+      if (this.#load({ ...answers, externalUrl })) return externalUrl;
+    }
+  }
+
+  /** Undefined where it has mistakes, which were said. */
+  #load(answers: Answers): Config | undefined {
+    try {
+      return loadConfig({
+        file: this.#pathOf(FILE),
+        text: firstConfiguration(answers),
+        environment: {},
+        readFile: (path) => {
+          const secret = this.#secrets.get(relative(this.#folder, path));
+          if (secret === undefined) throw new Error(`there is no ${path}`);
+          return secret;
+        },
+      });
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      for (const problem of error.problems) this.#talk.say(formatProblem(FILE, problem));
+      return undefined;
+    }
+  }
+
+  /** Gives a secret the name of a file that does not exist yet: the same where it is asked for again. */
+  #keep(name: string, secret: string): string {
+    const plain = name.replaceAll(/[^\w.-]/g, '_');
+    for (let count = 1; ; count += 1) {
+      const path = `${FOLDER}/${plain}${count === 1 ? '' : `-${count}`}`;
+      if (existsSync(this.#pathOf(path))) continue;
+      this.#secrets.set(path, secret);
+      return path;
+    }
+  }
+
+  #pathOf(name: string): string {
+    return join(this.#folder, name);
+  }
+
+  async write(answers: Answers): Promise<void> {
+    const text = firstConfiguration(answers);
+    await mkdir(this.#pathOf(FOLDER), { recursive: true, mode: 0o700 });
+    for (const [path, secret] of this.#secrets) {
+      // Those of answers that were given again are not needed.
+      if (text.includes(path))
+        await writeFile(this.#pathOf(path), `${secret}\n`, { flag: 'wx', mode: 0o600 });
+    }
+    await writeFile(this.#pathOf(FILE), text, { flag: 'wx' });
+    this.#talk.say(
+      `${FILE} is written, and its secrets in ${FOLDER}, which only you can read. Start it with: nestwatch run`,
+    );
+  }
+}

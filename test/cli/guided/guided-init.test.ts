@@ -1,0 +1,154 @@
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { PassThrough, Writable } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import { expect, onTestFinished, test } from 'vitest';
+import { guidedInit } from '../../../src/cli/guided/guided-init.ts';
+import { loadConfig, loadWarnings } from '../../../src/config/load-config.ts';
+import { systemClock } from '../../../src/time/clock.ts';
+import { openService, TOKEN } from '../service.ts';
+import { createTestEdge } from '../test-io.ts';
+
+function openFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+/** A webhook that answers with each of these codes in turn, and with the last of them from then on. */
+async function openHook(...codes: number[]) {
+  const bodies: string[] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const chunk of request) body += chunk;
+    bodies.push(body);
+    response.writeHead(codes[bodies.length - 1] ?? codes.at(-1)!).end();
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, bodies };
+}
+
+/** A person who answers each question with the next of these lines, and leaves when there are no more. */
+async function answer(folder: string, lines: readonly string[]) {
+  const left = [...lines];
+  let asked = '';
+  const stdin = Object.assign(new PassThrough(), { isTTY: true });
+  const stderr = new Writable({
+    write(chunk, _encoding, done) {
+      asked += chunk;
+      if (stripVTControlCharacters(String(chunk)).endsWith(': ')) {
+        const line = left.shift();
+        if (line === undefined) stdin.end();
+        else stdin.write(`${line}\n`);
+      }
+      done();
+    },
+  });
+  const { edge } = createTestEdge({ clock: systemClock() });
+  const exit = await guidedInit({ ...edge, stdin, stderr }, folder).catch((error: Error) => error.message);
+  return { exit, asked };
+}
+
+const reads = (path: string) => readFileSync(path, 'utf8');
+
+test('it tries the region and the receiver, and writes a configuration that notifies somebody', async () => {
+  const { url } = await openService();
+  const hook = await openHook(204);
+  const folder = openFolder();
+  const page = 'https://watch.example.com';
+  const { exit, asked } = await answer(folder, ['', url, TOKEN, '', '4', hook.url, '', page]);
+
+  expect(exit).toBe(0);
+  expect(asked).toContain('It answers: 2 Birds in 1 Nest, each is read about every');
+  expect(asked).toContain('The test was accepted.');
+  expect(asked).not.toContain(TOKEN);
+  expect(asked).not.toContain(hook.url);
+  expect(hook.bodies).toHaveLength(1);
+
+  const source = { file: join(folder, 'nestwatch.yaml'), environment: {}, readFile: reads };
+  const config = loadConfig(source);
+  expect(loadWarnings(source, config)).toEqual([]);
+  expect(
+    config.regions.map(({ name, baseUrl, token }) => ({ name, baseUrl, token: token.reveal() })),
+  ).toEqual([{ name: 'eu', baseUrl: url, token: TOKEN }]);
+  expect(config.web.externalUrl).toBe(page);
+  const secrets = join(folder, 'nestwatch-secrets');
+  expect(readdirSync(secrets).sort()).toEqual(['eu-token', 'webhook-url']);
+  expect(statSync(secrets).mode & 0o777).toBe(0o700);
+  for (const name of readdirSync(secrets)) expect(statSync(join(secrets, name)).mode & 0o777).toBe(0o600);
+});
+
+test('what does not work is said with its reason, and asked for again', async () => {
+  const { url } = await openService();
+  const hook = await openHook(404, 204);
+  const folder = openFolder();
+  const { exit, asked } = await answer(folder, [
+    ...['eu', url, 'wrong', 'y', 'eu', url, TOKEN, 'n'],
+    ...['4', hook.url, 'y', 'y', '4', hook.url, 'y', 'nonsense', ''],
+  ]);
+  expect(exit).toBe(0);
+  expect(asked).toMatch(/401|token/);
+  expect(asked).toContain('The test was not accepted: HTTP 404');
+  expect(asked).toContain('external_url');
+  expect(hook.bodies).toHaveLength(2);
+  const text = reads(join(folder, 'nestwatch.yaml'));
+  expect(text).toContain('# external_url:');
+  expect(readdirSync(join(folder, 'nestwatch-secrets'))).toHaveLength(2);
+});
+
+test('mail with a login, and a second region, stand in the configuration', async () => {
+  const { url } = await openService();
+  const folder = openFolder();
+  const { exit } = await answer(folder, [
+    ...['', url, TOKEN, 'y', 'eu', '', url, TOKEN, ''],
+    ...['1', 'ops@example.com', 'mail.example.com:587', '', 'watch', 'pass word', 'n', ''],
+  ]);
+  expect(exit).toBe(0);
+  const config = loadConfig({ file: join(folder, 'nestwatch.yaml'), environment: {}, readFile: reads });
+  expect(config.regions.map(({ name }) => name)).toEqual(['eu', 'us']);
+  expect(config.receivers[0]!.integrations).toMatchObject([
+    { kind: 'email', to: ['ops@example.com'], from: 'nestwatch@example.com' },
+  ]);
+  expect(reads(join(folder, 'nestwatch-secrets/smtp-password'))).toBe('pass word\n');
+});
+
+test('a configuration that exists is left alone, before anything is asked', async () => {
+  const folder = openFolder();
+  writeFileSync(join(folder, 'nestwatch.yaml'), 'mine');
+  expect(await answer(folder, [])).toEqual({
+    exit: 'nestwatch.yaml exists already and stays as it is',
+    asked: '',
+  });
+  expect(reads(join(folder, 'nestwatch.yaml'))).toBe('mine');
+});
+
+test('a secret of before is not written over', async () => {
+  const { url } = await openService();
+  const folder = openFolder();
+  const answers = ['', url, TOKEN, '', '5', ''];
+  await answer(folder, answers);
+  rmSync(join(folder, 'nestwatch.yaml'));
+  expect((await answer(folder, answers)).exit).toBe(0);
+  expect(readdirSync(join(folder, 'nestwatch-secrets')).sort()).toEqual(['eu-token', 'eu-token-2']);
+});
+
+test('broken off, it has written nothing', async () => {
+  const { url } = await openService();
+  const folder = openFolder();
+  const { exit } = await answer(folder, ['', url, TOKEN, 'n']);
+  expect(exit).toBe('it was broken off, and no configuration is written');
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('without a terminal it says what to use instead', async () => {
+  const { edge } = createTestEdge();
+  await expect(guidedInit(edge, openFolder())).rejects.toThrow('it asks questions: run it in a terminal');
+});
