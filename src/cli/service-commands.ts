@@ -60,6 +60,7 @@ export function addSimulate({ program, edge, finish }: CommandLine): void {
       'Flights an hour of all Birds together (default: half as many as Birds)',
       wholeNumber,
     )
+    .option('--failures <share>', 'the part of the Flights that fails, from 0 to 1 (default: 0.04)', share)
     .option('--faults <file>', 'YAML with how it deviates and fails')
     .action(async (options) => {
       const { simulate } = await import('./commands/simulate-command.ts');
@@ -102,6 +103,12 @@ function durationMs(text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined && (ms === 0 || ms >= 1_000)) return ms;
   throw new InvalidArgumentError('It must be 0 or a duration from 1s on, such as 30s.');
+}
+
+function share(text: string): number {
+  const value = text.trim() === '' ? Number.NaN : Number(text);
+  if (value >= 0 && value <= 1) return value;
+  throw new InvalidArgumentError('It must be a number from 0 to 1, such as 0.2.');
 }
 
 function wholeNumber(text: string): number {

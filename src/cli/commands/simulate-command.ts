@@ -18,6 +18,8 @@ interface SimulateOptions {
   readonly birds: number;
   /** An hour, of all Birds together. */
   readonly flights?: number;
+  /** The part of them that fails. */
+  readonly failures?: number;
   readonly faults?: string;
 }
 
@@ -33,8 +35,12 @@ export async function simulate(edge: Edge, options: SimulateOptions): Promise<nu
     token: options.token,
     behaviours: options.faults === undefined ? {} : behavioursOf(options.faults),
   });
-  const { birds, flights } = options;
-  createScenario(world, { random, birds, ...(flights !== undefined && { flightsPerHour: flights }) });
+  const { birds, flights, failures } = options;
+  createScenario(world, {
+    ...{ random, birds },
+    ...(flights !== undefined && { flightsPerHour: flights }),
+    ...(failures !== undefined && { failureShare: failures }),
+  });
   const server = await openSimulator({ world, host: listen.host || '127.0.0.1', port: listen.port });
   // Whoever reads the address may stop this at once.
   const stopped = untilStopped(edge);

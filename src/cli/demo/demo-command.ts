@@ -83,6 +83,10 @@ export async function demo(edge: Edge, options: DemoOptions): Promise<number> {
   await Promise.race([waiting, stopped, app.fatal]);
   const wasInterrupted = stop.signal.aborted;
   if (wasInterrupted) lookAtTruth();
+  // Nobody waits for what happened just before somebody stopped the demo.
+  const underWaySinceUs = wasInterrupted
+    ? clock.nowUs() - LONGEST_ARRIVAL_MS * 1000
+    : Number.POSITIVE_INFINITY;
   stop.abort();
   await running;
   await app.close();
@@ -100,6 +104,7 @@ export async function demo(edge: Edge, options: DemoOptions): Promise<number> {
     })),
     mails: catcher.caught.mails.length,
     webhooks: catcher.caught.webhooks.length,
+    underWaySinceUs,
     // What happened after the look at the truth is neither lost nor invented.
     eventKeys: catcher.caught.eventKeys.filter((key) => asked.has(key) || !later.has(key)),
   });

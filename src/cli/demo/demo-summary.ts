@@ -1,4 +1,5 @@
 import type { TrueEvent } from '../../simulator/world/truth.ts';
+import { howMany } from '../../text/counts.ts';
 import { regionName } from '../../text/region-name.ts';
 
 /** What the demo saw, and the simulated service's own truth beside it. */
@@ -14,6 +15,8 @@ interface DemoFigures {
   readonly mails: number;
   readonly webhooks: number;
   readonly eventKeys: readonly string[];
+  /** What became visible after this instant was still under way when the demo was stopped. */
+  readonly underWaySinceUs: number;
 }
 
 interface DemoSummary {
@@ -27,7 +30,9 @@ export function summarise(figures: DemoFigures): DemoSummary {
   const received = new Set(figures.eventKeys);
   const truth = figures.regions.flatMap((region) => region.truth);
   const known = new Set(truth.map((event) => event.key));
-  const lost = truth.filter((event) => !received.has(event.key)).length;
+  const missing = truth.filter((event) => !received.has(event.key));
+  const underWay = missing.filter(({ visibleAtUs }) => visibleAtUs > figures.underWaySinceUs).length;
+  const lost = missing.length - underWay;
   const repeated = figures.eventKeys.length - received.size;
   const invented = [...received].filter((key) => !known.has(key)).length;
   const lines = figures.regions.map(({ region, truth: events, fired, resolved }) => {
@@ -39,6 +44,7 @@ export function summarise(figures: DemoFigures): DemoSummary {
     ...lines,
     `  ${figures.mails} mails and ${figures.webhooks} webhooks received`,
     `  ${lost} lost, ${repeated} repeated, ${invented} invented, checked against the simulated service's own truth`,
+    ...(underWay > 0 ? [`  ${howMany(underWay, 'event')} still under way when it was stopped`] : []),
   ].join('\n');
   return { text, lost, repeated, invented };
 }

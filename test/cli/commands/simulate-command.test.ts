@@ -52,6 +52,25 @@ describe('simulate', () => {
     expect(await worldOf('8')).not.toEqual(world);
   });
 
+  test('--failures lets that part of the Flights fail', async () => {
+    const failedOf = async (failures: string) => {
+      const statuses: string[] = [];
+      await simulating(['--birds', '4', '--flights', '200', '--failures', failures], async (url) => {
+        for (const { id: nestId } of JSON.parse((await ask(`${url}/nests`, 'demo-token')).body)) {
+          for (const { id } of JSON.parse((await ask(`${url}/nests/${nestId}/birds`, 'demo-token')).body)) {
+            const { body } = await ask(`${url}/nests/${nestId}/birds/${id}/flights`, 'demo-token');
+            statuses.push(...JSON.parse(body).map(({ status }: { status: string }) => status));
+          }
+        }
+      });
+      return statuses.filter((status) => status === 'failed').length / statuses.length;
+    };
+    expect(await failedOf('0')).toBe(0);
+    expect(await failedOf('0.5')).toBeGreaterThan(0.3);
+    const { exit, stderr } = await nestwatch(['simulate', '--listen', '127.0.0.1:0', '--failures', '20']);
+    expect({ exit, stderr }).toMatchObject({ exit: 2, stderr: expect.stringContaining('from 0 to 1') });
+  });
+
   test('--flights makes so many an hour, of all Birds together', async () => {
     const flightsOf = async (flights: string) => {
       let count = 0;
