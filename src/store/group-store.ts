@@ -17,6 +17,7 @@ export interface GroupStore {
   /** Alerts that fire and that a group of this receiver has notified of as firing, by id, from behind `afterId` on. */
   notifiedFiring(receiver: string, afterId: string, limit: number): Promise<Alert[]>;
   put(groups: readonly Group[]): Promise<void>;
+  /** Writes members, whose groups and alerts must be in the store. */
   putMembers(members: readonly GroupMember[]): Promise<void>;
   deleteMembers(members: readonly { groupKey: string; alertId: string }[]): Promise<void>;
   /** Deletes groups with their members. */

@@ -128,7 +128,7 @@ export interface LinkedSpan {
 
 export interface OutboxStore {
   /**
-   * Queues a notification for its deliveries: all or none. `covers` says which events it notifies of; without it,
+   * Queues a notification for its deliveries: all or none. The alerts that it lists must be, or once have been, in the store. `covers` says which events it notifies of; without it,
    * those that it lists.
    */
   enqueue(

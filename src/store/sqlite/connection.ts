@@ -100,7 +100,8 @@ export function folded(text: string): string {
   return text.toWellFormed().toLowerCase().replaceAll('"', "'");
 }
 
-function encodeText(text: string): string {
+/** A text as it is kept; for one that stands in a list in JSON. */
+export function encodeText(text: string): string {
   return text.startsWith('"') || !text.isWellFormed() ? JSON.stringify(text) : text;
 }
 

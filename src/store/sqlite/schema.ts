@@ -199,7 +199,7 @@ const WATCHED = `
 
 /** Alerts, the groups that notify of them, and what keeps them from it. */
 const ALERTED = `
-  -- An alert in its present state.
+  -- An alert in its present state. Other tables name it by its number: random texts as keys would cost a page each.
   CREATE TABLE alert (
     alert INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -217,8 +217,6 @@ const ALERTED = `
     ends_us INTEGER NOT NULL,
     -- When time alone may change it; null for never.
     due_us INTEGER,
-    -- Position among the alerts that wait to be routed; null for none.
-    changed INTEGER,
     -- What people look for it by. 0: critical, 1: error, 2: warning, 3: any other severity.
     rank INTEGER NOT NULL,
     bird_id TEXT NOT NULL,
@@ -230,13 +228,23 @@ const ALERTED = `
     words TEXT NOT NULL,
     body TEXT NOT NULL
   ) STRICT;
-  CREATE INDEX alert_scope ON alert (scope);
   CREATE INDEX alert_region ON alert (region, scope);
   CREATE INDEX alert_due ON alert (due_us) WHERE due_us IS NOT NULL;
-  CREATE INDEX alert_changed ON alert (changed) WHERE changed IS NOT NULL;
   CREATE INDEX alert_state ON alert (state, starts_us);
   -- Alerts that may inhibit others are asked for at every flush, by their name; metrics count by all of it.
   CREATE INDEX alert_firing ON alert (alertname, severity, region, nest_id) WHERE state = 'firing';
+
+  -- An alert that waits to be routed. They are in the order in which they changed.
+  CREATE TABLE changed_alert (
+    position INTEGER PRIMARY KEY,
+    alert INTEGER NOT NULL UNIQUE
+  ) STRICT;
+
+  -- An alert that was deleted, while a notification that lists it is kept. If it comes back it has its number again.
+  CREATE TABLE former_alert (
+    alert INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE
+  ) STRICT;
 
   -- An event of an alert: the seq-th of that alert.
   CREATE TABLE alert_event (
@@ -260,7 +268,8 @@ const ALERTED = `
 
   -- A group of alerts that are notified of together.
   CREATE TABLE alert_group (
-    key TEXT PRIMARY KEY,
+    alert_group INTEGER PRIMARY KEY,
+    key TEXT NOT NULL UNIQUE,
     receiver TEXT NOT NULL,
     next_flush_us INTEGER NOT NULL,
     body TEXT NOT NULL
@@ -269,15 +278,15 @@ const ALERTED = `
 
   -- An alert in a group, and up to where the group has notified of it.
   CREATE TABLE group_member (
-    group_key TEXT NOT NULL,
-    alert_id TEXT NOT NULL,
+    alert_group INTEGER NOT NULL,
+    alert INTEGER NOT NULL,
     -- That of its group: route, escalation, held_back or catch_up.
     sort TEXT NOT NULL,
     notified_seq INTEGER NOT NULL,
     notified_state TEXT NOT NULL,
-    PRIMARY KEY (group_key, alert_id)
+    PRIMARY KEY (alert_group, alert)
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX group_member_alert ON group_member (alert_id);
+  CREATE INDEX group_member_alert ON group_member (alert);
 
   -- A silence, expired or not.
   CREATE TABLE silence (
@@ -408,11 +417,11 @@ const QUEUED = `
     PRIMARY KEY (event, notification)
   ) STRICT, WITHOUT ROWID;
 
-  -- An alert that a group's notification lists, by the alert's id: what is known of it outlives the alert.
+  -- An alert that a group's notification lists. What is known of it outlives the alert, by former_alert.
   CREATE TABLE notified_alert (
-    alert_id TEXT NOT NULL,
+    alert INTEGER NOT NULL,
     notification INTEGER NOT NULL,
-    PRIMARY KEY (alert_id, notification)
+    PRIMARY KEY (alert, notification)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX notified_alert_of ON notified_alert (notification);
 

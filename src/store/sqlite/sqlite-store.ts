@@ -250,12 +250,17 @@ function createRooms(connection: Connection, clock: Clock): Rooms {
     begin() {
       events.forget();
       counts.forget();
+      standing.forget();
     },
-    end: () => counts.write(),
+    end() {
+      counts.write();
+      standing.write();
+    },
     rolledBack() {
       streams.forget();
       events.forget();
       counts.forget();
+      standing.forget();
     },
   };
 }

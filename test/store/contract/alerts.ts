@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Alert } from '../../../src/domain/alert/alert.ts';
-import { alert, event, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
+import { alert, event, group, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describeAlerts(run: Run): void {
@@ -338,6 +338,7 @@ export function describeAlerts(run: Run): void {
         await tx.events.insert((await tx.streams.open('eu', 'notification', '')).stream, events);
         await tx.alerts.put([alert('b', { dueAtUs: NOW_US }), alert('a')]);
         await tx.alerts.linkEvents([...link('a', [1, 2]), ...link('b', [1])]);
+        await tx.groups.put([group('g')]);
         await tx.groups.putMembers([
           { groupKey: 'g', sort: 'route', alertId: 'a', notifiedSeq: 0, notifiedState: 'none' },
         ]);

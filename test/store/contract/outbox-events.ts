@@ -40,6 +40,7 @@ export function describeOutboxEvents(run: Run): void {
     test('are those that list it, the newest first, until their deliveries are deleted', async () => {
       const settled = { state: 'delivered', settledAtUs: NOW_US } as const;
       await run(async (tx) => {
+        await tx.alerts.put([alert('a')]);
         for (const id of ['n1', 'n2']) {
           await tx.outbox.enqueue(groupNotification(id), [delivery(`${id}-0`, settled)]);
         }
@@ -53,6 +54,23 @@ export function describeOutboxEvents(run: Run): void {
       expect(await run((tx) => tx.outbox.notificationsOfAlert('b', 10))).toEqual([]);
       await run((tx) => tx.upkeep.prune(NOW_US + 1, 100));
       expect(await notified(10)).toEqual([]);
+    });
+
+    test('are known while the alert is gone, and when it comes back, and are never those of another', async () => {
+      const notified = async (id: string) =>
+        (await run((tx) => tx.outbox.notificationsOfAlert(id, 10))).map((one) => one.id);
+      await run(async (tx) => {
+        await tx.alerts.put([alert('a')]);
+        await tx.outbox.enqueue(groupNotification('n1'), [delivery('n1-0')]);
+      });
+      await run((tx) => tx.alerts.delete(['a']));
+      expect(await notified('a')).toEqual(['n1']);
+      await run((tx) => tx.outbox.enqueue(groupNotification('n2'), [delivery('n2-0')]));
+      await run((tx) => tx.alerts.put([alert('b')]));
+      expect(await notified('b')).toEqual([]);
+      await run((tx) => tx.alerts.put([alert('a')]));
+      expect(await notified('a')).toEqual(['n2', 'n1']);
+      expect(await notified('b')).toEqual([]);
     });
   });
 

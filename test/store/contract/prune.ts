@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type GroupMember, type GroupSort, HAS_LEFT } from '../../../src/domain/grouping/group.ts';
 import type { BirdRecord } from '../../../src/store/inventory-store.ts';
-import { alert, delivery, event, flight, NOW_US, notification, SECOND_US } from './sample-records.ts';
+import { alert, delivery, event, flight, group, NOW_US, notification, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
 export function describePrune(run: Run): void {
@@ -121,6 +121,7 @@ export function describePrune(run: Run): void {
         await tx.alerts.linkEvents(
           events.map((one, index) => ({ alertId: 'f', seq: index + 1, event: one })),
         );
+        await tx.groups.put([...new Set(members.map(({ groupKey }) => groupKey))].map((key) => group(key)));
         await tx.groups.putMembers(members.map((member) => ({ ...member, alertId: 'f' })));
       });
       const seqs = async () => (await run((tx) => tx.alerts.events('f', 0, 100))).map(({ seq }) => seq);
@@ -147,6 +148,7 @@ export function describePrune(run: Run): void {
           events.map((one, index) => ({ alertId: 'f', seq: index + 1, event: one })),
         );
         await tx.alerts.linkEvents([{ alertId: 'g', seq: 1, event: events[4]! }]);
+        await tx.groups.put([group('{}:a')]);
         const member = { groupKey: '{}:a', sort: 'route', notifiedState: 'firing' } as const;
         await tx.groups.putMembers([
           { ...member, alertId: 'f', notifiedSeq: 30 },

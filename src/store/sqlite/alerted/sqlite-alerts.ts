@@ -3,7 +3,7 @@ import type { Episode } from '../../../domain/digest/digest.ts';
 import type { Link } from '../../../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
 import type { AlertQuery, AlertStore, CausePage, CauseQuery } from '../../alert-store.ts';
-import { type Connection, textList } from '../connection.ts';
+import { type Connection, encodeText, textList } from '../connection.ts';
 import type { BirdStanding } from '../watched/bird-standing.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
 import { foundBy } from './alert-columns.ts';
@@ -24,8 +24,8 @@ export class SqliteAlerts implements AlertStore {
   readonly #find: ReturnType<typeof prepareFinding>;
   readonly #list: ReturnType<typeof prepareListing>;
   readonly #write: ReturnType<typeof prepareWriting>;
-  /** Counts on from the alerts that wait to be routed; where none waits, the order may begin anew. */
-  #lastChanged: number;
+  /** Numbers of former alerts are not given to others. */
+  #lastNumber: number;
 
   constructor(connection: Connection, events: SqliteEvents, standing: BirdStanding) {
     this.#events = events;
@@ -35,10 +35,11 @@ export class SqliteAlerts implements AlertStore {
     this.#find = prepareFinding(connection);
     this.#list = prepareListing(connection);
     this.#write = prepareWriting(connection);
-    const newest = connection.prepare<{ changed: number | null }>(
-      'SELECT max(changed) AS changed FROM alert',
+    const newest = connection.prepare<{ alert: number | null }>(
+      `SELECT max(alert) AS alert FROM (
+         SELECT max(alert) AS alert FROM alert UNION ALL SELECT max(alert) FROM former_alert)`,
     );
-    this.#lastChanged = newest.get()?.changed ?? 0;
+    this.#lastNumber = newest.get()?.alert ?? 0;
   }
 
   async find(id: string): Promise<Alert | undefined> {
@@ -47,7 +48,8 @@ export class SqliteAlerts implements AlertStore {
   }
 
   async ofScopes(scopes: readonly string[]): Promise<Alert[]> {
-    return this.#find.ofScopes.all(textList(scopes)).map(alertOf);
+    const places = scopes.map((scope) => [regionOf(scope), scope].map(encodeText));
+    return this.#find.ofScopes.all(JSON.stringify(places)).map(alertOf);
   }
 
   async ofEvent(key: string): Promise<{ alert: Alert; seq: number }[]> {
@@ -70,9 +72,10 @@ export class SqliteAlerts implements AlertStore {
 
   async put(alerts: readonly Alert[]): Promise<void> {
     for (const alert of alerts) {
-      this.#lastChanged += 1;
+      this.#lastNumber += 1;
       const found = foundBy(alert);
       this.#write.put.run(
+        this.#lastNumber,
         alert.id,
         regionOf(alert.scope),
         alert.scope,
@@ -84,7 +87,6 @@ export class SqliteAlerts implements AlertStore {
         alert.startsAtUs,
         alert.endsAtUs,
         alert.dueAtUs,
-        this.#lastChanged,
         found.rank,
         found.birdId,
         found.cause,
@@ -95,6 +97,7 @@ export class SqliteAlerts implements AlertStore {
       );
       if (alert.state === 'resolved') this.#rememberEpisode(alert);
     }
+    this.#write.change.run(textList(alerts.map(({ id }) => id)));
     this.#standing.alerted(alerts.map((one) => one.scope));
   }
 
@@ -130,8 +133,7 @@ export class SqliteAlerts implements AlertStore {
   }
 
   async joinAgain(alertIds: readonly string[]): Promise<void> {
-    this.#lastChanged += 1;
-    this.#write.joinAgain.run(this.#lastChanged, textList(alertIds));
+    this.#write.change.run(textList(alertIds));
   }
 
   async markRouted(alertIds: readonly string[]): Promise<void> {
@@ -184,8 +186,10 @@ export class SqliteAlerts implements AlertStore {
     const list = textList(alertIds);
     const scopes = this.#find.scopesOf.all(list).map((row) => row.scope);
     this.#alertEvents.unlink(list);
-    this.#write.remove.run(list);
     this.#write.leaveGroups.run(list);
+    this.#write.routed.run(list);
+    this.#write.remember.run(list);
+    this.#write.remove.run(list);
     this.#standing.alerted(scopes);
   }
 }
@@ -194,7 +198,8 @@ function prepareFinding(connection: Connection) {
   return {
     one: connection.prepare<AlertRow>('SELECT body FROM alert WHERE id = ?'),
     ofScopes: connection.prepare<AlertRow>(
-      'SELECT body FROM alert WHERE scope IN (SELECT value FROM json_each(?)) ORDER BY id',
+      `SELECT body FROM alert
+       WHERE (region, scope) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?)) ORDER BY id`,
     ),
     ofEvent: connection.prepare<AlertRow & { seq: number }>(
       'SELECT body, seq FROM alert_event JOIN alert USING (alert) WHERE event = ? ORDER BY id',
@@ -204,7 +209,7 @@ function prepareFinding(connection: Connection) {
     ),
     due: connection.prepare<AlertRow>('SELECT body FROM alert WHERE due_us <= ? ORDER BY due_us, id LIMIT ?'),
     changed: connection.prepare<AlertRow>(
-      'SELECT body FROM alert WHERE changed IS NOT NULL ORDER BY changed LIMIT ?',
+      'SELECT body FROM changed_alert JOIN alert USING (alert) ORDER BY position LIMIT ?',
     ),
   };
 }
@@ -245,15 +250,17 @@ function prepareListing(connection: Connection) {
 }
 
 function prepareWriting(connection: Connection) {
+  const named = '(SELECT alert FROM alert WHERE id IN (SELECT value FROM json_each(?)))';
   return {
     put: connection.prepare(
-      `INSERT INTO alert (id, region, scope, alertname, severity, nest_id, state, flaps_on, starts_us, ends_us,
-         due_us, changed, rank, bird_id, cause, nest, bird, words, body)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET region = excluded.region, scope = excluded.scope, alertname = excluded.alertname,
+      `INSERT INTO alert (alert, id, region, scope, alertname, severity, nest_id, state, flaps_on, starts_us, ends_us,
+         due_us, rank, bird_id, cause, nest, bird, words, body)
+       VALUES (coalesce((SELECT alert FROM former_alert WHERE id = ?2), ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
+         ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
+       ON CONFLICT (id) DO UPDATE SET region = excluded.region, scope = excluded.scope, alertname = excluded.alertname,
          severity = excluded.severity, nest_id = excluded.nest_id, state = excluded.state,
          flaps_on = excluded.flaps_on, starts_us = excluded.starts_us, ends_us = excluded.ends_us, due_us = excluded.due_us,
-         changed = coalesce(changed, excluded.changed), rank = excluded.rank,
+         rank = excluded.rank,
          bird_id = excluded.bird_id, cause = excluded.cause, nest = excluded.nest, bird = excluded.bird,
          words = excluded.words, body = excluded.body`,
     ),
@@ -261,16 +268,19 @@ function prepareWriting(connection: Connection) {
       `INSERT INTO episode (alert_id, starts_us, resolved_us, body) VALUES (?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET body = excluded.body`,
     ),
-    joinAgain: connection.prepare(
-      'UPDATE alert SET changed = coalesce(changed, ?) WHERE id IN (SELECT value FROM json_each(?))',
+    // One that waits keeps its position.
+    change: connection.prepare(
+      `INSERT OR IGNORE INTO changed_alert (alert)
+       SELECT alert.alert FROM json_each(?) AS given CROSS JOIN alert ON alert.id = given.value ORDER BY given.key`,
     ),
-    routed: connection.prepare(
-      'UPDATE alert SET changed = NULL WHERE changed IS NOT NULL AND id IN (SELECT value FROM json_each(?))',
+    routed: connection.prepare(`DELETE FROM changed_alert WHERE alert IN ${named}`),
+    leaveGroups: connection.prepare(`DELETE FROM group_member WHERE alert IN ${named}`),
+    remember: connection.prepare(
+      `INSERT OR IGNORE INTO former_alert (alert, id) SELECT alert, id FROM alert
+       WHERE id IN (SELECT value FROM json_each(?))
+         AND EXISTS (SELECT 1 FROM notified_alert WHERE notified_alert.alert = alert.alert)`,
     ),
     remove: connection.prepare('DELETE FROM alert WHERE id IN (SELECT value FROM json_each(?))'),
-    leaveGroups: connection.prepare(
-      'DELETE FROM group_member WHERE alert_id IN (SELECT value FROM json_each(?))',
-    ),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Group, GroupMember } from '../../../domain/grouping/group.ts';
 import type { GroupStore } from '../../group-store.ts';
+import { prepareChunks } from '../chunks.ts';
 import { type Connection, textList } from '../connection.ts';
 import { type AlertRow, alertOf } from './sqlite-alerts.ts';
 
@@ -41,8 +42,8 @@ export class SqliteGroups implements GroupStore {
 
   async delete(keys: readonly string[]): Promise<void> {
     const list = textList(keys);
-    this.#groups.remove.run(list);
     this.#members.removeAll.run(list);
+    this.#groups.remove.run(list);
   }
 
   async membersOfAlerts(alertIds: readonly string[]): Promise<GroupMember[]> {
@@ -58,9 +59,12 @@ export class SqliteGroups implements GroupStore {
   }
 
   async putMembers(members: readonly GroupMember[]): Promise<void> {
-    for (const { groupKey, sort, alertId, notifiedSeq, notifiedState } of members) {
-      this.#members.put.run(groupKey, sort, alertId, notifiedSeq, notifiedState);
-    }
+    if (members.length === 0) return;
+    const written = this.#members.put(members.length, (index, values) => {
+      const { groupKey, sort, alertId, notifiedSeq, notifiedState } = members[index]!;
+      values.push(groupKey, alertId, sort, notifiedSeq, notifiedState);
+    });
+    if (written !== members.length) throw new Error('A group or an alert of a member is not in the store.');
   }
 
   async deleteMembers(members: readonly { groupKey: string; alertId: string }[]): Promise<void> {
@@ -71,6 +75,9 @@ export class SqliteGroups implements GroupStore {
     return this.#groups.next.get()?.at_us ?? undefined;
   }
 }
+
+/** What a `MemberRow` holds, of a member with its group and its alert. */
+const MEMBER = 'alert_group.key AS group_key, alert.id AS alert_id, sort, notified_seq, notified_state';
 
 function prepareGroups(connection: Connection) {
   return {
@@ -98,27 +105,37 @@ function prepareGroups(connection: Connection) {
 function prepareMembers(connection: Connection) {
   return {
     ofAlerts: connection.prepare<MemberRow>(
-      `SELECT * FROM group_member WHERE alert_id IN (SELECT value FROM json_each(?))
-       ORDER BY group_key, alert_id`,
+      `SELECT ${MEMBER} FROM alert JOIN group_member USING (alert) JOIN alert_group USING (alert_group)
+       WHERE alert.id IN (SELECT value FROM json_each(?)) ORDER BY group_key, alert_id`,
     ),
     ofGroup: connection.prepare<MemberRow & AlertRow>(
-      `SELECT group_member.*, alert.body FROM group_member JOIN alert ON alert.id = group_member.alert_id
-       WHERE group_key = ? ORDER BY alert_id`,
+      `SELECT ${MEMBER}, alert.body FROM alert_group JOIN group_member USING (alert_group) JOIN alert USING (alert)
+       WHERE alert_group.key = ? ORDER BY alert_id`,
     ),
     notifiedFiring: connection.prepare<AlertRow>(
       `SELECT alert.body FROM alert
        WHERE alert.state = 'firing' AND alert.id > ? AND EXISTS (
-         SELECT 1 FROM group_member JOIN alert_group ON alert_group.key = group_member.group_key
-         WHERE group_member.alert_id = alert.id AND notified_state = 'firing' AND alert_group.receiver = ?)
+         SELECT 1 FROM group_member JOIN alert_group USING (alert_group)
+         WHERE group_member.alert = alert.alert AND notified_state = 'firing' AND alert_group.receiver = ?)
        ORDER BY alert.id LIMIT ?`,
     ),
-    put: connection.prepare(
-      `INSERT INTO group_member (group_key, sort, alert_id, notified_seq, notified_state) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET notified_seq = excluded.notified_seq, notified_state = excluded.notified_state`,
+    put: prepareChunks(
+      connection,
+      5,
+      (rows) =>
+        `WITH given (key, id, sort, seq, state) AS (VALUES ${rows})
+         INSERT INTO group_member (alert_group, alert, sort, notified_seq, notified_state)
+         SELECT alert_group, alert, sort, seq, given.state
+         FROM given CROSS JOIN alert_group USING (key) CROSS JOIN alert USING (id) WHERE true
+         ON CONFLICT DO UPDATE SET notified_seq = excluded.notified_seq, notified_state = excluded.notified_state`,
     ),
-    remove: connection.prepare('DELETE FROM group_member WHERE group_key = ? AND alert_id = ?'),
+    remove: connection.prepare(
+      `DELETE FROM group_member WHERE alert_group = (SELECT alert_group FROM alert_group WHERE key = ?)
+         AND alert = (SELECT alert FROM alert WHERE id = ?)`,
+    ),
     removeAll: connection.prepare(
-      'DELETE FROM group_member WHERE group_key IN (SELECT value FROM json_each(?))',
+      `DELETE FROM group_member WHERE alert_group IN (
+         SELECT alert_group FROM alert_group WHERE key IN (SELECT value FROM json_each(?)))`,
     ),
   };
 }

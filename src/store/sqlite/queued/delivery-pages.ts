@@ -61,7 +61,7 @@ export class DeliveryPages {
     if (alert.where !== '') {
       where.add(
         `notification IN (SELECT notified_alert.notification FROM alert
-           JOIN notified_alert ON notified_alert.alert_id = alert.id ${alert.where})`,
+           JOIN notified_alert USING (alert) ${alert.where})`,
         ...alert.values,
       );
     }

@@ -1,6 +1,6 @@
 /**
- * Which notifications list an alert. And which cover an event, by numbers alone: a row for each event of a group's notification; for what is
- * forwarded, where events leave in the order of their numbers, one for each batch.
+ * Which notifications list an alert, and which cover an event, by numbers alone: a row for each alert and for each event
+ * of a group's notification; for what is forwarded, where events leave in the order of their numbers, one for each batch.
  */
 import type { Notification } from '../../../domain/grouping/notification.ts';
 import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
@@ -97,7 +97,9 @@ function prepareWriting(connection: Connection) {
        WHERE alert = (SELECT alert FROM alert WHERE id = ?2) AND seq > ?3 AND seq <= ?4`,
     ),
     alerts: connection.prepare(
-      `INSERT OR IGNORE INTO notified_alert (alert_id, notification) SELECT value, ?1 FROM json_each(?2)`,
+      `INSERT OR IGNORE INTO notified_alert (alert, notification)
+       SELECT alert, ?1 FROM alert WHERE id IN (SELECT value FROM json_each(?2))
+       UNION SELECT alert, ?1 FROM former_alert WHERE id IN (SELECT value FROM json_each(?2))`,
     ),
     batch: connection.prepare(
       'INSERT OR IGNORE INTO forwarded_batch (first_event, receiver, notification) VALUES (?, ?, ?)',
@@ -115,7 +117,9 @@ function prepareReading(connection: Connection) {
       `SELECT seq, body ->> '$.id' AS id, body ->> '$.receiver' AS receiver, body ->> '$.reason' AS reason,
          body ->> '$.createdAtUs' AS created_us
        FROM notified_alert JOIN notification ON notification.seq = notification
-       WHERE alert_id = ? ORDER BY notification DESC LIMIT ?`,
+       WHERE notified_alert.alert = (
+         SELECT alert FROM alert WHERE id = ?1 UNION SELECT alert FROM former_alert WHERE id = ?1)
+       ORDER BY notification DESC LIMIT ?2`,
     ),
     batch: connection.prepare<NotificationRow>(
       `SELECT seq, body FROM notification WHERE seq = (

@@ -28,11 +28,11 @@ const FIRST: EventPlace = { us: Number.MIN_SAFE_INTEGER, stream: 0, event: 0 };
 const IS_KEPT = `EXISTS (
   SELECT 1 FROM alert_event JOIN alert USING (alert)
   WHERE alert_event.event = event.event AND alert.state = 'firing' AND (
-    alert.changed IS NOT NULL
+    alert.alert IN (SELECT alert FROM changed_alert)
     OR alert_event.seq > (SELECT max(seq) FROM alert_event AS own WHERE own.alert = alert.alert) - ${MAX_EVENTS}
     OR alert_event.seq > coalesce((
       SELECT min(notified_seq) FROM group_member
-      WHERE alert_id = alert.id AND NOT (sort = 'escalation' AND notified_state <> 'none')
+      WHERE group_member.alert = alert.alert AND NOT (sort = 'escalation' AND notified_state <> 'none')
       HAVING min(notified_seq) FILTER (WHERE sort = 'route') < ${HAS_LEFT}), 0)))`;
 
 /** What refers to events, and the events themselves, which go last. */

@@ -61,7 +61,9 @@ export class Prune {
     const settled = this.#deliveries.settled.all(beforeUs, limit);
     for (const { receiver, state } of settled) this.#counts.add(receiver, state, -1);
     for (const seq of new Set(settled.map((row) => row.notification))) {
-      if (this.#deliveries.notification.run(seq) > 0) this.#deliveries.theirAlerts.run(seq);
+      if (this.#deliveries.notification.run(seq) === 0) continue;
+      const listed = this.#deliveries.theirAlerts.all(seq).map((row) => row.alert);
+      if (listed.length > 0) this.#deliveries.formerAlerts.run(JSON.stringify(listed));
     }
     return settled.length;
   }
@@ -115,7 +117,13 @@ function prepareDeliveries(connection: Connection) {
          WHERE settled_us > 0 AND settled_us < ? ORDER BY settled_us LIMIT ?)
        RETURNING notification, receiver, state`,
     ),
-    theirAlerts: connection.prepare('DELETE FROM notified_alert WHERE notification = ?'),
+    theirAlerts: connection.prepare<{ alert: number }>(
+      'DELETE FROM notified_alert WHERE notification = ? RETURNING alert',
+    ),
+    formerAlerts: connection.prepare(
+      `DELETE FROM former_alert WHERE alert IN (SELECT value FROM json_each(?)) AND NOT EXISTS (
+         SELECT 1 FROM notified_alert WHERE notified_alert.alert = former_alert.alert)`,
+    ),
     notification: connection.prepare(
       `DELETE FROM notification
        WHERE seq = ?1 AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.notification = ?1)`,

@@ -45,7 +45,10 @@ function oneOf(value: string, words: readonly string[]): string {
 }
 
 const SORTS = ['route', 'escalation', 'held_back', 'catch_up'];
-const JOINS_AGAIN = 'UPDATE alert SET changed = (SELECT coalesce(max(changed), 0) + 1 FROM alert) WHERE id';
+const JOIN_AGAIN = 'INSERT OR IGNORE INTO changed_alert (alert) SELECT alert FROM group_member WHERE';
+const GROUP = '(SELECT alert_group FROM alert_group WHERE key = ?1)';
+const MEMBER = "alert_group || ' ' || alert";
+const ALERT = '(SELECT alert FROM alert WHERE id = ?1)';
 
 /** Its deliveries can never be sent; a person sees them as given up. */
 const GIVE_UP = `UPDATE delivery SET state = 'dead', settled_us = ?2, fallback_us = NULL,
@@ -81,8 +84,10 @@ const CHECKED: readonly Checked[] = [
       each('body', '$.annotations', 'text'),
     ),
     repair: [
-      'DELETE FROM alert_event WHERE alert = (SELECT alert FROM alert WHERE id = ?1)',
-      'DELETE FROM group_member WHERE alert_id = ?1',
+      `DELETE FROM alert_event WHERE alert = ${ALERT}`,
+      `DELETE FROM group_member WHERE alert = ${ALERT}`,
+      `DELETE FROM changed_alert WHERE alert = ${ALERT}`,
+      'INSERT OR IGNORE INTO former_alert (alert, id) SELECT alert, id FROM alert WHERE id = ?1',
       'DELETE FROM alert WHERE id = ?1',
     ],
   },
@@ -135,20 +140,17 @@ const CHECKED: readonly Checked[] = [
     ),
     // Its alerts join anew: people may be notified twice, and are not left without.
     repair: [
-      `${JOINS_AGAIN} IN (SELECT alert_id FROM group_member WHERE group_key = ?1)`,
-      'DELETE FROM group_member WHERE group_key = ?1',
+      `${JOIN_AGAIN} alert_group = ${GROUP}`,
+      `DELETE FROM group_member WHERE alert_group = ${GROUP}`,
       'DELETE FROM alert_group WHERE key = ?1',
     ],
   },
   {
     table: 'group_member',
-    name: "group_key || ' ' || alert_id",
+    name: MEMBER,
     column: 'notified_state',
     sound: `${oneOf('sort', SORTS)} AND ${oneOf('notified_state', ['none', 'hidden', 'summary', 'firing', 'resolved'])}`,
-    repair: [
-      `${JOINS_AGAIN} IN (SELECT alert_id FROM group_member WHERE group_key || ' ' || alert_id = ?1)`,
-      "DELETE FROM group_member WHERE group_key || ' ' || alert_id = ?1",
-    ],
+    repair: [`${JOIN_AGAIN} ${MEMBER} = ?1`, `DELETE FROM group_member WHERE ${MEMBER} = ?1`],
   },
   {
     table: 'episode',
@@ -254,7 +256,7 @@ const CHECKED: readonly Checked[] = [
 /** After alerts went: how many of each Bird fire. After deliveries were given up: their counts, and whose turn it is. */
 const UNSETTLED = "('pending', 'leased', 'retry', 'ambiguous')";
 const AFTERWARDS: readonly string[] = [
-  `UPDATE bird SET firing = ${firingAlerts("bird.region || '/bird/' || bird.bird_id")} WHERE firing > 0`,
+  `UPDATE bird SET firing = ${firingAlerts('bird.region', 'bird.bird_id')} WHERE firing > 0`,
   'DELETE FROM delivery_count',
   'INSERT INTO delivery_count (receiver, state, count) SELECT receiver, state, count(*) FROM delivery GROUP BY receiver, state',
   `UPDATE delivery SET turn = 1 WHERE turn = 0 AND state IN ${UNSETTLED} AND NOT EXISTS (

@@ -3,7 +3,7 @@
  * alerts about it fire. A list of ten thousand Birds, those in trouble first, is then read from one index.
  */
 import type { FlightRecord } from '../../flight-store.ts';
-import type { Connection } from '../connection.ts';
+import { type Connection, encodeText } from '../connection.ts';
 
 /** Statuses that say how a Bird stands: a Flight that was cancelled or is active says nothing. */
 const OUTCOMES = new Set(['failed', 'succeeded']);
@@ -13,11 +13,16 @@ export interface BirdStanding {
   seen(flights: readonly FlightRecord[]): void;
   /** Alerts of these scopes have changed; scopes that are no Bird's are passed over. */
   alerted(scopes: Iterable<string>): void;
+  /** Counts what fires of the Birds whose alerts the transaction has changed; to be called before it ends. */
+  write(): void;
+  /** Forgets what was not counted: its transaction was taken back. */
+  forget(): void;
 }
 
-/** How many alerts of a scope fire; `scope` is an expression. */
-export function firingAlerts(scope: string): string {
-  return `(SELECT count(*) FROM alert WHERE alert.scope = ${scope} AND alert.state = 'firing')`;
+/** How many alerts of a Bird fire; both are expressions. */
+export function firingAlerts(region: string, birdId: string): string {
+  return `(SELECT count(*) FROM alert
+    WHERE alert.region = ${region} AND alert.scope = ${region} || '/bird/' || ${birdId} AND alert.state = 'firing')`;
 }
 
 export function createBirdStanding(connection: Connection): BirdStanding {
@@ -29,9 +34,11 @@ export function createBirdStanding(connection: Connection): BirdStanding {
     `UPDATE bird SET outcome_us = ?2, outcome = ?3 WHERE ${ofStream} AND outcome_us <= ?2`,
   );
   const firing = connection.prepare(
-    `UPDATE bird SET firing = ${firingAlerts('?3')}
-     WHERE region = ?1 AND bird_id = ?2 AND firing <> ${firingAlerts('?3')}`,
+    `UPDATE bird SET firing = ${firingAlerts('bird.region', 'bird.bird_id')}
+     WHERE (region, bird_id) IN (SELECT value ->> 0, value ->> 1 FROM json_each(?))
+       AND firing <> ${firingAlerts('bird.region', 'bird.bird_id')}`,
   );
+  const changed = new Set<string>();
   return {
     seen(flights) {
       for (const [stream, all] of Map.groupBy(flights, (one) => one.stream)) {
@@ -42,11 +49,18 @@ export function createBirdStanding(connection: Connection): BirdStanding {
       }
     },
     alerted(scopes) {
-      for (const scope of new Set(scopes)) {
-        const [, region, birdId] = /^([^/]+)\/bird\/(.+)$/s.exec(scope) ?? [];
-        if (region !== undefined && birdId !== undefined) firing.run(region, birdId, scope);
-      }
+      for (const scope of scopes) changed.add(scope);
     },
+    write() {
+      if (changed.size === 0) return;
+      const birds = [...changed].flatMap((scope) => {
+        const [, region, birdId] = /^([^/]+)\/bird\/(.+)$/s.exec(scope) ?? [];
+        return region === undefined || birdId === undefined ? [] : [[region, birdId].map(encodeText)];
+      });
+      changed.clear();
+      if (birds.length > 0) firing.run(JSON.stringify(birds));
+    },
+    forget: () => changed.clear(),
   };
 }
 

@@ -159,7 +159,7 @@ function prepareBirds(connection: Connection) {
     put: connection.prepare(
       `INSERT INTO bird (region, bird_id, nest_id, name, folded, status, trigger_type, present, status_since_us,
          first_status, gone_us, firing)
-       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ${firingAlerts("?1 || '/bird/' || ?2")})
+       VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ${firingAlerts('?1', '?2')})
        ON CONFLICT DO UPDATE SET nest_id = excluded.nest_id, name = excluded.name, folded = excluded.folded, status = excluded.status,
          trigger_type = excluded.trigger_type, present = excluded.present,
          status_since_us = excluded.status_since_us, first_status = excluded.first_status,
