@@ -9,8 +9,8 @@
  *   judgeOverdue        fires for Flights that are stuck and Birds that are stale
  *   watchDeliveries     fires for receivers that accept nothing
  *   retryAlerts         takes up alerts again that could not join their groups
- *   joinGroups          puts each alert that changed into the groups of its routes
- *   flushGroups         notifies of the groups that are due: their notifications and deliveries
+ *   joinGroups          puts each alert that changed into the groups of its routes,
+ *   flushGroups         and notifies of the groups that are due: their notifications and deliveries
  *   fallBack            gives to its fallback what a receiver did not accept
  *   forwardEvents       batches the events that are forwarded
  *
@@ -66,6 +66,9 @@ const FAILED_AGAIN_US = 300_000_000;
 /** Alerts updated in one transaction. */
 const DUE_BATCH = 200;
 
+/** Batches of alerts that join in one transaction. */
+const MOST_JOINS = 2;
+
 /** The clock may be set meanwhile: no wait is trusted for longer. */
 const LONGEST_WAIT_MS = 60_000;
 
@@ -98,24 +101,26 @@ export function createAlerting(options: AlertingOptions): Alerting {
     await steps.run('judgeOverdue', judgeOverdue);
     await steps.run('watchDeliveries', (tx) => watchDeliveries(tx, config, clock.nowUs()));
     await steps.run('retryAlerts', (tx) => retryAlerts(tx, clock.nowUs()));
-    await steps.run('joinGroups', (tx) => joinGroups(tx, config, maxAgeUs, clock.nowUs()));
-    await steps.run('flushGroups', (tx) => joinAndFlush(tx, everyGroup));
+    await steps.run('joinAndFlush', (tx) => joinAndFlush(tx, everyGroup));
     await steps.run('fallBack', (tx) => fallBack(tx, config, clock.nowUs()));
     await steps.run('forwardEvents', (tx) => forwardEvents(tx, config.receivers, clock.nowUs()));
   }
 
   /**
-   * Alerts that changed since they joined their groups join again in the transaction of the flush: only then is it
-   * known which of their events are old and belong in a summary.
+   * Groups are flushed once no alert waits to join any: only then is it known which of their events are old and belong
+   * in a summary. Both are one transaction, since a group that begins with `group_wait: 0s` is then written once.
    */
   async function joinAndFlush(tx: Transaction, everyGroup: boolean): Promise<Step> {
-    const taken: Step[] = [];
-    do taken.push(await joinGroups(tx, config, maxAgeUs, clock.nowUs()));
-    while (!taken.at(-1)!.isAll);
-    const flushed = await flushGroups(tx, config, recurrences, clock.nowUs(), everyGroup);
-    taken.push(flushed);
+    const taken = [await joinGroups(tx, config, maxAgeUs, clock.nowUs())];
+    while (!taken.at(-1)!.isAll && taken.length < MOST_JOINS) {
+      await tx.pause();
+      taken.push(await joinGroups(tx, config, maxAgeUs, clock.nowUs()));
+    }
+    if (taken.at(-1)!.isAll) {
+      taken.push(await flushGroups(tx, config, recurrences, clock.nowUs(), everyGroup));
+    }
     return {
-      ...flushed,
+      ...taken.at(-1)!,
       queued: taken.reduce((sum, { queued }) => sum + queued, 0),
       happenings: taken.flatMap(({ happenings }) => happenings),
     };

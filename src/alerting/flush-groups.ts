@@ -27,7 +27,7 @@ import { noteFaults, setGroupAside } from './note-faults.ts';
 import { NOTHING, type Step, type Tally } from './step.ts';
 
 /** Groups flushed in one transaction, and alerts after which no other group is begun in it. */
-const BATCH = 200;
+const BATCH = 400;
 const BATCH_ALERTS = 1_000;
 
 /** `everyGroup`: all of them, due or not, but for those whose instant is the point of them. */
