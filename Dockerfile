@@ -6,7 +6,8 @@ FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The image has its own Node: the runtime that npm scripts use in a checkout (an optional package) stays out.
-RUN npm ci --omit=dev --omit=optional --ignore-scripts && mkdir -p -m 700 /state/data /cache
+RUN npm ci --omit=dev --omit=optional --ignore-scripts && mkdir -p -m 700 /state/data /cache \
+  && npm sbom --omit=dev --omit=optional --sbom-format=cyclonedx > sbom.cdx.json
 
 FROM ${NODE_IMAGE}
 ARG REVISION=unknown
@@ -23,6 +24,7 @@ ENV MALLOC_ARENA_MAX=1
 # Nobody installs anything in a running container.
 RUN rm -rf /usr/local/lib/node_modules /usr/local/bin/npm /usr/local/bin/npx /opt/yarn*
 COPY --from=packages /app/node_modules /app/node_modules
+COPY --from=packages /app/sbom.cdx.json /app/
 COPY package.json LICENSE /app/
 COPY config /app/config
 COPY src /app/src

@@ -1,0 +1,37 @@
+/**
+ * Makes one file of the program and Node itself, for machines without either: `npm run executable`, or with the path
+ * of the file that it makes. It is for the platform that it is made on.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { rolldown } from 'rolldown';
+
+const ROOT = join(import.meta.dirname, '../..');
+const made = resolve(process.argv[2] ?? join(ROOT, 'dist/nestwatch'));
+
+const folder = mkdtempSync(join(tmpdir(), 'nestwatch-executable-'));
+try {
+  const program = join(folder, 'nestwatch.mjs');
+  const bundle = await rolldown({ input: join(ROOT, 'src/main.ts'), platform: 'node', external: [/^node:/] });
+  // An executable holds a single file, so that what is imported when it is needed lies in it as well.
+  await bundle.write({ file: program, format: 'esm', codeSplitting: false });
+  const settings = join(folder, 'sea.json');
+  writeFileSync(
+    settings,
+    JSON.stringify({
+      main: program,
+      mainFormat: 'module',
+      output: made,
+      disableExperimentalSEAWarning: true,
+      // The signal that opens Node's debugger is not even listened for.
+      execArgv: ['--disable-sigusr1'],
+    }),
+  );
+  mkdirSync(dirname(made), { recursive: true });
+  const { status } = spawnSync(process.execPath, ['--build-sea', settings], { stdio: 'inherit' });
+  process.exitCode = status ?? 1;
+} finally {
+  rmSync(folder, { recursive: true });
+}

@@ -1,0 +1,49 @@
+/** The program and Node in one file, alone in an empty folder. */
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { VERSION } from '../../src/version.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const folder = mkdtempSync(join(tmpdir(), 'nestwatch-executable-'));
+const program = join(folder, 'nestwatch');
+
+/** Nothing of this machine is found from where it runs. */
+const run = (...args: string[]) =>
+  spawnSync(program, args, {
+    cwd: folder,
+    env: { HOME: folder, PATH: '' },
+    encoding: 'utf8',
+    timeout: 100_000,
+  });
+
+beforeAll(() => {
+  const { status, stderr } = spawnSync(process.execPath, ['test/package/executable.ts', program], {
+    cwd: ROOT,
+    encoding: 'utf8',
+    timeout: 100_000,
+  });
+  expect(status, stderr).toBe(0);
+}, 120_000);
+
+afterAll(() => rmSync(folder, { recursive: true }));
+
+test('it runs the demo to its good end', () => {
+  const { status, stdout, stderr } = run('demo', '--for', '10s');
+  expect(stdout, stderr).toContain('0 lost, 0 repeated, 0 invented');
+  expect(status).toBe(0);
+});
+
+test('every command is in it', () => {
+  expect(run('version').stdout).toContain(`nestwatch ${VERSION}`);
+  expect(run('init')).toMatchObject({ status: 0 });
+  const environment = { NESTWATCH_EU_TOKEN: 'a', NESTWATCH_US_TOKEN: 'b' };
+  const checked = spawnSync(program, ['check-config', 'nestwatch.yaml'], {
+    cwd: folder,
+    env: environment,
+    encoding: 'utf8',
+  });
+  expect(checked.stdout).toContain('nestwatch.yaml: good: regions eu, us');
+});
