@@ -7,7 +7,7 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The image has its own Node: the runtime that npm scripts use in a checkout (an optional package) stays out.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts && mkdir -p -m 700 /state/data /cache \
-  && npm sbom --omit=dev --omit=optional --sbom-format=cyclonedx > sbom.cdx.json
+  && npm sbom --package-lock-only --omit=dev --omit=optional --sbom-format=cyclonedx > sbom.cdx.json
 
 FROM ${NODE_IMAGE}
 ARG REVISION=unknown
