@@ -36,6 +36,7 @@ export type Happening =
       readonly feed: Feed;
       readonly key: string;
       readonly type: string;
+      readonly occurredAtUs: number;
       readonly delayMs: number;
       readonly historic: boolean;
     }

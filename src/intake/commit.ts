@@ -192,6 +192,7 @@ function reportBatch(batch: Batch, fresh: readonly Event[], quarantined: number,
       feed: event.feed,
       key: event.key,
       type: event.type,
+      occurredAtUs: event.occurredAtUs,
       delayMs: Math.max(0, (event.observedAtUs - event.occurredAtUs) / 1000),
       historic: historic.has(event.key),
     });

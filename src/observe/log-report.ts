@@ -4,6 +4,7 @@
  * was held back.
  */
 
+import { shortId } from '../domain/alert/short-id.ts';
 import { codeOf } from '../errors.ts';
 import type { Happening, Report } from '../report.ts';
 import type { Clock } from '../time/clock.ts';
@@ -96,8 +97,14 @@ function intakeLines(log: Writers, seldom: Seldom): IntakeLines {
     inventory({ region, birds }) {
       log.debug('The inventory was read', { region, birds: birds.length });
     },
-    event({ what, ...data }) {
-      log.debug('An event was kept', data);
+    event({ what, occurredAtUs, ...data }) {
+      log.debug('An event was kept', {
+        ...data,
+        // Worked out only where the line is written.
+        get shortId() {
+          return shortId({ key: data.key, occurredAtUs });
+        },
+      });
     },
     quarantined({ what, ...data }) {
       const { region, feed, reason } = data;

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { shortId } from '../../src/domain/alert/short-id.ts';
 import { NestwatchError } from '../../src/errors.ts';
 import { createLog, type LogOptions } from '../../src/observe/log.ts';
 import type { Happening } from '../../src/report.ts';
@@ -27,6 +28,21 @@ describe('a line', () => {
     expect(text()).toBe(
       '{"level":"info","time":"2026-07-02T12:00:00.000000Z","url":"http://127.0.0.1:9465","port_wanted":9465,"message":"The page is open"}\n',
     );
+  });
+
+  test('of an event has its short id, as messages and pages do', () => {
+    const { report, lines } = logTo();
+    const key = 'eu/flight/77/failed';
+    const event = {
+      region: 'eu',
+      feed: 'flight',
+      key,
+      type: 'flight.failed',
+      delayMs: 0,
+      historic: false,
+    } as const;
+    report({ what: 'event', ...event, occurredAtUs: 1_782_993_600_000_000 });
+    expect(lines()).toMatchObject([{ key, short_id: shortId({ key, occurredAtUs: 1_782_993_600_000_000 }) }]);
   });
 
   test('below the level is not written', () => {

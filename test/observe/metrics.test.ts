@@ -152,7 +152,14 @@ describe('reading', () => {
 
   test('the delay of an event is measured only from when the watch began', async () => {
     const { report, value } = world();
-    const event = { what: 'event', region: 'eu', feed: 'flight', key: 'e1', type: 'flight.failed' } as const;
+    const event = {
+      what: 'event',
+      region: 'eu',
+      feed: 'flight',
+      key: 'e1',
+      type: 'flight.failed',
+      occurredAtUs: 0,
+    } as const;
     report({ ...event, delayMs: 3_600_000, historic: true });
     report({ ...event, delayMs: 4_000, historic: false });
     expect(await value('nestwatch_events_total{region="eu",feed="flight",type="flight.failed"}')).toBe(2);
@@ -166,6 +173,7 @@ describe('reading', () => {
       region: 'eu',
       feed: 'notification',
       key: 'e1',
+      occurredAtUs: 0,
       delayMs: 0,
       historic: false,
     } as const;
@@ -450,6 +458,7 @@ describe('OpenMetrics', () => {
       feed: 'flight',
       key,
       type: 'flight.failed',
+      occurredAtUs: 0,
       delayMs: 4_000,
       historic: false,
     });
@@ -479,6 +488,7 @@ describe('OpenMetrics', () => {
       feed: 'flight',
       key,
       type: 'flight.failed',
+      occurredAtUs: 0,
       delayMs: 1,
       historic: false,
     });

@@ -1,6 +1,7 @@
 /** What a message says of single events: of a failed Flight when it started, how long it flew, its step and its ids. */
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
+import { shortId } from '../../domain/alert/short-id.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { dayAndSecond } from '../../text/instant-words.ts';
 import { firstLines, plainText } from '../../text/plain-text.ts';
@@ -17,7 +18,7 @@ export interface EventLine {
   /** `step 2, Translate` */
   readonly step: string;
   readonly message: string;
-  /** `Flight 5f0c9a52-…-000000000004`, `Bird 148890` */
+  /** `Flight 5f0c9a52-…-000000000004`, `Bird 148890`, `event 7hq2m9-x4t` of the newest */
   readonly ids: readonly string[];
   readonly events: number;
 }
@@ -147,7 +148,8 @@ function whereOf({ region, nest, nestId, bird, birdId, attributes }: Event, shar
     .join(' / ');
 }
 
-function idsOf({ nestId, birdId, attributes }: Event, shared: Labels): string[] {
+function idsOf(event: Event, shared: Labels): string[] {
+  const { nestId, birdId, attributes } = event;
   const { flight_id: flightId = '', entity_id: entityId = '', entity_type: entityType = '' } = attributes;
   const labels = {
     nest_id: nestId,
@@ -156,7 +158,7 @@ function idsOf({ nestId, birdId, attributes }: Event, shared: Labels): string[] 
     entity_type: String(entityType),
   };
   const flight = flightId === '' ? [] : [`Flight ${plainText(String(flightId), NAME_CODE_POINTS)}`];
-  return [...flight, ...placeIds(labels, shared)];
+  return [...flight, ...placeIds(labels, shared), `event ${shortId(event)}`];
 }
 
 /** `Bird 148890`, `Nest 682`, without the ids that `shared` has. */

@@ -6,6 +6,7 @@ import { emailText } from '../../../src/channels/email/email-text.ts';
 import { escapeHtml, linkable } from '../../../src/channels/message/encode.ts';
 import { mailView } from '../../../src/channels/message/message-view.ts';
 import { mailSubject } from '../../../src/channels/message/subject-line.ts';
+import { shortId } from '../../../src/domain/alert/short-id.ts';
 import type { GroupNotification } from '../../../src/domain/grouping/notification.ts';
 import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { alert, failedFlight, group, MINUTE_US, NOW_US, storm } from '../sample-notifications.ts';
@@ -120,7 +121,7 @@ describe('the body of a mail', () => {
       }),
     );
     expect(body).toContain(
-      'New since the last message:\n  - 2 ×, the last 2 Jul 2026, 11:55:00 UTC\n    Term base not found\n  … and 9 more events\n',
+      `New since the last message:\n  - 2 ×, the last 2 Jul 2026, 11:55:00 UTC\n    Term base not found\n    event ${shortId(others[0]!)}\n  … and 9 more events\n`,
     );
     expect(firstLines(group({ alerts: [alert({ eventsTotal: 30 })], threadPosition: 1 }))[1]).toContain(
       '30 failures, 1 of them new',

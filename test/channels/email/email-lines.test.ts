@@ -6,6 +6,7 @@ import { mailView } from '../../../src/channels/message/message-view.ts';
 import { slackBody } from '../../../src/channels/slack/slack-body.ts';
 import { teamsBody } from '../../../src/channels/teams/teams-body.ts';
 import type { Event } from '../../../src/domain/alert/event.ts';
+import { shortId } from '../../../src/domain/alert/short-id.ts';
 import type { GroupNotification, NotifiedAlert } from '../../../src/domain/grouping/notification.ts';
 import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { alert, failedFlight, group, MINUTE_US, NOW_US } from '../sample-notifications.ts';
@@ -14,6 +15,8 @@ const URL = 'https://nestwatch.example.com';
 const text = (notification: GroupNotification) => emailText(mailView(notification, URL));
 const html = (notification: GroupNotification) => emailHtml(mailView(notification, URL));
 const flightId = (number: number) => `5f0c9a52-0000-4000-8000-${String(number).padStart(12, '0')}`;
+/** The short id of `failedFlight(number)`, as lines have it. */
+const eventId = (number: number) => `event ${shortId(failedFlight(number))}`;
 
 interface Failing {
   readonly bird: string;
@@ -58,15 +61,15 @@ describe('a mail about several alerts', () => {
         '    Alpha reason',
         '  2 failures · Bird 896',
         '  - started 2 Jul 2026, 11:41:07 UTC, failed after 14 min · step 2, Translate',
-        `    Flight ${flightId(4)}`,
+        `    Flight ${flightId(4)} · ${eventId(4)}`,
         '  - started 2 Jul 2026, 11:41:07 UTC, failed after 11 min · step Main',
-        `    Flight ${flightId(7)}`,
+        `    Flight ${flightId(7)} · ${eventId(7)}`,
         '',
         `* ${WORDS.FlightFailed.firing}: Beta`,
         '    Beta reason',
         '  Bird 897',
         '  - started 2 Jul 2026, 11:41:07 UTC, failed after 13 min · step Main',
-        `    Flight ${flightId(5)}`,
+        `    Flight ${flightId(5)} · ${eventId(5)}`,
         '',
         'Nest: Marketing (682)',
         '',
@@ -94,10 +97,10 @@ describe('a mail about several alerts', () => {
       context: '4 failures · step Main',
     });
     expect(cluster!.lines.map(({ where, message, ids }) => [where, message, ids.join(' · ')])).toEqual([
-      ['Alpha', '', `Flight ${flightId(1)} · Bird 896`],
-      ['Beta', 'TMS said no to job 11859', `Flight ${flightId(2)} · Bird 897`],
-      ['Beta', '', `Flight ${flightId(3)} · Bird 897`],
-      ['Beta', 'without a message', `Flight ${flightId(4)} · Bird 897`],
+      ['Alpha', '', `Flight ${flightId(1)} · Bird 896 · ${eventId(1)}`],
+      ['Beta', 'TMS said no to job 11859', `Flight ${flightId(2)} · Bird 897 · ${eventId(2)}`],
+      ['Beta', '', `Flight ${flightId(3)} · Bird 897 · ${eventId(3)}`],
+      ['Beta', 'without a message', `Flight ${flightId(4)} · Bird 897 · ${eventId(4)}`],
     ]);
     const page = html(group({ alerts }));
     for (const said of ['TMS said no to job 11859', flightId(1), flightId(2), flightId(3), 'Bird\u00A0897'])
@@ -113,8 +116,8 @@ describe('a mail about several alerts', () => {
       URL,
     );
     expect(two.clusters[0]!.lines.map(({ where, ids }) => [where, ids.join(' · ')])).toEqual([
-      ['Marketing / Alpha', `Flight ${flightId(1)} · Bird 896 · Nest 682`],
-      ['Legal / Contracts', `Flight ${flightId(2)} · Bird 906 · Nest 905`],
+      ['Marketing / Alpha', `Flight ${flightId(1)} · Bird 896 · Nest 682 · ${eventId(1)}`],
+      ['Legal / Contracts', `Flight ${flightId(2)} · Bird 906 · Nest 905 · ${eventId(2)}`],
     ]);
     expect(two.details).toEqual([]);
 
@@ -124,8 +127,8 @@ describe('a mail about several alerts', () => {
       URL,
     );
     expect(one.clusters[0]!.lines.map(({ where, ids }) => [where, ids.join(' · ')])).toEqual([
-      ['', `Flight ${flightId(1)}`],
-      ['', `Flight ${flightId(2)}`],
+      ['', `Flight ${flightId(1)} · ${eventId(1)}`],
+      ['', `Flight ${flightId(2)} · ${eventId(2)}`],
     ]);
     expect(one.details).toEqual([
       ['Nest', 'Marketing (682)'],
@@ -171,15 +174,16 @@ describe('a mail about several alerts', () => {
         ),
       });
     const alerts = [lost('118', 'Phrase TMS', [1, 3]), lost('119', 'DeepL', [2])];
+    const newest = (at: number) => `event ${shortId(alerts[at]!.events[0]!)}`;
     const body = text(group({ groupLabels: { region: 'eu' }, alerts }));
     expect(body).toContain(
       [
         `* 2 × ${WORDS.ConnectionDisconnected.firing}: Phrase TMS, DeepL`,
         '    Connection check failed',
         '  - Phrase TMS · 2 ×, the last 2 Jul 2026, 11:59:00 UTC',
-        '    Connection 118',
+        `    Connection 118 · ${newest(0)}`,
         '  - DeepL · 2 Jul 2026, 11:58:00 UTC',
-        '    Connection 119',
+        `    Connection 119 · ${newest(1)}`,
         '',
       ].join('\n'),
     );
@@ -246,10 +250,10 @@ describe('the list in a mail about one alert', () => {
       [
         'Before that:',
         '  - started 2 Jul 2026, 11:41:07 UTC, failed after 13 min',
-        `    Flight ${flightId(5)}`,
+        `    Flight ${flightId(5)} · ${eventId(5)}`,
         '  - started 2 Jul 2026, 11:41:07 UTC, failed after 0 s',
         '    TMS said no to job 2',
-        `    Flight ${flightId(1_500)}`,
+        `    Flight ${flightId(1_500)} · ${eventId(1_500)}`,
         '',
       ].join('\n'),
     );
@@ -262,7 +266,7 @@ describe('the list in a mail about one alert', () => {
       refused(5, 1, { attributes: unknown, occurredAtUs: NOW_US - 1_440 * MINUTE_US }),
     ];
     expect(text(group({ alerts: [alert({ events, eventsTotal: 2 })] }))).toContain(
-      `  - failed 1 Jul 2026, 12:00:00 UTC\n    Flight ${flightId(5)}\n`,
+      `  - failed 1 Jul 2026, 12:00:00 UTC\n    Flight ${flightId(5)} · event ${shortId(events[1]!)}\n`,
     );
   });
 
@@ -272,7 +276,7 @@ describe('the list in a mail about one alert', () => {
     expect(body).toContain(
       `Flight: ${flightId(5)}\nStarted: 2 Jul 2026, 11:41:07 UTC, failed after 13 min\n`,
     );
-    expect(body).toContain(`    without a message\n    Flight ${flightId(4)}\n`);
+    expect(body).toContain(`    without a message\n    Flight ${flightId(4)} · ${eventId(4)}\n`);
   });
 });
 
@@ -283,7 +287,7 @@ describe('messages to Slack and Teams', () => {
       failing({ ...ALPHA, error }, [refused(1, 11858)]),
       failing({ ...BETA, error }, [refused(2, 11859)]),
     ];
-    const line = `Beta · started 2 Jul 2026, 11:41:07 UTC, failed after 16 min · TMS said no to job 11859 · Flight ${flightId(2)} · Bird 897`;
+    const line = `Beta · started 2 Jul 2026, 11:41:07 UTC, failed after 16 min · TMS said no to job 11859 · Flight ${flightId(2)} · Bird 897 · ${eventId(2)}`;
     const style = { channel: '', username: '', iconEmoji: '', iconUrl: '' };
     expect(JSON.stringify(slackBody(group({ alerts }), URL, style))).toContain(`• ${line}`);
     expect(JSON.stringify(teamsBody(group({ alerts }), URL))).toContain(`• ${line}`);
