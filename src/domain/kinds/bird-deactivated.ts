@@ -14,6 +14,7 @@
  */
 
 import { dayAndTime } from '../../text/instant-words.ts';
+import { plainText } from '../../text/plain-text.ts';
 import type { Alert } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { birdOf, type FactOf } from '../alert/fact.ts';
@@ -33,6 +34,9 @@ interface Memory {
 
 /** After so long the status that is read is the one that followed the deactivation. */
 const SETTLED_US = 10 * 60 * 1_000_000;
+
+/** The mail address of a person. */
+const MAX_INITIATOR_LENGTH = 120;
 
 const SEVERITY: ReadonlyMap<string, 'warning' | 'critical'> = new Map([
   ['notification.FlowDeactivated', 'critical'],
@@ -121,9 +125,11 @@ function reported(alert: Alert, fact: FactOf<'event'>, { rule, labels, nowUs }: 
   const { event } = fact;
   const place = placeOf(event);
   const isByService = SEVERITY.get(event.type) === 'critical';
+  const initiator = plainText(String(event.attributes.initiator ?? ''), MAX_INITIATOR_LENGTH);
+  const by = initiator === '' ? '' : ` by ${initiator}`;
   const summary = isByService
     ? `The service deactivated ${birdName(place)} ${whereabouts(place)}`
-    : `${birdName(place)} ${whereabouts(place)} was suspended`;
+    : `${birdName(place)} ${whereabouts(place)} was suspended${by}`;
   const message = event.message || alert.annotations.description || '';
   const renewed = alert.state === 'firing';
   return fire(
@@ -131,7 +137,11 @@ function reported(alert: Alert, fact: FactOf<'event'>, { rule, labels, nowUs }: 
     {
       startsAtUs: event.occurredAtUs,
       labels,
-      annotations: annotate({ rule, labels }, (renewed && alert.annotations.summary) || summary, message),
+      annotations: annotate(
+        { rule, labels },
+        (!by && renewed && alert.annotations.summary) || summary,
+        message,
+      ),
       events: fact.historic ? [] : [event],
       memory: newest(alert, {
         seenUs: event.observedAtUs,

@@ -19,6 +19,8 @@ const TIMES_USUAL = 3;
 /** What is learned is never less: short Flights vary for no reason. */
 export const LEAST_LEARNED_DURATION_MS = 900_000;
 
+const TO_DO = 'Look in the service at the step that it is in, and cancel it there if it hangs.';
+
 const ENDS: ReadonlyMap<string, string> = new Map([
   ['flight.succeeded', 'the Flight succeeded'],
   ['flight.failed', 'the Flight failed'],
@@ -81,7 +83,7 @@ export const flightStuck = defineKind({
       rule.maxDurationMs === undefined && usualMs !== null
         ? `99 of 100 of its Flights take ${durationWords(usualMs, 'rounded')} at the most.`
         : 'That is as long as the rule allows.';
-    const words = `Active since ${since}, for more than ${durationWords(limitMs, 'rounded')}. ${why}`;
+    const words = `Active since ${since}, for more than ${durationWords(limitMs, 'rounded')}. ${why} ${TO_DO}`;
     const summary = `A Flight of ${birdName(place)} does not end ${whereabouts(place)}`;
     return fire(
       alert,

@@ -19,6 +19,8 @@ interface RegionTrouble<Name extends FactName> {
   readonly read: (fact: FactOf<Name>) => TroubleState;
   /** One sentence; the region comes in capitals. */
   readonly summary: (region: string) => string;
+  /** What to do about it, a sentence; nothing where the region has to mend it by itself. */
+  readonly action?: (region: string) => string;
   /** Says what ended it. */
   readonly over: string;
 }
@@ -42,9 +44,11 @@ export function ofHealth(health: Health, endedBy: readonly Health[]) {
 }
 
 /** How alerts of such a kind change. Nobody resolves them by hand: the next look would raise them again. */
-export function regionTrouble<Name extends FactName>({ read, summary, over }: RegionTrouble<Name>) {
+export function regionTrouble<Name extends FactName>({ read, summary, action, over }: RegionTrouble<Name>) {
   function firing(alert: Alert, memory: Memory, { rule, labels, nowUs }: Context): Change {
-    const annotations = annotate({ rule, labels }, summary(regionName(labels.region ?? '')), memory.reason);
+    const { region = '' } = labels;
+    const words = [summary(regionName(region)), ...(action ? [action(region)] : [])].join('. ');
+    const annotations = annotate({ rule, labels }, words, memory.reason);
     const { sinceUs: startsAtUs } = memory;
     return fire(alert, { startsAtUs, labels, annotations, events: [], memory, dueAtUs: null }, nowUs);
   }

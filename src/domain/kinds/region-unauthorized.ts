@@ -18,6 +18,8 @@ export const regionUnauthorized = defineKind({
   ...regionTrouble({
     read: ofHealth('unauthorized', ['up']),
     summary: (region) => `Region ${region} refuses the token: nothing is seen of its Birds`,
+    action: (region) =>
+      `Make a new API token as an organisation admin, and put it in the place of regions.${region}.token; what was missed is read then`,
     over: 'the region answers again',
   }),
 });
