@@ -174,6 +174,7 @@ async function notifyIncidents(
         listed,
         truncatedAlerts: 0,
         firingTotal: listed.length,
+        newTotal: 0,
         resolvedTotal: 0,
       },
       new Map(),

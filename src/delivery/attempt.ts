@@ -2,7 +2,11 @@
 import type { OpenChannels, Outcome } from '../channels/channel.ts';
 import type { Integration, Receiver } from '../channels/receiver.ts';
 import { linksFrom } from '../channels/traits.ts';
-import type { Notification, NotifiedAlert } from '../domain/grouping/notification.ts';
+import {
+  MAX_ACKNOWLEDGE_LINKS,
+  type Notification,
+  type NotifiedAlert,
+} from '../domain/grouping/notification.ts';
 import { NestwatchError } from '../errors.ts';
 import type { Report } from '../report.ts';
 import type { ClaimedDelivery, Settlement } from '../store/outbox-store.ts';
@@ -57,7 +61,7 @@ async function send({ delivery, notification }: ClaimedDelivery, options: Attemp
   }
   try {
     const links = options.hasDefaultUrl ? undefined : options.links;
-    const message = withAcknowledgeUrl(notification, links);
+    const message = withAcknowledgeUrls(notification, links);
     const address = linksFrom(integration, options);
     return await channels[integration.kind]!.send(integration, delivery, message, address);
   } catch (error) {
@@ -82,17 +86,20 @@ export function integrationOf(
 }
 
 /**
- * A notification of one alert that fires gets the address by which whoever reads it may acknowledge that alert. It is
- * added when it is sent and kept nowhere; it follows from the notification, so every try says the same.
+ * The first alerts that fire get the address by which whoever reads the message may acknowledge each of them. It is added
+ * when it is sent and kept nowhere; it follows from the notification, so every try says the same.
  */
-export function withAcknowledgeUrl(
+export function withAcknowledgeUrls(
   notification: Notification,
   links: AcknowledgeLinks | undefined,
 ): Notification {
-  if (!links || notification.kind !== 'group' || notification.firingTotal !== 1) return notification;
-  const alert = notification.alerts.find(({ status }) => status === 'firing');
-  if (!alert) return notification;
-  return { ...notification, acknowledgeUrl: links.urlOf(alert, notification.createdAtUs) };
+  if (!links || notification.kind !== 'group' || notification.firingTotal === 0) return notification;
+  const firing = notification.alerts.filter(({ status }) => status === 'firing');
+  const linked = new Set(firing.slice(0, MAX_ACKNOWLEDGE_LINKS));
+  const alerts = notification.alerts.map((alert) =>
+    linked.has(alert) ? { ...alert, acknowledgeUrl: links.urlOf(alert, notification.createdAtUs) } : alert,
+  );
+  return { ...notification, alerts };
 }
 
 function reportAttempt(

@@ -237,7 +237,7 @@ describe('escalation', () => {
     const notices = desk.received.flatMap(({ receiver, body }) =>
       receiver === 'boss' ? [body.notices] : [],
     );
-    expect(notices).toEqual([['Nobody has acknowledged this yet, so you are told as well.'], undefined]);
+    expect(notices).toEqual([['Nobody has acknowledged this yet, so you are notified as well.'], undefined]);
   });
 
   test('tells it nothing of what is over in time', async () => {

@@ -111,13 +111,13 @@ export const anyGroupNotification: fc.Arbitrary<GroupNotification> = fc
     groupKey: anyText,
     notices: fc.array(anyText, { maxLength: 3 }),
     truncatedAlerts: fc.constantFrom(0, 1, 9_000),
-    acknowledgeUrl: fc.option(anyUrl, { nil: undefined }),
+    threadPosition: fc.constantFrom(0, 3),
+    reason: fc.constantFrom('first', 'new_alerts', 'new_events', 'resolved', 'repeat'),
   })
-  .map(({ alerts, notices, acknowledgeUrl, ...rest }) =>
+  .map(({ alerts, notices, ...rest }) =>
     group({
       ...rest,
       alerts,
       ...(notices.length > 0 && { notices }),
-      ...(acknowledgeUrl && { acknowledgeUrl }),
     }),
   );

@@ -187,6 +187,7 @@ export function narrowed(flushed: NotifyingFlush, listed: readonly Listed[]): No
     listed,
     truncatedAlerts: 0,
     firingTotal,
+    newTotal: listed.filter(({ isNew }) => isNew).length,
     resolvedTotal: listed.length - firingTotal,
     ...(flushed.summary && { summary: summaryOf(listed, flushed.summary.fromUs, flushed.summary.toUs) }),
   };

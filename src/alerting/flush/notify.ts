@@ -17,7 +17,7 @@ import { enqueueMessages } from './enqueue.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';
 import { holdBack, noteInRoutes } from './gathered-groups.ts';
 
-const ESCALATED = 'Nobody has acknowledged this yet, so you are told as well.';
+const ESCALATED = 'Nobody has acknowledged this yet, so you are notified as well.';
 
 /** What is to be written of the group. */
 export interface Notified {

@@ -59,7 +59,9 @@ export const emailShape = z
     force_implicit_tls: refused('use port 465, where TLS comes first'),
     threading: refused('leave it out, mails are threaded'),
   })
-  .describe('Mails with text and HTML, in one thread for each group, under 30 kB a part.');
+  .describe(
+    'Mails with text and HTML, in one thread for each group, under 30 kB a part. What a subject ends with is the same in all mails of a thread; what is new in one stands in brackets before that, where Gmail and other programs do not look when they put a thread together.',
+  );
 
 export const emailGlobalShape = {
   smtp_smarthost: z.string().optional().describe('Mail server, as `host:port`; `:25` is on this machine.'),

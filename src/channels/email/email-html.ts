@@ -1,5 +1,6 @@
 import type { FlightOutcome } from '../../domain/grouping/notification.ts';
 import type { Cluster, Tone } from '../message/alert-clusters.ts';
+import type { EachAlert } from '../message/each-alert.ts';
 import { escapeHtml } from '../message/encode.ts';
 import type { EventLine } from '../message/event-line.ts';
 import { fitting, MAX_EVENTS, MAX_PART_BYTES } from '../message/fitting.ts';
@@ -47,6 +48,8 @@ export function emailHtml(whole: MailView): string {
   room -= sections.bytes;
   const clusters = fittingClusters(view.clusters, clusterWriter(view.page), room);
   room -= clusters.bytes;
+  const each = fitting(view.each, eachRow, room, view.each.length);
+  room -= each.bytes;
   const events = fitting(view.events, eventHtml, room, MAX_EVENTS);
 
   const moreAlerts = view.alertsMore + clusters.rest.reduce((total, { alerts }) => total + alerts, 0);
@@ -59,6 +62,7 @@ export function emailHtml(whole: MailView): string {
     ...clusters.kept,
     ...more(moreAlerts, 'alerts'),
     details,
+    ...eachHtml(each.kept),
     ...(hasNews ? [titleHtml(view.eventsTitle)] : []),
     ...listHtml(events.kept),
     ...more(moreEvents, 'events'),
@@ -124,6 +128,19 @@ function detailsHtml({ details }: MailView): string[] {
       `<td style="padding:2px 0;width:100%;overflow-wrap:anywhere;word-break:break-word">${escapeHtml(value)}</td></tr>`,
   );
   return [titleHtml('Details'), `<table role="presentation" ${TABLE}>`, ...rows, '</table>'];
+}
+
+/** What can be done with each of several: tall enough for a thumb. */
+function eachHtml(rows: readonly string[]): string[] {
+  if (rows.length === 0) return [];
+  return [titleHtml('Each by itself'), `<table role="presentation" ${TABLE}>`, ...rows, '</table>'];
+}
+
+function eachRow({ name, url, acknowledgeUrl }: EachAlert): string {
+  const link = (text: string, href: string) =>
+    `<a class="link" href="${escapeHtml(href)}" style="display:inline-block;padding:6px 14px 6px 0;color:#175cd3">${escapeHtml(text)}</a>`;
+  const acknowledge = acknowledgeUrl === undefined ? '' : link('Acknowledge', acknowledgeUrl);
+  return `<tr><td style="width:100%">${link(name, url)}</td><td>${acknowledge}</td></tr>`;
 }
 
 function clusterWriter(page: string | undefined): ClusterWriter {

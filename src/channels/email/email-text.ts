@@ -1,4 +1,5 @@
 import type { Cluster } from '../message/alert-clusters.ts';
+import type { EachAlert } from '../message/each-alert.ts';
 import type { EventLine } from '../message/event-line.ts';
 import { fitting, MAX_EVENTS, MAX_PART_BYTES } from '../message/fitting.ts';
 import { type ClusterWriter, fittingClusters } from '../message/fitting-clusters.ts';
@@ -11,6 +12,8 @@ import { MAX_SECTIONS, sectionText } from '../message/section.ts';
 export function emailText(whole: MailView): string {
   const view = fittingView(whole, (text) => text);
   const message = view.message.map((line) => `    ${line}`);
+  // What is over, or was said before, must not look like news.
+  if (view.messageTitle !== 'Message' && message.length > 0) message.unshift(`${view.messageTitle}:`);
   const details = paragraph(view.details.map(([name, value]) => `${name}: ${value}`)).join('\n');
   const history = view.history ? [historyLine(view.history)] : [];
   const notices = paragraph(view.notices);
@@ -35,6 +38,8 @@ export function emailText(whole: MailView): string {
   room -= sections.bytes;
   const clusters = fittingClusters(view.clusters, clusterWriter(view.page), room);
   room -= clusters.bytes;
+  const each = fitting(view.each, eachText, room, view.each.length);
+  room -= each.bytes;
   const events = fitting(view.events, eventText, room, MAX_EVENTS);
 
   const moreAlerts = view.alertsMore + clusters.rest.reduce((total, { alerts }) => total + alerts, 0);
@@ -47,6 +52,7 @@ export function emailText(whole: MailView): string {
     ...clusters.kept,
     ...paragraph(more(moreAlerts, 'alerts')),
     ...(details === '' ? [] : [details]),
+    ...paragraph(each.kept.length > 0 ? ['Each by itself:', ...each.kept] : []),
     ...paragraph(news.length > 0 ? [`${view.eventsTitle}:`, ...news] : []),
     tail,
   ].join('\n');
@@ -76,6 +82,11 @@ function eventText({ where, when, step, message, ids }: EventLine): string {
     `  - ${[where, when, step].filter((part) => part !== '').join(' · ')}`,
     ...[message, ids.join(' · ')].filter((part) => part !== '').map((part) => `    ${part}`),
   ].join('\n');
+}
+
+function eachText({ name, url, acknowledgeUrl }: EachAlert): string {
+  const acknowledge = acknowledgeUrl === undefined ? [] : [`    Acknowledge: ${acknowledgeUrl}`];
+  return [`  ${name}: ${url}`, ...acknowledge].join('\n');
 }
 
 function more(count: number, noun: string): string[] {

@@ -20,6 +20,7 @@ const OWN_HEADERS: ReadonlyMap<string, string> = new Map([
   ['sender', 'use `from`'],
   ['date', 'leave it out'],
   ['message-id', 'leave it out, mails are threaded'],
+  ['thread-topic', 'leave it out, mails are threaded'],
   ['in-reply-to', 'leave it out, mails are threaded'],
   ['references', 'leave it out, mails are threaded'],
   ['auto-submitted', 'leave it out'],

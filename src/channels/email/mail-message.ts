@@ -4,13 +4,15 @@ import { escapeHtml } from '../message/encode.ts';
 import { filled } from '../message/filled.ts';
 import { MAX_PART_BYTES } from '../message/fitting.ts';
 import { fittingNotices } from '../message/fitting-view.ts';
-import { mailSubject } from '../message/subject-line.ts';
+import { mailSubject, topicOf } from '../message/subject-line.ts';
 import { emailHtml } from './email-html.ts';
 import { emailText } from './email-text.ts';
 import type { MailTemplates } from './mail-extras.ts';
 
 interface MailMessage {
   readonly subject: string;
+  /** What the subjects of its thread have in common. */
+  readonly topic: string;
   readonly text: string;
   readonly html: string;
   /** Of people's own; their values are one line each. */
@@ -66,7 +68,9 @@ export function mailMessage(
   }
   const { view, part, error } = mail;
   return {
-    subject: plainText(own.texts.subject ?? '', SUBJECT_CODE_POINTS) || subjectOf(notification),
+    subject:
+      plainText(own.texts.subject ?? '', SUBJECT_CODE_POINTS) || subjectOf(notification, view.headline),
+    topic: notification.kind === 'digest' ? digestSubject(notification) : topicOf(notification),
     text: part('text') ?? emailText(view),
     html: part('html') ?? emailHtml(view),
     headers: Object.fromEntries(
@@ -96,6 +100,6 @@ function withNotices(part: Part, text: string, notices: readonly string[]): stri
   return `${text.slice(0, at)}\n${paragraphs}${text.slice(at)}`;
 }
 
-function subjectOf(notification: Readable): string {
-  return notification.kind === 'digest' ? digestSubject(notification) : mailSubject(notification);
+function subjectOf(notification: Readable, headline: string): string {
+  return notification.kind === 'digest' ? digestSubject(notification) : mailSubject(notification, headline);
 }

@@ -72,14 +72,20 @@ function mailOf(
   notification: Readable,
   externalUrl: string,
 ) {
-  const { subject, text, html, headers, templateError } = mailMessage(notification, externalUrl, templates);
+  const mail = mailMessage(notification, externalUrl, templates);
+  const { subject, topic, text, html, headers, templateError } = mail;
   return {
     from,
     to: [...((notification.kind === 'group' ? notification.to : undefined) ?? to)],
     ...(attempt.remaining && { envelope: { from, to: [...attempt.remaining] } }),
     ...threadHeaders(notification, attempt, externalUrl),
     subject,
-    headers: { ...headers, 'Auto-Submitted': 'auto-generated', 'X-Auto-Response-Suppress': 'All' },
+    headers: {
+      'Thread-Topic': topic,
+      ...headers,
+      'Auto-Submitted': 'auto-generated',
+      'X-Auto-Response-Suppress': 'All',
+    },
     text,
     html,
     templateError,

@@ -39,31 +39,40 @@ const PLACES = 12;
 const LINES = 10;
 /** Far longer than a label of ours; those of notifications made by hand may be of any length. */
 const SIGNATURE_UNITS = 1_000;
+/** Than there are alerts in any message. */
+const FAR_MORE = 1e9;
 /** Severities that do not call for red. */
 const MILD = new Set(['warning', 'info', 'none']);
 
-/** The largest cluster first, open ones before resolved ones. `goesOn`: nothing in it is new. */
+/**
+ * What is new first, then what is over, then what goes on; of each the largest cluster first. `goesOn`: nothing in it
+ * is new.
+ */
 export function clustersOf(
   alerts: readonly NotifiedAlert[],
-  { createdAtUs, summary }: GroupNotification,
+  { createdAtUs, summary, threadPosition }: GroupNotification,
   goesOn: boolean,
 ): Cluster[] {
   const shared = commonLabels(alerts);
   // What the head of the mail has said, to the minute.
   const beginning = summary ? '' : beginningOf(alerts);
+  const isGoingOn = ({ status, isNew }: NotifiedAlert) =>
+    goesOn || (status === 'firing' && threadPosition > 0 && !isNew);
   const byCause = new Map<string, NotifiedAlert[]>();
   for (const alert of alerts) {
     const signature = alert.labels.error?.slice(0, SIGNATURE_UNITS) || causeOf(alert);
-    const key = JSON.stringify([stateWords(alert, goesOn), signature]);
+    const key = JSON.stringify([stateWords(alert, isGoingOn(alert)), signature]);
     byCause.set(key, [...(byCause.get(key) ?? []), alert]);
   }
-  const rank = (members: readonly NotifiedAlert[]) =>
-    members.length + (members[0]!.status === 'firing' ? Number.MAX_SAFE_INTEGER / 2 : 0);
+  const rank = ([first, ...others]: readonly NotifiedAlert[]) => {
+    const tier = first!.status === 'resolved' ? 1 : isGoingOn(first!) && !goesOn ? 0 : 2;
+    return 1 + others.length + tier * FAR_MORE;
+  };
   return [...byCause.values()]
     .sort((a, b) => rank(b) - rank(a))
     .map((members) => {
       const places = [...new Set(members.map((alert) => placeWithin(alert, shared)))];
-      const words = stateWords(members[0]!, goesOn);
+      const words = stateWords(members[0]!, isGoingOn(members[0]!));
       const cause = causeOf(members[0]!);
       const place = places.length === 1;
       const labels = place ? commonLabels(members) : shared;

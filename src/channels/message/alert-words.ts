@@ -27,7 +27,7 @@ export function stateWords(alert: Stated, goesOn: boolean): string {
     case 'superseded':
       return words.superseded ?? `${words.firing}: has become worse`;
     case 'moved':
-      return `${words.firing}: told elsewhere now`;
+      return `${words.firing}: goes on elsewhere`;
     case 'gone':
       return `${words.firing}: no longer there`;
     case 'by_hand':

@@ -11,9 +11,10 @@ import { regionName } from '../../text/region-name.ts';
 import type { Tone } from './alert-clusters.ts';
 import { NAME_CODE_POINTS, placeOf } from './alert-subject.ts';
 import { stateWords } from './alert-words.ts';
-import { footerOf, linkableOf } from './links.ts';
+import { linkableOf } from './links.ts';
 import { type MailView, mailView } from './message-view.ts';
 import type { Row, Section } from './section.ts';
+import { whySent } from './why-sent.ts';
 
 /** What people can read: everything but single events. */
 export type Readable = GroupNotification | DigestNotification;
@@ -31,7 +32,8 @@ export function digestSubject({ digest }: DigestNotification): string {
   return plainText(`[nestwatch] Digest ${named(digest)}: ${digestTitle(digest)}`, 200);
 }
 
-export function digestView({ digest, receiver }: DigestNotification, externalUrl: string): MailView {
+export function digestView(notification: DigestNotification, externalUrl: string): MailView {
+  const { digest } = notification;
   const title = digestTitle(digest);
   return {
     tone: toneOf(digest),
@@ -43,13 +45,14 @@ export function digestView({ digest, receiver }: DigestNotification, externalUrl
     details: [],
     clusters: [],
     alertsMore: 0,
+    each: [],
     events: [],
     eventsMore: 0,
     eventsTitle: '',
     notices: [],
     sections: sectionsOf(digest).filter(({ rows }) => rows.length > 0),
     links: linkableOf([{ text: 'Open nestwatch', url: `${externalUrl}/` }]),
-    footer: footerOf(receiver, externalUrl),
+    footer: whySent(notification, externalUrl),
   };
 }
 
@@ -135,7 +138,7 @@ function figures({ flights, recovered, suppressed, dead }: Digest): Row[] {
           : `${howMany(recovered.alerts, 'alert')}, after ${durationWords(recovered.meanUs / 1000, 'two units')}${recovered.alerts > 1 ? ' on average' : ''}`,
       note: '',
     },
-    { lead: 'Not told', what: reasons, note: '' },
+    { lead: 'Not notified', what: reasons, note: '' },
     {
       lead: 'Not delivered',
       what: dead > 0 ? howMany(dead, 'message') : '',
@@ -151,7 +154,7 @@ const REASONS: ReadonlyMap<string, string> = new Map([
   ['inhibited', 'explained by another alert'],
   ['time_interval', 'outside of the hours'],
   ['too_old', 'summed up as old'],
-  ['no_integration', 'with nobody to tell'],
+  ['no_integration', 'with nobody to notify'],
 ]);
 
 function lost(title: string, alerts: readonly OpenAlert[], total: number): Section {

@@ -2,8 +2,6 @@ import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import type { GroupNotification } from '../../domain/grouping/notification.ts';
 import { formatMatcher } from '../../domain/matchers/matcher.ts';
 import { alertPath } from '../../http/page-path.ts';
-import { plainText } from '../../text/plain-text.ts';
-import { NAME_CODE_POINTS } from './alert-subject.ts';
 import { linkable } from './encode.ts';
 
 export interface Link {
@@ -24,16 +22,15 @@ const MAX_RUNBOOKS = 3;
 const MAX_SILENCED_UNITS = 2_000;
 
 /** Where people go from a message. What is not an address that a message may link to is left out. */
-export function linksOf(
-  { alerts, groupLabels, acknowledgeUrl, summary }: GroupNotification,
-  externalUrl: string,
-): Link[] {
+export function linksOf(notification: GroupNotification, externalUrl: string): Link[] {
+  const { alerts, groupLabels, firingTotal, summary } = notification;
   const open = alerts.filter(({ status }) => status === 'firing');
   const [first] = open;
   const only = open.length === 1 ? first : undefined;
   const runbooks = new Set(alerts.map((alert) => alert.annotations.runbook_url ?? ''));
+  const acknowledgeUrl = firingTotal === 1 ? only?.acknowledgeUrl : undefined;
   const links = [
-    { text: 'Open nestwatch', url: `${externalUrl}/${only ? alertPath(only.id) : ''}` },
+    { text: 'Open nestwatch', url: pageUrl(notification, externalUrl) },
     ...(acknowledgeUrl ? [{ text: 'Acknowledge', url: acknowledgeUrl }] : []),
     ...(only ? [{ text: 'Silence', url: silenceUrl(externalUrl, 'alert', only.id) }] : []),
     // A summary's labels are its own, not those of its alerts.
@@ -54,10 +51,20 @@ export function linkableOf(links: readonly Link[]): Link[] {
   });
 }
 
-/** Who sent it to whom; and why nothing in it leads to the page, where that is so. */
-export function footerOf(receiver: string, externalUrl: string): string {
-  const sent = `Sent by nestwatch to receiver ${plainText(receiver, NAME_CODE_POINTS)}.`;
-  return externalUrl === '' ? `${sent} It cannot link to its page until web.external_url is set.` : sent;
+/** The page of the only alert, also once it is over; of several the list of them; of a summary the overview. */
+function pageUrl(
+  { alerts, groupLabels, summary }: Pick<GroupNotification, 'alerts' | 'groupLabels' | 'summary'>,
+  externalUrl: string,
+): string {
+  const open = alerts.filter(({ status }) => status === 'firing');
+  const [only] = open.length === 1 ? open : alerts.length === 1 ? alerts : [];
+  if (only) return `${externalUrl}/${alertPath(only.id)}`;
+  const { region, nest_id, nest = nest_id, bird_id, bird = bird_id, alertname: name } = groupLabels;
+  const filters = Object.entries({ region, nest, bird, name }).filter(([, value]) => value);
+  if (summary || filters.length === 0) return `${externalUrl}/`;
+  const query = new URLSearchParams(filters as [string, string][]);
+  if (open.length === 0) query.set('state', 'resolved');
+  return `${externalUrl}/alerts?${query}`;
 }
 
 /** The nearest thing that the alert is about: who follows it finds the others from there. */

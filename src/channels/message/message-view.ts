@@ -8,12 +8,12 @@ import type { Event } from '../../domain/alert/event.ts';
 import { shortId } from '../../domain/alert/short-id.ts';
 import type { FlushReason, GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { summaryTitle } from '../../domain/grouping/summary.ts';
-import { howMany } from '../../text/counts.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { firstLines, plainText } from '../../text/plain-text.ts';
 import { type Cluster, clustersOf, eventsOf, messageOf, type Tone, toneOf } from './alert-clusters.ts';
 import { commonLabels, NAME_CODE_POINTS, placeOf, sinceOf, subjectOf } from './alert-subject.ts';
 import { hasOwnDescription, stateWords } from './alert-words.ts';
+import { type EachAlert, eachAlert } from './each-alert.ts';
 import { linkable } from './encode.ts';
 import {
   type EventLine,
@@ -27,10 +27,12 @@ import {
 } from './event-line.ts';
 import { MAX_EVENTS } from './fitting.ts';
 import { type FlightHistory, flightHistory } from './flight-history.ts';
+import { headlineOf, isOnlyRecovery } from './headline.ts';
 import { leadOf } from './lead.ts';
-import { ADDRESSES, footerOf, type Link, linksOf } from './links.ts';
+import { ADDRESSES, type Link, linksOf } from './links.ts';
 import type { Section } from './section.ts';
 import { asPeopleCount } from './superseded.ts';
+import { whySent } from './why-sent.ts';
 
 export interface MailView {
   readonly tone: Tone;
@@ -49,6 +51,8 @@ export interface MailView {
   readonly history?: FlightHistory;
   /** Several alerts, those of one cause together. */
   readonly clusters: readonly Cluster[];
+  /** Of several alerts, the way to each that fires. */
+  readonly each: readonly EachAlert[];
   /** Alerts that the notification counts but does not carry. */
   readonly alertsMore: number;
   /** The page, which has everything; absent where it is no address to link to. */
@@ -112,7 +116,7 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
     ...(only ? eventsOf([only]) : []),
   ];
   return {
-    tone: toneOf(alerts),
+    tone: !only && isOnlyRecovery(counted) ? 'resolved' : toneOf(alerts),
     headline: summary ? summaryTitle(summary) : reason === 'repeat' ? `Reminder: ${headline}` : headline,
     context: context.filter((part) => part !== '').join(' · '),
     lead: only ? leadOf(only, milder) : [],
@@ -121,6 +125,7 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
     details: only ? detailsOf(only) : clean(placeDetails(commonLabels(alerts))),
     ...(only?.history && only.history.length > 1 && { history: flightHistory(only.history) }),
     clusters,
+    each: only ? [] : eachAlert(alerts, externalUrl),
     alertsMore: notification.truncatedAlerts,
     ...(page !== undefined && { page }),
     events: lines,
@@ -128,34 +133,8 @@ export function mailView(notification: GroupNotification, externalUrl: string): 
     eventsTitle: isUpdate ? 'New since the last message' : 'Before that',
     notices: (notification.notices ?? []).map((one) => plainText(one, NOTICE_CODE_POINTS)),
     links: linksOf(counted, externalUrl),
-    footer: footerOf(notification.receiver, externalUrl),
+    footer: whySent(notification, externalUrl),
   };
-}
-
-/** `Flight failed: 5 Birds, 2 causes, 1 resolved`; alerts of several kinds are just `Alerts`. */
-function headlineOf(
-  { alerts, firingTotal, resolvedTotal, truncatedAlerts }: GroupNotification,
-  clusters: readonly Cluster[],
-  goesOn: boolean,
-): string {
-  const open = alerts.filter((alert) => alert.status === 'firing');
-  const counted = open.length > 0 ? open : alerts;
-  const total = open.length > 0 ? firingTotal : resolvedTotal;
-  const [words = 'Alerts', ...others] = new Set(counted.map((alert) => stateWords(alert, goesOn)));
-  const causes = clusters.filter(({ tone }) => tone !== 'resolved' && tone !== 'neutral').length;
-  const counts = [
-    countedAlerts(counted, total),
-    ...(open.length > 0 && causes > 1 && truncatedAlerts === 0 ? [`${causes} causes`] : []),
-    ...(open.length > 0 && resolvedTotal > 0 ? [`${resolvedTotal} resolved`] : []),
-  ];
-  return `${others.length > 0 ? 'Alerts' : words}: ${counts.join(', ')}`;
-}
-
-/** `5 Birds` where each alert is about another Bird, else `5 alerts`. */
-function countedAlerts(alerts: readonly NotifiedAlert[], total: number): string {
-  const birds = new Set(alerts.flatMap(({ labels }) => labels.bird_id || labels.bird || []));
-  const noun = birds.size === alerts.length ? 'Bird' : 'alert';
-  return howMany(total, noun);
 }
 
 /** The event whose message is shown and whose Flight the details are of. */

@@ -1,34 +1,70 @@
+/**
+ * Subjects of mails: `[nestwatch] EU · Marketing / Translate blog: Flight failed`, and of what follows in the same thread
+ * `Re: [nestwatch] [Recovered] EU · Marketing / Translate blog: Flight failed`.
+ *
+ * A tired person reads what is new without opening the mail, and the mails of a group stay together all the same: what
+ * stands behind the brackets follows from the group's labels alone. Gmail puts a mail into a conversation
+ * where its References name one of it and the subject is the same (Google Workspace Updates, 29 March 2019), for which it
+ * looks neither at `Re:` nor at brackets at the beginning (as many have found, whose `[OK]` and `[Triggered]` became one
+ * conversation). RFC 5256 leaves out the same. Outlook goes by References, and by `Thread-Topic`, which has the constant
+ * part: what a subject ends with may be its topic (MS-OXCMAIL, 2.2.3.2.7).
+ */
 import type { Labels } from '../../domain/alert/alert.ts';
 import type { GroupNotification } from '../../domain/grouping/notification.ts';
 import { summaryTitle } from '../../domain/grouping/summary.ts';
+import { kindOf } from '../../domain/kinds/kinds.ts';
 import { plainText } from '../../text/plain-text.ts';
 import { regionName } from '../../text/region-name.ts';
-import { commonLabels } from './alert-subject.ts';
+import { commonLabels, subjectOf } from './alert-subject.ts';
 
 const NAME_CODE_POINTS = 60;
-const SUBJECT_CODE_POINTS = 200;
+const TOPIC_CODE_POINTS = 150;
+const NEWS_CODE_POINTS = 70;
 const PLACE_LABELS = new Set(['alertname', 'region', 'nest', 'nest_id', 'bird', 'bird_id']);
 
-/**
- * `[nestwatch] EU · Marketing / Translate blog: FlightFailed`, from the group's labels alone, and its receiver where it
- * has none, because everything else may change from one mail of the group to the next; `Re: ` on all but the first.
- */
-export function mailSubject(notification: GroupNotification): string {
+/** `headline` is the title of the message. */
+export function mailSubject(notification: GroupNotification, headline: string): string {
   const { threadPosition, summary } = notification;
-  // A summary is the only one of its thread, as is what was held back.
+  // A summary is the only one of its thread, and says in one line what it has.
   if (summary) return `[nestwatch] ${summaryTitle(summary)}`;
-  const groupLabels =
-    notification.groupSort === 'held_back' ? sharedPlace(notification) : notification.groupLabels;
+  const news = newsOf(notification, headline);
+  const parts = ['[nestwatch]', ...(news === '' ? [] : [`[${news}]`]), topicOf(notification)];
+  return `${threadPosition > 0 ? 'Re: ' : ''}${parts.join(' ')}`;
+}
+
+/** What all subjects of a thread have in common: where, and what. Of the group's receiver where its labels say nothing. */
+export function topicOf(notification: GroupNotification): string {
+  const { groupSort, groupLabels: own, receiver, summary } = notification;
+  if (summary) return summaryTitle(summary);
+  const groupLabels = groupSort === 'held_back' ? sharedPlace(notification) : own;
   const place = placeOf(groupLabels);
   const others = Object.entries(groupLabels)
     .filter(([name, value]) => !PLACE_LABELS.has(name) && value !== '')
     .map(([, value]) => short(value));
   // Alerts of one group that has no labels may be about anything: all that stays the same is for whom they are.
-  const anything = others.length > 0 ? 'Alerts' : `Alerts for ${short(notification.receiver)}`;
-  const what = groupLabels.alertname ? short(groupLabels.alertname) : place ? '' : anything;
+  const anything = others.length > 0 ? 'Alerts' : `Alerts for ${short(receiver)}`;
+  const what = groupLabels.alertname ? kindWords(groupLabels.alertname) : place ? '' : anything;
   const about = [place, what].filter((part) => part !== '').join(': ');
-  const subject = `[nestwatch] ${about}${others.length > 0 ? ` (${others.join(', ')})` : ''}`;
-  return `${threadPosition > 0 ? 'Re: ' : ''}${plainText(subject, SUBJECT_CODE_POINTS)}`;
+  return plainText(`${about}${others.length > 0 ? ` (${others.join(', ')})` : ''}`, TOPIC_CODE_POINTS);
+}
+
+function kindWords(alertname: string): string {
+  return kindOf(alertname)?.words.firing ?? short(alertname);
+}
+
+/** What the topic does not say: at first of whom or of how many, later what has become of it. */
+function newsOf(notification: GroupNotification, headline: string): string {
+  const { threadPosition, status, groupLabels, groupSort, alerts, firingTotal, resolvedTotal } = notification;
+  const [first] = alerts;
+  if (!first) return '';
+  const subject = firingTotal + resolvedTotal === 1 ? subjectOf(first) : '';
+  const { region = '', nest, bird } = groupSort === 'held_back' ? first.labels : groupLabels;
+  const isNamed = subject !== '' && [bird, nest, regionName(region)].includes(subject);
+  const unnamed =
+    isNamed && headline.endsWith(`: ${subject}`) ? headline.slice(0, -subject.length - 2) : headline;
+  const isFirst = threadPosition === 0 && status === 'firing' && groupLabels.alertname !== undefined;
+  const news = isFirst ? (isNamed ? '' : headline.replace(/^[^:]*: /, '')) : unnamed;
+  return plainText(news, NEWS_CODE_POINTS).replaceAll('[', '(').replaceAll(']', ')');
 }
 
 /** The labels that all groups of one notification share. */

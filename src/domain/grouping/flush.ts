@@ -33,6 +33,8 @@ export interface Flush {
   readonly listed: readonly Listed[];
   readonly truncatedAlerts: number;
   readonly firingTotal: number;
+  /** Of those that fire, the ones that the group did not notify of as firing last. */
+  readonly newTotal: number;
   readonly resolvedTotal: number;
   /** The notification counts events instead of listing them. */
   readonly summary?: Summary;
@@ -57,6 +59,8 @@ export type NotifyingFlush = Flush & { readonly reason: FlushReason };
 export interface Listed {
   readonly alert: Alert;
   readonly status: 'firing' | 'resolved';
+  /** It fires, and the group did not notify of that last. */
+  readonly isNew?: true;
   /** With 0 no events need be loaded. */
   readonly newEvents: number;
   readonly afterSeq: number;
@@ -109,14 +113,16 @@ export function flush({ group, open, waiting, route, nowUs }: FlushOf): Flush {
         ? []
         : shown.map(({ member }) => ({ ...member, notifiedState: 'hidden' as const }))),
     ],
-    listed: listed.map(({ alert, member, firing: fires, newEvents }) => ({
-      alert: member.notifiedSeq === HAS_LEFT ? gone(alert, group, nowUs) : alert,
-      status: fires ? 'firing' : 'resolved',
-      newEvents,
-      afterSeq: member.notifiedSeq,
+    listed: listed.map((view) => ({
+      alert: view.member.notifiedSeq === HAS_LEFT ? gone(view.alert, group, nowUs) : view.alert,
+      status: view.firing ? 'firing' : 'resolved',
+      ...(isNewlyFiring(view) && { isNew: true as const }),
+      newEvents: view.newEvents,
+      afterSeq: view.member.notifiedSeq,
     })),
     truncatedAlerts: reason === null ? 0 : candidates.length - listed.length,
     firingTotal: firing.length,
+    newTotal: firing.filter(isNewlyFiring).length,
     resolvedTotal: news.filter((view) => !view.firing).length,
   };
 }
@@ -141,6 +147,7 @@ export function notificationOf(
     alerts: flushed.listed.map((one) => notifiedAlert(one, events.get(one.alert.id) ?? [])),
     truncatedAlerts: flushed.truncatedAlerts,
     firingTotal,
+    newTotal: flushed.newTotal,
     resolvedTotal: flushed.resolvedTotal,
     thread: flushed.thread,
     threadPosition: flushed.threadPosition,
@@ -167,6 +174,10 @@ function reasonOf(of: {
   return views.some((view) => view.firing) && repeatAtUs <= nowUs ? 'repeat' : null;
 }
 
+function isNewlyFiring({ firing, member }: View): boolean {
+  return firing && member.notifiedState !== 'firing';
+}
+
 /** What fires before what is over, the oldest first. */
 function byUrgency(a: View, b: View): number {
   return (
@@ -183,11 +194,12 @@ function gone(alert: Alert, group: Group, nowUs: number): Alert {
   return { ...alert, labels, annotations, endsAtUs: nowUs, ending: 'moved' };
 }
 
-function notifiedAlert({ alert, status, newEvents }: Listed, events: readonly Event[]): NotifiedAlert {
+function notifiedAlert({ alert, status, isNew, newEvents }: Listed, events: readonly Event[]): NotifiedAlert {
   const listed = newEvents === 0 ? [] : events;
   return {
     id: alert.id,
     status,
+    ...(isNew && { isNew }),
     labels: alert.labels,
     annotations: alert.annotations,
     startsAtUs: alert.startsAtUs,

@@ -64,6 +64,7 @@ export function asIncident<F extends Flush>(
     listed,
     truncatedAlerts: 0,
     firingTotal: firing.length,
+    newTotal: listed.filter(({ isNew }) => isNew).length,
     resolvedTotal: listed.length - now.size,
   };
 }

@@ -12,6 +12,8 @@ export type FlushReason = 'first' | 'new_alerts' | 'new_events' | 'resolved' | '
 export interface NotifiedAlert {
   readonly id: string;
   readonly status: 'firing' | 'resolved';
+  /** It fires, and the last notification of its group did not say so. */
+  readonly isNew?: true;
   readonly labels: Labels;
   readonly annotations: Labels;
   readonly startsAtUs: number;
@@ -28,6 +30,8 @@ export interface NotifiedAlert {
   readonly eventsOmitted: number;
   /** How the Bird's last Flights ended, the oldest first; absent where none has, or it was not looked up. */
   readonly history?: readonly FlightOutcome[];
+  /** Where it can be acknowledged, of one that fires; it is there while the notification is sent. */
+  readonly acknowledgeUrl?: string;
 }
 
 /** How a Flight ended. */
@@ -52,6 +56,8 @@ export interface GroupNotification {
   /** Alerts that neither this notification nor another part of it carries. */
   readonly truncatedAlerts: number;
   readonly firingTotal: number;
+  /** Of those that fire, the ones that are new; absent in a notification that does not go by what is new. */
+  readonly newTotal?: number;
   readonly resolvedTotal: number;
   readonly thread: string;
   /** 0 for the first of its thread. */
@@ -68,8 +74,6 @@ export interface GroupNotification {
   readonly acknowledged?: true;
   /** Mail addresses that stand in the place of the integration's own. */
   readonly to?: readonly string[];
-  /** Where the only alert that fires can be acknowledged; it is there while the notification is sent. */
-  readonly acknowledgeUrl?: string;
 }
 
 export interface DigestNotification {
@@ -89,6 +93,9 @@ export interface ForwardNotification {
   /** 1 to 100. */
   readonly events: readonly Event[];
 }
+
+/** Alerts of one notification that can be acknowledged by a link at the most. */
+export const MAX_ACKNOWLEDGE_LINKS = 20;
 
 /** New events listed for one alert at the most. */
 export const MAX_EVENTS = 20;

@@ -34,8 +34,8 @@ export function summaryWords({ fromUs, toUs, events, kinds }: Summary): string[]
   const when = from === to ? `on ${from}` : `from ${from} to ${to}`;
   const that =
     events === 1
-      ? 'It is counted here and not told by itself'
-      : 'They are counted here and not told one by one';
+      ? 'It is counted here and not sent by itself'
+      : 'They are counted here and not sent one by one';
   return [
     `${howMany(events, 'event')} ${when} could be read only long after. ${that}.`,
     ...kinds.map(

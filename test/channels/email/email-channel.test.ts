@@ -81,9 +81,11 @@ describe('a mail through a real server', () => {
     expect(mails).toHaveLength(1);
     const [{ mail, raw, to: envelope }] = mails as [Received];
     const header = (name: string) => mail.headers.find(({ key }) => key === name)?.value;
-    expect(mail.subject).toBe('[nestwatch] EU · Marketing / Übersetzen 日本語: FlightFailed');
+    expect(mail.subject).toBe('[nestwatch] EU · Marketing / Übersetzen 日本語: Flight failed');
     expect(mail.from?.address).toBe('nestwatch@example.com');
     expect(envelope).toEqual(['ops@example.com', 'second@example.com']);
+    // Before the subject, and as encoded words like it.
+    expect(raw).toMatch(/^Thread-Topic: =\?UTF-8\?[\s\S]*^Subject: =\?UTF-8/m);
     expect(mail.date).toBe(new Date(NOW_US / 1000).toISOString());
     expect(header('auto-submitted')).toBe('auto-generated');
     expect(header('x-auto-response-suppress')).toBe('All');
@@ -112,10 +114,18 @@ describe('a mail through a real server', () => {
     const { channel, mails, at } = await mailServer();
     await channel.send(email(at), delivery({ id: 'd-1' }), group(), URL);
     await channel.send(email(at), delivery({ id: 'd-1' }), group(), URL);
-    await channel.send(email(at), delivery({ id: 'd-2' }), group({ threadPosition: 1 }), URL);
+    await channel.send(
+      email(at),
+      delivery({ id: 'd-2' }),
+      group({ threadPosition: 1, reason: 'new_events' }),
+      URL,
+    );
     const [first, again, reply] = mails.map(({ mail }) => mail);
     expect(again?.messageId).toBe(first?.messageId);
-    expect(reply?.subject).toBe(`Re: ${first?.subject}`);
+    expect([first, reply].map((mail) => mail?.subject)).toEqual([
+      '[nestwatch] [Translate blog] EU · Marketing: Flight failed',
+      'Re: [nestwatch] [Flights still failing: Translate blog] EU · Marketing: Flight failed',
+    ]);
     expect(reply).toMatchObject({ inReplyTo: first?.messageId, references: first?.messageId });
     expect(reply?.messageId).not.toBe(first?.messageId);
   });

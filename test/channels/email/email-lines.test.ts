@@ -12,6 +12,8 @@ import { WORDS } from '../../domain/kinds/kind-words.ts';
 import { alert, failedFlight, group, MINUTE_US, NOW_US } from '../sample-notifications.ts';
 
 const URL = 'https://nestwatch.example.com';
+/** The list of the alerts of a group. */
+const LIST = `${URL}/alerts?region=eu&nest=Marketing&name=FlightFailed`;
 const text = (notification: GroupNotification) => emailText(mailView(notification, URL));
 const html = (notification: GroupNotification) => emailHtml(mailView(notification, URL));
 const flightId = (number: number) => `5f0c9a52-0000-4000-8000-${String(number).padStart(12, '0')}`;
@@ -52,6 +54,7 @@ describe('a mail about several alerts', () => {
     });
     const alpha = failing(ALPHA, [withStep, failedFlight(7, { message: 'Alpha reason' })]);
     const beta = failing(BETA, [failedFlight(5, { message: 'Beta reason' })]);
+    const page = `${URL}/alerts/${alpha.id}`;
     expect(text(group({ alerts: [alpha, beta] }))).toBe(
       [
         `${WORDS.FlightFailed.firing}: 2 Birds, 2 causes`,
@@ -73,11 +76,15 @@ describe('a mail about several alerts', () => {
         '',
         'Nest: Marketing (682)',
         '',
-        `Open nestwatch: ${URL}/`,
+        'Each by itself:',
+        `  Alpha: ${page}`,
+        `  Beta: ${page}`,
+        '',
+        `Open nestwatch: ${LIST}`,
         `Silence all of these: ${URL}/silence?matchers=alertname%3D%22FlightFailed%22%0Aregion%3D%22eu%22%0Anest%3D%22Marketing%22`,
         '',
         '-- ',
-        'Sent by nestwatch to receiver ops.',
+        'You get this because receiver ops of nestwatch gets the alerts that no narrower route takes.',
         '',
       ].join('\n'),
     );

@@ -137,7 +137,7 @@ describe('a digest', () => {
     expect(subject).toBe('[nestwatch] Digest Translate blog: 3 Flights failed, 14 alerts open');
     expect(text).toContain('Flights        3 failed, 18 succeeded (3 Birds in 2 Nests)');
     expect(text).toContain('Recovered      2 alerts, after 45 min on average');
-    expect(text).toContain('Not told       4 silenced');
+    expect(text).toContain('Not notified   4 silenced');
     expect(text).toMatch(/since 2 Jul 2026, 11:00 UTC, silenced/);
     expect(text).toMatch(/since 2 Jul 2026, 11:00 UTC, acknowledged/);
     expect(text).toContain(

@@ -150,6 +150,7 @@ export function summarize(
     listed,
     truncatedAlerts: 0,
     firingTotal: summary.firing,
+    newTotal: 0,
     resolvedTotal: listed.length - summary.firing,
     summary,
   };
