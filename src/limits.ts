@@ -240,6 +240,14 @@ export const LIMITS = {
     beyond: 'A new one is refused with the reason.',
     counted: true,
   },
+  kept_writes: {
+    most: 20_000,
+    unit: 'items',
+    of: 'requests for a change that are kept for `/writes`',
+    reason: 'Each may have 2.5 kB, and who may write may ask as often as they like.',
+    beyond: 'The oldest goes; the log has them all.',
+    counted: false,
+  },
   flight_duration: {
     most: 366 * 86_400_000,
     unit: 'milliseconds',

@@ -62,19 +62,7 @@ export type Happening =
       readonly state: 'retrying' | 'given_up';
     }
   /** Somebody asked over HTTP for a change: one line for each, for whoever wants to know later who did what. */
-  | {
-      readonly what: 'write';
-      /** A person's name or a token's; empty where nobody is asked for one. */
-      readonly who: string;
-      readonly by: 'proxy' | 'user' | 'token' | 'link' | 'nobody_asked';
-      /** Address of the other end of the connection. */
-      readonly from: string;
-      readonly action: string;
-      /** The beginning of what was sent, cleaned. */
-      readonly asked: string;
-      readonly status: number;
-      readonly atUs: number;
-    }
+  | ({ readonly what: 'write' } & WriteRecord)
   | { readonly what: 'duplicates'; readonly region: string; readonly feed: Feed; readonly count: number }
   | {
       readonly what: 'quarantined';
@@ -195,3 +183,17 @@ export interface ObservedBird {
 }
 
 export type Report = (happening: Happening) => void;
+
+/** What is written down of a request that was to change something. */
+export interface WriteRecord {
+  /** A person's name or a token's; empty where nobody is asked for one. */
+  readonly who: string;
+  readonly by: 'proxy' | 'user' | 'token' | 'link' | 'nobody_asked';
+  /** Address of the other end of the connection. */
+  readonly from: string;
+  readonly action: string;
+  /** The beginning of what was sent, cleaned. */
+  readonly asked: string;
+  readonly status: number;
+  readonly atUs: number;
+}

@@ -70,3 +70,16 @@ export function addEvents({ program, edge, finish }: CommandLine): void {
       finish(await events(edge, filters, { ...daemonOptionsOf(given), limit: text(given.limit) }));
     });
 }
+
+export function addWrites({ program, edge, finish }: CommandLine): void {
+  daemonOptions(
+    program.command('writes').description('who asked for which change over HTTP, the newest first'),
+  )
+    .argument('[filter...]', 'words, or who=, since=, until=, e.g. who=anna since=7d')
+    .option('--limit <n>', 'default: 100, at most 1000')
+    .addOption(jsonOption())
+    .action(async (filters: string[], given: Given) => {
+      const { writes } = await import('./upkeep/writes-command.ts');
+      finish(await writes(edge, filters, { ...daemonOptionsOf(given), limit: text(given.limit) }));
+    });
+}

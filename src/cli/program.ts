@@ -17,7 +17,7 @@ import {
 } from './config-commands.ts';
 import { addDeliveries, addExplain, addHealthcheck, addStatus } from './daemon-commands.ts';
 import { addExamples } from './examples.ts';
-import { addBirds, addEvents, addFlights } from './list-commands.ts';
+import { addBirds, addEvents, addFlights, addWrites } from './list-commands.ts';
 import { addApi, addDemo, addRun, addSimulate, addVersion } from './service-commands.ts';
 import { addBackfill, addDoctor, addStore } from './store-commands.ts';
 import { shownLines } from './terminal-text.ts';
@@ -95,6 +95,7 @@ function createProgram(edge: Edge, finish: (exit: number) => void): Command {
   addBirds(line);
   addFlights(line);
   addEvents(line);
+  addWrites(line);
   addDeliveries(line);
   addExplain(line);
   addTestReceiver(line);

@@ -24,6 +24,7 @@ import type { SilenceStore } from './silence-store.ts';
 import type { StreamStore } from './stream-store.ts';
 import type { SuppressionStore } from './suppression-store.ts';
 import type { UpkeepStore } from './upkeep-store.ts';
+import type { WriteStore } from './write-store.ts';
 
 export interface Store {
   /**
@@ -70,8 +71,9 @@ export interface Transaction {
   readonly forwards: ForwardStore;
   readonly receivers: ReceiverStore;
   readonly outbox: OutboxStore;
-  // The store itself.
+  // The store itself, and who changed what.
   readonly faults: FaultStore;
+  readonly writes: WriteStore;
   readonly upkeep: UpkeepStore;
 
   /**

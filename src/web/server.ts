@@ -335,6 +335,7 @@ const ADDRESSES = [
   '/api/v1/flights/{region}/{id}',
   '/api/v1/nests',
   '/api/v1/deliveries',
+  '/api/v1/writes',
   '/api/v1/events/{key}/explain',
   '/api/v2/',
 ];

@@ -652,6 +652,20 @@ describe('events, alerts and deliveries', () => {
     }
   });
 
+  test('writes are listed with who asked for them', async () => {
+    const { run } = await daemon();
+    expect((await run('writes')).stdout).toBe('No writes.\n');
+    await run('silence', 'add', 'bird=x', '--comment', 'tea', '--author', 'anna');
+    const { exit, stdout } = await run('writes', 'tea', 'since=1h');
+    expect(exit).toBe(0);
+    expect(stdout).toMatch(
+      /AT .* ACTION .*\n.* nobody_asked {2}127\.0\.0\.1 +200 +POST \/api\/v2\/silences /,
+    );
+    expect((await run('writes', 'who=ben')).stdout).toBe('No writes.\n');
+    expect((await run('writes', 'nest=x')).exit).toBe(2);
+    expect(JSON.parse((await run('writes', '--json')).stdout).writes).toHaveLength(1);
+  });
+
   test('an alert is shown with its events, also by JSON', async () => {
     const { run, store } = await daemon();
     await putAlert(store, anAlert({ id: 'FlightFailed/x' }), [event]);

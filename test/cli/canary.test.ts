@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -64,6 +64,14 @@ receivers:
       - { url: "${hook}/oauth2", http_config: { oauth2: { client_id: c, client_secret: ${CANARY}, token_url: "${hook}/token" } } }
       - { url: "${hook}/header", http_config: { http_headers: { X-Key: { secrets: [${CANARY}] } } } }
       - { url: "http://localhost:1/proxy", http_config: { proxy_url: "http://u:${CANARY}@127.0.0.1:1" } }
+    discord_configs: [{ webhook_url: "${hook}/${CANARY}" }]
+    mattermost_configs: [{ webhook_url: "${hook}/mattermost/${CANARY}" }]
+    rocketchat_configs: [{ api_url: "${hook}", token: ${CANARY}, token_id: ${CANARY}, channel: "#a" }]
+    telegram_configs: [{ api_url: "${hook}", bot_token: "1:${CANARY}", chat_id: 1 }]
+    webex_configs: [{ api_url: "${hook}/webex", room_id: r, http_config: { authorization: { credentials: ${CANARY} } } }]
+    pushover_configs: [{ api_url: "${hook}/pushover", token: ${CANARY}, user_key: ${CANARY} }]
+    opsgenie_configs: [{ api_url: "${hook}", api_key: ${CANARY} }]
+    victorops_configs: [{ api_url: "${hook}/victorops", api_key: ${CANARY}, routing_key: r }]
 store: { url: "sqlite:store.db" }
 web: { listen: "127.0.0.1:0" }
 `,
@@ -81,7 +89,7 @@ web: { listen: "127.0.0.1:0" }
   });
   await expect.poll(() => /"page":"([^"]+)"/.exec(log)?.[1], { timeout: 15_000 }).toBeTruthy();
   const page = /"page":"([^"]+)"/.exec(log)![1]!;
-  await expect.poll(() => posts, { timeout: 25_000 }).toBeGreaterThan(4);
+  await expect.poll(() => posts, { timeout: 25_000 }).toBeGreaterThan(12);
   await expect.poll(() => log.includes('A delivery failed'), { timeout: 15_000 }).toBe(true);
 
   const paths = [
@@ -99,12 +107,24 @@ web: { listen: "127.0.0.1:0" }
     'api/v1/events/eu%2Fnotification%2Fn1/explain',
     'api/v2/alerts',
     'api/v2/status',
+    'config',
+    'deliveries',
+    'writes',
+    'api/v1/writes',
+    'api/v1/health',
   );
   const answers = await Promise.all(paths.map(async (path) => (await fetch(`${page}/${path}`)).text()));
   child.kill('SIGTERM');
   await once(child, 'exit');
+  const shown = execFileSync(process.execPath, [MAIN, 'config', 'show'], { cwd: folder, encoding: 'utf8' });
+  expect(shown).toContain('telegram_configs');
   const files = readdirSync(folder).filter((name) => name.startsWith('store.db'));
-  const outputs = [log, ...answers, ...files.map((name) => readFileSync(join(folder, name), 'latin1'))];
+  const outputs = [
+    log,
+    shown,
+    ...answers,
+    ...files.map((name) => readFileSync(join(folder, name), 'latin1')),
+  ];
   // What was said beside the secrets came through.
   for (const output of [log, answers[0], answers[5], answers[8]]) expect(output).toContain(SEEN_BEFORE);
   for (const output of outputs) expect(output).not.toContain(CANARY);

@@ -31,6 +31,7 @@ const PAGES = [
   '/flights/',
   '/flights/eu/',
   '/nests',
+  '/writes',
   '/metrics',
   '/-/healthy',
   '/-/ready',
@@ -45,6 +46,7 @@ const APIS = [
   '/flights',
   '/nests',
   '/deliveries',
+  '/writes',
   '/health',
   '/events/',
 ].map((path) => `/api/v1${path}`);

@@ -20,6 +20,7 @@ import type { Run, Subject } from './contract/subject.ts';
 import { describeSuppressions } from './contract/suppressions.ts';
 import { describeTransactions } from './contract/transactions.ts';
 import { describeUpkeep } from './contract/upkeep.ts';
+import { describeWrites } from './contract/writes.ts';
 
 export function describeStore(name: string, open: () => Promise<Subject>): void {
   describe(name, () => {
@@ -49,5 +50,6 @@ export function describeStore(name: string, open: () => Promise<Subject>): void 
     describeOutbox(run);
     describeFaults(run);
     describeUpkeep(run);
+    describeWrites(run);
   });
 }

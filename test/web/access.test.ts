@@ -229,6 +229,33 @@ describe('what is written down', () => {
       { ...common, who: 'robot-12', status: 400, asked: expect.not.stringContaining('\u001b') },
     ]);
 
+    // The page and the API show the same, the newest first, to whoever may read.
+    const { json: kept } = await ask<{ writes: object[]; next?: string }>(
+      '/api/v1/writes?limit=4',
+      bearer('reader-1'),
+    );
+    expect(kept).toMatchObject({
+      writes: [
+        { who: 'robot-12', by: 'token', status: 400, asked: expect.not.stringContaining('\u001b') },
+        {
+          who: 'anna',
+          by: 'user',
+          from: '127.0.0.1',
+          action: 'POST /resolve?alert=a%2F1',
+          asked: 'author=Ben',
+        },
+        { who: 'reader-1', status: 403 },
+        { who: 'robot-12', status: 400, asked: '{}' },
+      ],
+      next: expect.any(String),
+    });
+    const page = (await ask('/writes?who=reader-1', bearer('reader-1'))).body;
+    expect(page).toContain('reader-1');
+    expect(page).toContain('refused (403)');
+    expect(page).not.toContain('<bdi>robot-12');
+    expect((await ask('/writes?since=x', bearer('reader-1'))).status).toBe(400);
+    expect((await ask('/api/v1/writes', bearer('robot-12'))).status).toBe(403);
+
     // A person's own name stands on what they do; a token's holder may speak for somebody.
     const { json: silences } = await ask<{ createdBy: string }[]>('/api/v2/silences', bearer('reader-1'));
     expect(silences.map(({ createdBy }) => createdBy).sort()).toEqual(['anna', 'somebody else']);
@@ -242,6 +269,13 @@ describe('what is written down', () => {
     expect(writes(reported)).toMatchObject([
       { who: '', by: 'nobody_asked', action: 'POST /expire-silence', asked: 'id=gone', status: 303 },
     ]);
+  });
+
+  test('a change is made also where the store cannot keep who asked for it', async () => {
+    const { submit, store, reported } = await serve();
+    await store.close();
+    await submit('/expire-silence', { id: 'gone' });
+    expect(reported.map(({ what }) => what)).toEqual(expect.arrayContaining(['write', 'trouble']));
   });
 
   test('of a signed link no more than that it was one', async () => {

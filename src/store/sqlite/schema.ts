@@ -319,6 +319,19 @@ const ALERTED = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX suppressed_event_reason ON suppressed_event (suppression);
 
+  -- A request over HTTP that was to change something: who asked, from where, for what, and how it ended.
+  CREATE TABLE write_request (
+    seq INTEGER PRIMARY KEY,
+    at_us INTEGER NOT NULL,
+    who TEXT NOT NULL,
+    known_by TEXT NOT NULL,
+    source TEXT NOT NULL,
+    action TEXT NOT NULL,
+    asked TEXT NOT NULL,
+    status INTEGER NOT NULL
+  ) STRICT;
+  CREATE INDEX write_request_by_age ON write_request (at_us);
+
   -- How far the digests of one name have come.
   CREATE TABLE digest (
     name TEXT PRIMARY KEY,

@@ -22,6 +22,7 @@ import { createReceiverPace } from './queued/sqlite-receiver-pace.ts';
 import { createTransactionQueue } from './transaction-queue.ts';
 import { FAULT_TABLE, SqliteFaults } from './upkeep/sqlite-faults.ts';
 import { SqliteUpkeep } from './upkeep/sqlite-upkeep.ts';
+import { createWrites } from './upkeep/sqlite-writes.ts';
 import { createBirdStanding } from './watched/bird-standing.ts';
 import { createAudits } from './watched/sqlite-audits.ts';
 import { SqliteBirds } from './watched/sqlite-birds.ts';
@@ -245,6 +246,7 @@ function createRooms(connection: Connection, clock: Clock): Rooms {
       receivers: createReceiverPace(connection),
       outbox: new SqliteOutbox(connection, events, new NotifiedEvents(connection, events, counts), counts),
       faults: new SqliteFaults(connection),
+      writes: createWrites(connection),
       upkeep: new SqliteUpkeep(connection, counts),
     },
     begin() {

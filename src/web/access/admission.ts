@@ -3,7 +3,8 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Context, Hono } from 'hono';
 import type { WebConfig } from '../../config/sections/web-section.ts';
 import type { AcknowledgeLinks } from '../../operator/acknowledge-link.ts';
-import type { Report } from '../../report.ts';
+import type { Report, WriteRecord } from '../../report.ts';
+import type { Store } from '../../store/store.ts';
 import { plainText } from '../../text/plain-text.ts';
 import type { Clock } from '../../time/clock.ts';
 import { BEARER_OF_LINK, createIdentifier, type Identity, scopeFor } from './identify.ts';
@@ -18,6 +19,7 @@ declare module 'hono' {
 interface AdmissionOptions {
   readonly config: WebConfig;
   readonly links: AcknowledgeLinks;
+  readonly store: Store;
   readonly clock: Clock;
   readonly report: Report;
 }
@@ -31,7 +33,7 @@ export interface Admission {
   addDoor(app: Hono, refuse: Refuse): void;
 }
 
-export function createAdmission({ config, links, clock, report }: AdmissionOptions): Admission {
+export function createAdmission({ config, links, store, clock, report }: AdmissionOptions): Admission {
   const identify = createIdentifier(config);
 
   const identityOf = (c: Context) =>
@@ -77,8 +79,7 @@ export function createAdmission({ config, links, clock, report }: AdmissionOptio
 
   async function note(c: Context, { name, by }: Identity, status: number): Promise<void> {
     const asked = await c.req.text().catch(() => '');
-    report({
-      what: 'write',
+    const write: WriteRecord = {
       who: name,
       by,
       from: addressOf(c),
@@ -86,7 +87,14 @@ export function createAdmission({ config, links, clock, report }: AdmissionOptio
       asked: plainText(asked.slice(0, 2 * MAX_ASKED), MAX_ASKED),
       status,
       atUs: clock.nowUs(),
-    });
+    };
+    report({ what: 'write', ...write });
+    try {
+      await store.transaction((tx) => tx.writes.add(write));
+    } catch (error) {
+      // What was asked for is done, or not; the log has it.
+      report({ what: 'trouble', stage: 'store', error });
+    }
   }
 }
 

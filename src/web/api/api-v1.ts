@@ -19,6 +19,7 @@ import { signedBy } from '../access/identify.ts';
 import { readQuery, refuse } from '../query.ts';
 import { readDeliveryQuery } from '../read-deliveries.ts';
 import { readEventQuery } from '../read-events.ts';
+import { readWriteQuery } from '../read-writes.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
 import { type ConfigurationView, type RegionView, stateOf } from '../status-view.ts';
 import { deliveryJson, faultJson, instantJson } from './alert-json.ts';
@@ -133,6 +134,15 @@ function addResolve(api: Hono, { alertResolver }: ApiOptions): void {
   });
 }
 
+function addWrites(api: Hono, { store, clock }: ApiOptions): void {
+  api.get('/writes', async (c) => {
+    const query = readWriteQuery(search(c.req.url), clock.nowUs());
+    const { writes, next } = await store.transaction((tx) => tx.writes.page(query));
+    const shown = writes.map(({ atUs, ...write }) => ({ at: formatInstant(atUs), ...write }));
+    return c.json({ writes: shown, ...(next !== undefined && { next }) });
+  });
+}
+
 function addDeliveries(api: Hono, { store, status, messages, clock }: ApiOptions): void {
   api.get('/deliveries', async (c) => {
     const regions = status().regions.map(({ region }) => region);
@@ -215,6 +225,7 @@ const ROUTES = [
   addBirds,
   addFlights,
   addNests,
+  addWrites,
   addDeliveries,
   addRetry,
   addExplain,

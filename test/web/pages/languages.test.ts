@@ -176,6 +176,7 @@ const PAGES = [
   ...['/flights/eu/f0', '/flights/eu/none', '/events', '/events/eu/flight/f0/failed', '/events/none'],
   ...['/deliveries', '/deliveries/1', '/deliveries/2', '/deliveries/none', '/silences', '/silence?alert=c'],
   ...['/silence', '/silence?duration=x', '/search', '/search?text=blog', '/search?text=zzz', '/config'],
+  '/writes',
 ];
 
 describe('every sentence of every page is of the catalogue', () => {

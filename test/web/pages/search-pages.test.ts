@@ -129,6 +129,7 @@ test('pages name all their fields, have one main, and close what they open', asy
     '/deliveries',
     '/silences',
     '/config',
+    '/writes',
     '/search',
   ]) {
     const { body } = await ask(path);

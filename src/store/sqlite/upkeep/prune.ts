@@ -39,6 +39,7 @@ export class Prune {
       (left: number) => this.#others.silences.run(beforeUs, left),
       (left: number) => this.#pruneSuppressions(beforeUs, left),
       (left: number) => this.#others.episodes.run(beforeUs, left),
+      (left: number) => this.#others.writes.run(beforeUs, left),
       (left: number) => this.#others.hours.run(Math.floor(beforeUs / HOUR_US), left),
       (left: number) => this.#gone(beforeUs, left),
     ];
@@ -154,6 +155,10 @@ function prepareOthers(connection: Connection) {
     silences: connection.prepare(
       `DELETE FROM silence WHERE id IN (
          SELECT id FROM silence INDEXED BY silence_by_end WHERE ends_us < ? ORDER BY ends_us, id LIMIT ?)`,
+    ),
+    writes: connection.prepare(
+      `DELETE FROM write_request WHERE seq IN (
+         SELECT seq FROM write_request INDEXED BY write_request_by_age WHERE at_us < ? ORDER BY at_us LIMIT ?)`,
     ),
     hours: connection.prepare(
       `DELETE FROM nest_hour WHERE (region, nest_id, hour) IN (

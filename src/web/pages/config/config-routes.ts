@@ -1,17 +1,33 @@
-/** The configuration that is in force, without its secrets. */
+/** The configuration that is in force, without its secrets, and who asked for which change of what. */
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
 import { stringify } from 'yaml';
 import { effectiveOf } from '../../../config/effective.ts';
+import type { WriteStore } from '../../../store/write-store.ts';
 import { manyLines } from '../../../text/plain-text.ts';
+import { readWriteQuery } from '../../read-writes.ts';
+import { problemOf } from '../frame/form.ts';
 import { pageOf } from '../frame/page.ts';
 import { frame, heading } from '../frame/page-frame.ts';
 import type { PagesOptions } from '../frame/pages-options.ts';
+import { renderWritesPage } from './writes-page.ts';
 
 /** Beyond it, `nestwatch config show` has the whole. */
 const TEXT_LENGTH = 200_000;
 
-export function addConfig(pages: Hono, { alerting, clock }: PagesOptions): void {
+export function addConfig(pages: Hono, { alerting, store, clock }: PagesOptions): void {
+  pages.get('/writes', async (c) => {
+    const page = pageOf(c, clock);
+    const given = new URL(c.req.url).searchParams;
+    let found: Awaited<ReturnType<WriteStore['page']>> = { writes: [] };
+    const problem = await problemOf(async () => {
+      const query = readWriteQuery(given, page.nowUs);
+      found = await store.transaction((tx) => tx.writes.page(query));
+    });
+    const view = { given, writes: found.writes, next: found.next, problem };
+    return c.html(renderWritesPage(page, view), problem ? 400 : 200);
+  });
+
   pages.get('/config', (c) => {
     const page = pageOf(c, clock);
     const { words } = page;
@@ -23,7 +39,8 @@ export function addConfig(pages: Hono, { alerting, clock }: PagesOptions): void 
         page,
         section: 'config',
         body: html`${heading(page, { title: words.frame.config, lead: words.config.lead })}
-<main id="main"><div class="sheet after"><pre>${manyLines(text, TEXT_LENGTH)}</pre></div></main>`,
+<main id="main"><p><a class="button" href="${page.root}writes">${words.writes.title}</a></p>
+<div class="sheet after"><pre>${manyLines(text, TEXT_LENGTH)}</pre></div></main>`,
       }),
     );
   });

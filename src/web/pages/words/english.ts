@@ -2,6 +2,7 @@
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import { isSuppressionReason, type SuppressionReason } from '../../../domain/muting/suppression.ts';
 import { ENGLISH_FINDINGS } from '../../../health/finding-words.ts';
+import type { WriteRecord } from '../../../report.ts';
 import { howMany } from '../../../text/counts.ts';
 import { durationWords } from '../../../text/duration-words.ts';
 import { ago, exactTime } from '../../../text/instant-words.ts';
@@ -523,6 +524,25 @@ export const ENGLISH = {
 
   config: {
     lead: 'What is in force, with defaults filled in and without secrets.',
+  },
+
+  writes: {
+    title: 'Who changed what',
+    lead: 'Every request over HTTP that was to change something, the newest first. The log of the process has them too.',
+    at: 'When',
+    who: 'Who',
+    action: 'Asked for',
+    outcome: 'Outcome',
+    textHint: 'part of what was asked for',
+    done: 'done',
+    refused: (status: number): string => `refused (${status})`,
+    by: {
+      proxy: 'by a trusted proxy',
+      user: 'with a password',
+      token: 'with a token',
+      link: 'with a link of a mail',
+      nobody_asked: 'nobody is asked who they are',
+    } satisfies Record<WriteRecord['by'], string>,
   },
 
   alert: {

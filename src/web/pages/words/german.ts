@@ -720,6 +720,25 @@ export const GERMAN: Words = {
     lead: 'Was in Kraft ist, mit eingesetzten Vorgaben und ohne Geheimnisse.',
   },
 
+  writes: {
+    title: 'Wer was geändert hat',
+    lead: 'Jede Anfrage über HTTP, die etwas ändern sollte, die neueste zuerst. Auch das Log des Prozesses hat sie.',
+    at: 'Wann',
+    who: 'Wer',
+    action: 'Verlangt',
+    outcome: 'Ergebnis',
+    textHint: 'Teil des Verlangten',
+    done: 'erledigt',
+    refused: (status: number): string => `abgelehnt (${status})`,
+    by: {
+      proxy: 'durch einen vertrauten Proxy',
+      user: 'mit Passwort',
+      token: 'mit Token',
+      link: 'mit dem Link einer Mail',
+      nobody_asked: 'niemand wird gefragt, wer er ist',
+    },
+  },
+
   alert: {
     unknown: 'Von diesem Alarm ist nichts bekannt',
     unknownLead:

@@ -1,0 +1,57 @@
+import { LIMITS } from '../../../limits.ts';
+import type { WriteRecord } from '../../../report.ts';
+import type { WriteStore } from '../../write-store.ts';
+import type { Connection } from '../connection.ts';
+
+interface WriteRow {
+  readonly seq: number;
+  readonly at_us: number;
+  readonly who: string;
+  readonly known_by: WriteRecord['by'];
+  readonly source: string;
+  readonly action: string;
+  readonly asked: string;
+  readonly status: number;
+}
+
+export function createWrites(connection: Connection): WriteStore {
+  const put = connection.prepare<{ seq: number }>(
+    `INSERT INTO write_request (at_us, who, known_by, source, action, asked, status)
+     VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING seq`,
+  );
+  const cut = connection.prepare('DELETE FROM write_request WHERE seq <= ?');
+  // Each condition holds where its value is null.
+  const page = connection.prepare<WriteRow>(
+    `SELECT * FROM write_request
+     WHERE (?1 IS NULL OR seq < ?1) AND (?2 IS NULL OR who = ?2) AND (?3 IS NULL OR at_us >= ?3)
+       AND (?4 IS NULL OR at_us < ?4) AND (?5 IS NULL OR instr(lower(action || ' ' || asked), lower(?5)) > 0)
+     ORDER BY seq DESC LIMIT ?6`,
+  );
+
+  return {
+    async add({ atUs, who, by, from, action, asked, status }) {
+      const { seq } = put.get(atUs, who, by, from, action, asked, status)!;
+      cut.run(seq - LIMITS.kept_writes.most);
+    },
+    async page({ who, text, sinceUs, untilUs, cursor, limit }) {
+      const rows = page.all(
+        seqOf(cursor),
+        who ?? null,
+        sinceUs ?? null,
+        untilUs ?? null,
+        text ?? null,
+        limit + 1,
+      );
+      const shown = rows.slice(0, limit);
+      return { writes: shown.map(writeOf), ...(rows.length > limit && { next: String(shown.at(-1)!.seq) }) };
+    },
+  };
+}
+
+function seqOf(cursor: string | undefined): number | null {
+  return cursor !== undefined && /^\d{1,15}$/.test(cursor) ? Number(cursor) : null;
+}
+
+function writeOf({ at_us, who, known_by, source, action, asked, status }: WriteRow): WriteRecord {
+  return { atUs: at_us, who, by: known_by, from: source, action, asked, status };
+}

@@ -1,0 +1,11 @@
+/** Reads what the list of writes is asked for, by page or API. */
+import type { WriteQuery } from '../store/write-store.ts';
+import { limit, readQuery } from './query.ts';
+import { readFilter } from './read-filter.ts';
+
+/** Throws `usage` for what cannot be meant. */
+export function readWriteQuery(search: URLSearchParams, nowUs: number): WriteQuery {
+  const { who, cursor, ...given } = readQuery(search, ['who', 'text', 'since', 'until', 'limit', 'cursor']);
+  const { text, sinceUs, untilUs } = readFilter(given, [], nowUs);
+  return { who, text, sinceUs, untilUs, cursor, limit: limit(given.limit) };
+}
