@@ -30,6 +30,8 @@ interface FeedsOptions {
   readonly report: Report;
   /** On the service's clock: what occurred before it is history. */
   readonly watchedSinceUs: () => number;
+  /** Whether there is room for requests that can also be made later. */
+  readonly hasRoom: () => boolean;
 }
 
 export interface Feeds {

@@ -150,7 +150,7 @@ export class Polls {
   async #read({ name, once }: Poll, signal: AbortSignal): Promise<Reading> {
     if (name === INVENTORY) return this.#readInventory(once);
     await this.#options.serviceClock.begun();
-    return this.#options.streams.read(name, signal);
+    return this.#options.streams.read(name, signal, once);
   }
 
   async #readInventory(once: boolean): Promise<Reading> {

@@ -75,7 +75,8 @@ export class RegionIntake {
     const nestsListed = () => this.#polls.nestsListed();
     this.inventory = new Inventory({ ...options, region, nests, client, members, nestsListed });
     const parts = { ...options, region, client, inventory: this.inventory, schedule: this.#schedule };
-    const feeds = createFeeds({ ...parts, watchedSinceUs });
+    const hasRoom = () => this.#schedule.isAimKept();
+    const feeds = createFeeds({ ...parts, watchedSinceUs, hasRoom });
     this.#audits = new AuditRound({ ...parts, ...feeds, auditIntervalMs: poll.auditIntervalMs });
     this.#streams = new Streams({ ...parts, feeds, audits: this.#audits });
     this.#health = new HealthWatch(parts);

@@ -116,8 +116,8 @@ export class Streams {
     if (this.#mayRest(name, birdId)) this.#schedule.remove(name);
   }
 
-  /** Polls a stream once. Throws what the service or the store threw. */
-  async read(name: string, signal: AbortSignal): Promise<Reading> {
+  /** Polls a stream once; `isOnly` where no other poll of it follows. Throws what the service or the store threw. */
+  async read(name: string, signal: AbortSignal, isOnly: boolean): Promise<Reading> {
     const log = this.#logs.get(name);
     if (log) {
       const { more, ...rest } = await log.poll(signal);
@@ -125,7 +125,7 @@ export class Streams {
     }
     const watch = this.#flights.get(name);
     if (!watch) return { soon: undefined, fresh: [], requests: 0 };
-    const { again, more, ...rest } = await watch.poll();
+    const { again, more, ...rest } = await watch.poll({ isOnly });
     return { soon: more ? 0 : again ? this.#poll.minIntervalMs : undefined, ...rest };
   }
 

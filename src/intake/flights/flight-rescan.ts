@@ -5,6 +5,9 @@
  *
  * The daily one looks back beyond the first start too: a Flight that was in the air then may have failed before its
  * Bird was first asked for.
+ *
+ * What is in the air since before the first poll looks back is asked for by that poll where the rate allows each Bird
+ * its interval; else later, so that the first look at every other Bird comes sooner.
  */
 import type { Clock, Random } from '../../time/clock.ts';
 import { retentionHorizonUs } from '../retention-horizon.ts';
@@ -21,12 +24,16 @@ interface FlightRescanOptions {
 export interface FlightScope {
   /** The oldest start that it reads. */
   readonly fromUs: number;
-  /** Where it reads failed Flights from as well, and all that are active; undefined for not now. */
+  /** Where it reads failed Flights from as well; undefined for not now. */
   readonly wholeFromUs: number | undefined;
+  /** Whether it reads all that are active as well; `later` where a poll has to that comes soon. */
+  readonly active: 'now' | 'later' | 'no';
 }
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+/** What was in the air before the first poll is asked for within this time. */
+const ACTIVE_WITHIN_MS = HOUR_MS / 2;
 /** A Bird's polls are some minutes apart, and what failed is to be read within a day all the same. */
 const WHOLE_EVERY_MS = DAY_MS - HOUR_MS;
 
@@ -34,6 +41,8 @@ export class FlightRescan {
   readonly #options: FlightRescanOptions;
   #dayDueMs: number;
   #wholeDueMs: number;
+  /** Infinity where all that is active was read. */
+  #activeDueMs = Number.POSITIVE_INFINITY;
   /** When the last poll succeeded; 0 before. */
   #serviceNowUs = 0;
   #verifiedUs = 0;
@@ -54,18 +63,25 @@ export class FlightRescan {
   /** Whether a day was read back at that instant of the monotonic clock or later, and no daily reading is due. */
   isDoneSince(ms: number): boolean {
     const isRescanned = this.#verifiedUs > 0 && this.#dayDueMs - HOUR_MS >= ms;
-    return isRescanned && this.#options.clock.monotonicMs() < this.#wholeDueMs;
+    const isComplete = this.#activeDueMs === Number.POSITIVE_INFINITY;
+    return isRescanned && isComplete && this.#options.clock.monotonicMs() < this.#wholeDueMs;
   }
 
-  /** What a poll looks at that has to begin at `pollFromUs`. */
-  scope(pollFromUs: number): FlightScope {
-    if (this.#serviceNowUs === 0) return { fromUs: pollFromUs, wholeFromUs: undefined };
+  /**
+   * What a poll looks at that has to begin at `pollFromUs`. It may be the first of all lives, and there may be room for
+   * a request that can also be made later.
+   */
+  scope(pollFromUs: number, { isFirst = false, hasRoom = false } = {}): FlightScope {
+    const isActiveLeft = isFirst || this.#activeDueMs < Number.POSITIVE_INFINITY;
     const nowMs = this.#options.clock.monotonicMs();
+    const active = isActiveLeft ? (hasRoom || nowMs >= this.#activeDueMs ? 'now' : 'later') : 'no';
+    if (this.#serviceNowUs === 0) return { fromUs: pollFromUs, wholeFromUs: undefined, active };
     const isWhole = nowMs >= this.#wholeDueMs;
     const isDay = isWhole || nowMs >= this.#dayDueMs;
     return {
       fromUs: isDay ? Math.min(pollFromUs, this.#dayAgoUs(this.#serviceNowUs)) : pollFromUs,
       wholeFromUs: isWhole ? this.#retentionHorizonUs(this.#serviceNowUs) : undefined,
+      active: isWhole ? 'now' : active,
     };
   }
 
@@ -82,7 +98,11 @@ export class FlightRescan {
    * all known (Infinity: it is).
    */
   done(scope: FlightScope, serviceNowUs: number, unreadUs = Number.POSITIVE_INFINITY): void {
-    const nowMs = this.#options.clock.monotonicMs();
+    const { clock, random } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (scope.active === 'now') this.#activeDueMs = Number.POSITIVE_INFINITY;
+    else if (scope.active === 'later' && this.#activeDueMs === Number.POSITIVE_INFINITY)
+      this.#activeDueMs = nowMs + random() * ACTIVE_WITHIN_MS;
     this.#serviceNowUs = serviceNowUs;
     this.#verifiedUs = this.verifiedAfter(scope, serviceNowUs, unreadUs);
     if (scope.wholeFromUs !== undefined) this.#wholeDueMs = nowMs + WHOLE_EVERY_MS;

@@ -52,6 +52,8 @@ interface FlightWatchOptions extends FlightFinderOptions {
   readonly retentionMs: number;
   /** No larger page is asked for. */
   readonly pageSize: () => number;
+  /** Whether there is room for requests that can also be made later. */
+  readonly hasRoom: () => boolean;
 }
 
 /** What a poll came to. */
@@ -167,13 +169,16 @@ export class FlightWatch {
     this.#flights.openFlights.forget((this.#known ?? NO_FLIGHTS).keys());
   }
 
-  /** One poll. `again` asks for the next one soon: a message is awaited; `more` at once: a backlog is read on. */
-  async poll(): Promise<Polled> {
+  /**
+   * One poll, which leaves nothing to a later one where it is the only one. `again` asks for the next one soon: a message
+   * is awaited; `more` at once: a backlog is read on.
+   */
+  async poll({ isOnly = false } = {}): Promise<Polled> {
     const { options, finder, gaps } = this.#flights;
     const { region, report } = options;
     const stream = await this.#open();
     const read = () =>
-      this.#read(stream).catch(async (error: unknown) => {
+      this.#read(stream, isOnly).catch(async (error: unknown) => {
         await this.#endWaiting(stream, error);
         throw error;
       });
@@ -245,10 +250,12 @@ export class FlightWatch {
     await this.#open();
   }
 
-  async #read(stream: number): Promise<Poll> {
+  async #read(stream: number, isOnly: boolean): Promise<Poll> {
     const { options, windows, openFlights, gaps } = this.#flights;
     const fromUs = this.#windowStart();
-    const scope = this.#rescan.scope(fromUs);
+    // Flights that started before the window are found at the first poll, soon after it, and in rescans.
+    const isFirst = !this.#polled && this.#cursorUs === 0;
+    const scope = this.#rescan.scope(fromUs, { isFirst, hasRoom: isOnly || options.hasRoom() });
     const { wholeFromUs } = scope;
     const isRescan = scope.fromUs < fromUs || wholeFromUs !== undefined;
     const rows = noRows(isRescan ? [] : gaps.of(this.#birdId));
@@ -260,11 +267,8 @@ export class FlightWatch {
         await windows.read(this.#birdId, { minStartUs: fromUs, maxStartUs: toUs }, rows);
       }
     }
-    // Those that started before the window are found at the first poll, and in rescans.
-    const isFirst = !this.#polled && this.#cursorUs === 0;
-    const wantsActive = isFirst || wholeFromUs !== undefined;
     const known = this.#known ?? NO_FLIGHTS;
-    const vanished = await openFlights.read(this.#birdId, known, wantsActive, rows);
+    const vanished = await openFlights.read(this.#birdId, known, scope.active === 'now', rows);
     const observedAtUs = options.clock.nowUs();
     const serviceNowUs = (rows.serverTimeUs ?? observedAtUs) + NOW_MARGIN_US;
     this.#flights.aheadUs = serviceNowUs - observedAtUs;

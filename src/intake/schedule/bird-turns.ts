@@ -103,6 +103,11 @@ export class BirdTurns {
     return cost;
   }
 
+  /** Whether the rate allows to poll every stream as often as is aimed at. */
+  isAimKept(): boolean {
+    return this.#neededPerSecond(this.#aimMs) <= this.#options.allowedPerSecond();
+  }
+
   /** Whether one waits that was not polled in this life. */
   hasFresh(): boolean {
     for (const { waiting } of this.#feeds.values()) if (waiting.hasFresh()) return true;
@@ -168,8 +173,7 @@ export class BirdTurns {
 
   /** How long a stream waits at least between two polls: the aim where the rate allows it for all. */
   #leastWait(): LeastWait {
-    const isAimKept = this.#neededPerSecond(this.#aimMs) <= this.#options.allowedPerSecond();
-    return { usualMs: isAimKept ? this.#aimMs : this.#leastMs, hintedMs: this.#options.minIntervalMs };
+    return { usualMs: this.isAimKept() ? this.#aimMs : this.#leastMs, hintedMs: this.#options.minIntervalMs };
   }
 
   /** Each feed that has streams, and the longest that one of them is to wait. */

@@ -319,6 +319,11 @@ export class Schedule {
     }
   }
 
+  /** Whether the rate allows to poll every stream each `intervalMs`. */
+  isAimKept(): boolean {
+    return this.#birds.isAimKept();
+  }
+
   /** Requests a second that would keep `maxIntervalMs`. */
   neededPerSecond(): number {
     return (this.#birds.roundCost() * 1000) / this.#maxIntervalMs + this.#regularPerSecond();

@@ -76,6 +76,60 @@ describe('a poll of Flights', () => {
   });
 });
 
+describe('what was in the air before the first poll', () => {
+  const asks = (given: { isFirst?: boolean; hasRoom?: boolean }) => {
+    const scope = rescan.scope(agoUs(120_000), given);
+    rescan.done(scope, clock.nowUs());
+    return scope.active;
+  };
+
+  test('is asked for by that poll where there is room, and not again', () => {
+    expect(asks({ isFirst: true, hasRoom: true })).toBe('now');
+    expect(asks({ hasRoom: true })).toBe('no');
+  });
+
+  test('is asked for later where there is none, as soon as there is', () => {
+    expect(asks({ isFirst: true })).toBe('later');
+    expect([asks({}), asks({}), asks({ hasRoom: true }), asks({ hasRoom: true })]).toEqual([
+      'later',
+      'later',
+      'now',
+      'no',
+    ]);
+  });
+
+  test('is asked for within half an hour though there is never room', async () => {
+    open({ chance: 0.99 });
+    asks({ isFirst: true });
+    await clock.advance(0.98 * (HOUR_MS / 2));
+    expect(asks({})).toBe('later');
+    await clock.advance(0.02 * (HOUR_MS / 2));
+    expect([asks({}), asks({})]).toEqual(['now', 'no']);
+  });
+
+  test('is asked for with all that failed where the daily reading comes first', async () => {
+    open({ chance: 0 });
+    rescan.done(rescan.scope(agoUs(120_000), { isFirst: true }), clock.nowUs());
+    expect([asks({}), asks({ hasRoom: true })]).toEqual(['now', 'no']);
+  });
+
+  test('is asked for again where that poll failed', () => {
+    rescan.scope(agoUs(120_000), { isFirst: true, hasRoom: true });
+    expect(asks({ isFirst: true })).toBe('later');
+    rescan.scope(agoUs(120_000), { hasRoom: true });
+    expect(asks({ hasRoom: true })).toBe('now');
+  });
+
+  test('keeps a Bird from resting', async () => {
+    const beganMs = clock.monotonicMs();
+    asks({ isFirst: true });
+    asks({});
+    expect(rescan.isDoneSince(beganMs)).toBe(false);
+    asks({ hasRoom: true });
+    expect(rescan.isDoneSince(beganMs)).toBe(true);
+  });
+});
+
 describe('what is proven', () => {
   test('is nothing before the first rescan, and up to an overlap before it then', async () => {
     poll();

@@ -227,6 +227,7 @@ export async function openFlightStage() {
       firstFromUs: () => TEST_START_US - HOUR_US,
       watchedSinceUs: () => TEST_START_US,
       reasonWaitUs: MINUTE_US,
+      hasRoom: () => answers.hasSlack,
     })(bird.id);
   }
   let watch = openWatch();

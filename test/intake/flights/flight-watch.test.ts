@@ -404,6 +404,27 @@ describe('a poll', () => {
     expect(stage.asked).toEqual(['list', 'list active', 'get', 'get', 'get']);
   });
 
+  test('asks for what is long in the air at first, but soon after it where the pace leaves no room', async () => {
+    stage.answers.hasSlack = false;
+    stage.show('old', 2 * 86_400);
+    expect(await stage.poll()).toEqual([]);
+    expect([stage.asked, stage.watch.openCount()]).toEqual([['list'], 0]);
+    await stage.pass(1_800);
+    stage.takeAsked();
+    await stage.poll();
+    expect([stage.asked, stage.watch.openCount()]).toEqual([['list', 'list active'], 1]);
+    await stage.pass(30);
+    stage.ends('old', { status: 'failed', durationSeconds: 2 * 86_400, errorMessages: 'Segment limit' });
+    expect(await stage.poll()).toEqual(['flight.failed old']);
+  });
+
+  test('that is the only one asks for it at once', async () => {
+    stage.answers.hasSlack = false;
+    stage.show('old', 2 * 86_400);
+    await stage.watch.poll({ isOnly: true });
+    expect([stage.asked, stage.watch.openCount()]).toEqual([['list', 'list active'], 1]);
+  });
+
   test('fails with the region, and not with one Flight that the service cannot show', async () => {
     stage.show('a', 20);
     stage.show('b', 20);

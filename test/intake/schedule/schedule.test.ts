@@ -623,6 +623,17 @@ describe('the longest interval', () => {
     expect(schedule.lag(4 * HOUR)).toBeUndefined();
   });
 
+  test('says whether the rate keeps the interval as well', () => {
+    let perSecond = 1;
+    const schedule = scheduleOf({ allowedPerSecond: () => perSecond });
+    addBirds(schedule, ['a', 'b', 'c']);
+    schedule.add({ name: 'inventory', intervalMs: 10 * SECOND, share: 0.1 }, 0);
+    perSecond = 0.2;
+    expect(schedule.isAimKept()).toBe(true);
+    perSecond = 0.19;
+    expect(schedule.isAimKept()).toBe(false);
+  });
+
   test('needs as many requests as polls are known to take', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 1 });
     addBirds(
