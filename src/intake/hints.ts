@@ -43,7 +43,7 @@ export function createHints({ region, schedule, inventory, clock, report }: Hint
       const suspects = new Set<string>();
       for (const event of fresh) {
         if (!event.birdId) continue;
-        if (event.feed === 'notification' || event.type === 'flight.failed') {
+        if (event.feed === 'notification') {
           schedule.hint(logName(event.birdId), nowMs);
           schedule.hint(flightsName(event.birdId), nowMs);
         }
