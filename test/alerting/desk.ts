@@ -9,7 +9,7 @@ import type { OpenChannels } from '../../src/channels/channel.ts';
 import {
   type PagerdutyIntegration,
   pagerdutyRequest,
-} from '../../src/channels/pagerduty/pagerduty-channel.ts';
+} from '../../src/channels/incident/pagerduty-channel.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
 import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
 import { createDelivery } from '../../src/delivery/outbox.ts';

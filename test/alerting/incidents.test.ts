@@ -1,6 +1,6 @@
 /** What PagerDuty is told of its incidents, from the first news to the end, whoever tells it. */
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { PagerdutyIntegration } from '../../src/channels/pagerduty/pagerduty-channel.ts';
+import type { PagerdutyIntegration } from '../../src/channels/incident/pagerduty-channel.ts';
 import type { Receiver } from '../../src/channels/receiver.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { secret } from '../../src/secret.ts';

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ENDS_AFTER_US, pushedAlerts } from '../../src/channels/alertmanager/alertmanager-push.ts';
+import { PAGERDUTY_LIMITS, pagerdutyEvent } from '../../src/channels/incident/pagerduty-event.ts';
 import { alertmanagerBody } from '../../src/channels/message/alertmanager-body.ts';
 import { escapedWithin, listWithin, within } from '../../src/channels/message/bounded.ts';
 import { templateVariables } from '../../src/channels/message/template-variables.ts';
-import { PAGERDUTY_LIMITS, pagerdutyEvent } from '../../src/channels/pagerduty/pagerduty-event.ts';
 import { type Block, escapeSlack, SLACK_LIMITS, slackBody } from '../../src/channels/slack/slack-body.ts';
 import { TEAMS_MAX_BYTES, teamsBody } from '../../src/channels/teams/teams-body.ts';
 import { signature } from '../../src/domain/alert/error-signature.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { AlertmanagerIntegration } from '../../src/channels/alertmanager/alertmanager-channel.ts';
-import type { PagerdutyIntegration } from '../../src/channels/pagerduty/pagerduty-channel.ts';
+import type { PagerdutyIntegration } from '../../src/channels/incident/pagerduty-channel.ts';
 import type { PostIntegration } from '../../src/channels/post-channel.ts';
 import { openChannels } from '../../src/channels/registry.ts';
 import type { SlackIntegration } from '../../src/channels/slack/slack-channel.ts';

@@ -15,9 +15,9 @@ import { commonLabels } from '../message/alert-subject.ts';
 import { chatMessage } from '../message/chat-message.ts';
 import type { Readable } from '../message/digest-view.ts';
 import { filled } from '../message/filled.ts';
-import { incidentAction, incidentKey } from '../message/service-incident.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
 import { below, postKeys, refuseCap, refuseCredentials, sharedSecret, urlAt } from '../post-config.ts';
+import { incidentAction, incidentKey } from './service-incident.ts';
 
 const DEFAULT_URL = 'https://api.opsgenie.com/';
 const LIMITS = { title: 130, text: 10_000 };

@@ -15,9 +15,9 @@ import { NO_DIGEST } from '../channel.ts';
 import { chatMessage } from '../message/chat-message.ts';
 import type { Readable } from '../message/digest-view.ts';
 import { filled } from '../message/filled.ts';
-import { incidentAction, incidentKey } from '../message/service-incident.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
 import { below, postKeys, refuseCap, sharedSecret, urlAt } from '../post-config.ts';
+import { incidentAction, incidentKey } from './service-incident.ts';
 
 const DEFAULT_URL = 'https://alert.victorops.com/integrations/generic/20131114/alert/';
 const LIMITS = { title: 250, text: 15_000 };

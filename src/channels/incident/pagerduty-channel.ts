@@ -11,10 +11,10 @@ import type { Template } from '../../templates/liquid.ts';
 import { NO_DIGEST } from '../channel.ts';
 import type { Readable } from '../message/digest-view.ts';
 import { filled } from '../message/filled.ts';
-import type { IncidentSeverity } from '../message/service-incident.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
 import { postKeys, refuseCap, urlAt } from '../post-config.ts';
 import { pagerdutyChange, pagerdutyEvent } from './pagerduty-event.ts';
+import type { IncidentSeverity } from './service-incident.ts';
 
 const DEFAULT_URL = 'https://events.pagerduty.com/v2/enqueue';
 

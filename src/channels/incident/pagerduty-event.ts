@@ -10,7 +10,7 @@ import { stateWords } from '../message/alert-words.ts';
 import { listWithin, within } from '../message/bounded.ts';
 import { isFlight } from '../message/event-line.ts';
 import { mailView } from '../message/message-view.ts';
-import { type IncidentSeverity, incidentKey, incidentSeverity } from '../message/service-incident.ts';
+import { type IncidentSeverity, incidentKey, incidentSeverity } from './service-incident.ts';
 
 export const PAGERDUTY_LIMITS = { summary: 1_024, source: 255, bytes: 512_000 } as const;
 /** Of the listed alerts: much less than the limit of an event, and enough to read. */
