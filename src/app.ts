@@ -91,9 +91,12 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     ),
   });
 
+  let web: Web | undefined;
+
   function report(happening: Happening): void {
     metrics.report(happening);
     log.report(happening);
+    web?.hear(happening);
     options.listener?.(happening);
     // After an I/O error nothing is known of what is on the disk: the process ends rather than guess.
     if ('error' in happening && codeOf(happening.error) === 'store_failed') die(happening.error);
@@ -113,15 +116,13 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const faults = await store.transaction((tx) => tx.faults.list(startedAtUs, REPORTED_FAULTS));
   for (const { sort, name, reason } of faults) report({ what: 'set_aside', sort, name, reason });
 
-  let web: Web;
-
   async function apply(next: Config): Promise<void> {
     await readLastFailures(store, next, lastFailures);
     const following = setupOf(next);
     metrics.follow(configuredOf(next));
     await daemon.follow(following);
     await metrics.keepRegions(configuredOf(next).regions);
-    web.follow(webOf(following));
+    web?.follow(webOf(following));
     options.applied?.(next);
   }
 
@@ -131,7 +132,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   }
 
   try {
-    web = await openWeb({
+    const served = await openWeb({
       ...webOf(setup),
       openFiles: openFilesAllowed(),
       store,
@@ -152,16 +153,17 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
       clock,
       report: reportOutside,
     });
+    web = served;
     const pruning = schedule(PRUNE_CRON, () => pruneAll(daemon, reportOutside));
     return {
       daemon,
       log,
-      url: web.url,
+      url: served.url,
       reload: reloading.reload,
       fatal,
       async close() {
         await pruning.destroy();
-        await web.close();
+        await served.close();
         await closeAll();
       },
     };

@@ -142,6 +142,14 @@ export const LIMITS = {
     beyond: 'Further connections are closed at once; one that is silent is closed after half a minute.',
     counted: true,
   },
+  stream_clients: {
+    most: 50,
+    unit: 'connections',
+    of: 'the pages that follow `/api/v1/stream`, or half of the connections where that is less',
+    reason: 'Each holds a connection for as long as the page is seen.',
+    beyond: 'The stream is refused with 503, and the page asks again every ten seconds by itself.',
+    counted: true,
+  },
   request_head_bytes: {
     most: 16 * KIB,
     unit: 'bytes',

@@ -21,7 +21,7 @@ import { createSilenceEditor } from '../operator/edit-silences.ts';
 import type { ExplainConfig } from '../operator/explain.ts';
 import { createAlertResolver } from '../operator/resolve-alerts.ts';
 import type { AlertingConfig } from '../operator/routed-alert.ts';
-import type { Report } from '../report.ts';
+import type { Happening, Report } from '../report.ts';
 import type { Store } from '../store/store.ts';
 import type { Clock } from '../time/clock.ts';
 import { type Admission, createAdmission } from './access/admission.ts';
@@ -34,8 +34,10 @@ import { impairmentJson } from './api/health-json.ts';
 import { certificateOf, watchCertificate } from './certificate.ts';
 import { boundConnections, CONNECTION_BOUNDS } from './connections.ts';
 import type { DeliveryMessages } from './delivery-messages.ts';
+import { SCRIPT_HASH } from './pages/frame/page-script.ts';
 import { STYLE_HASH } from './pages/frame/page-style.ts';
 import { createPages } from './pages/pages.ts';
+import { createPush, type Push } from './push.ts';
 import type { StatusView } from './status-view.ts';
 
 export interface WebOptions {
@@ -87,6 +89,8 @@ interface Reloaded {
 export interface Web {
   /** With the port that it really has. */
   readonly url: string;
+  /** Hears what is reported, for the pages that are open. */
+  hear(happening: Happening): void;
   /** Answers from now on as another configuration says; it goes on to listen where it does. */
   follow(configured: Pick<WebOptions, 'config' | 'alerting' | 'links' | 'serviceLinks' | 'messages'>): void;
   /** Takes no more requests and resolves when those under way have ended, or were cut off after a moment. */
@@ -101,7 +105,7 @@ const CLOSE_GRACE_MS = 2_000;
 const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
   [
     'content-security-policy',
-    `default-src 'none'; style-src ${STYLE_HASH}; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
+    `default-src 'none'; style-src ${STYLE_HASH}; script-src ${SCRIPT_HASH}; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   ],
   ['x-content-type-options', 'nosniff'],
   // With `no-referrer` a browser would not say which origin a form comes from.
@@ -114,7 +118,8 @@ const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
 export async function openWeb(options: WebOptions): Promise<Web> {
   const { config, clock } = options;
   let isClosing = false;
-  let app = createApp(options, () => isClosing);
+  const push = createPush(clock, options.openFiles);
+  let app = createApp(options, () => isClosing, push);
   let { tls } = config;
   const server = createServer(
     (...request) => app.fetch(...request),
@@ -133,12 +138,16 @@ export async function openWeb(options: WebOptions): Promise<Web> {
   const host = config.host.includes(':') ? `[${config.host}]` : config.host;
   return {
     url: `${config.tls ? 'https' : 'http'}://${host}:${port}`,
+    hear: push.hear,
     follow(configured) {
       tls = configured.config.tls ?? tls;
-      app = createApp({ ...options, ...configured }, () => isClosing);
+      app = createApp({ ...options, ...configured }, () => isClosing, push);
+      // Who followed may not read any more.
+      push.end();
     },
     async close() {
       isClosing = true;
+      push.end();
       const closed = once(server, 'close');
       server.close();
       server.closeIdleConnections();
@@ -162,7 +171,7 @@ function createServer(fetch: Hono['fetch'], tls: () => ServerTls | undefined, re
   return server;
 }
 
-export function createApp(options: WebOptions, isClosing: () => boolean): Hono {
+export function createApp(options: WebOptions, isClosing: () => boolean, push: Push): Hono {
   const app = new Hono();
   addHeaders(app, isClosing);
   addRefusals(app, options.config);
@@ -177,6 +186,7 @@ export function createApp(options: WebOptions, isClosing: () => boolean): Hono {
   const parts = {
     ...options,
     externalUrl: options.config.externalUrl,
+    push,
     recurrences,
     silenceEditor: createSilenceEditor({ ...options, recurrences }),
     alertResolver: createAlertResolver({ ...options, rules: options.alerting.rules }),
@@ -337,6 +347,7 @@ const ADDRESSES = [
   '/api/v1/deliveries',
   '/api/v1/writes',
   '/api/v1/events/{key}/explain',
+  '/api/v1/stream',
   '/api/v2/',
 ];
 

@@ -10,6 +10,7 @@ import { dayAndTime } from '../../src/text/instant-words.ts';
 import type { ApiOptions } from '../../src/web/api/api-options.ts';
 import { createApi } from '../../src/web/api/api-v1.ts';
 import type { ExplanationJson } from '../../src/web/api/explain-json.ts';
+import { createPush } from '../../src/web/push.ts';
 import { OF_DEFAULT } from '../domain/world.ts';
 import { aStatus } from '../web/sample.ts';
 import { openStage, type Stage, type StageOptions, stageConfig } from './stage.ts';
@@ -60,6 +61,7 @@ async function explain(key: string, change: Partial<ApiOptions['alerting']> = {}
       changed: () => {},
     }),
     alertResolver: { resolve: async () => ({ ok: false, problem: 'not_found', message: '' }) },
+    push: createPush(stage.clock, 1024),
     changed: () => {},
   });
   const answer = await api.request(`http://nestwatch.example/events/${key}/explain`);

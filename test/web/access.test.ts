@@ -10,6 +10,7 @@ import { hashPassword } from '../../src/http/password-hash.ts';
 import { createAcknowledgeLinks } from '../../src/operator/acknowledge-link.ts';
 import type { Happening } from '../../src/report.ts';
 import { secret, secretFrom } from '../../src/secret.ts';
+import { createPush } from '../../src/web/push.ts';
 import { createApp } from '../../src/web/server.ts';
 import { makeAuthority, makeCertificate } from '../http/certificates.ts';
 import { openFolder } from '../http/servers.ts';
@@ -39,7 +40,7 @@ const basic = (user: string, password: string) => ({
 /** All routes of the application itself, so that a new one is in the table from its first day. */
 async function routes(): Promise<[method: string, path: string][]> {
   const { options } = await serve();
-  const app = createApp(options, () => false);
+  const app = createApp(options, () => false, createPush(options.clock, 1024));
   const found = app.routes.filter(({ method, path }) => method !== 'ALL' && !path.includes('*'));
   return found.map(({ method, path }) => [method, path.replaceAll(/:\w+(?:\{[^}]*\})?/g, 'x')]);
 }

@@ -90,7 +90,9 @@ export async function serve(options: Partial<WebOptions> = {}) {
     return new Promise((resolve, reject) => {
       const outgoing = request(new URL(path, web.url), { method, headers }, async (incoming) => {
         let body = '';
-        for await (const chunk of incoming.setEncoding('utf8')) body += chunk;
+        // It would never end.
+        if (incoming.headers['content-type'] === 'text/event-stream') incoming.destroy();
+        else for await (const chunk of incoming.setEncoding('utf8')) body += chunk;
         const isJson = String(incoming.headers['content-type']).includes('json');
         resolve({
           status: incoming.statusCode ?? 0,

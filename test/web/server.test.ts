@@ -126,7 +126,7 @@ describe('the door', () => {
     async (path) => {
       const { headers } = await (await serve()).ask(path);
       expect(headers['content-security-policy']).toMatch(
-        /^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; .*frame-ancestors 'none'$/,
+        /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; connect-src 'self'; img-src data:; .*frame-ancestors 'none'$/,
       );
       expect(headers).toMatchObject({
         'x-content-type-options': 'nosniff',

@@ -10,6 +10,7 @@ import type { Report } from '../../report.ts';
 import type { Store } from '../../store/store.ts';
 import type { Clock } from '../../time/clock.ts';
 import type { DeliveryMessages } from '../delivery-messages.ts';
+import type { Push } from '../push.ts';
 import type { StatusView } from '../status-view.ts';
 
 /** What the JSON API is put together from; each part takes what it needs. */
@@ -28,6 +29,7 @@ export interface ApiOptions {
   readonly flightLog: (place: FlightPlace) => Promise<FlightLog>;
   readonly silenceEditor: SilenceEditor;
   readonly alertResolver: AlertResolver;
+  readonly push: Push;
   /** Called after deliveries were put back. */
   readonly changed: () => void;
 }

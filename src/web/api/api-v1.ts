@@ -46,6 +46,20 @@ function addHealth(api: Hono, options: ApiOptions): void {
   });
 }
 
+/** Server-sent events for pages that are open: each says that something changed. */
+function addStream(api: Hono, { push, report }: ApiOptions): void {
+  api.get('/stream', (c) => {
+    readQuery(search(c.req.url), []);
+    // What ends here would hold up the end of the process if it were kept.
+    const headers = { 'content-type': 'text/event-stream', connection: 'close', 'x-accel-buffering': 'no' };
+    if (c.req.method === 'HEAD') return c.body(null, 200, headers);
+    const events = push.open();
+    if (events) return c.body(events, 200, headers);
+    report({ what: 'limit_reached', limit: 'stream_clients' });
+    return c.json({ error: 'Too many follow already: ask for what you want to know now and then.' }, 503);
+  });
+}
+
 function addStatus(api: Hono, options: ApiOptions): void {
   const { status, impairments, clock } = options;
   api.get('/status', async (c) => {
@@ -217,6 +231,7 @@ function addExplain(
 
 const ROUTES = [
   addHealth,
+  addStream,
   addStatus,
   addEvents,
   addAlerts,

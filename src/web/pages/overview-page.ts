@@ -41,6 +41,8 @@ export function renderPage(page: Page, view: PageView): Html {
     tone,
     page,
     section: 'overview',
+    isLive: view.isLive,
+    ...(view.isLive && { refreshSeconds: REFRESH_SECONDS }),
     footing: html`${running} · <a href="metrics">${page.words.frame.metrics}</a> · `,
     body: html`<header>
 <p class="brand"><span>${liveness(page, view)}</span></p>
@@ -122,11 +124,11 @@ function liveness(page: Page, { isLive, nowUs }: PageView): Html {
   const words = page.words.overview;
   const now = at(page, nowUs);
   return isLive
-    ? html`${now} · ${words.live(REFRESH_SECONDS)} · <a href="?paused">${words.pause}</a>`
+    ? html`${now}<noscript> · ${words.live(REFRESH_SECONDS)} · <a href="?paused">${words.pause}</a></noscript>`
     : html`${now} · ${words.paused} · <a href="./">${words.resume}</a>`;
 }
 /** How often the browser asks again. */
-export const REFRESH_SECONDS = 10;
+const REFRESH_SECONDS = 10;
 
 /** Says which configuration is in force where it is not the one of the file. */
 function configurationNotice(page: Page, configuration: ConfigurationView): Html {

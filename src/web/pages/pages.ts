@@ -10,7 +10,7 @@ import { addEvents } from './events/event-routes.ts';
 import { pageOf } from './frame/page.ts';
 import type { PagesOptions } from './frame/pages-options.ts';
 import { readPageView, storelessView } from './overview.ts';
-import { REFRESH_SECONDS, renderPage } from './overview-page.ts';
+import { renderPage } from './overview-page.ts';
 import { addSearch } from './search/search-routes.ts';
 import { addSilencing } from './silences/silence-routes.ts';
 import { addLanguages, LANGUAGES } from './words/languages.ts';
@@ -50,7 +50,6 @@ function addOverview(
       report({ what: 'trouble', stage: 'store', error });
       return storelessView(asked);
     });
-    if (isLive) c.header('refresh', String(REFRESH_SECONDS));
     return c.html(renderPage(pageOf(c, clock), view));
   });
 }

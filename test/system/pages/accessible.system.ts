@@ -52,7 +52,7 @@ describe.each(LOOKS)('$name', ({ options }) => {
 
   beforeAll(async () => {
     // Axe is run in the page, which the page's own policy rightly forbids.
-    context = await browser.newContext({ ...options, bypassCSP: true, locale: 'en-GB' });
+    context = await browser.newContext({ locale: 'en-GB', ...options, bypassCSP: true });
   });
 
   afterAll(() => context.close());

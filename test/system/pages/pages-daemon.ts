@@ -43,7 +43,8 @@ export async function crawl(root: string): Promise<Map<string, string>> {
       if (!address.href.startsWith(root) || seen.has(address.href)) continue;
       seen.add(address.href);
       const form = formOf(address, root);
-      if (found.has(form) || /^(api|metrics)\b/.test(form)) continue;
+      // Another language is another look, and no other page.
+      if (found.has(form) || /^(api|metrics)\b|\blang\b/.test(form)) continue;
       found.set(form, address.href);
       queue.push(address.href);
     }

@@ -44,18 +44,42 @@ describe('when all is quiet', () => {
 
   test('asks again by itself until a person pauses it', async () => {
     const { ask } = await serve();
-    expect((await ask('/')).headers.refresh).toBe('10');
+    expect((await ask('/')).body).toContain('<noscript><meta http-equiv="refresh" content="10"></noscript>');
     const paused = await ask('/?paused');
-    expect(paused.headers).not.toHaveProperty('refresh');
+    expect(paused.body).not.toMatch(/http-equiv="refresh"|data-stream/);
     expect(read(paused.body)).toContain('paused · resume');
   });
 
-  test('needs no script, and names its one style by hash', async () => {
+  test('names its one style and its one script by hash, and runs nothing else', async () => {
     const { body, headers } = await (await serve()).ask('/');
-    expect(body).not.toMatch(/<script|\son\w+=|style="/);
+    expect(body).not.toMatch(/<script [^>]|\son\w+=|style="/);
+    expect(body.match(/<script>/g)).toHaveLength(1);
+    const [, script = ''] = /<script>([\s\S]*)<\/script>/.exec(body) ?? [];
+    const scriptHash = createHash('sha256').update(script).digest('base64');
+    expect(headers['content-security-policy']).toContain(`script-src 'sha256-${scriptHash}'`);
     const [, style = ''] = /<style>([\s\S]*)<\/style>/.exec(body) ?? [];
     const hash = createHash('sha256').update(style).digest('base64');
     expect(headers['content-security-policy']).toContain(`style-src 'sha256-${hash}'`);
+  });
+});
+
+describe('the time zone of the reader', () => {
+  const asked = async (zone: string) => {
+    const { ask } = await serve();
+    return (await ask('/', { cookie: `nestwatch_zone=${zone}` })).body;
+  };
+
+  test('is that of the cookie that the script sets, and UTC is shown when pointed at', async () => {
+    const body = await asked('Europe/Amsterdam');
+    expect(body).toContain('title="2026-07-02 12:00:00 UTC">2026-07-02 14:00:00 CEST</time>');
+    expect(read(body)).toContain('Times in Europe/Amsterdam');
+    expect(body).toContain('<body data-zone="Europe/Amsterdam"');
+  });
+
+  test.each(['', 'Europe/Nowhere', '%22%3E%3Cb%3E', 'x'.repeat(2000)])('%j is none: UTC', async (zone) => {
+    const body = await asked(zone);
+    expect(body).toContain('">2026-07-02 12:00:00 UTC</time>');
+    expect(read(body)).toContain('Times in UTC');
   });
 });
 
@@ -284,7 +308,7 @@ test('text from outside is escaped, cleaned and cut wherever it stands', async (
   await putAlert(store, anAlert({ id: 'b', labels, state: 'resolved', endsAtUs: NOW_US }));
   await putDeliveries(store, [aDelivery({ id: 'd', receiver: hostile, lastError: hostile, state: 'dead' })]);
   const { body } = await ask('/');
-  expect(body).not.toContain('<script');
+  expect(body).not.toContain('<script>alert');
   expect(body).toContain('&lt;script&gt;');
   for (const control of ['\u202e', '\u0000']) expect(body).not.toContain(control);
   expect(read(body)).not.toContain('y'.repeat(301));

@@ -1,6 +1,9 @@
 /** What a person reads: the page without markup, with spaces joined. */
 export function read(page: string): string {
-  const body = page.slice(page.indexOf('<body>')).replace(/<[^>]+>/g, ' ');
+  const body = page
+    .slice(page.indexOf('<body'))
+    .replace(/<script>[\s\S]*?<\/script>/g, '')
+    .replace(/<[^>]+>/g, ' ');
   return body
     .replace(/&quot;/g, '"')
     .replace(/&#39;/g, "'")

@@ -13,7 +13,7 @@ const DAY_MS = 86_400_000;
 
 /** What a person reads. */
 function read(page: string): string {
-  const body = page.slice(page.indexOf('<body>')).replace(/<[^>]+>/g, ' ');
+  const body = page.slice(page.indexOf('<body'), page.lastIndexOf('<script>')).replace(/<[^>]+>/g, ' ');
   return body
     .replace(/&quot;/g, '"')
     .replace(/&#39;/g, "'")
@@ -195,10 +195,10 @@ describe('the page for a silence', () => {
     const comment = '"><script>alert(1)</script>\u202E';
     await submit('/silence', { ...FIELDS, comment });
     const { body } = await ask('/');
-    expect(body).not.toContain('<script');
+    expect(body).not.toContain('<script>alert');
     expect(body).not.toContain('\u202E');
     const refused = await submit('/silence', { ...FIELDS, comment, duration: '<b>' });
-    expect(refused.body).not.toMatch(/<script|<b>(?!nestwatch)/);
+    expect(refused.body).not.toMatch(/<script>alert|<b>(?!nestwatch)/);
   });
 
   test('matchers of an alert can be read back, whatever its labels hold', () => {

@@ -40,6 +40,7 @@ export function renderAlertPage(page: Page, record: AlertRecord): Html {
     title: `nestwatch: ${title}${place ? `, ${place}` : ''}`,
     tone,
     page,
+    isLive: true,
     section: 'alerts',
     body: html`${heading(page, {
       title: place ? `${title}: ${place}` : title,

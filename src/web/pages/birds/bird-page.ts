@@ -44,6 +44,7 @@ export function renderBirdPage(page: Page, report: BirdReport, address: string |
     title: `nestwatch: ${title}`,
     tone,
     page,
+    isLive: true,
     section: 'birds',
     body: html`${heading(page, {
       title: html`<bdi>${title}</bdi>`,

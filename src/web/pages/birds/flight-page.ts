@@ -44,6 +44,7 @@ export function renderFlightPage(page: Page, report: FlightReport, beside: Besid
     title: `nestwatch: ${title}, ${bird}`,
     tone,
     page,
+    isLive: beside.log === undefined,
     section: 'birds',
     body: html`${heading(page, {
       title: html`${title}: <bdi>${bird}</bdi>`,

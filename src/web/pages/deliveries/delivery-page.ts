@@ -37,6 +37,7 @@ export function renderDeliveryPage(page: Page, { delivery, notification, message
     title: `nestwatch: ${title}`,
     tone,
     page,
+    isLive: true,
     section: 'deliveries',
     body: html`${heading(page, { title, json: `api/v1/deliveries/${encodeURIComponent(id)}` })}
 <main id="main">

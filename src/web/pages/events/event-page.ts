@@ -31,6 +31,7 @@ export function renderEventPage(page: Page, explanation: Explanation): Html {
     title: `nestwatch: ${title}${place ? `, ${place}` : ''}`,
     tone: eventTone(event.type),
     page,
+    isLive: true,
     section: 'events',
     body: html`${heading(page, {
       title: place ? `${title}: ${place}` : title,

@@ -30,6 +30,7 @@ export function listPage(page: Page, given: ListPage): Html {
     tone: 'quiet',
     page,
     section,
+    isLive: !problem,
     body: html`${heading(page, { title, lead, json, problem })}
 <main id="main">
 ${filterForm(page, fields, given.given)}

@@ -1,6 +1,7 @@
 /** What all pages share: head, navigation and search, and how times and places are shown. */
 import { html, raw } from 'hono/html';
 import type { Page } from './page.ts';
+import { SCRIPT } from './page-script.ts';
 import { STYLE } from './page-style.ts';
 import { regionWord, type Tone } from './page-words.ts';
 
@@ -29,6 +30,10 @@ interface Frame {
   readonly hasNavigation?: boolean;
   /** The entry of the navigation that the page belongs to. */
   readonly section?: Section;
+  /** Whether the page changes by itself while it is open. */
+  readonly isLive?: boolean;
+  /** Without a script, after how many seconds the browser asks for it again. */
+  readonly refreshSeconds?: number;
   /** Stands at the end of the page, before what every page says there. */
   readonly footing?: Html;
   /** What is searched for, to be searched for again. */
@@ -37,6 +42,7 @@ interface Frame {
 
 export function frame(given: Frame): Html {
   const { title, tone, body, page, hasNavigation = true, section, searched = '', footing = '' } = given;
+  const { isLive = false, refreshSeconds } = given;
   return html`<!doctype html>
 <html lang="${page.words.language}">
 <head>
@@ -46,11 +52,13 @@ export function frame(given: Frame): Html {
 <title>${title}</title>
 <link rel="icon" href="${icon(tone)}">
 <style>${raw(STYLE)}</style>
+${refreshSeconds === undefined ? '' : html`<noscript><meta http-equiv="refresh" content="${refreshSeconds}"></noscript>`}
 </head>
-<body>
+<body data-zone="${page.zone}"${isLive ? html` data-stream="${page.root}api/v1/stream"` : ''}>
 ${hasNavigation ? navigation(page, section, searched) : ''}
 ${body}
-${foot(page, footing)}
+${foot(page, footing, isLive)}
+<script>${raw(SCRIPT)}</script>
 </body>
 </html>
 `;
@@ -94,14 +102,17 @@ ${problem ? html`<p class="notice" role="alert">${problem}</p>` : ''}
 }
 
 /** The end of a page: in which zone its times are, and the other languages that it could be in. */
-function foot({ words, zone, languages, query }: Page, footing: Html | string): Html {
+function foot(page: Page, footing: Html | string, isLive: boolean): Html {
+  const { words, zone, languages, query } = page;
   const others = [...languages.values()].filter(({ language }) => language !== words.language);
   const links = others.map(({ language, name }) => {
     const chosen = new URLSearchParams(query);
     chosen.set('lang', language);
     return html` · <a href="?${chosen}" lang="${language}" hreflang="${language}">${name}</a>`;
   });
-  return html`<footer>${footing}${words.frame.times(zone)}${links}</footer>`;
+  // Only the script shows it, which it is for.
+  const pause = html` · <button type="button" class="plain" data-own="pause" aria-pressed="false" hidden>${words.frame.pause}</button>`;
+  return html`<footer>${footing}${words.frame.times(zone)}${links}${isLive ? pause : ''}</footer>`;
 }
 
 /** `EU · Marketing / Translate blog`; names keep the direction of their own script. */

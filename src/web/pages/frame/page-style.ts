@@ -162,6 +162,8 @@ textarea, code, #cron { font-family: ui-monospace, SFMono-Regular, Menlo, Consol
 textarea { resize: vertical; }
 ::placeholder { color: var(--soft); opacity: 1; }
 button, .button { display: inline-block; padding: .3rem .8rem; cursor: pointer; font-weight: 600; font-size: .875rem; text-decoration: none; line-height: 1.4; }
+button.plain { padding: 0; border: 0; background: none; color: var(--link); font-weight: 400; font-size: inherit; text-decoration: underline; }
+button.plain[aria-pressed="true"] { font-weight: 600; }
 button:hover, .button:hover { border-color: var(--ink); }
 button.main { background: var(--link); border-color: var(--link); color: var(--sheet); padding: .45rem 1.1rem; }
 .buttons { display: flex; flex-wrap: wrap; gap: .6rem; margin-top: 1.1rem; }

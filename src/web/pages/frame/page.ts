@@ -1,8 +1,11 @@
 /** What every page knows of the request that it answers. */
 import type { Context } from 'hono';
+import { getCookie } from 'hono/cookie';
+import { isZone } from '../../../text/zone-time.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { Words } from '../words/english.ts';
 import type { Languages } from '../words/languages.ts';
+import { ZONE_COOKIE } from './page-script.ts';
 
 export interface Page {
   /**
@@ -27,9 +30,13 @@ export function pageOf(c: Context, clock: Clock): Page {
     nowUs: clock.nowUs(),
     words: c.get('words'),
     languages: c.get('languages'),
-    zone: 'UTC',
+    zone: zoneOf(getCookie(c, ZONE_COOKIE)),
     query: search,
   };
+}
+
+function zoneOf(named: string | undefined): string {
+  return named !== undefined && isZone(named) ? named : 'UTC';
 }
 
 /** `../` for each folder that the path lies in. */

@@ -33,6 +33,7 @@ export function renderSilencesPage(page: Page, view: SilencesView): Html {
     title: `nestwatch: ${words.frame.silences}`,
     tone: 'quiet',
     page,
+    isLive: true,
     section: 'silences',
     body: html`${heading(page, { title: words.frame.silences, lead: words.silences.lead, json: 'api/v2/silences' })}
 <main id="main">

@@ -1,0 +1,132 @@
+/**
+ * The one script of the pages, which are whole without it. It tells the server the reader's time zone by a cookie, and
+ * keeps a page up to date: whenever the stream of `/api/v1/stream` says that something changed, it asks for the page
+ * again and changes in place what differs. Elements that stay the same stay the same elements, so that the focus, a
+ * selection, the scroll position and opened details are kept; a form that somebody is filling in is left alone.
+ */
+import { createHash } from 'node:crypto';
+
+export const ZONE_COOKIE = 'nestwatch_zone';
+
+export const SCRIPT = `(() => {
+  'use strict';
+  const clockMs = () => performance.now();
+  const stream = document.body.dataset.stream;
+  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const LEAST_GAP_MS = 2000, ASK_ANYWAY_MS = 30000, WITHOUT_STREAM_MS = 10000;
+  if (zone) document.cookie = '${ZONE_COOKIE}=' + zone + '; path=/; max-age=31536000; samesite=lax';
+  if (stream === undefined) return;
+
+  const keyOf = (node) => node.nodeType !== 1 ? '' : node.id || (/^(LI|TR)$/.test(node.tagName) && node.querySelector('a[href]')?.getAttribute('href')) || '';
+  const isAlike = (a, b) => a.nodeName === b.nodeName && keyOf(a) === keyOf(b);
+  const usual = (options) => options.find((one) => one.defaultSelected) ?? options[0];
+  const isTyped = (field) => field.tagName === 'SELECT' ? field.selectedOptions[0] !== usual([...field.options])
+    : /^(checkbox|radio)$/.test(field.type) ? field.checked !== field.defaultChecked : field.type !== 'hidden' && field.value !== field.defaultValue;
+  const isInUse = (form) => form.contains(document.activeElement) && document.activeElement.matches('input, textarea, select')
+    || [...form.querySelectorAll('input, textarea, select')].some(isTyped);
+
+  function update(old, now) {
+    if (old.nodeType !== 1) {
+      if (old.data !== now.data) old.data = now.data;
+      return;
+    }
+    if (old.isEqualNode(now) || old.tagName === 'SCRIPT' || old.dataset.own !== undefined || old.tagName === 'FORM' && isInUse(old)) return;
+    for (const { name } of [...old.attributes]) if (!now.hasAttribute(name) && name !== 'open') old.removeAttribute(name);
+    for (const { name, value } of now.attributes) if (old.getAttribute(name) !== value && name !== 'open') old.setAttribute(name, value);
+    updateChildren(old, now);
+  }
+
+  function updateChildren(old, now) {
+    const wanted = [...now.childNodes];
+    let at = old.firstChild;
+    for (const [index, child] of wanted.entries()) {
+      // What went away stands in the way; what is needed later stays.
+      while (at && !isAlike(at, child) && !wanted.slice(index).some((later) => isAlike(at, later))) {
+        const gone = at;
+        at = at.nextSibling;
+        gone.remove();
+      }
+      if (at && isAlike(at, child)) {
+        update(at, child);
+        at = at.nextSibling;
+        continue;
+      }
+      let moved = at;
+      if (keyOf(child)) while (moved && !isAlike(moved, child)) moved = moved.nextSibling;
+      if (keyOf(child) && moved) {
+        old.insertBefore(moved, at);
+        update(moved, child);
+      } else old.insertBefore(document.importNode(child, true), at);
+    }
+    while (at) {
+      const gone = at;
+      at = at.nextSibling;
+      gone.remove();
+    }
+  }
+
+  let isPaused = false, isAsking = false, isDue = false, timer, source, lastMs = -LEAST_GAP_MS, gapMs = LEAST_GAP_MS;
+
+  async function refresh() {
+    isDue = false;
+    isAsking = true;
+    const beganMs = clockMs();
+    try {
+      const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
+      if (answer.ok && !isPaused) {
+        const now = new DOMParser().parseFromString(await answer.text(), 'text/html');
+        const focused = document.activeElement;
+        if (document.title !== now.title) document.title = now.title;
+        document.querySelector('link[rel=icon]').href = now.querySelector('link[rel=icon]').href;
+        updateChildren(document.body, now.body);
+        // An element that was moved has lost it.
+        if (focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
+        document.documentElement.dataset.updated = String(Number(document.documentElement.dataset.updated ?? 0) + 1);
+      }
+    } catch {} // The next one may work.
+    lastMs = clockMs();
+    // A page that takes long is asked for less often.
+    gapMs = Math.max(LEAST_GAP_MS, 10 * (lastMs - beganMs));
+    isAsking = false;
+    plan(isDue ? gapMs : source?.readyState === 2 ? WITHOUT_STREAM_MS : ASK_ANYWAY_MS);
+  }
+
+  function plan(ms) {
+    clearTimeout(timer);
+    if (!isPaused && !document.hidden) timer = setTimeout(refresh, ms);
+  }
+
+  function changed() {
+    if (isAsking) isDue = true;
+    else plan(Math.max(0, lastMs + gapMs - clockMs()));
+  }
+
+  // A browser has few connections to one server: only pages that are seen hold one.
+  function follow() {
+    source?.close();
+    source = undefined;
+    clearTimeout(timer);
+    if (isPaused || document.hidden) return;
+    source = new EventSource(stream);
+    source.addEventListener('change', changed);
+    changed();
+  }
+
+  const button = document.querySelector('[data-own=pause]');
+  button.hidden = false;
+  button.addEventListener('click', () => {
+    isPaused = !isPaused;
+    button.setAttribute('aria-pressed', String(isPaused));
+    follow();
+  });
+  document.addEventListener('visibilitychange', follow);
+  addEventListener('pagehide', () => source?.close());
+  addEventListener('pageshow', (event) => event.persisted && follow());
+
+  // Something may have changed since the page was made; in another zone it is made anew at once.
+  if (zone === document.body.dataset.zone) lastMs = clockMs();
+  follow();
+})();`;
+
+/** The one script that a page may run, as its content security policy names it. */
+export const SCRIPT_HASH = `'sha256-${createHash('sha256').update(SCRIPT).digest('base64')}'`;
