@@ -20,6 +20,7 @@ export const emailChannel: Channel<EmailIntegration> = {
       notification,
       externalUrl,
       integration.templates,
+      integration.timezone,
     );
     const own = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
     const head = [

@@ -7,10 +7,11 @@ import { refused, refusedKeys } from '../../document/refused-key.ts';
 import { twins, words } from '../../document/value-shape.ts';
 import { parseHostPort } from '../../http/host-port.ts';
 import type { Secret } from '../../secret.ts';
+import { type ReaderZone, timezoneKey } from '../reader-zone.ts';
 import type { Integration } from '../receiver.ts';
 import { type MailExtras, mailExtraKeys, readMailExtras } from './mail-extras.ts';
 
-export interface EmailIntegration extends MailExtras, Integration {
+export interface EmailIntegration extends MailExtras, ReaderZone, Integration {
   readonly kind: 'email';
   /** One or more addresses; none where it goes to members alone. */
   readonly to: readonly string[];
@@ -51,6 +52,7 @@ export const emailShape = z
     require_tls: z.boolean().optional().describe('In place of `smtp_require_tls`.'),
     tls_config: tlsShape.optional().describe('In place of `smtp_tls_config`.'),
     send_resolved: z.boolean().prefault(false).describe('Whether the end of an alert is sent.'),
+    ...timezoneKey,
     ...mailExtraKeys,
     ...refusedKeys(
       ['auth_secret', 'auth_secret_file', 'auth_identity'],
@@ -164,6 +166,7 @@ function readEmail(check: Check, path: Path, shared: MailDefaults): EmailIntegra
     hello: email.hello ?? shared.hello ?? '',
     tlsInsecureSkipVerify: email.tls_config?.insecure_skip_verify ?? shared.tlsInsecureSkipVerify,
     sendResolved: email.send_resolved,
+    ...(email.timezone !== undefined && { timezone: email.timezone }),
     ...extras,
   };
 }

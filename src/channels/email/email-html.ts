@@ -1,11 +1,11 @@
 import type { FlightOutcome } from '../../domain/grouping/notification.ts';
 import type { Cluster, Tone } from '../message/alert-clusters.ts';
-import type { EachAlert } from '../message/each-alert.ts';
 import { escapeHtml } from '../message/encode.ts';
 import type { EventLine } from '../message/event-line.ts';
 import { fitting, MAX_EVENTS, MAX_PART_BYTES } from '../message/fitting.ts';
 import { type ClusterWriter, fittingClusters } from '../message/fitting-clusters.ts';
 import { fittingView } from '../message/fitting-view.ts';
+import type { EachAlert } from '../message/frame/each-alert.ts';
 import type { MailView } from '../message/message-view.ts';
 import { MAX_SECTIONS, sectionHtml, titleHtml } from '../message/section.ts';
 

@@ -1,10 +1,10 @@
 import type { Cluster } from '../message/alert-clusters.ts';
-import type { EachAlert } from '../message/each-alert.ts';
 import type { EventLine } from '../message/event-line.ts';
 import { fitting, MAX_EVENTS, MAX_PART_BYTES } from '../message/fitting.ts';
 import { type ClusterWriter, fittingClusters } from '../message/fitting-clusters.ts';
 import { fittingView } from '../message/fitting-view.ts';
 import { historyLine } from '../message/flight-history.ts';
+import type { EachAlert } from '../message/frame/each-alert.ts';
 import type { MailView } from '../message/message-view.ts';
 import { MAX_SECTIONS, sectionText } from '../message/section.ts';
 

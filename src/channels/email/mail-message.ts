@@ -34,6 +34,7 @@ export function mailMessage(
   notification: Readable,
   externalUrl: string,
   templates: MailTemplates | undefined,
+  zone?: string,
 ): MailMessage {
   const own = filled(
     { subject: templates?.subject, text: templates?.text, html: templates?.html },
@@ -48,7 +49,7 @@ export function mailMessage(
         `The template ${part} made more than ${MAX_PART_BYTES} bytes. The built-in text stands in its place.`,
     );
     const notes = [...own.notes, ...headers.notes, ...tooLargeNotes];
-    const view = viewOf(withNotes(notification, notes), externalUrl);
+    const view = viewOf(withNotes(notification, notes), externalUrl, zone);
     const part = (name: Part) => {
       const text = own.texts[name];
       return text === undefined || tooLarge.includes(name)

@@ -67,12 +67,12 @@ export function openMails({
 
 /** All of a mail that is the same on every try. */
 function mailOf(
-  { from, to, templates }: EmailIntegration,
+  { from, to, templates, timezone }: EmailIntegration,
   attempt: Attempt,
   notification: Readable,
   externalUrl: string,
 ) {
-  const mail = mailMessage(notification, externalUrl, templates);
+  const mail = mailMessage(notification, externalUrl, templates, timezone);
   const { subject, topic, text, html, headers, templateError } = mail;
   return {
     from,

@@ -9,7 +9,7 @@ import { type Readable, viewOf } from './digest-view.ts';
 import { eventWords } from './event-line.ts';
 import { MAX_CLUSTERS, MAX_EVENTS } from './fitting.ts';
 import { historyLine } from './flight-history.ts';
-import type { Link } from './links.ts';
+import type { Link } from './frame/links.ts';
 import type { MailView } from './message-view.ts';
 import { sectionText } from './section.ts';
 

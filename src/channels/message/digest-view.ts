@@ -11,20 +11,24 @@ import { regionName } from '../../text/region-name.ts';
 import type { Tone } from './alert-clusters.ts';
 import { NAME_CODE_POINTS, placeOf } from './alert-subject.ts';
 import { stateWords } from './alert-words.ts';
-import { linkableOf } from './links.ts';
+import { linkableOf } from './frame/links.ts';
+import { whySent } from './frame/why-sent.ts';
 import { type MailView, mailView } from './message-view.ts';
 import type { Row, Section } from './section.ts';
-import { whySent } from './why-sent.ts';
+import { viewInZone } from './view-in-zone.ts';
 
 /** What people can read: everything but single events. */
 export type Readable = GroupNotification | DigestNotification;
 
 const CAUSE_CODE_POINTS = 160;
 
-export function viewOf(notification: Readable, externalUrl: string): MailView {
-  return notification.kind === 'digest'
-    ? digestView(notification, externalUrl)
-    : mailView(notification, externalUrl);
+/** `zone` is the reader's; without it instants are in UTC. */
+export function viewOf(notification: Readable, externalUrl: string, zone?: string): MailView {
+  const view =
+    notification.kind === 'digest'
+      ? digestView(notification, externalUrl)
+      : mailView(notification, externalUrl);
+  return viewInZone(view, zone);
 }
 
 /** `[nestwatch] Digest daily: 12 Flights failed, 3 alerts open` */

@@ -13,7 +13,6 @@ import { firstLines, plainText } from '../../text/plain-text.ts';
 import { type Cluster, clustersOf, eventsOf, messageOf, type Tone, toneOf } from './alert-clusters.ts';
 import { commonLabels, NAME_CODE_POINTS, placeOf, sinceOf, subjectOf } from './alert-subject.ts';
 import { hasOwnDescription, stateWords } from './alert-words.ts';
-import { type EachAlert, eachAlert } from './each-alert.ts';
 import { linkable } from './encode.ts';
 import {
   type EventLine,
@@ -27,12 +26,13 @@ import {
 } from './event-line.ts';
 import { MAX_EVENTS } from './fitting.ts';
 import { type FlightHistory, flightHistory } from './flight-history.ts';
-import { headlineOf, isOnlyRecovery } from './headline.ts';
-import { leadOf } from './lead.ts';
-import { ADDRESSES, type Link, linksOf } from './links.ts';
+import { type EachAlert, eachAlert } from './frame/each-alert.ts';
+import { headlineOf, isOnlyRecovery } from './frame/headline.ts';
+import { leadOf } from './frame/lead.ts';
+import { ADDRESSES, type Link, linksOf } from './frame/links.ts';
+import { whySent } from './frame/why-sent.ts';
 import type { Section } from './section.ts';
 import { asPeopleCount } from './superseded.ts';
-import { whySent } from './why-sent.ts';
 
 export interface MailView {
   readonly tone: Tone;

@@ -65,8 +65,9 @@ export function slackBody(
   { channel, username, iconEmoji, iconUrl }: SlackStyle,
   texts: SlackTexts = {},
   notes: readonly string[] = [],
+  zone?: string,
 ): SlackBody {
-  const view = viewOf(notification, externalUrl);
+  const view = viewOf(notification, externalUrl, zone);
   const headline = texts.title || view.headline;
   const where = view.context ? [section(escaped(view.context, SLACK_LIMITS.section))] : [];
   const main = texts.text === undefined ? contentOf(view) : sections(texts.text);

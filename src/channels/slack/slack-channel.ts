@@ -16,11 +16,12 @@ import { filled } from '../message/filled.ts';
 import { openSender } from '../post.ts';
 import { type PostIntegration, postChannel } from '../post-channel.ts';
 import { postKeys, urlAt } from '../post-config.ts';
+import { type ReaderZone, timezoneKey } from '../reader-zone.ts';
 import { judgeWebhook } from './slack-answer.ts';
 import { type SlackApp, sendAsApp } from './slack-app.ts';
 import { slackBody } from './slack-body.ts';
 
-export interface SlackIntegration extends PostIntegration {
+export interface SlackIntegration extends PostIntegration, ReaderZone {
   readonly kind: 'slack';
   /** An incoming webhook, or with `app` the method that posts. */
   readonly url: Secret;
@@ -51,6 +52,7 @@ const slackShape = z
       .describe("Address of an image, in place of the webhook's own; only old webhooks allow it."),
     title: template('of the headline'),
     text: template('of the text (mrkdwn)'),
+    ...timezoneKey,
     ...postKeys(false),
     ...twins(
       'app_token',
@@ -136,9 +138,10 @@ export const slackChannel: Channel<SlackIntegration> = {
 };
 
 function messageOf(integration: SlackIntegration, notification: Readable, externalUrl: string) {
-  const { title, text } = integration;
+  const { title, text, timezone } = integration;
   const { texts, notes, error } = filled({ title, text }, notification, externalUrl);
-  return { body: slackBody(notification, externalUrl, integration, texts, notes), templateError: error };
+  const body = slackBody(notification, externalUrl, integration, texts, notes, timezone);
+  return { body, templateError: error };
 }
 
 interface Shared {
@@ -189,6 +192,7 @@ function readSlack(check: Check, path: Path, shared: Shared): SlackIntegration |
     timeoutMs: slack.timeout,
     ...(http && { http }),
     sendResolved: slack.send_resolved,
+    ...(slack.timezone !== undefined && { timezone: slack.timezone }),
   };
 }
 

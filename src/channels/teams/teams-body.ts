@@ -77,8 +77,9 @@ export function teamsBody(
   externalUrl: string,
   texts: TeamsTexts = {},
   notes: readonly string[] = [],
+  zone?: string,
 ): TeamsBody {
-  const view = viewOf(notification, externalUrl);
+  const view = viewOf(notification, externalUrl, zone);
   const headline = within((texts.title || view.headline).toWellFormed(), TITLE_UNITS);
   const blocks = [
     block({ text: headline, size: 'Large', weight: 'Bolder', color: COLOURS[view.tone] }),

@@ -10,9 +10,10 @@ import type { Template } from '../../templates/liquid.ts';
 import { filled } from '../message/filled.ts';
 import { type PostIntegration, postChannel } from '../post-channel.ts';
 import { postKeys } from '../post-config.ts';
+import { type ReaderZone, timezoneKey } from '../reader-zone.ts';
 import { teamsBody } from './teams-body.ts';
 
-export interface TeamsIntegration extends PostIntegration {
+export interface TeamsIntegration extends PostIntegration, ReaderZone {
   readonly kind: 'msteamsv2';
   readonly title?: Template;
   readonly text?: Template;
@@ -26,6 +27,7 @@ const teamsShape = z
     ),
     title: template('of the headline'),
     text: template('of the text, without Markdown'),
+    ...timezoneKey,
     ...postKeys(true),
   })
   .describe('An adaptive card under 28 kB, for a Workflow.');
@@ -39,9 +41,9 @@ export const teamsChannel = postChannel<TeamsIntegration>({
     const http = httpReader(check);
     return (path) => readTeams(check, path, http);
   },
-  request({ url, title, text }, notification, externalUrl) {
+  request({ url, title, text, timezone }, notification, externalUrl) {
     const { texts, notes, error } = filled({ title, text }, notification, externalUrl);
-    const body = teamsBody(notification, externalUrl, texts, notes);
+    const body = teamsBody(notification, externalUrl, texts, notes, timezone);
     return { url: url.reveal(), body, templateError: error };
   },
 });
@@ -62,5 +64,6 @@ function readTeams(check: Check, path: Path, readHttp: HttpReader): TeamsIntegra
     timeoutMs: teams.timeout,
     ...(http && { http }),
     sendResolved: teams.send_resolved,
+    ...(teams.timezone !== undefined && { timezone: teams.timezone }),
   };
 }

@@ -1,10 +1,10 @@
 /** The title of a message about several alerts: what is new in it, and what goes on beside that. */
-import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
-import { kindOf } from '../../domain/kinds/kinds.ts';
-import { howMany } from '../../text/counts.ts';
-import type { Cluster } from './alert-clusters.ts';
-import { subjectOf } from './alert-subject.ts';
-import { isNoRecovery, stateWords } from './alert-words.ts';
+import type { GroupNotification, NotifiedAlert } from '../../../domain/grouping/notification.ts';
+import { kindOf } from '../../../domain/kinds/kinds.ts';
+import { howMany } from '../../../text/counts.ts';
+import type { Cluster } from '../alert-clusters.ts';
+import { subjectOf } from '../alert-subject.ts';
+import { isNoRecovery, stateWords } from '../alert-words.ts';
 
 type Counted = Pick<
   GroupNotification,

@@ -1,8 +1,8 @@
 /** The way to each alert of a message about several: its page, and where it can be acknowledged. */
-import { MAX_ACKNOWLEDGE_LINKS, type NotifiedAlert } from '../../domain/grouping/notification.ts';
-import { alertPath } from '../../http/page-path.ts';
-import { commonLabels, placeWithin } from './alert-subject.ts';
-import { linkable } from './encode.ts';
+import { MAX_ACKNOWLEDGE_LINKS, type NotifiedAlert } from '../../../domain/grouping/notification.ts';
+import { alertPath } from '../../../http/page-path.ts';
+import { commonLabels, placeWithin } from '../alert-subject.ts';
+import { linkable } from '../encode.ts';
 
 export interface EachAlert {
   /** Its Bird or entity, with its Nest and region where those differ. */

@@ -1,8 +1,8 @@
-import { type Labels, labelOf } from '../../domain/alert/alert.ts';
-import type { GroupNotification } from '../../domain/grouping/notification.ts';
-import { formatMatcher } from '../../domain/matchers/matcher.ts';
-import { alertPath } from '../../http/page-path.ts';
-import { linkable } from './encode.ts';
+import { type Labels, labelOf } from '../../../domain/alert/alert.ts';
+import type { GroupNotification } from '../../../domain/grouping/notification.ts';
+import { formatMatcher } from '../../../domain/matchers/matcher.ts';
+import { alertPath } from '../../../http/page-path.ts';
+import { linkable } from '../encode.ts';
 
 export interface Link {
   readonly text: string;

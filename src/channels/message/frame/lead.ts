@@ -1,11 +1,11 @@
 /** What a mail says of its only alert before it shows the message: what it means, or what ended it. */
 
-import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
-import { dayAndTime } from '../../text/instant-words.ts';
-import { plainText } from '../../text/plain-text.ts';
-import { regionName } from '../../text/region-name.ts';
-import { NAME_CODE_POINTS, subjectOf } from './alert-subject.ts';
-import { hasOwnDescription, stateWords } from './alert-words.ts';
+import type { NotifiedAlert } from '../../../domain/grouping/notification.ts';
+import { dayAndTime } from '../../../text/instant-words.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import { regionName } from '../../../text/region-name.ts';
+import { NAME_CODE_POINTS, subjectOf } from '../alert-subject.ts';
+import { hasOwnDescription, stateWords } from '../alert-words.ts';
 
 const SENTENCE_CODE_POINTS = 300;
 

@@ -1,8 +1,8 @@
 /** Why somebody gets a message, in one line at its end; and why nothing in it leads to the page, where that is so. */
-import type { DigestNotification, GroupNotification } from '../../domain/grouping/notification.ts';
-import { goQuote } from '../../domain/matchers/matcher.ts';
-import { plainText } from '../../text/plain-text.ts';
-import { NAME_CODE_POINTS } from './alert-subject.ts';
+import type { DigestNotification, GroupNotification } from '../../../domain/grouping/notification.ts';
+import { goQuote } from '../../../domain/matchers/matcher.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import { NAME_CODE_POINTS } from '../alert-subject.ts';
 
 const MATCHERS_CODE_POINTS = 200;
 

@@ -1,0 +1,63 @@
+/** Messages in the time zone of who reads them. */
+import { describe, expect, test } from 'vitest';
+import { emailText } from '../../src/channels/email/email-text.ts';
+import { mailMessage } from '../../src/channels/email/mail-message.ts';
+import { viewOf } from '../../src/channels/message/digest-view.ts';
+import { slackBody } from '../../src/channels/slack/slack-body.ts';
+import { teamsBody } from '../../src/channels/teams/teams-body.ts';
+import { instantsIn } from '../../src/text/instant-words.ts';
+import { digestNotification } from './digest-samples.ts';
+import { alert, failedFlight, group } from './sample-notifications.ts';
+
+const URL = 'https://nestwatch.example.com';
+const ZONE = 'Europe/Amsterdam';
+
+describe('an instant in another zone', () => {
+  test.each([
+    ['since 2 Jul 2026, 11:56 UTC, for 4 min', ZONE, 'since 2 Jul 2026, 13:56 CEST, for 4 min'],
+    ['2 Jan 2026, 11:56:07 UTC', ZONE, '2 Jan 2026, 12:56:07 CET'],
+    [
+      '31 Dec 2025, 23:30 UTC to 1 Jan 2026, 00:10 UTC',
+      'Asia/Kolkata',
+      '1 Jan 2026, 05:00 GMT+5:30 to 1 Jan 2026, 05:40 GMT+5:30',
+    ],
+    // The hour that comes twice says which it is.
+    [
+      '25 Oct 2026, 00:30 UTC, 25 Oct 2026, 01:30 UTC',
+      ZONE,
+      '25 Oct 2026, 02:30 CEST, 25 Oct 2026, 02:30 CET',
+    ],
+    ['2 Jul 2026 at noon, 2026-07-02T11:56:00Z', ZONE, '2 Jul 2026 at noon, 2026-07-02T11:56:00Z'],
+  ])('%s', (text, zone, expected) => {
+    expect(instantsIn(text, zone)).toBe(expected);
+  });
+});
+
+const said = 'The provider said no on 2 Jul 2026, 11:56 UTC';
+const stuck = alert({
+  labels: { ...alert().labels, alertname: 'FlightStuck' },
+  annotations: { summary: 'x', description: 'Active since 2 Jul 2026, 10:00 UTC, for more than 1 h.' },
+});
+const several = group({
+  alerts: [alert({ events: [failedFlight(4, { message: said })] }), alert({ id: 'b' })],
+});
+
+test('a mail has no instant in UTC, but where somebody else said it', () => {
+  for (const notification of [group({ alerts: [stuck] }), several, digestNotification()]) {
+    const { text, html, subject } = mailMessage(notification, URL, undefined, ZONE);
+    expect(text).toContain('CEST');
+    expect([text, html, subject].join('\n').replaceAll(said, '')).not.toMatch(/\d UTC\b/);
+  }
+  expect(mailMessage(several, URL, undefined, ZONE).text).toContain(said);
+});
+
+test('so have messages to Slack and Teams, and none changes without a zone', () => {
+  const style = { channel: '', username: '', iconEmoji: '', iconUrl: '' };
+  const bodies = (zone?: string) => [
+    JSON.stringify(slackBody(group(), URL, style, {}, [], zone)),
+    JSON.stringify(teamsBody(group(), URL, {}, [], zone)),
+    emailText(viewOf(group(), URL, zone)),
+  ];
+  for (const body of bodies(ZONE)) expect(body).toMatch(/13:56 CEST/);
+  for (const body of bodies()) expect(body).toMatch(/11:56 UTC/);
+});
