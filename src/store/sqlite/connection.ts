@@ -23,7 +23,10 @@ export interface Statement<Row> {
 }
 
 export interface Connection {
-  /** `Row` names the columns with what they hold; the caller vouches for it. */
+  /**
+   * `Row` names the columns with what they hold; the caller vouches for it. The statement is planned when it first
+   * runs: a store has hundreds, of which most runs need few.
+   */
   prepare<Row = unknown>(sql: string): Statement<Row>;
   /** Runs statements without results, outside of the rule on failed transactions. */
   exec(sql: string): void;
@@ -62,15 +65,24 @@ export function openConnection(path: string): Connection {
 
   return {
     prepare<Row>(sql: string): Statement<Row> {
-      const statement: StatementSync = translated(() => db.prepare(plannedOnce(sql)));
+      let prepared: StatementSync | undefined;
+      const statement = () => {
+        prepared ??= db.prepare(plannedOnce(sql));
+        return prepared;
+      };
       return {
-        all: (...values) => guarded(() => statement.all(...inputs(values)).map((row) => decoded(row) as Row)),
+        all: (...values) =>
+          guarded(() =>
+            statement()
+              .all(...inputs(values))
+              .map((row) => decoded(row) as Row),
+          ),
         get: (...values) =>
           guarded(() => {
-            const row = statement.get(...inputs(values));
+            const row = statement().get(...inputs(values));
             return row && (decoded(row) as Row);
           }),
-        run: (...values) => guarded(() => Number(statement.run(...inputs(values)).changes)),
+        run: (...values) => guarded(() => Number(statement().run(...inputs(values)).changes)),
       };
     },
     exec: (sql) => translated(() => db.exec(sql)),

@@ -88,12 +88,22 @@ function configure(connection: Connection): void {
 
 function refuseOldSqlite(connection: Connection): void {
   const { version } = connection.prepare<{ version: string }>('SELECT sqlite_version() AS version').get()!;
-  if (version.localeCompare(OLDEST_SQLITE, 'en', { numeric: true }) < 0) {
+  if (isOlder(version, OLDEST_SQLITE)) {
     throw new NestwatchError(
       'store_failed',
       `This Node brings SQLite ${version}, which can damage a store: use a newer Node.`,
     );
   }
+}
+
+/** Compares versions such as 3.51.3 number by number. */
+function isOlder(version: string, oldest: string): boolean {
+  const numbers = version.split('.').map(Number);
+  for (const [at, least] of oldest.split('.').map(Number).entries()) {
+    const number = numbers[at] ?? 0;
+    if (number !== least) return number < least;
+  }
+  return false;
 }
 
 function isEmpty(db: Readable): boolean {

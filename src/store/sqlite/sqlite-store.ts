@@ -72,7 +72,7 @@ function isSmall(connection: Connection): boolean {
 }
 
 /** The system reads several files to say what memory there is: that is not asked at each look. */
-const MEMORY_KNOWN_MS = 600_000;
+const MEMORY_KNOWN_MS = 3_600_000;
 
 /** The database with what SQLite keeps beside it, and the room on its file system for whoever is not root. */
 function createSpace(connection: Connection, file: string, clock: Clock): () => StoreSpace | undefined {
