@@ -22,12 +22,14 @@ const CHANGE = 5e-4;
 
 export class RefusalCause {
   /** In rising order. */
-  readonly #limits: readonly number[];
-  readonly #limitPriors: readonly number[];
+  readonly #limits: Float64Array;
+  readonly #limitPriors: Float64Array;
   /** Of each share one row, with a column for each limit. */
   readonly #probabilities: readonly Float64Array[];
   /** By limit: what of all requests is refused because of the level, where nothing else is. */
   readonly #excess: Float64Array;
+  /** By limit: the sum over all shares, while an answer is taken in. */
+  readonly #ofLimit: Float64Array;
   /** After a pause a limit lets so many through whatever the level is. */
   #savedUp = 0;
 
@@ -36,15 +38,17 @@ export class RefusalCause {
     const limits: number[] = [];
     for (let limit = LEAST_LIMIT; limit < ceiling; limit *= LIMIT_STEP) limits.push(limit);
     const sum = limits.reduce((all, limit) => all + Math.sqrt(limit), 0);
-    this.#limits = [...limits, Math.max(LEAST_LIMIT, ceiling)];
-    this.#limitPriors = [...limits.map((limit) => ((1 - NO_LIMIT) * Math.sqrt(limit)) / sum), NO_LIMIT];
+    this.#limits = Float64Array.of(...limits, Math.max(LEAST_LIMIT, ceiling));
+    const priors = limits.map((limit) => ((1 - NO_LIMIT) * Math.sqrt(limit)) / sum);
+    this.#limitPriors = Float64Array.of(...priors, NO_LIMIT);
     this.#excess = new Float64Array(this.#limits.length);
+    this.#ofLimit = new Float64Array(this.#limits.length);
     this.#probabilities = SHARE_PRIORS.map((prior) => Float64Array.from(this.#limitPriors, (p) => p * prior));
   }
 
   /** A request was not refused. */
   accepted(level: number): void {
-    this.#meet(level, (share, excess) => (1 - share) * (1 - excess));
+    this.#meet(level, false);
   }
 
   /** A request was refused. Returns how probable it is that this was because of the level. */
@@ -58,7 +62,7 @@ export class RefusalCause {
         inAll += probability * (share + part);
       }
     }
-    this.#meet(level, (share, excess) => share + (1 - share) * excess);
+    this.#meet(level, true);
     return byLevel / inAll;
   }
 
@@ -78,33 +82,39 @@ export class RefusalCause {
   }
 
   #lookAt(level: number): void {
-    for (const [column, limit] of this.#limits.entries()) {
+    for (let column = 0; column < this.#limits.length; column += 1) {
+      const limit = this.#limits[column]!;
       this.#excess[column] = level > limit ? 1 - limit / level : 0;
     }
   }
 
-  /** Takes in an answer that was so probable. */
-  #meet(level: number, likelihood: (share: number, excess: number) => number): void {
+  /** Takes in an answer. It comes with each request, and goes over some two thousand numbers: hence plain loops. */
+  #meet(level: number, isRefused: boolean): void {
     this.#savedUp -= 1;
     if (this.#savedUp >= 0) return;
     this.#lookAt(level);
-    let sum = 0;
-    const ofShare = SHARES.map(() => 0);
-    const ofLimit = new Float64Array(this.#limits.length);
-    for (const [row, share] of SHARES.entries()) {
+    const [excess, ofLimit, priors] = [this.#excess, this.#ofLimit.fill(0), this.#limitPriors];
+    const ofShare = SHARES.map((share, row) => {
       const probabilities = this.#probabilities[row]!;
+      let sum = 0;
       for (let column = 0; column < probabilities.length; column += 1) {
-        const weight = probabilities[column]! * likelihood(share, this.#excess[column]!);
+        const over = excess[column]!;
+        const likelihood = isRefused ? share + (1 - share) * over : (1 - share) * (1 - over);
+        const weight = probabilities[column]! * likelihood;
         probabilities[column] = weight;
-        ofShare[row]! += weight;
         ofLimit[column]! += weight;
         sum += weight;
       }
-    }
-    for (const [row, probabilities] of this.#probabilities.entries()) {
+      return sum;
+    });
+    const all = ofShare.reduce((sum, part) => sum + part, 0);
+    const [stays, changes] = [(1 - 2 * CHANGE) / all, CHANGE / all];
+    for (const [row, inRow] of ofShare.entries()) {
+      const probabilities = this.#probabilities[row]!;
+      const prior = SHARE_PRIORS[row]!;
       for (let column = 0; column < probabilities.length; column += 1) {
-        const changed = this.#limitPriors[column]! * ofShare[row]! + SHARE_PRIORS[row]! * ofLimit[column]!;
-        probabilities[column] = ((1 - 2 * CHANGE) * probabilities[column]! + CHANGE * changed) / sum;
+        const changed = priors[column]! * inRow + prior * ofLimit[column]!;
+        probabilities[column] = stays * probabilities[column]! + changes * changed;
       }
     }
   }
