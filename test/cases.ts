@@ -2,7 +2,7 @@
  * Long tests (`*.long.test.ts`) run some of their cases in `npm test` and all of them in `npm run test:long`. The
  * configuration says which (`provide`), and nothing else makes a difference between the two.
  */
-import { inject } from 'vitest';
+import { inject, test } from 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -16,6 +16,19 @@ export function casesOf<T>(what: string, all: readonly T[], some: readonly T[]):
   const rest = cases.length < all.length ? '; all: npm run test:long' : '';
   console.info(`${what}: ${cases.length} of ${all.length}${rest}`);
   return cases;
+}
+
+/** How much of something a story goes through: `some`, or in the long run `all`. Prints it. */
+export function amountOf(what: string, all: number, some: number): number {
+  const amount = inject('cases') === 'all' ? all : some;
+  console.info(`${what}: ${amount}${amount === all ? '' : `; ${all}: npm run test:long`}`);
+  return amount;
+}
+
+/** A story that only the long run goes through, since others of its file show the same of shorter spans; says so. */
+export function longStory(name: string, story: () => Promise<void>): void {
+  if (inject('cases') === 'all') test(name, story);
+  else console.info(`only in npm run test:long: ${name}`);
 }
 
 /** So many of them, from the first one on and as far apart as they can be. */

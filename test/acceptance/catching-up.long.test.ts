@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { World } from '../../src/simulator/world/world.ts';
+import { amountOf, casesOf } from '../cases.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 const HOUR_US = 3_600_000_000;
@@ -53,7 +54,9 @@ async function accounts(of: Stage, region: string) {
 const summaries = (of: Stage) =>
   of.mails.flatMap(({ notification }) => (notification.summary ? [notification] : []));
 
-describe('a region was away for 24 hours', () => {
+const HOURS_AWAY = amountOf('catching up: hours that a region was away', 24, 16);
+
+describe(`a region was away for ${HOURS_AWAY} hours`, () => {
   test('its old news is told in one summary, the rest as always, and the other region waits for nothing', async () => {
     const birds: Record<string, string[]> = {};
     stage = await openStage({
@@ -71,9 +74,10 @@ describe('a region was away for 24 hours', () => {
       birds.eu!.slice(30, 45),
       birds.eu!.slice(45, 50),
     ];
-    for (let hour = 0; hour < 24; hour += 1) {
-      for (const bird of hour < 12 ? past : []) fails(bird);
-      for (const bird of hour === 13 ? past : []) eu!.startFlight(bird, { endsAs: 'succeeded' });
+    for (let hour = 0; hour < HOURS_AWAY; hour += 1) {
+      for (const bird of hour < HOURS_AWAY / 2 ? past : []) fails(bird);
+      for (const bird of hour === HOURS_AWAY / 2 + 1 ? past : [])
+        eu!.startFlight(bird, { endsAs: 'succeeded' });
       for (const bird of lasting) fails(bird);
       for (const bird of hour === 2 ? forgotten : []) fails(bird);
       await stage.minutesPass(60);
@@ -265,14 +269,16 @@ describe('the store was restored from an old backup', () => {
   });
 });
 
-describe.each([
-  ['forward', 3_600],
-  ['back', -3_600],
-])('our clock is set %s by an hour', (_, seconds) => {
-  test.each([
-    ['while it runs', false],
-    ['while it is stopped', true],
-  ])('%s: nothing is lost or told twice, and nobody waits for the hour', async (_when, isStopped) => {
+const clockSteps = [
+  ['forward', 'while it runs', 3_600, false],
+  ['forward', 'while it is stopped', 3_600, true],
+  ['back', 'while it runs', -3_600, false],
+  ['back', 'while it is stopped', -3_600, true],
+] as const;
+
+test.each(casesOf('catching up: steps of our clock', clockSteps, [clockSteps[0], clockSteps[3]]))(
+  'our clock is set %s by an hour %s: nothing is lost or told twice, and nobody waits for the hour',
+  async (_where, _when, seconds, isStopped) => {
     const { birds } = await tenBirds();
     await minutesOfTrouble(stage, birds, 20);
     if (isStopped) await stage.restart(() => stage.ourClockSteps(seconds));
@@ -288,5 +294,5 @@ describe.each([
     const { truth, listed } = await accounts(stage, 'eu');
     expect(truth.map(({ key }) => [key, listed.get(key)])).toEqual(truth.map(({ key }) => [key, 1]));
     expect(summaries(stage)).toEqual([]);
-  });
-});
+  },
+);

@@ -1,8 +1,13 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { World } from '../../src/simulator/world/world.ts';
+import { howMany } from '../../src/text/counts.ts';
+import { amountOf } from '../cases.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 const DAY_S = 86_400;
+
+const DAYS_IN_THE_AIR = amountOf('Flights: days in the air', 3, 1);
+const DAYS_AT_REST = amountOf('Flights: days of an unpublished Bird', 3, 1);
 
 let stage: Stage;
 afterEach(() => stage.close());
@@ -18,7 +23,7 @@ function failures(of: Stage) {
 }
 
 describe('a Flight is watched to its end', () => {
-  test('one that started three days before its failure is alerted within two polls', async () => {
+  test(`one that started ${howMany(DAYS_IN_THE_AIR, 'day')} before its failure is alerted within two polls`, async () => {
     let birdId = '';
     stage = await openStage({
       regions: ['eu'],
@@ -32,7 +37,7 @@ describe('a Flight is watched to its end', () => {
     const world = stage.worlds.eu!;
     await stage.minutesPass(1);
     const { id } = world.startFlight(birdId);
-    await stage.secondsPass(3 * DAY_S);
+    await stage.secondsPass(DAYS_IN_THE_AIR * DAY_S);
     // Shorter Flights of the same Bird move the cursor far beyond the start of the long one.
     for (let count = 0; count < 5; count += 1) {
       world.startFlight(birdId, { endsAs: 'succeeded' });
@@ -187,9 +192,9 @@ describe('a Bird that is unpublished', () => {
     await stage.minutesPass(120);
     const asked = () => world.requests().byOperation.searchFlights ?? 0;
     const before = asked();
-    await stage.secondsPass(3 * DAY_S);
+    await stage.secondsPass(DAYS_AT_REST * DAY_S);
     // A window, what failed and what is active.
-    expect(asked() - before).toBe(3 * 3);
+    expect(asked() - before).toBe(3 * DAYS_AT_REST);
   });
 });
 

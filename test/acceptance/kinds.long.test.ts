@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import type { Rule } from '../../src/domain/alert/rule.ts';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import type { World } from '../../src/simulator/world/world.ts';
+import { longStory } from '../cases.ts';
 import { node, tree } from '../domain/route-tree.ts';
 import { rule } from '../domain/world.ts';
 import { openStage, type Stage } from './stage.ts';
@@ -142,7 +143,7 @@ describe('a scheduled Bird that stops flying', () => {
     expect(received().at(-1)).toBe('BirdStale resolved');
   });
 
-  test('is not told by habit before a week is known, nor when it is no scheduled one', async () => {
+  longStory('is not told by habit before a week is known, nor when it is no scheduled one', async () => {
     const { world, birdId } = await oneBird([], 'scheduled', 10);
     const { id: other } = world.addBird(world.addNest({ name: 'B' }).id, {
       name: 'On event',

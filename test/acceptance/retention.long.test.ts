@@ -1,5 +1,6 @@
 /** What retention has deleted was told once: it stays told, however long the service remembers it. */
 import { afterEach, expect, test } from 'vitest';
+import { longStory } from '../cases.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
@@ -38,7 +39,7 @@ async function daysPass(days: number, birds: readonly string[]): Promise<void> {
 
 const repeated = () => stage.forwarded().filter((key, at, keys) => keys.indexOf(key) !== at);
 
-test('a longer retention tells nothing again that the shorter one had deleted', async () => {
+longStory('a longer retention tells nothing again that the shorter one had deleted', async () => {
   const birds = await open();
   await daysPass(0.5, birds);
   await daysPass(2, birds.slice(0, 2));
@@ -93,59 +94,62 @@ test('a Flight that the service lists without a start is told once, however ofte
   expect(stage.forwarded()).toEqual([`eu/flight/${flight.id}/cancelled`]);
 });
 
-test('a Bird that comes back after the retention is told nothing of again, and watched as ever', async () => {
-  const hidden = new Set<string>();
-  let [bird, other] = ['', ''];
-  stage = await openStage({
-    regions: ['eu'],
-    poll: { intervalMs: 240_000 },
-    before(world) {
-      const { id } = world.addNest({ name: 'Marketing' });
-      bird = world.addBird(id, { name: 'one', triggerType: 'event' }).id;
-      other = world.addBird(id, { name: 'two', triggerType: 'event' }).id;
-    },
-    between: (service) => ({
-      async send(request) {
-        const { body, ...answer } = await service.send(request);
-        const listed: unknown = hidden.size > 0 && body.startsWith('[') ? JSON.parse(body) : undefined;
-        if (!Array.isArray(listed)) return { ...answer, body };
-        return { ...answer, body: JSON.stringify(listed.filter(({ id }) => !hidden.has(id))) };
+longStory(
+  'a Bird that comes back after the retention is told nothing of again, and watched as ever',
+  async () => {
+    const hidden = new Set<string>();
+    let [bird, other] = ['', ''];
+    stage = await openStage({
+      regions: ['eu'],
+      poll: { intervalMs: 240_000 },
+      before(world) {
+        const { id } = world.addNest({ name: 'Marketing' });
+        bird = world.addBird(id, { name: 'one', triggerType: 'event' }).id;
+        other = world.addBird(id, { name: 'two', triggerType: 'event' }).id;
       },
-      close: () => service.close(),
-    }),
-  });
-  const world = stage.worlds.eu!;
-  await stage.restart(() => stage.keepsFor(1));
-  await stage.minutesPass(10);
-  const inTheAir = world.startFlight(bird);
-  const received = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
-  world.save(bird);
-  await stage.minutesPass(30);
-  world.startFlight(bird, { endsAs: 'succeeded', fliesForMs: 1000 });
-  await stage.minutesPass(10);
-  const known = () =>
-    stage.store.transaction(async (tx) => (await tx.inventory.birds('eu')).map(({ birdId }) => birdId));
-  const inFlight = () =>
-    stage.store.transaction((tx) => tx.overdue.flights(world.nowUs(), world.nowUs() * 2, 10));
-  expect(stage.forwarded()).toContain(`eu/flight/${received.id}/failed`);
-  hidden.add(bird);
-  await daysPass(2, [other]);
-  expect(await known()).toEqual([other]);
-  expect(await inFlight()).toEqual([]);
-  const missed = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
-  await stage.minutesPass(10);
-  hidden.clear();
-  await stage.minutesPass(30 * 60);
-  expect(await known()).toEqual([bird, other].toSorted());
-  expect(await inFlight()).toHaveLength(1);
-  world.endFlight(inTheAir.id, 'failed');
-  await stage.minutesPass(30);
-  await stage.restart();
-  await stage.minutesPass(60);
-  const flights = [missed, inTheAir].map(({ id }) => `eu/flight/${id}/failed`);
-  expect(stage.forwarded()).toEqual(expect.arrayContaining(flights));
-  expect(repeated()).toEqual([]);
-});
+      between: (service) => ({
+        async send(request) {
+          const { body, ...answer } = await service.send(request);
+          const listed: unknown = hidden.size > 0 && body.startsWith('[') ? JSON.parse(body) : undefined;
+          if (!Array.isArray(listed)) return { ...answer, body };
+          return { ...answer, body: JSON.stringify(listed.filter(({ id }) => !hidden.has(id))) };
+        },
+        close: () => service.close(),
+      }),
+    });
+    const world = stage.worlds.eu!;
+    await stage.restart(() => stage.keepsFor(1));
+    await stage.minutesPass(10);
+    const inTheAir = world.startFlight(bird);
+    const received = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
+    world.save(bird);
+    await stage.minutesPass(30);
+    world.startFlight(bird, { endsAs: 'succeeded', fliesForMs: 1000 });
+    await stage.minutesPass(10);
+    const known = () =>
+      stage.store.transaction(async (tx) => (await tx.inventory.birds('eu')).map(({ birdId }) => birdId));
+    const inFlight = () =>
+      stage.store.transaction((tx) => tx.overdue.flights(world.nowUs(), world.nowUs() * 2, 10));
+    expect(stage.forwarded()).toContain(`eu/flight/${received.id}/failed`);
+    hidden.add(bird);
+    await daysPass(2, [other]);
+    expect(await known()).toEqual([other]);
+    expect(await inFlight()).toEqual([]);
+    const missed = world.startFlight(bird, { endsAs: 'failed', fliesForMs: 1000 });
+    await stage.minutesPass(10);
+    hidden.clear();
+    await stage.minutesPass(30 * 60);
+    expect(await known()).toEqual([bird, other].toSorted());
+    expect(await inFlight()).toHaveLength(1);
+    world.endFlight(inTheAir.id, 'failed');
+    await stage.minutesPass(30);
+    await stage.restart();
+    await stage.minutesPass(60);
+    const flights = [missed, inTheAir].map(({ id }) => `eu/flight/${id}/failed`);
+    expect(stage.forwarded()).toEqual(expect.arrayContaining(flights));
+    expect(repeated()).toEqual([]);
+  },
+);
 
 test('an alert that fires for longer than the retention lets go of what was told of it, and of nothing else', async () => {
   let bird = '';

@@ -23,7 +23,7 @@ const FOUND_IN: Readonly<Record<string, number>> = {
 };
 
 /** One of each sort of mistake. */
-const ONE_OF_EACH = ['no_dedupe', 'open_flights_forgotten', 'retry_after_ignored', 'lease_ignored'];
+const ONE_OF_EACH = ['no_dedupe', 'open_flights_forgotten', 'retry_after_ignored', 'settled_before_sending'];
 
 const variants = VARIANTS.filter(({ name }) => name in FOUND_IN);
 const chosen = casesOf(
