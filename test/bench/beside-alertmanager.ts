@@ -201,7 +201,8 @@ async function feed(pool: Pool, alerts: number): Promise<void> {
   await Promise.all(Array.from({ length: 4 }, post));
 }
 
-async function nestwatch({ alerts, groupBy }: Work): Promise<Side> {
+/** nestwatch alone: what it takes to deliver these alerts. */
+export async function deliverAlerts({ alerts, groupBy }: Work): Promise<Side> {
   return measure(alerts, async (port) => {
     const child = forkAsProgram(join(import.meta.dirname, 'telling-process.ts'), [
       String(port),
@@ -257,7 +258,7 @@ export async function printBesideAlertmanager(many = 20_000, oneGroup = 10_000):
   ];
   for (const work of works) {
     const theirs = await alertmanager(work);
-    const ours = await nestwatch(work);
+    const ours = await deliverAlerts(work);
     console.log(`  ${work.name}`);
     for (const [name, side] of [
       ['Alertmanager', theirs],

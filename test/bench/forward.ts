@@ -18,7 +18,6 @@ import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { formatInstant } from '../../src/time/instant.ts';
 
-const PAGES = 500;
 const PAGE_SIZE = 100;
 const START_US = Date.UTC(2026, 0, 1) * 1000;
 
@@ -43,7 +42,7 @@ function eventOf(index: number): Event {
 }
 
 /** Events a second, from the first commit to the last acceptance. */
-export async function benchForward(): Promise<number> {
+export async function benchForward(pages = 500): Promise<number> {
   const server = fork(import.meta.filename, ['receiver']);
   const [{ port }] = (await once(server, 'message')) as [{ port: number }];
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bench-'));
@@ -89,7 +88,7 @@ export async function benchForward(): Promise<number> {
       if (happening.outcome !== 'delivered')
         return accepted.reject(new Error(happening.error ?? 'not delivered'));
       delivered += PAGE_SIZE;
-      if (delivered >= PAGES * PAGE_SIZE) accepted.resolve();
+      if (delivered >= pages * PAGE_SIZE) accepted.resolve();
     },
   });
   const alerting = createAlerting({
@@ -119,7 +118,7 @@ export async function benchForward(): Promise<number> {
   const stop = new AbortController();
   const running = [alerting.run(stop.signal), delivery.run(stop.signal)];
   const began = performance.now();
-  for (let page = 0; page < PAGES; page += 1) {
+  for (let page = 0; page < pages; page += 1) {
     const events = Array.from({ length: PAGE_SIZE }, (_, index) => eventOf(page * PAGE_SIZE + index));
     await commit({
       region: 'eu',

@@ -12,6 +12,7 @@ import { OPERATIONS } from '../../src/service/operations.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { answerScrape } from '../../src/web/answer-scrape.ts';
 import { NOTHING } from '../observe/scraped.ts';
+import { median } from './ingest.ts';
 
 const ROUNDS = 15;
 
@@ -32,6 +33,8 @@ interface ScrapeCost {
   /** Of the process's main thread, for one scrape; the median. */
   readonly loopMs: number;
   readonly longestTurnMs: number;
+  /** Of the process in all its threads, for one scrape; the median. The asker's thread is among them. */
+  readonly processorMs: number;
   readonly packedBytes: number;
 }
 
@@ -65,6 +68,7 @@ export async function benchScrape(birdsPerRegion: number, regions: readonly stri
     });
 
   const costs: number[] = [];
+  const processor: number[] = [];
   let packedBytes = 0;
   const turns = monitorEventLoopDelay({ resolution: 1 });
   for (let round = 0; round < ROUNDS; round += 1) {
@@ -72,9 +76,14 @@ export async function benchScrape(birdsPerRegion: number, regions: readonly stri
     if (round === ROUNDS / 3) turns.enable();
     await sleep(50);
     const before = performance.eventLoopUtilization();
+    const usedBefore = process.cpuUsage();
     packedBytes = await ask();
     const { active } = performance.eventLoopUtilization(before);
-    if (round >= ROUNDS / 3) costs.push(active);
+    const { user, system } = process.cpuUsage(usedBefore);
+    if (round >= ROUNDS / 3) {
+      costs.push(active);
+      processor.push((user + system) / 1000);
+    }
   }
   turns.disable();
   await asker.terminate();
@@ -82,7 +91,8 @@ export async function benchScrape(birdsPerRegion: number, regions: readonly stri
   const lines = (await Array.fromAsync((await metrics.render()).body)).join('').split('\n');
   return {
     series: lines.filter((line) => line && !line.startsWith('#')).length,
-    loopMs: costs.sort((a, b) => a - b)[Math.floor(costs.length / 2)]!,
+    loopMs: median(costs),
+    processorMs: median(processor),
     longestTurnMs: turns.max / 1e6,
     packedBytes,
   };

@@ -14,6 +14,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { systemClock } from '../../src/time/clock.ts';
+import { median } from './ingest.ts';
 import { fillStore, type Size } from './pages-store.ts';
 
 export const START: Size = { birds: 2_000, events: 2_000_000, alerts: 1_000 };
@@ -34,34 +35,43 @@ interface Waited {
   readonly processorMs: number;
 }
 
+export const VERSION_ARGS: readonly string[] = [MAIN, '--version'];
+
 /** `--version`, beside a program that does nothing: its bare start is Node's, not ours. */
 async function benchVersion(): Promise<{ version: Waited; bare: Waited }> {
-  const versions: Waited[] = [];
-  const bares: Waited[] = [];
-  for (let time = 0; time <= TIMES; time += 1) {
-    const bare = await ended(['--eval', '0']);
-    const version = await ended([MAIN, '--version']);
-    // The first one keeps what it compiled for the others.
-    if (time > 0) {
-      bares.push(bare);
-      versions.push(version);
-    }
+  await ended(VERSION_ARGS);
+  const versions: number[] = [];
+  const bares: number[] = [];
+  for (let time = 0; time < TIMES; time += 1) {
+    bares.push(await ended(['--eval', '0']));
+    versions.push(await ended(VERSION_ARGS));
   }
-  return { version: median(versions), bare: median(bares) };
+  return {
+    version: { wallMs: median(versions), processorMs: await startedProcessorMs(VERSION_ARGS, TIMES) },
+    bare: { wallMs: median(bares), processorMs: await startedProcessorMs(['--eval', '0'], TIMES) },
+  };
 }
 
-/** Runs to its end. */
-async function ended(args: readonly string[]): Promise<Waited> {
-  // A shell's `times` gives what its children took.
+/** Milliseconds until Node has run this. */
+async function ended(args: readonly string[]): Promise<number> {
   const startedMs = performance.now();
-  const shell = spawn('/bin/sh', ['-c', '"$@" > /dev/null; times', 'sh', process.execPath, ...args]);
+  const [code] = await once(spawn(process.execPath, args, { stdio: 'ignore' }), 'close');
+  if (code !== 0) throw new Error(`${args.join(' ')} exits with ${code}`);
+  return performance.now() - startedMs;
+}
+
+/** Milliseconds of the processor that Node takes to run this, on the average of so many times. */
+export async function startedProcessorMs(args: readonly string[], times: number): Promise<number> {
+  // A shell's `times` says what its children took, in steps of 10 ms.
+  const script = `for at in ${'. '.repeat(times)}; do "$@" > /dev/null || exit 1; done; times`;
+  const shell = spawn('/bin/sh', ['-c', script, 'sh', process.execPath, ...args]);
   let said = '';
   shell.stdout.on('data', (text) => {
     said += text;
   });
   const [code] = await once(shell, 'close');
-  if (code !== 0) throw new Error(`${args.join(' ')} exits with ${code}`);
-  return { wallMs: performance.now() - startedMs, processorMs: childrenMs(said) };
+  if (code !== 0) throw new Error(`${args.join(' ')} fails`);
+  return childrenMs(said) / times;
 }
 
 /** Of the second line of `times`: what children took as user and as system, such as `0m0.080s 0m0.020s`. */
@@ -86,7 +96,7 @@ async function benchReady(file: string): Promise<{ full: Waited; empty: Waited }
     }
   }
   rmSync(folder, { recursive: true });
-  return { full: median(fulls), empty: median(empties) };
+  return { full: middle(fulls), empty: middle(empties) };
 }
 
 async function untilFirstRequest(folder: string, store: string): Promise<Waited> {
@@ -165,10 +175,11 @@ function processorMs(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * 10;
 }
 
-function median(waited: readonly Waited[]): Waited {
-  const middle = (of: (one: Waited) => number) =>
-    waited.map(of).sort((a, b) => a - b)[Math.floor(waited.length / 2)]!;
-  return { wallMs: middle((one) => one.wallMs), processorMs: middle((one) => one.processorMs) };
+function middle(waited: readonly Waited[]): Waited {
+  return {
+    wallMs: median(waited.map(({ wallMs }) => wallMs)),
+    processorMs: median(waited.map(({ processorMs: ms }) => ms)),
+  };
 }
 
 const shown = ({ wallMs, processorMs: ms }: Waited) =>
