@@ -11,6 +11,8 @@ import { type Clock, createBell, sleep } from '../time/clock.ts';
 
 /** How long a try that has ended may wait to be settled; the next of its lane waits for that. */
 const SETTLED_WITHIN_MS = 50;
+/** The same while others that are claimed go out: a commit that holds a few only costs more than they do. */
+const SETTLED_WITHIN_BUSY_MS = 200;
 /** How long delivery rests when the store refuses a transaction. */
 export const STORE_PAUSE_MS = 1_000;
 
@@ -110,7 +112,7 @@ export class Line {
 
   async #untilTurn(isStopping: boolean): Promise<void> {
     while (!this.#isTurn(isStopping)) {
-      const waitMs = this.#ended.length > 0 ? SETTLED_WITHIN_MS : Number.POSITIVE_INFINITY;
+      const waitMs = this.#ended.length > 0 ? this.#settledWithinMs() : Number.POSITIVE_INFINITY;
       await this.#bell.wait(waitMs, isStopping ? undefined : this.#options.signal);
     }
   }
@@ -123,7 +125,11 @@ export class Line {
     if (this.#isWanted && this.#inFlight < pace.inFlight) return true;
     if (ended === 0) return false;
     const isHalf = ended >= this.#inFlight + this.#claimed.length;
-    return isHalf || clock.monotonicMs() - this.#endedSinceMs >= SETTLED_WITHIN_MS;
+    return isHalf || clock.monotonicMs() - this.#endedSinceMs >= this.#settledWithinMs();
+  }
+
+  #settledWithinMs(): number {
+    return this.#claimed.length > 0 ? SETTLED_WITHIN_BUSY_MS : SETTLED_WITHIN_MS;
   }
 
   /** Claimed but not begun when delivery stops: free again at once. */

@@ -50,7 +50,7 @@ const webhookShape = z
 export const webhookChannel: Channel<WebhookIntegration> = {
   kind: 'webhook',
   audience: 'programs',
-  pace: { inFlight: 8, claimed: 256 },
+  pace: { inFlight: 8, claimed: 512 },
   shape: webhookShape,
   reader(check) {
     const http = httpReader(check);

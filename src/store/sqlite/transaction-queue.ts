@@ -16,7 +16,7 @@ import { isFatal } from './failure.ts';
 
 /** What shares one commit: more would gain little and make the first one wait. */
 const MAX_BATCH = 64;
-const MAX_BATCH_MS = 20;
+const MAX_BATCH_MS = 50;
 
 export interface TransactionQueue {
   run<T>(work: () => Promise<T>): Promise<T>;

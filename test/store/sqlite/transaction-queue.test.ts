@@ -71,7 +71,7 @@ describe('group commit', () => {
   test('ends a batch that took long, so that the first does not wait for the last', async () => {
     const slow = (number: number) =>
       queue.run(async () => {
-        await clock.advance(8);
+        await clock.advance(20);
         connection.prepare('INSERT INTO kept VALUES (?, NULL)').run(number);
       });
     await Promise.all(range(7).map(slow));
