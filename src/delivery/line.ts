@@ -98,10 +98,12 @@ export class Line {
       this.#inFlight += 1;
       void attempt(this.#claimed.shift()!).then((settlement) => {
         this.#inFlight -= 1;
-        if (this.#ended.length === 0) this.#endedSinceMs = clock.monotonicMs();
+        const isFirst = this.#ended.length === 0;
+        if (isFirst) this.#endedSinceMs = clock.monotonicMs();
         this.#ended.push(settlement);
         this.#fill();
-        this.#bell.ring();
+        // Whoever waits for the next turn knows until when. To wake it for each of hundreds costs more than they do.
+        if (isFirst || this.#claimed.length === 0 || this.#isTurn(false)) this.#bell.ring();
       });
     }
   }

@@ -118,7 +118,9 @@ export function openTransport(options: TransportOptions): Transport {
  * Names and values by turns. undici writes values as Latin-1; text beyond ASCII goes out as the bytes of its UTF-8.
  */
 function encoded(headers: Readonly<Record<string, string>>): string[] {
-  return Object.entries(headers).flatMap(([name, value]) => [name, isAscii(value) ? value : utf8(value)]);
+  const pairs: string[] = [];
+  for (const [name, value] of Object.entries(headers)) pairs.push(name, isAscii(value) ? value : utf8(value));
+  return pairs;
 }
 
 const isAscii = (text: string) => !/[^\0-\x7f]/.test(text);
