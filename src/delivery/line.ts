@@ -12,7 +12,7 @@ import { type Clock, createBell, sleep } from '../time/clock.ts';
 /** How long a try that has ended may wait to be settled; the next of its lane waits for that. */
 const SETTLED_WITHIN_MS = 50;
 /** The same while others that are claimed go out: a commit that holds a few only costs more than they do. */
-const SETTLED_WITHIN_BUSY_MS = 200;
+const SETTLED_WITHIN_BUSY_MS = 100;
 /** How long delivery rests when the store refuses a transaction. */
 export const STORE_PAUSE_MS = 1_000;
 
