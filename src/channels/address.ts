@@ -2,7 +2,7 @@
 import { connect, isIP } from 'node:net';
 import { type ConnectionOptions, connect as connectTls } from 'node:tls';
 import { NestwatchError } from '../errors.ts';
-import { tlsMaterial } from '../http/connection-pools.ts';
+import { isSocks, tlsMaterial } from '../http/connection-pools.ts';
 import type { ConnectionSettings } from '../http/http-settings.ts';
 import { proxyFor } from '../http/proxy-choice.ts';
 import type { Secret } from '../secret.ts';
@@ -34,7 +34,7 @@ export function probeAddress(address: Secret, { tls, proxy }: ConnectionSettings
 function tryConnect(url: URL, material: ConnectionOptions): Promise<void> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const isTls = url.protocol === 'https:';
-  const port = Number(url.port) || (isTls ? 443 : 80);
+  const port = Number(url.port) || (isTls ? 443 : isSocks(url.href) ? 1080 : 80);
   const { servername = isIP(host) ? '' : host, ...own } = material;
   return new Promise((resolve, reject) => {
     const socket = isTls ? connectTls({ ...own, host, port, servername }) : connect({ host, port });

@@ -39,7 +39,10 @@ const tlsShape = z
 
 /** Keys of whatever asks others over HTTP. */
 export const connectionKeys = {
-  ...twins('proxy_url', 'Proxy that requests go through, with its user and password where it has them.'),
+  ...twins(
+    'proxy_url',
+    'Proxy that requests go through (`http://`, `https://` or `socks5://`), with its user and password where it has them.',
+  ),
   no_proxy: words
     .optional()
     .describe(
@@ -174,10 +177,15 @@ function environmentProxy(check: Check, path: Path): ProxySettings {
   return { ...(http && { http }), ...(https && { https }), noProxy: variable('NO_PROXY') };
 }
 
+/** Of SOCKS, version 5: the proxy looks names up itself. */
+const PROXIES = ['http:', 'https:', 'socks5:', 'socks5h:'];
+
 function mistakeInProxy(text: string): string | undefined {
   const url = URL.parse(text);
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
-    return 'must be a proxy for HTTP, as a URL that begins with http:// or https://';
+  if (!url || !PROXIES.includes(url.protocol)) {
+    return 'must be the URL of a proxy, which begins with http://, https:// or socks5://';
   }
-  return url.pathname === '/' && url.search === '' ? undefined : 'must end with the host and port';
+  return (url.pathname === '/' || url.pathname === '') && url.search === ''
+    ? undefined
+    : 'must end with the host and port';
 }

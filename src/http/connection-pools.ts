@@ -4,7 +4,7 @@
  * they carry has ended.
  */
 import type { ConnectionOptions } from 'node:tls';
-import { type Dispatcher, Pool, ProxyAgent } from 'undici';
+import { buildConnector, type Dispatcher, Pool, ProxyAgent, Socks5ProxyAgent } from 'undici';
 import type { ConnectionSettings, TlsSettings } from './http-settings.ts';
 import { proxyFor } from './proxy-choice.ts';
 
@@ -86,6 +86,14 @@ function open(
   };
   if (proxy === undefined)
     return new Pool(origin, { ...common, connect: { ...tls, timeout: connectTimeoutMs } });
+  if (isSocks(proxy)) {
+    const agent = new Socks5ProxyAgent(proxy.replace(/^socks5h:/i, 'socks5:'), {
+      connect: buildConnector({ timeout: connectTimeoutMs }),
+      requestTls: { ...tls, timeout: connectTimeoutMs },
+    });
+    // It makes its pools as each request says.
+    return agent.compose((dispatch) => (request, handler) => dispatch({ ...request, ...common }, handler));
+  }
   const { cert: _cert, key: _key, servername: _name, ...trust } = tls ?? {};
   return new ProxyAgent({
     ...common,
@@ -98,6 +106,11 @@ function open(
     factory: (to, own) => new Pool(to, { ...common, ...own }),
     clientFactory: (to, own) => new Pool(to, { ...common, ...own }),
   });
+}
+
+/** Whether a proxy is asked by SOCKS 5, and not by HTTP; with or without the `h`, it looks names up itself. */
+export function isSocks(proxy: string): boolean {
+  return /^socks5h?:/i.test(proxy);
 }
 
 /** What Node's TLS asks for; files are read. */

@@ -29,9 +29,13 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #headers: IncomingHttpHeaders = {};
   #controller: Dispatcher.DispatchController | undefined;
   #isGivenUp = false;
+  #size = 0;
+  readonly #maxBytes: number;
 
-  constructor(inFlight: BytesInFlight | undefined) {
+  /** A larger answer rejects with `ResponseExceededMaxSizeError`, also over what does not count its bytes itself. */
+  constructor(inFlight: BytesInFlight | undefined, maxBytes: number) {
     this.#inFlight = inFlight;
+    this.#maxBytes = maxBytes;
   }
 
   /** Of the answer; undefined while none has begun. */
@@ -51,8 +55,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     }
   }
 
-  #giveUp(): void {
-    const reason = new errors.RequestAbortedError();
+  #giveUp(reason: Error = new errors.RequestAbortedError()): void {
     this.#isGivenUp = true;
     this.#ended.reject(reason);
     this.#controller?.abort(reason);
@@ -73,6 +76,11 @@ export class Exchange implements Dispatcher.DispatchHandler {
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     if (this.#isGivenUp) return;
+    this.#size += chunk.length;
+    if (this.#size > this.#maxBytes) {
+      this.#giveUp(new errors.ResponseExceededMaxSizeError());
+      return;
+    }
     this.#chunks.push(chunk);
     const room = this.#inFlight?.take(this, chunk.length);
     if (!room) return;

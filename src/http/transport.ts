@@ -82,7 +82,7 @@ export function openTransport(options: TransportOptions): Transport {
       if (target?.protocol !== 'http:' && target?.protocol !== 'https:') {
         throw new NestwatchError('unreachable', 'the address is not an http or https URL');
       }
-      const exchange = new Exchange(inFlight);
+      const exchange = new Exchange(inFlight, maxBodyBytes);
       try {
         const request = {
           origin: target.origin,

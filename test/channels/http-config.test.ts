@@ -7,8 +7,9 @@ import type { Outcome } from '../../src/channels/channel.ts';
 import { channelOf, closeChannels, openChannels } from '../../src/channels/registry.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { openAuthorizedTransport } from '../../src/http/authorized-transport.ts';
+import { secret } from '../../src/secret.ts';
 import { makeAuthority, makeCertificate } from '../http/certificates.ts';
-import { type Arrived, openFolder, serveHttp, serveProxy, serveTls } from '../http/servers.ts';
+import { type Arrived, openFolder, serveHttp, serveProxy, serveSocks, serveTls } from '../http/servers.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { delivery, group } from './sample-notifications.ts';
 
@@ -328,6 +329,58 @@ describe('tls_config', () => {
     const trusting = probe(`{ tls_config: { ca_file: ${path('authority.pem')} } }`);
     await trusting.run();
     expect(trusting.key).not.toBe(probe().key);
+  });
+});
+
+describe('a proxy for SOCKS 5', () => {
+  test('carries what is asked, in plain and in TLS, and looks names up itself', async () => {
+    const proxy = later(await serveSocks());
+    const plain = later(await serveHttp(() => ({ status: 200 })));
+    const tls = later(await serveTls(folder.path, 'server', () => ({ status: 200 })));
+    const trust = `tls_config: { ca_file: ${path('authority.pem')} }`;
+    const far = `http://pager.invalid:${plain.port}`;
+    expect(await receiver(far, { own: `{ proxy_url: "${proxy.url}" }` }).send()).toEqual({
+      kind: 'accepted',
+    });
+    const own = `{ proxy_url: "${proxy.url.replace('socks5', 'socks5h')}", ${trust} }`;
+    expect(await receiver(tls.url, { own }).send()).toMatchObject({ kind: 'accepted' });
+    expect(proxy.targets).toEqual([`pager.invalid:${plain.port}`, `localhost:${tls.port}`]);
+  });
+
+  test('that asks for a user and password', async () => {
+    const proxy = later(await serveSocks(`user:${CANARY}`));
+    const { url, arrived } = later(await serveHttp(() => ({ status: 200 })));
+    const asking = (credentials: string) =>
+      receiver(url, { own: `{ proxy_url: "${proxy.url.replace('//', `//${credentials}`)}" }` }).send();
+    expect(await asking(`user:${CANARY}@`)).toEqual({ kind: 'accepted' });
+    for (const wrong of ['', `user:x${CANARY}@`]) {
+      const outcome = await asking(wrong);
+      expect(outcome).toMatchObject({ kind: 'failed', reason: 'unreachable' });
+      expect(JSON.stringify(outcome)).not.toContain(CANARY);
+    }
+    expect(arrived).toHaveLength(1);
+  });
+
+  test('that is not there: nothing was sent', async () => {
+    const { url } = later(await serveHttp(() => ({ status: 200 })));
+    const outcome = await receiver(url, { own: '{ proxy_url: "socks5://localhost:1" }' }).send();
+    expect(outcome).toMatchObject({ kind: 'failed', reason: 'unreachable' });
+  });
+
+  test('does not make an answer larger than it may be', async () => {
+    const proxy = later(await serveSocks());
+    const { url } = later(await serveHttp(() => ({ status: 200, body: 'x'.repeat(2_000_000) })));
+    const transport = later(
+      openAuthorizedTransport({
+        connections: 1,
+        timeoutMs: 5_000,
+        maxBodyBytes: 1_000_000,
+        http: { proxy: { http: secret(proxy.url) }, headers: [], followRedirects: false },
+        nowUs: () => 0,
+      }),
+    );
+    const asked = { method: 'GET', url, headers: {} } as const;
+    await expect(transport.send(asked)).rejects.toMatchObject({ code: 'too_large' });
   });
 });
 

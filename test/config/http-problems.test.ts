@@ -81,8 +81,8 @@ describe('http_config', () => {
     ],
     [
       'a proxy of another sort',
-      '{ proxy_url: "socks5://x" }',
-      ['….proxy_url: must be a proxy for HTTP, as a URL that begins with http:// or https://'],
+      '{ proxy_url: "socks4://x" }',
+      ['….proxy_url: must be the URL of a proxy, which begins with http://, https:// or socks5://'],
     ],
     ['a proxy with a path', '{ proxy_url: "http://x/y" }', ['….proxy_url: must end with the host and port']],
     [
@@ -160,9 +160,9 @@ describe('http_config', () => {
   });
 
   test('a proxy of the environment that is none is named, and not quoted', () => {
-    const environment = { HTTPS_PROXY: 'socks5://user:canary@x' };
+    const environment = { HTTPS_PROXY: 'socks4://user:canary@x' };
     expect(problems('{ proxy_from_environment: true }', { environment })).toEqual([
-      '….proxy_from_environment: HTTPS_PROXY of the environment must be a proxy for HTTP, as a URL that begins with http:// or https://',
+      '….proxy_from_environment: HTTPS_PROXY of the environment must be the URL of a proxy, which begins with http://, https:// or socks5://',
     ]);
   });
 
@@ -172,7 +172,7 @@ global: { http_config: { no_proxy: x } }
 heartbeat: { url: https://x, http_config: { basic_auth: { username: "a:b" } } }
 `;
     expect(problemsOf(text).map((line) => line.replace(/^\d+:\d+: /, ''))).toEqual([
-      'regions.eu.proxy_url: must be a proxy for HTTP, as a URL that begins with http:// or https://',
+      'regions.eu.proxy_url: must be the URL of a proxy, which begins with http://, https:// or socks5://',
       'regions.eu.tls_config.ca: must be a certificate in PEM (-----BEGIN CERTIFICATE-----)',
       'global.http_config.no_proxy: must not stand here: there is no `proxy_url`',
       'heartbeat.http_config.basic_auth.username: must not hold a colon',

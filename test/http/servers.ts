@@ -9,7 +9,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
-import { type AddressInfo, connect } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -117,6 +117,53 @@ export async function serveProxy(credentials?: string): Promise<TestServer & { r
   });
   const port = await listen(server);
   return { url: `http://localhost:${port}`, port, arrived: [], targets, close: () => closed(server) };
+}
+
+/** A proxy for SOCKS 5 (RFC 1928); asks for a user and password (RFC 1929) where they are given. */
+export async function serveSocks(credentials?: string): Promise<TestServer & { readonly targets: string[] }> {
+  const targets: string[] = [];
+  const server = createTcpServer(async (socket) => {
+    socket.on('error', () => socket.destroy());
+    const next = async () =>
+      (await once(socket, 'data', { signal: AbortSignal.timeout(10_000) }))[0] as Buffer;
+    const methods = [...(await next()).subarray(2)];
+    const method = credentials === undefined ? 0 : 2;
+    if (!methods.includes(method)) return void socket.end(Buffer.of(5, 255));
+    socket.write(Buffer.of(5, method));
+    if (credentials !== undefined) {
+      const given = await next();
+      const user = given.subarray(2, 2 + given[1]!);
+      const password = given.subarray(3 + user.length);
+      const isRight = `${user}:${password}` === credentials;
+      socket.write(Buffer.of(1, isRight ? 0 : 1));
+      if (!isRight) return void socket.end();
+    }
+    const asked = await next();
+    // A name; addresses are not asked for here.
+    const host = asked.subarray(5, 5 + asked[4]!).toString();
+    const port = asked.readUInt16BE(asked.length - 2);
+    targets.push(`${host}:${port}`);
+    const onward = connect(port, host.endsWith('.invalid') ? 'localhost' : host, () => {
+      socket.write(Buffer.of(5, 0, 0, 1, 0, 0, 0, 0, 0, 0));
+      onward.pipe(socket).pipe(onward);
+    });
+    onward.on('error', () => socket.destroy());
+  });
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket) => sockets.add(socket));
+  server.listen(0, 'localhost');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `socks5://localhost:${port}`,
+    port,
+    arrived: [],
+    targets,
+    close() {
+      for (const socket of sockets) socket.destroy();
+      return new Promise((resolve) => server.close(() => resolve()));
+    },
+  };
 }
 
 async function listen(server: Server): Promise<number> {
