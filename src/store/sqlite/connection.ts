@@ -11,6 +11,7 @@
  */
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
 import { storeFailure } from './failure.ts';
+import { HeldWrites } from './held-writes.ts';
 import { makePrivateFile } from './private-files.ts';
 
 export type Value = string | number | null | Uint8Array;
@@ -30,6 +31,8 @@ export interface Connection {
   prepare<Row = unknown>(sql: string): Statement<Row>;
   /** Runs statements without results, outside of the rule on failed transactions. */
   exec(sql: string): void;
+  /** What rooms hold back until a statement of this connection could see it. */
+  readonly held: HeldWrites;
   isTransaction(): boolean;
   /** The first failure of a statement since `forget`. */
   failure(): unknown;
@@ -51,6 +54,7 @@ export function openConnection(path: string): Connection {
 
   if (path !== ':memory:') makePrivateFile(path);
   const db = translated(() => new DatabaseSync(path, { timeout: BUSY_TIMEOUT_MS, defensive: true }));
+  const held = new HeldWrites();
   let failed: { readonly error: unknown } | undefined;
 
   function guarded<T>(call: () => T): T {
@@ -66,7 +70,9 @@ export function openConnection(path: string): Connection {
   return {
     prepare<Row>(sql: string): Statement<Row> {
       let prepared: StatementSync | undefined;
+      const before = held.before(sql);
       const statement = () => {
+        before();
         prepared ??= db.prepare(plannedOnce(sql));
         return prepared;
       };
@@ -85,6 +91,7 @@ export function openConnection(path: string): Connection {
         run: (...values) => guarded(() => Number(statement().run(...inputs(values)).changes)),
       };
     },
+    held,
     exec: (sql) => translated(() => db.exec(sql)),
     isTransaction: () => db.isTransaction,
     failure: () => failed?.error,

@@ -228,6 +228,7 @@ function createRooms(connection: Connection, clock: Clock): Rooms {
   const events = new SqliteEvents(connection, streams);
   const counts = createDeliveryCounts(connection);
   const standing = createBirdStanding(connection);
+  const groups = new SqliteGroups(connection);
   return {
     all: {
       inventory: new SqliteInventory(connection, clock),
@@ -237,8 +238,8 @@ function createRooms(connection: Connection, clock: Clock): Rooms {
       audits: createAudits(connection),
       birds: new SqliteBirds(connection, events),
       overdue: new SqliteOverdue(connection),
-      alerts: new SqliteAlerts(connection, events, standing),
-      groups: new SqliteGroups(connection),
+      alerts: new SqliteAlerts(connection, events, standing, groups),
+      groups,
       silences: createSilences(connection),
       suppressions: createSuppressions(connection, events),
       digests: new SqliteDigests(connection),
@@ -253,8 +254,11 @@ function createRooms(connection: Connection, clock: Clock): Rooms {
       events.forget();
       counts.forget();
       standing.forget();
+      groups.forget();
+      connection.held.forget();
     },
     end() {
+      connection.held.write();
       counts.write();
       standing.write();
     },
@@ -263,6 +267,8 @@ function createRooms(connection: Connection, clock: Clock): Rooms {
       events.forget();
       counts.forget();
       standing.forget();
+      groups.forget();
+      connection.held.forget();
     },
   };
 }

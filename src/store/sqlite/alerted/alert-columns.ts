@@ -1,8 +1,16 @@
-/** What is kept of an alert beside its body, for people to find and order it by. */
+/** What is kept of an alert: its body, and beside it what people find and order it by. */
 import type { Alert } from '../../../domain/alert/alert.ts';
 import { signature } from '../../../domain/alert/error-signature.ts';
 import { firstLines } from '../../../text/plain-text.ts';
 import { folded } from '../connection.ts';
+
+export interface AlertRow {
+  readonly body: string;
+}
+
+export function alertOf(row: AlertRow): Alert {
+  return JSON.parse(row.body) as Alert;
+}
 
 interface FoundBy {
   readonly rank: number;

@@ -3,22 +3,21 @@ import type { Episode } from '../../../domain/digest/digest.ts';
 import type { Link } from '../../../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
 import type { AlertQuery, AlertStore, CausePage, CauseQuery } from '../../alert-store.ts';
+import { prepareChunks } from '../chunks.ts';
 import { type Connection, encodeText, textList } from '../connection.ts';
 import type { BirdStanding } from '../watched/bird-standing.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
-import { foundBy } from './alert-columns.ts';
+import { type AlertRow, alertOf, foundBy } from './alert-columns.ts';
 import { AlertEvents } from './alert-events.ts';
 import { AlertPages } from './alert-pages.ts';
-
-export interface AlertRow {
-  readonly body: string;
-}
+import type { SqliteGroups } from './sqlite-groups.ts';
 
 type FiringRow = Awaited<ReturnType<AlertStore['countFiring']>>[number];
 
 export class SqliteAlerts implements AlertStore {
   readonly #events: SqliteEvents;
   readonly #standing: BirdStanding;
+  readonly #groups: Pick<SqliteGroups, 'forget'>;
   readonly #alertEvents: AlertEvents;
   readonly #pages: AlertPages;
   readonly #find: ReturnType<typeof prepareFinding>;
@@ -27,7 +26,13 @@ export class SqliteAlerts implements AlertStore {
   /** Numbers of former alerts are not given to others. */
   #lastNumber: number;
 
-  constructor(connection: Connection, events: SqliteEvents, standing: BirdStanding) {
+  constructor(
+    connection: Connection,
+    events: SqliteEvents,
+    standing: BirdStanding,
+    groups: Pick<SqliteGroups, 'forget'>,
+  ) {
+    this.#groups = groups;
     this.#events = events;
     this.#standing = standing;
     this.#alertEvents = new AlertEvents(connection, events);
@@ -71,33 +76,19 @@ export class SqliteAlerts implements AlertStore {
   }
 
   async put(alerts: readonly Alert[]): Promise<void> {
-    for (const alert of alerts) {
+    this.#write.put(alerts.length, (index, values) => {
+      const alert = alerts[index]!;
+      const { id, scope, alertname, labels, state, startsAtUs, endsAtUs, dueAtUs } = alert;
       this.#lastNumber += 1;
-      const found = foundBy(alert);
-      this.#write.put.run(
-        this.#lastNumber,
-        alert.id,
-        regionOf(alert.scope),
-        alert.scope,
-        alert.alertname,
-        alert.labels.severity ?? '',
-        alert.labels.nest_id ?? '',
-        alert.state,
-        alert.flapping?.held && alert.flapping.isFlapping ? 1 : 0,
-        alert.startsAtUs,
-        alert.endsAtUs,
-        alert.dueAtUs,
-        found.rank,
-        found.birdId,
-        found.cause,
-        found.nest,
-        found.bird,
-        found.words,
-        JSON.stringify(alert),
-      );
-      if (alert.state === 'resolved') this.#rememberEpisode(alert);
-    }
+      values.push(this.#lastNumber, id, regionOf(scope), scope, alertname);
+      values.push(labels.severity ?? '', labels.nest_id ?? '', state);
+      values.push(alert.flapping?.held && alert.flapping.isFlapping ? 1 : 0, startsAtUs, endsAtUs, dueAtUs);
+      const { rank, birdId, cause, nest, bird, words } = foundBy(alert);
+      values.push(rank, birdId, cause, nest, bird, words, JSON.stringify(alert));
+    });
+    for (const alert of alerts) if (alert.state === 'resolved') this.#rememberEpisode(alert);
     this.#write.change.run(textList(alerts.map(({ id }) => id)));
+    this.#groups.forget();
     this.#standing.alerted(alerts.map((one) => one.scope));
   }
 
@@ -190,6 +181,7 @@ export class SqliteAlerts implements AlertStore {
     this.#write.routed.run(list);
     this.#write.remember.run(list);
     this.#write.remove.run(list);
+    this.#groups.forget();
     this.#standing.alerted(scopes);
   }
 }
@@ -249,15 +241,21 @@ function prepareListing(connection: Connection) {
   };
 }
 
+const COLUMNS = `alert, id, region, scope, alertname, severity, nest_id, state, flaps_on, starts_us, ends_us, due_us,
+  rank, bird_id, cause, nest, bird, words, body`;
+
 function prepareWriting(connection: Connection) {
   const named = '(SELECT alert FROM alert WHERE id IN (SELECT value FROM json_each(?)))';
   return {
-    put: connection.prepare(
-      `INSERT INTO alert (alert, id, region, scope, alertname, severity, nest_id, state, flaps_on, starts_us, ends_us,
-         due_us, rank, bird_id, cause, nest, bird, words, body)
-       VALUES (coalesce((SELECT alert FROM former_alert WHERE id = ?2), ?1), ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11,
-         ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
-       ON CONFLICT (id) DO UPDATE SET region = excluded.region, scope = excluded.scope, alertname = excluded.alertname,
+    put: prepareChunks(
+      connection,
+      19,
+      (rows) =>
+        `WITH given (${COLUMNS}) AS (VALUES ${rows})
+       INSERT INTO alert (${COLUMNS})
+       SELECT coalesce((SELECT former_alert.alert FROM former_alert WHERE former_alert.id = given.id), given.alert),
+         ${COLUMNS.slice('alert, '.length)}
+       FROM given WHERE true ON CONFLICT (id) DO UPDATE SET region = excluded.region, scope = excluded.scope, alertname = excluded.alertname,
          severity = excluded.severity, nest_id = excluded.nest_id, state = excluded.state,
          flaps_on = excluded.flaps_on, starts_us = excluded.starts_us, ends_us = excluded.ends_us, due_us = excluded.due_us,
          rank = excluded.rank,
@@ -299,8 +297,4 @@ function episodeOf({ id, alertname, labels, startsAtUs, endsAtUs, eventsTotal, e
 /** A scope is a region or begins with one (`scopeOf`). */
 function regionOf(scope: string): string {
   return scope.split('/', 1)[0]!;
-}
-
-export function alertOf(row: AlertRow): Alert {
-  return JSON.parse(row.body) as Alert;
 }

@@ -1,9 +1,9 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
-import type { Group, GroupMember } from '../../../domain/grouping/group.ts';
+import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/group.ts';
 import type { GroupStore } from '../../group-store.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, textList } from '../connection.ts';
-import { type AlertRow, alertOf } from './sqlite-alerts.ts';
+import { type AlertRow, alertOf } from './alert-columns.ts';
 
 interface GroupRow {
   readonly body: string;
@@ -17,13 +17,33 @@ interface MemberRow {
   readonly notified_state: GroupMember['notifiedState'];
 }
 
+/** Groups whose members are loaded together, and how many each of them may have for it. */
+const LOADED_AHEAD = 64;
+const FEW = 20;
+
 export class SqliteGroups implements GroupStore {
   readonly #groups: ReturnType<typeof prepareGroups>;
   readonly #members: ReturnType<typeof prepareMembers>;
+  readonly #holds: () => void;
+  #heldGroups: Group[] = [];
+  #heldMembers: GroupMember[] = [];
+  /** Groups that were found to be due: their members are likely to be asked for next, one group after another. */
+  #due: readonly string[] = [];
+  /** Members of groups that were loaded with those of another, as they still are. */
+  readonly #loaded = new Map<string, AlertInGroup[]>();
 
   constructor(connection: Connection) {
     this.#groups = prepareGroups(connection);
     this.#members = prepareMembers(connection);
+    this.#holds = connection.held.add({
+      writes: ['alert_group', 'group_member'],
+      reads: ['alert'],
+      write: () => this.#write(),
+      forget: () => {
+        this.#heldGroups = [];
+        this.#heldMembers = [];
+      },
+    });
   }
 
   async list(keys: readonly string[]): Promise<Group[]> {
@@ -31,16 +51,19 @@ export class SqliteGroups implements GroupStore {
   }
 
   async due(nowUs: number, limit: number): Promise<Group[]> {
-    return this.#groups.due.all(nowUs, limit).map(groupOf);
+    const groups = this.#groups.due.all(nowUs, limit).map(groupOf);
+    this.#due = groups.map(({ key }) => key);
+    return groups;
   }
 
   async put(groups: readonly Group[]): Promise<void> {
-    for (const group of groups) {
-      this.#groups.put.run(group.key, group.receiver, group.nextFlushAtUs, JSON.stringify(group));
-    }
+    if (groups.length === 0) return;
+    this.#heldGroups.push(...groups);
+    this.#holds();
   }
 
   async delete(keys: readonly string[]): Promise<void> {
+    for (const key of keys) this.#loaded.delete(key);
     const list = textList(keys);
     this.#members.removeAll.run(list);
     this.#groups.remove.run(list);
@@ -50,8 +73,26 @@ export class SqliteGroups implements GroupStore {
     return this.#members.ofAlerts.all(textList(alertIds)).map(memberOf);
   }
 
-  async members(groupKey: string): Promise<{ member: GroupMember; alert: Alert }[]> {
-    return this.#members.ofGroup.all(groupKey).map((row) => ({ member: memberOf(row), alert: alertOf(row) }));
+  async members(groupKey: string): Promise<AlertInGroup[]> {
+    if (!this.#loaded.has(groupKey)) this.#loadFrom(groupKey);
+    return this.#loaded.get(groupKey) ?? this.#members.ofGroup.all(groupKey).map(inGroupOf);
+  }
+
+  /** Loads the members of a due group and of those behind it in one go, as far as they have few. */
+  #loadFrom(groupKey: string): void {
+    const first = this.#due.indexOf(groupKey);
+    if (first === -1) return;
+    const keys = this.#due.slice(first, first + LOADED_AHEAD);
+    this.#due = this.#due.slice(first + LOADED_AHEAD);
+    const inGroups = this.#members.ofSmallGroups.all(textList(keys)).map(inGroupOf);
+    for (const [key, list] of Map.groupBy(inGroups, ({ member }) => member.groupKey))
+      this.#loaded.set(key, list);
+  }
+
+  /** Forgets what was loaded ahead: alerts or members may have changed in another way than by this room. */
+  forget(): void {
+    this.#due = [];
+    this.#loaded.clear();
   }
 
   async notifiedFiring(receiver: string, afterId: string, limit: number): Promise<Alert[]> {
@@ -60,6 +101,19 @@ export class SqliteGroups implements GroupStore {
 
   async putMembers(members: readonly GroupMember[]): Promise<void> {
     if (members.length === 0) return;
+    for (const { groupKey } of members) this.#loaded.delete(groupKey);
+    this.#heldMembers.push(...members);
+    this.#holds();
+  }
+
+  #write(): void {
+    const [groups, members] = [this.#heldGroups, this.#heldMembers];
+    this.#heldGroups = [];
+    this.#heldMembers = [];
+    this.#groups.put(groups.length, (index, values) => {
+      const group = groups[index]!;
+      values.push(group.key, group.receiver, group.nextFlushAtUs, JSON.stringify(group));
+    });
     const written = this.#members.put(members.length, (index, values) => {
       const { groupKey, sort, alertId, notifiedSeq, notifiedState } = members[index]!;
       values.push(groupKey, alertId, sort, notifiedSeq, notifiedState);
@@ -68,7 +122,10 @@ export class SqliteGroups implements GroupStore {
   }
 
   async deleteMembers(members: readonly { groupKey: string; alertId: string }[]): Promise<void> {
-    for (const { groupKey, alertId } of members) this.#members.remove.run(groupKey, alertId);
+    for (const { groupKey, alertId } of members) {
+      this.#loaded.delete(groupKey);
+      this.#members.remove.run(groupKey, alertId);
+    }
   }
 
   async nextAlertingUs(): Promise<number | undefined> {
@@ -87,8 +144,11 @@ function prepareGroups(connection: Connection) {
     due: connection.prepare<GroupRow>(
       'SELECT body FROM alert_group WHERE next_flush_us <= ? ORDER BY next_flush_us, key LIMIT ?',
     ),
-    put: connection.prepare(
-      `INSERT INTO alert_group (key, receiver, next_flush_us, body) VALUES (?, ?, ?, ?)
+    put: prepareChunks(
+      connection,
+      4,
+      (rows) =>
+        `INSERT INTO alert_group (key, receiver, next_flush_us, body) VALUES ${rows}
        ON CONFLICT DO UPDATE SET receiver = excluded.receiver, next_flush_us = excluded.next_flush_us,
          body = excluded.body`,
     ),
@@ -111,6 +171,14 @@ function prepareMembers(connection: Connection) {
     ofGroup: connection.prepare<MemberRow & AlertRow>(
       `SELECT ${MEMBER}, alert.body FROM alert_group JOIN group_member USING (alert_group) JOIN alert USING (alert)
        WHERE alert_group.key = ? ORDER BY alert_id`,
+    ),
+    ofSmallGroups: connection.prepare<MemberRow & AlertRow>(
+      `SELECT ${MEMBER}, alert.body FROM json_each(?) AS given CROSS JOIN alert_group ON alert_group.key = given.value
+         CROSS JOIN group_member USING (alert_group) CROSS JOIN alert USING (alert)
+       WHERE (SELECT count(*) FROM (
+           SELECT 1 FROM group_member AS own WHERE own.alert_group = alert_group.alert_group LIMIT ${FEW} + 1
+         )) <= ${FEW}
+       ORDER BY alert_id`,
     ),
     notifiedFiring: connection.prepare<AlertRow>(
       `SELECT alert.body FROM alert
@@ -138,6 +206,10 @@ function prepareMembers(connection: Connection) {
          SELECT alert_group FROM alert_group WHERE key IN (SELECT value FROM json_each(?)))`,
     ),
   };
+}
+
+function inGroupOf(row: MemberRow & AlertRow): AlertInGroup {
+  return { member: memberOf(row), alert: alertOf(row) };
 }
 
 function groupOf(row: GroupRow): Group {

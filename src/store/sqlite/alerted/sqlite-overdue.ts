@@ -8,7 +8,7 @@ import type {
   OverdueStore,
 } from '../../overdue-store.ts';
 import type { Connection } from '../connection.ts';
-import { type AlertRow, alertOf } from './sqlite-alerts.ts';
+import { type AlertRow, alertOf } from './alert-columns.ts';
 
 interface PlaceRow {
   readonly region: string;

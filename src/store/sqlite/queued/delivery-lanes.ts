@@ -5,7 +5,9 @@
  * one never holds up another. A delivery that only some of its recipients have not accepted leaves its lane: one full
  * mailbox never holds up what is next for the others.
  */
-import { type Connection, textList } from '../connection.ts';
+
+import type { DeliveryState } from '../../outbox-store.ts';
+import { type Connection, encodeText, textList } from '../connection.ts';
 import type { DeliveryRow } from './delivery-row.ts';
 
 /** A lane of one integration of one receiver; `lane` is empty for none. */
@@ -13,6 +15,7 @@ export type Lane = Pick<DeliveryRow, 'receiver' | 'position' | 'lane'>;
 
 /** What `delivery_lane` is partial on; the text must be the same for SQLite to use it. */
 const UNSETTLED = "lane <> '' AND state IN ('pending', 'leased', 'retry', 'ambiguous')";
+const UNSETTLED_STATES: readonly DeliveryState[] = ['pending', 'leased', 'retry', 'ambiguous'];
 
 export class DeliveryLanes {
   readonly #sql: ReturnType<typeof prepareLanes>;
@@ -21,9 +24,22 @@ export class DeliveryLanes {
     this.#sql = prepareLanes(connection);
   }
 
-  /** Whether a new delivery has its turn at once: it is in no lane, or in an empty one. */
-  isFree({ receiver, position, lane }: Lane): boolean {
-    return lane === '' || !this.#sql.waitsIn.get(receiver, position, lane);
+  /**
+   * Says of each of these new deliveries, asked in their order, whether it has its turn at once: it is in no lane, or
+   * in one where nothing waits, before it among them neither.
+   */
+  turnsAmong(deliveries: readonly Lane[]): (delivery: Lane & Pick<DeliveryRow, 'state'>) => boolean {
+    const nameOf = ({ receiver, position, lane }: Lane) =>
+      JSON.stringify([encodeText(receiver), position, encodeText(lane)]);
+    const lanes = deliveries.filter(({ lane }) => lane !== '').map(nameOf);
+    const taken = new Set(this.#sql.taken.all(`[${lanes.join()}]`).map(({ index }) => lanes[index]!));
+    return (delivery) => {
+      if (delivery.lane === '') return true;
+      const name = nameOf(delivery);
+      const isFree = !taken.has(name);
+      if (UNSETTLED_STATES.includes(delivery.state)) taken.add(name);
+      return isFree;
+    };
   }
 
   /** Gives the lane's turn to whom it belongs, after one of its deliveries has changed its state. */
@@ -45,7 +61,11 @@ export class DeliveryLanes {
 function prepareLanes(connection: Connection) {
   const ofLane = 'receiver = ? AND position = ? AND lane = ?';
   return {
-    waitsIn: connection.prepare(`SELECT 1 FROM delivery WHERE ${ofLane} AND ${UNSETTLED} LIMIT 1`),
+    taken: connection.prepare<{ index: number }>(
+      `SELECT key AS "index" FROM json_each(?) AS given WHERE EXISTS (
+         SELECT 1 FROM delivery WHERE receiver = given.value ->> 0 AND position = given.value ->> 1
+           AND lane = given.value ->> 2 AND ${UNSETTLED})`,
+    ),
     isLeasedIn: connection.prepare(
       `SELECT 1 FROM delivery WHERE ${ofLane} AND turn = 1 AND ${UNSETTLED} AND state = 'leased'`,
     ),

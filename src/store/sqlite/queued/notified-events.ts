@@ -4,7 +4,8 @@
  */
 import type { Notification } from '../../../domain/grouping/notification.ts';
 import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
-import { type Connection, textList } from '../connection.ts';
+import { prepareChunks } from '../chunks.ts';
+import type { Connection } from '../connection.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import { type DeliveryRow, deliveryOf } from './delivery-row.ts';
@@ -22,6 +23,13 @@ interface SentRow {
   readonly created_us: number;
 }
 
+/** What a notification covers, as it is about to be noted. */
+export interface Covered {
+  readonly notification: number;
+  readonly alertIds: readonly string[];
+  readonly spans: readonly LinkedSpan[];
+}
+
 export class NotifiedEvents {
   readonly #events: SqliteEvents;
   readonly #counts: Pick<DeliveryCounts, 'receivers'>;
@@ -35,27 +43,41 @@ export class NotifiedEvents {
     this.#read = prepareReading(connection);
   }
 
-  /** Notes the events that the notification with this number covers: those of `covers`, or else those that it lists. */
-  record(seq: number, notification: Notification, covers: readonly LinkedSpan[] | undefined): void {
+  /**
+   * What is to be noted of the notification with this number, with the events that it covers: those of `covers`, or
+   * else those that it lists. Those of the latter are noted at once.
+   */
+  coveredBy(
+    seq: number,
+    notification: Notification,
+    covers: readonly LinkedSpan[] | undefined,
+  ): Covered | undefined {
     // A digest counts events and covers none of them.
-    if (notification.kind === 'digest') return;
+    if (notification.kind === 'digest') return undefined;
     if (notification.kind === 'forward') {
       const [first] = notification.events;
       const number = first && this.#events.numberOf(first);
       if (number !== undefined) this.#write.batch.run(number, notification.receiver, seq);
-      return;
+      return undefined;
     }
-    this.#write.alerts.run(seq, textList(notification.alerts.map(({ id }) => id)));
-    if (covers) {
-      for (const { alertId, afterSeq, lastSeq } of covers) {
-        this.#write.span.run(seq, alertId, afterSeq, lastSeq);
-      }
-      return;
-    }
-    for (const event of notification.alerts.flatMap((alert) => alert.events)) {
+    for (const event of covers ? [] : notification.alerts.flatMap((alert) => alert.events)) {
       const number = this.#events.numberOf(event);
       if (number !== undefined) this.#write.one.run(number, seq);
     }
+    return { notification: seq, alertIds: notification.alerts.map(({ id }) => id), spans: covers ?? [] };
+  }
+
+  /** Notes the alerts and the events of many notifications. */
+  note(covered: readonly Covered[]): void {
+    const alerts = covered.flatMap(({ notification, alertIds }) => alertIds.map((id) => [notification, id]));
+    this.#write.alerts(alerts.length, (index, values) => values.push(...alerts[index]!));
+    const spans = covered.flatMap((one) =>
+      one.spans.map((span) => ({ ...span, notification: one.notification })),
+    );
+    this.#write.spans(spans.length, (index, values) => {
+      const { notification, alertId, afterSeq, lastSeq } = spans[index]!;
+      values.push(notification, alertId, afterSeq, lastSeq);
+    });
   }
 
   ofAlert(alertId: string, limit: number): SentNotification[] {
@@ -91,15 +113,23 @@ export class NotifiedEvents {
 function prepareWriting(connection: Connection) {
   return {
     one: connection.prepare('INSERT OR IGNORE INTO notified_event (event, notification) VALUES (?, ?)'),
-    span: connection.prepare(
-      `INSERT OR IGNORE INTO notified_event (event, notification)
-       SELECT event, ?1 FROM alert_event
-       WHERE alert = (SELECT alert FROM alert WHERE id = ?2) AND seq > ?3 AND seq <= ?4`,
+    spans: prepareChunks(
+      connection,
+      4,
+      (rows) =>
+        `WITH given (notification, id, after_seq, last_seq) AS (VALUES ${rows})
+         INSERT OR IGNORE INTO notified_event (event, notification)
+         SELECT event, notification FROM given CROSS JOIN alert USING (id) CROSS JOIN alert_event USING (alert)
+         WHERE seq > after_seq AND seq <= last_seq`,
     ),
-    alerts: connection.prepare(
-      `INSERT OR IGNORE INTO notified_alert (alert, notification)
-       SELECT alert, ?1 FROM alert WHERE id IN (SELECT value FROM json_each(?2))
-       UNION SELECT alert, ?1 FROM former_alert WHERE id IN (SELECT value FROM json_each(?2))`,
+    alerts: prepareChunks(
+      connection,
+      2,
+      (rows) =>
+        `WITH given (notification, id) AS (VALUES ${rows})
+         INSERT OR IGNORE INTO notified_alert (alert, notification)
+         SELECT alert, notification FROM given CROSS JOIN alert USING (id)
+         UNION ALL SELECT alert, notification FROM given CROSS JOIN former_alert USING (id)`,
     ),
     batch: connection.prepare(
       'INSERT OR IGNORE INTO forwarded_batch (first_event, receiver, notification) VALUES (?, ?, ?)',

@@ -10,6 +10,7 @@ import type {
   SentNotification,
   Settlement,
 } from '../../outbox-store.ts';
+import { prepareChunks } from '../chunks.ts';
 import type { Connection } from '../connection.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
 import { DeliveryClaims } from './delivery-claims.ts';
@@ -19,7 +20,15 @@ import { DeliveryPages } from './delivery-pages.ts';
 import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from './delivery-row.ts';
 import { DeliverySettlements } from './delivery-settlements.ts';
 import { createIntegrationHealth, type IntegrationHealth } from './integration-health.ts';
-import type { NotifiedEvents } from './notified-events.ts';
+import type { Covered, NotifiedEvents } from './notified-events.ts';
+
+/** A notification with its deliveries, about to be written. */
+interface Queued {
+  readonly seq: number;
+  readonly body: string;
+  readonly covered: Covered | undefined;
+  readonly deliveries: readonly Delivery[];
+}
 
 /** The outbox, put together from lanes, claims and settlements. */
 export class SqliteOutbox implements OutboxStore {
@@ -34,6 +43,8 @@ export class SqliteOutbox implements OutboxStore {
   readonly #list: ReturnType<typeof prepareListing>;
   /** Numbers of a transaction that was taken back are never used. */
   #lastNotification: number;
+  readonly #holds: () => void;
+  #held: Queued[] = [];
 
   constructor(
     connection: Connection,
@@ -56,6 +67,14 @@ export class SqliteOutbox implements OutboxStore {
          SELECT max(seq) AS seq FROM notification UNION ALL SELECT max(notification) FROM notified_event)`,
     );
     this.#lastNotification = newest.get()?.seq ?? 0;
+    this.#holds = connection.held.add({
+      writes: ['notification', 'delivery', 'notified_alert', 'notified_event'],
+      reads: ['alert', 'former_alert', 'alert_event'],
+      write: () => this.#writeQueued(),
+      forget: () => {
+        this.#held = [];
+      },
+    });
   }
 
   async enqueue(
@@ -66,31 +85,37 @@ export class SqliteOutbox implements OutboxStore {
     if (deliveries.length === 0) return;
     this.#lastNotification += 1;
     const seq = this.#lastNotification;
-    this.#write.notification.run(seq, JSON.stringify(notification));
-    this.#notified.record(seq, notification, covers);
-    for (const delivery of deliveries) this.#enqueueOne(seq, delivery);
+    const covered = this.#notified.coveredBy(seq, notification, covers);
+    for (const { receiver, state } of deliveries) this.#counts.add(receiver, state, 1);
+    this.#held.push({ seq, body: JSON.stringify(notification), covered, deliveries });
+    this.#holds();
   }
 
-  #enqueueOne(notification: number, delivery: Delivery): void {
-    const turn = this.#lanes.isFree(delivery) ? 1 : 0;
-    this.#write.delivery.run(
-      delivery.id,
-      notification,
-      delivery.notificationId,
-      delivery.receiver,
-      delivery.integration,
-      delivery.position,
-      delivery.lane,
-      turn,
-      delivery.state,
-      delivery.attempts,
-      delivery.createdAtUs,
-      delivery.nextAttemptAtUs,
-      delivery.settledAtUs,
-      delivery.lastError,
-      delivery.fallbackAtUs ?? null,
+  #writeQueued(): void {
+    const queued = this.#held;
+    this.#held = [];
+    this.#write.notifications(queued.length, (index, values) => {
+      const { seq, body } = queued[index]!;
+      values.push(seq, body);
+    });
+    this.#notified.note(queued.flatMap(({ covered }) => covered ?? []));
+    const deliveries = queued.flatMap((one) =>
+      one.deliveries.map((delivery) => ({ delivery, seq: one.seq })),
     );
-    this.#counts.add(delivery.receiver, delivery.state, 1);
+    const takesTurn = this.#lanes.turnsAmong(deliveries.map(({ delivery }) => delivery));
+    this.#write.deliveries(deliveries.length, (index, values) => {
+      const { delivery, seq } = deliveries[index]!;
+      values.push(delivery.id, seq, delivery.notificationId, delivery.receiver, delivery.integration);
+      values.push(
+        delivery.position,
+        delivery.lane,
+        takesTurn(delivery) ? 1 : 0,
+        delivery.state,
+        delivery.attempts,
+      );
+      values.push(delivery.createdAtUs, delivery.nextAttemptAtUs, delivery.settledAtUs, delivery.lastError);
+      values.push(delivery.fallbackAtUs ?? null);
+    });
   }
 
   async notificationsOfEvent(key: string) {
@@ -173,11 +198,18 @@ export class SqliteOutbox implements OutboxStore {
 
 function prepareWriting(connection: Connection) {
   return {
-    notification: connection.prepare('INSERT INTO notification (seq, body) VALUES (?, ?)'),
-    delivery: connection.prepare(
-      `INSERT INTO delivery (id, notification, notification_id, receiver, integration, position, lane, turn, state,
-         attempts, created_us, next_attempt_us, settled_us, last_error, fallback_us)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    notifications: prepareChunks(
+      connection,
+      2,
+      (rows) => `INSERT INTO notification (seq, body) VALUES ${rows}`,
+    ),
+    deliveries: prepareChunks(
+      connection,
+      15,
+      (rows) =>
+        `INSERT INTO delivery (id, notification, notification_id, receiver, integration, position, lane, turn, state,
+           attempts, created_us, next_attempt_us, settled_us, last_error, fallback_us)
+         VALUES ${rows}`,
     ),
     revive: connection.prepare<Lane>(
       `UPDATE delivery SET state = 'pending', attempts = 0, cut_off = 0, created_us = ?2, next_attempt_us = ?2, settled_us = 0,
