@@ -142,6 +142,13 @@ export function describeBirds(run: Run): void {
       expect(await ids({ nest: 'übersetz' })).toEqual(['10']);
       expect(await ids({ nest: 'sales' })).toEqual(['30', '20']);
       expect(await ids({ nest: '2' })).toEqual(['20']);
+      // What is an id means that one alone, also where it stands in the names of others.
+      await run((tx) =>
+        tx.inventory.putBirds([bird('40', { name: 'Copy of 10 and 4711' }), bird('50', { name: '4711' })]),
+      );
+      expect(await ids({ bird: '10' })).toEqual(['10']);
+      expect(await ids({ bird: '4711' })).toEqual(['50', '40']);
+      await run((tx) => tx.inventory.putBirds([40, 50].map((id) => bird(String(id), { present: false }))));
       expect(await ids({ text: 'sales' })).toEqual(['30', '20']);
       expect(await ids({ text: 'news' })).toEqual(['30']);
       expect(await ids({ text: 'nothing' })).toEqual([]);

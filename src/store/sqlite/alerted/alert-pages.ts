@@ -146,7 +146,7 @@ export class AlertPages {
     if (state === undefined) where.add(`state IN ('firing', 'resolved')`);
     else where.add('state = ?', state);
     if (region !== undefined) where.add('region = ?', region);
-    where.addNamed('nest_id', 'nest', nest).addNamed('bird_id', 'bird', bird);
+    where.addNest('nest_id', 'nest', nest).addBird('bird_id', 'bird', bird);
     if (name !== undefined) where.add('lower(alertname) = lower(?)', name);
     if (severity !== undefined) where.add('severity = ?', severity);
     where.addNamed('id', 'words', text);

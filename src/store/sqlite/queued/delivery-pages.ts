@@ -55,7 +55,7 @@ export class DeliveryPages {
     }
     const alert = new Conditions();
     if (region !== undefined) alert.add('alert.region = ?', region);
-    alert.addNamed('alert.nest_id', 'alert.nest', nest).addNamed('alert.bird_id', 'alert.bird', bird);
+    alert.addNest('alert.nest_id', 'alert.nest', nest).addBird('alert.bird_id', 'alert.bird', bird);
     if (name !== undefined) alert.add('lower(alertname) = lower(?)', name);
     if (severity !== undefined) alert.add('severity = ?', severity);
     if (alert.where !== '') {

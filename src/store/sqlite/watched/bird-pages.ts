@@ -63,8 +63,8 @@ export function addBird(
   { nest, bird, name }: Pick<BirdQuery, 'nest' | 'bird' | 'name'>,
 ): Conditions {
   return where
-    .addNamed('bird.nest_id', 'nest.folded', nest)
-    .addNamed('bird.bird_id', 'bird.folded', bird)
+    .addNest('bird.nest_id', 'nest.folded', nest)
+    .addBird('bird.bird_id', 'bird.folded', bird)
     .addNamed('bird.name', 'bird.folded', name);
 }
 
@@ -140,7 +140,7 @@ export class BirdPages {
   nestPage(query: NestQuery): { nests: NestOverview[]; next?: string } {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const where = new Conditions().add('nest.present = 1').addOneOf('nest.region', query.regions);
-    where.addNamed('nest.nest_id', 'nest.folded', query.nest);
+    where.addNest('nest.nest_id', 'nest.folded', query.nest);
     where.addNamed('nest.name', 'nest.folded', query.name);
     where.addText(query.text, ['nest.folded'], ['nest.nest_id']);
     const after = new Conditions();

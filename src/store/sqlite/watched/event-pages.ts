@@ -82,8 +82,8 @@ export class EventPages {
   #birdStreams({ region, nest, bird }: EventQuery): number[] | undefined {
     if (nest === undefined && bird === undefined) return undefined;
     const where = new Conditions()
-      .addNamed('bird.nest_id', 'nest.folded', nest)
-      .addNamed('bird.bird_id', 'bird.folded', bird);
+      .addNest('bird.nest_id', 'nest.folded', nest)
+      .addBird('bird.bird_id', 'bird.folded', bird);
     if (region !== undefined) where.add('bird.region = ?', region);
     return this.#connection
       .prepare<{ readonly stream: number }>(

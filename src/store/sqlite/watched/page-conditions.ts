@@ -18,6 +18,26 @@ export class Conditions {
     return this;
   }
 
+  /** A Nest by its id, or by a part of its name where no Nest has that id: names with numbers in them are no ids. */
+  addNest(id: string, name: string, value: string | undefined): this {
+    return this.#addThing(id, name, value, 'SELECT 1 FROM nest WHERE nest_id = ?');
+  }
+
+  /** A Bird, in the same way. */
+  addBird(id: string, name: string, value: string | undefined): this {
+    return this.#addThing(id, name, value, 'SELECT 1 FROM bird WHERE bird_id = ?');
+  }
+
+  #addThing(id: string, name: string, value: string | undefined, isId: string): this {
+    if (value === undefined) return this;
+    return this.add(
+      `(${id} = ? OR (instr(${name}, ?) AND NOT EXISTS (${isId})))`,
+      value,
+      folded(value),
+      value,
+    );
+  }
+
   /** A part of one of the columns, which are kept folded, or one of the ids. */
   addText(text: string | undefined, columns: readonly string[], ids: readonly string[]): this {
     if (text === undefined) return this;
