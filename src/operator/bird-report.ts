@@ -9,11 +9,12 @@ import {
   type Rhythm,
   rhythmOf,
 } from '../domain/statistics/flight-statistics.ts';
-import type { BirdOverview, FlightCounts, FlightOverview } from '../store/bird-store.ts';
+import type { FlightCounts, FlightOverview } from '../store/bird-store.ts';
 import type { Store } from '../store/store.ts';
+import { type ShownBird, showBirds } from './taken-up.ts';
 
 export interface BirdReport {
-  readonly bird: BirdOverview;
+  readonly bird: ShownBird;
   /** Its last Flights, the latest first. */
   readonly flights: readonly FlightOverview[];
   /** How many ended so within each of `COUNTED_HOURS`, in their order. */
@@ -50,8 +51,9 @@ export async function readBirdReport(
   nowUs: number,
 ): Promise<BirdReport | undefined> {
   const read = await store.transaction(async (tx) => {
-    const bird = await tx.birds.find(region, birdId);
-    if (!bird) return undefined;
+    const found = await tx.birds.find(region, birdId);
+    if (!found) return undefined;
+    const bird = (await showBirds(tx, [found], nowUs))[0]!;
     const isOff = bird.present && bird.status !== 'active';
     const flights = await tx.birds.latestFlights(region, birdId, FLIGHTS);
     const since = COUNTED_HOURS.map((hours) => nowUs - hours * HOUR_US);

@@ -42,6 +42,17 @@ describe('/birds', () => {
     expect(linksTo(body, 'failed')).toEqual(['flights/eu/f0']);
   });
 
+  test('one whose alerts are all acknowledged is not red, there and on its own page', async () => {
+    const { page, post } = await served();
+    expect((await page('/birds')).body).toContain('<span class="pill bad">Alert</span>');
+    await post('/api/v1/alerts/acknowledge', { ids: ['a'], author: 'Anna' });
+    for (const path of ['/birds', '/birds/eu/148890']) {
+      const { body } = await page(path);
+      expect(body, path).toContain('<span class="pill quiet">Alert, acknowledged</span>');
+      expect(body, path).not.toContain('<span class="pill bad">Alert</span>');
+    }
+  });
+
   test('is narrowed down by its form, and says what is wrong with it', async () => {
     const { page } = await served();
     expect((await page('/birds?nest=sales')).text).not.toContain('Translate blog');

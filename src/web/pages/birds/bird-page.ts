@@ -39,7 +39,7 @@ export function renderBirdPage(page: Page, report: BirdReport, address: string |
   const { words } = page;
   const { bird } = report;
   const title = birdTitle(words, bird.name, bird.birdId);
-  const tone = standingTone(bird.standing);
+  const tone = standingTone(bird);
   return frame({
     title: `nestwatch: ${title}`,
     tone,
@@ -48,7 +48,7 @@ export function renderBirdPage(page: Page, report: BirdReport, address: string |
     section: 'birds',
     body: html`${heading(page, {
       title: html`<bdi>${title}</bdi>`,
-      lead: html`${standingPill(page, bird.standing)} ${regionWord(words, bird.region)} · ${nestLink(page, bird)} · <code>${plainText(bird.birdId, NAME_LENGTH)}</code>${bird.present ? '' : html` · ${words.birds.notListed}`}${inService(page, address)}`,
+      lead: html`${standingPill(page, bird)} ${regionWord(words, bird.region)} · ${nestLink(page, bird)} · <code>${plainText(bird.birdId, NAME_LENGTH)}</code>${bird.present ? '' : html` · ${words.birds.notListed}`}${inService(page, address)}`,
       json: `api/v1/birds/${encodeURIComponent(bird.region)}/${encodeURIComponent(bird.birdId)}`,
     })}
 <main id="main">

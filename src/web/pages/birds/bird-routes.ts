@@ -7,6 +7,7 @@ import type { FlightLog, FlightPlace } from '../../../domain/alert/flight-step.t
 import { idOfPath } from '../../../http/page-path.ts';
 import { readBirdReport } from '../../../operator/bird-report.ts';
 import { readFlightReport } from '../../../operator/flight-report.ts';
+import { showBirds } from '../../../operator/taken-up.ts';
 import type { Store } from '../../../store/store.ts';
 import type { Clock } from '../../../time/clock.ts';
 import { readBirdQuery, readNestQuery } from '../../read-standing.ts';
@@ -54,8 +55,10 @@ export function addBirdPages(pages: Hono, options: Options): void {
       c,
       async (given, asked) => {
         const query = readBirdQuery(given, asked);
-        const { birds, ...rest } = await store.transaction((tx) => tx.birds.page(query));
-        return { items: birds, ...rest };
+        return store.transaction(async (tx) => {
+          const { birds, ...rest } = await tx.birds.page(query);
+          return { items: await showBirds(tx, birds, asked.nowUs), ...rest };
+        });
       },
       renderBirdsPage,
     ),

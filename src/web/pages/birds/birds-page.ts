@@ -1,6 +1,7 @@
 /** The list of Birds, and that of Nests: those in trouble first. */
 import { html } from 'hono/html';
 import { successRatio } from '../../../domain/statistics/flight-statistics.ts';
+import type { ShownBird } from '../../../operator/taken-up.ts';
 import { type BirdOverview, type NestOverview, STANDINGS } from '../../../store/bird-store.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import { type FilterField, filterField } from '../frame/filter-form.ts';
@@ -32,7 +33,7 @@ export interface ListView<Item> {
 /** What the service calls the statuses of a Bird. */
 const STATUSES = ['active', 'unpublished', 'suspended'];
 
-export function renderBirdsPage(page: Page, view: ListView<BirdOverview>): Html {
+export function renderBirdsPage(page: Page, view: ListView<ShownBird>): Html {
   const { words } = page;
   const standings = STANDINGS.toReversed().map((value) => ({ value, text: words.birds.standings[value] }));
   const fields = [
@@ -47,7 +48,7 @@ export function renderBirdsPage(page: Page, view: ListView<BirdOverview>): Html 
       choices: STATUSES.map((value) => ({ value, text: birdStatus(words, value) })),
     },
   ];
-  const columns: Column<BirdOverview>[] = [
+  const columns: Column<ShownBird>[] = [
     { title: words.birds.bird, cell: (one) => birdLink(page, one) },
     { title: words.birds.nest, cell: (one) => place(page, one) },
     { title: words.birds.standing, cell: (one) => standingCell(page, one) },
@@ -108,11 +109,12 @@ function place(page: Page, one: BirdOverview | NestOverview): Html {
   return html`<span class="soft">${regionWord(page.words, one.region)} ·</span> ${nestLink(page, one)}`;
 }
 
-function standingCell(page: Page, { standing, status, firing }: BirdOverview): Html {
+function standingCell(page: Page, bird: ShownBird): Html {
+  const { standing, status, firing } = bird;
   const { words } = page;
   // `active` goes without saying.
   const other = status === 'active' || standing === 'off' ? '' : birdStatus(words, status);
-  return html`${standingPill(page, standing)} ${firing > 1 ? html`<span class="small soft">${words.count.alerts(firing)}</span>` : ''}
+  return html`${standingPill(page, bird)} ${firing > 1 ? html`<span class="small soft">${words.count.alerts(firing)}</span>` : ''}
 ${other ? html`<span class="small soft"><bdi>${other}</bdi></span>` : ''}`;
 }
 

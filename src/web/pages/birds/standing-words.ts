@@ -1,6 +1,7 @@
 /** How Birds and Flights are named, marked and linked to on all of their pages. */
 import { html } from 'hono/html';
 import { birdPath, flightPath } from '../../../http/page-path.ts';
+import type { ShownBird } from '../../../operator/taken-up.ts';
 import type { BirdOverview, FlightOverview, Standing } from '../../../store/bird-store.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { Page } from '../frame/page.ts';
@@ -15,10 +16,14 @@ const TONES: Readonly<Record<Standing, Tone>> = {
   well: 'good',
 };
 
-export const standingTone = (standing: Standing) => TONES[standing];
+/** Alerts of which somebody takes care are not red. */
+export function standingTone({ standing, isTakenUp }: ShownBird): Tone {
+  return isTakenUp ? 'quiet' : TONES[standing];
+}
 
-export function standingPill({ words }: Page, standing: Standing): Html {
-  return html`<span class="pill ${TONES[standing]}">${words.birds.standings[standing]}</span>`;
+export function standingPill({ words }: Page, bird: ShownBird): Html {
+  const { standings } = words.birds;
+  return html`<span class="pill ${standingTone(bird)}">${bird.isTakenUp ? standings.takenUp : standings[bird.standing]}</span>`;
 }
 
 /** A Bird's name, or else its id. */

@@ -201,6 +201,7 @@ export const ENGLISH = {
     nestsLead: 'The worst first: alerts, then Birds whose last Flight failed, then Birds that are off.',
     standings: {
       alerting: 'Alert',
+      takenUp: 'Alert, acknowledged',
       failing: 'Last Flight failed',
       off: 'Switched off',
       well: 'Well',

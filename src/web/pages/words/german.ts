@@ -385,6 +385,7 @@ export const GERMAN: Words = {
       'Die schlimmsten zuerst: Alarme, dann Birds mit fehlgeschlagenem letzten Flight, dann abgeschaltete Birds.',
     standings: {
       alerting: 'Alarm',
+      takenUp: 'Alarm, quittiert',
       failing: 'Letzter Flight fehlgeschlagen',
       off: 'Abgeschaltet',
       well: 'In Ordnung',
