@@ -59,7 +59,7 @@ describe('the overview', () => {
     expect(text).toContain('Hides 1 alert');
     const [silence] = await silences();
     const ended = await submit('/expire-silence', { id: silence!.id });
-    expect([ended.status, ended.headers.location]).toEqual([303, './#silences']);
+    expect([ended.status, ended.headers.location]).toEqual([303, 'silences']);
     expect(read((await ask('/')).body)).toContain('No silences.');
   });
 
@@ -123,7 +123,10 @@ describe('the page for a silence', () => {
   test('makes it and wakes the stages', async () => {
     const { submit, silences, changes } = await withAlert();
     const { status, headers } = await submit('/silence', FIELDS);
-    expect([status, headers.location]).toEqual([303, './#silences']);
+    expect([status, headers.location]).toEqual([
+      303,
+      'silences#silence-00000000-0000-4000-8000-000000000001',
+    ]);
     expect(await silences()).toMatchObject([
       {
         matchers: [

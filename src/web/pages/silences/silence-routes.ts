@@ -89,17 +89,19 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
   pages.post('/silence', async (c) => {
     const page = pageOf(c, clock);
     const form = readSilenceForm(c, await fieldsOf(c));
+    let id = '';
     const problem = await problemOf(async () => {
       const result = await silenceEditor.set(requestOf(page.words, form, page.nowUs));
       if (!result.ok) throw refuse(sentence(result.message));
+      id = result.id;
     });
-    if (problem === '') return c.redirect('./#silences', 303);
+    if (problem === '') return c.redirect(`silences#silence-${id}`, 303);
     return c.html(await show(c, form, problem), 400);
   });
 
   pages.post('/expire-silence', async (c) => {
     // A silence that is not known any more is over as well.
     await silenceEditor.expire((await fieldsOf(c)).get('id') ?? '');
-    return c.redirect('./#silences', 303);
+    return c.redirect('silences', 303);
   });
 }
