@@ -175,7 +175,15 @@ const PAGES = [
   ...['/resolve?alert=c', '/resolve?alert=b', '/birds', '/birds/eu/148890', '/birds/eu/none', '/nests'],
   ...['/flights/eu/f0', '/flights/eu/none', '/events', '/events/eu/flight/f0/failed', '/events/none'],
   ...['/deliveries', '/deliveries/1', '/deliveries/2', '/deliveries/none', '/silences', '/silence?alert=c'],
-  ...['/silence', '/silence?duration=x', '/search', '/search?text=blog', '/search?text=zzz', '/config'],
+  ...[
+    '/silence',
+    '/silence?duration=x',
+    '/search',
+    '/search?text=blog',
+    '/search?text=zzz',
+    '/config',
+    '/writes',
+  ],
   '/writes',
 ];
 
