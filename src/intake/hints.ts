@@ -9,7 +9,7 @@ import { flightsName, INVENTORY, logName } from './stream-name.ts';
 
 interface HintsOptions {
   readonly region: string;
-  readonly schedule: Pick<Schedule, 'hint'>;
+  readonly schedule: Pick<Schedule, 'hint' | 'isAimKept'>;
   readonly inventory: Pick<Inventory, 'pollBird'>;
   readonly clock: Clock;
   readonly report: Report;
@@ -41,9 +41,11 @@ export function createHints({ region, schedule, inventory, clock, report }: Hint
     async follow(fresh) {
       const nowMs = clock.monotonicMs();
       const suspects = new Set<string>();
+      // One failure often follows another, but where requests are scarce there is more to be found elsewhere.
+      const followsFailures = schedule.isAimKept();
       for (const event of fresh) {
         if (!event.birdId) continue;
-        if (event.feed === 'notification') {
+        if (event.feed === 'notification' || (followsFailures && event.type === 'flight.failed')) {
           schedule.hint(logName(event.birdId), nowMs);
           schedule.hint(flightsName(event.birdId), nowMs);
         }

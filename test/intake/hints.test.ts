@@ -5,15 +5,17 @@ import { createHints, type Hints } from '../../src/intake/hints.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
 let hinted: string[];
+let hasRoom: boolean;
 let read: string[];
 let hints: Hints;
 
 beforeEach(() => {
   hinted = [];
+  hasRoom = true;
   read = [];
   hints = createHints({
     region: 'eu',
-    schedule: { hint: (name) => void hinted.push(name) },
+    schedule: { hint: (name) => void hinted.push(name), isAimKept: () => hasRoom },
     inventory: {
       async pollBird(birdId) {
         read.push(birdId);
@@ -46,7 +48,7 @@ const notified = (birdId: string) => event('notification', 'notification.FlowDea
 const birds = (count: number) => Array.from({ length: count }, (_, at) => `${at}`);
 
 describe('news of a Bird', () => {
-  test('brings its streams forward where it is notified of, and has it read where its status may be another', async () => {
+  test('brings its streams forward where it failed, and has it read where its status may be another', async () => {
     await hints.follow([
       event('flight', 'flight.failed', '1'),
       event('flight', 'flight.succeeded', '2'),
@@ -55,8 +57,14 @@ describe('news of a Bird', () => {
       deactivated('4'),
       notified('5'),
     ]);
-    expect(hinted).toEqual(['logs/5', 'flights/5']);
+    expect(hinted).toEqual(['logs/1', 'flights/1', 'logs/5', 'flights/5']);
     expect(read).toEqual(['4', '5']);
+  });
+
+  test('that one of its Flights failed brings nothing forward where the rate is too low for every interval', async () => {
+    hasRoom = false;
+    await hints.follow([event('flight', 'flight.failed', '1'), notified('5')]);
+    expect(hinted).toEqual(['logs/5', 'flights/5']);
   });
 
   test('has it read once, however much there is, and is no trouble where it is gone', async () => {
