@@ -1,4 +1,7 @@
-/** How far each feed of a region has been read and verified, over all of its streams. */
+/**
+ * How far each feed of a region has been read and verified, over all of its streams: tens of thousands in a large
+ * region, looked at every few seconds, so each is visited once.
+ */
 import type { Feed } from '../domain/alert/event.ts';
 import type { FlightWatch } from './flights/flight-watch.ts';
 import type { LogStream } from './logs/log-stream.ts';
@@ -52,29 +55,38 @@ export function createVerifiedUntil(): VerifiedUntil {
 
 export function feedProgress(options: FeedProgressOptions): FeedProgress[] {
   const { logs, flights, isPolled, lastSuccessUs } = options;
-  const watches = [...flights.values()];
-  const polled = [...flights].filter(([name]) => isPolled(name)).map(([, watch]) => watch);
-  const birdLogs = [...logs].flatMap(([name, log]) => (name === 'notifications' ? [] : [log]));
+  const ofNotifications = createOldest();
+  const ofBirdLogs = createOldest();
+  for (const [name, log] of logs)
+    (name === 'notifications' ? ofNotifications : ofBirdLogs).add(log.cursorUs());
+  const ofFlights = createOldest();
+  const verifiedUs: number[] = [];
+  let openFlights = 0;
+  for (const [name, watch] of flights) {
+    ofFlights.add(watch.cursorUs());
+    openFlights += watch.openCount();
+    if (isPolled(name)) verifiedUs.push(watch.verifiedUs());
+  }
   return [
-    ofLogs('notification', [logs.get('notifications')!]),
-    ofLogs('bird_log', birdLogs),
+    ofLogs('notification', ofNotifications),
+    ofLogs('bird_log', ofBirdLogs),
     {
       feed: 'flight',
-      streams: watches.length,
-      polled: polled.length,
-      cursorUs: oldest(watches.map((watch) => watch.cursorUs())),
+      streams: flights.size,
+      polled: verifiedUs.length,
+      cursorUs: ofFlights.us(),
       lastSuccessUs: lastSuccessUs.get('flight') ?? 0,
-      verifiedUntilUs: options.flightsVerifiedUntil(polled.map((watch) => watch.verifiedUs())),
-      openFlights: watches.reduce((sum, watch) => sum + watch.openCount(), 0),
+      verifiedUntilUs: options.flightsVerifiedUntil(verifiedUs),
+      openFlights,
     },
   ];
 
-  function ofLogs(feed: Feed, streams: readonly LogStream[]): FeedProgress {
+  function ofLogs(feed: Feed, cursors: Oldest): FeedProgress {
     return {
       feed,
-      streams: streams.length,
-      polled: streams.length,
-      cursorUs: oldest(streams.map((stream) => stream.cursorUs())),
+      streams: cursors.count(),
+      polled: cursors.count(),
+      cursorUs: cursors.us(),
       lastSuccessUs: lastSuccessUs.get(feed) ?? 0,
       verifiedUntilUs: options.verifiedUntilUs(feed),
       openFlights: 0,
@@ -82,8 +94,22 @@ export function feedProgress(options: FeedProgressOptions): FeedProgress[] {
   }
 }
 
-/** The least instant but for 0, which stands for none. */
-function oldest(instantsUs: readonly number[]): number {
-  const known = instantsUs.filter((us) => us > 0);
-  return known.length === 0 ? 0 : known.reduce((least, us) => Math.min(least, us));
+/** The least of many instants but for 0, which stands for none, and how many there were. */
+interface Oldest {
+  add(us: number): void;
+  count(): number;
+  us(): number;
+}
+
+function createOldest(): Oldest {
+  let leastUs = Number.POSITIVE_INFINITY;
+  let count = 0;
+  return {
+    add(us) {
+      count += 1;
+      if (us > 0 && us < leastUs) leastUs = us;
+    },
+    count: () => count,
+    us: () => (leastUs === Number.POSITIVE_INFINITY ? 0 : leastUs),
+  };
 }

@@ -134,15 +134,19 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
     flightLog: createFlightLogReading(client, setting.poll.pageSize, clock),
     flightsReadUs: (birdId) => intake.flightsReadUs(birdId),
     progress,
-    snapshot: () => ({
-      ...progress(),
-      excludedNests: intake.inventory.excludedNests(),
-      include: setting.region.nests.include,
-      clockAheadUs: intake.clockAheadUs(),
-      beganUs: intake.beganUs(),
-      firstPass: intake.firstPass(),
-      proofs: polled(intake.feeds()),
-    }),
+    snapshot() {
+      // Takes time for each stream, and is asked for every few seconds: once is enough.
+      const known = progress();
+      return {
+        ...known,
+        excludedNests: intake.inventory.excludedNests(),
+        include: setting.region.nests.include,
+        clockAheadUs: intake.clockAheadUs(),
+        beganUs: intake.beganUs(),
+        firstPass: intake.firstPass(),
+        proofs: polled(known.feeds),
+      };
+    },
     verified: () => ({
       region: name,
       verifiedUntilUs: Math.min(...polled(intake.feeds()).map((feed) => feed.verifiedUntilUs)),
