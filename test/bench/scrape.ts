@@ -2,7 +2,7 @@
  * What a scrape with very many Birds costs: the time that it keeps the process from everything else, in all and in
  * one turn, and its size on the wire. Over real HTTP, packed, from another process's point of view.
  */
-import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
+import { performance } from 'node:perf_hooks';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { createAdaptorServer } from '@hono/node-server';
@@ -11,6 +11,7 @@ import { createMetrics } from '../../src/observe/metrics.ts';
 import { OPERATIONS } from '../../src/service/operations.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { answerScrape } from '../../src/web/answer-scrape.ts';
+import { createLoopMeter } from '../hostile/loop-meter.ts';
 import { NOTHING } from '../observe/scraped.ts';
 import { median } from './ingest.ts';
 
@@ -32,6 +33,7 @@ interface ScrapeCost {
   readonly series: number;
   /** Of the process's main thread, for one scrape; the median. */
   readonly loopMs: number;
+  /** Of the processor's time: what other programs take of a busy machine is not in it. */
   readonly longestTurnMs: number;
   /** Of the process in all its threads, for one scrape; the median. The asker's thread is among them. */
   readonly processorMs: number;
@@ -70,22 +72,29 @@ export async function benchScrape(birdsPerRegion: number, regions: readonly stri
   const costs: number[] = [];
   const processor: number[] = [];
   let packedBytes = 0;
-  const turns = monitorEventLoopDelay({ resolution: 1 });
   for (let round = 0; round < ROUNDS; round += 1) {
-    // The first rounds have the code compiled, which is done once.
-    if (round === ROUNDS / 3) turns.enable();
     await sleep(50);
     const before = performance.eventLoopUtilization();
     const usedBefore = process.cpuUsage();
     packedBytes = await ask();
     const { active } = performance.eventLoopUtilization(before);
     const { user, system } = process.cpuUsage(usedBefore);
+    // The first rounds have the code compiled, which is done once.
     if (round >= ROUNDS / 3) {
       costs.push(active);
       processor.push((user + system) / 1000);
     }
   }
-  turns.disable();
+  // Apart, since it takes turns itself.
+  const meter = createLoopMeter();
+  const turns: number[] = [];
+  for (let round = 0; round < ROUNDS / 3; round += 1) {
+    await sleep(50);
+    meter.longestMs();
+    await ask();
+    turns.push(meter.longestMs());
+  }
+  meter.stop();
   await asker.terminate();
   server.close();
   const lines = (await Array.fromAsync((await metrics.render()).body)).join('').split('\n');
@@ -93,7 +102,7 @@ export async function benchScrape(birdsPerRegion: number, regions: readonly stri
     series: lines.filter((line) => line && !line.startsWith('#')).length,
     loopMs: median(costs),
     processorMs: median(processor),
-    longestTurnMs: turns.max / 1e6,
+    longestTurnMs: Math.max(...turns),
     packedBytes,
   };
 }
@@ -125,7 +134,7 @@ export async function printScrape(): Promise<void> {
   const { series, loopMs, longestTurnMs, packedBytes } = await benchScrape(5_000, ['eu', 'us']);
   console.log(
     `  ${series.toLocaleString('en')} series: ${loopMs.toFixed(0)} ms of the event loop (aim: below 100), ` +
-      `longest turn ${longestTurnMs.toFixed(0)} ms, ${(packedBytes / 1e6).toFixed(2)} MB packed (aim: below 1)`,
+      `longest turn ${longestTurnMs.toFixed(0)} ms (aim: at most 50), ${(packedBytes / 1e6).toFixed(2)} MB packed (aim: below 1)`,
   );
 }
 
