@@ -166,6 +166,23 @@ export const LIMITS = {
     beyond: 'The request is refused with 429.',
     counted: false,
   },
+  public_nests: {
+    most: 1_000,
+    unit: 'items',
+    of: 'Nests that have a public page',
+    reason:
+      'What is said of each is kept for a minute, so that the store is not read for everybody who asks.',
+    beyond: 'The others have none.',
+    counted: false,
+  },
+  public_birds: {
+    most: 200,
+    unit: 'items',
+    of: 'Birds named on a public page',
+    reason: 'Those that fail stand first.',
+    beyond: 'They are counted.',
+    counted: false,
+  },
   request_bytes: {
     most: 512 * KIB,
     unit: 'bytes',

@@ -37,6 +37,7 @@ import type { DeliveryMessages } from './delivery-messages.ts';
 import { SCRIPT_HASH } from './pages/frame/page-script.ts';
 import { STYLE_HASH } from './pages/frame/page-style.ts';
 import { createPages } from './pages/pages.ts';
+import { createPublicPages, PUBLIC_HEADERS } from './pages/public/public-routes.ts';
 import { createPush, type Push } from './push.ts';
 import type { StatusView } from './status-view.ts';
 
@@ -175,6 +176,9 @@ export function createApp(options: WebOptions, isClosing: () => boolean, push: P
   const app = new Hono();
   addHeaders(app, isClosing);
   addRefusals(app, options.config);
+  const { publicStatus } = options.config;
+  if (publicStatus) app.route('/public', createPublicPages(publicStatus, options));
+  addOrigins(app, options.config);
   const admission = createAdmission(options);
   addHealth(app, options, admission);
   admission.addDoor(app, refuse);
@@ -209,12 +213,13 @@ function addHeaders(app: Hono, isClosing: () => boolean): void {
   app.use(async (c, next) => {
     await next();
     for (const [name, value] of SECURITY_HEADERS) c.header(name, value);
+    if (c.get('isPublic')) for (const [name, value] of PUBLIC_HEADERS) c.header(name, value);
     // A connection that is kept alive would hold up the end.
     if (isClosing()) c.header('connection', 'close');
   });
 }
 
-/** Refuses other methods, hosts and origins than ours, and large bodies. */
+/** Refuses other methods and hosts than ours. */
 function addRefusals(app: Hono, { host, externalUrl }: WebConfig): void {
   app.use(async (c, next) => {
     if (c.req.method === 'GET' || c.req.method === 'HEAD' || isWrite(c)) return next();
@@ -228,6 +233,10 @@ function addRefusals(app: Hono, { host, externalUrl }: WebConfig): void {
   });
   const hosts = allowedHosts(host, externalUrl);
   if (hosts) app.use(onlyHosts(hosts));
+}
+
+/** Refuses what pages of other origins ask for, and large bodies: a badge is shown by any page. */
+function addOrigins(app: Hono, { externalUrl }: WebConfig): void {
   app.use(onlyOwnOrigins(externalUrl));
   app.use(
     bodyLimit({

@@ -20,11 +20,33 @@ export const webShape = z.strictObject({
   external_url: words.optional().describe('How people reach the page: what links in messages begin with.'),
   auth: accessShape.prefault({}),
   tls: serverTlsShape.optional().describe('Serves HTTPS instead of HTTP.'),
+  public: z
+    .strictObject({
+      nests: z
+        .array(words)
+        .min(1)
+        .describe("Globs on a Nest's name or id: these have a page and a badge that everybody may see."),
+      birds: z
+        .enum(['counts', 'names'])
+        .prefault('counts')
+        .describe('Whether the page only counts the Birds of the Nest, or names them.'),
+    })
+    .optional()
+    .describe(
+      'Public status pages at `/public/{region}/{nest id}`, with a badge at `…/badge.svg`, also where `auth` is set. They say how the Nest stands and since when, and nothing of errors, people or ids. Without it nothing is public.',
+    ),
   enable_lifecycle: z
     .boolean()
     .prefault(false)
     .describe('Whether `POST /-/reload` may be asked, which reads this file again.'),
 });
+
+export interface PublicStatusConfig {
+  /** Globs on a Nest's name or id. */
+  readonly nests: readonly string[];
+  /** Whether Birds are named, and not only counted. */
+  readonly hasNames: boolean;
+}
 
 export interface WebConfig {
   readonly host: string;
@@ -37,6 +59,8 @@ export interface WebConfig {
   readonly access?: AccessConfig;
   /** Absent for plain HTTP. */
   readonly tls?: ServerTls;
+  /** What everybody may see; absent for nothing. */
+  readonly publicStatus?: PublicStatusConfig;
   readonly enableLifecycle: boolean;
 }
 
@@ -67,6 +91,9 @@ export function readWeb(check: Check): WebConfig | undefined {
     bearerToken,
     ...(access && { access }),
     ...(tls && { tls }),
+    ...(web.public && {
+      publicStatus: { nests: web.public.nests, hasNames: web.public.birds === 'names' },
+    }),
     enableLifecycle: web.enable_lifecycle,
   };
 }

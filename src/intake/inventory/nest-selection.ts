@@ -1,4 +1,5 @@
 /** Which Nests of a region are watched, by the globs of the configuration over their names and ids. */
+import { matchesGlob } from '../../text/glob.ts';
 
 export interface NestGlobs {
   readonly include: readonly string[];
@@ -42,12 +43,4 @@ export class NestSelection {
   excludedName(nestId: string): string | undefined {
     return this.#excluded.get(nestId);
   }
-}
-
-/** Whether a text fits a glob: `*` stands for any run of characters, `?` for one; case counts, as in file names. */
-export function matchesGlob(glob: string, text: string): boolean {
-  const pattern = [...glob]
-    .map((char) => (char === '*' ? '.*' : char === '?' ? '.' : char.replace(/[\\^$.|+()[\]{}]/, '\\$&')))
-    .join('');
-  return new RegExp(`^${pattern}$`, 'su').test(text);
 }

@@ -579,6 +579,24 @@ export const ENGLISH = {
     ended: (ending: string): string => ENDINGS.get(ending) ?? '',
   },
 
+  /** Of pages and badges that everybody may see. */
+  open: {
+    states: { well: 'All Birds do well', failing: 'Some Birds fail', unknown: 'Not known right now' },
+    blind: 'The watch is interrupted: this is what was seen last.',
+    began: 'began',
+    list: 'Birds',
+    birds: { well: 'well', failing: 'failing', off: 'off' },
+    counts: ({ well, failing, off }: { well: number; failing: number; off: number }): string =>
+      [
+        `${well} well`,
+        ...(failing > 0 ? [`${failing} failing`] : []),
+        ...(off > 0 ? [`${off} off`] : []),
+      ].join(', '),
+    more: (count: number): string => `${count} more are not listed.`,
+    badge: { well: 'well', unknown: 'unknown' },
+    badgeFailing: (failing: number, total: number): string => `${failing} of ${total} failing`,
+  },
+
   count: {
     alerts: (count: number): string => howMany(count, 'alert'),
     events: (count: number): string => howMany(count, 'event'),

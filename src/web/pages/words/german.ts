@@ -774,6 +774,27 @@ export const GERMAN: Words = {
     ended: (ending) => ENDINGS.get(ending) ?? '',
   },
 
+  open: {
+    states: {
+      well: 'Allen Birds geht es gut',
+      failing: 'Einige Birds scheitern',
+      unknown: 'Zurzeit nicht bekannt',
+    },
+    blind: 'Die Beobachtung ist unterbrochen: Dies wurde zuletzt gesehen.',
+    began: 'begann',
+    list: 'Birds',
+    birds: { well: 'in Ordnung', failing: 'scheitert', off: 'aus' },
+    counts: ({ well, failing, off }) =>
+      [
+        `${number(well)} in Ordnung`,
+        ...(failing > 0 ? [`${number(failing)} scheitern`] : []),
+        ...(off > 0 ? [`${number(off)} aus`] : []),
+      ].join(', '),
+    more: (more) => `${number(more)} weitere sind nicht aufgeführt.`,
+    badge: { well: 'in Ordnung', unknown: 'unbekannt' },
+    badgeFailing: (failing, total) => `${number(failing)} von ${number(total)} scheitern`,
+  },
+
   count: {
     alerts: (alerts) => count(alerts, 'Alarm', 'Alarme'),
     events: (events) => count(events, 'Ereignis', 'Ereignisse'),

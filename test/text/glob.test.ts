@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { matchesGlob } from '../../../src/intake/inventory/nest-selection.ts';
+import { matchesGlob } from '../../src/text/glob.ts';
 
 test.each([
   ['*', 'anything/at all\nin lines', true],

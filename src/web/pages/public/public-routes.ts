@@ -1,0 +1,61 @@
+/**
+ * The only pages that everybody may see, also where `web.auth` is set, and whichever page shows the badge. Nothing else
+ * stands at `/public/`, and nothing here writes.
+ */
+import { type Context, Hono } from 'hono';
+import type { PublicStatusConfig } from '../../../config/sections/web-section.ts';
+import type { HealthAnswer } from '../../../health/health.ts';
+import type { Store } from '../../../store/store.ts';
+import type { Clock } from '../../../time/clock.ts';
+import type { StatusView } from '../../status-view.ts';
+import { pageOf } from '../frame/page.ts';
+import { addLanguages, LANGUAGES } from '../words/languages.ts';
+import { renderBadge } from './badge.ts';
+import { renderPublicPage } from './public-page.ts';
+import { createPublicStatus, KEPT_SECONDS } from './public-status.ts';
+
+declare module 'hono' {
+  interface ContextVariableMap {
+    /** The answer is for everybody, and may be kept and shown anywhere. */
+    isPublic: boolean;
+  }
+}
+
+/** In the place of what other answers have. */
+export const PUBLIC_HEADERS: readonly (readonly [string, string])[] = [
+  ['cache-control', `public, max-age=${KEPT_SECONDS}`],
+  ['cross-origin-resource-policy', 'cross-origin'],
+];
+
+interface Options {
+  readonly store: Store;
+  readonly status: () => StatusView;
+  readonly impairments: () => Promise<HealthAnswer>;
+  readonly clock: Clock;
+}
+
+export function createPublicPages(config: PublicStatusConfig, options: Options): Hono {
+  const pages = new Hono();
+  const statusOf = createPublicStatus(config, options);
+  addLanguages(pages, LANGUAGES);
+
+  const nestOf = (c: Context) => statusOf(c.req.param('region') ?? '', c.req.param('nest') ?? '');
+  const nothing = (c: Context) => c.text('There is no public Nest at this address.\n', 404);
+
+  pages.get('/:region/:nest', async (c) => {
+    const nest = await nestOf(c);
+    if (!nest) return nothing(c);
+    c.set('isPublic', true);
+    return c.html(renderPublicPage(pageOf(c, options.clock), nest));
+  });
+
+  pages.get('/:region/:nest/badge.svg', async (c) => {
+    const nest = await nestOf(c);
+    if (!nest) return nothing(c);
+    c.set('isPublic', true);
+    const svg = await renderBadge(c.get('words'), nest);
+    return c.body(svg.toString(), 200, { 'content-type': 'image/svg+xml; charset=utf-8' });
+  });
+
+  return pages;
+}

@@ -1,0 +1,169 @@
+/**
+ * What everybody may know of a Nest: its name, how it and its Birds stand, and since when. Errors, ids, people and all
+ * other Nests stop here. However many ask, the store is read once a minute for each public Nest at the most.
+ */
+import type { PublicStatusConfig } from '../../../config/sections/web-section.ts';
+import type { HealthAnswer } from '../../../health/health.ts';
+import type { Impairment } from '../../../health/impairment.ts';
+import { LIMITS } from '../../../limits.ts';
+import type { BirdOverview } from '../../../store/bird-store.ts';
+import type { Store, Transaction } from '../../../store/store.ts';
+import { matchesGlob } from '../../../text/glob.ts';
+import { plainText } from '../../../text/plain-text.ts';
+import type { Clock } from '../../../time/clock.ts';
+import type { StatusView } from '../../status-view.ts';
+
+/** `unknown`: the watch is interrupted, so that nobody can say. */
+export type PublicState = 'well' | 'failing' | 'unknown';
+
+export interface PublicBird {
+  readonly name: string;
+  readonly state: 'well' | 'failing' | 'off';
+  /** Of one that fails; 0 where that is not known. */
+  readonly sinceUs: number;
+}
+
+export interface PublicNest {
+  readonly name: string;
+  readonly state: PublicState;
+  /** Of a Nest that is not well; 0 where that is not known. */
+  readonly sinceUs: number;
+  readonly counts: { readonly well: number; readonly failing: number; readonly off: number };
+  /** Those that fail first; absent where Birds are only counted. */
+  readonly birds?: readonly PublicBird[];
+}
+
+interface Options {
+  readonly store: Store;
+  readonly status: () => StatusView;
+  readonly impairments: () => Promise<HealthAnswer>;
+  readonly clock: Clock;
+}
+
+/** Undefined for a Nest that is not public, or not there. */
+export type PublicStatus = (region: string, nestId: string) => Promise<PublicNest | undefined>;
+
+/** For how long an answer is kept. */
+export const KEPT_SECONDS = 60;
+const NAME_LENGTH = 80;
+/** What makes it unknown how Birds stand; that nobody is notified does not. */
+const BLINDING = new Set([
+  'store_failing',
+  'region_unauthorized',
+  'region_down',
+  'streams_overdue',
+  'first_pass',
+]);
+
+export function createPublicStatus(config: PublicStatusConfig, options: Options): PublicStatus {
+  const { store, status, clock } = options;
+  const listed = kept(clock, async () => {
+    const regions = status().regions.map(({ region }) => region);
+    return store.transaction(async (tx) => {
+      const all = await Promise.all(regions.map((region) => tx.inventory.nests(region)));
+      const open = all.flat().filter(({ present, name, nestId }) => present && isOpen(config, name, nestId));
+      const some = open.slice(0, LIMITS.public_nests.most);
+      return new Map(
+        some.map((nest) => [
+          keyOf(nest.region, nest.nestId),
+          {
+            name: nest.name,
+            read: kept(clock, () => store.transaction((tx) => readNest(tx, nest, config, clock.nowUs()))),
+          },
+        ]),
+      );
+    });
+  });
+
+  return async (region, nestId) => {
+    const nest = (await listed()).get(keyOf(region, nestId));
+    if (!nest) return undefined;
+    const { impairments } = await options.impairments();
+    const blind = impairments.find((one) => isBlind(one, region));
+    const view = await nest.read();
+    return blind ? { ...view, state: 'unknown', sinceUs: blind.sinceUs } : view;
+  };
+}
+
+/** One read for all who ask within a minute, also while it is under way. After one that failed the value before stands. */
+function kept<T>(clock: Clock, read: () => Promise<T>): () => Promise<T> {
+  let last: { readonly untilUs: number; readonly value: Promise<T> } | undefined;
+  let good: Promise<T> | undefined;
+  return () => {
+    if (last && clock.nowUs() < last.untilUs) return last.value;
+    const before = good;
+    const value = read().then(
+      (found) => {
+        good = value;
+        return found;
+      },
+      (error: unknown) => {
+        last = undefined;
+        if (before) return before;
+        throw error;
+      },
+    );
+    last = { untilUs: clock.nowUs() + KEPT_SECONDS * 1e6, value };
+    return value;
+  };
+}
+
+const keyOf = (region: string, nestId: string) => JSON.stringify([region, nestId]);
+
+function isOpen({ nests }: PublicStatusConfig, name: string, nestId: string): boolean {
+  return nests.some((glob) => matchesGlob(glob, name) || matchesGlob(glob, nestId));
+}
+
+function isBlind({ reason, region, stopsHeartbeat }: Impairment, here: string): boolean {
+  return stopsHeartbeat && BLINDING.has(reason) && (region === undefined || region === here);
+}
+
+async function readNest(
+  tx: Transaction,
+  { region, nestId, name }: { readonly region: string; readonly nestId: string; readonly name: string },
+  { hasNames }: PublicStatusConfig,
+  nowUs: number,
+): Promise<PublicNest> {
+  const own = await birdsOf(tx, region, nestId);
+  const firing = { region, nest: nestId, state: 'firing', order: 'newest', nowUs, limit: 1_000 } as const;
+  const { alerts } = await tx.alerts.page(firing);
+  const begins = new Map<string, number>();
+  for (const { labels, startsAtUs } of alerts) {
+    if (labels.nest_id !== nestId || !labels.bird_id) continue;
+    begins.set(labels.bird_id, Math.min(startsAtUs, begins.get(labels.bird_id) ?? startsAtUs));
+  }
+  const shown = own.map((bird) => publicBird(bird, begins.get(bird.birdId)));
+  const count = (state: PublicBird['state']) => shown.filter((bird) => bird.state === state).length;
+  const counts = { well: count('well'), failing: count('failing'), off: count('off') };
+  const sinces = shown.flatMap(({ state, sinceUs }) => (state === 'failing' && sinceUs > 0 ? [sinceUs] : []));
+  return {
+    name: plainText(name, NAME_LENGTH) || 'Nest',
+    state: counts.failing > 0 ? 'failing' : 'well',
+    sinceUs: sinces.length > 0 ? Math.min(...sinces) : 0,
+    counts,
+    ...(hasNames && { birds: shown.slice(0, LIMITS.public_birds.most) }),
+  };
+}
+
+/** All Birds of the Nest, those that fail first. */
+async function birdsOf(tx: Transaction, region: string, nestId: string): Promise<BirdOverview[]> {
+  const own: BirdOverview[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await tx.birds.page({ regions: [region], nest: nestId, limit: 1_000, cursor });
+    // What is asked for is an id, or a part of a name.
+    own.push(...page.birds.filter((bird) => bird.nestId === nestId));
+    cursor = page.next;
+    await tx.pause();
+  } while (cursor !== undefined);
+  return own;
+}
+
+function publicBird({ name, standing, last }: BirdOverview, alertSinceUs: number | undefined): PublicBird {
+  const isFailing = standing === 'alerting' || standing === 'failing';
+  return {
+    name: plainText(name, NAME_LENGTH) || 'Bird',
+    state: isFailing ? 'failing' : standing,
+    sinceUs: isFailing ? (alertSinceUs ?? last?.startedAtUs ?? 0) : 0,
+  };
+}

@@ -1,0 +1,166 @@
+/** What everybody may see of a Nest, and that nothing else becomes visible by it. */
+import { describe, expect, test } from 'vitest';
+import type { PublicStatusConfig } from '../../../src/config/sections/web-section.ts';
+import { secret } from '../../../src/secret.ts';
+import { HOSTILE_TEXTS } from '../../store/contract/sample-records.ts';
+import { anAlert, anImpairment } from '../sample.ts';
+import { putBirds } from '../sample-birds.ts';
+import { serve } from '../served.ts';
+import { read } from './read.ts';
+
+const PAGE = '/public/eu/682';
+const BADGE = `${PAGE}/badge.svg`;
+const CONFIG = {
+  host: '127.0.0.1',
+  port: 0,
+  externalUrl: 'http://watch.example.com',
+  enableLifecycle: false,
+};
+const CROSS_SITE = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' };
+
+async function served(changes: Partial<PublicStatusConfig> = {}, options: Parameters<typeof serve>[0] = {}) {
+  const publicStatus = { nests: ['Marketing'], hasNames: false, ...changes };
+  const config = { ...CONFIG, bearerToken: secret('s3cret'), publicStatus };
+  const all = await serve({ config, ...options });
+  await putBirds(all.store);
+  return all;
+}
+
+describe('a public page', () => {
+  test('says how the Nest stands and since when, with its Birds counted', async () => {
+    const { ask } = await served();
+    const { status, body, headers } = await ask(PAGE);
+    expect(status).toBe(200);
+    expect(read(body)).toMatch(/Marketing Some Birds fail 1 well, 1 failing · began \d/);
+    expect(headers['cache-control']).toBe('public, max-age=60');
+    // Neither names of Birds, nor why, nor what of other pages.
+    expect(body).not.toMatch(/Translate|Post news|148890|429|provider|Sales|href="[^"?d]/);
+  });
+
+  test('names its Birds where that is allowed, those that fail first', async () => {
+    const { ask } = await served({ hasNames: true });
+    const text = read((await ask(PAGE)).body);
+    expect(text).toMatch(/failing Translate blog began \d.* well Post news/);
+    expect(text).not.toMatch(/429|provider|anna@|Old one/);
+  });
+
+  test('speaks the language of its reader', async () => {
+    const { ask } = await served();
+    const { body } = await ask(PAGE, { 'accept-language': 'de' });
+    expect(read(body)).toContain('Einige Birds scheitern');
+  });
+
+  test('says that it is not known while the watch is interrupted, and only then', async () => {
+    for (const [change, known] of [
+      [{ reason: 'region_down', region: 'eu', stopsHeartbeat: true }, false],
+      [{ reason: 'store_failing', stopsHeartbeat: true }, false],
+      [{ reason: 'region_down', region: 'us', stopsHeartbeat: true }, true],
+      [{ reason: 'nobody_notified', stopsHeartbeat: true }, true],
+      [{ reason: 'streams_overdue', region: 'eu', stopsHeartbeat: false }, true],
+    ] as const) {
+      const { impairments: _, ...space } = { impairments: [], space: { used: 1, free: 2, whole: 3 } };
+      const impairments = async () => ({ ...space, impairments: [anImpairment(change)] });
+      const { ask } = await served({}, { impairments });
+      expect(read((await ask(PAGE)).body).includes('Not known right now')).toBe(!known);
+      expect((await ask(BADGE)).body.includes('unknown')).toBe(!known);
+    }
+  });
+
+  test('reads the store once a minute, however many ask', async () => {
+    const { ask, store, clock } = await served();
+    const lead = async () => /\d+ well, \d+ failing/.exec(read((await ask(PAGE)).body))?.[0];
+    expect(await lead()).toBe('1 well, 1 failing');
+    const labels = { ...anAlert({ id: 'b' }).labels, bird: 'Post news', bird_id: '2' };
+    await store.transaction((tx) =>
+      tx.alerts.put([anAlert({ id: 'b', subject: 'bird/2', scope: 'eu/bird/2', labels })]),
+    );
+    expect(await lead()).toBe('1 well, 1 failing');
+    await clock.advance(61_000);
+    expect(await lead()).toBe('0 well, 2 failing');
+  });
+});
+
+describe('a badge', () => {
+  test('is an image with a title, for any other page', async () => {
+    const { ask } = await served();
+    const { status, body, headers } = await ask(BADGE, CROSS_SITE);
+    expect(status).toBe(200);
+    expect(headers['content-type']).toBe('image/svg+xml; charset=utf-8');
+    expect(headers['cross-origin-resource-policy']).toBe('cross-origin');
+    expect(headers['cache-control']).toBe('public, max-age=60');
+    expect(headers['content-security-policy']).toContain("default-src 'none'");
+    expect(body).toMatch(
+      /^<svg [^>]*role="img" aria-label="Marketing: 1 of 2 failing">\n<title>Marketing: 1 of 2 failing<\/title>/,
+    );
+  });
+
+  test.each(HOSTILE_TEXTS)('takes no markup from a name: %j', async (name) => {
+    const { ask, store } = await served({ nests: ['*'] });
+    await store.transaction((tx) =>
+      tx.inventory.putNests([{ region: 'eu', nestId: '682', name, present: true }]),
+    );
+    const { body } = await ask(BADGE);
+    const tags = [...body.matchAll(/<\/?([^\s>]+)/g)].map(([, tag]) => tag);
+    expect(new Set(tags)).toEqual(new Set(['svg', 'title', 'rect', 'g', 'text']));
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: XML allows none of them.
+    expect(body).not.toMatch(/[\u0000-\u0008\u000b-\u001f]/);
+    expect((await ask(PAGE)).body).not.toMatch(/<(img|script>alert)/);
+  });
+});
+
+describe('nothing else is public', () => {
+  test('no other Nest, and none without the configuration', async () => {
+    const { ask } = await served();
+    for (const path of [
+      '/public/us/7',
+      '/public/us/7/badge.svg',
+      '/public/eu/9',
+      '/public/us/682',
+      '/public/eu/constructor',
+    ])
+      expect((await ask(path)).status, path).toBe(404);
+    const closed = await serve({ config: { ...CONFIG, bearerToken: null } });
+    await putBirds(closed.store);
+    expect((await closed.ask(PAGE)).status).toBe(404);
+    const locked = await serve({ config: { ...CONFIG, bearerToken: secret('s3cret') } });
+    expect((await locked.ask(PAGE)).status).toBe(401);
+  });
+
+  test('no other address: all of them ask for the token as before', async () => {
+    const { ask } = await served();
+    const paths = [
+      '/',
+      '/nests',
+      '/birds',
+      '/birds/eu/148890',
+      '/alerts',
+      '/config',
+      '/metrics',
+      '/api/v1/nests',
+    ];
+    const within = [
+      '/public',
+      '/public/',
+      '/public/eu',
+      `${PAGE}/`,
+      `${PAGE}/x`,
+      '/public/../nests',
+      '/public/%2e%2e/nests',
+    ];
+    for (const path of [...paths, ...within]) expect([401, 404], path).toContain((await ask(path)).status);
+    for (const path of paths) expect((await ask(path)).status, path).toBe(401);
+  });
+
+  test('and other origins get no other image, and may write nothing', async () => {
+    const { ask } = await served();
+    expect((await ask('/nests', CROSS_SITE)).status).toBe(403);
+    expect((await ask(PAGE, {}, 'POST')).status).toBe(405);
+    expect((await ask(PAGE, { host: 'evil.example' })).status).toBe(421);
+  });
+
+  test('what was refused or not found is not kept by anybody', async () => {
+    const { ask } = await served();
+    for (const path of ['/public/us/7', `${PAGE}?lang=de`, '/nests'])
+      expect((await ask(path)).headers['cache-control'], path).toBe('no-store');
+  });
+});
