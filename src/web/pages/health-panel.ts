@@ -71,7 +71,7 @@ function item(page: Page, one: Impairment, setAside: readonly FaultRecord[]): Ht
   const title = text.charAt(0).toUpperCase() + text.slice(1);
   return html`<li class="alert ${tone}">
 <div class="row"><div><h3><bdi>${title}</bdi></h3> <span class="pill ${tone}">${words.health[one.severity]}</span></div>
-<span class="small soft">${words.health.lasting} ${timed(page, one.sinceUs, words.time.lasting((nowUs - one.sinceUs) / 1000))}</span></div>
+<span class="small soft">${words.health.lasting} ${timed(page, one.sinceUs, words.time.soFar((nowUs - one.sinceUs) / 1000))}</span></div>
 <p><bdi>${summary}</bdi></p>
 ${one.reason === 'faults_set_aside' ? faults(setAside) : ''}
 <p class="small soft">${action}${links(page, one)}</p>

@@ -30,7 +30,7 @@ import { silenceItem } from './silences/silence-view.ts';
 export function renderPage(page: Page, view: PageView): Html {
   const words = page.words.overview;
   const { status, nowUs, impairments, alerts } = view;
-  const lasting = page.words.time.lasting((nowUs - status.startedAtUs) / 1000);
+  const lasting = page.words.time.soFar((nowUs - status.startedAtUs) / 1000);
   const running = page.words.frame.running(status.version, lasting);
   const standing = { impairments, alerts, severities: waitingSeverities(view) };
   const tone = toneOf(standing);
@@ -183,7 +183,7 @@ function regionCard(page: Page, region: RegionView): Html {
   const tone = REGION_TONES[state];
   const { reason, sinceUs } = region.health;
   const rate = Math.round(region.requestsPerSecond * 10) / 10;
-  const lasting = words.time.lasting((nowUs - sinceUs) / 1000);
+  const lasting = words.time.soFar((nowUs - sinceUs) / 1000);
   return html`<div class="sheet region">
 <div class="row"><div><h3>${regionWord(words, region.region)}</h3> <span class="pill ${tone}">${words.regionStates[state]}</span></div>
 ${state === 'starting' || sinceUs === 0 ? '' : html`<span class="small soft">${overview.lasting} ${timed(page, sinceUs, lasting)}</span>`}</div>

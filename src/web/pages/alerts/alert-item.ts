@@ -76,7 +76,7 @@ ${!isResolvable(alert) && isEndedByProbe(alert) ? button(`resolve?${query}&began
 /** For how long it has fired. */
 export function lasting(page: Page, startsAtUs: number): Html {
   const { words, nowUs } = page;
-  const lasted = words.time.lasting((nowUs - startsAtUs) / 1000);
+  const lasted = words.time.soFar((nowUs - startsAtUs) / 1000);
   return html`${words.alerts.forTime} ${timed(page, startsAtUs, lasted)}`;
 }
 

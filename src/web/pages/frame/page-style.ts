@@ -60,7 +60,7 @@ header { padding-top: 1.5rem; }
 h1 { font-size: 1.75rem; line-height: 1.2; margin: 0; font-weight: 650; letter-spacing: -.01em; }
 .headline { display: flex; align-items: baseline; justify-content: space-between; gap: 0 1rem; flex-wrap: wrap; }
 h2 { font-size: 1rem; margin: 2rem 0 .6rem; font-weight: 650; display: flex; align-items: baseline; gap: .75rem; }
-h2 a { font-size: .8125rem; font-weight: 400; margin-left: auto; }
+h2 a { font-size: .8125rem; font-weight: 400; margin-left: auto; white-space: nowrap; }
 h3 { font-size: 1rem; margin: 0; font-weight: 650; }
 p { margin: 0; }
 .lead { color: var(--soft); margin-top: .35rem; }
@@ -124,8 +124,10 @@ table.data { margin: 0; font-size: .9375rem; }
 }
 .filter { display: grid; gap: .6rem .75rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 8.25rem), 1fr)); margin: 1.25rem 0 1rem; align-items: end; }
 .filter label { display: block; font-size: .75rem; color: var(--soft); margin-bottom: .15rem; }
+.filter input, .filter select, .filter .buttons > * { height: 2.1rem; }
 .filter input, .filter select { padding: .3rem .5rem; font-size: .875rem; width: 100%; }
-.filter .buttons { margin: 0; }
+.filter .buttons { margin: 0; white-space: nowrap; }
+@media (min-width: 44rem) { .filter .buttons { grid-column: span 2; flex-wrap: nowrap; } }
 .filter .main { padding: .3rem .9rem; }
 .pager { display: flex; gap: .6rem; margin-top: 1rem; }
 dl { margin: 0; display: grid; grid-template-columns: minmax(7rem, max-content) minmax(0, 1fr); gap: .35rem 1.25rem; padding: .9rem 1rem; }
@@ -158,10 +160,11 @@ input, textarea, select, button, .button {
   font: inherit; color: var(--ink); background: var(--paper); border: 1px solid var(--edge); border-radius: .4rem;
 }
 input, textarea, select { width: 100%; padding: .45rem .6rem; }
+.fields input, .fields select { height: 2.5rem; }
 textarea, code, #cron { font-family: ui-monospace, SFMono-Regular, Menlo, Consolas, "Liberation Mono", monospace; font-size: .875rem; }
 textarea { resize: vertical; }
 ::placeholder { color: var(--soft); opacity: 1; }
-button, .button { display: inline-block; padding: .3rem .8rem; cursor: pointer; font-weight: 600; font-size: .875rem; text-decoration: none; line-height: 1.4; }
+button, .button { display: inline-flex; align-items: center; padding: .3rem .8rem; cursor: pointer; font-weight: 600; font-size: .875rem; text-decoration: none; line-height: 1.4; }
 button.plain { padding: 0; border: 0; background: none; color: var(--link); font-weight: 400; font-size: inherit; text-decoration: underline; }
 button.plain[aria-pressed="true"] { font-weight: 600; }
 button:hover, .button:hover { border-color: var(--ink); }

@@ -60,6 +60,8 @@ export const ENGLISH = {
   time: {
     ago,
     lasting: (ms: number): string => durationWords(ms, 'one unit'),
+    /** For how long something has lasted that still does: behind `for`. */
+    soFar: (ms: number): string => durationWords(ms, 'one unit'),
     exact: (ms: number): string => durationWords(Math.round(ms), 'exact'),
     took: (ms: number): string => durationWords(ms, 'rounded'),
     /** How long from now on. */
@@ -316,8 +318,8 @@ export const ENGLISH = {
     birdHint: 'name or id',
     flightHint: 'id',
     textHint: 'any words',
-    sinceHint: '2h, or 2026-07-02 13:00',
-    untilHint: '30m, or 2026-07-02 14:00',
+    sinceHint: '2h, 2026-07-02',
+    untilHint: '30m, 2026-07-03',
     pages: 'Further pages',
     first: 'First page',
     next: 'Next page',
