@@ -5,7 +5,7 @@
 import type { ClaimedDelivery } from '../../outbox-store.ts';
 import type { Connection } from '../connection.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
-import { claimedOf, type DeliveryRow } from './delivery-row.ts';
+import { type ClaimedRow, claimedOf, type DeliveryRow } from './delivery-row.ts';
 
 /** One integration of one receiver. */
 type Destination = Pick<DeliveryRow, 'receiver' | 'position'>;
@@ -29,24 +29,21 @@ export class DeliveryClaims {
 
   claim(receiver: string, position: number, nowUs: number, limit: number): ClaimedDelivery[] {
     let bytes = 0;
-    const rows = this.#claiming.due.all(receiver, position, nowUs, limit).filter((row, index) => {
+    const due = this.#claiming.due.all(receiver, position, nowUs, limit).filter((row, index) => {
       bytes += row.bytes;
       return index === 0 || bytes <= MAX_CLAIMED_BYTES;
     });
-    if (rows.length === 0) return [];
-    this.#claiming.lease.run(JSON.stringify(rows.map(({ seq }) => seq)));
-    for (const { state } of rows) this.#counts.move(receiver, state, 'leased');
-    const texts = this.#claiming.bodies.all(JSON.stringify(rows.map(({ notification }) => notification)));
-    const bodyOf = new Map(texts.map(({ seq, body }) => [seq, body]));
-    return rows.map((row) => {
-      const body = bodyOf.get(row.notification)!;
-      const { delivery, notification } = claimedOf({
-        ...row,
-        state: 'leased',
-        attempts: row.attempts + 1,
-        body,
-      });
-      return { delivery: { ...delivery, ...(row.earlier && { reference: row.earlier }) }, notification };
+    if (due.length === 0) return [];
+    const numbers = JSON.stringify(due.map(({ seq }) => seq));
+    this.#claiming.lease.run(numbers);
+    for (const { state } of due) this.#counts.move(receiver, state, 'leased');
+    const leased = new Map(this.#claiming.leased.all(numbers).map((row) => [row.seq, row]));
+    return due.map(({ seq }) => {
+      const row = leased.get(seq)!;
+      const claimed = claimedOf(row);
+      return row.earlier
+        ? { ...claimed, delivery: { ...claimed.delivery, reference: row.earlier } }
+        : claimed;
     });
   }
 
@@ -76,24 +73,24 @@ export class DeliveryClaims {
 
 function prepareClaiming(connection: Connection) {
   return {
-    due: connection.prepare<
-      DeliveryRow & { readonly notification: number; readonly bytes: number; readonly earlier: string | null }
-    >(
-      `SELECT delivery.*, octet_length(body) AS bytes,
+    due: connection.prepare<Pick<DeliveryRow, 'seq' | 'state'> & { readonly bytes: number }>(
+      `SELECT delivery.seq, state, octet_length(body) AS bytes
+       FROM delivery JOIN notification ON notification.seq = notification
+       WHERE receiver = ? AND position = ? AND next_attempt_us <= ? AND ${CLAIMABLE}
+       ORDER BY next_attempt_us, delivery.seq LIMIT ?`,
+    ),
+    lease: connection.prepare(
+      `UPDATE delivery SET state = 'leased', attempts = attempts + 1
+       WHERE seq IN (SELECT value FROM json_each(?))`,
+    ),
+    leased: connection.prepare<ClaimedRow & { readonly earlier: string | null }>(
+      `SELECT delivery.*, body,
          (SELECT before.reference FROM delivery AS before
           WHERE before.receiver = delivery.receiver AND before.position = delivery.position
             AND before.lane = delivery.lane AND before.lane <> '' AND before.reference <> ''
           ORDER BY before.seq DESC LIMIT 1) AS earlier
        FROM delivery JOIN notification ON notification.seq = notification
-       WHERE receiver = ? AND position = ? AND next_attempt_us <= ? AND ${CLAIMABLE}
-       ORDER BY next_attempt_us, delivery.seq LIMIT ?`,
-    ),
-    bodies: connection.prepare<{ seq: number; body: string }>(
-      'SELECT seq, body FROM notification WHERE seq IN (SELECT value FROM json_each(?))',
-    ),
-    lease: connection.prepare(
-      `UPDATE delivery SET state = 'leased', attempts = attempts + 1
-       WHERE seq IN (SELECT value FROM json_each(?))`,
+       WHERE delivery.seq IN (SELECT value FROM json_each(?))`,
     ),
   };
 }
