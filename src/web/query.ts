@@ -19,7 +19,8 @@ export function readQuery<Name extends string>(
       throw refuse(`there is no parameter ${JSON.stringify(name.slice(0, 50))}; ${others}`);
     }
     if (known in found) throw refuse(`${name}: given more than once`);
-    if (value.length > MAX_VALUE_LENGTH) throw refuse(`${name}: longer than ${MAX_VALUE_LENGTH} characters`);
+    if (value.length > MAX_VALUE_LENGTH)
+      throw new QueryError({ says: 'too_long', name, most: MAX_VALUE_LENGTH });
     if (value !== '') found[known] = value;
   }
   return found;
@@ -32,7 +33,7 @@ export function oneOf<Choice extends string>(
 ): Choice | undefined {
   if (value === undefined) return undefined;
   const choice = choices.find((one) => one === value);
-  if (choice === undefined) throw refuse(`${name}: must be one of ${choices.join(', ')}`);
+  if (choice === undefined) throw new QueryError({ says: 'choice', name, choices: choices.join(', ') });
   return choice;
 }
 
@@ -47,7 +48,7 @@ export function instant(name: string, value: string | undefined): number | undef
   if (value === undefined) return undefined;
   // A plus sign that was not encoded arrives as a space.
   const parsed = parseInstant(value) ?? parseInstant(value.replace(/ (\d\d:?\d\d)$/, '+$1'));
-  if (!parsed) throw refuse(`${name}: must be an RFC 3339 instant like 2026-07-02T13:59:34Z`);
+  if (!parsed) throw new QueryError({ says: 'instant', name });
   return parsed.us;
 }
 
@@ -56,6 +57,37 @@ export function limit(value: string | undefined): number {
   const number = /^\d{1,6}$/.test(value) ? Number(value) : 0;
   if (number < 1 || number > MAX_LIMIT) throw refuse(`limit: must be a whole number from 1 to ${MAX_LIMIT}`);
   return number;
+}
+
+/** What of a request cannot be meant, for whoever words it: pages do so in the language of their reader. */
+export type QueryMistake =
+  | { readonly says: 'choice'; readonly name: string; readonly choices: string }
+  | { readonly says: 'instant'; readonly name: string }
+  | { readonly says: 'too_long'; readonly name: string; readonly most: number }
+  /** `since` is not before `until`. */
+  | { readonly says: 'order' };
+
+export class QueryError extends NestwatchError {
+  readonly mistake: QueryMistake;
+
+  constructor(mistake: QueryMistake) {
+    super('usage', sayMistake(mistake));
+    this.mistake = mistake;
+  }
+}
+
+/** In English, as the API says it. */
+export function sayMistake(mistake: QueryMistake): string {
+  switch (mistake.says) {
+    case 'choice':
+      return `${mistake.name}: must be one of ${mistake.choices}`;
+    case 'instant':
+      return `${mistake.name}: must be an RFC 3339 instant like 2026-07-02T13:59:34Z`;
+    case 'too_long':
+      return `${mistake.name}: longer than ${mistake.most} characters`;
+    case 'order':
+      return 'since: must be before until';
+  }
 }
 
 export function refuse(message: string): NestwatchError {

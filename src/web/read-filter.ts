@@ -1,7 +1,7 @@
 /** Reads the filters that pages and API share. */
 import type { Filter } from '../store/filter.ts';
 import { parseDuration } from '../time/duration.ts';
-import { instant, oneOf, refuse } from './query.ts';
+import { instant, oneOf, QueryError } from './query.ts';
 
 export const FILTERS = [
   'region',
@@ -29,7 +29,7 @@ export function readFilter(
   const sinceUs = readSince('since', given.since, nowUs);
   const untilUs = readSince('until', given.until, nowUs);
   if (sinceUs !== undefined && untilUs !== undefined && sinceUs >= untilUs) {
-    throw refuse('since: must be before until');
+    throw new QueryError({ says: 'order' });
   }
   const region = oneOf('region', given.region, regions);
   return { region, nest, bird, flight, name, severity, text, sinceUs, untilUs };

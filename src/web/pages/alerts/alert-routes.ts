@@ -32,7 +32,7 @@ function addList(pages: Hono, options: PagesOptions): void {
     const given = new URL(c.req.url).searchParams;
     const regions = status().regions.map(({ region }) => region);
     let entries: Awaited<ReturnType<typeof readEntries>> = { entries: [], next: undefined };
-    const problem = await problemOf(async () => {
+    const problem = await problemOf(c.get('words'), async () => {
       const query = readAlertsQuery(given, regions, page.nowUs);
       entries = await store.transaction(async (tx) =>
         readEntries(tx, await loadMuting(tx, alerting, recurrences, page.nowUs), query),
@@ -89,7 +89,7 @@ function addAcknowledging(pages: Hono, options: PagesOptions): void {
 
   pages.post('/acknowledge', async (c) => {
     const by = signatureOf(c, await fieldsOf(c));
-    const problem = await problemOf(async () => {
+    const problem = await problemOf(c.get('words'), async () => {
       checkSignature(pageOf(c, clock).words, by);
       const { id, startsAtUs } = requested(c, links, clock);
       const result = await silenceEditor.acknowledge(id, by, startsAtUs);
@@ -117,7 +117,7 @@ function addResolving(pages: Hono, { store, alertResolver, clock }: PagesOptions
 
   pages.post('/resolve', async (c) => {
     const by = signatureOf(c, await fieldsOf(c));
-    const problem = await problemOf(async () => {
+    const problem = await problemOf(c.get('words'), async () => {
       checkSignature(pageOf(c, clock).words, by);
       const { id, startsAtUs } = ofOverview(c);
       const result = await alertResolver.resolve(id, by, startsAtUs);

@@ -43,7 +43,7 @@ export function addBirdPages(pages: Hono, options: Options): void {
     const given = new URL(c.req.url).searchParams;
     const regions = regionsOf();
     let found: { items: readonly Item[]; next?: string } = { items: [] };
-    const problem = await problemOf(async () => {
+    const problem = await problemOf(c.get('words'), async () => {
       found = await read(given, { regions, nowUs: page.nowUs, limit: LISTED });
     });
     const view = { given, regions, items: found.items, next: found.next, problem };

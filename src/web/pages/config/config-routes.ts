@@ -20,7 +20,7 @@ export function addConfig(pages: Hono, { alerting, store, clock }: PagesOptions)
     const page = pageOf(c, clock);
     const given = new URL(c.req.url).searchParams;
     let found: Awaited<ReturnType<WriteStore['page']>> = { writes: [] };
-    const problem = await problemOf(async () => {
+    const problem = await problemOf(c.get('words'), async () => {
       const query = readWriteQuery(given, page.nowUs);
       found = await store.transaction((tx) => tx.writes.page(query));
     });

@@ -18,7 +18,7 @@ export function addDeliveries(pages: Hono, options: PagesOptions): void {
     const given = new URL(c.req.url).searchParams;
     const regions = status().regions.map(({ region }) => region);
     let found: Awaited<ReturnType<OutboxStore['page']>> = { deliveries: [] };
-    const problem = await problemOf(async () => {
+    const problem = await problemOf(c.get('words'), async () => {
       const query = readDeliveryQuery(given, regions, page.nowUs);
       found = await store.transaction((tx) => tx.outbox.page(query));
     });

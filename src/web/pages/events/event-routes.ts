@@ -21,7 +21,7 @@ export function addEvents(pages: Hono, options: PagesOptions): void {
     const given = new URL(c.req.url).searchParams;
     const regions = regionsOf();
     let found: Awaited<ReturnType<EventStore['page']>> = { events: [] };
-    const problem = await problemOf(async () => {
+    const problem = await problemOf(c.get('words'), async () => {
       const query = readEventQuery(given, regions, page.nowUs);
       found = await store.transaction((tx) => tx.events.page(query));
     });

@@ -4,7 +4,7 @@ import { NestwatchError } from '../../../errors.ts';
 import type { Signature } from '../../../operator/find-alert.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { signedBy } from '../../access/identify.ts';
-import { refuse } from '../../query.ts';
+import { QueryError, refuse } from '../../query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../silence-request.ts';
 import type { Words } from '../words/english.ts';
 
@@ -30,13 +30,15 @@ export function checkSignature({ mistakes }: Words, { createdBy, comment }: Sign
 const MAX_PROBLEM_LENGTH = 1_000;
 
 /** What a person has to change; empty when it worked. */
-export async function problemOf(act: () => Promise<void>): Promise<string> {
+export async function problemOf({ mistakes }: Words, act: () => Promise<void>): Promise<string> {
   try {
     await act();
     return '';
   } catch (error) {
-    if (error instanceof NestwatchError && error.code === 'usage')
+    if (error instanceof QueryError) return plainText(mistakes.query(error.mistake), MAX_PROBLEM_LENGTH);
+    if (error instanceof NestwatchError && error.code === 'usage') {
       return plainText(error.message, MAX_PROBLEM_LENGTH);
+    }
     throw error;
   }
 }

@@ -36,7 +36,7 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
     );
     let matchers: readonly Matcher[] = [];
     let hidden: readonly RoutedAlert[] = [];
-    const mistake = await problemOf(async () => {
+    const mistake = await problemOf(c.get('words'), async () => {
       matchers = readFormMatchers(page.words, form.matchers);
       hidden = await select(routed, ({ alert }) => matchesAll(matchers, alert.labels), options);
     });
@@ -79,7 +79,7 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
     const typed = readSilenceForm(c, given);
     const chosen = alert ? matchersFor(alert.labels) : chosenMatchers(given);
     const form = chosen === '' ? typed : { ...typed, matchers: chosen };
-    const problem = await problemOf(async () => {
+    const problem = await problemOf(c.get('words'), async () => {
       readFormMatchers(page.words, form.matchers);
       firstHidingUs(page.words, form, page.nowUs, recurrences);
     });
@@ -90,7 +90,7 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
     const page = pageOf(c, clock);
     const form = readSilenceForm(c, await fieldsOf(c));
     let id = '';
-    const problem = await problemOf(async () => {
+    const problem = await problemOf(c.get('words'), async () => {
       const result = await silenceEditor.set(requestOf(page.words, form, page.nowUs));
       if (!result.ok) throw refuse(sentence(result.message));
       id = result.id;

@@ -7,6 +7,7 @@ import { howMany } from '../../../text/counts.ts';
 import { durationWords } from '../../../text/duration-words.ts';
 import { ago, exactTime } from '../../../text/instant-words.ts';
 import { exactZoneTime } from '../../../text/zone-time.ts';
+import { sayMistake } from '../../query.ts';
 
 const REASONS = new Map([
   ['first', 'first of its group'],
@@ -472,6 +473,7 @@ export const ENGLISH = {
 
   /** What is wrong with what a person typed. */
   mistakes: {
+    query: sayMistake,
     noName: 'Your name is missing: others see who did this.',
     tooLong: 'Your name or the comment is too long.',
     noReason: 'Reason: say why, others will wonder.',

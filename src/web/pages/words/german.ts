@@ -5,6 +5,7 @@ import type { FindingWords } from '../../../health/finding.ts';
 import { durationParts, type Unit } from '../../../text/duration-words.ts';
 import { regionName } from '../../../text/region-name.ts';
 import { zoneTime } from '../../../text/zone-time.ts';
+import type { QueryMistake } from '../../query.ts';
 import type { Words } from './english.ts';
 
 const PLURAL = new Intl.PluralRules('de');
@@ -232,6 +233,19 @@ const FINDINGS: FindingWords = {
 /** With the full stop of a sentence, which may have brought its own. */
 function ended(text: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`;
+}
+
+function queryMistake(mistake: QueryMistake): string {
+  switch (mistake.says) {
+    case 'choice':
+      return `${mistake.name}: muss eines von diesen sein: ${mistake.choices}`;
+    case 'instant':
+      return `${mistake.name}: muss eine Dauer wie 2h sein, oder ein Zeitpunkt wie 2026-07-02T13:59:34Z`;
+    case 'too_long':
+      return `${mistake.name}: länger als ${number(mistake.most)} Zeichen`;
+    case 'order':
+      return 'since: muss vor until liegen';
+  }
 }
 
 export const GERMAN: Words = {
@@ -665,6 +679,7 @@ export const GERMAN: Words = {
   },
 
   mistakes: {
+    query: queryMistake,
     noName: 'Ihr Name fehlt: Andere sehen, wer dies getan hat.',
     tooLong: 'Ihr Name oder die Bemerkung ist zu lang.',
     noReason: 'Grund: Sagen Sie, warum; andere fragen sich das sonst.',
