@@ -10,6 +10,7 @@ import { type Event, type Feed, NEST_EXCLUDED } from '../domain/alert/event.ts';
 import type { Fact } from '../domain/alert/fact.ts';
 import { eventLabels } from '../domain/alert/labels.ts';
 import type { Rule } from '../domain/alert/rule.ts';
+import { concernsAlerts } from '../domain/evaluate/choose-rule.ts';
 import { isDisconnection, isRetrying } from '../domain/kinds/connection-disconnected.ts';
 import { endsAskedFor } from '../domain/kinds/flight-failed.ts';
 import { LIMITS } from '../limits.ts';
@@ -111,18 +112,17 @@ async function insertFresh(tx: Transaction, batch: Batch): Promise<readonly Even
   );
 }
 
-/** The facts of new events, with how the last Flights ended for rules that count Flights in a row or a part of them. */
+/** The facts of new events that concern alerts, with how the last Flights ended for rules that count Flights in a row or a part of them. */
 async function factsOf(
   tx: Transaction,
   batch: Batch,
   fresh: readonly Event[],
   askedEnds: number,
 ): Promise<Fact[]> {
-  if (fresh.length === 0) return [];
-  const kept = new Set(fresh);
-  const candidates = (batch.events ?? []).filter(
-    ({ event }) => kept.has(event) && event.attributes[NEST_EXCLUDED] !== true,
-  );
+  const heard = fresh.filter((event) => concernsAlerts(event) && event.attributes[NEST_EXCLUDED] !== true);
+  if (heard.length === 0) return [];
+  const kept = new Set(heard);
+  const candidates = (batch.events ?? []).filter(({ event }) => kept.has(event));
   const isNewFailure = ({ event, historic }: EventCandidate) => event.type === 'flight.failed' && !historic;
   const latestEnds =
     batch.stream && askedEnds > 0 && candidates.some(isNewFailure)
@@ -179,7 +179,8 @@ async function queueForward(
 function reportBatch(batch: Batch, fresh: readonly Event[], quarantined: number, report: Report): void {
   const { region, stream } = batch;
   if (!stream) return;
-  const historic = new Set(batch.events?.filter((one) => one.historic).map((one) => one.event.key));
+  const past = batch.events?.filter((one) => one.historic) ?? [];
+  const historic = new Set(past.map((one) => one.event));
   for (const fact of batch.facts ?? []) {
     if (fact.fact !== 'flight_started' || fact.historic) continue;
     const { nestId, birdId } = fact.place;
@@ -194,7 +195,7 @@ function reportBatch(batch: Batch, fresh: readonly Event[], quarantined: number,
       type: event.type,
       occurredAtUs: event.occurredAtUs,
       delayMs: Math.max(0, (event.observedAtUs - event.occurredAtUs) / 1000),
-      historic: historic.has(event.key),
+      historic: historic.size > 0 && historic.has(event),
     });
     if (stream.feed === 'flight') {
       report({

@@ -67,8 +67,26 @@ const MASKS: readonly (readonly [RegExp, string])[] = [
   [/([#…])(?:[\s,;|/]+\1)+/g, '$1'],
 ];
 
+/** Messages of which the signature is remembered: many failures say the same, and masking costs some 10 µs. */
+const MAX_REMEMBERED = 256;
+const MAX_REMEMBERED_LENGTH = 1024;
+
+const remembered = new Map<string, string>();
+
 /** Empty when the message says nothing. At most 120 code points. */
 export function signature(message: string): string {
+  if (message.length > MAX_REMEMBERED_LENGTH) return signatureOf(message);
+  let known = remembered.get(message);
+  if (known === undefined) {
+    known = signatureOf(message);
+    // The oldest makes room.
+    if (remembered.size >= MAX_REMEMBERED) remembered.delete(remembered.keys().next().value!);
+    remembered.set(message, known);
+  }
+  return known;
+}
+
+function signatureOf(message: string): string {
   const text = message.slice(0, MAX_TEXT_LENGTH).trim();
   const lines = (documentWords(text) ?? text).split(/\r\n|[\n\r\u2028\u2029]/);
   let fallback = '';

@@ -1,5 +1,6 @@
 /** Which rule decides on a fact, and which on a stored alert. */
 import type { Alert, Labels } from '../alert/alert.ts';
+import { type Event, FEEDS } from '../alert/event.ts';
 import type { Fact, FactName } from '../alert/fact.ts';
 import { tidyLabels } from '../alert/labels.ts';
 import type { Parameters, RuleOf } from '../alert/parameter.ts';
@@ -16,9 +17,27 @@ const BY_FACT: ReadonlyMap<FactName, readonly Kind<AlertKind>[]> = new Map(
   ]),
 );
 
+/** The kinds that an event of each of these types concerns, and under the name of a feed those of any other type of it. */
+const BY_EVENT: ReadonlyMap<string, readonly Kind<AlertKind>[]> = new Map(
+  [...FEEDS, ...KINDS.flatMap(({ eventTypes = [] }) => eventTypes)].map((type) => {
+    const names = [type, type.split('.', 1)[0]!];
+    const kinds = BY_FACT.get('event') ?? [];
+    return [type, kinds.filter(({ eventTypes = names }) => names.some((name) => eventTypes.includes(name)))];
+  }),
+);
+
 /** The kinds that a fact concerns, be it that it raises their alerts or changes them. */
-export function kindsConcerned({ fact }: Fact): readonly Kind<AlertKind>[] {
-  return BY_FACT.get(fact) ?? [];
+export function kindsConcerned(fact: Fact): readonly Kind<AlertKind>[] {
+  return (fact.fact === 'event' ? kindsOfEvent(fact.event) : BY_FACT.get(fact.fact)) ?? [];
+}
+
+/** Whether an event may do anything to an alert. Most of what a service logs does not. */
+export function concernsAlerts(event: Event): boolean {
+  return (kindsOfEvent(event)?.length ?? 0) > 0;
+}
+
+function kindsOfEvent({ type, feed }: Event): readonly Kind<AlertKind>[] | undefined {
+  return BY_EVENT.get(type) ?? BY_EVENT.get(feed);
 }
 
 /** The first rule of a kind that fits these labels (all but `severity`); undefined where none does. */

@@ -44,6 +44,9 @@ const SEVERITY: ReadonlyMap<string, 'warning' | 'critical'> = new Map([
   ['bird_log.Deactivated', 'critical'],
 ]);
 
+/** Types of the events that may say of a Bird that it was deactivated. */
+export const DEACTIVATIONS: readonly string[] = [...SEVERITY.keys()];
+
 /** True for an event that says of a Bird which can be named that it was deactivated. */
 export function isDeactivation(event: Event): boolean {
   return SEVERITY.has(event.type) && birdOf(event) !== '';
@@ -70,6 +73,7 @@ export const birdDeactivated = defineKind({
 
   raisedBy: ['event', 'bird_status'],
   observes: ['event', 'bird_status', 'bird_vanished'],
+  eventTypes: [...DEACTIVATIONS, 'bird_log.Activated', 'bird_log.Suspended'],
 
   topic(fact) {
     if (fact.fact === 'event') {

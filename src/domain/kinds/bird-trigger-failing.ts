@@ -16,7 +16,7 @@ import type { FactOf } from '../alert/fact.ts';
 import { annotate, birdName, placeLabels, whereabouts } from '../alert/labels.ts';
 import { type Change, clear, fire, remember, resolve, waitingEvent } from '../alert/lifecycle.ts';
 import { lasting, type Parameters, resolvedAfter } from '../alert/parameter.ts';
-import { isDeactivation } from './bird-deactivated.ts';
+import { DEACTIVATIONS, isDeactivation } from './bird-deactivated.ts';
 import { type Context, defineKind, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
 
 interface Memory {
@@ -34,6 +34,11 @@ const NOTHING: Memory = { errorsUs: [], waiting: [], seenUs: 0, endedUs: 0 };
 
 /** The service deactivates a Bird whose trigger failed so often in a row. */
 const DEACTIVATED_AFTER = 5;
+/** Events that end a row, and what they say was done to the Bird. */
+const RESTARTS: ReadonlyMap<string, string> = new Map([
+  ['bird_log.Published', 'published'],
+  ['bird_log.Activated', 'activated'],
+]);
 /** As many as a threshold can ask for. */
 const MAX_REMEMBERED = 100;
 
@@ -75,6 +80,7 @@ export const birdTriggerFailing = defineKind({
 
   raisedBy: ['event'],
   observes: ['flight_started', 'bird_vanished', 'bird_status', 'event'],
+  eventTypes: ['bird_log.EventError', ...RESTARTS.keys(), ...DEACTIVATIONS],
 
   topic({ event }) {
     if (event.type !== 'bird_log.EventError') return undefined;
@@ -127,7 +133,7 @@ export const birdTriggerFailing = defineKind({
         return endRow(
           alert,
           fact.startedAtUs,
-          `a Flight started on ${dayAndTime(fact.startedAtUs)}`,
+          () => `a Flight started on ${dayAndTime(fact.startedAtUs)}`,
           context,
         );
       case 'bird_vanished':
@@ -147,21 +153,20 @@ export const birdTriggerFailing = defineKind({
 });
 
 function endOfRow(alert: Alert, event: Event, context: Context): Change | undefined {
-  const restarts = event.type === 'bird_log.Published' || event.type === 'bird_log.Activated';
   if (isDeactivation(event)) {
-    return endRow(alert, event.occurredAtUs, 'the service deactivated the Bird', context, 'superseded');
+    return endRow(alert, event.occurredAtUs, () => 'the service deactivated the Bird', context, 'superseded');
   }
-  if (!restarts) return undefined;
-  const how = event.type === 'bird_log.Published' ? 'published' : 'activated';
-  const by = `the Bird was ${how} on ${dayAndTime(event.occurredAtUs)}`;
+  const how = RESTARTS.get(event.type);
+  if (how === undefined) return undefined;
+  const by = () => `the Bird was ${how} on ${dayAndTime(event.occurredAtUs)}`;
   return endRow(alert, event.occurredAtUs, by, context);
 }
 
-/** Takes the EventErrors up to an instant out of the row. */
+/** Takes the EventErrors up to an instant out of the row; `by` is asked only where that ends it. */
 function endRow(
   alert: Alert,
   atUs: number,
-  by: string,
+  by: () => string,
   { nowUs }: Context,
   ending: Ending = 'over',
 ): Change | undefined {
@@ -169,7 +174,7 @@ function endRow(
   if (memory === null || atUs <= memory.endedUs) return undefined;
   const errorsUs = memory.errorsUs.filter((us) => us > atUs);
   if (errorsUs.length === memory.errorsUs.length) return undefined;
-  if (errorsUs.length === 0) return clear(alert, atUs, by, nowUs, ending);
+  if (errorsUs.length === 0) return clear(alert, atUs, by(), nowUs, ending);
   const waiting = memory.waiting.filter((event) => event.occurredAtUs > atUs);
   return remember(alert, { ...memory, errorsUs, waiting, endedUs: atUs }, alert.dueAtUs, nowUs);
 }

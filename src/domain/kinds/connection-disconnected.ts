@@ -11,8 +11,10 @@ import { fire, resolve } from '../alert/lifecycle.ts';
 import { lasting, resolvedAfter } from '../alert/parameter.ts';
 import { defineKind, ENTITY_LABELS, PLACE_LABELS, quietAtUs, subjectPart } from './kind.ts';
 
+const DISCONNECTED = 'notification.ConnectionDisconnected';
+
 export function isDisconnection(event: Event): boolean {
-  return event.type === 'notification.ConnectionDisconnected';
+  return event.type === DISCONNECTED;
 }
 
 export const connectionDisconnected = defineKind({
@@ -33,6 +35,7 @@ export const connectionDisconnected = defineKind({
 
   raisedBy: ['event'],
   observes: [],
+  eventTypes: [DISCONNECTED],
 
   topic({ event }) {
     if (!isDisconnection(event)) return undefined;

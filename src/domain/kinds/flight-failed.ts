@@ -120,6 +120,7 @@ export const flightFailed = defineKind({
 
   raisedBy: ['event'],
   observes: ['event', 'bird_vanished'],
+  eventTypes: ['flight.failed', 'flight.succeeded'],
 
   topic({ event, historic }) {
     if (event.type !== 'flight.failed' || historic) return undefined;

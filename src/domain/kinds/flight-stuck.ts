@@ -65,6 +65,7 @@ export const flightStuck = defineKind({
 
   raisedBy: ['flight_in_air'],
   observes: ['flight_gone', 'event', 'bird_vanished'],
+  eventTypes: [...ENDS.keys()],
 
   topic: ({ place, flightId }) => ({
     subject: subjectOf(place.birdId, flightId),

@@ -61,6 +61,11 @@ export interface Kind<
   readonly raisedBy: readonly Raising[];
   /** The facts that may change an alert that they did not raise; most of all, end it. */
   readonly observes: readonly Seen[];
+  /**
+   * The types of the events among these facts, or a feed for all of its types: of other events it is not asked.
+   * Absent for all events.
+   */
+  readonly eventTypes?: readonly string[];
   /** What a fact may raise an alert about; undefined where it raises none of this kind. */
   topic(fact: FactOf<Raising>): Topic<Severity> | undefined;
   /** Makes the topic narrower where the rule asks for it. */

@@ -25,6 +25,7 @@ export const serviceNotification = defineKind({
 
   raisedBy: ['event'],
   observes: [],
+  eventTypes: ['notification'],
 
   topic({ event, historic }) {
     if (event.feed !== 'notification' || historic) return undefined;

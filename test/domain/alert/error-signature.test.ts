@@ -245,6 +245,16 @@ describe('signature', () => {
     }
   });
 
+  test('is the same for a message that was met before many others', () => {
+    const messages = Array.from(
+      { length: 600 },
+      (_, index) => `Step "${index}" of word${'s'.repeat(index)} failed`,
+    );
+    const first = messages.map(signature);
+    expect(messages.toReversed().map(signature).toReversed()).toEqual(first);
+    expect(first[599]).toMatch(/^Step … of words+…$/);
+  });
+
   test('different causes stay apart', () => {
     expect(signature('File not found')).not.toBe(signature('Access denied'));
   });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { EVENT_TYPES, FEEDS } from '../../../src/domain/alert/event.ts';
 import { type Fact, scopeOf } from '../../../src/domain/alert/fact.ts';
-import { rulesConcerning } from '../../../src/domain/evaluate/choose-rule.ts';
+import { kindsConcerned, rulesConcerning } from '../../../src/domain/evaluate/choose-rule.ts';
 import { decide, tick } from '../../../src/domain/evaluate/decide.ts';
 import { ALERT_KINDS, type AlertKind, KINDS, kindOf } from '../../../src/domain/kinds/kinds.ts';
 import { parseMatchers } from '../../../src/domain/matchers/matcher.ts';
@@ -11,6 +12,7 @@ import {
   flight,
   flightStarted,
   minute,
+  notification,
   regionHealth,
   rule,
   watch,
@@ -38,6 +40,27 @@ test.each(KINDS)('the severities of $name are those that its topics have', (kind
   const topics = facts.map((fact) => kind.topic(fact));
   const given = topics.flatMap((topic) => topic?.severity ?? kind.severities[0]!);
   expect(new Set(given)).toEqual(new Set(kind.severities));
+});
+
+test.each(KINDS)('$name does nothing with events of which it is not asked', (kind) => {
+  const story = watch();
+  story.tell(FIRES_AT, ...RAISING_FACTS[kind.name]);
+  const alert = story.alerts().find(({ alertname }) => alertname === kind.name)!;
+  const entity = { type: 'Connection', id: '77', name: 'Acme CMS' };
+  const types = [...Object.values(EVENT_TYPES).flat(), 'bird_log.New', 'flight.new', 'notification.New'];
+  const facts = types.flatMap((type): readonly Fact[] => {
+    const fact = notification('', FIRES_AT + 1, { entity, message: 'all retries were exhausted' });
+    const feed = FEEDS.find((one) => type.startsWith(`${one}.`))!;
+    return [false, true].map((historic) => ({ ...fact, historic, event: { ...fact.event, feed, type } }));
+  });
+  for (const fact of facts) {
+    if (kindsConcerned(fact).includes(kind)) continue;
+    const context = { rule: rule(kind.name), labels: alert.labels, nowUs: minute(FIRES_AT + 2) };
+    if (kind.raisedBy.includes('event')) expect(kind.topic(fact)).toBeUndefined();
+    if (kind.observes.includes('event')) expect(kind.observe?.(alert, fact, context)).toBeUndefined();
+  }
+  const isAsked = facts.some((fact) => kindsConcerned(fact).includes(kind));
+  expect(isAsked).toBe([...kind.raisedBy, ...kind.observes].includes('event'));
 });
 
 test.each(KINDS)('what takes over from $name is a kind', ({ supersededBy = 'FlightFailed' }) => {

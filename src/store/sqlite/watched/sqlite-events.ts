@@ -23,8 +23,8 @@ export class SqliteEvents implements EventStore {
   readonly #tally: ReturnType<typeof createNestTally>;
   /** Numbers of a transaction that was taken back are never used. */
   #lastNumber: number;
-  /** What this transaction inserted need not be looked up again. */
-  readonly #inserted = new Map<Event, number>();
+  /** What this transaction inserted need not be looked up again: lists of events that were numbered in their order. */
+  #inserted: { readonly first: number; readonly events: readonly Event[] }[] = [];
 
   constructor(connection: Connection, streams: SqliteStreams) {
     this.#streams = streams;
@@ -49,7 +49,7 @@ export class SqliteEvents implements EventStore {
 
   /** Forgets what the last transaction inserted, which may have been taken back. */
   forget(): void {
-    this.#inserted.clear();
+    if (this.#inserted.length > 0) this.#inserted = [];
   }
 
   fromRow(row: EventRow): Event {
@@ -58,8 +58,10 @@ export class SqliteEvents implements EventStore {
 
   /** The number of a stored event. */
   numberOf(event: Event): number | undefined {
-    const number = this.#inserted.get(event);
-    if (number !== undefined) return number;
+    for (const { first, events } of this.#inserted) {
+      const at = events.indexOf(event);
+      if (at >= 0) return first + at;
+    }
     const { region, feed, birdId, occurredAtUs } = event;
     const id = idOf(event);
     const likely = this.#streams.find(region, feed, birdId);
@@ -96,10 +98,11 @@ export class SqliteEvents implements EventStore {
     if (events.length === 0) return [];
     const known = this.#storedBeside(stream, events);
     const fresh = known.length === 0 ? events : withoutRepeats(known, events);
+    const first = this.#lastNumber + 1;
     // Less than all are written where one call names an event twice: the first of them stands.
     const isEachNew = this.#write(stream, fresh) === fresh.length;
     const written = isEachNew ? [...fresh] : withoutRepeats([], fresh);
-    if (!isEachNew) for (const event of fresh) this.#inserted.delete(event);
+    if (isEachNew) this.#inserted.push({ first, events: written });
     this.#tally(written);
     return written;
   }
@@ -124,9 +127,7 @@ export class SqliteEvents implements EventStore {
     this.#lastNumber += events.length;
     return this.#insert(events.length, (index, values) => {
       const event = events[index]!;
-      const number = before + index + 1;
-      this.#inserted.set(event, number);
-      values.push(number, stream, event.occurredAtUs, idOf(event), event.type, event.occurredAt);
+      values.push(before + index + 1, stream, event.occurredAtUs, idOf(event), event.type, event.occurredAt);
       values.push(event.observedAtUs, event.nestId, event.nest, event.birdId, event.bird, event.message);
       values.push(JSON.stringify(event.attributes));
     });
