@@ -94,6 +94,18 @@ describe('text from outside on one line', () => {
     expect(plainText(`a${'\u200b'.repeat(100_000)}b`, 10)).toBe('a…');
   });
 
+  test('a text that is plain already is what it would be if something hidden were taken from it', () => {
+    const ascii = fc.string({
+      unit: fc.constantFrom('a', 'B', '-', '~', '!', ' ', '  ', '\n', '\t', '\x7f'),
+    });
+    fc.assert(
+      fc.property(ascii, (text) => {
+        expect(plainText(text, 100)).toBe(plainText(`\u200b${text}`, 100));
+        expect(manyLines(text, 100)).toBe(manyLines(`\u200b${text}`, 100));
+      }),
+    );
+  });
+
   test('nothing hidden remains, it is short and well formed, and cleaning again changes nothing', () => {
     fc.assert(
       fc.property(hostile, limit, (text, max) => {
