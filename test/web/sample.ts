@@ -60,7 +60,7 @@ export function anEvent(change: Partial<Event> & { readonly id: string }): Event
     region,
     feed,
     type: 'flight.failed',
-    occurredAt: `${new Date(occurredAtUs / 1000).toISOString().slice(0, -1)}123Z`,
+    occurredAt: `${new Date(occurredAtUs / 1000).toISOString().slice(0, -1)}0001Z`,
     occurredAtUs,
     observedAtUs: occurredAtUs + 4 * SECOND,
     nestId: '682',

@@ -158,16 +158,12 @@ const WATCHED = `
     -- The last part of the key; region and feed are the stream's.
     id TEXT NOT NULL,
     type TEXT NOT NULL,
-    -- As the service wrote it.
-    occurred_at TEXT NOT NULL,
     observed_us INTEGER NOT NULL,
-    nest_id TEXT NOT NULL,
-    nest TEXT NOT NULL,
-    bird_id TEXT NOT NULL,
-    bird TEXT NOT NULL,
     message TEXT NOT NULL,
-    -- An object in JSON.
-    attributes TEXT NOT NULL
+    -- What else is known of it, a list in JSON: the ids and names of its Nest and Bird, its attributes, and where it
+    -- says more than occurred_us the instant as the service wrote it. To bind all that as columns takes longer than to
+    -- write the row.
+    body TEXT NOT NULL
   ) STRICT;
   -- Says what is new, answers what concerns one stream, and finds an id, all without reading rows.
   CREATE UNIQUE INDEX event_of_stream ON event (stream, occurred_us, id);

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { Event } from '../../../src/domain/alert/event.ts';
 import { shortId } from '../../../src/domain/alert/short-id.ts';
 import type { EventQuery } from '../../../src/store/event-store.ts';
+import { parseInstant } from '../../../src/time/instant.ts';
 import { alert, event, flight, HOSTILE_TEXTS, NOW_US, SECOND_US } from './sample-records.ts';
 import type { Run } from './subject.ts';
 
@@ -38,6 +39,16 @@ export function describeEvents(run: Run): void {
       expect(await insert(events)).toEqual(events);
       expect(await run((tx) => tx.events.find('eu/notification/b'))).toEqual(events[0]);
       expect(await run((tx) => tx.events.find('eu/notification/a'))).toEqual(events[1]);
+    });
+
+    test('keeps the instant as the service wrote it, with every digit', async () => {
+      const texts = ['', '.5', '.590', '.590833', '.5908334', '.590833412'];
+      const events = texts.map((digits, index) => {
+        const { us, text } = parseInstant(`2026-07-02T12:00:0${index}${digits}Z`)!;
+        return event(`e${index}`, { occurredAtUs: us, occurredAt: text });
+      });
+      await insert(events);
+      expect(await run((tx) => tx.events.page({ limit: 10 }))).toEqual({ events: events.toReversed() });
     });
 
     test('takes an event once, whether it comes again or twice in one call', async () => {

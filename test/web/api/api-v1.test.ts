@@ -115,7 +115,7 @@ describe('GET /api/v1/events', () => {
           type: 'flight.failed',
           region: 'eu',
           feed: 'flight',
-          occurred_at: '2026-07-02T11:57:00.000123Z',
+          occurred_at: '2026-07-02T11:57:00.0000001Z',
           observed_at: '2026-07-02T11:57:04.000000Z',
           nest_id: '682',
           nest: 'Marketing',

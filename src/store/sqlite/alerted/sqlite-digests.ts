@@ -2,18 +2,15 @@ import type { Digest, EndedSilenced, Episode } from '../../../domain/digest/dige
 import type { EndedFlight } from '../../../domain/digest/flight-tally.ts';
 import type { DigestRecord, DigestStore } from '../../digest-store.ts';
 import type { Connection } from '../connection.ts';
+import { readBody } from '../watched/event-row.ts';
 
 interface FlightRow {
   readonly event: number;
   readonly occurred_us: number;
   readonly type: string;
   readonly region: string;
-  readonly nest_id: string;
-  readonly nest: string;
-  readonly bird_id: string;
-  readonly bird: string;
   readonly message: string;
-  readonly seconds: number | null;
+  readonly body: string;
 }
 
 interface SilencedRow {
@@ -52,18 +49,22 @@ export class SqliteDigests implements DigestStore {
   }
 
   async endedFlights(after: number, upTo: number): Promise<(EndedFlight & { readonly number: number })[]> {
-    return this.#arrivals.flights.all(after, upTo).map((row) => ({
-      number: row.event,
-      occurredAtUs: row.occurred_us,
-      succeeded: row.type === 'flight.succeeded',
-      region: row.region,
-      nest: row.nest,
-      nestId: row.nest_id,
-      bird: row.bird,
-      birdId: row.bird_id,
-      message: row.message,
-      durationUs: typeof row.seconds === 'number' ? Math.round(row.seconds * 1e6) : null,
-    }));
+    return this.#arrivals.flights.all(after, upTo).map((row) => {
+      const { attributes, nestId, nest, birdId, bird } = readBody(row.body);
+      const { duration_seconds: seconds } = attributes;
+      return {
+        number: row.event,
+        occurredAtUs: row.occurred_us,
+        succeeded: row.type === 'flight.succeeded',
+        region: row.region,
+        nest,
+        nestId,
+        bird,
+        birdId,
+        message: row.message,
+        durationUs: typeof seconds === 'number' ? Math.round(seconds * 1e6) : null,
+      };
+    });
   }
 
   async episodes(afterUs: number, upToUs: number, limit: number): Promise<Episode[]> {
@@ -106,9 +107,8 @@ function prepareArrivals(connection: Connection) {
     last: connection.prepare<{ event: number | null }>('SELECT max(event) AS event FROM event'),
     // A stretch of numbers of events, whatever they are: so no call takes long, however few of them are Flights.
     flights: connection.prepare<FlightRow>(
-      `SELECT event, occurred_us, type, stream.region AS region, nest_id, nest, event.bird_id AS bird_id, bird,
-         iif(type = 'flight.failed', substr(message, 1, ${MAX_MESSAGE}), '') AS message,
-         attributes ->> '$.duration_seconds' AS seconds
+      `SELECT event, occurred_us, type, stream.region AS region,
+         iif(type = 'flight.failed', substr(message, 1, ${MAX_MESSAGE}), '') AS message, body
        FROM event JOIN stream USING (stream)
        WHERE event > ?1 AND event <= ?2 AND type IN ('flight.failed', 'flight.succeeded') ORDER BY event`,
     ),

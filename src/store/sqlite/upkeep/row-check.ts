@@ -194,10 +194,11 @@ const CHECKED: readonly Checked[] = [
     table: 'event',
     isHistory: true,
     name: 'event',
-    column: 'attributes',
-    sound: json('attributes', {}),
+    column: 'body',
+    sound: `CASE WHEN json_valid(body) THEN json_type(body) = 'array' AND json_type(body, '$[4]') = 'object'
+      AND ${[0, 1, 2, 3].map((at) => `json_type(body, '$[${at}]') = 'text'`).join(' AND ')} ELSE 0 END`,
     // The event itself stays: without it the entry would be read as new.
-    repair: ["UPDATE event SET attributes = '{}' WHERE event = CAST(?1 AS INTEGER)"],
+    repair: [`UPDATE event SET body = '["","","","",{}]' WHERE event = CAST(?1 AS INTEGER)`],
   },
   {
     table: 'forward_queue',

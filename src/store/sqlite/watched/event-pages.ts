@@ -112,8 +112,8 @@ export class EventPages {
     }
     if (text !== undefined) {
       within.add(
-        `instr(lower(message || char(10) || nest || char(10) || bird || char(10) || type || char(10) || id
-           || char(10) || attributes), lower(?)) > 0`,
+        `instr(lower(concat_ws(char(10), message, type, id, iif(json_valid(body),
+           concat_ws(char(10), body ->> 1, body ->> 3, body ->> 4), ''))), lower(?)) > 0`,
         text,
       );
     }

@@ -1,4 +1,5 @@
 import type { Event } from '../../../domain/alert/event.ts';
+import { formatInstant, hasSixDigits } from '../../../time/instant.ts';
 import type { StreamKind } from './sqlite-streams.ts';
 
 /** A row of `event`. */
@@ -9,32 +10,40 @@ export interface EventRow {
   readonly occurred_us: number;
   readonly id: string;
   readonly type: string;
-  readonly occurred_at: string;
   readonly observed_us: number;
-  readonly nest_id: string;
-  readonly nest: string;
-  readonly bird_id: string;
-  readonly bird: string;
   readonly message: string;
-  readonly attributes: string;
+  readonly body: string;
+}
+
+interface EventBody extends Pick<Event, 'nestId' | 'nest' | 'birdId' | 'bird' | 'attributes'> {
+  /** As the service wrote it; undefined where `occurred_us` says the same. */
+  readonly occurredAt: string | undefined;
+}
+
+/** A list, since the names of its fields would take more room in each row than most of what they name. */
+export function bodyOf({ occurredAt, nestId, nest, birdId, bird, attributes }: Event): string {
+  const body = [nestId, nest, birdId, bird, attributes];
+  if (!hasSixDigits(occurredAt)) body.push(occurredAt);
+  return JSON.stringify(body);
 }
 
 /** The event of a row; region and feed are its stream's. */
 export function eventOf(row: EventRow, { region, feed }: StreamKind): Event {
+  const { nestId, nest, birdId, bird, attributes, occurredAt } = readBody(row.body);
   return {
     key: `${region}/${feed}/${row.id}`,
     region,
     feed,
     type: row.type,
-    occurredAt: row.occurred_at,
+    occurredAt: occurredAt ?? formatInstant(row.occurred_us),
     occurredAtUs: row.occurred_us,
     observedAtUs: row.observed_us,
-    nestId: row.nest_id,
-    nest: row.nest,
-    birdId: row.bird_id,
-    bird: row.bird,
+    nestId,
+    nest,
+    birdId,
+    bird,
     message: row.message,
-    attributes: attributesOf(row.attributes),
+    attributes,
   };
 }
 
@@ -44,11 +53,15 @@ export function idOf(event: Event): string {
 }
 
 /** What another program wrote there says nothing. */
-function attributesOf(text: string): Event['attributes'] {
+export function readBody(text: string): EventBody {
+  let values: unknown;
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? (value as Event['attributes']) : {};
+    values = JSON.parse(text);
   } catch {
-    return {};
+    // Nothing is known then.
   }
+  const [nestId = '', nest = '', birdId = '', bird = '', attributes = {}, occurredAt] = Array.isArray(values)
+    ? values
+    : [];
+  return { nestId, nest, birdId, bird, attributes, occurredAt };
 }

@@ -55,7 +55,7 @@ const ITS_PLACE = `JOIN stream ON stream.stream = flight.stream
 const COLUMNS = `flight.stream, flight.started_us, flight.id, flight.status, flight.ended_us, stream.region,
   stream.bird_id, bird.name AS bird, bird.nest_id, nest.name AS nest, event.id AS event_id,
   substr(event.message, 1, ${MAX_MESSAGE}) AS message,
-  iif(json_valid(event.attributes), event.attributes ->> '$.step_id', NULL) AS step`;
+  iif(json_valid(event.body), event.body ->> '$[4].step_id', NULL) AS step`;
 
 const FAILED = " AND flight.open = 0 AND flight.status = 'failed'";
 

@@ -4,7 +4,7 @@ import type { EventQuery, EventStore } from '../../event-store.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, textList } from '../connection.ts';
 import { EventPages } from './event-pages.ts';
-import { type EventRow, eventOf, idOf } from './event-row.ts';
+import { bodyOf, type EventRow, eventOf, idOf } from './event-row.ts';
 import { createNestTally } from './nest-tally.ts';
 import type { SqliteStreams } from './sqlite-streams.ts';
 
@@ -33,10 +33,9 @@ export class SqliteEvents implements EventStore {
     this.#tally = createNestTally(connection);
     this.#insert = prepareChunks(
       connection,
-      13,
+      8,
       (rows) =>
-        `INSERT INTO event (event, stream, occurred_us, id, type, occurred_at, observed_us, nest_id, nest,
-           bird_id, bird, message, attributes)
+        `INSERT INTO event (event, stream, occurred_us, id, type, observed_us, message, body)
          VALUES ${rows} ON CONFLICT (stream, occurred_us, id) DO NOTHING`,
     );
     // What was deleted is still counted by digests: its number would pass for another event's.
@@ -127,9 +126,8 @@ export class SqliteEvents implements EventStore {
     this.#lastNumber += events.length;
     return this.#insert(events.length, (index, values) => {
       const event = events[index]!;
-      values.push(before + index + 1, stream, event.occurredAtUs, idOf(event), event.type, event.occurredAt);
-      values.push(event.observedAtUs, event.nestId, event.nest, event.birdId, event.bird, event.message);
-      values.push(JSON.stringify(event.attributes));
+      values.push(before + index + 1, stream, event.occurredAtUs, idOf(event));
+      values.push(event.type, event.observedAtUs, event.message, bodyOf(event));
     });
   }
 
