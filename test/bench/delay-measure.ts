@@ -99,3 +99,66 @@ export function squareRootBoundMs(
   const rates = perHour.reduce((sum, rate) => sum + rate, 0);
   return perHour.reduce((sum, rate) => sum + (rate * intervalMs(high, rate)) / 2, 0) / rates;
 }
+
+interface HeldLimits {
+  readonly leastMs: number;
+  readonly mostMs: number;
+  /** A hundredth of the entries may wait longer. */
+  readonly lateMs: number;
+}
+
+const LATE_SHARE = 0.01;
+
+/**
+ * The least mean delay that any fixed intervals reach, or mixtures of them, when at most a hundredth of the entries
+ * waits longer than `lateMs`, as the p99 says: by Lagrange's dual problem, in which each price of a late entry gives a
+ * bound, and the best of them is as good as it gets. Infinity where no price keeps so few late.
+ */
+export function heldBoundMs(
+  perHour: readonly number[],
+  requestsPerSecond: number,
+  limits: HeldLimits,
+): number {
+  const all = perHour.reduce((sum, rate) => sum + rate, 0);
+  const shares = perHour.map((rate) => rate / all);
+  let [low, high] = [0, 1e9];
+  let bound = intervalsAt(shares, requestsPerSecond, 0, limits).meanMs;
+  if (intervalsAt(shares, requestsPerSecond, high, limits).late > LATE_SHARE) return Number.POSITIVE_INFINITY;
+  for (let step = 0; step < 40; step += 1) {
+    const priceMs = (low + high) / 2;
+    const { meanMs, late } = intervalsAt(shares, requestsPerSecond, priceMs, limits);
+    bound = Math.max(bound, meanMs + priceMs * (late - LATE_SHARE));
+    if (late > LATE_SHARE) low = priceMs;
+    else high = priceMs;
+  }
+  return bound;
+}
+
+/** The best intervals where a late entry counts as one that waits `priceMs` longer: their mean, and how many are late. */
+function intervalsAt(
+  shares: readonly number[],
+  requestsPerSecond: number,
+  priceMs: number,
+  { leastMs, mostMs, lateMs }: HeldLimits,
+): { meanMs: number; late: number } {
+  const lateOf = (intervalMs: number) => Math.max(0, 1 - lateMs / intervalMs);
+  const best = (share: number, requestMs: number) => {
+    const inTime = Math.sqrt((2 * requestMs) / share);
+    const late = Math.sqrt(Math.max(0, 2 * (requestMs / share - priceMs * lateMs)));
+    const cost = (ms: number) => share * (ms / 2 + priceMs * lateOf(ms)) + requestMs / ms;
+    return [inTime, late, lateMs]
+      .map((ms) => Math.min(mostMs, Math.max(leastMs, ms)))
+      .reduce((one, other) => (cost(other) < cost(one) ? other : one));
+  };
+  let [low, high] = [1e-9, 1e15];
+  for (let step = 0; step < 60; step += 1) {
+    const requestMs = Math.sqrt(low * high);
+    const used = shares.reduce((sum, share) => sum + 1000 / best(share, requestMs), 0);
+    if (used > requestsPerSecond) low = requestMs;
+    else high = requestMs;
+  }
+  const intervals = shares.map((share) => best(share, high));
+  const sum = (of: (ms: number) => number) =>
+    intervals.reduce((all, ms, at) => all + shares[at]! * of(ms), 0);
+  return { meanMs: sum((ms) => ms / 2), late: sum(lateOf) };
+}

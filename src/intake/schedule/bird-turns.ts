@@ -39,6 +39,9 @@ const LONGEST_WAIT = 0.9;
 /** Polls begin so much before their limit, since turns and answers take time as well. */
 const LIMIT_MARGIN = 0.95;
 
+/** A poll is late after so much of a round over all streams: regular ones and hints use some of the turns. */
+const LATE_FROM = 0.94;
+
 /** The part of the rate that keeping a stretched limit may use: the rest goes to where new entries are expected. */
 const STRETCHED_USE = 0.8;
 
@@ -136,9 +139,10 @@ export class BirdTurns {
   /** The stream with the largest expected delay for its cost, of those that waited long enough. */
   best(nowMs: number): Row | undefined {
     const leastWait = this.#leastWait();
+    const lateMs = this.#lateMs();
     let best: Choice<Row> | undefined;
     for (const { waiting } of this.#feeds.values()) {
-      const choice = waiting.best(nowMs, leastWait);
+      const choice = waiting.best(nowMs, leastWait, lateMs);
       if (choice && (!best || choice.value > best.value)) best = choice;
     }
     return best?.item;
@@ -169,6 +173,11 @@ export class BirdTurns {
   /** Requests a second with which every stream is polled so often, and regular ones as often as they are due. */
   #neededPerSecond(intervalMs: number): number {
     return (this.roundCost() * 1000) / intervalMs + this.#options.regularPerSecond();
+  }
+
+  /** From when on a poll is late: where all are polled in turn, hardly any is. */
+  #lateMs(): number {
+    return Math.max(this.#aimMs, (LATE_FROM * this.roundCost() * 1000) / this.#options.allowedPerSecond());
   }
 
   /** How long a stream waits at least between two polls: the aim where the rate allows it for all. */

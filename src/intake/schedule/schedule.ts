@@ -14,7 +14,8 @@
  * 3. the stream, fresh or waiting, that has waited longest, if else not every stream could be polled each
  *    `maxIntervalMs`: so of all that is promised this comes first;
  * 4. of the fresh ones and those that waited long enough, the one with the largest expected delay for its cost,
- *    λ·(now − last)²/(2·cost), which is what makes the mean delay of all entries least;
+ *    λ·(now − last)²/(2·cost), which is what makes the mean delay of all entries least; once it waits longer than if
+ *    all were polled in turn it counts as several times more, so that quiet streams do not pay for the busy ones;
  * 5. a regular stream that is beyond its share: no other stream wants the turn, so it costs it nothing.
  *
  * λ is what is expected of the stream (`arrival-rate.ts`). A fresh one counts as one of its feed's average and more,

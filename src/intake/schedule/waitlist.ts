@@ -1,7 +1,7 @@
 /**
  * The streams that wait for their next poll, in two orders at once: by the time since the last one, and by the
- * expected delay that a poll would end, λ·(now − last)²/(2·cost). Those that were never polled wait since they were
- * added.
+ * expected delay that a poll would end, λ·(now − last)²/(2·cost), and more where the poll is late. Those that were never
+ * polled wait since they were added.
  *
  * The second order changes with time for all streams at once. But where two streams have the same λ/cost, the one
  * that waits longer is always ahead: so streams of about the same λ/cost form a class, first come first served, and
@@ -47,6 +47,21 @@ interface WaitlistOptions<T> {
   readonly isFresh: (item: T) => boolean;
   /** What the first poll of an item is worth of which nothing is known: λ/(2·cost). */
   readonly freshWorth: () => number;
+}
+
+/**
+ * An entry that waits for more than `lateMs` counts as if it waited for so many times that longer. So the p99 of all
+ * entries is about that of streams that are polled in turn; a little longer where most streams bring next to nothing.
+ */
+const LATE_COUNTS = 10;
+
+/**
+ * How long a stream waits or, once its poll is late, would have to wait to be worth as much if nothing were. With L for
+ * `lateMs` and P for `LATE_COUNTS`, the entries of a stream that is polled each T cost λ·(T²/2 + P·L·(T − L)) a poll.
+ * Together with the requests that is least a time unit where λ·(T²/2 + P·L²) is what a request is worth.
+ */
+function countedMs(waitMs: number, lateMs: number): number {
+  return waitMs < lateMs ? waitMs : Math.sqrt(waitMs ** 2 + 2 * LATE_COUNTS * lateMs ** 2);
 }
 
 export class Waitlist<T> {
@@ -130,13 +145,16 @@ export class Waitlist<T> {
     return false;
   }
 
-  /** The item with the largest expected delay for its cost, among the first of each class that wait long enough. */
-  best(nowMs: number, { usualMs, hintedMs }: LeastWait): Choice<T> | undefined {
+  /**
+   * The item with the largest expected delay for its cost, among the first of each class that wait long enough. A poll
+   * is late that comes more than `lateMs` after the one before.
+   */
+  best(nowMs: number, { usualMs, hintedMs }: LeastWait, lateMs: number): Choice<T> | undefined {
     let best: Choice<T> | undefined;
     const choose = ({ weight, queue }: Class<T>, leastMs: number) => {
       const first = queue.first();
       if (!first || nowMs < first.atMs + leastMs) return;
-      const value = weight() * (nowMs - first.atMs);
+      const value = weight() * countedMs(nowMs - first.atMs, lateMs);
       if (!best || value > best.value) best = { item: first.item, value };
     };
     choose(this.#fresh, 0);

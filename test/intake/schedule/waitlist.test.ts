@@ -9,6 +9,7 @@ interface Item {
 }
 
 const NO_WAIT = { usualMs: 0, hintedMs: 0 };
+const NEVER_LATE = Number.POSITIVE_INFINITY;
 
 /** `fresh` are items of which nothing is known, each worth as much as the last one. */
 function listOf(items: readonly Item[], fresh: readonly Item[] = []) {
@@ -60,16 +61,27 @@ describe('whether the oldest is pressing', () => {
 describe('best', () => {
   test('weighs the square of the wait by what a poll is worth', () => {
     const { list } = listOf([item('waits long', 0, 1), item('is worth nine', 20_000, 9)]);
-    expect(list.best(25_000, NO_WAIT)?.item.name).toBe('waits long');
-    expect(list.best(40_000, NO_WAIT)?.item.name).toBe('is worth nine');
+    expect(list.best(25_000, NO_WAIT, NEVER_LATE)?.item.name).toBe('waits long');
+    expect(list.best(40_000, NO_WAIT, NEVER_LATE)?.item.name).toBe('is worth nine');
+  });
+
+  test('counts a wait as longer once the poll is late', () => {
+    const { list } = listOf([item('late', 0, 1), item('busy', 20_000, 25)]);
+    const [lateMs, nowMs] = [30_000, 40_000];
+    // Waits of 40 and 20 s: (40² + 20·30²)·1 and 20²·25.
+    expect(list.best(nowMs, NO_WAIT, NEVER_LATE)?.item.name).toBe('busy');
+    expect(list.best(nowMs, NO_WAIT, lateMs)?.item.name).toBe('late');
+    expect(list.best(29_999, NO_WAIT, lateMs)?.item.name).toBe('busy');
+    expect(list.best(42_000, NO_WAIT, lateMs)?.item.name).toBe('late');
+    expect(list.best(55_000, NO_WAIT, lateMs)?.item.name).toBe('busy');
   });
 
   test('passes over who has not waited long enough', () => {
     const { list } = listOf([item('a', 0, 1), item('b', 20_000, 1_000)]);
     const least = { usualMs: 10_000, hintedMs: 10_000 };
-    expect(list.best(29_999, least)?.item.name).toBe('a');
-    expect(list.best(30_000, least)?.item.name).toBe('b');
-    expect(list.best(9_999, least)).toBeUndefined();
+    expect(list.best(29_999, least, NEVER_LATE)?.item.name).toBe('a');
+    expect(list.best(30_000, least, NEVER_LATE)?.item.name).toBe('b');
+    expect(list.best(9_999, least, NEVER_LATE)).toBeUndefined();
     expect(list.nextMs(least)).toBe(10_000);
   });
 
@@ -79,21 +91,21 @@ describe('best', () => {
     list.hint(hinted, hinted.lastMs, 100);
     const least = { usualMs: 30_000, hintedMs: 10_000 };
     expect(list.nextMs(least)).toBe(11_000);
-    expect(list.best(10_999, least)).toBeUndefined();
-    expect(list.best(11_000, least)?.item.name).toBe('hinted');
-    expect(list.best(60_000, least)?.item.name).toBe('hinted');
+    expect(list.best(10_999, least, NEVER_LATE)).toBeUndefined();
+    expect(list.best(11_000, least, NEVER_LATE)?.item.name).toBe('hinted');
+    expect(list.best(60_000, least, NEVER_LATE)?.item.name).toBe('hinted');
     end(hinted);
-    expect(list.best(60_000, least)?.item.name).toBe('plain');
+    expect(list.best(60_000, least, NEVER_LATE)?.item.name).toBe('plain');
   });
 
   test('does not let those wait that were not polled in this life, and compares them by what is known', () => {
     const known = item('known', 0, 4);
     const { list, end } = listOf([item('usual', 0, 100)], [item('fresh', 0, 9)]);
     const least = { usualMs: 30_000, hintedMs: 10_000 };
-    expect([list.hasFresh(), list.best(1, least)?.item.name]).toEqual([true, 'fresh']);
-    expect(list.best(30_000, least)?.item.name).toBe('usual');
-    end(list.best(1, least)!.item);
-    expect([list.hasFresh(), list.best(1, least)]).toEqual([false, undefined]);
+    expect([list.hasFresh(), list.best(1, least, NEVER_LATE)?.item.name]).toEqual([true, 'fresh']);
+    expect(list.best(30_000, least, NEVER_LATE)?.item.name).toBe('usual');
+    end(list.best(1, least, NEVER_LATE)!.item);
+    expect([list.hasFresh(), list.best(1, least, NEVER_LATE)]).toEqual([false, undefined]);
     const other = listOf([known]);
     other.end(known);
     expect(other.list.nextMs(least)).toBe(Number.POSITIVE_INFINITY);
@@ -111,7 +123,7 @@ describe('best', () => {
     list.addKnown(known, 0, known.worth);
     expect(list.hasFresh()).toBe(true);
     list.addFresh(fresh, 0);
-    expect(list.best(1_000, NO_WAIT)?.item.name).toBe('known');
+    expect(list.best(1_000, NO_WAIT, NEVER_LATE)?.item.name).toBe('known');
   });
 
   test('is within a fifth of the best there is, among any streams', () => {
@@ -128,7 +140,7 @@ describe('best', () => {
         const value = ({ lastMs, worth }: { lastMs: number; worth: number }) =>
           worth * (61_000 - lastMs) ** 2;
         const best = Math.max(...items.map(value));
-        expect(value(list.best(61_000, NO_WAIT)!.item)).toBeGreaterThanOrEqual(best / 1.22);
+        expect(value(list.best(61_000, NO_WAIT, NEVER_LATE)!.item)).toBeGreaterThanOrEqual(best / 1.22);
       }),
     );
   });
