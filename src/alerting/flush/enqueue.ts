@@ -6,13 +6,22 @@ import { type Listed, type NotifyingFlush, notificationOf } from '../../domain/g
 import { MAX_EVENTS, type NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { BATCH_EVENTS } from '../../domain/grouping/split-notification.ts';
 import { summaryWords } from '../../domain/grouping/summary.ts';
+import { birdDeactivated } from '../../domain/kinds/bird-deactivated.ts';
 import type { Transaction } from '../../store/store.ts';
+import { dayAndTime } from '../../text/instant-words.ts';
+import { plainText } from '../../text/plain-text.ts';
 import { newDelivery } from '../destination.ts';
 import { type Draft, draftMessages, flushIdOf } from './draft-messages.ts';
 import type { FlushContext } from './flush-context.ts';
 
 /** Flights of which the ends are shown. */
 const LAST_FLIGHTS = 10;
+
+/** Alerts of one message of which somebody is looked for who switched the Bird off. */
+const MAX_SWITCHERS = 20;
+const MAX_INITIATOR_LENGTH = 120;
+/** A status is read every five minutes, so the Bird was switched off before the alert began; not longer than this. */
+const SWITCHED_BEFORE_US = 1_800_000_000;
 
 /** A receiver's fallback gets what was not accepted for this long, if it did not fail often enough before. */
 const FALLBACK_AFTER_US = 300_000_000;
@@ -69,7 +78,9 @@ async function enqueue(
   const notification = {
     ...plain,
     flushId,
-    alerts: (await withHistory(tx, plain.alerts)).map((one) => withAddresses(one, serviceLinks)),
+    alerts: (await withSwitchers(tx, await withHistory(tx, plain.alerts))).map((one) =>
+      withAddresses(one, serviceLinks),
+    ),
     ...(said.length > 0 && { notices: said }),
     ...(what.summary && { summary: what.summary }),
     ...(part && { part }),
@@ -128,6 +139,40 @@ async function withHistory(
     return alerts;
   const history = await tx.flights.lastOutcomes(region, birdId, LAST_FLIGHTS);
   return history.length === 0 ? alerts : alerts.map((alert) => ({ ...alert, history }));
+}
+
+/**
+ * Of Birds that were switched off, who did it: the Bird's log says so, and may have been read before the status that
+ * raised the alert, or after it.
+ */
+async function withSwitchers(
+  tx: Transaction,
+  alerts: readonly NotifiedAlert[],
+): Promise<readonly NotifiedAlert[]> {
+  const off = alerts.filter(
+    ({ status, labels }) =>
+      status === 'firing' && labels.alertname === birdDeactivated.name && labels.bird_id !== undefined,
+  );
+  if (off.length === 0) return alerts;
+  const asked = new Set(off.slice(0, MAX_SWITCHERS));
+  const found: NotifiedAlert[] = [];
+  for (const alert of alerts) {
+    if (!asked.has(alert)) {
+      found.push(alert);
+      continue;
+    }
+    const { bird_id: birdId = '', region = '' } = alert.labels;
+    const last = await tx.birds.lastOfTypes(region, birdId, ['bird_log.Suspended']);
+    const initiator = plainText(String(last?.attributes.initiator ?? ''), MAX_INITIATOR_LENGTH);
+    const isOfThis = last !== undefined && last.occurredAtUs >= alert.startsAtUs - SWITCHED_BEFORE_US;
+    const switchedOff = `by ${initiator}, ${dayAndTime(last?.occurredAtUs ?? 0)}`;
+    found.push(
+      isOfThis && initiator !== ''
+        ? { ...alert, annotations: { switched_off: switchedOff, ...alert.annotations } }
+        : alert,
+    );
+  }
+  return found;
 }
 
 /** The alert with where it is found in the service's own application; an annotation of its rule stays. */

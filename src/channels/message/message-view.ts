@@ -80,6 +80,7 @@ const OWN_ANNOTATIONS = new Set([
   'runbook_url',
   'resolved_by',
   'flapping',
+  'switched_off',
   ...ADDRESSES,
 ]);
 const OWN_LABELS = new Set([

@@ -13,13 +13,20 @@ const CALM = 'It had come and gone several times, so it counts as over only now 
 
 /** `milder` are the alerts that became this one. */
 export function leadOf(alert: NotifiedAlert, milder: readonly NotifiedAlert[]): string[] {
-  const { summary = '', description = '', resolved_by: by = '', flapping = '' } = alert.annotations;
+  const {
+    summary = '',
+    description = '',
+    resolved_by: by = '',
+    flapping = '',
+    switched_off: off = '',
+  } = alert.annotations;
   const isOurs = hasOwnDescription(alert.labels);
   if (alert.status === 'resolved') {
     return [...(by === '' ? [] : [sentence(by)]), ...(flapping === '' ? [] : [CALM])];
   }
   return [
     ...(saysMore(summary, alert) ? [sentence(summary)] : []),
+    ...(off === '' ? [] : [sentence(`switched off ${off}`)]),
     ...(isOurs && description !== '' ? [sentence(description)] : []),
     ...milder.map((one) => `It was a ${severityOf(one)} since ${dayAndTime(one.startsAtUs)}.`),
     ...(flapping === '' ? [] : [sentence(flapping)]),
