@@ -249,6 +249,40 @@ export const MAIL_STORIES: readonly MailStory[] = [
     steps: [5, (world) => world.goDown('503'), 30, (world) => world.comeUp(), 20],
   },
   {
+    name: 'five fail in one Nest, then some change',
+    steps: [
+      2,
+      ...[1, 2, 3, 4, 5].map((one) => fails(`Help centre ${one}`, CAUSES[0]!)),
+      12,
+      succeeds('Help centre 1'),
+      succeeds('Help centre 2'),
+      ...[6, 7].map((one) => fails(`Help centre ${one}`, CAUSES[1]!)),
+      12,
+      ...[3, 4, 5, 6, 7].map((one) => succeeds(`Help centre ${one}`)),
+      12,
+    ],
+  },
+  {
+    name: 'token refused',
+    steps: [5, (world) => world.refuseToken(), 20, (world) => world.acceptToken(), 20],
+  },
+  {
+    name: 'suspended by somebody',
+    before: (world) => void world.addUser({ firstName: 'Ann', email: 'ann@example.com' }),
+    steps: [
+      7,
+      (world, { birds }) => void world.suspend(birds.get('Contracts')!),
+      15,
+      (world, { birds }) => void world.activate(birds.get('Contracts')!),
+      15,
+    ],
+  },
+  {
+    name: 'a receiver that is not reached',
+    options: { answer: () => 503 },
+    steps: [2, fails('Translate blog', CAUSES[0]!), 30],
+  },
+  {
     name: 'digest',
     options: {
       digests: [
