@@ -118,6 +118,7 @@ describe.each([
     await hands.press(link(/^Resolve Flight failed, .*Translate blog/));
     await hands.write(page.getByLabel('Your name'), 'Ada');
     await hands.press(button('Resolve'));
+    await page.getByRole('heading', { name: 'This alert is over' }).waitFor();
     await until(
       async () =>
         (await daemon.ask('api/v1/alerts?state=resolved')).alerts.some(
