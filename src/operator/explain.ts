@@ -2,24 +2,21 @@
 
 import type { Config } from '../config/config.ts';
 import type { Alert } from '../domain/alert/alert.ts';
-import { type Event, NEST_EXCLUDED } from '../domain/alert/event.ts';
+import type { Event } from '../domain/alert/event.ts';
 import { type Fact, scopeOf } from '../domain/alert/fact.ts';
 import { eventLabels } from '../domain/alert/labels.ts';
-import type { Rule } from '../domain/alert/rule.ts';
 import { rulesConcerning } from '../domain/evaluate/choose-rule.ts';
-import { asKindSees, lastLinkedSeq } from '../domain/evaluate/flapping.ts';
+import { lastLinkedSeq } from '../domain/evaluate/flapping.ts';
 import { type AlertInGroup, type Group, HAS_LEFT } from '../domain/grouping/group.ts';
 import type { GroupNotification } from '../domain/grouping/notification.ts';
 import { SORTS } from '../domain/grouping/sorts/sorts.ts';
-import { kindOf } from '../domain/kinds/kinds.ts';
 import { matchesAll } from '../domain/matchers/matcher.ts';
 import type { Muting } from '../domain/muting/muting.ts';
 import { isPutOff, type Suppression } from '../domain/muting/suppression.ts';
 import { type Route, routeAt } from '../domain/routing/route.ts';
 import type { Delivery } from '../store/outbox-store.ts';
 import type { Transaction } from '../store/store.ts';
-import { durationWords } from '../text/duration-words.ts';
-import { dayAndTime } from '../text/instant-words.ts';
+import { type NoAlert, whyNoAlert } from './no-alert.ts';
 
 export type ExplainConfig = Pick<Config, 'rules' | 'route' | 'forward'>;
 
@@ -31,8 +28,8 @@ export interface Explanation {
   readonly rules: ReturnType<typeof rulesConcerning>;
   /** The alerts that it is part of. One that was over long ago is no longer kept: its notifications still are. */
   readonly alerts: readonly { readonly alert: Alert; readonly seq: number }[];
-  /** Why it is part of none, a sentence; null when it is, or a notification had it. */
-  readonly noAlert: string | null;
+  /** Why it is part of none; null when it is, or a notification had it. */
+  readonly noAlert: NoAlert | null;
   /** Groups that have not notified of it yet. */
   readonly waiting: readonly Waiting[];
   readonly notifications: readonly Telling[];
@@ -132,79 +129,6 @@ function isNotifiedLater(
     waiting.some(isFor) ||
     notifications.some(({ notification: later }) => isFor(later) && later.createdAtUs >= atUs)
   );
-}
-
-interface Known {
-  /** Alerts that have the event and await their time. */
-  readonly awaiting: readonly Alert[];
-  readonly ofScope: readonly Alert[];
-  readonly rules: readonly Rule[];
-}
-
-function whyNoAlert(
-  event: Event,
-  isHistoric: boolean,
-  decisions: Explanation['rules'],
-  known: Known,
-): string {
-  const { ofScope, rules } = known;
-  if (event.attributes[NEST_EXCLUDED] === true) {
-    return 'Its Nest is not watched: `nests.include` and `exclude` of the region leave it out.';
-  }
-  if (decisions.length === 0) return `No kind of alert is raised by ${event.type}.`;
-  const decided = decisions.flatMap(({ rule }) => (rule === null ? [] : [rules[rule]!]));
-  if (decided.length === 0) {
-    return `No rule for ${decisions.map(({ kind }) => kind).join(', ')} matches it.`;
-  }
-  if (isHistoric) return whyNotListed(event, decisions, ofScope);
-  return decided.map((rule) => whyNotFired(event, rule, known)).join(' ');
-}
-
-/** What is past is no news; but a state that lasted until the watch began raises its alert. */
-function whyNotListed(
-  { occurredAtUs }: Event,
-  decisions: Explanation['rules'],
-  ofScope: readonly Alert[],
-): string {
-  const past = 'It happened before nestwatch first watched the region';
-  const lasting = ofScope.find(
-    ({ alertname, startsAtUs, endsAtUs }) =>
-      decisions.some(({ kind }) => kind === alertname) &&
-      startsAtUs > 0 &&
-      startsAtUs <= occurredAtUs &&
-      (endsAtUs === 0 || endsAtUs >= occurredAtUs),
-  );
-  if (!lasting) return `${past}: what is past raises no alert.`;
-  return `${past}, so no alert lists it; but what it says still held then, and ${lasting.alertname} tells that (${lasting.id}).`;
-}
-
-/** Why an alert of this rule's kind has not taken up the event. */
-function whyNotFired({ key, feed, attributes }: Event, rule: Rule, { awaiting, ofScope }: Known): string {
-  const { kind, forMs } = rule;
-  const own = ofScope.filter(({ alertname }) => alertname === kind);
-  const awaits = awaiting.find(({ alertname }) => alertname === kind)?.flapping?.awaits;
-  const lasted = `lasted for ${durationWords(forMs, 'exact')}, as \`for\` of its rule asks`;
-  if (awaits) {
-    const firesAt = dayAndTime(awaits.sinceUs + forMs * 1000);
-    return `${kind} fires on ${firesAt}, when this has ${lasted}, unless it is over before.`;
-  }
-  const counting = kindOf(kind)?.counting;
-  const isCounted = own.some(
-    (alert) =>
-      asKindSees(alert).state !== 'firing' && counting?.waiting(alert).some((waiting) => waiting.key === key),
-  );
-  if (isCounted) {
-    const also = forMs > 0 ? ` and it has ${lasted}` : '';
-    return `It is counted for ${kind}, which fires when the threshold of its rule is reached${also}.`;
-  }
-  const reasons = [
-    ...(counting?.asksForSeveral(rule) ? ['the threshold of its rule was not reached'] : []),
-    ...(feed === 'flight' && attributes.started_at === undefined
-      ? ['the service does not say when it started, so that it may be older than the watch of its region']
-      : []),
-    forMs > 0 ? `it was over before it had ${lasted}` : 'what came later had ended it already',
-  ];
-  return `${kind} did not fire for it: ${reasons.join(', or ')}.`;
 }
 
 async function waitingGroups(

@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
 import { howMany } from '../../text/counts.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { jsonText, shown, shownTime } from '../terminal-text.ts';
+import { jsonText, shown, shownSentence, shownTime } from '../terminal-text.ts';
 import { deliveryShape } from './deliveries-command.ts';
 
 const explanationShape = z.object({
@@ -104,7 +104,7 @@ function linesOf(data: Explanation): string[] {
       (one) =>
         `alert      ${shown(one.id)}, event ${one.seq} of it, ${one.state} since ${shownTime(one.state === 'resolved' ? one.endsAt : one.startsAt)}`,
     ),
-    ...(no_alert === null ? [] : [`no alert   ${shown(no_alert)}`]),
+    ...(no_alert === null ? [] : [`no alert   ${shownSentence(no_alert)}`]),
     ...waiting.map((one) =>
       one.muted === null
         ? `waiting    for receiver ${shown(one.receiver)} until ${shownTime(one.next_flush)} in ${shown(one.group_key)}${one.unless_acknowledged ? ', unless it is over or acknowledged before' : ''}`

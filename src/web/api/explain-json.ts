@@ -3,6 +3,7 @@ import { eventJson } from '../../domain/alert/event-json.ts';
 import type { Rule } from '../../domain/alert/rule.ts';
 import { ALERT_KINDS } from '../../domain/kinds/kinds.ts';
 import type { Explanation, Telling } from '../../operator/explain.ts';
+import { sayNoAlert } from '../../operator/no-alert.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { alertJson, deliveryJson } from './alert-json.ts';
 
@@ -26,7 +27,7 @@ export function explanationJson(explanation: Explanation, rules: readonly Rule[]
       threshold: rule === null ? null : thresholdOf(rules[rule]),
     })),
     alerts: alerts.map(({ alert, seq }) => ({ ...alertJson(alert, externalUrl), seq })),
-    no_alert: explanation.noAlert,
+    no_alert: explanation.noAlert && sayNoAlert(explanation.noAlert),
     waiting: waiting.map((one) => ({
       alert_id: one.alertId,
       receiver: one.receiver,

@@ -5,6 +5,7 @@ import { createRecurrences } from '../../../src/domain/muting/recurrence.ts';
 import { SUPPRESSION_REASONS } from '../../../src/domain/muting/suppression.ts';
 import { ENGLISH_FINDINGS } from '../../../src/health/finding-words.ts';
 import { createSilenceEditor } from '../../../src/operator/edit-silences.ts';
+import type { NoAlert } from '../../../src/operator/no-alert.ts';
 import { createAlertResolver } from '../../../src/operator/resolve-alerts.ts';
 import { ANYBODY } from '../../../src/web/access/identify.ts';
 import { createPages } from '../../../src/web/pages/pages.ts';
@@ -224,6 +225,20 @@ describe('in German', () => {
     for (const reason of SUPPRESSION_REASONS) expect(GERMAN.suppression(reason)).not.toBe(reason);
     expect(GERMAN.kind('toString')).toBe(undefined);
     expect(Object.keys(GERMAN.findings)).toEqual(expect.arrayContaining(Object.keys(ENGLISH_FINDINGS)));
+  });
+
+  test('says why an event is part of no alert', () => {
+    const say = (noAlert: NoAlert) => GERMAN.whyNoAlert(noAlert, () => 'um 12:00');
+    expect(say({ why: 'no_kind', type: 'flight.succeeded' })).toBe(
+      'Keine Art von Alarm entsteht aus flight.succeeded.',
+    );
+    const one = { kind: 'FlightFailed', forMs: 600_000, isCounted: false, reasons: ['too_short'] } as const;
+    expect(say({ why: 'not_fired', each: [{ ...one, firesAtUs: undefined }] })).toBe(
+      'FlightFailed wurde dadurch nicht aktiv: es war vorbei, bevor es 10 min angehalten hat, wie `for` seiner Regel verlangt.',
+    );
+    expect(say({ why: 'not_fired', each: [{ ...one, firesAtUs: 1 }] })).toMatch(
+      /^FlightFailed wird um 12:00/,
+    );
   });
 
   test('numbers, plurals, durations and instants are German', () => {

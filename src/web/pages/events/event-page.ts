@@ -6,7 +6,7 @@ import type { Explanation } from '../../../operator/explain.ts';
 import type { Delivery } from '../../../store/outbox-store.ts';
 import { manyLines, plainText } from '../../../text/plain-text.ts';
 import type { Page } from '../frame/page.ts';
-import { at, exactly, frame, type Html, heading, when, where } from '../frame/page-frame.ts';
+import { at, exactly, frame, type Html, heading, marked, when, where } from '../frame/page-frame.ts';
 import {
   alertPlace,
   alertTitle,
@@ -88,7 +88,17 @@ function stepsOf(page: Page, explanation: Explanation): Step[] {
     ),
     ...(noAlert === null
       ? []
-      : [[way.noAlert, html`<bdi lang="en">${plainText(noAlert, MESSAGE_LENGTH)}</bdi>`] as Step]),
+      : [
+          [
+            way.noAlert,
+            marked(
+              plainText(
+                words.whyNoAlert(noAlert, (us) => exactly(page, us)),
+                TEXT_LENGTH,
+              ),
+            ),
+          ] as Step,
+        ]),
     ...waiting.map(
       (one): Step => [
         one.muted ? way.notNow : way.waiting,

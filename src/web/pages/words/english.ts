@@ -2,6 +2,7 @@
 import { kindOf } from '../../../domain/kinds/kinds.ts';
 import { isSuppressionReason, type SuppressionReason } from '../../../domain/muting/suppression.ts';
 import { ENGLISH_FINDINGS } from '../../../health/finding-words.ts';
+import { sayNoAlert } from '../../../operator/no-alert.ts';
 import type { WriteRecord } from '../../../report.ts';
 import { howMany } from '../../../text/counts.ts';
 import { durationWords } from '../../../text/duration-words.ts';
@@ -141,6 +142,9 @@ export const ENGLISH = {
   eventType: (type: string): string | undefined => EVENT_TYPES.get(type),
   suppression: (reason: string): string =>
     isSuppressionReason(reason) ? SUPPRESSIONS[reason] : reason.replaceAll('_', ' '),
+
+  /** Why an event is part of no alert. */
+  whyNoAlert: sayNoAlert,
 
   feeds: {
     notification: 'Notifications',

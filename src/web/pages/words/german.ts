@@ -2,6 +2,7 @@
 import type { AlertKind } from '../../../domain/kinds/kinds.ts';
 import { isSuppressionReason, type SuppressionReason } from '../../../domain/muting/suppression.ts';
 import type { FindingWords } from '../../../health/finding.ts';
+import type { NoAlert, NotFired } from '../../../operator/no-alert.ts';
 import { durationParts, type Unit } from '../../../text/duration-words.ts';
 import { regionName } from '../../../text/region-name.ts';
 import { zoneTime } from '../../../text/zone-time.ts';
@@ -235,6 +236,51 @@ function ended(text: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
+function whyNoAlert(
+  noAlert: NoAlert,
+  instant: (us: number) => string = (us) => zoneTime(us, 'de', 'UTC'),
+): string {
+  switch (noAlert.why) {
+    case 'nest_excluded':
+      return 'Sein Nest wird nicht überwacht: `nests.include` und `exclude` der Region lassen es aus.';
+    case 'no_kind':
+      return `Keine Art von Alarm entsteht aus ${noAlert.type}.`;
+    case 'no_rule':
+      return `Keine Regel für ${noAlert.kinds} passt darauf.`;
+    case 'past': {
+      const { lasting } = noAlert;
+      const past = 'Es geschah, bevor nestwatch die Region zum ersten Mal überwachte';
+      return lasting
+        ? `${past}, darum führt kein Alarm es auf; aber was es sagt, galt da noch, und ${lasting.alertname} meldet es (${lasting.id}).`
+        : `${past}: Vergangenes löst keinen Alarm aus.`;
+    }
+    case 'not_fired':
+      return noAlert.each.map((one) => notFired(one, instant)).join(' ');
+  }
+}
+
+function notFired(
+  { kind, forMs, firesAtUs, isCounted, reasons }: NotFired,
+  instant: (us: number) => string,
+): string {
+  const lasted = `${duration(durationParts(forMs, 'exact'))} angehalten hat, wie \`for\` seiner Regel verlangt`;
+  if (firesAtUs !== undefined) {
+    return `${kind} wird ${instant(firesAtUs)} aktiv, wenn es ${lasted}, sofern es nicht vorher endet.`;
+  }
+  if (isCounted) {
+    const also = forMs > 0 ? ` und es ${lasted}` : '';
+    return `Es zählt für ${kind}, das aktiv wird, sobald die Schwelle seiner Regel erreicht ist${also}.`;
+  }
+  const why = {
+    threshold: 'die Schwelle seiner Regel wurde nicht erreicht',
+    start_unknown:
+      'der Dienst nennt seinen Beginn nicht, sodass es älter sein kann als die Überwachung der Region',
+    too_short: `es war vorbei, bevor es ${lasted}`,
+    over: 'was später kam, hatte es schon beendet',
+  };
+  return `${kind} wurde dadurch nicht aktiv: ${reasons.map((reason) => why[reason]).join(', oder ')}.`;
+}
+
 function queryMistake(mistake: QueryMistake): string {
   switch (mistake.says) {
     case 'choice':
@@ -332,6 +378,8 @@ export const GERMAN: Words = {
   kind: (alertname) => (isKind(alertname) ? KINDS[alertname] : undefined),
   eventType: (type) => EVENT_TYPES.get(type),
   suppression: (reason) => (isSuppressionReason(reason) ? SUPPRESSIONS[reason] : reason.replaceAll('_', ' ')),
+
+  whyNoAlert,
 
   feeds: {
     notification: 'Benachrichtigungen',

@@ -1,0 +1,129 @@
+/** Why an event is part of no alert, as facts; each language words them. */
+import type { Alert } from '../domain/alert/alert.ts';
+import { type Event, NEST_EXCLUDED } from '../domain/alert/event.ts';
+import type { Rule } from '../domain/alert/rule.ts';
+import type { rulesConcerning } from '../domain/evaluate/choose-rule.ts';
+import { asKindSees } from '../domain/evaluate/flapping.ts';
+import { kindOf } from '../domain/kinds/kinds.ts';
+import { durationWords } from '../text/duration-words.ts';
+import { dayAndTime } from '../text/instant-words.ts';
+
+export type NoAlert =
+  | { readonly why: 'nest_excluded' }
+  | { readonly why: 'no_kind'; readonly type: string }
+  | { readonly why: 'no_rule'; readonly kinds: string }
+  /** `lasting` is the alert that says what still held when the watch began. */
+  | {
+      readonly why: 'past';
+      readonly lasting: { readonly alertname: string; readonly id: string } | undefined;
+    }
+  | { readonly why: 'not_fired'; readonly each: readonly NotFired[] };
+
+/** By a rule that decided about the event; `forMs` is its `for`. */
+export interface NotFired {
+  readonly kind: string;
+  readonly forMs: number;
+  /** When it fires, unless it is over before; undefined where it waits for no instant. */
+  readonly firesAtUs: number | undefined;
+  /** It counts towards the threshold of its rule, which is not reached yet. */
+  readonly isCounted: boolean;
+  /** Otherwise, what may have kept it from firing. */
+  readonly reasons: readonly ('threshold' | 'start_unknown' | 'too_short' | 'over')[];
+}
+
+type Decisions = ReturnType<typeof rulesConcerning>;
+
+interface Known {
+  /** Alerts that have the event and await their time. */
+  readonly awaiting: readonly Alert[];
+  readonly ofScope: readonly Alert[];
+  readonly rules: readonly Rule[];
+}
+
+export function whyNoAlert(event: Event, isHistoric: boolean, decisions: Decisions, known: Known): NoAlert {
+  const { ofScope, rules } = known;
+  if (event.attributes[NEST_EXCLUDED] === true) return { why: 'nest_excluded' };
+  if (decisions.length === 0) return { why: 'no_kind', type: event.type };
+  const decided = decisions.flatMap(({ rule }) => (rule === null ? [] : [rules[rule]!]));
+  if (decided.length === 0) return { why: 'no_rule', kinds: decisions.map(({ kind }) => kind).join(', ') };
+  if (isHistoric) return { why: 'past', lasting: lastingOf(event, decisions, ofScope) };
+  return { why: 'not_fired', each: decided.map((rule) => whyNotFired(event, rule, known)) };
+}
+
+/** What is past is no news; but a state that lasted until the watch began raises its alert. */
+function lastingOf({ occurredAtUs }: Event, decisions: Decisions, ofScope: readonly Alert[]) {
+  const lasting = ofScope.find(
+    ({ alertname, startsAtUs, endsAtUs }) =>
+      decisions.some(({ kind }) => kind === alertname) &&
+      startsAtUs > 0 &&
+      startsAtUs <= occurredAtUs &&
+      (endsAtUs === 0 || endsAtUs >= occurredAtUs),
+  );
+  return lasting && { alertname: lasting.alertname, id: lasting.id };
+}
+
+/** Why an alert of this rule's kind has not taken up the event. */
+function whyNotFired({ key, feed, attributes }: Event, rule: Rule, { awaiting, ofScope }: Known): NotFired {
+  const { kind, forMs } = rule;
+  const own = ofScope.filter(({ alertname }) => alertname === kind);
+  const awaits = awaiting.find(({ alertname }) => alertname === kind)?.flapping?.awaits;
+  const counting = kindOf(kind)?.counting;
+  const isCounted = own.some(
+    (alert) =>
+      asKindSees(alert).state !== 'firing' && counting?.waiting(alert).some((waiting) => waiting.key === key),
+  );
+  return {
+    kind,
+    forMs,
+    firesAtUs: awaits && awaits.sinceUs + forMs * 1000,
+    isCounted,
+    reasons: [
+      ...(counting?.asksForSeveral(rule) ? (['threshold'] as const) : []),
+      ...(feed === 'flight' && attributes.started_at === undefined ? (['start_unknown'] as const) : []),
+      forMs > 0 ? 'too_short' : 'over',
+    ],
+  };
+}
+
+/** In English, as API and commands say it. */
+export function sayNoAlert(noAlert: NoAlert, instant: (us: number) => string = dayAndTime): string {
+  switch (noAlert.why) {
+    case 'nest_excluded':
+      return 'Its Nest is not watched: `nests.include` and `exclude` of the region leave it out.';
+    case 'no_kind':
+      return `No kind of alert is raised by ${noAlert.type}.`;
+    case 'no_rule':
+      return `No rule for ${noAlert.kinds} matches it.`;
+    case 'past': {
+      const { lasting } = noAlert;
+      const past = 'It happened before nestwatch first watched the region';
+      return lasting
+        ? `${past}, so no alert lists it; but what it says still held then, and ${lasting.alertname} tells that (${lasting.id}).`
+        : `${past}: what is past raises no alert.`;
+    }
+    case 'not_fired':
+      return noAlert.each.map((one) => sayNotFired(one, instant)).join(' ');
+  }
+}
+
+function sayNotFired(
+  { kind, forMs, firesAtUs, isCounted, reasons }: NotFired,
+  instant: (us: number) => string,
+): string {
+  const lasted = `lasted for ${durationWords(forMs, 'exact')}, as \`for\` of its rule asks`;
+  if (firesAtUs !== undefined) {
+    return `${kind} fires on ${instant(firesAtUs)}, when this has ${lasted}, unless it is over before.`;
+  }
+  if (isCounted) {
+    const also = forMs > 0 ? ` and it has ${lasted}` : '';
+    return `It is counted for ${kind}, which fires when the threshold of its rule is reached${also}.`;
+  }
+  const why = {
+    threshold: 'the threshold of its rule was not reached',
+    start_unknown:
+      'the service does not say when it started, so that it may be older than the watch of its region',
+    too_short: `it was over before it had ${lasted}`,
+    over: 'what came later had ended it already',
+  };
+  return `${kind} did not fire for it: ${reasons.map((reason) => why[reason]).join(', or ')}.`;
+}
