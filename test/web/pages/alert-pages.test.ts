@@ -75,7 +75,8 @@ describe('the page of alerts', () => {
     await submit('/acknowledge?alert=seen', { author: 'Ben', comment: 'on it' });
     const { body } = await ask('/alerts');
     expect(body.indexOf('alerts/unseen')).toBeLessThan(body.indexOf('alerts/seen'));
-    expect(body).not.toMatch(/class="alert bad"/);
+    expect(body).not.toMatch(/class="(alert|pill) bad"/);
+    expect((await ask('/alerts/seen')).body).not.toMatch(/class="pill bad"/);
     expect(read(body)).toContain('acknowledged by Ben: on it');
     expect(links((await ask('/alerts?acknowledged=false')).body)).not.toContain('alerts/seen');
     expect(links((await ask('/alerts?acknowledged=true')).body)).toContain('alerts/seen');

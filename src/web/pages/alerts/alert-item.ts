@@ -30,8 +30,8 @@ export function alertItem(page: Page, shown: ShownAlert): Html {
   );
   const [silence] = silencedBy;
   const isOver = alert.state !== 'firing';
-  const tone = isOver ? 'quiet' : severityTone(severity);
-  return html`<li id="alert-${fingerprint(labels)}" class="alert ${silence || isInhibited || isOver ? 'quiet' : tone}">
+  const tone = silence || isInhibited || isOver ? 'quiet' : severityTone(severity);
+  return html`<li id="alert-${fingerprint(labels)}" class="alert ${tone}">
 <div class="row"><div><h3><a class="plain" href="${page.root}${alertPath(alert.id)}">${alertTitle(words, labels.alertname ?? '')}</a></h3> <span class="pill ${tone}">${severityWord(words, severity)}</span>
 ${mutePills(page, shown)}</div>
 <span class="small soft">${isOver ? ended(page, alert) : lasting(page, alert.startsAtUs)}</span></div>

@@ -49,7 +49,7 @@ export function renderAlertPage(page: Page, record: AlertRecord): Html {
       json: `api/v1/alerts/${encodeURIComponent(alert.id)}`,
     })}
 <main id="main">
-<p class="pills"><span class="pill ${severityTone(labels.severity ?? '')}">${severityWord(words, labels.severity ?? '')}</span> ${mutePills(page, shown)}</p>
+<p class="pills"><span class="pill ${tone}">${severityWord(words, labels.severity ?? '')}</span> ${mutePills(page, shown)}</p>
 ${silencedBy.map((silence) => html`<p class="small soft"><bdi>${silenceWords(words, silence)}</bdi></p>`)}
 ${shown.isInhibited ? html`<p class="small soft">${words.alerts.inhibitedWhy}</p>` : ''}
 ${isFiring ? html`<p class="actions">${alertActions(page, shown)}</p>` : ''}

@@ -101,7 +101,7 @@ function causeItem(
 ): Html {
   const { root, words } = page;
   const severity = severityWord(words, cause.severity);
-  const tone = severityTone(cause.severity);
+  const tone = cause.isAcknowledged ? 'quiet' : severityTone(cause.severity);
   const query = new URLSearchParams(given);
   query.delete('cursor');
   query.set('name', cause.alertname);
@@ -113,7 +113,7 @@ function causeItem(
 <a href="${root}${alertPath(one.alert.id)}">${where(page, one.alert.labels.region ?? '', alertPlace(one.alert.labels))}</a>
 ${one.silencedBy.some(({ alertId }) => alertId === null) || one.isInhibited ? mutePills(page, one) : ''}</li>`,
   );
-  return html`<li class="alert ${cause.isAcknowledged ? 'quiet' : tone}">
+  return html`<li class="alert ${tone}">
 <div class="row"><div><h3>${cause.alerts} × ${alertTitle(words, cause.alertname)}</h3> <span class="pill ${tone}">${severity}</span>
 ${cause.isAcknowledged ? html`<span class="pill quiet">${words.alerts.acknowledged}</span>` : ''}</div>
 <span class="small soft">${words.alerts.since} ${when(page, cause.firstStartsAtUs)}</span></div>

@@ -1,6 +1,5 @@
 /** The page of one Bird: how it stands, its last Flights, how long they took and why they failed, its alerts and log. */
 import { html } from 'hono/html';
-import type { Alert } from '../../../domain/alert/alert.ts';
 import type { Event } from '../../../domain/alert/event.ts';
 import { type Cause, successRatio } from '../../../domain/statistics/flight-statistics.ts';
 import { alertPath, eventPath, flightPath } from '../../../http/page-path.ts';
@@ -53,7 +52,7 @@ export function renderBirdPage(page: Page, report: BirdReport, address: string |
     })}
 <main id="main">
 ${facts(page, report)}
-${alertSection(page, report.alerts)}
+${alertSection(page, report)}
 ${flightSection(page, report)}
 ${causeSection(page, report)}
 ${logSection(page, report)}
@@ -176,7 +175,7 @@ function causeSection(page: Page, { causes }: BirdReport): Html | string {
   return html`<h2>${words.birds.causes}</h2>${dataTable(words.birds.causes, columns, causes)}`;
 }
 
-function alertSection(page: Page, alerts: readonly Alert[]): Html | string {
+function alertSection(page: Page, { bird, alerts }: BirdReport): Html | string {
   const { root, words } = page;
   if (alerts.length === 0) return '';
   const items = alerts.map(({ id, state, labels, annotations, startsAtUs, endsAtUs }) => {
@@ -184,7 +183,7 @@ function alertSection(page: Page, alerts: readonly Alert[]): Html | string {
     const isFiring = state === 'firing';
     const summary = plainText(annotations.description || annotations.summary || '', MESSAGE_LENGTH);
     return html`<li><div class="row"><div><a class="what" href="${root}${alertPath(id)}">${alertTitle(words, labels.alertname ?? '')}</a>
-<span class="pill ${isFiring ? severityTone(severity) : 'quiet'}">${isFiring ? severityWord(words, severity) : words.birds.over}</span></div>
+<span class="pill ${isFiring && !bird.isTakenUp ? severityTone(severity) : 'quiet'}">${isFiring ? severityWord(words, severity) : words.birds.over}</span></div>
 <span class="small soft">${when(page, isFiring ? startsAtUs : endsAtUs)}</span></div>
 ${summary ? html`<p class="message"><bdi>${summary}</bdi></p>` : ''}</li>`;
   });
