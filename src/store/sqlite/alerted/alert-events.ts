@@ -18,22 +18,21 @@ export class AlertEvents {
       connection,
       3,
       (rows) =>
-        `INSERT INTO alert_event (alert, seq, event) VALUES ${rows}
+        `WITH given (id, seq, event) AS (VALUES ${rows})
+         INSERT INTO alert_event (alert, seq, event)
+         SELECT alert, seq, event FROM given CROSS JOIN alert USING (id) WHERE true
          ON CONFLICT DO UPDATE SET event = excluded.event`,
     );
   }
 
   link(links: readonly Link[]): void {
-    const numbers = new Map<string, number>();
-    this.#put(links.length, (index, values) => {
+    const linked = this.#put(links.length, (index, values) => {
       const { alertId, seq, event } = links[index]!;
-      const alert = numbers.get(alertId) ?? this.#sql.numberOf.get(alertId)?.alert;
       const number = this.#events.numberOf(event);
-      if (alert === undefined) throw new Error(`The alert ${alertId} is not in the store.`);
       if (number === undefined) throw new Error(`The event ${event.key} is not in the store.`);
-      numbers.set(alertId, alert);
-      values.push(alert, seq, number);
+      values.push(alertId, seq, number);
     });
+    if (linked !== links.length) throw new Error('An alert of an event is not in the store.');
   }
 
   /** Of an alert: the newest events first, those with `afterSeq < seq <= lastSeq`. */
@@ -60,7 +59,6 @@ export class AlertEvents {
 function prepareAlertEvents(connection: Connection) {
   const ofAlert = 'alert_event.alert = (SELECT alert FROM alert WHERE id = ?) AND alert_event.seq > ?';
   return {
-    numberOf: connection.prepare<{ alert: number }>('SELECT alert FROM alert WHERE id = ?'),
     linked: connection.prepare<EventRow & { readonly seq: number }>(
       `SELECT alert_event.seq, event.* FROM alert_event JOIN event USING (event)
        WHERE ${ofAlert} AND alert_event.seq <= ? ORDER BY alert_event.seq DESC LIMIT ?`,
