@@ -72,7 +72,7 @@ receivers:
 ${receivers(hookUrl)
   .map((receiver) => `  - ${receiver}\n`)
   .join('')}
-web: { listen: "127.0.0.1:0" }`,
+web: { listen: "127.0.0.1:0", public: { nests: ["Marketing"], birds: names } }`,
     environment: {},
     readFile: () => '',
   });

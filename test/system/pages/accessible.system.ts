@@ -64,6 +64,9 @@ describe.each(LOOKS)('$name', ({ options }) => {
         (path) => new URL(path, daemon.url).href,
       ),
     ];
+    // No page links to it: who gives its address to others knows it.
+    const [nest] = (await daemon.ask('api/v1/nests')).nests;
+    all.push(new URL(`public/eu/${nest.nest_id}`, daemon.url).href);
     const page = await context.newPage();
     const findings: string[] = [];
     for (const address of all) {
