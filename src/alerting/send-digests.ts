@@ -208,11 +208,11 @@ class DigestLoop implements Digests {
 
 /** Its id follows from the instant at which it was due, so that it is the same however often it is made. */
 function notificationOf(
-  { name, receiver }: DigestConfig,
+  { name, receiver, timezone }: DigestConfig,
   digest: Digest,
   dueUs: number,
   nowUs: number,
 ): DigestNotification {
   const id = `digest-${hash64([name, receiver, String(dueUs)])}`;
-  return { kind: 'digest', id, receiver, createdAtUs: nowUs, digest };
+  return { kind: 'digest', id, receiver, createdAtUs: nowUs, digest, timezone };
 }

@@ -22,13 +22,13 @@ export type Readable = GroupNotification | DigestNotification;
 
 const CAUSE_CODE_POINTS = 160;
 
-/** `zone` is the reader's; without it instants are in UTC. */
+/** `zone` is the reader's; without it instants are in UTC, and those of a digest in the zone of its hour. */
 export function viewOf(notification: Readable, externalUrl: string, zone?: string): MailView {
   const view =
     notification.kind === 'digest'
       ? digestView(notification, externalUrl)
       : mailView(notification, externalUrl);
-  return viewInZone(view, zone);
+  return viewInZone(view, zone ?? (notification.kind === 'digest' ? notification.timezone : undefined));
 }
 
 /** `[nestwatch] Digest daily: 12 Flights failed, 3 alerts open` */

@@ -13,7 +13,11 @@ export const digestShape = z.strictObject({
   cron: words.describe(
     'When it is sent: minute, hour, day of month, month, day of week, such as `"0 8 * * 1-5"`.',
   ),
-  timezone: words.prefault('UTC').describe('Time zone of `cron`, such as Europe/Amsterdam.'),
+  timezone: words
+    .prefault('UTC')
+    .describe(
+      'Time zone of `cron`, such as Europe/Amsterdam, and of the times in it where a receiver has no `timezone`.',
+    ),
   receiver: words.describe('A receiver with mails, chats or webhooks.'),
   skip_empty: z.boolean().prefault(false).describe('Whether nothing is sent when nothing happened.'),
 });

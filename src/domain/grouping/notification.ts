@@ -82,6 +82,8 @@ export interface DigestNotification {
   readonly receiver: string;
   readonly createdAtUs: number;
   readonly digest: Digest;
+  /** Of its hour, and so of its times, where a reader names none. */
+  readonly timezone?: string;
 }
 
 /** Events as they are, for those who want them all. */
