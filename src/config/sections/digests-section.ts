@@ -15,9 +15,7 @@ export const digestShape = z.strictObject({
   ),
   timezone: words
     .prefault('UTC')
-    .describe(
-      'Time zone of `cron`, such as Europe/Amsterdam, and of the times in it where a receiver has no `timezone`.',
-    ),
+    .describe('Time zone of `cron` and of the times it shows, such as Europe/Amsterdam.'),
   receiver: words.describe('A receiver with mails, chats or webhooks.'),
   skip_empty: z.boolean().prefault(false).describe('Whether nothing is sent when nothing happened.'),
 });
