@@ -42,6 +42,27 @@ function expectNothingLost({ mayRepeat = false } = {}): void {
   if (!mayRepeat) expect([...ids].filter(([, own]) => own.size > 1)).toEqual([]);
 }
 
+/** Who drops what came under the same `source` and `id` has each event once, whatever batch it came in. */
+function expectEachEventOnceById(): void {
+  const events = new Map<
+    string,
+    { readonly type: string; readonly subject: string; readonly time: string }
+  >();
+  let repeated = 0;
+  for (const call of stage.calls) {
+    if (!call.headers['content-type']?.startsWith('application/cloudevents-batch+json')) continue;
+    for (const { source, id, type, subject, time } of JSON.parse(call.body)) {
+      const before = events.get(`${source} ${id}`);
+      if (before) repeated += 1;
+      expect(before ?? { type, subject, time }).toEqual({ type, subject, time });
+      events.set(`${source} ${id}`, { type, subject, time });
+    }
+  }
+  const truth = stage.worlds.eu!.truth().events.map(({ key }) => `/regions/eu ${key}`);
+  expect([...events.keys()].sort()).toEqual(truth.sort());
+  expect(repeated).toBeGreaterThan(0);
+}
+
 /** How many failures the receiver of alerts was notified of. */
 const failuresNotified = () =>
   new Set(
@@ -101,6 +122,7 @@ test('the store is that of an hour ago: nothing is lost, and each failure stays 
     // A failure that is told once more is the same event; read at once, it may come in another batch.
     expect(failuresNotified()).toBe(8);
     expectNothingLost({ mayRepeat: true });
+    expectEachEventOnceById();
   } finally {
     await stage.close();
     rmSync(folder, { recursive: true });
