@@ -1,6 +1,8 @@
 /** Somebody who is notified, with all ways to them. */
 export interface Receiver {
   readonly name: string;
+  /** By which clients of Alertmanager's API choose receivers, beside the name; absent for none. */
+  readonly labels?: Readonly<Record<string, string>>;
   /**
    * By channel, in the order of the registry; within one in the order of the file. An empty list notifies nobody, as in
    * Alertmanager.

@@ -12,10 +12,7 @@ export function findOldForms(check: Check): void {
   warnOf(check, ['global', 'resolve_timeout'], 'alerts resolve by their rules (`resolve_after`)');
   warnOf(check, ['templates'], LIQUID);
   warnOf(check, ['tracing'], 'leave it out');
-  for (const path of readList(check, ['receivers'])) {
-    warnOf(check, [...path, 'labels'], 'leave it out');
-    findInIntegrations(check, path);
-  }
+  for (const path of readList(check, ['receivers'])) findInIntegrations(check, path);
   findInRoute(check, ['route']);
   for (const path of readList(check, ['inhibit_rules'])) {
     nameNewMatchers(check, path, 'source_');

@@ -9,9 +9,12 @@ import { parseDuration } from '../time/duration.ts';
 import { parseInstant } from '../time/instant.ts';
 import { refuse } from './query.ts';
 
-const MAX_VALUE_LENGTH = 2_000;
+/** The ids of the 500 Birds of a group have room in one expression. */
+const MAX_VALUE_LENGTH = 10_000;
 export const MAX_COMMENT_LENGTH = 2_000;
 export const MAX_AUTHOR_LENGTH = 200;
+const MAX_ANNOTATION_NAME = 200;
+const MAX_ANNOTATIONS = 20;
 
 const dateTime = z.string().transform((text, context) => {
   const instant = parseInstant(text);
@@ -51,6 +54,12 @@ const postableSilence = z.object({
   endsAt: dateTime,
   createdBy: text(MAX_AUTHOR_LENGTH),
   comment: text(MAX_COMMENT_LENGTH),
+  annotations: z
+    .record(text(MAX_ANNOTATION_NAME), text(MAX_COMMENT_LENGTH))
+    .refine((given) => Object.keys(given).length <= MAX_ANNOTATIONS, {
+      error: `at most ${MAX_ANNOTATIONS} of them`,
+    })
+    .nullish(),
   recurrence: z.object({ cron: z.string(), timezone: z.string(), duration }).nullish(),
 });
 
@@ -70,6 +79,7 @@ export function readSilence(body: unknown): SilenceRequest {
     endsAtUs: data.endsAt,
     createdBy: data.createdBy,
     comment: data.comment,
+    annotations: data.annotations ?? undefined,
     recurrence: recurrence && {
       cron: recurrence.cron,
       timezone: recurrence.timezone,

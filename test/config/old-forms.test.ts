@@ -55,7 +55,6 @@ describe("Alertmanager's older forms", () => {
         'inhibit_rules[0].target_match_re: is an older form: write `target_matchers: [\'alertname=~"B.*"\']`',
         'templates: has no effect here: write Liquid in `title`, `text`, `html` or `headers` of a receiver',
         'tracing: has no effect here: leave it out',
-        'receivers[0].labels: has no effect here: leave it out',
         'route.labels: has no effect here: `labels` of a rule add some to its alerts',
       ]),
     );

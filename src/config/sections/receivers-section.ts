@@ -8,7 +8,7 @@ import { checkReceiver, receiverNames } from '../../document/known-receiver.ts';
 import type { Path } from '../../document/problem.ts';
 import { readList } from '../../document/read-list.ts';
 import { refuseTemplates } from '../../document/refuse-templates.ts';
-import { refused, refusedKeys, withoutEffect } from '../../document/refused-key.ts';
+import { refused, refusedKeys } from '../../document/refused-key.ts';
 import { duration, words } from '../../document/value-shape.ts';
 import { globalShape, NO_INTEGRATION } from './global-section.ts';
 
@@ -42,7 +42,12 @@ const receiverShape = z.strictObject({
       'Makes one message of many in a storm. Once 3 were sent within twice this time, all that follows comes together each time it has passed, until the storm is over. Not beside PagerDuty or Alertmanager.',
     ),
   ...configsOf(() => z.unknown()),
-  labels: withoutEffect(z.record(words, z.string()), 'leave it out'),
+  labels: z
+    .record(words, z.string())
+    .optional()
+    .describe(
+      "Labels of the receiver, by which clients of Alertmanager's API choose receivers (`receiver_matchers`); its `name` is one of them.",
+    ),
   msteams_configs: refused('use `msteamsv2_configs`: Teams has ended the connectors that these go to'),
   ...refusedKeys(
     [
@@ -99,10 +104,11 @@ function readReceiver(check: Check, path: Path, readers: Readers): Receiver | un
     .flatMap(([key, read]) => readList(check, [...path, key]).map((one) => read(one)))
     .filter((one) => one !== undefined);
   if (!receiver) return undefined;
-  const { name, fallback, max_notifications_per_hour: max, fold_storms: foldStormsMs } = receiver;
+  const { name, labels, fallback, max_notifications_per_hour: max, fold_storms: foldStormsMs } = receiver;
   return {
     name,
     integrations,
+    ...(labels && { labels }),
     ...(fallback !== undefined && { fallback }),
     ...(max !== undefined && { maxNotificationsPerHour: max }),
     ...(foldStormsMs !== undefined && { foldStormsMs }),

@@ -5,7 +5,7 @@
  */
 
 import { LIMITS, type LimitName } from '../../limits.ts';
-import type { Alert } from '../alert/alert.ts';
+import type { Alert, Labels } from '../alert/alert.ts';
 import { formatMatcher, knownMatcher, type Matcher, sizeOf } from '../matchers/matcher.ts';
 import { type Recurrence, type Recurrences, type Silence, silenceState } from './silence.ts';
 
@@ -19,6 +19,7 @@ export interface SilenceRequest {
   readonly endsAtUs: number;
   readonly createdBy: string;
   readonly comment: string;
+  readonly annotations?: Labels | undefined;
   /** Absent: as the silence has it that is changed, or none. */
   readonly recurrence?: Recurrence | null | undefined;
 }
@@ -67,6 +68,7 @@ export function setSilence(
     updatedAtUs: nowUs,
     createdBy: request.createdBy,
     comment: request.comment,
+    ...(request.annotations && { annotations: request.annotations }),
     recurrence: request.recurrence === undefined ? (before?.recurrence ?? null) : request.recurrence,
     alertId: null,
     alertStartsAtUs: null,
@@ -187,11 +189,9 @@ function safeSizeOf(matcher: Matcher): number {
   }
 }
 
-function charactersOf({ matchers, createdBy, comment }: Silence): number {
-  return matchers.reduce(
-    (sum, { name, value }) => sum + name.length + value.length,
-    createdBy.length + comment.length,
-  );
+function charactersOf({ matchers, createdBy, comment, annotations = {} }: Silence): number {
+  const pairs = [...matchers.map(({ name, value }) => [name, value]), ...Object.entries(annotations)];
+  return [...pairs.flat(), createdBy, comment].reduce((sum, text) => sum + text!.length, 0);
 }
 
 function tooMuch(limit: SilenceLimit): SilenceChange {

@@ -3,7 +3,7 @@
  * still fire when it ends are notified then. An acknowledgement is a silence of one alert's present episode: it hides neither the end of
  * that episode nor the next one.
  */
-import type { Alert } from '../alert/alert.ts';
+import type { Alert, Labels } from '../alert/alert.ts';
 import { type Matcher, matchesAll } from '../matchers/matcher.ts';
 
 export interface Silence {
@@ -16,6 +16,8 @@ export interface Silence {
   readonly updatedAtUs: number;
   readonly createdBy: string;
   readonly comment: string;
+  /** What else clients of Alertmanager's API want to remember of it; absent for nothing. */
+  readonly annotations?: Labels;
   /** It hides only within these windows between its start and its end; null for all the time. */
   readonly recurrence: Recurrence | null;
   /** The alert that is acknowledged; null for a plain silence. */

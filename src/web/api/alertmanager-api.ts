@@ -36,6 +36,8 @@ import {
   gettableSilence,
 } from './alertmanager-json.ts';
 
+type Receiver = AlertingConfig['receivers'][number];
+
 interface AlertmanagerApiOptions {
   readonly store: Store;
   readonly status: () => StatusView;
@@ -67,12 +69,16 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
     });
   });
 
-  api.get('/receivers', (c) => c.json(alerting.receivers.map(({ name }) => ({ name }))));
+  api.get('/receivers', (c) => {
+    const isWanted = readReceiver(new URL(c.req.url).searchParams, alerting);
+    const wanted = alerting.receivers.filter(({ name }) => isWanted(name));
+    return c.json(wanted.map((one) => ({ name: one.name, labels: receiverLabels(one) })));
+  });
 
   api.get('/alerts', async (c) => {
     const search = new URL(c.req.url).searchParams;
     const isWanted = readAlertFilter(search);
-    const isReceiver = readReceiver(search);
+    const isReceiver = readReceiver(search, alerting);
     const nowUs = clock.nowUs();
     const { routed } = await read(nowUs);
     const received = routed
@@ -87,7 +93,7 @@ export function createAlertmanagerApi(options: AlertmanagerApiOptions): Hono {
   api.get('/alerts/groups', async (c) => {
     const search = new URL(c.req.url).searchParams;
     const isWanted = readAlertFilter(search);
-    const isReceiver = readReceiver(search);
+    const isReceiver = readReceiver(search, alerting);
     const showsMuted = readFlag(search, 'muted');
     const nowUs = clock.nowUs();
     const { routed, muting } = await read(nowUs);
@@ -152,16 +158,25 @@ async function bodyOf(c: Context): Promise<unknown> {
 }
 
 /** Each `filter` is a matcher or several; all must fit. */
-function readMatchers(search: URLSearchParams): Matcher[] {
+function readMatchers(search: URLSearchParams, name = 'filter'): Matcher[] {
   try {
-    return parseFilters(search.getAll('filter'));
+    return parseFilters(search.getAll(name));
   } catch (error) {
     if (error instanceof MatcherSyntaxError) throw refuse(`bad matcher format: ${error.message}`);
     throw error;
   }
 }
 
-function readReceiver(search: URLSearchParams): (name: string) => boolean {
+/** By `receiver`, an expression for the name, and `receiver_matchers`, for the labels. */
+function readReceiver(search: URLSearchParams, { receivers }: AlertingConfig): (name: string) => boolean {
+  const fits = readReceiverName(search);
+  const matchers = readMatchers(search, 'receiver_matchers');
+  const fitting = receivers.filter((one) => fits(one.name) && matchesAll(matchers, receiverLabels(one)));
+  const names = new Set(fitting.map(({ name }) => name));
+  return (name) => names.has(name);
+}
+
+function readReceiverName(search: URLSearchParams): (name: string) => boolean {
   const pattern = search.get('receiver');
   if (!pattern) return () => true;
   try {
@@ -170,6 +185,10 @@ function readReceiver(search: URLSearchParams): (name: string) => boolean {
     if (error instanceof RegexSyntaxError) throw refuse(`failed to parse receiver param: ${error.message}`);
     throw error;
   }
+}
+
+function receiverLabels({ name, labels }: Receiver): Labels {
+  return { ...labels, name };
 }
 
 /** What go-openapi, by which Alertmanager reads its flags, takes for true; all else is false. */

@@ -46,7 +46,7 @@ export function gettableSilence(silence: Silence, nowUs: number) {
     id: silence.id,
     status: { state: silenceState(silence, nowUs) },
     updatedAt: dateTime(silence.updatedAtUs),
-    annotations: {},
+    annotations: silence.annotations ?? {},
     comment: silence.comment,
     createdBy: silence.createdBy,
     endsAt: dateTime(silence.endsAtUs),

@@ -18,8 +18,8 @@ const TRIGGER = { alertname: 'BirdTriggerFailing', severity: 'warning', region: 
 const DOWN = { alertname: 'RegionDown', severity: 'critical', region: 'us' };
 
 /** Two alerts of one region and one of another that fire, and one that is over. */
-async function watched() {
-  const served = await serve();
+async function watched(options: Parameters<typeof serve>[0] = {}) {
+  const served = await serve(options);
   await putAlert(served.store, anAlert({ id: 'a', labels: BIRD }));
   await putAlert(served.store, anAlert({ id: 'b', labels: TRIGGER }));
   await putAlert(served.store, anAlert({ id: 'c', labels: DOWN }));
@@ -322,9 +322,58 @@ test('the status holds what clients ask for, and the route tree without secrets'
   });
 });
 
-test('receivers are named', async () => {
-  expect((await (await watched()).ask('/api/v2/receivers')).json).toEqual([
-    { name: 'ops' },
-    { name: 'pager' },
-  ]);
+test('receivers are named, with their labels, and chosen by them', async () => {
+  const { alerting } = (await serve()).options;
+  const receivers = alerting.receivers.map((one) =>
+    one.name === 'pager' ? { ...one, labels: { owner: 'loc', tier: '1' } } : one,
+  );
+  const { ask } = await watched({ alerting: { ...alerting, receivers } });
+  const pager = { name: 'pager', labels: { name: 'pager', owner: 'loc', tier: '1' } };
+  expect((await ask('/api/v2/receivers')).json).toEqual([{ name: 'ops', labels: { name: 'ops' } }, pager]);
+  const by = (query: string) => `receiver_matchers=${encodeURIComponent(query)}`;
+  expect((await ask(`/api/v2/receivers?${by('owner="loc"')}&${by('tier=~"1|2"')}`)).json).toEqual([pager]);
+  expect((await ask(`/api/v2/receivers?${by('owner!="loc"')}`)).json).toMatchObject([{ name: 'ops' }]);
+  expect((await ask(`/api/v2/receivers?${by('owner')}`)).status).toBe(400);
+
+  const groups = async (query: string) => {
+    const { json } = await ask<{ receiver: { name: string } }[]>(`/api/v2/alerts/groups?${query}`);
+    return new Set(json.map(({ receiver }) => receiver.name));
+  };
+  expect(await groups(by('owner="loc"'))).toEqual(new Set(['pager']));
+  expect(await groups(`${by('owner="loc"')}&receiver=ops`)).toEqual(new Set());
+  const alerts = (await ask<{ receivers: { name: string }[] }[]>(`/api/v2/alerts?${by('tier="1"')}`)).json;
+  expect(alerts.length).toBeGreaterThan(0);
+  expect(alerts.every((one) => one.receivers.some(({ name }) => name === 'pager'))).toBe(true);
+});
+
+test('a silence of the 500 Birds of a group is taken', async () => {
+  const { post, birds, store } = await watched();
+  await putAlert(store, anAlert({ id: 'e', labels: { ...BIRD, bird_id: '148890' } }));
+  const value = Array.from({ length: 500 }, (_, index) => `${148_500 + index}`).join('|');
+  const silence = {
+    matchers: [{ name: 'bird_id', value, isRegex: true }],
+    ...{ startsAt: '2026-07-02T12:00:00Z', endsAt: '2026-07-02T14:00:00Z' },
+    ...{ createdBy: 'anna', comment: 'tea' },
+  };
+  expect((await post('/api/v2/silences', silence)).status).toBe(200);
+  expect(await birds('')).toEqual(['a', 'b', 'c', 'e']);
+  expect(await birds('?silenced=false')).toEqual(['a', 'b', 'c']);
+});
+
+test('annotations of a silence come back, also when it is changed', async () => {
+  const { post, ask } = await watched();
+  const silence = {
+    matchers: [{ name: 'bird', value: 'x', isRegex: false }],
+    ...{ startsAt: '2026-07-02T12:00:00Z', endsAt: '2026-07-02T14:00:00Z' },
+    ...{ createdBy: 'anna', comment: 'tea' },
+  };
+  const annotations = { ticket: 'LOC-7', __proto__x: 'y' };
+  const { json } = await post<{ silenceID: string }>('/api/v2/silences', { ...silence, annotations });
+  const read = async () => (await ask(`/api/v2/silence/${json.silenceID}`)).json;
+  expect(await read()).toMatchObject({ annotations });
+  const changed = { ...silence, id: json.silenceID, annotations: { ticket: 'LOC-8' } };
+  await post('/api/v2/silences', changed);
+  expect(await read()).toMatchObject({ id: json.silenceID, annotations: { ticket: 'LOC-8' } });
+  const many = Object.fromEntries(Array.from({ length: 21 }, (_, index) => [`k${index}`, '']));
+  expect((await post('/api/v2/silences', { ...silence, annotations: many })).status).toBe(400);
 });
