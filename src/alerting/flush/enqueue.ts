@@ -75,12 +75,11 @@ async function enqueue(
   const { id, what, part, addresses, suppressed } = draft;
   const said = [...(what.summary ? summaryWords(what.summary) : []), ...notices];
   const plain = notificationOf(what, await eventsOf(tx, draft), id);
+  const known = await withLastEvent(tx, await withHistory(tx, plain.alerts));
   const notification = {
     ...plain,
     flushId,
-    alerts: (await withSwitchers(tx, await withHistory(tx, plain.alerts))).map((one) =>
-      withAddresses(one, serviceLinks),
-    ),
+    alerts: (await withSwitchers(tx, known)).map((one) => withAddresses(one, serviceLinks)),
     ...(said.length > 0 && { notices: said }),
     ...(what.summary && { summary: what.summary }),
     ...(part && { part }),
@@ -139,6 +138,19 @@ async function withHistory(
     return alerts;
   const history = await tx.flights.lastOutcomes(region, birdId, LAST_FLIGHTS);
   return history.length === 0 ? alerts : alerts.map((alert) => ({ ...alert, history }));
+}
+
+/** An end has no event of its own: what is over is explained by its last one. */
+async function withLastEvent(
+  tx: Transaction,
+  alerts: readonly NotifiedAlert[],
+): Promise<readonly NotifiedAlert[]> {
+  const [alert, ...others] = alerts;
+  if (!alert || others.length > 0 || alert.events.length > 0 || alert.eventsTotal === 0) return alerts;
+  const [last] = await tx.alerts.events(alert.id, 0, 1);
+  if (!last) return alerts;
+  const { key, occurredAtUs } = last.event;
+  return [{ ...alert, lastEvent: { key, occurredAtUs } }];
 }
 
 /**

@@ -163,6 +163,7 @@ type Details = readonly [name: string, value: string | number | boolean | undefi
 function detailsOf(alert: NotifiedAlert): [string, string][] {
   const { labels, annotations } = alert;
   const newest = newestEventOf(alert);
+  const explained = newest ?? alert.lastEvent;
   const [verb, times] = newest && isFlight(newest) ? flightTimes(newest) : ['started', ''];
   const others = Object.entries(labels).filter(([name]) => !OWN_LABELS.has(name));
   return clean([
@@ -171,7 +172,7 @@ function detailsOf(alert: NotifiedAlert): [string, string][] {
     ['Flight', newest?.attributes.flight_id ?? labels.flight_id],
     [verb.charAt(0).toUpperCase() + verb.slice(1), times],
     ['Step', newest && stepOf(newest).replace(/^step /, '')],
-    ['Event', newest && shortId(newest)],
+    [newest ? 'Event' : 'Last event', explained && shortId(explained)],
     ['Severity', labels.severity],
     ['Labels', others.map(([name, value]) => `${name}=${value}`).join(', ')],
     ...Object.entries(annotations)

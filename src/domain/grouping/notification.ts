@@ -28,6 +28,8 @@ export interface NotifiedAlert {
   readonly eventsTotal: number;
   /** New events that are counted but not listed. */
   readonly eventsOmitted: number;
+  /** Its newest event, where it is the only alert and has no new ones. */
+  readonly lastEvent?: Pick<Event, 'key' | 'occurredAtUs'>;
   /** How the Bird's last Flights ended, the oldest first; absent where none has, or it was not looked up. */
   readonly history?: readonly FlightOutcome[];
   /** Where it can be acknowledged, of one that fires; it is there while the notification is sent. */
