@@ -1,4 +1,5 @@
 /** What must not be in a text that leaves nestwatch, whatever came in. */
+import { SCRIPT } from '../../src/web/pages/frame/page-script.ts';
 import { EVALUATED } from './hostile-values.ts';
 
 /** Where a text is shown. */
@@ -22,7 +23,9 @@ const NEVER: Readonly<Record<Medium, readonly RegExp[]>> = {
 };
 
 /** What is wrong with a text, with what stands around it; undefined for nothing. */
-export function mistakeIn(medium: Medium, text: string): string | undefined {
+export function mistakeIn(medium: Medium, whole: string): string | undefined {
+  // Each page ends with the one script that is its own.
+  const text = medium === 'html' ? whole.replace(`<script>${SCRIPT}</script>`, '') : whole;
   const bad = [...NEVER[medium], new RegExp(EVALUATED)].flatMap((one) => one.exec(text) ?? []);
   const [first] = bad;
   if (!first) return undefined;
