@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { createTimeInterval } from '../../../src/domain/muting/time-interval.ts';
 import type { AlertGroupJson, GettableAlert } from '../../../src/web/api/alertmanager-json.ts';
+import { load, REGION } from '../../config/load.ts';
 import { anAlert, anAlertingConfig, NOW_US, putAlert } from '../sample.ts';
 import { serve } from '../served.ts';
 
@@ -320,6 +321,30 @@ test('the status holds what clients ask for, and the route tree without secrets'
       },
     ],
   });
+});
+
+test('the status holds the time intervals, as they are read back', async () => {
+  const intervals = `time_intervals:
+  - name: hours
+    time_intervals:
+      - times: [{ start_time: '08:00', end_time: '24:00' }]
+        weekdays: ['monday:friday']
+        days_of_month: ['1:5', '-3:-1']
+        months: ['5:8']
+        years: ['2026:2028']
+        location: Europe/Amsterdam
+`;
+  const routes = `route: { receiver: a, routes: [{ receiver: a, mute_time_intervals: [hours], active_time_intervals: [hours] }] }
+receivers: [{ name: a }]
+`;
+  const { ask } = await serve({ alerting: load(`${REGION}${routes}${intervals}`) });
+  const { json } = await ask<{ config: { original: string } }>('/api/v2/status');
+  const original = parse(json.config.original);
+  expect(original.time_intervals).toEqual(parse(intervals).time_intervals);
+  expect(original.route.routes).toMatchObject([
+    { mute_time_intervals: ['hours'], active_time_intervals: ['hours'] },
+  ]);
+  expect(original.receivers).toEqual([{ name: 'a' }]);
 });
 
 test('receivers are named, with their labels, and chosen by them', async () => {
