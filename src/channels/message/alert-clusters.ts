@@ -64,6 +64,7 @@ export function clustersOf(
     const key = JSON.stringify([stateWords(alert, isGoingOn(alert)), signature]);
     byCause.set(key, [...(byCause.get(key) ?? []), alert]);
   }
+  const stillSaid = new Set(alerts.filter(({ status }) => status === 'firing').map(causeOf));
   const rank = ([first, ...others]: readonly NotifiedAlert[]) => {
     const tier = first!.status === 'resolved' ? 1 : isGoingOn(first!) && !goesOn ? 0 : 2;
     return 1 + others.length + tier * FAR_MORE;
@@ -73,7 +74,9 @@ export function clustersOf(
     .map((members) => {
       const places = [...new Set(members.map((alert) => placeWithin(alert, shared)))];
       const words = stateWords(members[0]!, isGoingOn(members[0]!));
-      const cause = causeOf(members[0]!);
+      const own = causeOf(members[0]!);
+      // Why it failed stands with those that still do.
+      const cause = members[0]!.status === 'resolved' && stillSaid.has(own) ? '' : own;
       const place = places.length === 1;
       const labels = place ? commonLabels(members) : shared;
       const step = stepOfAll(members.flatMap(({ events }) => events));
@@ -92,7 +95,7 @@ export function clustersOf(
         ]
           .filter((part) => part !== '')
           .join(' · '),
-        ...linesOf(members, { message: cause, labels, place, step }),
+        ...linesOf(members, { message: own, labels, place, step }),
       };
     });
 }
