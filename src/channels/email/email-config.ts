@@ -62,7 +62,7 @@ export const emailShape = z
     threading: refused('leave it out, mails are threaded'),
   })
   .describe(
-    'Mails with text and HTML, in one thread for each group, under 30 kB a part. What a subject ends with is the same in all mails of a thread; what is new in one stands in brackets before that, where Gmail and other programs do not look when they put a thread together.',
+    'Mails with text and HTML, in one thread for each group, under 30 kB a part. The subject is the same in all mails of a thread, with `Re:` from the second on; only the last one, when all is over, says so in brackets before it, where Gmail and other programs do not look when they put a thread together.',
   );
 
 export const emailGlobalShape = {

@@ -1,8 +1,8 @@
 /**
- * Subjects of mails: `[nestwatch] EU · Marketing / Translate blog: Flight failed`, and of what follows in the same thread
- * `Re: [nestwatch] [Recovered] EU · Marketing / Translate blog: Flight failed`.
+ * Subjects of mails: `[nestwatch] EU · Marketing / Translate blog: Flight failed`, `Re: ` and the same of what follows in
+ * the thread, and of its end `Re: [nestwatch] [Recovered] EU · Marketing / Translate blog: Flight failed`.
  *
- * A tired person reads what is new without opening the mail, and the mails of a group stay together all the same: what
+ * A tired person sees that it is over without opening the mail, and the mails of a group stay together all the same: what
  * stands behind the brackets follows from the group's labels alone. Gmail puts a mail into a conversation
  * where its References name one of it and the subject is the same (Google Workspace Updates, 29 March 2019), for which it
  * looks neither at `Re:` nor at brackets at the beginning (as many have found, whose `[OK]` and `[Triggered]` became one
@@ -19,7 +19,7 @@ import { commonLabels, subjectOf } from './alert-subject.ts';
 
 const NAME_CODE_POINTS = 60;
 const TOPIC_CODE_POINTS = 150;
-const NEWS_CODE_POINTS = 70;
+const END_CODE_POINTS = 70;
 const PLACE_LABELS = new Set(['alertname', 'region', 'nest', 'nest_id', 'bird', 'bird_id']);
 
 /** `headline` is the title of the message. */
@@ -27,8 +27,8 @@ export function mailSubject(notification: GroupNotification, headline: string): 
   const { threadPosition, summary } = notification;
   // A summary is the only one of its thread, and says in one line what it has.
   if (summary) return `[nestwatch] ${summaryTitle(summary)}`;
-  const news = newsOf(notification, headline);
-  const parts = ['[nestwatch]', ...(news === '' ? [] : [`[${news}]`]), topicOf(notification)];
+  const end = endOf(notification, headline);
+  const parts = ['[nestwatch]', ...(end === '' ? [] : [`[${end}]`]), topicOf(notification)];
   return `${threadPosition > 0 ? 'Re: ' : ''}${parts.join(' ')}`;
 }
 
@@ -52,19 +52,17 @@ function kindWords(alertname: string): string {
   return kindOf(alertname)?.words.firing ?? short(alertname);
 }
 
-/** What the topic does not say: at first of whom or of how many, later what has become of it. */
-function newsOf(notification: GroupNotification, headline: string): string {
-  const { threadPosition, status, groupLabels, groupSort, alerts, firingTotal, resolvedTotal } = notification;
+/** How it ended, once nothing of the group fires any more; before that every subject of the thread is the same. */
+function endOf(notification: GroupNotification, headline: string): string {
+  const { status, groupLabels, groupSort, alerts, resolvedTotal } = notification;
   const [first] = alerts;
-  if (!first) return '';
-  const subject = firingTotal + resolvedTotal === 1 ? subjectOf(first) : '';
+  if (!first || status === 'firing') return '';
+  const subject = resolvedTotal === 1 ? subjectOf(first) : '';
   const { region = '', nest, bird } = groupSort === 'held_back' ? first.labels : groupLabels;
   const isNamed = subject !== '' && [bird, nest, regionName(region)].includes(subject);
-  const unnamed =
+  const end =
     isNamed && headline.endsWith(`: ${subject}`) ? headline.slice(0, -subject.length - 2) : headline;
-  const isFirst = threadPosition === 0 && status === 'firing' && groupLabels.alertname !== undefined;
-  const news = isFirst ? (isNamed ? '' : headline.replace(/^[^:]*: /, '')) : unnamed;
-  return plainText(news, NEWS_CODE_POINTS).replaceAll('[', '(').replaceAll(']', ')');
+  return plainText(end, END_CODE_POINTS).replaceAll('[', '(').replaceAll(']', ')');
 }
 
 /** The labels that all groups of one notification share. */

@@ -16,64 +16,61 @@ const over = alert({ status: 'resolved', ending: 'over', endsAtUs: NOW_US });
 const other = (bird: string, changes: Parameters<typeof alert>[0] = {}) =>
   alert({ id: bird, labels: { ...alert().labels, bird, bird_id: bird }, ...changes });
 
-describe('the subject of a first mail says where, what, and of whom or of how many', () => {
+describe('the subject says where and what, by the labels of the group', () => {
   test.each([
     [BIRD, '[nestwatch] EU · Marketing / Translate blog: Flight failed'],
-    [NEST, '[nestwatch] [Translate blog] EU · Marketing: Flight failed'],
-    [{ alertname: 'RegionDown', region: 'us' }, '[nestwatch] [Translate blog] US: Region down'],
-    [{ alertname: 'Ours' }, '[nestwatch] [Translate blog] Ours'],
-    [{ region: 'eu', nest_id: '682' }, '[nestwatch] [Flight failed: Translate blog] EU · Nest 682'],
+    [NEST, '[nestwatch] EU · Marketing: Flight failed'],
+    [{ alertname: 'RegionDown', region: 'us' }, '[nestwatch] US: Region down'],
+    [{ alertname: 'Ours' }, '[nestwatch] Ours'],
+    [{ region: 'eu', nest_id: '682' }, '[nestwatch] EU · Nest 682'],
     [
       { alertname: 'FlightFailed', severity: 'critical', team: 'loc' },
-      '[nestwatch] [Translate blog] Flight failed (critical, loc)',
+      '[nestwatch] Flight failed (critical, loc)',
     ],
-    [{ severity: 'critical' }, '[nestwatch] [Flight failed: Translate blog] Alerts (critical)'],
-    [{}, '[nestwatch] [Flight failed: Translate blog] Alerts for ops'],
+    [{ severity: 'critical' }, '[nestwatch] Alerts (critical)'],
+    [{}, '[nestwatch] Alerts for ops'],
   ])('%j', (groupLabels, expected) => {
     expect(subject(group({ groupLabels }))).toBe(expected);
   });
-
-  test('several', () => {
-    const alerts = [other('a'), other('b'), other('c')];
-    expect(subject(group({ groupLabels: NEST, alerts }))).toBe(
-      '[nestwatch] [3 Birds] EU · Marketing: Flight failed',
-    );
-  });
 });
 
-describe('the subject of a later mail says what is new in it', () => {
-  test.each<[string, Partial<GroupNotification>, string]>([
-    ['more of the same', { reason: 'new_events' }, WORDS.FlightFailed.still],
-    ['a reminder', { reason: 'repeat' }, `Reminder: ${WORDS.FlightFailed.still}`],
-    ['the end', { reason: 'resolved', alerts: [over], status: 'resolved' }, WORDS.FlightFailed.over],
-  ])('%s', (_, changes, news) => {
-    const thread = { threadPosition: 2, ...changes };
-    expect(subject(group({ groupLabels: BIRD, ...thread }))).toBe(
-      `Re: [nestwatch] [${news}] EU · Marketing / Translate blog: Flight failed`,
-    );
-    expect(subject(group({ groupLabels: NEST, ...thread }))).toBe(
-      `Re: [nestwatch] [${news}: Translate blog] EU · Marketing: Flight failed`,
-    );
+describe('the subject of a later mail', () => {
+  const still = [other('d'), other('e'), other('f')].map((one) => ({ ...one, events: [] }));
+
+  test.each<[string, Partial<GroupNotification>]>([
+    ['more of the same', { reason: 'new_events' }],
+    ['a reminder', { reason: 'repeat' }],
+    ['one of several is over', { reason: 'resolved', alerts: [over, ...still], resolvedTotal: 1 }],
+    [
+      'new ones among several',
+      { reason: 'new_alerts', alerts: [other('a', { isNew: true }), ...still], newTotal: 1 },
+    ],
+  ])('is the same while something fires: %s', (_, changes) => {
+    for (const groupLabels of [BIRD, NEST]) {
+      const later = subject(group({ groupLabels, threadPosition: 2, ...changes }));
+      expect(later).toBe(`Re: ${subject(group({ groupLabels }))}`);
+    }
   });
 
-  test('changes among several', () => {
-    const still = [other('d'), other('e'), other('f')].map((one) => ({ ...one, events: [] }));
-    const alerts = [other('a', { isNew: true }), other('b', { isNew: true }), over, ...still];
-    expect(
-      subject(group({ groupLabels: NEST, alerts, threadPosition: 1, reason: 'new_alerts', newTotal: 2 })),
-    ).toBe(
-      'Re: [nestwatch] [Flight failed: 2 new, 1 recovered, 3 still failing] EU · Marketing: Flight failed',
+  test('says so once it is over', () => {
+    const end = { threadPosition: 2, reason: 'resolved', alerts: [over], status: 'resolved' } as const;
+    expect(subject(group({ groupLabels: BIRD, ...end }))).toBe(
+      `Re: [nestwatch] [${WORDS.FlightFailed.over}] EU · Marketing / Translate blog: Flight failed`,
+    );
+    expect(subject(group({ groupLabels: NEST, ...end }))).toBe(
+      `Re: [nestwatch] [${WORDS.FlightFailed.over}: Translate blog] EU · Marketing: Flight failed`,
     );
   });
 });
 
 test('no name makes a line end, a bracket of its own, or a subject without end', () => {
   const bird = `A] x [\r\nBcc: b@c\u202E${'y'.repeat(5_000)}`;
-  const alerts = [other(bird)];
-  const long = subject(group({ alerts, groupLabels: { alertname: `A\r\n${bird}`, nest: 'z'.repeat(900) } }));
+  const alerts = [other(bird, { status: 'resolved', ending: 'over', endsAtUs: NOW_US })];
+  const end = { alerts, status: 'resolved', reason: 'resolved' } as const;
+  const long = subject(group({ ...end, groupLabels: { alertname: `A\r\n${bird}`, nest: 'z'.repeat(900) } }));
   expect(long).not.toMatch(/[\r\n\u202E]/);
   expect([...long].length).toBeLessThanOrEqual(240);
-  expect(long).toMatch(/^\[nestwatch\] \[A\) x \( Bcc/);
+  expect(long).toMatch(/^\[nestwatch\] \[Recovered: A\) x \( Bcc/);
 });
 
 /** Gmail: neither `Re:` nor brackets at the beginning make another conversation; the rest of the subject has to be the same. */
