@@ -1,21 +1,17 @@
 /** The demo beside Prometheus' linter and a real browser. */
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { WORDS } from '../domain/kinds/kind-words.ts';
 import { openDemo } from './live-prometheus.ts';
+import { openBrowser } from './pages/open-browser.ts';
 
 let demo: Awaited<ReturnType<typeof openDemo>>;
-const folder = mkdtempSync(join(tmpdir(), 'nestwatch-system-'));
 
 beforeAll(async () => {
   demo = await openDemo();
 });
 
 afterAll(async () => {
-  rmSync(folder, { recursive: true });
   expect(await demo.stop()).toBe(0);
 });
 
@@ -28,24 +24,14 @@ test('promtool has nothing to say about the metrics of a running daemon', async 
   expect({ status, output: stdout + stderr }).toEqual({ status: 0, output: '' });
 });
 
-test('the page shows the failure in a real browser', () => {
-  const { stdout } = spawnSync(
-    'chromium',
-    [
-      '--headless',
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      `--user-data-dir=${join(folder, 'chromium')}`,
-      '--dump-dom',
-      demo.page,
-    ],
-    { encoding: 'utf8', timeout: 60_000 },
-  );
-  expect(stdout).toContain(WORDS.FlightFailed.firing);
-  expect(stdout).toContain('Delivered');
+test('the page shows the failure in a real browser', async () => {
+  const browser = await openBrowser();
+  try {
+    const page = await browser.newPage();
+    await page.goto(demo.page);
+    expect(await page.content()).toContain(WORDS.FlightFailed.firing);
+    expect(await page.content()).toContain('Delivered');
+  } finally {
+    await browser.close();
+  }
 });
