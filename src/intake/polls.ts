@@ -210,11 +210,20 @@ export class Polls {
   }
 
   #retryDelayMs(failuresInRow: number, error: unknown): number {
-    const { poll, inventory, random } = this.#options;
+    const ceilingMs = Math.min(
+      this.#mostRetryDelayMs(error),
+      FIRST_RETRY_MS * 2 ** Math.min(failuresInRow - 1, 20),
+    );
+    return ceilingMs * (0.5 + this.#options.random() / 2);
+  }
+
+  #mostRetryDelayMs(error: unknown): number {
+    const { poll, inventory } = this.#options;
     // A Nest that never can be read is no reason to read the whole inventory more often than it is meant to be.
-    const mostMs = error === inventory.trouble() ? poll.inventoryIntervalMs : poll.maxIntervalMs;
-    const ceilingMs = Math.min(mostMs, FIRST_RETRY_MS * 2 ** Math.min(failuresInRow - 1, 20));
-    return ceilingMs * (0.5 + random() / 2);
+    if (error === inventory.trouble()) return poll.inventoryIntervalMs;
+    // The region's pace answers a refusal, and the stream is not to blame: one that takes several requests meets a
+    // limit more often than others, and would wait longest.
+    return codeOf(error) === 'rate_limited' ? poll.intervalMs : poll.maxIntervalMs;
   }
 }
 
