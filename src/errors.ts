@@ -108,6 +108,11 @@ export const ERRORS = {
     exit: 1,
     help: 'A newer nestwatch wrote this store: run that version, or restore a backup.',
   },
+  lease_lost: {
+    retryable: false,
+    exit: 1,
+    help: 'Another replica has taken over what this one did: it goes on with what is left to it, by itself.',
+  },
   store_corrupt: {
     retryable: false,
     exit: 1,

@@ -82,6 +82,8 @@ export interface Settlement {
   readonly remaining?: readonly string[];
   /** How the service calls the message that it has accepted. */
   readonly reference?: string;
+  /** Which try has ended, as `attempts` counts them: passed over where another was begun since. Absent for any. */
+  readonly attempt?: number;
 }
 
 /** An integration that has accepted nothing since its tries began to fail. */
@@ -142,9 +144,16 @@ export interface OutboxStore {
   notificationsOfAlert(alertId: string, limit: number): Promise<SentNotification[]>;
   /**
    * Claims up to `limit` deliveries of one receiver's integration that are due, the first of each lane only, and
-   * records the attempt: they are `leased` and their `attempts` counts this one.
+   * records the attempt: they are `leased` and their `attempts` counts this one. `holder` is the replica that sends
+   * them, where several share the store.
    */
-  claim(receiver: string, position: number, nowUs: number, limit: number): Promise<ClaimedDelivery[]>;
+  claim(
+    receiver: string,
+    position: number,
+    nowUs: number,
+    limit: number,
+    holder?: number,
+  ): Promise<ClaimedDelivery[]>;
   /** Receivers' integrations with something due at `nowUs`, and the next instant at which something is. */
   due(nowUs: number): Promise<{ due: { receiver: string; position: number }[]; nextAtUs?: number }>;
   /** Ends attempts, in this order. Ids that are not in the store are passed over. */
@@ -160,8 +169,11 @@ export interface OutboxStore {
   fallBackAt(id: string, atUs: number): Promise<void>;
   /** Integrations that accept nothing now, by receiver and position. */
   failingIntegrations(): Promise<FailingIntegration[]>;
-  /** At start: what another life of this process left leased becomes ambiguous, due now. Returns how many. */
-  recoverLeases(nowUs: number): Promise<number>;
+  /**
+   * What was left leased by whoever lives no more becomes ambiguous, due now: at a start all, or all but what these
+   * replicas hold. Returns how many.
+   */
+  recoverLeases(nowUs: number, living?: readonly number[]): Promise<number>;
   /** Deliveries, newest first. */
   list(query: DeliveryQuery): Promise<Delivery[]>;
   /**

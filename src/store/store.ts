@@ -19,6 +19,7 @@ import type { GroupStore } from './group-store.ts';
 import type { InventoryStore } from './inventory-store.ts';
 import type { OutboxStore } from './outbox-store.ts';
 import type { OverdueStore } from './overdue-store.ts';
+import type { OwnershipStore } from './ownership-store.ts';
 import type { ReceiverStore } from './receiver-store.ts';
 import type { SilenceStore } from './silence-store.ts';
 import type { StreamStore } from './stream-store.ts';
@@ -36,6 +37,20 @@ export interface Store {
   space(): StoreSpace | undefined;
   /** Refuses new transactions with `cancelled`, waits for those under way, then lets go of what the store holds. */
   close(): Promise<void>;
+}
+
+/** What the stages of all replicas on one store have in common to hear of. */
+export type WakeUp = 'alerting' | 'delivery' | 'ownership' | `probe ${string}`;
+
+/**
+ * Says to the other replicas on the same store that there is something for them to do. A wake that is lost costs time,
+ * never an event: whoever is to hear of it looks into the store by itself now and then.
+ */
+export interface Wakes {
+  /** To be called after the commit that there is to hear of. It never throws. */
+  ring(what: WakeUp): void;
+  /** `heard` is called for what others ring, until the function that is returned is. */
+  listen(heard: (what: WakeUp) => void): () => void;
 }
 
 /** All in bytes. */
@@ -71,7 +86,8 @@ export interface Transaction {
   readonly forwards: ForwardStore;
   readonly receivers: ReceiverStore;
   readonly outbox: OutboxStore;
-  // The store itself, and who changed what.
+  // The store itself, who does what, and who changed what.
+  readonly ownership: OwnershipStore;
   readonly faults: FaultStore;
   readonly writes: WriteStore;
   readonly upkeep: UpkeepStore;

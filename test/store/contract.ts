@@ -13,6 +13,7 @@ import { describeGroups } from './contract/groups.ts';
 import { describeInventory } from './contract/inventory.ts';
 import { describeOutbox } from './contract/outbox.ts';
 import { describeOverdue } from './contract/overdue.ts';
+import { describeOwnership } from './contract/ownership.ts';
 import { describeReceivers } from './contract/receiver-pace.ts';
 import { describeSilences } from './contract/silences.ts';
 import { describeStreams } from './contract/streams.ts';
@@ -48,6 +49,7 @@ export function describeStore(name: string, open: () => Promise<Subject>): void 
     describeForwards(run);
     describeReceivers(run);
     describeOutbox(run);
+    describeOwnership(run);
     describeFaults(run);
     describeUpkeep(run);
     describeWrites(run);

@@ -388,7 +388,9 @@ const QUEUED = `
     -- How the service that has accepted it calls the message; empty where it does not say.
     reference TEXT NOT NULL DEFAULT '',
     -- When it is given to its receiver's fallback; null for never, and once that is done.
-    fallback_us INTEGER
+    fallback_us INTEGER,
+    -- The replica that sends it, of a leased one; 0 where a process has the store to itself.
+    holder INTEGER NOT NULL DEFAULT 0
   ) STRICT;
   CREATE INDEX delivery_waiting ON delivery (receiver, position, next_attempt_us)
     WHERE turn = 1 AND state IN ('pending', 'retry', 'ambiguous');
@@ -449,4 +451,32 @@ const QUEUED = `
   ) STRICT;
 `;
 
-export const SCHEMA = `${WATCHED}${ALERTED}${QUEUED}`;
+/** Who does what, where several replicas share the store. */
+const OWNED = `
+  -- A life of a process. AUTOINCREMENT: a number is never given twice.
+  CREATE TABLE replica (
+    replica INTEGER PRIMARY KEY AUTOINCREMENT,
+    name TEXT NOT NULL,
+    version TEXT NOT NULL,
+    started_us INTEGER NOT NULL,
+    -- From then on it may be removed, unless it says that it lives.
+    expires_us INTEGER NOT NULL,
+    -- 1 where it is about to end.
+    leaving INTEGER NOT NULL
+  ) STRICT;
+
+  -- What one replica at a time does. The epoch grows each time that it goes from one to another.
+  CREATE TABLE duty (
+    duty TEXT PRIMARY KEY,
+    -- 0 for nobody.
+    owner INTEGER NOT NULL DEFAULT 0,
+    epoch INTEGER NOT NULL DEFAULT 0,
+    since_us INTEGER NOT NULL DEFAULT 0,
+    weight REAL NOT NULL DEFAULT 0,
+    -- How it stands, as its owner has shown it, JSON; empty for nothing.
+    shown TEXT NOT NULL DEFAULT '',
+    shown_us INTEGER NOT NULL DEFAULT 0
+  ) STRICT;
+`;
+
+export const SCHEMA = `${WATCHED}${ALERTED}${QUEUED}${OWNED}`;

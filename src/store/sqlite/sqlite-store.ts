@@ -21,6 +21,7 @@ import { SqliteOutbox } from './queued/sqlite-outbox.ts';
 import { createReceiverPace } from './queued/sqlite-receiver-pace.ts';
 import { createTransactionQueue } from './transaction-queue.ts';
 import { FAULT_TABLE, SqliteFaults } from './upkeep/sqlite-faults.ts';
+import { SqliteOwnership } from './upkeep/sqlite-ownership.ts';
 import { SqliteUpkeep } from './upkeep/sqlite-upkeep.ts';
 import { createWrites } from './upkeep/sqlite-writes.ts';
 import { createBirdStanding } from './watched/bird-standing.ts';
@@ -246,6 +247,7 @@ function createRooms(connection: Connection, clock: Clock): Rooms {
       forwards: createForward(connection),
       receivers: createReceiverPace(connection),
       outbox: new SqliteOutbox(connection, events, new NotifiedEvents(connection, events, counts), counts),
+      ownership: new SqliteOwnership(connection, clock),
       faults: new SqliteFaults(connection),
       writes: createWrites(connection),
       upkeep: new SqliteUpkeep(connection, counts),

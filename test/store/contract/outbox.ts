@@ -286,6 +286,43 @@ export function describeOutbox(run: Run): void {
     });
   });
 
+  describe('among several replicas, the outbox', () => {
+    const claimAs = async (holder: number) =>
+      ids(await run((tx) => tx.outbox.claim('ops', 0, NOW_US, 10, holder)));
+
+    test('leaves what the living hold under way', async () => {
+      await enqueue(delivery('a', { lane: 'l' }), delivery('b', { lane: 'l' }));
+      expect(await claimAs(1)).toEqual(['a']);
+      await enqueue(delivery('c'));
+      expect(await claimAs(2)).toEqual(['c']);
+      expect(await run((tx) => tx.outbox.recoverLeases(NOW_US, [1, 2]))).toBe(0);
+      expect(await run((tx) => tx.outbox.recoverLeases(NOW_US, [2]))).toBe(1);
+      expect([await stateOf('a'), await stateOf('c')]).toEqual(['ambiguous', 'leased']);
+      // What is next in its lane waits for whoever tries it again.
+      expect(await claimAs(2)).toEqual(['a']);
+    });
+
+    test('passes over how a try ended after which another was begun', async () => {
+      const end = (id: string, state: Settlement['state'], attempt: number) =>
+        run((tx) =>
+          tx.outbox.settle([{ id, state, attempt, nextAttemptAtUs: NOW_US, lastError: '' }], NOW_US),
+        );
+      await enqueue(delivery('a'), delivery('b'));
+      await claimAs(1);
+      await run((tx) => tx.outbox.recoverLeases(NOW_US, []));
+      // Nobody tries it yet: it is known now what came of it.
+      await end('b', 'delivered', 1);
+      expect(await stateOf('b')).toBe('delivered');
+      expect(await claimAs(2)).toEqual(['a']);
+      await end('a', 'retry', 1);
+      expect(await stateOf('a')).toBe('leased');
+      await end('a', 'delivered', 1);
+      expect(await stateOf('a')).toBe('leased');
+      await end('a', 'delivered', 2);
+      expect(await stateOf('a')).toBe('delivered');
+    });
+  });
+
   describe('how a service calls a message', () => {
     test('is known to those that come later in its lane, to this integration alone', async () => {
       const inLane = (id: string, changes: Partial<Delivery> = {}) => delivery(id, { lane: 'l', ...changes });

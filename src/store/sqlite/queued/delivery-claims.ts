@@ -27,7 +27,7 @@ export class DeliveryClaims {
     this.#looking = prepareLooking(connection);
   }
 
-  claim(receiver: string, position: number, nowUs: number, limit: number): ClaimedDelivery[] {
+  claim(receiver: string, position: number, nowUs: number, limit: number, holder: number): ClaimedDelivery[] {
     let bytes = 0;
     const due = this.#claiming.due.all(receiver, position, nowUs, limit).filter((row, index) => {
       bytes += row.bytes;
@@ -35,7 +35,7 @@ export class DeliveryClaims {
     });
     if (due.length === 0) return [];
     const numbers = JSON.stringify(due.map(({ seq }) => seq));
-    this.#claiming.lease.run(numbers);
+    this.#claiming.lease.run(numbers, holder);
     for (const { state } of due) this.#counts.move(receiver, state, 'leased');
     const leased = new Map(this.#claiming.leased.all(numbers).map((row) => [row.seq, row]));
     return due.map(({ seq }) => {
@@ -80,8 +80,8 @@ function prepareClaiming(connection: Connection) {
        ORDER BY next_attempt_us, delivery.seq LIMIT ?`,
     ),
     lease: connection.prepare(
-      `UPDATE delivery SET state = 'leased', attempts = attempts + 1
-       WHERE seq IN (SELECT value FROM json_each(?))`,
+      `UPDATE delivery SET state = 'leased', attempts = attempts + 1, holder = ?2
+       WHERE seq IN (SELECT value FROM json_each(?1))`,
     ),
     leased: connection.prepare<ClaimedRow & { readonly earlier: string | null }>(
       `SELECT delivery.*, body,

@@ -7,7 +7,7 @@ import type { DeliveryRow } from './delivery-row.ts';
 import type { IntegrationHealth } from './integration-health.ts';
 
 /** What a delivery was before it settles. */
-type Before = Lane & Pick<DeliveryRow, 'seq' | 'integration' | 'state' | 'remaining'>;
+type Before = Lane & Pick<DeliveryRow, 'seq' | 'integration' | 'state' | 'remaining' | 'attempts'>;
 
 /** Failed tries after which a fallback no longer waits for its time. */
 const FALLBACK_FAILURES = 3;
@@ -34,8 +34,8 @@ export class DeliverySettlements {
   settle(settlements: readonly Settlement[], nowUs: number): void {
     let delivered: string[] = [];
     for (const settlement of settlements) {
-      const { id, state, lastError, failed, reference } = settlement;
-      if (state === 'delivered' && lastError === '' && !failed && !reference) {
+      const { id, state, lastError, failed, reference, attempt } = settlement;
+      if (state === 'delivered' && lastError === '' && !failed && !reference && attempt === undefined) {
         delivered.push(id);
         continue;
       }
@@ -51,7 +51,7 @@ export class DeliverySettlements {
     const { refusals = 0, refusedBy = '', reference = '' } = settlement;
     const settledUs = state === 'retry' || state === 'ambiguous' ? 0 : nowUs;
     const [row] = this.#sql.before.all(textList([id]));
-    if (!row) return;
+    if (!row || (settlement.attempt ?? row.attempts) !== row.attempts) return;
     const left = remaining ? JSON.stringify(remaining) : null;
     const isFailed = failed ? 1 : 0;
     this.#sql.settle.run(
@@ -92,7 +92,7 @@ export class DeliverySettlements {
 function prepareSettling(connection: Connection) {
   return {
     before: connection.prepare<Before>(
-      `SELECT seq, receiver, position, lane, integration, state, remaining FROM delivery
+      `SELECT seq, receiver, position, lane, integration, state, remaining, attempts FROM delivery
        WHERE id IN (SELECT value FROM json_each(?))`,
     ),
     // A fallback is due at once after the third failure, of which a try that was cut off is none, or when the delivery

@@ -126,8 +126,14 @@ export class SqliteOutbox implements OutboxStore {
     return this.#notified.ofAlert(alertId, limit);
   }
 
-  async claim(receiver: string, position: number, nowUs: number, limit: number): Promise<ClaimedDelivery[]> {
-    return this.#claims.claim(receiver, position, nowUs, limit);
+  async claim(
+    receiver: string,
+    position: number,
+    nowUs: number,
+    limit: number,
+    holder = 0,
+  ): Promise<ClaimedDelivery[]> {
+    return this.#claims.claim(receiver, position, nowUs, limit, holder);
   }
 
   async due(nowUs: number) {
@@ -162,8 +168,8 @@ export class SqliteOutbox implements OutboxStore {
     return this.#health.failing();
   }
 
-  async recoverLeases(nowUs: number): Promise<number> {
-    const recovered = this.#write.recover.all(nowUs);
+  async recoverLeases(nowUs: number, living: readonly number[] = []): Promise<number> {
+    const recovered = this.#write.recover.all(nowUs, JSON.stringify(living));
     for (const lane of recovered) {
       this.#counts.move(lane.receiver, 'leased', 'ambiguous');
       this.#lanes.giveTurn(lane);
@@ -219,8 +225,9 @@ function prepareWriting(connection: Connection) {
     fellBack: connection.prepare('UPDATE delivery SET fallback_us = NULL WHERE seq = ?'),
     fallBackAt: connection.prepare('UPDATE delivery SET fallback_us = ?2 WHERE id = ?1'),
     recover: connection.prepare<Lane>(
-      `UPDATE delivery INDEXED BY delivery_undelivered SET state = 'ambiguous', next_attempt_us = ?, cut_off = cut_off + 1
-       WHERE state = 'leased' AND state <> 'delivered' RETURNING receiver, position, lane`,
+      `UPDATE delivery INDEXED BY delivery_undelivered SET state = 'ambiguous', next_attempt_us = ?1, cut_off = cut_off + 1
+       WHERE state = 'leased' AND state <> 'delivered' AND holder NOT IN (SELECT value FROM json_each(?2))
+       RETURNING receiver, position, lane`,
     ),
   };
 }

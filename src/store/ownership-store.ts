@@ -1,0 +1,85 @@
+/**
+ * The room of who does what, where several replicas share a store. A *replica* is one life of a process; it lives as
+ * long as it says so again in time. A *duty* is what one replica at a time does: reading a region, or alerting. Whoever
+ * owns a duty has a *lease*, the duty with an *epoch* that grows each time that the duty goes from one to another. An
+ * owner shows its lease in each of its transactions, so one that was paused while others took over commits nothing.
+ *
+ *   nobody's ──take──► owned by a replica ──release──► nobody's
+ *                            │                             ▲
+ *                            └── the replica is removed ───┘
+ *
+ * Time is the store's own, which for a server is not that of any replica: clocks that disagree change nothing. A lease
+ * ends only when its replica is removed, so being late to say that one lives costs nothing where nobody else wants it.
+ */
+
+/** A life of a process that shares the store. */
+export interface ReplicaRecord {
+  /** From 1 on, never given twice. */
+  readonly replica: number;
+  /** For people: mostly the name of its host. */
+  readonly name: string;
+  readonly version: string;
+  readonly startedUs: number;
+  /** It may be removed from then on, unless it says before that it lives. */
+  readonly expiresUs: number;
+  /** It is about to end, and takes nothing more. */
+  readonly isLeaving: boolean;
+}
+
+export interface DutyRecord {
+  readonly duty: string;
+  /** Whose it is; 0 for nobody's. */
+  readonly owner: number;
+  readonly epoch: number;
+  /** Since when it is that owner's, or nobody's. */
+  readonly sinceUs: number;
+  /** What doing it takes, beside the others; 0 before an owner said so. */
+  readonly weight: number;
+}
+
+/** What the owner of a duty shows. */
+export interface Lease {
+  readonly duty: string;
+  readonly epoch: number;
+}
+
+/** How a duty stands, as its last owner has shown it to all. */
+export interface ShownDuty {
+  readonly duty: string;
+  readonly shownUs: number;
+  readonly shown: string;
+}
+
+/** All replicas and duties at one instant of the store's clock. */
+export interface OwnershipView {
+  readonly nowUs: number;
+  readonly replicas: readonly ReplicaRecord[];
+  readonly duties: readonly DutyRecord[];
+}
+
+export interface OwnershipStore {
+  /** Adds a replica that lives for so long; returns its number. */
+  join(name: string, version: string, forMs: number): Promise<number>;
+  /** The replica lives for so long from now on. False where it was removed: others may have what was its own. */
+  renew(replica: number, forMs: number, isLeaving: boolean): Promise<boolean>;
+  /** Whether the replica was not removed. */
+  isMember(replica: number): Promise<boolean>;
+  /** Removes a replica that ends: what it owned is nobody's. */
+  leave(replica: number): Promise<void>;
+  /** Removes the replicas whose time is over; returns how many. */
+  removeExpired(): Promise<number>;
+  view(): Promise<OwnershipView>;
+  /** Takes a duty that is nobody's for a replica that was not removed; undefined where it is somebody's. */
+  take(duty: string, replica: number): Promise<Lease | undefined>;
+  /** Gives a duty back. A lease that has ended changes nothing. */
+  release(lease: Lease): Promise<void>;
+  /**
+   * Throws `lease_lost` where the lease has ended. Where it has not, it does not end before the transaction does: what
+   * the transaction writes is the owner's.
+   */
+  check(lease: Lease): Promise<void>;
+  /** Says for all replicas how the duty stands and what it takes; nothing where the lease has ended. */
+  show(lease: Lease, weight: number, shown: string): Promise<void>;
+  /** What was shown of all duties, each the last. */
+  shown(): Promise<ShownDuty[]>;
+}

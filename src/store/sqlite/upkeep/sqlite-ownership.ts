@@ -1,0 +1,125 @@
+import { NestwatchError } from '../../../errors.ts';
+import type { Clock } from '../../../time/clock.ts';
+import type {
+  DutyRecord,
+  Lease,
+  OwnershipStore,
+  OwnershipView,
+  ReplicaRecord,
+  ShownDuty,
+} from '../../ownership-store.ts';
+import type { Connection } from '../connection.ts';
+
+/** Who does what. One process has the file to itself, so several replicas on it are those of a test. */
+export class SqliteOwnership implements OwnershipStore {
+  readonly #clock: Clock;
+  readonly #replica: ReturnType<typeof prepareReplicas>;
+  readonly #duty: ReturnType<typeof prepareDuties>;
+
+  constructor(connection: Connection, clock: Clock) {
+    this.#clock = clock;
+    this.#replica = prepareReplicas(connection);
+    this.#duty = prepareDuties(connection);
+  }
+
+  async join(name: string, version: string, forMs: number): Promise<number> {
+    const nowUs = this.#clock.nowUs();
+    return this.#replica.join.get(name, version, nowUs, afterUs(nowUs, forMs))!.replica;
+  }
+
+  async renew(replica: number, forMs: number, isLeaving: boolean): Promise<boolean> {
+    return this.#replica.renew.run(replica, afterUs(this.#clock.nowUs(), forMs), isLeaving ? 1 : 0) > 0;
+  }
+
+  async isMember(replica: number): Promise<boolean> {
+    return this.#replica.one.get(replica) !== undefined;
+  }
+
+  async leave(replica: number): Promise<void> {
+    this.#replica.remove.run(replica);
+    this.#duty.free.run(this.#clock.nowUs());
+  }
+
+  async removeExpired(): Promise<number> {
+    const nowUs = this.#clock.nowUs();
+    const removed = this.#replica.removeExpired.run(nowUs);
+    if (removed > 0) this.#duty.free.run(nowUs);
+    return removed;
+  }
+
+  async view(): Promise<OwnershipView> {
+    const replicas = this.#replica.all.all().map((row) => ({ ...row, isLeaving: row.isLeaving === 1 }));
+    return { nowUs: this.#clock.nowUs(), replicas, duties: this.#duty.all.all() };
+  }
+
+  async take(duty: string, replica: number): Promise<Lease | undefined> {
+    this.#duty.add.run(duty);
+    return this.#duty.take.get(duty, replica, this.#clock.nowUs());
+  }
+
+  async release({ duty, epoch }: Lease): Promise<void> {
+    this.#duty.release.run(duty, epoch, this.#clock.nowUs());
+  }
+
+  async check({ duty, epoch }: Lease): Promise<void> {
+    if (this.#duty.check.get(duty, epoch)) return;
+    throw new NestwatchError('lease_lost', `Another replica has taken over: ${duty}.`);
+  }
+
+  async show({ duty, epoch }: Lease, weight: number, shown: string): Promise<void> {
+    this.#duty.show.run(duty, epoch, weight, shown, this.#clock.nowUs());
+  }
+
+  async shown(): Promise<ShownDuty[]> {
+    return this.#duty.shown.all();
+  }
+}
+
+function afterUs(nowUs: number, forMs: number): number {
+  return nowUs + Math.round(forMs * 1000);
+}
+
+function prepareReplicas(connection: Connection) {
+  return {
+    join: connection.prepare<{ replica: number }>(
+      `INSERT INTO replica (name, version, started_us, expires_us, leaving) VALUES (?, ?, ?, ?, 0)
+       RETURNING replica`,
+    ),
+    renew: connection.prepare('UPDATE replica SET expires_us = ?2, leaving = ?3 WHERE replica = ?1'),
+    one: connection.prepare('SELECT 1 FROM replica WHERE replica = ?'),
+    remove: connection.prepare('DELETE FROM replica WHERE replica = ?'),
+    removeExpired: connection.prepare('DELETE FROM replica WHERE expires_us <= ?'),
+    all: connection.prepare<Omit<ReplicaRecord, 'isLeaving'> & { readonly isLeaving: number }>(
+      `SELECT replica, name, version, started_us AS startedUs, expires_us AS expiresUs, leaving AS isLeaving
+       FROM replica ORDER BY replica`,
+    ),
+  };
+}
+
+function prepareDuties(connection: Connection) {
+  return {
+    add: connection.prepare('INSERT OR IGNORE INTO duty (duty) VALUES (?)'),
+    take: connection.prepare<Lease>(
+      `UPDATE duty SET owner = ?2, epoch = epoch + 1, since_us = ?3
+       WHERE duty = ?1 AND owner = 0 AND EXISTS (SELECT 1 FROM replica WHERE replica = ?2)
+       RETURNING duty, epoch`,
+    ),
+    release: connection.prepare(
+      'UPDATE duty SET owner = 0, epoch = epoch + 1, since_us = ?3 WHERE duty = ?1 AND epoch = ?2 AND owner <> 0',
+    ),
+    free: connection.prepare(
+      `UPDATE duty SET owner = 0, epoch = epoch + 1, since_us = ?
+       WHERE owner <> 0 AND owner NOT IN (SELECT replica FROM replica)`,
+    ),
+    check: connection.prepare('SELECT 1 FROM duty WHERE duty = ? AND epoch = ? AND owner <> 0'),
+    all: connection.prepare<DutyRecord>(
+      'SELECT duty, owner, epoch, since_us AS sinceUs, weight FROM duty ORDER BY duty',
+    ),
+    show: connection.prepare(
+      `UPDATE duty SET weight = ?3, shown = ?4, shown_us = ?5 WHERE duty = ?1 AND epoch = ?2 AND owner <> 0`,
+    ),
+    shown: connection.prepare<ShownDuty>(
+      `SELECT duty, shown_us AS shownUs, shown FROM duty WHERE shown <> '' ORDER BY duty`,
+    ),
+  };
+}

@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+import { codeOf } from '../../../src/errors.ts';
+import type { Lease } from '../../../src/store/ownership-store.ts';
+import type { Run } from './subject.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Time is the store's own, so a replica's time is over where it is given none. */
+export function describeOwnership(run: Run): void {
+  const join = (name = 'a', forMs = MINUTE_MS) => run((tx) => tx.ownership.join(name, '1.0.0', forMs));
+  const take = (duty: string, replica: number) => run((tx) => tx.ownership.take(duty, replica));
+  const ownerOf = async (duty: string) =>
+    (await run((tx) => tx.ownership.view())).duties.find((one) => one.duty === duty)?.owner;
+  const isLost = async (lease: Lease) => {
+    try {
+      await run((tx) => tx.ownership.check(lease));
+      return false;
+    } catch (error) {
+      expect(codeOf(error)).toBe('lease_lost');
+      return true;
+    }
+  };
+
+  describe('replicas', () => {
+    test('have numbers that are never given twice, and live on the clock of the store', async () => {
+      const [a, b] = [await join('a'), await join('b', 0)];
+      const { nowUs, replicas } = await run((tx) => tx.ownership.view());
+      expect(replicas).toMatchObject([
+        { replica: a, name: 'a', version: '1.0.0', isLeaving: false },
+        { replica: b, name: 'b' },
+      ]);
+      const [first] = replicas;
+      expect(first!.expiresUs - first!.startedUs).toBe(MINUTE_MS * 1000);
+      expect(Math.abs(nowUs - first!.startedUs)).toBeLessThan(MINUTE_MS * 1000);
+      expect(await run((tx) => tx.ownership.removeExpired())).toBe(1);
+      expect(await run((tx) => tx.ownership.isMember(a))).toBe(true);
+      expect(await run((tx) => tx.ownership.isMember(b))).toBe(false);
+      expect(await join()).toBeGreaterThan(b);
+    });
+
+    test('say again that they live, be it late, until they were removed', async () => {
+      const a = await join('a', 0);
+      expect(await run((tx) => tx.ownership.renew(a, MINUTE_MS, true))).toBe(true);
+      expect(await run((tx) => tx.ownership.removeExpired())).toBe(0);
+      expect((await run((tx) => tx.ownership.view())).replicas).toMatchObject([
+        { replica: a, isLeaving: true },
+      ]);
+      await run((tx) => tx.ownership.leave(a));
+      expect(await run((tx) => tx.ownership.renew(a, MINUTE_MS, false))).toBe(false);
+      expect((await run((tx) => tx.ownership.view())).replicas).toEqual([]);
+    });
+  });
+
+  describe('a duty', () => {
+    test('is one replica at a time', async () => {
+      const [a, b] = [await join('a'), await join('b')];
+      const lease = await take('region eu', a);
+      expect(lease).toMatchObject({ duty: 'region eu' });
+      expect(await take('region eu', b)).toBeUndefined();
+      expect(await take('region eu', a)).toBeUndefined();
+      expect(await take('region us', b)).toMatchObject({ duty: 'region us' });
+      expect(await ownerOf('region eu')).toBe(a);
+      expect(await isLost(lease!)).toBe(false);
+    });
+
+    test('that was given back is lost to who had it, whoever has it now', async () => {
+      const a = await join('a');
+      const first = (await take('region eu', a))!;
+      await run((tx) => tx.ownership.release(first));
+      expect(await ownerOf('region eu')).toBe(0);
+      expect(await isLost(first)).toBe(true);
+      const second = (await take('region eu', a))!;
+      expect(second.epoch).toBeGreaterThan(first.epoch);
+      await run((tx) => tx.ownership.release(first));
+      expect([await isLost(first), await isLost(second)]).toEqual([true, false]);
+    });
+
+    test('of a replica that was removed is nobody’s, and lost to it', async () => {
+      const [a, b] = [await join('a', 0), await join('b')];
+      const [late, own] = [(await take('region eu', a))!, (await take('region us', b))!];
+      expect(await isLost(late)).toBe(false);
+      expect(await run((tx) => tx.ownership.removeExpired())).toBe(1);
+      expect([await isLost(late), await isLost(own)]).toEqual([true, false]);
+      expect([await ownerOf('region eu'), await ownerOf('region us')]).toEqual([0, b]);
+      expect(await take('region eu', a)).toBeUndefined();
+      expect(await take('region eu', b)).toMatchObject({ duty: 'region eu' });
+      expect(await isLost(late)).toBe(true);
+    });
+
+    test('of a replica that ends is nobody’s at once', async () => {
+      const a = await join('a');
+      const lease = (await take('alerting', a))!;
+      await run((tx) => tx.ownership.leave(a));
+      expect([await ownerOf('alerting'), await isLost(lease)]).toEqual([0, true]);
+    });
+
+    test('takes all that its transaction wrote back where the lease was lost', async () => {
+      const a = await join('a', 0);
+      const lease = (await take('region eu', a))!;
+      await run((tx) => tx.ownership.removeExpired());
+      const written = run(async (tx) => {
+        await tx.inventory.putRate('eu', { perSecond: 1, keptUs: 1 });
+        await tx.ownership.check(lease);
+      });
+      await expect(written).rejects.toThrow('region eu');
+      expect(await run((tx) => tx.inventory.rate('eu'))).toBeUndefined();
+    });
+
+    test('that nobody ever had is lost', async () => {
+      expect(await isLost({ duty: 'region eu', epoch: 0 })).toBe(true);
+      expect(await isLost({ duty: 'region eu', epoch: 1 })).toBe(true);
+    });
+
+    test('is shown to all by its owner alone, and what it takes', async () => {
+      const a = await join('a');
+      const lease = (await take('region eu', a))!;
+      expect(await run((tx) => tx.ownership.shown())).toEqual([]);
+      await run((tx) => tx.ownership.show(lease, 17, '{"birds":8}'));
+      await run((tx) => tx.ownership.release(lease));
+      await run((tx) => tx.ownership.show(lease, 99, 'late'));
+      expect(await run((tx) => tx.ownership.shown())).toMatchObject([
+        { duty: 'region eu', shown: '{"birds":8}' },
+      ]);
+      expect((await run((tx) => tx.ownership.view())).duties).toMatchObject([
+        { duty: 'region eu', owner: 0, weight: 17 },
+      ]);
+    });
+  });
+}
