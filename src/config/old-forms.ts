@@ -5,6 +5,7 @@ import type { Check } from '../document/check.ts';
 import type { Path } from '../document/problem.ts';
 import { nameNewMatchers, readList } from '../document/read-list.ts';
 import { insteadOf } from '../document/refused-key.ts';
+import { findGoSyntax } from '../templates/go-syntax.ts';
 
 const LIQUID = 'write Liquid in `title`, `text`, `html` or `headers` of a receiver';
 
@@ -42,7 +43,16 @@ function findInIntegrations(check: Check, receiver: Path): void {
 }
 
 function findInRoute(check: Check, path: Path): void {
-  warnOf(check, [...path, 'labels'], '`labels` of a rule add some to its alerts');
+  findGoInLabels(check, [...path, 'labels']);
   nameNewMatchers(check, path);
   for (const child of readList(check, [...path, 'routes'])) findInRoute(check, child);
+}
+
+/** A label of a route that is written in Go is left out: it says something to templates alone, which would be in Go too. */
+function findGoInLabels(check: Check, path: Path): void {
+  const labels = check.raw(path);
+  for (const [name, text] of Object.entries(typeof labels === 'object' && labels !== null ? labels : {})) {
+    const go = typeof text === 'string' ? findGoSyntax(text) : undefined;
+    if (go) check.problem([...path, name], `is left out: ${go}`);
+  }
 }

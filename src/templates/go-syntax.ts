@@ -5,7 +5,7 @@
 
 /** An action of Go's templates: it begins with a dot, a variable, a keyword or a function of theirs. */
 const ACTION =
-  /\{\{-?\s*((?:\.|\$|(?:range|template|define|block|with|if|else|end|len|index|printf|and|or|not|eq|ne|toUpper|toLower|safeHtml|reReplaceAll)\b|(?:title|join)\s+[.$"])[^}]*?)\s*-?\}\}/;
+  /\{\{-?\s*((?:\.|\$|(?:range|template|define|block|with|if|else|end|len|index|printf|and|or|not|eq|ne|toUpper|toLower|safeHtml|reReplaceAll)\b|(?:title|join)\s+[.$"]|routeLabels\s+["`])[^}]*?)\s*-?\}\}/;
 
 const FIELDS: readonly (readonly [from: RegExp, to: string])[] = [
   [/^\$?\.?CommonLabels\.(\w+)/, 'commonLabels.$1'],
@@ -19,6 +19,8 @@ const FIELDS: readonly (readonly [from: RegExp, to: string])[] = [
   [/^\$?\.?StartsAt/, 'alert.startsAt'],
   [/^\$?\.?EndsAt/, 'alert.endsAt'],
   [/^\$?\.?ExternalURL/, 'externalURL'],
+  [/^\$?\.?NotificationReason/, 'notification_reason'],
+  [/^\$?\.?RouteLabels\.(\w+)/, 'routeLabels.$1'],
   [/^\$?\.?Receiver/, 'receiver'],
   [/^\$?\.?Status/, 'status'],
 ];
@@ -51,6 +53,8 @@ function insteadOf(action: string): string {
       return 'write {% else %}';
     case 'end':
       return 'write {% endfor %} or {% endif %}';
+    case 'routeLabels':
+      return `write {{ routeLabels.${/\w+/.exec(rest[0] ?? '')?.[0] ?? 'name'} }}`;
     default:
       return `write {{ ${liquid(word) || 'title'} }}`;
   }

@@ -19,6 +19,8 @@ export interface TemplateVariables {
   readonly commonLabels: object;
   readonly commonAnnotations: object;
   readonly externalURL: string;
+  readonly notification_reason: string;
+  readonly routeLabels: object;
   readonly truncatedAlerts: number;
   readonly alerts: readonly object[];
   /** Those of `alerts` that fire, and that are over. */
@@ -74,6 +76,8 @@ export const SAMPLE_VARIABLES: TemplateVariables = {
   commonLabels: ALERT.labels,
   commonAnnotations: ANNOTATIONS,
   externalURL: 'http://127.0.0.1:9465',
+  notification_reason: 'first notification',
+  routeLabels: {},
   truncatedAlerts: 0,
   alerts: [ALERT],
   firing: [ALERT],

@@ -63,6 +63,8 @@ export interface Body {
   readonly part?: number;
   readonly parts?: number;
   readonly notices?: readonly string[];
+  readonly notification_reason: string;
+  readonly routeLabels: Readonly<Record<string, string>>;
   readonly alerts: readonly {
     readonly status: string;
     readonly labels: Readonly<Record<string, string>>;

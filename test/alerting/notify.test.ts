@@ -814,3 +814,31 @@ describe('members of Nests', () => {
     expect(desk.mails.map(({ notification }) => notification.to)).toEqual([['ops@example.com']]);
   });
 });
+
+test('a notification says why it comes, and what the labels of its route say of the group', async () => {
+  const desk = await open({
+    receivers: [hook('ops')],
+    route: {
+      groupIntervalMs: MINUTE_MS,
+      repeatIntervalMs: 3 * MINUTE_MS,
+      writeLabels: ({ groupLabels, commonLabels }) => ({
+        text: `${groupLabels.alertname}, ${commonLabels.bird ?? 'several'}`,
+      }),
+    },
+  });
+  await desk.fails('A');
+  await desk.pass(1);
+  await desk.fails('B');
+  await desk.pass(2);
+  await desk.succeeds('A');
+  await desk.pass(5);
+  await desk.succeeds('B');
+  await desk.pass(2);
+  expect(desk.received.map(({ body }) => [body.notification_reason, body.routeLabels])).toEqual([
+    ['first notification', { text: 'FlightFailed, A' }],
+    ['new alerts added', { text: 'FlightFailed, several' }],
+    ['some alerts resolved', { text: 'FlightFailed, several' }],
+    ['repeat interval elapsed', { text: 'FlightFailed, B' }],
+    ['all alerts resolved', { text: 'FlightFailed, B' }],
+  ]);
+});

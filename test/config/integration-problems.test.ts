@@ -197,7 +197,7 @@ describe('templates', () => {
       'a variable that is not there',
       slack('{{ titel }}'),
       wrong(
-        'there is no variable titel; there are status, title, context, message, subject, receiver, groupKey, groupLabels, commonLabels, commonAnnotations, externalURL, truncatedAlerts, alerts, firing, resolved, notices',
+        'there is no variable titel; there are status, title, context, message, subject, receiver, groupKey, groupLabels, commonLabels, commonAnnotations, externalURL, notification_reason, routeLabels, truncatedAlerts, alerts, firing, resolved, notices',
       ),
     ],
     [

@@ -7,7 +7,7 @@ import { load, REGION, warningsOf } from './load.ts';
 const OLD = `${REGION}global: { resolve_timeout: 5m }
 route:
   receiver: a
-  labels: { team: x }
+  labels: { team: '{{ .GroupLabels.nest }}', reason: '{{ routeLabels "team" }}', plain: x }
   routes:
     - match: { severity: critical, tier: 1 }
       receiver: a
@@ -30,6 +30,7 @@ describe("Alertmanager's older forms", () => {
     expect(receivers({ ...critical, nest: 'Prod', bird: 'x' })).toEqual([['a', '0.0']]);
     expect(receivers({ severity: 'critical' })).toEqual([['a', '0']]);
     // The key of the group is the same as with the matchers of today.
+    expect(route.writeLabels!({ groupLabels: {}, commonLabels: {} })).toEqual({ plain: 'x' });
     const today = load(
       OLD.replace('match: { severity: critical, tier: 1 }', `matchers: ['severity="critical"', 'tier="1"']`),
     );
@@ -55,7 +56,8 @@ describe("Alertmanager's older forms", () => {
         'inhibit_rules[0].target_match_re: is an older form: write `target_matchers: [\'alertname=~"B.*"\']`',
         'templates: has no effect here: write Liquid in `title`, `text`, `html` or `headers` of a receiver',
         'tracing: has no effect here: leave it out',
-        'route.labels: has no effect here: `labels` of a rule add some to its alerts',
+        'route.labels.team: is left out: line 1, column 1: this is a Go template, and templates here are Liquid: write {{ groupLabels.nest }}',
+        'route.labels.reason: is left out: line 1, column 1: this is a Go template, and templates here are Liquid: write {{ routeLabels.team }}',
       ]),
     );
   });

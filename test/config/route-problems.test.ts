@@ -110,7 +110,7 @@ describe('routes', () => {
       'mistakes at two levels at once',
       below('slack: 1, routes: [{ receiver: x }]'),
       [
-        '6:9: route.routes[0].slack: unknown key; known here: receiver, matchers, continue, group_by, group_wait, group_interval, repeat_interval, repeat_backoff, escalate_to, escalate_after, routes, match, match_re, mute_time_intervals, active_time_intervals',
+        '6:9: route.routes[0].slack: unknown key; known here: receiver, matchers, continue, group_by, group_wait, group_interval, repeat_interval, repeat_backoff, escalate_to, escalate_after, routes, labels, match, match_re, mute_time_intervals, active_time_intervals',
         '6:40: route.routes[0].routes[0].receiver: no receiver has the name "x"; there is ops',
       ],
     ],

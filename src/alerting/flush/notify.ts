@@ -5,6 +5,7 @@
 import type { Receiver } from '../../channels/receiver.ts';
 import { takesAlerts } from '../../channels/traits.ts';
 import { hash64 } from '../../domain/alert/fingerprint.ts';
+import { commonLabels } from '../../domain/alert/labels.ts';
 import type { Flush, NotifyingFlush } from '../../domain/grouping/flush.ts';
 import type { Group, GroupMember } from '../../domain/grouping/group.ts';
 import { escalate } from '../../domain/grouping/sorts/escalation-sort.ts';
@@ -12,6 +13,7 @@ import { SORTS } from '../../domain/grouping/sorts/sorts.ts';
 import { throttle } from '../../domain/grouping/throttle.ts';
 import { deliveryFailing } from '../../domain/kinds/delivery-failing.ts';
 import type { Suppression, SuppressionReason } from '../../domain/muting/suppression.ts';
+import type { Route } from '../../domain/routing/route.ts';
 import { narrowed } from './draft-messages.ts';
 import { enqueueMessages } from './enqueue.ts';
 import type { FlushContext, MutedGroup } from './flush-context.ts';
@@ -33,7 +35,7 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
   const done: Notified = { group: flushed.group, members: flushed.members, isPostponed: false };
   const { reason } = flushed;
   if (reason === null) return done;
-  const notifying: NotifyingFlush = { ...flushed, reason };
+  const notifying: NotifyingFlush = { ...flushed, reason, ...routeLabelsOf(route, flushed) };
 
   const escalation = escalate(group, open, flushed.members, route, nowUs);
   if (escalation) {
@@ -58,6 +60,12 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
   const isEscalated = group.sort === 'escalation' && flushed.firingTotal > 0;
   await enqueueForAll(context, muted, notifying, receiver, isEscalated ? [ESCALATED, ...notices] : notices);
   return done;
+}
+
+function routeLabelsOf({ writeLabels }: Route, { group, listed }: Flush): Pick<Flush, 'routeLabels'> {
+  if (!writeLabels) return {};
+  const labels = commonLabels(listed.map(({ alert }) => alert.labels));
+  return { routeLabels: writeLabels({ groupLabels: group.labels, commonLabels: labels }) };
 }
 
 /** Asks whether the receiver may be notified now, and keeps count of it. */

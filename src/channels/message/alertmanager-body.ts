@@ -1,6 +1,7 @@
-import { type Labels, labelOf } from '../../domain/alert/alert.ts';
+import type { Labels } from '../../domain/alert/alert.ts';
 import { type EventJson, eventJson } from '../../domain/alert/event-json.ts';
-import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
+import { commonLabels } from '../../domain/alert/labels.ts';
+import type { FlushReason, GroupNotification, NotifiedAlert } from '../../domain/grouping/notification.ts';
 import { type Summary, summaryTitle } from '../../domain/grouping/summary.ts';
 import { alertPath } from '../../http/page-path.ts';
 import { formatInstant } from '../../time/instant.ts';
@@ -16,6 +17,9 @@ interface AlertmanagerBody {
   readonly commonLabels: Labels;
   readonly commonAnnotations: Labels;
   readonly externalURL: string;
+  readonly notification_reason: string;
+  /** What the route's own labels say of the group. */
+  readonly routeLabels: Labels;
   readonly alerts: readonly AlertJson[];
   /** Of a notification in several parts: which one this is, from 1, and of how many. */
   readonly part?: number;
@@ -66,17 +70,32 @@ export function alertmanagerBody(
     status: notification.status,
     receiver: notification.receiver,
     groupLabels: notification.groupLabels,
-    commonLabels: common(alerts.map((alert) => alert.labels)),
+    commonLabels: commonLabels(alerts.map((alert) => alert.labels)),
     commonAnnotations: {
-      ...common(alerts.map((alert) => alert.annotations)),
+      ...commonLabels(alerts.map((alert) => alert.annotations)),
       ...(notification.summary && { summary: summaryTitle(notification.summary) }),
     },
     externalURL: externalUrl,
+    notification_reason: reasonWords(notification),
+    routeLabels: notification.routeLabels ?? {},
     alerts: alerts.map((alert) => alertJson(alert, externalUrl)),
     ...(notification.part && { part: notification.part.number, parts: notification.part.of }),
     ...(notification.notices && { notices: notification.notices }),
     ...(notification.summary && { catching_up: catchingUpJson(notification.summary) }),
   };
+}
+
+/** Alertmanager's words (`NotifyReason`); it has none for new events of alerts that fire already. */
+const REASONS: Readonly<Record<Exclude<FlushReason, 'resolved'>, string>> = {
+  first: 'first notification',
+  new_alerts: 'new alerts added',
+  new_events: 'new events',
+  repeat: 'repeat interval elapsed',
+};
+
+function reasonWords({ reason, status }: GroupNotification): string {
+  if (reason !== 'resolved') return REASONS[reason];
+  return status === 'resolved' ? 'all alerts resolved' : 'some alerts resolved';
 }
 
 function alertJson(alert: NotifiedAlert, externalUrl: string): AlertJson {
@@ -96,15 +115,4 @@ function alertJson(alert: NotifiedAlert, externalUrl: string): AlertJson {
 
 function catchingUpJson({ fromUs, toUs, ...counts }: Summary): CatchingUpJson {
   return { from: formatInstant(fromUs), to: formatInstant(toUs), ...counts };
-}
-
-/** The pairs that all sets share. */
-function common([first, ...others]: readonly Labels[]): Labels {
-  // Most groups are of one alert.
-  if (first && others.length === 0) return first;
-  return Object.fromEntries(
-    Object.entries(first ?? {}).filter(([name, value]) =>
-      others.every((labels) => labelOf(labels, name) === value),
-    ),
-  );
 }

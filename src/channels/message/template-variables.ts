@@ -24,6 +24,8 @@ export function templateVariables(notification: GroupNotification, externalUrl: 
     commonLabels: body.commonLabels,
     commonAnnotations: body.commonAnnotations,
     externalURL: body.externalURL,
+    notification_reason: body.notification_reason,
+    routeLabels: body.routeLabels,
     truncatedAlerts: body.truncatedAlerts,
     alerts: body.alerts,
     firing: body.alerts.filter(({ status }) => status === 'firing'),

@@ -3,11 +3,18 @@ import type { Check } from '../../document/check.ts';
 import { checkReceiver, receiverNames } from '../../document/known-receiver.ts';
 import type { Path } from '../../document/problem.ts';
 import { oldMatcherKeys, readAllMatchers, readList } from '../../document/read-list.ts';
-import { withoutEffect } from '../../document/refused-key.ts';
-import { duration, durationOrNever, groupLabel, matcherList, words } from '../../document/value-shape.ts';
+import {
+  duration,
+  durationOrNever,
+  groupLabel,
+  labelMap,
+  matcherList,
+  words,
+} from '../../document/value-shape.ts';
 import { formatMatcher, type Matcher } from '../../domain/matchers/matcher.ts';
 import type { Route } from '../../domain/routing/route.ts';
 import { formatDuration } from '../../time/duration.ts';
+import { NO_ROUTE_LABELS, type RouteLabels, readRouteLabels } from './route-labels.ts';
 import { checkTimeIntervalNames } from './time-intervals-section.ts';
 
 /** Where alerts go when the file has no `route`. */
@@ -81,10 +88,11 @@ const routeShape = z.strictObject({
       'How long after the first notification `escalate_to` is notified. `never` ends what a route inherits.',
     ),
   routes: z.array(z.unknown()).prefault([]).describe(CHILDREN),
-  labels: withoutEffect(
-    z.record(words, z.string()),
-    'leave it out; `labels` of a rule add some to its alerts',
-  ),
+  labels: labelMap
+    .prefault({})
+    .describe(
+      "Labels of the route, which templates and webhooks' bodies have as `routeLabels`; alerts do not get them. Inherited one by one. Those with `{{ … }}` are Liquid templates, which may use `groupLabels`, `commonLabels` and other `routeLabels`.",
+    ),
   ...oldMatcherKeys(''),
   mute_time_intervals: z
     .array(words)
@@ -138,12 +146,15 @@ function isSet(value: unknown): boolean {
   return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
 }
 
+/** A route with its labels as they are written, for those that inherit them. */
+type LabelledRoute = Route & { readonly labels: RouteLabels };
+
 /** One node and those below it; a node that is wrong inherits, so that its children are checked all the same. */
 function readNode(
   check: Check,
   path: Path,
   position: string,
-  parent: Route | undefined,
+  parent: LabelledRoute | undefined,
   names: readonly string[],
 ): Route {
   const inherited: Settings = parent ?? ROUTE_DEFAULTS;
@@ -157,6 +168,11 @@ function readNode(
   const node = check.read(routeShape, path);
   const repeatBackoff = node?.repeat_backoff ?? inherited.repeatBackoff;
   const escalation = escalationOf(node?.escalate_after, node?.escalate_to, inherited.escalation);
+  const { labels, writeLabels } = readRouteLabels(
+    check,
+    [...path, 'labels'],
+    parent?.labels ?? NO_ROUTE_LABELS,
+  );
   const route: Omit<Route, 'routes'> = {
     path: position,
     key: parent ? `${parent.key}/${keyOf(matchers)}` : '{}',
@@ -172,9 +188,10 @@ function readNode(
     // Not inherited, as in Alertmanager.
     ...(node && node.mute_time_intervals.length > 0 && { muteTimeIntervals: node.mute_time_intervals }),
     ...(node && node.active_time_intervals.length > 0 && { activeTimeIntervals: node.active_time_intervals }),
+    ...(writeLabels && { writeLabels }),
   };
   const routes = readList(check, [...path, 'routes']).map((child, index) =>
-    readNode(check, child, `${position}.${index}`, { ...route, routes: [] }, names),
+    readNode(check, child, `${position}.${index}`, { ...route, labels, routes: [] }, names),
   );
   return { ...route, routes };
 }

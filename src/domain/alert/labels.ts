@@ -2,7 +2,7 @@
 
 import { manyLines, plainText } from '../../text/plain-text.ts';
 import { regionName } from '../../text/region-name.ts';
-import type { Labels, Severity } from './alert.ts';
+import { type Labels, labelOf, type Severity } from './alert.ts';
 import type { Event } from './event.ts';
 import { birdOf, type Place } from './fact.ts';
 import type { Rule } from './rule.ts';
@@ -69,6 +69,17 @@ export function annotate(
   return Object.fromEntries(
     Object.entries({ ...own, ...rule.annotations, ...Object.fromEntries(written) }).filter(
       ([, value]) => value !== '',
+    ),
+  );
+}
+
+/** The pairs that all sets of labels share. */
+export function commonLabels([first, ...others]: readonly Labels[]): Labels {
+  // Most groups are of one alert.
+  if (first && others.length === 0) return first;
+  return Object.fromEntries(
+    Object.entries(first ?? {}).filter(([name, value]) =>
+      others.every((labels) => labelOf(labels, name) === value),
     ),
   );
 }

@@ -1,5 +1,5 @@
 /** Whether a group notifies at its instant, of what, and why. */
-import type { Alert } from '../alert/alert.ts';
+import type { Alert, Labels } from '../alert/alert.ts';
 import type { Event } from '../alert/event.ts';
 import { fingerprint, hash64 } from '../alert/fingerprint.ts';
 import type { Route } from '../routing/route.ts';
@@ -40,6 +40,8 @@ export interface Flush {
   readonly summary?: Summary;
   /** What still fires of it is muted and acknowledged: its incident is not over. */
   readonly incidentLasts?: true;
+  /** What the labels of its route say of it; absent where the route has none. */
+  readonly routeLabels?: Labels;
 }
 
 export interface FlushOf {
@@ -143,6 +145,7 @@ export function notificationOf(
     groupKey: group.key,
     groupSort: group.sort,
     groupLabels: group.labels,
+    ...(flushed.routeLabels && { routeLabels: flushed.routeLabels }),
     status: firingTotal > 0 ? 'firing' : 'resolved',
     alerts: flushed.listed.map((one) => notifiedAlert(one, events.get(one.alert.id) ?? [])),
     truncatedAlerts: flushed.truncatedAlerts,

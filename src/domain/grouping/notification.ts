@@ -52,6 +52,8 @@ export interface GroupNotification {
   readonly groupKey: string;
   readonly groupSort: GroupSort;
   readonly groupLabels: Labels;
+  /** What the labels of its route say of it; absent where the route has none. */
+  readonly routeLabels?: Labels;
   readonly status: 'firing' | 'resolved';
   /** The changed ones first; capped; none where it only ends an incident (`incident.ts`). */
   readonly alerts: readonly NotifiedAlert[];

@@ -1,6 +1,13 @@
 import { type Labels, labelOf } from '../alert/alert.ts';
 import { goQuote, type Matcher, matchesAll } from '../matchers/matcher.ts';
 
+/** What a template of a route's label may use. */
+export interface LabelledGroup {
+  readonly groupLabels: Labels;
+  /** Those that the alerts of the group have in common. */
+  readonly commonLabels: Labels;
+}
+
 /** A node of the route tree; settings that a node leaves out are already inherited from its parent. */
 export interface Route {
   /** Position in the tree: `0` for the root, `0.1` for its second child. */
@@ -22,6 +29,8 @@ export interface Route {
   /** Names of the time intervals that mute the route, and of those outside of which it is muted. */
   readonly muteTimeIntervals?: readonly string[];
   readonly activeTimeIntervals?: readonly string[];
+  /** What its labels and those that it inherits say of a group, for templates and programs; absent without any. */
+  readonly writeLabels?: (group: LabelledGroup) => Labels;
   readonly routes: readonly Route[];
 }
 

@@ -4,6 +4,7 @@
  */
 import { type Context, Hono } from 'hono';
 import type { Labels } from '../../domain/alert/alert.ts';
+import { commonLabels } from '../../domain/alert/labels.ts';
 import { formatMatcher, type Matcher, matchesAll, parseFilters } from '../../domain/matchers/matcher.ts';
 import { MatcherSyntaxError } from '../../domain/matchers/matcher-syntax.ts';
 import { compileRegex, RegexSyntaxError } from '../../domain/matchers/regex.ts';
@@ -225,7 +226,7 @@ function groupsOf(
 ): { group: AlertGroupJson; isMuted: boolean }[] {
   interface Found {
     readonly labels: Labels;
-    readonly receiver: string;
+    readonly route: Route;
     readonly mutedBy: readonly string[];
     readonly alerts: GettableAlert[];
   }
@@ -236,7 +237,7 @@ function groupsOf(
       const key = groupKey(root, route, labels);
       const group: Found = found.get(key) ?? {
         labels: groupLabels(route, labels),
-        receiver: route.receiver,
+        route,
         mutedBy: muting.ofRoute(route),
         alerts: [],
       };
@@ -245,8 +246,17 @@ function groupsOf(
     }
   }
   return [...found.values()]
-    .map(({ labels, receiver, alerts, mutedBy: muted }) => ({
-      group: { alerts, labels, receiver: { name: receiver }, routeLabels: {} },
+    .map(({ labels, route, alerts, mutedBy: muted }) => ({
+      group: {
+        alerts,
+        labels,
+        receiver: { name: route.receiver },
+        routeLabels:
+          route.writeLabels?.({
+            groupLabels: labels,
+            commonLabels: commonLabels(alerts.map((one) => one.labels)),
+          }) ?? {},
+      },
       isMuted: muted.length > 0 || alerts.every(({ status }) => status.state === 'suppressed'),
     }))
     .toSorted(

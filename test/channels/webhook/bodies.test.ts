@@ -18,6 +18,8 @@ describe('the alertmanager format', () => {
       commonLabels: one.labels,
       commonAnnotations: one.annotations,
       externalURL: URL,
+      notification_reason: 'first notification',
+      routeLabels: {},
       alerts: [
         {
           status: 'firing',
@@ -49,6 +51,22 @@ describe('the alertmanager format', () => {
         },
       ],
     });
+  });
+
+  test.each([
+    ['first', 'firing', 'first notification'],
+    ['new_alerts', 'firing', 'new alerts added'],
+    ['new_events', 'firing', 'new events'],
+    ['resolved', 'firing', 'some alerts resolved'],
+    ['resolved', 'resolved', 'all alerts resolved'],
+    ['repeat', 'firing', 'repeat interval elapsed'],
+  ] as const)('says why it is sent in the words of Alertmanager: %s, %s', (reason, status, words) => {
+    expect(alertmanagerBody(group({ reason, status }), URL, 0).notification_reason).toBe(words);
+  });
+
+  test('has what the labels of the route say', () => {
+    const routeLabels = { team: 'loc-ops' };
+    expect(alertmanagerBody(group({ routeLabels }), URL, 0).routeLabels).toEqual(routeLabels);
   });
 
   test('tells when a resolved alert ended', () => {

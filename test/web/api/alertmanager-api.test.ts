@@ -148,6 +148,17 @@ describe('groups', () => {
     expect(await receivers('receiver=pager&silenced=false')).toEqual(['RegionDown']);
   });
 
+  test('have what the labels of their route say', async () => {
+    const routes = `route: { receiver: a, group_by: [region], labels: { text: '{{ groupLabels.region }} {{ commonLabels.severity }}' } }`;
+    const alerting = load(`${REGION}${routes}\nreceivers: [{ name: a }]\n`);
+    const { ask } = await watched({ alerting });
+    const { json } = await ask<AlertGroupJson[]>('/api/v2/alerts/groups');
+    expect(json.map(({ labels, routeLabels }) => [labels, routeLabels])).toEqual([
+      [{ region: 'eu' }, { text: 'eu' }],
+      [{ region: 'us' }, { text: 'us critical' }],
+    ]);
+  });
+
   test('name the time interval that mutes them', async () => {
     const config = anAlertingConfig();
     const [pager, rest] = config.route.routes;

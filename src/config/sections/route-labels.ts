@@ -1,0 +1,109 @@
+/**
+ * Labels of routes, by which Alertmanager tells templates and programs something of a group that its alerts do not say.
+ * Each route inherits them one by one. Those in which `{{` or `{%` stands are Liquid templates, tried when the
+ * configuration is read; one may use another, which a route below may say otherwise.
+ */
+import type { Check } from '../../document/check.ts';
+import type { Path } from '../../document/problem.ts';
+import type { Labels } from '../../domain/alert/alert.ts';
+import type { LabelledGroup, Route } from '../../domain/routing/route.ts';
+import { findGoSyntax } from '../../templates/go-syntax.ts';
+import { compileTemplate, type Template, TemplateError } from '../../templates/liquid.ts';
+import { manyLines } from '../../text/plain-text.ts';
+
+/** By their names: a text that is the same for every group, or what writes it. */
+export type RouteLabels = ReadonlyMap<string, string | Template>;
+
+export const NO_ROUTE_LABELS: RouteLabels = new Map();
+
+const MAX_LENGTH = 2_000;
+
+interface ReadLabels extends Pick<Route, 'writeLabels'> {
+  readonly labels: RouteLabels;
+}
+
+/** The labels at a path with those that they inherit. One that is a template of Go's is left out, with a warning elsewhere. */
+export function readRouteLabels(check: Check, path: Path, inherited: RouteLabels): ReadLabels {
+  const labels = new Map(inherited);
+  const own = check.raw(path);
+  for (const [name, text] of Object.entries(isMap(own) ? own : {})) {
+    if (typeof text !== 'string') continue;
+    labels.delete(name);
+    if (findGoSyntax(text)) continue;
+    const written = /\{[{%]/.test(text) ? compile(check, [...path, name], text) : text;
+    if (written !== undefined) labels.set(name, written);
+  }
+  if (labels.size === 0) return { labels };
+  // A child that says one of them otherwise may close a circle.
+  if (own !== undefined) tryOut(check, path, labels);
+  return { labels, writeLabels: (group) => write(labels, group) };
+}
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const LABELS = { alertname: 'FlightFailed', severity: 'critical', region: 'eu', nest: 'Marketing' };
+const SAMPLE: LabelledGroup = { groupLabels: LABELS, commonLabels: LABELS };
+
+function compile(check: Check, path: Path, text: string): Template | undefined {
+  try {
+    return compileTemplate(text, 'text', { ...SAMPLE, routeLabels: {} });
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error;
+    check.problem(path, check.isExpanded(path) ? 'is not a Liquid template that works' : error.message);
+    return undefined;
+  }
+}
+
+function tryOut(check: Check, path: Path, labels: RouteLabels): void {
+  for (const name of labels.keys()) {
+    try {
+      valuesOf(labels, SAMPLE)(name);
+    } catch (error) {
+      if (!(error instanceof TemplateError)) throw error;
+      check.problem(path, `${name}: ${error.message}`);
+      return;
+    }
+  }
+}
+
+/** Without those that the labels of a group take beyond a limit: a label must not keep a group from notifying. */
+function write(labels: RouteLabels, group: LabelledGroup): Labels {
+  const textOf = valuesOf(labels, group);
+  const written = [...labels.keys()].flatMap((name): [string, string][] => {
+    try {
+      return [[name, textOf(name)]];
+    } catch (error) {
+      if (error instanceof TemplateError) return [];
+      throw error;
+    }
+  });
+  return Object.fromEntries(written);
+}
+
+/** What each label says, written when it is asked for, once. */
+function valuesOf(
+  labels: RouteLabels,
+  { groupLabels, commonLabels }: LabelledGroup,
+): (name: string) => string {
+  const known = new Map<string, string>();
+  const underWay = new Set<string>();
+  const routeLabels = {};
+  const textOf = (name: string): string => {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    if (underWay.has(name)) throw new TemplateError(`routeLabels.${name} is written by means of itself`);
+    underWay.add(name);
+    const text = labels.get(name)!;
+    const variables = { groupLabels, commonLabels, routeLabels };
+    const value = typeof text === 'string' ? text : manyLines(text.render(variables, 'lenient'), MAX_LENGTH);
+    underWay.delete(name);
+    known.set(name, value);
+    return value;
+  };
+  for (const name of labels.keys()) {
+    Object.defineProperty(routeLabels, name, { enumerable: true, get: () => textOf(name) });
+  }
+  return textOf;
+}
