@@ -1,6 +1,8 @@
 /**
  * What Grafana's Alertmanager data source (implementation "Prometheus") and karma ask of an Alertmanager, as their own
- * code asks it, and what they read of the answers. amtool itself is asked in `test/system/`.
+ * code asks it, and what they read of the answers: of Grafana `alertmanagerApi.ts`, `alertSilencesApi.ts`,
+ * `lotex_am.go` and `proxyutil.go`, of karma `models.go`, `mapper/v017/api.go`, `proxy.go` and `useFetchDelete.ts`.
+ * amtool itself is asked in `test/system/`.
  */
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
@@ -129,6 +131,70 @@ test('Grafana lists alerts, groups and silences, and sets and expires a silence'
   expect((await ask(`/api/v2/silence/${edited.json.silenceID}`, {}, 'DELETE')).status).toBe(200);
   const after = readSilences.parse((await ask('/api/v2/silences')).json);
   expect(after.every(({ status }) => status.state === 'expired')).toBe(true);
+});
+
+/** What Grafana's server sends on of a request of its page: a request of its own with these beside the body's type. */
+const BY_GRAFANA = {
+  'user-agent': 'Grafana/12.1.0',
+  'x-grafana-referer': '',
+  'x-grafana-user': 'anna',
+  'x-forwarded-for': '192.0.2.7',
+  via: '1.1 grafana',
+  'accept-encoding': 'gzip',
+};
+
+test('what Grafana adds to its questions changes no answer', async () => {
+  const { ask, post } = await watched();
+  const set = await post<{ silenceID: string }>('/api/v2/silences', silence, BY_GRAFANA);
+  expect(set.status).toBe(200);
+  const same = async (path: string, query: string) => {
+    const [bare, asked] = [await ask(path), await ask(`${path}?${query}`, BY_GRAFANA)];
+    expect(bare.status).toBe(200);
+    expect(asked).toMatchObject({ status: 200, json: bare.json });
+  };
+  const forItself = 'ruleMetadata=true&accesscontrol=true';
+  await same('/api/v2/silences', forItself);
+  await same(`/api/v2/silence/${set.json.silenceID}`, forItself);
+  await same('/api/v2/alerts', 'silenced=true&active=true&inhibited=true&unprocessed=true');
+  await same('/api/v2/alerts/groups', 'active=true&silenced=true&inhibited=true');
+
+  // Its matchers: the value in quotes always, the name where it has a sign of its own.
+  const birds = async (...matchers: string[]) => {
+    const filters = matchers.map((one) => `filter=${encodeURIComponent(one)}`).join('&');
+    const { json } = await ask(`/api/v2/alerts?${filters}`, BY_GRAFANA);
+    return z
+      .array(readAlert)
+      .parse(json)
+      .map((one) => one.labels.bird);
+  };
+  expect(await birds('bird="say \\"hi\\""')).toEqual(['say "hi"']);
+  expect(await birds('bird=~"Trans.*"', 'region!="us"')).toEqual(['Translate blog']);
+  expect(await birds('"a name"=""', 'bird!~"say.*"')).toEqual(['Translate blog']);
+  const inGroups = await ask(
+    `/api/v2/alerts/groups?receiver=ops&filter=${encodeURIComponent('region="us"')}`,
+  );
+  expect(readGroups.parse(inGroups.json).flatMap(({ alerts }) => alerts)).toHaveLength(1);
+
+  // A refusal is shown to the person: it comes as JSON, and its text is all of the body.
+  const refused = await post('/api/v2/silences', { ...silence, matchers: [] }, BY_GRAFANA);
+  expect(refused).toMatchObject({ status: 400, json: expect.any(String) });
+});
+
+test('karma asks for the metrics, the silences and the groups in turn, as its Go client asks', async () => {
+  const { ask } = await watched();
+  const byGo = { 'user-agent': 'Go-http-client/1.1', 'accept-encoding': 'gzip' };
+  const metrics = await ask('/metrics', byGo);
+  // It takes the first format that it knows, which is text, and goes by the newest API where no version stands there.
+  expect(metrics).toMatchObject({
+    status: 200,
+    headers: { 'content-type': expect.stringContaining('text/plain') },
+  });
+  expect((await ask('/api/v2/silences', byGo)).json).toEqual([]);
+  const groups = await ask('/api/v2/alerts/groups', byGo);
+  for (const { alerts } of readGroups.parse(groups.json)) {
+    // Go's time.Time as its JSON reader takes it, and no key twice, which that reader refuses.
+    for (const one of alerts) expect(one.startsAt).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z$/);
+  }
 });
 
 test('karma reads silences and groups, and takes us for the latest Alertmanager as our metrics name no version', async () => {
