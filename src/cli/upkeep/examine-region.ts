@@ -193,7 +193,14 @@ async function* examineLog(ask: AskPage, name: string, poll: PollConfig): AsyncG
   );
   const bounds = await examineBounds(ask, pageSize, entries);
   const anyBounds = 'sweeps begin 1.1 s earlier, so that bounds and precision may be any';
-  if (bounds) {
+  if (bounds === 'ignored') {
+    yield bad(
+      'bounds',
+      `from and to filter nothing (${name})`,
+      anyBounds,
+      'Report it to the service: what is new cannot be asked for.',
+    );
+  } else if (bounds) {
     const both =
       bounds.from === bounds.to
         ? `both bounds are ${bounds.from}`
@@ -264,18 +271,18 @@ async function* examineFlights(client: ServiceClient, birds: readonly Bird[]): A
       )
     : fine('flights', `${found}, none cut off`, assumed);
 
-  const middle = starts.toSorted((a, b) => a - b)[Math.floor(starts.length / 2)]!;
-  const [failed, later, active] = await Promise.all([
-    client.searchFlights(bird.nestId, bird.id, { status: 'failed' }),
-    client.searchFlights(bird.nestId, bird.id, { minStartUs: middle }),
-    client.searchBirds(bird.nestId, { status: 'active' }),
+  // Asked for what something known is not: it is in the answer of a filter that filters nothing.
+  const ended = flights.every(({ status }) => status === 'failed') ? 'succeeded' : 'failed';
+  const standing = bird.status === 'active' ? 'suspended' : 'active';
+  const [ends, later, stands] = await Promise.all([
+    client.searchFlights(bird.nestId, bird.id, { status: ended }),
+    client.searchFlights(bird.nestId, bird.id, { minStartUs: most + 2_000_000 }),
+    client.searchBirds(bird.nestId, { status: standing }),
   ]);
   const idle = [
-    ...(good(failed.value).some(({ status }) => status !== 'failed') ? ['Status of Flights'] : []),
-    ...(good(later.value).some(({ startedAt }) => startedAt && startedAt.us < middle - 1_000_000)
-      ? ['MinStartDate']
-      : []),
-    ...(good(active.value).some(({ status }) => status !== 'active') ? ['Status of Birds'] : []),
+    ...(good(ends.value).some(({ status }) => status !== ended) ? ['Status of Flights'] : []),
+    ...(good(later.value).some(({ startedAt }) => startedAt && startedAt.us <= most) ? ['MinStartDate'] : []),
+    ...(good(stands.value).some(({ status }) => status !== standing) ? ['Status of Birds'] : []),
   ];
   yield idle.length === 0
     ? fine('filters', 'filters by status and start date filter', 'what does not match a filter is dropped')

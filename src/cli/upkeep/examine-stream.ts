@@ -43,20 +43,23 @@ export interface Bounds {
 }
 
 /**
- * Asks for windows that end at one entry's instant. Undefined where no entry can tell: its instant must be known to
- * the microsecond, and be alone.
+ * Asks for windows that end at one entry's instant. `ignored` where windows far from it show it too. Undefined where no
+ * entry can tell: its instant must be known to the microsecond, and be alone.
  */
 export async function examineBounds(
   ask: AskPage,
   pageSize: number,
   entries: readonly Entry[],
-): Promise<Bounds | undefined> {
+): Promise<Bounds | 'ignored' | undefined> {
   const telling = entries.find(({ createdAt: { us } }) => isTelling(us, entries));
   if (!telling) return undefined;
   const { id, createdAt } = telling;
   const has = async (fromUs: number, toUs: number) =>
     entriesOf(await ask({ page: 0, pageSize, ascending: true, fromUs, toUs })).some((one) => one.id === id);
   const { us } = createdAt;
+  if ((await has(us - 2 * AROUND_US, us - AROUND_US)) || (await has(us + AROUND_US, us + 2 * AROUND_US))) {
+    return 'ignored';
+  }
   const from = (await has(us, us + AROUND_US)) ? 'inclusive' : 'exclusive';
   const to = (await has(us - AROUND_US, us)) ? 'inclusive' : 'exclusive';
   // Within one unit an inclusive bound still shows the entry, and an exclusive one hides it, though it is past it.

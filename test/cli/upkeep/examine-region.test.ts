@@ -14,6 +14,8 @@ interface Case {
   readonly token?: string;
   readonly requestsPerSecond?: number;
   readonly aheadMs?: number;
+  /** Parameters that the service takes no notice of. */
+  readonly ignores?: readonly string[];
   /** What happens while new entries are waited for. */
   readonly meanwhile?: (world: World) => void;
 }
@@ -24,6 +26,7 @@ async function examined({
   token = 'token',
   requestsPerSecond = 50,
   aheadMs = 0,
+  ignores = [],
   meanwhile,
 }: Case) {
   const clock = createVirtualClock();
@@ -44,9 +47,17 @@ async function examined({
   await clock.advance(60 * 30_000 + 60_000);
   const [region] = stageConfig(['eu'], { requestsPerSecond }).regions;
   let refused = 0;
+  const simulated = simulatorTransport({ [baseUrl('eu')]: world });
   const client = createServiceClient({
     region: { ...region!, token: secret(token) },
-    transport: simulatorTransport({ [baseUrl('eu')]: world }),
+    transport: {
+      ...simulated,
+      send(request) {
+        const url = new URL(request.url);
+        for (const name of ignores) url.searchParams.delete(name);
+        return simulated.send({ ...request, url: url.href });
+      },
+    },
     clock,
     random: seededRandom(6),
     startPerSecond: requestsPerSecond,
@@ -163,6 +174,15 @@ describe('each switch of the service is found', () => {
     expect(of('rate').found).toMatch(/^\d+ refusals? \(429\) among 100 requests; then /);
   });
 
+  test.each([
+    [['from', 'to'], 'bounds', 'from and to filter nothing (notifications)'],
+    [['Status', 'status'], 'filters', 'Status of Flights, Status of Birds filters nothing'],
+    [['MinStartDate'], 'filters', 'MinStartDate filters nothing'],
+  ])('filters that filter nothing: %j', async (ignores, about, found) => {
+    const of = await examined({ ignores });
+    expect(of(about)).toMatchObject({ state: 'bad', found });
+  });
+
   test('entries that become visible late', async () => {
     const of = await examined({
       behaviours: { lateShare: 1, lateMinMs: 6_000, lateMaxMs: 7_000 },
@@ -170,6 +190,61 @@ describe('each switch of the service is found', () => {
     });
     expect(of('visible_delay')).toMatchObject({ state: 'good' });
     expect(of('visible_delay').found).toMatch(/^1 new entry within 20 s, seen after [67] s at the latest$/);
+  });
+});
+
+describe('no other switch of the service misleads it', () => {
+  const GOOD: readonly (readonly [about: string, found: RegExp])[] = [
+    ['token', /^it reads 1 Nest; 2 Birds/],
+    ['page_size', /^pages of 1000 are given$/],
+    ['bounds', /^both bounds are inclusive, compared to the microsecond$/],
+    ['order', /^pages are in the order that is asked for$/],
+    ['total_count', /^totalCount is true/],
+    ['flights', /newest first, none cut off$/],
+    ['filters', /filter$/],
+  ];
+
+  test.each<Partial<Behaviours>>([
+    { trimsZeros: true },
+    { startDateWithoutZ: true },
+    { errorMessagesLateMs: 60_000 },
+    { defaultLogPageSize: 7, defaultNotificationPageSize: 7 },
+    { numbersAsText: 1 },
+    { nullFields: 0.3 },
+    { missingFields: 0.3 },
+    { extraKeys: 1 },
+    { unknownEnums: 0.3 },
+    { latencyMs: 300 },
+    { slow: 0.2 },
+    { tooManyRequests: 0.1 },
+    { tooManyRequests: 0.1, retryAfter: 'date' },
+    { tooManyRequests: 0.1, retryAfter: 'garbled' },
+    { tooManyRequests: 0.1, retryAfter: 'none' },
+    { error500: 0.05, error502: 0.05, error503: 0.05, error504: 0.05 },
+    { html: 0.05, htmlOk: 0.05 },
+    { reset: 0.05, cut: 0.05, truncated: 0.05 },
+  ])('%j', async (behaviours) => {
+    const of = await examined({ behaviours });
+    for (const [about, found] of GOOD) {
+      const { state, found: words } = of(about);
+      // What could not be asked is said to be so, and nothing is made up.
+      if (state === 'good' || state === 'note') expect(words, about).toMatch(found);
+      else expect(['absent', 'unknown', 'bad'], about).toContain(state);
+    }
+    // Whatever the service does, something of it is learned.
+    expect(of('token').state).not.toBe('absent');
+  });
+
+  test('entries of one instant, and what is older than the service keeps', async () => {
+    const ties = await examined({ behaviours: { instantStepMs: 60_000 } });
+    expect(ties('bounds').state).toBe('unknown');
+    expect(ties('order').state).toBe('good');
+    const kept = await examined({ behaviours: { retentionMs: 900_000 } });
+    expect(kept('total_count')).toMatchObject({
+      state: 'good',
+      found: expect.stringMatching(/^totalCount is true \(\d\d? /),
+    });
+    expect(kept('bounds').found).toBe('both bounds are inclusive, compared to the microsecond');
   });
 });
 
