@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
+import { makeAuthority, makeCertificate } from '../http/certificates.ts';
 
 const MAIN = resolve(import.meta.dirname, '../../src/main.ts');
 const CANARY = 'cAnArY-7f3e91';
@@ -40,6 +41,31 @@ function answerWithToken({ url = '', headers }: IncomingMessage, response: Serve
   }
 }
 
+/** Every page that is reached by links, by its path; those of lists in one order alone. */
+async function crawl(page: string): Promise<ReadonlyMap<string, string>> {
+  const seen = new Map<string, string>();
+  const waiting = ['/'];
+  for (let path = waiting.pop(); path !== undefined && seen.size < 150; path = waiting.pop()) {
+    if (seen.has(path)) continue;
+    const body = await (await fetch(`${page}${path}`)).text();
+    seen.set(path, body);
+    for (const [, href = ''] of body.matchAll(/href="([^"#]+)/g)) {
+      const url = new URL(href.replaceAll('&amp;', '&'), `${page}${path}`);
+      if (url.origin === new URL(page).origin && !url.search) waiting.push(url.pathname);
+    }
+  }
+  return seen;
+}
+
+/** What a command prints, on both ways, however it ends. */
+async function outputOf(cwd: string, args: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [MAIN, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const [out, err] = await Promise.all([child.stdout.toArray(), child.stderr.toArray()]);
+  const text = Buffer.concat([...out, ...err]).toString();
+  expect(text, args.join(' ')).not.toBe('');
+  return text;
+}
+
 test('what the other side repeats of a secret stands in no log, page, answer, metric or file', async () => {
   const service = await listen(answerWithToken);
   let posts = 0;
@@ -51,6 +77,10 @@ test('what the other side repeats of a secret stands in no log, page, answer, me
   const folder = mkdtempSync(join(tmpdir(), 'canary-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'token'), CANARY);
+  makeAuthority(folder, 'authority');
+  makeCertificate(folder, 'authority', 'mine');
+  const key = readFileSync(join(folder, 'mine.key'), 'utf8');
+  const [, , ofKey] = key.split('\n');
   writeFileSync(
     join(folder, 'nestwatch.yaml'),
     `regions: { eu: { base_url: "${service}/api-rest", token_file: token } }
@@ -63,6 +93,7 @@ receivers:
       - { url: "${hook}/basic", http_config: { basic_auth: { username: u, password: ${CANARY} } } }
       - { url: "${hook}/oauth2", http_config: { oauth2: { client_id: c, client_secret: ${CANARY}, token_url: "${hook}/token" } } }
       - { url: "${hook}/header", http_config: { http_headers: { X-Key: { secrets: [${CANARY}] } } } }
+      - { url: "${hook}/tls", http_config: { tls_config: { cert_file: mine.pem, key: ${JSON.stringify(key)} } } }
       - { url: "http://localhost:1/proxy", http_config: { proxy_url: "http://u:${CANARY}@127.0.0.1:1" } }
     discord_configs: [{ webhook_url: "${hook}/${CANARY}" }]
     mattermost_configs: [{ webhook_url: "${hook}/mattermost/${CANARY}" }]
@@ -114,18 +145,45 @@ web: { listen: "127.0.0.1:0" }
     'api/v1/health',
   );
   const answers = await Promise.all(paths.map(async (path) => (await fetch(`${page}/${path}`)).text()));
+  const linked = await crawl(page);
+  expect([...linked.keys()].filter((path) => /^\/deliveries\/./.test(path)).length).toBeGreaterThan(5);
+  const messages = await Promise.all(
+    [...linked.keys()]
+      .filter((path) => /^\/(?:deliveries|alerts)\/[^?]+$/.test(path))
+      .map(async (path) => (await fetch(`${page}/api/v1${path}`)).text()),
+  );
   child.kill('SIGTERM');
   await once(child, 'exit');
   const shown = execFileSync(process.execPath, [MAIN, 'config', 'show'], { cwd: folder, encoding: 'utf8' });
   expect(shown).toContain('telegram_configs');
+  // What fails says so in the words of the other side.
+  const said = await Promise.all(
+    [
+      ['test-receiver', 'a'],
+      ['test-receiver', 'a', '--dry-run'],
+      ['check-config', '--online', 'nestwatch.yaml'],
+      ['doctor', '--watch', '1s'],
+      ['api', 'searchNests', '--region', 'eu'],
+      ['api', 'getBirdLogs', '--region', 'eu', '--nestId', '1', '--birdId', '2'],
+      ['backfill', '--from', '1h'],
+    ].map((args) => outputOf(folder, args)),
+  );
+  expect(said.join('')).toContain(SEEN_BEFORE);
   const files = readdirSync(folder).filter((name) => name.startsWith('store.db'));
   const outputs = [
     log,
     shown,
     ...answers,
+    ...linked.values(),
+    ...messages,
+    ...said,
     ...files.map((name) => readFileSync(join(folder, name), 'latin1')),
   ];
   // What was said beside the secrets came through.
   for (const output of [log, answers[0], answers[5], answers[8]]) expect(output).toContain(SEEN_BEFORE);
-  for (const output of outputs) expect(output).not.toContain(CANARY);
-}, 60_000);
+  expect(ofKey).toHaveLength(64);
+  for (const output of outputs) {
+    expect(output).not.toContain(CANARY);
+    expect(output).not.toContain(ofKey);
+  }
+}, 120_000);
