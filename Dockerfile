@@ -5,9 +5,10 @@ ARG NODE_IMAGE=node:26-slim
 FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-# The image has its own Node: the runtime that npm scripts use in a checkout (an optional package) stays out.
+# The image has its own Node: the runtime that npm scripts use in a checkout (an optional package) stays out. The list
+# of packages is of what is installed: by the lock file, npm leaves out one that a development package may use as well.
 RUN npm ci --omit=dev --omit=optional --ignore-scripts && mkdir -p -m 700 /state/data /cache \
-  && npm sbom --package-lock-only --omit=dev --omit=optional --sbom-format=cyclonedx > sbom.cdx.json
+  && npm pkg delete devDependencies optionalDependencies && npm sbom --sbom-format=cyclonedx > sbom.cdx.json
 
 FROM ${NODE_IMAGE}
 ARG REVISION=unknown
