@@ -313,6 +313,28 @@ export function describeBirds(run: Run): void {
       }
     });
 
+    test.each([
+      ['of all Birds', {}],
+      ['of one Bird', { bird: '7' }],
+    ])('a text is looked for in so many bytes only at once: %s', async (_, asked) => {
+      await run(async (tx) => {
+        await tx.inventory.putBirds([bird('7', { name: 'Blog' })]);
+        for (let index = 0; index < 400; index += 1) {
+          const message = `${'x'.repeat(32_000)}${index === 0 ? 'needle' : ''}`;
+          await flew(tx, '7', `a${index}`, 'failed', { startedAtUs: NOW_US + index, message });
+        }
+      });
+      const seen: string[] = [];
+      let pages = 0;
+      for (let cursor: string | undefined; pages === 0 || cursor !== undefined; pages += 1) {
+        const { flights, next } = await flightPage({ ...asked, text: 'needle', limit: 10, cursor });
+        seen.push(...flights.map((one) => one.flightId));
+        cursor = next;
+      }
+      expect(seen).toEqual(['a0']);
+      expect(pages).toBeGreaterThan(1);
+    });
+
     test('are counted by how they ended since several instants', async () => {
       await run(async (tx) => {
         for (const [index, status] of ['failed', 'succeeded', 'succeeded', 'cancelled'].entries()) {

@@ -247,6 +247,88 @@ export function describeEvents(run: Run): void {
       expect([ids(second.events), second.next]).toEqual([['rare'], undefined]);
     });
 
+    describe('looks into so many bytes only, and gives so many, however long the service makes its texts:', () => {
+      const COUNT = 400;
+      const MESSAGE = 'x'.repeat(32_000);
+      const fill = async (feed: Event['feed'], birdId: string) =>
+        insert(
+          Array.from({ length: COUNT }, (_, at) =>
+            event(`e${at}`, {
+              feed,
+              occurredAtUs: NOW_US + at,
+              message: at === 0 ? `${MESSAGE}needle` : MESSAGE,
+            }),
+          ),
+          await streamOf('eu', feed, birdId),
+        );
+      const MOST = 9 * 2 ** 20;
+
+      test.each([
+        ['of all Birds', 'notification', '', {}],
+        ['of one Bird', 'bird_log', '7', { bird: '7' }],
+      ] as const)('%s', async (_, feed, birdId, asked) => {
+        await run((tx) =>
+          tx.inventory.putBirds([
+            {
+              ...{ region: 'eu', nestId: '682', birdId: '7', name: 'Blog', triggerType: '', present: true },
+              ...{ status: 'active', statusSinceUs: NOW_US },
+            },
+          ]),
+        );
+        await fill(feed, birdId);
+        const found: Event[] = [];
+        let pages = 0;
+        for (let cursor: string | undefined; pages === 0 || cursor !== undefined; pages += 1) {
+          const query = { ...asked, text: 'needle', limit: 10, cursor };
+          const { events, next } = await run((tx) => tx.events.page(query));
+          found.push(...events);
+          cursor = next;
+        }
+        expect(ids(found)).toEqual(['e0']);
+        expect(pages).toBeGreaterThan(1);
+        const given: string[] = [];
+        for (let cursor: string | undefined, at = 0; at === 0 || cursor !== undefined; at += 1) {
+          const { events, next } = await run((tx) => tx.events.page({ ...asked, limit: 1000, cursor }));
+          const bytes = events.reduce((sum, { message }) => sum + message.length, 0);
+          expect(bytes).toBeLessThan(MOST);
+          given.push(...ids(events));
+          cursor = next;
+        }
+        expect(given).toEqual(Array.from({ length: COUNT }, (_, at) => `e${COUNT - 1 - at}`));
+      });
+    });
+
+    test('of one Bird looks at so many only, too, and says where to go on', async () => {
+      await run((tx) =>
+        tx.inventory.putBirds([
+          {
+            ...{ region: 'eu', nestId: '682', birdId: '7', name: 'Blog', triggerType: '', present: true },
+            ...{ status: 'active', statusSinceUs: NOW_US },
+          },
+        ]),
+      );
+      const [log, flights] = [await streamOf('eu', 'bird_log', '7'), await streamOf('eu', 'flight', '7')];
+      await insert(
+        [event('rare', { feed: 'flight', type: 'flight.rare', occurredAtUs: NOW_US - 1 })],
+        flights,
+      );
+      const logs = Array.from({ length: 5_010 }, (_, at) =>
+        event(`e${at}`, { feed: 'bird_log', occurredAtUs: NOW_US + at }),
+      );
+      await insert(logs, log);
+      const asked = { bird: '7', text: 'rare', limit: 10 };
+      const first = await run((tx) => tx.events.page(asked));
+      expect(first.events).toEqual([]);
+      expect(first.next).toBeDefined();
+      const rest: string[] = [];
+      for (let cursor = first.next; cursor !== undefined; ) {
+        const { events, next } = await run((tx) => tx.events.page({ ...asked, cursor }));
+        rest.push(...ids(events));
+        cursor = next;
+      }
+      expect(rest).toEqual(['rare']);
+    });
+
     test('narrows down to a Bird, a Nest, a Flight, an alert, and to words', async () => {
       const named = { nestId: '682', birdId: '7', nest: 'Marketing', bird: 'Blog' };
       await run(async (tx) => {

@@ -59,6 +59,17 @@ export function describeWrites(run: Run): void {
       expect(second.next).toBeUndefined();
     });
 
+    test('where a text is looked for, a page looks at so many only and says where to go on', async () => {
+      await add(
+        write({ who: 'old', asked: 'needle' }),
+        ...Array.from({ length: 4_500 }, (_, index) => write({ who: `w${index}` })),
+      );
+      const first = await page({ text: 'needle' });
+      expect(first.writes).toEqual([]);
+      const second = await page({ text: 'needle', cursor: first.next });
+      expect([second.writes.map(({ who }) => who), second.next]).toEqual([['old'], undefined]);
+    });
+
     test('the oldest go by their age, and where there are too many', async () => {
       await add(write({ who: 'old', atUs: NOW_US - 1 }), write({ who: 'kept' }));
       expect(await run((tx) => tx.upkeep.prune(NOW_US, 10))).toBe(1);

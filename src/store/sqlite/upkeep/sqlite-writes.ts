@@ -14,6 +14,9 @@ interface WriteRow {
   readonly status: number;
 }
 
+/** Writes that one page looks at where a text is looked for: the worst take some 60 ms. */
+const MAX_LOOKED_INTO = 4_000;
+
 export function createWrites(connection: Connection): WriteStore {
   const put = connection.prepare<{ seq: number }>(
     `INSERT INTO write_request (at_us, who, known_by, source, action, asked, status)
@@ -25,7 +28,11 @@ export function createWrites(connection: Connection): WriteStore {
     `SELECT * FROM write_request
      WHERE (?1 IS NULL OR seq < ?1) AND (?2 IS NULL OR who = ?2) AND (?3 IS NULL OR at_us >= ?3)
        AND (?4 IS NULL OR at_us < ?4) AND (?5 IS NULL OR instr(lower(action || ' ' || asked), lower(?5)) > 0)
-     ORDER BY seq DESC LIMIT ?6`,
+       AND seq >= ?6
+     ORDER BY seq DESC LIMIT ?7`,
+  );
+  const lastLookedInto = connection.prepare<{ seq: number }>(
+    'SELECT seq FROM write_request WHERE ?1 IS NULL OR seq < ?1 ORDER BY seq DESC LIMIT 1 OFFSET ?2',
   );
 
   return {
@@ -34,16 +41,20 @@ export function createWrites(connection: Connection): WriteStore {
       cut.run(seq - LIMITS.kept_writes.most);
     },
     async page({ who, text, sinceUs, untilUs, cursor, limit }) {
+      const before = seqOf(cursor);
+      const last = text === undefined ? undefined : lastLookedInto.get(before, MAX_LOOKED_INTO - 1);
       const rows = page.all(
-        seqOf(cursor),
+        before,
         who ?? null,
         sinceUs ?? null,
         untilUs ?? null,
         text ?? null,
+        last?.seq ?? 0,
         limit + 1,
       );
       const shown = rows.slice(0, limit);
-      return { writes: shown.map(writeOf), ...(rows.length > limit && { next: String(shown.at(-1)!.seq) }) };
+      const end = rows.length > limit ? shown.at(-1) : last;
+      return { writes: shown.map(writeOf), ...(end && { next: String(end.seq) }) };
     },
   };
 }

@@ -5,7 +5,7 @@
  */
 import { FEEDS } from '../../../domain/alert/event.ts';
 import type { EventQuery } from '../../event-store.ts';
-import type { Connection } from '../connection.ts';
+import type { Connection, Statement } from '../connection.ts';
 import type { EventRow } from './event-row.ts';
 import { Conditions, formatCursor, parseCursor } from './page-conditions.ts';
 import type { SqliteStreams } from './sqlite-streams.ts';
@@ -17,6 +17,13 @@ const MAX_EVENTS = 1000;
 /** Rows of the index that one page looks at, and rows that it reads to look into them: either takes some 60 ms at most. */
 const MAX_LOOKED_AT = 50_000;
 const MAX_LOOKED_INTO = 5_000;
+/**
+ * Bytes of such rows; usual ones have a kilobyte. The worst text in the worst messages takes 7 ms a megabyte: some bytes
+ * fewer than are looked for fit everywhere.
+ */
+const MAX_BYTES = 8 * 2 ** 20;
+/** Characters that one page gives, and one event more. */
+const MAX_GIVEN = 8 * 2 ** 20;
 /** Streams that are read one by one. */
 const FEW_STREAMS = 60;
 
@@ -27,11 +34,13 @@ export class EventPages {
   readonly #connection: Connection;
   readonly #streams: SqliteStreams;
   readonly #ofFlight: (flightId: string) => number[];
+  readonly #byNumber: Statement<EventRow>;
 
   constructor(connection: Connection, streams: SqliteStreams, ofFlight: (flightId: string) => number[]) {
     this.#connection = connection;
     this.#streams = streams;
     this.#ofFlight = ofFlight;
+    this.#byNumber = connection.prepare('SELECT * FROM event WHERE event = ?');
   }
 
   page(query: EventQuery): { readonly rows: EventRow[]; readonly next: string | undefined } {
@@ -42,40 +51,80 @@ export class EventPages {
     if (streams !== undefined && streams.length <= FEW_STREAMS) {
       return this.#pageOfStreams(streams, query, within, limit);
     }
-    const mostLookedAt = looksInto(query) ? MAX_LOOKED_INTO : MAX_LOOKED_AT;
     const from = 'FROM event INDEXED BY event_by_age';
-    const last = this.#connection
-      .prepare<Place>(`SELECT occurred_us, stream, event ${from} ${within.where} ${ORDER} LIMIT 1 OFFSET ?`)
-      .get(...within.values, mostLookedAt - 1);
-    if (last) within.add('(occurred_us, stream, event) >= (?, ?, ?)', ...placeOf(last));
+    const last = this.#lastLookedAt(from, within, query, 1);
+    if (last) addUpTo(within, last);
     if (streams) within.add('+stream IN (SELECT value FROM json_each(?))', JSON.stringify(streams));
     this.#addKind(within, query);
-    const rows = this.#connection
-      .prepare<EventRow>(`SELECT * ${from} ${within.where} ${ORDER} LIMIT ?`)
-      .all(...within.values, limit + 1);
-    const next = rows.length > limit ? rows[limit - 1] : last;
-    return { rows: rows.slice(0, limit), next: next && formatCursor(placeOf(next)) };
+    return this.#given(this.#places(from, within, limit), limit, last);
   }
 
   /** Of these events. */
   #pageOf(numbers: readonly number[], query: EventQuery, within: Conditions, limit: number) {
     within.add('event IN (SELECT value FROM json_each(?))', JSON.stringify(numbers));
     this.#addKind(within, query);
-    const rows = this.#connection
-      .prepare<EventRow>(`SELECT * FROM event ${within.where} ${ORDER} LIMIT ?`)
-      .all(...within.values, limit + 1);
-    return cut(rows, limit);
+    return this.#given(this.#places('FROM event', within, limit), limit);
   }
 
   /** The newest of each stream, and of those together the newest. */
   #pageOfStreams(streams: readonly number[], query: EventQuery, within: Conditions, limit: number) {
-    const asked = within.copy();
-    this.#addKind(asked, query);
-    const statement = this.#connection.prepare<EventRow>(
-      `SELECT * FROM event INDEXED BY event_of_stream ${asked.copy().add('stream = ?').where} ${ORDER} LIMIT ?`,
+    const from = 'FROM event INDEXED BY event_of_stream';
+    // Of each stream all is looked at that is as new as the newest place where one of them was left.
+    const last = streams
+      .flatMap(
+        (stream) =>
+          this.#lastLookedAt(from, within.copy().add('stream = ?', stream), query, streams.length) ?? [],
+      )
+      .sort(newestFirst)[0];
+    if (last) addUpTo(within, last);
+    this.#addKind(within, query);
+    const places = streams.flatMap((stream) =>
+      this.#places(from, within.copy().add('stream = ?', stream), limit),
     );
-    const rows = streams.flatMap((stream) => statement.all(...asked.values, stream, limit + 1));
-    return cut(rows.sort(newestFirst), limit);
+    return this.#given(places.sort(newestFirst), limit, last);
+  }
+
+  /**
+   * The last event that a page may look at, where it reads so many sources; undefined where there are fewer, and where
+   * all that is looked at is given.
+   */
+  #lastLookedAt(from: string, within: Conditions, query: EventQuery, sources: number): Place | undefined {
+    if (!looksInto(query)) {
+      if (sources > 1 && query.type === undefined) return undefined;
+      return this.#connection
+        .prepare<Place>(`SELECT occurred_us, stream, event ${from} ${within.where} ${ORDER} LIMIT 1 OFFSET ?`)
+        .get(...within.values, Math.ceil(MAX_LOOKED_AT / sources) - 1);
+    }
+    const rows = Math.ceil(MAX_LOOKED_INTO / sources);
+    return this.#connection
+      .prepare<Place>(
+        `SELECT occurred_us, stream, event FROM (
+           SELECT occurred_us, stream, event, row_number() OVER newer AS rows, sum(bytes) OVER newer AS bytes
+           FROM (SELECT occurred_us, stream, event, octet_length(message) + octet_length(body) AS bytes
+             ${from} ${within.where} ${ORDER} LIMIT ?)
+           WINDOW newer AS (${ORDER} ROWS UNBOUNDED PRECEDING))
+         WHERE rows = ? OR bytes > ? ${ORDER} LIMIT 1`,
+      )
+      .get(...within.values, rows, rows, MAX_BYTES / sources);
+  }
+
+  /** The first so many, and one more. */
+  #places(from: string, within: Conditions, limit: number): Place[] {
+    return this.#connection
+      .prepare<Place>(`SELECT occurred_us, stream, event ${from} ${within.where} ${ORDER} LIMIT ?`)
+      .all(...within.values, limit + 1);
+  }
+
+  /** The rows at these places, of which there may be more than are asked for; `last` is where they were looked for. */
+  #given(places: readonly Place[], limit: number, last?: Place) {
+    const rows: EventRow[] = [];
+    for (let characters = 0; rows.length < Math.min(limit, places.length) && characters < MAX_GIVEN; ) {
+      const row = this.#byNumber.get(places[rows.length]!.event)!;
+      rows.push(row);
+      characters += row.message.length + row.body.length;
+    }
+    const next = rows.length < places.length ? rows.at(-1) : last;
+    return { rows, next: next && formatCursor(placeOf(next)) };
   }
 
   /** The streams of the Birds that are asked for; undefined where none is. */
@@ -134,10 +183,9 @@ function withinTime({ cursor, sinceUs, untilUs }: EventQuery): Conditions {
   return within;
 }
 
-/** A page of rows of which there may be one more than that. */
-function cut(rows: readonly EventRow[], limit: number) {
-  const last = rows.length > limit ? rows[limit - 1] : undefined;
-  return { rows: rows.slice(0, limit), next: last && formatCursor(placeOf(last)) };
+/** Nothing older than this place. */
+function addUpTo(within: Conditions, place: Place): void {
+  within.add('(occurred_us, stream, event) >= (?, ?, ?)', ...placeOf(place));
 }
 
 function placeOf(place: Place): [number, number, number] {

@@ -34,8 +34,9 @@ interface Source {
 
 /** Flights that one page looks at: they take some 50 ms. */
 const MAX_LOOKED_AT = 20_000;
-/** And where a text is looked for in what the events of their ends say. */
+/** And where a text is looked for in what the events of their ends say, with the bytes of that. */
 const MAX_READ = 4_000;
+const MAX_BYTES = 8 * 2 ** 20;
 /** Of more Birds all Flights are walked. */
 const FEW_STREAMS = 50;
 const MAX_PAGE = 1000;
@@ -97,11 +98,12 @@ export class FlightPages {
   page(query: FlightQuery): { flights: FlightOverview[]; next?: string } {
     const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
     const sources = this.#sources(query);
-    const mostLookedAt = query.text === undefined ? MAX_LOOKED_AT : MAX_READ;
-    const lookedAt = Math.ceil(mostLookedAt / Math.max(1, sources.length));
     let end: Place | undefined;
     const found = sources.flatMap(({ from, where }) => {
-      const last = this.#lastLookedAt(from, where, lookedAt);
+      const last =
+        query.text === undefined
+          ? this.#lastLookedAt(from, where, Math.ceil(MAX_LOOKED_AT / sources.length))
+          : this.#lastRead(from, where, sources.length);
       if (last && (!end || isLater(last, end))) end = last;
       return this.#read(
         from,
@@ -159,6 +161,22 @@ export class FlightPages {
         `SELECT flight.started_us, flight.stream, flight.id FROM ${from} ${where.where} ${ORDER} LIMIT 1 OFFSET ?`,
       )
       .get(...where.values, lookedAt - 1);
+  }
+
+  /** The same where what their ends say is read, in so many sources. */
+  #lastRead(from: string, where: Conditions, sources: number): Place | undefined {
+    const flights = Math.ceil(MAX_READ / sources);
+    const order = 'ORDER BY started_us DESC, stream DESC, id DESC';
+    return this.#connection
+      .prepare<Place>(
+        `SELECT started_us, stream, id FROM (
+           SELECT started_us, stream, id, row_number() OVER later AS flights, sum(bytes) OVER later AS bytes
+           FROM (SELECT flight.started_us, flight.stream, flight.id, octet_length(event.message) AS bytes
+             FROM ${from} ${ITS_EVENT} ${where.where} ${ORDER} LIMIT ?)
+           WINDOW later AS (${order} ROWS UNBOUNDED PRECEDING))
+         WHERE flights = ? OR bytes > ? ${order} LIMIT 1`,
+      )
+      .get(...where.values, flights, flights, MAX_BYTES / sources);
   }
 
   #read(
