@@ -4,10 +4,12 @@
  * that was resolved is kept for the digests, also once its alert is deleted.
  */
 import type { Alert, Labels } from '../domain/alert/alert.ts';
+import type { Event } from '../domain/alert/event.ts';
 import type { Episode } from '../domain/digest/digest.ts';
 import type { Link } from '../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../domain/grouping/sorts/catch-up-sort.ts';
 import type { Filter } from './filter.ts';
+import type { LinkedSpan } from './outbox-store.ts';
 
 /** Which alerts `page` gives, as people look for them. */
 export interface AlertQuery extends Filter {
@@ -78,6 +80,8 @@ export interface AlertStore {
   ): Promise<OldEvents | undefined>;
   /** The alert's events with `afterSeq < seq`, and `seq <= lastSeq` if given: the newest `limit`, newest first. */
   events(alertId: string, afterSeq: number, limit: number, lastSeq?: number): Promise<Link[]>;
+  /** Of each span the newest `limit` events, newest first, by the alert; an alert has one span. */
+  eventsOf(spans: readonly LinkedSpan[], limit: number): Promise<ReadonlyMap<string, readonly Event[]>>;
   /** Alerts changed since they were last routed, oldest change first. */
   changed(limit: number): Promise<Alert[]>;
   /** Puts these alerts, as far as they are there, among those of `changed`. */

@@ -114,18 +114,8 @@ async function eventsOf(
   tx: Transaction,
   { what, isBatch }: Draft,
 ): Promise<ReadonlyMap<string, readonly Event[]>> {
-  const events = new Map<string, readonly Event[]>();
-  if (what.summary && !isBatch) return events;
-  const limit = isBatch ? BATCH_EVENTS : MAX_EVENTS;
-  for (const { alert, newEvents, afterSeq } of what.listed) {
-    if (newEvents === 0) continue;
-    const linked = await tx.alerts.events(alert.id, afterSeq, limit, afterSeq + newEvents);
-    events.set(
-      alert.id,
-      linked.map((link) => link.event),
-    );
-  }
-  return events;
+  if (what.summary && !isBatch) return new Map();
+  return tx.alerts.eventsOf(coveredBy(what.listed), isBatch ? BATCH_EVENTS : MAX_EVENTS);
 }
 
 /** How the Bird's last Flights ended, where all alerts are of one Bird: among several it would only be noise. */

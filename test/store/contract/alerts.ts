@@ -218,6 +218,20 @@ export function describeAlerts(run: Run): void {
       expect(await seqs('a', 0, 1, 2)).toEqual([2]);
       expect(await seqs('b', 0, 3)).toEqual([2]);
       expect(await seqs('unknown', 0, 3)).toEqual([]);
+      const spans = [
+        { alertId: 'b', afterSeq: 0, lastSeq: 9 },
+        { alertId: 'unknown', afterSeq: 0, lastSeq: 9 },
+        { alertId: 'a', afterSeq: 1, lastSeq: 3 },
+      ];
+      const ofSpans = async (limit: number) => run((tx) => tx.alerts.eventsOf(spans, limit));
+      expect(await ofSpans(2)).toEqual(
+        new Map([
+          ['b', [events[1]]],
+          ['a', [events[2], events[1]]],
+        ]),
+      );
+      expect((await ofSpans(1)).get('a')).toEqual([events[2]]);
+      expect(await run((tx) => tx.alerts.eventsOf([], 1))).toEqual(new Map());
       await run((tx) => tx.alerts.linkEvents([]));
     });
 

@@ -1,7 +1,9 @@
+import type { Event } from '../../../domain/alert/event.ts';
 import type { Link } from '../../../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
+import type { LinkedSpan } from '../../outbox-store.ts';
 import { prepareChunks } from '../chunks.ts';
-import type { Connection } from '../connection.ts';
+import { type Connection, encodeText } from '../connection.ts';
 import type { EventRow } from '../watched/event-row.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
 
@@ -42,6 +44,21 @@ export class AlertEvents {
       .map((row) => ({ alertId, seq: row.seq, event: this.#events.fromRow(row) }));
   }
 
+  /** Of each span the newest events, newest first, by the alert: in one question, which costs a fraction of many. */
+  ofSpans(spans: readonly LinkedSpan[], limit: number): Map<string, Event[]> {
+    const events = new Map<string, Event[]>();
+    if (spans.length === 0) return events;
+    const given = spans.map(({ alertId, afterSeq, lastSeq }) => [encodeText(alertId), afterSeq, lastSeq]);
+    for (const row of this.#sql.linkedOfSpans.all(JSON.stringify(given), limit)) {
+      const { alertId } = spans[row.span]!;
+      const event = this.#events.fromRow(row);
+      const list = events.get(alertId);
+      if (list) list.push(event);
+      else events.set(alertId, [event]);
+    }
+    return events;
+  }
+
   old(alertId: string, afterSeq: number, maxAgeUs: number, lastSeq: number): OldEvents | undefined {
     const first = this.#sql.firstFresh.get(alertId, afterSeq, maxAgeUs)?.seq ?? Number.MAX_SAFE_INTEGER;
     if (first === afterSeq + 1) return undefined;
@@ -62,6 +79,17 @@ function prepareAlertEvents(connection: Connection) {
     linked: connection.prepare<EventRow & { readonly seq: number }>(
       `SELECT alert_event.seq, event.* FROM alert_event JOIN event USING (event)
        WHERE ${ofAlert} AND alert_event.seq <= ? ORDER BY alert_event.seq DESC LIMIT ?`,
+    ),
+    linkedOfSpans: connection.prepare<EventRow & { readonly span: number }>(
+      `WITH given AS (
+         SELECT key AS span, value ->> 0 AS id, value ->> 1 AS after_seq, value ->> 2 AS last_seq FROM json_each(?1))
+       SELECT span, event.* FROM given CROSS JOIN alert USING (id)
+         CROSS JOIN alert_event ON alert_event.alert = alert.alert AND seq <= last_seq AND seq > max(after_seq, coalesce(
+           (SELECT older.seq FROM alert_event AS older
+            WHERE older.alert = alert.alert AND older.seq > after_seq AND older.seq <= last_seq
+            ORDER BY older.seq DESC LIMIT 1 OFFSET ?2), 0))
+         CROSS JOIN event USING (event)
+       ORDER BY span, seq DESC`,
     ),
     firstFresh: connection.prepare<{ seq: number }>(
       `SELECT alert_event.seq FROM alert_event JOIN event USING (event)

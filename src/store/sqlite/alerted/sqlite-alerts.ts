@@ -1,8 +1,10 @@
 import type { Alert, Labels } from '../../../domain/alert/alert.ts';
+import type { Event } from '../../../domain/alert/event.ts';
 import type { Episode } from '../../../domain/digest/digest.ts';
 import type { Link } from '../../../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
 import type { AlertQuery, AlertStore, CausePage, CauseQuery } from '../../alert-store.ts';
+import type { LinkedSpan } from '../../outbox-store.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, encodeText, textList } from '../connection.ts';
 import type { BirdStanding } from '../watched/bird-standing.ts';
@@ -117,6 +119,13 @@ export class SqliteAlerts implements AlertStore {
     lastSeq = Number.MAX_SAFE_INTEGER,
   ): Promise<Link[]> {
     return this.#alertEvents.list(alertId, afterSeq, limit, lastSeq);
+  }
+
+  async eventsOf(
+    spans: readonly LinkedSpan[],
+    limit: number,
+  ): Promise<ReadonlyMap<string, readonly Event[]>> {
+    return this.#alertEvents.ofSpans(spans, limit);
   }
 
   async changed(limit: number): Promise<Alert[]> {
