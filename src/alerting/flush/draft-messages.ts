@@ -46,31 +46,33 @@ export function flushIdOf({ thread, threadPosition }: NotifyingFlush): string {
 }
 
 /** The messages about a flush for a receiver, in the order of sending. `owner`: the receiver of the flushed group. */
-export async function* draftMessages(
+export async function draftMessages(
   tx: Transaction,
   flushed: NotifyingFlush,
   receiver: Receiver | undefined,
   owner: string,
   nowUs: number,
-): AsyncGenerator<Draft> {
+): Promise<Draft[]> {
   const flushId = flushIdOf(flushed);
   const destinations = destinationsOf(receiver?.integrations);
   const { gathers } = SORTS[flushed.group.sort];
   const isApart = (one: Destination) => keepsIncidents(one) && (gathers || flushed.incidentLasts === true);
+  const drafts: Draft[] = [];
   for (const audience of audiences(
     flushId,
     flushed,
     destinations.filter((one) => !isApart(one)),
   )) {
-    yield* draftsFor(tx, audience);
+    drafts.push(...(await draftsFor(tx, audience)));
   }
   const keepers = gathers ? destinations.filter(keepsIncidents) : [];
-  if (keepers.length === 0) return;
+  if (keepers.length === 0) return drafts;
   for (const what of await byIncident(tx, flushed, owner, nowUs)) {
     const to = keepers.filter(([, { sendResolved }]) => sendResolved || what.firingTotal > 0);
     const id = `${flushId}-${hash64([what.group.key])}`;
-    yield { id, what: shortened(what), to, covers: what.listed };
+    drafts.push({ id, what: shortened(what), to, covers: what.listed });
   }
+  return drafts;
 }
 
 /** Destinations that get the same. */
@@ -93,58 +95,67 @@ function audiences(id: string, flushed: NotifyingFlush, to: readonly Destination
   ];
 }
 
-async function* draftsFor(tx: Transaction, { id, what, to }: Audience): AsyncGenerator<Draft> {
+async function draftsFor(tx: Transaction, { id, what, to }: Audience): Promise<Draft[]> {
+  if (to.length === 0) return [];
+  const drafts: Draft[] = [];
   const alike = to.filter((one) => !besideMembers(one) && !takesEvents(one));
   for (const [limit, some] of Map.groupBy(alike, (one) => Math.min(limitOf(one), what.listed.length))) {
     const left = what.listed.slice(limit);
-    yield* messages(left.length > 0 ? `${id}-first${limit}` : id, shortened(what, limit), some, left);
+    drafts.push(
+      ...messages(left.length > 0 ? `${id}-first${limit}` : id, shortened(what, limit), some, left),
+    );
   }
-  yield* batches(tx, `${id}-events`, what, to.filter(takesEvents));
+  drafts.push(...(await batches(tx, `${id}-events`, what, to.filter(takesEvents))));
   const members = to.filter(besideMembers);
   for (const nest of members.length > 0 ? await byNest(tx, id, what) : []) {
-    for (const destination of members) yield forMembers(nest, destination);
+    for (const destination of members) drafts.push(forMembers(nest, destination));
   }
+  return drafts;
 }
 
 /** Lists of alerts, for those who get all of them, or the first ones. */
-function* messages(
+function messages(
   id: string,
   what: NotifyingFlush,
   to: readonly Destination[],
   left: readonly Listed[],
-): Generator<Draft> {
+): Draft[] {
   if (what.listed.length <= MAX_ALERTS) {
-    yield { id, what, to, covers: [...what.listed, ...left] };
-    return;
+    return [{ id, what, to, covers: [...what.listed, ...left] }];
   }
   const goesInParts = what.summary ? needsEveryState : takesParts;
   const programs = to.filter(goesInParts);
   const parts = programs.length > 0 ? partsOf(what.listed) : [];
-  for (const [index, listed] of parts.entries()) {
+  const inParts = parts.map((listed, index): Draft => {
     const covers = index === 0 ? [...listed, ...left] : listed;
-    yield { ...partOf(id, index, parts), what: { ...what, listed }, to: programs, covers };
-  }
+    return { ...partOf(id, index, parts), what: { ...what, listed }, to: programs, covers };
+  });
   const people = to.filter((one) => !goesInParts(one));
-  yield { id: `${id}-brief`, what: shortened(what), to: people, covers: [...what.listed, ...left] };
+  const covers = [...what.listed, ...left];
+  return [...inParts, { id: `${id}-brief`, what: shortened(what), to: people, covers }];
 }
 
 /**
  * Batches of events, for those who take events and no alerts; of a summary, the events that it counts. Where there are
  * none, an empty message says so.
  */
-async function* batches(
+async function batches(
   tx: Transaction,
   id: string,
   what: NotifyingFlush,
   to: readonly Destination[],
-): AsyncGenerator<Draft> {
-  if (to.length === 0) return;
+): Promise<Draft[]> {
+  if (to.length === 0) return [];
   const runs = what.summary ? await summedUpRuns(tx, what) : [what.listed];
   const all = runs.flatMap(batchesOf);
-  if (all.length === 0) yield { id, what: shortened(what), to, covers: what.listed };
-  for (const [index, listed] of all.entries()) {
-    yield { ...partOf(id, index, all), what: { ...what, listed }, to, covers: listed, isBatch: true };
-  }
+  if (all.length === 0) return [{ id, what: shortened(what), to, covers: what.listed }];
+  return all.map((listed, index) => ({
+    ...partOf(id, index, all),
+    what: { ...what, listed },
+    to,
+    covers: listed,
+    isBatch: true,
+  }));
 }
 
 function partOf(id: string, index: number, { length }: readonly unknown[]): Pick<Draft, 'id' | 'part'> {

@@ -46,7 +46,7 @@ export async function enqueueMessages(
   let queued = 0;
   let suppressed = 0;
   if (!receiver) return { queued, suppressed };
-  for await (const draft of draftMessages(tx, flushed, receiver, owner, nowUs)) {
+  for (const draft of await draftMessages(tx, flushed, receiver, owner, nowUs)) {
     if (draft.to.length === 0 || draft.what.listed.length === 0) continue;
     const isFallenBackFrom = receiver.fallback !== undefined || draft.suppressed !== undefined;
     const message = { flushId: flushIdOf(flushed), isFallenBackFrom, serviceLinks };
