@@ -13,6 +13,7 @@ const SRC = join(ROOT, 'src');
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   main: ['cli', 'compile-cache', 'held-signals', 'small-heap'],
   'held-signals': [],
+  'storm-heap': [],
   cli: [
     'app',
     'channels',
@@ -25,6 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'service',
     'simulator',
     'store',
+    'storm-heap',
     'templates',
   ],
   'cli/commands': ['daemon'],

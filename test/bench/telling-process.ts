@@ -14,6 +14,7 @@ import type { Event } from '../../src/domain/alert/event.ts';
 import { openTransport } from '../../src/http/transport.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import { createStormHeap } from '../../src/storm-heap.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { formatInstant } from '../../src/time/instant.ts';
 import { load, REGION } from '../config/load.ts';
@@ -69,7 +70,7 @@ const commit = createCommit({
   rules: config.rules,
   forward: [],
   clock,
-  report: () => {},
+  report: createStormHeap(clock),
   changed: alerting.wake,
 });
 

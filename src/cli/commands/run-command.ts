@@ -5,6 +5,7 @@ import { NestwatchError } from '../../errors.ts';
 import type { Log } from '../../observe/log.ts';
 import type { LogLevel } from '../../observe/log-report.ts';
 import type { Edge } from '../../process-io.ts';
+import { createStormHeap } from '../../storm-heap.ts';
 import { howMany } from '../../text/counts.ts';
 import { sleep } from '../../time/clock.ts';
 import { VERSION } from '../../version.ts';
@@ -35,6 +36,7 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
     readAgain: configFile.read,
     applied: (next) => void warn(next),
     logLevel: options.logLevel as LogLevel,
+    listener: createStormHeap(edge.clock),
     logFormat: options.logFormat ?? (edge.stderr.isTTY ? 'pretty' : 'json'),
   });
   const { log } = app;

@@ -1,0 +1,46 @@
+/**
+ * Room for new objects while a storm lasts. The heap is kept small (`small-heap.ts`), which a storm pays for: what
+ * lives until its batch is committed is copied again and again, and that took up to half of the processor time. V8
+ * takes the room back by itself once little is going on.
+ */
+import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8';
+import type { Report } from './report.ts';
+import type { Clock } from './time/clock.ts';
+
+/** Alerts that begin or end within a second: what is taken for a storm. */
+const STORM_ALERTS = 100;
+const ROOM_BYTES = 8 * 1024 * 1024;
+/** V8 decides at a collection, which is never further away than this. */
+const MOST_OBJECTS = 4_096;
+
+/** Hears of alerts, and makes room once very many of them change. */
+export function createStormHeap({ monotonicMs }: Pick<Clock, 'monotonicMs'>): Report {
+  let sinceMs = Number.NEGATIVE_INFINITY;
+  let alerts = 0;
+  return ({ what }) => {
+    if (what !== 'alert') return;
+    const nowMs = monotonicMs();
+    if (nowMs - sinceMs >= 1_000) {
+      sinceMs = nowMs;
+      alerts = 0;
+    }
+    alerts += 1;
+    if (alerts === STORM_ALERTS) makeRoom();
+  };
+}
+
+/** V8 lets the space for new objects grow by a factor where many of them outlive a collection: so some have to. */
+function makeRoom(): void {
+  const before = roomBytes();
+  if (before >= ROOM_BYTES) return;
+  setFlagsFromString(`--semi-space-growth-factor=${Math.ceil(ROOM_BYTES / before)}`);
+  const living: number[][] = [];
+  while (roomBytes() === before && living.length < MOST_OBJECTS) living.push(new Array(1024).fill(0.5));
+  setFlagsFromString('--semi-space-growth-factor=1');
+}
+
+/** What new objects may take until they are collected. */
+function roomBytes(): number {
+  const space = getHeapSpaceStatistics().find((one) => one.space_name === 'new_space');
+  return space ? space.space_used_size + space.space_available_size : Number.POSITIVE_INFINITY;
+}
