@@ -20,8 +20,9 @@ describe('labels of a route', () => {
         team: loc-ops,
         where: '{{ groupLabels.nest | upcase }}',
         how: '{% if commonLabels.severity == "critical" %}call{% else %}mail{% endif %}',
-        none: '{{ groupLabels.bird }}' } }`),
-    ).toEqual({ team: 'loc-ops', where: 'DOCS', how: 'call', none: '' });
+        none: '{{ groupLabels.bird }}',
+        a-b: '{{ routeLabels.team }}' } }`),
+    ).toEqual({ team: 'loc-ops', where: 'DOCS', how: 'call', none: '', 'a-b': 'loc-ops' });
     expect(written('{ receiver: a }')).toBeUndefined();
   });
 
@@ -60,7 +61,8 @@ describe('labels of a route', () => {
       'labels: a: routeLabels.a is written by means of itself',
     ],
     ["{ a: '{{ routeLabels.a }}' }", 'labels: a: routeLabels.a is written by means of itself'],
-    ["{ 'a b': x }", 'labels["a b"]: is not a label name'],
+    ["{ '': x }", 'labels'],
+    ['{ a: 1 }', 'labels.a: '],
   ])('%s is a mistake, found when the configuration is read', (labels, problem) => {
     const problems = problemsOf(
       `${REGION}route: { receiver: a, labels: ${labels} }\nreceivers: [{ name: a }]\n`,

@@ -3,14 +3,7 @@ import type { Check } from '../../document/check.ts';
 import { checkReceiver, receiverNames } from '../../document/known-receiver.ts';
 import type { Path } from '../../document/problem.ts';
 import { oldMatcherKeys, readAllMatchers, readList } from '../../document/read-list.ts';
-import {
-  duration,
-  durationOrNever,
-  groupLabel,
-  labelMap,
-  matcherList,
-  words,
-} from '../../document/value-shape.ts';
+import { duration, durationOrNever, groupLabel, matcherList, words } from '../../document/value-shape.ts';
 import { formatMatcher, type Matcher } from '../../domain/matchers/matcher.ts';
 import type { Route } from '../../domain/routing/route.ts';
 import { formatDuration } from '../../time/duration.ts';
@@ -88,7 +81,9 @@ const routeShape = z.strictObject({
       'How long after the first notification `escalate_to` is notified. `never` ends what a route inherits.',
     ),
   routes: z.array(z.unknown()).prefault([]).describe(CHILDREN),
-  labels: labelMap
+  // Any name, as in Alertmanager: they are no labels of alerts.
+  labels: z
+    .record(words, z.string())
     .prefault({})
     .describe(
       "Labels of the route, which templates and webhooks' bodies have as `routeLabels`; alerts do not get them. Inherited one by one. Those with `{{ … }}` are Liquid templates, which may use `groupLabels`, `commonLabels` and other `routeLabels`.",
