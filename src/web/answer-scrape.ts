@@ -39,13 +39,35 @@ export async function answerScrape(
   });
 }
 
-/** Keeps the words of a failure from the library that serves it, which prints them. */
+/**
+ * Keeps the words of a failure from the library that serves it, which prints them. Who asked and leaves in the middle
+ * is thrown in at the `yield`: that is no failure of ours.
+ */
 async function* heard(
   body: Iterable<string> | AsyncIterable<string>,
   failed: (error: unknown) => void,
 ): AsyncGenerator<string> {
+  const isAsync = typeof body === 'object' && Symbol.asyncIterator in body;
+  const parts = isAsync ? body[Symbol.asyncIterator]() : body[Symbol.iterator]();
+  let isOver = false;
   try {
-    yield* body;
+    for (;;) {
+      const part = await next(parts, failed);
+      isOver = part.done === true;
+      if (part.done) return;
+      yield part.value;
+    }
+  } finally {
+    if (!isOver) await parts.return?.();
+  }
+}
+
+async function next(
+  parts: Iterator<string> | AsyncIterator<string>,
+  failed: (error: unknown) => void,
+): Promise<IteratorResult<string>> {
+  try {
+    return await parts.next();
   } catch (error) {
     failed(error);
     throw new Error('A scrape failed half way and was cut off.');

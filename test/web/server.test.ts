@@ -1,4 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { Agent, get } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { describe, expect, test } from 'vitest';
@@ -510,4 +512,32 @@ describe('listening', () => {
     expect(await response).toBe('socket hang up');
     await closed;
   });
+});
+
+test.each(['identity', 'gzip'])('who leaves in the middle of a scrape is no failure: %s', async (packing) => {
+  const left = Promise.withResolvers<void>();
+  async function* endless() {
+    try {
+      // Random, so that it cannot be packed into nothing.
+      for (;;) yield randomBytes(40_000).toString('hex');
+    } finally {
+      left.resolve();
+    }
+  }
+  const { web, reported } = await serve({
+    metrics: async () => ({ contentType: 'text/plain', body: endless() }),
+  });
+  await new Promise<void>((resolve) => {
+    const asked = get(`${web.url}/metrics`, { headers: { 'accept-encoding': packing } }, (answer) => {
+      answer.once('data', () => {
+        asked.destroy();
+        resolve();
+      });
+    });
+    asked.on('error', () => {});
+  });
+  await left.promise;
+  // What follows from it follows in the next turns.
+  await setImmediate();
+  expect(reported.filter(({ what }) => what === 'trouble')).toEqual([]);
 });
