@@ -205,10 +205,16 @@ function nextFile(random: () => number, draftOf: (change: Change) => string) {
       'a receiver that is not there',
       draftOf({ ...refused, more: 'digests: [{ name: d, cron: "* * * * *", receiver: x }]' }),
     ),
-    bad('half of a file', draftOf(refused).slice(0, 60 + Math.floor(random() * 250))),
+    bad('half of a file', halfOf(draftOf(refused), random)),
     bad('no YAML', 'regions: [}'),
     bad('nothing', ''),
   ]);
+}
+
+/** Cut off within quotes: at the end of a line the beginning of a configuration may be one by itself. */
+function halfOf(text: string, random: () => number): string {
+  const quotes = [...text.matchAll(/"/g)].map(({ index }) => index);
+  return text.slice(0, quotes[2 * Math.floor((random() * quotes.length) / 2)]! + 2);
 }
 
 /** About fifty events a second, in every feed, of a service with bad manners. */
