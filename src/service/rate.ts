@@ -41,8 +41,11 @@ const SOON_MS = 10_000;
 const CUTS_IN_ROW = 3;
 /** The level that is aimed at again stays this far below the refused one. */
 const BELOW_REFUSED = 0.97;
-/** A refusal makes no cut when it is less probable that the level was its cause, and no pause is asked for. */
+/** A refusal makes no cut when it is less probable that the level was its cause. */
 const BY_CHANCE = 0.5;
+/** The same where the answer asks for a pause, since who does so has a limit in mind more often; a longer one is of a quota. */
+const BY_CHANCE_ASKED = 0.3;
+const LONGEST_CASUAL_PAUSE_MS = 5_000;
 /** After so many the level is cut all the same: at a level that never changes a limit looks like chance. */
 const MOST_BY_CHANCE = 20;
 /** From a cut to the level before it, while saturated: longer where the service's pauses are, or its requests few. */
@@ -92,6 +95,8 @@ export class Rate {
   #plateauMs = PLATEAU_MS;
   #cutAtMs = Number.NEGATIVE_INFINITY;
   #tokens = 1;
+  /** No request has left since a pause that the service asked for. */
+  #isAfterPause = false;
   #filledAtMs: number;
   #pausedUntilMs: number;
   #lastTakeMs: number;
@@ -115,7 +120,7 @@ export class Rate {
   constructor({ ceiling, startPerSecond, random, nowMs: startMs }: RateOptions) {
     this.#ceiling = ceiling;
     this.#random = random;
-    this.#cause = new RefusalCause(ceiling);
+    this.#cause = new RefusalCause(ceiling, startMs);
     this.#level = Math.min(startPerSecond, ceiling);
     this.#filledAtMs = startMs;
     this.#pausedUntilMs = startMs;
@@ -160,6 +165,8 @@ export class Rate {
     if (this.#isAwaited) this.#grow(Math.min(Math.max(0, nowMs - this.#lastTakeMs), 2000 / this.#level));
     this.#isAwaited = false;
     this.#lastTakeMs = nowMs;
+    this.#cause.left(nowMs, this.#isAfterPause);
+    this.#isAfterPause = false;
   }
 
   /** The service answered a request without asking to slow down. */
@@ -187,6 +194,7 @@ export class Rate {
   refused(sentAtMs: number, retryAfterMs: number | undefined, nowMs: number): boolean {
     const isNew = sentAtMs > this.#cutAtMs;
     const isByChance = isNew && this.#isByChance(retryAfterMs ?? 0);
+    if (retryAfterMs) this.#isAfterPause = true;
     if (isNew) this.#refusalsInRow += 1;
     if (isByChance) {
       this.#endure(retryAfterMs ?? 0, nowMs);
@@ -236,17 +244,14 @@ export class Rate {
     this.#pausedUntilMs = Math.max(this.#pausedUntilMs, nowMs + pauseMs);
     this.#tokens = 0;
     this.#filledAtMs = Math.max(this.#filledAtMs, this.#pausedUntilMs);
-    this.#cause.paused((this.#level * pauseMs) / 1000);
     return pauseMs;
   }
 
-  /**
-   * Whether a request was refused for other reasons than the level. Who asks for a pause has a limit in mind, and what a
-   * limit saves up in each pause would hide it.
-   */
+  /** Whether a request was refused for other reasons than the level. */
   #isByChance(retryAfterMs: number): boolean {
     const byLevel = this.#cause.refused(this.#level);
-    const isLikely = byLevel < BY_CHANCE && retryAfterMs === 0;
+    const isLikely =
+      byLevel < (retryAfterMs > 0 ? BY_CHANCE_ASKED : BY_CHANCE) && retryAfterMs <= LONGEST_CASUAL_PAUSE_MS;
     this.#byChance = isLikely ? this.#byChance + 1 : 0;
     if (this.#byChance <= MOST_BY_CHANCE) return isLikely;
     this.#byChance = 0;

@@ -5,6 +5,11 @@
  * probability, which every answer changes by Bayes' rule. A limit refuses at the upper levels alone, and chance at all:
  * after cuts that did not help chance is more probable.
  *
+ * What a limit saves up while nothing leaves, as in a pause that the service asked for, lets requests through whatever
+ * the level is. How much that is, is not known either, so limits that save up in several ways are each thought of, and
+ * what each has saved up is counted: as long as there is something, an answer says nothing about that limit, but a
+ * refusal says that it was by chance. Without this a pause at each refusal by chance would leave nothing to learn from.
+ *
  * From one request to the next the service may become another, with a small probability: so what was learned is
  * forgotten when new answers contradict it.
  */
@@ -19,28 +24,53 @@ const SHARES = [0, 0.01, 0.03, 0.1, 0.3];
 const SHARE_PRIORS = [0.96, 0.01, 0.01, 0.01, 0.01];
 /** How probable it is that from one request to the next the limit changes, and as probable that the part does. */
 const CHANGE = 5e-4;
+/** It is taken in after so many requests, or before a refusal is judged, for all of them at once. */
+const MIXED_EVERY = 8;
+/**
+ * How a limit may count, each as probable: it saves up nothing, or for a second what is not asked for (a bucket), or it
+ * gives a quota for each window of some seconds.
+ */
+const WAYS = [
+  { isWindow: false, seconds: 0 },
+  { isWindow: false, seconds: 1 },
+  { isWindow: true, seconds: 10 },
+  { isWindow: true, seconds: 60 },
+] as const;
+/** What is refused at least once a quota is used up: all of it, if it were known exactly when that is. */
+const BEYOND_QUOTA = 0.5;
 
 export class RefusalCause {
-  /** In rising order. */
+  /** In rising order, each as often as there are ways to count. */
   readonly #limits: Float64Array;
   readonly #limitPriors: Float64Array;
+  /** By limit: the most that it saves up, and what is left of that; below 0 it would refuse. */
+  readonly #room: Float64Array;
+  readonly #saved: Float64Array;
+  /** By way: when the present window began. */
+  readonly #windows: number[];
+  #leftAtMs: number;
   /** Of each share one row, with a column for each limit. */
   readonly #probabilities: readonly Float64Array[];
   /** By limit: what of all requests is refused because of the level, where nothing else is. */
   readonly #excess: Float64Array;
-  /** By limit: the sum over all shares, while an answer is taken in. */
+  /** By limit: the sum over all shares. */
   readonly #ofLimit: Float64Array;
-  /** After a pause a limit lets so many through whatever the level is. */
-  #savedUp = 0;
+  /** Answers that were taken in since `#mix`. */
+  #unmixed = 0;
 
   /** No level is higher than `ceiling`. */
-  constructor(ceiling: number) {
+  constructor(ceiling: number, nowMs: number) {
     const limits: number[] = [];
     for (let limit = LEAST_LIMIT; limit < ceiling; limit *= LIMIT_STEP) limits.push(limit);
     const sum = limits.reduce((all, limit) => all + Math.sqrt(limit), 0);
-    this.#limits = Float64Array.of(...limits, Math.max(LEAST_LIMIT, ceiling));
-    const priors = limits.map((limit) => ((1 - NO_LIMIT) * Math.sqrt(limit)) / sum);
-    this.#limitPriors = Float64Array.of(...priors, NO_LIMIT);
+    const priors = [...limits.map((limit) => ((1 - NO_LIMIT) * Math.sqrt(limit)) / sum), NO_LIMIT];
+    const all = [...limits, Math.max(LEAST_LIMIT, ceiling)];
+    this.#limits = Float64Array.from(all.flatMap((limit) => WAYS.map(() => limit)));
+    this.#limitPriors = Float64Array.from(priors.flatMap((prior) => WAYS.map(() => prior / WAYS.length)));
+    this.#room = Float64Array.from(all.flatMap((limit) => WAYS.map(({ seconds }) => limit * seconds)));
+    this.#saved = this.#room.slice();
+    this.#leftAtMs = nowMs;
+    this.#windows = WAYS.map(() => nowMs);
     this.#excess = new Float64Array(this.#limits.length);
     this.#ofLimit = new Float64Array(this.#limits.length);
     this.#probabilities = SHARE_PRIORS.map((prior) => Float64Array.from(this.#limitPriors, (p) => p * prior));
@@ -48,11 +78,13 @@ export class RefusalCause {
 
   /** A request was not refused. */
   accepted(level: number): void {
-    this.#meet(level, false);
+    this.#lookAt(level);
+    this.#meet(false);
   }
 
   /** A request was refused. Returns how probable it is that this was because of the level. */
   refused(level: number): number {
+    this.#mix();
     this.#lookAt(level);
     let [byLevel, inAll] = [0, 0];
     for (const [row, share] of SHARES.entries()) {
@@ -62,53 +94,84 @@ export class RefusalCause {
         inAll += probability * (share + part);
       }
     }
-    this.#meet(level, true);
+    this.#meet(true);
     return byLevel / inAll;
   }
 
-  /** Nothing leaves for a while, in which so many would have at the present level. */
-  paused(requests: number): void {
-    this.#savedUp = requests;
+  /** A request leaves. Who asked for a pause, which is over, begins a new window. */
+  left(nowMs: number, isAfterPause: boolean): void {
+    const seconds = Math.max(0, nowMs - this.#leftAtMs) / 1000;
+    this.#leftAtMs = nowMs;
+    for (const [way, one] of WAYS.entries()) {
+      const isNew = isAfterPause || nowMs - this.#windows[way]! >= one.seconds * 1000;
+      if (isNew) this.#windows[way] = nowMs;
+      this.#save(way, !one.isWindow ? seconds : isNew ? one.seconds : 0);
+    }
+  }
+
+  /** What a limit has saved up grows by what it allows in so many seconds, and shrinks by the request that leaves. */
+  #save(way: number, seconds: number): void {
+    const [limits, room, saved] = [this.#limits, this.#room, this.#saved];
+    for (let column = way; column < limits.length; column += WAYS.length) {
+      saved[column] = Math.min(room[column]!, Math.max(0, saved[column]!) + limits[column]! * seconds) - 1;
+    }
   }
 
   /** The limit is as probably above it as below. */
   likelyLimit(): number {
+    const half = this.#probabilities.flatMap((row) => [...row]).reduce((sum, one) => sum + one, 0) / 2;
     let sum = 0;
     for (const [column, limit] of this.#limits.entries()) {
       for (const row of this.#probabilities) sum += row[column]!;
-      if (sum >= 0.5) return limit;
+      if (sum >= half) return limit;
     }
     return this.#limits.at(-1)!;
   }
 
+  /** What is saved up lets requests through, whatever the level is. */
   #lookAt(level: number): void {
-    for (let column = 0; column < this.#limits.length; column += 1) {
-      const limit = this.#limits[column]!;
-      this.#excess[column] = level > limit ? 1 - limit / level : 0;
+    const [limits, saved, excess] = [this.#limits, this.#saved, this.#excess];
+    for (let column = 0; column < limits.length; column += WAYS.length) {
+      const part = Math.max(0, 1 - limits[column]! / level);
+      for (let way = 0; way < WAYS.length; way += 1) {
+        const left = saved[column + way]!;
+        if (part === 0) excess[column + way] = 0;
+        else if (WAYS[way]!.isWindow) excess[column + way] = left < 0 ? Math.max(part, BEYOND_QUOTA) : 0;
+        // A request that counts at its end, or a little late, is no proof.
+        else excess[column + way] = left < 1 ? part : 0;
+      }
     }
   }
 
-  /** Takes in an answer. It comes with each request, and goes over some two thousand numbers: hence plain loops. */
-  #meet(level: number, isRefused: boolean): void {
-    this.#savedUp -= 1;
-    if (this.#savedUp >= 0) return;
-    this.#lookAt(level);
-    const [excess, ofLimit, priors] = [this.#excess, this.#ofLimit.fill(0), this.#limitPriors];
-    const ofShare = SHARES.map((share, row) => {
+  /** Takes in an answer. It comes with each request, and goes over some seven thousand numbers: hence plain loops. */
+  #meet(isRefused: boolean): void {
+    const excess = this.#excess;
+    for (const [row, share] of SHARES.entries()) {
       const probabilities = this.#probabilities[row]!;
-      let sum = 0;
       for (let column = 0; column < probabilities.length; column += 1) {
         const over = excess[column]!;
-        const likelihood = isRefused ? share + (1 - share) * over : (1 - share) * (1 - over);
-        const weight = probabilities[column]! * likelihood;
-        probabilities[column] = weight;
-        ofLimit[column]! += weight;
-        sum += weight;
+        probabilities[column]! *= isRefused ? share + (1 - share) * over : (1 - share) * (1 - over);
+      }
+    }
+    this.#unmixed += 1;
+    if (this.#unmixed === MIXED_EVERY) this.#mix();
+  }
+
+  /** Takes in that the service may have become another meanwhile. */
+  #mix(): void {
+    const change = CHANGE * this.#unmixed;
+    this.#unmixed = 0;
+    const [ofLimit, priors] = [this.#ofLimit.fill(0), this.#limitPriors];
+    const ofShare = this.#probabilities.map((probabilities) => {
+      let sum = 0;
+      for (let column = 0; column < probabilities.length; column += 1) {
+        ofLimit[column]! += probabilities[column]!;
+        sum += probabilities[column]!;
       }
       return sum;
     });
     const all = ofShare.reduce((sum, part) => sum + part, 0);
-    const [stays, changes] = [(1 - 2 * CHANGE) / all, CHANGE / all];
+    const [stays, changes] = [(1 - 2 * change) / all, change / all];
     for (const [row, inRow] of ofShare.entries()) {
       const probabilities = this.#probabilities[row]!;
       const prior = SHARE_PRIORS[row]!;

@@ -24,7 +24,7 @@ export function bucketLimit(perSecond: number, sinceMs = 0): Admits {
 }
 
 /** So many requests in each window of time. */
-function windowLimit(requests: number, windowMs: number): Admits {
+export function windowLimit(requests: number, windowMs: number): Admits {
   let window = -1;
   let used = 0;
   return (nowMs) => {

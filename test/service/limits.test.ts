@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { sleep } from '../../src/time/clock.ts';
-import { bucketLimit, keepAsking as refusedNowAndThen } from '../bench/refusals.ts';
+import { bucketLimit, keepAsking as refusedNowAndThen, windowLimit } from '../bench/refusals.ts';
 import { openRegion, type Reply } from './region.ts';
 
 /** Eight who ask without a pause, until the function that is returned ends it. */
@@ -79,6 +79,38 @@ test.each([
     }
   },
 );
+
+test.each([
+  ['1', 0.2],
+  ['3', 0.1],
+])(
+  'so it is where those that are refused by chance ask for a pause of %s s, but for the pauses',
+  async (retryAfter, least) => {
+    const service = { ceiling: 10, shed: 0.1, retryAfter: () => retryAfter };
+    for (const seed of [1, 2]) {
+      const minutes = await refusedNowAndThen({ ...service, seed }, 25);
+      const accepted = minutes.slice(15).reduce((sum, minute) => sum + minute.accepted, 0);
+      expect(accepted / (10 * 60 * 10 * 0.9)).toBeGreaterThan(least);
+    }
+  },
+);
+
+test.each([
+  ['10 s', 10_000],
+  ['1 min', 60_000],
+])('a quota for each %s is kept, though only its end is refused', async (_, windowMs) => {
+  const retryAfter = (nowMs: number) => String(Math.ceil((windowMs - (nowMs % windowMs)) / 1000));
+  for (const perSecond of [1, 8]) {
+    const limits = [{ fromMinute: 0, admits: windowLimit((perSecond * windowMs) / 1000, windowMs) }];
+    const minutes = (await refusedNowAndThen({ ceiling: 20, limits, retryAfter }, 30)).slice(10);
+    const [accepted, refused] = [
+      minutes.reduce((sum, minute) => sum + minute.accepted, 0),
+      minutes.reduce((sum, minute) => sum + minute.refused, 0),
+    ];
+    expect(refused / (accepted + refused)).toBeLessThan(perSecond === 1 ? 0.017 : 0.003);
+    expect(accepted / (perSecond * 60 * 20)).toBeGreaterThan(0.93);
+  }
+});
 
 test('a limit is kept beside refusals by chance', async () => {
   const limits = [{ fromMinute: 0, admits: bucketLimit(4) }];

@@ -3,6 +3,22 @@ import { RefusalCause } from '../../src/service/refusal-cause.ts';
 
 const CEILING = 50;
 
+/** Each request of a cause leaves as its level allows. */
+const leftAtMs = new WeakMap<RefusalCause, number>();
+
+const aCause = (ceiling = CEILING) => new RefusalCause(ceiling, 0);
+
+function leave(cause: RefusalCause, level: number, pauseMs = 0): void {
+  const nowMs = (leftAtMs.get(cause) ?? 0) + 1000 / level + pauseMs;
+  leftAtMs.set(cause, nowMs);
+  cause.left(nowMs, pauseMs > 0);
+}
+
+function refused(cause: RefusalCause, level: number): number {
+  leave(cause, level);
+  return cause.refused(level);
+}
+
 /** So many answers at a level; every n-th is a refusal. Returns what the last refusal was taken for. */
 function answers(
   cause: RefusalCause,
@@ -12,6 +28,7 @@ function answers(
 ): number {
   let byLevel = Number.NaN;
   for (let nth = 1; nth <= count; nth += 1) {
+    leave(cause, level);
     if (nth % everyNth === 0) byLevel = cause.refused(level);
     else cause.accepted(level);
   }
@@ -20,9 +37,9 @@ function answers(
 
 describe('a refusal', () => {
   test('at a level that is new is because of the level', () => {
-    const cause = new RefusalCause(CEILING);
+    const cause = aCause();
     answers(cause, 5, 100);
-    expect(cause.refused(10)).toBeGreaterThan(0.9);
+    expect(refused(cause, 10)).toBeGreaterThan(0.9);
     expect(cause.likelyLimit()).toBeLessThan(10);
   });
 
@@ -32,7 +49,7 @@ describe('a refusal', () => {
     [10, 0.2],
     [4, 0.4],
   ])('every %i requests, at all levels alike, is by chance soon', (everyNth, most) => {
-    const cause = new RefusalCause(CEILING);
+    const cause = aCause();
     for (const level of [10, 8.5, 6, 7, 8]) answers(cause, level, 4 * everyNth, everyNth);
     expect(answers(cause, 7, 4 * everyNth, everyNth)).toBeLessThan(most);
   });
@@ -40,7 +57,7 @@ describe('a refusal', () => {
   test.each([1, 4, 20])(
     'beyond a limit of %i a second is because of the level when it is tried again and again',
     (limit) => {
-      const cause = new RefusalCause(CEILING);
+      const cause = aCause();
       for (let time = 0; time < 20; time += 1) {
         for (const part of [0.86, 0.9, 0.95, 0.98]) answers(cause, part * limit, 50);
         const byLevel = answers(cause, 1.04 * limit, 25, 25);
@@ -53,7 +70,7 @@ describe('a refusal', () => {
   );
 
   test('beyond a limit is because of the level, also where others are by chance', () => {
-    const cause = new RefusalCause(CEILING);
+    const cause = aCause();
     for (let time = 0; time < 10; time += 1) {
       for (const level of [3.4, 3.6, 3.9]) answers(cause, level, 100, 33);
     }
@@ -62,7 +79,7 @@ describe('a refusal', () => {
   });
 
   test('of a limit that has fallen is because of the level, whatever was borne before', () => {
-    const cause = new RefusalCause(CEILING);
+    const cause = aCause();
     answers(cause, 20, 5_000);
     for (const level of [20, 17, 12, 8]) expect(answers(cause, level, 4, 2)).toBeGreaterThan(0.5);
     expect(cause.likelyLimit()).toBeLessThan(8);
@@ -70,26 +87,51 @@ describe('a refusal', () => {
 });
 
 test('a limit that is gone is forgotten as soon as more is accepted', () => {
-  const cause = new RefusalCause(CEILING);
+  const cause = aCause();
   for (let time = 0; time < 10; time += 1) {
     answers(cause, 3.8, 100);
-    cause.refused(4.2);
+    refused(cause, 4.2);
   }
   expect(cause.likelyLimit()).toBeLessThan(4.2);
   answers(cause, 8, 100);
   expect(cause.likelyLimit()).toBeGreaterThan(8);
 });
 
-test('what a limit lets through after a pause proves nothing', () => {
-  const [paused, not] = [new RefusalCause(CEILING), new RefusalCause(CEILING)];
-  paused.paused(10);
-  for (const cause of [paused, not]) answers(cause, 10, 10);
-  expect(paused.likelyLimit()).toBe(new RefusalCause(CEILING).likelyLimit());
-  expect(not.refused(10)).toBeLessThan(paused.refused(10));
+describe('after a pause that the service asks for', () => {
+  /** So many rounds: so many answers at a level, a refusal, a pause. Returns what the last refusal was taken for. */
+  function rounds(cause: RefusalCause, count: number, accepted: (round: number) => number, level = 10) {
+    let byLevel = Number.NaN;
+    for (let round = 0; round < count; round += 1) {
+      for (let nth = 0; nth < accepted(round); nth += 1) {
+        leave(cause, level, nth === 0 ? 1_000 : 0);
+        cause.accepted(level);
+      }
+      leave(cause, level, accepted(round) === 0 ? 1_000 : 0);
+      byLevel = cause.refused(level);
+    }
+    return byLevel;
+  }
+
+  test('a refusal that comes sooner than what a limit saves up is used is by chance', () => {
+    const cause = aCause();
+    expect(rounds(cause, 40, (round) => [0, 21, 4, 9, 1, 16][round % 6]!)).toBeLessThan(0.3);
+  });
+
+  test('one that comes each time when a bucket is empty is because of the level', () => {
+    const cause = aCause();
+    // Five a second, saved up for a second: nine more leave before it is empty.
+    expect(rounds(cause, 40, () => 9)).toBeGreaterThan(0.5);
+    expect(cause.likelyLimit()).toBeLessThan(6.5);
+  });
+
+  test('so is one that comes each time at the end of a quota', () => {
+    const cause = aCause(10);
+    expect(rounds(cause, 40, () => 40, 4.2)).toBeGreaterThan(0.5);
+  });
 });
 
 test('a ceiling below every limit that is thought of leaves one', () => {
-  const cause = new RefusalCause(0.01);
-  expect(cause.refused(0.01)).toBe(0);
+  const cause = aCause(0.01);
+  expect(refused(cause, 0.01)).toBe(0);
   expect(cause.likelyLimit()).toBe(0.05);
 });
