@@ -1,6 +1,6 @@
 /** The time zone in which people read the messages of an integration. */
 import * as z from 'zod';
-import { isTimezone } from '../time/instant.ts';
+import { isTimezone } from '../time/zone-format.ts';
 
 export const timezoneKey = {
   timezone: z

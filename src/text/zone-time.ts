@@ -1,12 +1,13 @@
 /** Instants in the zone of whoever reads them. */
-
-/** Each is made once: that takes a hundred times as long as using it. */
-const FORMATS = new Map<string, Intl.DateTimeFormat>();
-
-/** Names of zones are some 600; who sends others gets no place here. */
-const MAX_FORMATS = 2_000;
+import { createZoneFormats } from '../time/zone-format.ts';
 
 const MAX_ZONE_LENGTH = 64;
+
+const twoDigits = { month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' } as const;
+const formatOf = createZoneFormats({
+  ...{ year: 'numeric', ...twoDigits, second: '2-digit' },
+  ...{ hourCycle: 'h23', timeZoneName: 'short' },
+});
 
 /** Whether there is a time zone of this name, such as `Europe/Amsterdam`. */
 export function isZone(name: string): boolean {
@@ -29,18 +30,4 @@ export function exactZoneTime(us: number, zone: string): string {
   const part = (type: Intl.DateTimeFormatPartTypes) => parts.find((one) => one.type === type)?.value ?? '';
   const day = `${part('year')}-${part('month')}-${part('day')}`;
   return `${day} ${part('hour')}:${part('minute')}:${part('second')} ${part('timeZoneName')}`;
-}
-
-function formatOf(locale: string, zone: string): Intl.DateTimeFormat {
-  const key = `${locale} ${zone}`;
-  const known = FORMATS.get(key);
-  if (known) return known;
-  const twoDigits = { month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit' } as const;
-  const format = new Intl.DateTimeFormat(locale, {
-    ...{ timeZone: zone, year: 'numeric', ...twoDigits, second: '2-digit' },
-    ...{ hourCycle: 'h23', timeZoneName: 'short' },
-  });
-  if (FORMATS.size >= MAX_FORMATS) FORMATS.clear();
-  FORMATS.set(key, format);
-  return format;
 }

@@ -5,7 +5,7 @@
  */
 import { createTask, type ParsedFields, parse, type ScheduledTask } from 'node-cron';
 import { LIMITS } from '../limits.ts';
-import { isTimezone } from './instant.ts';
+import { isTimezone, wallClock } from './zone-format.ts';
 
 const MINUTE_MS = 60_000;
 /** All time zones of today change their hour at a multiple of it. */
@@ -190,29 +190,9 @@ function dayTask(cron: string): ScheduledTask {
 
 /** How far the clocks of a place are ahead of UTC at an instant. */
 function createOffset(timezone: string): (atMs: number) => number {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: timezone,
-    calendar: 'gregory',
-    numberingSystem: 'latn',
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-    second: 'numeric',
-  });
+  const clock = wallClock(timezone);
   return (atMs) => {
-    const parts = new Map(format.formatToParts(atMs).map(({ type, value }) => [type, Number(value)]));
-    const part = (type: Intl.DateTimeFormatPartTypes) => parts.get(type) ?? 0;
-    const localMs = Date.UTC(
-      part('year'),
-      part('month') - 1,
-      part('day'),
-      part('hour'),
-      part('minute'),
-      part('second'),
-    );
-    return localMs - atMs;
+    const { year, month, day, hour, minute, second } = clock(atMs);
+    return Date.UTC(year, month - 1, day, hour, minute, second) - atMs;
   };
 }

@@ -81,17 +81,3 @@ export function formatInstant(us: number): string {
   const micros = us - ms * 1000;
   return `${new Date(ms).toISOString().slice(0, -1)}${String(micros).padStart(3, '0')}Z`;
 }
-
-/** Whether a name of a time zone is known here. Only names: an offset does not know when its clocks change. */
-export function isTimezone(name: string): boolean {
-  try {
-    return /^[a-z]/i.test(name) && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined;
-  } catch {
-    return false;
-  }
-}
-
-/** The name of the machine's own time zone. */
-export function localTimezone(): string {
-  return new Intl.DateTimeFormat('en').resolvedOptions().timeZone;
-}

@@ -4,7 +4,7 @@ import { checkReceiver, receiverNames } from '../../document/known-receiver.ts';
 import { readList } from '../../document/read-list.ts';
 import { words } from '../../document/value-shape.ts';
 import { cronProblem } from '../../time/cron.ts';
-import { isTimezone } from '../../time/instant.ts';
+import { isTimezone } from '../../time/zone-format.ts';
 
 export const digestShape = z.strictObject({
   name: words.describe(

@@ -10,7 +10,7 @@ import {
   type TimeInterval,
   type TimeIntervals,
 } from '../../domain/muting/time-interval.ts';
-import { isTimezone, localTimezone } from '../../time/instant.ts';
+import { isTimezone, localTimezone } from '../../time/zone-format.ts';
 
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'];
 const MONTHS = [

@@ -2,6 +2,7 @@
  * Time intervals, with Alertmanager's meaning: an instant lies in an interval when each list that the interval has
  * holds its part of the date and time, as the clocks of the interval's location show it. Seconds do not matter.
  */
+import { wallClock } from '../../time/zone-format.ts';
 import type { Route } from '../routing/route.ts';
 
 /** Both ends belong to it. */
@@ -35,7 +36,7 @@ export type TimeIntervals = ReadonlyMap<string, readonly TimeInterval[]>;
 
 /** Throws a `RangeError` for a location that is not known here. */
 export function createTimeInterval(spec: TimeIntervalSpec): TimeInterval {
-  const clock = wallClock(spec.location);
+  const clock = wallTime(spec.location);
   return {
     spec,
     contains(atUs) {
@@ -90,24 +91,11 @@ interface WallTime {
 }
 
 /** What the clocks of a place show. */
-function wallClock(location: string): (atUs: number) => WallTime {
-  const format = new Intl.DateTimeFormat('en-US', {
-    timeZone: location,
-    calendar: 'gregory',
-    numberingSystem: 'latn',
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: 'numeric',
-    day: 'numeric',
-    hour: 'numeric',
-    minute: 'numeric',
-  });
+function wallTime(location: string): (atUs: number) => WallTime {
+  const clock = wallClock(location);
   return (atUs) => {
-    const parts = format.formatToParts(Math.floor(atUs / 1000));
-    const part = (type: Intl.DateTimeFormatPartTypes) =>
-      Number(parts.find((one) => one.type === type)?.value);
-    const [year, month, day] = [part('year'), part('month'), part('day')];
+    const { year, month, day, hour, minute } = clock(Math.floor(atUs / 1000));
     const weekday = new Date(Date.UTC(year, month - 1, day)).getUTCDay();
-    return { minute: part('hour') * 60 + part('minute'), weekday, day, month, year };
+    return { minute: hour * 60 + minute, weekday, day, month, year };
   };
 }
