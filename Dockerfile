@@ -13,7 +13,7 @@ RUN npm ci --omit=dev --omit=optional --ignore-scripts && mkdir -p -m 700 /state
 FROM ${NODE_IMAGE}
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="nestwatch" \
-  org.opencontainers.image.description="Monitoring and alerting for Birds and Flights: every failure seen once, told soon, with its reason" \
+  org.opencontainers.image.description="Monitoring and alerting for Birds and Flights: every failure seen once, sent soon, with its reason" \
   org.opencontainers.image.licenses="MIT" \
   org.opencontainers.image.version="0.1.0" \
   org.opencontainers.image.revision=$REVISION

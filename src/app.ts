@@ -308,7 +308,7 @@ function healthOf(daemon: Daemon): Health {
     working: hasRoom,
     ready: hasRoom && waiting.length === 0,
     reasons: [
-      ...(hasRoom ? [] : ['The store has no space left to grow: nothing new can be kept or told.']),
+      ...(hasRoom ? [] : ['The store has no space left to grow: nothing new can be kept or sent.']),
       ...waiting.map(({ region }) => `Region ${region} has not been read yet.`),
     ],
   };

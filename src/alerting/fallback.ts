@@ -215,7 +215,7 @@ function copyId(base: string, index: number): string {
 }
 
 function whyNot({ state, lastError }: ClaimedDelivery['delivery']): string {
-  if (state === 'suppressed') return `which told nobody: ${lastError}.`;
+  if (state === 'suppressed') return `which notified nobody: ${lastError}.`;
   const why = lastError === '' ? 'which has not accepted it yet' : `which has not accepted it: ${lastError}`;
   return state === 'dead' ? `${why}.` : `${why}. It is still being tried there.`;
 }

@@ -56,7 +56,7 @@ export async function runCommandLine(edge: Edge, args: readonly string[]): Promi
 function createProgram(edge: Edge, finish: (exit: number) => void): Command {
   const program = new Command('nestwatch')
     .description(
-      'Monitoring and alerting for Birds and Flights: every failure seen once, told soon, with its reason.',
+      'Monitoring and alerting for Birds and Flights: every failure seen once, sent soon, with its reason.',
     )
     .version(versionText(edge.environment), '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print help')

@@ -8,7 +8,7 @@ import { jsonText } from './terminal-text.ts';
 export function addRun({ program, edge, finish }: CommandLine): void {
   program
     .command('run')
-    .description('watch every region and tell what went wrong: the daemon')
+    .description('watch every region and notify of what went wrong: the daemon')
     .addOption(configFileOption())
     .option('--once', 'read every stream once, deliver, and exit')
     .addOption(new Option('--log.level <level>').choices(['debug', 'info', 'warn', 'error']).default('info'))

@@ -45,7 +45,7 @@ export function createRepeating(options: {
           const why = 'error' in outcome ? outcome.error : outcome.kind;
           throw new NestwatchError(
             'reason' in outcome && outcome.reason !== 'bug' ? outcome.reason : 'rejected',
-            `receiver ${name} was not told again what fires: ${why}`,
+            `receiver ${name} was not notified again of what fires: ${why}`,
           );
         }
       }

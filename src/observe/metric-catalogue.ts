@@ -208,7 +208,7 @@ export const METRICS = {
   notificationLatency: {
     type: 'histogram',
     name: 'nestwatch_notification_latency_seconds',
-    help: 'From what is told to its acceptance by the receiver, without history.',
+    help: 'From what a notification is about to its acceptance by the receiver, without history.',
     labels: ['receiver', 'integration'],
     buckets: DELAY_SECONDS,
   },

@@ -377,11 +377,11 @@ describe('an event that was not told', () => {
     const before = await explain(keys[3]!);
     expect(before.notifications).toEqual([]);
     expect(before.waiting).toMatchObject([{ receiver: 'ops', muted: null }]);
-    expect(before.suppressions).toMatchObject([{ reason: 'receiver_cap', told_later: true }]);
+    expect(before.suppressions).toMatchObject([{ reason: 'receiver_cap', notified_later: true }]);
     await minutesPass(70);
     const after = await explain(keys[3]!);
     expect(after.notifications).toMatchObject([{ receiver: 'ops', listed: true }]);
-    expect(after.suppressions).toMatchObject([{ reason: 'receiver_cap', told_later: true }]);
+    expect(after.suppressions).toMatchObject([{ reason: 'receiver_cap', notified_later: true }]);
     const counted = (tx: Transaction) => tx.digests.countSuppressed('ops', 0, stage.clock.nowUs());
     expect(await stage.store.transaction(counted)).toEqual([{ reason: 'receiver_cap', count: 1 }]);
     const [first] = stage.digests.map(({ notification }) => notification.digest);

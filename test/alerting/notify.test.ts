@@ -404,7 +404,7 @@ describe("a receiver's cap", () => {
     expect(desk.received).toHaveLength(4);
     expect(desk.received[3]!.body.alerts).toHaveLength(7);
     expect(desk.received[3]!.body.notices).toEqual([
-      '7 notifications were held back before this one: what comes in a storm is told together, every 5 min.',
+      '7 notifications were held back before this one: what comes in a storm is sent together, every 5 min.',
     ]);
     await desk.fails(...birds(10));
     await desk.pass(10);
@@ -771,7 +771,7 @@ describe('members of Nests', () => {
     await desk.pass(1);
     expect(desk.lines()).toEqual(['backup@0 firing: D firing +1']);
     expect(desk.received[0]!.body.notices).toEqual([
-      'This was meant for receiver ops, which told nobody: Nest nest-Empty has no active members.',
+      'This was meant for receiver ops, which notified nobody: Nest nest-Empty has no active members.',
     ]);
     expect(desk.mails).toEqual([]);
   });
@@ -783,7 +783,7 @@ describe('members of Nests', () => {
     await desk.pass(1);
     expect(desk.lines()).toEqual(['root@0 firing: D firing +1']);
     expect(desk.received[0]!.body.notices).toEqual([
-      'This was meant for receiver ops, which told nobody: Nest nest-Empty has no active members.',
+      'This was meant for receiver ops, which notified nobody: Nest nest-Empty has no active members.',
     ]);
     await desk.succeeds('Empty/D');
     await desk.pass(10);

@@ -243,7 +243,7 @@ describe('another Alertmanager is told again what still fires', () => {
         what: 'trouble',
         error: {
           code: 'unavailable',
-          message: 'receiver ops was not told again what fires: HTTP 503: starting',
+          message: 'receiver ops was not notified again of what fires: HTTP 503: starting',
         },
       },
       { what: 'trouble' },

@@ -507,11 +507,11 @@ describe('explain', () => {
     await store.transaction((tx) => tx.outbox.enqueue(told, [aDelivery({ id: 'd', ...settled })]));
     const { stdout } = await run('explain', key);
     expect(stdout.split('\n').slice(5)).toEqual([
-      expect.stringMatching(/^told {7}ops at .* as first: /),
+      expect.stringMatching(/^notified {3}ops at .* as first: /),
       '  by email: delivered, 2026-07-02 12:00:00 UTC, 1 try (d): b@example.com: 550 no such [2J user',
       'put off    for receiver ops: receiver_cap x, decided 2026-07-02 12:00:00 UTC',
-      'never told to receiver pager: receiver_cap x, decided 2026-07-02 12:00:00 UTC',
-      'never told to receiver ops: silenced x, decided 2026-07-02 12:00:00 UTC',
+      'suppressed for receiver pager: receiver_cap x, decided 2026-07-02 12:00:00 UTC',
+      'suppressed for receiver ops: silenced x, decided 2026-07-02 12:00:00 UTC',
       '',
     ]);
   });

@@ -111,6 +111,6 @@ test.each([1, 2])(
     for (let sent = 0; sent < signals; sent += 1) signal('SIGTERM');
     expect(await exit).toBe(1);
     expect(stderr()).toContain('nestwatch is stopping');
-    if (signals === 1) expect(stderr()).toContain('nestwatch: not everything was read and told\n');
+    if (signals === 1) expect(stderr()).toContain('nestwatch: not everything was read and sent\n');
   },
 );

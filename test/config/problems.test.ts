@@ -94,7 +94,7 @@ describe('the file', () => {
     [
       'what this version does not support',
       `${REGION}tracing: { x: 1 }\ntemplates: [x]\nevent_recorder: { x: 1 }`,
-      ['4:17: event_recorder: is not supported by this version: use `forward`: it tells every event once'],
+      ['4:17: event_recorder: is not supported by this version: use `forward`: it sends every event once'],
     ],
     [
       'the same where it is empty',

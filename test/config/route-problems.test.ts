@@ -89,7 +89,7 @@ describe('routes', () => {
     [
       'an escalation to nobody',
       below('escalate_after: 15m'),
-      ['6:7: route.routes[0].escalate_to: is missing: name the receiver that is told then'],
+      ['6:7: route.routes[0].escalate_to: is missing: name the receiver that is notified then'],
     ],
     [
       'an escalation at no time',

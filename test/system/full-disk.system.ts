@@ -24,7 +24,7 @@ test('a full disk is told to whoever asks, and what happened meanwhile when ther
       for (let flights = 0; flights < 50; flights += 1) daemon.fails('Translate blog');
       await until(async () => !(await ready()), 'not ready');
       expect(await (await fetch(`${daemon.url}/-/ready`)).text()).toBe(
-        'Not ready.\nThe store has no space left to grow: nothing new can be kept or told.\n',
+        'Not ready.\nThe store has no space left to grow: nothing new can be kept or sent.\n',
       );
       expect(await (await fetch(`${daemon.url}/-/healthy`)).text()).toBe('Healthy.\n');
       expect(await healthcheck()).toBe(1);

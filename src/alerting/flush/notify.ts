@@ -49,13 +49,13 @@ export async function notify(context: FlushContext, muted: MutedGroup, flushed: 
   }
   if (freeAtUs !== null) {
     await holdBack(tx, muted, flushed.members, freeAtUs);
-    await suppress(context, muted, flushed, 'receiver_cap', 'one notification tells it later');
+    await suppress(context, muted, flushed, 'receiver_cap', 'a later notification lists it');
     tally.happenings.push({ what: 'suppressed', reason: 'receiver_cap', count: 1 });
     return done;
   }
   if (group.sort === 'held_back') await noteInRoutes(tx, route.receiver, flushed.members);
   if (!receiver?.integrations.length) {
-    await suppress(context, muted, flushed, 'no_integration', 'the receiver tells nobody');
+    await suppress(context, muted, flushed, 'no_integration', 'the receiver has no integration');
   }
   const isEscalated = group.sort === 'escalation' && flushed.firingTotal > 0;
   await enqueueForAll(context, muted, notifying, receiver, isEscalated ? [ESCALATED, ...notices] : notices);

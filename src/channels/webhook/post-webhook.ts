@@ -92,7 +92,7 @@ export function webhookMessages(
   if (format === 'cloudevents') {
     const batches =
       notification.kind === 'digest' ? [[digestEvent(notification)]] : cloudEventBatches(notification);
-    if (batches.length === 0) return 'no new event in it to tell as a CloudEvent';
+    if (batches.length === 0) return 'no new event in it to send as a CloudEvent';
     return batches.map((batch) => ({
       contentType: 'application/cloudevents-batch+json',
       body: JSON.stringify(batch),

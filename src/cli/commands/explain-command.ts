@@ -68,7 +68,7 @@ const explanationShape = z.object({
       reason: z.string(),
       detail: z.string(),
       at: z.string(),
-      told_later: z.boolean().default(false),
+      notified_later: z.boolean().default(false),
     }),
   ),
   forwards: z.array(
@@ -108,15 +108,15 @@ function linesOf(data: Explanation): string[] {
     ...waiting.map((one) =>
       one.muted === null
         ? `waiting    for receiver ${shown(one.receiver)} until ${shownTime(one.next_flush)} in ${shown(one.group_key)}${one.unless_acknowledged ? ', unless it is over or acknowledged before' : ''}`
-        : `not told   to receiver ${shown(one.receiver)} now: ${shown(one.muted)}`,
+        : `muted      for receiver ${shown(one.receiver)} now: ${shown(one.muted)}`,
     ),
     ...notifications.flatMap((one) => [
-      `told       ${shown(one.receiver)} at ${shownTime(one.created_at)} as ${one.reason}${one.listed ? '' : ', counted but not listed'}: ${shown(one.group_key)}`,
+      `notified   ${shown(one.receiver)} at ${shownTime(one.created_at)} as ${one.reason}${one.listed ? '' : ', counted but not listed'}: ${shown(one.group_key)}`,
       ...one.deliveries.map(deliveryLine),
     ]),
     ...suppressions.map(
       (one) =>
-        `${one.told_later ? 'put off    for' : 'never told to'} receiver ${shown(one.receiver)}: ${one.reason} ${shown(one.detail)}, decided ${shownTime(one.at)}`,
+        `${one.notified_later ? 'put off    for' : 'suppressed for'} receiver ${shown(one.receiver)}: ${one.reason} ${shown(one.detail)}, decided ${shownTime(one.at)}`,
     ),
     ...forwards.flatMap((one) => [
       `forwarded  to ${shown(one.receiver)}${one.deliveries.length > 0 ? '' : `: ${one.state.replace('_', ' ')}`}`,

@@ -17,7 +17,7 @@ regions:
     base_url: https://us-2.blackbird.io/api-rest
     token: \${NESTWATCH_US_TOKEN}
 
-# Who is told. Until this is filled in, alerts are seen only on the page and in /metrics.
+# Who is notified. Until this is filled in, alerts are seen only on the page and in /metrics.
 # The names and their meaning are Alertmanager's: paste your own.
 #
 # global:

@@ -166,7 +166,7 @@ async function readOnce(edge: Edge, app: App): Promise<number> {
     const outcome = await Promise.race([ended, stop.killed]);
     if (typeof outcome === 'number') return outcome;
     if (!outcome || stop.signal.aborted)
-      throw new NestwatchError('cancelled', 'not everything was read and told');
+      throw new NestwatchError('cancelled', 'not everything was read and sent');
     const troubles = troublesOf(outcome, daemon.regions());
     if (troubles === '') return 0;
     // Written here: there may be several causes, so the help of one error would mislead.

@@ -123,7 +123,7 @@ export function receiverOf({ receivers }: Config, name: string): Receiver {
     throw new NestwatchError('usage', `no receiver has the name ${name}; there is ${names}`);
   }
   if (receiver.integrations.length === 0) {
-    throw new NestwatchError('usage', `receiver ${name} has no integrations: it tells nobody`);
+    throw new NestwatchError('usage', `receiver ${name} has no integrations: it notifies nobody`);
   }
   return receiver;
 }

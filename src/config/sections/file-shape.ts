@@ -68,7 +68,7 @@ export const fileShape = z.strictObject({
     'write Liquid in `title`, `text`, `html` or `headers` of a receiver',
   ),
   tracing: withoutEffect(z.record(z.string(), z.unknown()), 'leave it out'),
-  event_recorder: refused('use `forward`: it tells every event once'),
+  event_recorder: refused('use `forward`: it sends every event once'),
 });
 
 /** The top of the file alone: each section is read by itself. */

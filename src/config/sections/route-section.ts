@@ -214,7 +214,7 @@ function checkEscalation(check: Check, path: Path, names: readonly string[]): vo
     check.problem([...path, 'escalate_after'], 'is missing: say how long to wait, such as 15m');
   }
   if (to === undefined && after !== undefined && after !== 'never') {
-    check.problem([...path, 'escalate_to'], 'is missing: name the receiver that is told then');
+    check.problem([...path, 'escalate_to'], 'is missing: name the receiver that is notified then');
   }
 }
 

@@ -55,7 +55,7 @@ function heldBackNotice(heldBack: number, max: number | undefined, foldMs: numbe
   const why =
     foldMs === undefined
       ? `at most ${max} an hour are sent`
-      : `what comes in a storm is told together, every ${durationWords(foldMs, 'exact')}`;
+      : `what comes in a storm is sent together, every ${durationWords(foldMs, 'exact')}`;
   return `${what} held back before this one: ${why}.`;
 }
 

@@ -61,7 +61,7 @@ export const schemaDrift = defineKind({
         annotations: annotate(
           { rule, labels },
           summary,
-          `What they say is not told. The last one: ${fact.reason}`,
+          `Nobody is notified of what they say. The last one: ${fact.reason}`,
         ),
         events: [],
         memory,

@@ -44,7 +44,7 @@ export function explanationJson(explanation: Explanation, rules: readonly Rule[]
       reason: one.reason,
       detail: one.detail,
       at: formatInstant(one.atUs),
-      told_later: one.isNotifiedLater,
+      notified_later: one.isNotifiedLater,
     })),
     forwards: forwards.map(({ receiver, deliveries, isWaiting }) => ({
       receiver,

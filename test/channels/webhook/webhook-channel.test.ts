@@ -95,7 +95,7 @@ describe('what a webhook is sent', () => {
     const silent = group({ alerts: [alert({ events: [] })] });
     expect(await channel.send(webhook({ format: 'cloudevents' }), delivery(), silent, '')).toEqual({
       kind: 'nothing',
-      why: 'no new event in it to tell as a CloudEvent',
+      why: 'no new event in it to send as a CloudEvent',
     });
     expect((await channel.send(webhook(), delivery(), forward([failedFlight(1)]), '')).kind).toBe('nothing');
     expect(requests).toEqual([]);

@@ -192,7 +192,7 @@ describe('test-receiver', () => {
 
   test.each([
     ['opps', 'no receiver has the name opps; there is all, nobody, members, unreachable'],
-    ['nobody', 'receiver nobody has no integrations: it tells nobody'],
+    ['nobody', 'receiver nobody has no integrations: it notifies nobody'],
   ])('%s: %s', async (name, words) => {
     const { run } = await setUp();
     const { exit, stderr } = await run('test-receiver', name);
