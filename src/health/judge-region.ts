@@ -63,7 +63,9 @@ function firstPass(
 
 function noBirds(snapshot: RegionSnapshot, { nowUs }: Bounds): Impairment[] {
   const { region, started, birds, nests, excludedNests, include } = snapshot;
-  if (!started || birds > 0) return [];
+  // Known Birds count as gone at a second reading only, but not those whose Nests the configuration leaves out.
+  const areLeftOut = nests === 0 && excludedNests > 0;
+  if (!started || (birds > 0 && !areLeftOut)) return [];
   const globs = include
     .slice(0, MAX_GLOBS)
     .map((glob) => JSON.stringify(plainText(glob, MAX_GLOB_LENGTH)))

@@ -280,6 +280,15 @@ describe('the health answer', () => {
     ]);
   });
 
+  test('finds that no Bird is watched where all Nests are left out, though their Birds are still known', () => {
+    const reasons = (change: Partial<RegionSnapshot>) =>
+      judgeHealth(inRegion(change)).map(({ reason }) => reason);
+    expect(reasons({ nests: 0, excludedNests: 9, birds: 12 })).toEqual(['no_birds']);
+    // A list without any Nest may have been cut short.
+    expect(reasons({ nests: 0, excludedNests: 0, birds: 12 })).toEqual([]);
+    expect(reasons({ nests: 0, excludedNests: 0, birds: 0 })).toEqual(['no_birds']);
+  });
+
   test('says of a region that does not answer nothing else', () => {
     const down = { health: 'down', reason: 'no answer', sinceUs: NOW_US } as const;
     const found = judgeHealth(
