@@ -28,6 +28,7 @@ import { createRepeating } from './delivery/repeat-alerts.ts';
 import { NestwatchError } from './errors.ts';
 import { createHealth, type HealthAnswer } from './health/health.ts';
 import type { Impairment } from './health/impairment.ts';
+import type { WatchFact } from './health/watch-facts.ts';
 import type { Transport } from './http/transport.ts';
 import { type Commit, createCommit } from './intake/commit.ts';
 import {
@@ -122,6 +123,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     regions: () => regions.map((region) => region.snapshot()),
     clock,
     report,
+    changed: () => inForce.wakeAlerting(),
   });
   /** Leads to the stages in force: a region that goes on when another configuration comes commits and wakes by it. */
   const inForce: InForce = {
@@ -131,6 +133,7 @@ export function createDaemon(given: DaemonParts): Daemon {
     regions: () => regions,
     recovery: createLeaseRecovery(store, clock),
     impairments: async () => (await health.read()).impairments,
+    watchFacts: health.facts,
   };
   let setup: Setup = parts;
   let regions = setup.config.regions.map((region) => createRegion(parts, setup, region, inForce));
@@ -246,6 +249,7 @@ interface InForce {
   readonly regions: () => readonly WatchedRegion[];
   readonly recovery: LeaseRecovery;
   readonly impairments: () => Promise<readonly Impairment[]>;
+  readonly watchFacts: () => readonly WatchFact[];
 }
 
 /** The stages of one configuration. They keep nothing but what saves work: their state is the store's. */
@@ -267,6 +271,7 @@ function createStages(parts: DaemonParts, setup: Setup, inForce: InForce) {
           .regions()
           .find(({ name }) => name === region)
           ?.flightsReadUs(birdId),
+      watchFacts: inForce.watchFacts,
     }),
     digests: createDigests({
       ...stage,

@@ -8,6 +8,7 @@
  *   updateDueAlerts     resolves or fires what time acts on: `for`, `resolve_after`, flapping
  *   judgeOverdue        fires for Flights that are stuck and Birds that are stale
  *   watchDeliveries     fires for receivers that accept nothing
+ *   watchHealth         fires for what impairs the watch, where no other alert says it
  *   retryAlerts         takes up alerts again that could not join their groups
  *   joinGroups          puts each alert that changed into the groups of its routes,
  *   flushGroups         and notifies of the groups that are due: their notifications and deliveries
@@ -19,10 +20,11 @@
 import type { Config } from '../config/config.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
 import type { Alert } from '../domain/alert/alert.ts';
+import type { Fact } from '../domain/alert/fact.ts';
 import { judgedName, tick } from '../domain/evaluate/decide.ts';
 import { createRecurrences } from '../domain/muting/recurrence.ts';
 import type { Report } from '../report.ts';
-import { writeDecision } from '../store/change-alerts.ts';
+import { applyFacts, writeDecision } from '../store/change-alerts.ts';
 import type { Store, Transaction } from '../store/store.ts';
 import { type Clock, createBell, sleep } from '../time/clock.ts';
 import { createClockRollback } from './clock-rollback.ts';
@@ -47,6 +49,8 @@ interface AlertingOptions {
   readonly report: Report;
   /** Without it nothing is overdue: see `overdue.ts`. */
   readonly flightsReadUs?: OverdueOptions['flightsReadUs'];
+  /** What the last health answer says, another list after each; absent where there is none. */
+  readonly watchFacts?: () => readonly Fact[];
   /** Called after a commit that queued deliveries. */
   readonly queued: () => void;
 }
@@ -72,6 +76,8 @@ const MOST_JOINS = 2;
 /** The clock may be set meanwhile: no wait is trusted for longer. */
 const LONGEST_WAIT_MS = 60_000;
 
+const NO_FACTS: readonly Fact[] = [];
+
 /** How long the stage rests when the store refuses a transaction. */
 const STORE_PAUSE_MS = 1_000;
 
@@ -79,7 +85,8 @@ export function createAlerting(options: AlertingOptions): Alerting {
   const { store, config, clock, report } = options;
   const maxAgeUs = config.poll.maxAlertAgeMs * 1000;
   const bell = createBell(clock);
-  const { flightsReadUs = () => undefined } = options;
+  const { flightsReadUs = () => undefined, watchFacts = () => NO_FACTS } = options;
+  let heard = NO_FACTS;
   const judgeOverdue = createOverdue({ rules: config.rules, clock, flightsReadUs });
   const recurrences = createRecurrences();
   const rollBackClock = createClockRollback(store, clock);
@@ -100,10 +107,20 @@ export function createAlerting(options: AlertingOptions): Alerting {
     await steps.run('updateDueAlerts', (tx) => updateDueAlerts(tx, config.rules, clock.nowUs()));
     await steps.run('judgeOverdue', judgeOverdue);
     await steps.run('watchDeliveries', (tx) => watchDeliveries(tx, config, clock.nowUs()));
+    await steps.run('watchHealth', watchHealth);
     await steps.run('retryAlerts', (tx) => retryAlerts(tx, clock.nowUs()));
     await steps.run('joinAndFlush', (tx) => joinAndFlush(tx, everyGroup));
     await steps.run('fallBack', (tx) => fallBack(tx, config, clock.nowUs()));
     await steps.run('forwardEvents', (tx) => forwardEvents(tx, config.receivers, clock.nowUs()));
+  }
+
+  /** Each answer once; what is lost with its transaction comes again with the next one, seconds later. */
+  async function watchHealth(tx: Transaction): Promise<Step> {
+    const facts = watchFacts();
+    if (facts === heard) return NOTHING;
+    heard = facts;
+    const { happenings } = await applyFacts(tx, facts, config.rules, clock.nowUs());
+    return { done: 0, queued: 0, happenings };
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { RegionConfig } from '../config/sections/regions-section.ts';
-import { DELIVERY_SCOPE } from '../domain/alert/fact.ts';
+import { isOfNoRegion } from '../domain/alert/fact.ts';
 import type { Rule } from '../domain/alert/rule.ts';
 import { endAtOnce } from '../domain/evaluate/end-at-once.ts';
 import { writeDecision } from '../store/change-alerts.ts';
@@ -18,7 +18,7 @@ export async function endRemovedRegions(
   for (const region of await tx.alerts.regions()) {
     if (watched.has(region)) continue;
     const own = await tx.alerts.scopes(region);
-    scopes.push(...own.filter((scope) => scope !== DELIVERY_SCOPE));
+    scopes.push(...own.filter((scope) => !isOfNoRegion(scope)));
   }
   const known = await tx.alerts.ofScopes(scopes);
   const by = 'its region is no longer watched';

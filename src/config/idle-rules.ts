@@ -5,12 +5,16 @@ import { kindOf } from '../domain/kinds/kinds.ts';
 import { formatMatcher, type Matcher, parseMatchers } from '../domain/matchers/matcher.ts';
 import type { Config } from './config.ts';
 
-/** The region of alerts about receivers. */
+/** The region of alerts that belong to none. */
 const EVERYWHERE = 'all';
 
 export function findIdleRules(check: Check, { rules, regions }: Config): void {
-  const regionsOf = (kind: string) =>
-    kindOf(kind)?.isOfNoRegion ? [EVERYWHERE] : regions.map(({ name }) => name);
+  const names = regions.map(({ name }) => name);
+  const regionsOf = (name: string) => {
+    const kind = kindOf(name);
+    if (kind?.isOfNoRegion) return [EVERYWHERE];
+    return kind?.isAlsoOfNoRegion ? [...names, EVERYWHERE] : names;
+  };
   for (const [index, { kind, match }] of rules.entries()) {
     const path = ['rules', index];
     // Behind the configured ones stand the defaults.

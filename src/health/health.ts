@@ -13,6 +13,7 @@ import { isDiskLow, judgeHealth } from './judge-health.ts';
 import { NOTHING_KEPT, readKept } from './read-kept.ts';
 import type { HealthSnapshot, RefusedConfig, RegionSnapshot } from './snapshot.ts';
 import { createStoreRoom } from './store-room.ts';
+import { createWatchFacts, type WatchFact } from './watch-facts.ts';
 
 export interface HealthAnswer {
   /** The gravest first; nothing impairs the watch where there is none. */
@@ -23,6 +24,8 @@ export interface HealthAnswer {
 
 export interface Health {
   read(): Promise<HealthAnswer>;
+  /** What alerts are to hear of the last answer; another list after each, empty before the first. */
+  facts(): readonly WatchFact[];
   /** False while the store takes nothing: the watch stands still, although it may go on by itself. */
   hasRoom(): boolean;
   /** Hears what is reported. */
@@ -38,9 +41,12 @@ interface HealthOptions {
   readonly regions: () => readonly RegionSnapshot[];
   readonly clock: Clock;
   readonly report: Report;
+  /** Called when alerts have to hear of an answer. */
+  readonly changed: () => void;
 }
 
-const LOOK_EVERY_MS = 15_000;
+/** What is found by two looks is mailed: with the usual `group_wait` within a minute. */
+const LOOK_EVERY_MS = 10_000;
 
 /** Audits are due at their interval, after a poll; what is late by more turns than that is not proven. */
 const PROOF_TURNS = 3;
@@ -53,6 +59,8 @@ export function createHealth(options: HealthOptions): Health {
   let refusedConfig: RefusedConfig | undefined;
   /** What was found by the last look. */
   let known = new Map<string, Impairment>();
+  const toFacts = createWatchFacts();
+  let facts: readonly WatchFact[] = [];
 
   function refusal(space: StoreSpace | undefined) {
     return room.refusal(space !== undefined && !isDiskLow(space));
@@ -101,11 +109,16 @@ export function createHealth(options: HealthOptions): Health {
 
   async function read(): Promise<HealthAnswer> {
     const seen = await snapshot();
-    return { impairments: follow(judgeHealth(seen)), space: seen.store.space };
+    const impairments = follow(judgeHealth(seen));
+    const before = facts;
+    facts = toFacts(seen, impairments);
+    if (facts.some(({ isImpaired }) => isImpaired) || statesOf(facts) !== statesOf(before)) options.changed();
+    return { impairments, space: seen.store.space };
   }
 
   return {
     read,
+    facts: () => facts,
     hasRoom: () => refusal(store.space()) === undefined,
     hear,
     async run(signal) {
@@ -131,6 +144,11 @@ function routeOf(config: Pick<Config, 'route' | 'receivers' | 'forward'>) {
     isForwarded: config.forward.length > 0,
     routes: findDeadEnds(config).map(({ path, receiver }) => ({ path: formatPath(path), receiver })),
   };
+}
+
+/** Which of them impair the watch, and which were seen not to. */
+function statesOf(facts: readonly WatchFact[]): string {
+  return JSON.stringify(facts.map(({ reason, region, isImpaired }) => [reason, region, isImpaired]));
 }
 
 function happening({ reason, severity, summary, region, receiver }: Impairment, isOver: boolean): Happening {

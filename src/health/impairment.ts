@@ -3,6 +3,7 @@
  * value of `nestwatch_watch_impaired{reason}`. "All quiet" is said only where there is none.
  */
 import type { Feed } from '../domain/alert/event.ts';
+import type { AlertKind } from '../domain/kinds/kinds.ts';
 import { dayAndTime } from '../text/instant-words.ts';
 import { type Finding, type Said, sayFinding } from './finding.ts';
 import { ENGLISH_FINDINGS } from './finding-words.ts';
@@ -11,6 +12,10 @@ interface Meaning {
   readonly means: string;
   /** When the outside watchdog is no longer called. */
   readonly stopsHeartbeat: string;
+  /** The kind of the alert by which receivers are notified of it; null where none can be raised. */
+  readonly alert: AlertKind | null;
+  /** Mostly; so it is news only when it does not, and nothing else explains it. */
+  readonly endsByItself?: true;
 }
 
 /** Every reason, as the documentation shows it; the gravest stand first. */
@@ -18,51 +23,75 @@ export const IMPAIRMENTS = {
   store_failing: {
     means: 'the store is full, or cannot be read or written: nothing new can be kept or sent',
     stopsHeartbeat: 'yes',
+    alert: null,
   },
-  region_unauthorized: { means: 'a region refuses the token', stopsHeartbeat: 'yes' },
-  region_down: { means: 'a region does not answer', stopsHeartbeat: 'yes' },
+  region_unauthorized: {
+    means: 'a region refuses the token',
+    stopsHeartbeat: 'yes',
+    alert: 'RegionUnauthorized',
+  },
+  region_down: { means: 'a region does not answer', stopsHeartbeat: 'yes', alert: 'RegionDown' },
   nobody_notified: {
     means:
       'no route leads to a receiver that notifies anybody; or one route does not, and its receiver is not called `null` or `blackhole`',
     stopsHeartbeat: 'if nobody at all is notified',
+    alert: 'WatchImpaired',
   },
   no_birds: {
     means: 'a region was read, and no Bird of it is watched, as after a slip in `nests.include`',
     stopsHeartbeat: 'yes',
+    alert: 'WatchImpaired',
   },
   receivers_failing: {
     means: 'a receiver accepts nothing of what it is sent',
     stopsHeartbeat: 'if none of the receivers that were tried accepts anything',
+    alert: 'DeliveryFailing',
   },
-  deliveries_dead: { means: 'notifications of the last seven days were given up', stopsHeartbeat: 'no' },
+  deliveries_dead: {
+    means: 'notifications of the last seven days were given up',
+    stopsHeartbeat: 'no',
+    alert: 'WatchImpaired',
+  },
   streams_overdue: {
     means: 'streams are not read as often as `poll.max_interval` asks for',
     stopsHeartbeat: 'if half of the streams of a feed are overdue',
+    alert: 'FeedBehind',
   },
   feed_unproven: {
     means: 'it is more than an hour, or three audits, ago that a feed was proven to be complete',
     stopsHeartbeat: 'no',
+    alert: 'WatchImpaired',
+    endsByItself: true,
   },
   faults_set_aside: {
     means: 'a silence, rule, group, alert or stored row failed and was set aside',
     stopsHeartbeat: 'no',
+    alert: 'WatchImpaired',
   },
   config_refused: {
     means: 'the file of the configuration has mistakes, and the one that was read before is in force',
     stopsHeartbeat: 'no',
+    alert: 'WatchImpaired',
   },
-  quarantine_growing: { means: 'entries of the last hour could not be read', stopsHeartbeat: 'no' },
+  quarantine_growing: {
+    means: 'entries of the last hour could not be read',
+    stopsHeartbeat: 'no',
+    alert: 'SchemaDrift',
+  },
   clock_wrong: {
     means: "this machine's clock and the service's differ by more than a minute",
     stopsHeartbeat: 'no',
+    alert: 'WatchImpaired',
   },
   disk_low: {
     means: 'less than 512 MiB, or on a small disk a tenth, is free where the store is kept',
     stopsHeartbeat: 'no',
+    alert: 'WatchImpaired',
   },
   first_pass: {
     means: 'not every stream was read yet since the start',
     stopsHeartbeat: 'until Nests and Birds were listed',
+    alert: 'FeedBehind',
   },
 } as const satisfies Readonly<Record<string, Meaning>>;
 

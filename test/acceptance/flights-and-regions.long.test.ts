@@ -257,7 +257,13 @@ describe('one region is down', () => {
   });
 
   test('a refused token is told as such, and found again when it is accepted', async () => {
-    stage = await openStage({ regions: ['eu'], before: (world) => void world.addNest({ name: 'P' }) });
+    stage = await openStage({
+      regions: ['eu'],
+      before(world) {
+        const { id } = world.addNest({ name: 'P' });
+        world.addBird(id, { name: 'Publish', triggerType: 'event' });
+      },
+    });
     await stage.minutesPass(2);
     stage.worlds.eu!.refuseToken();
     await stage.minutesPass(5);

@@ -358,7 +358,8 @@ test('what the inventory takes is known though one of many Nests never can be re
     },
   });
   await stage.minutesPass(60);
-  expect(received()).toMatchObject([
+  // That there are no Birds at all is told as well.
+  expect(received('FeedBehind')).toMatchObject([
     {
       labels: { alertname: 'FeedBehind' },
       annotations: {

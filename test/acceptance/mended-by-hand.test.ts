@@ -34,7 +34,13 @@ async function resolves(comment: string): Promise<void> {
 }
 
 test('a token that was mended in the gateway is found at once by who says so', async () => {
-  stage = await openStage({ regions: ['eu'], before: (world) => void world.addNest({ name: 'P' }) });
+  stage = await openStage({
+    regions: ['eu'],
+    before(world) {
+      const { id } = world.addNest({ name: 'P' });
+      world.addBird(id, { name: 'Publish', triggerType: 'event' });
+    },
+  });
   await stage.minutesPass(2);
   stage.worlds.eu!.refuseToken();
   await stage.minutesPass(10);

@@ -113,6 +113,7 @@ test.each([
   ['FlightStuck', { keepFiringForMs: 0 }],
   ['BirdStale', { flapping: { changes: 4, withinMs: 3_600_000, calmMs: 1_800_000 } }],
   ['SchemaDrift', { resolveAfterMs: 86_400_000 }],
+  ['WatchImpaired', { forMs: 10_000, resolveAfterMs: null }],
 ])('a rule of kind %s that says no more is the default rule', (kind, values) => {
   const { rules } = load(`${REGION}rules: [{ kind: ${kind} }]`);
   // No two rules have one id: the one that can decide anything has the plain one.

@@ -178,6 +178,7 @@ describe('a rule that never acts', () => {
     ['FlightFailed', 'alertname=FlightStuck', 'the alertname is the kind: take the matcher out'],
     ['FlightFailed', 'region=us', 'no region fits: match on eu'],
     ['DeliveryFailing', 'region=eu', 'no region fits: match on all'],
+    ['WatchImpaired', 'region=us', 'no region fits: match on eu, all'],
   ])('%s with %s', (kind, matcher, why) => {
     expect(rules(`{ kind: ${kind}, match: ['${matcher}'] }`)).toEqual([
       `3:${15 + kind.length + 8}: rules[0].match[0]: this rule never acts: ${why}`,
@@ -192,5 +193,9 @@ describe('a rule that never acts', () => {
     'alertname=FlightFailed',
   ])('%s fits something', (matcher) => {
     expect(rules(`{ kind: FlightFailed, match: ['${matcher}'] }`)).toEqual([]);
+  });
+
+  test.each(['eu', 'all'])('what impairs the watch may be of region %s', (region) => {
+    expect(rules(`{ kind: WatchImpaired, match: ['region=${region}', 'reason=disk_low'] }`)).toEqual([]);
   });
 });

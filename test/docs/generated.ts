@@ -129,12 +129,13 @@ function alertTable(): string {
 }
 
 function impairmentTable(): string {
-  const rows = Object.entries(IMPAIRMENTS).map(([reason, { means, stopsHeartbeat }]) => [
+  const rows = Object.entries(IMPAIRMENTS).map(([reason, { means, stopsHeartbeat, alert }]) => [
     `\`${reason}\``,
     means,
     stopsHeartbeat,
+    alert === null ? 'none' : `\`${alert}\``,
   ]);
-  return table(['reason', 'what impairs the watch', 'stops the heartbeat'], rows);
+  return table(['reason', 'what impairs the watch', 'stops the heartbeat', 'alert'], rows);
 }
 
 /** How often each of so many Birds is read, at least as rarely as `poll.interval` aims at. */

@@ -160,6 +160,26 @@ export function schemaDrift(
   return { fact: 'schema_drift', region: 'eu', feed, count, reason, atUs: minute(at) };
 }
 
+interface WatchSaid {
+  /** Null: of no region. */
+  readonly region?: string | null;
+  readonly since: number;
+  readonly isImpaired?: boolean;
+  readonly severity?: 'critical' | 'warning';
+  readonly endsByItself?: boolean;
+  readonly sentences?: readonly string[];
+}
+
+/** That something impairs the watch, or is seen not to. */
+export function watchHealth(
+  reason: string,
+  { region = null, since, isImpaired = true, severity = 'warning', ...rest }: WatchSaid,
+): Fact {
+  const said = { title: 'Something is wrong', sentences: ['It is wrong.', 'Mend it.'] };
+  const about = { fact: 'watch_health', reason, ...(region !== null && { region }) } as const;
+  return { ...about, isImpaired, severity, endsByItself: false, sinceUs: minute(since), ...said, ...rest };
+}
+
 /** How Flights ended, one a minute from `from` on: `x` failed, `.` succeeded. */
 export function ends(pattern: string, from = 0): FlightEnded[] {
   return [...pattern].map((one, index) => ({

@@ -1,6 +1,7 @@
 /** What alerts are about, where and since when, as people name it. Names are clean and capped, not escaped. */
 import { type Labels, labelOf } from '../../domain/alert/alert.ts';
 import type { NotifiedAlert } from '../../domain/grouping/notification.ts';
+import { kindOf } from '../../domain/kinds/kinds.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { plainText } from '../../text/plain-text.ts';
@@ -8,15 +9,19 @@ import { regionName } from '../../text/region-name.ts';
 
 export const NAME_CODE_POINTS = 80;
 
-/** What the alert is about: the Bird, the entity, the receiver or the region. */
+/** What the alert is about: the Bird, the entity, the receiver, what impairs the watch, or the region. */
 export function subjectOf({ labels }: NotifiedAlert): string {
   const { bird, bird_id, entity_name, entity_type, entity_id, receiver, integration, region } = labels;
+  const { alertname = '', reason } = labels;
+  // Rules may add a label of this name to other alerts.
+  const isOfReason = kindOf(alertname)?.labels.includes('reason');
   const name =
     bird ||
     entity_name ||
     (bird_id && `Bird ${bird_id}`) ||
     (entity_id && `${entity_type ?? 'entity'} ${entity_id}`) ||
     (receiver && integration && `${receiver} (${integration})`) ||
+    (isOfReason && reason?.replaceAll('_', ' ')) ||
     (region && regionName(region)) ||
     'nestwatch';
   return plainText(name, NAME_CODE_POINTS);

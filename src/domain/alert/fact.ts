@@ -119,6 +119,23 @@ export type Fact =
       /** What the last try ended with, for people; empty when it accepts. */
       readonly reason: string;
       readonly sinceUs: number;
+    }
+  | {
+      /** Something impairs the watch, of which no other fact speaks; or it was seen that it does not. */
+      readonly fact: 'watch_health';
+      /** One of a closed list, which is that of the health answer. */
+      readonly reason: string;
+      /** Absent for nestwatch as a whole. */
+      readonly region?: string;
+      readonly isImpaired: boolean;
+      readonly severity: 'critical' | 'warning';
+      /** True for what mostly ends by itself, and is news only when it does not. */
+      readonly endsByItself: boolean;
+      /** For people: in a few words, and in sentences of which the last says what to do; empty where nothing is wrong. */
+      readonly title: string;
+      readonly sentences: readonly string[];
+      /** Since when it was seen to last, in this life of the process. */
+      readonly sinceUs: number;
     };
 
 /** How a Flight ended, where it failed or succeeded: one that was cancelled says nothing. */
@@ -135,11 +152,19 @@ export type FactOf<Name extends FactName> = Extract<Fact, { readonly fact: Name 
 /** The scope of alerts about deliveries: no region's, and no name that a region can have. */
 export const DELIVERY_SCOPE = 'all/delivery';
 
+/** The scope of alerts about what impairs the watch of all regions. */
+const WATCH_SCOPE = 'all/watch';
+
+/** Whether alerts of a scope belong to no region. */
+export function isOfNoRegion(scope: string): boolean {
+  return scope === DELIVERY_SCOPE || scope === WATCH_SCOPE;
+}
+
 /** The scope whose alerts a fact can change: `region/bird/<id>`, `region/entity/<type>/<id>` or `region`. */
 export function scopeOf(fact: Fact): string {
   if ('event' in fact) return scopeOfEvent(fact.event);
   if ('place' in fact) return birdScope(fact.place.region, fact.place.birdId);
-  return 'region' in fact ? fact.region : DELIVERY_SCOPE;
+  return fact.fact === 'delivery_health' ? DELIVERY_SCOPE : (fact.region ?? WATCH_SCOPE);
 }
 
 function scopeOfEvent(event: Event): string {

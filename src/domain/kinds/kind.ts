@@ -45,6 +45,8 @@ export interface Kind<
   readonly inhibitsRegion?: true;
   /** Its alerts belong to no region: their label `region` is `all`. */
   readonly isOfNoRegion?: true;
+  /** Some of its alerts belong to no region, others to one. */
+  readonly isAlsoOfNoRegion?: true;
   /** Another kind whose alert, about the same subject, may take over from this one's. */
   readonly supersededBy?: string;
   /** Whether somebody may say that it is over: not where it is measured again and again, and would soon fire again. */

@@ -15,6 +15,7 @@ import { regionDown } from './region-down.ts';
 import { regionUnauthorized } from './region-unauthorized.ts';
 import { schemaDrift } from './schema-drift.ts';
 import { serviceNotification } from './service-notification.ts';
+import { watchImpaired } from './watch-impaired.ts';
 
 const ALL = [
   flightFailed,
@@ -30,6 +31,7 @@ const ALL = [
   flightStuck,
   birdStale,
   schemaDrift,
+  watchImpaired,
 ] as const;
 
 export type AlertKind = (typeof ALL)[number]['name'];

@@ -15,14 +15,16 @@ export interface Standing {
   readonly alerts: FiringCounts | undefined;
   /** Severities of the alerts that wait for a person. */
   readonly severities: readonly string[];
+  /** Of these alerts, those that mail what is said here anyway. */
+  readonly echoes: number;
 }
 
 const TONES: Readonly<Record<ImpairmentSeverity, Tone>> = { critical: 'bad', warning: 'warn', info: 'quiet' };
 
 /** `All quiet` when, and only when, nothing impairs the watch and nothing fires that nobody has taken up. */
-export function headlineOf({ impairments, alerts }: Standing, page: Page): string {
+export function headlineOf({ impairments, alerts, echoes }: Standing, page: Page): string {
   const { words } = page;
-  const waiting = alerts?.unacknowledged ?? 0;
+  const waiting = (alerts?.unacknowledged ?? 0) - (impairments.length > 0 ? echoes : 0);
   const firing = waiting > 0 ? [words.health.active(waiting)] : [];
   // What ends by itself is said where nothing else is to be said.
   const [gravest, ...others] =

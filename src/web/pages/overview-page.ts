@@ -3,7 +3,9 @@
  * `plainText`, and `html` escapes whatever is put into it.
  */
 import { html } from 'hono/html';
+import type { Alert } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
+import { watchImpaired } from '../../domain/kinds/watch-impaired.ts';
 import { alertPath, deliveryPath, eventPath } from '../../http/page-path.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import { plainText } from '../../text/plain-text.ts';
@@ -32,7 +34,10 @@ export function renderPage(page: Page, view: PageView): Html {
   const { status, nowUs, impairments, alerts } = view;
   const lasting = page.words.time.soFar((nowUs - status.startedAtUs) / 1000);
   const running = page.words.frame.running(status.version, lasting);
-  const standing = { impairments, alerts, severities: waitingSeverities(view) };
+  const shown = waitingAlerts(view);
+  const severities = shown.map(({ labels }) => labels.severity ?? '');
+  const echoes = shown.filter(({ alertname }) => alertname === watchImpaired.name).length;
+  const standing = { impairments, alerts, severities, echoes };
   const tone = toneOf(standing);
   const headline = headlineOf(standing, page);
   const waiting = alerts?.unacknowledged ?? 0;
@@ -88,10 +93,10 @@ function asJson({ words }: Page, path: string): Html {
 }
 
 /** Of the shown alerts that nobody has taken up. */
-function waitingSeverities({ firing }: PageView): string[] {
+function waitingAlerts({ firing }: PageView): Alert[] {
   return firing
     .filter(({ silencedBy, isInhibited }) => silencedBy.length === 0 && !isInhibited)
-    .map(({ alert }) => alert.labels.severity ?? '');
+    .map(({ alert }) => alert);
 }
 
 function leadOf(page: Page, { status, alerts }: PageView): Html {

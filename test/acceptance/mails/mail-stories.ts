@@ -54,6 +54,16 @@ const succeeds = (bird: string): Step => {
   };
 };
 
+/** Another `nests.include` of the EU, read while the daemon runs. */
+function watching(include: string): Step {
+  return (_world, _cast, stage) =>
+    stage.follows((config) => {
+      const nests = { include: [include], exclude: [] };
+      const regions = config.regions.map((one) => (one.name === 'eu' ? { ...one, nests } : one));
+      return { ...config, regions };
+    });
+}
+
 /** For so many minutes from now on. */
 async function silence({ store, clock }: Stage, matchers: string, minutes: number): Promise<void> {
   const nowUs = clock.nowUs();
@@ -265,6 +275,10 @@ export const MAIL_STORIES: readonly MailStory[] = [
   {
     name: 'token refused',
     steps: [5, (world) => world.refuseToken(), 20, (world) => world.acceptToken(), 20],
+  },
+  {
+    name: 'no Bird is watched any more',
+    steps: [5, watching('Marketng'), 20, watching('*'), 20],
   },
   {
     name: 'suspended by somebody',

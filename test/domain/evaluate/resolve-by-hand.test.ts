@@ -112,7 +112,7 @@ describe('of the kinds', () => {
   const HOUR = 60;
   const REFUSED: ReadonlySet<string> = new Set([
     ...['RegionDown', 'RegionUnauthorized', 'FeedBehind', 'FeedIncomplete', 'DeliveryFailing'],
-    ...['FlightStuck', 'BirdStale'],
+    ...['FlightStuck', 'BirdStale', 'WatchImpaired'],
   ]);
 
   test.each(ALERT_KINDS)('%s: one that the next look would raise again is refused', (kind) => {

@@ -16,6 +16,7 @@ import {
   regionHealth,
   rule,
   watch,
+  watchHealth,
 } from '../world.ts';
 import { FIRES_AT, RAISING_FACTS } from './raising-facts.ts';
 
@@ -33,6 +34,7 @@ test.each(ALERT_KINDS)('the matchers of %s see the labels that are listed for it
 const OTHERS: Partial<Record<AlertKind, readonly Fact[]>> = {
   BirdDeactivated: [birdStatus('suspended', 1, 'active')],
   ConnectionDisconnected: [connectionLost(1, 'Retrying')],
+  WatchImpaired: [watchHealth('no_birds', { since: 1, severity: 'critical' })],
 };
 
 test.each(KINDS)('the severities of $name are those that its topics have', (kind) => {

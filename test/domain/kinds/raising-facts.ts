@@ -10,6 +10,7 @@ import {
   notification,
   regionHealth,
   schemaDrift,
+  watchHealth,
 } from '../world.ts';
 
 export const FIRES_AT = 540;
@@ -36,4 +37,5 @@ export const RAISING_FACTS: Readonly<Record<AlertKind, readonly Fact[]>> = {
   DeliveryFailing: [
     { fact: 'delivery_health', receiver: 'ops', integration: 'email', accepts: false, ...LONG_AGO },
   ],
+  WatchImpaired: [watchHealth('disk_low', { since: 539 })],
 };

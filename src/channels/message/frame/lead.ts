@@ -24,10 +24,11 @@ export function leadOf(alert: NotifiedAlert, milder: readonly NotifiedAlert[]): 
   if (alert.status === 'resolved') {
     return [...(by === '' ? [] : [sentence(by)]), ...(flapping === '' ? [] : [CALM])];
   }
+  const own = isOurs ? description.split('\n').filter((line) => line !== '') : [];
   return [
-    ...(saysMore(summary, alert) ? [sentence(summary)] : []),
+    ...(saysMore(summary, alert) && !own.some((line) => line.startsWith(summary)) ? [sentence(summary)] : []),
     ...(off === '' ? [] : [sentence(`switched off ${off}`)]),
-    ...(isOurs && description !== '' ? [sentence(description)] : []),
+    ...own.map(sentence),
     ...milder.map((one) => `It was a ${severityOf(one)} since ${dayAndTime(one.startsAtUs)}.`),
     ...(flapping === '' ? [] : [sentence(flapping)]),
   ];

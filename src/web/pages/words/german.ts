@@ -46,6 +46,7 @@ const KINDS: Readonly<Record<AlertKind, string>> = {
   FlightStuck: 'Flight hängt',
   BirdStale: 'Kein Flight in der erwarteten Zeit',
   SchemaDrift: 'Einträge nicht lesbar',
+  WatchImpaired: 'Überwachung beeinträchtigt',
 };
 
 const REASONS: ReadonlyMap<string, string> = new Map([

@@ -1,0 +1,75 @@
+/**
+ * Something keeps the watch from being worth what people take it for, and no other kind speaks of it: one alert for each
+ * reason of the health answer, and region where it has one. That answer is given every few seconds, and says since when
+ * it holds; nothing is remembered of what did not last, so that a restart counts anew.
+ */
+import { durationWords } from '../../text/duration-words.ts';
+import type { FactOf } from '../alert/fact.ts';
+import { annotate } from '../alert/labels.ts';
+import { clear, fire, remember } from '../alert/lifecycle.ts';
+import { lasting } from '../alert/parameter.ts';
+import { defineKind, subjectPart } from './kind.ts';
+
+interface Memory {
+  /** What its mails say now: numbers in it change while it fires. */
+  readonly said: string;
+}
+
+/** What mostly ends by itself is news when it has not after so long: audits catch up after an outage. */
+const PATIENCE_MS = 3_600_000;
+
+/** More than one look, so that nobody hears of a moment; with `group_wait` a mail comes within a minute all the same. */
+const LASTS_MS = 10_000;
+
+export const watchImpaired = defineKind({
+  name: 'WatchImpaired',
+  fires: `something else keeps the watch from being worth what it seems: \`reason\` says what, as \`/api/v1/health\` and \`nestwatch_watch_impaired\` do. Of what mostly ends by itself (\`feed_unproven\`) only after ${durationWords(PATIENCE_MS, 'exact')}`,
+  resolves: 'it does no longer',
+  words: {
+    firing: 'Watch impaired',
+    still: 'Watch still impaired',
+    over: 'Watch no longer impaired',
+    hasOwnDescription: true,
+  },
+  parameters: lasting(LASTS_MS),
+  severities: ['warning', 'critical'],
+  labels: ['reason', 'region'],
+  impairsWatch: true,
+  isAlsoOfNoRegion: true,
+  isResolvableByHand: () => false,
+  remembers: { said: 'text' },
+
+  raisedBy: ['watch_health'],
+  observes: ['watch_health'],
+
+  topic(fact) {
+    const { isImpaired, reason, region = 'all', severity } = fact;
+    return isImpaired ? { subject: subjectOf(fact), labels: { reason, region }, severity } : undefined;
+  },
+
+  raise(alert, { title, sentences, sinceUs, endsByItself }, { rule, labels, nowUs }) {
+    const said = sentences.join('\n');
+    const isFiring = alert.state === 'firing';
+    if (isFiring && (alert.memory as Memory | null)?.said === said) return undefined;
+    const leastMs = endsByItself ? Math.max(PATIENCE_MS, rule.forMs) : rule.forMs;
+    if (!isFiring && sinceUs + leastMs * 1000 > nowUs) return undefined;
+    const memory: Memory = { said };
+    const annotations = annotate({ rule, labels }, title, said);
+    return fire(
+      alert,
+      { startsAtUs: sinceUs, labels, annotations, events: [], memory, dueAtUs: null },
+      nowUs,
+    );
+  },
+
+  observe(alert, fact, { nowUs }) {
+    if (fact.isImpaired || alert.subject !== subjectOf(fact)) return undefined;
+    return clear(alert, nowUs, 'this no longer impairs the watch', nowUs);
+  },
+
+  tick: (alert, { nowUs }) => remember(alert, alert.memory, null, nowUs),
+});
+
+function subjectOf({ reason }: FactOf<'watch_health'>): string {
+  return `reason/${subjectPart(reason)}`;
+}

@@ -1,0 +1,103 @@
+/**
+ * What alerts hear of the health answer: of each reason without an alert of its own, and of each region where it is of
+ * regions, that it impairs the watch or that it was seen not to. Nothing where neither can be seen: shortly after a
+ * start, or while a region is away, an alert stays as it is, so that a restart notifies nobody.
+ */
+import type { FactOf } from '../domain/alert/fact.ts';
+import { IMPAIRMENT_REASONS, IMPAIRMENTS, type Impairment, type ImpairmentReason } from './impairment.ts';
+import { NOTHING_KEPT } from './read-kept.ts';
+import type { HealthSnapshot, RegionSnapshot } from './snapshot.ts';
+
+export type WatchFact = FactOf<'watch_health'>;
+
+/** From what is known and what was found in it to the facts; it remembers since when each lasts. */
+export type WatchFacts = (snapshot: HealthSnapshot, found: readonly Impairment[]) => readonly WatchFact[];
+
+const OF_REGIONS: ReadonlySet<ImpairmentReason> = new Set(['no_birds', 'clock_wrong', 'feed_unproven']);
+
+const REPORTED = IMPAIRMENT_REASONS.filter((reason) => IMPAIRMENTS[reason].alert === 'WatchImpaired');
+
+export function createWatchFacts(): WatchFacts {
+  /** When each was first seen, of those that were not seen to be over since. */
+  const firstSeenUs = new Map<string, number>();
+
+  return (snapshot, found) => {
+    const { nowUs, regions } = snapshot;
+    const bySubject = Map.groupBy(found, subjectOf);
+    return subjects(regions).flatMap(({ reason, region }): WatchFact[] => {
+      const subject = subjectOf({ reason, region: region?.region });
+      const impairments = bySubject.get(subject) ?? [];
+      const about = { fact: 'watch_health', reason, ...(region && { region: region.region }) } as const;
+      const endsByItself = 'endsByItself' in IMPAIRMENTS[reason];
+      if (impairments.length > 0) {
+        if (!impairments.every((one) => isNews(one, snapshot, found))) return [];
+        // A clock that was set back must not make it wait.
+        const sinceUs = Math.min(firstSeenUs.get(subject) ?? nowUs, nowUs);
+        firstSeenUs.set(subject, sinceUs);
+        return [{ ...about, isImpaired: true, endsByItself, sinceUs, ...said(impairments) }];
+      }
+      if (!(region ? isSeenOf(region, reason) : isSeen(snapshot, reason))) return [];
+      firstSeenUs.delete(subject);
+      const nothing = { severity: 'warning', title: '', sentences: [] } as const;
+      return [{ ...about, isImpaired: false, endsByItself, sinceUs: nowUs, ...nothing }];
+    });
+  };
+}
+
+interface Subject {
+  readonly reason: ImpairmentReason;
+  readonly region: RegionSnapshot | undefined;
+}
+
+function subjects(regions: readonly RegionSnapshot[]): Subject[] {
+  return REPORTED.flatMap((reason): Subject[] =>
+    OF_REGIONS.has(reason) ? regions.map((region) => ({ reason, region })) : [{ reason, region: undefined }],
+  );
+}
+
+function subjectOf({
+  reason,
+  region,
+}: {
+  readonly reason: ImpairmentReason;
+  readonly region?: string | undefined;
+}) {
+  return JSON.stringify([reason, OF_REGIONS.has(reason) ? region : undefined]);
+}
+
+/**
+ * Where nobody at all is notified, nobody would hear of that either, but for its end. What was just read is still being
+ * proven, and what is read late is proven late: that has an alert of its own.
+ */
+function isNews(
+  { reason, finding, region }: Impairment,
+  { route }: HealthSnapshot,
+  found: readonly Impairment[],
+): boolean {
+  if (reason === 'nobody_notified') return route.isAnybodyNotified;
+  if (reason !== 'feed_unproven') return true;
+  const isLate = found.some((one) => one.reason === 'streams_overdue' && one.region === region);
+  return finding.sort !== 'being_proven' && !isLate;
+}
+
+/** The gravest first, and what else there is of the same sort. */
+function said(impairments: readonly Impairment[]): Pick<WatchFact, 'severity' | 'title' | 'sentences'> {
+  const { severity, title, action } = impairments[0]!;
+  return {
+    severity: severity === 'critical' ? 'critical' : 'warning',
+    title: title.charAt(0).toUpperCase() + title.slice(1),
+    sentences: [...impairments.map(({ summary }) => summary), action],
+  };
+}
+
+/** Whether it would be known if it impaired the watch. */
+function isSeen({ store, kept }: HealthSnapshot, reason: ImpairmentReason): boolean {
+  if (reason === 'disk_low') return store.space !== undefined && store.refusal === undefined;
+  const isOfStore = reason === 'deliveries_dead' || reason === 'faults_set_aside';
+  return !isOfStore || kept !== NOTHING_KEPT;
+}
+
+/** The same of a region, which must have been read since the start. */
+function isSeenOf({ health, started, firstPass }: RegionSnapshot, reason: ImpairmentReason): boolean {
+  return health.health === 'up' && started && (reason !== 'feed_unproven' || !firstPass);
+}
