@@ -9,6 +9,7 @@ export const deliveryPath = (id: string) => `deliveries/${pathOf(id)}`;
 export const birdPath = (region: string, birdId: string) => `birds/${segment(region)}/${segment(birdId)}`;
 export const flightPath = (region: string, flightId: string) =>
   `flights/${segment(region)}/${segment(flightId)}`;
+export const publicPath = (region: string, nestId: string) => `public/${segment(region)}/${segment(nestId)}`;
 
 /**
  * An id whose own slashes stay, so that an address can be read and a proxy that decodes `%2F` breaks nothing. Where a

@@ -6,6 +6,7 @@ import { formatHostPort, parseHostPort } from '../../http/host-port.ts';
 import type { ServerTls } from '../../http/http-settings.ts';
 import { isLoopback, mistakeInBaseUrl, withoutTrailingSlash } from '../../http/web-address.ts';
 import type { Secret } from '../../secret.ts';
+import { matchesGlob } from '../../text/glob.ts';
 import { type AccessConfig, accessShape, readAccess } from './access-section.ts';
 
 const NOT_AN_ADDRESS = 'must be host:port, such as 127.0.0.1:9465 or [::1]:9465';
@@ -96,6 +97,11 @@ export function readWeb(check: Check): WebConfig | undefined {
     }),
     enableLifecycle: web.enable_lifecycle,
   };
+}
+
+/** Whether everybody may see how the Nest stands. */
+export function isPublicNest({ nests }: PublicStatusConfig, name: string, nestId: string): boolean {
+  return nests.some((glob) => matchesGlob(glob, name) || matchesGlob(glob, nestId));
 }
 
 /** Whether whoever reaches the machine can read all and silence. */

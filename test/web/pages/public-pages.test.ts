@@ -44,6 +44,18 @@ describe('a public page', () => {
     expect(text).not.toMatch(/429|provider|anna@|Old one/);
   });
 
+  test('is found by the list of Nests, for those who may see that', async () => {
+    const { ask } = await served();
+    const signed = { authorization: 'Bearer s3cret' };
+    const links = (body: string) =>
+      [...body.matchAll(/href="([^"]*public\/[^"]*)"/g)].map(([, href]) => href);
+    const { body } = await ask('/nests', signed);
+    expect(links(body)).toEqual([PAGE.slice(1)]);
+    expect(body).toContain('Sales');
+    const german = await ask('/nests', { ...signed, 'accept-language': 'de' });
+    expect(read(german.body)).toContain('Marketing öffentliche Seite');
+  });
+
   test('speaks the language of its reader', async () => {
     const { ask } = await served();
     const { body } = await ask(PAGE, { 'accept-language': 'de' });

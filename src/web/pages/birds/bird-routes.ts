@@ -2,6 +2,7 @@
 
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
+import { isPublicNest, type WebConfig } from '../../../config/sections/web-section.ts';
 import type { ServiceLinks } from '../../../config/service-links.ts';
 import type { FlightLog, FlightPlace } from '../../../domain/alert/flight-step.ts';
 import { idOfPath } from '../../../http/page-path.ts';
@@ -21,6 +22,7 @@ import { type ListView, renderBirdsPage, renderNestsPage } from './birds-page.ts
 import { renderFlightPage } from './flight-page.ts';
 
 interface Options {
+  readonly config: Pick<WebConfig, 'publicStatus'>;
   readonly store: Store;
   readonly status: () => StatusView;
   readonly clock: Clock;
@@ -32,6 +34,9 @@ const LISTED = 50;
 
 export function addBirdPages(pages: Hono, options: Options): void {
   const { store, status, clock, serviceLinks } = options;
+  const { publicStatus } = options.config;
+  const isPublic = (nest: string, nestId: string) =>
+    !!publicStatus && isPublicNest(publicStatus, nest, nestId);
   const regionsOf = () => status().regions.map(({ region }) => region);
 
   async function list<Item>(
@@ -72,7 +77,7 @@ export function addBirdPages(pages: Hono, options: Options): void {
         const { nests, ...rest } = await store.transaction((tx) => tx.birds.nestPage(query));
         return { items: nests, ...rest };
       },
-      renderNestsPage,
+      (page, view) => renderNestsPage(page, view, isPublic),
     ),
   );
 

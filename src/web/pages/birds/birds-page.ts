@@ -1,6 +1,7 @@
 /** The list of Birds, and that of Nests: those in trouble first. */
 import { html } from 'hono/html';
 import { successRatio } from '../../../domain/statistics/flight-statistics.ts';
+import { publicPath } from '../../../http/page-path.ts';
 import type { ShownBird } from '../../../operator/taken-up.ts';
 import { type BirdOverview, type NestOverview, STANDINGS } from '../../../store/bird-store.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
@@ -61,7 +62,12 @@ export function renderBirdsPage(page: Page, view: ListView<ShownBird>): Html {
   });
 }
 
-export function renderNestsPage(page: Page, view: ListView<NestOverview>): Html {
+/** `isPublic`: whether everybody may see how a Nest of that name and id stands. */
+export function renderNestsPage(
+  page: Page,
+  view: ListView<NestOverview>,
+  isPublic: (nest: string, nestId: string) => boolean,
+): Html {
   const { words } = page;
   const count = (title: string, of: (nest: NestOverview) => number, tone = ''): Column<NestOverview> => ({
     title,
@@ -69,7 +75,10 @@ export function renderNestsPage(page: Page, view: ListView<NestOverview>): Html 
     cell: (one) => (of(one) > 0 ? html`<span class="text ${tone}">${of(one)}</span>` : '0'),
   });
   const columns: Column<NestOverview>[] = [
-    { title: words.birds.nest, cell: (one) => place(page, one) },
+    {
+      title: words.birds.nest,
+      cell: (one) => html`${place(page, one)}${isPublic(one.nest, one.nestId) ? publicLink(page, one) : ''}`,
+    },
     count(words.birds.birds, (one) => one.birds),
     count(words.birds.alerts, (one) => one.firing, 'bad'),
     count(words.birds.alerting, (one) => one.alerting, 'bad'),
@@ -107,6 +116,10 @@ function regionField(page: Page, regions: readonly string[]): FilterField {
 
 function place(page: Page, one: BirdOverview | NestOverview): Html {
   return html`<span class="soft">${regionWord(page.words, one.region)} ·</span> ${nestLink(page, one)}`;
+}
+
+function publicLink({ root, words }: Page, { region, nestId }: NestOverview): Html {
+  return html` <a class="small" href="${root}${publicPath(region, nestId)}">${words.birds.publicPage}</a>`;
 }
 
 function standingCell(page: Page, bird: ShownBird): Html {

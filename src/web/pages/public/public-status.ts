@@ -2,13 +2,12 @@
  * What everybody may know of a Nest: its name, how it and its Birds stand, and since when. Errors, ids, people and all
  * other Nests stop here. However many ask, the store is read once a minute for each public Nest at the most.
  */
-import type { PublicStatusConfig } from '../../../config/sections/web-section.ts';
+import { isPublicNest, type PublicStatusConfig } from '../../../config/sections/web-section.ts';
 import type { HealthAnswer } from '../../../health/health.ts';
 import type { Impairment } from '../../../health/impairment.ts';
 import { LIMITS } from '../../../limits.ts';
 import type { BirdOverview } from '../../../store/bird-store.ts';
 import type { Store, Transaction } from '../../../store/store.ts';
-import { matchesGlob } from '../../../text/glob.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import type { Clock } from '../../../time/clock.ts';
 import type { StatusView } from '../../status-view.ts';
@@ -61,7 +60,9 @@ export function createPublicStatus(config: PublicStatusConfig, options: Options)
     const regions = status().regions.map(({ region }) => region);
     return store.transaction(async (tx) => {
       const all = await Promise.all(regions.map((region) => tx.inventory.nests(region)));
-      const open = all.flat().filter(({ present, name, nestId }) => present && isOpen(config, name, nestId));
+      const open = all
+        .flat()
+        .filter(({ present, name, nestId }) => present && isPublicNest(config, name, nestId));
       const some = open.slice(0, LIMITS.public_nests.most);
       return new Map(
         some.map((nest) => [
@@ -109,10 +110,6 @@ function kept<T>(clock: Clock, read: () => Promise<T>): () => Promise<T> {
 }
 
 const keyOf = (region: string, nestId: string) => JSON.stringify([region, nestId]);
-
-function isOpen({ nests }: PublicStatusConfig, name: string, nestId: string): boolean {
-  return nests.some((glob) => matchesGlob(glob, name) || matchesGlob(glob, nestId));
-}
 
 function isBlind({ reason, region, stopsHeartbeat }: Impairment, here: string): boolean {
   return stopsHeartbeat && BLINDING.has(reason) && (region === undefined || region === here);

@@ -204,6 +204,7 @@ export const ENGLISH = {
     success: 'Success within 24 h',
     none: 'No Birds fit.',
     noNests: 'No Nests fit.',
+    publicPage: 'public page',
     lead: 'Those in trouble first, then those that flew last.',
     nestsLead: 'The worst first: alerts, then Birds whose last Flight failed, then Birds that are off.',
     standings: {

@@ -444,6 +444,7 @@ export const GERMAN: Words = {
     success: 'Erfolg in 24 h',
     none: 'Keine passenden Birds.',
     noNests: 'Keine passenden Nests.',
+    publicPage: 'öffentliche Seite',
     lead: 'Zuerst die mit Problemen, dann die mit den jüngsten Flights.',
     nestsLead:
       'Die schlimmsten zuerst: Alarme, dann Birds mit fehlgeschlagenem letzten Flight, dann abgeschaltete Birds.',
