@@ -118,6 +118,11 @@ export const ERRORS = {
     exit: 1,
     help: 'The store fails its integrity check: restore a backup.',
   },
+  store_down: {
+    retryable: true,
+    exit: 1,
+    help: 'The database server of the store does not answer or refuses: see the message; everything goes on by itself once it answers.',
+  },
   disk_full: {
     retryable: true,
     exit: 1,

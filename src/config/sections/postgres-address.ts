@@ -1,0 +1,65 @@
+/** Where a store on PostgreSQL is: `store.url`, read as libpq reads it. */
+const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
+
+export interface PostgresAddress {
+  /** A name, an address, or a directory in which the server has its socket. */
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly database: string;
+  readonly sslmode: (typeof SSL_MODES)[number];
+  /** A file with the certificates that are believed; those of the system where it is undefined. */
+  readonly sslrootcert: string | undefined;
+  /** The address as it is shown to people. */
+  readonly shown: string;
+}
+
+/** What may stand behind the question mark of an address. */
+const PARAMETERS: readonly string[] = ['host', 'sslmode', 'sslrootcert'];
+const DEFAULT_PORT = 5432;
+
+export function isPostgres(url: string): boolean {
+  return /^postgres(?:ql)?:/.test(url);
+}
+
+/** The address, or what is wrong with it, in words that follow its key. */
+export function readPostgresAddress(text: string): PostgresAddress | string {
+  const url = URL.canParse(withHost(text)) ? new URL(withHost(text)) : undefined;
+  if (!url) return 'must look like postgres://user@host/database';
+  if (url.password !== '') return 'must not hold the password: give `password_file` beside it';
+  const [user, database] = [url.username, url.pathname.slice(1)].map(decodeURIComponent) as [string, string];
+  if (user === '' || database === '' || database.includes('/')) {
+    return 'must name a user and a database: postgres://user@host/database';
+  }
+  const unknown = [...url.searchParams.keys()].find((key) => !PARAMETERS.includes(key));
+  if (unknown !== undefined) return `has a parameter that is not known; known here: ${PARAMETERS.join(', ')}`;
+  const wanted = url.searchParams.get('sslmode');
+  const sslmode = SSL_MODES.find((mode) => mode === wanted);
+  if (wanted !== null && !sslmode)
+    return `has an sslmode that is not known; known here: ${SSL_MODES.join(', ')}`;
+  const named = url.searchParams.get('host') ?? decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, '$1');
+  if (named === NO_HOST)
+    return 'must name a host, or the directory of a socket: postgres://user@/database?host=/run/postgresql';
+  const port = url.port === '' ? DEFAULT_PORT : Number(url.port);
+  return {
+    host: named,
+    port,
+    user,
+    database,
+    // What leaves the machine is encrypted, and goes to a server that is who it says.
+    sslmode: sslmode ?? (isLocal(named) ? 'disable' : 'verify-full'),
+    sslrootcert: url.searchParams.get('sslrootcert') ?? undefined,
+    shown: `postgres://${user}@${named.startsWith('/') ? '' : named}:${port}/${database}`,
+  };
+}
+
+const NO_HOST = 'none.invalid';
+
+/** An address of a socket has no host, which is no URL to most. */
+function withHost(text: string): string {
+  return text.replace(/^(postgres(?:ql)?:\/\/[^/@]*@)(?=[:/])/, `$1${NO_HOST}`);
+}
+
+function isLocal(host: string): boolean {
+  return host.startsWith('/') || host === 'localhost' || host === '::1' || host.startsWith('127.');
+}

@@ -1,0 +1,168 @@
+/**
+ * Alerts in pages: the severest first of those that nobody has acknowledged, or the newest first. A page begins where
+ * the one before ended, so that what comes and goes meanwhile moves none of the others out of sight.
+ */
+import type { Alert } from '../../../domain/alert/alert.ts';
+import type { AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
+import { formatCursor, parseCursor } from '../../sqlite/watched/page-conditions.ts';
+import type { Statements } from '../statements.ts';
+import { PostgresConditions } from '../watched/postgres-conditions.ts';
+import type { PostgresEvents } from '../watched/postgres-events.ts';
+
+interface PageRow {
+  readonly body: string;
+  readonly alert: number;
+  readonly place0: number;
+  readonly place1: number;
+  readonly place2: number;
+  readonly place3: number;
+}
+
+interface CauseKey {
+  readonly alertname: string;
+  readonly severity: string;
+  readonly cause: string;
+  readonly acknowledged: boolean;
+}
+
+interface CauseRow extends CauseKey {
+  readonly alerts: number;
+  readonly first_us: number;
+  readonly last_us: number;
+}
+
+const MAX_PAGE = 1000;
+/** Of one cause. */
+const LATEST = 5;
+const PLACE = ['number', 'number', 'number', 'number', 'number'] as const;
+
+/** With whether somebody has acknowledged the present episode, at the instant `$1`. */
+const KNOWN = `SELECT *, (state = 'firing' AND EXISTS (
+    SELECT 1 FROM silence WHERE silence.ends_us > $1 AND silence.alert_id = alert.id
+      AND silence.alert_starts_us = alert.starts_us)) AS acknowledged
+  FROM alert`;
+
+/** Of what is over, only when counts. */
+const ORDERS = {
+  severest: [
+    `(state <> 'firing')::integer`,
+    'acknowledged::integer',
+    `CASE WHEN state = 'firing' THEN rank ELSE 0 END`,
+    `CASE WHEN state = 'firing' THEN -starts_us ELSE -ends_us END`,
+  ],
+  newest: ['0', '0', '0', '-starts_us'],
+} as const;
+
+export class PostgresAlertPages {
+  readonly #statements: Statements;
+  readonly #events: PostgresEvents;
+
+  constructor(statements: Statements, events: PostgresEvents) {
+    this.#statements = statements;
+    this.#events = events;
+  }
+
+  async page(query: AlertQuery): Promise<{ alerts: Alert[]; next?: string }> {
+    const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
+    const where = await this.#conditions(query);
+    if (query.cause !== undefined) where.add('cause = ?', query.cause);
+    const after = new PostgresConditions(where.parameters);
+    if (query.cursor !== undefined) {
+      after.add(
+        '(place0, place1, place2, place3, alert) > (?::integer, ?::integer, ?::integer, ?::bigint, ?::bigint)',
+        ...parseCursor(query.cursor, PLACE),
+      );
+    }
+    const places = ORDERS[query.order].map((sql, index) => `${sql} AS place${index}`).join(', ');
+    const rows = await this.#statements.composed<PageRow>(
+      `WITH known AS (${KNOWN}), placed AS (SELECT body, alert, ${places} FROM known ${where.where})
+       SELECT * FROM placed ${after.where} ORDER BY place0, place1, place2, place3, alert LIMIT ${limit + 1}`,
+      ...after.parameters,
+    );
+    const alerts = rows.slice(0, limit).map((row) => JSON.parse(row.body) as Alert);
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    if (!last) return { alerts };
+    return { alerts, next: formatCursor([last.place0, last.place1, last.place2, last.place3, last.alert]) };
+  }
+
+  /** Those that fire, together by their causes. Their order changes with each alert, so a page is found by counting. */
+  async causes(query: CauseQuery): Promise<CausePage> {
+    const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
+    const where = await this.#conditions({ ...query, state: 'firing' });
+    const [skipped] = query.cursor === undefined ? [0] : parseCursor(query.cursor, ['number']);
+    const rows = await this.#statements.composed<CauseRow>(
+      `WITH known AS (${KNOWN})
+       SELECT alertname, severity, cause, acknowledged, count(*) AS alerts,
+         min(starts_us) AS first_us, max(starts_us) AS last_us
+       FROM known ${where.where} GROUP BY acknowledged, rank, alertname, severity, cause
+       ORDER BY acknowledged, rank, alerts DESC, last_us DESC, alertname, cause
+       LIMIT ${limit + 1} OFFSET ${Math.max(0, Math.trunc(Number(skipped)))}`,
+      ...where.parameters,
+    );
+    const latest = await this.#latestOf(rows.slice(0, limit), where);
+    const causes = rows.slice(0, limit).map((row) => ({
+      alertname: row.alertname,
+      severity: row.severity,
+      cause: row.cause,
+      isAcknowledged: row.acknowledged,
+      alerts: row.alerts,
+      firstStartsAtUs: row.first_us,
+      lastStartsAtUs: row.last_us,
+      latest: latest.get(keyOf(row)) ?? [],
+    }));
+    const isMore = rows.length > limit;
+    return isMore ? { causes, next: formatCursor([Number(skipped) + limit]) } : { causes };
+  }
+
+  /** The latest alerts of each of these causes, by `keyOf`. */
+  async #latestOf(causes: readonly CauseRow[], where: PostgresConditions): Promise<Map<string, Alert[]>> {
+    const among = where.copy().addOneOf(
+      'cause',
+      causes.map(({ cause }) => cause),
+    );
+    const rows = await this.#statements.composed<CauseKey & { readonly body: string }>(
+      `WITH known AS (${KNOWN}),
+       numbered AS (
+         SELECT alert, alertname, severity, cause, acknowledged, row_number() OVER (
+           PARTITION BY acknowledged, alertname, severity, cause ORDER BY starts_us DESC, alert) AS number
+         FROM known ${among.where})
+       SELECT numbered.alertname, numbered.severity, numbered.cause, numbered.acknowledged, body
+       FROM numbered JOIN alert USING (alert) WHERE number <= ${LATEST} ORDER BY number`,
+      ...among.parameters,
+    );
+    const latest = new Map<string, Alert[]>();
+    for (const row of rows) {
+      const key = keyOf(row);
+      latest.set(key, [...(latest.get(key) ?? []), JSON.parse(row.body) as Alert]);
+    }
+    return latest;
+  }
+
+  async #conditions(query: Omit<AlertQuery, 'order' | 'limit'>): Promise<PostgresConditions> {
+    const { region, nest, bird, flight, name, severity, text, sinceUs, untilUs, state, isAcknowledged } =
+      query;
+    const where = new PostgresConditions([query.nowUs]);
+    if (state === undefined) where.add(`state IN ('firing', 'resolved')`);
+    else where.add('state = ?', state);
+    if (region !== undefined) where.add('region = ?', region);
+    where.addNest('nest_id', 'nest', nest).addBird('bird_id', 'bird', bird);
+    if (name !== undefined) where.add('lower(alertname) = lower(?::text COLLATE "C")', name);
+    if (severity !== undefined) where.add('severity = ?', severity);
+    where.addNamed('id', 'words', text);
+    if (flight !== undefined) {
+      where.add(
+        'alert IN (SELECT alert_event.alert FROM alert_event WHERE event = ANY(?::bigint[]))',
+        await this.#events.numbersOfFlight(flight),
+      );
+    }
+    // It was true at some instant of that time.
+    if (sinceUs !== undefined) where.add(`(state = 'firing' OR ends_us >= ?)`, sinceUs);
+    if (untilUs !== undefined) where.add('starts_us < ?', untilUs);
+    if (isAcknowledged !== undefined) where.add('acknowledged = ?', isAcknowledged);
+    return where;
+  }
+}
+
+function keyOf({ alertname, severity, cause, acknowledged }: CauseKey): string {
+  return JSON.stringify([alertname, severity, cause, acknowledged]);
+}

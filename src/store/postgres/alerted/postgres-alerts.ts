@@ -1,0 +1,370 @@
+import type { Alert, Labels } from '../../../domain/alert/alert.ts';
+import type { Event } from '../../../domain/alert/event.ts';
+import type { Episode } from '../../../domain/digest/digest.ts';
+import type { Link } from '../../../domain/evaluate/alert-book.ts';
+import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
+import type { AlertQuery, AlertStore, CausePage, CauseQuery } from '../../alert-store.ts';
+import type { LinkedSpan } from '../../outbox-store.ts';
+import { type AlertRow, alertOf, foundBy } from '../../sqlite/alerted/alert-columns.ts';
+import type { EventRow } from '../../sqlite/watched/event-row.ts';
+import { foldedText } from '../exact-text.ts';
+import { columnsOf, given, lastOfEach, type Statements } from '../statements.ts';
+import type { PostgresEvents } from '../watched/postgres-events.ts';
+import type { PostgresStanding } from '../watched/postgres-standing.ts';
+import { PostgresAlertPages } from './postgres-alert-pages.ts';
+
+type FiringRow = Awaited<ReturnType<AlertStore['countFiring']>>[number];
+
+/** What is written of an alert; its number is its own for as long as a notification that lists it is kept. */
+const COLUMNS = `id text, region text, scope text, alertname text, severity text, nest_id text, state text,
+  flaps_on boolean, starts_us bigint, ends_us bigint, due_us bigint, rank integer, bird_id text, cause text, nest text,
+  bird text, words text, labels text, flight_id text, flight_started_us bigint, body text`;
+const NAMES = COLUMNS.split(',').map((column) => column.trim().split(' ')[0]!);
+const PUT = `INSERT INTO alert (alert, ${NAMES.join(', ')})
+  SELECT coalesce(former_alert.alert, nextval(pg_get_serial_sequence('alert', 'alert'))),
+    ${NAMES.map((name) => `given.${name}`).join(', ')}
+  FROM ${given(COLUMNS, { at: true })} LEFT JOIN former_alert ON former_alert.id = given.id ORDER BY at
+  ON CONFLICT (id) DO UPDATE SET ${NAMES.slice(1)
+    .map((name) => `${name} = excluded.${name}`)
+    .join(', ')}`;
+
+const PUT_EPISODES = `INSERT INTO episode (alert_id, starts_us, resolved_us, body)
+  SELECT * FROM ${given('alert_id text, starts_us bigint, resolved_us bigint, body text')}
+  ON CONFLICT (alert_id, starts_us) DO UPDATE SET body = excluded.body`;
+
+const LINK = `INSERT INTO alert_event (alert, seq, event)
+  SELECT alert.alert, given.seq, given.event FROM ${given('id text, seq bigint, event bigint')} JOIN alert USING (id)
+  ON CONFLICT (alert, seq) DO UPDATE SET event = excluded.event`;
+
+/** One that waits keeps its position. */
+const CHANGE = `INSERT INTO changed_alert (alert)
+  SELECT alert.alert FROM ${given('id text', { at: true })} JOIN alert USING (id) ORDER BY at
+  ON CONFLICT (alert) DO NOTHING`;
+
+const OF_ALERT = 'alert_event.alert = (SELECT alert FROM alert WHERE id = $1) AND alert_event.seq > $2';
+const NAMED = '(SELECT alert FROM alert WHERE id = ANY($1::text[]))';
+
+export class PostgresAlerts implements AlertStore {
+  readonly #statements: Statements;
+  readonly #events: PostgresEvents;
+  readonly #standing: PostgresStanding;
+  readonly #pages: PostgresAlertPages;
+
+  constructor(statements: Statements, events: PostgresEvents, standing: PostgresStanding) {
+    this.#statements = statements;
+    this.#events = events;
+    this.#standing = standing;
+    this.#pages = new PostgresAlertPages(statements, events);
+  }
+
+  async find(id: string): Promise<Alert | undefined> {
+    return (await this.#alerts('SELECT body FROM alert WHERE id = $1', id))[0];
+  }
+
+  async ofScopes(scopes: readonly string[]): Promise<Alert[]> {
+    return this.#alerts(
+      `SELECT body FROM alert WHERE (region, scope) IN (SELECT * FROM ${given('region text, scope text')}) ORDER BY id`,
+      scopes.map(regionOf),
+      scopes,
+    );
+  }
+
+  async ofEvent(key: string): Promise<{ alert: Alert; seq: number }[]> {
+    const event = await this.#events.numberOfKey(key);
+    if (event === undefined) return [];
+    const rows = await this.#statements.rows<AlertRow & { seq: number }>(
+      'SELECT body, seq FROM alert_event JOIN alert USING (alert) WHERE event = $1 ORDER BY id',
+      event,
+    );
+    return rows.map((row) => ({ alert: alertOf(row), seq: row.seq }));
+  }
+
+  async regions(): Promise<string[]> {
+    const rows = await this.#statements.rows<{ region: string }>(
+      'SELECT DISTINCT region FROM alert ORDER BY region',
+    );
+    return rows.map(({ region }) => region);
+  }
+
+  async scopes(region: string): Promise<string[]> {
+    const rows = await this.#statements.rows<{ scope: string }>(
+      'SELECT DISTINCT scope FROM alert WHERE region = $1 ORDER BY scope',
+      region,
+    );
+    return rows.map(({ scope }) => scope);
+  }
+
+  async due(nowUs: number, limit: number): Promise<Alert[]> {
+    return this.#alerts(
+      'SELECT body FROM alert WHERE due_us <= $1 ORDER BY due_us, id LIMIT $2',
+      nowUs,
+      limit,
+    );
+  }
+
+  async put(alerts: readonly Alert[]): Promise<void> {
+    if (alerts.length === 0) return;
+    const last = lastOfEach(alerts, ({ id }) => id);
+    await this.#statements.run(PUT, ...columnsOf(NAMES.length, last.map(columnValues)));
+    const over = lastOfEach(
+      alerts.filter(({ state }) => state === 'resolved'),
+      ({ id, startsAtUs }) => `${startsAtUs} ${id}`,
+    );
+    if (over.length > 0) {
+      const rows = over.map((one) => [
+        one.id,
+        one.startsAtUs,
+        one.updatedAtUs,
+        JSON.stringify(episodeOf(one)),
+      ]);
+      await this.#statements.run(PUT_EPISODES, ...columnsOf(4, rows));
+    }
+    await this.joinAgain(last.map(({ id }) => id));
+    this.#standing.alerted(alerts.map(({ scope }) => scope));
+  }
+
+  async linkEvents(links: readonly Link[]): Promise<void> {
+    if (links.length === 0) return;
+    const last = lastOfEach(links, ({ alertId, seq }) => `${seq} ${alertId}`);
+    const numbers = await this.#events.numbersOf(last.map(({ event }) => event));
+    const rows = last.map(({ alertId, seq, event }, index) => {
+      const number = numbers[index];
+      if (number === undefined) throw new Error(`The event ${event.key} is not in the store.`);
+      return [alertId, seq, number];
+    });
+    const linked = await this.#statements.run(LINK, ...columnsOf(3, rows));
+    if (linked !== rows.length) throw new Error('An alert of an event is not in the store.');
+  }
+
+  async oldEvents(
+    alertId: string,
+    afterSeq: number,
+    maxAgeUs: number,
+    lastSeq: number,
+  ): Promise<OldEvents | undefined> {
+    const fresh = await this.#statements.first<{ seq: number }>(
+      `SELECT alert_event.seq FROM alert_event JOIN event USING (event)
+       WHERE ${OF_ALERT} AND event.observed_us - event.occurred_us <= $3 ORDER BY alert_event.seq LIMIT 1`,
+      alertId,
+      afterSeq,
+      maxAgeUs,
+    );
+    const first = fresh?.seq ?? Number.MAX_SAFE_INTEGER;
+    if (first === afterSeq + 1) return undefined;
+    const span = await this.#statements.first<{ last_seq: number | null; from_us: number; to_us: number }>(
+      `SELECT max(alert_event.seq) AS last_seq, min(event.occurred_us) AS from_us, max(event.occurred_us) AS to_us
+       FROM alert_event JOIN event USING (event) WHERE ${OF_ALERT} AND alert_event.seq < $3`,
+      alertId,
+      afterSeq,
+      Math.min(first, lastSeq + 1),
+    );
+    if (!span || span.last_seq === null) return undefined;
+    return { lastSeq: span.last_seq, fromUs: span.from_us, toUs: span.to_us };
+  }
+
+  async events(
+    alertId: string,
+    afterSeq: number,
+    limit: number,
+    lastSeq = Number.MAX_SAFE_INTEGER,
+  ): Promise<Link[]> {
+    const rows = await this.#statements.rows<EventRow & { readonly seq: number }>(
+      `SELECT alert_event.seq, event.* FROM alert_event JOIN event USING (event)
+       WHERE ${OF_ALERT} AND alert_event.seq <= $3 ORDER BY alert_event.seq DESC LIMIT $4`,
+      alertId,
+      afterSeq,
+      lastSeq,
+      limit,
+    );
+    const events = await this.#events.fromRows(rows);
+    return rows.map(({ seq }, index) => ({ alertId, seq, event: events[index]! }));
+  }
+
+  async eventsOf(
+    spans: readonly LinkedSpan[],
+    limit: number,
+  ): Promise<ReadonlyMap<string, readonly Event[]>> {
+    if (spans.length === 0) return new Map();
+    const rows = await this.#statements.rows<EventRow & { readonly at: number }>(
+      `SELECT at, event.* FROM ${given('id text, after_seq bigint, last_seq bigint', { from: 2, at: true })}
+         JOIN alert USING (id)
+         CROSS JOIN LATERAL (SELECT seq, event FROM alert_event
+           WHERE alert_event.alert = alert.alert AND seq > after_seq AND seq <= last_seq
+           ORDER BY seq DESC LIMIT $1) AS newest
+         JOIN event USING (event)
+       ORDER BY at, newest.seq DESC`,
+      limit,
+      ...columnsOf(
+        3,
+        spans.map(({ alertId, afterSeq, lastSeq }) => [alertId, afterSeq, lastSeq]),
+      ),
+    );
+    const events = await this.#events.fromRows(rows);
+    const found = new Map<string, Event[]>();
+    rows.forEach(({ at }, index) => {
+      const { alertId } = spans[at - 1]!;
+      const list = found.get(alertId) ?? [];
+      found.set(alertId, list);
+      list.push(events[index]!);
+    });
+    return found;
+  }
+
+  async changed(limit: number): Promise<Alert[]> {
+    return this.#alerts(
+      'SELECT body FROM changed_alert JOIN alert USING (alert) ORDER BY position LIMIT $1',
+      limit,
+    );
+  }
+
+  async joinAgain(alertIds: readonly string[]): Promise<void> {
+    await this.#statements.run(CHANGE, [...new Set(alertIds)]);
+  }
+
+  async markRouted(alertIds: readonly string[]): Promise<void> {
+    await this.#statements.run(`DELETE FROM changed_alert WHERE alert IN ${NAMED}`, alertIds);
+  }
+
+  async list({ state, limit }: Parameters<AlertStore['list']>[0]): Promise<Alert[]> {
+    return this.#alerts(
+      `SELECT body FROM alert WHERE state = ANY($1::text[]) ORDER BY starts_us DESC, id LIMIT $2`,
+      state === undefined ? ['firing', 'resolved'] : [state],
+      limit,
+    );
+  }
+
+  page(query: AlertQuery): Promise<{ alerts: Alert[]; next?: string }> {
+    return this.#pages.page(query);
+  }
+
+  causes(query: CauseQuery): Promise<CausePage> {
+    return this.#pages.causes(query);
+  }
+
+  async episodes(alertId: string, limit: number): Promise<Episode[]> {
+    const rows = await this.#statements.rows<AlertRow>(
+      'SELECT body FROM episode WHERE alert_id = $1 ORDER BY starts_us DESC LIMIT $2',
+      alertId,
+      limit,
+    );
+    return rows.map(({ body }) => JSON.parse(body) as Episode);
+  }
+
+  async endedBefore(place: Parameters<AlertStore['endedBefore']>[0], limit: number) {
+    const { resolvedAtUs = Number.MAX_SAFE_INTEGER, alertId = '' } = place ?? {};
+    const rows = await this.#statements.rows<AlertRow & { readonly resolved_us: number }>(
+      `SELECT body, resolved_us FROM episode WHERE (resolved_us, alert_id) < ($1::bigint, $2::text)
+       ORDER BY resolved_us DESC, alert_id DESC LIMIT $3`,
+      resolvedAtUs,
+      alertId,
+      limit,
+    );
+    return rows.map((row) => ({
+      episode: JSON.parse(row.body) as Episode,
+      resolvedAtUs: row.resolved_us,
+    }));
+  }
+
+  async firingLabels(alertnames: readonly string[] | null): Promise<Labels[]> {
+    const rows = await this.#statements.rows<{ labels: string }>(
+      `SELECT labels FROM alert
+       WHERE state = 'firing' AND NOT flaps_on AND ($1::text[] IS NULL OR alertname = ANY($1::text[]))`,
+      alertnames,
+    );
+    return rows.map(({ labels }) => JSON.parse(labels) as Labels);
+  }
+
+  async count() {
+    return this.#statements.rows<{ alertname: string; severity: string; state: string; count: number }>(
+      `SELECT alertname, severity, state, count(*) AS count FROM alert
+       GROUP BY alertname, severity, state ORDER BY alertname, severity, state`,
+    );
+  }
+
+  async countFiring() {
+    return this.#statements.rows<FiringRow>(
+      `SELECT alertname, severity, region, nest_id AS "nestId", count(*) AS count FROM alert
+       WHERE state = 'firing'
+       GROUP BY alertname, severity, region, nest_id ORDER BY alertname, severity, region, nest_id`,
+    );
+  }
+
+  async delete(alertIds: readonly string[]): Promise<void> {
+    if (alertIds.length === 0) return;
+    const scopes = await this.#statements.rows<{ scope: string }>(
+      'SELECT DISTINCT scope FROM alert WHERE id = ANY($1::text[])',
+      alertIds,
+    );
+    for (const sql of DELETE) await this.#statements.run(sql, alertIds);
+    this.#standing.alerted(scopes.map(({ scope }) => scope));
+  }
+
+  async #alerts(
+    sql: string,
+    ...parameters: Parameters<Statements['rows']> extends [string, ...infer P] ? P : never
+  ) {
+    return (await this.#statements.rows<AlertRow>(sql, ...parameters)).map(alertOf);
+  }
+}
+
+/** What refers to alerts, and the alerts themselves, which go last. */
+const DELETE = [
+  `DELETE FROM alert_event WHERE alert IN ${NAMED}`,
+  `DELETE FROM group_member WHERE alert IN ${NAMED}`,
+  `DELETE FROM changed_alert WHERE alert IN ${NAMED}`,
+  `INSERT INTO former_alert (alert, id) SELECT alert, id FROM alert
+   WHERE id = ANY($1::text[]) AND EXISTS (SELECT 1 FROM notified_alert WHERE notified_alert.alert = alert.alert)
+   ON CONFLICT DO NOTHING`,
+  'DELETE FROM alert WHERE id = ANY($1::text[])',
+];
+
+function columnValues(alert: Alert) {
+  const { id, scope, alertname, labels, state, startsAtUs, endsAtUs, dueAtUs } = alert;
+  const { rank, birdId, cause, nest, bird, words } = foundBy(alert);
+  return [
+    id,
+    regionOf(scope),
+    scope,
+    alertname,
+    labels.severity ?? '',
+    labels.nest_id ?? '',
+    state,
+    alert.flapping?.held !== undefined && alert.flapping.isFlapping === true,
+    startsAtUs,
+    endsAtUs,
+    dueAtUs,
+    rank,
+    birdId,
+    cause,
+    foldedText(nest),
+    foldedText(bird),
+    foldedText(words),
+    JSON.stringify(labels),
+    labels.flight_id ?? '',
+    flightStartOf(alert),
+    JSON.stringify(alert),
+  ];
+}
+
+/** When the Flight of an alert about one started, as its kind remembers it. */
+function flightStartOf({ memory }: Alert): number {
+  if (typeof memory !== 'object' || memory === null || !('startedAtUs' in memory)) return 0;
+  return typeof memory.startedAtUs === 'number' ? memory.startedAtUs : 0;
+}
+
+function episodeOf({ id, alertname, labels, startsAtUs, endsAtUs, eventsTotal, ending }: Alert): Episode {
+  return {
+    alertId: id,
+    alertname,
+    labels,
+    startsAtUs,
+    endsAtUs,
+    events: eventsTotal,
+    ending: ending ?? null,
+  };
+}
+
+/** A scope is a region or begins with one (`scopeOf`). */
+function regionOf(scope: string): string {
+  return scope.split('/', 1)[0]!;
+}

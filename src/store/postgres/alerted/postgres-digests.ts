@@ -1,0 +1,138 @@
+import type { Digest, EndedSilenced, Episode } from '../../../domain/digest/digest.ts';
+import type { EndedFlight } from '../../../domain/digest/flight-tally.ts';
+import type { DigestRecord, DigestStore } from '../../digest-store.ts';
+import { readBody } from '../../sqlite/watched/event-row.ts';
+import type { Statements } from '../statements.ts';
+
+interface FlightRow {
+  readonly event: number;
+  readonly occurred_us: number;
+  readonly type: string;
+  readonly region: string;
+  readonly message: string;
+  readonly body: string;
+}
+
+interface SilencedRow {
+  readonly alert_id: string;
+  readonly times: number;
+  readonly total: number;
+  readonly body: string | null;
+}
+
+/** Of a message, what its signature is made from. */
+const MAX_MESSAGE = 16_384;
+
+export class PostgresDigests implements DigestStore {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  async find(name: string): Promise<DigestRecord | undefined> {
+    const row = await this.#statements.first<{ body: string }>(
+      'SELECT body FROM digest WHERE name = $1',
+      name,
+    );
+    return row && (JSON.parse(row.body) as DigestRecord);
+  }
+
+  async put(record: DigestRecord): Promise<void> {
+    await this.#statements.run(
+      'INSERT INTO digest (name, body) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET body = excluded.body',
+      record.name,
+      JSON.stringify(record),
+    );
+  }
+
+  async arrivals(sinceUs: number): Promise<{ before: number; last: number }> {
+    const row = await this.#statements.first<{ first: number | null; last: number | null }>(
+      `SELECT (SELECT min(event) FROM event WHERE occurred_us >= $1) AS first, (SELECT max(event) FROM event) AS last`,
+      sinceUs,
+    );
+    const last = row?.last ?? 0;
+    return { before: (row?.first ?? last + 1) - 1, last };
+  }
+
+  async endedFlights(after: number, upTo: number): Promise<(EndedFlight & { readonly number: number })[]> {
+    const rows = await this.#statements.rows<FlightRow>(
+      `SELECT event, occurred_us, type, stream.region AS region, body,
+         CASE type WHEN 'flight.failed' THEN message ELSE '' END AS message
+       FROM event JOIN stream USING (stream)
+       WHERE event > $1 AND event <= $2 AND type IN ('flight.failed', 'flight.succeeded') ORDER BY event`,
+      after,
+      upTo,
+    );
+    return rows.map((row) => {
+      const { attributes, nestId, nest, birdId, bird } = readBody(row.body);
+      const { duration_seconds: seconds } = attributes;
+      return {
+        number: row.event,
+        occurredAtUs: row.occurred_us,
+        succeeded: row.type === 'flight.succeeded',
+        region: row.region,
+        nest,
+        nestId,
+        bird,
+        birdId,
+        message: row.message.slice(0, MAX_MESSAGE),
+        durationUs: typeof seconds === 'number' ? Math.round(seconds * 1e6) : null,
+      };
+    });
+  }
+
+  async episodes(afterUs: number, upToUs: number, limit: number): Promise<Episode[]> {
+    const rows = await this.#statements.rows<{ body: string }>(
+      `SELECT body FROM episode WHERE resolved_us > $1 AND resolved_us <= $2
+       ORDER BY resolved_us, alert_id LIMIT $3`,
+      afterUs,
+      upToUs,
+      limit,
+    );
+    return rows.map(({ body }) => JSON.parse(body) as Episode);
+  }
+
+  /** An end is suppressed once in each group of its alert. Of an alert that was deleted, its last episode is known. */
+  async endedSilenced(afterUs: number, upToUs: number, limit: number): Promise<EndedSilenced> {
+    const rows = await this.#statements.rows<SilencedRow>(
+      `SELECT alert_id, max(times) AS times, count(*) OVER () AS total,
+         coalesce(
+           (SELECT body FROM episode WHERE episode.alert_id = one.alert_id ORDER BY starts_us DESC LIMIT 1),
+           (SELECT body FROM alert WHERE id = one.alert_id)) AS body
+       FROM (SELECT alert_id, count(*) AS times FROM suppression
+         WHERE at_us > $1 AND at_us <= $2 AND reason = 'silenced'
+         GROUP BY alert_id, group_key) AS one
+       GROUP BY alert_id ORDER BY max(times) DESC, alert_id LIMIT $3`,
+      afterUs,
+      upToUs,
+      limit,
+    );
+    const list = rows.map(({ alert_id: alertId, times, body }) => {
+      const { alertname = '', labels = {} } = JSON.parse(body ?? '{}') as Partial<Episode>;
+      return { alertId, alertname, labels, times };
+    });
+    return { list, total: rows[0]?.total ?? 0 };
+  }
+
+  async countSuppressed(receiver: string, afterUs: number, upToUs: number): Promise<Digest['suppressed']> {
+    return this.#statements.rows<Digest['suppressed'][number]>(
+      `SELECT reason, count(*) AS count FROM suppression
+       WHERE at_us > $2 AND at_us <= $3 AND receiver = $1 GROUP BY reason ORDER BY count(*) DESC, reason`,
+      receiver,
+      afterUs,
+      upToUs,
+    );
+  }
+
+  async countDead(receiver: string, afterUs: number, upToUs: number): Promise<number> {
+    const row = await this.#statements.first<{ count: number }>(
+      `SELECT count(*) AS count FROM delivery
+       WHERE state = 'dead' AND receiver = $1 AND settled_us > $2 AND settled_us <= $3`,
+      receiver,
+      afterUs,
+      upToUs,
+    );
+    return row!.count;
+  }
+}

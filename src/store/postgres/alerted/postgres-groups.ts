@@ -1,0 +1,145 @@
+import type { Alert } from '../../../domain/alert/alert.ts';
+import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/group.ts';
+import type { GroupStore } from '../../group-store.ts';
+import { type AlertRow, alertOf } from '../../sqlite/alerted/alert-columns.ts';
+import { columnsOf, given, lastOfEach, type Statements, upsert } from '../statements.ts';
+
+interface GroupRow {
+  readonly body: string;
+  readonly next_flush_us: number;
+}
+
+interface MemberRow {
+  readonly group_key: string;
+  readonly alert_id: string;
+  readonly sort: GroupMember['sort'];
+  readonly notified_seq: number;
+  readonly notified_state: GroupMember['notifiedState'];
+}
+
+const PUT = upsert('alert_group', 'key text, receiver text, next_flush_us bigint, body text', 'key');
+
+const PUT_MEMBERS = `INSERT INTO group_member (alert_group, alert, sort, notified_seq, notified_state)
+  SELECT alert_group, alert, given.sort, given.seq, given.state
+  FROM ${given('key text, id text, sort text, seq bigint, state text')} JOIN alert_group USING (key) JOIN alert USING (id)
+  ON CONFLICT (alert_group, alert) DO UPDATE
+    SET notified_seq = excluded.notified_seq, notified_state = excluded.notified_state`;
+
+/** What a `MemberRow` holds, of a member with its group and its alert. */
+const MEMBER = 'alert_group.key AS group_key, alert.id AS alert_id, sort, notified_seq, notified_state';
+
+export class PostgresGroups implements GroupStore {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  async list(keys: readonly string[]): Promise<Group[]> {
+    const rows = await this.#statements.rows<GroupRow>(
+      'SELECT body, next_flush_us FROM alert_group WHERE key = ANY($1::text[]) ORDER BY key',
+      keys,
+    );
+    return rows.map(groupOf);
+  }
+
+  async due(nowUs: number, limit: number): Promise<Group[]> {
+    const rows = await this.#statements.rows<GroupRow>(
+      'SELECT body, next_flush_us FROM alert_group WHERE next_flush_us <= $1 ORDER BY next_flush_us, key LIMIT $2',
+      nowUs,
+      limit,
+    );
+    return rows.map(groupOf);
+  }
+
+  async put(groups: readonly Group[]): Promise<void> {
+    if (groups.length === 0) return;
+    const last = lastOfEach(groups, ({ key }) => key);
+    const rows = last.map((one) => [one.key, one.receiver, one.nextFlushAtUs, JSON.stringify(one)]);
+    await this.#statements.run(PUT, ...columnsOf(4, rows));
+  }
+
+  async delete(keys: readonly string[]): Promise<void> {
+    await this.#statements.run(
+      `DELETE FROM group_member WHERE alert_group IN (SELECT alert_group FROM alert_group WHERE key = ANY($1::text[]))`,
+      keys,
+    );
+    await this.#statements.run('DELETE FROM alert_group WHERE key = ANY($1::text[])', keys);
+  }
+
+  async membersOfAlerts(alertIds: readonly string[]): Promise<GroupMember[]> {
+    const rows = await this.#statements.rows<MemberRow>(
+      `SELECT ${MEMBER} FROM alert JOIN group_member USING (alert) JOIN alert_group USING (alert_group)
+       WHERE alert.id = ANY($1::text[]) ORDER BY group_key, alert_id`,
+      alertIds,
+    );
+    return rows.map(memberOf);
+  }
+
+  async members(groupKey: string): Promise<AlertInGroup[]> {
+    const rows = await this.#statements.rows<MemberRow & AlertRow>(
+      `SELECT ${MEMBER}, alert.body FROM alert_group JOIN group_member USING (alert_group) JOIN alert USING (alert)
+       WHERE alert_group.key = $1 ORDER BY alert_id`,
+      groupKey,
+    );
+    return rows.map((row) => ({ member: memberOf(row), alert: alertOf(row) }));
+  }
+
+  async notifiedFiring(receiver: string, afterId: string, limit: number): Promise<Alert[]> {
+    const rows = await this.#statements.rows<AlertRow>(
+      `SELECT alert.body FROM alert
+       WHERE alert.state = 'firing' AND alert.id > $1 AND EXISTS (
+         SELECT 1 FROM group_member JOIN alert_group USING (alert_group)
+         WHERE group_member.alert = alert.alert AND notified_state = 'firing' AND alert_group.receiver = $2)
+       ORDER BY alert.id LIMIT $3`,
+      afterId,
+      receiver,
+      limit,
+    );
+    return rows.map(alertOf);
+  }
+
+  async putMembers(members: readonly GroupMember[]): Promise<void> {
+    if (members.length === 0) return;
+    const last = lastOfEach(members, ({ groupKey, alertId }) => JSON.stringify([groupKey, alertId]));
+    const rows = last.map((one) => [one.groupKey, one.alertId, one.sort, one.notifiedSeq, one.notifiedState]);
+    const written = await this.#statements.run(PUT_MEMBERS, ...columnsOf(5, rows));
+    if (written !== rows.length) throw new Error('A group or an alert of a member is not in the store.');
+  }
+
+  async deleteMembers(members: readonly { groupKey: string; alertId: string }[]): Promise<void> {
+    if (members.length === 0) return;
+    await this.#statements.run(
+      `DELETE FROM group_member USING ${given('key text, id text')}
+         JOIN alert_group USING (key) JOIN alert USING (id)
+       WHERE group_member.alert_group = alert_group.alert_group AND group_member.alert = alert.alert`,
+      members.map(({ groupKey }) => groupKey),
+      members.map(({ alertId }) => alertId),
+    );
+  }
+
+  async nextAlertingUs(): Promise<number | undefined> {
+    const row = await this.#statements.first<{ at_us: number | null }>(
+      `SELECT least(
+         (SELECT min(due_us) FROM alert WHERE due_us IS NOT NULL),
+         (SELECT min(next_flush_us) FROM alert_group),
+         (SELECT min(fallback_us) FROM delivery WHERE fallback_us IS NOT NULL)) AS at_us`,
+    );
+    return row?.at_us ?? undefined;
+  }
+}
+
+/** When it is flushed next stands beside the body, where it can be moved by itself. */
+function groupOf(row: GroupRow): Group {
+  return { ...(JSON.parse(row.body) as Group), nextFlushAtUs: row.next_flush_us };
+}
+
+function memberOf(row: MemberRow): GroupMember {
+  return {
+    groupKey: row.group_key,
+    sort: row.sort,
+    alertId: row.alert_id,
+    notifiedSeq: row.notified_seq,
+    notifiedState: row.notified_state,
+  };
+}

@@ -1,0 +1,79 @@
+import type { Suppression, SuppressionReason } from '../../../domain/muting/suppression.ts';
+import type { SuppressionStore } from '../../suppression-store.ts';
+import { columnsOf, given, type Statements } from '../statements.ts';
+import type { PostgresEvents } from '../watched/postgres-events.ts';
+
+interface SuppressionRow {
+  readonly alert_id: string;
+  readonly after_seq: number;
+  readonly last_seq: number;
+  readonly group_key: string;
+  readonly receiver: string;
+  readonly reason: SuppressionReason;
+  readonly detail: string;
+  readonly at_us: number;
+}
+
+/** By the events themselves: what is known of them outlives the alert. */
+const ADD = `WITH added AS (
+    INSERT INTO suppression (alert_id, after_seq, last_seq, group_key, receiver, reason, detail, at_us)
+    SELECT alert_id, after_seq, last_seq, group_key, receiver, reason, detail, at_us
+    FROM ${given(
+      'alert_id text, after_seq bigint, last_seq bigint, group_key text, receiver text, reason text, detail text, at_us bigint',
+      { at: true },
+    )} ORDER BY at
+    RETURNING suppression, alert_id, after_seq, last_seq)
+  INSERT INTO suppressed_event (event, suppression)
+  SELECT DISTINCT alert_event.event, added.suppression
+  FROM added JOIN alert ON alert.id = added.alert_id
+    JOIN alert_event ON alert_event.alert = alert.alert
+      AND alert_event.seq > added.after_seq AND alert_event.seq <= added.last_seq`;
+
+export function createPostgresSuppressions(statements: Statements, events: PostgresEvents): SuppressionStore {
+  return {
+    async add(list) {
+      if (list.length === 0) return;
+      const rows = list.map((one) => [
+        one.alertId,
+        one.afterSeq,
+        one.lastSeq,
+        one.groupKey,
+        one.receiver,
+        one.reason,
+        one.detail,
+        one.atUs,
+      ]);
+      await statements.run(ADD, ...columnsOf(8, rows));
+    },
+    async ofAlert(alertId) {
+      const rows = await statements.rows<SuppressionRow>(
+        'SELECT * FROM suppression WHERE alert_id = $1 ORDER BY suppression',
+        alertId,
+      );
+      return rows.map(suppressionOf);
+    },
+    async ofEvent(key) {
+      const number = await events.numberOfKey(key);
+      if (number === undefined) return [];
+      const rows = await statements.rows<SuppressionRow>(
+        `SELECT suppression.* FROM suppressed_event JOIN suppression USING (suppression)
+         WHERE event = $1 ORDER BY suppression`,
+        number,
+      );
+      return rows.map(suppressionOf);
+    },
+  };
+}
+
+function suppressionOf(row: SuppressionRow): Suppression {
+  return {
+    alertId: row.alert_id,
+    afterSeq: row.after_seq,
+    lastSeq: row.last_seq,
+    groupKey: row.group_key,
+    receiver: row.receiver,
+    reason: row.reason,
+    detail: row.detail,
+    atUs: row.at_us,
+  };
+}

@@ -1,0 +1,47 @@
+import pg from 'pg';
+import { postgresFailure } from './postgres-failure.ts';
+import { clientConfig, type PostgresPlace } from './session.ts';
+
+/** What is seen of a store on a server without using it. */
+export interface ServerLook {
+  /** Of the server, e.g. `15.14`. */
+  readonly version: string;
+  /** The version of its tables; 0 where there are none yet. */
+  readonly schema: number;
+  /** Of its tables, in bytes. */
+  readonly bytes: number;
+  readonly isEncrypted: boolean;
+}
+
+/** Looks at a store, also while a daemon uses it. Throws `store_down` with what keeps it from being reached. */
+export async function lookAtServer(place: PostgresPlace): Promise<ServerLook> {
+  const client = new pg.Client(clientConfig(place));
+  client.on('error', () => {});
+  try {
+    await client.connect();
+    const { rows } = await client.query<{
+      version: string;
+      known: boolean;
+      bytes: number;
+      encrypted: boolean;
+    }>(
+      `SELECT split_part(current_setting('server_version'), ' ', 1) AS version,
+         to_regclass(quote_ident($1) || '.schema_step') IS NOT NULL AS known,
+         coalesce((SELECT sum(pg_total_relation_size(oid)) FROM pg_class
+           WHERE relnamespace = to_regnamespace(quote_ident($1)) AND relkind = 'r'), 0)::bigint AS bytes,
+         coalesce((SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()), false) AS encrypted`,
+      [place.schema],
+    );
+    const { version, known, bytes, encrypted } = rows[0]!;
+    const steps = known
+      ? await client.query<{ step: number }>(
+          `SELECT max(step) AS step FROM ${pg.escapeIdentifier(place.schema)}.schema_step`,
+        )
+      : undefined;
+    return { version, schema: steps?.rows[0]?.step ?? 0, bytes, isEncrypted: encrypted };
+  } catch (error) {
+    throw postgresFailure(error, place.shown);
+  } finally {
+    await client.end().catch(() => {});
+  }
+}

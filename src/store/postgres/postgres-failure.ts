@@ -1,0 +1,63 @@
+/** Translates PostgreSQL's codes into the closed table of errors (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
+import { type ErrorCode, NestwatchError } from '../../errors.ts';
+
+/** What the server said, as the driver gives it. */
+interface ServerError extends Error {
+  readonly code: string;
+}
+
+const FAILURES: ReadonlyMap<string, { readonly code: ErrorCode; readonly is: string }> = new Map([
+  ['53100', { code: 'disk_full', is: 'has no space left to grow' }],
+  ['XX001', { code: 'store_corrupt', is: 'is damaged' }],
+  ['XX002', { code: 'store_corrupt', is: 'has a damaged index' }],
+  ['25006', { code: 'store_down', is: 'is read-only: the server is a standby' }],
+  ['57014', { code: 'store_down', is: 'took longer than store.statement_timeout' }],
+  ['55P03', { code: 'store_down', is: 'is locked by another program' }],
+  ['28P01', { code: 'store_down', is: 'refuses the password' }],
+  ['28000', { code: 'store_down', is: 'refuses the user' }],
+  ['3D000', { code: 'store_down', is: 'does not exist: create the database' }],
+  ['42501', { code: 'store_down', is: 'may not be used by this user' }],
+]);
+
+/** Classes of codes: connections, resources of the server, an operator's intervention. */
+const DOWN = /^(?:08|53|57)/;
+
+/** What goes well when it is done once more: two transactions stood in each other's way. */
+const AGAIN = new Set(['40001', '40P01']);
+
+/** A failure of the server or of the way to it as one of ours. A violated constraint or a malformed statement is a bug. */
+export function postgresFailure(error: unknown, store: string): unknown {
+  if (error instanceof NestwatchError || isBug(error)) return error;
+  if (!isServerError(error)) return down(store, 'cannot be reached', error);
+  const failure = FAILURES.get(error.code);
+  if (failure) return new NestwatchError(failure.code, `The store ${store} ${failure.is}.`, { cause: error });
+  if (DOWN.test(error.code)) return down(store, 'is not available', error);
+  if (AGAIN.has(error.code)) return down(store, 'is written to by others', error);
+  return error;
+}
+
+/** Whether the same transaction may go well when it is done once more. */
+export function isWorthAnotherTry(failure: unknown): boolean {
+  const cause = failure instanceof NestwatchError ? failure.cause : failure;
+  return isServerError(cause) && AGAIN.has(cause.code);
+}
+
+/** Whether the connection is over: the server says so, or it was not the server that spoke. */
+export function endsConnection(error: unknown): boolean {
+  if (isBug(error)) return false;
+  return !isServerError(error) || /^(?:08|57P)/.test(error.code);
+}
+
+function down(store: string, is: string, cause: unknown): NestwatchError {
+  const why = cause instanceof Error && cause.message !== '' ? `: ${cause.message}` : '';
+  return new NestwatchError('store_down', `The store ${store} ${is}${why}.`, { cause });
+}
+
+function isServerError(error: unknown): error is ServerError {
+  return error instanceof Error && 'severity' in error && 'code' in error && typeof error.code === 'string';
+}
+
+/** The driver gives what went wrong on the way as plain errors. */
+function isBug(error: unknown): boolean {
+  return error instanceof TypeError || error instanceof RangeError || error instanceof SyntaxError;
+}

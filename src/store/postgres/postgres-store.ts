@@ -1,0 +1,217 @@
+/**
+ * THE STORE ON POSTGRESQL, beside the one on SQLite and behind the same promise (`store.ts`).
+ *
+ * Two stores side by side, not one set of statements for both engines. What decided it: a statement of SQLite's rooms
+ * is a call that returns, and what makes them fast is made of that (rows bound one by one into chunks, writes that are held back
+ * until somebody could see them, numbers given in memory, hints that name an index); a statement here is a round trip,
+ * and what makes it fast is fewer of them: a page of entries is one statement that also says what was new, a claim is
+ * one, numbers come from the server because others write too. Of 180 statements about a third would be the same text. To
+ * add a column costs a line in two schemas, two statements and two row types; a seam would save one of each and make
+ * every line of the hot path wait for a promise. What is no SQL (what a row's text holds, how a record comes of it,
+ * what people find it by) is shared, and one contract test holds both.
+ *
+ *   session.ts     the one connection: its lock, what is lost and found, whether a commit took place
+ *   postgres-queue.ts  transactions in their order, several in one commit, once more where they met another's
+ *   tables.ts      the schema in steps; migrate.ts runs those that are missing
+ *   statements.ts  what rooms speak to; many rows go as one list a column
+ *   watched/ alerted/ queued/ upkeep/   the rooms, as those of SQLite
+ */
+import { isStoreFailure, NestwatchError } from '../../errors.ts';
+import type { Clock } from '../../time/clock.ts';
+import type { Attempted, Store, Transaction } from '../store.ts';
+import { PostgresAlerts } from './alerted/postgres-alerts.ts';
+import { PostgresDigests } from './alerted/postgres-digests.ts';
+import { PostgresGroups } from './alerted/postgres-groups.ts';
+import { PostgresOverdue } from './alerted/postgres-overdue.ts';
+import { createPostgresSilences } from './alerted/postgres-silences.ts';
+import { createPostgresSuppressions } from './alerted/postgres-suppressions.ts';
+import { migrate } from './migrate.ts';
+import { createPostgresQueue } from './postgres-queue.ts';
+import { PostgresCounts } from './queued/postgres-counts.ts';
+import { createPostgresForward } from './queued/postgres-forward.ts';
+import { PostgresOutbox } from './queued/postgres-outbox.ts';
+import { createPostgresReceiverPace } from './queued/postgres-receiver-pace.ts';
+import { type PostgresPlace, Session } from './session.ts';
+import { PostgresFaults } from './upkeep/postgres-faults.ts';
+import { PostgresOwnership } from './upkeep/postgres-ownership.ts';
+import { PostgresUpkeep } from './upkeep/postgres-upkeep.ts';
+import { createPostgresWrites } from './upkeep/postgres-writes.ts';
+import { createPostgresAudits } from './watched/postgres-audits.ts';
+import { PostgresBirds } from './watched/postgres-birds.ts';
+import { PostgresEvents } from './watched/postgres-events.ts';
+import { PostgresFlights } from './watched/postgres-flights.ts';
+import { PostgresInventory } from './watched/postgres-inventory.ts';
+import { PostgresStanding } from './watched/postgres-standing.ts';
+import { PostgresStreams } from './watched/postgres-streams.ts';
+
+interface PostgresStoreOptions {
+  readonly place: PostgresPlace;
+  readonly clock: Clock;
+}
+
+/** How long a store that is closed waits to hear what became of its last commit. */
+const CLOSING_MS = 5_000;
+
+/**
+ * Opens the store. Throws `store_locked` while another process uses it, `store_newer`, `store_down` where the server
+ * does not answer or refuses, or `config_invalid` for a schema of another program; nothing is changed then.
+ */
+export async function openPostgresStore({ place, clock }: PostgresStoreOptions): Promise<Store> {
+  const session: Session = new Session({
+    place,
+    clock,
+    isShared: false,
+    prepare: (statements) => migrate(statements, (sql) => session.exec(sql), place.schema, place.shown),
+  });
+  try {
+    await session.ready();
+    const store = createStore(session, clock);
+    await store.transaction((tx) => tx.faults.checkRows(clock.nowUs(), 'what is in use'));
+    return store;
+  } catch (error) {
+    await session.close();
+    throw error;
+  }
+}
+
+function createStore(session: Session, clock: Clock): Store {
+  const rooms = createRooms(session, clock);
+  const mend = createRowMending(rooms.all.faults, clock);
+  const tx: Transaction = {
+    ...rooms.all,
+    async attempt(part) {
+      const first = await attempt(session, rooms, part);
+      return first.ok || !(await mend(first.error)) ? first : attempt(session, rooms, part);
+    },
+    // Each statement is a turn of the event loop.
+    pause: () => Promise.resolve(),
+  };
+  const queue = createPostgresQueue({ session, clock, rolledBack: rooms.rolledBack });
+  let closed: Promise<void> | undefined;
+
+  const run = <T>(work: (tx: Transaction) => Promise<T>) =>
+    queue.run(async () => {
+      rooms.begin();
+      const result = await work(tx);
+      await rooms.end();
+      return result;
+    });
+
+  async function close(): Promise<void> {
+    // A commit of which nobody knows whether it took place must not keep the process from ending.
+    const giveUp = clock.setTimer(CLOSING_MS, () => session.giveUp());
+    await queue.drain();
+    giveUp();
+    await session.close();
+  }
+
+  return {
+    async transaction(work) {
+      try {
+        return await run(work);
+      } catch (error) {
+        if (!isSuspicious(error) || !(await run(() => mend(error)).catch(() => false))) throw error;
+        return run(work);
+      }
+    },
+    // The server's disk cannot be seen from here.
+    space: () => undefined,
+    close() {
+      closed ??= close();
+      return closed;
+    },
+  };
+}
+
+/** At the most so often rows are looked through because of a failure. */
+const MENDED_EVERY_MS = 60_000;
+
+/** What nobody foresaw may come from a row that was broken from outside. */
+function isSuspicious(error: unknown): boolean {
+  return !(error instanceof NestwatchError);
+}
+
+/** After a failure that nobody foresaw: sets broken rows aside, and says whether there were any. */
+function createRowMending(faults: PostgresFaults, clock: Clock): (error: unknown) => Promise<boolean> {
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return async (error) => {
+    if (!isSuspicious(error) || clock.monotonicMs() - lastMs < MENDED_EVERY_MS) return false;
+    lastMs = clock.monotonicMs();
+    return (await faults.checkRows(clock.nowUs(), 'what is in use')).length > 0;
+  };
+}
+
+/** Does a part of a transaction in a savepoint of its own. */
+async function attempt<T>(session: Session, rooms: Rooms, part: () => Promise<T>): Promise<Attempted<T>> {
+  // What the rooms hold back until the end was done before: it must not go with the part.
+  await rooms.end();
+  await session.exec('SAVEPOINT part');
+  try {
+    const value = await part();
+    if (session.failure() !== undefined) throw session.failure();
+    await rooms.end();
+    await session.exec('RELEASE part');
+    return { ok: true, value };
+  } catch (error) {
+    const failure = session.failure() ?? error;
+    if (isStoreFailure(failure)) throw failure;
+    await session.exec('ROLLBACK TO part; RELEASE part');
+    session.forget();
+    rooms.rolledBack();
+    return { ok: false, error: failure };
+  }
+}
+
+interface Rooms {
+  readonly all: Omit<Transaction, 'attempt' | 'pause' | 'faults'> & { readonly faults: PostgresFaults };
+  /** A transaction begins: nothing of the one before, which may have been taken back, is remembered. */
+  begin(): void;
+  /** Its work is done: what the rooms write at its end is written. */
+  end(): Promise<void>;
+  /** Something that was written was taken back. */
+  rolledBack(): void;
+}
+
+function createRooms(session: Session, clock: Clock): Rooms {
+  const streams = new PostgresStreams(session);
+  const events = new PostgresEvents(session, streams);
+  const counts = new PostgresCounts(session);
+  const standing = new PostgresStanding(session);
+  const begin = () => {
+    events.forget();
+    counts.forget();
+    standing.forget();
+  };
+  return {
+    all: {
+      inventory: new PostgresInventory(session, clock),
+      streams,
+      events,
+      flights: new PostgresFlights(session, standing),
+      audits: createPostgresAudits(session),
+      birds: new PostgresBirds(session, events),
+      overdue: new PostgresOverdue(session),
+      alerts: new PostgresAlerts(session, events, standing),
+      groups: new PostgresGroups(session),
+      silences: createPostgresSilences(session),
+      suppressions: createPostgresSuppressions(session, events),
+      digests: new PostgresDigests(session),
+      forwards: createPostgresForward(session),
+      receivers: createPostgresReceiverPace(session),
+      outbox: new PostgresOutbox(session, events, counts),
+      ownership: new PostgresOwnership(session),
+      faults: new PostgresFaults(session),
+      writes: createPostgresWrites(session),
+      upkeep: new PostgresUpkeep(session, counts),
+    },
+    begin,
+    async end() {
+      await counts.write();
+      await standing.write();
+    },
+    rolledBack() {
+      begin();
+      streams.forget();
+    },
+  };
+}

@@ -1,0 +1,95 @@
+/**
+ * Claims: what is due of which integration. A delivery is claimable while it is `pending`, `retry` or `ambiguous`, its
+ * instant has come and it is its lane's turn. `SKIP LOCKED` lets another process claim beside this one.
+ */
+import type { ClaimedDelivery, DeliveryState } from '../../outbox-store.ts';
+import { type ClaimedRow, claimedOf } from '../../sqlite/queued/delivery-row.ts';
+import type { Statements } from '../statements.ts';
+import type { PostgresCounts } from './postgres-counts.ts';
+
+/** What `delivery_waiting` is partial on. */
+const CLAIMABLE = "turn AND state IN ('pending', 'retry', 'ambiguous')";
+
+/** Text after which no more is claimed at a time: big notifications must not fill the memory. */
+const MAX_CLAIMED_BYTES = 4 * 1024 * 1024;
+
+/** Claims in one round trip: finds what is due, as far as it is not too much, and leases it. */
+const CLAIM = `WITH due AS (
+    SELECT seq, state, next_attempt_us, notification FROM delivery
+    WHERE receiver = $1 AND position = $2 AND next_attempt_us <= $3 AND ${CLAIMABLE}
+    ORDER BY next_attempt_us, seq LIMIT $4 FOR UPDATE SKIP LOCKED),
+  sized AS (
+    SELECT due.seq, due.state, row_number() OVER waiting AS at,
+      sum(octet_length(body)) OVER waiting AS bytes
+    FROM due JOIN notification ON notification.seq = due.notification
+    WINDOW waiting AS (ORDER BY due.next_attempt_us, due.seq)),
+  leased AS (
+    UPDATE delivery SET state = 'leased', attempts = attempts + 1, holder = $5 FROM sized
+    WHERE delivery.seq = sized.seq AND (sized.at = 1 OR sized.bytes <= ${MAX_CLAIMED_BYTES})
+    RETURNING delivery.*, sized.at, sized.state AS before)
+  SELECT leased.*, notification.body,
+    (SELECT earlier.reference FROM delivery AS earlier
+     WHERE earlier.receiver = leased.receiver AND earlier.position = leased.position
+       AND earlier.lane = leased.lane AND earlier.lane <> '' AND earlier.reference <> ''
+     ORDER BY earlier.seq DESC LIMIT 1) AS earlier
+  FROM leased JOIN notification ON notification.seq = leased.notification ORDER BY leased.at`;
+
+export class PostgresClaims {
+  readonly #statements: Statements;
+  readonly #counts: PostgresCounts;
+
+  constructor(statements: Statements, counts: PostgresCounts) {
+    this.#statements = statements;
+    this.#counts = counts;
+  }
+
+  async claim(
+    receiver: string,
+    position: number,
+    nowUs: number,
+    limit: number,
+    holder: number,
+  ): Promise<ClaimedDelivery[]> {
+    const rows = await this.#statements.rows<
+      ClaimedRow & { readonly before: DeliveryState; readonly earlier: string | null }
+    >(CLAIM, receiver, position, nowUs, limit, holder);
+    return rows.map((row) => {
+      this.#counts.move(receiver, row.before, 'leased');
+      const claimed = claimedOf(row);
+      return row.earlier
+        ? { ...claimed, delivery: { ...claimed.delivery, reference: row.earlier } }
+        : claimed;
+    });
+  }
+
+  /** Steps from one integration to the next through the index, rather than over all that waits. */
+  async due(nowUs: number): Promise<{ due: { receiver: string; position: number }[]; nextAtUs?: number }> {
+    const rows = await this.#statements.rows<{
+      receiver: string;
+      position: number;
+      due: boolean;
+      later_us: number | null;
+    }>(
+      `WITH RECURSIVE waiting AS (
+         (SELECT receiver, position FROM delivery WHERE ${CLAIMABLE} ORDER BY receiver, position LIMIT 1)
+         UNION ALL
+         SELECT next.receiver, next.position FROM waiting CROSS JOIN LATERAL (
+           SELECT delivery.receiver, delivery.position FROM delivery
+           WHERE (delivery.receiver, delivery.position) > (waiting.receiver, waiting.position) AND ${CLAIMABLE}
+           ORDER BY delivery.receiver, delivery.position LIMIT 1) AS next)
+       SELECT receiver, position,
+         EXISTS (SELECT 1 FROM delivery WHERE delivery.receiver = waiting.receiver
+           AND delivery.position = waiting.position AND next_attempt_us <= $1 AND ${CLAIMABLE}) AS due,
+         (SELECT min(next_attempt_us) FROM delivery WHERE delivery.receiver = waiting.receiver
+           AND delivery.position = waiting.position AND next_attempt_us > $1 AND ${CLAIMABLE}) AS later_us
+       FROM waiting`,
+      nowUs,
+    );
+    const due = rows.filter((row) => row.due).map(({ receiver, position }) => ({ receiver, position }));
+    const nextAtUs = rows.reduce<number | undefined>(
+      (next, { later_us: at }) => (at !== null && (next === undefined || at < next) ? at : next),
+      undefined,
+    );
+    return { due, ...(nextAtUs === undefined ? {} : { nextAtUs }) };
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * How many deliveries every receiver has in each state: kept, since counting a million rows would hold up everything
+ * else. Whoever writes deliveries says here what changes; it is written once, at the end of the transaction.
+ */
+import type { DeliveryState } from '../../outbox-store.ts';
+import { columnsOf, given, type Statements } from '../statements.ts';
+
+const PUT = `INSERT INTO delivery_count (receiver, state, count)
+  SELECT * FROM ${given('receiver text, state text, count bigint')}
+  ON CONFLICT (receiver, state) DO UPDATE SET count = delivery_count.count + excluded.count`;
+
+export class PostgresCounts {
+  readonly #statements: Statements;
+  readonly #changes = new Map<string, Map<DeliveryState, number>>();
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  /** Some came to be in this state, or fewer are. */
+  add(receiver: string, state: DeliveryState, by: number): void {
+    const states = this.#changes.get(receiver) ?? new Map<DeliveryState, number>();
+    this.#changes.set(receiver, states);
+    states.set(state, (states.get(state) ?? 0) + by);
+  }
+
+  /** One goes over from this state to that one. */
+  move(receiver: string, from: DeliveryState, to: DeliveryState): void {
+    this.add(receiver, from, -1);
+    this.add(receiver, to, 1);
+  }
+
+  /** Writes what the transaction has changed; to be called before it ends. */
+  async write(): Promise<void> {
+    if (this.#changes.size === 0) return;
+    const rows = [...this.#changes].flatMap(([receiver, states]) =>
+      [...states].map(([state, by]) => [receiver, state, by]),
+    );
+    this.#changes.clear();
+    await this.#statements.run(PUT, ...columnsOf(3, rows));
+  }
+
+  /** Forgets what was not written: its transaction was taken back. */
+  forget(): void {
+    this.#changes.clear();
+  }
+
+  async all(): Promise<{ receiver: string; state: DeliveryState; count: number }[]> {
+    await this.write();
+    return this.#statements.rows('SELECT * FROM delivery_count WHERE count > 0 ORDER BY receiver, state');
+  }
+
+  /** Everybody who ever had one. */
+  async receivers(): Promise<string[]> {
+    await this.write();
+    const rows = await this.#statements.rows<{ receiver: string }>(
+      'SELECT DISTINCT receiver FROM delivery_count ORDER BY receiver',
+    );
+    return rows.map(({ receiver }) => receiver);
+  }
+}

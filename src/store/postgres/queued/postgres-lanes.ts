@@ -1,0 +1,77 @@
+/**
+ * Lanes: whose turn it is among deliveries that are sent one after another. The turn belongs to the oldest unsettled
+ * delivery of a lane, unless another one of the lane is leased: that one keeps it until it settles. `turn` is kept in
+ * the row and given anew whenever a delivery of the lane settles. A lane is one receiver's integration's own: a slow
+ * one never holds up another. A delivery that only some of its recipients have not accepted leaves its lane.
+ */
+import type { DeliveryState } from '../../outbox-store.ts';
+import { columnsOf, given, type Statements } from '../statements.ts';
+
+/** A lane of one integration of one receiver; `lane` is empty for none. */
+export interface Lane {
+  readonly receiver: string;
+  readonly position: number;
+  readonly lane: string;
+}
+
+/** What `delivery_lane` is partial on. */
+const UNSETTLED = "delivery.lane <> '' AND delivery.state IN ('pending', 'leased', 'retry', 'ambiguous')";
+const UNSETTLED_STATES: readonly DeliveryState[] = ['pending', 'leased', 'retry', 'ambiguous'];
+
+const LANES = given('receiver text, position integer, lane text', { at: true });
+const OF_LANE =
+  'delivery.receiver = given.receiver AND delivery.position = given.position AND delivery.lane = given.lane';
+
+const TAKEN = `SELECT at FROM ${LANES} WHERE EXISTS (SELECT 1 FROM delivery WHERE ${OF_LANE} AND ${UNSETTLED})`;
+
+/** Of each lane the one that has the turn from now on: the one that is leased, or else the oldest. */
+const GIVE = `WITH lanes AS (SELECT DISTINCT receiver, position, lane FROM ${LANES}),
+  next AS (
+    SELECT DISTINCT ON (delivery.receiver, delivery.position, delivery.lane) delivery.seq
+    FROM lanes JOIN delivery ON delivery.receiver = lanes.receiver AND delivery.position = lanes.position
+      AND delivery.lane = lanes.lane
+    WHERE ${UNSETTLED}
+    ORDER BY delivery.receiver, delivery.position, delivery.lane, (delivery.state = 'leased') DESC, delivery.seq)
+  UPDATE delivery SET turn = delivery.seq IN (SELECT seq FROM next)
+  FROM lanes
+  WHERE delivery.receiver = lanes.receiver AND delivery.position = lanes.position AND delivery.lane = lanes.lane
+    AND ${UNSETTLED} AND delivery.turn <> (delivery.seq IN (SELECT seq FROM next))`;
+
+export class PostgresLanes {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  /**
+   * Says of each of these new deliveries, asked in their order, whether it has its turn at once: it is in no lane, or
+   * in one where nothing waits, before it among them neither.
+   */
+  async turnsAmong(
+    deliveries: readonly Lane[],
+  ): Promise<(delivery: Lane & { readonly state: DeliveryState }) => boolean> {
+    const lanes = deliveries.filter(({ lane }) => lane !== '');
+    const found =
+      lanes.length === 0
+        ? []
+        : await this.#statements.rows<{ at: number }>(TAKEN, ...columnsOf(3, lanes.map(valuesOf)));
+    const taken = new Set(found.map(({ at }) => nameOf(lanes[at - 1]!)));
+    return (delivery) => {
+      if (delivery.lane === '') return true;
+      const name = nameOf(delivery);
+      const isFree = !taken.has(name);
+      if (UNSETTLED_STATES.includes(delivery.state)) taken.add(name);
+      return isFree;
+    };
+  }
+
+  /** Gives the turns of these lanes to whom they belong, after deliveries of them have changed their states. */
+  async giveTurns(lanes: readonly Lane[]): Promise<void> {
+    const some = lanes.filter(({ lane }) => lane !== '');
+    if (some.length > 0) await this.#statements.run(GIVE, ...columnsOf(3, some.map(valuesOf)));
+  }
+}
+
+const valuesOf = ({ receiver, position, lane }: Lane) => [receiver, position, lane];
+const nameOf = (lane: Lane) => JSON.stringify(valuesOf(lane));

@@ -1,0 +1,148 @@
+/**
+ * Which notifications list an alert, and which cover an event, by numbers alone: a row for each alert and for each event
+ * of a group's notification; for what is forwarded, where events leave in the order of their numbers, one for each batch.
+ */
+import type { Notification } from '../../../domain/grouping/notification.ts';
+import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
+import { type DeliveryRow, deliveryOf } from '../../sqlite/queued/delivery-row.ts';
+import { columnsOf, given, type Statements } from '../statements.ts';
+import type { PostgresEvents } from '../watched/postgres-events.ts';
+import type { PostgresCounts } from './postgres-counts.ts';
+
+interface NotificationRow {
+  readonly seq: number;
+  readonly body: string;
+}
+
+const SPANS = `INSERT INTO notified_event (event, notification)
+  SELECT event, notification
+  FROM ${given('notification bigint, id text, after_seq bigint, last_seq bigint')}
+    JOIN alert USING (id) JOIN alert_event USING (alert)
+  WHERE seq > after_seq AND seq <= last_seq
+  ON CONFLICT DO NOTHING`;
+const EVENTS = `INSERT INTO notified_event (event, notification)
+  SELECT * FROM ${given('event bigint, notification bigint')} ON CONFLICT DO NOTHING`;
+const ALERTS = `INSERT INTO notified_alert (alert, notification)
+  SELECT alert, notification FROM ${given('notification bigint, id text')} JOIN alert USING (id)
+  UNION SELECT alert, notification FROM ${given('notification bigint, id text')} JOIN former_alert USING (id)
+  ON CONFLICT DO NOTHING`;
+
+export class PostgresNotified {
+  readonly #statements: Statements;
+  readonly #events: PostgresEvents;
+  readonly #counts: PostgresCounts;
+
+  constructor(statements: Statements, events: PostgresEvents, counts: PostgresCounts) {
+    this.#statements = statements;
+    this.#events = events;
+    this.#counts = counts;
+  }
+
+  /** Notes what the notification with this number covers: the events of `covers`, or else those that it lists. */
+  async note(
+    seq: number,
+    notification: Notification,
+    covers: readonly LinkedSpan[] | undefined,
+  ): Promise<void> {
+    // A digest counts events and covers none of them.
+    if (notification.kind === 'digest') return;
+    if (notification.kind === 'forward') return this.#noteBatch(seq, notification);
+    const alerts = notification.alerts.map(({ id }) => [seq, id]);
+    if (alerts.length > 0) await this.#statements.run(ALERTS, ...columnsOf(2, alerts));
+    if (covers) {
+      const spans = covers.map((span) => [seq, span.alertId, span.afterSeq, span.lastSeq]);
+      if (spans.length > 0) await this.#statements.run(SPANS, ...columnsOf(4, spans));
+      return;
+    }
+    const listed = await this.#events.numbersOf(notification.alerts.flatMap((alert) => alert.events));
+    const numbers = listed.filter((number) => number !== undefined);
+    if (numbers.length > 0) {
+      await this.#statements.run(
+        EVENTS,
+        numbers,
+        numbers.map(() => seq),
+      );
+    }
+  }
+
+  async #noteBatch(
+    seq: number,
+    { receiver, events }: Extract<Notification, { kind: 'forward' }>,
+  ): Promise<void> {
+    const [number] = await this.#events.numbersOf(events.slice(0, 1));
+    if (number === undefined) return;
+    await this.#statements.run(
+      'INSERT INTO forwarded_batch (first_event, receiver, notification) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING',
+      number,
+      receiver,
+      seq,
+    );
+  }
+
+  async ofAlert(alertId: string, limit: number): Promise<SentNotification[]> {
+    const rows = await this.#statements.rows<NotificationRow>(
+      `SELECT seq, body FROM notified_alert JOIN notification ON notification.seq = notification
+       WHERE notified_alert.alert = (
+         SELECT alert FROM alert WHERE id = $1 UNION SELECT alert FROM former_alert WHERE id = $1)
+       ORDER BY seq DESC LIMIT $2`,
+      alertId,
+      limit,
+    );
+    const deliveries = await this.#deliveriesOf(rows);
+    return rows.map(({ seq, body }) => {
+      const {
+        id,
+        receiver,
+        createdAtUs,
+        reason = '',
+      } = JSON.parse(body) as Notification & { reason?: string };
+      return { id, receiver, reason, createdAtUs, deliveries: deliveries.get(seq) ?? [] };
+    });
+  }
+
+  async ofEvent(key: string): Promise<{ notification: Notification; deliveries: Delivery[] }[]> {
+    const number = await this.#events.numberOfKey(key);
+    if (number === undefined) return [];
+    const ofGroups = await this.#statements.rows<NotificationRow>(
+      `SELECT seq, body FROM notified_event JOIN notification ON notification.seq = notification
+       WHERE event = $1 ORDER BY seq`,
+      number,
+    );
+    const rows = [...ofGroups, ...(await this.#forwards(number, key))];
+    const deliveries = await this.#deliveriesOf(rows);
+    return rows.map(({ seq, body }) => ({
+      notification: JSON.parse(body) as Notification,
+      deliveries: deliveries.get(seq) ?? [],
+    }));
+  }
+
+  /** Of each receiver the batch that may hold the event, where it does. */
+  async #forwards(number: number, key: string): Promise<NotificationRow[]> {
+    const rows = await this.#statements.rows<NotificationRow>(
+      `SELECT seq, body FROM unnest($2::text[]) WITH ORDINALITY AS given (receiver, at)
+         CROSS JOIN LATERAL (SELECT forwarded_batch.notification FROM forwarded_batch
+           WHERE first_event <= $1 AND forwarded_batch.receiver = given.receiver
+           ORDER BY first_event DESC LIMIT 1) AS batch
+         JOIN notification ON notification.seq = batch.notification
+       ORDER BY at`,
+      number,
+      await this.#counts.receivers(),
+    );
+    return rows.filter(({ body }) => {
+      const found = JSON.parse(body) as Notification;
+      return found.kind === 'forward' && found.events.some((event) => event.key === key);
+    });
+  }
+
+  async #deliveriesOf(notifications: readonly NotificationRow[]): Promise<Map<number, Delivery[]>> {
+    const rows = await this.#statements.rows<DeliveryRow & { readonly notification: number }>(
+      'SELECT * FROM delivery WHERE notification = ANY($1::bigint[]) ORDER BY seq',
+      notifications.map(({ seq }) => seq),
+    );
+    const found = new Map<number, Delivery[]>();
+    for (const [seq, all] of Map.groupBy(rows, ({ notification }) => notification)) {
+      found.set(seq, all.map(deliveryOf));
+    }
+    return found;
+  }
+}

@@ -1,0 +1,194 @@
+import type { Notification } from '../../../domain/grouping/notification.ts';
+import type {
+  ClaimedDelivery,
+  Delivery,
+  DeliveryQuery,
+  FailingIntegration,
+  LinkedSpan,
+  OutboxStore,
+  SentNotification,
+  Settlement,
+} from '../../outbox-store.ts';
+import {
+  type ClaimedRow,
+  claimedOf,
+  type DeliveryRow,
+  deliveryOf,
+} from '../../sqlite/queued/delivery-row.ts';
+import { columnsOf, given, type Statements } from '../statements.ts';
+import type { PostgresEvents } from '../watched/postgres-events.ts';
+import { PostgresClaims } from './postgres-claims.ts';
+import type { PostgresCounts } from './postgres-counts.ts';
+import { PostgresDeliveryPages } from './postgres-delivery-pages.ts';
+import { type Lane, PostgresLanes } from './postgres-lanes.ts';
+import { PostgresNotified } from './postgres-notified.ts';
+import { PostgresSettlements } from './postgres-settlements.ts';
+
+const DELIVERY = `id text, notification_id text, receiver text, integration text, position integer, lane text,
+  turn boolean, state text, attempts integer, created_us bigint, next_attempt_us bigint, settled_us bigint,
+  last_error text, fallback_us bigint`;
+const NAMES = DELIVERY.split(',').map((column) => column.trim().split(' ')[0]!);
+
+/** A notification with its deliveries, in one round trip. */
+const ENQUEUE = `WITH written AS (INSERT INTO notification (body) VALUES ($1) RETURNING seq),
+  queued AS (
+    INSERT INTO delivery (notification, ${NAMES.join(', ')})
+    SELECT written.seq, ${NAMES.map((name) => `given.${name}`).join(', ')}
+    FROM written CROSS JOIN ${given(DELIVERY, { from: 2, at: true })} ORDER BY at)
+  SELECT seq FROM written`;
+
+/** The outbox, put together from lanes, claims and settlements. */
+export class PostgresOutbox implements OutboxStore {
+  readonly #statements: Statements;
+  readonly #counts: PostgresCounts;
+  readonly #notified: PostgresNotified;
+  readonly #lanes: PostgresLanes;
+  readonly #claims: PostgresClaims;
+  readonly #settlements: PostgresSettlements;
+  readonly #pages: PostgresDeliveryPages;
+
+  constructor(statements: Statements, events: PostgresEvents, counts: PostgresCounts) {
+    this.#statements = statements;
+    this.#counts = counts;
+    this.#notified = new PostgresNotified(statements, events, counts);
+    this.#lanes = new PostgresLanes(statements);
+    this.#claims = new PostgresClaims(statements, counts);
+    this.#settlements = new PostgresSettlements(statements, this.#lanes, counts);
+    this.#pages = new PostgresDeliveryPages(statements, events);
+  }
+
+  async enqueue(
+    notification: Notification,
+    deliveries: readonly Delivery[],
+    covers?: readonly LinkedSpan[],
+  ): Promise<void> {
+    if (deliveries.length === 0) return;
+    const takesTurn = await this.#lanes.turnsAmong(deliveries);
+    const rows = deliveries.map((one) => [
+      one.id,
+      one.notificationId,
+      one.receiver,
+      one.integration,
+      one.position,
+      one.lane,
+      takesTurn(one),
+      one.state,
+      one.attempts,
+      one.createdAtUs,
+      one.nextAttemptAtUs,
+      one.settledAtUs,
+      one.lastError,
+      one.fallbackAtUs ?? null,
+    ]);
+    const written = await this.#statements.first<{ seq: number }>(
+      ENQUEUE,
+      JSON.stringify(notification),
+      ...columnsOf(NAMES.length, rows),
+    );
+    for (const { receiver, state } of deliveries) this.#counts.add(receiver, state, 1);
+    await this.#notified.note(written!.seq, notification, covers);
+  }
+
+  notificationsOfEvent(key: string) {
+    return this.#notified.ofEvent(key);
+  }
+
+  notificationsOfAlert(alertId: string, limit: number): Promise<SentNotification[]> {
+    return this.#notified.ofAlert(alertId, limit);
+  }
+
+  claim(
+    receiver: string,
+    position: number,
+    nowUs: number,
+    limit: number,
+    holder = 0,
+  ): Promise<ClaimedDelivery[]> {
+    return this.#claims.claim(receiver, position, nowUs, limit, holder);
+  }
+
+  due(nowUs: number) {
+    return this.#claims.due(nowUs);
+  }
+
+  settle(settlements: readonly Settlement[], nowUs: number): Promise<void> {
+    return this.#settlements.settle(settlements, nowUs);
+  }
+
+  async redrive(ids: readonly string[], nowUs: number): Promise<string[]> {
+    const revived = await this.#statements.rows<Lane & { readonly id: string }>(
+      `UPDATE delivery SET state = 'pending', attempts = 0, cut_off = 0, created_us = $2, next_attempt_us = $2,
+         settled_us = 0, last_error = '', refusals = 0, refused_by = ''
+       WHERE id = ANY($1::text[]) AND state = 'dead' RETURNING id, receiver, position, lane`,
+      ids,
+      nowUs,
+    );
+    for (const { receiver } of revived) this.#counts.move(receiver, 'dead', 'pending');
+    await this.#lanes.giveTurns(revived);
+    const known = new Set(revived.map(({ id }) => id));
+    return [...new Set(ids)].filter((id) => known.has(id));
+  }
+
+  async takeFallbacks(nowUs: number, limit: number): Promise<ClaimedDelivery[]> {
+    const rows = await this.#statements.rows<ClaimedRow>(
+      `WITH due AS (
+         SELECT seq, fallback_us AS due_us FROM delivery WHERE fallback_us <= $1
+         ORDER BY fallback_us, seq LIMIT $2),
+       taken AS (
+         UPDATE delivery SET fallback_us = NULL FROM due WHERE delivery.seq = due.seq RETURNING delivery.*, due.due_us)
+       SELECT taken.*, notification.body FROM taken JOIN notification ON notification.seq = taken.notification
+       ORDER BY taken.due_us, taken.seq`,
+      nowUs,
+      limit,
+    );
+    return rows.map(claimedOf);
+  }
+
+  async fallBackAt(id: string, atUs: number): Promise<void> {
+    await this.#statements.run('UPDATE delivery SET fallback_us = $2 WHERE id = $1', id, atUs);
+  }
+
+  failingIntegrations(): Promise<FailingIntegration[]> {
+    return this.#settlements.failing();
+  }
+
+  async recoverLeases(nowUs: number, living: readonly number[] = []): Promise<number> {
+    const recovered = await this.#statements.rows<Lane>(
+      `UPDATE delivery SET state = 'ambiguous', next_attempt_us = $1, cut_off = cut_off + 1
+       WHERE state = 'leased' AND NOT holder = ANY($2::bigint[]) RETURNING receiver, position, lane`,
+      nowUs,
+      living,
+    );
+    for (const { receiver } of recovered) this.#counts.move(receiver, 'leased', 'ambiguous');
+    await this.#lanes.giveTurns(recovered);
+    return recovered.length;
+  }
+
+  async list({ state, receiver, limit }: DeliveryQuery): Promise<Delivery[]> {
+    const rows = await this.#statements.rows<DeliveryRow>(
+      `SELECT * FROM delivery
+       WHERE ($1::text IS NULL OR receiver = $1) AND ($2::text IS NULL OR state = $2) ORDER BY seq DESC LIMIT $3`,
+      receiver ?? null,
+      state ?? null,
+      limit,
+    );
+    return rows.map(deliveryOf);
+  }
+
+  page(query: DeliveryQuery): Promise<{ deliveries: Delivery[]; next?: string }> {
+    return this.#pages.page(query);
+  }
+
+  async find(id: string): Promise<ClaimedDelivery | undefined> {
+    const row = await this.#statements.first<ClaimedRow>(
+      `SELECT delivery.*, notification.body FROM delivery JOIN notification ON notification.seq = notification
+       WHERE id = $1`,
+      id,
+    );
+    return row && claimedOf(row);
+  }
+
+  count() {
+    return this.#counts.all();
+  }
+}

@@ -1,0 +1,156 @@
+/** Settlements: what the end of an attempt makes of its delivery, of its lane and of its integration's health. */
+import type { DeliveryState, FailingIntegration, Settlement } from '../../outbox-store.ts';
+import { columnsOf, given, lastOfEach, type Statements } from '../statements.ts';
+import type { PostgresCounts } from './postgres-counts.ts';
+import type { Lane, PostgresLanes } from './postgres-lanes.ts';
+
+/** What a delivery was before it settles. */
+interface Before extends Lane {
+  readonly seq: number;
+  readonly id: string;
+  readonly integration: string;
+  readonly state: DeliveryState;
+  readonly remaining: string;
+  readonly attempts: number;
+}
+
+interface HealthRow extends Omit<FailingIntegration, 'sinceUs' | 'lastError'> {
+  readonly since_us: number;
+  readonly last_error: string;
+}
+
+/** Failed tries after which a fallback no longer waits for its time. */
+const FALLBACK_FAILURES = 3;
+
+/**
+ * A fallback is due at once after the third failure, of which a try that was cut off is none, or when the delivery is
+ * given up before its time has come.
+ */
+const SETTLE = `UPDATE delivery SET state = given.state, next_attempt_us = given.next_us, last_error = given.error,
+    settled_us = CASE WHEN given.state IN ('retry', 'ambiguous') THEN 0 ELSE $1::bigint END,
+    fallback_us = CASE
+      WHEN given.state IN ('delivered', 'suppressed') THEN NULL
+      WHEN given.failed AND delivery.fallback_us IS NOT NULL
+        AND (given.state = 'dead' OR delivery.attempts - delivery.cut_off >= ${FALLBACK_FAILURES})
+        THEN least(delivery.fallback_us, $1::bigint)
+      ELSE delivery.fallback_us
+    END,
+    lane = CASE WHEN given.remaining IS NULL THEN delivery.lane ELSE '' END,
+    remaining = CASE WHEN given.state IN ('delivered', 'suppressed') THEN ''
+      ELSE coalesce(given.remaining, delivery.remaining) END,
+    refusals = given.refusals, refused_by = given.refused_by, reference = given.reference
+  FROM ${given(
+    `seq bigint, state text, next_us bigint, error text, failed boolean, remaining text, refusals integer,
+     refused_by text, reference text`,
+    { from: 2 },
+  )}
+  WHERE delivery.seq = given.seq`;
+
+export class PostgresSettlements {
+  readonly #statements: Statements;
+  readonly #lanes: PostgresLanes;
+  readonly #counts: PostgresCounts;
+
+  constructor(statements: Statements, lanes: PostgresLanes, counts: PostgresCounts) {
+    this.#statements = statements;
+    this.#lanes = lanes;
+    this.#counts = counts;
+  }
+
+  /** In their order, since the health of an integration is what its last try came to. */
+  async settle(settlements: readonly Settlement[], nowUs: number): Promise<void> {
+    // One that settles twice settles twice: each of its ends in a round of its own.
+    let rest = settlements;
+    while (rest.length > 0) {
+      const seen = new Set<string>();
+      const again = rest.findIndex(({ id }) => seen.size === seen.add(id).size);
+      const round = again === -1 ? rest : rest.slice(0, again);
+      rest = rest.slice(round.length);
+      await this.#settleEach(round, nowUs);
+    }
+  }
+
+  async #settleEach(settlements: readonly Settlement[], nowUs: number): Promise<void> {
+    const rows = await this.#statements.rows<Before>(
+      `SELECT seq, id, receiver, position, lane, integration, state, remaining, attempts FROM delivery
+       WHERE id = ANY($1::text[])`,
+      settlements.map(({ id }) => id),
+    );
+    const before = new Map(rows.map((row) => [row.id, row]));
+    const known = settlements.flatMap((settlement) => {
+      const row = before.get(settlement.id);
+      // Another try was begun since: what came of this one says nothing of that.
+      const isPassed = !row || (settlement.attempt ?? row.attempts) !== row.attempts;
+      return isPassed ? [] : [{ row, settlement }];
+    });
+    if (known.length === 0) return;
+    const values = known.map(({ row, settlement: one }) => [
+      row.seq,
+      one.state,
+      one.nextAttemptAtUs,
+      one.lastError,
+      one.failed ?? false,
+      one.remaining ? JSON.stringify(one.remaining) : null,
+      one.refusals ?? 0,
+      one.refusedBy ?? '',
+      one.reference ?? '',
+    ]);
+    await this.#statements.run(SETTLE, nowUs, ...columnsOf(9, values));
+    for (const { row, settlement } of known) this.#counts.move(row.receiver, row.state, settlement.state);
+    await this.#lanes.giveTurns(known.map(({ row }) => row));
+    await this.#noteHealth(known, nowUs);
+  }
+
+  async #noteHealth(
+    known: readonly { readonly row: Before; readonly settlement: Settlement }[],
+    nowUs: number,
+  ): Promise<void> {
+    const accepted: Before[] = [];
+    const forget = async () => {
+      const each = lastOfEach(accepted.splice(0), ({ receiver, position, integration }) =>
+        JSON.stringify([receiver, position, integration]),
+      );
+      if (each.length === 0) return;
+      await this.#statements.run(
+        `DELETE FROM failing_integration USING ${given('receiver text, position integer, integration text')}
+         WHERE failing_integration.receiver = given.receiver AND failing_integration.position = given.position
+           AND failing_integration.integration = given.integration`,
+        ...columnsOf(
+          3,
+          each.map((one) => [one.receiver, one.position, one.integration]),
+        ),
+      );
+    };
+    for (const { row, settlement } of known) {
+      // What some recipients took was accepted; that the rest does not take it says nothing of the integration.
+      if (settlement.state === 'delivered' || settlement.remaining) accepted.push(row);
+      else if (settlement.failed && row.remaining === '') {
+        await forget();
+        await this.#statements.run(
+          `INSERT INTO failing_integration (receiver, position, integration, failures, since_us, last_error)
+           VALUES ($1, $2, $3, 1, $4, $5)
+           ON CONFLICT (receiver, position, integration)
+             DO UPDATE SET failures = failing_integration.failures + 1, last_error = excluded.last_error`,
+          row.receiver,
+          row.position,
+          row.integration,
+          nowUs,
+          settlement.lastError,
+        );
+      }
+    }
+    await forget();
+  }
+
+  /** Integrations that accept nothing now. */
+  async failing(): Promise<FailingIntegration[]> {
+    const rows = await this.#statements.rows<HealthRow>(
+      'SELECT * FROM failing_integration ORDER BY receiver, position, integration',
+    );
+    return rows.map(({ since_us: sinceUs, last_error: lastError, ...integration }) => ({
+      ...integration,
+      sinceUs,
+      lastError,
+    }));
+  }
+}

@@ -1,0 +1,410 @@
+/**
+ * THE ONE CONNECTION of a process to a store on PostgreSQL, and the locks that go with it.
+ *
+ *   closed → connecting → open → lost → connecting → …
+ *
+ * All transactions of a process run on one connection, one after another: that is what the store promises, and what a
+ * transaction does there ends with the connection. On it the process holds two advisory locks. One is on the schema:
+ * alone, or beside others who share the store. Whoever is alone and has lost the connection has lost the lock, and
+ * nothing of theirs can still be committed; who shares the store shows leases (`ownership-store.ts`) in their
+ * transactions. The other lock is on this life of the process: who has it again knows that its earlier session, with the
+ * transaction that was under way there, has ended.
+ *
+ * Each commit writes its number into this life's row of `writer`. When the connection breaks while a commit is under
+ * way, that number says, once both locks are held again, whether it took place.
+ */
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { ConnectionOptions } from 'node:tls';
+import pg from 'pg';
+import { NestwatchError } from '../../errors.ts';
+import type { Secret } from '../../secret.ts';
+import { type Clock, sleep } from '../../time/clock.ts';
+import { VERSION } from '../../version.ts';
+import { decodeText, encodeText } from './exact-text.ts';
+import { endsConnection, postgresFailure } from './postgres-failure.ts';
+import type { Parameter, Statements, Value } from './statements.ts';
+
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Somebody else's lock is waited for so long: it may belong to a process that is just ending. */
+const LOCK_TIMEOUT_MS = 3_000;
+/** A server that is away is tried again so often. */
+const RETRY_MS = 1_000;
+/** The server ends a transaction in which nothing happens for so long: a stopped process must not hold its locks. */
+const IDLE_IN_TRANSACTION_MS = 10_000;
+/** What an answer may take beyond `statement_timeout`, which the server keeps. */
+const ANSWER_GRACE_MS = 10_000;
+const OLDEST_SERVER = 150_000;
+
+/** The number of an advisory lock, by its name. */
+const LOCK_KEY = 'hashtextextended($1, 0)';
+/** https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const LOCK_NOT_AVAILABLE = '55P03';
+
+/** The rows of `writer` that nobody has used for so long are those of lives that ended. */
+const WRITER_LASTS = '30 days';
+
+/** Where the store is. */
+export interface PostgresPlace {
+  /** A name, an address, or a directory in which the server has its socket. */
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly database: string;
+  readonly password: Secret | null;
+  readonly sslmode: 'disable' | 'require' | 'verify-ca' | 'verify-full';
+  /** A file with the certificates that are believed; those of the system where it is undefined. */
+  readonly sslrootcert: string | undefined;
+  /** Lower-case letters, digits and underscores. */
+  readonly schema: string;
+  readonly statementTimeoutMs: number;
+  /** The address as it is shown to people. */
+  readonly shown: string;
+}
+
+export interface SessionOptions {
+  readonly place: PostgresPlace;
+  readonly clock: Clock;
+  /** Whether other processes may use the same schema at the same time. */
+  readonly isShared: boolean;
+  /** Makes the schema ready; runs once, under the lock. */
+  readonly prepare: (statements: Statements) => Promise<void>;
+}
+
+export class Session implements Statements {
+  readonly #options: SessionOptions;
+  readonly #life = randomUUID();
+  readonly #names = new Map<string, string>();
+  #client: pg.Client | undefined;
+  #connecting: Promise<void> | undefined;
+  #lastTry: { readonly atMs: number; readonly error: unknown } | undefined;
+  /** The server's process that served the connection before this one: it may not know yet that we are gone. */
+  #backend: { readonly pid: number; readonly since: string } | undefined;
+  #isPrepared = false;
+  #isClosed = false;
+  #commits = 0;
+  #failure: { readonly error: unknown } | undefined;
+  /** The statement before: what is asked for side by side goes one after another. */
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+  }
+
+  /** The first failure of a statement since `forget`: its transaction is over. */
+  failure(): unknown {
+    return this.#failure?.error;
+  }
+
+  forget(): void {
+    this.#failure = undefined;
+  }
+
+  /**
+   * Resolves when there is a connection that holds the locks. Throws `store_down` where there is none, at once when the
+   * last try is no second old; before the first one also `store_locked`, `store_newer` and `config_invalid`.
+   */
+  async ready(): Promise<void> {
+    if (this.#client) return;
+    const { clock } = this.#options;
+    if (this.#lastTry && clock.monotonicMs() - this.#lastTry.atMs < RETRY_MS) throw this.#lastTry.error;
+    this.#connecting ??= this.#connect().finally(() => {
+      this.#connecting = undefined;
+    });
+    try {
+      await this.#connecting;
+      this.#lastTry = undefined;
+    } catch (error) {
+      this.#lastTry = { atMs: clock.monotonicMs(), error };
+      throw error;
+    }
+  }
+
+  async rows<Row>(sql: string, ...parameters: readonly Parameter[]): Promise<Row[]> {
+    const query = { name: this.#nameOf(sql), text: sql, values: parameters.map(written) };
+    return (await this.#guarded(query)).rows as Row[];
+  }
+
+  async first<Row>(sql: string, ...parameters: readonly Parameter[]): Promise<Row | undefined> {
+    const [row] = await this.rows<Row>(sql, ...parameters);
+    return row;
+  }
+
+  async run(sql: string, ...parameters: readonly Parameter[]): Promise<number> {
+    const query = { name: this.#nameOf(sql), text: sql, values: parameters.map(written) };
+    return (await this.#guarded(query)).rowCount ?? 0;
+  }
+
+  async composed<Row>(sql: string, ...parameters: readonly Parameter[]): Promise<Row[]> {
+    return (await this.#guarded({ text: sql, values: parameters.map(written) })).rows as Row[];
+  }
+
+  /** Runs statements without parameters or results, outside of the rule on failed transactions. */
+  async exec(sql: string): Promise<void> {
+    await this.#query({ text: sql });
+  }
+
+  /**
+   * Commits. Resolves to whether it took place, which after a broken connection is found out as soon as the server
+   * answers again, however long that takes. Throws what keeps the commit from taking place.
+   */
+  async commit(): Promise<boolean> {
+    if (!this.#client) throw this.#lost();
+    this.#commits += 1;
+    const number = this.#commits;
+    try {
+      await this.exec(`${this.#seal(number)}; COMMIT`);
+      return true;
+    } catch (error) {
+      if (this.#client) throw error;
+      return this.#tookPlace(number);
+    }
+  }
+
+  /** What has written nothing leaves no mark. */
+  #seal(number: number): string {
+    return `INSERT INTO writer (life, commits, at) SELECT '${this.#life}', ${number}, now()
+      WHERE pg_current_xact_id_if_assigned() IS NOT NULL
+      ON CONFLICT (life) DO UPDATE SET commits = excluded.commits, at = excluded.at`;
+  }
+
+  async #tookPlace(number: number): Promise<boolean> {
+    for (;;) {
+      try {
+        await this.ready();
+        const { rows } = await this.#query<{ commits: number }>({
+          text: 'SELECT commits FROM writer WHERE life = $1',
+          values: [this.#life],
+        });
+        return (rows[0]?.commits ?? 0) >= number;
+      } catch (error) {
+        if (this.#isClosed) throw error;
+        await sleep(this.#options.clock, RETRY_MS);
+      }
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const client = this.#client;
+    this.#client = undefined;
+    await client?.end().catch(() => {});
+  }
+
+  /** Ends the wait for a server that may never come back. */
+  giveUp(): void {
+    this.#isClosed = true;
+  }
+
+  async #connect(): Promise<void> {
+    const { place, prepare } = this.#options;
+    let client: pg.Client | undefined;
+    try {
+      client = new pg.Client(clientConfig(place));
+      const own = client;
+      own.on('error', (error) => {
+        if (this.#client === own) this.#lose(error);
+      });
+      await client.connect();
+      this.#names.clear();
+      await this.#settleIn(client);
+      this.#client = client;
+      if (!this.#isPrepared) {
+        const tables = [`nestwatch tables ${place.schema}`];
+        await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`, tables);
+        await prepare(this);
+        await this.exec(`DELETE FROM writer WHERE at < now() - interval '${WRITER_LASTS}'`);
+        await client.query(`SELECT pg_advisory_unlock(${LOCK_KEY})`, tables);
+        this.#isPrepared = true;
+      }
+    } catch (error) {
+      this.#client = undefined;
+      destroy(client);
+      this.#failure = undefined;
+      throw postgresFailure(error, place.shown);
+    }
+  }
+
+  /**
+   * Settings of the connection, what must hold of the server, and the locks. Statements are planned once, some while
+   * their tables are still empty: whoever plans to walk over all rows then does so over a million later. So no table is
+   * walked over that has an index for it, which also keeps transactions of several processes out of each other's way.
+   */
+  async #settleIn(client: pg.Client): Promise<void> {
+    const { place } = this.#options;
+    await client.query(`
+      SET search_path = ${pg.escapeIdentifier(place.schema)};
+      SET statement_timeout = ${place.statementTimeoutMs};
+      SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS};
+      SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
+      SET client_min_messages = warning;
+      SET jit = off;
+      SET enable_seqscan = off`);
+    const { rows } = await client.query<{ version: number; encoding: string; standby: boolean; pid: number }>(
+      `SELECT current_setting('server_version_num')::integer AS version, current_setting('server_encoding') AS encoding,
+         pg_is_in_recovery() AS standby, pg_backend_pid() AS pid`,
+    );
+    const { version, encoding, standby, pid } = rows[0]!;
+    if (version < OLDEST_SERVER) {
+      throw new NestwatchError('config_invalid', `The server of ${place.shown} is older than PostgreSQL 15.`);
+    }
+    if (encoding !== 'UTF8') {
+      throw new NestwatchError(
+        'config_invalid',
+        `The database of ${place.shown} has the encoding ${encoding}: create one with UTF8.`,
+      );
+    }
+    if (standby) {
+      throw new NestwatchError(
+        'store_down',
+        `The server of ${place.shown} is a standby, which takes no writes.`,
+      );
+    }
+    await this.#lock(client);
+    const own = await client.query<{ since: string }>(
+      'SELECT backend_start::text AS since FROM pg_stat_activity WHERE pid = $1',
+      [pid],
+    );
+    this.#backend = { pid, since: own.rows[0]?.since ?? '' };
+  }
+
+  /** Takes the lock on this life, from an earlier session that the server may not know to be over, and that on the schema. */
+  async #lock(client: pg.Client): Promise<void> {
+    const { place, isShared } = this.#options;
+    if (this.#backend) {
+      const { pid, since } = this.#backend;
+      await client.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE pid = $1 AND backend_start::text = $2 AND usename = current_user AND pid <> pg_backend_pid()`,
+        [pid, since],
+      );
+    }
+    await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
+    await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`, [`nestwatch life ${this.#life}`]);
+    const name = `nestwatch ${place.schema}`;
+    try {
+      await client.query(`SELECT pg_advisory_lock${isShared ? '_shared' : ''}(${LOCK_KEY})`, [name]);
+    } catch (error) {
+      if (!(error instanceof pg.DatabaseError) || error.code !== LOCK_NOT_AVAILABLE) throw error;
+      const holder = await holderOf(client, name);
+      const message = `Another nestwatch uses the schema ${place.schema} of the store ${place.shown}${holder}.`;
+      throw new NestwatchError(this.#isPrepared ? 'store_down' : 'store_locked', message, { cause: error });
+    }
+  }
+
+  async #guarded<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
+    if (this.#failure) throw this.#failure.error;
+    try {
+      return await this.#query<Row>(query);
+    } catch (error) {
+      // The first one says why; what was asked for beside it only hears that the transaction is over.
+      this.#failure ??= { error };
+      throw this.#failure.error;
+    }
+  }
+
+  async #query<Row extends pg.QueryResultRow>(query: pg.QueryConfig): Promise<pg.QueryResult<Row>> {
+    const { place } = this.#options;
+    const answered = this.#last.then(() => {
+      if (!this.#client) throw this.#lost();
+      return this.#client.query<Row>(query);
+    });
+    this.#last = answered.catch(() => {});
+    try {
+      return await answered;
+    } catch (error) {
+      if (endsConnection(error)) this.#lose(error);
+      throw postgresFailure(error, place.shown);
+    }
+  }
+
+  #lost(): unknown {
+    return postgresFailure(new Error('the connection was lost'), this.#options.place.shown);
+  }
+
+  #lose(error: unknown): void {
+    destroy(this.#client);
+    this.#client = undefined;
+    this.#failure ??= { error: postgresFailure(error, this.#options.place.shown) };
+  }
+
+  #nameOf(sql: string): string {
+    const name = this.#names.get(sql) ?? `s${this.#names.size}`;
+    this.#names.set(sql, name);
+    return name;
+  }
+}
+
+/** Who has the lock of this name, for people. */
+async function holderOf(client: pg.Client, name: string): Promise<string> {
+  const { rows } = await client.query<{ who: string }>(
+    `SELECT concat_ws(' ', application_name, 'at', coalesce(client_addr::text, 'a socket of the server'), 'since',
+       date_trunc('second', backend_start)::text) AS who
+     FROM pg_locks JOIN pg_stat_activity USING (pid)
+     WHERE locktype = 'advisory' AND granted AND ((classid::bigint << 32) | objid::bigint) = ${LOCK_KEY}`,
+    [name],
+  );
+  return rows[0] ? `: ${rows[0].who}` : '';
+}
+
+/** Closes the socket at once: nobody answers there. */
+function destroy(client: pg.Client | undefined): void {
+  client?.end().catch(() => {});
+  const { stream } =
+    (client as unknown as { connection?: { stream?: { destroy(): void } } } | undefined)?.connection ?? {};
+  stream?.destroy();
+}
+
+/** How the driver is told where the store is, and what comes back from it. */
+export function clientConfig(place: PostgresPlace): pg.ClientConfig {
+  return {
+    host: place.host,
+    port: place.port,
+    user: place.user,
+    database: place.database,
+    ...(place.password && { password: place.password.reveal() }),
+    ssl: tlsOf(place),
+    application_name: `nestwatch ${VERSION}`,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    query_timeout: place.statementTimeoutMs + ANSWER_GRACE_MS,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
+    types: { getTypeParser: parserOf as pg.CustomTypesConfig['getTypeParser'] },
+  };
+}
+
+/** As libpq's `sslmode`: `require` encrypts and believes any certificate, `verify-full` checks it and its name. */
+function tlsOf({ sslmode, sslrootcert }: PostgresPlace): false | ConnectionOptions {
+  if (sslmode === 'disable') return false;
+  const ca = sslrootcert === undefined ? {} : { ca: readFileSync(sslrootcert, 'utf8') };
+  if (sslmode === 'require') return { rejectUnauthorized: false };
+  return sslmode === 'verify-ca' ? { ...ca, checkServerIdentity: () => undefined } : ca;
+}
+
+const INT8 = 20;
+const TEXT = 25;
+
+function parserOf(oid: number, format?: 'text' | 'binary'): (value: string) => unknown {
+  if (oid === INT8) return readInteger;
+  if (oid === TEXT) return decodeText;
+  return pg.types.getTypeParser(oid, format as 'text') as (value: string) => unknown;
+}
+
+/** Instants, numbers of rows and counts: all of them fit a number of JavaScript. */
+function readInteger(text: string): number {
+  const value = Number(text);
+  if (!Number.isSafeInteger(value))
+    throw new RangeError(`The store holds the number ${text}, which is too large.`);
+  return value;
+}
+
+function written(parameter: Parameter): unknown {
+  return Array.isArray(parameter)
+    ? (parameter as readonly Value[]).map(writtenValue)
+    : writtenValue(parameter as Value);
+}
+
+function writtenValue(value: Value): unknown {
+  if (typeof value === 'string') return encodeText(value);
+  return value instanceof Uint8Array ? Buffer.from(value) : value;
+}

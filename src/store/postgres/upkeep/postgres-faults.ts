@@ -1,0 +1,115 @@
+import type { Fault, FaultSort } from '../../../domain/alert/fault.ts';
+import type { FaultRecord, FaultStore } from '../../fault-store.ts';
+import type { Statements } from '../statements.ts';
+import { setRowsAside } from './postgres-row-check.ts';
+
+/** What is neither a row nor tried again counts for so long after it was last noted. */
+const LASTS_US = 3_600_000_000;
+/** A fault that lasts is not written at each of its turns. */
+const NOTED_EVERY_US = 300_000_000;
+/** More are not worth their room: what is beyond is set aside all the same. */
+const MAX_FAULTS = 10_000;
+/** Rows that are named of all that one look has found. */
+const MAX_NEWS = 100;
+
+const LASTING = `(again_us > 0 OR sort = 'row' OR seen_us > $1)`;
+
+export class PostgresFaults implements FaultStore {
+  readonly #statements: Statements;
+  readonly #news: Fault[] = [];
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  async note(faults: readonly Fault[], nowUs: number, againUs = 0): Promise<Fault[]> {
+    const fresh: Fault[] = [];
+    for (const fault of faults) if (await this.#note(fault, nowUs, againUs, '')) fresh.push(fault);
+    return fresh;
+  }
+
+  async #note({ sort, name, reason }: Fault, nowUs: number, againUs: number, raw: string): Promise<boolean> {
+    const before = await this.#statements.first<{ seen_us: number }>(
+      'SELECT seen_us FROM fault WHERE sort = $1 AND name = $2',
+      sort,
+      name,
+    );
+    if (before && againUs === 0 && before.seen_us > nowUs - NOTED_EVERY_US) return false;
+    if (!before) await this.#makeRoom();
+    await this.#statements.run(
+      `INSERT INTO fault (sort, name, reason, since_us, seen_us, again_us, raw) VALUES ($1, $2, $3, $4, $4, $5, $6)
+       ON CONFLICT (sort, name)
+         DO UPDATE SET reason = excluded.reason, seen_us = excluded.seen_us, again_us = excluded.again_us`,
+      sort,
+      name,
+      reason,
+      nowUs,
+      againUs,
+      raw,
+    );
+    return before === undefined;
+  }
+
+  async #makeRoom(): Promise<void> {
+    const total = await this.#statements.first<{ count: number }>('SELECT count(*) AS count FROM fault');
+    if (total!.count < MAX_FAULTS) return;
+    await this.#statements.run(
+      'DELETE FROM fault WHERE (sort, name) IN (SELECT sort, name FROM fault ORDER BY seen_us LIMIT 100)',
+    );
+  }
+
+  async mend(sort: FaultSort, names: readonly string[]): Promise<void> {
+    if (names.length === 0) return;
+    await this.#statements.run('DELETE FROM fault WHERE sort = $1 AND name = ANY($2::text[])', sort, names);
+  }
+
+  async names(sort: FaultSort, againByUs = Number.MAX_SAFE_INTEGER): Promise<string[]> {
+    const rows = await this.#statements.rows<{ name: string }>(
+      'SELECT name FROM fault WHERE sort = $1 AND again_us <= $2 ORDER BY name',
+      sort,
+      againByUs,
+    );
+    return rows.map(({ name }) => name);
+  }
+
+  async begin(nowUs: number): Promise<void> {
+    await this.#statements.run(`DELETE FROM fault WHERE again_us = 0 AND sort <> 'row'`);
+    await this.#statements.run('UPDATE fault SET again_us = $1 WHERE again_us > 0', nowUs);
+    await this.#statements.run(
+      `UPDATE alert_group SET next_flush_us = $1
+       WHERE key IN (SELECT name FROM fault WHERE sort = 'group') AND next_flush_us > $1`,
+      nowUs,
+    );
+  }
+
+  async checkRows(nowUs: number, which: 'all' | 'what is in use'): Promise<Fault[]> {
+    const found = await setRowsAside(this.#statements, nowUs, which);
+    const faults: Fault[] = [];
+    for (const { raw, ...fault } of found) {
+      await this.#note(fault, nowUs, 0, raw);
+      faults.push(fault);
+    }
+    this.#news.push(...faults.slice(0, MAX_NEWS));
+    return faults;
+  }
+
+  async news(): Promise<Fault[]> {
+    return this.#news.splice(0);
+  }
+
+  async list(nowUs: number, limit: number): Promise<FaultRecord[]> {
+    const rows = await this.#statements.rows<Fault & { since_us: number }>(
+      `SELECT sort, name, reason, since_us FROM fault WHERE ${LASTING} ORDER BY since_us DESC, sort, name LIMIT $2`,
+      nowUs - LASTS_US,
+      limit,
+    );
+    return rows.map(({ since_us: sinceUs, ...fault }) => ({ ...fault, sinceUs }));
+  }
+
+  async count(nowUs: number): Promise<{ sort: FaultSort; count: number }[]> {
+    return this.#statements.rows(
+      `SELECT sort, count(*) AS count FROM fault WHERE ${LASTING} GROUP BY sort ORDER BY sort`,
+      nowUs - LASTS_US,
+    );
+  }
+}

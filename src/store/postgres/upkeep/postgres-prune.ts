@@ -1,0 +1,289 @@
+/**
+ * Retention. What is old goes in the order of time and in small batches; what is open, firing or unsent stays,
+ * however old it is.
+ */
+import { HAS_LEFT } from '../../../domain/grouping/group.ts';
+import { MAX_EVENTS } from '../../../domain/grouping/notification.ts';
+import type { DeliveryState } from '../../outbox-store.ts';
+import { HOUR_US } from '../../sqlite/watched/nest-tally.ts';
+import type { PostgresCounts } from '../queued/postgres-counts.ts';
+import { columnsOf, given, type Statements } from '../statements.ts';
+
+/** A row of a stream, and the instant by which it was old. */
+interface Pruned {
+  readonly stream: number;
+  readonly us: number;
+}
+
+/** Where an event stands in the order of time. */
+interface EventPlace extends Pruned {
+  readonly event: number;
+}
+
+/** Events that one step looks at. */
+const MAX_LOOKED_AT = 20_000;
+
+/** Before all events. */
+const FIRST: EventPlace = { us: Number.MIN_SAFE_INTEGER, stream: 0, event: 0 };
+
+/**
+ * Holds for an event that a firing alert keeps: one of its newest, for whoever looks at it, or one that a group of it
+ * has not notified of yet. All of them where the alert is about to be routed, or no group of the route tree knows it:
+ * one that comes notifies of all. What was escalated is not followed by further events. `OFFSET 0` has each event asked
+ * about by itself, through its index: planned while the tables were small, it would walk over all events of an alert.
+ */
+const IS_KEPT = `EXISTS (
+  SELECT 1 FROM (SELECT alert, seq FROM alert_event WHERE alert_event.event = event.event OFFSET 0) AS linked
+    JOIN alert USING (alert)
+  WHERE alert.state = 'firing' AND (
+    EXISTS (SELECT 1 FROM changed_alert WHERE changed_alert.alert = alert.alert)
+    OR linked.seq > (SELECT max(seq) FROM alert_event AS own WHERE own.alert = alert.alert) - ${MAX_EVENTS}
+    OR linked.seq > coalesce((
+      SELECT min(notified_seq) FROM group_member
+      WHERE group_member.alert = alert.alert AND NOT (sort = 'escalation' AND notified_state <> 'none')
+      HAVING min(notified_seq) FILTER (WHERE sort = 'route') < ${HAS_LEFT}), 0))
+  OFFSET 0)`;
+
+const OLD_EVENTS = `SELECT event, stream, occurred_us AS us FROM event
+  WHERE (occurred_us, stream, event) > ($1::bigint, $2::bigint, $3::bigint)
+    AND (occurred_us, stream, event) <= ($4::bigint, $5::bigint, $6::bigint) AND NOT ${IS_KEPT}
+  ORDER BY occurred_us, stream, event LIMIT $7`;
+const LAST_LOOKED_AT = `SELECT event, stream, occurred_us AS us FROM event
+  WHERE occurred_us < $1 AND (occurred_us, stream, event) > ($2::bigint, $3::bigint, $4::bigint)
+  ORDER BY occurred_us, stream, event LIMIT 1 OFFSET ${MAX_LOOKED_AT - 1}`;
+
+/** What refers to events, and the events themselves, which go last. */
+const OF_EVENTS = [
+  'DELETE FROM alert_event WHERE event = ANY($1::bigint[])',
+  'DELETE FROM suppressed_event WHERE event = ANY($1::bigint[])',
+  'DELETE FROM notified_event WHERE event = ANY($1::bigint[])',
+  'DELETE FROM forwarded_batch WHERE first_event = ANY($1::bigint[])',
+  'DELETE FROM event WHERE event = ANY($1::bigint[])',
+];
+
+/**
+ * Polls of Flights look at when they started, which their events do not say. Beyond the cursor lies what came with an
+ * instant ahead of its time: it says nothing of what else was there.
+ */
+const PRUNED_UP_TO = `UPDATE stream SET pruned_us = least(given.us, cursor_us)
+  FROM ${given('stream bigint, us bigint', { from: 2 })}
+  WHERE stream.stream = given.stream AND (feed = 'flight') = $1::boolean AND pruned_us < least(given.us, cursor_us)`;
+
+/**
+ * The instant up to which a stream was deleted says nothing of a Flight without a start: the service may list it as long
+ * as there is its Bird, and only its record shows that it is not new.
+ */
+const UNDATED = `DELETE FROM flight WHERE (stream, started_us, id) IN (
+  SELECT stream, started_us, id FROM flight
+  WHERE started_us = 0 AND NOT open AND ended_us < $1 AND NOT EXISTS (
+    SELECT 1 FROM stream JOIN bird USING (region, bird_id)
+    WHERE stream.stream = flight.stream AND bird.present)
+  LIMIT $2)`;
+
+/** Tables that nothing refers to: what is older than `$1`, up to `$2` rows. */
+const SIMPLE = [
+  'DELETE FROM quarantine WHERE entry IN (SELECT entry FROM quarantine WHERE kept_us < $1 ORDER BY kept_us LIMIT $2)',
+  'DELETE FROM silence WHERE id IN (SELECT id FROM silence WHERE ends_us < $1 ORDER BY ends_us, id LIMIT $2)',
+  `DELETE FROM episode WHERE (alert_id, starts_us) IN (
+     SELECT alert_id, starts_us FROM episode WHERE resolved_us < $1 ORDER BY resolved_us LIMIT $2)`,
+  'DELETE FROM write_request WHERE seq IN (SELECT seq FROM write_request WHERE at_us < $1 ORDER BY at_us LIMIT $2)',
+  `DELETE FROM nest_hour WHERE (region, nest_id, hour) IN (
+     SELECT region, nest_id, hour FROM nest_hour WHERE hour < $1::bigint / ${HOUR_US} ORDER BY hour LIMIT $2)`,
+];
+
+/** Where there are events of a Bird, an alert that fires may keep them. */
+const GONE_BIRDS = `SELECT region, bird_id FROM bird
+  WHERE NOT present AND gone_us < $1 AND NOT EXISTS (
+    SELECT 1 FROM stream JOIN event USING (stream)
+    WHERE stream.region = bird.region AND stream.feed IN ('bird_log', 'flight') AND stream.bird_id = bird.bird_id)
+  ORDER BY gone_us LIMIT $2`;
+const GONE_FLIGHTS = `DELETE FROM flight WHERE stream = $1 AND (started_us, id) IN (
+    SELECT started_us, id FROM flight WHERE stream = $1 LIMIT $2)
+  RETURNING stream, started_us AS us, open, ends`;
+const GONE_NESTS = `DELETE FROM nest WHERE (region, nest_id) IN (
+    SELECT region, nest_id FROM nest
+    WHERE NOT present AND gone_us < $1 AND NOT EXISTS (
+      SELECT 1 FROM bird WHERE bird.region = nest.region AND bird.nest_id = nest.nest_id)
+    ORDER BY gone_us LIMIT $2)
+  RETURNING region, nest_id`;
+
+export class PostgresPrune {
+  readonly #statements: Statements;
+  readonly #counts: PostgresCounts;
+  /** Up to here a step has looked; the next one goes on there, so that none walks again over what is kept. */
+  #lookedAt = FIRST;
+
+  constructor(statements: Statements, counts: PostgresCounts) {
+    this.#statements = statements;
+    this.#counts = counts;
+  }
+
+  /** Deletes up to `limit` rows that are older than that instant; returns how many went. */
+  async step(beforeUs: number, limit: number): Promise<number> {
+    const steps = [
+      (left: number) => this.#pruneEvents(beforeUs, left),
+      (left: number) => this.#pruneFlights(beforeUs, left),
+      (left: number) => this.#statements.run(UNDATED, beforeUs, left),
+      (left: number) => this.#pruneDeliveries(beforeUs, left),
+      (left: number) => this.#pruneSuppressions(beforeUs, left),
+      ...SIMPLE.map((sql) => (left: number) => this.#statements.run(sql, beforeUs, left)),
+      (left: number) => this.#pruneBirds(beforeUs, left),
+      (left: number) => this.#pruneNests(beforeUs, left),
+    ];
+    let done = 0;
+    for (const step of steps) if (done < limit) done += await step(limit - done);
+    return done;
+  }
+
+  async #pruneEvents(beforeUs: number, limit: number): Promise<number> {
+    const { us, stream, event } = this.#lookedAt;
+    const end = await this.#statements.first<EventPlace>(LAST_LOOKED_AT, beforeUs, us, stream, event);
+    const to = end ?? { us: beforeUs, stream: 0, event: 0 };
+    const old = await this.#statements.rows<EventPlace>(
+      OLD_EVENTS,
+      us,
+      stream,
+      event,
+      to.us,
+      to.stream,
+      to.event,
+      limit,
+    );
+    this.#lookedAt = old.length === limit ? old.at(-1)! : (end ?? FIRST);
+    if (old.length === 0) return 0;
+    const numbers = old.map((row) => row.event);
+    for (const sql of OF_EVENTS) await this.#statements.run(sql, numbers);
+    await this.#remember(old, false);
+    return old.length;
+  }
+
+  async #pruneFlights(beforeUs: number, limit: number): Promise<number> {
+    const landed = await this.#statements.rows<Pruned>(
+      `DELETE FROM flight WHERE (stream, started_us, id) IN (
+         SELECT stream, started_us, id FROM flight
+         WHERE started_us < $1 AND started_us <> 0 AND NOT open ORDER BY started_us LIMIT $2)
+       RETURNING stream, started_us AS us`,
+      beforeUs,
+      limit,
+    );
+    await this.#remember(landed, true);
+    return landed.length;
+  }
+
+  async #pruneDeliveries(beforeUs: number, limit: number): Promise<number> {
+    const settled = await this.#statements.rows<{
+      notification: number;
+      receiver: string;
+      state: DeliveryState;
+    }>(
+      `DELETE FROM delivery WHERE seq IN (
+         SELECT seq FROM delivery WHERE settled_us > 0 AND settled_us < $1 ORDER BY settled_us LIMIT $2)
+       RETURNING notification, receiver, state`,
+      beforeUs,
+      limit,
+    );
+    if (settled.length === 0) return 0;
+    for (const { receiver, state } of settled) this.#counts.add(receiver, state, -1);
+    const gone = await this.#statements.rows<{ seq: number }>(
+      `DELETE FROM notification WHERE seq = ANY($1::bigint[])
+         AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.notification = notification.seq)
+       RETURNING seq`,
+      [...new Set(settled.map(({ notification }) => notification))],
+    );
+    const listed = await this.#statements.rows<{ alert: number }>(
+      'DELETE FROM notified_alert WHERE notification = ANY($1::bigint[]) RETURNING alert',
+      gone.map(({ seq }) => seq),
+    );
+    await this.#statements.run(
+      `DELETE FROM former_alert WHERE alert = ANY($1::bigint[]) AND NOT EXISTS (
+         SELECT 1 FROM notified_alert WHERE notified_alert.alert = former_alert.alert)`,
+      listed.map(({ alert }) => alert),
+    );
+    return settled.length;
+  }
+
+  async #pruneSuppressions(beforeUs: number, limit: number): Promise<number> {
+    const old = await this.#statements.rows<{ suppression: number }>(
+      `DELETE FROM suppression WHERE suppression IN (
+         SELECT suppression FROM suppression WHERE at_us < $1 ORDER BY at_us LIMIT $2)
+       RETURNING suppression`,
+      beforeUs,
+      limit,
+    );
+    await this.#statements.run(
+      'DELETE FROM suppressed_event WHERE suppression = ANY($1::bigint[])',
+      old.map(({ suppression }) => suppression),
+    );
+    return old.length;
+  }
+
+  /**
+   * What belongs to Birds that the service has not listed for longer than the retention. Streams stay: who lists a Bird
+   * again must not be notified once more of what was known.
+   */
+  async #pruneBirds(beforeUs: number, limit: number): Promise<number> {
+    let left = limit;
+    const birds = await this.#statements.rows<{ region: string; bird_id: string }>(
+      GONE_BIRDS,
+      beforeUs,
+      limit,
+    );
+    for (const { region, bird_id: birdId } of birds) {
+      const streams = await this.#statements.rows<{ stream: number }>(
+        `SELECT stream FROM stream WHERE region = $1 AND feed IN ('bird_log', 'flight') AND bird_id = $2`,
+        region,
+        birdId,
+      );
+      for (const { stream } of streams) left -= await this.#pruneStream(stream, left);
+      if (left <= 0) return limit;
+      left -= await this.#statements.run(
+        'DELETE FROM bird WHERE region = $1 AND bird_id = $2',
+        region,
+        birdId,
+      );
+      if (left <= 0) return limit;
+    }
+    return limit - left;
+  }
+
+  /** Deletes up to `limit` Flights and, if those were all, the audit; returns how many rows went. */
+  async #pruneStream(stream: number, limit: number): Promise<number> {
+    if (limit <= 0) return 0;
+    const gone = await this.#statements.rows<Pruned & { open: boolean; ends: number }>(
+      GONE_FLIGHTS,
+      stream,
+      limit,
+    );
+    // Of one that never ended nobody was notified; it may be new if its Bird comes back.
+    await this.#remember(
+      gone.filter(({ open, ends }) => !open || ends > 0),
+      true,
+    );
+    if (gone.length === limit) return gone.length;
+    return gone.length + (await this.#statements.run('DELETE FROM audit WHERE stream = $1', stream));
+  }
+
+  async #pruneNests(beforeUs: number, limit: number): Promise<number> {
+    const gone = await this.#statements.rows<{ region: string; nest_id: string }>(
+      GONE_NESTS,
+      beforeUs,
+      limit,
+    );
+    // A Nest takes its members along.
+    await this.#statements.run(
+      `DELETE FROM nest_members USING ${given('region text, nest_id text')}
+       WHERE nest_members.region = given.region AND nest_members.nest_id = given.nest_id`,
+      gone.map(({ region }) => region),
+      gone.map(({ nest_id }) => nest_id),
+    );
+    return gone.length;
+  }
+
+  /** Remembers of each stream up to where it was deleted. */
+  async #remember(pruned: readonly Pruned[], areFlights: boolean): Promise<void> {
+    if (pruned.length === 0) return;
+    const newestUs = new Map<number, number>();
+    for (const { stream, us } of pruned) newestUs.set(stream, Math.max(us, newestUs.get(stream) ?? 0));
+    await this.#statements.run(PRUNED_UP_TO, areFlights, ...columnsOf(2, [...newestUs]));
+  }
+}

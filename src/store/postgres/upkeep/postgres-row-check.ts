@@ -1,0 +1,333 @@
+/**
+ * Finds rows whose content cannot be what nestwatch wrote: JSON that is none, fields that are missing or of another
+ * type, words of no closed list. A program or a person may have changed them. Each is taken out, and what depended on it
+ * is repaired, so that everything else goes on. The rows are looked at here, not by the server, which cannot read all
+ * JSON that may be kept.
+ */
+import type { Fault } from '../../../domain/alert/fault.ts';
+import { DELIVERY_STATES } from '../../outbox-store.ts';
+import type { Statements } from '../statements.ts';
+import { firingAlerts } from '../watched/postgres-standing.ts';
+
+type Type = 'text' | 'number' | 'list' | 'object';
+type Shape = ReadonlyMap<string, Type>;
+
+interface Checked {
+  readonly table: string;
+  /** Names a row; the statements of `repair` find it by that. */
+  readonly name: string;
+  /** The column that is looked into. */
+  readonly column: string;
+  /** It is kept for people and grows for as long as the retention; nothing stops where a row of it cannot be read. */
+  readonly isHistory?: boolean;
+  /** What holds of the content of a row that is as it should be. */
+  readonly isSound: (text: string) => boolean;
+  /** Takes the row of the name `$1` out, at the instant `$2`. */
+  readonly repair: readonly string[];
+}
+
+const shape = (fields: Readonly<{ [field: string]: Type }>): Shape => new Map(Object.entries(fields));
+
+/** An object in JSON with at least these fields. */
+function json(
+  fields: Readonly<{ [field: string]: Type }>,
+  also: (value: Map<string, unknown>) => boolean = () => true,
+) {
+  const wanted = shape(fields);
+  return (text: string): boolean => {
+    const value = read(text);
+    return (
+      value instanceof Map &&
+      [...wanted].every(([field, type]) => isOf(value.get(field), type)) &&
+      also(value)
+    );
+  };
+}
+
+/** An object as a map, so that no name reaches what objects inherit. */
+function read(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? new Map(Object.entries(value))
+      : value;
+  } catch {
+    return undefined;
+  }
+}
+
+function isOf(value: unknown, type: Type): boolean {
+  if (type === 'text') return typeof value === 'string';
+  if (type === 'number') return typeof value === 'number';
+  if (type === 'list') return Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** All values of an object, or of a list, are texts. */
+function areTexts(value: unknown): boolean {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    Object.values(value).every((one) => typeof one === 'string')
+  );
+}
+
+const SORTS = ['route', 'escalation', 'held_back', 'catch_up'];
+const NOTIFIED = ['none', 'hidden', 'summary', 'firing', 'resolved'];
+const OPERATORS = ['=', '!=', '=~', '!~'];
+const JOIN_AGAIN = `INSERT INTO changed_alert (alert) SELECT alert FROM group_member
+  WHERE alert_group = (SELECT alert_group FROM alert_group WHERE key = $1) ON CONFLICT DO NOTHING`;
+const GROUP = '(SELECT alert_group FROM alert_group WHERE key = $1)';
+const MEMBER = "alert_group || ' ' || alert";
+const ALERT = '(SELECT alert FROM alert WHERE id = $1)';
+
+/** Its deliveries can never be sent; a person sees them as given up. */
+const GIVE_UP = `UPDATE delivery SET state = 'dead', settled_us = $2, fallback_us = NULL,
+  last_error = 'its message in the store cannot be read'`;
+
+const CHECKED: readonly Checked[] = [
+  {
+    table: 'alert',
+    name: 'id',
+    column: 'body',
+    isSound: json(
+      {
+        ...{ id: 'text', scope: 'text', rule: 'text', subject: 'text', firstRule: 'text', alertname: 'text' },
+        ...{
+          state: 'text',
+          labels: 'object',
+          annotations: 'object',
+          startsAtUs: 'number',
+          endsAtUs: 'number',
+        },
+        ...{ updatedAtUs: 'number', eventsTotal: 'number', lastSeq: 'number' },
+      },
+      (alert) =>
+        ['pending', 'firing', 'resolved'].includes(String(alert.get('state'))) &&
+        areTexts(alert.get('labels')) &&
+        areTexts(alert.get('annotations')),
+    ),
+    repair: [
+      `DELETE FROM alert_event WHERE alert = ${ALERT}`,
+      `DELETE FROM group_member WHERE alert = ${ALERT}`,
+      `DELETE FROM changed_alert WHERE alert = ${ALERT}`,
+      'INSERT INTO former_alert (alert, id) SELECT alert, id FROM alert WHERE id = $1 ON CONFLICT DO NOTHING',
+      'DELETE FROM alert WHERE id = $1',
+    ],
+  },
+  {
+    table: 'silence',
+    name: 'id',
+    column: 'body',
+    isSound: json(
+      {
+        ...{ id: 'text', matchers: 'list', startsAtUs: 'number', endsAtUs: 'number', updatedAtUs: 'number' },
+        ...{ createdBy: 'text', comment: 'text' },
+      },
+      (silence) =>
+        (silence.get('matchers') as readonly unknown[]).every(
+          (one) => areTexts(one) && OPERATORS.includes(String((one as { op?: unknown }).op)),
+        ),
+    ),
+    repair: ['DELETE FROM silence WHERE id = $1'],
+  },
+  {
+    table: 'alert_group',
+    name: 'key',
+    column: 'body',
+    isSound: json(
+      {
+        ...{ key: 'text', route: 'text', receiver: 'text', labels: 'object', nextFlushAtUs: 'number' },
+        ...{ notifiedAtUs: 'number', thread: 'text', notifications: 'number' },
+      },
+      (group) => SORTS.includes(String(group.get('sort'))) && areTexts(group.get('labels')),
+    ),
+    // Its alerts join anew: people may be notified twice, and are not left without.
+    repair: [
+      JOIN_AGAIN,
+      `DELETE FROM group_member WHERE alert_group = ${GROUP}`,
+      'DELETE FROM alert_group WHERE key = $1',
+    ],
+  },
+  {
+    table: 'group_member',
+    name: MEMBER,
+    column: "notified_state || ' ' || sort",
+    isSound: (text) => {
+      const [state = '', sort = ''] = text.split(' ');
+      return NOTIFIED.includes(state) && SORTS.includes(sort);
+    },
+    repair: [
+      `INSERT INTO changed_alert (alert) SELECT alert FROM group_member WHERE ${MEMBER} = $1 ON CONFLICT DO NOTHING`,
+      `DELETE FROM group_member WHERE ${MEMBER} = $1`,
+    ],
+  },
+  {
+    table: 'episode',
+    name: "alert_id || ' ' || starts_us",
+    column: 'body',
+    isHistory: true,
+    isSound: json(
+      { alertId: 'text', alertname: 'text', labels: 'object', startsAtUs: 'number', endsAtUs: 'number' },
+      (episode) => areTexts(episode.get('labels')),
+    ),
+    repair: ["DELETE FROM episode WHERE alert_id || ' ' || starts_us = $1"],
+  },
+  {
+    table: 'digest',
+    name: 'name',
+    column: 'body',
+    isSound: json({ name: 'text', lastUs: 'number' }),
+    repair: ['DELETE FROM digest WHERE name = $1'],
+  },
+  {
+    table: 'audit',
+    name: 'stream::text',
+    column: 'body',
+    isSound: json({
+      ...{ verifiedUs: 'number', dayAuditedUs: 'number', wholeAuditedUs: 'number', deletedUs: 'number' },
+      gaps: 'list',
+    }),
+    repair: ['DELETE FROM audit WHERE stream = $1::bigint'],
+  },
+  {
+    table: 'nest_members',
+    name: "region || ' ' || nest_id",
+    column: 'addresses',
+    isSound: (text) => Array.isArray(read(text)) && areTexts(read(text)),
+    repair: ["DELETE FROM nest_members WHERE region || ' ' || nest_id = $1"],
+  },
+  {
+    table: 'event',
+    isHistory: true,
+    name: 'event::text',
+    column: 'body',
+    isSound: (text) => {
+      const body = read(text);
+      return Array.isArray(body) && areTexts(body.slice(0, 4)) && body.length >= 5 && isOf(body[4], 'object');
+    },
+    // The event itself stays: without it the entry would be read as new.
+    repair: [`UPDATE event SET body = '["","","","",{}]' WHERE event = $1::bigint`],
+  },
+  {
+    table: 'forward_queue',
+    name: 'seq::text',
+    column: 'event',
+    isSound: json({
+      ...{
+        key: 'text',
+        region: 'text',
+        feed: 'text',
+        type: 'text',
+        occurredAtUs: 'number',
+        attributes: 'object',
+      },
+    }),
+    repair: ['DELETE FROM forward_queue WHERE seq = $1::bigint'],
+  },
+  {
+    table: 'receiver_pace',
+    name: 'receiver',
+    column: 'body',
+    isSound: json({ receiver: 'text', queuedAtUs: 'list', heldBack: 'number' }),
+    repair: ['DELETE FROM receiver_pace WHERE receiver = $1'],
+  },
+  {
+    table: 'notification',
+    isHistory: true,
+    name: 'seq::text',
+    column: 'body',
+    isSound: json({ id: 'text', receiver: 'text', createdAtUs: 'number' }, (notification) => {
+      if (notification.get('kind') === 'group') {
+        return isOf(notification.get('alerts'), 'list') && isOf(notification.get('groupLabels'), 'object');
+      }
+      if (notification.get('kind') === 'digest') return isOf(notification.get('digest'), 'object');
+      return notification.get('kind') === 'forward' && isOf(notification.get('events'), 'list');
+    }),
+    repair: [
+      `${GIVE_UP} WHERE notification = $1::bigint AND state NOT IN ('delivered', 'dead', 'suppressed')`,
+      'DELETE FROM notification WHERE seq = $1::bigint',
+    ],
+  },
+  {
+    table: 'delivery',
+    name: 'id',
+    column: "state || ' ' || remaining",
+    isSound: (text) => {
+      const [state = ''] = text.split(' ', 1);
+      const remaining = text.slice(state.length + 1);
+      return (
+        DELIVERY_STATES.some((one) => one === state) && (remaining === '' || Array.isArray(read(remaining)))
+      );
+    },
+    repair: [
+      `UPDATE delivery SET remaining = '' WHERE id = $1`,
+      `${GIVE_UP} WHERE id = $1 AND NOT state IN (${DELIVERY_STATES.map((one) => `'${one}'`).join(', ')})`,
+    ],
+  },
+];
+
+/** After alerts went: how many of each Bird fire. After deliveries were given up: their counts, and whose turn it is. */
+const UNSETTLED = "('pending', 'leased', 'retry', 'ambiguous')";
+const AFTERWARDS: readonly string[] = [
+  `UPDATE bird SET firing = ${firingAlerts('bird.region', 'bird.bird_id')} WHERE firing > 0`,
+  'DELETE FROM delivery_count',
+  'INSERT INTO delivery_count (receiver, state, count) SELECT receiver, state, count(*) FROM delivery GROUP BY receiver, state',
+  `UPDATE delivery SET turn = true WHERE NOT turn AND state IN ${UNSETTLED} AND NOT EXISTS (
+     SELECT 1 FROM delivery AS earlier
+     WHERE earlier.receiver = delivery.receiver AND earlier.position = delivery.position
+       AND earlier.lane = delivery.lane AND earlier.seq < delivery.seq AND earlier.state IN ${UNSETTLED})`,
+];
+
+/** The beginning of what a row held that is kept. */
+const MAX_RAW = 4_000;
+/** Rows that are read at a time. */
+const AT_A_TIME = 1_000;
+
+interface RowFault extends Fault {
+  readonly raw: string;
+}
+
+/** Takes out what is not sound; returns what that was. */
+export async function setRowsAside(
+  statements: Statements,
+  nowUs: number,
+  which: 'all' | 'what is in use',
+): Promise<RowFault[]> {
+  const found: RowFault[] = [];
+  for (const checked of CHECKED) {
+    if (which === 'all' || !checked.isHistory) found.push(...(await setAside(statements, checked, nowUs)));
+  }
+  if (found.length > 0) for (const sql of AFTERWARDS) await statements.run(sql);
+  return found;
+}
+
+async function setAside(
+  statements: Statements,
+  { table, name, column, isSound, repair }: Checked,
+  nowUs: number,
+): Promise<RowFault[]> {
+  const broken: { readonly name: string; readonly content: string }[] = [];
+  await statements.composed(
+    `DECLARE checked NO SCROLL CURSOR FOR SELECT ${name} AS name, ${column} AS content FROM ${table}`,
+  );
+  for (;;) {
+    const rows = await statements.composed<{ name: string; content: string }>(
+      `FETCH ${AT_A_TIME} FROM checked`,
+    );
+    broken.push(...rows.filter(({ content }) => !isSound(content)));
+    if (rows.length < AT_A_TIME) break;
+  }
+  await statements.composed('CLOSE checked');
+  for (const row of broken) {
+    for (const sql of repair) {
+      await statements.composed(sql, ...(sql.includes('$2') ? [row.name, nowUs] : [row.name]));
+    }
+  }
+  return broken.map((row) => ({
+    sort: 'row',
+    name: `${table} ${row.name}`,
+    reason: 'its content cannot be read',
+    raw: row.content.slice(0, MAX_RAW),
+  }));
+}

@@ -1,0 +1,70 @@
+import { LIMITS } from '../../../limits.ts';
+import type { WriteRecord } from '../../../report.ts';
+import type { WriteStore } from '../../write-store.ts';
+import type { Statements } from '../statements.ts';
+
+interface WriteRow {
+  readonly seq: number;
+  readonly at_us: number;
+  readonly who: string;
+  readonly known_by: WriteRecord['by'];
+  readonly source: string;
+  readonly action: string;
+  readonly asked: string;
+  readonly status: number;
+}
+
+/** Writes that one page looks at where a text is looked for. */
+const MAX_LOOKED_INTO = 4_000;
+
+/** Keeps one, and lets the oldest go where there are too many. */
+const ADD = `WITH added AS (
+    INSERT INTO write_request (at_us, who, known_by, source, action, asked, status)
+    VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING seq)
+  DELETE FROM write_request WHERE seq <= (SELECT seq - $8::bigint FROM added)`;
+
+export function createPostgresWrites(statements: Statements): WriteStore {
+  return {
+    async add({ atUs, who, by, from, action, asked, status }) {
+      await statements.run(ADD, atUs, who, by, from, action, asked, status, LIMITS.kept_writes.most);
+    },
+    async page({ who, text, sinceUs, untilUs, cursor, limit }) {
+      const before = seqOf(cursor);
+      const last =
+        text === undefined
+          ? undefined
+          : await statements.first<{ seq: number }>(
+              `SELECT seq FROM write_request WHERE $1::bigint IS NULL OR seq < $1
+               ORDER BY seq DESC LIMIT 1 OFFSET ${MAX_LOOKED_INTO - 1}`,
+              before,
+            );
+      // Each condition holds where its value is null.
+      const rows = await statements.rows<WriteRow>(
+        `SELECT * FROM write_request
+         WHERE ($1::bigint IS NULL OR seq < $1) AND ($2::text IS NULL OR who = $2)
+           AND ($3::bigint IS NULL OR at_us >= $3) AND ($4::bigint IS NULL OR at_us < $4)
+           AND ($5::text IS NULL OR position(lower($5::text COLLATE "C") IN lower(action || ' ' || asked)) > 0)
+           AND seq >= $6
+         ORDER BY seq DESC LIMIT $7`,
+        before,
+        who ?? null,
+        sinceUs ?? null,
+        untilUs ?? null,
+        text ?? null,
+        last?.seq ?? 0,
+        limit + 1,
+      );
+      const shown = rows.slice(0, limit);
+      const end = rows.length > limit ? shown.at(-1) : last;
+      return { writes: shown.map(writeOf), ...(end && { next: String(end.seq) }) };
+    },
+  };
+}
+
+function seqOf(cursor: string | undefined): number | null {
+  return cursor !== undefined && /^\d{1,15}$/.test(cursor) ? Number(cursor) : null;
+}
+
+function writeOf({ at_us, who, known_by, source, action, asked, status }: WriteRow): WriteRecord {
+  return { atUs: at_us, who, by: known_by, from: source, action, asked, status };
+}

@@ -1,0 +1,211 @@
+/** Birds in pages, those in trouble first, then those that flew last; and Nests, the worst first. */
+import {
+  type BirdOverview,
+  type BirdQuery,
+  type NestOverview,
+  type NestQuery,
+  STANDINGS,
+} from '../../bird-store.ts';
+import { HOUR_US } from '../../sqlite/watched/nest-tally.ts';
+import { formatCursor, parseCursor } from '../../sqlite/watched/page-conditions.ts';
+import type { Statements } from '../statements.ts';
+import { PostgresConditions } from './postgres-conditions.ts';
+
+interface BirdRow {
+  readonly region: string;
+  readonly bird_id: string;
+  readonly nest_id: string;
+  readonly nest: string | null;
+  readonly name: string;
+  readonly status: string;
+  readonly trigger_type: string;
+  readonly present: boolean;
+  readonly status_since_us: number;
+  readonly last_us: number;
+  readonly last_flight: string;
+  readonly last_status: string;
+  readonly firing: number;
+  readonly trouble: number;
+}
+
+type BirdPlace = Pick<BirdRow, 'trouble' | 'last_us' | 'region' | 'bird_id'>;
+
+interface NestRow {
+  readonly region: string;
+  readonly nest_id: string;
+  readonly name: string;
+  readonly folded: string;
+  readonly birds: number;
+  readonly alerting: number;
+  readonly failing: number;
+  readonly off: number;
+  readonly firing: number;
+  readonly succeeded: number;
+  readonly failed: number;
+}
+
+/** Birds that one page looks at. */
+const MAX_LOOKED_AT = 20_000;
+const LATEST = 10;
+const MAX_PAGE = 1000;
+
+const BIRD_KEY = '(bird.trouble, bird.last_us, bird.region, bird.bird_id)';
+const BIRD_ORDER = 'ORDER BY bird.trouble DESC, bird.last_us DESC, bird.region DESC, bird.bird_id DESC';
+const BIRD_GIVEN = '(?::integer, ?::bigint, ?::text, ?::text)';
+const BIRD_PLACE = ['number', 'number', 'string', 'string'] as const;
+const NEST_PLACE = ['number', 'number', 'number', 'string', 'string', 'string'] as const;
+
+const BIRD = `SELECT bird.region, bird.bird_id, bird.nest_id, nest.name AS nest, bird.name, bird.status,
+    bird.trigger_type, bird.present, bird.status_since_us, bird.last_us, bird.last_flight, bird.last_status,
+    bird.firing, bird.trouble
+  FROM bird LEFT JOIN nest ON nest.region = bird.region AND nest.nest_id = bird.nest_id`;
+
+/** Conditions on a Bird and its Nest that lists of Birds and of Flights share. */
+export function addBird(
+  where: PostgresConditions,
+  { nest, bird, name }: Pick<BirdQuery, 'nest' | 'bird' | 'name'>,
+): PostgresConditions {
+  return where
+    .addNest('bird.nest_id', 'nest.folded', nest)
+    .addBird('bird.bird_id', 'bird.folded', bird)
+    .addNamed('bird.name', 'bird.folded', name);
+}
+
+export class PostgresBirdPages {
+  readonly #statements: Statements;
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  async find(region: string, birdId: string): Promise<BirdOverview | undefined> {
+    const rows = await this.#statements.rows<BirdRow>(
+      `${BIRD} WHERE bird.region = $1 AND bird.bird_id = $2`,
+      region,
+      birdId,
+    );
+    return (await this.#overviews(rows))[0];
+  }
+
+  async page(query: BirdQuery): Promise<{ birds: BirdOverview[]; next?: string }> {
+    const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
+    const walked = new PostgresConditions().add('bird.present');
+    if (query.standing !== undefined) walked.add('bird.trouble = ?', STANDINGS.indexOf(query.standing));
+    if (query.cursor !== undefined) {
+      walked.add(`${BIRD_KEY} < ${BIRD_GIVEN}`, ...parseCursor(query.cursor, BIRD_PLACE));
+    }
+    const [end] = await this.#statements.composed<BirdPlace>(
+      `SELECT trouble, last_us, region, bird_id FROM bird ${walked.where} ${BIRD_ORDER}
+       LIMIT 1 OFFSET ${MAX_LOOKED_AT - 1}`,
+      ...walked.parameters,
+    );
+    const where = walked.copy().addOneOf('bird.region', query.regions);
+    if (end) where.add(`${BIRD_KEY} >= ${BIRD_GIVEN}`, ...placeOf(end));
+    addBird(where, query);
+    if (query.status !== undefined) where.add('bird.status = ?', query.status);
+    where.addText(query.text, ['bird.folded', 'nest.folded'], ['bird.bird_id', 'bird.nest_id']);
+    const rows = await this.#statements.composed<BirdRow>(
+      `${BIRD} ${where.where} ${BIRD_ORDER} LIMIT ${limit + 1}`,
+      ...where.parameters,
+    );
+    const next = rows.length > limit ? rows[limit - 1] : end;
+    const birds = await this.#overviews(rows.slice(0, limit));
+    return next ? { birds, next: formatCursor(placeOf(next)) } : { birds };
+  }
+
+  async #overviews(rows: readonly BirdRow[]): Promise<BirdOverview[]> {
+    if (rows.length === 0) return [];
+    const latest = await this.#statements.rows<{ at: number; status: string }>(
+      `SELECT at, latest.status
+       FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS given (region, bird_id, at)
+         JOIN stream ON stream.region = given.region AND stream.feed = 'flight' AND stream.bird_id = given.bird_id
+         CROSS JOIN LATERAL (SELECT status, started_us, id FROM flight WHERE flight.stream = stream.stream
+           ORDER BY started_us DESC, id DESC LIMIT ${LATEST}) AS latest
+       ORDER BY at, latest.started_us, latest.id`,
+      rows.map(({ region }) => region),
+      rows.map(({ bird_id }) => bird_id),
+    );
+    const statuses = Map.groupBy(latest, ({ at }) => at);
+    return rows.map((row, index) =>
+      overviewOf(
+        row,
+        (statuses.get(index + 1) ?? []).map(({ status }) => status),
+      ),
+    );
+  }
+
+  async nestPage(query: NestQuery): Promise<{ nests: NestOverview[]; next?: string }> {
+    const limit = Math.min(Math.max(1, query.limit), MAX_PAGE);
+    const where = new PostgresConditions([Math.floor(query.countedSinceUs / HOUR_US)])
+      .add('nest.present')
+      .addOneOf('nest.region', query.regions);
+    where.addNest('nest.nest_id', 'nest.folded', query.nest);
+    where.addNamed('nest.name', 'nest.folded', query.name);
+    where.addText(query.text, ['nest.folded'], ['nest.nest_id']);
+    const order = '-alerting, -failing, -off, folded, region, nest_id';
+    const after = new PostgresConditions(where.parameters);
+    if (query.cursor !== undefined) {
+      after.add(
+        `(${order}) > (?::bigint, ?::bigint, ?::bigint, ?::text, ?::text, ?::text)`,
+        ...parseCursor(query.cursor, NEST_PLACE),
+      );
+    }
+    const rows = await this.#statements.composed<NestRow>(
+      `WITH standing AS (
+         SELECT region, nest_id, count(*) AS birds, count(*) FILTER (WHERE trouble = 3) AS alerting,
+           count(*) FILTER (WHERE outcome = 'failed' AND status <> 'suspended') AS failing,
+           count(*) FILTER (WHERE status = 'suspended') AS off, sum(firing)::bigint AS firing
+         FROM bird WHERE present GROUP BY region, nest_id),
+       ended AS (
+         SELECT region, nest_id, sum(succeeded)::bigint AS succeeded, sum(failed)::bigint AS failed
+         FROM nest_hour WHERE hour >= $1 GROUP BY region, nest_id),
+       every AS (
+         SELECT nest.region, nest.nest_id, nest.name, nest.folded, coalesce(birds, 0) AS birds,
+           coalesce(alerting, 0) AS alerting, coalesce(failing, 0) AS failing, coalesce(off, 0) AS off,
+           coalesce(firing, 0) AS firing, coalesce(succeeded, 0) AS succeeded, coalesce(failed, 0) AS failed
+         FROM nest LEFT JOIN standing ON standing.region = nest.region AND standing.nest_id = nest.nest_id
+           LEFT JOIN ended ON ended.region = nest.region AND ended.nest_id = nest.nest_id
+         ${where.where})
+       SELECT * FROM every ${after.where} ORDER BY ${order} LIMIT ${limit + 1}`,
+      ...after.parameters,
+    );
+    const nests = rows.slice(0, limit).map(nestOf);
+    const last = rows.length > limit ? rows[limit - 1] : undefined;
+    return last ? { nests, next: formatCursor(nestPlace(last)) } : { nests };
+  }
+}
+
+function overviewOf(row: BirdRow, latest: readonly string[]): BirdOverview {
+  return {
+    region: row.region,
+    birdId: row.bird_id,
+    nestId: row.nest_id,
+    nest: row.nest ?? '',
+    name: row.name,
+    status: row.status,
+    triggerType: row.trigger_type,
+    present: row.present,
+    statusSinceUs: row.status_since_us,
+    standing: STANDINGS[row.trouble]!,
+    firing: row.firing,
+    ...(row.last_flight !== '' && {
+      last: { flightId: row.last_flight, startedAtUs: row.last_us, status: row.last_status },
+    }),
+    latest,
+  };
+}
+
+const placeOf = (row: BirdPlace) => [row.trouble, row.last_us, row.region, row.bird_id];
+
+const nestPlace = (row: NestRow) => [
+  -row.alerting,
+  -row.failing,
+  -row.off,
+  row.folded,
+  row.region,
+  row.nest_id,
+];
+
+function nestOf({ nest_id: nestId, name: nest, folded: _, ...counts }: NestRow): NestOverview {
+  return { ...counts, nestId, nest };
+}

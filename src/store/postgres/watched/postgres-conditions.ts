@@ -1,0 +1,92 @@
+/** What pages for people are put together from: conditions whose values are numbered as they come. */
+import { foldedText } from '../exact-text.ts';
+import type { Parameter } from '../statements.ts';
+
+export class PostgresConditions {
+  readonly parameters: Parameter[];
+  readonly #sql: string[] = [];
+
+  /** Values that the statement has before these conditions. */
+  constructor(before: readonly Parameter[] = []) {
+    this.parameters = [...before];
+  }
+
+  /** Each `?` of the condition stands for one value. */
+  add(condition: string, ...values: readonly Parameter[]): this {
+    let next = this.parameters.length;
+    this.parameters.push(...values);
+    this.#sql.push(
+      condition.replaceAll('?', () => {
+        next += 1;
+        return `$${next}`;
+      }),
+    );
+    return this;
+  }
+
+  /** Adds a condition around others, that were begun with the parameters of these. */
+  take(others: PostgresConditions, condition: (where: string) => string): this {
+    this.parameters.splice(0, this.parameters.length, ...others.parameters);
+    this.#sql.push(condition(others.where));
+    return this;
+  }
+
+  /** An id, or a part of a name that is kept folded. */
+  addNamed(id: string, name: string, value: string | undefined): this {
+    if (value !== undefined) this.add(`(${id} = ? OR position(? IN ${name}) > 0)`, value, foldedText(value));
+    return this;
+  }
+
+  /** A Nest by its id, or by a part of its name where no Nest has that id: names with numbers in them are no ids. */
+  addNest(id: string, name: string, value: string | undefined): this {
+    return this.#addThing(id, name, value, 'SELECT 1 FROM nest WHERE nest_id = ?');
+  }
+
+  /** A Bird, in the same way. */
+  addBird(id: string, name: string, value: string | undefined): this {
+    return this.#addThing(id, name, value, 'SELECT 1 FROM bird WHERE bird_id = ?');
+  }
+
+  #addThing(id: string, name: string, value: string | undefined, isId: string): this {
+    if (value === undefined) return this;
+    return this.add(
+      `(${id} = ? OR (position(? IN ${name}) > 0 AND NOT EXISTS (${isId})))`,
+      value,
+      foldedText(value),
+      value,
+    );
+  }
+
+  /** A part of one of the columns, which are kept folded, or one of the ids. */
+  addText(text: string | undefined, columns: readonly string[], ids: readonly string[]): this {
+    if (text === undefined) return this;
+    const parts = [
+      ...columns.map((column) => `position(? IN coalesce(${column}, '')) > 0`),
+      ...ids.map((id) => `${id} = ?`),
+    ];
+    return this.add(
+      `(${parts.join(' OR ')})`,
+      ...columns.map(() => foldedText(text)),
+      ...ids.map(() => text),
+    );
+  }
+
+  addOneOf(column: string, texts: readonly string[]): this {
+    return this.add(`${column} = ANY(?::text[])`, texts);
+  }
+
+  /** The same conditions, to which others can be added. */
+  copy(): PostgresConditions {
+    const copy = new PostgresConditions(this.parameters);
+    copy.#sql.push(...this.#sql);
+    return copy;
+  }
+
+  get isEmpty(): boolean {
+    return this.#sql.length === 0;
+  }
+
+  get where(): string {
+    return this.isEmpty ? '' : `WHERE ${this.#sql.join(' AND ')}`;
+  }
+}

@@ -1,0 +1,228 @@
+import type { Event } from '../../../domain/alert/event.ts';
+import { readShortId, SHORT_ID_ERA, shortId } from '../../../domain/alert/short-id.ts';
+import type { EventQuery, EventStore } from '../../event-store.ts';
+import { bodyOf, type EventRow, eventOf, idOf } from '../../sqlite/watched/event-row.ts';
+import { HOUR_US } from '../../sqlite/watched/nest-tally.ts';
+import { columnsOf, given, type Statements } from '../statements.ts';
+import { PostgresEventPages } from './postgres-event-pages.ts';
+import type { PostgresStreams } from './postgres-streams.ts';
+
+/** A UUIDv7 holds its creation's millisecond; an entry's `createdAt` may have been cut to the second. */
+const HINT_MARGIN_US = 1_000_000;
+
+/** The year 2255: no instant that is kept lies beyond. */
+const LAST_SECOND = 9_000_000_000;
+
+/** A page of entries: one statement, that says which of them are new. */
+const INSERT = `INSERT INTO event (stream, occurred_us, id, type, observed_us, message, body)
+  SELECT $1::bigint, occurred_us, id, type, observed_us, message, body
+  FROM ${given('occurred_us bigint, id text, type text, observed_us bigint, message text, body text', { from: 2, at: true })}
+  ORDER BY at ON CONFLICT (stream, occurred_us, id) DO NOTHING RETURNING event, occurred_us, id`;
+
+const TALLY = `INSERT INTO nest_hour (region, nest_id, hour, succeeded, failed)
+  SELECT * FROM ${given('region text, nest_id text, hour bigint, succeeded bigint, failed bigint')}
+  ON CONFLICT (region, nest_id, hour) DO UPDATE SET succeeded = nest_hour.succeeded + excluded.succeeded,
+    failed = nest_hour.failed + excluded.failed`;
+
+/** By their instants and ids, of whatever stream of the region and feed: that of the same Bird, if there are several. */
+const NUMBERS = `SELECT DISTINCT ON (at) at, event.event
+  FROM ${given('region text, feed text, bird_id text, occurred_us bigint, id text', { at: true })}
+    JOIN event ON event.occurred_us = given.occurred_us AND event.id = given.id
+    JOIN stream ON stream.stream = event.stream AND stream.region = given.region AND stream.feed = given.feed
+  ORDER BY at, (stream.bird_id = given.bird_id) DESC, event.event`;
+
+/** Events as rows with numbers, by which other tables refer to them. */
+export class PostgresEvents implements EventStore {
+  readonly #statements: Statements;
+  readonly #streams: PostgresStreams;
+  readonly #pages: PostgresEventPages;
+  /** What this transaction inserted need not be looked up again. */
+  readonly #inserted = new Map<Event, number>();
+
+  constructor(statements: Statements, streams: PostgresStreams) {
+    this.#statements = statements;
+    this.#streams = streams;
+    this.#pages = new PostgresEventPages(statements, (flightId) => this.numbersOfFlight(flightId));
+  }
+
+  /** Forgets what the last transaction inserted, which may have been taken back. */
+  forget(): void {
+    this.#inserted.clear();
+  }
+
+  async fromRows(rows: readonly EventRow[]): Promise<Event[]> {
+    await this.#streams.know(rows.map(({ stream }) => stream));
+    return rows.map((row) => eventOf(row, this.#streams.kindOf(row.stream)));
+  }
+
+  async insert(stream: number, events: readonly Event[]): Promise<Event[]> {
+    if (events.length === 0) return [];
+    const rows = events.map((event) => [
+      event.occurredAtUs,
+      idOf(event),
+      event.type,
+      event.observedAtUs,
+      event.message,
+      bodyOf(event),
+    ]);
+    const written = await this.#statements.rows<Pick<EventRow, 'event' | 'occurred_us' | 'id'>>(
+      INSERT,
+      stream,
+      ...columnsOf(6, rows),
+    );
+    if (written.length === 0) return [];
+    const numbers = new Map(written.map((row) => [`${row.occurred_us} ${row.id}`, row.event]));
+    const fresh = events.filter((event) => {
+      const name = `${event.occurredAtUs} ${idOf(event)}`;
+      const number = numbers.get(name);
+      if (number === undefined) return false;
+      this.#inserted.set(event, number);
+      // Where one call names an event twice, the first of them stands.
+      return numbers.delete(name);
+    });
+    await this.#tally(fresh);
+    return fresh;
+  }
+
+  /** Counts the ends of Flights by Nest and hour, so that how a Nest does is known without reading its events. */
+  async #tally(events: readonly Event[]): Promise<void> {
+    const ended = events.filter(({ type }) => type === 'flight.succeeded' || type === 'flight.failed');
+    if (ended.length === 0) return;
+    const hourOf = ({ occurredAtUs }: Event) => Math.floor(occurredAtUs / HOUR_US);
+    const tallies = Map.groupBy(ended, (one) => JSON.stringify([one.region, one.nestId, hourOf(one)]));
+    const rows = [...tallies.values()].map((all) => {
+      const failed = all.filter(({ type }) => type === 'flight.failed').length;
+      return [all[0]!.region, all[0]!.nestId, hourOf(all[0]!), all.length - failed, failed];
+    });
+    await this.#statements.run(TALLY, ...columnsOf(5, rows));
+  }
+
+  /** The numbers of stored events, in the order of these; undefined for one that is not stored. */
+  async numbersOf(events: readonly Event[]): Promise<(number | undefined)[]> {
+    const others = events.filter((event) => !this.#inserted.has(event));
+    const found = new Map<Event, number>();
+    if (others.length > 0) {
+      const rows = others.map((event) => [
+        event.region,
+        event.feed,
+        event.birdId,
+        event.occurredAtUs,
+        idOf(event),
+      ]);
+      const numbers = await this.#statements.rows<{ at: number; event: number }>(
+        NUMBERS,
+        ...columnsOf(5, rows),
+      );
+      for (const { at, event } of numbers) found.set(others[at - 1]!, event);
+    }
+    return events.map((event) => this.#inserted.get(event) ?? found.get(event));
+  }
+
+  /** The number of the event with this key. */
+  async numberOfKey(key: string): Promise<number | undefined> {
+    // A region's name has no slash in it, and neither has a feed's.
+    const [, region, feed, id] = /^([^/]+)\/([^/]+)\/(.*)$/s.exec(key) ?? [];
+    if (region === undefined || feed === undefined || id === undefined) return undefined;
+    const find = (condition: string, ...values: readonly (string | number)[]) =>
+      this.#statements.first<{ event: number }>(
+        `SELECT event FROM event JOIN stream USING (stream)
+         WHERE region = $1 AND feed = $2 AND event.id = $3 AND ${condition} ORDER BY event LIMIT 1`,
+        region,
+        feed,
+        id,
+        ...values,
+      );
+    if (feed === 'flight') {
+      const ofFlight = await find(
+        'stream IN (SELECT flight.stream FROM flight WHERE flight.id = $4)',
+        id.split('/', 1)[0]!,
+      );
+      if (ofFlight) return ofFlight.event;
+    }
+    // The hint saves walking over all ids; an id that promises nothing, or wrongly, is found all the same.
+    const hintUs = uuidInstantUs(id);
+    const hinted =
+      hintUs === undefined
+        ? undefined
+        : await find('occurred_us BETWEEN $4 AND $5', hintUs - HINT_MARGIN_US, hintUs + HINT_MARGIN_US);
+    return (hinted ?? (await find('true')))?.event;
+  }
+
+  /** The numbers of the events of the Flights with this id, of whatever region. */
+  async numbersOfFlight(flightId: string): Promise<number[]> {
+    const rows = await this.#statements.rows<{ event: number }>(
+      `SELECT event FROM flight JOIN event USING (stream)
+       WHERE flight.id = $1 AND occurred_us >= started_us
+         AND substr(event.id, 1, length(flight.id) + 1) = flight.id || '/'
+       ORDER BY event`,
+      flightId.toLowerCase(),
+    );
+    return rows.map(({ event }) => event);
+  }
+
+  async ids(stream: number, sinceUs: number, untilUs = Number.MAX_SAFE_INTEGER) {
+    const rows = await this.#statements.rows<Pick<EventRow, 'occurred_us' | 'id'>>(
+      `SELECT occurred_us, id FROM event WHERE stream = $1 AND occurred_us >= $2 AND occurred_us < $3
+       ORDER BY occurred_us, id`,
+      stream,
+      sinceUs,
+      untilUs,
+    );
+    return rows.map((row) => ({ id: row.id, occurredAtUs: row.occurred_us }));
+  }
+
+  async knownIds(stream: number, ids: readonly string[]): Promise<Set<string>> {
+    const rows = await this.#statements.rows<Pick<EventRow, 'id'>>(
+      'SELECT id FROM event WHERE stream = $1 AND id = ANY($2::text[])',
+      stream,
+      ids,
+    );
+    return new Set(rows.map(({ id }) => id));
+  }
+
+  async count(stream: number, fromUs: number, toUs: number): Promise<number> {
+    const row = await this.#statements.first<{ count: number }>(
+      'SELECT count(*) AS count FROM event WHERE stream = $1 AND occurred_us >= $2 AND occurred_us < $3',
+      stream,
+      fromUs,
+      toUs,
+    );
+    return row!.count;
+  }
+
+  async page(query: EventQuery): Promise<{ events: Event[]; next?: string }> {
+    const { rows, next } = await this.#pages.page(query);
+    const events = await this.fromRows(rows);
+    return next === undefined ? { events } : { events, next };
+  }
+
+  async find(key: string): Promise<Event | undefined> {
+    const number = await this.numberOfKey(key);
+    if (number === undefined) return undefined;
+    return (
+      await this.fromRows(
+        await this.#statements.rows<EventRow>('SELECT * FROM event WHERE event = $1', number),
+      )
+    )[0];
+  }
+
+  async withShortId(text: string): Promise<Event[]> {
+    const wanted = readShortId(text);
+    if (!wanted) return [];
+    const found: Event[] = [];
+    for (let second = wanted.second; second < LAST_SECOND; second += SHORT_ID_ERA) {
+      const rows = await this.#statements.rows<EventRow>(
+        'SELECT * FROM event WHERE occurred_us >= $1 AND occurred_us < $2 LIMIT 10000',
+        second * 1e6,
+        (second + 1) * 1e6,
+      );
+      found.push(...(await this.fromRows(rows)).filter((event) => shortId(event) === wanted.text));
+    }
+    return found;
+  }
+}
+
+function uuidInstantUs(id: string): number | undefined {
+  const match = /^([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-/i.exec(id);
+  return match ? Number.parseInt(`${match[1]}${match[2]}`, 16) * 1000 : undefined;
+}

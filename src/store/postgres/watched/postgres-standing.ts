@@ -1,0 +1,80 @@
+/**
+ * How each Bird stands, kept in its row: its last Flight, how the last one ended that failed or succeeded, and how many
+ * alerts about it fire. A list of ten thousand Birds, those in trouble first, is then read from one index.
+ */
+import type { FlightRecord } from '../../flight-store.ts';
+import { columnsOf, given, type Statements } from '../statements.ts';
+
+/** Statuses that say how a Bird stands: a Flight that was cancelled or is active says nothing. */
+const OUTCOMES = new Set(['failed', 'succeeded']);
+
+const OF_STREAM =
+  'stream.stream = given.stream AND bird.region = stream.region AND bird.bird_id = stream.bird_id';
+const LAST = `UPDATE bird SET last_us = given.us, last_flight = given.id, last_status = given.status
+  FROM ${given('stream bigint, us bigint, id text, status text')}, stream
+  WHERE ${OF_STREAM} AND bird.last_us <= given.us`;
+const OUTCOME = `UPDATE bird SET outcome_us = given.us, outcome = given.status
+  FROM ${given('stream bigint, us bigint, status text')}, stream
+  WHERE ${OF_STREAM} AND bird.outcome_us <= given.us`;
+const FIRING = `UPDATE bird SET firing = counted.firing
+  FROM (SELECT region, bird_id, ${firingAlerts('given.region', 'given.bird_id')} AS firing
+    FROM ${given('region text, bird_id text')}) AS counted
+  WHERE bird.region = counted.region AND bird.bird_id = counted.bird_id AND bird.firing <> counted.firing`;
+
+/** How many alerts of a Bird fire; both are expressions. */
+export function firingAlerts(region: string, birdId: string): string {
+  return `(SELECT count(*)::integer FROM alert
+    WHERE alert.region = ${region} AND alert.scope = ${region} || '/bird/' || ${birdId} AND alert.state = 'firing')`;
+}
+
+export class PostgresStanding {
+  readonly #statements: Statements;
+  readonly #changed = new Set<string>();
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  /** These Flights were seen. */
+  async seen(flights: readonly FlightRecord[]): Promise<void> {
+    const streams = [...Map.groupBy(flights, (one) => one.stream)];
+    const last = streams.map(([stream, all]) => {
+      const { startedAtUs, flightId, status } = latest(all)!;
+      return [stream, startedAtUs, flightId, status];
+    });
+    await this.#statements.run(LAST, ...columnsOf(4, last));
+    const ended = streams.flatMap(([stream, all]) => {
+      const one = latest(all.filter(({ open, status }) => !open && OUTCOMES.has(status)));
+      return one ? [[stream, one.startedAtUs, one.status]] : [];
+    });
+    if (ended.length > 0) await this.#statements.run(OUTCOME, ...columnsOf(3, ended));
+  }
+
+  /** Alerts of these scopes have changed; scopes that are no Bird's are passed over. */
+  alerted(scopes: Iterable<string>): void {
+    for (const scope of scopes) this.#changed.add(scope);
+  }
+
+  /** Counts what fires of the Birds whose alerts the transaction has changed; to be called before it ends. */
+  async write(): Promise<void> {
+    if (this.#changed.size === 0) return;
+    const birds = [...this.#changed].flatMap((scope) => {
+      const [, region, birdId] = /^([^/]+)\/bird\/(.+)$/s.exec(scope) ?? [];
+      return region === undefined || birdId === undefined ? [] : [[region, birdId]];
+    });
+    this.#changed.clear();
+    if (birds.length > 0) await this.#statements.run(FIRING, ...columnsOf(2, birds));
+  }
+
+  /** Forgets what was not counted: its transaction was taken back. */
+  forget(): void {
+    this.#changed.clear();
+  }
+}
+
+function latest(flights: readonly FlightRecord[]): FlightRecord | undefined {
+  return flights.reduce<FlightRecord | undefined>(
+    (found, one) => (found && found.startedAtUs > one.startedAtUs ? found : one),
+    undefined,
+  );
+}

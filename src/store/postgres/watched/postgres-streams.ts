@@ -1,0 +1,214 @@
+import { createHash } from 'node:crypto';
+import type { Feed } from '../../../domain/alert/event.ts';
+import type {
+  BackfilledSpan,
+  FeedRead,
+  QuarantinedEntry,
+  QuarantinedFeed,
+  StreamRecord,
+  StreamStore,
+} from '../../stream-store.ts';
+import { columnsOf, given, lastOfEach, type Statements, upsert } from '../statements.ts';
+
+interface StreamRow {
+  readonly stream: number;
+  readonly region: string;
+  readonly feed: Feed;
+  readonly bird_id: string;
+  readonly cursor_us: number;
+  readonly pruned_us: number;
+}
+
+/** What a stream is one of; that never changes. */
+export interface StreamKind {
+  readonly region: string;
+  readonly feed: Feed;
+}
+
+/** Entries of one stream whose texts are kept, and those that are known again by digests of them. */
+const MAX_TEXTS = 200;
+const MAX_KNOWN = 10_000;
+
+const PUT_READS = upsert('feed_read', 'region text, feed text, read_us bigint', 'region, feed');
+
+/** Streams, with what each is one of in memory: whoever reads an event needs that of its stream. */
+export class PostgresStreams implements StreamStore {
+  readonly #statements: Statements;
+  readonly #kinds = new Map<number, StreamKind>();
+
+  constructor(statements: Statements) {
+    this.#statements = statements;
+  }
+
+  /** What these streams are one of; to be called before `kindOf`. */
+  async know(streams: Iterable<number>): Promise<void> {
+    const unknown = [...new Set(streams)].filter((stream) => !this.#kinds.has(stream));
+    if (unknown.length === 0) return;
+    const rows = await this.#statements.rows<StreamRow>(
+      'SELECT stream, region, feed FROM stream WHERE stream = ANY($1::bigint[])',
+      unknown,
+    );
+    for (const { stream, region, feed } of rows) this.#kinds.set(stream, { region, feed });
+  }
+
+  kindOf(stream: number): StreamKind {
+    const kind = this.#kinds.get(stream);
+    if (!kind) throw new Error(`There is no stream ${stream}.`);
+    return kind;
+  }
+
+  /** Forgets what is remembered: a stream of a transaction that was taken back does not exist. */
+  forget(): void {
+    this.#kinds.clear();
+  }
+
+  async list(region: string): Promise<StreamRecord[]> {
+    const rows = await this.#statements.rows<StreamRow>(
+      'SELECT * FROM stream WHERE region = $1 ORDER BY stream',
+      region,
+    );
+    return rows.map(recordOf);
+  }
+
+  async countEvents(region: string, sinceUs: number) {
+    const rows = await this.#statements.rows<StreamRow & { readonly events: number }>(
+      `SELECT *, (SELECT count(*) FROM event WHERE event.stream = stream.stream AND occurred_us >= $2) AS events
+       FROM stream WHERE region = $1 ORDER BY stream`,
+      region,
+      sinceUs,
+    );
+    return rows.map((row) => ({ ...recordOf(row), events: row.events }));
+  }
+
+  async open(region: string, feed: Feed | 'inventory', birdId: string): Promise<StreamRecord> {
+    const known = await this.#statements.first<StreamRow>(
+      'SELECT * FROM stream WHERE region = $1 AND feed = $2 AND bird_id = $3',
+      region,
+      feed,
+      birdId,
+    );
+    const created =
+      known ??
+      (await this.#statements.first<StreamRow>(
+        'INSERT INTO stream (region, feed, bird_id) VALUES ($1, $2, $3) RETURNING *',
+        region,
+        feed,
+        birdId,
+      ));
+    return recordOf(created!);
+  }
+
+  async advanceCursor(stream: number, cursorUs: number): Promise<void> {
+    await this.#statements.run(
+      'UPDATE stream SET cursor_us = $2 WHERE stream = $1 AND cursor_us < $2',
+      stream,
+      cursorUs,
+    );
+  }
+
+  async retreatCursor(stream: number, latestUs: number): Promise<void> {
+    await this.#statements.run(
+      `UPDATE stream SET
+         cursor_us = greatest(
+           pruned_us,
+           coalesce((SELECT max(started_us) FROM flight WHERE stream = $1 AND started_us <= $2), 0),
+           CASE feed WHEN 'flight' THEN 0
+           ELSE coalesce((SELECT max(occurred_us) FROM event WHERE stream = $1 AND occurred_us <= $2), 0) END
+         )
+       WHERE stream = $1 AND cursor_us > $2`,
+      stream,
+      latestUs,
+    );
+  }
+
+  async putReads(region: string, reads: readonly FeedRead[]): Promise<void> {
+    const last = lastOfEach(reads, ({ feed }) => feed);
+    await this.#statements.run(
+      PUT_READS,
+      ...columnsOf(
+        3,
+        last.map(({ feed, readUs }) => [region, feed, readUs]),
+      ),
+    );
+  }
+
+  async reads(region: string): Promise<FeedRead[]> {
+    const rows = await this.#statements.rows<{ feed: FeedRead['feed']; read_us: number }>(
+      'SELECT feed, read_us FROM feed_read WHERE region = $1 ORDER BY feed',
+      region,
+    );
+    return rows.map(({ feed, read_us: readUs }) => ({ feed, readUs }));
+  }
+
+  async putBackfilled(stream: number, { fromUs, untilUs }: BackfilledSpan): Promise<void> {
+    await this.#statements.run(
+      `INSERT INTO backfill (stream, from_us, until_us) VALUES ($1, $2, $3)
+       ON CONFLICT (stream) DO UPDATE SET from_us = excluded.from_us, until_us = excluded.until_us`,
+      stream,
+      fromUs,
+      untilUs,
+    );
+  }
+
+  async backfilled(stream: number): Promise<BackfilledSpan | undefined> {
+    const row = await this.#statements.first<{ from_us: number; until_us: number }>(
+      'SELECT from_us, until_us FROM backfill WHERE stream = $1',
+      stream,
+    );
+    return row && { fromUs: row.from_us, untilUs: row.until_us };
+  }
+
+  async quarantinedSince(sinceUs: number): Promise<QuarantinedFeed[]> {
+    const rows = await this.#statements.rows<Omit<QuarantinedFeed, 'sinceUs'> & { since_us: number }>(
+      `SELECT region, feed, count(*) AS count, min(kept_us) AS since_us
+       FROM quarantine JOIN stream USING (stream)
+       WHERE kept_us >= $1 GROUP BY region, feed ORDER BY region, feed`,
+      sinceUs,
+    );
+    return rows.map(({ region, feed, count, since_us }) => ({ region, feed, count, sinceUs: since_us }));
+  }
+
+  async quarantine(stream: number, entries: readonly QuarantinedEntry[], nowUs: number): Promise<number> {
+    if (entries.length === 0) return 0;
+    // A digest stands for the text, so that the index stays small. In UTF-16 no two texts are the same bytes.
+    const rows = entries.map(({ raw, reason }) => [
+      createHash('sha256').update(raw, 'utf16le').digest(),
+      reason,
+      raw,
+    ]);
+    const kept = await this.#statements.run(
+      `INSERT INTO quarantine (stream, kept_us, hash, reason, raw)
+       SELECT $1::bigint, $2::bigint, hash, reason, raw FROM ${given('hash bytea, reason text, raw text', { from: 3, at: true })}
+       ORDER BY at ON CONFLICT (stream, hash) DO NOTHING`,
+      stream,
+      nowUs,
+      ...columnsOf(3, rows),
+    );
+    if (kept > 0) await this.#forgetOldest(stream, kept);
+    return kept;
+  }
+
+  /** As many as came in went beyond the bounds. */
+  async #forgetOldest(stream: number, kept: number): Promise<void> {
+    const beyond = `(SELECT entry FROM quarantine WHERE stream = $1
+      ORDER BY kept_us DESC, entry DESC LIMIT $2 OFFSET $3)`;
+    await this.#statements.run(
+      `UPDATE quarantine SET raw = '' WHERE entry IN ${beyond}`,
+      stream,
+      kept,
+      MAX_TEXTS,
+    );
+    await this.#statements.run(`DELETE FROM quarantine WHERE entry IN ${beyond}`, stream, kept, MAX_KNOWN);
+  }
+}
+
+function recordOf(row: StreamRow): StreamRecord {
+  return {
+    stream: row.stream,
+    region: row.region,
+    feed: row.feed,
+    birdId: row.bird_id,
+    cursorUs: row.cursor_us,
+    prunedUs: row.pruned_us,
+  };
+}

@@ -1,0 +1,73 @@
+/** A wire to a server's socket that can be cut where a network cuts it: before a commit arrives, or before its answer. */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createConnection, createServer, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { PostgresServer } from './postgres-server.ts';
+
+const SOCKET = '.s.PGSQL.5432';
+
+export interface Wire {
+  /** The directory of its socket: the `host` of a connection that goes through it. */
+  readonly host: string;
+  /** Cuts the connection at the next commit: its request never arrives, or its answer is lost. */
+  cutAt(what: 'request' | 'answer'): void;
+  /** Nobody gets through, until `mend`. */
+  cut(): void;
+  mend(): void;
+  close(): Promise<void>;
+}
+
+export async function openWire(server: PostgresServer): Promise<Wire> {
+  const host = mkdtempSync(join(tmpdir(), 'nestwatch-wire-'));
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  let cutting: 'request' | 'answer' | undefined;
+
+  const wire = createServer((client) => {
+    if (isCut) return void client.destroy();
+    const upstream = createConnection(join(server.host, SOCKET));
+    let isLost = false;
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        sockets.delete(socket);
+        client.destroy();
+        if (!isLost) upstream.destroy();
+      });
+    }
+    client.on('data', (data) => {
+      if (data.includes('; COMMIT')) {
+        const what = cutting;
+        cutting = undefined;
+        if (what === 'request') return void client.destroy();
+        isLost = what === 'answer';
+        if (isLost) upstream.once('data', () => client.destroy());
+      }
+      upstream.write(data);
+    });
+    upstream.on('data', (data) => void (isLost || client.write(data)));
+  });
+  await new Promise<void>((resolve) => wire.listen(join(host, SOCKET), resolve));
+
+  function cut(): void {
+    isCut = true;
+    for (const socket of sockets) socket.destroy();
+  }
+  return {
+    host,
+    cutAt: (what) => {
+      cutting = what;
+    },
+    cut,
+    mend: () => {
+      isCut = false;
+    },
+    async close() {
+      cut();
+      await new Promise((resolve) => wire.close(resolve));
+      rmSync(host, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,237 @@
+/** What a network and a server that others use make different from a file. */
+import pg from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { NestwatchError } from '../../../src/errors.ts';
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import type { PostgresPlace } from '../../../src/store/postgres/session.ts';
+import type { Store } from '../../../src/store/store.ts';
+import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
+import { event, NOW_US } from '../contract/sample-records.ts';
+import { openWire, type Wire } from './cut-wire.ts';
+import { findServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
+
+const bin = findServer();
+const nest = (name: string) => ({ region: 'eu', nestId: name, name, present: true });
+/** What is longer than a server that was away is left alone. */
+const LATER_MS = 1_500;
+
+describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
+  let server: PostgresServer;
+  let admin: pg.Client;
+  let wire: Wire;
+  let clock: VirtualClock;
+  let schema = '';
+  let count = 0;
+  const opened: Store[] = [];
+
+  beforeAll(async () => {
+    server = await startServer(bin!);
+  }, 60_000);
+  afterAll(() => server?.remove());
+  beforeEach(async () => {
+    clock = createVirtualClock();
+    count += 1;
+    schema = `s${count}`;
+    admin = await connect();
+    wire = await openWire(server);
+  });
+  afterEach(async () => {
+    for (const store of opened.splice(0)) await store.close();
+    await wire.close();
+    await admin.end().catch(() => {});
+  });
+
+  async function connect(user = 'nestwatch'): Promise<pg.Client> {
+    const client = new pg.Client({ host: server.host, user, database: 'postgres' });
+    client.on('error', () => {});
+    await client.connect();
+    return client;
+  }
+  async function open(changes: Partial<PostgresPlace> = {}): Promise<Store> {
+    const place = placeOn(server, { host: wire.host, schema, ...changes });
+    const store = await openPostgresStore({ place, clock });
+    opened.push(store);
+    return store;
+  }
+  const putNest = (store: Store, name: string) =>
+    store.transaction((tx) => tx.inventory.putNests([nest(name)]));
+  const nests = async (store: Store) =>
+    (await store.transaction((tx) => tx.inventory.nests('eu'))).map(({ name }) => name);
+  /** Moves the clock while the work waits for a server that was away. */
+  async function waiting<T>(work: Promise<T>): Promise<T> {
+    let isDone = false;
+    const done = work.finally(() => {
+      isDone = true;
+    });
+    done.catch(() => {});
+    for (let turns = 0; !isDone && turns < 20_000; turns += 1) await clock.advance(100);
+    return done;
+  }
+
+  test('is one process’s alone, and says whose', async () => {
+    const store = await open();
+    await expect(open()).rejects.toMatchObject({
+      code: 'store_locked',
+      message: expect.stringMatching(
+        /^Another nestwatch uses the schema s\d+ of the store postgres:\/\/.*: nestwatch .* at a socket of the server since /,
+      ),
+    });
+    await putNest(store, 'a');
+    await store.close();
+    expect(await nests(await open())).toEqual(['a']);
+  });
+
+  test('does a commit once whose answer was lost', async () => {
+    const store = await open();
+    await putNest(store, 'a');
+    let works = 0;
+    wire.cutAt('answer');
+    const done = waiting(
+      store.transaction(async (tx) => {
+        works += 1;
+        const { stream } = await tx.streams.open('eu', 'notification', '');
+        return (await tx.events.insert(stream, [event('e')])).length;
+      }),
+    );
+    expect(await done).toBe(1);
+    expect(works).toBe(1);
+    expect((await store.transaction((tx) => tx.events.page({ limit: 9 }))).events).toHaveLength(1);
+  });
+
+  test('has done nothing where the commit never arrived, and says so', async () => {
+    const store = await open();
+    await putNest(store, 'a');
+    wire.cutAt('request');
+    await expect(waiting(putNest(store, 'b'))).rejects.toMatchObject({ code: 'store_down' });
+    expect(await nests(store)).toEqual(['a']);
+  });
+
+  test('has done nothing where the connection broke before, and goes on with the next', async () => {
+    const store = await open();
+    const broken = store.transaction(async (tx) => {
+      await tx.inventory.putNests([nest('a')]);
+      wire.cut();
+      wire.mend();
+      await tx.inventory.putNests([nest('b')]);
+    });
+    await expect(broken).rejects.toMatchObject({ code: 'store_down' });
+    expect(await nests(store)).toEqual([]);
+    await putNest(store, 'c');
+    expect(await nests(store)).toEqual(['c']);
+  });
+
+  test('is left alone for a second while it is away, and is there again by itself', async () => {
+    const store = await open({ host: server.host });
+    await putNest(store, 'a');
+    await server.stop('immediate');
+    for (let tries = 0; tries < 3; tries += 1) {
+      await expect(putNest(store, 'b')).rejects.toMatchObject({ code: 'store_down' });
+    }
+    await server.start();
+    await expect(putNest(store, 'b')).rejects.toMatchObject({ code: 'store_down' });
+    await clock.advance(LATER_MS);
+    await putNest(store, 'c');
+    expect(await nests(store)).toEqual(['a', 'c']);
+  });
+
+  test('does once more, in their order, what stood in another’s way', async () => {
+    const store = await open();
+    await store.transaction((tx) => tx.inventory.putRate('eu', { perSecond: 1, keptUs: 1 }));
+    const order: string[] = [];
+    const first = putNest(store, 'before');
+    const second = store.transaction(async (tx) => {
+      const rate = await tx.inventory.rate('eu');
+      order.push(`read ${rate?.perSecond}`);
+      if (order.length === 1) await admin.query(`UPDATE ${schema}.region_rate SET per_second = 5`);
+      await tx.inventory.putRate('eu', { perSecond: rate!.perSecond + 1, keptUs: 1 });
+    });
+    const third = store.transaction(async () => order.push('third'));
+    await Promise.all([first, second, third]);
+    expect(order).toEqual(['read 1', 'read 5', 'third']);
+    expect(await store.transaction((tx) => tx.inventory.rate('eu'))).toMatchObject({ perSecond: 6 });
+    expect(await nests(store)).toEqual(['before']);
+  });
+
+  test('ends what takes too long, and goes on', async () => {
+    const store = await open({ statementTimeoutMs: 200 });
+    await putNest(store, 'a');
+    await admin.query('BEGIN');
+    await admin.query(`LOCK TABLE ${schema}.nest IN ACCESS EXCLUSIVE MODE`);
+    await expect(putNest(store, 'b')).rejects.toMatchObject({
+      code: 'store_down',
+      message: expect.stringContaining('took longer than store.statement_timeout'),
+    });
+    await admin.query('ROLLBACK');
+    await putNest(store, 'c');
+    expect(await nests(store)).toEqual(['a', 'c']);
+  });
+
+  test('refuses a schema of a newer version, and one of another program, and changes nothing in it', async () => {
+    await (await open()).close();
+    await admin.query(`INSERT INTO ${schema}.schema_step VALUES (99, '9.0.0', now())`);
+    await expect(open()).rejects.toMatchObject({ code: 'store_newer' });
+    schema = `${schema}_other`;
+    await admin.query(`CREATE SCHEMA ${schema}; CREATE TABLE ${schema}.theirs (id INTEGER)`);
+    await expect(open()).rejects.toMatchObject({
+      code: 'config_invalid',
+      message: expect.stringContaining('belongs to another program'),
+    });
+    const { rows } = await admin.query('SELECT relname FROM pg_class WHERE relnamespace = $1::regnamespace', [
+      schema,
+    ]);
+    expect(rows).toEqual([{ relname: 'theirs' }]);
+  });
+
+  test('needs no more than a schema of its own', async () => {
+    await admin.query(`CREATE ROLE plain${count} LOGIN; CREATE SCHEMA ${schema} AUTHORIZATION plain${count}`);
+    await admin.query('REVOKE ALL ON SCHEMA public FROM PUBLIC');
+    const store = await open({ user: `plain${count}` });
+    await putNest(store, 'a');
+    expect(await nests(store)).toEqual(['a']);
+    await store.close();
+    await expect(open({ user: `plain${count}`, schema: 'elsewhere' })).rejects.toMatchObject({
+      code: 'store_down',
+      message: expect.stringContaining('may not be used by this user'),
+    });
+  });
+
+  test.each([
+    ['a database that is not there', { database: 'none' }, /does not exist: create the database/],
+    ['a user that is not there', { user: 'nobody at all' }, /refuses the user/],
+    ['a server that is not there', { host: '/nowhere' }, /cannot be reached/],
+  ])('says of %s what is wrong', async (_, changes, message) => {
+    await expect(open(changes)).rejects.toMatchObject({
+      code: 'store_down',
+      message: expect.stringMatching(message),
+    });
+  });
+
+  test('sets a row aside that another program has spoilt', async () => {
+    const store = await open();
+    const silence = {
+      id: 's',
+      matchers: [],
+      startsAtUs: 1,
+      endsAtUs: NOW_US * 2,
+      updatedAtUs: 1,
+      createdBy: 'a',
+    };
+    await store.transaction((tx) =>
+      tx.silences.put([{ ...silence, comment: '', recurrence: null, alertId: null, alertStartsAtUs: null }]),
+    );
+    await admin.query(`UPDATE ${schema}.silence SET body = '{"id":'`);
+    await store.close();
+    const again = await open();
+    expect(await again.transaction((tx) => tx.silences.list())).toEqual([]);
+    expect(await again.transaction((tx) => tx.faults.news())).toEqual([
+      { sort: 'row', name: 'silence s', reason: 'its content cannot be read' },
+    ]);
+  });
+
+  test('keeps its failures apart from bugs', async () => {
+    const store = await open();
+    const bug = store.transaction((tx) => tx.inventory.putNests([{ ...nest('a'), nestId: null as never }]));
+    await expect(bug).rejects.not.toBeInstanceOf(NestwatchError);
+    expect(await nests(store)).toEqual([]);
+  });
+});

@@ -1,0 +1,114 @@
+/**
+ * A real PostgreSQL for tests: started by the test itself, as a user without rights, in a directory of its own, reached
+ * by a socket in it. Neither PGlite (another program in one process: no second connection, no lock, no broken
+ * connection) nor a package that brings a server of 100 MiB for each platform would serve better than the server that
+ * most machines can install in seconds; where none is found, the tests say so.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { readPostgresAddress } from '../../../src/config/sections/postgres-address.ts';
+import type { PostgresPlace } from '../../../src/store/postgres/session.ts';
+
+/** Of a user without rights, where the tests run as root: PostgreSQL refuses to run as root. */
+interface User {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+export interface PostgresServer {
+  /** The directory with its socket. */
+  readonly host: string;
+  /** What `store.url` says of a database on it. */
+  readonly url: string;
+  readonly version: string;
+  /** Ends it: `fast` closes connections in order, `immediate` as if it had been killed. */
+  stop(how: 'fast' | 'immediate'): Promise<void>;
+  /** Starts it again after `stop`. */
+  start(): Promise<void>;
+  /** Ends it and removes all of it. */
+  remove(): Promise<void>;
+}
+
+/** Where a server's programs are: as `NESTWATCH_POSTGRES_BIN` says, in the path, or where Debian puts the newest. */
+export function findServer(): string | undefined {
+  const debian = '/usr/lib/postgresql';
+  const installed = existsSync(debian) ? readdirSync(debian).sort((a, b) => Number(b) - Number(a)) : [];
+  return [
+    process.env.NESTWATCH_POSTGRES_BIN,
+    ...(process.env.PATH ?? '').split(':'),
+    ...installed.map((version) => join(debian, version, 'bin')),
+  ].find(
+    (folder) =>
+      folder !== undefined && ['initdb', 'postgres'].every((name) => existsSync(join(folder, name))),
+  );
+}
+
+/** Settings beside those of a test, of which nothing needs to outlive the machine. */
+const SETTINGS = ['listen_addresses=', 'fsync=off', 'full_page_writes=off', 'max_connections=20'];
+
+export async function startServer(bin: string, settings: readonly string[] = []): Promise<PostgresServer> {
+  const user = unprivileged();
+  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-pg-'));
+  if (user.uid !== undefined) chownSync(folder, user.uid, user.gid!);
+  const data = join(folder, 'data');
+  const options = { ...user, env: { PATH: process.env.PATH, LC_ALL: 'C' }, cwd: folder };
+  const initdb = ['-D', data, '-U', 'nestwatch', '--auth=trust', '-E', 'UTF8', '--locale=C', '--no-sync'];
+  execFileSync(join(bin, 'initdb'), initdb, { ...options, stdio: 'pipe' });
+  let server: ChildProcess | undefined;
+
+  async function start(): Promise<void> {
+    const all = [...SETTINGS, `unix_socket_directories=${folder}`, ...settings];
+    server = spawn(join(bin, 'postgres'), ['-D', data, ...all.flatMap((one) => ['-c', one])], {
+      ...options,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const said: string[] = [];
+    for await (const line of createInterface(server.stderr!)) {
+      said.push(line);
+      if (line.includes('ready to accept connections')) {
+        server.stderr!.resume();
+        return;
+      }
+    }
+    throw new Error(`PostgreSQL did not start:\n${said.join('\n')}`);
+  }
+
+  async function stop(how: 'fast' | 'immediate'): Promise<void> {
+    if (!server || server.exitCode !== null || server.signalCode !== null) return;
+    const ended = once(server, 'exit');
+    server.kill(how === 'fast' ? 'SIGINT' : 'SIGQUIT');
+    await ended;
+  }
+
+  await start();
+  return {
+    host: folder,
+    url: `postgres://nestwatch@/postgres?host=${encodeURIComponent(folder)}`,
+    version: readFileSync(join(data, 'PG_VERSION'), 'utf8').trim(),
+    stop,
+    start,
+    async remove() {
+      await stop('immediate');
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Where a store on that server is. */
+export function placeOn({ url }: PostgresServer, changes: Partial<PostgresPlace> = {}): PostgresPlace {
+  const address = readPostgresAddress(url);
+  if (typeof address === 'string') throw new Error(`${url} ${address}`);
+  return { ...address, password: null, schema: 'nestwatch', statementTimeoutMs: 30_000, ...changes };
+}
+
+function unprivileged(): User {
+  if (process.getuid?.() !== 0) return {};
+  const users = readFileSync('/etc/passwd', 'utf8').split('\n');
+  const line = ['postgres', 'nobody'].flatMap((name) => users.filter((one) => one.startsWith(`${name}:`)))[0];
+  const [, , uid, gid] = line?.split(':') ?? [];
+  return { uid: Number(uid ?? 65534), gid: Number(gid ?? 65534) };
+}

@@ -1,0 +1,72 @@
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import { createVirtualClock } from '../../virtual-clock.ts';
+import { describeStore } from '../contract.ts';
+import { findServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
+
+const bin = findServer();
+const clock = createVirtualClock();
+/**
+ * Few rows go faster one by one than a table is made anew, and a table without rows is passed over: that takes some
+ * milliseconds in all, where the tables of one test after another would take as long as their tests.
+ */
+const EMPTY = `DO $$ DECLARE name regclass; is_used boolean; BEGIN
+  FOR name IN SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace('nestwatch') AND relkind = 'r'
+    AND relname NOT IN ('schema_step', 'writer')
+  LOOP
+    EXECUTE format('SELECT EXISTS (SELECT 1 FROM %s)', name) INTO is_used;
+    IF pg_relation_size(name) > 1000000 THEN EXECUTE format('TRUNCATE %s', name);
+    ELSIF is_used THEN EXECUTE format('DELETE FROM %s', name); END IF;
+  END LOOP;
+END $$`;
+
+describe.skipIf(bin === undefined)('on PostgreSQL', () => {
+  let server: PostgresServer;
+  let admin: pg.Client;
+  beforeAll(async () => {
+    server = await startServer(bin!);
+    admin = new pg.Client({ host: server.host, user: 'nestwatch', database: 'postgres' });
+    await admin.connect();
+  }, 60_000);
+  afterAll(async () => {
+    await admin?.end();
+    await server?.remove();
+  });
+
+  const open = () => openPostgresStore({ place: placeOn(server), clock });
+
+  /** Empties what the test before has left. */
+  async function empty(): Promise<void> {
+    await admin.query(EMPTY);
+  }
+
+  describeStore(
+    'the PostgreSQL store',
+    async () => {
+      await empty();
+      let store = await open();
+      return {
+        store,
+        async reopen() {
+          await store.close();
+          store = await open();
+          return store;
+        },
+        close: () => store.close(),
+      };
+    },
+    inject('cases'),
+  );
+});
+
+if (inject('cases') === 'some') {
+  console.info('the contract on PostgreSQL: the rooms that show how it works; all: npm run test:long');
+}
+
+test.runIf(bin === undefined)('PostgreSQL was not found: its store was not tested', () => {
+  process.stderr.write(
+    'PostgreSQL was not found: the store on it was NOT tested (apt-get install postgresql).\n',
+  );
+  expect(bin).toBeUndefined();
+});
