@@ -78,13 +78,14 @@ export function createReloading({ config, read, apply, clock, report }: Reloadin
 
 /** A configuration with what cannot change as it was when the process started. */
 function fitted(next: Config, { store, web, metrics }: Config): { fitting: Config; needsRestart: string[] } {
-  const isStoreElsewhere = next.store.url !== store.url;
+  const isStoreElsewhere =
+    next.store.url !== store.url || next.store.postgres?.schema !== store.postgres?.schema;
   const isEncryptedElse = (next.web.tls === undefined) !== (web.tls === undefined);
   const isWebElsewhere = next.web.host !== web.host || next.web.port !== web.port || isEncryptedElse;
   return {
     fitting: {
       ...next,
-      store: { ...next.store, url: store.url },
+      store: { ...store, retentionMs: next.store.retentionMs },
       // Its other keys may be written for the new address.
       web: isWebElsewhere ? web : next.web,
       metrics,

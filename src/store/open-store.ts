@@ -1,10 +1,13 @@
 import { NestwatchError } from '../errors.ts';
 import type { Clock } from '../time/clock.ts';
+import type { PostgresPlace } from './postgres/session.ts';
 import type { Store } from './store.ts';
 
 interface StoreOptions {
-  /** `sqlite:data/nestwatch.db`, `sqlite:/abs/olute.db` or `sqlite::memory:`. */
+  /** `sqlite:data/nestwatch.db`, `sqlite:/abs/olute.db`, `sqlite::memory:`, or an address of PostgreSQL. */
   readonly url: string;
+  /** What `url` means, where it is one of PostgreSQL. */
+  readonly postgres?: PostgresPlace;
   readonly clock: Clock;
 }
 
@@ -17,20 +20,21 @@ export async function exposedFiles(url: string): Promise<readonly string[]> {
 }
 
 /** Opens the store that the configuration's `store.url` names. */
-export async function openStore({ url, clock }: StoreOptions): Promise<Store> {
+export async function openStore({ url, postgres, clock }: StoreOptions): Promise<Store> {
+  if (postgres) {
+    const { openPostgresStore } = await import('./postgres/postgres-store.ts');
+    return openPostgresStore({ place: postgres, clock });
+  }
   const path = storePath(url);
   const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');
   return openSqliteStore({ path, clock });
 }
 
-/** The file of a store's address. Throws `config_invalid` for what is none. */
+/** The file of a store's address. Throws `config_invalid` for what is none, as a store on a server. */
 export function storePath(url: string): string {
   const [, scheme = '', path = ''] = /^([a-z]+):(.*)$/s.exec(url) ?? [];
   if (scheme === 'postgres' || scheme === 'postgresql') {
-    throw new NestwatchError(
-      'config_invalid',
-      'store.url: PostgreSQL is not supported by this version; use sqlite:data/nestwatch.db.',
-    );
+    throw new NestwatchError('config_invalid', 'store.url names a store on a server, which has no file.');
   }
   if (scheme !== 'sqlite' || path === '') {
     throw new NestwatchError('config_invalid', 'store.url must look like sqlite:data/nestwatch.db.');

@@ -139,19 +139,58 @@ describe('poll and store', () => {
       'two mistakes of the store',
       `${REGION}store: { url: "mysql://h/d", retention: 1s }`,
       [
-        '2:15: store.url: must be sqlite:FILE or sqlite::memory:',
+        '2:15: store.url: must be sqlite:FILE, sqlite::memory: or postgres://user@host/database',
         '2:41: store.retention: must be at least 1m',
       ],
     ],
     [
-      'PostgreSQL',
+      'a password in an address',
       `${REGION}store: { url: "postgres://u:s3cret@h/d" }`,
-      ['2:15: store.url: PostgreSQL is not supported by this version: use sqlite:FILE'],
+      ['2:15: store.url: must not hold the password: give `password_file` beside it'],
+    ],
+    [
+      'an address of PostgreSQL without a user',
+      `${REGION}store: { url: "postgres://h/d" }`,
+      ['2:15: store.url: must name a user and a database: postgres://user@host/database'],
+    ],
+    [
+      'an address of PostgreSQL without a host',
+      `${REGION}store: { url: "postgres://u@/d" }`,
+      [
+        '2:15: store.url: must name a host, or the directory of a socket: postgres://user@/database?host=/run/postgresql',
+      ],
+    ],
+    [
+      'an address of PostgreSQL that is none',
+      `${REGION}store: { url: "postgres://u@h:port/d" }`,
+      ['2:15: store.url: must look like postgres://user@host/database'],
+    ],
+    [
+      'an sslmode that may go without encryption',
+      `${REGION}store: { url: "postgres://u@h/d?sslmode=prefer" }`,
+      [
+        '2:15: store.url: has an sslmode that is not known; known here: disable, require, verify-ca, verify-full',
+      ],
+    ],
+    [
+      'a parameter of PostgreSQL that is not known',
+      `${REGION}store: { url: "postgres://u@h/d?options=x" }`,
+      ['2:15: store.url: has a parameter that is not known; known here: host, sslmode, sslrootcert'],
+    ],
+    [
+      'a schema that would have to be quoted',
+      `${REGION}store: { url: "postgres://u@h/d", schema: My-Schema }`,
+      ['2:43: store.schema: must be lower-case letters, digits and underscores, no digit first, at most 63'],
+    ],
+    [
+      'a password of a file',
+      `${REGION}store: { url: "sqlite:a.db", password: s3cret }`,
+      ['2:40: store.password: is of no use here: `url` is no address of PostgreSQL'],
     ],
     [
       'a store of no kind',
       `${REGION}store: { url: data/nestwatch.db }`,
-      ['2:15: store.url: must be sqlite:FILE or sqlite::memory:'],
+      ['2:15: store.url: must be sqlite:FILE, sqlite::memory: or postgres://user@host/database'],
     ],
     [
       'a retention of nothing',

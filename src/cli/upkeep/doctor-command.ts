@@ -1,5 +1,6 @@
 /** Tries everything that a configuration names, and says what it found, what nestwatch takes for granted, what to set. */
 import { existsSync } from 'node:fs';
+import type { Config } from '../../config/config.ts';
 import { codeOf, NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { exposedFiles, storePath } from '../../store/open-store.ts';
@@ -43,7 +44,7 @@ export async function doctor(edge: Edge, options: DoctorOptions): Promise<number
       tell(`region ${region.name}`, one);
     }
   }
-  for (const one of await examineStore(config.store.url)) tell('store', one);
+  for (const one of await examineStore(config.store)) tell('store', one);
   for await (const { what, failure } of checkOnline(edge, { ...config, regions: [] })) {
     const found = failure ?? 'it can be reached';
     const assumed = 'what it does not accept is tried again for 72 h';
@@ -61,7 +62,8 @@ function linesOf({ state, about, found, assumed, advice }: Finding): string {
   return first + rest.map((line) => `        ${shownLines(line)}\n`).join('');
 }
 
-async function examineStore(url: string): Promise<readonly Finding[]> {
+async function examineStore({ url, postgres }: Config['store']): Promise<readonly Finding[]> {
+  if (postgres) return examineServer(postgres);
   const path = storePath(url);
   const assumed = 'each commit is on the disk before anything is sent';
   if (path === ':memory:') {
@@ -83,6 +85,32 @@ async function examineStore(url: string): Promise<readonly Finding[]> {
       ? { about: 'rights', state: 'good', found: 'only its user reads it', assumed: '', advice: '' }
       : { about: 'rights', state: 'note', found: warning, assumed: '', advice: '' },
   ];
+}
+
+async function examineServer(
+  postgres: NonNullable<Config['store']['postgres']>,
+): Promise<readonly Finding[]> {
+  const { lookAtServer } = await import('../../store/postgres/look-at-server.ts');
+  try {
+    const { version, schema, isEncrypted } = await lookAtServer(postgres);
+    const tables =
+      schema === 0 ? 'its tables are not there yet and are made' : `its tables have version ${schema}`;
+    const found = `${postgres.shown} is PostgreSQL ${version}, ${isEncrypted ? 'encrypted' : 'not encrypted'}; ${tables}`;
+    const assumed = 'the server keeps what it has committed (fsync, and synchronous_commit not off)';
+    return [{ about: 'server', state: 'good', found, assumed, advice: '' }];
+  } catch (error) {
+    if (codeOf(error) === 'bug') throw error;
+    const found = (error as Error).message;
+    return [
+      {
+        about: 'server',
+        state: 'bad',
+        found,
+        assumed: '',
+        advice: 'Correct store.url, or see to the server.',
+      },
+    ];
+  }
 }
 
 function damageOf(path: string, assumed: string): Finding {

@@ -70,7 +70,10 @@ function fileOf(edge: Edge, { configFile }: StoreOptions): string {
 
 function pathOf(what: string, url: string): string {
   if (/^postgres(?:ql)?:/.test(url)) {
-    throw new NestwatchError('usage', `${what}: stores in PostgreSQL are not there yet; name sqlite:FILE`);
+    throw new NestwatchError(
+      'usage',
+      `${what}: a store on PostgreSQL is backed up and checked by its own tools, as pg_dump; name sqlite:FILE`,
+    );
   }
   const path = storePath(url);
   if (path === ':memory:') throw new NestwatchError('usage', `${what}: a store in memory has no file`);

@@ -1,12 +1,29 @@
 import * as z from 'zod';
 import type { Check } from '../../document/check.ts';
-import { duration, words } from '../../document/value-shape.ts';
+import { duration, twins, words } from '../../document/value-shape.ts';
+import type { Secret } from '../../secret.ts';
 import type { PollConfig } from './poll-section.ts';
+import { isPostgres, type PostgresAddress, readPostgresAddress } from './postgres-address.ts';
 
 export const storeShape = z.strictObject({
   url: words
     .prefault('sqlite:data/nestwatch.db')
-    .describe('`sqlite:FILE`, relative to the working directory, or `sqlite::memory:` for trials.'),
+    .describe(
+      '`sqlite:FILE`, relative to the working directory, `sqlite::memory:` for trials, or `postgres://user@host/database`. Behind a `?` there may stand `sslmode` (`disable`, `require`, `verify-ca`, `verify-full`; default: `verify-full`, on the same machine `disable`), `sslrootcert`, a file of certificates, and `host`, the directory of a socket.',
+    ),
+  ...twins('password', 'Password of the user on PostgreSQL.'),
+  schema: z
+    .string()
+    .regex(/^[a-z_][a-z0-9_]{0,62}$/, {
+      error: 'must be lower-case letters, digits and underscores, no digit first, at most 63',
+    })
+    .optional()
+    .describe(
+      'Schema in the database, made where it is missing: `nestwatch` if nothing is given. PostgreSQL alone.',
+    ),
+  statement_timeout: duration(1_000, 3_600_000)
+    .optional()
+    .describe('What one statement may take: 30s if nothing is given. PostgreSQL alone.'),
   retention: duration(60_000)
     .prefault('30d')
     .describe(
@@ -14,19 +31,36 @@ export const storeShape = z.strictObject({
     ),
 });
 
+/** A store on PostgreSQL. */
+export interface PostgresConfig extends PostgresAddress {
+  readonly password: Secret | null;
+  readonly schema: string;
+  readonly statementTimeoutMs: number;
+}
+
 export interface StoreConfig {
   readonly url: string;
+  /** What `url` means, where it is one of PostgreSQL. */
+  readonly postgres?: PostgresConfig;
   readonly retentionMs: number;
 }
 
+const DEFAULT_SCHEMA = 'nestwatch';
+const DEFAULT_STATEMENT_TIMEOUT_MS = 30_000;
+
+/** Keys that say nothing of a store in a file. */
+const OF_POSTGRES = ['password', 'password_file', 'schema', 'statement_timeout'];
+
 export function readStore(check: Check, poll: PollConfig | undefined): StoreConfig | undefined {
   const url = check.raw(['store', 'url']);
-  if (typeof url === 'string' && /^postgres(?:ql)?:/.test(url)) {
-    check.problem(['store', 'url'], 'PostgreSQL is not supported by this version: use sqlite:FILE');
-  } else if (typeof url === 'string' && url !== '' && !/^sqlite:./.test(url)) {
-    check.problem(['store', 'url'], 'must be sqlite:FILE or sqlite::memory:');
+  const address = typeof url === 'string' && isPostgres(url) ? readPostgresAddress(url) : undefined;
+  if (typeof address === 'string') check.problem(['store', 'url'], address);
+  else if (!address && typeof url === 'string' && url !== '' && !/^sqlite:./.test(url)) {
+    check.problem(['store', 'url'], 'must be sqlite:FILE, sqlite::memory: or postgres://user@host/database');
   }
   const store = check.read(storeShape.prefault({}), ['store']);
+  const postgres = address ? readPostgres(check, address, store) : undefined;
+  if (!address) refusePostgresKeys(check);
   if (!store) return undefined;
   // An event that is pruned while a sweep still reads it would count as new, and be notified again.
   const neededMs = poll ? Math.max(poll.initialLookbackMs, poll.overlapMs) : 0;
@@ -36,5 +70,27 @@ export function readStore(check: Check, poll: PollConfig | undefined): StoreConf
       'must not be shorter than `poll.initial_lookback` and `poll.overlap`',
     );
   }
-  return { url: store.url, retentionMs: store.retention };
+  return { url: store.url, ...(postgres && { postgres }), retentionMs: store.retention };
+}
+
+function readPostgres(
+  check: Check,
+  address: PostgresAddress | string,
+  store: z.output<typeof storeShape> | undefined,
+): PostgresConfig | undefined {
+  const password = check.secret(['store'], 'password', {});
+  if (typeof address === 'string') return undefined;
+  return {
+    ...address,
+    password,
+    schema: store?.schema ?? DEFAULT_SCHEMA,
+    statementTimeoutMs: store?.statement_timeout ?? DEFAULT_STATEMENT_TIMEOUT_MS,
+  };
+}
+
+function refusePostgresKeys(check: Check): void {
+  for (const key of OF_POSTGRES) {
+    if (check.raw(['store', key]) === undefined) continue;
+    check.problem(['store', key], 'is of no use here: `url` is no address of PostgreSQL');
+  }
 }

@@ -76,7 +76,7 @@ test('what cannot be copied or checked is refused by name', async () => {
   const { at, run } = await stored();
   const said = async (...args: string[]) => (await run(...args)).stderr.split('\n')[0];
   expect(await said('copy', 'postgres://user@host/db')).toBe(
-    'nestwatch: the address: stores in PostgreSQL are not there yet; name sqlite:FILE',
+    'nestwatch: the address: a store on PostgreSQL is backed up and checked by its own tools, as pg_dump; name sqlite:FILE',
   );
   expect(await said('copy', 'sqlite::memory:')).toBe('nestwatch: the address: a store in memory has no file');
   expect(await said('check', at('none.db'))).toBe(`nestwatch: there is no store at ${at('none.db')}`);

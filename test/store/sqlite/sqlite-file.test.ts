@@ -124,8 +124,8 @@ describe('opening a store', () => {
   });
 
   test.each([
-    ['postgres://user@host/db', /PostgreSQL is not supported by this version/],
-    ['postgresql://host/db', /PostgreSQL is not supported by this version/],
+    ['postgres://user@host/db', /names a store on a server/],
+    ['postgresql://host/db', /names a store on a server/],
     ['sqlite:', /store\.url must look like sqlite:data\/nestwatch\.db/],
     ['data/nestwatch.db', /store\.url must look like/],
     ['mysql://host/db', /store\.url must look like/],
