@@ -1,4 +1,5 @@
-# For the same image every time, name Node's by its digest: --build-arg NODE_IMAGE=node:26-slim@sha256:…
+# A tag moves. For the same image every time, name Node's by the digest that your registry has for it today, which
+# `docker buildx imagetools inspect node:26-slim` prints: --build-arg NODE_IMAGE=node:26-slim@sha256:…
 ARG NODE_IMAGE=node:26-slim
 
 # The first stage brings the production packages; nothing is compiled.

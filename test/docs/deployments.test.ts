@@ -42,6 +42,15 @@ describe('compose.yaml', () => {
     expect((one.ports ?? []).filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
   });
 
+  test('Grafana asks services that there are', () => {
+    const { datasources } = parse(read('compose/grafana/datasources/datasources.yaml')) as {
+      datasources: { uid: string; url: string }[];
+    };
+    const hosts = datasources.map(({ url }) => new URL(url).hostname);
+    expect(hosts).toEqual(['prometheus', 'nestwatch']);
+    expect(hosts.filter((host) => !Object.hasOwn(compose.services, host))).toEqual([]);
+  });
+
   test.each(services)('%s mounts what there is', (_, { volumes = [] }) => {
     for (const volume of volumes) {
       const source = volume.split(':', 1)[0]!;
