@@ -117,6 +117,11 @@ test('silences are exported, changed and imported', async () => {
   expect(await amtool('silence', 'expire', id, copy)).toBe('');
 });
 
+test('alerts are not added, and the reason is shown', async () => {
+  expect(await amtool('alert', 'add', 'alertname=mine', 'bird=x')).toContain('nestwatch takes no alerts');
+  expect(await names('alertname=mine')).toEqual([]);
+});
+
 test('what is wrong is told in words', async () => {
   expect(await amtool('silence', 'add', 'a=~".*"', '-c', 'x')).toContain(
     'at least one matcher must not match the empty string',
