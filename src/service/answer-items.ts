@@ -11,8 +11,12 @@ import { JsonScan } from './json-scan.ts';
 import { parseJson } from './parse-json.ts';
 import type { Malformed } from './resources.ts';
 
-/** Answers up to this length, and slices of longer ones, are parsed at once, which takes milliseconds. */
-const SLICE_LENGTH = 128 * 1024;
+/**
+ * Answers up to this length, and slices of longer ones, are parsed at once, which takes milliseconds: no more values fit
+ * into it than one item may have. A page of 500 entries has some 180,000 characters, and walking over them first would
+ * take as long as parsing them.
+ */
+const SLICE_LENGTH = 256 * 1024;
 
 /** Items of one slice. */
 const SLICE_ITEMS = 1_000;

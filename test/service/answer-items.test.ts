@@ -9,7 +9,7 @@ import { readBird, readNotification } from '../../src/service/resources.ts';
 
 const asItIs = { limit: 'inventory_items', read: (item: unknown) => item } as const;
 /** So long that the answer is read in slices. */
-const LONG = ' '.repeat(200_000);
+const LONG = ' '.repeat(300_000);
 
 const tinyItems = (count: number) => `[${'{},'.repeat(count - 1)}{}]`;
 const inPage = (items: string) => `{"totalCount":1,"items":${items},"page":0}`;
