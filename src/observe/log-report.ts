@@ -18,8 +18,11 @@ const MAX_KINDS = 1_000;
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Writes a line. `sentence` is constant; what varies stands in `data`. */
-export type LogLine = (sentence: string, data?: Readonly<Record<string, unknown>>) => void;
+/** What varies of a line. */
+type LineData = Readonly<Record<string, unknown>>;
+
+/** Writes a line. `sentence` is constant; a function is asked for the data only where the line is written. */
+export type LogLine = (sentence: string, data?: LineData | (() => LineData)) => void;
 
 type Lines = {
   readonly [What in Happening['what']]: (one: Extract<Happening, { what: What }>) => void;
@@ -97,13 +100,10 @@ function intakeLines(log: Writers, seldom: Seldom): IntakeLines {
     inventory({ region, birds }) {
       log.debug('The inventory was read', { region, birds: birds.length });
     },
-    event({ what, occurredAtUs, ...data }) {
-      log.debug('An event was kept', {
-        ...data,
-        // Worked out only where the line is written.
-        get shortId() {
-          return shortId({ key: data.key, occurredAtUs });
-        },
+    event(one) {
+      log.debug('An event was kept', () => {
+        const { what, occurredAtUs, ...data } = one;
+        return { ...data, shortId: shortId(one) };
       });
     },
     quarantined({ what, ...data }) {

@@ -48,7 +48,7 @@ export function createLog({ level, format, colour = false, stream, clock }: LogO
     (at: LogLevel): LogLine =>
     (sentence, data) => {
       if (!logger.isLevelEnabled(at)) return;
-      logger[at](data === undefined ? {} : fields(data), sentence);
+      logger[at](fields(typeof data === 'function' ? data() : data), sentence);
     };
   const lines = { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') };
   return {
@@ -62,7 +62,7 @@ export function createLog({ level, format, colour = false, stream, clock }: LogO
 }
 
 /** The fields of a line, named in snake_case as everywhere outside. */
-function fields(data: Readonly<Record<string, unknown>>): Record<string, unknown> {
+function fields(data: Readonly<Record<string, unknown>> = {}): Record<string, unknown> {
   const shown = redact(data) as Record<string, unknown>;
   const snakeCase = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return Object.fromEntries(Object.entries(shown).map(([name, value]) => [snakeCase(name), value]));
