@@ -15,6 +15,8 @@ import { createInterface } from 'node:readline';
 import { json } from 'node:stream/consumers';
 import { setTimeout as wait } from 'node:timers/promises';
 import { Pool } from 'undici';
+import type { Event } from '../../src/domain/alert/event.ts';
+import { formatInstant } from '../../src/time/instant.ts';
 import { forkAsProgram } from './as-program.ts';
 
 export interface Side {
@@ -37,6 +39,8 @@ export interface Work {
 }
 
 const PAGE = 100;
+/** Birds of one Nest. */
+const NEST = 50;
 
 const MANY_AIMS = '1.0; 0.3; the first after 0.3 s; 220 µs, 6 KiB in 1.5 writes';
 const ONE_AIMS = '1.5; 1.2';
@@ -45,6 +49,25 @@ const ONE_AIMS = '1.5; 1.2';
 export function routeYaml(groupBy: string): string {
   const interval = groupBy === 'region' ? '1s' : '5m';
   return `{ receiver: hook, group_by: [${groupBy}], group_wait: 0s, group_interval: ${interval}, repeat_interval: 4h }`;
+}
+
+/** The events of a storm: a Flight of each Bird failed. */
+export function failure(index: number, nowUs: number): Event {
+  return {
+    key: `eu/flight/${index.toString(16).padStart(32, '0')}/failed`,
+    region: 'eu',
+    feed: 'flight',
+    type: 'flight.failed',
+    occurredAt: formatInstant(nowUs),
+    occurredAtUs: nowUs,
+    observedAtUs: nowUs,
+    nestId: String(Math.floor(index / NEST)),
+    nest: 'Marketing',
+    birdId: String(index),
+    bird: `Translate blog ${index}`,
+    message: 'The connection to the translation service was refused (503)',
+    attributes: { flight_id: index.toString(16).padStart(32, '0'), started_at_us: nowUs - 60_000_000 },
+  };
 }
 
 interface Counted {
@@ -62,7 +85,7 @@ interface Started {
 }
 
 /** Measures a program that delivers to a counting receiver, from its first alert until all have arrived. */
-async function measure(alerts: number, start: (port: number) => Promise<Started>): Promise<Side> {
+export async function measure(alerts: number, start: (port: number) => Promise<Started>): Promise<Side> {
   const receiver = fork(import.meta.filename, ['receiver']);
   const [{ port }] = (await once(receiver, 'message')) as [{ port: number }];
   const program = await start(port);
@@ -119,7 +142,8 @@ function nowMs(): number {
   return performance.timeOrigin + performance.now();
 }
 
-async function alertmanager({ alerts, groupBy }: Work): Promise<Side> {
+/** Alertmanager on the same work. */
+export async function deliverByAlertmanager({ alerts, groupBy }: Work): Promise<Side> {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bench-'));
   let program: ChildProcess | undefined;
   let pool: Pool | undefined;
@@ -257,7 +281,7 @@ export async function printBesideAlertmanager(many = 20_000, oneGroup = 10_000):
     { name: `${whole(oneGroup)} alerts in one group`, alerts: oneGroup, groupBy: 'region', aims: ONE_AIMS },
   ];
   for (const work of works) {
-    const theirs = await alertmanager(work);
+    const theirs = await deliverByAlertmanager(work);
     const ours = await deliverAlerts(work);
     console.log(`  ${work.name}`);
     for (const [name, side] of [

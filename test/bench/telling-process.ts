@@ -10,20 +10,16 @@ import { createAlerting } from '../../src/alerting/alerting.ts';
 import { openMails } from '../../src/channels/email/send-mail.ts';
 import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
 import { createDelivery } from '../../src/delivery/outbox.ts';
-import type { Event } from '../../src/domain/alert/event.ts';
 import { openTransport } from '../../src/http/transport.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { createStormHeap } from '../../src/storm-heap.ts';
 import { systemClock } from '../../src/time/clock.ts';
-import { formatInstant } from '../../src/time/instant.ts';
 import { load, REGION } from '../config/load.ts';
-import { routeYaml } from './beside-alertmanager.ts';
+import { failure, routeYaml } from './beside-alertmanager.ts';
 
 const [port, alerts, groupBy, kind] = process.argv.slice(2);
 const PAGE = 100;
-/** Birds of one Nest. */
-const NEST = 50;
 
 export interface Progress {
   /** Alerts of which every event is in a notification. */
@@ -112,22 +108,4 @@ async function progress(): Promise<Progress> {
     const told = members.filter(({ alertId, notifiedSeq }) => notifiedSeq === seen.get(alertId)).length;
     return { told, delivered, undelivered };
   });
-}
-
-function failure(index: number, nowUs: number): Event {
-  return {
-    key: `eu/flight/${index.toString(16).padStart(32, '0')}/failed`,
-    region: 'eu',
-    feed: 'flight',
-    type: 'flight.failed',
-    occurredAt: formatInstant(nowUs),
-    occurredAtUs: nowUs,
-    observedAtUs: nowUs,
-    nestId: String(Math.floor(index / NEST)),
-    nest: 'Marketing',
-    birdId: String(index),
-    bird: `Translate blog ${index}`,
-    message: 'The connection to the translation service was refused (503)',
-    attributes: { flight_id: index.toString(16).padStart(32, '0'), started_at_us: nowUs - 60_000_000 },
-  };
 }
