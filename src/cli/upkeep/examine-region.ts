@@ -233,10 +233,10 @@ async function* examineLog(ask: AskPage, name: string, poll: PollConfig): AsyncG
 
 async function* examineFlights(client: ServiceClient, birds: readonly Bird[]): AsyncGenerator<Finding> {
   const lists = await Promise.all(
-    birds.slice(0, TRIED).map(async (bird) => ({
-      bird,
-      flights: good((await client.searchFlights(bird.nestId, bird.id)).value).filter((one) => one.startedAt),
-    })),
+    birds.slice(0, TRIED).map(async (bird) => {
+      const { value, serverTimeUs } = await client.searchFlights(bird.nestId, bird.id);
+      return { bird, serverTimeUs, flights: good(value).filter((one) => one.startedAt) };
+    }),
   );
   const busiest = lists.toSorted((a, b) => b.flights.length - a.flights.length)[0];
   const assumed = 'Flights are asked for by start date, in windows that are halved where they are cut off';
@@ -244,7 +244,7 @@ async function* examineFlights(client: ServiceClient, birds: readonly Bird[]): A
     yield unknown('flights', 'no Bird that was looked at has a Flight', assumed);
     return;
   }
-  const { bird, flights } = busiest;
+  const { bird, flights, serverTimeUs } = busiest;
   const starts = flights.map(({ startedAt }) => startedAt!.us);
   const sorted = (sign: 1 | -1) => starts.every((us, at) => at === 0 || sign * (us - starts[at - 1]!) >= 0);
   const order =
@@ -256,11 +256,15 @@ async function* examineFlights(client: ServiceClient, birds: readonly Bird[]): A
           ? 'oldest first'
           : 'in no order of time';
   const ids = new Set(flights.map(({ id }) => id));
+  // What has started since then is missing in no list; the service's clock is shown in whole seconds.
+  const asOfUs = (serverTimeUs ?? Math.max(...starts)) - 1_000_000;
   const [least, most] = [Math.min(...starts), Math.max(...starts)];
   const outside = [
     await client.searchFlights(bird.nestId, bird.id, { maxStartUs: least + 1_000_000 }),
     await client.searchFlights(bird.nestId, bird.id, { minStartUs: most - 1_000_000 }),
-  ].flatMap(({ value }) => good(value).filter(({ id }) => !ids.has(id)));
+  ].flatMap(({ value }) =>
+    good(value).filter(({ id, startedAt }) => !ids.has(id) && startedAt && startedAt.us < asOfUs),
+  );
   const found = `${howMany(flights.length, 'Flight')} of Bird ${bird.id}, ${order}`;
   yield outside.length > 0
     ? note(

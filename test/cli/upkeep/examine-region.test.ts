@@ -16,6 +16,8 @@ interface Case {
   readonly aheadMs?: number;
   /** Parameters that the service takes no notice of. */
   readonly ignores?: readonly string[];
+  /** What happens when the service is asked something. */
+  readonly asked?: (world: World, url: URL) => void;
   /** What happens while new entries are waited for. */
   readonly meanwhile?: (world: World) => void;
 }
@@ -27,6 +29,7 @@ async function examined({
   requestsPerSecond = 50,
   aheadMs = 0,
   ignores = [],
+  asked = () => {},
   meanwhile,
 }: Case) {
   const clock = createVirtualClock();
@@ -54,6 +57,7 @@ async function examined({
       ...simulated,
       send(request) {
         const url = new URL(request.url);
+        asked(world, url);
         for (const name of ignores) url.searchParams.delete(name);
         return simulated.send({ ...request, url: url.href });
       },
@@ -163,6 +167,24 @@ describe('each switch of the service is found', () => {
   test('a list of Flights that is cut off', async () => {
     const of = await examined({ behaviours: { flightsCap: 5 } });
     expect(of('flights')).toMatchObject({ state: 'note', found: expect.stringContaining('cut off after 5') });
+  });
+
+  test('a list that is cut off at its newest end', async () => {
+    const of = await examined({ behaviours: { flightsCap: 5, flightsOrder: 'oldest_first' } });
+    expect(of('flights').found).toContain('cut off after 5');
+  });
+
+  test('a Flight that starts between two questions is cut off from no list', async () => {
+    let starts = 0;
+    const of = await examined({
+      asked: (world, url) => {
+        if (!url.pathname.endsWith('/flights')) return;
+        starts += 1;
+        world.startFlight(url.pathname.split('/').at(-2)!, { endsAs: 'succeeded', fliesForMs: 5_000 });
+      },
+    });
+    expect(starts).toBeGreaterThan(4);
+    expect(of('flights').found).toMatch(/, newest first, none cut off$/);
   });
 
   test('a limit of requests', async () => {
