@@ -2,7 +2,7 @@ import type { GroupNotification, NotifiedAlert } from '../../domain/grouping/not
 import { howMany } from '../../text/counts.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 import { commonLabels, placeWithin, sinceOf } from './alert-subject.ts';
-import { eventNoun, isNoRecovery, stateWords } from './alert-words.ts';
+import { eventNoun, hasOwnDescription, isNoRecovery, stateWords } from './alert-words.ts';
 import {
   type EventLine,
   eventLines,
@@ -126,9 +126,10 @@ export function eventsOf(alerts: readonly NotifiedAlert[]): string[] {
   return [`${howMany(total, noun)}${isPartNew ? `, ${fresh} of them new` : ''}`];
 }
 
-/** The first line of what was said last. */
+/** The first line of what was said last; of sentences of our own all, since the last one says what to do. */
 function causeOf(alert: NotifiedAlert): string {
-  return firstLine(messageOf(alert) || alert.annotations.summary || '');
+  const said = messageOf(alert) || alert.annotations.summary || '';
+  return firstLine(hasOwnDescription(alert.labels) ? said.replaceAll('\n', ' ') : said);
 }
 
 export function toneOf(alerts: readonly Pick<NotifiedAlert, 'status' | 'ending' | 'labels'>[]): Tone {
