@@ -231,6 +231,9 @@ export function describeAlerts(run: Run): void {
         ]),
       );
       expect((await ofSpans(1)).get('a')).toEqual([events[2]]);
+      const ofOne = (at: number) => run((tx) => tx.alerts.eventsOf([spans[at]!], 9));
+      expect(await ofOne(2)).toEqual(new Map([['a', [events[2], events[1]]]]));
+      expect(await ofOne(1)).toEqual(new Map());
       expect(await run((tx) => tx.alerts.eventsOf([], 1))).toEqual(new Map());
       await run((tx) => tx.alerts.linkEvents([]));
     });

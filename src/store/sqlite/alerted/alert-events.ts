@@ -47,7 +47,14 @@ export class AlertEvents {
   /** Of each span the newest events, newest first, by the alert: in one question, which costs a fraction of many. */
   ofSpans(spans: readonly LinkedSpan[], limit: number): Map<string, Event[]> {
     const events = new Map<string, Event[]>();
-    if (spans.length === 0) return events;
+    const [only, ...others] = spans;
+    if (!only) return events;
+    // Most messages are about one alert, and to take a list apart costs more than the rest of the question.
+    if (others.length === 0) {
+      const { alertId, afterSeq, lastSeq } = only;
+      const list = this.list(alertId, afterSeq, limit, lastSeq).map(({ event }) => event);
+      return list.length > 0 ? events.set(alertId, list) : events;
+    }
     const given = spans.map(({ alertId, afterSeq, lastSeq }) => [encodeText(alertId), afterSeq, lastSeq]);
     for (const row of this.#sql.linkedOfSpans.all(JSON.stringify(given), limit)) {
       const { alertId } = spans[row.span]!;

@@ -183,6 +183,7 @@ export class SqliteAlerts implements AlertStore {
   }
 
   async delete(alertIds: readonly string[]): Promise<void> {
+    if (alertIds.length === 0) return;
     const list = textList(alertIds);
     const scopes = this.#find.scopesOf.all(list).map((row) => row.scope);
     this.#alertEvents.unlink(list);
