@@ -58,6 +58,13 @@ function receiver(url: string, { own, global, kind = 'webhook', environment = {}
     msteamsv2: `webhook_url: "${url}/hook"`,
     pagerduty: `url: "${url}/hook", routing_key: abc`,
     alertmanager: `url: "${url}"`,
+    discord: `webhook_url: "${url}/hook"`,
+    mattermost: `webhook_url: "${url}/hook"`,
+    rocketchat: `api_url: "${url}", token: t, token_id: i, channel: "#a"`,
+    telegram: `api_url: "${url}", bot_token: "1:a", chat_id: 1`,
+    pushover: `api_url: "${url}", token: t, user_key: u`,
+    opsgenie: `api_url: "${url}", api_key: k`,
+    victorops: `api_url: "${url}", api_key: k, routing_key: r`,
   };
   const config = loadConfig({
     file: path('nestwatch.yaml'),
@@ -99,6 +106,25 @@ describe('authorization', () => {
       expect(await receiver(url, { kind, own }).send()).toEqual({ kind: 'accepted' });
       expect(await receiver(url, { kind, global: own }).send()).toEqual({ kind: 'accepted' });
       expect(arrived).toHaveLength(3);
+    },
+  );
+
+  test.each(['discord', 'mattermost', 'rocketchat', 'telegram', 'pushover', 'opsgenie', 'victorops'])(
+    '%s goes by a proxy, with headers of its own, to an authority of its own',
+    async (kind) => {
+      const proxy = later(await serveProxy(`user:${CANARY}`));
+      const yes = '{"ok":true,"success":true,"status":1}';
+      const { url, arrived } = later(
+        await serveTls(folder.path, 'server', demands('x-key', CANARY, yes), 'authority'),
+      );
+      const own = (more: string) =>
+        `{ tls_config: { ca_file: ${path('authority.pem')}, cert_file: ${path('nestwatch.pem')}, key_file: ${path('nestwatch.key')} }, proxy_url: "${proxy.url.replace('//', `//user:${CANARY}@`)}"${more} }`;
+      expect(await receiver(url, { kind }).send()).toMatchObject({ kind: 'failed', reason: 'unreachable' });
+      expect(await receiver(url, { kind, own: own('') }).send()).not.toMatchObject({ kind: 'accepted' });
+      const whole = own(`, http_headers: { X-Key: { secrets: [${CANARY}] } }`);
+      expect(await receiver(url, { kind, own: whole }).send()).toMatchObject({ kind: 'accepted' });
+      expect(new Set(arrived.map(({ client }) => client))).toEqual(new Set(['nestwatch']));
+      expect(new Set(proxy.targets)).toEqual(new Set([`CONNECT ${new URL(url).host}`]));
     },
   );
 
