@@ -1,6 +1,7 @@
 /**
  * The configuration as Alertmanager would write it, for clients that load it: the route tree, the receivers'
- * names, the inhibitions and the time intervals. Integrations are left out, as they hold secrets; so is what only nestwatch knows.
+ * names, the inhibitions and the time intervals. Integrations are left out, as they hold secrets; so is what only nestwatch
+ * knows, and labels of routes, which make clients older than them refuse all of it.
  */
 import { stringify } from 'yaml';
 import { formatMatcher } from '../../domain/matchers/matcher.ts';
