@@ -150,6 +150,23 @@ export const LIMITS = {
     beyond: 'The stream is refused with 503, and the page asks again every ten seconds by itself.',
     counted: true,
   },
+  waiting_requests: {
+    most: 500,
+    unit: 'items',
+    of: 'the requests to nestwatch that wait for the store; two have their turn at once',
+    reason: 'The watch takes turns with those two, and not with all that somebody asks at once.',
+    beyond: 'The request is refused with 503.',
+    counted: true,
+  },
+  unread_bytes: {
+    most: 32 * MIB,
+    unit: 'bytes',
+    of: 'the answers of nestwatch that wait to be read by those who asked for them',
+    reason: 'Whoever asks and does not read must not take the memory of the watch.',
+    beyond:
+      'Other requests than for health are refused with 503. A connection on which nothing moves for a minute is closed.',
+    counted: true,
+  },
   request_head_bytes: {
     most: 16 * KIB,
     unit: 'bytes',

@@ -1,5 +1,5 @@
 /** What the daemon's own HTTP takes of connections, so that the watch keeps sockets, files and memory for itself. */
-import type { Server } from 'node:http';
+import type { Server, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { LIMITS, type LimitName } from '../limits.ts';
 
@@ -29,18 +29,44 @@ const REFUSALS: ReadonlyMap<string, readonly [status: string, sentence: string]>
   ['ERR_HTTP_REQUEST_TIMEOUT', ['408 Request Timeout', 'The request did not come in time.']],
 ]);
 
+/** Nothing moved on a connection for so long: its other end is gone, or does not read what it asked for. */
+const STILL_MS = 60_000;
+
 /** Bounds what `server` takes; `reached` is called for each connection, and each head of a request, beyond. */
 export function boundConnections(
   server: Server,
   openFiles: number,
   reached: (limit: Extract<LimitName, 'web_connections' | 'request_head_bytes'>) => void,
+  stillMs = STILL_MS,
 ): void {
   server.maxConnections = mostConnections(openFiles);
+  server.setTimeout(stillMs);
   server.on('drop', () => reached('web_connections'));
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
     if (error.code === 'HPE_HEADER_OVERFLOW') reached('request_head_bytes');
     refuse(error.code, socket);
   });
+}
+
+/** Counts the bytes of answers that `server` has written and nobody has read yet. */
+export function countUnread(server: Server): () => number {
+  // A request that comes before the answer to the one before is read waits in the same connection.
+  const answers = new Map<Duplex, Set<ServerResponse>>();
+  server.on('request', ({ socket }, answer) => {
+    const known = answers.get(socket);
+    const own = known ?? new Set();
+    if (!known) {
+      answers.set(socket, own);
+      socket.once('close', () => answers.delete(socket));
+    }
+    own.add(answer);
+    answer.once('finish', () => own.delete(answer));
+  });
+  return () => {
+    let bytes = 0;
+    for (const own of answers.values()) for (const answer of own) bytes += answer.writableLength;
+    return bytes;
+  };
 }
 
 /** Answers what never became a request, and closes its connection. */

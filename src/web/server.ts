@@ -32,7 +32,7 @@ import { createAlertmanagerApi } from './api/alertmanager-api.ts';
 import { createApi } from './api/api-v1.ts';
 import { impairmentJson } from './api/health-json.ts';
 import { certificateOf, watchCertificate } from './certificate.ts';
-import { boundConnections, CONNECTION_BOUNDS } from './connections.ts';
+import { boundConnections, CONNECTION_BOUNDS, countUnread } from './connections.ts';
 import type { DeliveryMessages } from './delivery-messages.ts';
 import { SCRIPT_HASH } from './pages/frame/page-script.ts';
 import { STYLE_HASH } from './pages/frame/page-style.ts';
@@ -40,6 +40,7 @@ import { createPages } from './pages/pages.ts';
 import { createPublicPages, PUBLIC_HEADERS } from './pages/public/public-routes.ts';
 import { createPush, type Push } from './push.ts';
 import type { StatusView } from './status-view.ts';
+import { BusyError, createGate } from './store-gate.ts';
 
 export interface WebOptions {
   readonly config: WebConfig;
@@ -116,17 +117,20 @@ const SECURITY_HEADERS: readonly (readonly [string, string])[] = [
 ];
 
 /** Listens; rejects with `port_in_use` when another process does already. Port 0 takes a free one. */
-export async function openWeb(options: WebOptions): Promise<Web> {
+export async function openWeb(given: WebOptions): Promise<Web> {
+  const options = throughGate(given);
   const { config, clock } = options;
   let isClosing = false;
   const push = createPush(clock, options.openFiles);
-  let app = createApp(options, () => isClosing, push);
+  const doors = { isClosing: () => isClosing, unreadBytes: () => unreadBytes() };
+  let app = createApp(options, doors, push);
   let { tls } = config;
   const server = createServer(
     (...request) => app.fetch(...request),
     () => tls,
     options.report,
   );
+  const unreadBytes = countUnread(server);
   boundConnections(server, options.openFiles, (limit) => options.report({ what: 'limit_reached', limit }));
   server.listen(config.port, config.host);
   try {
@@ -142,7 +146,7 @@ export async function openWeb(options: WebOptions): Promise<Web> {
     hear: push.hear,
     follow(configured) {
       tls = configured.config.tls ?? tls;
-      app = createApp({ ...options, ...configured }, () => isClosing, push);
+      app = createApp({ ...options, ...configured }, doors, push);
       // Who followed may not read any more.
       push.end();
     },
@@ -159,6 +163,29 @@ export async function openWeb(options: WebOptions): Promise<Web> {
   };
 }
 
+/** What requests ask of the store and the stages takes turns with what the watch asks. */
+function throughGate(options: WebOptions): WebOptions {
+  const { store, metrics, impairments, report } = options;
+  const gate = createGate(() => report({ what: 'limit_reached', limit: 'waiting_requests' }));
+  return {
+    ...options,
+    store: {
+      transaction: (work) => gate(() => store.transaction(work)),
+      space: () => store.space(),
+      close: () => store.close(),
+    },
+    metrics: (format) => gate(() => metrics(format)),
+    impairments: () => gate(impairments),
+  };
+}
+
+/** How it stands with the server that an app answers for. */
+interface Doors {
+  readonly isClosing: () => boolean;
+  /** Of answers that nobody has read yet. */
+  readonly unreadBytes: () => number;
+}
+
 /** Whether it is HTTPS is decided once; `tls` gives the present certificate. */
 function createServer(fetch: Hono['fetch'], tls: () => ServerTls | undefined, report: Report): Server {
   const first = tls();
@@ -172,9 +199,14 @@ function createServer(fetch: Hono['fetch'], tls: () => ServerTls | undefined, re
   return server;
 }
 
-export function createApp(options: WebOptions, isClosing: () => boolean, push: Push): Hono {
+export function createApp(options: WebOptions, { isClosing, unreadBytes }: Doors, push: Push): Hono {
   const app = new Hono();
   addHeaders(app, isClosing);
+  app.use(async (c, next) => {
+    if (unreadBytes() <= LIMITS.unread_bytes.most || HEALTH.has(c.req.path)) return next();
+    options.report({ what: 'limit_reached', limit: 'unread_bytes' });
+    return refuse(c, 503, 'Too much that was asked for before is not read yet: ask again in a moment.');
+  });
   addRefusals(app, options.config);
   const { publicStatus } = options.config;
   if (publicStatus) app.route('/public', createPublicPages(publicStatus, options));
@@ -203,6 +235,7 @@ export function createApp(options: WebOptions, isClosing: () => boolean, push: P
   );
   app.onError((error, c) => {
     if (error instanceof NestwatchError && error.code === 'usage') return refuse(c, 400, error.message);
+    if (error instanceof BusyError) return refuse(c, 503, error.message);
     options.report({ what: 'trouble', stage: 'web', error });
     return refuse(c, 500, 'This could not be answered; the log says why.');
   });
@@ -245,6 +278,9 @@ function addOrigins(app: Hono, { externalUrl }: WebConfig): void {
     }),
   );
 }
+
+/** Whoever restarts the process asks here, whatever else is asked. */
+const HEALTH: ReadonlySet<string> = new Set(['/-/healthy', '/healthz', '/-/ready', '/readyz']);
 
 /** Open to everybody: whoever restarts the process must not need a token for it. */
 function addHealth(app: Hono, options: WebOptions, admission: Admission): void {
@@ -374,7 +410,7 @@ function onlyHosts(hosts: ReadonlySet<string>): MiddlewareHandler {
 /** An error in the form that the asker reads: JSON for the APIs, a line of text elsewhere. */
 function refuse(
   c: Context,
-  status: 400 | 401 | 403 | 404 | 405 | 413 | 421 | 429 | 500,
+  status: 400 | 401 | 403 | 404 | 405 | 413 | 421 | 429 | 500 | 503,
   message: string,
 ): Response {
   if (c.req.path.startsWith('/api/v2/')) return c.json(message, status);

@@ -5,6 +5,7 @@ import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import type { Happening } from '../../src/report.ts';
 import { createPasswordCheck } from '../../src/web/access/password-check.ts';
+import { createGate } from '../../src/web/store-gate.ts';
 import { NOTHING, textOf } from '../observe/scraped.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 
@@ -101,4 +102,16 @@ export async function manyPasswords(): Promise<string | undefined> {
   );
   const busy = answers.filter((one) => one.status === 'fulfilled' && one.value === 'busy').length;
   return busy === 0 ? `${PASSWORDS} passwords waited to be compared` : undefined;
+}
+
+export async function manyRequests(): Promise<string | undefined> {
+  let refused = 0;
+  const gate = createGate(() => {
+    refused += 1;
+  });
+  const opened = Promise.withResolvers<void>();
+  const asked = numbers.map(() => gate(() => opened.promise).catch(() => {}));
+  opened.resolve();
+  await Promise.all(asked);
+  return refused === 0 ? `${MANY} requests waited for the store` : undefined;
 }

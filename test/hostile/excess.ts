@@ -11,6 +11,7 @@ import {
   manyFiring,
   manyNests,
   manyPasswords,
+  manyRequests,
 } from './beside-worlds.ts';
 import type { HostileRequest } from './hostile-requests.ts';
 import { mistakeWithLargeAnswers } from './large-answers.ts';
@@ -38,6 +39,8 @@ export type Excess =
   | { readonly of: 'configuration'; readonly text: () => string }
   /** Connections that somebody opens, and says nothing. */
   | { readonly of: 'connections'; readonly count: number }
+  /** Connections on which somebody asks for the largest answers, and does not read them. */
+  | { readonly of: 'unread answers'; readonly count: number }
   /** What no world meets; tells what is wrong. */
   | { readonly of: 'beside'; readonly mistake: () => Promise<string | undefined> };
 
@@ -159,6 +162,8 @@ export const EXCESSES: Readonly<Partial<Record<LimitName, Excess>>> = {
   shown_causes: { of: 'beside', mistake: manyCauses },
   shown_firing: { of: 'beside', mistake: manyFiring },
   web_connections: { of: 'connections', count: 400 },
+  waiting_requests: { of: 'beside', mistake: manyRequests },
+  unread_bytes: { of: 'unread answers', count: 20 },
   request_head_bytes: {
     of: 'requests',
     count: 3,

@@ -33,7 +33,7 @@ import { openWeb, type Web } from '../../src/web/server.ts';
 import { baseUrl } from '../acceptance/stage.ts';
 import { NOTHING } from '../observe/scraped.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
-import { anAlert, aStatus, putAlert } from '../web/sample.ts';
+import { anAlert, anEvent, aStatus, putAlert } from '../web/sample.ts';
 import { type Medium, mistakeIn } from './check-text.ts';
 import type { Excess } from './excess.ts';
 import { hostileArguments, runHostile } from './hostile-commands.ts';
@@ -72,6 +72,8 @@ const MOST_MESSAGE_BYTES = 2 ** 20;
 const LATENT_MS = 20_000;
 /** Of the machine's time: what was refused of many connections is closed by then. */
 const SETTLED_MS = 2_000;
+/** Of a page of events as long as they may be. */
+const LARGEST_PAGE_BYTES = 10 * 2 ** 20;
 const FLIGHT_MS = 3_000;
 const STEP_MS = 1_000;
 /** By then every stream of the region has met it. */
@@ -317,6 +319,7 @@ class HostileWorld {
 
   get #mostBytes(): number {
     const { excess } = this.#options;
+    if (excess?.of === 'unread answers') return LARGEST_PAGE_BYTES;
     return excess?.of === 'requests' ? (excess.mostBytes ?? MOST_MESSAGE_BYTES) : MOST_MESSAGE_BYTES;
   }
 
@@ -403,6 +406,7 @@ class HostileWorld {
       return this.#load(text);
     }
     if (excess.of === 'connections') return this.#connect(excess.count);
+    if (excess.of === 'unread answers') return this.#leaveUnread(excess.count);
     await this.#acknowledgeMany(excess.acknowledged ?? 0);
     for (let at = 0; at < (excess.alerts ?? 0); at += 1) {
       const labels = { ...anAlert({ id: '' }).labels, region: 'us', bird: `${at} `.padEnd(400, 'x') };
@@ -444,6 +448,37 @@ class HostileWorld {
     for (const socket of sockets) socket.destroy();
     if (open > MOST_CONNECTIONS) this.#find(`${open} connections were open at once`);
     this.#measure('connections were opened');
+  }
+
+  /** Asks for large answers and reads none of them; looks whether others are still given any. */
+  async #leaveUnread(count: number): Promise<void> {
+    const nowUs = this.#clock.nowUs();
+    await this.#meter.apart(() =>
+      this.#store.transaction(async (tx) => {
+        const { stream } = await tx.streams.open('us', 'notification', '');
+        const message = 'x'.repeat(32_000);
+        const events = Array.from({ length: 300 }, (_, at) =>
+          anEvent({ id: `unread${at}`, region: 'us', message, occurredAtUs: nowUs + at }),
+        );
+        await tx.events.insert(stream, events);
+      }),
+    );
+    const { hostname, port } = new URL(this.#web.url);
+    const sockets = Array.from({ length: count }, () => connect(Number(port), hostname));
+    const head = `GET /api/v1/events?limit=1000 HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`;
+    for (const socket of sockets)
+      socket
+        .on('error', () => {})
+        .pause()
+        .write(head);
+    let status = 0;
+    for (let tries = 0; tries < 20 && status !== 503; tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
+      ({ status } = await send(this.#web.url, { method: 'GET', path: '/', headers: {} }));
+    }
+    for (const socket of sockets) socket.destroy();
+    if (status !== 503) this.#find(`${count} large answers waited to be read`);
+    await new Promise((resolve) => setTimeout(resolve, SETTLED_MS));
   }
 
   async #configure(): Promise<void> {

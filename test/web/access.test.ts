@@ -40,7 +40,11 @@ const basic = (user: string, password: string) => ({
 /** All routes of the application itself, so that a new one is in the table from its first day. */
 async function routes(): Promise<[method: string, path: string][]> {
   const { options } = await serve();
-  const app = createApp(options, () => false, createPush(options.clock, 1024));
+  const app = createApp(
+    options,
+    { isClosing: () => false, unreadBytes: () => 0 },
+    createPush(options.clock, 1024),
+  );
   const found = app.routes.filter(({ method, path }) => method !== 'ALL' && !path.includes('*'));
   return found.map(({ method, path }) => [method, path.replaceAll(/:\w+(?:\{[^}]*\})?/g, 'x')]);
 }

@@ -1,8 +1,11 @@
 import { once } from 'node:events';
-import { connect, type Socket } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { createServer } from 'node:http';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { LIMITS } from '../../src/limits.ts';
-import { mostConnections, openFilesAllowed } from '../../src/web/connections.ts';
+import type { Store } from '../../src/store/store.ts';
+import { boundConnections, mostConnections, openFilesAllowed } from '../../src/web/connections.ts';
+import { anEvent } from './sample.ts';
 import { serve } from './served.ts';
 
 test.each([
@@ -40,12 +43,109 @@ test('connections up to the bound are taken, those beyond are closed and counted
   await expect.poll(async () => (await ask('/-/healthy').catch(() => undefined))?.status).toBe(200);
 });
 
-/** Sends these bytes; resolves to all that comes back until the connection is closed. */
-async function answerTo(url: string, sent: string): Promise<string> {
+describe('whoever asks and does not read', () => {
+  /** Answers of 8 MB wait here, and health is asked for beside them. */
+  async function large() {
+    const served = await serve();
+    const nowUs = served.clock.nowUs();
+    await served.store.transaction(async (tx) => {
+      const { stream } = await tx.streams.open('eu', 'notification', '');
+      const message = 'x'.repeat(32_000);
+      const events = Array.from({ length: 300 }, (_, at) => {
+        const occurredAtUs = nowUs + at;
+        return anEvent({ id: `n${at}`, occurredAtUs, message });
+      });
+      await tx.events.insert(stream, events);
+    });
+    const { hostname, port } = new URL(served.web.url);
+    const hang = () => {
+      const socket = connect(Number(port), hostname).on('error', () => {});
+      onTestFinished(() => void socket.destroy());
+      socket.pause().write(`GET /api/v1/events?limit=1000 HTTP/1.1\r\nHost: ${hostname}\r\n\r\n`);
+      return socket;
+    };
+    return { ...served, hang };
+  }
+
+  test('takes memory up to the bound; health is answered all the same, and all is when they are gone', async () => {
+    const { hang, ask, reported } = await large();
+    const hanging = Array.from({ length: 16 }, hang);
+    const status = async (path: string) => (await ask(path)).status;
+    await expect.poll(() => status('/'), { timeout: 10_000 }).toBe(503);
+    expect(await status('/-/healthy')).toBe(200);
+    expect(reported).toContainEqual({ what: 'limit_reached', limit: 'unread_bytes' });
+    for (const socket of hanging) socket.destroy();
+    await expect.poll(() => status('/'), { timeout: 10_000 }).toBe(200);
+  });
+
+  test('is cut off when nothing moves for long', async () => {
+    const server = createServer((_, answer) => answer.end('x'.repeat(2 ** 25)));
+    boundConnections(server, 1024, () => {}, 100);
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void server.close());
+    const socket = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {});
+    socket.pause().write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    const connections = () =>
+      new Promise<number>((resolve) => server.getConnections((_, count) => resolve(count)));
+    await expect.poll(connections).toBe(1);
+    await expect.poll(connections).toBe(0);
+    socket.destroy();
+  });
+});
+
+describe('requests by the thousand', () => {
+  test('let the watch have its turn in between: two at once stand in the queue of the store', async () => {
+    const { store: inner } = await serve();
+    let queued = 0;
+    const store: Store = {
+      transaction: (work) => {
+        queued += 1;
+        return inner.transaction(work);
+      },
+      space: () => inner.space(),
+      close: async () => {},
+    };
+    const { ask } = await serve({ store, openFiles: 4096 });
+    const opened = Promise.withResolvers<void>();
+    const held = inner.transaction(() => opened.promise);
+    onTestFinished(() => opened.resolve());
+    const asked = Array.from({ length: 200 }, () => ask('/api/v1/events'));
+    for (let turns = 0; turns < 20; turns += 1) await ask('/-/healthy');
+    expect(queued).toBe(2);
+    opened.resolve();
+    await held;
+    expect((await Promise.all(asked)).filter(({ status }) => status === 200)).toHaveLength(200);
+  });
+
+  test('are refused where too many wait', async () => {
+    const { web, store, reported } = await serve();
+    const opened = Promise.withResolvers<void>();
+    const held = store.transaction(() => opened.promise);
+    const { most } = LIMITS.waiting_requests;
+    const { host } = new URL(web.url);
+    const line = `GET /api/v1/events HTTP/1.1\r\nHost: ${host}\r\n`;
+    const answers = answerTo(
+      web.url,
+      `${`${line}\r\n`.repeat(most + 4)}${line}Connection: close\r\n\r\n`,
+      true,
+    );
+    await expect.poll(() => reported.length, { timeout: 10_000 }).toBe(3);
+    opened.resolve();
+    await held;
+    const statuses = (await answers).match(/HTTP\/1.1 \d+/g)!;
+    expect(statuses.filter((one) => one.endsWith('200'))).toHaveLength(most + 2);
+    expect(statuses.filter((one) => one.endsWith('503'))).toHaveLength(3);
+    expect(reported[0]).toEqual({ what: 'limit_reached', limit: 'waiting_requests' });
+  });
+});
+
+/** Sends these bytes, and is done with that or may send more; resolves to all that comes back until the connection is closed. */
+async function answerTo(url: string, sent: string, isMore = false): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);
   onTestFinished(() => void socket.destroy());
-  socket.end(sent);
+  if (isMore) socket.write(sent);
+  else socket.end(sent);
   let answer = '';
   for await (const chunk of socket.setEncoding('utf8')) answer += chunk;
   return answer;
