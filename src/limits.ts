@@ -153,8 +153,8 @@ export const LIMITS = {
   waiting_requests: {
     most: 500,
     unit: 'items',
-    of: 'the requests to nestwatch that wait for the store; two have their turn at once',
-    reason: 'The watch takes turns with those two, and not with all that somebody asks at once.',
+    of: 'the requests to nestwatch that wait for the store, and as many scrapes; two of each have their turn at once',
+    reason: 'The watch takes turns with those, and not with all that somebody asks at once.',
     beyond: 'The request is refused with 503.',
     counted: true,
   },

@@ -166,7 +166,9 @@ export async function openWeb(given: WebOptions): Promise<Web> {
 /** What requests ask of the store and the stages takes turns with what the watch asks. */
 function throughGate(options: WebOptions): WebOptions {
   const { store, metrics, impairments, report } = options;
-  const gate = createGate(() => report({ what: 'limit_reached', limit: 'waiting_requests' }));
+  const reached = () => report({ what: 'limit_reached', limit: 'waiting_requests' });
+  // Whatever pages are asked for, a scrape says that the watch goes on.
+  const [gate, scrapes] = [createGate(reached), createGate(reached)];
   return {
     ...options,
     store: {
@@ -174,7 +176,7 @@ function throughGate(options: WebOptions): WebOptions {
       space: () => store.space(),
       close: () => store.close(),
     },
-    metrics: (format) => gate(() => metrics(format)),
+    metrics: (format) => scrapes(() => metrics(format)),
     impairments: () => gate(impairments),
   };
 }

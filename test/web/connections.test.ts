@@ -112,6 +112,8 @@ describe('requests by the thousand', () => {
     const asked = Array.from({ length: 200 }, () => ask('/api/v1/events'));
     for (let turns = 0; turns < 20; turns += 1) await ask('/-/healthy');
     expect(queued).toBe(2);
+    // A scrape does not stand behind pages.
+    expect((await ask('/metrics')).status).toBe(200);
     opened.resolve();
     await held;
     expect((await Promise.all(asked)).filter(({ status }) => status === 200)).toHaveLength(200);
