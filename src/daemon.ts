@@ -11,6 +11,9 @@
  * a wake that is lost costs time, never an event, because every stage finds its work in the store. Metrics, log and
  * page look on through `report` and `status`; nothing flows through them.
  *
+ * Several daemons may share one store, as replicas: each region is then read, and alerting done, by one of them at a time
+ * (`replicas/ownership.ts`), while all of them send. One that has its store to itself does everything.
+ *
  * So another configuration needs no restart: `follow` ends the stages of the one before and begins those of the new one
  * on the same store. Regions of which both say the same go on, with all that they have learned.
  */
@@ -25,7 +28,7 @@ import type { RegionConfig } from './config/sections/regions-section.ts';
 import { createHeartbeat } from './delivery/heartbeat.ts';
 import { createDelivery, createLeaseRecovery, type LeaseRecovery } from './delivery/outbox.ts';
 import { createRepeating } from './delivery/repeat-alerts.ts';
-import { NestwatchError } from './errors.ts';
+import { codeOf, NestwatchError } from './errors.ts';
 import { createHealth, type HealthAnswer } from './health/health.ts';
 import type { Impairment } from './health/impairment.ts';
 import type { WatchFact } from './health/watch-facts.ts';
@@ -38,8 +41,10 @@ import {
   type WatchedRegion,
 } from './intake/watched-region.ts';
 import type { AcknowledgeLinks } from './operator/acknowledge-link.ts';
+import { createOwnedRegion } from './replicas/owned-region.ts';
+import { createOwnership, type Ownership, type ReplicaPart } from './replicas/ownership.ts';
 import type { Happening, Report } from './report.ts';
-import type { Store } from './store/store.ts';
+import type { Store, WakeUp } from './store/store.ts';
 import type { Clock, Random } from './time/clock.ts';
 import { createTasks, type Task, type Tasks } from './time/tasks.ts';
 
@@ -65,6 +70,8 @@ export interface DaemonParts extends Setup {
   readonly clock: Clock;
   readonly random: Random;
   readonly report: Report;
+  /** Where several share the store; absent where this one has it to itself. */
+  readonly replica?: ReplicaPart | undefined;
 }
 
 export interface Daemon {
@@ -113,6 +120,8 @@ export function createDaemon(given: DaemonParts): Daemon {
   const { store, clock } = given;
   /** Health hears of all that the stages report. */
   function report(happening: Happening): void {
+    // Another replica has taken over, as it should: what ends by that is no trouble.
+    if ('error' in happening && codeOf(happening.error) === 'lease_lost') return;
     given.report(happening);
     health.hear(happening);
   }
@@ -126,14 +135,22 @@ export function createDaemon(given: DaemonParts): Daemon {
     changed: () => inForce.wakeAlerting(),
   });
   /** Leads to the stages in force: a region that goes on when another configuration comes commits and wakes by it. */
+  const ownership = given.replica && createOwnership({ ...parts, ...given.replica });
   const inForce: InForce = {
-    commit: (batch) => stages.commit(batch),
-    wakeAlerting: () => stages.alerting.wake(),
-    wakeDelivery: () => stages.delivery.wake(),
+    commitTo: (to) => (batch) => stages.commitTo(to)(batch),
+    wakeAlerting() {
+      stages.alerting()?.wake();
+      if (ownership && !ownership.owns(ALERTING)) given.replica?.wakes.ring('alerting');
+    },
+    wakeDelivery() {
+      stages.delivery.wake();
+      given.replica?.wakes.ring('delivery');
+    },
     regions: () => regions,
-    recovery: createLeaseRecovery(store, clock),
+    recovery: ownership ? async () => {} : createLeaseRecovery(store, clock),
     impairments: async () => (await health.read()).impairments,
     watchFacts: health.facts,
+    ownership,
   };
   let setup: Setup = parts;
   let regions = setup.config.regions.map((region) => createRegion(parts, setup, region, inForce));
@@ -151,7 +168,24 @@ export function createDaemon(given: DaemonParts): Daemon {
           these.begin((signal) => region.run(signal)),
         );
     }
-    running = beginStages(stages, these);
+    running = beginStages(stages, these, ownership);
+  }
+
+  function hearWake(what: WakeUp): void {
+    if (what === 'alerting') stages.alerting()?.wake();
+    else if (what === 'delivery') stages.delivery.wake();
+    else regions.find(({ name }) => what === `probe ${name}`)?.probe();
+  }
+
+  /** Takes part among the replicas; the function that is returned ends that. */
+  function takePart(signal: AbortSignal): () => Promise<void> {
+    const membership = ownership?.begin();
+    const deafen = given.replica?.wakes.listen(hearWake);
+    signal.addEventListener('abort', () => membership?.leave(), { once: true });
+    return async () => {
+      deafen?.();
+      await membership?.end();
+    };
   }
 
   async function exchange(next: Setup, these: Tasks): Promise<void> {
@@ -188,9 +222,11 @@ export function createDaemon(given: DaemonParts): Daemon {
   return {
     async run(signal) {
       tasks = createTasks(signal);
+      const endPart = takePart(signal);
       begin(tasks);
       tasks.begin((ended) => health.run(ended));
       await tasks.done;
+      await endPart();
       tasks = undefined;
       await setup.close?.();
     },
@@ -204,8 +240,9 @@ export function createDaemon(given: DaemonParts): Daemon {
     },
 
     async runOnce(signal) {
+      if (ownership) throw new NestwatchError('usage', 'one of several replicas reads as long as it runs');
       const readings = await Promise.all(regions.map((region) => region.runOnce(signal)));
-      if (!signal.aborted) await stages.alerting.drain();
+      if (!signal.aborted) await stages.alerting()?.drain();
       const unaccepted = signal.aborted ? 0 : await stages.delivery.drain();
       await setup.close?.();
       return {
@@ -222,6 +259,7 @@ export function createDaemon(given: DaemonParts): Daemon {
 
     probe(region) {
       regions.find(({ name }) => name === region)?.probe();
+      given.replica?.wakes.ring(`probe ${region}`);
     },
 
     async flightLog(place) {
@@ -229,7 +267,9 @@ export function createDaemon(given: DaemonParts): Daemon {
       return region?.flightLog(place) ?? { refused: 'The region is not watched.' };
     },
 
-    prune() {
+    async prune() {
+      // One replica is enough.
+      if (ownership && !ownership.owns(ALERTING)) return 0;
       const beforeUs = clock.nowUs() - setup.config.store.retentionMs * 1000;
       return store.transaction((tx) => tx.upkeep.prune(beforeUs, PRUNE_BATCH));
     },
@@ -243,14 +283,26 @@ export function createDaemon(given: DaemonParts): Daemon {
 
 /** What a daemon has in force: its parts find each other by it. */
 interface InForce {
-  readonly commit: Commit;
+  /** Commits what is read to this store. */
+  readonly commitTo: (store: Store) => Commit;
   readonly wakeAlerting: () => void;
   readonly wakeDelivery: () => void;
   readonly regions: () => readonly WatchedRegion[];
   readonly recovery: LeaseRecovery;
   readonly impairments: () => Promise<readonly Impairment[]>;
   readonly watchFacts: () => readonly WatchFact[];
+  /** Where several replicas share the store. */
+  readonly ownership: Ownership | undefined;
 }
+
+/** The duty of all that is decided for everybody, and repeated for everybody. */
+const ALERTING = 'alerting';
+
+/** How often a replica looks for what another one may have left it, in case a wake is lost. */
+const LOOK_EVERY_MS = 5_000;
+
+/** Beside reading, alerting takes so much. */
+const ALERTING_PART = 1 / 4;
 
 /** The stages of one configuration. They keep nothing but what saves work: their state is the store's. */
 function createStages(parts: DaemonParts, setup: Setup, inForce: InForce) {
@@ -258,14 +310,54 @@ function createStages(parts: DaemonParts, setup: Setup, inForce: InForce) {
   const { config, channels, links } = setup;
   const { receivers } = config;
   const { externalUrl, hasDefaultUrl } = config.web;
-  const stage = { store, clock, random, report };
-  const { wakeAlerting, wakeDelivery, recovery } = inForce;
+  const { wakeAlerting, wakeDelivery, recovery, ownership } = inForce;
+  const commits = new WeakMap<Store, Commit>();
+  let deciding = ownership ? undefined : createDeciding(parts, setup, inForce);
   return {
-    commit: createCommit({ ...stage, rules: config.rules, forward: config.forward, changed: wakeAlerting }),
+    commitTo(to: Store): Commit {
+      const { rules, forward } = config;
+      const commit =
+        commits.get(to) ?? createCommit({ store: to, clock, report, rules, forward, changed: wakeAlerting });
+      commits.set(to, commit);
+      return commit;
+    },
+    /** Undefined while another replica does it. */
+    alerting: () => deciding?.alerting,
+    /** Decides until `signal` aborts; all that it writes goes to `to`. */
+    async decide(signal: AbortSignal, to: Store = store): Promise<void> {
+      deciding =
+        to === store && deciding ? deciding : createDeciding({ ...parts, store: to }, setup, inForce);
+      await Promise.all([deciding.alerting.run(signal), deciding.digests.run(signal)]);
+      if (ownership) deciding = undefined;
+    },
+    delivery: createDelivery({
+      ...{ store, clock, random, report },
+      receivers,
+      channels,
+      externalUrl,
+      hasDefaultUrl,
+      links,
+      recovery,
+      senders: ownership?.senders,
+      lookEveryMs: ownership && LOOK_EVERY_MS,
+      failed: wakeAlerting,
+      leftOver: wakeDelivery,
+    }),
+    repeating: createRepeating({ store, clock, report, receivers, channels, externalUrl }),
+    heartbeat: createHeartbeatOf(parts, setup, inForce),
+  };
+}
+
+type Stages = ReturnType<typeof createStages>;
+
+/** From what changed to what is queued. */
+function createDeciding(parts: DaemonParts, { config }: Setup, inForce: InForce) {
+  const { store, clock, report } = parts;
+  const stage = { store, clock, report, config, queued: inForce.wakeDelivery };
+  return {
     alerting: createAlerting({
       ...stage,
-      config,
-      queued: wakeDelivery,
+      lookEveryMs: inForce.ownership && LOOK_EVERY_MS,
       flightsReadUs: (region, birdId) =>
         inForce
           .regions()
@@ -275,27 +367,10 @@ function createStages(parts: DaemonParts, setup: Setup, inForce: InForce) {
     }),
     digests: createDigests({
       ...stage,
-      config,
-      queued: wakeDelivery,
       regions: () => inForce.regions().map((region) => region.verified()),
     }),
-    delivery: createDelivery({
-      ...stage,
-      receivers,
-      channels,
-      externalUrl,
-      hasDefaultUrl,
-      links,
-      recovery,
-      failed: wakeAlerting,
-      leftOver: wakeDelivery,
-    }),
-    repeating: createRepeating({ ...stage, receivers, channels, externalUrl }),
-    heartbeat: createHeartbeatOf(parts, setup, inForce),
   };
 }
-
-type Stages = ReturnType<typeof createStages>;
 
 interface RunningStages {
   /** Work within the store. */
@@ -304,16 +379,40 @@ interface RunningStages {
   readonly sending: Task;
 }
 
-function beginStages(stages: Stages, tasks: Tasks): RunningStages {
-  const { alerting, digests, delivery, repeating, heartbeat } = stages;
+function beginStages(stages: Stages, tasks: Tasks, ownership: Ownership | undefined): RunningStages {
+  const { delivery, repeating, heartbeat } = stages;
+  const repeat = async (signal: AbortSignal) => {
+    await Promise.all([repeating.run(signal), heartbeat?.run(signal)]);
+  };
+  if (!ownership) {
+    return {
+      deciding: tasks.begin((signal) => stages.decide(signal)),
+      sending: tasks.begin(async (signal) => {
+        await Promise.all([delivery.run(signal), repeat(signal)]);
+      }),
+    };
+  }
+  const [alerting, repeats] = [
+    {
+      duty: ALERTING,
+      isFixed: true,
+      run: stages.decide,
+      show: () => ({ weight: alertingWeight(ownership), shown: '' }),
+    },
+    { duty: 'repeating', isFixed: true, run: repeat, show: () => ({ weight: 1, shown: '' }) },
+  ];
   return {
-    deciding: tasks.begin(async (signal) => {
-      await Promise.all([alerting.run(signal), digests.run(signal)]);
-    }),
+    deciding: tasks.begin((signal) => ownership.whileOwned(alerting, signal)),
     sending: tasks.begin(async (signal) => {
-      await Promise.all([delivery.run(signal), repeating.run(signal), heartbeat?.run(signal)]);
+      await Promise.all([delivery.run(signal), ownership.whileOwned(repeats, signal)]);
     }),
   };
+}
+
+/** What alerting takes grows with what is read. */
+function alertingWeight(ownership: Ownership): number {
+  const read = ownership.view()?.duties.filter(({ duty }) => duty !== ALERTING) ?? [];
+  return 1 + ALERTING_PART * read.reduce((sum, { weight }) => sum + weight, 0);
 }
 
 function settingOf(config: Config, region: RegionConfig): RegionSetting {
@@ -327,23 +426,28 @@ function settingOf(config: Config, region: RegionConfig): RegionSetting {
 
 /** A region that replaces another of the same service begins at its rate. */
 function createRegion(
-  { store, clock, random, report }: DaemonParts,
+  parts: DaemonParts,
   { config, transportOf }: Setup,
   region: RegionConfig,
-  { commit }: InForce,
+  { commitTo, ownership }: InForce,
   before?: WatchedRegion,
 ): WatchedRegion {
+  const { clock, random, report } = parts;
+  const setting = settingOf(config, region);
   const isSameService = before?.setting.region.baseUrl === region.baseUrl;
-  return createWatchedRegion({
-    setting: settingOf(config, region),
-    transport: transportOf(region.name),
-    commit,
-    store,
-    clock,
-    random,
-    report,
-    startPerSecond: isSameService ? before.progress().requestsPerSecond : undefined,
-  });
+  const knownPerSecond = isSameService ? before.progress().requestsPerSecond : undefined;
+  const create = (store: Store, startPerSecond: number | undefined) =>
+    createWatchedRegion({
+      setting,
+      transport: transportOf(region.name),
+      commit: commitTo(store),
+      store,
+      clock,
+      random,
+      report,
+      startPerSecond,
+    });
+  return ownership ? createOwnedRegion({ setting, ownership, create }) : create(parts.store, knownPerSecond);
 }
 
 /** The heartbeat, where one is configured and there is a way to the watchdog. */

@@ -165,6 +165,8 @@ export type Happening =
       /** Keys that changed and change nothing before a restart. */
       readonly needsRestart?: readonly string[];
     }
+  /** Where several replicas share a store: this one began or ended what only one at a time does. */
+  | { readonly what: 'duty'; readonly duty: string; readonly isOwned: boolean }
   | {
       readonly what: 'trouble';
       readonly stage: 'intake' | 'alerting' | 'delivery' | 'web' | 'store';

@@ -56,10 +56,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'health',
     'intake',
     'operator',
+    'replicas',
     'service',
     'store',
   ],
 
+  replicas: ['intake', 'store'],
   intake: ['config', 'domain', 'service', 'store'],
   'intake/logs': [],
   'intake/flights': ['intake/logs'],

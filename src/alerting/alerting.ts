@@ -51,6 +51,8 @@ interface AlertingOptions {
   readonly flightsReadUs?: OverdueOptions['flightsReadUs'];
   /** What the last health answer says, another list after each; absent where there is none. */
   readonly watchFacts?: () => readonly Fact[];
+  /** How often it looks for what changed though nobody says so; a minute without it. */
+  readonly lookEveryMs?: number | undefined;
   /** Called after a commit that queued deliveries. */
   readonly queued: () => void;
 }
@@ -86,6 +88,7 @@ export function createAlerting(options: AlertingOptions): Alerting {
   const maxAgeUs = config.poll.maxAlertAgeMs * 1000;
   const bell = createBell(clock);
   const { flightsReadUs = () => undefined, watchFacts = () => NO_FACTS } = options;
+  const { lookEveryMs: longestMs = LONGEST_WAIT_MS } = options;
   let heard = NO_FACTS;
   const judgeOverdue = createOverdue({ rules: config.rules, clock, flightsReadUs });
   const recurrences = createRecurrences();
@@ -150,10 +153,10 @@ export function createAlerting(options: AlertingOptions): Alerting {
         try {
           await pass(false);
           const nextUs = await store.transaction((tx) => tx.groups.nextAlertingUs());
-          const waitMs = nextUs === undefined ? LONGEST_WAIT_MS : (nextUs - clock.nowUs()) / 1000;
+          const waitMs = nextUs === undefined ? longestMs : (nextUs - clock.nowUs()) / 1000;
           // What a step that rests would do is due, and waits with it.
           const leastMs = steps.isResting() ? STORE_PAUSE_MS : 0;
-          await bell.wait(Math.min(Math.max(leastMs, waitMs), LONGEST_WAIT_MS), signal);
+          await bell.wait(Math.min(Math.max(leastMs, waitMs), longestMs), signal);
         } catch (error) {
           report({ what: 'trouble', stage: 'alerting', error });
           await sleep(clock, STORE_PAUSE_MS, signal);

@@ -77,7 +77,8 @@ export class Line {
   /** What it claimed; undefined when the store refused: then nothing of the turn happened. */
   async #takeTurn(isStopping: boolean): Promise<readonly ClaimedDelivery[] | undefined> {
     const { pace, turn, report, signal } = this.#options;
-    if (isStopping) this.#ended.push(...this.#claimed.splice(0).map((one) => this.#released(one)));
+    const nowUs = this.#options.clock.nowUs();
+    if (isStopping) this.#ended.push(...this.#claimed.splice(0).map((one) => putBack(one, nowUs)));
     const room = isStopping ? 0 : pace.claimed - this.#inFlight - this.#claimed.length;
     const settlements = this.#ended.splice(0);
     this.#isWanted = false;
@@ -133,17 +134,18 @@ export class Line {
   #settledWithinMs(): number {
     return this.#claimed.length > 0 ? SETTLED_WITHIN_BUSY_MS : SETTLED_WITHIN_MS;
   }
+}
 
-  /** Claimed but not begun when delivery stops: free again at once. */
-  #released({ delivery }: ClaimedDelivery): Settlement {
-    const { id, lastError, refusals, refusedBy } = delivery;
-    return {
-      id,
-      state: 'retry',
-      nextAttemptAtUs: this.#options.clock.nowUs(),
-      lastError,
-      ...(refusals !== undefined && { refusals }),
-      ...(refusedBy !== undefined && { refusedBy }),
-    };
-  }
+/** Claimed and not begun: free again at that instant. */
+export function putBack({ delivery }: ClaimedDelivery, nextAttemptAtUs: number): Settlement {
+  const { id, lastError, refusals, refusedBy, attempts: attempt } = delivery;
+  return {
+    id,
+    attempt,
+    state: 'retry',
+    nextAttemptAtUs,
+    lastError,
+    ...(refusals !== undefined && { refusals }),
+    ...(refusedBy !== undefined && { refusedBy }),
+  };
 }

@@ -23,7 +23,7 @@ import type { Store } from '../store/store.ts';
 import { type Clock, createBell } from '../time/clock.ts';
 import { type AttemptOptions, attempt } from './attempt.ts';
 import { createLatency } from './latency.ts';
-import { Line, STORE_PAUSE_MS } from './line.ts';
+import { Line, putBack, STORE_PAUSE_MS } from './line.ts';
 
 interface Delivery {
   /** Something was queued. */
@@ -43,10 +43,22 @@ interface DeliveryOptions extends AttemptOptions {
   readonly store: Store;
   /** Needed where the process has several outboxes, one after the other. */
   readonly recovery?: LeaseRecovery;
+  /** Of the replica that sends, where several share the store. */
+  readonly senders?: Senders | undefined;
+  /** How often it looks for what is due though nobody says so; a minute without it. */
+  readonly lookEveryMs?: number | undefined;
   /** Called when it no longer claims, after a commit by which others may claim what it had. */
   readonly leftOver?: () => void;
   /** Called after a commit that settled a failed try. */
   readonly failed?: () => void;
+}
+
+/** What delivery has to know of the replica that it is part of. */
+export interface Senders {
+  /** Under what number deliveries are claimed; undefined while none are. */
+  holder(): number | undefined;
+  /** Whether a try may be begun: this replica surely lives until it has ended. */
+  mayBegin(): boolean;
 }
 
 /** Takes back what earlier lives of the process left leased; does so once, before anything is claimed. */
@@ -126,13 +138,14 @@ class Outbox implements Delivery {
 
   /** Begins what is due; resolves to how long nothing else will be, in milliseconds. */
   async #beginDue(begin: (at: Destination) => void): Promise<number> {
-    const { store, clock, report } = this.#options;
+    const { store, clock, report, senders, lookEveryMs: longestMs = LONGEST_WAIT_MS } = this.#options;
     try {
       await this.#recovery();
+      if (senders && senders.holder() === undefined) return STORE_PAUSE_MS;
       const nowUs = clock.nowUs();
       const { due, nextAtUs } = await store.transaction((tx) => tx.outbox.due(nowUs));
       due.forEach(begin);
-      return nextAtUs === undefined ? LONGEST_WAIT_MS : Math.min(LONGEST_WAIT_MS, (nextAtUs - nowUs) / 1000);
+      return nextAtUs === undefined ? longestMs : Math.min(longestMs, (nextAtUs - nowUs) / 1000);
     } catch (error) {
       report({ what: 'trouble', stage: 'delivery', error });
       return STORE_PAUSE_MS;
@@ -158,9 +171,12 @@ class Outbox implements Delivery {
   }
 
   async #attempt(claimed: ClaimedDelivery): Promise<Settlement> {
+    const { senders, clock } = this.#options;
+    if (senders && !senders.mayBegin()) return putBack(claimed, clock.nowUs() + STORE_PAUSE_MS * 1000);
     const settlement = await attempt(claimed, this.#options, this.#latency);
     if (settlement.failed) this.#failedTries += 1;
-    return settlement;
+    // If this replica was taken for dead meanwhile, another one tries, and what it finds counts.
+    return senders ? { ...settlement, attempt: claimed.delivery.attempts } : settlement;
   }
 
   /** Settles and claims in one transaction. */
@@ -171,11 +187,13 @@ class Outbox implements Delivery {
     dueUs: number,
   ): Promise<readonly ClaimedDelivery[]> {
     if (settlements.length === 0 && room === 0) return [];
-    const { store, clock, failed } = this.#options;
+    const { store, clock, failed, senders } = this.#options;
+    const holder = senders ? senders.holder() : 0;
     const claimed = await store.transaction(async (tx) => {
       if (settlements.length > 0) await tx.outbox.settle(settlements, clock.nowUs());
-      if (room === 0) return [];
-      const more = await tx.outbox.claim(receiver, position, dueUs, room);
+      if (room === 0 || holder === undefined) return [];
+      if (senders && !(await tx.ownership.isMember(holder))) return [];
+      const more = await tx.outbox.claim(receiver, position, dueUs, room, holder);
       await this.#latency.prepare(
         tx,
         more.map(({ notification }) => notification),

@@ -99,6 +99,11 @@ export class Polls {
     return this.#flightsReadUs.get(flightsName(birdId));
   }
 
+  /** The same of each Bird of which there was one. */
+  flightReads(): Iterable<readonly [birdId: string, us: number]> {
+    return this.#flightsReadUs.entries().map(([name, us]) => [birdIdOf(name), us] as const);
+  }
+
   /** Polls a stream that was taken from the schedule, and gives it back. Never throws what the service threw. */
   async poll(name: string, signal: AbortSignal, once: boolean): Promise<void> {
     const { schedule, streams, bell, clock } = this.#options;

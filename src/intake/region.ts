@@ -142,6 +142,11 @@ export class RegionIntake {
     return this.#polls.flightsReadUs(birdId);
   }
 
+  /** The same of each Bird of which there was one. */
+  flightReads(): Iterable<readonly [birdId: string, us: number]> {
+    return this.#polls.flightReads();
+  }
+
   /** Asks the service at once, though it is only probed now and then. */
   probe(): void {
     this.#client.probeNow();

@@ -50,6 +50,8 @@ export interface WatchedRegion {
   flightLog(place: FlightPlace): Promise<FlightLog>;
   /** When the last successful poll of a Bird's Flights began, in this life; undefined for none. */
   flightsReadUs(birdId: string): number | undefined;
+  /** The same of each Bird of which there was one. */
+  flightReads(): Iterable<readonly [birdId: string, us: number]>;
   progress(): RegionProgress;
   /** What its health is judged by. */
   snapshot(): RegionProgress & {
@@ -92,9 +94,12 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
   /** Reads until `signal` aborts, where what waits for its turn is given up, or until it is in vain. */
   async function read(signal: AbortSignal, once: boolean, inVain?: AbortSignal): Promise<void> {
     signal.addEventListener('abort', () => client.close(), { once: true });
-    await intake.run(inVain ? AbortSignal.any([signal, inVain]) : signal, { once });
-    await client.close();
-    await transport.close();
+    try {
+      await intake.run(inVain ? AbortSignal.any([signal, inVain]) : signal, { once });
+    } finally {
+      await client.close();
+      await transport.close();
+    }
   }
 
   /** Aborts when it is in vain to wait for the region. */
@@ -133,6 +138,7 @@ export function createWatchedRegion(options: WatchedRegionOptions): WatchedRegio
     probe: () => intake.probe(),
     flightLog: createFlightLogReading(client, setting.poll.pageSize, clock),
     flightsReadUs: (birdId) => intake.flightsReadUs(birdId),
+    flightReads: () => intake.flightReads(),
     progress,
     snapshot() {
       // Takes time for each stream, and is asked for every few seconds: once is enough.

@@ -176,7 +176,7 @@ function deliveryLines(log: Writers, seldom: Seldom): DeliveryLines {
 
 type ProcessLines = Pick<
   Lines,
-  'config_reload' | 'impaired' | 'limit_reached' | 'set_aside' | 'trouble' | 'write'
+  'config_reload' | 'duty' | 'impaired' | 'limit_reached' | 'set_aside' | 'trouble' | 'write'
 >;
 
 function processLines(log: Writers, seldom: Seldom): ProcessLines {
@@ -206,6 +206,9 @@ function processLines(log: Writers, seldom: Seldom): ProcessLines {
         'Something failed and was set aside; the rest goes on',
         data,
       );
+    },
+    duty({ duty, isOwned }) {
+      log.info(isOwned ? 'This replica begins a duty' : 'This replica ends a duty', { duty });
     },
     trouble({ what, ...data }) {
       const { stage, region, error } = data;

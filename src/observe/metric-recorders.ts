@@ -56,6 +56,7 @@ export function createRecorders(options: RecordersOptions): Recorders {
     alert() {},
     counts_untrue() {},
     cursor() {},
+    duty() {},
     impaired() {},
     notified() {},
     set_aside() {},

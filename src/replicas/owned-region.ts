@@ -1,0 +1,124 @@
+/**
+ * A region that this replica reads while it owns it. What it looks like meanwhile, everybody may ask at any replica: the
+ * owner shows it every few seconds in the store, and the others answer by that.
+ */
+import type { RegionSetting, WatchedRegion } from '../intake/watched-region.ts';
+import type { Store } from '../store/store.ts';
+import type { Ownership } from './ownership.ts';
+
+type Snapshot = ReturnType<WatchedRegion['snapshot']>;
+
+/** What the owner of a region shows. */
+interface ShownRegion {
+  readonly snapshot: Snapshot;
+  /** When the last successful reading of each Bird's Flights began. */
+  readonly flightsReadUs: Readonly<Record<string, number>>;
+}
+
+interface OwnedRegionOptions {
+  readonly setting: RegionSetting;
+  readonly ownership: Ownership;
+  /** Begins to read it; at this rate, where one is known. */
+  readonly create: (store: Store, startPerSecond: number | undefined) => WatchedRegion;
+}
+
+/** What the service bore so long ago may say nothing of now; what is kept for a later life does (`kept-rate.ts`). */
+const RATE_KEPT_US = 120e6;
+
+/** The name of the duty to read a region. */
+export function regionDuty(region: string): string {
+  return `region ${region}`;
+}
+
+export function createOwnedRegion({ setting, ownership, create }: OwnedRegionOptions): WatchedRegion {
+  const { name } = setting.region;
+  const duty = regionDuty(name);
+  let own: WatchedRegion | undefined;
+  let parsed: { readonly text: string; readonly shown: ShownRegion } | undefined;
+
+  /** As its last owner has shown it; undefined before anybody has. */
+  function shown(): ShownRegion | undefined {
+    const text = ownership.shown(duty)?.shown;
+    if (text === undefined) return undefined;
+    if (parsed?.text !== text) parsed = { text, shown: JSON.parse(text) as ShownRegion };
+    return parsed.shown;
+  }
+
+  /** The rate at which it was read until just now: whoever takes over neither hammers the service nor begins anew. */
+  function lateRate(): number | undefined {
+    const { shownUs = 0 } = ownership.shown(duty) ?? {};
+    const isLate = (ownership.view()?.nowUs ?? 0) - shownUs < RATE_KEPT_US;
+    return (isLate && shown()?.snapshot.requestsPerSecond) || undefined;
+  }
+
+  function show() {
+    if (!own) return { weight: 0, shown: '' };
+    const snapshot = own.snapshot();
+    const streams = snapshot.feeds.reduce((sum, { polled }) => sum + polled, 0);
+    const flightsReadUs = Object.fromEntries(own.flightReads());
+    return { weight: 1 + streams, shown: JSON.stringify({ snapshot, flightsReadUs }) };
+  }
+
+  const snapshot = () => own?.snapshot() ?? shown()?.snapshot ?? notShown(setting);
+
+  return {
+    name,
+    setting,
+    run: (signal) =>
+      ownership.whileOwned(
+        {
+          duty,
+          show,
+          async run(owned, store) {
+            const region = create(store, lateRate());
+            own = region;
+            try {
+              await region.run(owned);
+            } finally {
+              own = undefined;
+            }
+          },
+        },
+        signal,
+      ),
+    runOnce: () => Promise.reject(new Error('a region that several replicas share is read by its owner')),
+    probe: () => own?.probe(),
+    flightLog: async (place) =>
+      (await own?.flightLog(place)) ?? { refused: 'Another replica reads this region: ask there.' },
+    flightsReadUs(birdId) {
+      if (own) return own.flightsReadUs(birdId);
+      const reads = shown()?.flightsReadUs ?? {};
+      return Object.hasOwn(reads, birdId) ? reads[birdId] : undefined;
+    },
+    flightReads: () => own?.flightReads() ?? Object.entries(shown()?.flightsReadUs ?? {}),
+    progress: snapshot,
+    snapshot,
+    verified: () => ({ region: name, verifiedUntilUs: verifiedUntilUs(snapshot()) }),
+  };
+}
+
+/** Feeds without anything to poll prove nothing and miss nothing. */
+function verifiedUntilUs({ feeds }: Snapshot): number {
+  return Math.min(...feeds.filter((one) => one.polled > 0).map((one) => one.verifiedUntilUs));
+}
+
+/** Nobody has read it yet, or nobody who shares this store. */
+function notShown({ region }: RegionSetting): Snapshot {
+  return {
+    region: region.name,
+    health: { health: 'up', reason: '', sinceUs: 0 },
+    requestsPerSecond: 0,
+    nests: 0,
+    birds: 0,
+    started: false,
+    auditsBehindMs: 0,
+    feeds: [],
+    reads: [],
+    excludedNests: 0,
+    include: region.nests.include,
+    clockAheadUs: 0,
+    beganUs: 0,
+    firstPass: { streams: 0, read: 0 },
+    proofs: [],
+  };
+}

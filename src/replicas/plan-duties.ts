@@ -1,0 +1,137 @@
+/**
+ * Which duties a replica takes, and which it gives to another. Every replica decides for itself from the same view, one
+ * after another, so nothing is agreed upon and nobody leads.
+ *
+ * - What is nobody's is taken at once, by whoever has least to do: a watch that stands still is worse than an uneven one.
+ * - What somebody owns moves calmly: only from the replica that has most to do, only to one that has lived for a while,
+ *   only where both are clearly more even afterwards, and nothing that came a moment ago. Each move makes the largest
+ *   load smaller, so the moves come to an end, and no duty goes to and fro.
+ */
+import type { DutyRecord, OwnershipView, ReplicaRecord } from '../store/ownership-store.ts';
+
+/** What a replica may own, and whether it moves for the sake of evenness. */
+export interface WantedDuty {
+  readonly duty: string;
+  /** It stays where it is: moving it makes nothing more even. */
+  readonly isFixed?: boolean;
+}
+
+export interface DutyPlan {
+  readonly take: readonly string[];
+  readonly give: readonly string[];
+}
+
+/** A replica that lives for less is given nothing that others have: it may end again, as one that cannot start does. */
+const SETTLED_US = 30e6;
+/** What an owner has for less stays with it. */
+const HELD_US = 60e6;
+/** One that has less to do, and has not taken what is nobody's for so long, does not want it. */
+const LEFT_LYING_US = 15e6;
+/** The part of what a replica has to do on average by which a move must make two of them more even. */
+const WORTH_MOVING = 1 / 5;
+/** Moves at a time. */
+const MOST_GIVEN = 4;
+/** Of a duty that nobody has done yet. */
+const UNKNOWN_WEIGHT = 1;
+
+export function planDuties(
+  me: number,
+  wanted: readonly WantedDuty[],
+  { nowUs, replicas, duties }: OwnershipView,
+): DutyPlan {
+  const load = loadOf(replicas, duties);
+  const known = new Map(duties.map((one) => [one.duty, one]));
+  const staying = replicas.filter(({ isLeaving }) => !isLeaving);
+  const own = staying.find(({ replica }) => replica === me);
+  if (!own) return { take: [], give: [] };
+  const free = wanted
+    .map(({ duty }) => known.get(duty) ?? { duty, owner: 0, sinceUs: own.startedUs, weight: 0 })
+    .filter(({ owner }) => owner === 0)
+    .toSorted((a, b) => weightOf(b) - weightOf(a) || (a.duty < b.duty ? -1 : 1));
+  if (free.length > 0) return { take: shareOut(free, staying, load, me, nowUs), give: [] };
+  return { take: [], give: chooseGiven(me, wanted, staying, { nowUs, load, known }) };
+}
+
+/** What falls to `me` when each in turn goes to whoever has least to do; and what somebody else leaves lying. */
+function shareOut(
+  free: readonly Pick<DutyRecord, 'duty' | 'sinceUs' | 'weight'>[],
+  staying: readonly ReplicaRecord[],
+  load: Map<number, number>,
+  me: number,
+  nowUs: number,
+): string[] {
+  return free
+    .filter((one) => {
+      const { replica } = leastLoaded(staying, load);
+      load.set(replica, load.get(replica)! + weightOf(one));
+      return replica === me || nowUs - one.sinceUs > LEFT_LYING_US;
+    })
+    .map(({ duty }) => duty);
+}
+
+interface Situation {
+  readonly nowUs: number;
+  readonly load: ReadonlyMap<number, number>;
+  readonly known: ReadonlyMap<string, DutyRecord>;
+}
+
+function chooseGiven(
+  me: number,
+  wanted: readonly WantedDuty[],
+  staying: readonly ReplicaRecord[],
+  { nowUs, load: before, known }: Situation,
+): string[] {
+  const load = new Map(before);
+  const settled = staying.filter(({ startedUs }) => nowUs - startedUs >= SETTLED_US);
+  const loads = staying.map(({ replica }) => load.get(replica)!);
+  const worth = (WORTH_MOVING * loads.reduce((sum, one) => sum + one, 0)) / staying.length;
+  const movable = new Map(
+    wanted
+      .filter(({ isFixed }) => !isFixed)
+      .flatMap(({ duty }) => known.get(duty) ?? [])
+      .filter(({ owner, sinceUs }) => owner === me && nowUs - sinceUs >= HELD_US)
+      .map((one) => [one.duty, weightOf(one)]),
+  );
+  const given: string[] = [];
+  while (given.length < MOST_GIVEN && settled.length > 0) {
+    const most = staying.reduce((a, b) => (load.get(b.replica)! > load.get(a.replica)! ? b : a));
+    const least = leastLoaded(settled, load);
+    if (most.replica !== me || least.replica === me) break;
+    const gap = load.get(me)! - load.get(least.replica)!;
+    const best = mostEven(movable, gap);
+    // What remains between the two is less by so much.
+    if (!best || gap - Math.abs(gap - 2 * best.weight) < worth) break;
+    movable.delete(best.duty);
+    load.set(me, load.get(me)! - best.weight);
+    load.set(least.replica, load.get(least.replica)! + best.weight);
+    given.push(best.duty);
+  }
+  return given;
+}
+
+/** The one that leaves least between two replicas that are so far apart. */
+function mostEven(movable: ReadonlyMap<string, number>, gap: number) {
+  let best: { readonly duty: string; readonly weight: number } | undefined;
+  for (const [duty, weight] of movable) {
+    if (!best || Math.abs(gap - 2 * weight) < Math.abs(gap - 2 * best.weight)) best = { duty, weight };
+  }
+  return best;
+}
+
+function loadOf(replicas: readonly ReplicaRecord[], duties: readonly DutyRecord[]): Map<number, number> {
+  const load = new Map(replicas.map(({ replica }) => [replica, 0]));
+  for (const duty of duties) {
+    const before = load.get(duty.owner);
+    if (before !== undefined) load.set(duty.owner, before + weightOf(duty));
+  }
+  return load;
+}
+
+/** The oldest of those that have least to do. */
+function leastLoaded(replicas: readonly ReplicaRecord[], load: ReadonlyMap<number, number>): ReplicaRecord {
+  return replicas.reduce((a, b) => (load.get(b.replica)! < load.get(a.replica)! ? b : a));
+}
+
+function weightOf({ weight }: { readonly weight: number }): number {
+  return weight > 0 ? weight : UNKNOWN_WEIGHT;
+}

@@ -1,0 +1,218 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { codeOf } from '../../src/errors.ts';
+import { createOwnership, LEASE_MS, type Ownership } from '../../src/replicas/ownership.ts';
+import type { Happening } from '../../src/report.ts';
+import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
+import type { Store, Wakes, WakeUp } from '../../src/store/store.ts';
+import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
+
+const DUTIES = ['a', 'b', 'c', 'd'];
+
+let clock: VirtualClock;
+let store: Store;
+let ears: Set<(what: WakeUp) => void>;
+
+beforeEach(async () => {
+  clock = createVirtualClock();
+  store = await openSqliteStore({ path: ':memory:', clock });
+  ears = new Set();
+});
+afterEach(() => store.close());
+
+const wakes = (): Wakes => ({
+  ring: (what) => {
+    for (const heard of ears) clock.setTimer(5, () => heard(what));
+  },
+  listen(heard) {
+    ears.add(heard);
+    return () => ears.delete(heard);
+  },
+});
+
+/** A replica whose work of each duty is to wait; what it owns is seen from outside. */
+function begin(name: string, { reaches = (): boolean => true, duties = DUTIES } = {}) {
+  const happenings: Happening[] = [];
+  const stores = new Map<string, Store>();
+  const reached: Store = {
+    ...store,
+    transaction: (work) =>
+      reaches() ? store.transaction(work) : Promise.reject(new Error('the store is not reached')),
+  };
+  const report = (one: Happening) => void happenings.push(one);
+  const options = { name, version: '1', wakes: wakes(), store: reached, clock, random: () => 0.5, report };
+  const ownership: Ownership = createOwnership(options);
+  const stop = new AbortController();
+  const membership = ownership.begin();
+  const done = duties.map((duty) =>
+    ownership.whileOwned(
+      {
+        duty,
+        show: () => ({ weight: 10, shown: `${duty} by ${name}` }),
+        async run(signal, own) {
+          stores.set(duty, own);
+          await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+        },
+      },
+      stop.signal,
+    ),
+  );
+  return {
+    ownership,
+    happenings,
+    stores,
+    owned: () => duties.filter((duty) => ownership.owns(duty)),
+    async ends() {
+      stop.abort();
+      membership.leave();
+      await Promise.all(done);
+      await membership.end();
+    },
+  };
+}
+
+const secondsPass = (seconds: number) => clock.advance(seconds * 1000);
+
+describe('one replica', () => {
+  test('owns everything at once, and goes on doing so', async () => {
+    const one = begin('one');
+    await secondsPass(1);
+    expect(one.owned()).toEqual(DUTIES);
+    await secondsPass(3_600);
+    expect(one.owned()).toEqual(DUTIES);
+    expect(one.happenings).toHaveLength(DUTIES.length);
+    await one.ends();
+  });
+
+  test('writes a few times a minute for that', async () => {
+    let transactions = 0;
+    const inner = store;
+    store = {
+      ...inner,
+      transaction: (work) => {
+        transactions += 1;
+        return inner.transaction(work);
+      },
+    };
+    const one = begin('one');
+    await secondsPass(60);
+    transactions = 0;
+    await secondsPass(600);
+    expect(transactions / 10).toBeLessThanOrEqual(15);
+    await one.ends();
+    store = inner;
+  });
+
+  test('keeps what it owns where it was not heard for longer than a lease, and nobody else wanted it', async () => {
+    let isReached = true;
+    const one = begin('one', { reaches: () => isReached });
+    await secondsPass(1);
+    isReached = false;
+    await secondsPass(LEASE_MS / 1000 + 5);
+    expect(one.owned()).toEqual([]);
+    isReached = true;
+    await secondsPass(5);
+    expect(one.owned()).toEqual(DUTIES);
+    await one.ends();
+  });
+});
+
+describe('several replicas', () => {
+  test('share evenly a while after one came, and no sooner', async () => {
+    const one = begin('one');
+    await secondsPass(1);
+    const two = begin('two');
+    await secondsPass(25);
+    expect([one.owned().length, two.owned().length]).toEqual([4, 0]);
+    await secondsPass(60);
+    expect([one.owned().length, two.owned().length]).toEqual([2, 2]);
+    const before = [...one.happenings, ...two.happenings].length;
+    await secondsPass(3_600);
+    expect([...one.happenings, ...two.happenings]).toHaveLength(before);
+    await Promise.all([one.ends(), two.ends()]);
+  });
+
+  test('take over at once from one that ends', async () => {
+    const one = begin('one');
+    await secondsPass(1);
+    const two = begin('two');
+    await secondsPass(5);
+    await one.ends();
+    await secondsPass(0.5);
+    expect(two.owned()).toEqual(DUTIES);
+    expect(two.ownership.view()?.replicas).toHaveLength(1);
+    await two.ends();
+  });
+
+  test('take over within a lease from one that is not heard, which commits nothing more and comes back', async () => {
+    let isReached = true;
+    const one = begin('one', { reaches: () => isReached });
+    await secondsPass(1);
+    const two = begin('two');
+    await secondsPass(2);
+    const late = one.stores.get('a')!;
+    isReached = false;
+    await secondsPass(LEASE_MS / 1000 + 1);
+    expect([one.owned(), two.owned()]).toEqual([[], DUTIES]);
+    isReached = true;
+    const written = late.transaction((tx) => tx.inventory.putRate('eu', { perSecond: 1, keptUs: 1 }));
+    expect(await written.catch(codeOf)).toBe('lease_lost');
+    expect(await store.transaction((tx) => tx.inventory.rate('eu'))).toBeUndefined();
+    await secondsPass(100);
+    expect([one.owned().length, two.owned().length]).toEqual([2, 2]);
+    await Promise.all([one.ends(), two.ends()]);
+  });
+
+  test('that paused begins no try before it has been heard again', async () => {
+    const one = begin('one');
+    await secondsPass(1);
+    expect(one.ownership.senders.mayBegin()).toBe(true);
+    expect(one.ownership.senders.holder()).toBeGreaterThan(0);
+    clock.stall(6_000);
+    expect(one.ownership.senders.mayBegin()).toBe(false);
+    clock.stall(10_000);
+    expect(one.ownership.senders.holder()).toBeUndefined();
+    await secondsPass(1);
+    expect(one.ownership.senders.mayBegin()).toBe(true);
+    await one.ends();
+  });
+
+  test('know how what another one does stands', async () => {
+    const one = begin('one');
+    await secondsPass(1);
+    const two = begin('two');
+    await secondsPass(30);
+    expect(two.ownership.shown('a')?.shown).toBe('a by one');
+    await Promise.all([one.ends(), two.ends()]);
+  });
+
+  test('leave to each what it alone is configured for', async () => {
+    const one = begin('one', { duties: ['a'] });
+    await secondsPass(1);
+    const two = begin('two', { duties: ['b'] });
+    await secondsPass(60);
+    expect([one.owned(), two.owned()]).toEqual([['a'], ['b']]);
+    await Promise.all([one.ends(), two.ends()]);
+  });
+});
+
+test('a lease whose taking was answered too late is not lost', async () => {
+  let isAnswered = true;
+  const inner = store;
+  store = {
+    ...inner,
+    async transaction(work) {
+      const value = await inner.transaction(work);
+      if (!isAnswered) throw new Error('the answer was lost');
+      return value;
+    },
+  };
+  const one = begin('one', { duties: ['a'] });
+  isAnswered = false;
+  await secondsPass(1);
+  expect(one.owned()).toEqual([]);
+  isAnswered = true;
+  await secondsPass(LEASE_MS / 1000 + 5);
+  expect(one.owned()).toEqual(['a']);
+  await one.ends();
+  store = inner;
+});

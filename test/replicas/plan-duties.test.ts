@@ -1,0 +1,143 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { planDuties } from '../../src/replicas/plan-duties.ts';
+import type { DutyRecord, ReplicaRecord } from '../../src/store/ownership-store.ts';
+
+const SECOND_US = 1_000_000;
+const NOW_US = 1_000_000 * SECOND_US;
+
+const replica = (number: number, changes: Partial<ReplicaRecord> = {}): ReplicaRecord => ({
+  replica: number,
+  name: `r${number}`,
+  version: '1.0.0',
+  startedUs: NOW_US - 3_600 * SECOND_US,
+  expiresUs: NOW_US + 10 * SECOND_US,
+  isLeaving: false,
+  ...changes,
+});
+
+const duty = (name: string, owner: number, changes: Partial<DutyRecord> = {}): DutyRecord => ({
+  duty: name,
+  owner,
+  epoch: 1,
+  sinceUs: NOW_US - 3_600 * SECOND_US,
+  weight: 10,
+  ...changes,
+});
+
+const wanted = (names: readonly string[]) => names.map((name) => ({ duty: name }));
+
+describe('what is nobody’s', () => {
+  test('is taken whole by the only replica', () => {
+    const view = { nowUs: NOW_US, replicas: [replica(1)], duties: [] };
+    expect(planDuties(1, wanted(['a', 'b', 'c']), view).take).toEqual(['a', 'b', 'c']);
+  });
+
+  test('falls to whoever has least to do, the heaviest first', () => {
+    const sinceUs = NOW_US - SECOND_US;
+    const duties = [
+      duty('a', 1, { weight: 30 }),
+      duty('b', 0, { weight: 5, sinceUs }),
+      duty('c', 0, { weight: 25, sinceUs }),
+      duty('d', 0, { weight: 4, sinceUs }),
+    ];
+    const view = { nowUs: NOW_US, replicas: [replica(1), replica(2)], duties };
+    const names = wanted(['a', 'b', 'c', 'd']);
+    expect(planDuties(2, names, view).take).toEqual(['c', 'b']);
+    expect(planDuties(1, names, view).take).toEqual(['d']);
+  });
+
+  test('is taken by another where whom it falls to leaves it lying', () => {
+    const view = (seconds: number) => ({
+      nowUs: NOW_US,
+      replicas: [replica(1), replica(2)],
+      duties: [duty('a', 1), duty('b', 0, { sinceUs: NOW_US - seconds * SECOND_US })],
+    });
+    expect(planDuties(1, wanted(['a', 'b']), view(14)).take).toEqual([]);
+    expect(planDuties(1, wanted(['a', 'b']), view(16)).take).toEqual(['b']);
+  });
+
+  test('is left to those that stay', () => {
+    const view = {
+      nowUs: NOW_US,
+      replicas: [replica(1, { isLeaving: true }), replica(2)],
+      duties: [duty('a', 2), duty('b', 0)],
+    };
+    expect(planDuties(1, wanted(['a', 'b']), view)).toEqual({ take: [], give: [] });
+    expect(planDuties(2, wanted(['a', 'b']), view).take).toEqual(['b']);
+  });
+
+  test('is not taken by a replica that was removed, nor where it is not wanted', () => {
+    const view = { nowUs: NOW_US, replicas: [replica(2)], duties: [duty('a', 0)] };
+    expect(planDuties(1, wanted(['a']), view).take).toEqual([]);
+    expect(planDuties(2, [], view).take).toEqual([]);
+  });
+});
+
+describe('what is owned', () => {
+  const four = ['a', 'b', 'c', 'd'];
+  const all = four.map((name) => duty(name, 1));
+
+  test('goes to one that came, until both have as much', () => {
+    const view = { nowUs: NOW_US, replicas: [replica(1), replica(2)], duties: all };
+    expect(planDuties(1, wanted(four), view).give).toHaveLength(2);
+    expect(planDuties(2, wanted(four), view)).toEqual({ take: [], give: [] });
+  });
+
+  test.each([
+    ['one that came a moment ago', { replicas: [replica(1), replica(2, { startedUs: NOW_US - 29e6 })] }],
+    ['one that leaves', { replicas: [replica(1), replica(2, { isLeaving: true })] }],
+    ['anybody while something is nobody’s', { duties: [...all.slice(1), duty('a', 0)] }],
+    ['anybody when it came a moment ago', { duties: all.map((one) => ({ ...one, sinceUs: NOW_US - 59e6 })) }],
+  ])('does not go to %s', (_, changes) => {
+    const view = { nowUs: NOW_US, replicas: [replica(1), replica(2)], duties: all, ...changes };
+    expect(planDuties(1, wanted(four), view).give).toEqual([]);
+  });
+
+  test('stays where moving it would make little more even, or is fixed', () => {
+    const [replicas, nowUs] = [[replica(1), replica(2)], NOW_US];
+    const uneven = [duty('a', 1, { weight: 100 }), duty('b', 1, { weight: 4 }), duty('c', 2, { weight: 90 })];
+    expect(planDuties(1, wanted(['a', 'b', 'c']), { nowUs, replicas, duties: uneven }).give).toEqual([]);
+    const fixed = wanted(four).map((one) => ({ ...one, isFixed: true }));
+    expect(planDuties(1, fixed, { nowUs, replicas, duties: all }).give).toEqual([]);
+  });
+});
+
+test('any replicas with any duties come to rest evenly, and nothing goes to and fro', () => {
+  const weights = fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 60 });
+  fc.assert(
+    fc.property(weights, fc.integer({ min: 1, max: 5 }), (all, count) => {
+      const names = wanted(all.map((_, index) => `d${index}`));
+      const replicas = Array.from({ length: count }, (_, index) => replica(index + 1, { startedUs: NOW_US }));
+      let duties = all.map((weight, index) => duty(`d${index}`, 1, { weight, sinceUs: NOW_US }));
+      const moves = new Map<string, number>();
+      let quietTurns = 0;
+      let nowUs = NOW_US;
+      for (let turn = 0; quietTurns < 40; turn += 1) {
+        expect(turn).toBeLessThan(1_000);
+        nowUs += 4 * SECOND_US;
+        quietTurns += 1;
+        for (const { replica: me } of replicas) {
+          const { take, give } = planDuties(me, names, { nowUs, replicas, duties });
+          if (take.length + give.length > 0) quietTurns = 0;
+          for (const name of take) moves.set(name, (moves.get(name) ?? 0) + 1);
+          const change = (one: DutyRecord, owner: number) => ({ ...one, owner, sinceUs: nowUs });
+          duties = duties.map((one) =>
+            take.includes(one.duty) ? change(one, me) : give.includes(one.duty) ? change(one, 0) : one,
+          );
+        }
+      }
+      const load = replicas.map(({ replica: me }) =>
+        duties.reduce((sum, { owner, weight }) => sum + (owner === me ? weight : 0), 0),
+      );
+      const mean = all.reduce((sum, weight) => sum + weight, 0) / count;
+      // What is left is less than the lightest of the most loaded one could mend, or not worth a move.
+      expect(Math.max(...load) - Math.min(...load)).toBeLessThanOrEqual(Math.max(...all) + mean / 5);
+      expect(duties.every(({ owner }) => owner > 0)).toBe(true);
+      const total = [...moves.values()].reduce((sum, one) => sum + one, 0);
+      expect(total).toBeLessThanOrEqual(1.2 * all.length);
+      expect(Math.max(0, ...moves.values())).toBeLessThanOrEqual(3);
+    }),
+    { numRuns: 300 },
+  );
+});
