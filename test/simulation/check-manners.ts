@@ -59,7 +59,8 @@ const FAILURES = [
  * where counts prove nothing; and what lists of Flights that are cut cost the polls of those that are open, and the
  * hourly review of a day, which each life begins with.
  */
-function checkRequests(world: World, { plan, down, startedAtUs, endedAtUs }: Remains, find: Find): void {
+function checkRequests(world: World, remains: Remains, find: Find): void {
+  const { plan, down, moves = 0, startedAtUs, endedAtUs } = remains;
   const { behaviours, life } = plan.regions.find(({ region }) => region === world.region)!;
   const { intervalMs = 30_000, pageSize = 100 } = plan.poll;
   const { totalCountCap = 0, totalCountStaleMs = 0, flightsCap = 0 } = behaviours;
@@ -70,7 +71,7 @@ function checkRequests(world: World, { plan, down, startedAtUs, endedAtUs }: Rem
   const isCounted = totalCountCap + totalCountStaleMs + life.deletions + life.edits === 0;
   const timesAgain = (2 * MOST_OVERLAP_MS) / intervalMs + (isCounted ? READ_BY_AUDITS : AUDITS_OF_ENTRY);
   const pages = (world.truth().events.length * timesAgain) / pageInForce(pageSize, behaviours);
-  const lives = down.length + 1;
+  const lives = down.length + moves + 1;
   const audits = (hours * AUDITS_AN_HOUR + lives) * (1 + world.birds.size);
   const most = Math.round(MOST_PER_POLL * polls + pages + audits + cutLists());
   const { total } = world.requests();

@@ -59,7 +59,7 @@ function checkLake({ receivers }: Remains, truth: readonly Expected[], find: Fin
       else if (first.id !== arrival.id)
         find('repeated', 'under another id', `${event.key} in ${first.id} and ${arrival.id}`);
       else if (first === arrival) find('repeated', 'in one message', event.key);
-      else if (isKnownToArrive(first))
+      else if (isKnownToArrive(first, arrival))
         find('repeated', 'after it was confirmed', `${event.key} in ${arrival.id}`);
       const expected = known.get(event.key);
       if (!expected && event.feed === 'flight') uncounted.set(flightOf(event.key), 1);
@@ -87,9 +87,9 @@ function checkLake({ receivers }: Remains, truth: readonly Expected[], find: Fin
   return seen;
 }
 
-/** The sender knew, and lived on for long enough to remember it. */
-function isKnownToArrive({ life, confirmedAtUs }: Arrival): boolean {
-  return life.diedAtUs() - confirmedAtUs > 30e6;
+/** The sender knew before the other try began, and went on for long enough to remember it. */
+function isKnownToArrive({ life, confirmedAtUs }: Arrival, again: Arrival): boolean {
+  return confirmedAtUs < again.begunAtUs && life.unwellAfterUs(confirmedAtUs) - confirmedAtUs > 30e6;
 }
 
 function flightOf(key: string): string {

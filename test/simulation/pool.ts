@@ -7,6 +7,8 @@ export interface Task {
   readonly hours: number;
   /** A known-bad daemon of the zoo by its name. */
   readonly variant?: string;
+  /** Several replicas watch it. */
+  readonly isShared?: boolean;
   /** The same without its mistake. */
   readonly isControl?: boolean;
 }

@@ -18,6 +18,8 @@ export type Inbox = 'lake' | 'hook' | 'mail';
 export interface Arrival {
   readonly inbox: Inbox;
   readonly id: string;
+  /** When its sender began; it may have been paused since. */
+  readonly begunAtUs: number;
   readonly atUs: number;
   readonly events: readonly EventJson[];
   readonly alerts: readonly ToldAlert[];
@@ -46,11 +48,13 @@ export interface Receivers {
   heal(): void;
   transport(life: Mortal): Transport;
   mail(life: Mortal): OpenChannel;
+  /** How many messages of this life, or of all, are under way. */
+  underWay(life?: Mortal): number;
   /** Of all accepted messages in their order. */
   digest(): string;
 }
 
-type Message = Omit<Arrival, 'atUs' | 'life' | 'confirmedAtUs'>;
+type Message = Omit<Arrival, 'begunAtUs' | 'atUs' | 'life' | 'confirmedAtUs'>;
 
 /** What was met by one message so far. */
 interface Told {
@@ -68,6 +72,7 @@ type Fate = 'accepted' | Exclude<keyof ReceiverPlan, 'latencyMs'>;
 
 const TIMEOUT_MS = 10_000;
 const RETRY_AFTER_S = 20;
+const WELL_US = 120e6;
 
 export function createReceivers(clock: Clock, random: Random, plan: ReceiverPlan): Receivers {
   const arrivals: Arrival[] = [];
@@ -88,15 +93,30 @@ export function createReceivers(clock: Clock, random: Random, plan: ReceiverPlan
     return 'accepted';
   }
 
+  const sending = new Map<Mortal, number>();
+
   const aheadOf = (life: Mortal) => life.clock.nowUs() - clock.nowUs();
 
   /** One message on its way: what it meets, or never returns for a life that has ended. */
   async function receive(life: Mortal, message: Message, body: string): Promise<Fate> {
+    sending.set(life, (sending.get(life) ?? 0) + 1);
+    try {
+      return await meet(life, message, body);
+    } finally {
+      sending.set(life, sending.get(life)! - 1);
+    }
+  }
+
+  async function meet(life: Mortal, message: Message, body: string): Promise<Fate> {
+    const begunAtUs = clock.nowUs();
     const key = `${message.inbox} ${message.id}`;
     const fresh: Told = { inFlight: undefined, limited: undefined, aheadUs: 0, notBeforeUs: 0, refusals: 0 };
     const about = known.get(key) ?? fresh;
     known.set(key, about);
     if (about.inFlight === life) complaints.push(`${key} was sent while it was still under way`);
+    // Whoever sends it may have been taken for dead, or may not know yet what became of it.
+    if (about.inFlight && about.inFlight !== life && wasWell(about.inFlight, clock.nowUs()))
+      complaints.push(`${key} was sent by two at once`);
     if (about.limited === life && about.aheadUs === aheadOf(life) && clock.nowUs() < about.notBeforeUs)
       complaints.push(`${key} was sent before its Retry-After had passed`);
     about.inFlight = life;
@@ -111,7 +131,7 @@ export function createReceivers(clock: Clock, random: Random, plan: ReceiverPlan
     if (delayMs > 0) await sleep(life.clock, delayMs / 2);
     let arrival: Arrival | undefined;
     if (isAccepted) {
-      arrival = { ...message, atUs: clock.nowUs(), life, confirmedAtUs: Number.POSITIVE_INFINITY };
+      arrival = { ...message, begunAtUs, atUs: clock.nowUs(), life, confirmedAtUs: Number.POSITIVE_INFINITY };
       arrivals.push(arrival);
       hash.update(`${arrival.atUs} ${key} ${body}\n`);
       if (life.endsAt('accepted')) return never();
@@ -135,6 +155,8 @@ export function createReceivers(clock: Clock, random: Random, plan: ReceiverPlan
       isHealed = true;
     },
     digest: () => hash.copy().digest('hex'),
+    underWay: (life) =>
+      life ? (sending.get(life) ?? 0) : [...sending.values()].reduce((sum, one) => sum + one, 0),
     transport: (life) => ({
       async send(request) {
         return answerOf(await receive(life, messageOf(request), request.body ?? ''));
@@ -152,6 +174,11 @@ export function createReceivers(clock: Clock, random: Random, plan: ReceiverPlan
       async close() {},
     }),
   };
+}
+
+/** Nothing has kept it from its work for as long as others would wait for it. */
+function wasWell(life: Mortal, nowUs: number): boolean {
+  return life.unwellAfterUs(nowUs - WELL_US) > nowUs;
 }
 
 function never(): Promise<never> {

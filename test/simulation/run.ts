@@ -11,8 +11,9 @@ import { forked, seededRandom } from '../../src/simulator/world/seeded-random.ts
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import type { Random } from '../../src/time/clock.ts';
 import { baseUrl, stageConfig } from '../acceptance/stage.ts';
-import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
+import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 import { type Checked, check } from './checker.ts';
 import { beginLife, endLife, landEverywhere } from './life.ts';
 import { createManners } from './manners.ts';
@@ -48,6 +49,8 @@ export interface Remains {
   readonly store: Store;
   /** Times in which no daemon lived. */
   readonly down: readonly Interval[];
+  /** How often a region went from one replica to another. */
+  readonly moves?: number;
   readonly happenings: HappeningCounts;
   readonly complaints: readonly string[];
   /** When the daemon first started, on the service's clock. */
@@ -86,8 +89,21 @@ const LANDING_MS = 60_000;
 /** After the trouble: by then all of it has been read, and what happens next is newer than all that went wrong. */
 const RECOVERY_MS = 16 * 60_000;
 
-export async function runSeed(seed: number, options: RunOptions): Promise<Outcome> {
-  const plan = planOf(seed, options);
+/** A world before anybody watches it, with all that a daemon has around it. */
+export interface Scene {
+  readonly plan: Plan;
+  readonly random: Random;
+  readonly clock: VirtualClock;
+  readonly worlds: readonly World[];
+  readonly receivers: Receivers;
+  readonly store: Store;
+  readonly happenings: { readonly bugs: string[]; readonly alarms: Alarm[] };
+  readonly complaints: string[];
+  /** What a life of the daemon is given. */
+  partsOf(mortal: Mortal): DaemonParts;
+}
+
+export async function openScene(seed: number, plan: Plan, { watch }: RunOptions): Promise<Scene> {
   const random = seededRandom(seed);
   const clock = createVirtualClock(TEST_START_US);
   const worlds = plan.regions.map((region) =>
@@ -107,20 +123,14 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
   const store = await openSqliteStore({ path: ':memory:', clock });
   const bugs: string[] = [];
   const alarms: Alarm[] = [];
-  const down: Interval[] = [];
   const complaints: string[] = [];
   const config = stageConfig(
     plan.regions.map(({ region }) => region),
     plan,
   );
-  let aheadMs = plan.clockAheadMs;
-  let lives = 0;
-  let doomed: Mortal | undefined;
-  let isTrouble = true;
-  let life!: { readonly mortal: Mortal; readonly daemon: Daemon; readonly stop: AbortController };
 
   function report(happening: Happening): void {
-    options.watch?.(happening, clock.nowUs());
+    watch?.(happening, clock.nowUs());
     if (happening.what === 'trouble') bugs.push(`${happening.stage}: ${stackOf(happening.error)}`);
     if (happening.what === 'poll' && happening.failure === 'bug') bugs.push(stackOf(happening.error));
     if (happening.what === 'region_health') {
@@ -132,15 +142,8 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
     }
   }
 
-  function start(): void {
-    lives += 1;
-    const mortal = createMortal(
-      clock,
-      () => Math.round(aheadMs * 1000),
-      () => down.push({ fromUs: clock.nowUs(), toUs: Number.POSITIVE_INFINITY }),
-    );
-    const stop = new AbortController();
-    const parts: DaemonParts = {
+  function partsOf(mortal: Mortal): DaemonParts {
+    return {
       config,
       store: mortal.store(store),
       transportOf(region) {
@@ -167,10 +170,86 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
         if (!mortal.isDead()) report(happening);
       },
     };
+  }
+
+  return {
+    ...{ plan, random, clock, worlds, receivers, store, complaints, partsOf },
+    happenings: { bugs, alarms },
+  };
+}
+
+/** Outages come and go as planned. */
+export function planOutages({ plan, clock, worlds }: Scene): void {
+  for (const [index, { outages }] of plan.regions.entries()) {
+    const world = worlds[index]!;
+    for (const { atMs, forMs, kind } of outages) {
+      clock.setTimer(atMs, () => (kind === 'token' ? world.refuseToken() : world.goDown(kind)));
+      clock.setTimer(atMs + forMs, () => (kind === 'token' ? world.acceptToken() : world.comeUp()));
+    }
+  }
+}
+
+/** After the trouble: nothing goes wrong any more, and in the end every Bird has flown well. */
+export async function passQuietTime({ plan, random, clock, worlds, receivers }: Scene): Promise<void> {
+  for (const world of worlds) {
+    calm(world);
+    endLife(world, forked(random));
+  }
+  receivers.heal();
+  await clock.advance(RECOVERY_MS);
+  for (const world of worlds) endLife(world, forked(random));
+  await clock.advance(LANDING_MS);
+  for (const world of worlds) landEverywhere(world);
+  await clock.advance(plan.livenessMs - RECOVERY_MS - LANDING_MS);
+}
+
+/** Judges what the run has left behind. */
+export async function judge(
+  seed: number,
+  { plan, worlds, receivers, store, happenings, complaints, clock }: Scene,
+  { lives, ...more }: Pick<Remains, 'down'> & { readonly lives: number; readonly moves?: number },
+  inspect: RunOptions['inspect'],
+): Promise<Outcome> {
+  const remains: Remains = {
+    ...{ plan, worlds, receivers, store, happenings, complaints, ...more },
+    startedAtUs: TEST_START_US,
+    endedAtUs: clock.nowUs(),
+  };
+  inspect?.(remains);
+  return {
+    ...(await check(remains)),
+    seed,
+    virtualMs: plan.safetyMs + plan.livenessMs,
+    requests: worlds.reduce((sum, world) => sum + world.requests().total, 0),
+    lives,
+    digest: receivers.digest(),
+  };
+}
+
+export async function runSeed(seed: number, options: RunOptions): Promise<Outcome> {
+  const plan = planOf(seed, options);
+  const scene = await openScene(seed, plan, options);
+  const { clock, store, happenings } = scene;
+  const down: Interval[] = [];
+  let aheadMs = plan.clockAheadMs;
+  let lives = 0;
+  let doomed: Mortal | undefined;
+  let isTrouble = true;
+  let life!: { readonly mortal: Mortal; readonly daemon: Daemon; readonly stop: AbortController };
+
+  function start(): void {
+    lives += 1;
+    const mortal = createMortal(
+      clock,
+      () => Math.round(aheadMs * 1000),
+      () => down.push({ fromUs: clock.nowUs(), toUs: Number.POSITIVE_INFINITY }),
+    );
+    const stop = new AbortController();
+    const parts = scene.partsOf(mortal);
     const daemon = createDaemon(options.vary?.(parts) ?? parts);
     life = { mortal, daemon, stop };
     daemon.run(stop.signal).catch((error) => {
-      if (!mortal.isDead()) bugs.push(`the daemon ended: ${stackOf(error)}`);
+      if (!mortal.isDead()) happenings.bugs.push(`the daemon ended: ${stackOf(error)}`);
     });
   }
 
@@ -210,13 +289,7 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
     look(IDLE_CRASH_MS);
   }
 
-  for (const [index, { outages }] of plan.regions.entries()) {
-    const world = worlds[index]!;
-    for (const { atMs, forMs, kind } of outages) {
-      clock.setTimer(atMs, () => (kind === 'token' ? world.refuseToken() : world.goDown(kind)));
-      clock.setTimer(atMs + forMs, () => (kind === 'token' ? world.acceptToken() : world.comeUp()));
-    }
-  }
+  planOutages(scene);
   for (const { atMs, byMs } of plan.clockSteps) {
     clock.setTimer(atMs, () => {
       aheadMs += byMs;
@@ -228,39 +301,11 @@ export async function runSeed(seed: number, options: RunOptions): Promise<Outcom
   await clock.advance(plan.safetyMs);
   isTrouble = false;
   life.mortal.pardon();
-  for (const world of worlds) {
-    calm(world);
-    endLife(world, forked(random));
-  }
-  receivers.heal();
-  await clock.advance(RECOVERY_MS);
-  for (const world of worlds) endLife(world, forked(random));
-  await clock.advance(LANDING_MS);
-  for (const world of worlds) landEverywhere(world);
-  await clock.advance(plan.livenessMs - RECOVERY_MS - LANDING_MS);
-  const remains: Remains = {
-    plan,
-    worlds,
-    receivers,
-    store,
-    down,
-    happenings: { bugs, alarms },
-    complaints,
-    startedAtUs: TEST_START_US,
-    endedAtUs: clock.nowUs(),
-  };
-  options.inspect?.(remains);
-  const checked = await check(remains);
+  await passQuietTime(scene);
+  const outcome = await judge(seed, scene, { down, lives }, options.inspect);
   life.mortal.die();
   await store.close();
-  return {
-    ...checked,
-    seed,
-    virtualMs: plan.safetyMs + plan.livenessMs,
-    requests: worlds.reduce((sum, world) => sum + world.requests().total, 0),
-    lives,
-    digest: receivers.digest(),
-  };
+  return outcome;
 }
 
 /** The end of the trouble. What the service is like stays; what goes wrong in it stops. */
@@ -284,6 +329,6 @@ function calm(world: World): void {
   });
 }
 
-function stackOf(error: unknown): string {
+export function stackOf(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }

@@ -12,8 +12,9 @@ export const DELIVERY: readonly Variant[] = [
     vary: (parts) =>
       withTransaction(parts, (tx) => ({
         outbox: {
-          async claim(receiver, position, nowUs, limit) {
-            const claimed = await tx.outbox.claim(receiver, position, nowUs, limit);
+          async claim(...of) {
+            const [, , nowUs] = of;
+            const claimed = await tx.outbox.claim(...of);
             const ids = claimed.map(({ delivery }) => delivery.id);
             const done = { state: 'delivered', nextAttemptAtUs: nowUs, lastError: '' } as const;
             await tx.outbox.settle(
@@ -33,8 +34,9 @@ export const DELIVERY: readonly Variant[] = [
     vary: (parts) =>
       withTransaction(parts, (tx) => ({
         outbox: {
-          async claim(receiver, position, nowUs, limit) {
-            const claimed = await tx.outbox.claim(receiver, position, nowUs, limit);
+          async claim(...of) {
+            const [, , nowUs] = of;
+            const claimed = await tx.outbox.claim(...of);
             const free = { state: 'retry', nextAttemptAtUs: nowUs, lastError: '' } as const;
             await tx.outbox.settle(
               claimed.map(({ delivery }) => ({ id: delivery.id, ...free })),

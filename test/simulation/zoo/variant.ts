@@ -13,6 +13,8 @@ export interface Variant {
   readonly by: Fault;
   /** What would make the mistake good, and is switched off as well. */
   readonly without?: readonly Layer[];
+  /** It shows only where several replicas share a store. */
+  readonly isShared?: boolean;
   readonly vary: Variation;
 }
 

@@ -5,7 +5,15 @@
 import { DELIVERY } from './bad-delivery.ts';
 import { EVENTS } from './bad-events.ts';
 import { MANNERS } from './bad-manners.ts';
+import { REPLICAS } from './bad-replicas.ts';
 import { CURSORS, PAGING } from './bad-sweeps.ts';
 import type { Variant } from './variant.ts';
 
-export const VARIANTS: readonly Variant[] = [...PAGING, ...CURSORS, ...EVENTS, ...MANNERS, ...DELIVERY];
+export const VARIANTS: readonly Variant[] = [
+  ...PAGING,
+  ...CURSORS,
+  ...EVENTS,
+  ...MANNERS,
+  ...DELIVERY,
+  ...REPLICAS,
+];

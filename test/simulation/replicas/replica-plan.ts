@@ -1,0 +1,86 @@
+/**
+ * What happens to several replicas on one store, beside all that happens to their regions and receivers. Their clocks
+ * disagree from the beginning to the end; each of them is killed, stopped, paused, and cut off, one after another and
+ * sometimes two at a time.
+ */
+import { forked, pick, seededRandom } from '../../../src/simulator/world/seeded-random.ts';
+import type { Random } from '../../../src/time/clock.ts';
+import { type Plan, planOf, type Span } from '../plan.ts';
+
+export interface ReplicaPlan {
+  readonly plan: Plan;
+  /** How far the clock of each is ahead of the service's. */
+  readonly aheadMs: readonly number[];
+  readonly troubles: readonly Trouble[];
+  /** The part of the wakes between them that is lost. */
+  readonly lostWakes: number;
+}
+
+export interface Trouble {
+  readonly atMs: number;
+  readonly forMs: number;
+  readonly replica: number;
+  /**
+   * `kill`: it ends at once; `stop`: it is asked to end; `pause`: it stands still, as by SIGSTOP; `no_store`: it does not
+   * reach the store; `no_service`: it reaches no region. Afterwards it goes on, or starts again.
+   */
+  readonly kind: 'kill' | 'stop' | 'pause' | 'no_store' | 'no_service';
+  /**
+   * When it begins, if that comes soon: `answer`: it has just read something; `send`: a message of its own is under way.
+   * It starts again where others send.
+   */
+  readonly at: 'answer' | 'send' | 'any';
+}
+
+const MINUTE_MS = 60_000;
+
+/** Replicas are never without some trouble for longer on average. */
+const TROUBLE_EVERY_MS = 5 * MINUTE_MS;
+/** Clocks are kept in time, badly. */
+const MOST_AHEAD_MS = 30_000;
+
+export function replicaPlanOf(seed: number, span: Span): ReplicaPlan {
+  const random = seededRandom(Math.imul(seed, 0x85ebca6b) ^ 0x7e11);
+  const { clockSteps, ...base } = planOf(seed, span);
+  const setBackMs = clockSteps.reduce((sum, step) => sum + Math.max(0, -step.byMs), 0);
+  const count = 2 + Math.floor(random() * 3);
+  const aheadMs = Array.from({ length: count }, () =>
+    random() < 0.5 ? 0 : Math.round((2 * random() - 1) * MOST_AHEAD_MS),
+  );
+  const troubles = newTroubles(forked(random), count, base.safetyMs);
+  const plan: Plan = {
+    ...base,
+    clockAheadMs: 0,
+    clockSteps: [],
+    crashes: [],
+    livenessMs: base.livenessMs - setBackMs,
+  };
+  return { plan, aheadMs, troubles, lostWakes: pick(random, [0, 0.1, 0.5]) };
+}
+
+function newTroubles(random: Random, count: number, safetyMs: number): Trouble[] {
+  const kinds = ['kill', 'stop', 'pause', 'pause', 'no_store', 'no_service'] as const;
+  const most = Math.max(3, Math.round(safetyMs / TROUBLE_EVERY_MS));
+  const troubles = Array.from({ length: most }, (): Trouble => {
+    const kind = pick(random, kinds);
+    // Shorter than a lease, a little longer, and much longer; a region that cannot be reached is soon an alarm.
+    const lengths =
+      kind === 'no_service' ? [20_000, 45_000] : [3_000, 13_000, 17_000, 40_000, 40_000, 3 * MINUTE_MS];
+    const forMs = Math.round(pick(random, lengths) * (0.8 + 0.4 * random()));
+    const at = pick(random, ['answer', 'answer', 'send', 'send', 'any'] as const);
+    const replica = Math.floor(random() * count);
+    return { atMs: random() * safetyMs, forMs, kind, replica, at };
+  });
+  return troubles.filter(({ atMs, forMs }) => atMs + forMs < safetyMs).sort((a, b) => a.atMs - b.atMs);
+}
+
+/** For the checker: a region is away for whoever cannot reach it. */
+export function withCutOff(plan: Plan, troubles: readonly Trouble[]): Plan {
+  const cuts = troubles
+    .filter(({ kind }) => kind === 'no_service')
+    .map(({ atMs, forMs }) => ({ atMs, forMs, kind: 'reset' as const }));
+  return {
+    ...plan,
+    regions: plan.regions.map((region) => ({ ...region, outages: [...region.outages, ...cuts] })),
+  };
+}
