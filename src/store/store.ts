@@ -30,7 +30,9 @@ import type { WriteStore } from './write-store.ts';
 export interface Store {
   /**
    * Runs `work` in one transaction. It may only await the transaction's own methods. When it throws, nothing of it
-   * remains and the error is passed on. Rejects with `disk_full`, `store_failed` when the commit itself fails.
+   * remains and the error is passed on. Rejects with `disk_full`, `store_failed` when the commit itself fails, and with
+   * `store_down` where a server is away. A store that others write to may run `work` once more from its beginning;
+   * nothing of the first time remains.
    */
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>;
   /** What the store takes, and what it could still take; undefined while that cannot be seen. */

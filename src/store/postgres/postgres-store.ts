@@ -2,15 +2,15 @@
  * THE STORE ON POSTGRESQL, beside the one on SQLite and behind the same promise (`store.ts`).
  *
  * Two stores side by side, not one set of statements for both engines. What decided it: a statement of SQLite's rooms
- * is a call that returns, and what makes them fast is made of that (rows bound one by one into chunks, writes that are held back
- * until somebody could see them, numbers given in memory, hints that name an index); a statement here is a round trip,
- * and what makes it fast is fewer of them: a page of entries is one statement that also says what was new, a claim is
- * one, numbers come from the server because others write too. Of 180 statements about a third would be the same text. To
- * add a column costs a line in two schemas, two statements and two row types; a seam would save one of each and make
- * every line of the hot path wait for a promise. What is no SQL (what a row's text holds, how a record comes of it,
- * what people find it by) is shared, and one contract test holds both.
+ * is a call that returns, and what makes them fast is made of that (rows bound one by one into chunks, writes that are
+ * held back until somebody could see them, numbers given in memory, hints that name an index); a statement here is a
+ * round trip, and what makes it fast is fewer of them: a page of entries is one statement that also says what was new, a
+ * claim is one, numbers come from the server because others write too. Of 180 statements about a third would be the same
+ * text. To add a column costs a line in two schemas, two statements and two row types; a seam would save one of each and
+ * make every line of the hot path wait for a promise. What is no SQL (what a row's text holds, how a record comes of
+ * it, what people find it by) is shared, and one contract test holds both.
  *
- *   session.ts     the one connection: its lock, what is lost and found, whether a commit took place
+ *   session.ts     the one connection: its locks, what is lost and found, whether a commit took place
  *   postgres-queue.ts  transactions in their order, several in one commit, once more where they met another's
  *   tables.ts      the schema in steps; migrate.ts runs those that are missing
  *   statements.ts  what rooms speak to; many rows go as one list a column

@@ -1,6 +1,6 @@
 /**
- * The tables on PostgreSQL. They hold what those of SQLite hold (`sqlite/schema.ts` says of each column what it is),
- * where they differ a comment says why:
+ * The tables on PostgreSQL. They hold what those of SQLite hold, and `sqlite/schema.ts` says of each column what it is.
+ * Where they differ:
  *
  * - Numbers come from sequences: several processes may write.
  * - A `body` is JSON as text that is never looked into: JSON may hold `\u0000`, which functions of PostgreSQL refuse.
@@ -121,7 +121,6 @@ const WATCHED = `
     body TEXT NOT NULL
   );
   CREATE UNIQUE INDEX event_of_stream ON event (stream, occurred_us, id);
-  -- With the id, by which an event is looked for at its instant.
   CREATE INDEX event_by_age ON event (occurred_us, stream, event);
 
   CREATE TABLE flight (

@@ -100,9 +100,19 @@ export async function startServer(bin: string, settings: readonly string[] = [])
 
 /** Where a store on that server is. */
 export function placeOn({ url }: PostgresServer, changes: Partial<PostgresPlace> = {}): PostgresPlace {
+  return placeAt(url, changes);
+}
+
+export function placeAt(url: string, changes: Partial<PostgresPlace>): PostgresPlace {
   const address = readPostgresAddress(url);
   if (typeof address === 'string') throw new Error(`${url} ${address}`);
   return { ...address, password: null, schema: 'nestwatch', statementTimeoutMs: 30_000, ...changes };
+}
+
+/** Gives a file to the user as whom the server runs, which refuses keys of others. */
+export function ownedByServer(path: string): void {
+  const { uid, gid } = unprivileged();
+  if (uid !== undefined) chownSync(path, uid, gid!);
 }
 
 function unprivileged(): User {

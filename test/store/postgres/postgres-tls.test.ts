@@ -1,0 +1,94 @@
+/** A server that is reached over a network: encrypted, by a password, and by nobody who is not who it says. */
+import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pg from 'pg';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { secret } from '../../../src/secret.ts';
+import { lookAtServer } from '../../../src/store/postgres/look-at-server.ts';
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import type { PostgresPlace } from '../../../src/store/postgres/session.ts';
+import { makeAuthority, makeCertificate } from '../../http/certificates.ts';
+import { createVirtualClock } from '../../virtual-clock.ts';
+import { findServer, ownedByServer, type PostgresServer, placeAt, startServer } from './postgres-server.ts';
+
+const bin = findServer();
+const PASSWORD = 'correct horse';
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+describe.skipIf(bin === undefined)('PostgreSQL over a network', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'nestwatch-pg-tls-'));
+  let server: PostgresServer;
+  let port = 0;
+
+  beforeAll(async () => {
+    port = await freePort();
+    for (const name of ['own', 'other']) makeAuthority(folder, name);
+    makeCertificate(folder, 'own', 'server');
+    writeFileSync(join(folder, 'hba'), 'hostssl all all 127.0.0.1/32 scram-sha-256\nlocal all all trust\n');
+    chmodSync(folder, 0o755);
+    for (const name of readdirSync(folder))
+      chmodSync(join(folder, name), name.endsWith('.key') ? 0o600 : 0o644);
+    ownedByServer(join(folder, 'server.key'));
+    server = await startServer(bin!, [
+      ...['listen_addresses=127.0.0.1', `port=${port}`, 'ssl=on', `hba_file=${folder}/hba`],
+      ...[`ssl_cert_file=${folder}/server.pem`, `ssl_key_file=${folder}/server.key`],
+    ]);
+    const admin = new pg.Client({ host: server.host, port, user: 'nestwatch', database: 'postgres' });
+    await admin.connect();
+    await admin.query(`ALTER ROLE nestwatch PASSWORD '${PASSWORD}'`);
+    await admin.end();
+  }, 60_000);
+  afterAll(async () => {
+    await server?.remove();
+    rmSync(folder, { recursive: true });
+  });
+
+  const clock = createVirtualClock();
+  const trusting = (name: string) => ({ sslrootcert: join(folder, `${name}.pem`) });
+  const place = (changes: Partial<PostgresPlace>) =>
+    placeAt(`postgres://nestwatch@localhost:${port}/postgres?sslmode=verify-full`, {
+      password: secret(PASSWORD),
+      ...changes,
+    });
+
+  test.each([
+    ['to one who is who it says', trusting('own')],
+    [
+      'to one whose authority is known, by another name',
+      { ...trusting('own'), host: '127.0.0.1', sslmode: 'verify-ca' },
+    ],
+    ['to anybody, where that is asked for', { sslmode: 'require' }],
+  ] as const)('a connection is encrypted %s', async (_, changes) => {
+    const store = await openPostgresStore({ place: place({ ...trusting('own'), ...changes }), clock });
+    expect(await store.transaction((tx) => tx.inventory.nests('eu'))).toEqual([]);
+    await store.close();
+    expect(await lookAtServer(place(changes))).toMatchObject({ isEncrypted: true, schema: 1 });
+  });
+
+  test.each([
+    ['to one of an authority that is not known', trusting('other'), /cannot be reached: unable to verify/],
+    [
+      'to one that is called otherwise',
+      { ...trusting('own'), host: '127.0.0.1' },
+      /does not match certificate/,
+    ],
+    ['in the clear, where the server wants it encrypted', { sslmode: 'disable' }, /refuses the user/],
+    ['with another password', { ...trusting('own'), password: secret('wrong') }, /refuses the password/],
+  ] as const)('there is no connection %s', async (_, changes, message) => {
+    const opening = openPostgresStore({ place: place(changes), clock });
+    await expect(opening).rejects.toMatchObject({
+      code: 'store_down',
+      message: expect.stringMatching(message),
+    });
+    await expect(opening).rejects.not.toMatchObject({ message: expect.stringContaining(PASSWORD) });
+  });
+});
