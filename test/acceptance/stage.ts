@@ -24,9 +24,9 @@ import { simulatorTransport } from '../../src/simulator/answers/simulator-transp
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
+import { createStageStore, someTurns } from './stage-store.ts';
 
 /** A webhook call as a receiver saw it. */
 export interface Call {
@@ -249,8 +249,8 @@ export function stageConfig(
 }
 
 export async function openStage(options: StageOptions = {}): Promise<Stage> {
-  // A store in a file takes turns of the event loop, during which time must stand still.
-  const clock = options.storePath ? createVirtualClock(undefined, someTurns) : createVirtualClock();
+  const kept = createStageStore(options.storePath);
+  const clock = createVirtualClock(undefined, kept.settle);
   const regions = options.regions ?? ['eu', 'us'];
   const seed = options.seed ?? 1;
   const worlds: Record<string, World> = {};
@@ -274,7 +274,7 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
   let aheadUs = 0;
   const ours = { ...clock, nowUs: () => clock.nowUs() + aheadUs };
   const openStore = async () => {
-    const file = await openSqliteStore({ path: options.storePath ?? ':memory:', clock: ours });
+    const file = await kept.open(ours);
     const opened = { ...file, ...(options.space && { space: options.space }) };
     const { isStoreFull } = options;
     if (!isStoreFull) return opened;
@@ -407,9 +407,9 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
     },
     async restart(between) {
       await end();
-      if (options.storePath) await store.close();
+      if (kept.isLasting) await store.close();
       await between?.();
-      if (options.storePath) store = await openStore();
+      if (kept.isLasting) store = await openStore();
       start();
       await clock.advance(0);
     },
@@ -422,7 +422,3 @@ export async function openStage(options: StageOptions = {}): Promise<Stage> {
 
 /** A life that did not end after so many times of some turns waits for time to pass. */
 const MOST_TRIES = 10;
-
-async function someTurns(): Promise<void> {
-  for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}

@@ -1,0 +1,15 @@
+/** Stories of the daemon on a store on PostgreSQL, which else run on one in memory. */
+import { join } from 'node:path';
+import { defineConfig } from 'vitest/config';
+import everyDay from '../vitest.config.ts';
+
+export default defineConfig({
+  ...everyDay,
+  root: join(import.meta.dirname, '..'),
+  test: {
+    ...everyDay.test,
+    include: ['first-stories', 'explain', 'digests'].map((name) => `test/acceptance/${name}.test.ts`),
+    globalSetup: ['test/store/postgres/shared-server.ts'],
+    testTimeout: 300_000,
+  },
+});
