@@ -238,10 +238,16 @@ export function createApp(options: WebOptions, { isClosing, unreadBytes }: Doors
   app.onError((error, c) => {
     if (error instanceof NestwatchError && error.code === 'usage') return refuse(c, 400, error.message);
     if (error instanceof BusyError) return refuse(c, 503, error.message);
+    if (hasLeft(error)) return refuse(c, 400, 'The body ended early.');
     options.report({ what: 'trouble', stage: 'web', error });
     return refuse(c, 500, 'This could not be answered; the log says why.');
   });
   return app;
+}
+
+/** Whether whoever asked left in the middle of the body, which is no failure of ours; Node words it so. */
+function hasLeft(error: Error): boolean {
+  return error.message === 'aborted' && 'code' in error && error.code === 'ECONNRESET';
 }
 
 function addHeaders(app: Hono, isClosing: () => boolean): void {

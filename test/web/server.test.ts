@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { Agent, get } from 'node:http';
+import { connect } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { describe, expect, test } from 'vitest';
 import { NestwatchError } from '../../src/errors.ts';
+import type { Happening } from '../../src/report.ts';
 import { secret, secretFrom } from '../../src/secret.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
 import { anImpairment } from './sample.ts';
@@ -538,6 +540,37 @@ test.each(['identity', 'gzip'])('who leaves in the middle of a scrape is no fail
   });
   await left.promise;
   // What follows from it follows in the next turns.
+  await setImmediate();
+  expect(reported.filter(({ what }) => what === 'trouble')).toEqual([]);
+});
+
+test.each([
+  ['/api/v2/silences', 'application/json', '{"matchers":'],
+  ['/api/v1/alerts/acknowledge', 'application/json', '{"ids":'],
+  ['/expire-silence', 'application/x-www-form-urlencoded', 'id='],
+  ['/silence', 'application/x-www-form-urlencoded', 'bird='],
+])('who leaves in the middle of a body is no failure either: %s', async (path, type, half) => {
+  const answered = Promise.withResolvers<void>();
+  const reported: Happening[] = [];
+  const { web } = await serve({
+    report(one) {
+      reported.push(one);
+      // Each write is reported when it has come to its end.
+      if (one.what === 'write') answered.resolve();
+    },
+  });
+  const { port } = new URL(web.url);
+  const socket = connect(Number(port), '127.0.0.1');
+  const head = [
+    `POST ${path} HTTP/1.1`,
+    `host: 127.0.0.1:${port}`,
+    `origin: ${web.url}`,
+    `content-type: ${type}`,
+  ];
+  socket.write(`${[...head, 'content-length: 500'].join('\r\n')}\r\n\r\n${half}`, () =>
+    socket.resetAndDestroy(),
+  );
+  await answered.promise;
   await setImmediate();
   expect(reported.filter(({ what }) => what === 'trouble')).toEqual([]);
 });
