@@ -44,7 +44,7 @@ export class AlertEvents {
       .map((row) => ({ alertId, seq: row.seq, event: this.#events.fromRow(row) }));
   }
 
-  /** Of each span the newest events, newest first, by the alert: in one question, which costs a fraction of many. */
+  /** Of each span the newest events, newest first, by the alert: in one question. */
   ofSpans(spans: readonly LinkedSpan[], limit: number): Map<string, Event[]> {
     const events = new Map<string, Event[]>();
     const [only, ...others] = spans;
