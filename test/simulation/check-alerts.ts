@@ -220,3 +220,32 @@ function tells({ alerts }: Arrival, alertname: string, region: string): boolean 
 function isAbout({ labels }: ToldAlert, alertname: string, region: string): boolean {
   return labels.alertname === alertname && labels.region === region;
 }
+
+/** By more than that a clock is surely wrong, by less than the second surely right. */
+const WRONG_MS = 75_000;
+const RIGHT_MS = 50_000;
+
+/**
+ * Of what impairs the watch these worlds have a clock that is set wrong, and proof that comes late: the one is told, and
+ * nothing beside the two is.
+ */
+export function checkWatch({ plan, receivers }: Remains, find: Find): void {
+  const aheadMs = [plan.clockAheadMs];
+  for (const { byMs } of plan.clockSteps) aheadMs.push(aheadMs.at(-1)! + byMs);
+  const isEverOff = aheadMs.some((ms) => Math.abs(ms) > RIGHT_MS);
+  const possible = ['feed_unproven', ...(isEverOff ? ['clock_wrong'] : [])];
+  for (const inbox of ['hook', 'mail'] satisfies Inbox[]) {
+    const told = receivers.arrivals
+      .filter((one) => one.inbox === inbox)
+      .flatMap(({ alerts }) => alerts)
+      .filter(({ labels }) => labels.alertname === 'WatchImpaired');
+    for (const { reason = '', region } of told.map(({ labels }) => labels)) {
+      if (!possible.includes(reason)) find('unexplained', 'false alarm', `${inbox}: ${reason} of ${region}`);
+    }
+    if (Math.abs(aheadMs.at(-1)!) < WRONG_MS) continue;
+    for (const { region } of plan.regions) {
+      const isTold = told.some(({ labels }) => labels.reason === 'clock_wrong' && labels.region === region);
+      if (!isTold) find('unexplained', 'alarm missing', `${inbox}: no wrong clock of ${region}`);
+    }
+  }
+}

@@ -9,7 +9,7 @@
  *   that was found late; a delivery that is still owed; an unforeseen error; a lack of manners, or of moderation.
  */
 import { parseInstant } from '../../src/time/instant.ts';
-import { checkAlarms, checkAlerts, failedLast, mustEnd } from './check-alerts.ts';
+import { checkAlarms, checkAlerts, checkWatch, failedLast, mustEnd } from './check-alerts.ts';
 import { checkDelays } from './check-delays.ts';
 import { checkManners } from './check-manners.ts';
 import { type Expected, expectedOf } from './expected.ts';
@@ -34,6 +34,7 @@ export async function check(remains: Remains): Promise<Checked> {
   const seen = checkLake(remains, truth, find);
   await checkAlerts(remains, truth, seen, find);
   checkAlarms(remains, find);
+  checkWatch(remains, find);
   checkDelays(remains, truth, seen, find);
   checkManners(remains, find);
   await checkStore(remains, failedLast(truth, seen), find);
