@@ -7,7 +7,7 @@ const signals = holdSignals(process);
 // By default Node opens its debugger at this signal, on a port where every user of the machine could run code here.
 process.on('SIGUSR1', () => {});
 
-keepCompiled(process.env);
+keepCompiled(process.env, process.argv[1] ?? '', new Date());
 
 // What is imported statically would be compiled before the cache is there, and the heap is small for good only if it
 // is kept so before the program's modules fill it.

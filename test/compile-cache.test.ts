@@ -1,10 +1,19 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, statSync, symlinkSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { expect, test } from 'vitest';
-import { isOwn } from '../src/compile-cache.ts';
+import { isOwn, KEPT_PLACES } from '../src/compile-cache.ts';
 
 const MAIN = resolve(import.meta.dirname, '../src/main.ts');
 
@@ -51,6 +60,25 @@ test('a directory that others may look into, and a link, are left alone', () => 
     return {};
   });
   expect(readdirSync(join(linked.home, 'elsewhere'))).toEqual([]);
+});
+
+test('what was compiled for places that were not started for longest is removed', () => {
+  const names = Array.from({ length: KEPT_PLACES + 2 }, (_, at) => `place-${at}`);
+  const { home } = start((home) => {
+    for (const [at, name] of names.entries()) {
+      const place = join(home, '.cache/nestwatch', name);
+      mkdirSync(join(place, 'v26.0.0'), { recursive: true, mode: 0o700 });
+      utimesSync(place, at, at);
+    }
+    return {};
+  });
+  const directory = join(home, '.cache/nestwatch');
+  const kept = readdirSync(directory);
+  expect(kept).toHaveLength(KEPT_PLACES);
+  const [own, ...others] = kept.filter((name) => !names.includes(name));
+  expect(others).toEqual([]);
+  expect(readdirSync(join(directory, own!))).not.toEqual([]);
+  expect(names.filter((name) => kept.includes(name))).toEqual(names.slice(3));
 });
 
 test.each([
