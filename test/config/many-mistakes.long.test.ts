@@ -1,0 +1,24 @@
+/** A configuration with thousands of mistakes is read in a time that grows as their number does, not as its square. */
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { amountOf } from '../cases.ts';
+import type { Work } from './work-of-mistakes.ts';
+
+const MISTAKES = amountOf('configuration: mistakes in one file', 60_000, 2_000);
+
+test('twice as many mistakes are found with twice the work', async () => {
+  const options = ['--no-opt', '--no-maglev', '--no-sparkplug'];
+  const script = join(import.meta.dirname, 'work-of-mistakes.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, [...options, script, String(MISTAKES)]);
+  const works: readonly Work[] = JSON.parse(stdout);
+  const sorts = Map.groupBy(works, ({ what }) => what);
+  expect(sorts.size).toBe(4);
+  for (const [what, [few, half, all]] of sorts) {
+    expect([few!.found, half!.found, all!.found], what).toEqual([MISTAKES / 20, MISTAKES / 2, MISTAKES]);
+    const callsOfOne = (from: Work, to: Work) => (to.calls - from.calls) / (to.mistakes - from.mistakes);
+    expect(callsOfOne(few!, half!), what).toBeGreaterThan(10);
+    expect(callsOfOne(half!, all!) / callsOfOne(few!, half!), what).toBeLessThan(1.2);
+  }
+});

@@ -1,0 +1,58 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
+/**
+ * `node --no-opt --no-maglev --no-sparkplug work-of-mistakes.ts COUNT`: how many functions are called while so many
+ * mistakes of one sort are found in a configuration, half as many, and a twentieth: a measure of work that is the same
+ * on every machine. Functions are counted right as long as nothing is compiled to machine code, hence the options.
+ */
+import { Session } from 'node:inspector/promises';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { ConfigError } from '../../src/document/problem.ts';
+
+export interface Work {
+  readonly what: string;
+  readonly mistakes: number;
+  readonly found: number;
+  readonly calls: number;
+}
+
+const REGION = 'regions: { eu: { base_url: https://eu.example.com/api-rest, token: t0 } }\n';
+
+const lines = (count: number, line: (at: number) => string) =>
+  Array.from({ length: count }, (_, at) => `${line(at)}\n`).join('');
+
+const TEXTS: readonly (readonly [what: string, text: (count: number) => string])[] = [
+  ['unknown keys of a section', (count) => `poll:\n${lines(count, (at) => `  k${at}x: 1`)}`],
+  ['unknown sections', (count) => lines(count, (at) => `k${at}x: 1`)],
+  ['keys that stand twice', (count) => `poll:\n${lines(count + 1, () => '  page_size: 1')}`],
+  ['references that lead nowhere', (count) => `rules:\n${lines(count, () => '  - "${A}"')}`],
+];
+
+function mistakesIn(text: string): number {
+  try {
+    loadConfig({ file: 'n.yaml', text, environment: {}, readFile: () => '' });
+    return 0;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    return error.problems.length;
+  }
+}
+
+const session = new Session();
+session.connect();
+await session.post('Profiler.enable');
+const most = Number(process.argv[2]);
+const works: Work[] = [];
+for (const [what, textOf] of TEXTS) {
+  // What is prepared once, the first time, is no work of a mistake.
+  mistakesIn(REGION + textOf(10));
+  for (const mistakes of [most / 20, most / 2, most]) {
+    const text = REGION + textOf(mistakes);
+    await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+    const found = mistakesIn(text);
+    const { result } = await session.post('Profiler.takePreciseCoverage');
+    await session.post('Profiler.stopPreciseCoverage');
+    const counts = result.flatMap(({ functions }) => functions.map(({ ranges }) => ranges[0]?.count ?? 0));
+    works.push({ what, mistakes, found, calls: counts.reduce((sum, count) => sum + count, 0) });
+  }
+}
+console.log(JSON.stringify(works));
