@@ -1,16 +1,37 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import type { World } from '../../src/simulator/world/world.ts';
 import { howMany } from '../../src/text/counts.ts';
-import { amountOf } from '../cases.ts';
+import { amountOf, casesOf } from '../cases.ts';
 import { openStage, type Stage, type StageOptions } from './stage.ts';
 
 const DAY_S = 86_400;
 
-const DAYS_IN_THE_AIR = amountOf('Flights: days in the air', 3, 1);
+const HOURS_IN_THE_AIR = amountOf('Flights: hours in the air', 72, 6);
 const DAYS_AT_REST = amountOf('Flights: days of an unpublished Bird', 3, 1);
+/** A Flight that comes late to an unpublished Bird, and how many hours it may take to be found. */
+const LATE_FLIGHTS = [
+  ['8 minutes', 'two hours', 8, 2],
+  ['20 minutes', 'a day', 20, 24.5],
+] as const;
 
 let stage: Stage;
 afterEach(() => stage.close());
+
+/** One region with one Bird, of this id. */
+async function openOneBird(
+  triggerType: 'event' | 'manual' | 'scheduled',
+  options: Pick<StageOptions, 'poll' | 'behaviours'> = {},
+): Promise<string> {
+  let birdId = '';
+  stage = await openStage({
+    ...options,
+    regions: ['eu'],
+    before(world) {
+      birdId = world.addBird(world.addNest({ name: 'Legal' }).id, { name: 'Sync', triggerType }).id;
+    },
+  });
+  return birdId;
+}
 
 function failures(of: Stage) {
   return of
@@ -23,21 +44,12 @@ function failures(of: Stage) {
 }
 
 describe('a Flight is watched to its end', () => {
-  test(`one that started ${howMany(DAYS_IN_THE_AIR, 'day')} before its failure is alerted within two polls`, async () => {
-    let birdId = '';
-    stage = await openStage({
-      regions: ['eu'],
-      before(world) {
-        birdId = world.addBird(world.addNest({ name: 'Legal' }).id, {
-          name: 'Long review',
-          triggerType: 'manual',
-        }).id;
-      },
-    });
+  test(`one that started ${howMany(HOURS_IN_THE_AIR, 'hour')} before its failure is alerted within two polls`, async () => {
+    const birdId = await openOneBird('manual');
     const world = stage.worlds.eu!;
     await stage.minutesPass(1);
     const { id } = world.startFlight(birdId);
-    await stage.secondsPass(DAYS_IN_THE_AIR * DAY_S);
+    await stage.minutesPass(HOURS_IN_THE_AIR * 60);
     // Shorter Flights of the same Bird move the cursor far beyond the start of the long one.
     for (let count = 0; count < 5; count += 1) {
       world.startFlight(birdId, { endsAs: 'succeeded' });
@@ -71,16 +83,7 @@ describe('a Flight is watched to its end', () => {
   });
 
   test('a skipped error in a Flight that lands raises nothing, and neither does a retried one', async () => {
-    let birdId = '';
-    stage = await openStage({
-      regions: ['eu'],
-      before(world) {
-        birdId = world.addBird(world.addNest({ name: 'Legal' }).id, {
-          name: 'Sync',
-          triggerType: 'event',
-        }).id;
-      },
-    });
+    const birdId = await openOneBird('event');
     stage.worlds.eu!.startFlight(birdId, { endsAs: 'succeeded', skippedErrors: 2, retriedErrors: 1 });
     await stage.minutesPass(10);
     expect(stage.forwarded()).toHaveLength(1);
@@ -88,16 +91,7 @@ describe('a Flight is watched to its end', () => {
   });
 
   test('one that ends again after having been active is a second event', async () => {
-    let birdId = '';
-    stage = await openStage({
-      regions: ['eu'],
-      before(world) {
-        birdId = world.addBird(world.addNest({ name: 'Legal' }).id, {
-          name: 'Sync',
-          triggerType: 'event',
-        }).id;
-      },
-    });
+    const birdId = await openOneBird('event');
     const world = stage.worlds.eu!;
     const { id } = world.startFlight(birdId, { endsAs: 'failed' });
     await stage.minutesPass(2);
@@ -109,17 +103,7 @@ describe('a Flight is watched to its end', () => {
   });
 
   test('a message that comes later than the status still stands in the event', async () => {
-    let birdId = '';
-    stage = await openStage({
-      regions: ['eu'],
-      behaviours: { eu: { errorMessagesLateMs: 8_000 } },
-      before(world) {
-        birdId = world.addBird(world.addNest({ name: 'Legal' }).id, {
-          name: 'Sync',
-          triggerType: 'event',
-        }).id;
-      },
-    });
+    const birdId = await openOneBird('event', { behaviours: { eu: { errorMessagesLateMs: 8_000 } } });
     stage.worlds.eu!.startFlight(birdId, {
       endsAs: 'failed',
       fliesForMs: 29_000,
@@ -134,17 +118,8 @@ describe('a Flight is watched to its end', () => {
 describe('a Bird that is unpublished', () => {
   let birdId = '';
 
-  async function openWithBird(poll: StageOptions['poll'] = {}): Promise<World> {
-    stage = await openStage({
-      regions: ['eu'],
-      poll,
-      before(world) {
-        birdId = world.addBird(world.addNest({ name: 'Legal' }).id, {
-          name: 'Sync',
-          triggerType: 'scheduled',
-        }).id;
-      },
-    });
+  async function openWithBird(poll: NonNullable<StageOptions['poll']> = {}): Promise<World> {
+    birdId = await openOneBird('scheduled', { poll });
     await stage.minutesPass(5);
     return stage.worlds.eu!;
   }
@@ -159,19 +134,19 @@ describe('a Bird that is unpublished', () => {
     expect(failures(stage)).toHaveLength(1);
   });
 
-  test.each([
-    ['8 minutes', 'two hours', 8, 2],
-    ['20 minutes', 'a day', 20, 24.5],
-  ])('a Flight that the service shows %s late is found within %s', async (_late, _within, minutes, hours) => {
-    const world = await openWithBird();
-    world.unpublish(birdId);
-    await stage.minutesPass(minutes + 1);
-    const startedAtUs = world.nowUs() - minutes * 60e6;
-    const { id } = world.startFlight(birdId, { startedAtUs });
-    world.endFlight(id, 'failed');
-    await stage.minutesPass(hours * 60);
-    expect(stage.forwarded()).toContain(`eu/flight/${id}/failed`);
-  });
+  test.each(casesOf('Flights: how late of an unpublished Bird', LATE_FLIGHTS, LATE_FLIGHTS.slice(0, 1)))(
+    'a Flight that the service shows %s late is found within %s',
+    async (_late, _within, minutes, hours) => {
+      const world = await openWithBird();
+      world.unpublish(birdId);
+      await stage.minutesPass(minutes + 1);
+      const startedAtUs = world.nowUs() - minutes * 60e6;
+      const { id } = world.startFlight(birdId, { startedAtUs });
+      world.endFlight(id, 'failed');
+      await stage.minutesPass(hours * 60);
+      expect(stage.forwarded()).toContain(`eu/flight/${id}/failed`);
+    },
+  );
 
   test('again, after it was published and flew between two readings of the inventory', async () => {
     const world = await openWithBird();
