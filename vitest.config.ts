@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -17,12 +18,12 @@ export default defineConfig({
     provide: { cases: 'some' },
     // Nothing in `src` keeps state in a module, so files share workers, and load it once for each of those.
     isolate: false,
-    // By default one core is left idle, which is half of a small machine.
-    maxWorkers: '100%',
+    // One more than cores, since tests of real processes and sockets wait for these.
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: LongFirst },
     // Stories take seconds of a core, and more where the machine has other things to do.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // A test that is switched off or left alone by accident is an error, not a quieter run.
     allowOnly: false,
     passWithNoTests: false,
