@@ -56,7 +56,7 @@ const summaries = (of: Stage) =>
 
 /** Polls of the region that is up are most of what the story takes. */
 const OTHER_BIRDS = amountOf('catching up: Birds of the region that was not away', 10, 2);
-const HOURS_AWAY = amountOf('catching up: hours that a region was away', 24, 16);
+const HOURS_AWAY = amountOf('catching up: hours that a region was away', 24, 14);
 
 describe(`a region was away for ${HOURS_AWAY} hours`, () => {
   test('its old news is told in one summary, the rest as always, and the other region waits for nothing', async () => {

@@ -93,11 +93,11 @@ function delaysUs(feed: Feed): number[] {
   });
 }
 
-const LATE_MINUTES = amountOf('completeness: minutes of late entries', 240, 150);
-const LIVES = amountOf('completeness: lives with late entries', 6, 3);
-const HOURS_LANDED = amountOf('completeness: hours until a Flight comes back to life', 30, 10);
+const LATE_MINUTES = amountOf('completeness: minutes of late entries', 240, 90);
+const LIVES = amountOf('completeness: lives with late entries', 6, 2);
+const HOURS_LANDED = amountOf('completeness: hours until a Flight comes back to life', 30, 3);
 const RESTING_BIRDS = amountOf('completeness: Birds at rest', 30, 10);
-const LIE_MINUTES = amountOf('completeness: minutes of lies', 180, 90);
+const LIE_MINUTES = amountOf('completeness: minutes of lies', 180, 60);
 
 describe('entries that become visible long after they were created, while others are deleted', () => {
   // The first audits teach sweeps to look 10 minutes back, which catches some of the first and none of the second.
@@ -492,7 +492,7 @@ test('one that comes late is found though another was deleted, and both while no
 
 // Audits come every ten minutes, at another phase of this in each of them.
 const phases = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
-test.each(casesOf('completeness: phases of the audit', phases, spread(phases, 3)))(
+test.each(casesOf('completeness: phases of the audit', phases, spread(phases, 2)))(
   'one that comes late, %i minutes into it, is found though another goes then',
   async (phase) => {
     const { world, birdId, minutesOfTraffic } = await busyBird();

@@ -25,7 +25,7 @@ async function oneBird(
     // Rarely enough that days pass quickly.
     poll: {
       intervalMs: pollMinutes * 60_000,
-      inventoryIntervalMs: 600_000,
+      inventoryIntervalMs: Math.max(pollMinutes, 10) * 60_000,
       auditIntervalMs: 86_400_000,
       maxIntervalMs: Math.max(pollMinutes, 5) * 60_000,
     },
@@ -123,7 +123,7 @@ describe('a Flight that hangs', () => {
 
 describe('a scheduled Bird that stops flying', () => {
   test('is told by its own habits once a week is known, and the next Flight resolves it', async () => {
-    const { world, birdId } = await oneBird([], 'scheduled', 10);
+    const { world, birdId } = await oneBird([], 'scheduled', 30);
     for (let day = 0; day < 8; day += 1) {
       world.startFlight(birdId, { endsAs: 'succeeded' });
       await stage.minutesPass(DAY);
@@ -139,7 +139,7 @@ describe('a scheduled Bird that stops flying', () => {
       ),
     });
     world.startFlight(birdId, { endsAs: 'succeeded' });
-    await stage.minutesPass(15);
+    await stage.minutesPass(35);
     expect(received().at(-1)).toBe('BirdStale resolved');
   });
 
@@ -259,13 +259,13 @@ describe('failures that come and go', () => {
 });
 
 test('a malformed entry is told once for its feed, and is over a day later', async () => {
-  const { world, birdId } = await oneBird([], 'event');
+  const { world, birdId } = await oneBird([], 'event', 30);
   world.appendBirdLog(birdId, { raw: { id: undefined, createdAt: 'yesterday' } });
-  await stage.minutesPass(3);
+  await stage.minutesPass(35);
   expect(received()).toEqual(['SchemaDrift firing']);
   expect(last().labels).toMatchObject({ region: 'eu', feed: 'bird_log', severity: 'warning' });
   expect(last().annotations.summary).toBe('1 Bird log entry could not be read in region EU');
-  await stage.minutesPass(DAY + 5);
+  await stage.minutesPass(DAY + 35);
   expect(received().at(-1)).toBe('SchemaDrift resolved');
 });
 

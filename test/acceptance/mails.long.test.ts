@@ -81,7 +81,19 @@ interface Restart {
 const restarts = MAIL_STORIES.flatMap((story) =>
   [...story.steps.keys()].map((at): Restart => ({ story, at })),
 );
-const inTheMiddle = restarts.filter(({ story, at }) => at === Math.floor(story.steps.length / 2));
+/** Each remembers something else over the restart, from flights in the air to what a digest counts. */
+const REMEMBERING = new Set([
+  'recovery',
+  'stuck',
+  'silenced, and told at its end',
+  'flapping',
+  'away for a day',
+  'five fail in one Nest, then some change',
+  'digest',
+]);
+const inTheMiddle = restarts.filter(
+  ({ story, at }) => REMEMBERING.has(story.name) && at === Math.floor(story.steps.length / 2),
+);
 const chosen = Map.groupBy(
   casesOf('mails: restarts between the steps of stories', restarts, inTheMiddle),
   ({ story }) => story,
@@ -101,9 +113,10 @@ describe.each(MAIL_STORIES)('$name', (story) => {
     }
   });
 
-  test('gives the same mails when nestwatch is restarted in between', async () => {
-    const expected = received(await post());
-    for (const { at } of chosen.get(story)!)
-      expect(received(await mailsOf(story, at)), `after step ${at}`).toEqual(expected);
-  });
+  test.each(chosen.get(story) ?? [])(
+    'gives the same mails when nestwatch is restarted after step $at',
+    async ({ at }) => {
+      expect(received(await mailsOf(story, at))).toEqual(received(await post()));
+    },
+  );
 });

@@ -11,7 +11,7 @@ async function open(): Promise<readonly string[]> {
   let birds: string[] = [];
   stage = await openStage({
     regions: ['eu'],
-    poll: { intervalMs: 240_000, inventoryIntervalMs: 3_600_000 },
+    poll: { intervalMs: 600_000, maxIntervalMs: 600_000, inventoryIntervalMs: 3_600_000 },
     before(world) {
       const { id } = world.addNest({ name: 'Marketing' });
       birds = ['one', 'two', 'three'].map((name) => world.addBird(id, { name, triggerType: 'event' }).id);
@@ -155,7 +155,7 @@ test('an alert that fires for longer than the retention lets go of what was told
   let bird = '';
   stage = await openStage({
     regions: ['eu'],
-    poll: { intervalMs: 240_000, inventoryIntervalMs: 3_600_000 },
+    poll: { intervalMs: 600_000, maxIntervalMs: 600_000, inventoryIntervalMs: 3_600_000 },
     before(world) {
       const { id } = world.addNest({ name: 'Marketing' });
       bird = world.addBird(id, { name: 'one', triggerType: 'event' }).id;

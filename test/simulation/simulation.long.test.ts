@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { expect, test } from 'vitest';
-import { amountOf, casesOf, spread } from '../cases.ts';
+import { amountOf, casesOf } from '../cases.ts';
 import { createDelays } from './delays.ts';
 import { runSeed } from './run.ts';
 
@@ -16,9 +16,9 @@ const NEW_SEEDS = Array.from({ length: 29 }, () => randomInt(1, 2 ** 31));
 const seeds = casesOf(
   'simulation: worlds',
   [...KNOWN_SEEDS, ...NEW_SEEDS],
-  [...spread(KNOWN_SEEDS, 2), ...spread(NEW_SEEDS, 1)],
+  [KNOWN_SEEDS[randomInt(KNOWN_SEEDS.length)]!, NEW_SEEDS[0]!],
 );
-console.info(`new worlds of this run: ${seeds.filter((seed) => NEW_SEEDS.includes(seed)).join(', ')}`);
+console.info(`worlds of this run: ${seeds.join(', ')}`);
 
 test.each(seeds)(
   'nothing is lost, invented, repeated or unexplained in the world of seed %i',

@@ -2,10 +2,14 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { createScenario } from '../../src/simulator/story/scenario.ts';
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
+import { amountOf } from '../cases.ts';
 import { openStage, type Stage } from './stage.ts';
 
 let stage: Stage;
 afterEach(() => stage.close());
+
+const MINUTES = amountOf('every event once: minutes of each story', 60, 35);
+const LIVES = amountOf('every event once: lives of the daemon', 12, 8);
 
 /** 3 % of all requests fail, in every way there is. */
 const FAULTS: Partial<Behaviours> = {
@@ -92,7 +96,7 @@ describe('every entry arrives exactly once', () => {
         });
       }
     }
-    await stage.minutesPass(60);
+    await stage.minutesPass(MINUTES);
     for (const world of Object.values(worlds)) world.behaviours.lateShare = 0;
     await stage.minutesPass(5);
     expectEachOnce(stage);
@@ -120,7 +124,7 @@ describe('every entry arrives exactly once', () => {
     world.appendNotification({ raw: { id: null } });
     world.appendNotification({ raw: { createdAt: 'yesterday' } });
     world.appendNotification({ fields: { eventType: 'AfterTheBadOnes', entityType: 'Plan' } });
-    await stage.minutesPass(60);
+    await stage.minutesPass(MINUTES);
     expect(world.truth().malformed).toBe(3);
     expect(
       stage.happenings
@@ -143,7 +147,7 @@ describe('every entry arrives exactly once', () => {
         });
       },
     });
-    for (let life = 0; life < 12; life += 1) {
+    for (let life = 0; life < LIVES; life += 1) {
       await stage.secondsPass(61 * (life % 4));
       await stage.minutesPass(4);
       await stage.restart();
