@@ -39,11 +39,13 @@ export function topicOf(notification: GroupNotification): string {
   const groupLabels = groupSort === 'held_back' ? sharedPlace(notification) : own;
   const place = placeOf(groupLabels);
   const others = Object.entries(groupLabels)
-    .filter(([name, value]) => !PLACE_LABELS.has(name) && value !== '')
-    .map(([, value]) => short(value));
+    .filter(([name]) => !PLACE_LABELS.has(name))
+    .map(([, value]) => short(value))
+    .filter((value) => value !== '');
   // Alerts of one group that has no labels may be about anything: all that stays the same is for whom they are.
   const anything = others.length > 0 ? 'Alerts' : `Alerts for ${short(receiver)}`;
-  const what = groupLabels.alertname ? kindWords(groupLabels.alertname) : place ? '' : anything;
+  // A name of signs that nobody can see says nothing either.
+  const what = kindWords(groupLabels.alertname ?? '') || (place ? '' : anything);
   const about = [place, what].filter((part) => part !== '').join(': ');
   return plainText(`${about}${others.length > 0 ? ` (${others.join(', ')})` : ''}`, TOPIC_CODE_POINTS);
 }
@@ -73,7 +75,7 @@ function sharedPlace({ alerts }: GroupNotification): Labels {
 
 function placeOf({ region, nest, nest_id, bird, bird_id }: Labels): string {
   const inside = [nest || (nest_id && `Nest ${nest_id}`), bird || (bird_id && `Bird ${bird_id}`)];
-  const path = inside.flatMap((name) => (name ? [short(name)] : [])).join(' / ');
+  const path = inside.flatMap((name) => short(name ?? '') || []).join(' / ');
   return [region ? regionName(region) : '', path].filter((part) => part !== '').join(' · ');
 }
 

@@ -34,6 +34,34 @@ describe('the subject says where and what, by the labels of the group', () => {
   });
 });
 
+test('whatever a group has in common, its subject says more than that there are alerts', () => {
+  const name = fc.constantFrom(
+    'alertname',
+    'region',
+    'nest',
+    'nest_id',
+    'bird',
+    'bird_id',
+    'severity',
+    'team',
+  );
+  const value = fc.constantFrom('', ' ', '\u202E', '\r\n', 'Marketing', 'FlightFailed');
+  fc.assert(
+    fc.property(fc.dictionary(name, value), (groupLabels) => {
+      expect(subject(group({ groupLabels }))).toMatch(/^\[nestwatch\] (?!Alerts$)[^\s:()]/);
+    }),
+    {
+      examples: [
+        [{}],
+        [{ severity: '' }],
+        [{ severity: '\u202E' }],
+        [{ nest: '\u202E' }],
+        [{ alertname: ' ' }],
+      ],
+    },
+  );
+});
+
 describe('the subject of a later mail', () => {
   const still = [other('d'), other('e'), other('f')].map((one) => ({ ...one, events: [] }));
 
