@@ -97,6 +97,8 @@ const LATE_MINUTES = amountOf('completeness: minutes of late entries', 240, 90);
 const LIVES = amountOf('completeness: lives with late entries', 6, 2);
 const HOURS_LANDED = amountOf('completeness: hours until a Flight comes back to life', 30, 3);
 const RESTING_BIRDS = amountOf('completeness: Birds at rest', 30, 10);
+const SCARCE_MINUTES = amountOf('completeness: minutes in which requests are scarce', 60, 30);
+const LEARNED_MINUTES = amountOf('completeness: minutes after what was learned', 180, 60);
 const LIE_MINUTES = amountOf('completeness: minutes of lies', 180, 60);
 
 describe('entries that become visible long after they were created, while others are deleted', () => {
@@ -405,10 +407,10 @@ describe('what audits cost', () => {
         });
       },
     });
-    await stage.minutesPass(60);
+    await stage.minutesPass(SCARCE_MINUTES);
     const before = stage.worlds.eu!.requests().total;
     urls.length = 0;
-    await stage.minutesPass(60);
+    await stage.minutesPass(SCARCE_MINUTES);
     const all = stage.worlds.eu!.requests().total - before;
     expect(urls.length / all).toBeGreaterThan(0.07);
     expect(urls.length / all).toBeLessThan(0.12);
@@ -429,7 +431,7 @@ describe('how far polls look back is learned from what audits and reviews had to
     await stage.minutesPass(60);
     const learning = counted('recovered', 'bird_log');
     expect(learning).toBeGreaterThan(2);
-    await stage.minutesPass(120);
+    await stage.minutesPass(LEARNED_MINUTES);
     expect(counted('recovered', 'bird_log') - learning).toBe(0);
     expect(lost()).toEqual([]);
     expect(Math.max(...delaysUs('bird_log').slice(-500))).toBeLessThan(MINUTE_US);
@@ -449,7 +451,7 @@ describe('how far polls look back is learned from what audits and reviews had to
     await stage.minutesPass(4 * 60);
     const learning = counted('recovered', 'flight');
     expect(learning).toBeGreaterThan(2);
-    await stage.minutesPass(3 * 60);
+    await stage.minutesPass(LEARNED_MINUTES);
     expect(counted('recovered', 'flight') - learning).toBe(0);
     expect(lost()).toEqual([]);
   });
