@@ -26,7 +26,7 @@ export const REPLICAS: readonly Variant[] = [
   {
     name: 'lease_by_local_clock',
     mistake: 'Each replica judges by its own clock whether another one lives.',
-    by: 'unexplained',
+    by: 'lost',
     isShared: true,
     vary: (parts) =>
       withOwnership(parts, ({ ownership }) => ({
@@ -57,7 +57,7 @@ export const REPLICAS: readonly Variant[] = [
   {
     name: 'wake_lost',
     mistake: 'A replica that is not woken does not look by itself either.',
-    by: 'unexplained',
+    by: 'lost',
     isShared: true,
     vary: ({ replica, clock, ...parts }) => ({
       ...parts,
@@ -94,22 +94,6 @@ export const REPLICAS: readonly Variant[] = [
       withTransaction(parts, (tx) => ({
         outbox: {
           claim: (receiver, position, nowUs, limit) => tx.outbox.claim(receiver, position, nowUs, limit),
-        },
-      })),
-  },
-  {
-    name: 'late_end_counts',
-    mistake: 'How a try ended counts, though another was begun since.',
-    by: 'repeated',
-    isShared: true,
-    vary: (parts) =>
-      withTransaction(parts, (tx) => ({
-        outbox: {
-          settle: (settlements, nowUs) =>
-            tx.outbox.settle(
-              settlements.map(({ attempt: _, ...one }) => one),
-              nowUs,
-            ),
         },
       })),
   },

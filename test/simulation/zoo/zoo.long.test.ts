@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { casesOf } from '../../cases.ts';
+import { runReplicas } from '../replicas/run-replicas.ts';
 import { runSeed } from '../run.ts';
-import { variationOf } from './variant.ts';
+import { type Variant, variationOf } from './variant.ts';
 import { VARIANTS } from './variants.ts';
 
 /** Where these are found within two hours; `node test/simulation/zoo/hunt-all.ts` hunts all of them. */
@@ -20,6 +21,10 @@ const FOUND_IN: Readonly<Record<string, number>> = {
   told_is_forgotten: 1,
   no_audit: 8,
   audit_without_bisect: 8,
+  epoch_not_checked: 1,
+  kept_while_stopping: 1,
+  living_taken_for_dead: 1,
+  claims_without_a_name: 1,
 };
 
 /** One each of intake, of Flights and of delivery, and a world of one hour that shows all of them. */
@@ -35,16 +40,20 @@ const some = all
   .map((variant) => ({ ...variant, world: SHORT_WORLD }));
 const chosen = casesOf('zoo: known-bad daemons', all, some);
 
+const runOf = ({ isShared }: Variant) => (isShared ? runReplicas : runSeed);
+
 describe('the simulation finds a daemon', () => {
   test.each(chosen)('$name: $mistake', async (variant) => {
     const { seed, hours } = variant.world;
-    const { findings } = await runSeed(seed, { hours, vary: variationOf(variant) });
+    const { findings } = await runOf(variant)(seed, { hours, vary: variationOf(variant) });
     expect(findings.map(({ fault }) => fault)).toContain(variant.by);
   });
 
   test('only by its mistake: the same worlds are clean without it', async () => {
-    for (const [seed, { world }] of new Map(chosen.map((one) => [one.world.seed, one]))) {
-      expect((await runSeed(seed, { hours: world.hours })).findings).toEqual([]);
+    for (const [run, variants] of Map.groupBy(chosen, runOf)) {
+      for (const [seed, { world }] of new Map(variants.map((one) => [one.world.seed, one]))) {
+        expect((await run(seed, { hours: world.hours })).findings).toEqual([]);
+      }
     }
   });
 });
