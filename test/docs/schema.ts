@@ -87,7 +87,8 @@ function keysBelow(schema: Schema, path: string, prefix: string, elsewhere: read
     const inner = resolved(reference);
     const isFile = name.endsWith('_file') && name.slice(0, -'_file'.length) in properties;
     if (isRefused(inner) || isFile) return [];
-    const names = `${name}_file` in properties ? [name, `${name}_file`] : [name];
+    const file = properties[`${name}_file`];
+    const names = file && !isRefused(resolved(file)) ? [name, `${name}_file`] : [name];
     const isRequired = (schema.required ?? schema.oneOf?.[0]?.required)?.includes(name) ?? false;
     const own: Key = { names: names.map((one) => prefix + one), schema: inner, isRequired };
     const step = inner.properties ? name : `${name}[]`;
