@@ -5,6 +5,7 @@ import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
 import { createMetrics } from '../../src/observe/metrics.ts';
 import type { Happening } from '../../src/report.ts';
 import { createPasswordCheck } from '../../src/web/access/password-check.ts';
+import { createPush } from '../../src/web/push.ts';
 import { createGate } from '../../src/web/store-gate.ts';
 import { NOTHING, textOf } from '../observe/scraped.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
@@ -114,4 +115,14 @@ export async function manyRequests(): Promise<string | undefined> {
   opened.resolve();
   await Promise.all(asked);
   return refused === 0 ? `${MANY} requests waited for the store` : undefined;
+}
+
+/** Without a bound of their own pages that follow may take half of the connections. */
+const MOST_FOLLOWERS = 100;
+
+export async function manyFollowers(): Promise<string | undefined> {
+  const push = createPush(createVirtualClock(), 1_000_000);
+  const taken = numbers.filter(() => push.open() !== undefined).length;
+  push.end();
+  return taken > MOST_FOLLOWERS ? `${taken} pages followed at once` : undefined;
 }

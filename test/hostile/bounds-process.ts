@@ -6,7 +6,7 @@ if (process.argv[3] === 'off') Object.assign(LIMITS[limit], { most: 2 ** 50 });
 
 const { EXCESSES } = await import('./excess.ts');
 const { runSeed } = await import('./hostile-world.ts');
-const excess = EXCESSES[limit]!;
+const excess = EXCESSES[limit];
 if (excess.of === 'beside') {
   const mistake = await excess.mistake();
   process.send!(mistake === undefined ? [] : [mistake]);

@@ -4,11 +4,13 @@
  */
 import type { HttpResponse } from '../../src/http/transport.ts';
 import type { LimitName } from '../../src/limits.ts';
+import { manyPublicBirds, manyPublicNests, manyWrites } from './beside-store.ts';
 import {
   longLinks,
   manyBirdsShown,
   manyCauses,
   manyFiring,
+  manyFollowers,
   manyNests,
   manyPasswords,
   manyRequests,
@@ -101,7 +103,8 @@ function silence(matchers: readonly object[], more: object = {}): HostileRequest
 
 const matches = (value: string) => silence([{ name: 'bird', value, isRegex: true }, NOWHERE]);
 
-export const EXCESSES: Readonly<Partial<Record<LimitName, Excess>>> = {
+/** Of every bound: who adds one is asked for what goes beyond it. */
+export const EXCESSES: Readonly<Record<LimitName, Excess>> = {
   answer_bytes: { of: 'answers', path: NOTIFICATIONS, alter: page(() => '"x",'.repeat(75 * MIB)) },
   bytes_in_flight: { of: 'beside', mistake: mistakeWithLargeAnswers },
   page_items: { of: 'answers', path: NOTIFICATIONS, alter: page(() => `{}${',{}'.repeat(5 * MIB)}`) },
@@ -162,6 +165,10 @@ export const EXCESSES: Readonly<Partial<Record<LimitName, Excess>>> = {
   shown_causes: { of: 'beside', mistake: manyCauses },
   shown_firing: { of: 'beside', mistake: manyFiring },
   web_connections: { of: 'connections', count: 400 },
+  public_nests: { of: 'beside', mistake: manyPublicNests },
+  public_birds: { of: 'beside', mistake: manyPublicBirds },
+  kept_writes: { of: 'beside', mistake: manyWrites },
+  stream_clients: { of: 'beside', mistake: manyFollowers },
   waiting_requests: { of: 'beside', mistake: manyRequests },
   unread_bytes: { of: 'unread answers', count: 20 },
   request_head_bytes: {
