@@ -90,13 +90,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   document: ['domain', 'templates'],
   store: ['domain'],
   // The two stores share what is no SQL: what the text of a row holds, and where a page begins.
-  'store/postgres': [
-    'store/sqlite/alerted/alert-columns',
-    'store/sqlite/queued/delivery-row',
-    'store/sqlite/watched/event-row',
-    'store/sqlite/watched/nest-tally',
-    'store/sqlite/watched/page-conditions',
-  ],
+  'store/rows': [],
+  'store/postgres': ['store/rows'],
+  'store/sqlite': ['store/rows'],
   'store/postgres/watched': [],
   'store/postgres/alerted': ['store/postgres/watched'],
   'store/postgres/queued': ['store/postgres/watched'],

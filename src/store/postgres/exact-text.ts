@@ -16,11 +16,3 @@ export function decodeText(text: string): string {
     return text;
   }
 }
-
-/**
- * A name as it is kept to be searched in, and what is searched for: letters of any case are one, and what would be kept
- * in another form than that of a part of it is replaced.
- */
-export function foldedText(text: string): string {
-  return text.toWellFormed().toLowerCase().replaceAll('"', "'").replaceAll('\0', ' ');
-}

@@ -116,14 +116,6 @@ export function textList(texts: readonly string[]): string {
   return JSON.stringify(texts.map(encodeText));
 }
 
-/**
- * A name as it is kept to be searched in by `instr`, and what is searched for: letters of any case are one, and what
- * would be kept in another form than that of a part of it is replaced.
- */
-export function folded(text: string): string {
-  return text.toWellFormed().toLowerCase().replaceAll('"', "'");
-}
-
 /** A text as it is kept; for one that stands in a list in JSON. */
 export function encodeText(text: string): string {
   return text.startsWith('"') || !text.isWellFormed() ? JSON.stringify(text) : text;

@@ -4,7 +4,7 @@
  */
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
-import { formatCursor, parseCursor } from '../../sqlite/watched/page-conditions.ts';
+import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresConditions } from '../watched/postgres-conditions.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';

@@ -5,9 +5,8 @@ import type { Link } from '../../../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
 import type { AlertQuery, AlertStore, CausePage, CauseQuery } from '../../alert-store.ts';
 import type { LinkedSpan } from '../../outbox-store.ts';
-import { type AlertRow, alertOf, foundBy } from '../../sqlite/alerted/alert-columns.ts';
-import type { EventRow } from '../../sqlite/watched/event-row.ts';
-import { foldedText } from '../exact-text.ts';
+import { type AlertRow, alertOf, foundBy } from '../../rows/alert-row.ts';
+import type { EventRow } from '../../rows/event-row.ts';
 import { columnsOf, given, lastOfEach, type Statements } from '../statements.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';
 import type { PostgresStanding } from '../watched/postgres-standing.ts';
@@ -336,9 +335,9 @@ function columnValues(alert: Alert) {
     rank,
     birdId,
     cause,
-    foldedText(nest),
-    foldedText(bird),
-    foldedText(words),
+    nest,
+    bird,
+    words,
     JSON.stringify(labels),
     labels.flight_id ?? '',
     flightStartOf(alert),

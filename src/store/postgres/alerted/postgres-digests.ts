@@ -1,7 +1,7 @@
 import type { Digest, EndedSilenced, Episode } from '../../../domain/digest/digest.ts';
 import type { EndedFlight } from '../../../domain/digest/flight-tally.ts';
 import type { DigestRecord, DigestStore } from '../../digest-store.ts';
-import { readBody } from '../../sqlite/watched/event-row.ts';
+import { readBody } from '../../rows/event-row.ts';
 import type { Statements } from '../statements.ts';
 
 interface FlightRow {

@@ -1,7 +1,7 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/group.ts';
 import type { GroupStore } from '../../group-store.ts';
-import { type AlertRow, alertOf } from '../../sqlite/alerted/alert-columns.ts';
+import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import { columnsOf, given, lastOfEach, type Statements, upsert } from '../statements.ts';
 
 interface GroupRow {

@@ -7,7 +7,7 @@ import type {
   JudgedFlight,
   OverdueStore,
 } from '../../overdue-store.ts';
-import { type AlertRow, alertOf } from '../../sqlite/alerted/alert-columns.ts';
+import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 
 interface PlaceRow {

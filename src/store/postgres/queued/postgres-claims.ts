@@ -3,7 +3,7 @@
  * instant has come and it is its lane's turn. `SKIP LOCKED` lets another process claim beside this one.
  */
 import type { ClaimedDelivery, DeliveryState } from '../../outbox-store.ts';
-import { type ClaimedRow, claimedOf } from '../../sqlite/queued/delivery-row.ts';
+import { type ClaimedRow, claimedOf } from '../../rows/delivery-row.ts';
 import type { Statements } from '../statements.ts';
 import type { PostgresCounts } from './postgres-counts.ts';
 

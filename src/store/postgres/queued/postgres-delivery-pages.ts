@@ -3,8 +3,8 @@
  * where to go on.
  */
 import type { Delivery, DeliveryQuery } from '../../outbox-store.ts';
-import { type DeliveryRow, deliveryOf } from '../../sqlite/queued/delivery-row.ts';
-import { formatCursor, parseCursor } from '../../sqlite/watched/page-conditions.ts';
+import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
+import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresConditions } from '../watched/postgres-conditions.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';

@@ -4,7 +4,7 @@
  */
 import type { Notification } from '../../../domain/grouping/notification.ts';
 import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
-import { type DeliveryRow, deliveryOf } from '../../sqlite/queued/delivery-row.ts';
+import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';
 import type { PostgresCounts } from './postgres-counts.ts';

@@ -9,12 +9,7 @@ import type {
   SentNotification,
   Settlement,
 } from '../../outbox-store.ts';
-import {
-  type ClaimedRow,
-  claimedOf,
-  type DeliveryRow,
-  deliveryOf,
-} from '../../sqlite/queued/delivery-row.ts';
+import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 import type { PostgresEvents } from '../watched/postgres-events.ts';
 import { PostgresClaims } from './postgres-claims.ts';

@@ -5,7 +5,7 @@
 import { HAS_LEFT } from '../../../domain/grouping/group.ts';
 import { MAX_EVENTS } from '../../../domain/grouping/notification.ts';
 import type { DeliveryState } from '../../outbox-store.ts';
-import { HOUR_US } from '../../sqlite/watched/nest-tally.ts';
+import { HOUR_US } from '../../rows/nest-hours.ts';
 import type { PostgresCounts } from '../queued/postgres-counts.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 

@@ -6,8 +6,8 @@ import {
   type NestQuery,
   STANDINGS,
 } from '../../bird-store.ts';
-import { HOUR_US } from '../../sqlite/watched/nest-tally.ts';
-import { formatCursor, parseCursor } from '../../sqlite/watched/page-conditions.ts';
+import { HOUR_US } from '../../rows/nest-hours.ts';
+import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresConditions } from './postgres-conditions.ts';
 

@@ -1,6 +1,6 @@
 import type { Event } from '../../../domain/alert/event.ts';
 import type { BirdQuery, BirdStore, FlightCounts, FlightQuery, NestQuery } from '../../bird-store.ts';
-import type { EventRow } from '../../sqlite/watched/event-row.ts';
+import type { EventRow } from '../../rows/event-row.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresBirdPages } from './postgres-bird-pages.ts';
 import type { PostgresEvents } from './postgres-events.ts';

@@ -1,5 +1,5 @@
 /** What pages for people are put together from: conditions whose values are numbered as they come. */
-import { foldedText } from '../exact-text.ts';
+import { foldedText } from '../../rows/folded-text.ts';
 import type { Parameter } from '../statements.ts';
 
 export class PostgresConditions {

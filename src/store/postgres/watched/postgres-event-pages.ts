@@ -5,8 +5,8 @@
  */
 import { FEEDS } from '../../../domain/alert/event.ts';
 import type { EventQuery } from '../../event-store.ts';
-import type { EventRow } from '../../sqlite/watched/event-row.ts';
-import { formatCursor, parseCursor } from '../../sqlite/watched/page-conditions.ts';
+import type { EventRow } from '../../rows/event-row.ts';
+import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Statements } from '../statements.ts';
 import { PostgresConditions } from './postgres-conditions.ts';
 

@@ -1,8 +1,8 @@
 import type { Event } from '../../../domain/alert/event.ts';
 import { readShortId, SHORT_ID_ERA, shortId } from '../../../domain/alert/short-id.ts';
 import type { EventQuery, EventStore } from '../../event-store.ts';
-import { bodyOf, type EventRow, eventOf, idOf } from '../../sqlite/watched/event-row.ts';
-import { HOUR_US } from '../../sqlite/watched/nest-tally.ts';
+import { bodyOf, type EventRow, eventOf, idOf } from '../../rows/event-row.ts';
+import { nestHours } from '../../rows/nest-hours.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 import { PostgresEventPages } from './postgres-event-pages.ts';
 import type { PostgresStreams } from './postgres-streams.ts';
@@ -19,7 +19,7 @@ const INSERT = `INSERT INTO event (stream, occurred_us, id, type, observed_us, m
   FROM ${given('occurred_us bigint, id text, type text, observed_us bigint, message text, body text', { from: 2, at: true })}
   ORDER BY at ON CONFLICT (stream, occurred_us, id) DO NOTHING RETURNING event, occurred_us, id`;
 
-const TALLY = `INSERT INTO nest_hour (region, nest_id, hour, succeeded, failed)
+const ADD_HOURS = `INSERT INTO nest_hour (region, nest_id, hour, succeeded, failed)
   SELECT * FROM ${given('region text, nest_id text, hour bigint, succeeded bigint, failed bigint')}
   ON CONFLICT (region, nest_id, hour) DO UPDATE SET succeeded = nest_hour.succeeded + excluded.succeeded,
     failed = nest_hour.failed + excluded.failed`;
@@ -80,21 +80,15 @@ export class PostgresEvents implements EventStore {
       // Where one call names an event twice, the first of them stands.
       return numbers.delete(name);
     });
-    await this.#tally(fresh);
+    const hours = nestHours(fresh).map((one) => [
+      one.region,
+      one.nestId,
+      one.hour,
+      one.succeeded,
+      one.failed,
+    ]);
+    if (hours.length > 0) await this.#statements.run(ADD_HOURS, ...columnsOf(5, hours));
     return fresh;
-  }
-
-  /** Counts the ends of Flights by Nest and hour, so that how a Nest does is known without reading its events. */
-  async #tally(events: readonly Event[]): Promise<void> {
-    const ended = events.filter(({ type }) => type === 'flight.succeeded' || type === 'flight.failed');
-    if (ended.length === 0) return;
-    const hourOf = ({ occurredAtUs }: Event) => Math.floor(occurredAtUs / HOUR_US);
-    const tallies = Map.groupBy(ended, (one) => JSON.stringify([one.region, one.nestId, hourOf(one)]));
-    const rows = [...tallies.values()].map((all) => {
-      const failed = all.filter(({ type }) => type === 'flight.failed').length;
-      return [all[0]!.region, all[0]!.nestId, hourOf(all[0]!), all.length - failed, failed];
-    });
-    await this.#statements.run(TALLY, ...columnsOf(5, rows));
   }
 
   /** The numbers of stored events, in the order of these; undefined for one that is not stored. */

@@ -2,8 +2,8 @@
  * Flights in pages, in the order of their starts, the latest first. Where few of many fit, a page looks at so many only.
  */
 import type { FlightOverview, FlightQuery } from '../../bird-store.ts';
-import { readBody } from '../../sqlite/watched/event-row.ts';
-import { formatCursor, parseCursor } from '../../sqlite/watched/page-conditions.ts';
+import { readBody } from '../../rows/event-row.ts';
+import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Statements } from '../statements.ts';
 import { addBird } from './postgres-bird-pages.ts';
 import { PostgresConditions } from './postgres-conditions.ts';

@@ -6,7 +6,7 @@ import type {
   NestRecord,
   RateRecord,
 } from '../../inventory-store.ts';
-import { foldedText } from '../exact-text.ts';
+import { foldedText } from '../../rows/folded-text.ts';
 import { columnsOf, given, lastOfEach, type Statements, upsert } from '../statements.ts';
 import { firingAlerts } from './postgres-standing.ts';
 

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Feed } from '../../../domain/alert/event.ts';
+import type { StreamKind } from '../../rows/event-row.ts';
 import type {
   BackfilledSpan,
   FeedRead,
@@ -17,12 +18,6 @@ interface StreamRow {
   readonly bird_id: string;
   readonly cursor_us: number;
   readonly pruned_us: number;
-}
-
-/** What a stream is one of; that never changes. */
-export interface StreamKind {
-  readonly region: string;
-  readonly feed: Feed;
 }
 
 /** Entries of one stream whose texts are kept, and those that are known again by digests of them. */

@@ -2,9 +2,9 @@ import type { Event } from '../../../domain/alert/event.ts';
 import type { Link } from '../../../domain/evaluate/alert-book.ts';
 import type { OldEvents } from '../../../domain/grouping/sorts/catch-up-sort.ts';
 import type { LinkedSpan } from '../../outbox-store.ts';
+import type { EventRow } from '../../rows/event-row.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, encodeText } from '../connection.ts';
-import type { EventRow } from '../watched/event-row.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
 
 /** The events of alerts, by the numbers of both. */

@@ -4,8 +4,9 @@
  */
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertQuery, CausePage, CauseQuery } from '../../alert-store.ts';
+import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Connection } from '../connection.ts';
-import { Conditions, formatCursor, parseCursor } from '../watched/page-conditions.ts';
+import { Conditions } from '../watched/page-conditions.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
 
 interface PageRow {

@@ -1,8 +1,8 @@
 import type { Digest, EndedSilenced, Episode } from '../../../domain/digest/digest.ts';
 import type { EndedFlight } from '../../../domain/digest/flight-tally.ts';
 import type { DigestRecord, DigestStore } from '../../digest-store.ts';
+import { readBody } from '../../rows/event-row.ts';
 import type { Connection } from '../connection.ts';
-import { readBody } from '../watched/event-row.ts';
 
 interface FlightRow {
   readonly event: number;

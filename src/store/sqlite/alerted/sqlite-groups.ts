@@ -1,9 +1,9 @@
 import type { Alert } from '../../../domain/alert/alert.ts';
 import type { AlertInGroup, Group, GroupMember } from '../../../domain/grouping/group.ts';
 import type { GroupStore } from '../../group-store.ts';
+import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, textList } from '../connection.ts';
-import { type AlertRow, alertOf } from './alert-columns.ts';
 
 interface GroupRow {
   readonly body: string;

@@ -7,8 +7,8 @@ import type {
   JudgedFlight,
   OverdueStore,
 } from '../../overdue-store.ts';
+import { type AlertRow, alertOf } from '../../rows/alert-row.ts';
 import type { Connection } from '../connection.ts';
-import { type AlertRow, alertOf } from './alert-columns.ts';
 
 interface PlaceRow {
   readonly region: string;

@@ -3,9 +3,9 @@
  * instant has come and it is its lane's turn.
  */
 import type { ClaimedDelivery } from '../../outbox-store.ts';
+import { type ClaimedRow, claimedOf, type DeliveryRow } from '../../rows/delivery-row.ts';
 import type { Connection } from '../connection.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
-import { type ClaimedRow, claimedOf, type DeliveryRow } from './delivery-row.ts';
 
 /** One integration of one receiver. */
 type Destination = Pick<DeliveryRow, 'receiver' | 'position'>;

@@ -7,8 +7,8 @@
  */
 
 import type { DeliveryState } from '../../outbox-store.ts';
+import type { DeliveryRow } from '../../rows/delivery-row.ts';
 import { type Connection, encodeText, textList } from '../connection.ts';
-import type { DeliveryRow } from './delivery-row.ts';
 
 /** A lane of one integration of one receiver; `lane` is empty for none. */
 export type Lane = Pick<DeliveryRow, 'receiver' | 'position' | 'lane'>;

@@ -3,10 +3,11 @@
  * where to go on.
  */
 import type { Delivery, DeliveryQuery } from '../../outbox-store.ts';
+import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
+import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Connection } from '../connection.ts';
-import { Conditions, formatCursor, parseCursor } from '../watched/page-conditions.ts';
+import { Conditions } from '../watched/page-conditions.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
-import { type DeliveryRow, deliveryOf } from './delivery-row.ts';
 
 const MAX_PAGE = 1000;
 const MAX_LOOKED_AT = 20_000;

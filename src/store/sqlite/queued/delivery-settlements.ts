@@ -1,9 +1,9 @@
 /** Settlements: what the end of an attempt makes of its delivery, of its lane and of its integration's health. */
 import type { Settlement } from '../../outbox-store.ts';
+import type { DeliveryRow } from '../../rows/delivery-row.ts';
 import { type Connection, textList } from '../connection.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import type { DeliveryLanes, Lane } from './delivery-lanes.ts';
-import type { DeliveryRow } from './delivery-row.ts';
 import type { IntegrationHealth } from './integration-health.ts';
 
 /** What a delivery was before it settles. */

@@ -4,11 +4,11 @@
  */
 import type { Notification } from '../../../domain/grouping/notification.ts';
 import type { Delivery, LinkedSpan, SentNotification } from '../../outbox-store.ts';
+import { type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import { prepareChunks } from '../chunks.ts';
 import type { Connection } from '../connection.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
-import { type DeliveryRow, deliveryOf } from './delivery-row.ts';
 
 interface NotificationRow {
   readonly seq: number;

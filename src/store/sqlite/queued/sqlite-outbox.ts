@@ -10,6 +10,7 @@ import type {
   SentNotification,
   Settlement,
 } from '../../outbox-store.ts';
+import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from '../../rows/delivery-row.ts';
 import { prepareChunks } from '../chunks.ts';
 import type { Connection } from '../connection.ts';
 import type { SqliteEvents } from '../watched/sqlite-events.ts';
@@ -17,7 +18,6 @@ import { DeliveryClaims } from './delivery-claims.ts';
 import type { DeliveryCounts } from './delivery-counts.ts';
 import { DeliveryLanes, type Lane } from './delivery-lanes.ts';
 import { DeliveryPages } from './delivery-pages.ts';
-import { type ClaimedRow, claimedOf, type DeliveryRow, deliveryOf } from './delivery-row.ts';
 import { DeliverySettlements } from './delivery-settlements.ts';
 import { createIntegrationHealth, type IntegrationHealth } from './integration-health.ts';
 import type { Covered, NotifiedEvents } from './notified-events.ts';

@@ -2,10 +2,11 @@
  * Retention. What is old goes in the order of time and in small batches; what is open, firing or unsent stays,
  * however old it is.
  */
+
+import type { DeliveryRow } from '../../rows/delivery-row.ts';
+import { HOUR_US } from '../../rows/nest-hours.ts';
 import type { Connection } from '../connection.ts';
 import type { DeliveryCounts } from '../queued/delivery-counts.ts';
-import type { DeliveryRow } from '../queued/delivery-row.ts';
-import { HOUR_US } from '../watched/nest-tally.ts';
 import { type Pruned, PruneEvents } from './prune-events.ts';
 import { createPruneGone } from './prune-gone.ts';
 

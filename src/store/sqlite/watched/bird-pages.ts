@@ -6,9 +6,10 @@ import {
   type NestQuery,
   STANDINGS,
 } from '../../bird-store.ts';
+import { HOUR_US } from '../../rows/nest-hours.ts';
+import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Connection, Statement } from '../connection.ts';
-import { HOUR_US } from './nest-tally.ts';
-import { Conditions, formatCursor, parseCursor } from './page-conditions.ts';
+import { Conditions } from './page-conditions.ts';
 
 interface BirdRow {
   readonly region: string;

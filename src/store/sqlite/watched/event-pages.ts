@@ -5,9 +5,10 @@
  */
 import { FEEDS } from '../../../domain/alert/event.ts';
 import type { EventQuery } from '../../event-store.ts';
+import type { EventRow } from '../../rows/event-row.ts';
+import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import type { Connection, Statement } from '../connection.ts';
-import type { EventRow } from './event-row.ts';
-import { Conditions, formatCursor, parseCursor } from './page-conditions.ts';
+import { Conditions } from './page-conditions.ts';
 import type { SqliteStreams } from './sqlite-streams.ts';
 
 /** Where an event stands in the order of the pages. */

@@ -4,9 +4,10 @@
  * keep apart.
  */
 import type { FlightOverview, FlightQuery } from '../../bird-store.ts';
+import { formatCursor, parseCursor } from '../../rows/page-cursor.ts';
 import { type Connection, type Statement, textList } from '../connection.ts';
 import { addBird } from './bird-pages.ts';
-import { Conditions, formatCursor, parseCursor } from './page-conditions.ts';
+import { Conditions } from './page-conditions.ts';
 
 interface FlightRow {
   readonly stream: number;

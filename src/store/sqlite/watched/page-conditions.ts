@@ -1,6 +1,6 @@
 /** What pages for people are put together from: conditions with their values, and cursors. */
-import { NestwatchError } from '../../../errors.ts';
-import { folded, textList, type Value } from '../connection.ts';
+import { foldedText } from '../../rows/folded-text.ts';
+import { textList, type Value } from '../connection.ts';
 
 export class Conditions {
   readonly values: Value[] = [];
@@ -14,7 +14,7 @@ export class Conditions {
 
   /** An id, or a part of a name that is kept folded. */
   addNamed(id: string, name: string, value: string | undefined): this {
-    if (value !== undefined) this.add(`(${id} = ? OR instr(${name}, ?))`, value, folded(value));
+    if (value !== undefined) this.add(`(${id} = ? OR instr(${name}, ?))`, value, foldedText(value));
     return this;
   }
 
@@ -33,7 +33,7 @@ export class Conditions {
     return this.add(
       `(${id} = ? OR (instr(${name}, ?) AND NOT EXISTS (${isId})))`,
       value,
-      folded(value),
+      foldedText(value),
       value,
     );
   }
@@ -45,7 +45,7 @@ export class Conditions {
       ...columns.map((column) => `instr(coalesce(${column}, ''), ?)`),
       ...ids.map((id) => `${id} = ?`),
     ];
-    const values = [...columns.map(() => folded(text)), ...ids.map(() => text)];
+    const values = [...columns.map(() => foldedText(text)), ...ids.map(() => text)];
     return this.add(`(${parts.join(' OR ')})`, ...values);
   }
 
@@ -64,22 +64,4 @@ export class Conditions {
   get where(): string {
     return this.#sql.length > 0 ? `WHERE ${this.#sql.join(' AND ')}` : '';
   }
-}
-
-/** A row's place in an order, as the parameter of an address. */
-export function formatCursor(place: readonly (string | number)[]): string {
-  return Buffer.from(JSON.stringify(place)).toString('base64url');
-}
-
-/** Throws `usage` for what is no place with parts of these types. */
-export function parseCursor(cursor: string, types: readonly ('string' | 'number')[]): (string | number)[] {
-  try {
-    const place = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as unknown[];
-    if (place.length === types.length && types.every((type, index) => typeof place[index] === type)) {
-      return place as (string | number)[];
-    }
-  } catch {
-    // Refused below, as any other text that was no cursor.
-  }
-  throw new NestwatchError('usage', 'The cursor is not one that an earlier answer gave.');
 }

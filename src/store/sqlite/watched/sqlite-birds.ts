@@ -1,8 +1,8 @@
 import type { Event } from '../../../domain/alert/event.ts';
 import type { BirdQuery, BirdStore, FlightCounts, FlightQuery, NestQuery } from '../../bird-store.ts';
+import type { EventRow } from '../../rows/event-row.ts';
 import { type Connection, textList } from '../connection.ts';
 import { BirdPages } from './bird-pages.ts';
-import type { EventRow } from './event-row.ts';
 import { FlightPages } from './flight-pages.ts';
 import type { SqliteEvents } from './sqlite-events.ts';
 

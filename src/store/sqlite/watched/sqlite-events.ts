@@ -1,11 +1,11 @@
 import type { Event } from '../../../domain/alert/event.ts';
 import { readShortId, SHORT_ID_ERA, shortId } from '../../../domain/alert/short-id.ts';
 import type { EventQuery, EventStore } from '../../event-store.ts';
+import { bodyOf, type EventRow, eventOf, idOf } from '../../rows/event-row.ts';
+import { nestHours } from '../../rows/nest-hours.ts';
 import { prepareChunks } from '../chunks.ts';
 import { type Connection, textList } from '../connection.ts';
 import { EventPages } from './event-pages.ts';
-import { bodyOf, type EventRow, eventOf, idOf } from './event-row.ts';
-import { createNestTally } from './nest-tally.ts';
 import type { SqliteStreams } from './sqlite-streams.ts';
 
 /** A UUIDv7 holds its creation's millisecond; an entry's `createdAt` may have been cut to the second. */
@@ -20,7 +20,6 @@ export class SqliteEvents implements EventStore {
   readonly #pages: EventPages;
   readonly #sql: ReturnType<typeof prepareEvents>;
   readonly #insert: ReturnType<typeof prepareChunks>;
-  readonly #tally: ReturnType<typeof createNestTally>;
   /** Numbers of a transaction that was taken back are never used. */
   #lastNumber: number;
   /** What this transaction inserted need not be looked up again: lists of events that were numbered in their order. */
@@ -30,7 +29,6 @@ export class SqliteEvents implements EventStore {
     this.#streams = streams;
     this.#pages = new EventPages(connection, streams, (flightId) => this.numbersOfFlight(flightId));
     this.#sql = prepareEvents(connection);
-    this.#tally = createNestTally(connection);
     this.#insert = prepareChunks(
       connection,
       8,
@@ -102,7 +100,9 @@ export class SqliteEvents implements EventStore {
     const isEachNew = this.#write(stream, fresh) === fresh.length;
     const written = isEachNew ? [...fresh] : withoutRepeats([], fresh);
     if (isEachNew) this.#inserted.push({ first, events: written });
-    this.#tally(written);
+    for (const { region, nestId, hour, succeeded, failed } of nestHours(written)) {
+      this.#sql.addHour.run(region, nestId, hour, succeeded, failed);
+    }
     return written;
   }
 
@@ -224,6 +224,10 @@ function prepareEvents(connection: Connection) {
       'SELECT * FROM event INDEXED BY event_by_age WHERE occurred_us >= ? AND occurred_us < ? LIMIT 10000',
     ),
     byNumber: connection.prepare<EventRow>('SELECT * FROM event WHERE event = ?'),
+    addHour: connection.prepare(
+      `INSERT INTO nest_hour (region, nest_id, hour, succeeded, failed) VALUES (?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET succeeded = succeeded + excluded.succeeded, failed = failed + excluded.failed`,
+    ),
   };
 }
 

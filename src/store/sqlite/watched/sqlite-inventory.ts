@@ -6,7 +6,8 @@ import type {
   NestRecord,
   RateRecord,
 } from '../../inventory-store.ts';
-import { type Connection, folded } from '../connection.ts';
+import { foldedText } from '../../rows/folded-text.ts';
+import type { Connection } from '../connection.ts';
 import { firingAlerts } from './bird-standing.ts';
 
 interface NestRow {
@@ -71,7 +72,7 @@ export class SqliteInventory implements InventoryStore {
 
   async putNests(nests: readonly NestRecord[]): Promise<void> {
     for (const { region, nestId, name, present } of nests) {
-      this.#nests.put.run(region, nestId, name, folded(name), present ? 1 : 0, this.#goneUs(present));
+      this.#nests.put.run(region, nestId, name, foldedText(name), present ? 1 : 0, this.#goneUs(present));
     }
   }
 
@@ -100,7 +101,7 @@ export class SqliteInventory implements InventoryStore {
         bird.birdId,
         bird.nestId,
         bird.name,
-        folded(bird.name),
+        foldedText(bird.name),
         bird.status,
         bird.triggerType,
         bird.present ? 1 : 0,

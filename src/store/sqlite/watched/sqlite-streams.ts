@@ -1,4 +1,5 @@
 import type { Feed } from '../../../domain/alert/event.ts';
+import type { StreamKind } from '../../rows/event-row.ts';
 import type {
   BackfilledSpan,
   FeedRead,
@@ -17,12 +18,6 @@ interface StreamRow {
   readonly bird_id: string;
   readonly cursor_us: number;
   readonly pruned_us: number;
-}
-
-/** What a stream is one of; that never changes. */
-export interface StreamKind {
-  readonly region: string;
-  readonly feed: Feed;
 }
 
 /** Streams, with what each is one of in memory: whoever reads an event needs that of its stream. */

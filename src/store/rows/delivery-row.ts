@@ -1,5 +1,5 @@
-import type { Notification } from '../../../domain/grouping/notification.ts';
-import type { ClaimedDelivery, Delivery, DeliveryState } from '../../outbox-store.ts';
+import type { Notification } from '../../domain/grouping/notification.ts';
+import type { ClaimedDelivery, Delivery, DeliveryState } from '../outbox-store.ts';
 
 /** A row of `delivery`. */
 export interface DeliveryRow {

@@ -1,6 +1,11 @@
-import type { Event } from '../../../domain/alert/event.ts';
-import { formatInstant, hasSixDigits } from '../../../time/instant.ts';
-import type { StreamKind } from './sqlite-streams.ts';
+import type { Event, Feed } from '../../domain/alert/event.ts';
+import { formatInstant, hasSixDigits } from '../../time/instant.ts';
+
+/** What a stream is one of; that never changes. */
+export interface StreamKind {
+  readonly region: string;
+  readonly feed: Feed;
+}
 
 /** A row of `event`. */
 export interface EventRow {

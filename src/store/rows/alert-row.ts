@@ -1,8 +1,8 @@
 /** What is kept of an alert: its body, and beside it what people find and order it by. */
-import type { Alert } from '../../../domain/alert/alert.ts';
-import { signature } from '../../../domain/alert/error-signature.ts';
-import { firstLines } from '../../../text/plain-text.ts';
-import { folded } from '../connection.ts';
+import type { Alert } from '../../domain/alert/alert.ts';
+import { signature } from '../../domain/alert/error-signature.ts';
+import { firstLines } from '../../text/plain-text.ts';
+import { foldedText } from './folded-text.ts';
 
 export interface AlertRow {
   readonly body: string;
@@ -36,9 +36,9 @@ export function foundBy({ alertname, labels, annotations }: Alert): FoundBy {
     rank: rank === -1 ? RANKS.length : rank,
     birdId,
     cause: causeOf({ labels, annotations }),
-    nest: folded(nest),
-    bird: folded(bird),
-    words: folded(words.slice(0, MAX_WORDS)),
+    nest: foldedText(nest),
+    bird: foldedText(bird),
+    words: foldedText(words.slice(0, MAX_WORDS)),
   };
 }
 

@@ -1,0 +1,28 @@
+import type { Event } from '../../domain/alert/event.ts';
+
+/** Microseconds of an hour: what Flights of a Nest are counted by. */
+export const HOUR_US = 3_600_000_000;
+
+/** A row of `nest_hour`, or what is added to it. */
+interface NestHour {
+  readonly region: string;
+  readonly nestId: string;
+  readonly hour: number;
+  succeeded: number;
+  failed: number;
+}
+
+/** Counts the ends of Flights by Nest and hour, so that how a Nest does is known without reading its events. */
+export function nestHours(events: readonly Event[]): NestHour[] {
+  const hours = new Map<string, NestHour>();
+  for (const { type, region, nestId, occurredAtUs } of events) {
+    if (type !== 'flight.succeeded' && type !== 'flight.failed') continue;
+    const hour = Math.floor(occurredAtUs / HOUR_US);
+    const key = `${hour}/${region}/${nestId}`;
+    const one = hours.get(key) ?? { region, nestId, hour, succeeded: 0, failed: 0 };
+    hours.set(key, one);
+    if (type === 'flight.failed') one.failed += 1;
+    else one.succeeded += 1;
+  }
+  return [...hours.values()];
+}
