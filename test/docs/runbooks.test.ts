@@ -45,7 +45,8 @@ describe('a rule', () => {
   test.each(ALERTS)('$alert has a severity, a summary and the link to its runbook', (rule) => {
     expect(rule.labels?.severity).toMatch(/^(critical|warning|info)$/);
     expect(rule.annotations?.summary).toBeTruthy();
-    expect(rule.annotations?.runbook_url).toBe(`config/runbooks.md#${rule.alert.toLowerCase()}`);
+    const base = '{{ or $externalLabels.nestwatch_runbooks "config/runbooks.md" }}';
+    expect(rule.annotations?.runbook_url).toBe(`${base}#${rule.alert.toLowerCase()}`);
   });
 
   test('asks for metrics that there are', () => {
