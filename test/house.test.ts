@@ -47,7 +47,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'web',
   ],
   reload: ['config', 'document'],
-  daemon: [
+  daemon: ['config', 'delivery', 'health', 'intake', 'replicas', 'stages', 'store'],
+  stages: [
     'alerting',
     'channels/channel',
     'channels/traits',
@@ -57,7 +58,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     'intake',
     'operator',
     'replicas',
-    'service',
     'store',
   ],
 

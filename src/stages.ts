@@ -1,0 +1,179 @@
+/**
+ * What the flow (`daemon.ts`) is made of, as one configuration has it: its regions and stages. They keep nothing but what
+ * saves work, since their state is the store's; so another configuration has others.
+ */
+import { createAlerting } from './alerting/alerting.ts';
+import { createDigests } from './alerting/send-digests.ts';
+import type { OpenChannels } from './channels/channel.ts';
+import { notifiesMembers } from './channels/traits.ts';
+import type { Config } from './config/config.ts';
+import type { RegionConfig } from './config/sections/regions-section.ts';
+import { createHeartbeat } from './delivery/heartbeat.ts';
+import { createDelivery, type LeaseRecovery } from './delivery/outbox.ts';
+import { createRepeating } from './delivery/repeat-alerts.ts';
+import type { Impairment } from './health/impairment.ts';
+import type { WatchFact } from './health/watch-facts.ts';
+import type { Transport } from './http/transport.ts';
+import { type Commit, createCommit } from './intake/commit.ts';
+import { createWatchedRegion, type RegionSetting, type WatchedRegion } from './intake/watched-region.ts';
+import type { AcknowledgeLinks } from './operator/acknowledge-link.ts';
+import type { Part } from './replicas/part.ts';
+import type { Report } from './report.ts';
+import type { Store } from './store/store.ts';
+import type { Clock, Random } from './time/clock.ts';
+
+/** A configuration, with the ways out of the process that follow from it. */
+export interface Setup {
+  readonly config: Config;
+  /** Opens the way to a region's service; who watches the region closes it. */
+  readonly transportOf: (region: string) => Transport;
+  readonly channels: OpenChannels;
+  /** The way to the outside watchdog; needed where a heartbeat is configured. */
+  readonly watchdog?: Transport;
+  /** Signs the links by which alerts are acknowledged from messages; absent for none. */
+  readonly links?: AcknowledgeLinks;
+  /** Closes the channels and the way to the watchdog: called when nothing uses them any more. */
+  readonly close?: () => Promise<void>;
+}
+
+/** What comes from outside, whatever the configuration says. */
+export interface StageParts {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly report: Report;
+}
+
+/** What is in force of the daemon: its parts find each other by it, also those of different configurations. */
+export interface InForce {
+  /** Commits what is read to this store. */
+  readonly commitTo: (store: Store) => Commit;
+  readonly wakeAlerting: () => void;
+  readonly wakeDelivery: () => void;
+  readonly regions: () => readonly WatchedRegion[];
+  readonly recovery: LeaseRecovery;
+  readonly impairments: () => Promise<readonly Impairment[]>;
+  readonly watchFacts: () => readonly WatchFact[];
+  readonly part: Part;
+}
+
+export interface Stages {
+  /** A region that is to be read; it goes on with the rate of the one before it. */
+  region(region: RegionConfig, before?: WatchedRegion): WatchedRegion;
+  /** Commits what is read to this store. */
+  commitTo(to: Store): Commit;
+  /** From what changed to what is queued, until `signal` aborts; all that it writes goes to `to`. */
+  decide(signal: AbortSignal, to: Store): Promise<void>;
+  /** Queues all notifications that there are. */
+  decideOnce(): Promise<void>;
+  /** Something changed; nothing happens while nothing is decided here. */
+  wakeAlerting(): void;
+  readonly delivery: ReturnType<typeof createDelivery>;
+  /** Says again what still fires, and that the watch lives, until `signal` aborts. */
+  repeat(signal: AbortSignal): Promise<void>;
+}
+
+export function createStages(parts: StageParts, setup: Setup, inForce: InForce): Stages {
+  const { store, clock, random, report } = parts;
+  const { config, channels, links } = setup;
+  const { rules, forward, receivers } = config;
+  const { externalUrl, hasDefaultUrl } = config.web;
+  const { wakeAlerting, wakeDelivery, recovery, part } = inForce;
+  const commits = new WeakMap<Store, Commit>();
+  const repeating = createRepeating({ store, clock, report, receivers, channels, externalUrl });
+  const heartbeat = createHeartbeatOf(parts, setup, inForce);
+  let deciding: ReturnType<typeof createDeciding> | undefined;
+  return {
+    region: (region, before) => createRegion(parts, setup, region, inForce, before),
+    commitTo(to) {
+      const commit =
+        commits.get(to) ?? createCommit({ store: to, clock, report, rules, forward, changed: wakeAlerting });
+      commits.set(to, commit);
+      return commit;
+    },
+    async decide(signal, to) {
+      deciding = createDeciding({ ...parts, store: to }, setup, inForce);
+      await Promise.all([deciding.alerting.run(signal), deciding.digests.run(signal)]);
+      deciding = undefined;
+    },
+    decideOnce: () => createDeciding(parts, setup, inForce).alerting.drain(),
+    wakeAlerting: () => deciding?.alerting.wake(),
+    delivery: createDelivery({
+      ...{ store, clock, random, report },
+      receivers,
+      channels,
+      externalUrl,
+      hasDefaultUrl,
+      links,
+      recovery,
+      senders: part.senders,
+      lookEveryMs: part.lookEveryMs,
+      failed: wakeAlerting,
+      leftOver: wakeDelivery,
+    }),
+    async repeat(signal) {
+      await Promise.all([repeating.run(signal), heartbeat?.run(signal)]);
+    },
+  };
+}
+
+/** How a region is to be read. */
+export function settingOf(config: Config, region: RegionConfig): RegionSetting {
+  return {
+    region,
+    poll: config.poll,
+    retentionMs: config.store.retentionMs,
+    keepsMembers: notifiesMembers(config.receivers),
+  };
+}
+
+/** A region that replaces another of the same service begins at its rate. */
+function createRegion(
+  { clock, random, report }: StageParts,
+  { config, transportOf }: Setup,
+  region: RegionConfig,
+  { commitTo, part }: InForce,
+  before?: WatchedRegion,
+): WatchedRegion {
+  const setting = settingOf(config, region);
+  const isSameService = before?.setting.region.baseUrl === region.baseUrl;
+  const knownPerSecond = isSameService ? before.progress().requestsPerSecond : undefined;
+  const create = (store: Store, startPerSecond: number | undefined) =>
+    createWatchedRegion({
+      setting,
+      transport: transportOf(region.name),
+      commit: commitTo(store),
+      store,
+      clock,
+      random,
+      report,
+      startPerSecond,
+    });
+  return part.region(setting, create, knownPerSecond);
+}
+
+/** From what changed to what is queued. */
+function createDeciding(parts: StageParts, { config }: Setup, inForce: InForce) {
+  const { store, clock, report } = parts;
+  const { regions, part, watchFacts, wakeDelivery: queued } = inForce;
+  const stage = { store, clock, report, config, queued };
+  return {
+    alerting: createAlerting({
+      ...stage,
+      lookEveryMs: part.lookEveryMs,
+      flightsReadUs: (region, birdId) =>
+        regions()
+          .find(({ name }) => name === region)
+          ?.flightsReadUs(birdId),
+      watchFacts,
+    }),
+    digests: createDigests({ ...stage, regions: () => regions().map((region) => region.verified()) }),
+  };
+}
+
+/** The heartbeat, where one is configured and there is a way to the watchdog. */
+function createHeartbeatOf({ clock, report }: StageParts, { config, watchdog }: Setup, inForce: InForce) {
+  if (!config.heartbeat || !watchdog) return undefined;
+  const { impairments } = inForce;
+  return createHeartbeat({ config: config.heartbeat, impairments, transport: watchdog, clock, report });
+}
