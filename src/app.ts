@@ -68,7 +68,7 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   const { config, readAgain = notAgain } = options;
   const { clock, random } = edge;
   const log = openLog(edge, options);
-  const store = await openStore({ ...config.store, clock });
+  const { store } = await openStore({ ...config.store, clock });
   const linkKey = await store.transaction((tx) =>
     tx.upkeep.signingKey('link', randomBytes(32).toString('base64url')),
   );

@@ -1,7 +1,7 @@
 import { NestwatchError } from '../errors.ts';
 import type { Clock } from '../time/clock.ts';
 import type { PostgresPlace } from './postgres/session.ts';
-import type { Store } from './store.ts';
+import type { OpenStore } from './store.ts';
 
 interface StoreOptions {
   /** `sqlite:data/nestwatch.db`, `sqlite:/abs/olute.db`, `sqlite::memory:`, or an address of PostgreSQL. */
@@ -9,6 +9,8 @@ interface StoreOptions {
   /** What `url` means, where it is one of PostgreSQL. */
   readonly postgres?: PostgresPlace;
   readonly clock: Clock;
+  /** Whether other processes may use it at the same time, which a file never is. */
+  readonly isShared?: boolean;
 }
 
 /** What others may read or replace of the store's files, one sentence each; empty for a store in memory. */
@@ -20,14 +22,14 @@ export async function exposedFiles(url: string): Promise<readonly string[]> {
 }
 
 /** Opens the store that the configuration's `store.url` names. */
-export async function openStore({ url, postgres, clock }: StoreOptions): Promise<Store> {
+export async function openStore({ url, postgres, clock, isShared }: StoreOptions): Promise<OpenStore> {
   if (postgres) {
     const { openPostgresStore } = await import('./postgres/postgres-store.ts');
-    return openPostgresStore({ place: postgres, clock });
+    return openPostgresStore({ place: postgres, clock, ...(isShared && { isShared }) });
   }
   const path = storePath(url);
   const { openSqliteStore } = await import('./sqlite/sqlite-store.ts');
-  return openSqliteStore({ path, clock });
+  return { store: await openSqliteStore({ path, clock }), wakes: undefined };
 }
 
 /** The file of a store's address. Throws `config_invalid` for what is none, as a store on a server. */

@@ -55,6 +55,13 @@ export interface Wakes {
   listen(heard: (what: WakeUp) => void): () => void;
 }
 
+/** A store as it is opened. */
+export interface OpenStore {
+  readonly store: Store;
+  /** By which the replicas on it wake each other, until it is closed; undefined where a process has it to itself. */
+  readonly wakes: Wakes | undefined;
+}
+
 /** All in bytes. */
 export interface StoreSpace {
   readonly used: number;

@@ -35,7 +35,7 @@ export function createStageStore(path: string | undefined): StageStore {
       }
     },
     async open(clock) {
-      const store = await openPostgresStore({ place: placeAt(url, { schema }), clock });
+      const { store } = await openPostgresStore({ place: placeAt(url, { schema }), clock });
       const transaction: Store['transaction'] = async (work) => {
         underWay += 1;
         try {

@@ -48,7 +48,7 @@ export async function backfillCommand(edge: Edge, options: BackfillCommand): Pro
   );
   const stop = new AbortController();
   const heard = (['SIGINT', 'SIGTERM'] as const).map((name) => edge.onSignal(name, () => stop.abort()));
-  const store = await openStore({ ...config.store, clock: edge.clock });
+  const { store } = await openStore({ ...config.store, clock: edge.clock });
   const outcomes: Outcome[] = [];
   try {
     for (const region of regions) {

@@ -18,7 +18,7 @@
  */
 import { isStoreFailure, NestwatchError } from '../../errors.ts';
 import type { Clock } from '../../time/clock.ts';
-import type { Attempted, Store, Transaction } from '../store.ts';
+import type { Attempted, OpenStore, Store, Transaction } from '../store.ts';
 import { PostgresAlerts } from './alerted/postgres-alerts.ts';
 import { PostgresDigests } from './alerted/postgres-digests.ts';
 import { PostgresGroups } from './alerted/postgres-groups.ts';
@@ -27,6 +27,7 @@ import { createPostgresSilences } from './alerted/postgres-silences.ts';
 import { createPostgresSuppressions } from './alerted/postgres-suppressions.ts';
 import { migrate } from './migrate.ts';
 import { createPostgresQueue } from './postgres-queue.ts';
+import { openPostgresWakes } from './postgres-wakes.ts';
 import { PostgresCounts } from './queued/postgres-counts.ts';
 import { createPostgresForward } from './queued/postgres-forward.ts';
 import { PostgresOutbox } from './queued/postgres-outbox.ts';
@@ -47,6 +48,8 @@ import { PostgresStreams } from './watched/postgres-streams.ts';
 interface PostgresStoreOptions {
   readonly place: PostgresPlace;
   readonly clock: Clock;
+  /** Whether other processes may use the same schema at the same time; where they may, what is done twice is theirs to agree on (`ownership-store.ts`). */
+  readonly isShared?: boolean;
 }
 
 /** How long a store that is closed waits to hear what became of its last commit. */
@@ -56,18 +59,25 @@ const CLOSING_MS = 5_000;
  * Opens the store. Throws `store_locked` while another process uses it, `store_newer`, `store_down` where the server
  * does not answer or refuses, or `config_invalid` for a schema of another program; nothing is changed then.
  */
-export async function openPostgresStore({ place, clock }: PostgresStoreOptions): Promise<Store> {
+export async function openPostgresStore({
+  place,
+  clock,
+  isShared = false,
+}: PostgresStoreOptions): Promise<OpenStore> {
   const session: Session = new Session({
     place,
     clock,
-    isShared: false,
+    isShared,
     prepare: (statements) => migrate(statements, (sql) => session.exec(sql), place.schema, place.shown),
   });
   try {
     await session.ready();
-    const store = createStore(session, clock);
-    await store.transaction((tx) => tx.faults.checkRows(clock.nowUs(), 'what is in use'));
-    return store;
+    const inner = createStore(session, clock);
+    await inner.transaction((tx) => tx.faults.checkRows(clock.nowUs(), 'what is in use'));
+    if (!isShared) return { store: inner, wakes: undefined };
+    const wakes = await openPostgresWakes({ place, clock });
+    const close = () => Promise.all([inner.close(), wakes.close()]).then(() => {});
+    return { store: { ...inner, close }, wakes };
   } catch (error) {
     await session.close();
     throw error;

@@ -348,7 +348,7 @@ async function holderOf(client: pg.Client, name: string): Promise<string> {
 }
 
 /** Closes the socket at once: nobody answers there. */
-function destroy(client: pg.Client | undefined): void {
+export function destroy(client: pg.Client | undefined): void {
   client?.end().catch(() => {});
   const { stream } =
     (client as unknown as { connection?: { stream?: { destroy(): void } } } | undefined)?.connection ?? {};

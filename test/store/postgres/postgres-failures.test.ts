@@ -49,7 +49,7 @@ describe.skipIf(bin === undefined)('the store on PostgreSQL', () => {
   }
   async function open(changes: Partial<PostgresPlace> = {}): Promise<Store> {
     const place = placeOn(server, { host: wire.host, schema, ...changes });
-    const store = await openPostgresStore({ place, clock });
+    const { store } = await openPostgresStore({ place, clock });
     opened.push(store);
     return store;
   }

@@ -34,7 +34,7 @@ describe.skipIf(bin === undefined)('on PostgreSQL', () => {
     await server?.remove();
   });
 
-  const open = () => openPostgresStore({ place: placeOn(server), clock });
+  const open = async () => (await openPostgresStore({ place: placeOn(server), clock })).store;
 
   /** Empties what the test before has left. */
   async function empty(): Promise<void> {

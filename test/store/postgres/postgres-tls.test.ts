@@ -68,7 +68,7 @@ describe.skipIf(bin === undefined)('PostgreSQL over a network', () => {
     ],
     ['to anybody, where that is asked for', { sslmode: 'require' }],
   ] as const)('a connection is encrypted %s', async (_, changes) => {
-    const store = await openPostgresStore({ place: place({ ...trusting('own'), ...changes }), clock });
+    const { store } = await openPostgresStore({ place: place({ ...trusting('own'), ...changes }), clock });
     expect(await store.transaction((tx) => tx.inventory.nests('eu'))).toEqual([]);
     await store.close();
     expect(await lookAtServer(place(changes))).toMatchObject({ isEncrypted: true, schema: 1 });

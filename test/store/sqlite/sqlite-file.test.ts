@@ -115,10 +115,11 @@ describe('opening a store', () => {
   });
 
   test('takes the place that store.url names', async () => {
-    const store = await openStore({ url: `sqlite:${path}`, clock });
+    const { store, wakes } = await openStore({ url: `sqlite:${path}`, clock });
     await store.close();
+    expect(wakes).toBeUndefined();
     expect(existsSync(path)).toBe(true);
-    const trial = await openStore({ url: 'sqlite::memory:', clock });
+    const { store: trial } = await openStore({ url: 'sqlite::memory:', clock });
     expect(await trial.transaction((tx) => tx.streams.list('eu'))).toEqual([]);
     await trial.close();
   });
