@@ -1,6 +1,6 @@
-# A tag moves. For the same image every time, name Node's by the digest that your registry has for it today, which
-# `docker buildx imagetools inspect node:26-slim` prints: --build-arg NODE_IMAGE=node:26-slim@sha256:…
-ARG NODE_IMAGE=node:26-slim
+# By tag and digest, so that it is the same image every time. For a newer one, `docker buildx imagetools inspect
+# node:26-slim` prints the digest: --build-arg NODE_IMAGE=node:26-slim@sha256:…
+ARG NODE_IMAGE=node:26.10.0-slim@sha256:ec7758ee051e457b468b32bde57b0879010b325bb9862718e9615225ce4aaae1
 
 # The first stage brings the production packages; nothing is compiled.
 FROM ${NODE_IMAGE} AS packages

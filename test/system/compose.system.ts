@@ -35,6 +35,7 @@ function local(file: string): string {
       /\b(simulator|nestwatch|alertmanager|mail):\d+/g,
       (_, name: keyof typeof ports) => `127.0.0.1:${ports[name]}`,
     )
+    .replace(/dns_sd_configs: .*/, `static_configs: [{ targets: ["127.0.0.1:${ports.nestwatch}"] }]`)
     .replace('0.0.0.0:9465', `127.0.0.1:${ports.nestwatch}`);
   const path = join(folder, `${started.length}-${file}`);
   writeFileSync(path, text);
