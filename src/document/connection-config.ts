@@ -8,6 +8,7 @@ import type {
   TlsSettings,
   TlsVersion,
 } from '../http/http-settings.ts';
+import { isEscaped, NOT_ESCAPED } from '../http/web-address.ts';
 import { type Secret, secret } from '../secret.ts';
 import { type Check, isGiven } from './check.ts';
 import type { Path } from './problem.ts';
@@ -185,6 +186,7 @@ function mistakeInProxy(text: string): string | undefined {
   if (!url || !PROXIES.includes(url.protocol)) {
     return 'must be the URL of a proxy, which begins with http://, https:// or socks5://';
   }
+  if (![url.username, url.password].every(isEscaped)) return NOT_ESCAPED;
   return (url.pathname === '/' || url.pathname === '') && url.search === ''
     ? undefined
     : 'must end with the host and port';

@@ -24,3 +24,15 @@ export function withoutTrailingSlash(url: string): string {
 export function isLoopback(hostname: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(?:\.\d+){3}$/.test(hostname);
 }
+
+export const NOT_ESCAPED = 'has a `%` that begins no escape: write `%25` for it';
+
+/** Whether every `%` in a part of an address begins an escape, so that the part can be decoded. */
+export function isEscaped(part: string): boolean {
+  try {
+    decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
+}

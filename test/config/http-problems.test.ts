@@ -91,6 +91,11 @@ describe('http_config', () => {
       ['….proxy_from_environment: must not stand beside `proxy_url`: choose one'],
     ],
     [
+      'a proxy whose password has a bare percent sign',
+      '{ proxy_url: "http://u:%zz@x" }',
+      ['….proxy_url: has a `%` that begins no escape: write `%25` for it'],
+    ],
+    [
       'an exception from no proxy',
       '{ no_proxy: x }',
       ['….no_proxy: must not stand here: there is no `proxy_url`'],

@@ -166,6 +166,16 @@ describe('poll and store', () => {
       ['2:15: store.url: must look like postgres://user@host/database'],
     ],
     [
+      'an address of PostgreSQL with a percent sign that begins no escape',
+      `${REGION}store: { url: "postgres://us%er@h/d" }`,
+      ['2:15: store.url: has a `%` that begins no escape: write `%25` for it'],
+    ],
+    [
+      'an address of PostgreSQL with such a database',
+      `${REGION}store: { url: "postgres://u@h/%zz" }`,
+      ['2:15: store.url: has a `%` that begins no escape: write `%25` for it'],
+    ],
+    [
       'an sslmode that may go without encryption',
       `${REGION}store: { url: "postgres://u@h/d?sslmode=prefer" }`,
       [

@@ -1,4 +1,6 @@
 /** Where a store on PostgreSQL is: `store.url`, read as libpq reads it. */
+import { isEscaped, NOT_ESCAPED } from '../../http/web-address.ts';
+
 const SSL_MODES = ['disable', 'require', 'verify-ca', 'verify-full'] as const;
 
 export interface PostgresAddress {
@@ -27,7 +29,9 @@ export function readPostgresAddress(text: string): PostgresAddress | string {
   const url = URL.canParse(withHost(text)) ? new URL(withHost(text)) : undefined;
   if (!url) return 'must look like postgres://user@host/database';
   if (url.password !== '') return 'must not hold the password: give `password_file` beside it';
-  const [user, database] = [url.username, url.pathname.slice(1)].map(decodeURIComponent) as [string, string];
+  const parts = [url.username, url.pathname.slice(1), url.hostname];
+  if (!parts.every(isEscaped)) return NOT_ESCAPED;
+  const [user, database, host] = parts.map(decodeURIComponent) as [string, string, string];
   if (user === '' || database === '' || database.includes('/')) {
     return 'must name a user and a database: postgres://user@host/database';
   }
@@ -37,7 +41,7 @@ export function readPostgresAddress(text: string): PostgresAddress | string {
   const sslmode = SSL_MODES.find((mode) => mode === wanted);
   if (wanted !== null && !sslmode)
     return `has an sslmode that is not known; known here: ${SSL_MODES.join(', ')}`;
-  const named = url.searchParams.get('host') ?? decodeURIComponent(url.hostname).replace(/^\[(.*)\]$/, '$1');
+  const named = url.searchParams.get('host') ?? host.replace(/^\[(.*)\]$/, '$1');
   if (named === NO_HOST)
     return 'must name a host, or the directory of a socket: postgres://user@/database?host=/run/postgresql';
   const port = url.port === '' ? DEFAULT_PORT : Number(url.port);
