@@ -81,7 +81,6 @@ export function openSender(options: ChannelOptions): Sender {
             'content-type': contentType,
             'user-agent': `nestwatch/${version}`,
             ...headers,
-            ...target.headers,
           },
           body,
         });
@@ -103,24 +102,14 @@ export function openSender(options: ChannelOptions): Sender {
 
 interface Target {
   readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
   readonly secrets: readonly string[];
 }
 
-/** Where to post. Credentials in the URL go into a header; `secrets` are the parts that no text may repeat. */
+/** Where to post; `secrets` are the parts of the address that no text may repeat. */
 function targetOf(text: string): Target {
   const url = new URL(text);
-  const { username, password } = url;
-  url.username = '';
-  url.password = '';
-  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
   const parts = [...url.pathname.split('/'), ...[...url.searchParams].flat(), url.search.slice(1)];
-  return {
-    url: url.href,
-    headers:
-      username || password ? { authorization: `Basic ${Buffer.from(credentials).toString('base64')}` } : {},
-    secrets: [password, ...parts].flatMap((part) => [part, decoded(part)]),
-  };
+  return { url: url.href, secrets: parts.flatMap((part) => [part, decoded(part)]) };
 }
 
 function decoded(part: string): string {

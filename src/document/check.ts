@@ -153,11 +153,15 @@ export class Check {
       this.problem(path, `${shown}: ${wrong}`);
       return null;
     }
-    // Read at every use: a file replaced in the same second is seen as well. A file that is being replaced, or
-    // that is gone, must not stop what works: the last text that could be read stays good.
+    let refused = '';
+    // Read at every use: a file replaced in the same second is seen as well. A file that is being replaced, that is
+    // gone, or that holds what cannot be such a secret must not stop what works: the last good text stays.
     return secretFrom(() => {
       try {
-        last = read() || last;
+        const text = read();
+        if (text === '' || text === last || text === refused) return last;
+        if (mistake?.(text)) refused = text;
+        else last = text;
       } catch {}
       return last;
     }, `file ${target}`);

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references to the environment are what is tested.
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
+import type { WebhookIntegration } from '../../src/channels/webhook/post-webhook.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { load, problemsOf } from './load.ts';
 
@@ -104,5 +105,25 @@ describe('secrets', () => {
     expect(token.reveal()).toBe('second');
     content = 'third';
     expect(token.reveal()).toBe('third');
+  });
+
+  test('a secret file that changes to what cannot be one leaves the last good text', () => {
+    let content = 'https://hooks.example.com/a';
+    const { receivers } = loadConfig({
+      file: '/n.yaml',
+      text: `regions: { eu: { base_url: https://x, token: t } }
+route: { receiver: a }
+receivers: [{ name: a, webhook_configs: [{ url_file: /u }] }]`,
+      environment: {},
+      readFile: () => content,
+    });
+    const { url } = receivers[0]!.integrations[0] as WebhookIntegration;
+    expect(url.reveal()).toBe('https://hooks.example.com/a');
+    for (const wrong of ['no address', 'https://u:p@hooks.example.com/']) {
+      content = wrong;
+      expect(url.reveal(), wrong).toBe('https://hooks.example.com/a');
+    }
+    content = 'https://hooks.example.com/b';
+    expect(url.reveal()).toBe('https://hooks.example.com/b');
   });
 });
