@@ -91,7 +91,8 @@ function addStatus(api: Hono, options: ApiOptions): void {
 }
 
 async function countWaiting(tx: Transaction, { alerting, recurrences, clock }: ApiOptions) {
-  return countFiring(tx, await loadMuting(tx, alerting, recurrences, clock.nowUs()));
+  const nowUs = clock.nowUs();
+  return countFiring(tx, await loadMuting(tx, alerting, recurrences, nowUs), nowUs);
 }
 
 /** Null while the store does not answer, which is just when these answers are asked for. */

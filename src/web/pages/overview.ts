@@ -1,6 +1,7 @@
 /** What the page shows, read from the store in one transaction so that its parts fit together. */
 import type { Alert } from '../../domain/alert/alert.ts';
 import type { Event } from '../../domain/alert/event.ts';
+import type { Muting } from '../../domain/muting/muting.ts';
 import type { Recurrences } from '../../domain/muting/silence.ts';
 import type { Impairment } from '../../health/impairment.ts';
 import { countFiring, type FiringCounts } from '../../operator/count-firing.ts';
@@ -11,7 +12,6 @@ import { loadMuting } from '../../store/load-muting.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { StatusView } from '../status-view.ts';
-import { severityTone } from './frame/page-words.ts';
 import { type ShownSilence, shownSilences } from './silences/silence-view.ts';
 
 export interface PageView {
@@ -43,8 +43,8 @@ const SHOWN_EVENTS = 20;
 const SHOWN_DELIVERIES = 10;
 const SHOWN_FAULTS = 5;
 const SHOWN_SILENCES = 50;
-/** Enough to put the severest of them first. */
-const READ_ALERTS = 500;
+/** Alerts looked at, the severest first, to show those before others that nothing hides. */
+const READ_ALERTS = 200;
 
 interface PageViewOptions extends Pick<PageView, 'nowUs' | 'isLive' | 'status' | 'isOpen' | 'impairments'> {
   readonly alerting: AlertingConfig;
@@ -56,18 +56,19 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
   return store.transaction(async (tx) => {
     const muting = await loadMuting(tx, alerting, recurrences, nowUs);
     const silences = await tx.silences.list(nowUs);
-    const firing = (await tx.alerts.list({ state: 'firing', limit: READ_ALERTS })).toSorted(bySeverity);
-    const shown = await showAlerts(tx, muting, silences, firing.slice(0, SHOWN_ALERTS));
-    const resolved = await tx.alerts.list({ state: 'resolved', limit: READ_ALERTS });
+    const severest = { order: 'severest', nowUs } as const;
+    const firing = await tx.alerts.page({ ...severest, state: 'firing', limit: READ_ALERTS });
+    const first = waitingFirst(firing.alerts, muting).slice(0, SHOWN_ALERTS);
+    const over = await tx.alerts.page({ ...severest, state: 'resolved', limit: SHOWN_RESOLVED });
     return {
       nowUs,
       isLive,
       isOpen,
       status,
       impairments,
-      firing: shown,
-      alerts: await countFiring(tx, muting),
-      resolved: resolved.toSorted((a, b) => b.endsAtUs - a.endsAtUs).slice(0, SHOWN_RESOLVED),
+      firing: await showAlerts(tx, muting, silences, first),
+      alerts: await countFiring(tx, muting, nowUs),
+      resolved: over.alerts,
       events: (await tx.events.page({ limit: SHOWN_EVENTS })).events,
       deliveries: await tx.outbox.list({ limit: SHOWN_DELIVERIES }),
       setAside: await tx.faults.list(nowUs, SHOWN_FAULTS),
@@ -84,11 +85,16 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
   });
 }
 
-const TONES = ['bad', 'warn', 'quiet', 'good'];
-
-function bySeverity(a: Alert, b: Alert): number {
-  const rank = (alert: Alert) => TONES.indexOf(severityTone(alert.labels.severity ?? ''));
-  return rank(a) - rank(b) || b.startsAtUs - a.startsAtUs;
+/** Those that nothing hides before the others; each in their order. */
+function waitingFirst(alerts: readonly Alert[], muting: Muting): readonly Alert[] {
+  const isHidden = (alert: Alert) => {
+    const { silencedBy, inhibitedBy } = muting.of(alert);
+    return silencedBy.length + inhibitedBy.length > 0;
+  };
+  const { waiting = [], hidden = [] } = Object.groupBy(alerts, (one) =>
+    isHidden(one) ? 'hidden' : 'waiting',
+  );
+  return [...waiting, ...hidden];
 }
 
 /** What can be shown while the store does not answer. */

@@ -137,6 +137,47 @@ describe('the headline', () => {
     expect(read(body)).toContain('1 alert is taken care of.');
   });
 
+  test('has the colour of the severest, however many began after it, and that one stands first', async () => {
+    const { ask, store } = await serve();
+    const warning = { ...anAlert({ id: 'a' }).labels, severity: 'warning', bird: 'Later' };
+    await store.transaction((tx) =>
+      tx.alerts.put([
+        anAlert({ id: 'first', startsAtUs: NOW_US - 60 * MINUTE }),
+        ...Array.from({ length: 600 }, (_, index) =>
+          anAlert({ id: `later-${index}`, labels: { ...warning, bird_id: String(index) } }),
+        ),
+      ]),
+    );
+    const { body } = await ask('/');
+    expect(headline(body)).toBe('601 active alerts');
+    expect(iconOf(body)).toBe(BAD);
+    expect(body.indexOf('Translate blog')).toBeGreaterThan(0);
+    expect(body.indexOf('Translate blog')).toBeLessThan(body.indexOf('Later'));
+  });
+
+  test('is quiet of any number of alerts that are taken up, or that a silence hides', async () => {
+    const { ask, post, store } = await serve();
+    const ids = Array.from({ length: 600 }, (_, index) => `a-${index}`);
+    const labelsOf = (id: string) => ({ ...anAlert({ id }).labels, bird_id: id });
+    await store.transaction((tx) => tx.alerts.put(ids.map((id) => anAlert({ id, labels: labelsOf(id) }))));
+    await post('/api/v1/alerts/acknowledge', { ids, author: 'Anna' });
+    expect(headline((await ask('/')).body)).toBe('All quiet');
+
+    const others = Array.from({ length: 1_100 }, (_, index) => `b-${index}`);
+    await store.transaction((tx) =>
+      tx.alerts.put(others.map((id) => anAlert({ id, labels: { ...labelsOf(id), nest: 'Sandbox' } }))),
+    );
+    expect(headline((await ask('/')).body)).toBe('1100 active alerts');
+    await post('/api/v2/silences', {
+      matchers: [{ name: 'nest', value: 'Sandbox', isRegex: false }],
+      endsAt: new Date(NOW_US / 1000 + 3_600_000).toISOString(),
+      createdBy: 'Anna',
+      comment: 'maintenance',
+    });
+    expect(headline((await ask('/')).body)).toBe('All quiet');
+    expect((await ask<{ quiet: boolean }>('/api/v1/health')).json.quiet).toBe(true);
+  });
+
   test('stands over a list that says what each is, since when, and what to do', async () => {
     const { body } = await (await serve(impaired(down, behind))).ask('/');
     const text = read(body);
