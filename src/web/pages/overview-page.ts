@@ -171,13 +171,13 @@ function resolvedList(page: Page, { resolved }: PageView): Html {
   return html`<h2>${words.overview.resolved}</h2><ul class="sheet small">${items}</ul>`;
 }
 
-function silenceSection(page: Page, { silences, silencesTotal }: PageView): Html {
+function silenceSection(page: Page, { silences: { shown, total } }: PageView): Html {
   const words = page.words.overview;
   const link = html`<a href="silence">${words.newSilence}</a>`;
-  if (silences.length === 0) return html`<p class="small soft after">${words.noSilences} ${link}</p>`;
-  const more = silencesTotal - silences.length;
+  if (total === 0) return html`<p class="small soft after">${words.noSilences} ${link}</p>`;
+  const more = total - shown.length;
   return html`<section id="silences"><h2>${page.words.frame.silences} ${link}</h2>
-<ul class="sheet">${silences.map((one) => silenceItem(page, one))}</ul>
+<ul class="sheet">${shown.map((one) => silenceItem(page, one))}</ul>
 ${more > 0 ? html`<p class="small soft after">${words.more(more)} <a href="silences">${words.allSilences}</a></p>` : ''}</section>`;
 }
 

@@ -12,7 +12,7 @@ import { loadMuting } from '../../store/load-muting.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import type { Store } from '../../store/store.ts';
 import type { StatusView } from '../status-view.ts';
-import { type ShownSilence, shownSilences } from './silences/silence-view.ts';
+import { type ShownSilences, shownSilences } from './silences/silence-view.ts';
 
 export interface PageView {
   readonly nowUs: number;
@@ -32,9 +32,7 @@ export interface PageView {
   readonly deliveries: readonly Delivery[];
   /** The latest few of what failed and was set aside. */
   readonly setAside: readonly FaultRecord[];
-  /** Of those that are not over at most `SHOWN_SILENCES`, and how many there are. */
-  readonly silences: readonly ShownSilence[];
-  readonly silencesTotal: number;
+  readonly silences: ShownSilences;
 }
 
 const SHOWN_ALERTS = 50;
@@ -72,15 +70,12 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
       events: (await tx.events.page({ limit: SHOWN_EVENTS })).events,
       deliveries: await tx.outbox.list({ limit: SHOWN_DELIVERIES }),
       setAside: await tx.faults.list(nowUs, SHOWN_FAULTS),
-      silences:
-        silences.length === 0
-          ? []
-          : shownSilences(
-              silences.slice(0, SHOWN_SILENCES),
-              await readRoutedAlerts(tx, muting, alerting),
-              nowUs,
-            ),
-      silencesTotal: silences.length,
+      silences: shownSilences(
+        silences,
+        silences.length === 0 ? [] : await readRoutedAlerts(tx, muting, alerting),
+        nowUs,
+        SHOWN_SILENCES,
+      ),
     };
   });
 }
@@ -108,8 +103,7 @@ export function storelessView({ nowUs, isLive, isOpen, status, impairments }: Pa
       events: [],
       deliveries: [],
       setAside: [],
-      silences: [],
-      silencesTotal: 0,
+      silences: { shown: [], total: 0 },
     },
   };
 }

@@ -73,6 +73,26 @@ describe('the overview', () => {
   });
 });
 
+test('the list of silences is bounded, those of alerts that are taken up last', async () => {
+  const { ask, post, store } = await serve();
+  const ids = Array.from({ length: 300 }, (_, index) => `a-${index}`);
+  await store.transaction((tx) =>
+    tx.alerts.put(ids.map((id) => anAlert({ id, labels: { ...anAlert({ id }).labels, bird_id: id } }))),
+  );
+  await post('/api/v1/alerts/acknowledge', { ids, author: 'Anna' });
+  await post('/api/v2/silences', {
+    matchers: [{ name: 'nest', value: 'Marketing', isRegex: false }],
+    endsAt: new Date(NOW_US / 1000 + 3_600_000).toISOString(),
+    createdBy: 'Bob',
+    comment: 'maintenance',
+  });
+  const { body } = await ask('/silences');
+  expect(body.match(/<li id="silence-/g)).toHaveLength(200);
+  expect(body.indexOf('silenced by Bob')).toBeLessThan(body.indexOf('acknowledged by Anna'));
+  expect(read(body)).toContain('Hides 300 alerts');
+  expect(read(body)).toContain('101 more are not listed');
+});
+
 describe('the page for a silence', () => {
   test('begins with what the alert is about, and shows what that hides', async () => {
     const { ask } = await withAlert();

@@ -19,8 +19,9 @@ import {
 import { shownSilences } from './silence-view.ts';
 import { chosenMatchers, renderSilencesPage } from './silences-page.ts';
 
-/** Silences that are over. */
-const LISTED = 50;
+const LISTED = 200;
+/** Of the silences that are over. */
+const LISTED_EXPIRED = 50;
 /** To choose from. */
 const LISTED_NESTS = 500;
 
@@ -62,8 +63,8 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
       }
       const expired = all.filter(({ endsAtUs }) => endsAtUs <= nowUs).toReversed();
       return {
-        silences: shownSilences(all, await readRoutedAlerts(tx, muting, alerting), nowUs),
-        expired: expired.slice(0, LISTED),
+        silences: shownSilences(all, await readRoutedAlerts(tx, muting, alerting), nowUs, LISTED),
+        expired: expired.slice(0, LISTED_EXPIRED),
         regions,
         nests: [...new Set(nests)].sort().slice(0, LISTED_NESTS),
       };

@@ -23,18 +23,30 @@ export interface ShownSilence {
   readonly hides: number;
 }
 
-/** Those that are not over, in the order in which they end. */
+/** As many of these as are looked at by a person, in the order in which they end, and how many there are. */
+export interface ShownSilences {
+  readonly shown: readonly ShownSilence[];
+  readonly total: number;
+}
+
+/** Of the silences that are not over, acknowledgements come last: they belong to their alerts. */
 export function shownSilences(
   silences: readonly Silence[],
   routed: readonly RoutedAlert[],
   nowUs: number,
-): ShownSilence[] {
-  return silences
-    .filter((silence) => silenceState(silence, nowUs) !== 'expired')
-    .map((silence) => ({
-      silence,
-      hides: routed.filter((one) => one.silencedBy.includes(silence.id)).length,
-    }));
+  most: number,
+): ShownSilences {
+  const lasting = silences.filter((silence) => silenceState(silence, nowUs) !== 'expired');
+  const isPlain = ({ alertId }: Silence) => alertId === null;
+  const inOrder = [...lasting.filter(isPlain), ...lasting.filter((one) => !isPlain(one))];
+  const hides = new Map<string, number>();
+  for (const { silencedBy } of routed) {
+    for (const id of silencedBy) hides.set(id, (hides.get(id) ?? 0) + 1);
+  }
+  return {
+    shown: inOrder.slice(0, most).map((silence) => ({ silence, hides: hides.get(silence.id) ?? 0 })),
+    total: lasting.length,
+  };
 }
 
 export function silenceItem(page: Page, { silence, hides }: ShownSilence): Html {

@@ -6,7 +6,7 @@ import type { Silence } from '../../../domain/muting/silence.ts';
 import { plainText } from '../../../text/plain-text.ts';
 import { type Column, dataTable } from '../frame/data-table.ts';
 import type { Page } from '../frame/page.ts';
-import { frame, type Html, heading, when } from '../frame/page-frame.ts';
+import { frame, type Html, heading, marked, when } from '../frame/page-frame.ts';
 import {
   alertTitle,
   MESSAGE_LENGTH,
@@ -15,10 +15,10 @@ import {
   severityWord,
   silenceWords,
 } from '../frame/page-words.ts';
-import { type ShownSilence, silenceItem } from './silence-view.ts';
+import { type ShownSilences, silenceItem } from './silence-view.ts';
 
 export interface SilencesView {
-  readonly silences: readonly ShownSilence[];
+  readonly silences: ShownSilences;
   /** The latest of those that are over. */
   readonly expired: readonly Silence[];
   readonly regions: readonly string[];
@@ -28,7 +28,9 @@ export interface SilencesView {
 
 export function renderSilencesPage(page: Page, view: SilencesView): Html {
   const { words } = page;
-  const { silences, expired } = view;
+  const { expired } = view;
+  const { shown, total } = view.silences;
+  const more = total - shown.length;
   return frame({
     title: `nestwatch: ${words.frame.silences}`,
     tone: 'quiet',
@@ -39,10 +41,11 @@ export function renderSilencesPage(page: Page, view: SilencesView): Html {
 <main id="main">
 <h2>${words.silences.now}</h2>
 ${
-  silences.length > 0
-    ? html`<ul class="sheet" id="silences">${silences.map((one) => silenceItem(page, one))}</ul>`
+  shown.length > 0
+    ? html`<ul class="sheet" id="silences">${shown.map((one) => silenceItem(page, one))}</ul>`
     : html`<p class="sheet empty">${words.silences.none}</p>`
 }
+${more > 0 ? html`<p class="small soft after">${marked(words.silences.more(more))}</p>` : ''}
 <h2>${words.silences.make}</h2>
 ${choiceForm(page, view)}
 ${expired.length > 0 ? html`<h2>${words.silences.over}</h2>${dataTable(words.silences.over, columnsOf(page), expired)}` : ''}

@@ -249,7 +249,6 @@ export const ENGLISH = {
     log: 'Its log',
     noLog: 'No entry of its log was seen.',
     allEvents: 'all events of it',
-    allFlights: 'all Flights of it',
     inService: 'Open in the service',
   },
 
@@ -448,6 +447,8 @@ export const ENGLISH = {
     hides: (count: number): string => `Hides ${howMany(count, 'alert')}`,
     end: 'End now',
     endThat: (what: string): string => `End the silence ${what}`,
+    more: (count: number): string =>
+      `${count} more are not listed: \`nestwatch silence list\` has all of them.`,
     hidesNothing: 'No alert that is active now. Those that come while it lasts are hidden.',
     moreAlerts: (count: number): string => `and ${howMany(count, 'more alert')}`,
   },
@@ -575,7 +576,6 @@ export const ENGLISH = {
     noReceiver: 'Its labels lead to no receiver.',
     withheld: 'Not notified of',
     history: 'Earlier episodes',
-    noHistory: 'It has not ended before.',
     beganColumn: 'Began',
     lastedColumn: 'Lasted',
     ending: 'Ended because',

@@ -493,7 +493,6 @@ export const GERMAN: Words = {
     log: 'Log',
     noLog: 'Es wurde kein Eintrag seines Logs gesehen.',
     allEvents: 'alle Ereignisse',
-    allFlights: 'alle Flights',
     inService: 'Im Dienst öffnen',
   },
 
@@ -700,6 +699,7 @@ export const GERMAN: Words = {
     hides: (alerts) => `Verbirgt ${count(alerts, 'Alarm', 'Alarme')}`,
     end: 'Jetzt beenden',
     endThat: (what) => `Die Stummschaltung ${what} beenden`,
+    more: (more) => `${number(more)} weitere sind nicht aufgeführt: Alle zeigt \`nestwatch silence list\`.`,
     hidesNothing: 'Keinen jetzt aktiven Alarm. Was während ihrer Dauer hinzukommt, wird verborgen.',
     moreAlerts: (more) => `und ${count(more, 'weiterer Alarm', 'weitere Alarme')}`,
   },
@@ -827,7 +827,6 @@ export const GERMAN: Words = {
     noReceiver: 'Seine Labels führen zu keinem Empfänger.',
     withheld: 'Nicht benachrichtigt über',
     history: 'Frühere Male',
-    noHistory: 'Er hat vorher nicht geendet.',
     beganColumn: 'Beginn',
     lastedColumn: 'Dauer',
     ending: 'Endete, weil',
