@@ -20,8 +20,11 @@ interface LagWatchOptions {
   readonly clock: Clock;
 }
 
-/** Why entries are read late: the service asks for a pause, what is read fails, or too few requests are allowed. */
-type Cause = 'pause' | 'failure' | 'rate';
+/**
+ * Why entries are read late: the service asks for a pause, what is read fails, more has gathered than a poll reads, or
+ * too few requests are allowed.
+ */
+type Cause = 'pause' | 'failure' | 'backlog' | 'rate';
 
 export class LagWatch {
   readonly #options: LagWatchOptions;
@@ -71,7 +74,8 @@ export class LagWatch {
     // A pause that is longer than streams may wait is known to make them late before they are.
     if (client.pausedMs() > (lag ? 0 : maxIntervalMs)) return 'pause';
     if (!lag) return undefined;
-    return isFailing(lag.name) ? 'failure' : 'rate';
+    if (isFailing(lag.name)) return 'failure';
+    return lag.isBehind ? 'backlog' : 'rate';
   }
 
   /** The cause in words, for people. */
@@ -87,6 +91,8 @@ export class LagWatch {
       parts.push(`${this.#pauseInWords()}${atMost}`, needed);
     } else {
       if (cause === 'failure') parts.push('its reading fails, the log says why');
+      if (cause === 'backlog')
+        parts.push('more has gathered there than one poll reads, and it is being caught up with');
       if (cause === 'rate' || neededPerSecond > client.rate()) {
         parts.push(`${needed}, ${client.rate().toFixed(1)} are allowed`);
       }
@@ -94,10 +100,11 @@ export class LagWatch {
     return parts.join('; ');
   }
 
-  #lateStreams({ name, oldestMs, streams }: Lag): string {
+  #lateStreams({ name, oldestMs, isBehind, streams }: Lag): string {
     const { describe, maxIntervalMs } = this.#options;
     const which = streams === 1 ? '1 stream is' : `${streams} streams are`;
-    const longest = `${describe(name)}: last read ${durationWords(oldestMs, 'one unit')} ago`;
+    const read = isBehind ? 'last read to its end' : 'last read';
+    const longest = `${describe(name)}: ${read} ${durationWords(oldestMs, 'one unit')} ago`;
     return `${which} read too late, most of all ${longest}, at most ${durationWords(maxIntervalMs, 'one unit')} are meant`;
   }
 

@@ -48,6 +48,15 @@ function regionOf() {
       schedule.take(clock.monotonicMs());
       schedule.done('a', clock.monotonicMs(), { requests: 1, complete: true });
     },
+    pollsPart() {
+      schedule.take(clock.monotonicMs());
+      schedule.done('a', clock.monotonicMs(), {
+        requests: 20,
+        newEntries: 2_000,
+        complete: false,
+        delayMs: 0,
+      });
+    },
     fails() {
       isFailing = true;
       schedule.take(clock.monotonicMs());
@@ -79,6 +88,24 @@ test('says once that a region is polled too rarely, with what would be needed, a
   ]);
   region.poll();
   await region.minutesPass(1);
+  await region.minutesPass(1);
+  expect(region.reported.map(({ kept }) => kept)).toEqual([false, true]);
+});
+
+test('says that a backlog is read, though each poll succeeds, until it is read to its end', async () => {
+  const region = regionOf();
+  for (let minute = 0; minute < 6; minute += 2) {
+    region.pollsPart();
+    await region.minutesPass(2);
+  }
+  expect(region.reported).toMatchObject([
+    {
+      kept: false,
+      reason:
+        '1 stream is read too late, most of all the stream a: last read to its end 6 min ago, at most 5 min are meant; more has gathered there than one poll reads, and it is being caught up with',
+    },
+  ]);
+  region.poll();
   await region.minutesPass(1);
   expect(region.reported.map(({ kept }) => kept)).toEqual([false, true]);
 });

@@ -20,8 +20,10 @@ interface BirdTurnsOptions {
   readonly isFresh: (row: Row) => boolean;
   /** Requests a second that the service takes now. */
   readonly allowedPerSecond: () => number;
-  /** Those that regular streams need. */
+  /** Those that regular streams need, */
   readonly regularPerSecond: () => number;
+  /** and those that they take of them while other streams wait. */
+  readonly regularTakesPerSecond: () => number;
 }
 
 /** The streams of Birds of one feed. */
@@ -187,12 +189,11 @@ export class BirdTurns {
 
   /** Each feed that has streams, and the longest that one of them is to wait. */
   #limits(): (readonly [Feed, number])[] {
-    const { maxIntervalMs, allowedPerSecond, regularPerSecond } = this.#options;
+    const { maxIntervalMs, allowedPerSecond, regularTakesPerSecond } = this.#options;
     const feeds = [...this.#feeds.values()].filter(({ streams }) => streams > 0);
-    const allowed = allowedPerSecond();
-    const load = this.#neededPerSecond(maxIntervalMs) / allowed;
+    const requestsPerMs = (allowedPerSecond() - regularTakesPerSecond()) / 1000;
+    const load = this.roundCost() / maxIntervalMs / requestsPerMs;
     if (load > 1) return feeds.map((feed) => [feed, (maxIntervalMs * load) / STRETCHED_USE]);
-    const requestsPerMs = (allowed - regularPerSecond()) / 1000;
     const loads = feeds.map((feed) => this.#loadOf(feed));
     const limitsMs = fairLimitsMs(loads, requestsPerMs, maxIntervalMs * LIMIT_MARGIN);
     return feeds.map((feed, at) => [feed, Math.max(this.#aimMs, limitsMs[at]!)]);

@@ -13,10 +13,12 @@
  * 2. a timed stream whose instant has come; while 3 presses or any is fresh, within a share as well;
  * 3. the stream, fresh or waiting, that has waited longest, if else not every stream could be polled each
  *    `maxIntervalMs`: so of all that is promised this comes first;
- * 4. of the fresh ones and those that waited long enough, the one with the largest expected delay for its cost,
+ * 4. a regular stream whose last poll left something to read, within a further share: what is known to wait there is more
+ *    than what may have come elsewhere, but none of the others is to starve for it;
+ * 5. of the fresh ones and those that waited long enough, the one with the largest expected delay for its cost,
  *    λ·(now − last)²/(2·cost), which is what makes the mean delay of all entries least; once it waits longer than if
  *    all were polled in turn it counts as several times more, so that quiet streams do not pay for the busy ones;
- * 5. a regular stream that is beyond its share: no other stream wants the turn, so it costs it nothing.
+ * 6. a regular stream that is beyond its shares: no other stream wants the turn, so it costs it nothing.
  *
  * λ is what is expected of the stream (`arrival-rate.ts`). A fresh one counts as one of its feed's average and more,
  * for what its first poll teaches, and waits since its entries are news; one that was hinted at counts as if an entry came
@@ -77,7 +79,10 @@ export interface Polled {
   /** It failed though it read a part: what it took is known, and it is as late as before. */
   readonly isPartial?: boolean;
   readonly newEntries?: number;
-  /** It read all that there was, so its new entries show how often some come. */
+  /**
+   * It read all that there was, so its new entries show how often some come; false where something is left, which is as
+   * late as before.
+   */
   readonly complete?: boolean;
   /** How long a time it covered, if it was the first that anybody made of the stream. */
   readonly historyMs?: number | undefined;
@@ -86,10 +91,12 @@ export interface Polled {
 }
 
 export interface Lag {
-  /** The stream whose last poll that succeeded is longest ago. */
+  /** The stream that was read to its end longest ago. */
   readonly name: string;
   /** How long ago that poll began, or the stream was added. */
   readonly oldestMs: number;
+  /** Its polls succeed, and leave something to read. */
+  readonly isBehind: boolean;
   /** How many streams lag, this one among them. */
   readonly streams: number;
 }
@@ -97,9 +104,9 @@ export interface Lag {
 /** How long a stream waits for being read. */
 export interface StreamAge {
   readonly name: string;
-  /** How long ago its last poll began that succeeded; before the first, since it was added. */
+  /** How long ago its last poll began that read it to its end; before the first, since it was added. */
   readonly ageMs: number;
-  /** No poll of it has succeeded in this life. */
+  /** No poll of it has read it to its end in this life. */
   readonly isUnread: boolean;
   /** No poll of it was begun in this life. */
   readonly isUntried: boolean;
@@ -126,6 +133,9 @@ const WAITING: ReadonlySet<State> = new Set(['fresh', 'waiting']);
 /** The part of the requests that timed streams get while other streams must be polled to keep their limit. */
 const TIMED_SHARE = 1 / 4;
 
+/** What regular streams that are behind get in addition to their own shares. */
+const BACKLOG_SHARE = 1 / 4;
+
 /** A stream lags from that multiple of the limit on: turns come unevenly. */
 const LAG_FROM = 1.1;
 
@@ -141,14 +151,16 @@ export class Schedule {
   readonly #states: State[] = [];
   /** When the last poll began; before the first, since when entries of a Bird's stream are news. */
   readonly #lastMs: Column;
-  /** When the last poll began that succeeded; before the first, when the stream was added. */
+  /** When the last poll began that read all there was; before the first, when the stream was added. */
   readonly #readMs: Column;
   /** When a timed or regular stream is due. */
   readonly #readyMs: Column;
   readonly #values: PollValues;
   readonly #regulars = new Map<Row, Regular>();
-  /** Streams of which no poll has succeeded. */
+  /** Streams that no poll has read to their end. */
   readonly #unread = new Set<Row>();
+  /** Streams whose last successful poll left something to read. */
+  readonly #behind = new Set<Row>();
   /** Taken streams that were hinted at meanwhile. */
   readonly #hinted = new Set<Row>();
   /** The account that pays for the poll of a taken stream. */
@@ -157,6 +169,7 @@ export class Schedule {
   readonly #birds: BirdTurns;
   readonly #shares: Shares = createShares();
   readonly #timedAccount: Account;
+  readonly #backlogAccount: Account;
 
   constructor(options: ScheduleOptions) {
     this.#minIntervalMs = options.minIntervalMs;
@@ -169,12 +182,14 @@ export class Schedule {
       (row, atMs) => this.#states[row] === 'timed' && this.#readyMs.get(row) === atMs,
     );
     this.#timedAccount = this.#shares.open(TIMED_SHARE);
+    this.#backlogAccount = this.#shares.open(BACKLOG_SHARE);
     this.#birds = new BirdTurns({
       ...options,
       values: this.#values,
       lastMsOf: (row) => (WAITING.has(this.#states[row]!) ? this.#lastMs.get(row) : undefined),
       isFresh: (row) => this.#states[row] === 'fresh',
       regularPerSecond: () => this.#regularPerSecond(),
+      regularTakesPerSecond: () => this.#regularPerSecond(options.allowedPerSecond()),
     });
   }
 
@@ -220,6 +235,7 @@ export class Schedule {
     this.#rowOf.delete(name);
     this.#names[row] = '';
     this.#unread.delete(row);
+    this.#behind.delete(row);
     this.#hinted.delete(row);
     this.#payers.delete(row);
     const regular = this.#regulars.get(row);
@@ -253,10 +269,12 @@ export class Schedule {
     const expected = this.#values.cost(row);
     this.#shares.end(this.#payers.get(row), expected, polled.requests ?? expected);
     this.#learn(row, nowMs, polled);
-    const isRead = polled.requests !== undefined && !polled.isPartial;
-    if (isRead || polled.isGone) {
+    const hasSucceeded = polled.requests !== undefined && !polled.isPartial;
+    if (hasSucceeded && polled.complete === false) this.#behind.add(row);
+    else if (hasSucceeded || polled.isGone) {
       this.#readMs.set(row, this.#lastMs.get(row));
       this.#unread.delete(row);
+      this.#behind.delete(row);
     }
     this.#payers.delete(row);
     const isHinted = this.#hinted.delete(row);
@@ -305,7 +323,8 @@ export class Schedule {
       if (oldest === undefined || this.#readMs.get(row) < this.#readMs.get(oldest)) oldest = row;
     }
     if (oldest === undefined) return undefined;
-    return { name: this.#names[oldest]!, oldestMs: nowMs - this.#readMs.get(oldest), streams };
+    const oldestMs = nowMs - this.#readMs.get(oldest);
+    return { name: this.#names[oldest]!, oldestMs, isBehind: this.#behind.has(oldest), streams };
   }
 
   /** How long each stream waits, but for those that may lag. Takes time for each, as `lag` does. */
@@ -330,19 +349,21 @@ export class Schedule {
     return (this.#birds.roundCost() * 1000) / this.#maxIntervalMs + this.#regularPerSecond();
   }
 
-  /** Requests a second that regular streams need to keep their intervals. */
-  #regularPerSecond(): number {
-    let perMs = 0;
-    for (const [row, { intervalMs }] of this.#regulars) perMs += this.#values.cost(row) / intervalMs;
-    return perMs * 1000;
+  /** Requests a second that regular streams need to keep their intervals; of so many none takes more than its share. */
+  #regularPerSecond(allowedPerSecond: number = Number.POSITIVE_INFINITY): number {
+    let perSecond = 0;
+    for (const [row, { intervalMs, account }] of this.#regulars) {
+      const needed = (this.#values.cost(row) * 1000) / intervalMs;
+      perSecond += Math.min(needed, account.share * allowedPerSecond);
+    }
+    return perSecond;
   }
 
-  /** The regular stream that has been due for the longest time; with `withinShare` only one that owes no requests. */
-  #dueRegular(nowMs: number, withinShare: boolean): Row | undefined {
+  /** Of the regular streams that are due and fit, the one that has been due for the longest time. */
+  #dueRegular(nowMs: number, fits: (row: Row, regular: Regular) => boolean): Row | undefined {
     let first: Row | undefined;
-    for (const [row, { account }] of this.#regulars) {
-      if (this.#states[row] === 'taken' || this.#readyMs.get(row) > nowMs) continue;
-      if (withinShare && account.debt > 0) continue;
+    for (const [row, regular] of this.#regulars) {
+      if (this.#states[row] === 'taken' || this.#readyMs.get(row) > nowMs || !fits(row, regular)) continue;
       if (first === undefined || this.#readyMs.get(row) < this.#readyMs.get(first)) first = row;
     }
     return first;
@@ -350,7 +371,7 @@ export class Schedule {
 
   /** Chooses the stream whose turn it is, by the order above, and who pays for its poll: nobody where none is held back. */
   #choose(nowMs: number): Turn | undefined {
-    const regular = this.#dueRegular(nowMs, true);
+    const regular = this.#dueRegular(nowMs, (_, { account }) => account.debt === 0);
     if (regular !== undefined) return { row: regular, payer: this.#regulars.get(regular)!.account };
     const pressing = this.#birds.pressing(nowMs);
     const isShared = pressing !== undefined || this.#birds.hasFresh();
@@ -358,7 +379,12 @@ export class Schedule {
     if (next && next.atMs <= nowMs && !(isShared && this.#timedAccount.debt > 0)) {
       return { row: next.item, payer: isShared ? this.#timedAccount : undefined };
     }
-    const row = pressing ?? this.#birds.best(nowMs) ?? this.#dueRegular(nowMs, false);
+    if (pressing !== undefined) return { row: pressing, payer: undefined };
+    if (this.#backlogAccount.debt === 0) {
+      const backlog = this.#dueRegular(nowMs, (row) => this.#behind.has(row));
+      if (backlog !== undefined) return { row: backlog, payer: this.#backlogAccount };
+    }
+    const row = this.#birds.best(nowMs) ?? this.#dueRegular(nowMs, () => true);
     return row === undefined ? undefined : { row, payer: undefined };
   }
 
@@ -381,7 +407,7 @@ export class Schedule {
     if (!this.#regulars.has(row)) this.#birds.costChanged(row, this.#values.cost(row) - before);
   }
 
-  /** From how long ago on a stream's last successful poll is a lag. */
+  /** From how long ago on a stream that was read to its end then lags. */
   #lagFromMs(regular: Regular | undefined): number {
     if (!regular) return LAG_FROM * this.#maxIntervalMs;
     if (regular.mayLag) return Number.POSITIVE_INFINITY;

@@ -540,6 +540,57 @@ describe('the choice between Birds', () => {
   });
 });
 
+describe('a long backlog of a regular stream', () => {
+  /** Pages that are left to read when Birds of which each poll brings much take all requests that they get. */
+  function pagesLeft(birds: number, perSecond: number, untilMs: number) {
+    const schedule = scheduleOf({
+      minIntervalMs: SECOND,
+      intervalMs: SECOND,
+      allowedPerSecond: () => perSecond,
+    });
+    const names = Array.from({ length: birds }, (_, at) => `${at}`);
+    addBirds(schedule, names);
+    schedule.add({ name: 'notifications', intervalMs: SECOND, share: 0.25 }, 0);
+    let left = 2_000;
+    const lastMs = new Map<string, number>();
+    const lags: (string | undefined)[] = [];
+    const polls = serve(schedule, { untilMs, perSecond }, (name, nowMs) => {
+      lags.push(schedule.lag(nowMs)?.name);
+      if (name !== 'notifications') {
+        const newEntries = Math.round((nowMs - (lastMs.get(name) ?? nowMs)) / 300);
+        lastMs.set(name, nowMs);
+        return { requests: 3, newEntries, complete: true };
+      }
+      const requests = Math.min(left, 20) || 1;
+      left -= Math.min(left, 20);
+      return { requests, newEntries: 400, complete: left === 0, ...(left > 0 && { delayMs: 0 }) };
+    });
+    return { left, polls, names, lags };
+  }
+
+  test('gets half of the requests, and leaves Birds the other half', () => {
+    const { left, polls, names } = pagesLeft(12, 20, 3 * MINUTE);
+    // Its share alone would have left 1,100.
+    expect(left).toBeLessThan(250);
+    const gaps = names.flatMap((name) => gapsOf(timesOf(polls, name)));
+    // A round over all of them takes 1.8 s: at half of the requests twice as long.
+    expect(Math.max(...gaps)).toBeLessThan(5 * SECOND);
+  });
+
+  test('keeps no Bird from its longest interval', () => {
+    const { left, polls, names } = pagesLeft(1_200, 20, 30 * MINUTE);
+    expect(left).toBe(0);
+    const gaps = names.flatMap((name) => gapsOf(timesOf(polls, name)));
+    expect(Math.max(...gaps)).toBeLessThan(7 * MINUTE);
+  });
+
+  test('is a lag as long as it is not read to its end, however many polls of it succeed', () => {
+    const { lags } = pagesLeft(12, 1, 11 * MINUTE);
+    expect(lags[0]).toBeUndefined();
+    expect(lags.at(-1)).toBe('notifications');
+  });
+});
+
 describe('the longest interval', () => {
   test('is kept for streams in which nothing ever comes, beside busy ones', () => {
     const schedule = scheduleOf({ allowedPerSecond: () => 2 });
@@ -675,7 +726,7 @@ describe('the longest interval', () => {
     const schedule = scheduleOf();
     addBirds(schedule, ['a']);
     const lags = () => [schedule.lag(5 * MINUTE), schedule.lag(6 * MINUTE)];
-    const missed = [undefined, { name: 'a', oldestMs: 6 * MINUTE, streams: 1 }];
+    const missed = [undefined, { name: 'a', oldestMs: 6 * MINUTE, isBehind: false, streams: 1 }];
     expect(lags()).toEqual(missed);
     schedule.take(MINUTE);
     expect(lags()).toEqual(missed);
@@ -709,7 +760,12 @@ describe('the longest interval', () => {
     const partly = { requests: 60, isPartial: true };
     serve(schedule, { untilMs: 30 * MINUTE, perSecond: 50 }, () => partly);
     expect(schedule.neededPerSecond()).toBeCloseTo(1, 1);
-    expect(schedule.lag(30 * MINUTE)).toEqual({ name: 'inventory', oldestMs: 30 * MINUTE, streams: 1 });
+    expect(schedule.lag(30 * MINUTE)).toEqual({
+      name: 'inventory',
+      oldestMs: 30 * MINUTE,
+      isBehind: false,
+      streams: 1,
+    });
   });
 
   test('where it cannot be kept, a part of the rate still goes to where news is expected', () => {
