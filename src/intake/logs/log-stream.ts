@@ -104,6 +104,8 @@ interface Sweep {
   readonly atUs: number;
   /** The cursor when it began. */
   readonly cursorUs: number;
+  /** What it read of later instants may have been joined by late entries since; Infinity as long as it reads what is old. */
+  readonly unsettledUs: number;
 }
 
 /** A page, and where and in which size it was asked for. */
@@ -144,6 +146,8 @@ class PagedStream<T extends LogEntry> implements LogStream {
   /** Up to here the store has deleted events. */
   #prunedUs = 0;
   #paused: Sweep | undefined;
+  /** Where the next sweep begins if the last one was long in reading what was young; else it begins by the cursor. */
+  #unsettledUs: number | undefined;
   #sweptFromUs = 0;
   /** 0 before the first sweep that reached the end. */
   #sweptAtUs = 0;
@@ -203,7 +207,8 @@ class PagedStream<T extends LogEntry> implements LogStream {
     const { source, clock, report, overlapUs, firstFromUs } = this.#feed;
     const { region, feed } = source;
     const stream = await this.#open();
-    const fromUs = this.#cursorUs > 0 ? this.#cursorUs - overlapUs() : firstFromUs();
+    const lateFromUs = Math.min(this.#cursorUs - overlapUs(), this.#unsettledUs ?? Number.POSITIVE_INFINITY);
+    const fromUs = this.#cursorUs > 0 ? lateFromUs : firstFromUs();
     let sweep = this.#paused;
     let at: Position | 'end' = sweep?.position ?? startOf(fromUs);
     let pageSize = sweep?.pageSize ?? this.pageSize();
@@ -218,7 +223,11 @@ class PagedStream<T extends LogEntry> implements LogStream {
       }
       // Page numbers count in page sizes: only the first of an anchor may be of another.
       if (at.page === 0) pageSize = this.pageSize();
-      const read: ReadPage<T> = await this.#readPage(at, pageSize);
+      const read: ReadPage<T> = await this.#readPage(at, pageSize).catch((error: unknown) => {
+        // The next poll goes on from here, unless this page alone fails: then it begins at the cursor.
+        if (sweep && count > 0) this.#paused = { ...sweep, position: at as Position, pageSize };
+        throw error;
+      });
       pageSize = read.pageSize;
       const observedAtUs = clock.nowUs();
       const serviceNowUs = read.answer.serverTimeUs ?? observedAtUs;
@@ -228,8 +237,16 @@ class PagedStream<T extends LogEntry> implements LogStream {
         const again = await this.#poll(signal, aheadTimes + 1);
         return { ...again, requests: again.requests + 1 };
       }
-      sweep ??= { position: at, pageSize, fromUs, atUs: serviceNowUs, cursorUs: this.#cursorUs };
+      sweep ??= {
+        position: at,
+        pageSize,
+        fromUs,
+        atUs: serviceNowUs,
+        cursorUs: this.#cursorUs,
+        unsettledUs: Infinity,
+      };
       const page = this.#sort(read.answer.value.items, observedAtUs);
+      sweep = unsettled(sweep, page, serviceNowUs - overlapUs());
       const candidates = await this.#withoutStored(page.candidates);
       at = positionAfter(read, page);
       // Without order a page's newest instant says nothing of the pages to come: the cursor waits for the end.
@@ -249,7 +266,8 @@ class PagedStream<T extends LogEntry> implements LogStream {
       if (duplicates > 0) report({ what: 'duplicates', region, feed, count: duplicates });
     }
     // At least one page was read.
-    const { fromUs: sweptFromUs, atUs, cursorUs } = sweep!;
+    const { fromUs: sweptFromUs, atUs, cursorUs, unsettledUs } = sweep!;
+    this.#unsettledUs = unsettledUs < this.#cursorUs - overlapUs() ? unsettledUs : undefined;
     this.#sweptFromUs = sweptFromUs;
     this.#sweptAtUs = atUs;
     const historyMs = cursorUs === 0 ? (atUs - sweptFromUs) / 1000 : undefined;
@@ -308,6 +326,7 @@ class PagedStream<T extends LogEntry> implements LogStream {
     this.#stream = 0;
     this.#recent = undefined;
     this.#sweptAtUs = 0;
+    this.#unsettledUs = undefined;
     await this.#open();
   }
 
@@ -420,6 +439,15 @@ class PagedStream<T extends LogEntry> implements LogStream {
       if (occurredAtUs < sweep.cursorUs) this.#feed.late(serviceNowUs - occurredAtUs);
     }
   }
+}
+
+/**
+ * The sweep after a page. Entries of the page after `settledUs` are so young that late ones may still come beside them:
+ * from there on the next sweep reads again, however long this one takes from here to its end.
+ */
+function unsettled(sweep: Sweep, { instantsUs }: SortedPage, settledUs: number): Sweep {
+  const isYoung = sweep.unsettledUs === Infinity && instantsUs.some((us) => us > settledUs);
+  return isYoung ? { ...sweep, unsettledUs: Math.max(sweep.fromUs, settledUs) } : sweep;
 }
 
 function positionAfter<T>(

@@ -605,6 +605,47 @@ test('a poll that is to end before its first page has read nothing', async () =>
   expect(log.swept()).toBeUndefined();
 });
 
+test('a failure within a long sweep costs no page that was read before it', async () => {
+  for (let at = 1_500; at > 0; at -= 1) show(at / 16);
+  afterPage = () => {
+    if (asked.length === 8) refuse = new NestwatchError('unavailable', 'the service answered 502');
+  };
+  await expect(poll()).rejects.toThrow('502');
+  refuse = undefined;
+  afterPage = () => {};
+  const left = shownUs.filter((us) => us > log.cursorUs()).length;
+  asked = [];
+  expect(await poll()).toMatchObject({ more: false, fresh: { length: left } });
+  expect(asked.length).toBeLessThan(13);
+});
+
+test('a page that fails again and again is asked for anew from where its sweep began', async () => {
+  for (let at = 1_500; at > 0; at -= 1) show(at / 16);
+  afterPage = () => {
+    if (asked.length === 8) refuse = new NestwatchError('unavailable', 'the service answered 502');
+  };
+  await expect(poll()).rejects.toThrow('502');
+  await expect(poll()).rejects.toThrow('502');
+  refuse = undefined;
+  afterPage = () => {};
+  const left = shownUs.filter((us) => us > log.cursorUs()).length;
+  asked = [];
+  expect(await poll()).toMatchObject({ more: false, fresh: { length: left } });
+  expect(asked.length).toBeGreaterThan(16);
+});
+
+test('what came late while a long sweep waited for its turn is found by the next one', async () => {
+  for (let at = 2_500; at > 0; at -= 1) show(at / 32);
+  expect((await poll()).more).toBe(true);
+  show(50 + 1 / 64);
+  await clock.advance(10 * 60_000);
+  for (let second = 590; second > 0; second -= 1) show(second);
+  while ((await poll()).more);
+  await poll();
+  const found = await store.transaction((tx) => tx.events.count(1, 0, clock.nowUs()));
+  expect(found).toBe(shownUs.length);
+});
+
 test('an old entry that an audit found is not remembered, and yet kept once', async () => {
   show(5);
   await poll();
