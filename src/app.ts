@@ -229,15 +229,17 @@ const NOTHING_COUNTED = { alerts: [], firing: [], silences: [], setAside: [], de
 /** What a scrape asks of the store and the stages. Where the store does not answer, counts stay what they were. */
 function createCollect(store: Store, clock: Clock, report: Report, daemonOf: () => Daemon) {
   let counts: Pick<Collected, keyof typeof NOTHING_COUNTED> = NOTHING_COUNTED;
-  return async (): Promise<Collected> => {
+  return async (isAlerting: boolean): Promise<Collected> => {
     try {
-      counts = await store.transaction(async (tx) => ({
-        alerts: await tx.alerts.count(),
-        firing: await tx.alerts.countFiring(),
-        silences: countSilences(await tx.silences.list(), clock.nowUs()),
-        setAside: await tx.faults.count(clock.nowUs()),
-        deliveries: await tx.outbox.count(),
-      }));
+      // Where another replica alerts, that one shows them.
+      if (isAlerting)
+        counts = await store.transaction(async (tx) => ({
+          alerts: await tx.alerts.count(),
+          firing: await tx.alerts.countFiring(),
+          silences: countSilences(await tx.silences.list(), clock.nowUs()),
+          setAside: await tx.faults.count(clock.nowUs()),
+          deliveries: await tx.outbox.count(),
+        }));
     } catch (error) {
       // A full disk is just when metrics are looked at.
       report({ what: 'trouble', stage: 'store', error });

@@ -166,7 +166,14 @@ export type Happening =
       readonly needsRestart?: readonly string[];
     }
   /** Where several replicas share a store: this one began or ended what only one at a time does. */
-  | { readonly what: 'duty'; readonly duty: string; readonly isOwned: boolean }
+  | {
+      readonly what: 'duty';
+      /** `alerting`, `repeating`, or the reading of a region. */
+      readonly duty: string;
+      /** The region that is read. */
+      readonly region: string | undefined;
+      readonly isOwned: boolean;
+    }
   | {
       readonly what: 'trouble';
       readonly stage: 'intake' | 'alerting' | 'delivery' | 'web' | 'store';

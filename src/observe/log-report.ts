@@ -207,8 +207,8 @@ function processLines(log: Writers, seldom: Seldom): ProcessLines {
         data,
       );
     },
-    duty({ duty, isOwned }) {
-      log.info(isOwned ? 'This replica begins a duty' : 'This replica ends a duty', { duty });
+    duty({ what, isOwned, ...data }) {
+      log.info(isOwned ? 'This replica begins a duty' : 'This replica ends a duty', data);
     },
     trouble({ what, ...data }) {
       const { stage, region, error } = data;

@@ -36,6 +36,18 @@ export const METRICS = {
     help: 'Whether the region answers and accepts the token.',
     labels: ['region'],
   },
+  regionOwner: {
+    type: 'gauge',
+    name: 'nestwatch_region_owner',
+    help: 'Whether this process reads the region: of several replicas one does, and it alone has the other series of the region.',
+    labels: ['region'],
+  },
+  alertingOwner: {
+    type: 'gauge',
+    name: 'nestwatch_alerting_owner',
+    help: 'Whether this process raises alerts and notifies of them: of several replicas one does, and it alone shows what all of them share.',
+    labels: [],
+  },
   polls: {
     type: 'counter',
     name: 'nestwatch_polls_total',
@@ -245,7 +257,7 @@ export const METRICS = {
   heartbeatLastSuccess: {
     type: 'gauge',
     name: 'nestwatch_heartbeat_last_success_timestamp_seconds',
-    help: 'When the outside watchdog last accepted a call; 0 for never.',
+    help: 'When the outside watchdog last accepted a call; 0 for never. Of several replicas the one shows it that calls.',
     labels: [],
   },
   reloadSuccessful: {
@@ -275,7 +287,7 @@ export const METRICS = {
   watchImpaired: {
     type: 'gauge',
     name: 'nestwatch_watch_impaired',
-    help: 'Whether something impairs the watch, by what it is; see /api/v1/health.',
+    help: 'Whether something impairs the watch, by what it is, as each replica sees it; see /api/v1/health.',
     labels: ['reason'],
   },
   streamsOverdue: {

@@ -32,12 +32,14 @@ interface RecordersOptions {
   readonly nestsPerRegion: number;
   /** Makes a way to end that the service invents fit for a label. */
   readonly endStatusLabel: (status: string) => string;
+  /** Called when this replica begins or ends what only one at a time does. */
+  readonly owned: Recorders['duty'];
   /** Called for a value that gets no series of its own. */
   readonly drop: (metric: keyof Instruments) => void;
 }
 
 export function createRecorders(options: RecordersOptions): Recorders {
-  const { metrics } = options;
+  const { metrics, owned } = options;
   return {
     ...intakeRecorders(options),
     ...birdRecorders(options),
@@ -56,7 +58,7 @@ export function createRecorders(options: RecordersOptions): Recorders {
     alert() {},
     counts_untrue() {},
     cursor() {},
-    duty() {},
+    duty: owned,
     impaired() {},
     notified() {},
     set_aside() {},

@@ -16,20 +16,20 @@ import { IMPAIRMENT_REASONS, type ImpairmentReason } from '../health/impairment.
 import { LIMITS } from '../limits.ts';
 import type { Happening, Report } from '../report.ts';
 import { createBirdSeries, type ShownBirds } from './bird-series.ts';
-import {
-  type Foreseen,
-  foreseeIntegration,
-  foreseenAlerts,
-  foreseeProcess,
-  foreseeRegion,
-} from './initial-series.ts';
+import { type Foreseen, foreseeIntegration, foreseenAlerts, foreseeProcess } from './initial-series.ts';
 import { createInstruments, type Instruments, openMetricsOf } from './instruments.ts';
 import { BIRD_METRICS, METRICS } from './metric-catalogue.ts';
 import { createLabelGuard, createRecorders, END_STATUSES } from './metric-recorders.ts';
+import { createRegionSeries } from './region-series.ts';
 
 interface MetricsOptions extends Foreseen {
-  /** Asked at each scrape for what only the store and the stages know; when it fails, so does the scrape. */
-  readonly collect: () => Promise<Collected>;
+  /**
+   * Asked at each scrape for what only the store and the stages know; when it fails, so does the scrape. What all replicas
+   * share is shown by the one that alerts, and needed by no other.
+   */
+  readonly collect: (isAlerting: boolean) => Promise<Collected>;
+  /** Whether several replicas may share the store: each then shows what it owns, from when it owns it. */
+  readonly isShared?: boolean;
   /** The longest turn of the event loop since this was last asked for. */
   readonly longestTurnMs: () => number;
   /** When a Flight of the Bird last failed in an earlier life; 0 for never. Without it nothing is known of one. */
@@ -119,7 +119,8 @@ const MISNAMED = [
 ];
 
 export function createMetrics(options: MetricsOptions): Metrics {
-  const { collect } = options;
+  const { collect, isShared = false } = options;
+  let isAlerting = !isShared;
   const registry = new Registry();
   const metrics = createInstruments(registry);
   if (options.processMetrics) {
@@ -146,8 +147,25 @@ export function createMetrics(options: MetricsOptions): Metrics {
     birds,
     nestsPerRegion: perRegion(LIMITS.shown_nests.most),
     endStatusLabel: createLabelGuard(END_STATUSES, () => dropSeries(BIRD_METRICS.ended.name)),
+    owned(duty) {
+      regions.hear(duty);
+      if (duty.duty === 'alerting') isAlerting = duty.isOwned;
+      if (duty.duty === 'repeating') showRepeating(duty.isOwned);
+    },
     drop,
   });
+  const regions = createRegionSeries({
+    registry,
+    metrics,
+    operations: options.operations,
+    isShared,
+    ended: (region) => record.inventory({ what: 'inventory', region, birds: [] }),
+  });
+
+  function showRepeating(isOwned: boolean): void {
+    if (isOwned) metrics.heartbeatLastSuccess.set(0);
+    else metrics.heartbeatLastSuccess.remove({});
+  }
 
   const showAlerts = createSnapshot(metrics.alerts);
   const showSilences = createSnapshot(metrics.silences);
@@ -164,16 +182,12 @@ export function createMetrics(options: MetricsOptions): Metrics {
   const showDead = createSnapshot(metrics.deliveriesDead);
 
   let receivers: Configured['receivers'] = [];
-  const regions = new Set<string>();
   const integrations = new Set<string>();
 
   function follow(configured: Configured): void {
     receivers = configured.receivers;
+    regions.follow(configured.regions);
     // Those that are known keep their counts.
-    for (const region of configured.regions) {
-      if (!regions.has(region)) foreseeRegion(metrics, region, options.operations);
-      regions.add(region);
-    }
     for (const { name, integrations: kinds } of receivers) {
       for (const { kind } of kinds) {
         const key = JSON.stringify([name, kind]);
@@ -184,41 +198,51 @@ export function createMetrics(options: MetricsOptions): Metrics {
     showAlerts.foresee(foreseenAlerts(configured.rules));
   }
 
+  /** What all replicas share: shown by one of them, so that sums over replicas are right. */
+  function showShared({ alerts, firing, silences, setAside, deliveries, space }: Collected): void {
+    showFiring(metrics.alertsFiring, firing, () => drop('alertsFiring'));
+    showAlerts.show(alerts.map(({ count, ...labels }) => [labels, count]));
+    showSetAside.show(setAside.map(({ sort, count }) => [{ what: sort }, count]));
+    showSilences.show(silences.map(({ state, count }) => [{ state }, count]));
+    showPending.show(byReceiver(receivers, deliveries, UNSETTLED));
+    showDeliveries.show(byState(receivers, deliveries));
+    showDead.show(byReceiver(receivers, deliveries, DEAD));
+    if (!space) return;
+    metrics.storeBytes.set(space.used);
+    metrics.storeFreeBytes.set(space.free);
+  }
+
+  function hideShared(): void {
+    for (const one of [metrics.alertsFiring, showAlerts, showSetAside, showSilences]) one.reset();
+    for (const one of [showPending, showDeliveries, showDead]) one.reset();
+    for (const one of [metrics.storeBytes, metrics.storeFreeBytes]) one.remove({});
+  }
+
   follow(options);
+  if (isShared) showRepeating(false);
   return {
     report: (one) => (record[one.what] as (one: Happening) => void)(one),
     follow,
-    async keepRegions(these) {
-      for (const region of [...regions].filter((one) => !these.includes(one))) {
-        record.inventory({ what: 'inventory', region, birds: [] });
-        await removeSeries(registry, region);
-        regions.delete(region);
-      }
-    },
+    keepRegions: (these) => regions.keep(these),
     async render(format = 'text') {
-      const { ready, alerts, firing, silences, setAside, deliveries, cursors, reads, impaired, space } =
-        await collect();
+      await regions.clean();
+      const collected = await collect(isAlerting);
+      const { ready, cursors, reads, impaired } = collected;
       metrics.ready.set(ready ? 1 : 0);
-      showFiring(metrics.alertsFiring, firing, () => drop('alertsFiring'));
-      showAlerts.show(alerts.map(({ count, ...labels }) => [labels, count]));
-      showSetAside.show(setAside.map(({ sort, count }) => [{ what: sort }, count]));
-      showSilences.show(silences.map(({ state, count }) => [{ state }, count]));
-      showPending.show(byReceiver(receivers, deliveries, UNSETTLED));
-      showDeliveries.show(byState(receivers, deliveries));
-      showDead.show(byReceiver(receivers, deliveries, DEAD));
+      metrics.alertingOwner.set(isAlerting ? 1 : 0);
+      if (isAlerting) showShared(collected);
+      else hideShared();
       for (const { region, feed, cursorUs, verifiedUntilUs } of cursors) {
+        if (!regions.isOwned(region)) continue;
         metrics.cursor.set({ region, feed }, cursorUs / 1e6);
         metrics.verified.set({ region, feed }, verifiedUntilUs / 1e6);
       }
       for (const { region, feed, overdue, oldestReadUs } of reads) {
+        if (!regions.isOwned(region)) continue;
         metrics.streamsOverdue.set({ region, feed }, overdue);
         metrics.oldestRead.set({ region, feed }, oldestReadUs / 1e6);
       }
       showImpaired.show(impaired.map((reason) => [{ reason }, 1]));
-      if (space) {
-        metrics.storeBytes.set(space.used);
-        metrics.storeFreeBytes.set(space.free);
-      }
       metrics.eventLoopLongest.set(options.longestTurnMs() / 1000);
       const isOpenMetrics = format === 'openmetrics';
       const shown = isOpenMetrics ? openMetrics : registry;
@@ -285,34 +309,11 @@ function byState(
   return [...none, ...deliveries].map(({ receiver, state, count }) => [{ receiver, state }, count]);
 }
 
-/** Removes every series of a region. */
-async function removeSeries(registry: Registry, region: string): Promise<void> {
-  for (const { name } of registry.getMetricsAsArray()) {
-    const metric = registry.getSingleMetric(name) as unknown as Series;
-    const { values } = await metric.get();
-    for (const { labels, metricName } of values) {
-      // A histogram has one series for each bucket; what it counted has the labels that were given to it.
-      const isBucket = metricName !== undefined && !metricName.endsWith('_count');
-      if (labels.region === region && !isBucket) metric.remove(labels);
-    }
-  }
-}
-
-/** What prom-client's metrics have in common. */
-interface Series {
-  get(): Promise<{
-    readonly values: readonly {
-      readonly labels: Partial<Record<string, string | number>>;
-      readonly metricName?: string;
-    }[];
-  }>;
-  remove(labels: Partial<Record<string, string | number>>): void;
-}
-
 /** Sets all series of a gauge at once; one that is no longer counted falls to 0 and stays. */
 function createSnapshot<L extends string>(gauge: Gauge<L>, foreseen: readonly Record<L, string>[] = []) {
   const seen = new Map(foreseen.map((labels) => [JSON.stringify(labels), labels]));
   return {
+    reset: () => gauge.reset(),
     foresee(more: readonly Record<L, string>[]): void {
       for (const labels of more) seen.set(JSON.stringify(labels), labels);
     },

@@ -68,6 +68,7 @@ export function createOwnedRegion({ setting, ownership, create }: OwnedRegionOpt
       ownership.whileOwned(
         {
           duty,
+          region: name,
           show,
           async run(owned, store) {
             const region = create(store, lateRate());

@@ -45,6 +45,8 @@ export interface ReplicaPart {
 
 /** What is done by one replica at a time. */
 export interface OwnedWork extends WantedDuty {
+  /** The region that is read, where that is the work. */
+  readonly region?: string;
   /** Works until `signal` aborts; all that it writes goes through `store`. */
   run(signal: AbortSignal, store: Store): Promise<void>;
   /** How it stands, for all replicas, and what it takes; asked while it runs. */
@@ -187,9 +189,10 @@ class Member implements Ownership {
   async #work(work: OwnedWork, lease: Lease, signal: AbortSignal): Promise<void> {
     const { store, clock, report } = this.#options;
     const { duty } = lease;
+    const { region } = work;
     const ending = new AbortController();
     this.#working.set(duty, { work, lease, ending });
-    report({ what: 'duty', duty, isOwned: true });
+    report({ what: 'duty', duty, region, isOwned: true });
     try {
       const fenced = fencedStore(store, lease, () => ending.abort());
       const owned = AbortSignal.any([signal, ending.signal]);
@@ -203,7 +206,7 @@ class Member implements Ownership {
     } finally {
       this.#working.delete(duty);
       this.#returned.add(lease);
-      report({ what: 'duty', duty, isOwned: false });
+      report({ what: 'duty', duty, region, isOwned: false });
       this.#bell.ring();
     }
   }

@@ -14,8 +14,9 @@ function world(
     birds?: 'all' | 'failing' | 'none';
     clock?: VirtualClock;
     regions?: string[];
-    collect?: () => Promise<Collected>;
+    collect?: (isAlerting: boolean) => Promise<Collected>;
     lastFailureUs?: (region: string, birdId: string) => number;
+    isShared?: boolean;
   } = {},
 ) {
   const metrics = createMetrics({
@@ -34,6 +35,7 @@ function world(
     longestTurnMs: () => 1250,
     processMetrics: false,
     ...(options.lastFailureUs && { lastFailureUs: options.lastFailureUs }),
+    ...(options.isShared !== undefined && { isShared: options.isShared }),
     ...(options.birds && { birds: options.birds }),
     ...(options.maxBirds !== undefined && { maxBirds: options.maxBirds }),
   });
@@ -668,5 +670,118 @@ describe('what is read at each scrape', () => {
   test('a scrape fails when its sources do', async () => {
     const { render } = world({ collect: () => Promise.reject(new NestwatchError('store_failed', 'gone')) });
     await expect(render()).rejects.toThrow('gone');
+  });
+});
+
+describe('of several replicas', () => {
+  const KEPT: Collected = {
+    ...NOTHING,
+    alerts: [{ alertname: 'FlightFailed', severity: 'page', state: 'firing', count: 3 }],
+    firing: [{ alertname: 'FlightFailed', severity: 'page', region: 'eu', nestId: '682', count: 3 }],
+    silences: [{ state: 'active', count: 2 }],
+    deliveries: [{ receiver: 'ops', state: 'dead', count: 1 }],
+    setAside: [{ sort: 'rule', count: 1 }],
+    cursors: ['eu', 'us'].map((region) => ({
+      ...{ region, feed: 'flight' as const, cursorUs: 5e6, verifiedUntilUs: 4e6 },
+    })),
+    reads: ['eu', 'us'].map((region) => ({
+      ...{ region, feed: 'flight' as const, overdue: 1, oldestReadUs: 3e6 },
+    })),
+    space: { used: 10, free: 20 },
+  };
+  const duty = (region: string, isOwned: boolean) =>
+    ({ what: 'duty', duty: `region ${region}`, region, isOwned }) as const;
+  const alerting = (isOwned: boolean) =>
+    ({ what: 'duty', duty: 'alerting', region: undefined, isOwned }) as const;
+  const SHARED = [
+    'nestwatch_alerts{',
+    'nestwatch_alerts_firing{',
+    'nestwatch_silences{',
+    'nestwatch_deliveries{',
+    'nestwatch_deliveries_dead{',
+    'nestwatch_deliveries_pending{',
+    'nestwatch_set_aside{',
+    'nestwatch_store_bytes ',
+    'nestwatch_store_free_bytes ',
+  ];
+  const starting = (text: string, names: readonly string[]) =>
+    names.filter((name) => text.split('\n').some((line) => line.startsWith(name)));
+
+  test('the series of a region are those of its owner alone', async () => {
+    const { report, text } = world({ isShared: true, collect: async () => KEPT });
+    const of = (whole: string, region: string) =>
+      whole.split('\n').filter((line) => line.includes(`region="${region}"`));
+    const before = await text();
+    expect(of(before, 'eu')).toEqual(['nestwatch_region_owner{region="eu"} 0']);
+
+    report(duty('eu', true));
+    report({ what: 'inventory', region: 'eu', birds: [bird('1')] });
+    report({ what: 'region_health', region: 'eu', health: 'up', reason: '' });
+    const owned = await text();
+    expect(of(owned, 'eu')).toEqual(
+      expect.arrayContaining([
+        'nestwatch_region_owner{region="eu"} 1',
+        'nestwatch_region_up{region="eu"} 1',
+        'nestwatch_polls_total{region="eu",feed="flight"} 0',
+        'nestwatch_cursor_timestamp_seconds{region="eu",feed="flight"} 5',
+        'nestwatch_streams_overdue{region="eu",feed="flight"} 1',
+        expect.stringMatching(/^nestwatch_bird_info\{region="eu"/),
+      ]),
+    );
+    expect(of(owned, 'us')).toEqual(['nestwatch_region_owner{region="us"} 0']);
+
+    report(duty('eu', false));
+    expect(of(await text(), 'eu')).toEqual(['nestwatch_region_owner{region="eu"} 0']);
+  });
+
+  test('a region that comes back before a scrape goes on with its counts', async () => {
+    const { report, value } = world({ isShared: true });
+    report(duty('eu', true));
+    report({ what: 'duplicates', region: 'eu', feed: 'flight', count: 2 });
+    report(duty('eu', false));
+    report(duty('eu', true));
+    expect(await value('nestwatch_events_duplicate_total{region="eu",feed="flight"}')).toBe(2);
+    expect(await value('nestwatch_region_owner{region="eu"}')).toBe(1);
+  });
+
+  test('the one that alerts shows what all share, and asks the store for it', async () => {
+    const asked: boolean[] = [];
+    const { report, text } = world({
+      isShared: true,
+      async collect(isAlerting: boolean) {
+        asked.push(isAlerting);
+        return KEPT;
+      },
+    });
+    expect(starting(await text(), SHARED)).toEqual([]);
+    report(alerting(true));
+    const shown = await text();
+    expect(starting(shown, SHARED)).toEqual(SHARED);
+    expect(shown).toContain('nestwatch_alerting_owner 1');
+    report(alerting(false));
+    const after = await text();
+    expect(starting(after, SHARED)).toEqual([]);
+    expect(after).toContain('nestwatch_alerting_owner 0');
+    expect(asked).toEqual([false, true, false]);
+  });
+
+  test('when the watchdog was last called is shown by the one that calls it', async () => {
+    const { report, value } = world({ isShared: true });
+    const last = () => value('nestwatch_heartbeat_last_success_timestamp_seconds');
+    expect(await last()).toBeUndefined();
+    report({ what: 'duty', duty: 'repeating', region: undefined, isOwned: true });
+    expect(await last()).toBe(0);
+    report({ what: 'heartbeat', outcome: 'sent', reason: '', atUs: 7e6 });
+    expect(await last()).toBe(7);
+    report({ what: 'duty', duty: 'repeating', region: undefined, isOwned: false });
+    expect(await last()).toBeUndefined();
+  });
+
+  test('one that has its store to itself owns all of it', async () => {
+    const { text } = world({ collect: async () => KEPT });
+    const whole = await text();
+    expect(starting(whole, SHARED)).toEqual(SHARED);
+    expect(whole).toContain('nestwatch_alerting_owner 1');
+    expect(whole).toContain('nestwatch_region_owner{region="us"} 1');
   });
 });

@@ -1,0 +1,105 @@
+/**
+ * The series of regions. Of several replicas on one store, the one that reads a region shows them, so that sums over
+ * replicas are right; the others say only that they do not own it. What a replica no longer reads goes with the next
+ * scrape, and a scrape finds all of it at 0 again where it reads the region once more.
+ */
+import type { Registry } from 'prom-client';
+import type { Happening } from '../report.ts';
+import { foreseeRegion } from './initial-series.ts';
+import type { Instruments } from './instruments.ts';
+
+interface RegionSeriesOptions {
+  readonly registry: Registry;
+  readonly metrics: Instruments;
+  /** Ids of the operations that the watch calls. */
+  readonly operations: readonly string[];
+  /** Whether other processes may read the regions. */
+  readonly isShared: boolean;
+  /** Takes away what is kept of the region's Birds and Nests. */
+  readonly ended: (region: string) => void;
+}
+
+interface RegionSeries {
+  /** Shows these regions as well. Those that are known keep their counts. */
+  follow(regions: readonly string[]): void;
+  /** Takes the series of all other regions away; they must have ended. */
+  keep(regions: readonly string[]): Promise<void>;
+  /** This process begins or ends to read a region. */
+  hear(duty: Extract<Happening, { what: 'duty' }>): void;
+  isOwned(region: string): boolean;
+  /** Takes away what is no longer read here. */
+  clean(): Promise<void>;
+}
+
+export function createRegionSeries(options: RegionSeriesOptions): RegionSeries {
+  const { registry, metrics, operations, isShared, ended } = options;
+  const known = new Set<string>();
+  const owned = new Set<string>();
+  const left = new Set<string>();
+
+  function begin(region: string): void {
+    owned.add(region);
+    foreseeRegion(metrics, region, operations);
+    metrics.regionOwner.set({ region }, 1);
+  }
+
+  return {
+    follow(regions) {
+      for (const region of regions.filter((one) => !known.has(one))) {
+        known.add(region);
+        if (isShared) metrics.regionOwner.set({ region }, 0);
+        else begin(region);
+      }
+    },
+    async keep(regions) {
+      for (const region of [...known].filter((one) => !regions.includes(one))) {
+        ended(region);
+        known.delete(region);
+        owned.delete(region);
+        await removeSeries(registry, region, () => known.has(region));
+      }
+    },
+    hear({ region, isOwned }) {
+      if (region === undefined) return;
+      if (isOwned) return begin(region);
+      owned.delete(region);
+      left.add(region);
+      ended(region);
+      metrics.regionOwner.set({ region }, 0);
+    },
+    isOwned: (region) => owned.has(region),
+    async clean() {
+      const these = [...left];
+      left.clear();
+      for (const region of these) {
+        await removeSeries(registry, region, () => owned.has(region));
+        if (known.has(region) && !owned.has(region)) metrics.regionOwner.set({ region }, 0);
+      }
+    },
+  };
+}
+
+/** Removes every series of a region, unless it is back. */
+async function removeSeries(registry: Registry, region: string, isBack: () => boolean): Promise<void> {
+  for (const { name } of registry.getMetricsAsArray()) {
+    const metric = registry.getSingleMetric(name) as unknown as Series;
+    const { values } = await metric.get();
+    if (isBack()) return;
+    for (const { labels, metricName } of values) {
+      // A histogram has one series for each bucket; what it counted has the labels that were given to it.
+      const isBucket = metricName !== undefined && !metricName.endsWith('_count');
+      if (labels.region === region && !isBucket) metric.remove(labels);
+    }
+  }
+}
+
+/** What prom-client's metrics have in common. */
+interface Series {
+  get(): Promise<{
+    readonly values: readonly {
+      readonly labels: Partial<Record<string, string | number>>;
+      readonly metricName?: string;
+    }[];
+  }>;
+  remove(labels: Partial<Record<string, string | number>>): void;
+}
