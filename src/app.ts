@@ -54,6 +54,8 @@ export interface App {
 
 interface AppOptions {
   readonly config: Config;
+  /** Whether other processes may use the store at the same time, where it is on a server. */
+  readonly isShared?: boolean;
   /** Reads the configuration again; throws `ConfigError` with every mistake. Without it a reload is refused. */
   readonly readAgain?: () => Config;
   /** Called when a configuration that was read again is in force. */
@@ -65,10 +67,11 @@ interface AppOptions {
 }
 
 export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
-  const { config, readAgain = notAgain } = options;
+  const { config, isShared = false, readAgain = notAgain } = options;
   const { clock, random } = edge;
   const log = openLog(edge, options);
-  const { store } = await openStore({ ...config.store, clock });
+  const { store, wakes } = await openStore({ ...config.store, clock, isShared });
+  const replica = wakes && { name: edge.hostName, version: VERSION, wakes };
   const linkKey = await store.transaction((tx) =>
     tx.upkeep.signingKey('link', randomBytes(32).toString('base64url')),
   );
@@ -77,11 +80,12 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
   fatal.catch(() => {});
 
   const loop = createLoopWatch(clock);
-  const lastFailures = new Map<string, ReadonlyMap<string, number>>();
-  await readLastFailures(store, config, lastFailures);
+  const lastFailures = createLastFailures(store);
+  await lastFailures.read(config.regions);
   const metrics = createMetrics({
     ...metricsOptions(edge, config),
-    lastFailureUs: (region, birdId) => lastFailures.get(region)?.get(birdId) ?? 0,
+    lastFailureUs: lastFailures.ofBird,
+    isShared: replica !== undefined,
     longestTurnMs: loop.longestTurnMs,
     collect: createCollect(
       store,
@@ -98,8 +102,19 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
     log.report(happening);
     web?.hear(happening);
     options.listener?.(happening);
+    if (happening.what === 'duty') void takeOver(happening);
     // After an I/O error nothing is known of what is on the disk: the process ends rather than guess.
     if ('error' in happening && codeOf(happening.error) === 'store_failed') die(happening.error);
+  }
+
+  /** Whoever had the region before has seen its Flights fail. */
+  async function takeOver({ region, isOwned }: Extract<Happening, { what: 'duty' }>): Promise<void> {
+    if (region === undefined || !isOwned) return;
+    try {
+      await lastFailures.read([{ name: region }]);
+    } catch (error) {
+      reportOutside({ what: 'trouble', stage: 'store', error });
+    }
   }
 
   /** What is reported outside of the daemon's stages: a write or a configuration that was refused. */
@@ -110,14 +125,14 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
 
   const setupOf = (of: Config) => openSetup(of, secret(linkKey), clock, report);
   const setup = setupOf(config);
-  const daemon = createDaemon({ store, clock, random, report, ...setup });
+  const daemon = createDaemon({ store, clock, random, report, replica, ...setup });
   const reloading = createReloading({ config, read: readAgain, apply, clock, report: reportOutside });
   const startedAtUs = clock.nowUs();
   const faults = await store.transaction((tx) => tx.faults.list(startedAtUs, REPORTED_FAULTS));
   for (const { sort, name, reason } of faults) report({ what: 'set_aside', sort, name, reason });
 
   async function apply(next: Config): Promise<void> {
-    await readLastFailures(store, next, lastFailures);
+    await lastFailures.read(next.regions);
     const following = setupOf(next);
     metrics.follow(configuredOf(next));
     await daemon.follow(following);
@@ -213,15 +228,18 @@ function notAgain(): never {
   throw new NestwatchError('usage', 'this configuration was not read from a file');
 }
 
-/** When a Flight of each Bird last failed, by region and the Bird's id: a restart makes nobody forget it. */
-async function readLastFailures(
-  store: Store,
-  { regions }: Config,
-  found: Map<string, ReadonlyMap<string, number>>,
-): Promise<void> {
-  for (const { name } of regions) {
-    found.set(name, await store.transaction((tx) => tx.flights.lastFailures(name)));
-  }
+/** When a Flight of each Bird last failed: a restart makes nobody forget it. */
+function createLastFailures(store: Store) {
+  const found = new Map<string, ReadonlyMap<string, number>>();
+  return {
+    async read(regions: readonly { readonly name: string }[]): Promise<void> {
+      for (const { name } of regions) {
+        found.set(name, await store.transaction((tx) => tx.flights.lastFailures(name)));
+      }
+    },
+    /** 0 for never. */
+    ofBird: (region: string, birdId: string): number => found.get(region)?.get(birdId) ?? 0,
+  };
 }
 
 const NOTHING_COUNTED = { alerts: [], firing: [], silences: [], setAside: [], deliveries: [] };

@@ -1,5 +1,6 @@
 #!/usr/bin/env node
 /** The process's edge: its arguments, streams and signals, the real clock and chance, and its exit code. */
+import { hostname } from 'node:os';
 import { keepCompiled } from './compile-cache.ts';
 import { holdSignals } from './held-signals.ts';
 
@@ -28,6 +29,7 @@ const exit = await runCommandLine(
   {
     clock: systemClock(),
     random: Math.random,
+    hostName: hostname(),
     environment: process.env,
     stdin: process.stdin,
     stdout: process.stdout,

@@ -7,6 +7,8 @@ export type SignalName = 'SIGINT' | 'SIGTERM' | 'SIGHUP' | 'SIGUSR2';
 export interface Edge {
   readonly clock: Clock;
   readonly random: Random;
+  /** The name of the machine or container, by which people tell replicas apart. */
+  readonly hostName: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable & { readonly isTTY?: boolean };
   /** Results. */

@@ -23,12 +23,14 @@ export interface TestEdgeOptions {
   /** What a person types; without it there is no terminal. */
   readonly typed?: string;
   readonly clock?: Clock;
+  readonly hostName?: string;
 }
 
 export function createTestEdge({
   environment = {},
   typed,
   clock = createHurriedClock(),
+  hostName = 'test',
 }: TestEdgeOptions = {}): TestEdge {
   const [stdout, stderr] = [sink(), sink()];
   const signals = new EventEmitter();
@@ -38,6 +40,7 @@ export function createTestEdge({
     edge: {
       clock,
       random: () => 0.5,
+      hostName,
       environment,
       stdin,
       stdout: stdout.stream,

@@ -67,6 +67,7 @@ export async function runHostile(clock: Clock, args: readonly string[]): Promise
   const edge: Edge = {
     clock,
     random: () => 0.5,
+    hostName: 'test',
     environment: { USER: 'constructor' },
     stdin,
     stdout: sink(),

@@ -33,6 +33,8 @@ export async function run(edge: Edge, options: RunOptions): Promise<number> {
   const config = configFile.read();
   const app = await openApp(edge, {
     config,
+    // With --once everything is read here, once, so nobody else may be at it.
+    isShared: !options.once,
     readAgain: configFile.read,
     applied: (next) => void warn(next),
     logLevel: options.logLevel as LogLevel,
