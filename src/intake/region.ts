@@ -5,6 +5,7 @@
 
 import type { PollConfig } from '../config/sections/poll-section.ts';
 import type { RegionConfig } from '../config/sections/regions-section.ts';
+import { isStoreFailure } from '../errors.ts';
 import type { Report } from '../report.ts';
 import type { RegionHealth, ServiceClient } from '../service/client.ts';
 import type { Store } from '../store/store.ts';
@@ -43,6 +44,9 @@ interface RegionIntakeOptions {
 
 /** How often health and lag are looked at though nothing is polled, and committed if the store did not take them. */
 const WATCH_EVERY_MS = 30_000;
+
+/** How long a region waits that the store gives nothing to begin with. */
+const STORE_PAUSE_MS = 5_000;
 
 /** The part of the requests that audits may use. */
 const AUDIT_SHARE = 1 / 10;
@@ -155,12 +159,8 @@ export class RegionIntake {
 
   /** Polls until `signal` aborts, then lets polls under way finish. With `once` every stream is read once. */
   async run(signal: AbortSignal, { once }: { readonly once: boolean } = { once: false }): Promise<void> {
-    await this.#serviceClock.load();
-    await this.inventory.load();
-    await this.#audits.load();
-    await this.#reads.load();
-    await this.#streams.load();
-    await this.#rate.load();
+    await this.#begin(signal, once);
+    if (signal.aborted) return;
     this.#streams.auditNotifications();
     this.#addRegularStreams(once);
     this.#client.onHealthChange((health) => this.#healthChanged(health));
@@ -168,6 +168,28 @@ export class RegionIntake {
     const watching = once ? undefined : this.#watch(signal);
     const polling = await this.#pollAll(signal, once);
     await Promise.all([...polling, watching]);
+  }
+
+  /** Takes over what earlier lives have kept. A store that fails ends nothing: it is asked again, but for one reading. */
+  async #begin(signal: AbortSignal, once: boolean): Promise<void> {
+    while (!signal.aborted) {
+      try {
+        return await this.#load();
+      } catch (error) {
+        if (once || !isStoreFailure(error)) throw error;
+        this.#reportTrouble(error);
+        await sleep(this.#options.clock, STORE_PAUSE_MS, signal);
+      }
+    }
+  }
+
+  async #load(): Promise<void> {
+    await this.#serviceClock.load();
+    await this.inventory.load();
+    await this.#audits.load();
+    await this.#reads.load();
+    await this.#streams.load();
+    await this.#rate.load();
   }
 
   #addRegularStreams(once: boolean): void {

@@ -70,9 +70,14 @@ export function createServiceClock(
     return Math.max(inThisLifeUs, Math.min(nowUs - firstStartUs, MOST_UNANSWERED_US));
   }
 
+  /** How long this life has wanted to read the region. */
+  function thisLifeUs(): number {
+    return Math.round((clock.monotonicMs() - beganMs) * 1000);
+  }
+
   async function timed<T>(call: Promise<Answer<T>>): Promise<Answer<T>> {
     const answer = await call;
-    const watchedUs = Math.round((clock.monotonicMs() - beganMs) * 1000);
+    const watchedUs = thisLifeUs();
     const nowUs = answer.serverTimeUs ?? clock.nowUs();
     if (answer.serverTimeUs !== null) ahead = [...ahead.slice(-1), answer.serverTimeUs - clock.nowUs()];
     const isAsOurs = Math.abs(clock.nowUs() - nowUs) <= MOST_SKEW_US;
@@ -110,7 +115,9 @@ export function createServiceClock(
     async load() {
       await store.transaction(async (tx) => {
         sinceUs = await tx.inventory.knownSince(region);
-        if (sinceUs === undefined) firstStartUs = await tx.inventory.firstStart(region, clock.nowUs());
+        // The store may have taken nothing until now.
+        const beganUs = clock.nowUs() - thisLifeUs();
+        if (sinceUs === undefined) firstStartUs = await tx.inventory.firstStart(region, beganUs);
       });
     },
     async begun() {

@@ -103,6 +103,20 @@ test('the process stands still for ten minutes: what failed meanwhile is notifie
   expect(new Set(names)).toEqual(new Set(['FlightFailed']));
 });
 
+test('a store that takes nothing when the daemon starts ends nothing: all is read once it does', async () => {
+  let isFull = true;
+  const { fails } = await opened({ isStoreFull: () => isFull });
+  fails();
+  await stage.minutesPass(3);
+  expect(stage.calls).toEqual([]);
+  isFull = false;
+  await stage.minutesPass(2);
+  fails();
+  await stage.minutesPass(3);
+  expect(failuresNotified()).toBe(2);
+  expectNothingLost();
+});
+
 test('the store is that of an hour ago: nothing is lost, and each failure stays one event', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-backup-'));
   const storePath = join(folder, 'store.db');
