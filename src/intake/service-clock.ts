@@ -75,6 +75,12 @@ export function createServiceClock(
     return Math.round((clock.monotonicMs() - beganMs) * 1000);
   }
 
+  /** Puts right when the watch began; only once the store has taken it, since else nothing would ever write it. */
+  async function beginAt(us: number): Promise<void> {
+    await store.transaction((tx) => tx.inventory.began(region, us));
+    sinceUs = us;
+  }
+
   async function timed<T>(call: Promise<Answer<T>>): Promise<Answer<T>> {
     const answer = await call;
     const watchedUs = thisLifeUs();
@@ -91,14 +97,12 @@ export function createServiceClock(
     }
     const startUs = firstStartUs;
     if (startUs !== undefined && isAsOurs && startUs <= nowUs && sinceUs < startUs - MOST_SKEW_US) {
-      sinceUs = startUs;
-      await store.transaction((tx) => tx.inventory.began(region, startUs));
+      await beginAt(startUs);
     }
     const isBefore = answer.serverTimeUs !== null && nowUs < sinceUs;
     // One answer may show a wrong time: a second one in a row has to agree.
     if (isBefore && wasBefore) {
-      sinceUs = nowUs - watchedUs;
-      await store.transaction((tx) => tx.inventory.began(region, nowUs - watchedUs));
+      await beginAt(nowUs - watchedUs);
     }
     wasBefore = isBefore;
     return answer;

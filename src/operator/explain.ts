@@ -77,7 +77,7 @@ export async function explain(
 ): Promise<Explanation | undefined> {
   const event = await tx.events.find(key);
   if (!event) return undefined;
-  const isHistoric = event.occurredAtUs < (await tx.inventory.regionSince(event.region, nowUs));
+  const isHistoric = event.occurredAtUs < ((await tx.inventory.knownSince(event.region)) ?? nowUs);
   // As if it were new: that it is not is a reason of its own.
   const fact: Fact = { fact: 'event', event, historic: false };
   const rules = rulesConcerning(fact, config.rules);

@@ -45,6 +45,13 @@ async function explained(flight: number) {
   };
 }
 
+test('whoever asks about an event begins no watch of its region', async () => {
+  desk = await openDesk({ receivers: [hook('ops')] });
+  await desk.fails('A');
+  await explained(1);
+  expect(await desk.store.transaction((tx) => tx.inventory.knownSince('eu'))).toBeUndefined();
+});
+
 describe('what is held back for a receiver that is renamed', () => {
   test('by its cap is told to the new one by its own group, and its end once', async () => {
     const rename = await openRenaming({ maxNotificationsPerHour: 1 });

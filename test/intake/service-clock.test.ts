@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
+import { NestwatchError } from '../../src/errors.ts';
 import { createServiceClock } from '../../src/intake/service-clock.ts';
 import type { Answer, PageQuery, ServiceClient } from '../../src/service/client.ts';
 import type { NotificationEntry, Page } from '../../src/service/resources.ts';
@@ -23,14 +24,14 @@ afterEach(() => store.close());
 let aheadUs: number;
 
 /** A life with a service whose clock is three hours behind ours and whose answers take ten seconds. */
-function life() {
+function life(of: Store = store) {
   const getNotifications = async (query: PageQuery): Promise<Answer<Page<NotificationEntry>>> => {
     asked.push(query);
     const serverTimeUs = clock.nowUs() + aheadUs;
     await clock.advance(10_000);
     return { value: { items: [], totalCount: 0, page: 0, pageSize: 1 }, serverTimeUs };
   };
-  return createServiceClock('eu', { getNotifications } as unknown as ServiceClient, store, clock);
+  return createServiceClock('eu', { getNotifications } as unknown as ServiceClient, of, clock);
 }
 
 test('before it is known since when a region is watched nothing is guessed', async () => {
@@ -170,6 +171,24 @@ test('so it is where the first minutes show such times, as soon as both clocks a
   expect(first.watchedSinceUs()).toBe(TEST_START_US - DECADES_US - 10e6);
   await clock.advance(60_000);
   aheadUs = 0;
+  await first.client.getNotifications(NEWEST);
+  expect(first.watchedSinceUs()).toBe(TEST_START_US);
+  const later = life();
+  await later.load();
+  expect(later.watchedSinceUs()).toBe(TEST_START_US);
+});
+
+test('what a full store did not take of that is written once it does', async () => {
+  let isFull = false;
+  const full = () => Promise.reject(new NestwatchError('disk_full', 'the store is full'));
+  const first = life({ ...store, transaction: (work) => (isFull ? full() : store.transaction(work)) });
+  await first.load();
+  aheadUs = -DECADES_US;
+  await first.begun();
+  aheadUs = 0;
+  isFull = true;
+  await expect(first.client.getNotifications(NEWEST)).rejects.toThrow('full');
+  isFull = false;
   await first.client.getNotifications(NEWEST);
   expect(first.watchedSinceUs()).toBe(TEST_START_US);
   const later = life();
