@@ -7,8 +7,8 @@ import type { Transaction } from '../store/store.ts';
 import { NOTHING, type Step } from './step.ts';
 
 /**
- * Tells alerts which integrations accept nothing, as the store knows it: so a restart changes nothing. One that is
- * no longer configured has nobody who waits for it.
+ * Fires for integrations that accept nothing, and resolves when they accept again, as the store knows it: so a restart
+ * changes nothing. One that is no longer configured has nobody who waits for it.
  */
 export async function watchDeliveries(
   tx: Transaction,

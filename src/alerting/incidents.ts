@@ -1,7 +1,7 @@
 /**
- * Keeps incidents in step with their groups (`domain/grouping/incident.ts`): acknowledges them once all that fires in them is
- * acknowledged, and ends those that a fallback opened. Both go the way of all deliveries, in the lane of the group, so
- * that nothing overtakes and a restart repeats nothing.
+ * Keeps incidents in step with their groups (`domain/grouping/incident.ts`): acknowledges them once all that fires in
+ * them is acknowledged, and ends those that a fallback opened. Both go the way of all deliveries, in the lane of the
+ * group, so that nothing overtakes and a restart repeats nothing.
  */
 
 import type { Integration, Receiver } from '../channels/receiver.ts';

@@ -15,7 +15,7 @@ interface PoolOptions extends ConnectionSettings {
   readonly maxBodyBytes: number;
 }
 
-export interface ConnectionPools {
+interface ConnectionPools {
   to(target: URL): Dispatcher;
   destroy(): Promise<void>;
 }

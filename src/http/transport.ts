@@ -64,7 +64,8 @@ const MAX_CONNECT_MS = 10_000;
 
 /**
  * Opens a transport over sockets: one pool of HTTP/1.1 connections for each origin, created when it is first asked.
- * No encoding is offered, so that bodies come plain; those that do not are unpacked. `close` ends what is still under way with `unreachable`.
+ * No encoding is offered, so that bodies come plain; those that do not are unpacked. `close` ends what is still under way
+ * with `unreachable`.
  */
 export function openTransport(options: TransportOptions): Transport {
   const { timeoutMs, maxBodyBytes, inFlight } = options;

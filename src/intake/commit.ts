@@ -112,7 +112,10 @@ async function insertFresh(tx: Transaction, batch: Batch): Promise<readonly Even
   );
 }
 
-/** The facts of new events that concern alerts, with how the last Flights ended for rules that count Flights in a row or a part of them. */
+/**
+ * The facts of new events that concern alerts, with how the last Flights ended for rules that count Flights in a row or a
+ * part of them.
+ */
 async function factsOf(
   tx: Transaction,
   batch: Batch,

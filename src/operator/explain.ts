@@ -32,7 +32,7 @@ export interface Explanation {
   readonly noAlert: NoAlert | null;
   /** Groups that have not notified of it yet. */
   readonly waiting: readonly Waiting[];
-  readonly notifications: readonly Telling[];
+  readonly notifications: readonly Mention[];
   readonly suppressions: readonly Withheld[];
   readonly forwards: readonly Forwarding[];
 }
@@ -48,7 +48,8 @@ interface Waiting {
   readonly unlessAcknowledged: boolean;
 }
 
-export interface Telling {
+/** A notification of an alert's group that lists the event, or counts it. */
+export interface Mention {
   readonly notification: GroupNotification;
   /** False when it only counts the event. */
   readonly isListed: boolean;
@@ -119,7 +120,7 @@ function lists({ alerts }: GroupNotification, key: string): boolean {
 
 function isNotifiedLater(
   { receiver, groupKey, atUs }: Suppression,
-  notifications: readonly Telling[],
+  notifications: readonly Mention[],
   waiting: readonly Waiting[],
 ): boolean {
   // The group may have another receiver since, in the place of one that the configuration no longer has.

@@ -98,7 +98,7 @@ export function sayNoAlert(noAlert: NoAlert, instant: (us: number) => string = d
       const { lasting } = noAlert;
       const past = 'It happened before nestwatch first watched the region';
       return lasting
-        ? `${past}, so no alert lists it; but what it says still held then, and ${lasting.alertname} tells that (${lasting.id}).`
+        ? `${past}, so no alert lists it; but what it says still held then, and ${lasting.alertname} says that (${lasting.id}).`
         : `${past}: what is past raises no alert.`;
     }
     case 'not_fired':

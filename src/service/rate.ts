@@ -43,8 +43,9 @@ const CUTS_IN_ROW = 3;
 const BELOW_REFUSED = 0.97;
 /** A refusal makes no cut when it is less probable that the level was its cause. */
 const BY_CHANCE = 0.5;
-/** The same where the answer asks for a pause, since who does so has a limit in mind more often; a longer one is of a quota. */
+/** The same where the answer asks for a pause, since who does so has a limit in mind more often. */
 const BY_CHANCE_ASKED = 0.3;
+/** A longer pause is that of a quota, and no chance. */
 const LONGEST_CASUAL_PAUSE_MS = 5_000;
 /** After so many the level is cut all the same: at a level that never changes a limit looks like chance. */
 const MOST_BY_CHANCE = 20;

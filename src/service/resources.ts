@@ -140,7 +140,10 @@ export interface Page<T> {
   readonly pageSize: number | null;
 }
 
-/** What entries are read with: ids that the request's path already names, for those that leave them out, and who hears of cuts. */
+/**
+ * What entries are read with: ids that the request's path already names, for those that leave them out, and who hears of
+ * cuts.
+ */
 interface Within {
   readonly nestId?: string;
   readonly birdId?: string;
@@ -316,8 +319,9 @@ export function listIn<T>(value: unknown): readonly T[] | undefined {
 }
 
 /**
- * The envelope of a paged list of which every item was read; undefined when it is none. `items` may be null, and may be left out where the count
- * says 0, but an object with neither is not a page: an error object must not pass for the end of a list.
+ * The envelope of a paged list of which every item was read; undefined when it is none. `items` may be null, and may be
+ * left out where the count says 0, but an object with neither is not a page: an error object must not pass for the end of
+ * a list.
  */
 export function pageIn<T>(value: unknown): Page<T> | undefined {
   if (!isRecord(value)) return undefined;

@@ -231,7 +231,7 @@ describe('an event that was not told', () => {
     expect((await explain(event!.key, { rules: [] })).no_alert).toBe('No rule for FlightFailed matches it.');
   });
 
-  test('from before the watch, though an alert tells that what it says still held', async () => {
+  test('from before the watch, though an alert says that it still held', async () => {
     const { worlds, minutesPass } = await curtain({}, (world) => {
       for (let time = 0; time < 5; time += 1) world.eventError(birdId);
     });
@@ -239,7 +239,7 @@ describe('an event that was not told', () => {
     const event = worlds.eu!.truth().events.find(({ type }) => type === 'bird_log.Deactivated');
     expect((await explain(event!.key)).no_alert).toBe(
       'It happened before nestwatch first watched the region, so no alert lists it; but what it says still held then, ' +
-        `and BirdDeactivated tells that (BirdDeactivated/${OF_DEFAULT.BirdDeactivated}/eu/bird/${birdId}/critical).`,
+        `and BirdDeactivated says that (BirdDeactivated/${OF_DEFAULT.BirdDeactivated}/eu/bird/${birdId}/critical).`,
     );
   });
 

@@ -22,7 +22,7 @@ export function shortId({ key, occurredAtUs }: Pick<Event, 'key' | 'occurredAtUs
   return `${letters(within, SECOND_LETTERS)}-${letters(first, HASH_LETTERS)}`;
 }
 
-export interface ShortId {
+interface ShortId {
   /** As `shortId` writes it. */
   readonly text: string;
   /** The second within its era. */

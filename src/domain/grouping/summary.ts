@@ -1,7 +1,7 @@
 import { howMany } from '../../text/counts.ts';
 import { dayAndTime } from '../../text/instant-words.ts';
 
-/** What a summary of old news counts, and says (`catching-up.ts`). */
+/** What a summary of old news counts, and says (`sorts/catch-up-sort.ts`). */
 export interface Summary {
   /** When the first and the last of its events occurred. */
   readonly fromUs: number;

@@ -44,7 +44,7 @@ export const feedIncomplete = defineKind({
     const summary = `${what} missing in region ${regionName(region)}`;
     const message =
       feed === 'flight'
-        ? 'At least: so many started at once, or with messages so long, that no answer of the service holds them. Look there for what is not told here.'
+        ? 'At least: so many started at once, or with messages so long, that no answer of the service holds them. Look there for what is missing here.'
         : 'The service counts them and does not show them: look there for what is missing here.';
     const memory: Memory = { missing };
     const annotations = annotate({ rule, labels }, summary, message);

@@ -1,7 +1,7 @@
 /**
- * Silences, with Alertmanager's meaning: a silence mutes the alerts that it matches while it lasts, and those that
- * still fire when it ends are notified then. An acknowledgement is a silence of one alert's present episode: it hides neither the end of
- * that episode nor the next one.
+ * Silences, with Alertmanager's meaning: a silence mutes the alerts that it matches while it lasts, and people are
+ * notified of those that still fire when it ends. An acknowledgement is a silence of one alert's present episode: it hides
+ * neither the end of that episode nor the next one.
  */
 import type { Alert, Labels } from '../alert/alert.ts';
 import { type Matcher, matchesAll } from '../matchers/matcher.ts';

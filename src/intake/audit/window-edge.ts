@@ -1,7 +1,7 @@
 /**
  * Where the edge of an audited window is put. Whether a bound of the service is inclusive, and at what precision it
- * is compared, is unknown; at a quiet instant, which has no entry near it, neither matters, and the count of a window is the sum
- * of the counts of its parts.
+ * is compared, is unknown; at a quiet instant, which has no entry near it, neither matters, and the count of a window is
+ * the sum of the counts of its parts.
  */
 import { ANCHOR_MARGIN_US } from '../logs/sweep.ts';
 
@@ -15,8 +15,8 @@ interface Edge {
 }
 
 /**
- * The instant of [lowUs, highUs] nearest to the target that has no entry within the margin, if there is one. `instantsUs` are those of
- * the entries from a margin before it to a margin behind it, in ascending order.
+ * The instant of [lowUs, highUs] nearest to the target that has no entry within the margin, if there is one.
+ * `instantsUs` are those of the entries from a margin before it to a margin behind it, in ascending order.
  */
 export function windowEdge(
   instantsUs: readonly number[],

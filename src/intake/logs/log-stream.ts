@@ -104,7 +104,7 @@ interface Sweep {
   readonly atUs: number;
   /** The cursor when it began. */
   readonly cursorUs: number;
-  /** What it read of later instants may have been joined by late entries since; Infinity as long as it reads what is old. */
+  /** What it read of later instants may have been joined by late entries since; Infinity while it reads what is old. */
   readonly unsettledUs: number;
 }
 

@@ -2,7 +2,7 @@ import type { Labels } from '../../domain/alert/alert.ts';
 import { eventJson } from '../../domain/alert/event-json.ts';
 import type { Rule } from '../../domain/alert/rule.ts';
 import { ALERT_KINDS } from '../../domain/kinds/kinds.ts';
-import type { Explanation, Telling } from '../../operator/explain.ts';
+import type { Explanation, Mention } from '../../operator/explain.ts';
 import { sayNoAlert } from '../../operator/no-alert.ts';
 import { formatInstant } from '../../time/instant.ts';
 import { alertJson, deliveryJson } from './alert-json.ts';
@@ -36,7 +36,7 @@ export function explanationJson(explanation: Explanation, rules: readonly Rule[]
       muted: one.muted || null,
       unless_acknowledged: one.unlessAcknowledged,
     })),
-    notifications: explanation.notifications.map(tellingJson),
+    notifications: explanation.notifications.map(mentionJson),
     suppressions: suppressions.map((one) => ({
       alert_id: one.alertId,
       receiver: one.receiver,
@@ -55,7 +55,7 @@ export function explanationJson(explanation: Explanation, rules: readonly Rule[]
 }
 export type ExplanationJson = ReturnType<typeof explanationJson>;
 
-function tellingJson({ notification, isListed, deliveries }: Telling) {
+function mentionJson({ notification, isListed, deliveries }: Mention) {
   const { id, receiver, groupKey, groupLabels, reason, status, createdAtUs } = notification;
   return {
     id,

@@ -5,9 +5,9 @@
  *   joins its groups ──its oldest new events were old when read──► left to the receiver's summary
  *                               ──no more of it for a while──► one notification with counts ──► groups go on
  *
- * For the alert's group of sort `route`, what was left to the summary counts as notified. That group does not notify of the alert
- * until the summary did (`notifiedState: 'summary'`), unless fresh events come: of those it notifies as always, and of
- * the end of what it had notified as firing before the outage. After the summary it goes on from there with fresh
+ * For the alert's group of sort `route`, what was left to the summary counts as notified. That group does not notify of
+ * the alert until the summary did (`notifiedState: 'summary'`), unless fresh events come: of those it notifies as always,
+ * and of the end of what it had notified as firing before the outage. After the summary it goes on from there with fresh
  * events, the end and repetitions. So no event is in both, and an alert that came and went in the past is only counted.
  */
 import type { Alert } from '../../alert/alert.ts';
@@ -23,7 +23,8 @@ import { GATHERING_INTERVAL_MS, routeOnce, type Sort, selectAll } from './sort.t
 const QUIET_US = 120_000_000;
 /** It does not wait for longer after the first. */
 const LONGEST_WAIT_US = 15 * 60_000_000;
-/** Untold events that were all old when they were observed: those up to `lastSeq`. */
+
+/** Events that nobody was notified of, and that were all old when they were observed: those up to `lastSeq`. */
 export interface OldEvents {
   readonly lastSeq: number;
   /** When the first and the last of them occurred. */
@@ -51,11 +52,11 @@ export function catchUpKey(receiver: string): string {
 /** A member of the alert's own group whose old events are left to the summary. */
 export function leaveToSummary(member: GroupMember, alert: Alert, { lastSeq }: OldEvents): GroupMember {
   const isAll = lastSeq >= alert.lastSeq;
-  const isUntold = member.notifiedState === 'none' || member.notifiedState === 'resolved';
+  const isUnnoticed = member.notifiedState === 'none' || member.notifiedState === 'resolved';
   return {
     ...member,
     notifiedSeq: lastSeq,
-    notifiedState: isAll && isUntold ? 'summary' : member.notifiedState,
+    notifiedState: isAll && isUnnoticed ? 'summary' : member.notifiedState,
   };
 }
 
