@@ -3,6 +3,7 @@
  * owner shows it every few seconds in the store, and the others answer by that.
  */
 import type { RegionSetting, WatchedRegion } from '../intake/watched-region.ts';
+import { regionDuty } from '../store/ownership-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Ownership } from './ownership.ts';
 
@@ -24,11 +25,6 @@ interface OwnedRegionOptions {
 
 /** What the service bore so long ago may say nothing of now; what is kept for a later life does (`kept-rate.ts`). */
 const RATE_KEPT_US = 120e6;
-
-/** The name of the duty to read a region. */
-export function regionDuty(region: string): string {
-  return `region ${region}`;
-}
 
 export function createOwnedRegion({ setting, ownership, create }: OwnedRegionOptions): WatchedRegion {
   const { name } = setting.region;

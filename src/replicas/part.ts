@@ -3,6 +3,7 @@
  * share a store, each reads the regions that it owns, one of them alerts and one repeats, and all send (`ownership.ts`).
  */
 import type { RegionSetting, WatchedRegion } from '../intake/watched-region.ts';
+import { ALERTING } from '../store/ownership-store.ts';
 import type { Store, WakeUp } from '../store/store.ts';
 import { createOwnedRegion } from './owned-region.ts';
 import { createOwnership, type OwnershipOptions, type ReplicaPart, type Senders } from './ownership.ts';
@@ -39,8 +40,6 @@ interface PartOptions extends Omit<OwnershipOptions, keyof ReplicaPart> {
   readonly replica?: ReplicaPart | undefined;
 }
 
-/** The duty of all that is decided for everybody. */
-const ALERTING = 'alerting';
 const REPEATING = 'repeating';
 
 /** Beside reading, alerting takes so much. */

@@ -12,6 +12,20 @@
  * ends only when its replica is removed, so being late to say that one lives costs nothing where nobody else wants it.
  */
 
+/** Duties have names, by which they are told apart as long as the store is kept. */
+export const ALERTING = 'alerting';
+const REGION = 'region ';
+
+/** The name of the duty to read a region. */
+export function regionDuty(region: string): string {
+  return `${REGION}${region}`;
+}
+
+/** The region that the duty is to read; undefined for another duty. */
+export function regionOf(duty: string): string | undefined {
+  return duty.startsWith(REGION) ? duty.slice(REGION.length) : undefined;
+}
+
 /** A life of a process that shares the store. */
 export interface ReplicaRecord {
   /** From 1 on, never given twice. */

@@ -75,6 +75,45 @@ describe('status', () => {
     expect((await ask('/')).body).toContain('<code>store.url</code> <code>web</code>');
   });
 
+  test('lists the replicas that share the store, as page and API do', async () => {
+    const { web, store, clock, ask } = await serve();
+    const shown = async () => (await nestwatch(['status', '--url', web.url], { clock })).stdout;
+    expect(await shown()).not.toContain('REPLICA');
+    expect((await ask('/')).body).not.toContain('Replicas');
+    await store.transaction(async ({ ownership }) => {
+      const [a, b] = [
+        await ownership.join('host-a', '0.1.0', 15_000),
+        await ownership.join('host-b\u001b<b>', '0.1.0', 60_000),
+      ];
+      const lease = await ownership.take('region us', a);
+      await ownership.release(lease!);
+      for (const duty of ['region eu', 'region us', 'alerting']) await ownership.take(duty, a);
+      await ownership.join('host-c', '0.2.0', 60_000).then((c) => ownership.renew(c, 60_000, true));
+      expect([a, b]).toEqual([1, 2]);
+    });
+    await clock.advance(20_000);
+    const text = await shown();
+    expect(text).toMatch(/^REPLICA +VERSION +STARTED +STATE +READS \(EPOCH\) +ALERTING$/m);
+    expect(text).toMatch(/^host-a +0\.1\.0 +20 s ago +silent +eu \(1\), us \(3\) +yes$/m);
+    expect(text).toMatch(/^host-b <b> +0\.1\.0 +20 s ago +working +- *$/m);
+    expect(text).toMatch(/^host-c +0\.2\.0 +20 s ago +leaving +- *$/m);
+    const { json } = await ask<{ replicas: unknown[] }>('/api/v1/status');
+    const since = '2026-07-02T12:00:00.000000Z';
+    expect(json.replicas[0]).toEqual({
+      ...{ replica: 1, name: 'host-a', version: '0.1.0', started_at: since, state: 'silent', alerting: true },
+      regions: [
+        { region: 'eu', epoch: 1, since },
+        { region: 'us', epoch: 3, since },
+      ],
+    });
+    const page = (await ask('/')).body;
+    expect(page).toContain('<h2>Replicas');
+    expect(page).toContain(
+      'reads EU (epoch 1), reads US (epoch 3), alerts <span class="pill warn">not heard of</span>',
+    );
+    expect(page).toContain('<bdi>host-b &lt;b&gt;</bdi>');
+  });
+
   test('nothing to tell is said in words', async () => {
     const { web, clock } = await serve({ status: () => aStatus({ regions: [] }) });
     const { stdout } = await nestwatch(['status', '--url', web.url], { clock });

@@ -64,6 +64,18 @@ const statusShape = z.object({
         .default([]),
     }),
   ),
+  replicas: z
+    .array(
+      z.object({
+        name: z.string(),
+        version: z.string().default(''),
+        started_at: instant,
+        state: z.string().default(''),
+        alerting: z.boolean().default(false),
+        regions: z.array(z.object({ region: z.string(), epoch: z.number().nullish() })).default([]),
+      }),
+    )
+    .default([]),
   alerts: z
     .array(z.object({ alertname: z.string(), severity: z.string(), state: z.string(), count: z.number() }))
     .default([]),
@@ -148,9 +160,23 @@ function statusText(view: Status, clock: Clock): string {
       ],
       ...feeds,
     ]),
+    ...(view.replicas.length > 0 ? [replicasText(view, since)] : []),
     alerts.length > 0 ? table([['ALERT', 'SEVERITY', 'FIRING'], ...alerts]) : 'No active alerts.\n',
     deliveries.length > 0 ? table([['RECEIVER', 'DELIVERIES'], ...deliveries]) : 'No deliveries yet.\n',
   ].join('\n');
+}
+
+/** The epoch of a region grows each time that it goes from one replica to another. */
+function replicasText({ replicas }: Status, since: (text: string | null | undefined) => string): string {
+  const rows = replicas.map((one) => [
+    shown(one.name),
+    shown(one.version),
+    since(one.started_at),
+    shown(one.state),
+    one.regions.map(({ region, epoch }) => `${shown(region)} (${count(epoch)})`).join(', ') || '-',
+    one.alerting ? 'yes' : '',
+  ]);
+  return table([['REPLICA', 'VERSION', 'STARTED', 'STATE', 'READS (EPOCH)', 'ALERTING'], ...rows]);
 }
 
 /** Empty where the configuration in force is that of the file. */

@@ -19,6 +19,7 @@ import { signedBy } from '../access/identify.ts';
 import { readQuery, refuse } from '../query.ts';
 import { readDeliveryQuery } from '../read-deliveries.ts';
 import { readEventQuery } from '../read-events.ts';
+import { type ReplicaView, readReplicas } from '../read-replicas.ts';
 import { readWriteQuery } from '../read-writes.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../silence-request.ts';
 import { type ConfigurationView, type RegionView, stateOf } from '../status-view.ts';
@@ -71,6 +72,7 @@ function addStatus(api: Hono, options: ApiOptions): void {
       alerts: await tx.alerts.count(),
       deliveries: await tx.outbox.count(),
       setAside: await tx.faults.list(clock.nowUs(), SHOWN_FAULTS),
+      replicas: await readReplicas(tx),
     }));
     return c.json({
       version: view.version,
@@ -78,6 +80,7 @@ function addStatus(api: Hono, options: ApiOptions): void {
       configuration: configurationJson(view.configuration),
       health: healthJson(answer, counts?.waiting ?? null),
       regions: view.regions.map(regionJson),
+      replicas: (counts?.replicas ?? []).map(replicaJson),
       alerts: (counts?.alerts ?? []).map(({ alertname, severity, state, count }) => ({
         alertname,
         severity,
@@ -314,6 +317,19 @@ function regionJson(view: RegionView) {
       open_flights: feed.openFlights,
       verified_until: instantJson(feed.verifiedUntilUs),
     })),
+  };
+}
+
+/** On the store's clock. */
+function replicaJson({ replica, name, version, startedUs, state, isAlerting, regions }: ReplicaView) {
+  return {
+    replica,
+    name: wireText(name),
+    version: wireText(version),
+    started_at: formatInstant(startedUs),
+    state,
+    alerting: isAlerting,
+    regions: regions.map(({ region, epoch, sinceUs }) => ({ region, epoch, since: formatInstant(sinceUs) })),
   };
 }
 

@@ -9,8 +9,10 @@ import { watchImpaired } from '../../domain/kinds/watch-impaired.ts';
 import { alertPath, deliveryPath, eventPath } from '../../http/page-path.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import { plainText } from '../../text/plain-text.ts';
+import type { ReplicaView } from '../read-replicas.ts';
 import { type ConfigurationView, type ReadsView, type RegionView, stateOf } from '../status-view.ts';
 import { alertItem } from './alerts/alert-item.ts';
+import { type Column, dataTable } from './frame/data-table.ts';
 import type { Page } from './frame/page.ts';
 import { at, frame, type Html, marked, timed, when, where } from './frame/page-frame.ts';
 import {
@@ -68,6 +70,7 @@ ${silenceSection(page, view)}
 <h2>${words.regions} ${asJson(page, 'status')}</h2>
 <div class="regions">${status.regions.map((region) => regionCard(page, region))}</div>
 </section>
+${replicaSection(page, view)}
 <div class="columns">
 <section>
 <h2>${words.events} ${asJson(page, 'events')}</h2>
@@ -197,6 +200,36 @@ ${tone === 'bad' ? html`<p class="text bad">${plainText(reason, MESSAGE_LENGTH)}
 <table><thead><tr><th scope="col">${overview.feed}</th><th scope="col">${overview.streams}</th><th scope="col">${overview.oldestReading}</th></tr></thead>
 <tbody>${region.reads.map((reads) => feedRow(page, region, reads))}</tbody></table>
 </div>`;
+}
+
+function replicaSection(page: Page, { replicas }: PageView): Html {
+  if (replicas.length === 0) return html``;
+  const { words, nowUs } = page;
+  const own = words.overview.replicas;
+  const columns: readonly Column<ReplicaView>[] = [
+    { title: own.name, cell: ({ name }) => html`<bdi>${plainText(name, NAME_LENGTH)}</bdi>` },
+    { title: own.version, cell: ({ version }) => plainText(version, NAME_LENGTH) },
+    {
+      title: own.runs,
+      cell: ({ startedUs }) => timed(page, startedUs, words.time.soFar((nowUs - startedUs) / 1000)),
+    },
+    {
+      title: own.does,
+      cell: (replica) =>
+        html`${replicaDuties(page, replica)}${
+          replica.state === 'working'
+            ? ''
+            : html` <span class="pill ${replica.state === 'silent' ? 'warn' : 'quiet'}">${own[replica.state]}</span>`
+        }`,
+    },
+  ];
+  return html`<section><h2>${own.title} ${asJson(page, 'status')}</h2>${dataTable(own.title, columns, replicas)}</section>`;
+}
+
+function replicaDuties({ words }: Page, { regions, isAlerting }: ReplicaView): string {
+  const own = words.overview.replicas;
+  const read = regions.map(({ region, epoch }) => own.region(regionWord(words, region), epoch));
+  return [...read, ...(isAlerting ? [own.alerting] : [])].join(', ') || own.nothing;
 }
 
 function feedRow(

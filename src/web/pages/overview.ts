@@ -11,6 +11,7 @@ import type { FaultRecord } from '../../store/fault-store.ts';
 import { loadMuting } from '../../store/load-muting.ts';
 import type { Delivery } from '../../store/outbox-store.ts';
 import type { Store } from '../../store/store.ts';
+import { type ReplicaView, readReplicas } from '../read-replicas.ts';
 import type { StatusView } from '../status-view.ts';
 import { type ShownSilences, shownSilences } from './silences/silence-view.ts';
 
@@ -33,6 +34,8 @@ export interface PageView {
   /** The latest few of what failed and was set aside. */
   readonly setAside: readonly FaultRecord[];
   readonly silences: ShownSilences;
+  /** Those that share the store; none where a process has it to itself. */
+  readonly replicas: readonly ReplicaView[];
 }
 
 const SHOWN_ALERTS = 50;
@@ -76,6 +79,7 @@ export async function readPageView(store: Store, options: PageViewOptions): Prom
         nowUs,
         SHOWN_SILENCES,
       ),
+      replicas: await readReplicas(tx),
     };
   });
 }
@@ -104,6 +108,7 @@ export function storelessView({ nowUs, isLive, isOpen, status, impairments }: Pa
       deliveries: [],
       setAside: [],
       silences: { shown: [], total: 0 },
+      replicas: [],
     },
   };
 }
