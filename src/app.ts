@@ -319,16 +319,22 @@ async function pruneAll(daemon: Daemon, report: Report): Promise<void> {
   }
 }
 
+const REFUSALS = {
+  full: 'The store has no space left to grow: nothing new can be kept or sent.',
+  away: 'The server of the store does not answer or refuses: nothing new can be kept or sent.',
+  fails: 'The store fails: nothing new can be kept or sent.',
+} as const;
+
 /** Ready once every region was read, or is known to be in trouble: one region's trouble is an alert, not unreadiness. */
 function healthOf(daemon: Daemon): Health {
-  const hasRoom = daemon.hasRoom();
+  const refusal = daemon.storeRefusal();
   const waiting = daemon.regions().filter(({ started, health }) => !started && health.health === 'up');
   return {
     healthy: true,
-    working: hasRoom,
-    ready: hasRoom && waiting.length === 0,
+    working: !refusal,
+    ready: !refusal && waiting.length === 0,
     reasons: [
-      ...(hasRoom ? [] : ['The store has no space left to grow: nothing new can be kept or sent.']),
+      ...(refusal ? [REFUSALS[refusal.why]] : []),
       ...waiting.map(({ region }) => `Region ${region} has not been read yet.`),
     ],
   };

@@ -22,6 +22,7 @@ import { isSameSetting } from './config/same-setting.ts';
 import { createLeaseRecovery } from './delivery/outbox.ts';
 import { codeOf, NestwatchError } from './errors.ts';
 import { createHealth, type HealthAnswer } from './health/health.ts';
+import type { StoreRefusal } from './health/snapshot.ts';
 import type { RegionProgress, WatchedRegion } from './intake/watched-region.ts';
 import type { ReplicaPart } from './replicas/ownership.ts';
 import { createPart } from './replicas/part.ts';
@@ -63,8 +64,8 @@ export interface Daemon {
   regions(): readonly RegionProgress[];
   /** What impairs the watch: the one answer that page, API, command, metrics and heartbeat show. */
   health(): Promise<HealthAnswer>;
-  /** False while the store takes nothing: the watch stands still, although it may go on by itself. */
-  hasRoom(): boolean;
+  /** Why the store takes nothing: the watch stands still, although it may go on by itself. Undefined while it does. */
+  storeRefusal(): StoreRefusal | undefined;
   /** Hears what is reported outside of the stages. */
   hear(happening: Happening): void;
 }
@@ -239,7 +240,7 @@ export function createDaemon(given: DaemonParts): Daemon {
 
     regions: () => regions.map((region) => region.progress()),
     health: health.read,
-    hasRoom: health.hasRoom,
+    storeRefusal: health.storeRefusal,
     hear: health.hear,
   };
 }

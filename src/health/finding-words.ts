@@ -23,6 +23,11 @@ export const ENGLISH_FINDINGS: FindingWords = {
     summary: `The store fails, so nothing new can be kept or sent: ${message}`,
     action: 'Check the disk and the permissions; the log has the whole error.',
   }),
+  store_away: ({ message }) => ({
+    title: 'the server of the store is away',
+    summary: `The server of the store does not answer or refuses, so nothing new can be kept or sent: ${message}`,
+    action: 'See to the server of store.url; everything goes on by itself once it answers.',
+  }),
   disk_low: ({ freeMib, usedMib }) => ({
     title: `only ${freeMib} MiB free for the store`,
     summary: `Only ${freeMib} MiB are free on the disk of the store, which takes ${usedMib} MiB.`,

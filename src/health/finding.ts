@@ -8,6 +8,7 @@ import type { Feed } from '../domain/alert/event.ts';
 export interface Findings {
   readonly store_full: object;
   readonly store_fails: { readonly message: string };
+  readonly store_away: { readonly message: string };
   readonly disk_low: { readonly freeMib: number; readonly usedMib: number };
   readonly nobody_notified: object;
   readonly dead_end: { readonly receiver: string; readonly path: string };

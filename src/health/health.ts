@@ -11,7 +11,7 @@ import { type Clock, sleep } from '../time/clock.ts';
 import { type Impairment, impairmentKey } from './impairment.ts';
 import { isDiskLow, judgeHealth } from './judge-health.ts';
 import { NOTHING_KEPT, readKept } from './read-kept.ts';
-import type { HealthSnapshot, RefusedConfig, RegionSnapshot } from './snapshot.ts';
+import type { HealthSnapshot, RefusedConfig, RegionSnapshot, StoreRefusal } from './snapshot.ts';
 import { createStoreRoom } from './store-room.ts';
 import { createWatchFacts, type WatchFact } from './watch-facts.ts';
 
@@ -26,8 +26,8 @@ export interface Health {
   read(): Promise<HealthAnswer>;
   /** What alerts are to hear of the last answer; another list after each, empty before the first. */
   facts(): readonly WatchFact[];
-  /** False while the store takes nothing: the watch stands still, although it may go on by itself. */
-  hasRoom(): boolean;
+  /** Why the store takes nothing: the watch stands still, although it may go on by itself. Undefined while it does. */
+  storeRefusal(): StoreRefusal | undefined;
   /** Hears what is reported. */
   hear(happening: Happening): void;
   /** Looks every few seconds until `signal` aborts. */
@@ -71,6 +71,7 @@ export function createHealth(options: HealthOptions): Health {
     const config = options.config();
     try {
       kept = await store.transaction((tx) => readKept(tx, config.receivers, nowUs));
+      room.answered();
     } catch (error) {
       // What was known before still is, and the room hears of this.
       report({ what: 'trouble', stage: 'store', error });
@@ -119,7 +120,7 @@ export function createHealth(options: HealthOptions): Health {
   return {
     read,
     facts: () => facts,
-    hasRoom: () => refusal(store.space()) === undefined,
+    storeRefusal: () => refusal(store.space()),
     hear,
     async run(signal) {
       while (!signal.aborted) {

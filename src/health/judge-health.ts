@@ -38,10 +38,12 @@ export function isDiskLow(space: StoreSnapshot['space']): boolean {
 
 function judgeStore({ space, refusal }: StoreSnapshot, nowUs: number): Impairment[] {
   if (refusal) {
-    const { isFull, message, sinceUs } = refusal;
-    const finding: Finding = isFull
-      ? { sort: 'store_full', facts: {} }
-      : { sort: 'store_fails', facts: { message: plainText(message, MAX_TEXT_LENGTH) } };
+    const { why, message, sinceUs } = refusal;
+    const facts = { message: plainText(message, MAX_TEXT_LENGTH) };
+    const finding: Finding =
+      why === 'full'
+        ? { sort: 'store_full', facts: {} }
+        : { sort: why === 'away' ? 'store_away' : 'store_fails', facts };
     return [
       impairment(finding, { reason: 'store_failing', severity: 'critical', sinceUs, stopsHeartbeat: true }),
     ];

@@ -65,7 +65,8 @@ export interface StoreSnapshot {
 }
 
 export interface StoreRefusal {
-  readonly isFull: boolean;
+  /** `away`: it is on a server that does not answer. */
+  readonly why: 'full' | 'away' | 'fails';
   readonly message: string;
   readonly sinceUs: number;
 }

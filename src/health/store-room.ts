@@ -12,12 +12,19 @@ const BLIND_QUIET_MS = 600_000;
 /** What is reported only after its transaction was written. */
 const WRITTEN: ReadonlySet<Happening['what']> = new Set(['event', 'alert', 'notified']);
 
+const WHY: ReadonlyMap<string, StoreRefusal['why']> = new Map([
+  ['disk_full', 'full'],
+  ['store_down', 'away'],
+]);
+
 export interface StoreRoom {
   /** Hears what the stages report. */
   hear(happening: Happening): void;
+  /** It answered: then its server is not away. */
+  answered(): void;
   /**
    * Why the store takes nothing: from a refused write on until one is accepted, or none was refused for a minute while
-   * there is room, or for ten minutes.
+   * there is room, or for ten minutes; where its server was away, until it answers.
    */
   refusal(hasRoom: boolean): StoreRefusal | undefined;
 }
@@ -30,12 +37,15 @@ export function createStoreRoom(clock: Clock): StoreRoom {
     hear(happening) {
       if ('error' in happening && isStoreFailure(happening.error)) {
         refused = {
-          isFull: codeOf(happening.error) === 'disk_full',
+          why: WHY.get(codeOf(happening.error)) ?? 'fails',
           message: String((happening.error as Error).message),
           sinceUs: refused?.sinceUs ?? clock.nowUs(),
           lastMs: clock.monotonicMs(),
         };
       } else if (WRITTEN.has(happening.what)) refused = undefined;
+    },
+    answered() {
+      if (refused?.why === 'away') refused = undefined;
     },
     refusal(hasRoom) {
       if (!refused) return undefined;

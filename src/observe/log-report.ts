@@ -40,6 +40,7 @@ type Seldom = (
 
 export function createLogReport(log: Writers, clock: Clock): Report {
   const pass = createLogThrottle(clock);
+  const isSaid = createAwayWatch();
   const seldom: Seldom = (kind, level, sentence, data) => {
     const held = pass(kind);
     if (held === undefined) return;
@@ -56,7 +57,29 @@ export function createLogReport(log: Writers, clock: Clock): Report {
     flights_active() {},
     connection_lost() {},
   };
-  return (one) => (lines[one.what] as (one: Happening) => void)(one);
+  return (one) => {
+    if (!isSaid(one)) (lines[one.what] as (one: Happening) => void)(one);
+  };
+}
+
+/**
+ * While the server of the store is away every stage fails of the same: the first line says it for all. That health
+ * says it too is no news; that it is over is.
+ */
+function createAwayWatch(): (one: Happening) => boolean {
+  let isAway = false;
+  return (one) => {
+    if ('error' in one && codeOf(one.error) === 'store_down') {
+      const wasAway = isAway;
+      isAway = true;
+      return wasAway;
+    }
+    if (one.what === 'event' || one.what === 'alert' || one.what === 'notified') isAway = false;
+    if (one.what !== 'impaired' || one.reason !== 'store_failing') return false;
+    const isSaid = isAway && !one.isOver;
+    if (one.isOver) isAway = false;
+    return isSaid;
+  };
 }
 
 type IntakeLines = Pick<

@@ -28,7 +28,7 @@ const CASES: readonly [
 ][] = [
   [
     'store_failing',
-    aWell({ store: { space: undefined, refusal: { isFull: true, message: 'm', sinceUs: NOW_US } } }),
+    aWell({ store: { space: undefined, refusal: { why: 'full', message: 'm', sinceUs: NOW_US } } }),
     'critical',
     false,
     'The store has no space left to grow: nothing new can be kept or sent.',
@@ -36,11 +36,20 @@ const CASES: readonly [
   [
     'store_failing',
     aWell({
-      store: { space: undefined, refusal: { isFull: false, message: 'The store x is damaged.', sinceUs: 1 } },
+      store: { space: undefined, refusal: { why: 'fails', message: 'The store x is damaged.', sinceUs: 1 } },
     }),
     'critical',
     false,
     'The store fails, so nothing new can be kept or sent: The store x is damaged.',
+  ],
+  [
+    'store_failing',
+    aWell({
+      store: { space: undefined, refusal: { why: 'away', message: 'It cannot be reached.', sinceUs: 1 } },
+    }),
+    'critical',
+    false,
+    'The server of the store does not answer or refuses, so nothing new can be kept or sent: It cannot be reached.',
   ],
   [
     'disk_low',

@@ -51,7 +51,7 @@ describe('the room of the store', () => {
     room.hear(trouble(full));
     const sinceUs = clock.nowUs();
     await clock.advance(quietMs - 1_000);
-    expect(room.refusal(hasRoom)).toEqual({ isFull: true, message: 'no space', sinceUs });
+    expect(room.refusal(hasRoom)).toEqual({ why: 'full', message: 'no space', sinceUs });
     room.hear(trouble(full));
     await clock.advance(quietMs - 1_000);
     expect(room.refusal(hasRoom)).toMatchObject({ sinceUs });
@@ -62,6 +62,18 @@ describe('the room of the store', () => {
   test('knows a store that fails from one that is full', () => {
     const room = createStoreRoom(createVirtualClock());
     room.hear(trouble(new NestwatchError('store_corrupt', 'The store is damaged.')));
-    expect(room.refusal(true)).toMatchObject({ isFull: false, message: 'The store is damaged.' });
+    expect(room.refusal(true)).toMatchObject({ why: 'fails', message: 'The store is damaged.' });
+  });
+
+  test('is there again as soon as a server that was away answers', () => {
+    const room = createStoreRoom(createVirtualClock());
+    room.hear(trouble(new NestwatchError('store_down', 'no answer')));
+    expect(room.refusal(false)).toMatchObject({ why: 'away', message: 'no answer' });
+    room.answered();
+    expect(room.refusal(false)).toBeUndefined();
+    // That one answers says nothing of its disk.
+    room.hear(trouble(full));
+    room.answered();
+    expect(room.refusal(false)).toMatchObject({ why: 'full' });
   });
 });

@@ -139,7 +139,7 @@ describe('what cannot be seen is neither', () => {
   });
 
   test('of the disk while its room is not known, or the store fails', () => {
-    const refusal = { isFull: true, message: 'm', sinceUs: NOW_US };
+    const refusal = { why: 'full' as const, message: 'm', sinceUs: NOW_US };
     expect(over(facts({ store: { space: undefined, refusal: undefined } }))).not.toContain('disk_low');
     expect(over(facts({ store: { space: aWell().store.space, refusal } }))).not.toContain('disk_low');
   });
