@@ -78,8 +78,6 @@ export function createReloading({ config, read, apply, clock, report }: Reloadin
 
 /** A configuration with what cannot change as it was when the process started. */
 function fitted(next: Config, { store, web, metrics }: Config): { fitting: Config; needsRestart: string[] } {
-  const isStoreElsewhere =
-    next.store.url !== store.url || next.store.postgres?.schema !== store.postgres?.schema;
   const isEncryptedElse = (next.web.tls === undefined) !== (web.tls === undefined);
   const isWebElsewhere = next.web.host !== web.host || next.web.port !== web.port || isEncryptedElse;
   return {
@@ -91,11 +89,22 @@ function fitted(next: Config, { store, web, metrics }: Config): { fitting: Confi
       metrics,
     },
     needsRestart: [
-      ...(isStoreElsewhere ? ['store.url'] : []),
+      ...changedKeys(next.store, store),
       ...(isWebElsewhere ? ['web'] : []),
       ...(isSameSetting(next.metrics, metrics) ? [] : ['metrics']),
     ],
   };
+}
+
+/** Keys of the store that are read when it is opened. */
+function changedKeys(next: Config['store'], store: Config['store']): string[] {
+  if (next.url !== store.url) return ['store.url'];
+  const [after, before] = [next.postgres, store.postgres];
+  return [
+    ...(after?.schema === before?.schema ? [] : ['store.schema']),
+    ...(after?.statementTimeoutMs === before?.statementTimeoutMs ? [] : ['store.statement_timeout']),
+    ...(isSameSetting(after?.password, before?.password) ? [] : ['store.password']),
+  ];
 }
 
 function mistakesOf(error: unknown): readonly string[] {

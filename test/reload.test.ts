@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Config } from '../src/config/config.ts';
+import { loadConfig } from '../src/config/load-config.ts';
 import { isSameSetting } from '../src/config/same-setting.ts';
 import { ConfigError } from '../src/document/problem.ts';
 import { createReloading } from '../src/reload.ts';
@@ -75,6 +76,29 @@ test('what is fixed at the start stays as it was and is named', async () => {
     store: { url: BASE.store.url, retentionMs: 86_400_000 },
     web: BASE.web,
   });
+});
+
+test('each key of a store on PostgreSQL that changes only at a restart is named', async () => {
+  const text = (more: string) => `regions: { eu: { base_url: https://x/api-rest, token: t } }
+store: { url: "postgres://u@h/d", ${more} }`;
+  const read = (more: string) =>
+    loadConfig({ file: 'n.yaml', text: text(more), environment: {}, readFile: () => '' });
+  const named = async (more: string) => {
+    const { reload } = createReloading({
+      config: read('password: first, schema: one, statement_timeout: 10s'),
+      read: () => read(more),
+      apply: async () => {},
+      clock: createVirtualClock(),
+      report() {},
+    });
+    return (await reload()).needsRestart;
+  };
+  expect(await named('password: first, schema: one, statement_timeout: 10s, retention: 9d')).toEqual([]);
+  expect(await named('password: other, schema: one, statement_timeout: 10s')).toEqual(['store.password']);
+  expect(await named('password: first, schema: two, statement_timeout: 20s')).toEqual([
+    'store.schema',
+    'store.statement_timeout',
+  ]);
 });
 
 test('readings take turns, and those that wait are one', async () => {
