@@ -29,3 +29,7 @@ export function filterArguments(args: readonly string[], names: readonly string[
   if (words.length > 0) query.set('text', words.join(' '));
   return query;
 }
+
+/** For stderr, where an answer has a `next`: of lists by time, and of the others. */
+export const OLDER_ONES = 'There are older ones: give --limit, until= or another filter.\n';
+export const MORE_ONES = 'There are more: give --limit or a filter.\n';

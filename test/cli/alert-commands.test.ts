@@ -438,6 +438,10 @@ describe('deliveries', () => {
     expect(JSON.parse((await run('deliveries', '--json')).stdout)).toEqual(
       (await ask('/api/v1/deliveries')).json,
     );
+    const few = await run('deliveries', '--limit', '2');
+    expect(few.stdout.match(/^d\d/gm)).toHaveLength(2);
+    expect(few.stderr).toBe('There are older ones: give --limit, until= or another filter.\n');
+    expect((await run('deliveries')).stderr).toBe('');
     expect(await run('deliveries', '--state', 'lost')).toMatchObject({
       exit: 2,
       stderr: expect.stringContaining('state: must be one of pending'),

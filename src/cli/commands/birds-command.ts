@@ -4,7 +4,7 @@ import type { Edge } from '../../process-io.ts';
 import { howMany } from '../../text/counts.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { filterArguments } from '../list-filters.ts';
+import { filterArguments, MORE_ONES } from '../list-filters.ts';
 import { table } from '../table.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
 import { flightShape, flightTable, type ListOptions } from './flights-command.ts';
@@ -64,8 +64,7 @@ type Report = z.output<typeof reportShape>;
 export async function birds(edge: Edge, args: readonly string[], options: ListOptions): Promise<number> {
   const { json, data } = await list(edge, args, options);
   edge.stdout.write(options.json ? jsonText(json) : birdTable(data.birds));
-  if (data.next !== undefined && !options.json)
-    edge.stderr.write('There are more: give --limit or a filter.\n');
+  if (data.next !== undefined && !options.json) edge.stderr.write(MORE_ONES);
   return 0;
 }
 

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { filterArguments } from '../list-filters.ts';
+import { filterArguments, OLDER_ONES } from '../list-filters.ts';
 import { table } from '../table.ts';
 import { jsonText, shown, shownLines, shownTime } from '../terminal-text.ts';
 
@@ -42,7 +42,7 @@ export async function deliveries(edge: Edge, options: DeliveriesOptions): Promis
     edge,
     options,
     { method: 'GET', path: `/api/v1/deliveries?${query}` },
-    z.object({ deliveries: z.array(deliveryShape) }),
+    z.object({ deliveries: z.array(deliveryShape), next: z.string().optional() }),
   );
   const rows = data.deliveries.map((one) => [
     shown(one.id),
@@ -57,6 +57,7 @@ export async function deliveries(edge: Edge, options: DeliveriesOptions): Promis
   const head = ['ID', 'RECEIVER', 'BY', 'STATE', 'TRIES', 'CREATED', 'SETTLED OR NEXT', 'LAST ERROR'];
   const text = rows.length === 0 ? 'No deliveries.\n' : table([head, ...rows]);
   edge.stdout.write(options.json ? jsonText(json) : text);
+  if (data.next !== undefined && !options.json) edge.stderr.write(OLDER_ONES);
   return 0;
 }
 

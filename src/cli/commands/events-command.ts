@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
 import { daemonJson } from '../daemon-client.ts';
-import { filterArguments } from '../list-filters.ts';
+import { filterArguments, OLDER_ONES } from '../list-filters.ts';
 import { table } from '../table.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
 import type { ListOptions } from './flights-command.ts';
@@ -32,9 +32,7 @@ export async function events(edge: Edge, args: readonly string[], options: ListO
   const { json, data } = await daemonJson(edge, options, { method: 'GET', path }, shape);
   const text = data.events.length === 0 ? 'No events.\n' : eventTable(data.events);
   edge.stdout.write(options.json ? jsonText(json) : text);
-  if (data.next !== undefined && !options.json) {
-    edge.stderr.write('There are older ones: give --limit, until= or another filter.\n');
-  }
+  if (data.next !== undefined && !options.json) edge.stderr.write(OLDER_ONES);
   return 0;
 }
 

@@ -3,7 +3,7 @@ import { NestwatchError } from '../../errors.ts';
 import type { Edge } from '../../process-io.ts';
 import { durationWords } from '../../text/duration-words.ts';
 import { type DaemonOptions, daemonJson } from '../daemon-client.ts';
-import { filterArguments } from '../list-filters.ts';
+import { filterArguments, MORE_ONES } from '../list-filters.ts';
 import { table } from '../table.ts';
 import { jsonText, shown, shownLines, shownTime } from '../terminal-text.ts';
 import { deliveryShape } from './deliveries-command.ts';
@@ -60,8 +60,7 @@ export async function flights(edge: Edge, args: readonly string[], options: List
   const { json, data } = await list(edge, args, options);
   const text = data.flights.length === 0 ? 'No Flights.\n' : flightTable(data.flights);
   edge.stdout.write(options.json ? jsonText(json) : text);
-  if (data.next !== undefined && !options.json)
-    edge.stderr.write('There are more: give --limit or a filter.\n');
+  if (data.next !== undefined && !options.json) edge.stderr.write(MORE_ONES);
   return 0;
 }
 

@@ -2,7 +2,7 @@ import * as z from 'zod';
 import type { Edge } from '../../process-io.ts';
 import type { ListOptions } from '../commands/flights-command.ts';
 import { daemonJson } from '../daemon-client.ts';
-import { filterArguments } from '../list-filters.ts';
+import { filterArguments, OLDER_ONES } from '../list-filters.ts';
 import { table } from '../table.ts';
 import { jsonText, shown, shownTime } from '../terminal-text.ts';
 
@@ -41,8 +41,6 @@ export async function writes(edge: Edge, args: readonly string[], options: ListO
       ? 'No writes.\n'
       : table([['AT', 'WHO', 'BY', 'FROM', 'STATUS', 'ACTION', 'ASKED'], ...rows]);
   edge.stdout.write(options.json ? jsonText(json) : text);
-  if (data.next !== undefined && !options.json) {
-    edge.stderr.write('There are older ones: give --limit, until= or another filter.\n');
-  }
+  if (data.next !== undefined && !options.json) edge.stderr.write(OLDER_ONES);
   return 0;
 }
