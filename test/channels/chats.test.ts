@@ -304,6 +304,13 @@ describe('all of them', () => {
     expect(arrived[0]!.body).toContain('In short');
   });
 
+  test.each(CHATS)('%s shows times in the zone of its readers', (kind) => {
+    expect(bodyOf(kind, group())).toContain('11:56 UTC');
+    const local = bodyOf(kind, group(), 'timezone: Europe/Amsterdam');
+    expect(local).toContain('13:56 CEST');
+    expect(local).not.toContain('UTC');
+  });
+
   test.each(['opsgenie', 'victorops'])('%s takes none', async (kind) => {
     const { send, arrived } = await service(kind);
     expect(await send(digestNotification())).toMatchObject({ kind: 'nothing' });

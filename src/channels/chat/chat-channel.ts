@@ -17,8 +17,9 @@ import { type ChatLimits, type ChatMessage, chatMessage } from '../message/chat-
 import { filled } from '../message/filled.ts';
 import { type PostIntegration, type PostRequest, postChannel } from '../post-channel.ts';
 import { postKeys } from '../post-config.ts';
+import { type ReaderZone, timezoneKey } from '../reader-zone.ts';
 
-export interface ChatIntegration extends PostIntegration {
+export interface ChatIntegration extends PostIntegration, ReaderZone {
   /** What the service is asked with, in the service's own order. */
   readonly keys: readonly Secret[];
   /** What else its entry says, by key. */
@@ -67,6 +68,7 @@ export function chatChannel<Keys extends z.ZodRawShape>(
       ...(titleKey && { [titleKey]: template('of the headline') }),
       [textKey]: template('of the text, which is shown as it is'),
       ...service.keys,
+      ...timezoneKey,
       ...postKeys(service.sendResolved),
       ...keysWithoutEffect(service.looks ?? [], 'leave it out, the message is built in'),
     })
@@ -78,7 +80,7 @@ export function chatChannel<Keys extends z.ZodRawShape>(
     const text = readTemplate(check, [...path, textKey], 'text');
     const entry = check.read(shape, path) as (object & SharedKeys) | undefined;
     if (!entry || !way) return undefined;
-    const { timeout: timeoutMs, send_resolved: sendResolved } = entry;
+    const { timeout: timeoutMs, send_resolved: sendResolved, timezone } = entry;
     return {
       kind,
       ...way,
@@ -88,6 +90,7 @@ export function chatChannel<Keys extends z.ZodRawShape>(
       timeoutMs,
       ...(http && { http }),
       sendResolved,
+      ...(timezone !== undefined && { timezone }),
     };
   }
 
@@ -107,9 +110,9 @@ export function chatChannel<Keys extends z.ZodRawShape>(
       };
     },
     request(integration, notification, externalUrl) {
-      const { title, text } = integration;
+      const { title, text, timezone } = integration;
       const { texts, notes, error } = filled({ title, text }, notification, externalUrl);
-      const message = chatMessage(notification, externalUrl, texts, notes, service.limits);
+      const message = chatMessage(notification, externalUrl, texts, notes, service.limits, timezone);
       const wanted = service.request(integration, message, integration.entry as z.output<typeof entryShape>);
       return { url: integration.url.reveal(), ...wanted, templateError: error };
     },
@@ -119,6 +122,7 @@ export function chatChannel<Keys extends z.ZodRawShape>(
 interface SharedKeys {
   readonly timeout: number;
   readonly send_resolved: boolean;
+  readonly timezone?: string;
 }
 
 function chosen(entry: object, keys: readonly string[]): object {

@@ -47,8 +47,9 @@ export function chatMessage(
   texts: ChatTexts,
   notes: readonly string[],
   limits: ChatLimits,
+  zone?: string,
 ): ChatMessage {
-  const view = viewOf(notification, externalUrl);
+  const view = viewOf(notification, externalUrl, zone);
   const links = linksWithin(view.links, limits.text * LINKS_SHARE);
   const room = limits.text - links.reduce((sum, link) => sum + sizeOf(link), 0);
   const own = texts.text === undefined ? undefined : manyLines(texts.text, room);
