@@ -34,12 +34,12 @@ const receiverShape = z.strictObject({
     .max(1000)
     .optional()
     .describe(
-      'Messages in any hour at the most. What comes beyond is held back, counted, and sent in one message as soon as there is room. Not beside PagerDuty or Alertmanager, which need each change by itself.',
+      'Messages in any hour at the most. What comes beyond is held back, counted, and sent in one message as soon as there is room. Not beside PagerDuty, Opsgenie, VictorOps or Alertmanager, which need each change by itself.',
     ),
   fold_storms: duration(60_000, 1_800_000)
     .optional()
     .describe(
-      'Makes one message of many in a storm. Once 3 were sent within twice this time, all that follows comes together each time it has passed, until the storm is over. Not beside PagerDuty or Alertmanager.',
+      'Makes one message of many in a storm. Once 3 were sent within twice this time, all that follows comes together each time it has passed, until the storm is over. Not beside PagerDuty, Opsgenie, VictorOps or Alertmanager.',
     ),
   ...configsOf(() => z.unknown()),
   labels: z
