@@ -1,3 +1,5 @@
+import { parseInstant } from './instant.ts';
+
 /**
  * Writes instants as the clocks of a time zone show them. A format takes 60 kB of which the garbage collector knows
  * nothing, and a hundred times as long to make as to use: each is made once and kept. There are some 600 names of zones,
@@ -49,6 +51,22 @@ export function wallClock(zone: string): (atMs: number) => {
       ...{ hour: part('hour'), minute: part('minute'), second: part('second') },
     };
   };
+}
+
+/** What people write of a day and its time, without an offset. */
+const WALL_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d(?:\.\d{1,6})?)?)?$/i;
+
+/**
+ * The microseconds of `2026-07-02`, `2026-07-02 13:59` or `2026-07-02T13:59:34` by the clocks of a zone, which must be
+ * one. An hour that comes twice is the first, and in one that is left out the clocks count on. Undefined for any other
+ * text, and for a day that there is not.
+ */
+export function parseWallTime(text: string, zone: string): number | undefined {
+  const [, day, minute = '00:00', second = ':00'] = WALL_TIME.exec(text) ?? [];
+  const asUtc = day && parseInstant(`${day}T${minute}${second}Z`);
+  if (!asUtc || zone === 'UTC') return asUtc ? asUtc.us : undefined;
+  const { epochNanoseconds } = Temporal.PlainDateTime.from(`${day}T${minute}${second}`).toZonedDateTime(zone);
+  return Number(epochNanoseconds / 1000n);
 }
 
 /** Whether a name of a time zone is known here. Only names: an offset does not know when its clocks change. */

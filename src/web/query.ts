@@ -63,6 +63,7 @@ export function limit(value: string | undefined): number {
 export type QueryMistake =
   | { readonly says: 'choice'; readonly name: string; readonly choices: string }
   | { readonly says: 'instant'; readonly name: string }
+  | { readonly says: 'zone'; readonly name: string }
   | { readonly says: 'too_long'; readonly name: string; readonly most: number }
   /** `since` is not before `until`. */
   | { readonly says: 'order' };
@@ -83,6 +84,8 @@ export function sayMistake(mistake: QueryMistake): string {
       return `${mistake.name}: must be one of ${mistake.choices}`;
     case 'instant':
       return `${mistake.name}: must be an RFC 3339 instant like 2026-07-02T13:59:34Z`;
+    case 'zone':
+      return `${mistake.name}: must be a time zone such as Europe/Amsterdam`;
     case 'too_long':
       return `${mistake.name}: longer than ${mistake.most} characters`;
     case 'order':

@@ -1,6 +1,8 @@
 /** Reads the filters that pages and API share. */
 import type { Filter } from '../store/filter.ts';
+import { isZone } from '../text/zone-time.ts';
 import { parseDuration } from '../time/duration.ts';
+import { parseWallTime } from '../time/zone-format.ts';
 import { instant, oneOf, QueryError } from './query.ts';
 
 export const FILTERS = [
@@ -13,10 +15,13 @@ export const FILTERS = [
   'text',
   'since',
   'until',
+  'zone',
 ] as const;
 export type FilterName = (typeof FILTERS)[number];
 
 /**
+ * `zone` is the time zone of instants without an offset: UTC where it is not given.
+ *
  * `regions` are those that are watched: another one is more often a misspelling than a question about the past. Throws
  * `usage` for what cannot be meant.
  */
@@ -26,8 +31,10 @@ export function readFilter(
   nowUs: number,
 ): Filter {
   const { nest, bird, flight, name, severity, text } = given;
-  const sinceUs = readSince('since', given.since, nowUs);
-  const untilUs = readSince('until', given.until, nowUs);
+  const { zone = 'UTC' } = given;
+  if (!isZone(zone)) throw new QueryError({ says: 'zone', name: 'zone' });
+  const sinceUs = readSince('since', given.since, zone, nowUs);
+  const untilUs = readSince('until', given.until, zone, nowUs);
   if (sinceUs !== undefined && untilUs !== undefined && sinceUs >= untilUs) {
     throw new QueryError({ says: 'order' });
   }
@@ -36,11 +43,9 @@ export function readFilter(
 }
 
 /** An instant, also without its seconds or its time of day, or how long ago it was. */
-function readSince(name: string, value: string | undefined, nowUs: number): number | undefined {
+function readSince(name: string, value: string | undefined, zone: string, nowUs: number): number | undefined {
   if (value === undefined) return undefined;
   const ms = parseDuration(value);
   if (ms !== undefined) return nowUs - ms * 1000;
-  const isDay = /^\d{4}-\d\d-\d\d$/.test(value);
-  const isMinute = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d$/.test(value);
-  return instant(name, isDay ? `${value}T00:00:00Z` : isMinute ? `${value}:00Z` : value);
+  return parseWallTime(value, zone) ?? instant(name, value);
 }

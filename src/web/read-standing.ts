@@ -13,7 +13,7 @@ interface Asked {
 
 export const BIRD_PARAMETERS = ['region', 'nest', 'bird', 'name', 'text', 'status', 'standing'] as const;
 export const FLIGHT_PARAMETERS = [
-  ...(['region', 'nest', 'bird', 'flight', 'name', 'text', 'since', 'until', 'status'] as const),
+  ...(['region', 'nest', 'bird', 'flight', 'name', 'text', 'since', 'until', 'zone', 'status'] as const),
 ];
 export const NEST_PARAMETERS = ['region', 'nest', 'name', 'text'] as const;
 

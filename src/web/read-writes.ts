@@ -5,7 +5,9 @@ import { readFilter } from './read-filter.ts';
 
 /** Throws `usage` for what cannot be meant. */
 export function readWriteQuery(search: URLSearchParams, nowUs: number): WriteQuery {
-  const { who, cursor, ...given } = readQuery(search, ['who', 'text', 'since', 'until', 'limit', 'cursor']);
+  const { who, cursor, ...given } = readQuery(search, [
+    ...(['who', 'text', 'since', 'until', 'zone', 'limit', 'cursor'] as const),
+  ]);
   const { text, sinceUs, untilUs } = readFilter(given, [], nowUs);
   return { who, text, sinceUs, untilUs, cursor, limit: limit(given.limit) };
 }

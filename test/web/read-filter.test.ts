@@ -15,6 +15,21 @@ test.each([
 });
 
 test.each([
+  ['Europe/Amsterdam', '2026-07-01', '2026-06-30T22:00:00Z'],
+  ['Europe/Amsterdam', '2026-07-01 13:05', '2026-07-01T11:05:00Z'],
+  ['America/New_York', '2026-01-10T13:05:30.5', '2026-01-10T18:05:30.500Z'],
+  ['Asia/Kolkata', '2026-07-01T13:05:00+02:00', '2026-07-01T11:05:00Z'],
+  // The hour that does not come, and the one that comes twice: as clocks count on from before.
+  ['Europe/Amsterdam', '2026-03-29 02:30', '2026-03-29T01:30:00Z'],
+  ['Europe/Amsterdam', '2025-10-26 02:30', '2025-10-26T00:30:00Z'],
+])('in the zone %s, %s is %s', (zone, given, expected) => {
+  expect(read({ since: given, zone }).sinceUs).toBe(Date.parse(expected) * 1000);
+});
+
+test.each([
+  [{ since: '2026-07-01', zone: 'Mars/Base' }, 'zone: must be a time zone such as Europe/Amsterdam'],
+  [{ since: '2026-02-30', zone: 'Europe/Amsterdam' }, 'since: must be an RFC 3339 instant'],
+  [{ since: '1600-01-01', zone: 'Europe/Amsterdam' }, 'since: must be an RFC 3339 instant'],
   [{ since: 'yesterday' }, 'since: must be an RFC 3339 instant like 2026-07-02T13:59:34Z'],
   [{ until: '2026-13-01' }, 'until: must be an RFC 3339 instant like 2026-07-02T13:59:34Z'],
   [{ since: '1h', until: '2h' }, 'since: must be before until'],

@@ -155,7 +155,7 @@ describe('bad parameters are a 400 that says what', () => {
   test.each([
     [
       '/api/v1/events?regoin=eu',
-      'there is no parameter "regoin"; there are: region, nest, bird, flight, name, severity, text, since, until, feed, type, limit, cursor',
+      'there is no parameter "regoin"; there are: region, nest, bird, flight, name, severity, text, since, until, zone, feed, type, limit, cursor',
     ],
     ['/api/v1/status?foo=1', 'there is no parameter "foo"; it takes none'],
     ['/api/v1/events?region=EU', 'region: must be one of eu, us'],

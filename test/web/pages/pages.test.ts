@@ -76,6 +76,30 @@ describe('the time zone of the reader', () => {
     expect(body).toContain('<body data-zone="Europe/Amsterdam"');
   });
 
+  test('is that in which a list is asked since and until when, as its address goes on to say', async () => {
+    const { ask, store } = await serve();
+    await putEvents(store, [anEvent({ id: '1', occurredAtUs: Date.parse('2026-07-01T22:30:00Z') * 1000 })]);
+    const cookie = 'nestwatch_zone=Europe/Amsterdam';
+    const empty = (await ask('/events', { cookie })).body;
+    expect(read(empty)).toContain('Since (Europe/Amsterdam)');
+    expect(empty).toContain('<input type="hidden" name="zone" value="Europe/Amsterdam">');
+    const asked = 'since=2026-07-02&zone=Europe%2FAmsterdam';
+    // By whoever the address is opened.
+    for (const who of [{ cookie }, {}]) {
+      const { body } = await ask(`/events?${asked}`, who);
+      expect(read(body)).toContain('Until (Europe/Amsterdam)');
+      expect(body).toContain('data-zone');
+      expect(body).toMatch(/href="events\/eu/);
+      expect(body).toContain(`href="api/v1/events?${asked.replace('&', '&amp;')}"`);
+    }
+    expect((await ask<{ events: unknown[] }>(`/api/v1/events?${asked}`)).json.events).toHaveLength(1);
+    const inUtc = await ask('/events?since=2026-07-02', { cookie });
+    expect(read(inUtc.body)).toContain('Since (UTC)');
+    expect(inUtc.body).not.toMatch(/href="events\/eu/);
+    expect((await ask('/alerts?zone=Europe%2FAmsterdam', { cookie })).body).toContain('No active alerts.');
+    expect((await ask('/events?zone=Mars')).status).toBe(400);
+  });
+
   test.each(['', 'Europe/Nowhere', '%22%3E%3Cb%3E', 'x'.repeat(2000)])('%j is none: UTC', async (zone) => {
     const body = await asked(zone);
     expect(body).toContain('">2026-07-02 12:00:00 UTC</time>');

@@ -48,7 +48,7 @@ export function renderAlertsPage(page: Page, view: AlertsView): Html {
   const list =
     entries.length > 0
       ? html`<h2 class="heard">${words.frame.alerts}</h2><ul class="sheet">${entries.map((entry) => entryItem(page, entry, given))}</ul>`
-      : html`<p class="sheet empty">${firingTotal === 0 && ![...given].some(([, value]) => value) ? words.alerts.none : words.list.nothing}</p>`;
+      : html`<p class="sheet empty">${firingTotal === 0 && ![...given].some(([name, value]) => name !== 'zone' && value) ? words.alerts.none : words.list.nothing}</p>`;
   return listPage(page, {
     ...{ section: 'alerts', title: words.frame.alerts, lead: words.alerts.firing(firingTotal) },
     json: `api/v1/alerts?${query}`,

@@ -1,6 +1,7 @@
 /** The form by which people narrow a list down: every list of the pages has it, with the fields that apply to it. */
 import { html } from 'hono/html';
 import { plainText } from '../../../text/plain-text.ts';
+import { isZone } from '../../../text/zone-time.ts';
 import { MAX_VALUE_LENGTH } from '../../query.ts';
 import type { FilterName } from '../../read-filter.ts';
 import type { Page } from './page.ts';
@@ -23,10 +24,12 @@ interface Choice {
   readonly text: string;
 }
 
+type FieldName = Exclude<FilterName, 'zone'>;
+
 /** A field that many lists have; `choices` where it can be chosen. */
-export function filterField({ words }: Page, name: FilterName, choices?: readonly Choice[]): FilterField {
-  const { list } = words;
-  const hints: Partial<Readonly<Record<FilterName, string>>> = {
+export function filterField(page: Page, name: FieldName, choices?: readonly Choice[]): FilterField {
+  const { list } = page.words;
+  const hints: Partial<Readonly<Record<FieldName, string>>> = {
     nest: list.nestHint,
     bird: list.birdHint,
     flight: list.flightHint,
@@ -35,17 +38,33 @@ export function filterField({ words }: Page, name: FilterName, choices?: readonl
     until: list.untilHint,
   };
   const hint = hints[name];
-  return { name, label: list[name], ...(choices && { choices }), ...(hint !== undefined && { hint }) };
+  const label = name === 'since' || name === 'until' ? list[name](typedZone(page)) : list[name];
+  return { name, label, ...(choices && { choices }), ...(hint !== undefined && { hint }) };
 }
 
 /** `given` is what the address asks for; parameters that are no field of the form end with it. */
-export function filterForm({ words }: Page, fields: readonly FilterField[], given: URLSearchParams): Html {
+export function filterForm(page: Page, fields: readonly FilterField[], given: URLSearchParams): Html {
+  const { words } = page;
+  const zone = typedZone(page);
+  const isZoned = zone !== 'UTC' && fields.some(({ name }) => name === 'since');
   const isFiltered = fields.some(({ name }) => given.get(name));
   return html`<form class="filter" aria-label="${words.list.filter}">
+${isZoned ? html`<input type="hidden" name="zone" value="${zone}">` : ''}
 ${fields.map((field) => html`<div><label for="by-${field.name}">${field.label}</label>${control(field, given, words.list.any)}</div>`)}
 <div class="buttons"><button class="main">${words.list.show}</button>
 ${isFiltered ? html`<a class="button" href="?">${words.list.showAll}</a>` : ''}</div>
 </form>`;
+}
+
+/**
+ * In which zone instants are typed: in the reader's own, but in that of the address where it has one. What an address
+ * says without a zone is in UTC.
+ */
+function typedZone({ zone, query }: Page): string {
+  const given = new URLSearchParams(query);
+  const named = given.get('zone');
+  if (named !== null && isZone(named)) return named;
+  return given.get('since') || given.get('until') ? 'UTC' : zone;
 }
 
 function control({ name, hint = '', choices, any }: FilterField, given: URLSearchParams, all: string): Html {

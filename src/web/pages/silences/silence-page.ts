@@ -9,8 +9,10 @@ import type { SilenceRequest } from '../../../domain/muting/silence-change.ts';
 import { LIMITS } from '../../../limits.ts';
 import type { RoutedAlert } from '../../../operator/routed-alert.ts';
 import { manyLines } from '../../../text/plain-text.ts';
+import { isZone } from '../../../text/zone-time.ts';
 import { LONGEST_MS, parseDuration } from '../../../time/duration.ts';
 import { parseInstant } from '../../../time/instant.ts';
+import { parseWallTime } from '../../../time/zone-format.ts';
 import { signedBy } from '../../access/identify.ts';
 import { refuse } from '../../query.ts';
 import { MAX_AUTHOR_LENGTH, MAX_COMMENT_LENGTH } from '../../silence-request.ts';
@@ -25,6 +27,8 @@ export interface SilenceForm {
   /** One or more in each line. */
   readonly matchers: string;
   readonly start: string;
+  /** The time zone in which `start` is typed. */
+  readonly zone: string;
   readonly duration: string;
   readonly author: string;
   readonly comment: string;
@@ -36,16 +40,18 @@ export interface SilenceForm {
 const DEFAULT_DURATION = '2h';
 const DEFAULT_WINDOW = '1h';
 
-export function readSilenceForm(c: Context, given: URLSearchParams): SilenceForm {
+/** `zone` is the reader's. A link that says when it starts, and in no zone, means UTC. */
+export function readSilenceForm(c: Context, given: URLSearchParams, zone: string): SilenceForm {
   const text = (name: string, otherwise = '') => (given.get(name) ?? otherwise).trim();
   return {
     matchers: text('matchers'),
     start: text('start'),
+    zone: text('zone', text('start') === '' ? zone : 'UTC'),
     duration: text('duration', DEFAULT_DURATION),
     author: signedBy(c.get('identity'), text('author')),
     comment: text('comment'),
     cron: text('cron'),
-    timezone: text('timezone', 'UTC'),
+    timezone: text('timezone', zone),
     window: text('window', DEFAULT_WINDOW),
   };
 }
@@ -112,8 +118,10 @@ function timesOf(
   form: SilenceForm,
   nowUs: number,
 ): Pick<Silence, 'startsAtUs' | 'endsAtUs' | 'recurrence'> {
-  const startsAtUs = form.start === '' ? nowUs : parseInstant(form.start)?.us;
-  if (startsAtUs === undefined) throw refuse(mistakes.start);
+  const { start, zone } = form;
+  if (!isZone(zone)) throw refuse(mistakes.query({ says: 'zone', name: 'zone' }));
+  const startsAtUs = start === '' ? nowUs : (parseWallTime(start, zone) ?? parseInstant(start)?.us);
+  if (startsAtUs === undefined) throw refuse(mistakes.start(zone));
   const durationMs = durationOf(form.duration, mistakes.duration);
   return {
     startsAtUs,
@@ -180,7 +188,8 @@ function formOf({ words: { silence: words } }: Page, form: SilenceForm): Html {
 <div class="pair">
 <div><label for="duration">${words.duration}</label>
 <input id="duration" name="duration" value="${form.duration}" required autocomplete="off" placeholder="30m, 2h, 3d"></div>
-<div><label for="start">${words.start('UTC')}</label>
+<div><label for="start">${words.start(form.zone)}</label>
+<input type="hidden" name="zone" value="${form.zone}">
 <input id="start" name="start" value="${form.start}" autocomplete="off" placeholder="${words.startHint}"></div>
 </div>
 <label for="author">${words.name}</label>

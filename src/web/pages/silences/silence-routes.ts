@@ -77,7 +77,7 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
     const given = new URL(c.req.url).searchParams;
     const alertId = given.get('alert');
     const alert = alertId === null ? undefined : await store.transaction((tx) => tx.alerts.find(alertId));
-    const typed = readSilenceForm(c, given);
+    const typed = readSilenceForm(c, given, page.zone);
     const chosen = alert ? matchersFor(alert.labels) : chosenMatchers(given);
     const form = chosen === '' ? typed : { ...typed, matchers: chosen };
     const problem = await problemOf(c.get('words'), async () => {
@@ -89,7 +89,7 @@ export function addSilencing(pages: Hono, options: PagesOptions): void {
 
   pages.post('/silence', async (c) => {
     const page = pageOf(c, clock);
-    const form = readSilenceForm(c, await fieldsOf(c));
+    const form = readSilenceForm(c, await fieldsOf(c), page.zone);
     let id = '';
     const problem = await problemOf(c.get('words'), async () => {
       const result = await silenceEditor.set(requestOf(page.words, form, page.nowUs));

@@ -293,6 +293,8 @@ function queryMistake(mistake: QueryMistake): string {
       return `${mistake.name}: muss eines von diesen sein: ${mistake.choices}`;
     case 'instant':
       return `${mistake.name}: muss eine Dauer wie 2h sein, oder ein Zeitpunkt wie 2026-07-02T13:59:34Z`;
+    case 'zone':
+      return `${mistake.name}: muss eine Zeitzone wie Europe/Amsterdam sein`;
     case 'too_long':
       return `${mistake.name}: länger als ${number(mistake.most)} Zeichen`;
     case 'order':
@@ -584,8 +586,8 @@ export const GERMAN: Words = {
     name: 'Name',
     severity: 'Schwere',
     text: 'Text',
-    since: 'Von (UTC)',
-    until: 'Bis (UTC)',
+    since: (zone) => `Von (${zone})`,
+    until: (zone) => `Bis (${zone})`,
     nestHint: 'Name oder ID',
     birdHint: 'Name oder ID',
     flightHint: 'ID',
@@ -752,7 +754,8 @@ export const GERMAN: Words = {
     noReason: 'Grund: Sagen Sie, warum; andere fragen sich das sonst.',
     noMatcher: 'Matcher: Nennen Sie mindestens einen, etwa bird="Translate blog".',
     matchers: (problem) => `Matcher: ${problem}.`,
-    start: 'Beginn: Schreiben Sie 2026-07-02 13:59:34 (UTC), oder lassen Sie das Feld leer für jetzt.',
+    start: (zone) =>
+      `Beginn: Schreiben Sie 2026-07-02 13:59:34 (${zone}), oder lassen Sie das Feld leer für jetzt.`,
     duration: 'Für wie lange: Schreiben Sie eine Dauer wie 30m, 2h oder 3d.',
     window: 'Jeweils für: Schreiben Sie eine Dauer wie 30m, 2h oder 3d.',
     oldLink: 'Dieser Link gilt nicht mehr: Öffnen Sie stattdessen die Seite.',
