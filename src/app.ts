@@ -169,7 +169,10 @@ export async function openApp(edge: Edge, options: AppOptions): Promise<App> {
       report: reportOutside,
     });
     web = served;
-    const pruning = schedule(PRUNE_CRON, () => pruneAll(daemon, reportOutside));
+    // A process that was stopped for a while has missed a time to prune, of which node-cron would write a line past the log.
+    const pruning = schedule(PRUNE_CRON, () => pruneAll(daemon, reportOutside), {
+      suppressMissedWarning: true,
+    });
     return {
       daemon,
       log,
