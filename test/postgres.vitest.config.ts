@@ -1,4 +1,4 @@
-/** Stories of the daemon on a store on PostgreSQL, which else run on one in memory. */
+/** Stories of the daemon on a store on PostgreSQL, which else run on one in memory, and several processes on one. */
 import { join } from 'node:path';
 import { defineConfig } from 'vitest/config';
 import everyDay from '../vitest.config.ts';
@@ -8,7 +8,10 @@ export default defineConfig({
   root: join(import.meta.dirname, '..'),
   test: {
     ...everyDay.test,
-    include: ['first-stories', 'explain', 'digests'].map((name) => `test/acceptance/${name}.test.ts`),
+    include: [
+      ...['first-stories', 'explain', 'digests'].map((name) => `test/acceptance/${name}.test.ts`),
+      'test/acceptance/replicas/*.postgres.ts',
+    ],
     globalSetup: ['test/store/postgres/shared-server.ts'],
     testTimeout: 300_000,
   },
