@@ -8,7 +8,7 @@ import { createAlerting } from '../../src/alerting/alerting.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Clock } from '../../src/time/clock.ts';
 import { load, REGION } from '../config/load.ts';
-import { bareRead, ingest, median, withServer } from './ingest.ts';
+import { bareRead, inFile, ingest, median, withServer } from './ingest.ts';
 import { ENTRIES_PER_STREAM } from './page-server.ts';
 
 const STREAMS = 8;
@@ -50,7 +50,7 @@ export async function benchBacklog(rounds = 3): Promise<BacklogFigures> {
   await withServer(async (url, folder) => {
     for (let round = 0; round < rounds; round += 1) {
       bare.push(await bareRead(url));
-      drained.push(await ingest(url, join(folder, `${round}.db`), STREAMS, tellIn));
+      drained.push(await ingest(url, inFile(join(folder, `${round}.db`)), STREAMS, tellIn));
     }
   });
   const entriesPerSecond = median(drained);

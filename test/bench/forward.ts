@@ -14,9 +14,9 @@ import type { Event } from '../../src/domain/alert/event.ts';
 import { openTransport } from '../../src/http/transport.ts';
 import { createCommit } from '../../src/intake/commit.ts';
 import { secret } from '../../src/secret.ts';
-import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { systemClock } from '../../src/time/clock.ts';
 import { formatInstant } from '../../src/time/instant.ts';
+import { inFile, type OpenStore } from './ingest.ts';
 
 const PAGE_SIZE = 100;
 const START_US = Date.UTC(2026, 0, 1) * 1000;
@@ -41,13 +41,13 @@ function eventOf(index: number): Event {
   };
 }
 
-/** Events a second, from the first commit to the last acceptance. */
-export async function benchForward(pages = 500): Promise<number> {
+/** Events a second, from the first commit to the last acceptance; by a store in a file where none is opened. */
+export async function benchForward(pages = 500, openStore?: OpenStore): Promise<number> {
   const server = fork(import.meta.filename, ['receiver']);
   const [{ port }] = (await once(server, 'message')) as [{ port: number }];
   const folder = mkdtempSync(join(tmpdir(), 'nestwatch-bench-'));
   const clock = systemClock();
-  const store = await openSqliteStore({ path: join(folder, 'store.db'), clock });
+  const store = await (openStore ?? inFile(join(folder, 'store.db')))(clock);
   const lake: WebhookIntegration = {
     kind: 'webhook',
     url: secret(`http://127.0.0.1:${port}/`),

@@ -16,7 +16,7 @@ import { gzipSync } from 'node:zlib';
 import { Pool } from 'undici';
 import { deliverAlerts } from './beside-alertmanager.ts';
 import { benchForward } from './forward.ts';
-import { bareRead, ingest, median, withServer } from './ingest.ts';
+import { bareRead, inFile, ingest, median, withServer } from './ingest.ts';
 import { ENTRIES_PER_STREAM } from './page-server.ts';
 import { benchScrape } from './scrape.ts';
 import { startedProcessorMs, VERSION_ARGS } from './start.ts';
@@ -99,7 +99,7 @@ function guarded(url: string, folder: string): Guarded[] {
       async ours() {
         stores += 1;
         const file = join(folder, `guard-${stores}.db`);
-        return (await costOf(() => ingest(url, file, STREAMS))) / (STREAMS * ENTRIES_PER_STREAM);
+        return (await costOf(() => ingest(url, inFile(file), STREAMS))) / (STREAMS * ENTRIES_PER_STREAM);
       },
     },
     {

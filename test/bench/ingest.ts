@@ -52,10 +52,17 @@ export async function bareRead(url: string): Promise<number> {
   return perSecond;
 }
 
+export type OpenStore = (clock: Clock) => Promise<Store>;
+
+/** A store in a file. */
+export function inFile(path: string): OpenStore {
+  return (clock) => openSqliteStore({ path, clock });
+}
+
 /** Resolves to entries a second. With `alongside` also what that begins has to end before the time is taken. */
 export async function ingest(
   url: string,
-  path: string,
+  openStore: OpenStore,
   streamCount = STREAMS,
   alongside?: (
     store: Store,
@@ -63,7 +70,7 @@ export async function ingest(
   ) => { readonly wake: () => void; readonly end: () => Promise<void> },
 ): Promise<number> {
   const clock = systemClock();
-  const store = await openSqliteStore({ path, clock });
+  const store = await openStore(clock);
   const beside = alongside?.(store, clock);
   const transport = openTransport({ connections: STREAMS, timeoutMs: 30_000, maxBodyBytes: 16 << 20 });
   // The pace begins at 2 requests a second and would be all that is measured: the bench reads without it.
@@ -144,7 +151,7 @@ export async function benchMemory(): Promise<number> {
 
 async function measureMemory(): Promise<void> {
   const rssMiB = await withServer(async (url, folder) => {
-    await ingest(url, join(folder, 'memory.db'), 1_000_000 / ENTRIES_PER_STREAM);
+    await ingest(url, inFile(join(folder, 'memory.db')), 1_000_000 / ENTRIES_PER_STREAM);
     return process.memoryUsage().rss / 2 ** 20;
   });
   process.send?.({ rssMiB });
@@ -170,7 +177,7 @@ export async function benchIngest(rounds = 3): Promise<IngestFigures> {
   await withServer(async (url, folder) => {
     for (let round = 0; round < rounds; round += 1) {
       bare.push(await bareRead(url));
-      ingested.push(await ingest(url, join(folder, `${round}.db`)));
+      ingested.push(await ingest(url, inFile(join(folder, `${round}.db`))));
     }
   });
   const [bareEntriesPerSecond, ingestEntriesPerSecond] = [median(bare), median(ingested)];
