@@ -35,10 +35,13 @@ const LINK = `INSERT INTO alert_event (alert, seq, event)
   SELECT alert.alert, given.seq, given.event FROM ${given('id text, seq bigint, event bigint')} JOIN alert USING (id)
   ON CONFLICT (alert, seq) DO UPDATE SET event = excluded.event`;
 
-/** One that waits keeps its position. */
+/**
+ * One that waits keeps its position. It is written all the same: who routes the alert meanwhile, at another replica, has
+ * read what it was before, and must not take it out.
+ */
 const CHANGE = `INSERT INTO changed_alert (alert)
   SELECT alert.alert FROM ${given('id text', { at: true })} JOIN alert USING (id) ORDER BY at
-  ON CONFLICT (alert) DO NOTHING`;
+  ON CONFLICT (alert) DO UPDATE SET alert = excluded.alert`;
 
 const OF_ALERT = 'alert_event.alert = (SELECT alert FROM alert WHERE id = $1) AND alert_event.seq > $2';
 const NAMED = '(SELECT alert FROM alert WHERE id = ANY($1::text[]))';

@@ -46,9 +46,15 @@ export class PostgresDigests implements DigestStore {
     );
   }
 
+  /**
+   * An event whose number is smaller may be on its way at another replica, where none of this is seen. Each that is
+   * written reads the digests (`postgres-events.ts`), which are touched here: one of the two transactions is done once
+   * more then, and that event comes with a number beyond `last`, or is counted.
+   */
   async arrivals(sinceUs: number): Promise<{ before: number; last: number }> {
     const row = await this.#statements.first<{ first: number | null; last: number | null }>(
-      `SELECT (SELECT min(event) FROM event WHERE occurred_us >= $1) AS first, (SELECT max(event) FROM event) AS last`,
+      `WITH touched AS (UPDATE digest SET body = body)
+       SELECT (SELECT min(event) FROM event WHERE occurred_us >= $1) AS first, (SELECT max(event) FROM event) AS last`,
       sinceUs,
     );
     const last = row?.last ?? 0;

@@ -13,10 +13,14 @@ const HINT_MARGIN_US = 1_000_000;
 /** The year 2255: no instant that is kept lies beyond. */
 const LAST_SECOND = 9_000_000_000;
 
-/** A page of entries: one statement, that says which of them are new. */
+/**
+ * A page of entries: one statement, that says which of them are new. It reads the digests for the sake of those who count
+ * up to the newest number (`PostgresDigests.arrivals`).
+ */
 const INSERT = `INSERT INTO event (stream, occurred_us, id, type, observed_us, message, body)
   SELECT $1::bigint, occurred_us, id, type, observed_us, message, body
   FROM ${given('occurred_us bigint, id text, type text, observed_us bigint, message text, body text', { from: 2, at: true })}
+  WHERE (SELECT count(*) FROM digest) >= 0
   ORDER BY at ON CONFLICT (stream, occurred_us, id) DO NOTHING RETURNING event, occurred_us, id`;
 
 const ADD_HOURS = `INSERT INTO nest_hour (region, nest_id, hour, succeeded, failed)
