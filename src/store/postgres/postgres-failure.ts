@@ -4,6 +4,8 @@ import { type ErrorCode, NestwatchError } from '../../errors.ts';
 /** What the server said, as the driver gives it. */
 interface ServerError extends Error {
   readonly code: string;
+  /** Where in the server's source. */
+  readonly routine?: string;
 }
 
 const FAILURES: ReadonlyMap<string, { readonly code: ErrorCode; readonly is: string }> = new Map([
@@ -39,7 +41,12 @@ export function postgresFailure(error: unknown, store: string): unknown {
 /** Whether the same transaction may go well when it is done once more. */
 export function isWorthAnotherTry(failure: unknown): boolean {
   const cause = failure instanceof NestwatchError ? failure.cause : failure;
-  return isServerError(cause) && AGAIN.has(cause.code);
+  return isServerError(cause) && (AGAIN.has(cause.code) || isOfOldPlan(cause));
+}
+
+/** Whether a statement was planned before its tables were changed; the words of that are those of the server's language. */
+export function isOfOldPlan(error: unknown): boolean {
+  return isServerError(error) && error.code === '0A000' && error.routine === 'RevalidateCachedQuery';
 }
 
 /** Whether the connection is over: the server says so, or it was not the server that spoke. */
@@ -53,7 +60,7 @@ function down(store: string, is: string, cause: unknown): NestwatchError {
   return new NestwatchError('store_down', `The store ${store} ${is}${why}.`, { cause });
 }
 
-function isServerError(error: unknown): error is ServerError {
+export function isServerError(error: unknown): error is ServerError {
   return error instanceof Error && 'severity' in error && 'code' in error && typeof error.code === 'string';
 }
 

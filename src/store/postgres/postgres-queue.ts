@@ -19,8 +19,10 @@ import type { Session } from './session.ts';
 /** What shares one commit: more would gain little and make the first one wait. */
 const MAX_BATCH = 64;
 const MAX_BATCH_MS = 50;
-/** So often a batch is run that stands in others' way. */
-const MAX_TRIES = 8;
+/** So often a batch is run that stands in others' way; each time one of those that met has gone through. */
+const MAX_TRIES = 100;
+/** After so many tries each transaction runs alone: what is shorter meets fewer others. */
+const TRIES_TOGETHER = 2;
 
 export interface PostgresQueue {
   run<T>(work: () => Promise<T>): Promise<T>;
@@ -56,7 +58,7 @@ export function createPostgresQueue({ session, clock, rolledBack }: QueueOptions
     while (waiting.length > 0) {
       // A commit is worth a turn of the event loop, in which answers that have arrived become transactions.
       await new Promise((resolve) => setImmediate(resolve));
-      const unlucky = await runBatch(tries + 1 < MAX_TRIES);
+      const unlucky = await runBatch(tries + 1 < MAX_TRIES, tries < TRIES_TOGETHER ? MAX_BATCH : 1);
       tries = unlucky.length > 0 ? tries + 1 : 0;
       waiting.unshift(...unlucky);
     }
@@ -64,7 +66,7 @@ export function createPostgresQueue({ session, clock, rolledBack }: QueueOptions
   }
 
   /** Runs those that wait; returns them again, in their order, where the whole batch is worth another try. */
-  async function runBatch(mayTryAgain: boolean): Promise<Job[]> {
+  async function runBatch(mayTryAgain: boolean, most: number): Promise<Job[]> {
     const held: Done[] = [];
     try {
       await session.ready();
@@ -75,7 +77,7 @@ export function createPostgresQueue({ session, clock, rolledBack }: QueueOptions
       waiting.shift()!.reject(error);
       return [];
     }
-    const again = await runWaiting(held, mayTryAgain);
+    const again = await runWaiting(held, mayTryAgain, most);
     if (again) return again;
     if (held.length === 0) return [];
     try {
@@ -95,7 +97,7 @@ export function createPostgresQueue({ session, clock, rolledBack }: QueueOptions
   }
 
   /** Fills `held`. Returns those that are to run once more; an empty list where the batch was taken back for good. */
-  async function runWaiting(held: Done[], mayTryAgain: boolean): Promise<Job[] | undefined> {
+  async function runWaiting(held: Done[], mayTryAgain: boolean, most: number): Promise<Job[] | undefined> {
     const startedMs = clock.monotonicMs();
     do {
       const job = waiting.shift()!;
@@ -119,7 +121,7 @@ export function createPostgresQueue({ session, clock, rolledBack }: QueueOptions
         rejectAll(held, failure);
         return [];
       }
-    } while (waiting.length > 0 && held.length < MAX_BATCH && clock.monotonicMs() - startedMs < MAX_BATCH_MS);
+    } while (waiting.length > 0 && held.length < most && clock.monotonicMs() - startedMs < MAX_BATCH_MS);
     return undefined;
   }
 

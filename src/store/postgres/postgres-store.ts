@@ -64,15 +64,19 @@ export async function openPostgresStore({
   clock,
   isShared = false,
 }: PostgresStoreOptions): Promise<OpenStore> {
+  let forget = () => {};
   const session: Session = new Session({
     place,
     clock,
     isShared,
+    connected: () => forget(),
     prepare: (statements) => migrate(statements, (sql) => session.exec(sql), place.schema, place.shown),
   });
   try {
     await session.ready();
-    const inner = createStore(session, clock);
+    const rooms = createRooms(session, clock);
+    forget = rooms.rolledBack;
+    const inner = createStore(session, clock, rooms);
     await inner.transaction((tx) => tx.faults.checkRows(clock.nowUs(), 'what is in use'));
     if (!isShared) return { store: inner, wakes: undefined };
     const wakes = await openPostgresWakes({ place, clock });
@@ -84,8 +88,7 @@ export async function openPostgresStore({
   }
 }
 
-function createStore(session: Session, clock: Clock): Store {
-  const rooms = createRooms(session, clock);
+function createStore(session: Session, clock: Clock, rooms: Rooms): Store {
   const mend = createRowMending(rooms.all.faults, clock);
   const tx: Transaction = {
     ...rooms.all,
@@ -185,7 +188,7 @@ interface Rooms {
 function createRooms(session: Session, clock: Clock): Rooms {
   const streams = new PostgresStreams(session);
   const events = new PostgresEvents(session, streams);
-  const counts = new PostgresCounts(session);
+  const counts = new PostgresCounts(session, () => session.slot);
   const standing = new PostgresStanding(session);
   const begin = () => {
     events.forget();

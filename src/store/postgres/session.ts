@@ -22,7 +22,8 @@ import type { Secret } from '../../secret.ts';
 import { type Clock, sleep } from '../../time/clock.ts';
 import { VERSION } from '../../version.ts';
 import { decodeText, encodeText } from './exact-text.ts';
-import { endsConnection, postgresFailure } from './postgres-failure.ts';
+import { followServer } from './lineage.ts';
+import { endsConnection, isOfOldPlan, postgresFailure } from './postgres-failure.ts';
 import type { Parameter, Statements, Value } from './statements.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -32,6 +33,22 @@ const LOCK_TIMEOUT_MS = 3_000;
 const RETRY_MS = 1_000;
 /** The server ends a transaction in which nothing happens for so long: a stopped process must not hold its locks. */
 const IDLE_IN_TRANSACTION_MS = 10_000;
+
+/**
+ * Where others share the store. A process that is stopped in a transaction keeps its locks until the server ends that;
+ * whoever waits for them must not lose their own lease by it (`LEASE_MS`), nor give up before.
+ */
+export const SHARED_LIMITS = {
+  idleInTransactionMs: 5_000,
+  lockMs: 8_000,
+  /** At the most; less where `store.statement_timeout` says so. */
+  statementMs: 10_000,
+} as const;
+
+/** A newer version may be changing the tables just now. */
+const TABLES_TIMEOUT_MS = 60_000;
+/** More processes than these share what each of them else has alone. */
+const MAX_SLOTS = 64;
 /** What an answer may take beyond `statement_timeout`, which the server keeps. */
 const ANSWER_GRACE_MS = 10_000;
 const OLDEST_SERVER = 150_000;
@@ -67,6 +84,8 @@ export interface SessionOptions {
   readonly clock: Clock;
   /** Whether other processes may use the same schema at the same time. */
   readonly isShared: boolean;
+  /** Called when there is a connection that is not the one before: what is remembered of the store may not be so. */
+  readonly connected?: () => void;
   /** Makes the schema ready; runs once, under the lock. */
   readonly prepare: (statements: Statements) => Promise<void>;
 }
@@ -83,12 +102,22 @@ export class Session implements Statements {
   #isPrepared = false;
   #isClosed = false;
   #commits = 0;
+  /** The last one that wrote something and was confirmed. */
+  #confirmed = 0;
+  #slot = 0;
+  /** Plans that the server keeps are named anew after the tables were changed. */
+  #generation = 0;
   #failure: { readonly error: unknown } | undefined;
   /** The statement before: what is asked for side by side goes one after another. */
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: SessionOptions) {
     this.#options = options;
+  }
+
+  /** A small number that no other process on the schema has now. */
+  get slot(): number {
+    return this.#slot;
   }
 
   /** The first failure of a statement since `forget`: its transaction is over. */
@@ -153,7 +182,10 @@ export class Session implements Statements {
     this.#commits += 1;
     const number = this.#commits;
     try {
-      await this.exec(`${this.#seal(number)}; COMMIT`);
+      const [sealed] = await this.#query({ text: `${this.#seal(number)}; COMMIT` }).then((all) =>
+        [all].flat(),
+      );
+      if (sealed?.rowCount) this.#confirmed = number;
       return true;
     } catch (error) {
       if (this.#client) throw error;
@@ -176,7 +208,9 @@ export class Session implements Statements {
           text: 'SELECT commits FROM writer WHERE life = $1',
           values: [this.#life],
         });
-        return (rows[0]?.commits ?? 0) >= number;
+        const hasCome = (rows[0]?.commits ?? 0) >= number;
+        if (hasCome) this.#confirmed = number;
+        return hasCome;
       } catch (error) {
         if (this.#isClosed) throw error;
         await sleep(this.#options.clock, RETRY_MS);
@@ -197,7 +231,7 @@ export class Session implements Statements {
   }
 
   async #connect(): Promise<void> {
-    const { place, prepare } = this.#options;
+    const { place, connected } = this.#options;
     let client: pg.Client | undefined;
     try {
       client = new pg.Client(clientConfig(place));
@@ -208,15 +242,11 @@ export class Session implements Statements {
       await client.connect();
       this.#names.clear();
       await this.#settleIn(client);
+      if (!this.#isPrepared) await this.#prepare(client);
+      else await this.#lock(client);
+      await this.#follow(client);
       this.#client = client;
-      if (!this.#isPrepared) {
-        const tables = [`nestwatch tables ${place.schema}`];
-        await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`, tables);
-        await prepare(this);
-        await this.exec(`DELETE FROM writer WHERE at < now() - interval '${WRITER_LASTS}'`);
-        await client.query(`SELECT pg_advisory_unlock(${LOCK_KEY})`, tables);
-        this.#isPrepared = true;
-      }
+      connected?.();
     } catch (error) {
       this.#client = undefined;
       destroy(client);
@@ -225,17 +255,44 @@ export class Session implements Statements {
     }
   }
 
+  /** The lock on the tables comes first: two that begin at once would else wait for each other. */
+  async #prepare(client: pg.Client): Promise<void> {
+    const { place, prepare } = this.#options;
+    const tables = [`nestwatch tables ${place.schema}`];
+    await client.query(`SET lock_timeout = ${TABLES_TIMEOUT_MS}`);
+    await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`, tables);
+    await this.#lock(client);
+    this.#client = client;
+    await prepare(this);
+    await this.exec(`DELETE FROM writer WHERE at < now() - interval '${WRITER_LASTS}'`);
+    await client.query(`SELECT pg_advisory_unlock(${LOCK_KEY})`, tables);
+    this.#isPrepared = true;
+  }
+
+  async #follow(client: pg.Client): Promise<void> {
+    const { place, isShared } = this.#options;
+    if (!(await followServer(client, this.#life, this.#confirmed))) return;
+    if (!isShared) {
+      throw new NestwatchError(
+        'store_failed',
+        `The server of ${place.shown} has lost commits that it had confirmed: another took its place, or it was restored.`,
+      );
+    }
+    this.#confirmed = 0;
+  }
+
   /**
    * Settings of the connection, what must hold of the server, and the locks. Statements are planned once, some while
    * their tables are still empty: whoever plans to walk over all rows then does so over a million later. So no table is
    * walked over that has an index for it, which also keeps transactions of several processes out of each other's way.
    */
   async #settleIn(client: pg.Client): Promise<void> {
-    const { place } = this.#options;
+    const { place, isShared } = this.#options;
+    const { idleInTransactionMs, statementMs } = SHARED_LIMITS;
     await client.query(`
       SET search_path = ${pg.escapeIdentifier(place.schema)};
-      SET statement_timeout = ${place.statementTimeoutMs};
-      SET idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS};
+      SET statement_timeout = ${isShared ? Math.min(place.statementTimeoutMs, statementMs) : place.statementTimeoutMs};
+      SET idle_in_transaction_session_timeout = ${isShared ? idleInTransactionMs : IDLE_IN_TRANSACTION_MS};
       SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;
       SET client_min_messages = warning;
       SET jit = off;
@@ -260,25 +317,28 @@ export class Session implements Statements {
         `The server of ${place.shown} is a standby, which takes no writes.`,
       );
     }
-    await this.#lock(client);
     const own = await client.query<{ since: string }>(
       'SELECT backend_start::text AS since FROM pg_stat_activity WHERE pid = $1',
       [pid],
     );
+    await this.#endBackend(client);
     this.#backend = { pid, since: own.rows[0]?.since ?? '' };
   }
 
-  /** Takes the lock on this life, from an earlier session that the server may not know to be over, and that on the schema. */
+  /** Ends the connection before this one, where the server does not know yet that it is over. */
+  async #endBackend(client: pg.Client): Promise<void> {
+    if (!this.#backend) return;
+    const { pid, since } = this.#backend;
+    await client.query(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE pid = $1 AND backend_start::text = $2 AND usename = current_user AND pid <> pg_backend_pid()`,
+      [pid, since],
+    );
+  }
+
+  /** Takes the lock on this life, and that on the schema. */
   async #lock(client: pg.Client): Promise<void> {
     const { place, isShared } = this.#options;
-    if (this.#backend) {
-      const { pid, since } = this.#backend;
-      await client.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-         WHERE pid = $1 AND backend_start::text = $2 AND usename = current_user AND pid <> pg_backend_pid()`,
-        [pid, since],
-      );
-    }
     await client.query(`SET lock_timeout = ${LOCK_TIMEOUT_MS}`);
     await client.query(`SELECT pg_advisory_lock(${LOCK_KEY})`, [`nestwatch life ${this.#life}`]);
     const name = `nestwatch ${place.schema}`;
@@ -289,6 +349,10 @@ export class Session implements Statements {
       const holder = await holderOf(client, name);
       const message = `Another nestwatch uses the schema ${place.schema} of the store ${place.shown}${holder}.`;
       throw new NestwatchError(this.#isPrepared ? 'store_down' : 'store_locked', message, { cause: error });
+    }
+    if (isShared) {
+      await client.query(`SET lock_timeout = ${SHARED_LIMITS.lockMs}`);
+      this.#slot = await takeSlot(client, name);
     }
   }
 
@@ -314,6 +378,7 @@ export class Session implements Statements {
       return await answered;
     } catch (error) {
       if (endsConnection(error)) this.#lose(error);
+      if (isOfOldPlan(error)) this.#forgetPlans();
       throw postgresFailure(error, place.shown);
     }
   }
@@ -328,11 +393,27 @@ export class Session implements Statements {
     this.#failure ??= { error: postgresFailure(error, this.#options.place.shown) };
   }
 
+  /** Another version has changed tables that this one knows less of: its statements are planned anew. */
+  #forgetPlans(): void {
+    this.#names.clear();
+    this.#generation += 1;
+  }
+
   #nameOf(sql: string): string {
-    const name = this.#names.get(sql) ?? `s${this.#names.size}`;
+    const name = this.#names.get(sql) ?? `s${this.#generation}_${this.#names.size}`;
     this.#names.set(sql, name);
     return name;
   }
+}
+
+/** Takes the smallest slot that nobody has; its lock ends with the connection. */
+async function takeSlot(client: pg.Client, name: string): Promise<number> {
+  const { rows } = await client.query<{ slot: number }>(
+    `SELECT slot FROM generate_series(1, ${MAX_SLOTS - 1}) AS slot
+     WHERE pg_try_advisory_lock(hashtextextended($1 || ' slot ' || slot, 0)) LIMIT 1`,
+    [name],
+  );
+  return rows[0]?.slot ?? MAX_SLOTS;
 }
 
 /** Who has the lock of this name, for people. */

@@ -311,8 +311,10 @@ const QUEUED = `
   CREATE TABLE delivery_count (
     receiver TEXT NOT NULL,
     state TEXT NOT NULL,
+    -- Each process that shares the store counts by itself: two that wrote one row would stand in each other's way.
+    part INTEGER NOT NULL DEFAULT 0,
     count BIGINT NOT NULL,
-    PRIMARY KEY (receiver, state)
+    PRIMARY KEY (receiver, state, part)
   );
 
   CREATE TABLE failing_integration (
@@ -354,6 +356,9 @@ const UPKEEP = `
   -- A process that writes, and the number of its last commit. Who lost the answer to a commit finds here whether it took
   -- place.
   CREATE TABLE writer (life TEXT PRIMARY KEY, commits BIGINT NOT NULL, at TIMESTAMPTZ NOT NULL);
+
+  -- The one row says which server this is, by its identity and its timeline.
+  CREATE TABLE server (one BOOLEAN PRIMARY KEY, identity TEXT NOT NULL);
 `;
 
 /** Who does what. The instants are the server's. */

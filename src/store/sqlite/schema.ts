@@ -403,11 +403,13 @@ const QUEUED = `
   CREATE INDEX delivery_fallback ON delivery (fallback_us) WHERE fallback_us IS NOT NULL;
 
   -- How many deliveries a receiver has in a state: counting a million rows would hold up everything else.
+  -- Those that share a store on a server count by themselves, each in its part.
   CREATE TABLE delivery_count (
     receiver TEXT NOT NULL,
     state TEXT NOT NULL,
+    part INTEGER NOT NULL DEFAULT 0,
     count INTEGER NOT NULL,
-    PRIMARY KEY (receiver, state)
+    PRIMARY KEY (receiver, state, part)
   ) STRICT, WITHOUT ROWID;
 
   -- An integration that accepts nothing, with its tries that failed in a row; one that accepts has no row.

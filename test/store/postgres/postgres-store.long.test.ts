@@ -13,7 +13,7 @@ const clock = createVirtualClock();
  */
 const EMPTY = `DO $$ DECLARE name regclass; is_used boolean; BEGIN
   FOR name IN SELECT oid FROM pg_class WHERE relnamespace = to_regnamespace('nestwatch') AND relkind = 'r'
-    AND relname NOT IN ('schema_step', 'writer')
+    AND relname NOT IN ('schema_step', 'server', 'writer')
   LOOP
     EXECUTE format('SELECT EXISTS (SELECT 1 FROM %s)', name) INTO is_used;
     IF pg_relation_size(name) > 1000000 THEN EXECUTE format('TRUNCATE %s', name);
@@ -34,30 +34,36 @@ describe.skipIf(bin === undefined)('on PostgreSQL', () => {
     await server?.remove();
   });
 
-  const open = async () => (await openPostgresStore({ place: placeOn(server), clock })).store;
+  const open = async (isShared: boolean) =>
+    (await openPostgresStore({ place: placeOn(server), clock, isShared })).store;
 
   /** Empties what the test before has left. */
   async function empty(): Promise<void> {
     await admin.query(EMPTY);
   }
 
-  describeStore(
-    'the PostgreSQL store',
-    async () => {
-      await empty();
-      let store = await open();
-      return {
-        store,
-        async reopen() {
-          await store.close();
-          store = await open();
-          return store;
-        },
-        close: () => store.close(),
-      };
-    },
-    inject('cases'),
-  );
+  describe.each([
+    ['alone', false],
+    ['as one of several', true],
+  ] as const)('%s', (_, isShared) => {
+    describeStore(
+      'the PostgreSQL store',
+      async () => {
+        await empty();
+        let store = await open(isShared);
+        return {
+          store,
+          async reopen() {
+            await store.close();
+            store = await open(isShared);
+            return store;
+          },
+          close: () => store.close(),
+        };
+      },
+      inject('cases'),
+    );
+  });
 });
 
 if (inject('cases') === 'some') {

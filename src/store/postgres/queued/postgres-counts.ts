@@ -5,16 +5,19 @@
 import type { DeliveryState } from '../../outbox-store.ts';
 import { columnsOf, given, type Statements } from '../statements.ts';
 
-const PUT = `INSERT INTO delivery_count (receiver, state, count)
-  SELECT * FROM ${given('receiver text, state text, count bigint')}
-  ON CONFLICT (receiver, state) DO UPDATE SET count = delivery_count.count + excluded.count`;
+const PUT = `INSERT INTO delivery_count (receiver, state, count, part)
+  SELECT given.*, $4::integer FROM ${given('receiver text, state text, count bigint')}
+  ON CONFLICT (receiver, state, part) DO UPDATE SET count = delivery_count.count + excluded.count`;
 
 export class PostgresCounts {
   readonly #statements: Statements;
+  readonly #part: () => number;
   readonly #changes = new Map<string, Map<DeliveryState, number>>();
 
-  constructor(statements: Statements) {
+  /** `part` is this process's own, where several share the store. */
+  constructor(statements: Statements, part: () => number) {
     this.#statements = statements;
+    this.#part = part;
   }
 
   /** Some came to be in this state, or fewer are. */
@@ -37,7 +40,7 @@ export class PostgresCounts {
       [...states].map(([state, by]) => [receiver, state, by]),
     );
     this.#changes.clear();
-    await this.#statements.run(PUT, ...columnsOf(3, rows));
+    await this.#statements.run(PUT, ...columnsOf(3, rows), this.#part());
   }
 
   /** Forgets what was not written: its transaction was taken back. */
@@ -47,7 +50,10 @@ export class PostgresCounts {
 
   async all(): Promise<{ receiver: string; state: DeliveryState; count: number }[]> {
     await this.write();
-    return this.#statements.rows('SELECT * FROM delivery_count WHERE count > 0 ORDER BY receiver, state');
+    return this.#statements.rows(
+      `SELECT receiver, state, sum(count)::bigint AS count FROM delivery_count
+       GROUP BY receiver, state HAVING sum(count) > 0 ORDER BY receiver, state`,
+    );
   }
 
   /** Everybody who ever had one. */

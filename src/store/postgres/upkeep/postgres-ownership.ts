@@ -1,12 +1,5 @@
 import { NestwatchError } from '../../../errors.ts';
-import type {
-  DutyRecord,
-  Lease,
-  OwnershipStore,
-  OwnershipView,
-  ReplicaRecord,
-  ShownDuty,
-} from '../../ownership-store.ts';
+import type { Lease, OwnershipStore, OwnershipView, ShownDuty } from '../../ownership-store.ts';
 import type { Statements } from '../statements.ts';
 
 /** The server's clock, which is no replica's. */
@@ -15,6 +8,40 @@ const NOW_US = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint';
 /** What was owned by replicas that are gone is nobody's. */
 const FREE = `UPDATE duty SET owner = 0, epoch = epoch + 1, since_us = ${NOW_US}
   WHERE owner <> 0 AND owner NOT IN (SELECT replica FROM replica)`;
+
+/**
+ * One who is just saying that it lives, or whose lease is shown in a transaction under way, is left until that has ended:
+ * whoever waited for it would be late to say that they live themselves.
+ */
+const REMOVE_EXPIRED = `WITH expired AS (
+    SELECT replica FROM replica WHERE expires_us <= ${NOW_US} FOR UPDATE SKIP LOCKED),
+  taken AS (
+    SELECT duty FROM duty WHERE owner IN (SELECT replica FROM expired) FOR UPDATE SKIP LOCKED)
+  DELETE FROM replica USING expired
+  WHERE replica.replica = expired.replica AND NOT EXISTS (
+    SELECT 1 FROM duty WHERE duty.owner = expired.replica AND duty.duty NOT IN (SELECT duty FROM taken))`;
+
+/** All of it in one round trip, since every replica asks every few seconds: a row is a replica, a duty, or the clock. */
+const VIEW = `SELECT ${NOW_US} AS now_us, replica.*, duty.duty, duty.owner, duty.epoch, duty.since_us, duty.weight
+  FROM replica FULL JOIN duty ON false
+    RIGHT JOIN (SELECT 1) AS clock ON true
+  ORDER BY replica.replica, duty.duty`;
+
+/** The columns of the other two are null. */
+interface ViewRow {
+  readonly now_us: number;
+  readonly replica: number | null;
+  readonly name: string;
+  readonly version: string;
+  readonly started_us: number;
+  readonly expires_us: number;
+  readonly leaving: boolean;
+  readonly duty: string | null;
+  readonly owner: number;
+  readonly epoch: number;
+  readonly since_us: number;
+  readonly weight: number;
+}
 
 export class PostgresOwnership implements OwnershipStore {
   readonly #statements: Statements;
@@ -54,21 +81,24 @@ export class PostgresOwnership implements OwnershipStore {
   }
 
   async removeExpired(): Promise<number> {
-    const removed = await this.#statements.run(`DELETE FROM replica WHERE expires_us <= ${NOW_US}`);
+    const removed = await this.#statements.run(REMOVE_EXPIRED);
     if (removed > 0) await this.#statements.run(FREE);
     return removed;
   }
 
   async view(): Promise<OwnershipView> {
-    const clock = await this.#statements.first<{ now_us: number }>(`SELECT ${NOW_US} AS now_us`);
-    const replicas = await this.#statements.rows<ReplicaRecord>(
-      `SELECT replica, name, version, started_us AS "startedUs", expires_us AS "expiresUs", leaving AS "isLeaving"
-       FROM replica ORDER BY replica`,
-    );
-    const duties = await this.#statements.rows<DutyRecord>(
-      'SELECT duty, owner, epoch, since_us AS "sinceUs", weight FROM duty ORDER BY duty',
-    );
-    return { nowUs: clock!.now_us, replicas, duties };
+    const rows = await this.#statements.rows<ViewRow>(VIEW);
+    return {
+      nowUs: rows[0]!.now_us,
+      replicas: rows.flatMap(({ replica, name, version, started_us, expires_us, leaving }) =>
+        replica === null
+          ? []
+          : [{ replica, name, version, startedUs: started_us, expiresUs: expires_us, isLeaving: leaving }],
+      ),
+      duties: rows.flatMap(({ duty, owner, epoch, since_us: sinceUs, weight }) =>
+        duty === null ? [] : [{ duty, owner, epoch, sinceUs, weight }],
+      ),
+    };
   }
 
   async take(duty: string, replica: number): Promise<Lease | undefined> {

@@ -26,7 +26,8 @@ export function createDeliveryCounts(connection: Connection): DeliveryCounts {
      ON CONFLICT DO UPDATE SET count = count + excluded.count`,
   );
   const all = connection.prepare<{ receiver: string; state: DeliveryState; count: number }>(
-    'SELECT receiver, state, count FROM delivery_count WHERE count > 0 ORDER BY receiver, state',
+    `SELECT receiver, state, sum(count) AS count FROM delivery_count
+     GROUP BY receiver, state HAVING sum(count) > 0 ORDER BY receiver, state`,
   );
   const receivers = connection.prepare<{ receiver: string }>(
     'SELECT DISTINCT receiver FROM delivery_count ORDER BY receiver',

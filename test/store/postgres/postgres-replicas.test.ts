@@ -1,0 +1,366 @@
+/** What several replicas do to one store at the same time, each by a connection of its own. */
+import fc from 'fast-check';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
+import { codeOf } from '../../../src/errors.ts';
+import type { Lease } from '../../../src/store/ownership-store.ts';
+import { openPostgresStore } from '../../../src/store/postgres/postgres-store.ts';
+import type { Store, Transaction } from '../../../src/store/store.ts';
+import { createVirtualClock, type VirtualClock } from '../../virtual-clock.ts';
+import { alert, delivery, event, flight, group, NOW_US, notification } from '../contract/sample-records.ts';
+import { findServer, type PostgresServer, placeOn, startServer } from './postgres-server.ts';
+
+const bin = findServer();
+const MINUTE_MS = 60_000;
+
+describe.skipIf(bin === undefined)('replicas on one PostgreSQL', () => {
+  let server: PostgresServer;
+  let clock: VirtualClock;
+  let a: Store;
+  let b: Store;
+  let count = 0;
+  const opened: Store[] = [];
+
+  beforeAll(async () => {
+    server = await startServer(bin!);
+  }, 60_000);
+  afterAll(() => server?.remove());
+  beforeEach(async () => {
+    clock = createVirtualClock();
+    count += 1;
+    [a, b] = await Promise.all([open(), open()]);
+  });
+  afterEach(async () => {
+    for (const store of opened.splice(0)) await store.close();
+  });
+
+  async function open(): Promise<Store> {
+    const place = placeOn(server, { schema: `s${count}` });
+    const { store } = await openPostgresStore({ place, clock, isShared: true });
+    opened.push(store);
+    return store;
+  }
+
+  /** Begins a transaction that does `first`, and goes on to its end when `goOn` is called; it may be done once more. */
+  async function held<T, U>(
+    store: Store,
+    first: (tx: Transaction) => Promise<T>,
+    then: (tx: Transaction, value: T) => Promise<U>,
+  ) {
+    const { promise: reached, resolve: reach } = Promise.withResolvers<void>();
+    const { promise: gate, resolve: goOn } = Promise.withResolvers<void>();
+    let times = 0;
+    const done = store.transaction(async (tx) => {
+      times += 1;
+      const value = await first(tx);
+      reach();
+      await gate;
+      return then(tx, value);
+    });
+    done.catch(() => {});
+    await Promise.race([reached, done]);
+    return { done, goOn, times: () => times };
+  }
+
+  describe('what is read and then written', () => {
+    test('a change of an alert that is being routed as it was before is routed, too', async () => {
+      await a.transaction((tx) => tx.alerts.put([alert('x')]));
+      const routing = await held(
+        a,
+        (tx) => tx.alerts.changed(10),
+        async (tx, changed) => {
+          await tx.alerts.markRouted(changed.map(({ id }) => id));
+          return changed.map(({ state }) => state);
+        },
+      );
+      await b.transaction((tx) => tx.alerts.put([alert('x', { state: 'resolved' })]));
+      routing.goOn();
+      const routed = await routing.done;
+      const left = await a.transaction((tx) => tx.alerts.changed(10));
+      expect([...routed, ...left.map(({ state }) => state)]).toContain('resolved');
+    });
+
+    test('a delivery has its turn that comes while the one before it settles', async () => {
+      const own = (id: string) => delivery(id, { notificationId: id, lane: 'l' });
+      const turn = () => a.transaction((tx) => tx.outbox.claim('ops', 0, NOW_US + 9, 9));
+      await a.transaction((tx) => tx.outbox.enqueue(notification('1'), [own('1')]));
+      expect((await turn()).map(({ delivery: one }) => one.id)).toEqual(['1']);
+      const settling = await held(
+        a,
+        (tx) =>
+          tx.outbox.settle([{ id: '1', state: 'delivered', nextAttemptAtUs: 0, lastError: '' }], NOW_US),
+        async () => {},
+      );
+      const queued = b.transaction((tx) => tx.outbox.enqueue(notification('2'), [own('2')]));
+      settling.goOn();
+      await Promise.all([settling.done, queued]);
+      expect((await turn()).map(({ delivery: one }) => one.id)).toEqual(['2']);
+      expect(await turn()).toEqual([]);
+    });
+
+    test('a digest counts an event that was on its way when it looked for the newest', async () => {
+      const ended = (id: string) =>
+        event(`${id}/failed`, { feed: 'flight', type: 'flight.failed', nestId: `nest of ${id}` });
+      const streamOf = (store: Store, birdId: string) =>
+        store.transaction(async (tx) => (await tx.streams.open('eu', 'flight', birdId)).stream);
+      const [first, second] = [await streamOf(a, '1'), await streamOf(b, '2')];
+      await a.transaction((tx) => tx.digests.put({ name: 'daily', lastUs: 0 }));
+      const inserting = await held(
+        a,
+        (tx) => tx.events.insert(first, [ended('late')]),
+        async () => {},
+      );
+      await b.transaction((tx) => tx.events.insert(second, [ended('soon')]));
+      const { last } = await b.transaction((tx) => tx.digests.arrivals(0));
+      inserting.goOn();
+      await inserting.done;
+      const numbers = (from: number, to: number) =>
+        b.transaction(async (tx) => (await tx.digests.endedFlights(from, to)).length);
+      const newest = (await b.transaction((tx) => tx.digests.arrivals(0))).last;
+      expect(inserting.times()).toBe(2);
+      expect([await numbers(0, last), await numbers(last, newest)]).toEqual([1, 1]);
+    });
+
+    test('what both open at once is one and the same', async () => {
+      const stores = [a, b, await open()];
+      for (const birdId of ['1', '2', '3', '4']) {
+        const streams = await Promise.all(
+          stores.map((store) => store.transaction((tx) => tx.streams.open('eu', 'flight', birdId))),
+        );
+        expect(new Set(streams.map(({ stream }) => stream)).size).toBe(1);
+        const since = await Promise.all(
+          stores.map((store, index) =>
+            store.transaction((tx) => tx.inventory.regionSince(`r${birdId}`, NOW_US + index)),
+          ),
+        );
+        expect(new Set(since).size).toBe(1);
+      }
+    });
+
+    test('whatever is read, added to and written back by several at once, nothing of it is lost', async () => {
+      const stores = [a, b, await open()];
+      const { stream } = await a.transaction((tx) => tx.streams.open('eu', 'flight', '148890'));
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(fc.tuple(fc.nat(2), fc.constantFrom(...Object.keys(RECORDS))), {
+            minLength: 20,
+            maxLength: 60,
+          }),
+          async (steps) => {
+            const before = await a.transaction(async (tx) => totals(tx, stream));
+            await Promise.all(
+              steps.map(([which, name]) =>
+                stores[which]!.transaction((tx) => RECORDS[name]!.add(tx, stream)),
+              ),
+            );
+            const expected = { ...before };
+            for (const [, name] of steps) expected[name]! += 1;
+            expect(await b.transaction((tx) => totals(tx, stream))).toEqual(expected);
+          },
+        ),
+        { numRuns: inject('cases') === 'all' ? 40 : 3 },
+      );
+    });
+  });
+
+  describe('deliveries', () => {
+    test('are claimed once, however many claim at once, and in the order of their lanes', async () => {
+      const stores = [a, b, await open(), await open()];
+      const LANES = 7;
+      await a.transaction(async (tx) => {
+        for (let number = 0; number < 210; number += 1) {
+          const id = String(number).padStart(3, '0');
+          const lane = number % 2 === 0 ? `lane ${number % LANES}` : '';
+          await tx.outbox.enqueue(notification(id), [delivery(id, { notificationId: id, lane })]);
+        }
+      });
+      const sent: { readonly id: string; readonly lane: string }[] = [];
+      await Promise.all(
+        stores.map(async (store, index) => {
+          for (let idle = 0; idle < 30; idle += 1) {
+            const claimed = await store.transaction((tx) =>
+              tx.outbox.claim('ops', 0, NOW_US + 9, 5, index + 1),
+            );
+            if (claimed.length > 0) idle = 0;
+            sent.push(...claimed.map(({ delivery: one }) => one));
+            await store.transaction((tx) =>
+              tx.outbox.settle(
+                claimed.map(({ delivery: { id, attempts: attempt } }) => ({
+                  id,
+                  state: 'delivered',
+                  nextAttemptAtUs: 0,
+                  lastError: '',
+                  attempt,
+                })),
+                NOW_US,
+              ),
+            );
+          }
+        }),
+      );
+      expect(sent.map(({ id }) => id).toSorted()).toEqual(
+        Array.from({ length: 210 }, (_, number) => String(number).padStart(3, '0')),
+      );
+      for (const [lane, all] of Map.groupBy(sent, (one) => one.lane)) {
+        const ids = all.map(({ id }) => id);
+        if (lane !== '') expect(ids).toEqual(ids.toSorted());
+      }
+      expect(await b.transaction((tx) => tx.outbox.count())).toEqual([
+        { receiver: 'ops', state: 'delivered', count: 210 },
+      ]);
+    });
+
+    test('that another one is just claiming are passed over, not waited for', async () => {
+      await a.transaction(async (tx) => {
+        for (const id of ['1', '2'])
+          await tx.outbox.enqueue(notification(id), [delivery(id, { notificationId: id })]);
+      });
+      const claim = (tx: Transaction) => tx.outbox.claim('ops', 0, NOW_US + 9, 1);
+      const first = await held(a, claim, async (_, claimed) => claimed);
+      const second = await held(b, claim, async (_, claimed) => claimed);
+      first.goOn();
+      second.goOn();
+      const ids = [...(await first.done), ...(await second.done)].map(({ delivery: one }) => one.id);
+      expect(ids.toSorted()).toEqual(['1', '2']);
+    });
+  });
+
+  describe('a lease', () => {
+    const join = (store: Store, forMs = MINUTE_MS) =>
+      store.transaction((tx) => tx.ownership.join('r', '1.0.0', forMs));
+    const take = async (store: Store, replica: number) =>
+      (await store.transaction((tx) => tx.ownership.take('region eu', replica)))!;
+    const write = (tx: Transaction) => tx.inventory.putRate('eu', { perSecond: 7, keptUs: 1 });
+    const written = () => b.transaction((tx) => tx.inventory.rate('eu'));
+
+    test('that was shown does not end before the transaction does, and nobody waits for that', async () => {
+      const lease = await take(a, await join(a, 0));
+      const other = await join(b);
+      const working = await held(a, (tx) => tx.ownership.check(lease), write);
+      expect(await b.transaction((tx) => tx.ownership.removeExpired())).toBe(0);
+      expect(await b.transaction((tx) => tx.ownership.take('region eu', other))).toBeUndefined();
+      working.goOn();
+      await working.done;
+      expect(await written()).toMatchObject({ perSecond: 7 });
+      expect(await b.transaction((tx) => tx.ownership.removeExpired())).toBe(1);
+      expect(await take(b, other)).toMatchObject({ duty: 'region eu' });
+    });
+
+    test('that ended while its owner had not shown it yet lets nothing be written', async () => {
+      const lease = await take(a, await join(a, 0));
+      const other = await join(b);
+      const late = await held(
+        a,
+        (tx) => tx.inventory.rate('eu'),
+        async (tx) => {
+          await tx.ownership.check(lease);
+          await write(tx);
+        },
+      );
+      await b.transaction((tx) => tx.ownership.removeExpired());
+      await take(b, other);
+      late.goOn();
+      await expect(late.done).rejects.toMatchObject({ code: 'lease_lost' });
+      expect(await written()).toBeUndefined();
+    });
+
+    test('of a replica that is just saying that it lives is left to it', async () => {
+      const replica = await join(a, 0);
+      const lease = await take(a, replica);
+      const living = await held(
+        a,
+        (tx) => tx.ownership.renew(replica, MINUTE_MS, false),
+        async (_, isMember) => isMember,
+      );
+      expect(await b.transaction((tx) => tx.ownership.removeExpired())).toBe(0);
+      living.goOn();
+      expect(await living.done).toBe(true);
+      expect(await b.transaction((tx) => tx.ownership.removeExpired())).toBe(0);
+      await a.transaction((tx) => tx.ownership.check(lease));
+    });
+
+    test('is one replica’s, however many take it at once', async () => {
+      const stores = [a, b, await open(), await open()];
+      const replicas = await Promise.all(stores.map((store) => join(store)));
+      expect(new Set(replicas).size).toBe(4);
+      let holder: { readonly lease: Lease; readonly at: number } | undefined;
+      for (let round = 0; round < 10; round += 1) {
+        const leases = await Promise.all(
+          stores.map((store, at) => store.transaction((tx) => tx.ownership.take('region eu', replicas[at]!))),
+        );
+        const got = leases.flatMap((lease, at) => (lease ? [{ lease, at }] : []));
+        expect(got).toHaveLength(1);
+        expect(got[0]!.lease.epoch).toBeGreaterThan(holder?.lease.epoch ?? 0);
+        if (holder) {
+          const { lease } = holder;
+          const shown = b.transaction((tx) => tx.ownership.check(lease));
+          expect(codeOf(await shown.catch((error) => error))).toBe('lease_lost');
+        }
+        holder = got[0]!;
+        const { lease, at } = holder;
+        await stores[at]!.transaction((tx) => tx.ownership.release(lease));
+      }
+    });
+  });
+});
+
+/** Records of several rooms, each with a number that is read and written back with one more. */
+const RECORDS: Readonly<
+  Record<
+    string,
+    {
+      add(tx: Transaction, stream: number): Promise<void>;
+      total(tx: Transaction, stream: number): Promise<number>;
+    }
+  >
+> = {
+  alert: {
+    add: async (tx) => {
+      const found = await tx.alerts.find('x');
+      await tx.alerts.put([alert('x', { eventsTotal: (found?.eventsTotal ?? 0) + 1 })]);
+    },
+    total: async (tx) => (await tx.alerts.find('x'))?.eventsTotal ?? 0,
+  },
+  group: {
+    add: async (tx) => {
+      const [found] = await tx.groups.list(['g']);
+      await tx.groups.put([group('g', { notifications: (found?.notifications ?? 0) + 1 })]);
+    },
+    total: async (tx) => (await tx.groups.list(['g']))[0]?.notifications ?? 0,
+  },
+  pace: {
+    add: async (tx) => {
+      const pace = await tx.receivers.pace('ops');
+      await tx.receivers.putPace({ ...pace, heldBack: pace.heldBack + 1 });
+    },
+    total: async (tx) => (await tx.receivers.pace('ops')).heldBack,
+  },
+  digest: {
+    add: async (tx) => {
+      const found = await tx.digests.find('daily');
+      await tx.digests.put({ name: 'daily', lastUs: (found?.lastUs ?? 0) + 1 });
+    },
+    total: async (tx) => (await tx.digests.find('daily'))?.lastUs ?? 0,
+  },
+  flight: {
+    add: async (tx, stream) => {
+      const [found] = await tx.flights.find(stream, [{ flightId: 'f', startedAtUs: NOW_US }]);
+      await tx.flights.put([flight('f', { stream, ends: (found?.ends ?? 0) + 1 })]);
+    },
+    total: async (tx, stream) =>
+      (await tx.flights.find(stream, [{ flightId: 'f', startedAtUs: NOW_US }]))[0]?.ends ?? 0,
+  },
+  deliveries: {
+    add: async (tx) => {
+      const all = await tx.outbox.list({ limit: 100_000 });
+      const id = String(all.length);
+      await tx.outbox.enqueue(notification(id), [delivery(id, { notificationId: id })]);
+    },
+    total: async (tx) => (await tx.outbox.count()).reduce((sum, one) => sum + one.count, 0),
+  },
+};
+
+async function totals(tx: Transaction, stream: number): Promise<Record<string, number>> {
+  const all: Record<string, number> = {};
+  for (const [name, record] of Object.entries(RECORDS)) all[name] = await record.total(tx, stream);
+  return all;
+}
