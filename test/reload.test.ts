@@ -6,7 +6,7 @@ import { ConfigError } from '../src/document/problem.ts';
 import { createReloading } from '../src/reload.ts';
 import type { Happening } from '../src/report.ts';
 import { secret, secretFrom } from '../src/secret.ts';
-import { stageConfig } from './acceptance/stage.ts';
+import { stageConfig } from './acceptance/stage-config.ts';
 import { createVirtualClock } from './virtual-clock.ts';
 
 const BASE = stageConfig(['eu']);

@@ -5,7 +5,8 @@ import { createServiceClient } from '../../src/service/client.ts';
 import { simulatorTransport } from '../../src/simulator/answers/simulator-transport.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import type { World } from '../../src/simulator/world/world.ts';
-import { baseUrl, openStage, type Stage, stageConfig } from './stage.ts';
+import { openStage, type Stage } from './stage.ts';
+import { baseUrl, stageConfig } from './stage-config.ts';
 
 const HOUR_US = 3_600_000_000;
 

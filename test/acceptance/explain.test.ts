@@ -13,7 +13,8 @@ import type { ExplanationJson } from '../../src/web/api/explain-json.ts';
 import { createPush } from '../../src/web/push.ts';
 import { OF_DEFAULT } from '../domain/world.ts';
 import { aStatus } from '../web/sample.ts';
-import { openStage, type Stage, type StageOptions, stageConfig } from './stage.ts';
+import { openStage, type Stage, type StageOptions } from './stage.ts';
+import { stageConfig } from './stage-config.ts';
 
 let stage: Stage;
 afterEach(() => stage.close());

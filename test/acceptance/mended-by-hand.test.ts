@@ -2,7 +2,8 @@
 import { afterEach, expect, test } from 'vitest';
 import { parseMatchers } from '../../src/domain/matchers/matcher.ts';
 import { createAlertResolver } from '../../src/operator/resolve-alerts.ts';
-import { openStage, type Stage, stageConfig } from './stage.ts';
+import { openStage, type Stage } from './stage.ts';
+import { stageConfig } from './stage-config.ts';
 
 let stage: Stage;
 afterEach(() => stage.close());

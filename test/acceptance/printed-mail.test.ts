@@ -8,7 +8,8 @@ import { nestwatch } from '../cli/test-io.ts';
 import { read } from '../web/pages/read.ts';
 import { aStatus } from '../web/sample.ts';
 import { serve } from '../web/served.ts';
-import { openStage, type Stage, stageConfig } from './stage.ts';
+import { openStage, type Stage } from './stage.ts';
+import { stageConfig } from './stage-config.ts';
 
 const BIRDS = ['Translate blog', 'Contracts', 'Post news'];
 

@@ -10,7 +10,7 @@ import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { type Clock, sleep } from '../../src/time/clock.ts';
 import { createVirtualClock } from '../virtual-clock.ts';
-import { baseUrl, stageConfig } from './stage.ts';
+import { baseUrl, stageConfig } from './stage-config.ts';
 
 const ACCEPTED: Outcome = { kind: 'accepted' };
 const FAILED: Outcome = { kind: 'failed', reason: 'unavailable', error: 'HTTP 500' };

@@ -5,27 +5,20 @@
  */
 
 import type { Attempt } from '../../src/channels/channel.ts';
-import type { EmailIntegration } from '../../src/channels/email/email-config.ts';
-import type { WebhookIntegration } from '../../src/channels/webhook/post-webhook.ts';
 import { openWebhooks } from '../../src/channels/webhook/post-webhook.ts';
 import type { Config } from '../../src/config/config.ts';
-import type { Forward } from '../../src/config/sections/forward-section.ts';
-import type { PollConfig } from '../../src/config/sections/poll-section.ts';
 import { createDaemon, type Daemon, type Setup } from '../../src/daemon.ts';
-import type { Rule } from '../../src/domain/alert/rule.ts';
 import type { DigestNotification, GroupNotification } from '../../src/domain/grouping/notification.ts';
-import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
-import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
 import { codeOf, NestwatchError } from '../../src/errors.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/http/transport.ts';
 import type { Happening } from '../../src/report.ts';
-import { secret } from '../../src/secret.ts';
 import { simulatorTransport } from '../../src/simulator/answers/simulator-transport.ts';
 import type { Behaviours } from '../../src/simulator/world/behaviours.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import type { Store } from '../../src/store/store.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
+import { baseUrl, type ConfigOptions, stageConfig } from './stage-config.ts';
 import { createStageStore, someTurns } from './stage-store.ts';
 
 /** A webhook call as a receiver saw it. */
@@ -48,27 +41,11 @@ export interface DigestMail {
   readonly notification: DigestNotification;
 }
 
-export interface StageOptions {
+export interface StageOptions extends ConfigOptions {
   readonly regions?: readonly string[];
   readonly behaviours?: Readonly<Record<string, Partial<Behaviours>>>;
-  readonly poll?: Partial<PollConfig>;
-  readonly route?: Partial<Config['route']>;
-  /** In front of the default ones. */
-  readonly rules?: readonly Rule[];
-  /** Without it the built-in ones. */
-  readonly inhibitRules?: Config['inhibitRules'];
-  readonly timeIntervals?: Config['timeIntervals'];
-  /** Puts together what `ops` is told in a storm. */
-  readonly foldStormsMs?: number;
-  /** True when the mails of `ops` go to the members of Nests alone. */
-  readonly toNestMembers?: boolean;
-  /** Without it everything is forwarded to the lake. */
-  readonly forward?: readonly Forward[];
-  readonly digests?: Config['digests'];
-  readonly heartbeat?: NonNullable<Config['heartbeat']>;
   /** How the watchdog answers; 200 without it. */
   readonly watchdog?: () => number;
-  readonly requestsPerSecond?: number;
   readonly seed?: number;
   /** How the webhook receiver answers; 200 by default. May throw as a transport would. */
   readonly answer?: (call: Call) => number;
@@ -82,8 +59,6 @@ export interface StageOptions {
   readonly isStoreFull?: () => boolean;
   /** What the store says of its disk; that of the machine without it. */
   readonly space?: () => ReturnType<Store['space']>;
-  /** Globs of Nests that are not watched. */
-  readonly excludedNests?: readonly string[];
   /** Lays something between the daemon and a region's service. */
   readonly between?: (service: Transport) => Transport;
 }
@@ -134,118 +109,6 @@ export interface Received {
     readonly events_total: number;
     readonly events_omitted: number;
   }[];
-}
-
-const BASE: PollConfig = {
-  intervalMs: 30_000,
-  minIntervalMs: 10_000,
-  maxIntervalMs: 300_000,
-  inventoryIntervalMs: 300_000,
-  pageSize: 100,
-  overlapMs: 120_000,
-  initialLookbackMs: 3_600_000,
-  auditIntervalMs: 600_000,
-  maxAlertAgeMs: 6 * 3_600_000,
-};
-
-const DEFAULT_RULES: readonly Rule[] = ALERT_KINDS.map(defaultRule);
-
-const webhook = (url: string, format: WebhookIntegration['format']): WebhookIntegration => ({
-  kind: 'webhook',
-  url: secret(url),
-  format,
-  secret: null,
-  timeoutMs: 10_000,
-  sendResolved: true,
-  maxAlerts: 0,
-});
-
-const email: EmailIntegration = {
-  kind: 'email',
-  to: ['ops@example.com'],
-  from: 'nestwatch@example.com',
-  smarthost: { host: 'mail.example.com', port: 25 },
-  requireTls: false,
-  username: '',
-  password: null,
-  hello: '',
-  tlsInsecureSkipVerify: false,
-  sendResolved: true,
-};
-
-/** Where a region's service is found. */
-export const baseUrl = (region: string) => `https://${region}.example/api-rest`;
-
-/** Regions by these names; a mail and a webhook `ops` for alerts, and a webhook `lake` for every event. */
-export function stageConfig(
-  regions: readonly string[],
-  options: Pick<
-    StageOptions,
-    | 'poll'
-    | 'rules'
-    | 'route'
-    | 'inhibitRules'
-    | 'timeIntervals'
-    | 'forward'
-    | 'requestsPerSecond'
-    | 'digests'
-    | 'heartbeat'
-    | 'toNestMembers'
-    | 'foldStormsMs'
-    | 'excludedNests'
-  > = {},
-): Config {
-  return {
-    regions: regions.map((name) => ({
-      name,
-      baseUrl: baseUrl(name),
-      token: secret('token'),
-      requestsPerSecond: options.requestsPerSecond ?? 50,
-      concurrency: 8,
-      timeoutMs: 15_000,
-      nests: { include: ['*'], exclude: options.excludedNests ?? [] },
-    })),
-    store: { url: 'sqlite::memory:', retentionMs: 30 * 86_400_000 },
-    poll: { ...BASE, ...options.poll },
-    rules: [...(options.rules ?? []), ...DEFAULT_RULES],
-    route: {
-      path: '0',
-      key: '{}',
-      receiver: 'ops',
-      matchers: [],
-      continue: false,
-      groupBy: ['alertname', 'region', 'nest'],
-      groupWaitMs: 10_000,
-      groupIntervalMs: 60_000,
-      repeatIntervalMs: 4 * 3_600_000,
-      routes: [],
-      ...options.route,
-    },
-    receivers: [
-      {
-        name: 'ops',
-        integrations: [
-          options.toNestMembers ? { ...email, to: [], toNestMembers: true } : email,
-          webhook('http://hook.example/alerts', 'alertmanager'),
-        ],
-        ...(options.foldStormsMs !== undefined && { foldStormsMs: options.foldStormsMs }),
-      },
-      { name: 'lake', integrations: [webhook('http://hook.example/lake', 'cloudevents')] },
-    ],
-    inhibitRules: options.inhibitRules ?? BUILT_IN_INHIBITIONS,
-    timeIntervals: options.timeIntervals ?? new Map(),
-    forward: options.forward ?? [{ matchers: [], receiver: 'lake' }],
-    digests: options.digests ?? [],
-    ...(options.heartbeat && { heartbeat: options.heartbeat }),
-    metrics: { birds: 'all', maxBirds: 10_000 },
-    web: {
-      host: '127.0.0.1',
-      port: 0,
-      externalUrl: 'http://nestwatch.example',
-      bearerToken: null,
-      enableLifecycle: false,
-    },
-  };
 }
 
 export async function openStage(options: StageOptions = {}): Promise<Stage> {

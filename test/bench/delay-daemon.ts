@@ -13,7 +13,7 @@ import type { TrueEvent } from '../../src/simulator/world/truth.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
-import { baseUrl, stageConfig } from '../acceptance/stage.ts';
+import { baseUrl, stageConfig } from '../acceptance/stage-config.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 
 export interface DelayDaemonOptions {

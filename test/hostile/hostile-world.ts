@@ -30,7 +30,7 @@ import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Random } from '../../src/time/clock.ts';
 import { openWeb, type Web } from '../../src/web/server.ts';
-import { baseUrl } from '../acceptance/stage.ts';
+import { baseUrl } from '../acceptance/stage-config.ts';
 import { NOTHING } from '../observe/scraped.ts';
 import { createVirtualClock, type VirtualClock } from '../virtual-clock.ts';
 import { anAlert, anEvent, aStatus, putAlert } from '../web/sample.ts';

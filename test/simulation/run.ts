@@ -12,7 +12,7 @@ import { createWorld, type World } from '../../src/simulator/world/world.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { Random } from '../../src/time/clock.ts';
-import { baseUrl, stageConfig } from '../acceptance/stage.ts';
+import { baseUrl, stageConfig } from '../acceptance/stage-config.ts';
 import { createVirtualClock, TEST_START_US, type VirtualClock } from '../virtual-clock.ts';
 import { type Checked, check } from './checker.ts';
 import { beginLife, endLife, landEverywhere } from './life.ts';

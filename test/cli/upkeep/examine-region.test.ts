@@ -6,7 +6,7 @@ import { simulatorTransport } from '../../../src/simulator/answers/simulator-tra
 import type { Behaviours } from '../../../src/simulator/world/behaviours.ts';
 import { seededRandom } from '../../../src/simulator/world/seeded-random.ts';
 import { createWorld, type World } from '../../../src/simulator/world/world.ts';
-import { baseUrl, stageConfig } from '../../acceptance/stage.ts';
+import { baseUrl, stageConfig } from '../../acceptance/stage-config.ts';
 import { createVirtualClock } from '../../virtual-clock.ts';
 
 interface Case {

@@ -1,0 +1,126 @@
+/** The configuration of a stage, for those that bring their own stage too: it needs nothing of the tests. */
+import type { EmailIntegration } from '../../src/channels/email/email-config.ts';
+import type { WebhookIntegration } from '../../src/channels/webhook/post-webhook.ts';
+import type { Config } from '../../src/config/config.ts';
+import type { Forward } from '../../src/config/sections/forward-section.ts';
+import type { PollConfig } from '../../src/config/sections/poll-section.ts';
+import type { Rule } from '../../src/domain/alert/rule.ts';
+import { ALERT_KINDS, defaultRule } from '../../src/domain/kinds/kinds.ts';
+import { BUILT_IN_INHIBITIONS } from '../../src/domain/muting/inhibit.ts';
+import { secret } from '../../src/secret.ts';
+
+export interface ConfigOptions {
+  readonly poll?: Partial<PollConfig>;
+  readonly route?: Partial<Config['route']>;
+  /** In front of the default ones. */
+  readonly rules?: readonly Rule[];
+  /** Without it the built-in ones. */
+  readonly inhibitRules?: Config['inhibitRules'];
+  readonly timeIntervals?: Config['timeIntervals'];
+  /** Puts together what `ops` is told in a storm. */
+  readonly foldStormsMs?: number;
+  /** True when the mails of `ops` go to the members of Nests alone. */
+  readonly toNestMembers?: boolean;
+  /** Without it everything is forwarded to the lake. */
+  readonly forward?: readonly Forward[];
+  readonly digests?: Config['digests'];
+  readonly heartbeat?: NonNullable<Config['heartbeat']>;
+  readonly requestsPerSecond?: number;
+  /** Globs of Nests that are not watched. */
+  readonly excludedNests?: readonly string[];
+}
+
+const BASE: PollConfig = {
+  intervalMs: 30_000,
+  minIntervalMs: 10_000,
+  maxIntervalMs: 300_000,
+  inventoryIntervalMs: 300_000,
+  pageSize: 100,
+  overlapMs: 120_000,
+  initialLookbackMs: 3_600_000,
+  auditIntervalMs: 600_000,
+  maxAlertAgeMs: 6 * 3_600_000,
+};
+
+const DEFAULT_RULES: readonly Rule[] = ALERT_KINDS.map(defaultRule);
+
+const webhook = (url: string, format: WebhookIntegration['format']): WebhookIntegration => ({
+  kind: 'webhook',
+  url: secret(url),
+  format,
+  secret: null,
+  timeoutMs: 10_000,
+  sendResolved: true,
+  maxAlerts: 0,
+});
+
+const email: EmailIntegration = {
+  kind: 'email',
+  to: ['ops@example.com'],
+  from: 'nestwatch@example.com',
+  smarthost: { host: 'mail.example.com', port: 25 },
+  requireTls: false,
+  username: '',
+  password: null,
+  hello: '',
+  tlsInsecureSkipVerify: false,
+  sendResolved: true,
+};
+
+/** Where a region's service is found. */
+export const baseUrl = (region: string) => `https://${region}.example/api-rest`;
+
+/** Regions by these names; a mail and a webhook `ops` for alerts, and a webhook `lake` for every event. */
+export function stageConfig(regions: readonly string[], options: ConfigOptions = {}): Config {
+  return {
+    regions: regions.map((name) => ({
+      name,
+      baseUrl: baseUrl(name),
+      token: secret('token'),
+      requestsPerSecond: options.requestsPerSecond ?? 50,
+      concurrency: 8,
+      timeoutMs: 15_000,
+      nests: { include: ['*'], exclude: options.excludedNests ?? [] },
+    })),
+    store: { url: 'sqlite::memory:', retentionMs: 30 * 86_400_000 },
+    poll: { ...BASE, ...options.poll },
+    rules: [...(options.rules ?? []), ...DEFAULT_RULES],
+    route: {
+      path: '0',
+      key: '{}',
+      receiver: 'ops',
+      matchers: [],
+      continue: false,
+      groupBy: ['alertname', 'region', 'nest'],
+      groupWaitMs: 10_000,
+      groupIntervalMs: 60_000,
+      repeatIntervalMs: 4 * 3_600_000,
+      routes: [],
+      ...options.route,
+    },
+    receivers: [
+      {
+        name: 'ops',
+        integrations: [
+          options.toNestMembers ? { ...email, to: [], toNestMembers: true } : email,
+          webhook('http://hook.example/alerts', 'alertmanager'),
+        ],
+        ...(options.foldStormsMs !== undefined && { foldStormsMs: options.foldStormsMs }),
+      },
+      { name: 'lake', integrations: [webhook('http://hook.example/lake', 'cloudevents')] },
+    ],
+    inhibitRules: options.inhibitRules ?? BUILT_IN_INHIBITIONS,
+    timeIntervals: options.timeIntervals ?? new Map(),
+    forward: options.forward ?? [{ matchers: [], receiver: 'lake' }],
+    digests: options.digests ?? [],
+    ...(options.heartbeat && { heartbeat: options.heartbeat }),
+    metrics: { birds: 'all', maxBirds: 10_000 },
+    web: {
+      host: '127.0.0.1',
+      port: 0,
+      externalUrl: 'http://nestwatch.example',
+      bearerToken: null,
+      enableLifecycle: false,
+    },
+  };
+}
