@@ -1,9 +1,19 @@
-import { type ChildProcess, fork } from 'node:child_process';
+import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 const SMALL_HEAP = join(import.meta.dirname, '../../src/small-heap.ts');
+
+const LIKE_THE_PROGRAM = ['--import', pathToFileURL(SMALL_HEAP).href];
+
+function environment(): NodeJS.ProcessEnv {
+  return {
+    ...process.env,
+    NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
+    MALLOC_ARENA_MAX: '1',
+  };
+}
 
 /**
  * A process whose memory is like the program's own in its image: with its small heap, the one heap of the C library,
@@ -14,12 +24,10 @@ export function forkAsProgram(
   args: readonly string[],
   execArgv: readonly string[] = [],
 ): ChildProcess {
-  return fork(file, args, {
-    execArgv: ['--import', pathToFileURL(SMALL_HEAP).href, ...execArgv],
-    env: {
-      ...process.env,
-      NODE_COMPILE_CACHE: join(tmpdir(), 'node-compile-cache'),
-      MALLOC_ARENA_MAX: '1',
-    },
-  });
+  return fork(file, args, { execArgv: [...LIKE_THE_PROGRAM, ...execArgv], env: environment() });
+}
+
+/** Fills the cache with a file that does nothing until it gets a message: what is cached depends on the options. */
+export function compileAsProgram(file: string, execArgv: readonly string[] = []): void {
+  execFileSync(process.execPath, [...LIKE_THE_PROGRAM, ...execArgv, file], { env: environment() });
 }

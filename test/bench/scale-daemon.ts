@@ -4,6 +4,10 @@
  * come, so it passes as fast as the machine can work.
  */
 
+import { Readable } from 'node:stream';
+import { createGzip } from 'node:zlib';
+// Page, configuration and all else that the program has in its memory, though nothing here calls it.
+import '../../src/app.ts';
 import type { OpenChannels } from '../../src/channels/channel.ts';
 import { createDaemon } from '../../src/daemon.ts';
 import { openTransport, type Transport } from '../../src/http/transport.ts';
@@ -13,8 +17,8 @@ import { OPERATIONS } from '../../src/service/operations.ts';
 import { seededRandom } from '../../src/simulator/world/seeded-random.ts';
 import { openSqliteStore } from '../../src/store/sqlite/sqlite-store.ts';
 import { sleep } from '../../src/time/clock.ts';
-import { stageConfig } from '../acceptance/stage.ts';
-import { NOTHING, textOf } from '../observe/scraped.ts';
+import { stageConfig } from '../acceptance/stage-config.ts';
+import { NOTHING } from '../observe/scraped.ts';
 import { createVirtualClock, TEST_START_US } from '../virtual-clock.ts';
 import { INSTANT_HEADER } from './scale-service.ts';
 
@@ -144,8 +148,7 @@ async function watch(settings: DaemonSettings): Promise<void> {
   const minutes = settings.hours * 60;
   for (let minute = 1; minute <= minutes; minute += 1) {
     await clock.advance(MINUTE_MS);
-    // Prometheus comes by.
-    await textOf(metrics.render());
+    await scrape(metrics);
     mostRss = Math.max(mostRss, process.memoryUsage.rss());
     const isNotable = minute === minutes || minute === Math.floor(minutes / 2);
     if (isNotable || minute % (60 / SAMPLES_PER_HOUR) === 0) sample(minute / 60, isNotable);
@@ -156,6 +159,12 @@ async function watch(settings: DaemonSettings): Promise<void> {
   await sockets.close();
   await store.close();
   process.disconnect?.();
+}
+
+/** Prometheus comes by: as where it is answered, the text is packed in parts and never whole. */
+async function scrape({ render }: ReturnType<typeof createMetrics>): Promise<void> {
+  const packed = Readable.from((await render()).body, { objectMode: false }).pipe(createGzip({ level: 4 }));
+  for await (const _ of packed);
 }
 
 /** A complete garbage collection; the process is started such that it can ask for one. */

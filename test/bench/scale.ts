@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { forkAsProgram } from './as-program.ts';
+import { compileAsProgram, forkAsProgram } from './as-program.ts';
 import type { DaemonSettings, Sample } from './scale-daemon.ts';
 import type { ServiceSettings } from './scale-service.ts';
 
@@ -34,6 +34,8 @@ export const SCALE: ScaleSettings = {
   folder: tmpdir(),
 };
 
+const DAEMON = join(import.meta.dirname, 'scale-daemon.ts');
+
 /** Calls `told` with each sample and resolves to all of them. */
 async function runScale(
   settings: ScaleSettings,
@@ -48,7 +50,9 @@ async function runScale(
   try {
     service.send({ ...settings, regions } satisfies ServiceSettings);
     const [{ port }] = (await once(service, 'message')) as [{ port: number }];
-    daemon = forkAsProgram(join(import.meta.dirname, 'scale-daemon.ts'), [], ['--expose-gc', ...execArgv]);
+    const options = ['--expose-gc', ...execArgv];
+    compileAsProgram(DAEMON, options);
+    daemon = forkAsProgram(DAEMON, [], options);
     const samples: Sample[] = [];
     daemon.on('message', (sample) => {
       samples.push(sample as Sample);
