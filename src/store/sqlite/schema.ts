@@ -140,6 +140,7 @@ const WATCHED = `
 
   -- An entry that could not be understood. Of the older ones of a stream only the hash is kept, and raw is empty.
   CREATE TABLE quarantine (
+    entry INTEGER PRIMARY KEY,
     stream INTEGER NOT NULL,
     hash BLOB NOT NULL,
     kept_us INTEGER NOT NULL,
@@ -262,7 +263,7 @@ const ALERTED = `
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX episode_by_age ON episode (resolved_us);
 
-  -- A group of alerts that are notified of together.
+  -- A group of alerts that are notified of together. next_flush_us overrules what the body says: it is moved by itself.
   CREATE TABLE alert_group (
     alert_group INTEGER PRIMARY KEY,
     key TEXT NOT NULL UNIQUE,

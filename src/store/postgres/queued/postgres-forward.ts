@@ -31,7 +31,7 @@ export function createPostgresForward(statements: Statements): ForwardStore {
     async take(receiver, limit) {
       const rows = await statements.rows<{ event: string }>(
         `WITH taken AS (
-           DELETE FROM forward_queue WHERE seq IN (
+           DELETE FROM forward_queue WHERE receiver = $1 AND seq IN (
              SELECT seq FROM forward_queue WHERE receiver = $1 ORDER BY seq LIMIT $2)
            RETURNING seq, event)
          SELECT event FROM taken ORDER BY seq`,

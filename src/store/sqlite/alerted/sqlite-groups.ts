@@ -7,6 +7,7 @@ import { type Connection, textList } from '../connection.ts';
 
 interface GroupRow {
   readonly body: string;
+  readonly next_flush_us: number;
 }
 
 interface MemberRow {
@@ -139,10 +140,10 @@ const MEMBER = 'alert_group.key AS group_key, alert.id AS alert_id, sort, notifi
 function prepareGroups(connection: Connection) {
   return {
     byKey: connection.prepare<GroupRow>(
-      'SELECT body FROM alert_group WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key',
+      'SELECT body, next_flush_us FROM alert_group WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key',
     ),
     due: connection.prepare<GroupRow>(
-      'SELECT body FROM alert_group WHERE next_flush_us <= ? ORDER BY next_flush_us, key LIMIT ?',
+      'SELECT body, next_flush_us FROM alert_group WHERE next_flush_us <= ? ORDER BY next_flush_us, key LIMIT ?',
     ),
     put: prepareChunks(
       connection,
@@ -212,8 +213,9 @@ function inGroupOf(row: MemberRow & AlertRow): AlertInGroup {
   return { member: memberOf(row), alert: alertOf(row) };
 }
 
+/** When it is flushed next stands beside the body, where it can be moved by itself. */
 function groupOf(row: GroupRow): Group {
-  return JSON.parse(row.body) as Group;
+  return { ...(JSON.parse(row.body) as Group), nextFlushAtUs: row.next_flush_us };
 }
 
 function memberOf(row: MemberRow): GroupMember {

@@ -150,8 +150,8 @@ function prepareSuppressions(connection: Connection) {
 function prepareOthers(connection: Connection) {
   return {
     quarantined: connection.prepare(
-      `DELETE FROM quarantine WHERE rowid IN (
-         SELECT rowid FROM quarantine WHERE kept_us < ? ORDER BY kept_us LIMIT ?)`,
+      `DELETE FROM quarantine WHERE entry IN (
+         SELECT entry FROM quarantine WHERE kept_us < ? ORDER BY kept_us LIMIT ?)`,
     ),
     silences: connection.prepare(
       `DELETE FROM silence WHERE id IN (

@@ -106,7 +106,7 @@ function prepareFaults(connection: Connection) {
     forget: connection.prepare(`DELETE FROM fault WHERE again_us = 0 AND sort <> 'row'`),
     again: connection.prepare('UPDATE fault SET again_us = ? WHERE again_us > 0'),
     flush: connection.prepare(
-      `UPDATE alert_group SET next_flush_us = ?1, body = json_set(body, '$.nextFlushAtUs', ?1)
+      `UPDATE alert_group SET next_flush_us = ?1
        WHERE key IN (SELECT name FROM fault WHERE sort = 'group') AND next_flush_us > ?1`,
     ),
     list: connection.prepare<Fault & { since_us: number }>(

@@ -55,9 +55,7 @@ function prepareNewest(connection: Connection) {
 
 function prepareRollBack(connection: Connection) {
   return [
-    `UPDATE alert_group SET next_flush_us = next_flush_us - ?1,
-       body = json_set(body, '$.nextFlushAtUs', next_flush_us - ?1)
-     WHERE next_flush_us > ?2`,
+    'UPDATE alert_group SET next_flush_us = next_flush_us - ?1 WHERE next_flush_us > ?2',
     `UPDATE delivery SET next_attempt_us = next_attempt_us - ?1
      WHERE state IN ('pending', 'leased', 'retry', 'ambiguous') AND next_attempt_us > ?2`,
     'UPDATE delivery SET fallback_us = fallback_us - ?1 WHERE fallback_us > ?2',

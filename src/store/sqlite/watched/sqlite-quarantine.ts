@@ -19,10 +19,10 @@ export function createQuarantine(connection: Connection): StreamStore['quarantin
     'INSERT OR IGNORE INTO quarantine (stream, hash, kept_us, reason, raw) VALUES (?, ?, ?, ?, ?)',
   );
   // As many as came in went beyond the bound.
-  const beyond = `(SELECT rowid FROM quarantine INDEXED BY quarantine_of_stream WHERE stream = ?
-    ORDER BY kept_us DESC, rowid DESC LIMIT ? OFFSET ?)`;
-  const empty = connection.prepare(`UPDATE quarantine SET raw = '' WHERE rowid IN ${beyond}`);
-  const forget = connection.prepare(`DELETE FROM quarantine WHERE rowid IN ${beyond}`);
+  const beyond = `(SELECT entry FROM quarantine INDEXED BY quarantine_of_stream WHERE stream = ?
+    ORDER BY kept_us DESC, entry DESC LIMIT ? OFFSET ?)`;
+  const empty = connection.prepare(`UPDATE quarantine SET raw = '' WHERE entry IN ${beyond}`);
+  const forget = connection.prepare(`DELETE FROM quarantine WHERE entry IN ${beyond}`);
 
   return async (stream, entries, nowUs) => {
     let kept = 0;
