@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts';
 import { NestwatchError } from '../../errors.ts';
 import { openTransport } from '../../http/transport.ts';
-import { type BackfillProgress, backfill } from '../../intake/backfill.ts';
+import { backfill } from '../../intake/backfill.ts';
 import { LIMITS } from '../../limits.ts';
 import type { Edge } from '../../process-io.ts';
 import { createServiceClient } from '../../service/client.ts';
@@ -11,6 +11,7 @@ import { howMany } from '../../text/counts.ts';
 import { formatInstant, parseInstant } from '../../time/instant.ts';
 import { findConfigFile, readConfig } from '../read-config.ts';
 import { jsonText, shown } from '../terminal-text.ts';
+import { createProgressBar } from './progress-bar.ts';
 
 interface BackfillCommand {
   readonly configFile: string | undefined;
@@ -85,7 +86,7 @@ async function backfillRegion(
   const maxBodyBytes = LIMITS.answer_bytes.most;
   const transport = openTransport({ ...region, connections, timeoutMs, maxBodyBytes });
   const client = createServiceClient({ region, transport, clock, random, report });
-  const show = createBar(edge, region.name);
+  const bar = createProgressBar(edge);
   let [events, unread] = [0, 0];
   try {
     const reading = backfill(
@@ -105,39 +106,17 @@ async function backfillRegion(
     for await (const progress of reading) {
       events += progress.fresh;
       unread += progress.unread;
-      show(progress, events);
+      const { done, streams, share, feed, bird } = progress;
+      const all = share === 1 ? done / streams : (done + share) / streams;
+      const what = `${feed}${bird ? ` of ${shown(bird).slice(0, 30)}` : ''}`;
+      bar.show(all, `${region.name}  ${howMany(events, 'new event')}`, what);
     }
   } finally {
-    show(undefined, events);
+    bar.end();
     await client.close();
     await transport.close();
   }
   return { region: region.name, events, unread };
-}
-
-const BAR = 24;
-
-/** Draws over itself on a terminal; elsewhere a line for each tenth. Undefined ends it. */
-function createBar({ stderr }: Edge, region: string) {
-  let tenth = -1;
-  return (progress: BackfillProgress | undefined, events: number): void => {
-    if (!progress) {
-      if (stderr.isTTY) stderr.write('\r\u001b[K');
-      return;
-    }
-    const { done, streams, share, feed, bird } = progress;
-    const all = share === 1 ? done / streams : (done + share) / streams;
-    const percent = `${Math.floor(all * 100)} %`.padStart(5);
-    const words = `${percent}  ${region}  ${howMany(events, 'new event')}`;
-    if (stderr.isTTY) {
-      const full = Math.round(all * BAR);
-      const what = `${feed}${bird ? ` of ${shown(bird).slice(0, 30)}` : ''}`;
-      stderr.write(`\r\u001b[K[${'#'.repeat(full)}${' '.repeat(BAR - full)}] ${words}, ${what}`);
-    } else if (Math.floor(all * 10) > tenth) {
-      tenth = Math.floor(all * 10);
-      stderr.write(`${words}\n`);
-    }
-  };
 }
 
 function sentenceOf({ region, events, unread }: Outcome): string {
